@@ -178,7 +178,8 @@ func (d *Document) let(
 // successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next
 // attempt, and was changed since, keeps its place: its changes were taken for the newest state that the attempt would
 // read. Those of a blocked head wait behind it.
-func (d *Document) successor(ctx context.Context, e *checkpointed.ParkedEntry, r *Result) (*checkpointed.ParkedEntry, error) {
+func (d *Document) successor(ctx context.Context, e *checkpointed.ParkedEntry, r *Result) (*checkpointed.ParkedEntry,
+	error) {
 	newest, err := d.Source.Reread(ctx, [][]byte{e.Key})
 	switch {
 	case errors.Is(err, poller.ErrConfig):

@@ -54,8 +54,9 @@ func Account(s *config.Storage) string {
 	return accountAt(BlobEndpoint(s))
 }
 
-// accountAt reads the account from the address of its blobs: the first name of the host, such as shop.blob.core.windows.net or
-// shop.z01.blob.storage.azure.net, and for an emulator the path. A name of the operator's own says nothing.
+// accountAt reads the account from the address of its blobs: the first name of the host, such as
+// shop.blob.core.windows.net or shop.z01.blob.storage.azure.net, and for an emulator the path. A name of the operator's
+// own says nothing.
 func accountAt(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {
@@ -73,7 +74,8 @@ func accountAt(endpoint string) string {
 	return strings.TrimSuffix(labels[0], "-secondary")
 }
 
-// OfOneContainer reports whether a connection string has a signature that is for one container, and can do nothing in others.
+// OfOneContainer reports whether a connection string has a signature that is for one container, and can do nothing in
+// others.
 func OfOneContainer(s *config.Storage) bool {
 	values, err := url.ParseQuery(strings.TrimPrefix(membersOf(s.ConnectionString)["sharedaccesssignature"], "?"))
 	return err == nil && values.Get("sr") == "c"

@@ -1,5 +1,5 @@
-// Package azure reaches storage accounts as the settings name them: by a connection string, or with an identity, by the conventions of
-// the Functions host.
+// Package azure reaches storage accounts as the settings name them: by a connection string, or with an identity, by the
+// conventions of the Functions host.
 //
 //	client   clients of containers and queues, and credentials; none connects before it is used
 //	account  what a setting says of its account: its endpoints, its name, what its signature is for
@@ -53,7 +53,8 @@ func Queue(s *config.Storage, name string) (*azqueue.QueueClient, error) {
 }
 
 func unreadable(s *config.Storage) error {
-	return fmt.Errorf("the connection string in %s cannot be read: copy it again from the storage account's access keys", s.Setting)
+	return fmt.Errorf("the connection string in %s cannot be read: copy it again from the storage account's access keys",
+		s.Setting)
 }
 
 func join(service, name string) string {

@@ -63,7 +63,8 @@ func Messages(ctx context.Context, s *config.Storage, queue string) (*int64, err
 	return answer.ApproximateMessagesCount, Brief(err)
 }
 
-// KeptFor is for how many days soft delete keeps what was overwritten. It takes a right on the account that the app need not have.
+// KeptFor is for how many days soft delete keeps what was overwritten. It takes a right on the account that the app
+// need not have.
 func KeptFor(ctx context.Context, s *config.Storage) (days int32, err error) {
 	options := &service.ClientOptions{ClientOptions: blobstore.ClientOptions().ClientOptions}
 	var client *service.Client
@@ -93,7 +94,8 @@ func KeptFor(ctx context.Context, s *config.Storage) (days int32, err error) {
 const mostListed = 10
 
 // Versions lists some of the blobs below a prefix, and says whether one has a version: the service's properties do not.
-func Versions(ctx context.Context, s *config.Storage, containerName, prefix string) (blobs int, versions bool, err error) {
+func Versions(ctx context.Context, s *config.Storage, containerName, prefix string) (blobs int, versions bool,
+	err error) {
 	client, err := Container(s, containerName)
 	if err != nil {
 		return 0, false, errors.New("no client for the container")

@@ -10,8 +10,8 @@ type Horizon struct {
 	Shown bool
 	// Oldest is when the oldest open write transaction began; zero where there is none, or where it is not shown.
 	Oldest time.Time
-	// Replayed is when the newest transaction was committed that a replica has replayed: what was committed later is not seen
-	// yet, however late it is by the clock. Zero on a primary, and where it is not known.
+	// Replayed is when the newest transaction was committed that a replica has replayed: what was committed later is not
+	// seen yet, however late it is by the clock. Zero on a primary, and where it is not known.
 	Replayed time.Time
 	// By names its session for people: "pid 4711 (app importer, user batch)"; "" where there is none.
 	By string

@@ -9,21 +9,21 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// turnWait is the longest that Next waits for the turn of a throttled backfill, or of a row behind a retry that is on its
-// way, when nothing else is to be done: live rows wait as long.
+// turnWait is the longest that Next waits for the turn of a throttled backfill, or of a row behind a retry that is on
+// its way, when nothing else is to be done: live rows wait as long.
 const turnWait = 250 * time.Millisecond
 
 // backfill is what a session knows of the replay that the document asks for. Its chunks come out of Next between live
-// batches, so that the order of each order key holds; each settlement stores how far it has come, so that a crash repeats
-// what was not settled of it.
+// batches, so that the order of each order key holds; each settlement stores how far it has come, so that a crash
+// repeats what was not settled of it.
 type backfill struct {
 	state.Backfill      // At runs ahead of what is stored
 	drained        bool // all of the range was handed out
 	turn           bool // live rows had the last one
 }
 
-// filling reports whether there is more of a backfill to hand out. An operator's start, change or cancellation is met with
-// the next write or look.
+// filling reports whether there is more of a backfill to hand out. An operator's start, change or cancellation is met
+// with the next write or look.
 func (s *session) filling() bool {
 	asked := s.snapshot.Doc.Backfill
 	s.mu.Lock()
@@ -57,7 +57,8 @@ func (s *session) chunk(ctx context.Context, limit poller.Limit) (change.Batch, 
 	if err != nil {
 		return change.Batch{}, note{}, err
 	}
-	batch := change.Batch{Kind: change.Backfill, From: s.frontier, To: page.To, Events: page.Events, More: true, Fetched: time.Now()}
+	batch := change.Batch{Kind: change.Backfill, From: s.frontier, To: page.To, Events: page.Events, More: true,
+		Fetched: time.Now()}
 	batch.FetchTime = batch.Fetched.Sub(begun)
 	s.recall(batch.Events)
 	b.drained = !page.More

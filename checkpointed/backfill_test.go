@@ -38,7 +38,8 @@ func TestBackfill(t *testing.T) {
 				kinds = append(kinds, sent.kind)
 			}
 		}
-		if want := []change.Kind{change.Backfill, change.Live, change.Backfill, change.Live, change.Backfill}; !slices.Equal(kinds, want) {
+		if want := []change.Kind{change.Backfill, change.Live, change.Backfill, change.Live,
+			change.Backfill}; !slices.Equal(kinds, want) {
 			t.Errorf("kinds in turn: %v", kinds)
 		}
 		rows := p.got(poller.Accepted)
@@ -114,7 +115,8 @@ func TestBackfillGoesOnWhereItStopped(t *testing.T) {
 
 // TestBackfillThatIsCancelled: what is handed out is settled, nothing more comes, and the operator's word stays.
 func TestBackfillThatIsCancelled(t *testing.T) {
-	for name, next := range map[string]*state.Backfill{"cancelled": nil, "another": {ID: "b2", From: position(8), To: position(10)}} {
+	for name, next := range map[string]*state.Backfill{"cancelled": nil,
+		"another": {ID: "b2", From: position(8), To: position(10)}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newShop()
@@ -177,14 +179,15 @@ func TestBackfilledRowOfAParkedKeyWaits(t *testing.T) {
 		p.tick()
 		p.sent = nil
 		p.backfill(state.Backfill{ID: "b1", To: position(3)})
-		if p.tick(); !slices.Equal(p.got(poller.Accepted), []int{1, 3}) || len(p.got(poller.Rejected)) != 0 || p.doc().Backfill != nil || len(p.parked()) != 1 {
+		if p.tick(); !slices.Equal(p.got(poller.Accepted), []int{1, 3}) || len(p.got(poller.Rejected)) != 0 ||
+			p.doc().Backfill != nil || len(p.parked()) != 1 {
 			t.Errorf("accepted %v, rejected %v", p.got(poller.Accepted), p.got(poller.Rejected))
 		}
 	})
 }
 
-// TestBackfillMeetsTheWaitedEvent: under ordering=source the poller waits at an event; a backfill that comes to it knows of its
-// attempts, so that it is tried at its times and given up after the last one.
+// TestBackfillMeetsTheWaitedEvent: under ordering=source the poller waits at an event; a backfill that comes to it
+// knows of its attempts, so that it is tried at its times and given up after the last one.
 func TestBackfillMeetsTheWaitedEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()

@@ -36,8 +36,9 @@ func (l *tally) bury(ctx context.Context, e *parkedRow, event *change.Event, why
 		Attempts: e.Attempts, First: e.First, Last: e.Last,
 	}
 	if err := l.put(ctx, letter); err != nil {
-		return &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("the dead letter of key %s, event %s, could not be written where "+
-			"dead_letter__kind says, and the event waits until it can be: %w", e.Key, e.ID, err)}
+		return &poller.Fault{Event: poller.HandlerFailed,
+			Err: fmt.Errorf("the dead letter of key %s, event %s, could not be written where "+
+				"dead_letter__kind says, and the event waits until it can be: %w", e.Key, e.ID, err)}
 	}
 	letter.Event.Row = nil // thousands may be given up in one tick: the report needs no rows
 	l.letters = append(l.letters, letter)

@@ -53,7 +53,8 @@ func (s *rowSource) Reread(_ context.Context, keys [][]byte) ([]change.Event, er
 
 func (s *rowSource) event(i int) change.Event {
 	key := fmt.Appendf(nil, "%q", s.rows[i])
-	return change.Event{ID: fmt.Sprint(i), Key: rowKey(i), OrderKey: key, Row: key, Cursor: position(i + 1), Time: time.Now()}
+	return change.Event{ID: fmt.Sprint(i), Key: rowKey(i), OrderKey: key, Row: key, Cursor: position(i + 1),
+		Time: time.Now()}
 }
 
 func (s *rowSource) Other(context.Context, change.Cursor, [][]byte) (*change.Event, error) {
@@ -119,16 +120,19 @@ type instance struct {
 
 const testKey = "state/app/orders.json"
 
-func newInstance(t *testing.T, store state.Store, source Source, to poller.Output, change func(*poller.Config)) instance {
+func newInstance(t *testing.T, store state.Store, source Source, to poller.Output,
+	change func(*poller.Config)) instance {
 	t.Helper()
 	faulty := storetest.NewFaulty(store)
-	keeper, err := state.New(state.Config{Store: faulty, Key: testKey, Poller: "orders", Owner: "app/test", TTL: 60 * time.Second})
+	keeper, err := state.New(state.Config{Store: faulty, Key: testKey, Poller: "orders", Owner: "app/test",
+		TTL: 60 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	feed, err := New(Config{
 		App: "app", Poller: "orders", Source: source, Keeper: keeper, Ordering: poller.OrderKey, DeadLetters: &graves{},
-		Policy:     poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1000},
+		Policy: poller.Policy{MaxAttempts: 5,
+			Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1000},
 		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,
 	})
 	if err != nil {
@@ -152,7 +156,8 @@ func TestLookBeforeYouLease(t *testing.T) {
 		to := newSink(t, nil)
 		one := newInstance(t, memstore.New(), source, to, nil)
 		counts := func() [3]int {
-			return [3]int{one.store.Counts(storetest.Load), one.store.Counts(storetest.Create), one.store.Counts(storetest.Replace)}
+			return [3]int{one.store.Counts(storetest.Load), one.store.Counts(storetest.Create),
+				one.store.Counts(storetest.Replace)}
 		}
 		report := one.Tick(t.Context())
 		if got := counts(); report.Event != poller.FetchEmpty || got != [3]int{1, 1, 0} {
@@ -176,7 +181,8 @@ func TestLookBeforeYouLease(t *testing.T) {
 			t.Errorf("a tick with one batch: %v; want one read, the acquisition and the commit that releases", got)
 		}
 		source.add("c")
-		if report = one.Tick(t.Context()); report.Token != 2 || !report.Before.Equal(position(2)) || !report.After.Equal(position(3)) {
+		if report = one.Tick(t.Context()); report.Token != 2 || !report.Before.Equal(position(2)) ||
+			!report.After.Equal(position(3)) {
 			t.Errorf("the next tick: %+v", report)
 		}
 	})
@@ -203,7 +209,9 @@ func TestRefusals(t *testing.T) {
 		event  poller.Event
 		mend   string
 	}{
-		"another source":   {func(s *rowSource) { s.fingerprint = "sha256:b" }, poller.FingerprintMismatch, "accept-fingerprint"},
+		"another source": {func(s *rowSource) {
+			s.fingerprint = "sha256:b"
+		}, poller.FingerprintMismatch, "accept-fingerprint"},
 		"another database": {func(s *rowSource) { s.incarnation = "restored" }, poller.SourceGap, "accept-gap"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +250,8 @@ func TestTakeover(t *testing.T) {
 		done := make(chan poller.Report, 1)
 		go func() { done <- stuck.Tick(t.Context()) }()
 		synctest.Wait()
-		if report := other.Tick(t.Context()); report.Event != poller.LeaseAcquireSkipped || report.Failed() || len(to.calls) != 0 {
+		if report := other.Tick(t.Context()); report.Event != poller.LeaseAcquireSkipped || report.Failed() ||
+			len(to.calls) != 0 {
 			t.Errorf("beside a working instance: %+v", report)
 		}
 		stuck.store.Crash() // it can neither renew, nor commit, nor release

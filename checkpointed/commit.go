@@ -12,11 +12,11 @@ import (
 )
 
 // commit stores what a tally holds, with the release where it is the last. Where nothing of it has to be durable (the
-// memory of late commits is stored now and then), it writes nothing and reports so. Errors are a *Fault; what is stored is
-// then not known.
+// memory of late commits is stored now and then), it writes nothing and reports so. Errors are a *Fault; what is stored
+// is then not known.
 //
-// Nothing of the tally is shown to others before it is stored: an order key that was free again before that could have a
-// later event delivered, and then, after a crash, an earlier one.
+// Nothing of the tally is shown to others before it is stored: an order key that was free again before that could have
+// a later event delivered, and then, after a crash, an earlier one.
 func (s *session) commit(ctx context.Context, l *tally, last bool) (bool, error) {
 	s.broken = true
 	defer func() {
@@ -138,8 +138,8 @@ const (
 	collectPatience = 5 * time.Second
 )
 
-// collect removes objects that the document does not name any more, now and then and at the end. It may fail: the next one
-// removes them.
+// collect removes objects that the document does not name any more, now and then and at the end. It may fail: the next
+// one removes them.
 func (s *session) collect(ctx context.Context, lease *state.Lease) {
 	if s.litter == 0 {
 		return
@@ -149,6 +149,7 @@ func (s *session) collect(ctx context.Context, lease *state.Lease) {
 	defer cancel()
 	doc := lease.Known()
 	if err := lease.Collect(ctx, doc.Parked.Object, doc.Late.Memory.Object); err != nil {
-		s.warn(fmt.Sprintf("side objects that are not needed any more could not be removed, the next commit tries again: %v", err))
+		s.warn(fmt.Sprintf("side objects that are not needed any more could not be removed, the next commit tries again: %v",
+			err))
 	}
 }

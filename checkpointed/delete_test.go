@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// TestADeleteIsRetried: where the source knows of deletes, one that the destination refused comes again, and a row that is deleted
-// while it waits is delivered as a delete. Nothing is taken for gone.
+// TestADeleteIsRetried: where the source knows of deletes, one that the destination refused comes again, and a row that
+// is deleted while it waits is delivered as a delete. Nothing is taken for gone.
 func TestADeleteIsRetried(t *testing.T) {
 	for _, ordering := range []poller.Ordering{poller.OrderKey, poller.OrderNone, poller.OrderSource} {
 		for name, deleteFirst := range map[string]bool{"a delete is refused": true, "a refused row is deleted": false} {

@@ -13,7 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
-// TestDrained: a tick tells when no live row was left, and whether rows wait; a fetch that was no answer to that tells neither.
+// TestDrained: a tick tells when no live row was left, and whether rows wait; a fetch that was no answer to that tells
+// neither.
 func TestDrained(t *testing.T) {
 	away := func(context.Context, change.Delivery) error {
 		return poller.FailAll(1, poller.Unavailable, 0, errors.New("refused"))
@@ -36,7 +37,9 @@ func TestDrained(t *testing.T) {
 		"paused":                            {rows: 1, before: func(p *process, _ *rowSource) { p.amend(pause1) }},
 		"another source":                    {rows: 1, before: func(_ *process, s *rowSource) { s.fingerprint = "sha256:b" }},
 		"a throttled backfill, nothing new": {before: func(p *process, s *rowSource) { replay(p, s) }, drained: true},
-		"a throttled backfill, and rows":    {rows: 25, before: func(p *process, s *rowSource) { replay(p, s) }, drained: true},
+		"a throttled backfill, and rows": {rows: 25, before: func(p *process, s *rowSource) {
+			replay(p, s)
+		}, drained: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -83,7 +86,8 @@ func TestDrainedBeforeMoreCame(t *testing.T) {
 		flood := 20*time.Second + 500*time.Millisecond
 		time.AfterFunc(flood, func() { source.add(keys(1000, 1000)...) })
 		r := one.Tick(t.Context())
-		if at := r.DrainedAt.Sub(r.Started); at > flood || at < flood-2*time.Second || !r.Behind || r.Event != poller.TickComplete || r.Drained {
+		if at := r.DrainedAt.Sub(r.Started); at > flood || at < flood-2*time.Second || !r.Behind ||
+			r.Event != poller.TickComplete || r.Drained {
 			t.Errorf("%s: drained after %s, behind %v", r.Event, at, r.Behind)
 		}
 	})
@@ -121,7 +125,8 @@ func (s *undatedSource) Fetch(ctx context.Context, r change.Range, limit poller.
 	return page, err
 }
 
-// TestSkipsAreKnownHoweverATickEnds: the document was read, also where the tick then paused, failed, or found another at work.
+// TestSkipsAreKnownHoweverATickEnds: the document was read, also where the tick then paused, failed, or found another
+// at work.
 func TestSkipsAreKnownHoweverATickEnds(t *testing.T) {
 	skip := func(d *state.Document) { d.Skips = []state.Skip{{At: time.Now(), Rows: 7}} }
 	for name, c := range map[string]struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
-// process is one instance of a poller with its own way to a shared store, whose ticks are driven by hand: what becomes of
-// an event is what verdict says.
+// process is one instance of a poller with its own way to a shared store, whose ticks are driven by hand: what becomes
+// of an event is what verdict says.
 type process struct {
 	t       *testing.T
 	feed    *Feed
@@ -47,13 +47,15 @@ func newProcess(t *testing.T, store state.Store, s *shop, adjust func(*Config)) 
 	p := &process{t: t, store: storetest.NewFaulty(store), memory: store, shop: s, graves: &graves{}, limit: 50}
 	p.verdict = func(*change.Event, change.Kind) poller.Outcome { return poller.Accepted }
 	var err error
-	p.keeper, err = state.New(state.Config{Store: p.store, Key: testKey, Poller: "orders", Owner: "app/test", TTL: time.Minute})
+	p.keeper, err = state.New(state.Config{Store: p.store, Key: testKey, Poller: "orders", Owner: "app/test",
+		TTL: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{
 		App: "app", Poller: "orders", Source: s, Keeper: p.keeper, Ordering: poller.OrderKey, DeadLetters: p.graves,
-		Policy:     poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1000},
+		Policy: poller.Policy{MaxAttempts: 5,
+			Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1000},
 		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,
 	}
 	if adjust != nil {
@@ -65,7 +67,8 @@ func newProcess(t *testing.T, store state.Store, s *shop, adjust func(*Config)) 
 	return p
 }
 
-// refusing returns a shop of the rows 1 to n and an instance over it, whose receiver refuses some of the rows until they are good.
+// refusing returns a shop of the rows 1 to n and an instance over it, whose receiver refuses some of the rows until
+// they are good.
 func refusing(t *testing.T, adjust func(*Config), n int, bad ...int) (*shop, *process) {
 	t.Helper()
 	s := newShop()
@@ -96,9 +99,11 @@ func (p *process) next(s *session) change.Batch {
 	return grant.Batch
 }
 
-// judge sends the events of a batch, one after the other, as a tick does: what is parked, or behind a rejected event, is absorbed.
+// judge sends the events of a batch, one after the other, as a tick does: what is parked, or behind a rejected event,
+// is absorbed.
 func (p *process) judge(s *session, b change.Batch) poller.Settled {
-	settled := poller.Settled{Batch: b, Outcomes: make([]poller.Outcome, len(b.Events)), Rejections: map[int]poller.Rejection{}}
+	settled := poller.Settled{Batch: b, Outcomes: make([]poller.Outcome, len(b.Events)),
+		Rejections: map[int]poller.Rejection{}}
 	rejected := map[string]bool{}
 	for i := range b.Events {
 		e := &b.Events[i]

@@ -10,7 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// These tests hold the bound: whatever the schedule and the delays, a bad row comes to its end while the destination works.
+// These tests hold the bound: whatever the schedule and the delays, a bad row comes to its end while the destination
+// works.
 
 // TestSlowScheduleAndLongDelays: attempts lie further apart than an acceptance is fresh.
 func TestSlowScheduleAndLongDelays(t *testing.T) {
@@ -114,7 +115,8 @@ func TestAcceptanceOfAClockThatIsAhead(t *testing.T) {
 	})
 }
 
-// TestOneEventIsAnswered503: an event that the destination has no room for, while it accepts all others, comes to its end.
+// TestOneEventIsAnswered503: an event that the destination has no room for, while it accepts all others, comes to its
+// end.
 func TestOneEventIsAnswered503(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: `make test` runs it")
@@ -131,7 +133,8 @@ func TestOneEventIsAnswered503(t *testing.T) {
 			})
 			relay := p.ticking(to)
 			row, due := 5, every
-			for shop.fill(1, row); len(p.graves.letters) == 0 && time.Since(to.begun) < 3*time.Hour; time.Sleep(10 * time.Second) {
+			for shop.fill(1, row); len(p.graves.letters) == 0 &&
+				time.Since(to.begun) < 3*time.Hour; time.Sleep(10 * time.Second) {
 				if time.Since(to.begun) > due {
 					due += every
 					row++
@@ -139,14 +142,17 @@ func TestOneEventIsAnswered503(t *testing.T) {
 				}
 				relay.Tick(t.Context())
 			}
-			if n := len(p.graves.letters); n != 1 || len(p.parked()) != 0 || time.Since(to.begun) < time.Hour || !slices.Equal(to.rows(), upTo(row, 3)) {
-				t.Errorf("after %s: %d dead letters, parked %+v, %d of %d arrived", time.Since(to.begun), n, p.parked(), len(to.rows()), row)
+			if n := len(p.graves.letters); n != 1 || len(p.parked()) != 0 || time.Since(to.begun) < time.Hour ||
+				!slices.Equal(to.rows(), upTo(row, 3)) {
+				t.Errorf("after %s: %d dead letters, parked %+v, %d of %d arrived", time.Since(to.begun), n, p.parked(),
+					len(to.rows()), row)
 			}
 		})
 	}
 }
 
-// TestLimitOfOneKey: a limit delays the event that it was said of, and no other. However long it lasts, it gives nothing up.
+// TestLimitOfOneKey: a limit delays the event that it was said of, and no other. However long it lasts, it gives
+// nothing up.
 func TestLimitOfOneKey(t *testing.T) {
 	for _, size := range []int{1, 100} {
 		synctest.Test(t, func(t *testing.T) {
@@ -185,8 +191,8 @@ func TestLimitOfOneKey(t *testing.T) {
 	}
 }
 
-// TestShardThatIsAway: what the destination has no room for now is not given up, however long that lasts, and however many
-// others it accepts.
+// TestShardThatIsAway: what the destination has no room for now is not given up, however long that lasts, and however
+// many others it accepts.
 func TestShardThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -213,7 +219,8 @@ func TestShardThatIsAway(t *testing.T) {
 			relay.Tick(t.Context())
 		}
 		if len(p.graves.letters) != 0 || len(p.parked()) != 0 || !slices.Equal(to.rows(), upTo(row-1)) {
-			t.Errorf("%d dead letters, %d parked, %d of %d arrived", len(p.graves.letters), len(p.parked()), len(to.rows()), row-1)
+			t.Errorf("%d dead letters, %d parked, %d of %d arrived", len(p.graves.letters), len(p.parked()), len(to.rows()),
+				row-1)
 		}
 	})
 }

@@ -18,7 +18,8 @@ import (
 
 // The tables of these tests are quiet: nothing comes behind the bad row that could show that the destination works.
 
-// lateModes are the ways that decide which rows come, and when: what is promised about a bad row does not depend on them.
+// lateModes are the ways that decide which rows come, and when: what is promised about a bad row does not depend on
+// them.
 var lateModes = []late.Mode{late.Exact, late.None, late.Overlap}
 
 // TestNewestRowIsBad: it is set aside in the first tick, tried at its times, and given up after the last, whatever the
@@ -53,7 +54,8 @@ func TestNewestRowIsBad(t *testing.T) {
 								t.Fatalf("%s: %v", r.Event, r.Err)
 							}
 						}
-						if n := len(p.graves.letters); n != 1 || p.graves.letters[0].Attempts != 5 || time.Since(begun) != 156*time.Second {
+						if n := len(p.graves.letters); n != 1 || p.graves.letters[0].Attempts != 5 ||
+							time.Since(begun) != 156*time.Second {
 							t.Errorf("%d dead letters after %s, %+v parked", n, time.Since(begun), p.parked())
 						}
 						if !slices.Equal(to.rows(), upTo(8)) || len(to.accepted) != 8 {
@@ -66,8 +68,8 @@ func TestNewestRowIsBad(t *testing.T) {
 	}
 }
 
-// TestOnlyRowIsBad: nothing was ever accepted. An answer that is about the row counts; any other sets it aside, and says that
-// the destination may be at fault.
+// TestOnlyRowIsBad: nothing was ever accepted. An answer that is about the row counts; any other sets it aside, and
+// says that the destination may be at fault.
 func TestOnlyRowIsBad(t *testing.T) {
 	for _, status := range []int{422, naming, 500, 401, 503} {
 		synctest.Test(t, func(t *testing.T) {
@@ -78,7 +80,8 @@ func TestOnlyRowIsBad(t *testing.T) {
 			relay := p.ticking(to)
 			about := status == 422 || status == naming
 			r := relay.Tick(t.Context())
-			if r.Parked != 1 && status != 503 || r.Failed() == about || r.Failed() && (r.Event != poller.HandlerFailed || r.Reason != "unavailable") {
+			if r.Parked != 1 && status != 503 || r.Failed() == about ||
+				r.Failed() && (r.Event != poller.HandlerFailed || r.Reason != "unavailable") {
 				t.Fatalf("%d: %s (%s): %v, %d parked", status, r.Event, r.Reason, r.Err, r.Parked)
 			}
 			for range 600 {
@@ -129,7 +132,8 @@ func TestAcceptanceOutlivesTheProcess(t *testing.T) {
 		s.fill(4, 4)
 		time.Sleep(time.Minute)
 		second := newProcess(t, p.memory, s, nil)
-		if r := second.ticking(to).Tick(t.Context()); r.Failed() || len(second.parked()) != 1 || second.parked()[0].Cause != "refused" {
+		if r := second.ticking(to).Tick(t.Context()); r.Failed() || len(second.parked()) != 1 ||
+			second.parked()[0].Cause != "refused" {
 			t.Errorf("%s: %v, parked %+v", r.Event, r.Err, second.parked())
 		}
 	})
@@ -171,8 +175,8 @@ func TestAnotherProcessHasSeenAnAcceptance(t *testing.T) {
 	})
 }
 
-// TestAnAcceptanceElsewhereEndsTheAlarm: the ticks of a process that has set events aside fail until one is accepted, by
-// whichever process.
+// TestAnAcceptanceElsewhereEndsTheAlarm: the ticks of a process that has set events aside fail until one is accepted,
+// by whichever process.
 func TestAnAcceptanceElsewhereEndsTheAlarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -199,8 +203,8 @@ func TestAnAcceptanceElsewhereEndsTheAlarm(t *testing.T) {
 	})
 }
 
-// TestSilentRowHoldsUpNoOther: a row that gets no answer is due before another that is refused, and has no verdict. The other
-// is given up, and not sent with every tick.
+// TestSilentRowHoldsUpNoOther: a row that gets no answer is due before another that is refused, and has no verdict. The
+// other is given up, and not sent with every tick.
 func TestSilentRowHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -261,7 +265,8 @@ func TestOneOrderKeyOnly(t *testing.T) {
 	}
 }
 
-// TestReceiverThatRefusesARedelivery: the answer to a delivery was lost, and the receiver refuses the same event for good.
+// TestReceiverThatRefusesARedelivery: the answer to a delivery was lost, and the receiver refuses the same event for
+// good.
 func TestReceiverThatRefusesARedelivery(t *testing.T) {
 	for _, status := range []int{409, 422} {
 		synctest.Test(t, func(t *testing.T) {
@@ -294,7 +299,8 @@ func TestReceiverThatRefusesARedelivery(t *testing.T) {
 	}
 }
 
-// TestQuietOutage: rows that come one by one into an outage are not given up, whatever it answers, and few are set aside.
+// TestQuietOutage: rows that come one by one into an outage are not given up, whatever it answers, and few are set
+// aside.
 func TestQuietOutage(t *testing.T) {
 	for _, status := range []int{422, 500, 503, 401} {
 		synctest.Test(t, func(t *testing.T) {
@@ -364,8 +370,8 @@ func TestSourceOrderSendsNothingAhead(t *testing.T) {
 	}
 }
 
-// TestSourceOrderWaitsWithoutEvidence: where an answer says nothing about the event, and nothing was ever accepted, the poller
-// waits, and asks at the delays only.
+// TestSourceOrderWaitsWithoutEvidence: where an answer says nothing about the event, and nothing was ever accepted, the
+// poller waits, and asks at the delays only.
 func TestSourceOrderWaitsWithoutEvidence(t *testing.T) {
 	for _, status := range []int{401, 500} {
 		synctest.Test(t, func(t *testing.T) {
@@ -385,7 +391,8 @@ func TestSourceOrderWaitsWithoutEvidence(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			if n := len(to.times[1]); n > 40 || len(p.graves.letters) != 0 || !p.doc().Checkpoint.Cursor.IsStart() {
-				t.Errorf("%d: %d requests, %d dead letters, position %s", status, n, len(p.graves.letters), p.doc().Checkpoint.Cursor)
+				t.Errorf("%d: %d requests, %d dead letters, position %s", status, n, len(p.graves.letters),
+					p.doc().Checkpoint.Cursor)
 			}
 			down = false
 			time.Sleep(2 * time.Minute)
@@ -407,7 +414,10 @@ func TestAcceptedAtIsKept(t *testing.T) {
 		relay := p.ticking(to)
 		relay.Tick(t.Context())
 		first := p.doc().Checkpoint.AcceptedAt
-		if _, err := p.keeper.Amend(t.Context(), func(d *state.Document) error { d.Checkpoint.RowCount = 7; return nil }); err != nil {
+		if _, err := p.keeper.Amend(t.Context(), func(d *state.Document) error {
+			d.Checkpoint.RowCount = 7
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.doc().Checkpoint.AcceptedAt; first.IsZero() || !got.Equal(first) {

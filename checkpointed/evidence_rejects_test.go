@@ -12,8 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// TestOutageThatRefusesEverythingGivesNothingUp: neither what was parked before it, nor the first rows that it refused, while the
-// destination answers 422 to everything. The bad row is, when it answers that to the bad row only.
+// TestOutageThatRefusesEverythingGivesNothingUp: neither what was parked before it, nor the first rows that it refused,
+// while the destination answers 422 to everything. The bad row is, when it answers that to the bad row only.
 func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -52,8 +52,8 @@ func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 	})
 }
 
-// TestPoisonRowsAloneComeToTheirEnd: in a table where nothing else happens there is nobody to ask, and bad rows say nothing about
-// each other.
+// TestPoisonRowsAloneComeToTheirEnd: in a table where nothing else happens there is nobody to ask, and bad rows say
+// nothing about each other.
 func TestPoisonRowsAloneComeToTheirEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -92,7 +92,8 @@ func TestManyBadRowsAtHand(t *testing.T) {
 	})
 }
 
-// TestLongRunOfBadRows: more bad rows in a row than a tick can probe, or a source be asked to leave out, are no outage for ever.
+// TestLongRunOfBadRows: more bad rows in a row than a tick can probe, or a source be asked to leave out, are no outage
+// for ever.
 func TestLongRunOfBadRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bad = 3 * poller.MaxAvoid

@@ -12,8 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// shop is a Source over rows in memory that are inserted, updated and deleted. Each write takes the next number as the row's
-// cursor.
+// shop is a Source over rows in memory that are inserted, updated and deleted. Each write takes the next number as the
+// row's cursor.
 type shop struct {
 	mu       sync.Mutex
 	rows     map[int]*shopRow
@@ -40,7 +40,8 @@ type shopRow struct {
 }
 
 func newShop() *shop {
-	return &shop{rows: map[int]*shopRow{}, describe: Description{Fingerprint: "sha256:shop", Engine: "test", Table: "orders"}}
+	return &shop{rows: map[int]*shopRow{},
+		describe: Description{Fingerprint: "sha256:shop", Engine: "test", Table: "orders"}}
 }
 
 // put inserts or updates a row.
@@ -73,7 +74,8 @@ func (s *shop) remove(id int) {
 func rowKey(id int) []byte { return fmt.Appendf(nil, `{"id":%d}`, id) }
 
 func (s *shop) event(r *shopRow) change.Event {
-	e := change.Event{Key: rowKey(r.id), Row: fmt.Appendf(nil, `{"text":%q}`, r.text), Cursor: position(r.cursor), Time: time.Now()}
+	e := change.Event{Key: rowKey(r.id), Row: fmt.Appendf(nil, `{"text":%q}`, r.text), Cursor: position(r.cursor),
+		Time: time.Now()}
 	e.OrderKey = e.Key
 	if s.describe.Coarse {
 		e.OrderKey = fmt.Appendf(nil, `{"tenant":%q}`, r.tenant)

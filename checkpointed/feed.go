@@ -1,9 +1,9 @@
-// Package checkpointed is the feed of the modes whose position is a cursor: a [Source] shows the rows, and one state document
-// holds both lease and checkpoint.
+// Package checkpointed is the feed of the modes whose position is a cursor: a [Source] shows the rows, and one state
+// document holds both lease and checkpoint.
 //
-// A session reads the document (open.go), fetches (next.go decides, look.go reads), and settles (settle.go decides what becomes of
-// events, commit.go stores it). Rejected events are parked and read again by their keys (parking.go, retry.go), or given up
-// (bury.go). Package late finds the rows that commit late.
+// A session reads the document (open.go), fetches (next.go decides, look.go reads), and settles (settle.go decides what
+// becomes of events, commit.go stores it). Rejected events are parked and read again by their keys (parking.go,
+// retry.go), or given up (bury.go). Package late finds the rows that commit late.
 package checkpointed
 
 import (
@@ -25,11 +25,11 @@ import (
 // both lease and checkpoint. There is one owner at a time.
 //
 // It looks before it leases: Open reads the document, the first Next fetches, and only when there is work is the lease
-// taken, by compare-and-swap on the very version that was read. If that wins, the rows are still the right ones. An idle
-// tick costs one read and one fetch, and writes nothing.
+// taken, by compare-and-swap on the very version that was read. If that wins, the rows are still the right ones. An
+// idle tick costs one read and one fetch, and writes nothing.
 //
-// What is rejected is parked (see [ParkedEntry]): the position moves on, and the row is read again by its key when its next
-// attempt is due. Under ordering=source nothing is parked: the poller waits at the event.
+// What is rejected is parked (see [ParkedEntry]): the position moves on, and the row is read again by its key when its
+// next attempt is due. Under ordering=source nothing is parked: the poller waits at the event.
 type Feed struct {
 	cfg    Config
 	source Source
@@ -152,15 +152,16 @@ type session struct {
 
 // note is what a batch that was handed out is about.
 type note struct {
-	// gone are parked rows that were found gone before the batch was fetched, moved those that have another order key by now.
+	// gone are parked rows that were found gone before the batch was fetched, moved those that have another order key by
+	// now.
 	gone  []gone
 	moved []moved
 	// retries says for each event of a Retry batch whose attempt it is.
 	retries []turn
 	// behind says that rows wait behind one of them, to be read when it is settled.
 	behind bool
-	// chunk is the ID of the backfill that a batch belongs to; final says that it is its last. ends is the ID of a backfill
-	// of which nothing was left.
+	// chunk is the ID of the backfill that a batch belongs to; final says that it is its last. ends is the ID of a
+	// backfill of which nothing was left.
 	chunk string
 	final bool
 	ends  string
@@ -191,8 +192,9 @@ func (s *session) Parked(orderKey []byte) bool {
 	return p.count > 0 && s.feed.cfg.Ordering == poller.OrderKey && p.has(orderKey)
 }
 
-// Close releases the lease if it is still held: a failed tick releases too. What it cannot release expires. Its error is a
-// *Fault that did not have to stop the tick: a dead letter that could not be written, parked rows that could not be read.
+// Close releases the lease if it is still held: a failed tick releases too. What it cannot release expires. Its error
+// is a *Fault that did not have to stop the tick: a dead letter that could not be written, parked rows that could not
+// be read.
 func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	s.mu.Lock()
 	lease := s.lease
@@ -234,7 +236,8 @@ func (s *session) release(ctx context.Context, lease *state.Lease) {
 		}
 	}
 	if !s.broken {
-		_ = poller.Guard(func() error { s.collect(ctx, lease); return nil }) // a panic must not keep the lease from being released
+		// a panic must not keep the lease from being released
+		_ = poller.Guard(func() error { s.collect(ctx, lease); return nil })
 	}
 	err := lease.Release(ctx)
 	if err != nil && !errors.Is(err, state.ErrLost) && !errors.Is(err, state.ErrExpired) {

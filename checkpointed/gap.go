@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// sameLife compares the incarnation of the database that answered with that of the checkpoint. Where a failover to a replica
-// may go on (source__on_failover=continue), it does, with a warning, and the next commit records the new one.
+// sameLife compares the incarnation of the database that answered with that of the checkpoint. Where a failover to a
+// replica may go on (source__on_failover=continue), it does, with a warning, and the next commit records the new one.
 func (s *session) sameLife(incarnation string) error {
 	if s.life == "" || incarnation == "" {
 		s.record(incarnation)
@@ -23,14 +23,16 @@ func (s *session) sameLife(incarnation string) error {
 		return nil
 	case relation == FailedOver && s.feed.cfg.Continue:
 		s.warn(fmt.Sprintf("the database failed over (incarnation %s, now %s), and source__on_failover=continue goes on: rows "+
-			"that the old primary had not replicated are lost, and what took their place may lie behind the checkpoint", s.life, incarnation))
+			"that the old primary had not replicated are lost, and what took their place may lie behind the checkpoint", s.life,
+			incarnation))
 		s.life = record
 		s.record(record)
 		return nil
 	}
-	return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("the database is not the one that the checkpoint was taken "+
-		"from (incarnation %s, now %s): it was restored, failed over or replaced, and rows may have come or gone behind the "+
-		"checkpoint. %s", s.life, incarnation, s.waysOn())}
+	return &poller.Fault{Event: poller.SourceGap,
+		Err: fmt.Errorf("the database is not the one that the checkpoint was taken "+
+			"from (incarnation %s, now %s): it was restored, failed over or replaced, and rows may have come or gone behind the "+
+			"checkpoint. %s", s.life, incarnation, s.waysOn())}
 }
 
 // waysOn names what an operator can do about a gap.
@@ -50,8 +52,8 @@ func (s *session) record(incarnation string) {
 // sameTable compares the table that answered with that of the checkpoint. One that was made anew and filled again may
 // hold rows below the position, which are never seen. Where it holds none, its identity is recorded by the next commit.
 //
-// It is held against the live position, whichever read met the table: a chunk of a backfill begins before it, and a look
-// at rows that are held back behind it.
+// It is held against the live position, whichever read met the table: a chunk of a backfill begins before it, and a
+// look at rows that are held back behind it.
 func (s *session) sameTable(ctx context.Context, table string) error {
 	if s.table != "" && table != "" && s.table != table && s.feed.replaced != table {
 		warning, err := s.feed.source.Replaced(ctx, s.feed.late.Position(), s.table, table)
@@ -79,7 +81,8 @@ func (s *session) sameColumns(doc *state.Document) error {
 	if was == "" || is == "" || was == is {
 		return nil
 	}
-	return &poller.Fault{Event: poller.FingerprintMismatch, Err: fmt.Errorf("the columns of the cursor or key have changed their type (stored %s, now %s): the position "+
-		"may mean another row there. Change the type back, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or "+
-		"`rowrelay state reset %s --to beginning` to start over", was, is, name, name)}
+	return &poller.Fault{Event: poller.FingerprintMismatch,
+		Err: fmt.Errorf("the columns of the cursor or key have changed their type (stored %s, now %s): the position "+
+			"may mean another row there. Change the type back, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or "+
+			"`rowrelay state reset %s --to beginning` to start over", was, is, name, name)}
 }

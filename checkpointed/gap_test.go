@@ -26,9 +26,12 @@ func TestTableReplaced(t *testing.T) {
 		"an old document": {was: "", is: "oid 1", event: poller.TickComplete, recorded: "oid 1"},
 		"not shown":       {was: "oid 1", is: "", event: poller.TickComplete, recorded: "oid 1"},
 		"nothing below":   {was: "oid 1", is: "oid 2", event: poller.TickComplete, asked: 1, recorded: "oid 2"},
-		"rebuilt":         {was: "oid 1", is: "oid 2", rebuilt: "it was rebuilt", event: poller.TickComplete, asked: 1, warnings: 1, recorded: "oid 2"},
-		"made anew":       {was: "oid 1", is: "oid 2", anew: fmt.Errorf("%w: made anew", poller.ErrGap), event: poller.SourceGap, asked: 1, recorded: "oid 1"},
-		"not known":       {was: "oid 1", is: "oid 2", anew: errors.New("connection lost"), event: poller.FetchFailed, asked: 1, recorded: "oid 1"},
+		"rebuilt": {was: "oid 1", is: "oid 2", rebuilt: "it was rebuilt", event: poller.TickComplete, asked: 1,
+			warnings: 1, recorded: "oid 2"},
+		"made anew": {was: "oid 1", is: "oid 2", anew: fmt.Errorf("%w: made anew", poller.ErrGap),
+			event: poller.SourceGap, asked: 1, recorded: "oid 1"},
+		"not known": {was: "oid 1", is: "oid 2", anew: errors.New("connection lost"), event: poller.FetchFailed,
+			asked: 1, recorded: "oid 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -40,13 +43,15 @@ func TestTableReplaced(t *testing.T) {
 				s.table, s.rebuilt, s.anew = c.is, c.rebuilt, c.anew
 				// An idle tick looks as well, and is told once.
 				r := p.tick()
-				if r.Event != c.event && (c.event != poller.TickComplete || r.Event != poller.FetchEmpty) || len(r.Warnings) != c.warnings {
+				if r.Event != c.event && (c.event != poller.TickComplete || r.Event != poller.FetchEmpty) ||
+					len(r.Warnings) != c.warnings {
 					t.Fatalf("the idle tick: %s, %q, %v", r.Event, r.Warnings, r.Err)
 				}
 				if len(s.asked) != c.asked || c.asked > 0 && !strings.Contains(s.asked[0], c.was+" "+c.is) {
 					t.Errorf("asked %q", s.asked)
 				}
-				if c.event == poller.SourceGap && (!strings.Contains(r.Err.Error(), "accept-gap") || !strings.Contains(r.Err.Error(), "--to beginning")) {
+				if c.event == poller.SourceGap &&
+					(!strings.Contains(r.Err.Error(), "accept-gap") || !strings.Contains(r.Err.Error(), "--to beginning")) {
 					t.Errorf("%v", r.Err)
 				}
 				s.fill(2, 2)
@@ -78,7 +83,8 @@ func TestTableReplacedUnderReads(t *testing.T) {
 				p.tick()
 				begin(p)
 				s.table, s.anew = "oid 2", fmt.Errorf("%w: made anew", poller.ErrGap)
-				if r := p.tick(); r.Event != poller.SourceGap || len(s.asked) != 1 || s.asked[0] != "oid 1 oid 2 "+string(position(3)) {
+				if r := p.tick(); r.Event != poller.SourceGap || len(s.asked) != 1 ||
+					s.asked[0] != "oid 1 oid 2 "+string(position(3)) {
 					t.Errorf("%s, asked %q", r.Event, s.asked)
 				}
 			})
@@ -86,8 +92,8 @@ func TestTableReplacedUnderReads(t *testing.T) {
 	}
 }
 
-// TestReplacedAboveTheLivePosition: a look above the safe point begins behind the live position, where rows of a new table
-// that are still to come may stand below it.
+// TestReplacedAboveTheLivePosition: a look above the safe point begins behind the live position, where rows of a new
+// table that are still to come may stand below it.
 func TestReplacedAboveTheLivePosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -97,7 +103,8 @@ func TestReplacedAboveTheLivePosition(t *testing.T) {
 		session := p.open()
 		p.settle(session, p.judge(session, p.next(session)))
 		session.table, s.table = "oid 1", "oid 2"
-		if _, err := session.read(t.Context(), "looking", change.Range{After: position(9), Unsafe: true}, poller.Limit{Rows: 1, Bytes: 1 << 20}); err != nil {
+		if _, err := session.read(t.Context(), "looking", change.Range{After: position(9), Unsafe: true},
+			poller.Limit{Rows: 1, Bytes: 1 << 20}); err != nil {
 			t.Fatal(err)
 		}
 		if len(s.asked) != 1 || !strings.HasSuffix(s.asked[0], string(position(3))) {
@@ -122,7 +129,8 @@ func TestColumnsRetyped(t *testing.T) {
 		s.describe.Columns = `"at" instant, "id" integer`
 		s.fill(3, 3)
 		r := p.tick()
-		if r.Event != poller.FingerprintMismatch || !strings.Contains(r.Err.Error(), "accept-fingerprint") || !strings.Contains(r.Err.Error(), "instant") {
+		if r.Event != poller.FingerprintMismatch || !strings.Contains(r.Err.Error(), "accept-fingerprint") ||
+			!strings.Contains(r.Err.Error(), "instant") {
 			t.Errorf("%s, %v", r.Event, r.Err)
 		}
 	})

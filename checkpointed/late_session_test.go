@@ -160,7 +160,8 @@ func newLateWorld(t *testing.T, seed uint64, mode late.Mode, faults bool, poll t
 	table.Shown = seed%2 == 0
 	w := &lateWorld{
 		t: t, rng: rng, shared: &sharedTable{table: table, mode: mode}, store: memstore.New(), faults: faults, poll: poll,
-		sink: &lateSink{t: t, rng: rand.New(rand.NewPCG(seed, 9)), flying: map[string]bool{}, last: map[int]string{}, seen: map[string]int{}},
+		sink: &lateSink{t: t, rng: rand.New(rand.NewPCG(seed, 9)), flying: map[string]bool{}, last: map[int]string{},
+			seen: map[string]int{}},
 	}
 	if faults {
 		w.sink.failures = 2
@@ -184,7 +185,8 @@ func (w *lateWorld) relay() *poller.Relay {
 			return storetest.Fault(rng.IntN(4)), rng.IntN(4)
 		})
 	}
-	keeper, err := state.New(state.Config{Store: w.way, Key: testKey, Poller: "orders", Owner: "app/test", TTL: 15 * time.Second})
+	keeper, err := state.New(state.Config{Store: w.way, Key: testKey, Poller: "orders", Owner: "app/test",
+		TTL: 15 * time.Second})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -27,7 +27,8 @@ func (s *session) look(ctx context.Context, limit poller.Limit) (change.Batch, n
 		return batch, about, err
 	}
 	if p := s.parked.Load(); p.count >= s.feed.cfg.Policy.MaxParked && s.feed.cfg.Ordering != poller.OrderSource {
-		return change.Batch{}, note{}, &poller.Fault{Event: poller.HandlerFailed, Err: &parkingFullError{s.feed.cfg.Policy.MaxParked}}
+		return change.Batch{}, note{},
+			&poller.Fault{Event: poller.HandlerFailed, Err: &parkingFullError{s.feed.cfg.Policy.MaxParked}}
 	}
 	filling := s.filling()
 	if filling && s.backfill.turn && s.feed.pace.ready(s.backfill.ID) <= 0 {
@@ -65,7 +66,8 @@ func (s *session) live(ctx context.Context, limit poller.Limit) (change.Batch, e
 	}
 	batch, err := s.feed.late.Fetched(step, &page)
 	if err != nil {
-		s.owe(&poller.Fault{Event: poller.NormalizeFailed, Err: fmt.Errorf("fetching rows: %w", err)}) // what is dated rightly need not wait
+		// what is dated rightly need not wait
+		s.owe(&poller.Fault{Event: poller.NormalizeFailed, Err: fmt.Errorf("fetching rows: %w", err)})
 	}
 	batch.Fetched = time.Now()
 	batch.FetchTime = batch.Fetched.Sub(begun)
@@ -110,7 +112,8 @@ func after(b *change.Batch) change.Cursor {
 func (s *session) read(ctx context.Context, doing string, r change.Range, limit poller.Limit) (change.Page, error) {
 	page, err := s.feed.source.Fetch(ctx, r, limit)
 	if errors.Is(err, poller.ErrGap) {
-		return change.Page{}, &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("%s: %w. %s", doing, poller.NameDocument(err, s.feed.cfg.address()), s.waysOn())}
+		return change.Page{}, &poller.Fault{Event: poller.SourceGap,
+			Err: fmt.Errorf("%s: %w. %s", doing, poller.NameDocument(err, s.feed.cfg.address()), s.waysOn())}
 	}
 	if err != nil {
 		return change.Page{}, s.feed.cfg.sourceFault(doing, err)

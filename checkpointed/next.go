@@ -27,7 +27,8 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 			grant.Accepted = s.snapshot.Doc.Checkpoint.AcceptedAt
 			return grant, err
 		case adoptions == maxAdoptions:
-			return poller.Grant{}, &poller.Fault{Event: poller.LeaseAcquireFailed, Err: fmt.Errorf("taking the lease: %w, again and again", err)}
+			return poller.Grant{}, &poller.Fault{Event: poller.LeaseAcquireFailed,
+				Err: fmt.Errorf("taking the lease: %w, again and again", err)}
 		}
 		// An operator, or an owner that has finished since, changed the document: the rows may be old.
 		if err := s.adopt(ctx, moved.Snapshot); err != nil {
@@ -48,8 +49,8 @@ func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 		return poller.Grant{}, err
 	}
 	if len(batch.Events) == 0 {
-		// A window that closed without events is no work: the next one begins where it ended, in memory, and it is stored with
-		// what comes after it, or with the release.
+		// A window that closed without events is no work: the next one begins where it ended, in memory, and it is stored
+		// with what comes after it, or with the release.
 		batch.To = nil
 	}
 	if len(batch.Events) == 0 && !about.work() && !s.feed.late.Due() {
@@ -76,7 +77,8 @@ func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 
 func (s *session) grant(lease *state.Lease, batch change.Batch) poller.Grant {
 	return poller.Grant{
-		Batch: batch, Right: lease.Context(), Token: lease.Token(), Origin: s.source.origin(), Check: lease.Check, Rest: s.rest,
+		Batch: batch, Right: lease.Context(), Token: lease.Token(), Origin: s.source.origin(), Check: lease.Check,
+		Rest: s.rest,
 	}
 }
 
@@ -173,8 +175,8 @@ func (s *session) mayGoOn(ctx context.Context) error {
 	return pausedFault(snapshot.Paused(), s.feed.cfg.Poller)
 }
 
-// Other returns one event of another order key, as a probe of the destination. An event of a parked key is none: it has to
-// wait for its turn.
+// Other returns one event of another order key, as a probe of the destination. An event of a parked key is none: it has
+// to wait for its turn.
 func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
 	p := s.parked.Load()
 	if s.feed.cfg.Ordering == poller.OrderKey {
@@ -183,7 +185,8 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 			avoid = append(avoid, []byte(key))
 		}
 	}
-	asked := avoid[:min(len(avoid), poller.MaxAvoid)] // the source takes no more; what it shows is held against all of them below
+	// the source takes no more; what it shows is held against all of them below
+	asked := avoid[:min(len(avoid), poller.MaxAvoid)]
 	event, err := s.witness(ctx, asked)
 	if err != nil {
 		return poller.Grant{}, s.feed.cfg.sourceFault("looking for a row of another order key", err)
@@ -204,8 +207,8 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	return s.grant(lease, batch), nil
 }
 
-// witness finds an event for a probe: behind the last one, as long as nothing could be acknowledged since, so that a long run of
-// bad rows does not look like an outage for ever; else behind the position.
+// witness finds an event for a probe: behind the last one, as long as nothing could be acknowledged since, so that a
+// long run of bad rows does not look like an outage for ever; else behind the position.
 func (s *session) witness(ctx context.Context, avoid [][]byte) (*change.Event, error) {
 	s.mu.Lock()
 	from := []change.Cursor{s.feed.probed, s.frontier}

@@ -61,8 +61,9 @@ func (f *Feed) open(ctx context.Context, snapshot *state.Snapshot, fresh bool) (
 // beforeLatest is how many rows before source__start=latest are known not to be delivered.
 const beforeLatest = 10_000
 
-// widen begins the window below source__start=latest: what is there is remembered as delivered, and what transactions that are
-// open now commit there later is found like any other late row. It returns where the window begins, and the memory.
+// widen begins the window below source__start=latest: what is there is remembered as delivered, and what transactions
+// that are open now commit there later is found like any other late row. It returns where the window begins, and the
+// memory.
 func (s *session) widen(
 	ctx context.Context, latest change.Cursor,
 ) (low change.Cursor, first state.Late, memory []byte, err error) {
@@ -123,22 +124,25 @@ func (s *session) create(ctx context.Context) (*state.Snapshot, error) {
 	return snapshot, nil
 }
 
-// adopt makes a document the one that this session goes on from. Nothing that was handed out before is settled any more.
+// adopt makes a document the one that this session goes on from. Nothing that was handed out before is settled any
+// more.
 func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 	doc := &snapshot.Doc
 	if err := pausedFault(snapshot.Paused(), s.feed.cfg.address()); err != nil {
 		return err
 	}
 	if stored := doc.SourceFingerprint; stored != s.source.Fingerprint {
-		return &poller.Fault{Event: poller.FingerprintMismatch, Err: fmt.Errorf("the state document was written for another source definition "+
-			"(stored %s, settings give %s): server, database, table or query, cursor, key or filter has changed. "+
-			"Undo the change, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay state "+
-			"reset %s --to beginning` to start over", stored, s.source.Fingerprint, s.feed.cfg.address(), s.feed.cfg.address())}
+		return &poller.Fault{Event: poller.FingerprintMismatch,
+			Err: fmt.Errorf("the state document was written for another source definition "+
+				"(stored %s, settings give %s): server, database, table or query, cursor, key or filter has changed. "+
+				"Undo the change, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay state "+
+				"reset %s --to beginning` to start over", stored, s.source.Fingerprint, s.feed.cfg.address(), s.feed.cfg.address())}
 	}
 	if err := s.sameColumns(doc); err != nil {
 		return err
 	}
-	if err := s.feed.late.Adopt(ctx, doc, snapshot.Now(), s.source.Late, s.source.Dates, s.feed.keeper.Object); err != nil {
+	if err := s.feed.late.Adopt(ctx, doc, snapshot.Now(), s.source.Late, s.source.Dates,
+		s.feed.keeper.Object); err != nil {
 		return err
 	}
 	parked, err := s.feed.loadParked(ctx, doc)
@@ -180,7 +184,8 @@ func (f *Feed) loadParked(ctx context.Context, doc *state.Document) (*parking, e
 		mend = fmt.Sprintf("nothing is delivered, because rejected rows would be forgotten. Restore it, or run "+
 			"`rowrelay state reset %s --to beginning --parked drop`, which delivers every row again", f.cfg.address())
 	}
-	return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("reading the parked events in %s: %w; %s", name, err, mend)}
+	return nil, &poller.Fault{Event: poller.CheckpointLoadFailed,
+		Err: fmt.Errorf("reading the parked events in %s: %w; %s", name, err, mend)}
 }
 
 // pausedFault says that an operator paused the poller; nil when it goes on.
@@ -188,7 +193,9 @@ func pausedFault(p *state.Paused, address string) error {
 	if p == nil {
 		return nil
 	}
-	return &poller.Fault{Event: poller.Paused, Err: fmt.Errorf("paused by %s since %s: `rowrelay state resume %s` lets it go on", p.By, p.At.UTC().Format(time.RFC3339), address)}
+	return &poller.Fault{Event: poller.Paused,
+		Err: fmt.Errorf("paused by %s since %s: `rowrelay state resume %s` lets it go on", p.By,
+			p.At.UTC().Format(time.RFC3339), address)}
 }
 
 // endPause takes a pause out of the document that has ended by itself: nobody else will.
@@ -207,6 +214,7 @@ func (s *session) endPause(ctx context.Context, snapshot *state.Snapshot) (*stat
 		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("ending a pause that is over: %w", err)}
 	}
 	s.warn(fmt.Sprintf("resumed, after a replay whose process ended before it had ended its pause (by %s since %s, until %s): "+
-		"look whether the dead letter is still there, and replay it again", p.By, p.At.UTC().Format(time.RFC3339), p.Until.UTC().Format(time.RFC3339)))
+		"look whether the dead letter is still there, and replay it again", p.By, p.At.UTC().Format(time.RFC3339),
+		p.Until.UTC().Format(time.RFC3339)))
 	return after, nil
 }

@@ -19,10 +19,12 @@ func TestSourceOrderWaits(t *testing.T) {
 		_, p := refusing(t, func(c *Config) { c.Ordering = poller.OrderSource }, 5, 3)
 		begun := time.Now()
 		r := p.tick()
-		if r.Event != poller.HandlerFailed || !strings.Contains(r.Err.Error(), "attempt 1 of 5") || !strings.Contains(r.Err.Error(), "next in 1s") || r.Rows != 2 {
+		if r.Event != poller.HandlerFailed || !strings.Contains(r.Err.Error(), "attempt 1 of 5") ||
+			!strings.Contains(r.Err.Error(), "next in 1s") || r.Rows != 2 {
 			t.Errorf("%s: %v, %d rows", r.Event, r.Err, r.Rows)
 		}
-		if r = p.tick(); r.Failed() || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "attempt 2 of 5") || len(p.sent) != 3 {
+		if r = p.tick(); r.Failed() || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "attempt 2 of 5") ||
+			len(p.sent) != 3 {
 			t.Errorf("before its time: %+v", r)
 		}
 		for range 160 {
@@ -35,7 +37,8 @@ func TestSourceOrderWaits(t *testing.T) {
 				tries = append(tries, int(sent.at.Sub(begun).Seconds()))
 			}
 		}
-		if !slices.Equal(tries, []int{0, 1, 6, 36, 156}) || !slices.Equal(p.got(poller.Accepted), []int{1, 2, 4, 5}) || len(p.graves.letters) != 1 {
+		if !slices.Equal(tries, []int{0, 1, 6, 36, 156}) || !slices.Equal(p.got(poller.Accepted), []int{1, 2, 4, 5}) ||
+			len(p.graves.letters) != 1 {
 			t.Errorf("tried after %v s, accepted %v", tries, p.got(poller.Accepted))
 		}
 		if len(p.parked()) != 0 || len(p.objects()) != 0 {
@@ -69,7 +72,8 @@ func TestWithoutOrderNothingWaits(t *testing.T) {
 		p.tick()
 		s.put(1, "a", "good")
 		p.tick()
-		if !slices.Equal(p.got(poller.Accepted), []int{2, 1}) || len(p.parked()) != 1 || string(p.parked()[0].OrderKey) != `{"id":1}` {
+		if !slices.Equal(p.got(poller.Accepted), []int{2, 1}) || len(p.parked()) != 1 ||
+			string(p.parked()[0].OrderKey) != `{"id":1}` {
 			t.Errorf("accepted %v, parked %+v", p.got(poller.Accepted), p.parked())
 		}
 		time.Sleep(time.Second)

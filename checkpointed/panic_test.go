@@ -31,15 +31,16 @@ func (s *panicky) Create(ctx context.Context, key string, data []byte) (state.St
 // behind lets a process keep its state in another store.
 func (p *process) behind(store state.Store) {
 	p.t.Helper()
-	keeper, err := state.New(state.Config{Store: store, Key: testKey, Poller: "orders", Owner: "app/test", TTL: time.Minute})
+	keeper, err := state.New(state.Config{Store: store, Key: testKey, Poller: "orders", Owner: "app/test",
+		TTL: time.Minute})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.feed.keeper = keeper
 }
 
-// TestPanicInASettlementLosesNothing: the end of the session does not commit a position past an event whose parking was not
-// stored.
+// TestPanicInASettlementLosesNothing: the end of the session does not commit a position past an event whose parking was
+// not stored.
 func TestPanicInASettlementLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -157,7 +158,10 @@ func TestPanicInHorizonIsAnError(t *testing.T) {
 	p := newProcess(t, nil, shop, func(c *Config) { c.Source = panickyClock{shop} })
 	s := p.open()
 	p.settle(s, p.judge(s, p.next(s)))
-	if err := poller.Guard(func() error { _, err := s.Next(t.Context(), poller.Limit{Rows: 10, Bytes: 1 << 20}); return err }); err == nil {
+	if err := poller.Guard(func() error {
+		_, err := s.Next(t.Context(), poller.Limit{Rows: 10, Bytes: 1 << 20})
+		return err
+	}); err == nil {
 		t.Error("no error")
 	}
 	if err := s.Close(t.Context(), &poller.Report{}); err != nil {
@@ -207,7 +211,8 @@ func (s countedSession) Next(ctx context.Context, limit poller.Limit) (poller.Gr
 	return s.Session.Next(ctx, limit)
 }
 
-// TestShortSettlementIsWaitedFor: while a settlement that fell short is being stored, Next is not asked again and again.
+// TestShortSettlementIsWaitedFor: while a settlement that fell short is being stored, Next is not asked again and
+// again.
 func TestShortSettlementIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()

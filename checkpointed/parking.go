@@ -12,7 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// parkedKind is the kind of the side object that holds a document's parked events, parkedVersion the version of its form.
+// parkedKind is the kind of the side object that holds a document's parked events, parkedVersion the version of its
+// form.
 const (
 	parkedKind    = "parked"
 	parkedVersion = 1
@@ -21,13 +22,13 @@ const (
 // MaxReason bounds the reason that an entry keeps, in bytes: it is for people, and it must never hold a row.
 const MaxReason = 300
 
-// ParkedEntry is an order key that is parked: the event at its head was rejected, and later ones wait behind it. It never
-// holds a row: a retry reads the row's newest state by its key.
+// ParkedEntry is an order key that is parked: the event at its head was rejected, and later ones wait behind it. It
+// never holds a row: a retry reads the row's newest state by its key.
 type ParkedEntry struct {
 	// OrderKey is what is parked: the event's order key, or with ordering=none the row's key.
 	OrderKey json.RawMessage `json:"order_key"`
-	// Key, Cursor and ID are those of the event at the head. Cursor and ID are empty for a row that has moved up from among the
-	// followers and was not read yet.
+	// Key, Cursor and ID are those of the event at the head. Cursor and ID are empty for a row that has moved up from
+	// among the followers and was not read yet.
 	Key    json.RawMessage `json:"key"`
 	Cursor change.Cursor   `json:"cursor"`
 	ID     string          `json:"id"`
@@ -41,8 +42,8 @@ type ParkedEntry struct {
 	Cause  string `json:"cause,omitempty"`
 	Status int    `json:"status,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Followers are keys of other rows with this order key, in the order in which their last events were fetched. There are
-	// none where the order key is the row's own.
+	// Followers are keys of other rows with this order key, in the order in which their last events were fetched. There
+	// are none where the order key is the row's own.
 	Followers []json.RawMessage `json:"followers,omitempty"`
 	// Blocked says that the event was dead-lettered, and that the key stays parked until an operator acts.
 	Blocked bool `json:"blocked,omitempty"`
@@ -68,8 +69,8 @@ func EncodeParked(entries []ParkedEntry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// DecodeParked reads what EncodeParked wrote, and nothing else: such an object is written once and never edited, so that
-// whatever differs is damage, or another version's.
+// DecodeParked reads what EncodeParked wrote, and nothing else: such an object is written once and never edited, so
+// that whatever differs is damage, or another version's.
 func DecodeParked(data []byte) ([]ParkedEntry, error) {
 	file, err := decodeParked(data)
 	if err != nil {

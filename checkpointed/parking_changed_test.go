@@ -24,7 +24,8 @@ func TestCorrectedRowIsDelivered(t *testing.T) {
 		}
 		s.put(2, "t2", "still bad")
 		if p.tick(); !slices.Equal(p.got(poller.Accepted), []int{1, 3}) || index(p.doc().Checkpoint.Cursor) != 4 {
-			t.Errorf("the update waits behind the parked row: accepted %v, position %s", p.got(poller.Accepted), p.doc().Checkpoint.Cursor)
+			t.Errorf("the update waits behind the parked row: accepted %v, position %s", p.got(poller.Accepted),
+				p.doc().Checkpoint.Cursor)
 		}
 		time.Sleep(5 * time.Second)
 		p.tick()
@@ -52,7 +53,8 @@ func TestWhatIsFetchedAfterTheRereadIsNotSwallowed(t *testing.T) {
 
 		session := p.open()
 		retry := p.next(session)
-		if retry.Kind != change.Retry || len(retry.Events) != 1 || retry.Events[0].Attempts != 0 || textOf(&retry.Events[0]) != "good" {
+		if retry.Kind != change.Retry || len(retry.Events) != 1 || retry.Events[0].Attempts != 0 ||
+			textOf(&retry.Events[0]) != "good" {
 			t.Fatalf("%+v", retry)
 		}
 		before := p.next(session) // the same version, as a live row
@@ -85,7 +87,8 @@ func TestWhatIsFetchedAfterTheRereadIsNotSwallowed(t *testing.T) {
 	})
 }
 
-// TestKeyIsParkedUntilItsCommitLands: not even while the commit that settles its retry is on its way may a later event go.
+// TestKeyIsParkedUntilItsCommitLands: not even while the commit that settles its retry is on its way may a later event
+// go.
 func TestKeyIsParkedUntilItsCommitLands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, p := refusing(t, nil, 1, 1)
@@ -110,8 +113,8 @@ func TestKeyIsParkedUntilItsCommitLands(t *testing.T) {
 	})
 }
 
-// TestGoneRow: its entry ends with a warning, also when nothing else is to be done; a row of the same key that comes back is
-// a new one.
+// TestGoneRow: its entry ends with a warning, also when nothing else is to be done; a row of the same key that comes
+// back is a new one.
 func TestGoneRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := refusing(t, nil, 3, 2)
@@ -119,7 +122,8 @@ func TestGoneRow(t *testing.T) {
 		s.remove(2)
 		time.Sleep(time.Second)
 		r := p.tick()
-		if r.Event != poller.TickComplete || r.Gone != 1 || r.Parked != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], `{"id":2} is gone`) {
+		if r.Event != poller.TickComplete || r.Gone != 1 || r.Parked != 0 || len(r.Warnings) != 1 ||
+			!strings.Contains(r.Warnings[0], `{"id":2} is gone`) {
 			t.Errorf("%+v", r)
 		}
 		if len(p.parked()) != 0 || p.doc().Lease.OwnerID != "" || len(p.graves.letters) != 0 {
@@ -132,8 +136,8 @@ func TestGoneRow(t *testing.T) {
 	})
 }
 
-// TestRowThatComesBackIsNotSwallowedByGone: the row was gone when it was read again, and is there when the next rows are
-// fetched, before the end of its entry is stored.
+// TestRowThatComesBackIsNotSwallowedByGone: the row was gone when it was read again, and is there when the next rows
+// are fetched, before the end of its entry is stored.
 func TestRowThatComesBackIsNotSwallowedByGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := refusing(t, nil, 1, 1)

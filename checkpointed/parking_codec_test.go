@@ -10,8 +10,10 @@ import (
 func TestParkedObject(t *testing.T) {
 	now := time.Date(2026, 4, 7, 1, 23, 46, 123456789, time.UTC)
 	entries := []ParkedEntry{
-		{OrderKey: []byte(`{"tenant":"<a> & \u2028"}`), Key: []byte(`{"id":1}`), Cursor: position(7), ID: "x", Attempts: 2, First: now,
-			Last: now.Add(time.Second), Next: now.Add(time.Minute), Cause: "refused", Status: 422, Reason: "no \"such\" <thing>",
+		{OrderKey: []byte(`{"tenant":"<a> & \u2028"}`), Key: []byte(`{"id":1}`), Cursor: position(7), ID: "x", Attempts: 2,
+			First: now,
+			Last:  now.Add(time.Second), Next: now.Add(time.Minute), Cause: "refused", Status: 422,
+			Reason:    "no \"such\" <thing>",
 			Followers: []json.RawMessage{[]byte(`{"id":2}`), []byte(`{"id":3}`)}},
 		{OrderKey: []byte(`{"tenant":"b"}`), Key: []byte(`{"id":9}`), Next: now},
 		{OrderKey: []byte(`[]`), Key: []byte(`{"id":10}`), Cursor: position(1), ID: "y", Attempts: 5, Blocked: true},
@@ -55,7 +57,8 @@ func FuzzDecodeParked(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := DecodeParked(again); err != nil || !reflect.DeepEqual(newParking(got).list(), newParking(entries).list()) {
+		if got, err := DecodeParked(again); err != nil ||
+			!reflect.DeepEqual(newParking(got).list(), newParking(entries).list()) {
 			t.Errorf("%v: %s", err, again)
 		}
 	})

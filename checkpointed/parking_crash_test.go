@@ -38,8 +38,8 @@ func TestDueTimesOutliveTheProcess(t *testing.T) {
 	})
 }
 
-// TestCrashesAroundTheCommit kills an instance at each write of a tick that parks a row, and of one that dead-letters it: the
-// next instance loses nothing, writes the dead letter under the same id, and leaves no object behind.
+// TestCrashesAroundTheCommit kills an instance at each write of a tick that parks a row, and of one that dead-letters
+// it: the next instance loses nothing, writes the dead letter under the same id, and leaves no object behind.
 func TestCrashesAroundTheCommit(t *testing.T) {
 	faults := []storetest.Fault{storetest.NotDone, storetest.DoneButFailed, storetest.DoneLater}
 	for _, fault := range faults {
@@ -104,7 +104,8 @@ func TestCrashesAroundTheCommit(t *testing.T) {
 	}
 }
 
-// TestCrashBetweenDeadLetterAndCommit: the letter is written again under the same id, and reported by whoever commits it.
+// TestCrashBetweenDeadLetterAndCommit: the letter is written again under the same id, and reported by whoever commits
+// it.
 func TestCrashBetweenDeadLetterAndCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -120,7 +121,8 @@ func TestCrashBetweenDeadLetterAndCommit(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		two := newProcess(t, store, s, policy)
 		two.verdict = poison(1)
-		if r := two.tick(); r.Failed() || len(r.DeadLettered) != 1 || two.graves.letters[0].Event.ID != one.graves.letters[0].Event.ID {
+		if r := two.tick(); r.Failed() || len(r.DeadLettered) != 1 ||
+			two.graves.letters[0].Event.ID != one.graves.letters[0].Event.ID {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -58,9 +58,11 @@ func TestOthersFlowWhileDeadLettersCannotBeWritten(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		at := index(p.doc().Checkpoint.Cursor)
-		t.Logf("position %d, then %d of %d; row 10 was sent %d times, row 15 %d times", before, at, shop.writes, sink.got[10], sink.got[15])
+		t.Logf("position %d, then %d of %d; row 10 was sent %d times, row 15 %d times", before, at, shop.writes, sink.got[10],
+			sink.got[15])
 		if at != shop.writes {
-			t.Errorf("one row whose dead letter cannot be written stops all others: position %d of %d after 20 ticks", at, shop.writes)
+			t.Errorf("one row whose dead letter cannot be written stops all others: position %d of %d after 20 ticks", at,
+				shop.writes)
 		}
 	})
 }
@@ -103,7 +105,11 @@ func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
 		}
 		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxAttempts = 2 })
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422}; c.MaxBatches = 1; c.Fetch.Rows = 50 })
+		relay := relayOf(t, p.feed, sink, func(c *poller.Config) {
+			c.RejectStatus = []int{422}
+			c.MaxBatches = 1
+			c.Fetch.Rows = 50
+		})
 		shop.put(100, "b", "new")
 		relay.Tick(t.Context())
 		time.Sleep(2 * time.Second)
@@ -201,8 +207,8 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 	})
 }
 
-// TestMovedRowWaitsInItsNewOrderKey: the retry of a row that has another order key by now does not overtake what that one is
-// parked for.
+// TestMovedRowWaitsInItsNewOrderKey: the retry of a row that has another order key by now does not overtake what that
+// one is parked for.
 func TestMovedRowWaitsInItsNewOrderKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -282,7 +288,8 @@ func TestDeletedTenantIsForgottenSoon(t *testing.T) {
 	})
 }
 
-// TestAttemptOfAClockThatWasAhead: an instance whose clock was a day ahead parked a row; the next attempt does not wait a day.
+// TestAttemptOfAClockThatWasAhead: an instance whose clock was a day ahead parked a row; the next attempt does not wait
+// a day.
 func TestAttemptOfAClockThatWasAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -305,7 +312,8 @@ func TestAttemptOfAClockThatWasAhead(t *testing.T) {
 	})
 }
 
-// TestMaxParkedThroughTheTick: the bound in the middle of a settlement loses nothing, and it goes on when there is room.
+// TestMaxParkedThroughTheTick: the bound in the middle of a settlement loses nothing, and it goes on when there is
+// room.
 func TestMaxParkedThroughTheTick(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -336,12 +344,14 @@ func TestMaxParkedThroughTheTick(t *testing.T) {
 				}
 				most = max(most, sink.got[id])
 			}
-			t.Logf("coarse %v: at most %d times, %d dead letters, position %s, parked %d", coarse, most, len(p.graves.letters), p.doc().Checkpoint.Cursor, len(p.parked()))
+			t.Logf("coarse %v: at most %d times, %d dead letters, position %s, parked %d", coarse, most, len(p.graves.letters),
+				p.doc().Checkpoint.Cursor, len(p.parked()))
 		})
 	}
 }
 
-// TestProbeIsNoParkedRow: a parked row has to wait for its turn, also where more are parked than a source is asked to leave out.
+// TestProbeIsNoParkedRow: a parked row has to wait for its turn, also where more are parked than a source is asked to
+// leave out.
 func TestProbeIsNoParkedRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rows = poller.MaxAvoid + 60

@@ -3,11 +3,12 @@ package checkpointed
 import (
 	"errors"
 	"fmt"
-	"github.com/rowrelay/rowrelay/poller"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 // parkedIn counts each row that a draft holds, as a head or behind one.

@@ -11,8 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// parking is what a document holds of parked events. One that the session shows to others is never written again: Settle
-// makes the next one with draft.
+// parking is what a document holds of parked events. One that the session shows to others is never written again:
+// Settle makes the next one with draft.
 type parking struct {
 	entries map[string]*parkedRow // by order key
 	order   []string              // the order keys as they were parked
@@ -20,8 +20,8 @@ type parking struct {
 	turns   uint64
 }
 
-// parkedRow is an entry with its turn, which changes whenever another attempt at its head is worth making: so that one that
-// was handed out is not handed out again, however the followers change meanwhile.
+// parkedRow is an entry with its turn, which changes whenever another attempt at its head is worth making: so that one
+// that was handed out is not handed out again, however the followers change meanwhile.
 type parkedRow struct {
 	ParkedEntry
 	turn uint64
@@ -52,11 +52,12 @@ func (p *parking) list() []ParkedEntry {
 // has reports whether an order key is parked.
 func (p *parking) has(orderKey []byte) bool { return p.entries[string(orderKey)] != nil }
 
-// wrongClock is how far in the future an attempt must have been made to show that the clock of whoever made it was wrong: its
-// due time is wrong too, and is not waited for.
+// wrongClock is how far in the future an attempt must have been made to show that the clock of whoever made it was
+// wrong: its due time is wrong too, and is not waited for.
 const wrongClock = time.Minute
 
-// due returns the entries whose next attempt is due, the longest waiting first, and when the next one will be (zero: never).
+// due returns the entries whose next attempt is due, the longest waiting first, and when the next one will be (zero:
+// never).
 func (p *parking) due(now time.Time) (due []*parkedRow, next time.Time) {
 	for _, key := range p.order {
 		e := p.entries[key]
@@ -135,8 +136,8 @@ func (e *parkingFullError) Error() string {
 
 func (d *draft) full() bool { return d.count >= d.policy.MaxParked }
 
-// park adds an entry for an event: one that was rejected, or one that found its key's entry gone when it was settled, which
-// is then due at once.
+// park adds an entry for an event: one that was rejected, or one that found its key's entry gone when it was settled,
+// which is then due at once.
 func (d *draft) park(orderKey []byte, event *change.Event) *parkedRow {
 	d.change()
 	d.turns++
@@ -151,8 +152,8 @@ func (d *draft) park(orderKey []byte, event *change.Event) *parkedRow {
 	return e
 }
 
-// fail counts a failed attempt of an event against its entry. An event with another id than the entry's is a corrected row:
-// counting begins again. It reports whether that was the last attempt.
+// fail counts a failed attempt of an event against its entry. An event with another id than the entry's is a corrected
+// row: counting begins again. It reports whether that was the last attempt.
 func (d *draft) fail(e *parkedRow, event *change.Event, why poller.Rejection) (last bool) {
 	if e.ID != event.ID {
 		e.ID, e.Cursor, e.Attempts, e.First = event.ID, bytes.Clone(event.Cursor), 0, time.Time{}
@@ -172,9 +173,9 @@ func (d *draft) fail(e *parkedRow, event *change.Event, why poller.Rejection) (l
 	return last
 }
 
-// follow lets a row wait behind the head of an entry. What will be read is its newest state, so that it waits once, and at
-// the place of its last event. The head needs no place: its retry reads its newest state too. It reports false when there is
-// no room.
+// follow lets a row wait behind the head of an entry. What will be read is its newest state, so that it waits once, and
+// at the place of its last event. The head needs no place: its retry reads its newest state too. It reports false when
+// there is no room.
 func (d *draft) follow(orderKey string, rowKey []byte) bool {
 	e := d.entries[orderKey]
 	if bytes.Equal(e.Key, rowKey) && !e.Blocked { // a blocked one is given up: what it became since is not
@@ -209,8 +210,8 @@ func (d *draft) append(orderKey string, rowKey []byte, at int) {
 	e.Followers = append(e.Followers, bytes.Clone(rowKey))
 }
 
-// enter parks a row that has left the entry of another order key, which made room for it: behind what is parked under its
-// new one, or as a head that is due at once.
+// enter parks a row that has left the entry of another order key, which made room for it: behind what is parked under
+// its new one, or as a head that is due at once.
 func (d *draft) enter(event *change.Event, now time.Time) {
 	orderKey := string(event.OrderKey)
 	if e := d.entries[orderKey]; e != nil {
@@ -233,8 +234,8 @@ func (d *draft) drop(orderKey string, rowKeys [][]byte) int {
 	return dropped
 }
 
-// leave ends the attempts at the head of an entry: the first follower takes its place, and is due at once; without one the
-// key is free.
+// leave ends the attempts at the head of an entry: the first follower takes its place, and is due at once; without one
+// the key is free.
 func (d *draft) leave(orderKey string, now time.Time) {
 	e := d.edit(orderKey)
 	d.count--

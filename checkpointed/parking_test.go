@@ -13,14 +13,15 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// TestPoisonAmongAHundred: 99 arrive at once, the bad one is tried 1 s, 5 s, 30 s and 2 min after its last failure, and is
-// then a dead letter. Nothing of it remains.
+// TestPoisonAmongAHundred: 99 arrive at once, the bad one is tried 1 s, 5 s, 30 s and 2 min after its last failure, and
+// is then a dead letter. Nothing of it remains.
 func TestPoisonAmongAHundred(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, p := refusing(t, nil, 100, 37)
 		begun := time.Now()
 		r := p.tick()
-		if r.Event != poller.TickComplete || r.Rows != 100 || r.Parked != 1 || len(p.got(poller.Accepted)) != 99 || index(p.doc().Checkpoint.Cursor) != 100 {
+		if r.Event != poller.TickComplete || r.Rows != 100 || r.Parked != 1 || len(p.got(poller.Accepted)) != 99 ||
+			index(p.doc().Checkpoint.Cursor) != 100 {
 			t.Fatalf("the first tick: %+v; accepted %d, position %s", r, len(p.got(poller.Accepted)), p.doc().Checkpoint.Cursor)
 		}
 		var letters []poller.DeadLetter
@@ -42,7 +43,8 @@ func TestPoisonAmongAHundred(t *testing.T) {
 			t.Fatalf("%d dead letters reported, %d written", len(letters), len(p.graves.letters))
 		}
 		d := letters[0]
-		if d.Attempts != 5 || !d.First.Equal(begun) || d.Last.Sub(begun) != 156*time.Second || d.Status != 422 || d.Cause != poller.Refused ||
+		if d.Attempts != 5 || !d.First.Equal(begun) || d.Last.Sub(begun) != 156*time.Second || d.Status != 422 ||
+			d.Cause != poller.Refused ||
 			idOf(&d.Event) != 37 || d.Reason != "it is bad" || d.Table != "orders" {
 			t.Errorf("%+v", d)
 		}
@@ -52,8 +54,8 @@ func TestPoisonAmongAHundred(t *testing.T) {
 	})
 }
 
-// TestCoarseOrderKey: one tenant's 2,000 rows with a bad first one wait as keys behind it; other tenants flow; when it is
-// given up, the followers are delivered in order, each in its newest state.
+// TestCoarseOrderKey: one tenant's 2,000 rows with a bad first one wait as keys behind it; other tenants flow; when it
+// is given up, the followers are delivered in order, each in its newest state.
 func TestCoarseOrderKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -72,7 +74,8 @@ func TestCoarseOrderKey(t *testing.T) {
 		}
 		s.put(2, "big", "updated") // its place is now behind 2000
 		p.tick()
-		if e := p.parked(); len(e) != 1 || len(e[0].Followers) != 1999 || string(e[0].Followers[1998]) != `{"id":2}` || string(e[0].Followers[0]) != `{"id":3}` {
+		if e := p.parked(); len(e) != 1 || len(e[0].Followers) != 1999 || string(e[0].Followers[1998]) != `{"id":2}` ||
+			string(e[0].Followers[0]) != `{"id":3}` {
 			t.Fatalf("%d entries", len(e))
 		}
 		for range 160 {
@@ -80,8 +83,10 @@ func TestCoarseOrderKey(t *testing.T) {
 			p.tick()
 		}
 		accepted := p.got(poller.Accepted)[10:]
-		if len(p.graves.letters) != 1 || len(accepted) != 1999 || accepted[0] != 3 || accepted[1998] != 2 || !slices.IsSorted(accepted[:1998]) {
-			t.Errorf("%d dead letters, accepted %d: %v …", len(p.graves.letters), len(accepted), accepted[:min(len(accepted), 5)])
+		if len(p.graves.letters) != 1 || len(accepted) != 1999 || accepted[0] != 3 || accepted[1998] != 2 ||
+			!slices.IsSorted(accepted[:1998]) {
+			t.Errorf("%d dead letters, accepted %d: %v …", len(p.graves.letters), len(accepted),
+				accepted[:min(len(accepted), 5)])
 		}
 		if len(p.parked()) != 0 || len(p.objects()) != 0 {
 			t.Errorf("left over: %d entries, objects %q", len(p.parked()), p.objects())
@@ -89,13 +94,14 @@ func TestCoarseOrderKey(t *testing.T) {
 	})
 }
 
-// TestMaxParked: at the bound the position stays, with a fault that says so, and nothing is dropped; retries go on, and with
-// them the poller.
+// TestMaxParked: at the bound the position stays, with a fault that says so, and nothing is dropped; retries go on, and
+// with them the poller.
 func TestMaxParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := refusing(t, func(c *Config) { c.Policy.MaxParked = 3 }, 10, 1, 2, 4, 6)
 		r := p.tick()
-		if r.Event != poller.HandlerFailed || !strings.Contains(fmt.Sprint(r.Err), "max_parked") || r.Rows != 5 || index(p.doc().Checkpoint.Cursor) != 5 {
+		if r.Event != poller.HandlerFailed || !strings.Contains(fmt.Sprint(r.Err), "max_parked") || r.Rows != 5 ||
+			index(p.doc().Checkpoint.Cursor) != 5 {
 			t.Errorf("%s: %v, %d rows, position %s", r.Event, r.Err, r.Rows, p.doc().Checkpoint.Cursor)
 		}
 		fetches := len(s.fetched)
@@ -116,8 +122,8 @@ func TestMaxParked(t *testing.T) {
 	})
 }
 
-// TestDeadLetterThatCannotBeWritten: the tick fails and says so, the event stays parked and is tried again with the next
-// tick; others flow meanwhile.
+// TestDeadLetterThatCannotBeWritten: the tick fails and says so, the event stays parked and is tried again with the
+// next tick; others flow meanwhile.
 func TestDeadLetterThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := refusing(t, func(c *Config) { c.Policy.MaxAttempts = 2 }, 2, 1)
@@ -126,7 +132,8 @@ func TestDeadLetterThatCannotBeWritten(t *testing.T) {
 		time.Sleep(time.Second)
 		s.fill(3, 4)
 		r := p.tick()
-		if r.Event != poller.HandlerFailed || !strings.Contains(r.Err.Error(), "dead letter of key") || len(r.DeadLettered) != 0 || len(p.parked()) != 1 {
+		if r.Event != poller.HandlerFailed || !strings.Contains(r.Err.Error(), "dead letter of key") ||
+			len(r.DeadLettered) != 0 || len(p.parked()) != 1 {
 			t.Errorf("%s: %v", r.Event, r.Err)
 		}
 		p.graves.put = nil
@@ -173,14 +180,15 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 		p.sent = nil
 		p.verdict = poison()
 		r := p.tick()
-		if r.Event != poller.TickComplete || r.Rows != 1800 || len(p.got(poller.Accepted)) != 1800 || !slices.IsSorted(p.got(poller.Accepted)) || len(p.graves.letters) != 0 {
+		if r.Event != poller.TickComplete || r.Rows != 1800 || len(p.got(poller.Accepted)) != 1800 ||
+			!slices.IsSorted(p.got(poller.Accepted)) || len(p.graves.letters) != 0 {
 			t.Errorf("%s: %d rows", r.Event, r.Rows)
 		}
 	})
 }
 
-// TestProbeIsOfAKeyThatNothingWaitsFor: the source is asked for another order key than those at hand and those parked, and
-// the row comes again at its place.
+// TestProbeIsOfAKeyThatNothingWaitsFor: the source is asked for another order key than those at hand and those parked,
+// and the row comes again at its place.
 func TestProbeIsOfAKeyThatNothingWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := refusing(t, nil, 1, 1)
@@ -193,7 +201,8 @@ func TestProbeIsOfAKeyThatNothingWaitsFor(t *testing.T) {
 		s.put(2, "t2", "bad")
 		s.fill(3, 3)
 		grant, err := session.Other(t.Context(), [][]byte{rowKey(2)})
-		if err != nil || len(grant.Batch.Events) != 1 || idOf(&grant.Batch.Events[0]) != 3 || grant.Check() != nil || grant.Token == 0 {
+		if err != nil || len(grant.Batch.Events) != 1 || idOf(&grant.Batch.Events[0]) != 3 || grant.Check() != nil ||
+			grant.Token == 0 {
 			t.Fatalf("%+v, %v", grant.Batch, err)
 		}
 		p.settle(session, p.judge(session, b))

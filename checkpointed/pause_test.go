@@ -11,8 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
-// TestAPauseOfADeadReplayEnds: at its time, by the store's clock, the next tick takes it out of the document, says so once, and goes on.
-// A tick at work when it was set gives its lease back at once.
+// TestAPauseOfADeadReplayEnds: at its time, by the store's clock, the next tick takes it out of the document, says so
+// once, and goes on. A tick at work when it was set gives its lease back at once.
 func TestAPauseOfADeadReplayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -26,7 +26,8 @@ func TestAPauseOfADeadReplayEnds(t *testing.T) {
 			d.Paused = &state.Paused{At: time.Now(), Until: time.Now().Add(time.Minute), By: "ann, for a replay"}
 		})
 		time.Sleep(time.Second)
-		if _, err := session.Next(t.Context(), poller.Limit{Rows: 2, Bytes: 1 << 20}); err == nil || !strings.Contains(err.Error(), "paused by ann, for a replay") {
+		if _, err := session.Next(t.Context(), poller.Limit{Rows: 2, Bytes: 1 << 20}); err == nil ||
+			!strings.Contains(err.Error(), "paused by ann, for a replay") {
 			t.Errorf("the tick at work: %v", err)
 		}
 		if err := session.Close(t.Context(), &poller.Report{}); err != nil {
@@ -38,7 +39,8 @@ func TestAPauseOfADeadReplayEnds(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		r := p.tick()
-		if r.Event != poller.TickComplete || r.Rows != 1 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "resumed, after a replay whose process ended") ||
+		if r.Event != poller.TickComplete || r.Rows != 1 || len(r.Warnings) != 1 ||
+			!strings.Contains(r.Warnings[0], "resumed, after a replay whose process ended") ||
 			!strings.Contains(r.Warnings[0], "by ann, for a replay since") {
 			t.Errorf("at its end: %s, %d rows, %q", r.Event, r.Rows, r.Warnings)
 		}
@@ -63,7 +65,8 @@ func TestAPauseWhileTheDestinationIsLeftAlone(t *testing.T) {
 		if r := relay.Tick(t.Context()); r.Event != poller.HandlerFailed {
 			t.Fatalf("%s: %v", r.Event, r.Err)
 		}
-		if r := relay.Tick(t.Context()); r.Event != poller.HandlerFailed || r.Reason != "unavailable" || !r.DocumentRead || !strings.Contains(r.Err.Error(), "Retry-After") {
+		if r := relay.Tick(t.Context()); r.Event != poller.HandlerFailed || r.Reason != "unavailable" || !r.DocumentRead ||
+			!strings.Contains(r.Err.Error(), "Retry-After") {
 			t.Errorf("while it is left alone: %+v", r)
 		}
 		p.amend(func(d *state.Document) { d.Paused = &state.Paused{At: time.Now(), By: "ann"} })
@@ -85,7 +88,8 @@ func TestAPauseThatIsOverAndCannotBeTakenOut(t *testing.T) {
 			}
 			return storetest.None, 0
 		})
-		if r := p.tick(); r.Event != poller.CheckpointLoadFailed || !strings.Contains(r.Err.Error(), "ending a pause that is over") {
+		if r := p.tick(); r.Event != poller.CheckpointLoadFailed ||
+			!strings.Contains(r.Err.Error(), "ending a pause that is over") {
 			t.Errorf("%s: %v", r.Event, r.Err)
 		}
 	})

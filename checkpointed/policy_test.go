@@ -95,8 +95,8 @@ func (p *process) ticking(to poller.Output) *poller.Relay {
 	})
 }
 
-// TestTicksWithAPoisonRow: 99 of 100 arrive at once; the bad one is tried at its times and is then a dead letter, whether
-// the destination's status says that it refuses it, or seems to say that it is unavailable.
+// TestTicksWithAPoisonRow: 99 of 100 arrive at once; the bad one is tried at its times and is then a dead letter,
+// whether the destination's status says that it refuses it, or seems to say that it is unavailable.
 func TestTicksWithAPoisonRow(t *testing.T) {
 	for _, status := range []int{422, 500} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -144,7 +144,8 @@ func TestTicksWithAPoisonRow(t *testing.T) {
 	}
 }
 
-// TestTicksWithADestinationThatRefusesAll: a status that looks like the events' fault is none while no event is accepted.
+// TestTicksWithADestinationThatRefusesAll: a status that looks like the events' fault is none while no event is
+// accepted.
 func TestTicksWithADestinationThatRefusesAll(t *testing.T) {
 	for _, status := range []int{400, 401, 404, 503} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -161,7 +162,8 @@ func TestTicksWithADestinationThatRefusesAll(t *testing.T) {
 				})
 				relay := p.ticking(to)
 				for range 30 {
-					if r := relay.Tick(t.Context()); r.Event != poller.HandlerFailed || r.Reason != "unavailable" || r.Rejected != 0 || r.Parked != 0 {
+					if r := relay.Tick(t.Context()); r.Event != poller.HandlerFailed || r.Reason != "unavailable" || r.Rejected != 0 ||
+						r.Parked != 0 {
 						t.Fatalf("%s (%s): %v; %d rejected, %d parked", r.Event, r.Reason, r.Err, r.Rejected, r.Parked)
 					}
 					time.Sleep(30 * time.Second)
@@ -175,7 +177,8 @@ func TestTicksWithADestinationThatRefusesAll(t *testing.T) {
 	}
 }
 
-// TestTicksThroughAnOutage: half an hour without the destination at one insert a second loses nothing and gives nothing up.
+// TestTicksThroughAnOutage: half an hour without the destination at one insert a second loses nothing and gives nothing
+// up.
 func TestTicksThroughAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -292,8 +295,8 @@ func TestTicksThatNameEveryEvent(t *testing.T) {
 	})
 }
 
-// TestEachEventHasItsOwnReason: of the events that one answer names, each is set aside with what happened to its own; what the
-// output says nothing about in particular has the answer's reason.
+// TestEachEventHasItsOwnReason: of the events that one answer names, each is set aside with what happened to its own;
+// what the output says nothing about in particular has the answer's reason.
 func TestEachEventHasItsOwnReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -319,7 +322,8 @@ func TestEachEventHasItsOwnReason(t *testing.T) {
 		for _, e := range p.parked() {
 			reasons[string(e.Key)] = e.Reason
 		}
-		if want := map[string]string{`{"id":3}`: "too large", `{"id":7}`: "no route", `{"id":9}`: "some of them failed"}; !maps.Equal(reasons, want) {
+		if want := map[string]string{`{"id":3}`: "too large", `{"id":7}`: "no route",
+			`{"id":9}`: "some of them failed"}; !maps.Equal(reasons, want) {
 			t.Errorf("reasons %v, want %v", reasons, want)
 		}
 	})

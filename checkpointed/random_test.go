@@ -17,8 +17,8 @@ import (
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
-// lives is a random life of a poller: rows are written and deleted while instances tick over one store, reject events, fail,
-// and die at any write.
+// lives is a random life of a poller: rows are written and deleted while instances tick over one store, reject events,
+// fail, and die at any write.
 type lives struct {
 	*testing.T
 	rnd      *rand.Rand
@@ -131,7 +131,8 @@ func (l *lives) tick(p *process) {
 
 // judge is what the tick does with a batch: see process.judge, for several batches on their way.
 func (l *lives) judge(p *process, s *session, b change.Batch, rejected map[string]int) poller.Settled {
-	settled := poller.Settled{Batch: b, Outcomes: make([]poller.Outcome, len(b.Events)), Rejections: map[int]poller.Rejection{}}
+	settled := poller.Settled{Batch: b, Outcomes: make([]poller.Outcome, len(b.Events)),
+		Rejections: map[int]poller.Rejection{}}
 	for i := range b.Events {
 		e := &b.Events[i]
 		key := string(e.OrderKey)
@@ -165,8 +166,8 @@ func (l *lives) check() {
 	}
 }
 
-// TestRandomLivesLoseNothing: whatever happens, the last state of each row arrives or is a dead letter, in order, and nothing
-// stays parked or in the store for ever.
+// TestRandomLivesLoseNothing: whatever happens, the last state of each row arrives or is a dead letter, in order, and
+// nothing stays parked or in the store for ever.
 func TestRandomLivesLoseNothing(t *testing.T) {
 	for seed := range uint64(150) {
 		synctest.Test(t, func(t *testing.T) {
@@ -174,8 +175,10 @@ func TestRandomLivesLoseNothing(t *testing.T) {
 			l := &lives{
 				T: t, rnd: rnd, shop: newShop(), store: memstore.New(), graves: &graves{},
 				accepted: map[string]bool{}, newest: map[string]int{},
-				ordering: []poller.Ordering{poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderNone, poller.OrderSource}[rnd.IntN(5)],
-				policy:   poller.Policy{MaxAttempts: 1 + rnd.IntN(4), Delays: []time.Duration{time.Second, 3 * time.Second}, MaxParked: []int{2, 5, 1000}[rnd.IntN(3)]},
+				ordering: []poller.Ordering{poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderNone,
+					poller.OrderSource}[rnd.IntN(5)],
+				policy: poller.Policy{MaxAttempts: 1 + rnd.IntN(4), Delays: []time.Duration{time.Second, 3 * time.Second},
+					MaxParked: []int{2, 5, 1000}[rnd.IntN(3)]},
 			}
 			l.shop.describe.Coarse = rnd.IntN(2) == 0
 			l.shop.describe.Late = []late.Mode{late.None, late.Overlap}[rnd.IntN(2)]
@@ -216,7 +219,8 @@ func TestRandomLivesLoseNothing(t *testing.T) {
 			}
 			l.check()
 			if len(p.parked()) != 0 || p.doc().Backfill != nil || index(p.doc().Checkpoint.Cursor) < last(l.shop) {
-				t.Errorf("left over: parked %+v, backfill %+v, position %s of %d", p.parked(), p.doc().Backfill, p.doc().Checkpoint.Cursor, last(l.shop))
+				t.Errorf("left over: parked %+v, backfill %+v, position %s of %d", p.parked(), p.doc().Backfill,
+					p.doc().Checkpoint.Cursor, last(l.shop))
 			}
 			if t.Failed() {
 				t.Fatalf("seed %d: ordering %s, mixed %v, %+v, coarse %v, late %s", seed, l.ordering, l.mixed,
@@ -238,7 +242,8 @@ func last(s *shop) int {
 // amendIfCan lets an operator ask for a backfill; the store may refuse.
 func (p *process) amendIfCan(rnd *rand.Rand, end int) {
 	_, _ = p.keeper.Amend(p.t.Context(), func(d *state.Document) error {
-		d.Backfill = &state.Backfill{ID: fmt.Sprint("b", rnd.Uint32()), To: position(max(end, 1)), PerSecond: rnd.IntN(3) * 5, StartedAt: time.Now(), By: "ann"}
+		d.Backfill = &state.Backfill{ID: fmt.Sprint("b", rnd.Uint32()), To: position(max(end, 1)), PerSecond: rnd.IntN(3) * 5,
+			StartedAt: time.Now(), By: "ann"}
 		return nil
 	})
 }

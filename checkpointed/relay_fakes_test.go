@@ -39,7 +39,8 @@ type sink struct {
 }
 
 func newSink(t *testing.T, answer func(context.Context, change.Delivery) error) *sink {
-	return &sink{t: t, ordering: poller.OrderKey, inFlight: map[string]bool{}, accepted: map[string]int{}, last: map[string]string{}, answer: answer}
+	return &sink{t: t, ordering: poller.OrderKey, inFlight: map[string]bool{}, accepted: map[string]int{},
+		last: map[string]string{}, answer: answer}
 }
 
 func (s *sink) Deliver(ctx context.Context, d change.Delivery) error {

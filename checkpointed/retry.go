@@ -11,8 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// sourceKey is the order key of the one entry that ordering=source has: the event that the poller waits at. It is no event's
-// own, because an event's is an object of one column at least.
+// sourceKey is the order key of the one entry that ordering=source has: the event that the poller waits at. It is no
+// event's own, because an event's is an object of one column at least.
 const sourceKey = "[]"
 
 // maxRetries bounds the rows that one fetch reads again by their keys.
@@ -28,8 +28,10 @@ func (s *session) waiting() (bool, error) {
 	case e == nil:
 		return false, nil
 	case e.Blocked:
-		return true, &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("the poller is blocked (ordering=source, after_dead_letter=block) at key %s, "+
-			"event %s, which was dead-lettered after %d attempts: `rowrelay deadletter` replays or purges it", e.Key, e.ID, e.Attempts)}
+		return true, &poller.Fault{Event: poller.HandlerFailed,
+			Err: fmt.Errorf("the poller is blocked (ordering=source, after_dead_letter=block) at key %s, "+
+				"event %s, which was dead-lettered after %d attempts: `rowrelay deadletter` replays or purges it", e.Key, e.ID,
+				e.Attempts)}
 	case !e.Next.After(time.Now()):
 		return false, nil
 	}
@@ -41,11 +43,11 @@ func (s *session) waiting() (bool, error) {
 	return true, nil
 }
 
-// retry reads the rows again whose next attempt is due, each once in a session unless its entry's head changes, and tells
-// which of them are gone.
+// retry reads the rows again whose next attempt is due, each once in a session unless its entry's head changes, and
+// tells which of them are gone.
 //
-// What is fetched later than this is settled later than this: so an event that is absorbed before the retry is settled was
-// either fetched before it, and what was read here is newer; or it waits for the entry that Settle makes of it.
+// What is fetched later than this is settled later than this: so an event that is absorbed before the retry is settled
+// was either fetched before it, and what was read here is newer; or it waits for the entry that Settle makes of it.
 func (s *session) retry(ctx context.Context, limit poller.Limit) (change.Batch, note, error) {
 	p := s.parked.Load()
 	if p.count == 0 {
@@ -124,8 +126,8 @@ func keysOf(entries []*parkedRow) [][]byte {
 	return keys
 }
 
-// followers finds out which of the rows behind heads that are gone are gone as well, maxRetries at once: the rows of a tenant
-// that was deleted need not be found out about one by one. One re-read has room for so many bytes.
+// followers finds out which of the rows behind heads that are gone are gone as well, maxRetries at once: the rows of a
+// tenant that was deleted need not be found out about one by one. One re-read has room for so many bytes.
 func (s *session) followers(ctx context.Context, p *parking, heads []gone, room int) error {
 	var asked []*parkedRow
 	seen := map[string]bool{}
@@ -159,7 +161,8 @@ func (s *session) followers(ctx context.Context, p *parking, heads []gone, room 
 	return nil
 }
 
-// queued reports whether a retry is on its way behind which rows wait: the next of them is due as soon as it is settled.
+// queued reports whether a retry is on its way behind which rows wait: the next of them is due as soon as it is
+// settled.
 func (s *session) queued() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

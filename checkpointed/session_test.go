@@ -26,7 +26,8 @@ func (p *process) amend(change func(*state.Document)) {
 
 func pause1(d *state.Document) { d.Paused = &state.Paused{At: time.Now(), By: "ann@laptop"} }
 
-// TestPausedPollerDoesNothing: its tick ends as paused, which is no failure, without asking the database; resume lets it go on.
+// TestPausedPollerDoesNothing: its tick ends as paused, which is no failure, without asking the database; resume lets
+// it go on.
 func TestPausedPollerDoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -37,7 +38,8 @@ func TestPausedPollerDoesNothing(t *testing.T) {
 		s.fill(2, 2)
 		fetches := len(s.fetched)
 		r := p.tick()
-		if r.Event != poller.Paused || r.Failed() || !strings.Contains(r.Err.Error(), "ann@laptop") || !strings.Contains(r.Err.Error(), "state resume orders") || len(s.fetched) != fetches {
+		if r.Event != poller.Paused || r.Failed() || !strings.Contains(r.Err.Error(), "ann@laptop") ||
+			!strings.Contains(r.Err.Error(), "state resume orders") || len(s.fetched) != fetches {
 			t.Errorf("%s: %v, %d fetches", r.Event, r.Err, len(s.fetched)-fetches)
 		}
 		p.amend(func(d *state.Document) { d.Paused = nil })
@@ -47,8 +49,8 @@ func TestPausedPollerDoesNothing(t *testing.T) {
 	})
 }
 
-// TestPauseTakesEffectAtTheNextBatch: what was handed out is settled, nothing more is, and the lease is given back. It is
-// met with the next write, and without one within a second.
+// TestPauseTakesEffectAtTheNextBatch: what was handed out is settled, nothing more is, and the lease is given back. It
+// is met with the next write, and without one within a second.
 func TestPauseTakesEffectAtTheNextBatch(t *testing.T) {
 	for name, writes := range map[string]bool{"with a write": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +129,8 @@ func TestFailover(t *testing.T) {
 				s.fill(2, 2)
 				r := p.tick()
 				if c.gap {
-					if r.Event != poller.SourceGap || !strings.Contains(r.Err.Error(), "accept-gap") || !strings.Contains(r.Err.Error(), "--to beginning") {
+					if r.Event != poller.SourceGap || !strings.Contains(r.Err.Error(), "accept-gap") ||
+						!strings.Contains(r.Err.Error(), "--to beginning") {
 						t.Errorf("%s: %v", r.Event, r.Err)
 					}
 					return
@@ -150,13 +153,15 @@ func TestPositionAheadOfTheSource(t *testing.T) {
 		s := newShop()
 		p := newProcess(t, nil, s, nil)
 		s.err = fmt.Errorf("%w: the position 7 is above IDENT_CURRENT 5", poller.ErrGap)
-		if r := p.tick(); r.Event != poller.SourceGap || !strings.Contains(r.Err.Error(), "accept-gap") || !strings.Contains(r.Err.Error(), "IDENT_CURRENT") {
+		if r := p.tick(); r.Event != poller.SourceGap || !strings.Contains(r.Err.Error(), "accept-gap") ||
+			!strings.Contains(r.Err.Error(), "IDENT_CURRENT") {
 			t.Errorf("%s: %v", r.Event, r.Err)
 		}
 	})
 }
 
-// TestLateCommitsAreChosenOnce: the mode is stored with the first commit, and another one is refused until it is accepted.
+// TestLateCommitsAreChosenOnce: the mode is stored with the first commit, and another one is refused until it is
+// accepted.
 func TestLateCommitsAreChosenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -169,7 +174,9 @@ func TestLateCommitsAreChosenOnce(t *testing.T) {
 		}
 		s.describe.Late = late.Overlap
 		r := p.tick()
-		if r.Event != poller.FingerprintMismatch || !strings.Contains(r.Err.Error(), "late_commits was settle, is now overlap") || !strings.Contains(r.Err.Error(), "accept-fingerprint") {
+		if r.Event != poller.FingerprintMismatch ||
+			!strings.Contains(r.Err.Error(), "late_commits was settle, is now overlap") ||
+			!strings.Contains(r.Err.Error(), "accept-fingerprint") {
 			t.Errorf("%s: %v", r.Event, r.Err)
 		}
 		p.edit(func(d *state.Document) { d.Late.Mode = "" })
@@ -180,8 +187,8 @@ func TestLateCommitsAreChosenOnce(t *testing.T) {
 	})
 }
 
-// TestParkingBesideOverlap: in overlap mode a parked row is stored at once, though the memory is not; a crash then costs
-// duplicates of others, and neither the parked row nor one that it absorbed.
+// TestParkingBesideOverlap: in overlap mode a parked row is stored at once, though the memory is not; a crash then
+// costs duplicates of others, and neither the parked row nor one that it absorbed.
 func TestParkingBesideOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -215,8 +222,8 @@ func TestParkingBesideOverlap(t *testing.T) {
 	})
 }
 
-// TestFailedCommitForgetsWhatItRemembered: in overlap mode a row that was parked by a commit that failed is not taken for
-// delivered by the same process.
+// TestFailedCommitForgetsWhatItRemembered: in overlap mode a row that was parked by a commit that failed is not taken
+// for delivered by the same process.
 func TestFailedCommitForgetsWhatItRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -241,8 +248,10 @@ func TestFailedCommitForgetsWhatItRemembered(t *testing.T) {
 			p.tick()
 			time.Sleep(30 * time.Second)
 		}
-		if !slices.Contains(p.got(poller.Rejected), 2) || len(p.graves.letters) != 1 || index(p.doc().Checkpoint.Cursor) != 3 {
-			t.Errorf("accepted %v, %d dead letters, low edge %s", p.got(poller.Accepted), len(p.graves.letters), p.doc().Checkpoint.Cursor)
+		if !slices.Contains(p.got(poller.Rejected), 2) || len(p.graves.letters) != 1 ||
+			index(p.doc().Checkpoint.Cursor) != 3 {
+			t.Errorf("accepted %v, %d dead letters, low edge %s", p.got(poller.Accepted), len(p.graves.letters),
+				p.doc().Checkpoint.Cursor)
 		}
 	})
 }
@@ -265,8 +274,8 @@ func TestPolicyIsChecked(t *testing.T) {
 	}
 }
 
-// TestWindowsWithoutEvents: they move the position in memory, cost no write, and are stored with what comes after them or with
-// the release.
+// TestWindowsWithoutEvents: they move the position in memory, cost no write, and are stored with what comes after them
+// or with the release.
 func TestWindowsWithoutEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()

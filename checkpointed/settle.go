@@ -11,11 +11,11 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Settle commits what became of events: only now are they acknowledged (seeds/003, §1.3). A crash before it delivers them
-// again; a crash after it does not.
+// Settle commits what became of events: only now are they acknowledged (seeds/003, §1.3). A crash before it delivers
+// them again; a crash after it does not.
 //
-// What has to be there when the commit lands is written before it, in this order: dead letters, named by their events, so
-// that a crash repeats them; then the objects that the commit names. Until it lands nobody sees them.
+// What has to be there when the commit lands is written before it, in this order: dead letters, named by their events,
+// so that a crash repeats them; then the objects that the commit names. Until it lands nobody sees them.
 func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int, error) {
 	s.mu.Lock()
 	lease := s.lease
@@ -23,7 +23,8 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	if lease == nil || s.broken {
 		return 0, nil
 	}
-	s.broken = true // until commit knows better: a panic on the way must not let Close commit what a part of this left behind
+	// until commit knows better: a panic on the way must not let Close commit what a part of this left behind
+	s.broken = true
 	l := s.newTally(lease)
 	l.accepted = settlement.Accepted
 	for i := range settlement.Batches {
@@ -168,7 +169,8 @@ func (l *tally) settle(ctx context.Context, b *poller.Settled, i int, about *not
 
 // retried takes the outcome of a retry. The turn tells whether it was an attempt at the head that is there now: a row
 // may come back with its key written differently, and another row may be at the head by now.
-func (l *tally) retried(ctx context.Context, t turn, event *change.Event, outcome poller.Outcome, why poller.Rejection) bool {
+func (l *tally) retried(ctx context.Context, t turn, event *change.Event, outcome poller.Outcome,
+	why poller.Rejection) bool {
 	e := l.draft.entries[t.orderKey]
 	own := e != nil && e.turn == t.number
 	switch {
@@ -229,7 +231,8 @@ func (l *tally) absorbed(orderKey []byte, event *change.Event) bool {
 	case l.draft.full():
 		return l.full()
 	}
-	// The retry that it waited behind is settled, and may have read the row before this event: it must not be lost with it.
+	// The retry that it waited behind is settled, and may have read the row before this event: it must not be lost with
+	// it.
 	l.draft.park(orderKey, event).Next = time.Now()
 	return true
 }
@@ -240,9 +243,10 @@ func (l *tally) full() bool {
 	return false
 }
 
-// inSourceOrder takes the outcome of an event under ordering=source: a rejected one stops the settlement before it, until
-// it is accepted or given up.
-func (l *tally) inSourceOrder(ctx context.Context, event *change.Event, outcome poller.Outcome, why poller.Rejection) bool {
+// inSourceOrder takes the outcome of an event under ordering=source: a rejected one stops the settlement before it,
+// until it is accepted or given up.
+func (l *tally) inSourceOrder(ctx context.Context, event *change.Event, outcome poller.Outcome,
+	why poller.Rejection) bool {
 	e := l.draft.entries[sourceKey]
 	if outcome != poller.Rejected {
 		// Others come before the waited event (late rows, a backfill, duplicates after a crash): they say nothing about it.
@@ -257,8 +261,9 @@ func (l *tally) inSourceOrder(ctx context.Context, event *change.Event, outcome 
 	e = l.draft.edit(sourceKey)
 	policy := &l.s.feed.cfg.Policy
 	if last := l.draft.fail(e, event, why); !last {
-		l.fault = &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("ordering=source: attempt %d of %d of key %s, event %s, failed, next in %s: %s",
-			e.Attempts, policy.MaxAttempts, e.Key, e.ID, e.Next.Sub(why.At), e.Reason)}
+		l.fault = &poller.Fault{Event: poller.HandlerFailed,
+			Err: fmt.Errorf("ordering=source: attempt %d of %d of key %s, event %s, failed, next in %s: %s",
+				e.Attempts, policy.MaxAttempts, e.Key, e.ID, e.Next.Sub(why.At), e.Reason)}
 		return false
 	}
 	switch err := l.bury(ctx, e, event, why); {
@@ -268,8 +273,10 @@ func (l *tally) inSourceOrder(ctx context.Context, event *change.Event, outcome 
 		return false
 	case policy.Block:
 		e.Blocked, e.Next = true, time.Time{}
-		l.fault = &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("key %s, event %s, was dead-lettered after %d attempts, and the poller is blocked "+
-			"there (ordering=source, after_dead_letter=block): `rowrelay deadletter` replays or purges it", e.Key, e.ID, e.Attempts)}
+		l.fault = &poller.Fault{Event: poller.HandlerFailed,
+			Err: fmt.Errorf("key %s, event %s, was dead-lettered after %d attempts, and the poller is blocked "+
+				"there (ordering=source, after_dead_letter=block): `rowrelay deadletter` replays or purges it", e.Key, e.ID,
+				e.Attempts)}
 		return false
 	}
 	l.draft.leave(sourceKey, why.At)

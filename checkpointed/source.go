@@ -16,16 +16,17 @@ type Source interface {
 	// Start returns the position that a poller without a document begins at, by source__start, and the incarnation of the
 	// database that it was read from.
 	Start(ctx context.Context) (start change.Cursor, incarnation string, err error)
-	// Fetch returns rows of a range, in one round trip. It retries transient faults itself, bounded. Errors wrap ErrNormalize
-	// where rows came but cannot be turned into events without loss, ErrConfig where the settings or the stored cursor do not
-	// fit the table, ErrGap where the position is ahead of the source's own counter; any other is a fetch fault.
+	// Fetch returns rows of a range, in one round trip. It retries transient faults itself, bounded. Errors wrap
+	// ErrNormalize where rows came but cannot be turned into events without loss, ErrConfig where the settings or the
+	// stored cursor do not fit the table, ErrGap where the position is ahead of the source's own counter; any other is a
+	// fetch fault.
 	Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error)
-	// Reread returns the newest state of rows by their keys (Event.Key), as events like any other, in the order of keys. The newest
-	// state of a row that is gone is its delete, where the source knows of deletes. A key is missing only where its state cannot be
-	// known: a cursor does not see that a row was deleted, or does not meet source__where any more.
+	// Reread returns the newest state of rows by their keys (Event.Key), as events like any other, in the order of keys.
+	// The newest state of a row that is gone is its delete, where the source knows of deletes. A key is missing only where
+	// its state cannot be known: a cursor does not see that a row was deleted, or does not meet source__where any more.
 	Reread(ctx context.Context, keys [][]byte) ([]change.Event, error)
-	// Other returns the first row after a position whose order key is none of avoid; nil where there is none. It is a probe:
-	// at most 100 order keys are given.
+	// Other returns the first row after a position whose order key is none of avoid; nil where there is none. It is a
+	// probe: at most 100 order keys are given.
 	Other(ctx context.Context, after change.Cursor, avoid [][]byte) (*change.Event, error)
 	// Horizon returns the database's clock, and its oldest open write transaction where the server shows it.
 	Horizon(ctx context.Context) (change.Horizon, error)

@@ -3,8 +3,9 @@ package claims
 import (
 	"context"
 	"errors"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // ErrTakenOver says that another instance has the claim, because this one was thought dead.

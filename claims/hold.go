@@ -3,10 +3,11 @@ package claims
 import (
 	"context"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Rows are the rows that are published under claims, where they are marked so.
@@ -139,7 +140,9 @@ func (t *Table) LockShards(ctx context.Context, q statement.Querier, owner strin
 func (t *Table) Renew(ctx context.Context, owner string, ttl time.Duration) (int, error) {
 	var held []string
 	extend := func(s *statement.Statement, names []string) {
-		t.syntax.ByName(s, t.Place, "UPDATE", func() string { return "expires_at = " + t.db.Later(s.Arg(ttl.Milliseconds())) }, names)
+		t.syntax.ByName(s, t.Place, "UPDATE", func() string {
+			return "expires_at = " + t.db.Later(s.Arg(ttl.Milliseconds()))
+		}, names)
 		s.Add(" AND c.owner = ", s.Arg(owner))
 	}
 	err := t.db.Tx(ctx, "renew the claims", func(ctx context.Context, q statement.Querier) (err error) {

@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Survey is what the claims table says.

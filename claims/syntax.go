@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Syntax is how an engine writes claims. It says what is sent, in which order; Table sends it.

@@ -1,30 +1,31 @@
-// Package claims says which instance may work on what, where several share one outbox. It knows nothing of the rows that
-// are shared.
+// Package claims says which instance may work on what, where several share one outbox. It knows nothing of the rows
+// that are shared.
 //
 // # The claims table
 //
 // A claim is a row: (outbox, unit, owner, token, expires_at, info), by the database's clock. The column unit names a
 // shard: the whole outbox (strategy leader), a partition, that is a range of buckets (partitioned), or one aggregate
-// (skip_locked). An owner is a session. It is a member while its member's row lives, and holds a shard while the shard's
-// row names it and lives. All claims of an owner end together.
+// (skip_locked). An owner is a session. It is a member while its member's row lives, and holds a shard while the
+// shard's row names it and lives. All claims of an owner end together.
 //
 // # Tokens
 //
-// Every taking draws a fencing token that is larger than every token drawn before for this outbox. Whoever changes shared
-// rows does so in one statement with [Table.Guard], or after [Table.Hold] in a transaction: both refuse an owner whose
-// claims do not hold any more.
+// Every taking draws a fencing token that is larger than every token drawn before for this outbox. Whoever changes
+// shared rows does so in one statement with [Table.Guard], or after [Table.Hold] in a transaction: both refuse an owner
+// whose claims do not hold any more.
 //
 // # Strategies
 //
-// Claims of one strategy are none to another. So which strategy, and how many partitions, are in force is stored with the
-// token's counter, and changes only while nobody else is a live member and nothing is claimed: see [Table.Survey].
+// Claims of one strategy are none to another. So which strategy, and how many partitions, are in force is stored with
+// the token's counter, and changes only while nobody else is a live member and nothing is claimed: see [Table.Survey].
 package claims
 
 import (
 	"errors"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Strategy is how several instances share the work.

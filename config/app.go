@@ -219,7 +219,8 @@ type Identity struct {
 
 // Identity is who asks, where there is no connection string.
 func (s *Storage) Identity() Identity {
-	return Identity{Credential: s.Credential, ClientID: s.ClientID, ResourceID: s.ResourceID, TenantID: s.TenantID, ClientSecret: s.ClientSecret}
+	return Identity{Credential: s.Credential, ClientID: s.ClientID, ResourceID: s.ResourceID, TenantID: s.TenantID,
+		ClientSecret: s.ClientSecret}
 }
 
 // Broker is what the connection of a broker led to: a connection string (for rabbitmq an amqp or amqps URL), or for
@@ -239,7 +240,8 @@ type Broker struct {
 
 // Identity is who asks, where there is no connection string.
 func (b *Broker) Identity() Identity {
-	return Identity{Credential: b.Credential, ClientID: b.ClientID, ResourceID: b.ResourceID, TenantID: b.TenantID, ClientSecret: b.ClientSecret}
+	return Identity{Credential: b.Credential, ClientID: b.ClientID, ResourceID: b.ResourceID, TenantID: b.TenantID,
+		ClientSecret: b.ClientSecret}
 }
 
 // FaultsFor returns all that stops the poller: the app's faults and its own.

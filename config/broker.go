@@ -29,7 +29,8 @@ func (l *loader) checkBroker(s *scope, out *Output) {
 	const key = "connection"
 	switch {
 	case out.ConnectionSetting == "" && s.ok(key):
-		s.fault(key, "is required for an output of kind "+out.Kind, "Name the setting that holds the broker's connection, such as "+s.prefix+key+"="+strings.ToUpper(out.Kind))
+		s.fault(key, "is required for an output of kind "+out.Kind,
+			"Name the setting that holds the broker's connection, such as "+s.prefix+key+"="+strings.ToUpper(out.Kind))
 	case s.ok(key):
 		out.Broker = l.env.broker(s, key, out.ConnectionSetting, out.Kind)
 	}
@@ -38,15 +39,16 @@ func (l *loader) checkBroker(s *scope, out *Output) {
 	}
 	for _, name := range []string{"{aggregate_type}", "{aggregate_id}", "{event_type}"} {
 		if strings.Contains(out.Destination, name) {
-			s.fault("destination", "holds "+name+", which rows of a table do not have", "Write {poller}, {app} or {op}, or source__mode=outbox")
+			s.fault("destination", "holds "+name+", which rows of a table do not have",
+				"Write {poller}, {app} or {op}, or source__mode=outbox")
 			return
 		}
 	}
 }
 
-// broker resolves the connection of a broker. That of an Azure service is found as the Functions host does: AzureWebJobs<name>
-// first, then <name>; for each a value is a connection string, which wins, and otherwise <name>__… is the identity form. kafka
-// is among them, because Event Hubs may be what stands behind it.
+// broker resolves the connection of a broker. That of an Azure service is found as the Functions host does:
+// AzureWebJobs<name> first, then <name>; for each a value is a connection string, which wins, and otherwise <name>__…
+// is the identity form. kafka is among them, because Event Hubs may be what stands behind it.
 func (e environ) broker(s *scope, key, name, kind string) Broker {
 	isAzure := kind != "rabbitmq"
 	candidates := []string{name}
@@ -127,7 +129,8 @@ var namespaceForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(
 
 // brokerIdentity reads name__…; ok is false when there is nothing of it.
 func (e environ) brokerIdentity(s *scope, key, name string) (b Broker, ok bool) {
-	parts := e.parts(s, key, name, "fullyQualifiedNamespace", "credential", "clientId", "managedIdentityResourceId", "tenantId", "clientSecret")
+	parts := e.parts(s, key, name, "fullyQualifiedNamespace", "credential", "clientId", "managedIdentityResourceId",
+		"tenantId", "clientSecret")
 	if len(parts) == 0 {
 		return Broker{}, false
 	}
@@ -138,8 +141,10 @@ func (e environ) brokerIdentity(s *scope, key, name string) (b Broker, ok bool) 
 		return Broker{Setting: name}, true
 	}
 	return Broker{
-		Setting: name, Namespace: parts["fullyQualifiedNamespace"], ClientID: parts["clientId"], ResourceID: parts["managedIdentityResourceId"],
-		TenantID: parts["tenantId"], ClientSecret: Secret(parts["clientSecret"]), Credential: e.credential(s, key, name, parts["credential"]),
+		Setting: name, Namespace: parts["fullyQualifiedNamespace"], ClientID: parts["clientId"],
+		ResourceID: parts["managedIdentityResourceId"],
+		TenantID:   parts["tenantId"], ClientSecret: Secret(parts["clientSecret"]),
+		Credential: e.credential(s, key, name, parts["credential"]),
 	}, true
 }
 

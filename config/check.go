@@ -28,7 +28,8 @@ func (l *loader) checkState() {
 	}
 }
 
-// checkStateKind asks for a state store where there is something to keep in it: an outbox keeps all in its own database.
+// checkStateKind asks for a state store where there is something to keep in it: an outbox keeps all in its own
+// database.
 func (l *loader) checkStateKind() {
 	const key = "state__kind"
 	const mend = "Set it to blob (Azure Storage), file (this machine, for rowrelay run) or memory (forgets)"
@@ -37,7 +38,8 @@ func (l *loader) checkStateKind() {
 	}
 	for _, p := range l.app.Pollers {
 		if !p.Source.Mode.Can(mode.Document) && p.DeadLetter.Kind == "queue" {
-			l.own.fault(key, "is required for "+p.Setting("dead_letter__kind")+"=queue: a dead letter that is too large for its queue is put there", mend)
+			l.own.fault(key, "is required for "+p.Setting("dead_letter__kind")+
+				"=queue: a dead letter that is too large for its queue is put there", mend)
 			return
 		}
 		if p.Source.Mode.Can(mode.Document) {
@@ -60,7 +62,8 @@ func (l *loader) checkStatus() {
 	short := st.Token != "" && utf8.RuneCountInString(st.Token.Reveal()) < leastToken
 	switch {
 	case loopback.Is(host) && short:
-		l.app.Warnings.Add(s.named("status__token"), fmt.Sprintf("is shorter than %d characters: whoever reaches status__listen, by a tunnel or a proxy too, can guess it", leastToken), generate)
+		l.app.Warnings.Add(s.named("status__token"),
+			fmt.Sprintf("is shorter than %d characters: whoever reaches status__listen, by a tunnel or a proxy too, can guess it", leastToken), generate)
 	case loopback.Is(host):
 	case st.Token == "":
 		s.fault("status__listen", "can be reached from other machines, and status__token is not set",
@@ -82,7 +85,8 @@ func (l *loader) checkSource(p *pollerScopes) {
 	table, query := s.has("source__table"), s.has("source__query")
 	switch {
 	case table && query:
-		s.fault("source__query", "is set, and so is "+s.named("source__table")+": a poller watches one of them", "Remove one of the two")
+		s.fault("source__query", "is set, and so is "+s.named("source__table")+": a poller watches one of them",
+			"Remove one of the two")
 	case !table && !query && s.ok("source__mode", "source__table", "source__query"):
 		s.fault("source__table", "is required, or "+s.prefix+"source__query",
 			"Set it to the table, such as "+s.prefix+"source__table=dbo.Orders")
@@ -92,10 +96,12 @@ func (l *loader) checkSource(p *pollerScopes) {
 			"Name the columns that identify a row, such as "+s.prefix+"source__key=id")
 	}
 	if !s.has("source__cursor") && s.ok("source__mode", "source__cursor") {
-		s.fault("source__cursor", "is required", "Name the column that grows with every change, such as "+s.prefix+"source__cursor=updated_at")
+		s.fault("source__cursor", "is required",
+			"Name the column that grows with every change, such as "+s.prefix+"source__cursor=updated_at")
 	}
 	if src.DeleteWhen != "" && src.Op == "delete" && s.ok("source__delete_when", "source__op") {
-		s.fault("source__delete_when", "is set, and so is "+s.named("source__op")+"=delete: in a tombstone table every row is a delete already",
+		s.fault("source__delete_when",
+			"is set, and so is "+s.named("source__op")+"=delete: in a tombstone table every row is a delete already",
 			"Remove one of the two")
 	}
 	checkText(s, "source__query", src.Query, engineOf(src.Connection), queryFlaw)
@@ -164,7 +170,8 @@ func checkFormat(s *scope, out *Output) {
 	case !s.has("format"):
 		out.Format = "cloudevents"
 	case out.Format == "payload" && s.mode != "" && !s.mode.Can(mode.Events) && s.ok("format"):
-		s.fault("format", `"payload" is for events of an outbox: rows of a table have no payload`, "Write row for the row's JSON, or source__mode=outbox")
+		s.fault("format", `"payload" is for events of an outbox: rows of a table have no payload`,
+			"Write row for the row's JSON, or source__mode=outbox")
 	}
 }
 
@@ -185,12 +192,14 @@ func warnUnused(p *Poller, s *scope, kind string, unused []string) {
 
 func (l *loader) checkHTTP(p *Poller, s *scope, out *Output) {
 	if out.URL == "" && s.ok("url") {
-		s.fault("url", "is required for an output of kind http", "Set it, such as "+s.prefix+"url=https://example.com/hooks/orders")
+		s.fault("url", "is required for an output of kind http",
+			"Set it, such as "+s.prefix+"url=https://example.com/hooks/orders")
 		return
 	}
 	u, err := url.Parse(out.URL.Reveal())
 	if err == nil && u.Scheme == "http" && !loopback.Is(u.Hostname()) {
-		p.Warnings.Add(s.named("url"), "is plain http to another machine: events and secrets travel unencrypted", "Write an https URL")
+		p.Warnings.Add(s.named("url"), "is plain http to another machine: events and secrets travel unencrypted",
+			"Write an https URL")
 	}
 }
 
@@ -222,12 +231,14 @@ func defaultQueue(s *scope, key, name, suffix string) string {
 	if suffix != "" {
 		its = "of which its default is made"
 	}
-	s.fault(key, fmt.Sprintf("is not set, and the poller's name %q, %s, %s", name, its, f.problem), "Set it, such as "+s.named(key)+"="+suggestion)
+	s.fault(key, fmt.Sprintf("is not set, and the poller's name %q, %s, %s", name, its, f.problem),
+		"Set it, such as "+s.named(key)+"="+suggestion)
 	return ""
 }
 
 // reservedHeaders are set by Rowrelay or by the protocol.
-var reservedHeaders = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Idempotency-Key",
+var reservedHeaders = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host",
+	"Idempotency-Key",
 	"Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp"}
 
 var headerForm = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
@@ -236,7 +247,8 @@ var headerForm = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
 func headerName(key string) (string, *flaw) {
 	name := textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(key, "_", "-"))
 	if !headerForm.MatchString(name) {
-		return "", &flaw{"names a header with a character that no header has", "Write letters, digits and _ (which stands for -), such as headers__X_Api_Key"}
+		return "", &flaw{"names a header with a character that no header has",
+			"Write letters, digits and _ (which stands for -), such as headers__X_Api_Key"}
 	}
 	if slices.Contains(reservedHeaders, name) || strings.HasPrefix(name, "Rowrelay-") {
 		return "", &flaw{"sets " + name + ", which Rowrelay sets itself", "Remove it"}
@@ -264,7 +276,8 @@ func (p *Poller) CheckBudget(functionTimeout time.Duration) Faults {
 		mend = fmt.Sprintf("Write %s or less, or raise functionTimeout in host.json above %s", room, need)
 	}
 	fs.Add(p.Setting("tick_budget"),
-		fmt.Sprintf("%s, the longest output timeout %s and 10s together are not below the host's functionTimeout %s", p.TickBudget, longest, functionTimeout), mend)
+		fmt.Sprintf("%s, the longest output timeout %s and 10s together are not below the host's functionTimeout %s",
+			p.TickBudget, longest, functionTimeout), mend)
 	return fs
 }
 

@@ -16,16 +16,20 @@ func (l *loader) checkOutbox(p *pollerScopes) {
 	if !s.has("source__table") && s.ok("source__table", "source__query") {
 		s.fault("source__table", "is required", "Name the outbox, such as "+s.prefix+"source__table=outbox")
 	}
-	if src.Map["on_published"] != "" && src.Map["on_published"] != "mark" && src.Map["on_published"] != "delete" && s.ok("source__map__on_published") {
-		s.fault("source__map__on_published", fmt.Sprintf("%q is none of the values that this option takes", src.Map["on_published"]), "Write mark or delete")
+	if src.Map["on_published"] != "" && src.Map["on_published"] != "mark" && src.Map["on_published"] != "delete" &&
+		s.ok("source__map__on_published") {
+		s.fault("source__map__on_published",
+			fmt.Sprintf("%q is none of the values that this option takes", src.Map["on_published"]), "Write mark or delete")
 	}
 	const strategy = "source__strategy"
 	if s.ok(strategy, "ordering") && p.poller.Ordering == "source" && src.Strategy != "leader" {
 		s.fault(strategy, "must be leader with ordering=source: of several instances that publish, none knows the order of all events",
 			"Write "+s.prefix+strategy+"=leader, or "+s.prefix+"ordering=key")
 	}
-	if src.Strategy != "" && src.Strategy != "partitioned" && s.has("source__partitions") && s.ok("source__partitions", strategy) {
-		p.poller.Warnings.Add(s.named("source__partitions"), "has no effect with source__strategy="+src.Strategy, "Remove it if it is not needed any more")
+	if src.Strategy != "" && src.Strategy != "partitioned" && s.has("source__partitions") &&
+		s.ok("source__partitions", strategy) {
+		p.poller.Warnings.Add(s.named("source__partitions"), "has no effect with source__strategy="+src.Strategy,
+			"Remove it if it is not needed any more")
 	}
 	l.checkFanout(p)
 }
@@ -37,11 +41,14 @@ func (l *loader) checkFanout(p *pollerScopes) {
 	case !s.has(connection) && !s.has(queue):
 		return
 	case !s.has(queue) && s.ok(connection, queue):
-		s.fault(queue, "is required with "+s.named(connection), "Name the queue, such as "+s.prefix+queue+"="+strings.ReplaceAll(p.poller.Name, "_", "-")+"-partitions")
+		s.fault(queue, "is required with "+s.named(connection),
+			"Name the queue, such as "+s.prefix+queue+"="+strings.ReplaceAll(p.poller.Name, "_", "-")+"-partitions")
 	case !s.has(connection) && s.ok(connection, queue):
-		s.fault(connection, "is required with "+s.named(queue), "Name the setting that holds the storage connection, such as "+s.prefix+connection+"=AzureWebJobsStorage")
+		s.fault(connection, "is required with "+s.named(queue),
+			"Name the setting that holds the storage connection, such as "+s.prefix+connection+"=AzureWebJobsStorage")
 	case src.Strategy != "" && src.Strategy != "partitioned" && s.ok(strategy, connection):
-		s.fault(connection, "needs source__strategy=partitioned: what is handed to other instances are partitions", "Write "+s.prefix+strategy+"=partitioned, or remove it")
+		s.fault(connection, "needs source__strategy=partitioned: what is handed to other instances are partitions",
+			"Write "+s.prefix+strategy+"=partitioned, or remove it")
 	}
 	if s.has(connection) && s.ok(connection) {
 		src.Fanout = l.env.storage(s, connection, src.FanoutSetting, queueService)
@@ -59,9 +66,11 @@ func (l *loader) checkPolling(p *pollerScopes) {
 	switch {
 	case !s.ok(least, most):
 	case po.PollInterval == 0:
-		po.Warnings.Add(s.named(most), "has no effect with poll_interval=0: the tick ends when the source is drained", "Set "+s.named(least)+" too, or remove it")
+		po.Warnings.Add(s.named(most), "has no effect with poll_interval=0: the tick ends when the source is drained",
+			"Set "+s.named(least)+" too, or remove it")
 	case po.PollIntervalMax < po.PollInterval:
-		s.fault(most, fmt.Sprintf("%s is shorter than poll_interval %s", po.PollIntervalMax, po.PollInterval), "Raise it, or lower "+s.named(least))
+		s.fault(most, fmt.Sprintf("%s is shorter than poll_interval %s", po.PollIntervalMax, po.PollInterval),
+			"Raise it, or lower "+s.named(least))
 	}
 }
 
@@ -71,6 +80,7 @@ func (l *loader) refuseFurther(p *pollerScopes, s *scope) {
 	s.fault(key, "is a further output, and source__mode=outbox has one: that an event is published is the state of its row, which cannot say where",
 		"Remove the output; to send events to several places, let the broker do it, or describe a further poller on a table of its own")
 	if len(p.outputs) == 1 {
-		p.poller.Faults.Add(p.own.prefix+"output__kind", "is required: the poller has no output", "Set it to http, queue, stdout or a broker")
+		p.poller.Faults.Add(p.own.prefix+"output__kind", "is required: the poller has no output",
+			"Set it to http, queue, stdout or a broker")
 	}
 }

@@ -26,11 +26,14 @@ func (l *loader) checkLate(p *pollerScopes) {
 	}
 	for _, m := range lateModes {
 		if src.LateCommits != "auto" && !slices.Contains(m.modes, src.LateCommits) && s.has(m.key) && s.ok(m.key) {
-			p.poller.Warnings.Add(s.named(m.key), "has no effect with source__late_commits="+src.LateCommits, "Remove it if it is not needed any more")
+			p.poller.Warnings.Add(s.named(m.key), "has no effect with source__late_commits="+src.LateCommits,
+				"Remove it if it is not needed any more")
 		}
 	}
 	if s.ok("source__late_memory", "batch_size") && src.LateMemory < p.poller.BatchSize {
-		s.fault("source__late_memory", fmt.Sprintf("%d is less than batch_size %d: not even the rows of one fetch can be remembered", src.LateMemory, p.poller.BatchSize),
+		s.fault("source__late_memory",
+			fmt.Sprintf("%d is less than batch_size %d: not even the rows of one fetch can be remembered", src.LateMemory,
+				p.poller.BatchSize),
 			"Raise it, or lower "+s.named("batch_size"))
 	}
 }
@@ -46,10 +49,14 @@ func (l *loader) checkPolicy(p *pollerScopes) {
 			"Write release, or "+s.prefix+"ordering=key")
 	}
 	if po.Ordering == "source" && s.has("max_parked") && s.ok("max_parked", "ordering") {
-		po.Warnings.Add(s.named("max_parked"), "has no effect with ordering=source: the poller waits at a refused event, and parks nothing", "Remove it if it is not needed any more")
+		po.Warnings.Add(s.named("max_parked"),
+			"has no effect with ordering=source: the poller waits at a refused event, and parks nothing",
+			"Remove it if it is not needed any more")
 	}
 	if s.has("retry_delays") && s.ok("retry_delays", "max_attempts") && len(po.RetryDelays) >= po.MaxAttempts {
-		po.Warnings.Add(s.named("retry_delays"), fmt.Sprintf("lists %d delays, of which max_attempts=%d uses %d", len(po.RetryDelays), po.MaxAttempts, po.MaxAttempts-1),
+		po.Warnings.Add(s.named("retry_delays"),
+			fmt.Sprintf("lists %d delays, of which max_attempts=%d uses %d", len(po.RetryDelays), po.MaxAttempts,
+				po.MaxAttempts-1),
 			"Shorten the list, or raise "+s.named("max_attempts"))
 	}
 	l.checkDeadLetter(p)
@@ -64,7 +71,8 @@ func (l *loader) checkDeadLetter(p *pollerScopes) {
 	if to.Kind != "queue" {
 		for _, key := range []string{connection, queue} {
 			if s.has(key) && s.ok(key) {
-				p.poller.Warnings.Add(s.named(key), "has no effect with dead_letter__kind="+to.Kind, "Write "+s.prefix+"dead_letter__kind=queue, or remove it")
+				p.poller.Warnings.Add(s.named(key), "has no effect with dead_letter__kind="+to.Kind,
+					"Write "+s.prefix+"dead_letter__kind=queue, or remove it")
 			}
 		}
 		return
@@ -90,8 +98,10 @@ func (l *loader) checkDeadLetterQueue(p *pollerScopes) {
 	for i := range p.poller.Outputs {
 		out := &p.poller.Outputs[i]
 		if out.Kind == "queue" && out.Queue == to.Queue && out.Connection == to.Connection {
-			s.fault("dead_letter__queue", fmt.Sprintf("%q is the queue of %s: its readers would take dead letters for events", to.Queue, outputTitle(out.Name)),
-				"Name another queue, such as "+s.named("dead_letter__queue")+"="+strings.TrimSuffix(to.Queue, "-dead")+"-dead-letters")
+			s.fault("dead_letter__queue", fmt.Sprintf("%q is the queue of %s: its readers would take dead letters for events",
+				to.Queue, outputTitle(out.Name)),
+				"Name another queue, such as "+s.named("dead_letter__queue")+"="+strings.TrimSuffix(to.Queue, "-dead")+
+					"-dead-letters")
 			return
 		}
 	}
@@ -113,7 +123,9 @@ func checkStatuses(p *Poller, s *scope, out *Output) {
 	}
 	for _, status := range out.RejectStatus {
 		if slices.Contains(unavailableStatuses, status) {
-			p.Warnings.Add(s.named("reject_status"), fmt.Sprintf("lists %d, by which a destination says that it is not available: its requests would not be repeated", status),
+			p.Warnings.Add(s.named("reject_status"),
+				fmt.Sprintf("lists %d, by which a destination says that it is not available: its requests would not be repeated",
+					status),
 				"Remove it from the list")
 		}
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 // portalForms are the prefixes under which the portal's "connection strings" arrive in the environment.
-var portalForms = []string{"", "SQLAZURECONNSTR_", "SQLCONNSTR_", "CUSTOMCONNSTR_", "POSTGRESQLCONNSTR_", "MYSQLCONNSTR_"}
+var portalForms = []string{"", "SQLAZURECONNSTR_", "SQLCONNSTR_", "CUSTOMCONNSTR_", "POSTGRESQLCONNSTR_",
+	"MYSQLCONNSTR_"}
 
 // database resolves the connection of a source: the setting of exactly that name, the portal's forms of it, or the
 // identity form for SQL Server. A value wins over the identity form.
@@ -21,9 +22,11 @@ func (e environ) database(s *scope, key, name string) Database {
 	}
 	d := Database{Setting: name}
 	parts := e.parts(s, key, name, "server", "database", "credential", "clientId")
-	d.Server, d.Database, d.Credential, d.ClientID = parts["server"], parts["database"], parts["credential"], parts["clientId"]
+	d.Server, d.Database, d.Credential, d.ClientID = parts["server"], parts["database"], parts["credential"],
+		parts["clientId"]
 	if len(parts) == 0 {
-		mend := "Set " + name + " to a connection string, or " + name + "__server and " + name + "__database for SQL Server with an identity"
+		mend := "Set " + name + " to a connection string, or " + name + "__server and " + name +
+			"__database for SQL Server with an identity"
 		s.fault(key, names(s, key, name)+", which is not set", e.withNear(name, mend))
 		return d
 	}
@@ -86,7 +89,8 @@ func (e environ) credential(s *scope, key, name, value string) string {
 		return managed
 	}
 	if s.ok(key) {
-		s.fault(key, names(s, key, name)+", of which "+name+"__credential is not "+managed, "Write "+name+"__credential="+managed+", or remove it for the default chain of credentials")
+		s.fault(key, names(s, key, name)+", of which "+name+"__credential is not "+managed,
+			"Write "+name+"__credential="+managed+", or remove it for the default chain of credentials")
 	}
 	return ""
 }
@@ -114,7 +118,8 @@ func (e environ) storage(s *scope, key, name string, want service) Storage {
 			return st
 		}
 	}
-	mend := "Set " + name + " to a storage connection string, or " + name + "__" + want.uri + " for an identity; for Azurite write UseDevelopmentStorage=true"
+	mend := "Set " + name + " to a storage connection string, or " + name + "__" + want.uri +
+		" for an identity; for Azurite write UseDevelopmentStorage=true"
 	s.fault(key, names(s, key, name)+", which is not set", e.withNear(name, mend))
 	return Storage{Setting: name}
 }
@@ -137,7 +142,8 @@ func (e environ) storageString(s *scope, key, found, value string) Storage {
 	if (fields["accountname"] == "" || fields["accountkey"] == "") && fields["sharedaccesssignature"] == "" {
 		s.bad[key] = true
 		s.faults.Add(found, "is not a storage connection string ("+s.named(key)+" needs one)",
-			"Copy it from the storage account's access keys (DefaultEndpointsProtocol=https;AccountName=…), or use "+found+"__blobServiceUri and the like for an identity")
+			"Copy it from the storage account's access keys (DefaultEndpointsProtocol=https;AccountName=…), or use "+found+
+				"__blobServiceUri and the like for an identity")
 		return st
 	}
 	st.ConnectionString, st.Development = Secret(value), fields["accountname"] == azuriteAccount
@@ -175,7 +181,8 @@ func (e environ) storageIdentity(s *scope, key, name string, want service) (st S
 	if uri == "" {
 		uri = parts["serviceUri"]
 	}
-	if account := parts["accountName"]; uri == "" && account != "" && strings.EqualFold(name, hostStorage) && azureAccount(account) {
+	if account := parts["accountName"]; uri == "" && account != "" && strings.EqualFold(name, hostStorage) &&
+		azureAccount(account) {
 		uri = "https://" + account + "." + want.name + ".core.windows.net"
 	}
 	switch want {
@@ -204,13 +211,15 @@ func identityFlaw(name string, want service, uri string, parts map[string]string
 	_, isAccount := parts["accountName"]
 	switch {
 	case uri == "" && isAccount && !strings.EqualFold(name, hostStorage):
-		return name + "__accountName is only for " + hostStorage, "Set " + at + ", such as https://<account>." + want.name + ".core.windows.net"
+		return name + "__accountName is only for " + hostStorage,
+			"Set " + at + ", such as https://<account>." + want.name + ".core.windows.net"
 	case uri == "" && isAccount:
 		return name + "__accountName is no name of a storage account", "Write 3 to 24 lower-case letters and digits"
 	case uri == "":
 		return at + " is not set", "Set it, such as " + at + "=https://<account>." + want.name + ".core.windows.net"
 	case !serviceURI(uri):
-		return at + " is not an https URL without a query", "Write https://<account>." + want.name + ".core.windows.net; a SAS belongs in a connection string"
+		return at + " is not an https URL without a query",
+			"Write https://<account>." + want.name + ".core.windows.net; a SAS belongs in a connection string"
 	}
 	return whoFlaw(name, parts)
 }
@@ -221,9 +230,11 @@ func whoFlaw(name string, parts map[string]string) (problem, mend string) {
 	case parts["clientId"] != "" && parts["managedIdentityResourceId"] != "":
 		return name + "__clientId and " + name + "__managedIdentityResourceId are both set", "Remove one of the two"
 	case parts["clientSecret"] != "" && (parts["clientId"] == "" || parts["tenantId"] == ""):
-		return name + "__clientSecret stands without " + name + "__tenantId and " + name + "__clientId", "Set all three, or use credential=managedidentity"
+		return name + "__clientSecret stands without " + name + "__tenantId and " + name + "__clientId",
+			"Set all three, or use credential=managedidentity"
 	case parts["clientSecret"] == "" && parts["tenantId"] != "":
-		return name + "__tenantId stands without " + name + "__clientSecret", "Set " + name + "__clientId and " + name + "__clientSecret too, or remove it"
+		return name + "__tenantId stands without " + name + "__clientSecret",
+			"Set " + name + "__clientId and " + name + "__clientSecret too, or remove it"
 	}
 	return "", ""
 }
@@ -236,5 +247,6 @@ func serviceURI(s string) bool {
 		return false
 	}
 	rest, https := strings.CutPrefix(s, "https://")
-	return https && rest != "" && rest[0] != '/' || slices.ContainsFunc(loopbackHTTP, func(p string) bool { return strings.HasPrefix(s, p) })
+	return https && rest != "" && rest[0] != '/' ||
+		slices.ContainsFunc(loopbackHTTP, func(p string) bool { return strings.HasPrefix(s, p) })
 }

@@ -19,9 +19,9 @@
 // # Values
 //
 // Spaces around a value are dropped, and an empty value means that the setting is not set. %NAME% stands for another
-// environment variable and %% for a percent sign; what comes in through %NAME% is not expanded again. Durations are Go's
-// (30s, 1m30s), sizes are bytes or carry KiB, MiB or GiB, lists of columns are separated by commas with SQL's quotes
-// allowed ("odd, name", [odd name], `odd name`).
+// environment variable and %% for a percent sign; what comes in through %NAME% is not expanded again. Durations are
+// Go's (30s, 1m30s), sizes are bytes or carry KiB, MiB or GiB, lists of columns are separated by commas with SQL's
+// quotes allowed ("odd, name", [odd name], `odd name`).
 //
 // A connection is never in a setting of ours: ours holds the name of the setting that holds it, so that the string can
 // live in a Key Vault. Connection strings are taken as they are, without %NAME%: in a URL the percent sign is taken.
@@ -29,8 +29,8 @@
 // # Faults
 //
 // Load always returns an App. App.Faults stop every poller, Poller.Faults only that one: under the host a good poller
-// runs while a bad one answers 500 with its faults. Each [Fault] names the setting as it was written, what is wrong, and
-// the mend. No fault, and no way of printing an App, shows the value of a secret: see [Secret] and [Address].
+// runs while a bad one answers 500 with its faults. Each [Fault] names the setting as it was written, what is wrong,
+// and the mend. No fault, and no way of printing an App, shows the value of a secret: see [Secret] and [Address].
 package config
 
 //go:generate go run ./internal/gen ../docs/settings.md

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testdata/faults.txt holds faulty settings, put into a good configuration (" ;; " stands between them), and below each,
-// indented, every word that is said of it: the messages are what a user works with. Those of warnings begin so.
+// testdata/faults.txt holds faulty settings, put into a good configuration (" ;; " stands between them), and below
+// each, indented, every word that is said of it: the messages are what a user works with. Those of warnings begin so.
 func TestFaults(t *testing.T) {
 	data, err := os.ReadFile("testdata/faults.txt")
 	if err != nil {
@@ -64,8 +64,10 @@ func TestNoPoller(t *testing.T) {
 func TestForeignVariables(t *testing.T) {
 	app, err := Load(good(
 		"STATE=x", "STATUS=ok", "LOG=1", "STATIC_PATH=/x", "STAGE_PATH=/x", "LOGGING__LOGLEVEL__DEFAULT=Debug", "LOG_FILE=/x",
-		"STATE_SERVICE_HOST=10.0.0.1", "STATUS_PORT_80_TCP=tcp://10.0.0.1:80", "POLLERS_SERVICE_HOST=10.0.0.1", "STATS__ENABLED=1",
-		"AzureFunctionsJobHost__logging__console__isEnabled=true", "BLOG__THEME=3", "ROLLER__A=1", "FUNCTIONS_WORKER_RUNTIME=custom", "POLLER=1",
+		"STATE_SERVICE_HOST=10.0.0.1", "STATUS_PORT_80_TCP=tcp://10.0.0.1:80", "POLLERS_SERVICE_HOST=10.0.0.1",
+		"STATS__ENABLED=1",
+		"AzureFunctionsJobHost__logging__console__isEnabled=true", "BLOG__THEME=3", "ROLLER__A=1",
+		"FUNCTIONS_WORKER_RUNTIME=custom", "POLLER=1",
 	))
 	if err != nil || len(app.AllWarnings()) > 0 {
 		t.Errorf("%v %v", err, app.AllWarnings())

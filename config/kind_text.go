@@ -20,13 +20,14 @@ var (
 
 // connectionName takes the name of another setting. What is no name is most likely the connection string itself: it is
 // never printed.
-var connectionName = kind{word: "name of a setting", example: "ORDERS_DB", hidden: true, parse: func(s string) (any, *flaw) {
-	if !settingName.MatchString(s) {
-		return nil, &flaw{"holds a connection string, or something else that is no name, where the name of a setting belongs",
-			"Put the connection string into a setting of its own, such as ORDERS_DB, and write that name here, without percent signs"}
-	}
-	return s, nil
-}}
+var connectionName = kind{word: "name of a setting", example: "ORDERS_DB", hidden: true,
+	parse: func(s string) (any, *flaw) {
+		if !settingName.MatchString(s) {
+			return nil, &flaw{"holds a connection string, or something else that is no name, where the name of a setting belongs",
+				"Put the connection string into a setting of its own, such as ORDERS_DB, and write that name here, without percent signs"}
+		}
+		return s, nil
+	}}
 
 // secretText takes any value and never shows it.
 var secretText = kind{word: "secret", hidden: true, parse: func(s string) (any, *flaw) { return Secret(s), nil }}
@@ -34,7 +35,8 @@ var secretText = kind{word: "secret", hidden: true, parse: func(s string) (any, 
 var headerValue = kind{word: "secret", hidden: true, parse: func(s string) (any, *flaw) {
 	for _, r := range s {
 		if (r < ' ' && r != '\t') || r == 0x7f {
-			return nil, &flaw{"holds a control character, which no header can carry", "Remove line breaks and the like from the value"}
+			return nil, &flaw{"holds a control character, which no header can carry",
+				"Remove line breaks and the like from the value"}
 		}
 	}
 	return Secret(s), nil
@@ -67,7 +69,8 @@ func azureResource(what, example string) kind {
 
 var appName = kind{word: "name", example: "shop-relay", parse: func(s string) (any, *flaw) {
 	if !appNameForm.MatchString(s) {
-		return nil, &flaw{"is not usable as a part of a document's name", "Write up to 64 letters, digits, dots, hyphens and underscores, such as shop-relay"}
+		return nil, &flaw{"is not usable as a part of a document's name",
+			"Write up to 64 letters, digits, dots, hyphens and underscores, such as shop-relay"}
 	}
 	return s, nil
 }}
@@ -81,19 +84,20 @@ var listenAddress = kind{word: "host:port", example: "127.0.0.1:7878", parse: fu
 }}
 
 // httpURL takes absolute http and https URLs. They may carry keys, so they are not printed.
-var httpURL = kind{word: "URL", example: "https://example.com/hooks/orders", hidden: true, parse: func(s string) (any, *flaw) {
-	const mend = "Write the whole URL, such as https://example.com/hooks/orders; a percent sign in it is written %%"
-	u, err := url.Parse(s)
-	switch {
-	case err != nil:
-		return nil, &flaw{"is not a URL", mend}
-	case (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
-		return nil, &flaw{"is not an absolute http or https URL", mend}
-	case u.Fragment != "":
-		return nil, &flaw{"has a fragment (#…), which is never sent", "Remove the part from # on"}
-	}
-	return Address(s), nil
-}}
+var httpURL = kind{word: "URL", example: "https://example.com/hooks/orders", hidden: true,
+	parse: func(s string) (any, *flaw) {
+		const mend = "Write the whole URL, such as https://example.com/hooks/orders; a percent sign in it is written %%"
+		u, err := url.Parse(s)
+		switch {
+		case err != nil:
+			return nil, &flaw{"is not a URL", mend}
+		case (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
+			return nil, &flaw{"is not an absolute http or https URL", mend}
+		case u.Fragment != "":
+			return nil, &flaw{"has a fragment (#…), which is never sent", "Remove the part from # on"}
+		}
+		return Address(s), nil
+	}}
 
 var nameList = kind{word: "column, or list of columns", example: "updated_at", parse: func(s string) (any, *flaw) {
 	names, err := parseList(s)
@@ -111,12 +115,13 @@ var oneName = kind{word: "column", example: "deleted_at", parse: func(s string) 
 	return names[0], nil
 }}
 
-var startText = kind{word: "earliest, latest, or a cursor value", example: "latest", parse: func(s string) (any, *flaw) {
-	if strings.EqualFold(s, "earliest") || strings.EqualFold(s, "latest") {
-		return strings.ToLower(s), nil
-	}
-	return s, nil
-}}
+var startText = kind{word: "earliest, latest, or a cursor value", example: "latest",
+	parse: func(s string) (any, *flaw) {
+		if strings.EqualFold(s, "earliest") || strings.EqualFold(s, "latest") {
+			return strings.ToLower(s), nil
+		}
+		return s, nil
+	}}
 
 var timeZone = kind{word: "time zone", example: "Europe/Berlin", parse: func(s string) (any, *flaw) {
 	if _, ok := location(s); !ok {
@@ -150,12 +155,13 @@ func location(s string) (*time.Location, bool) {
 }
 
 // scheduleOrNone takes an NCRONTAB text, which whoever follows the schedule parses; "none" becomes "".
-var scheduleOrNone = kind{word: "an NCRONTAB schedule, or none", example: "0 0 3 * * *", parse: func(s string) (any, *flaw) {
-	if strings.EqualFold(s, "none") {
-		return "", nil
-	}
-	return s, nil
-}}
+var scheduleOrNone = kind{word: "an NCRONTAB schedule, or none", example: "0 0 3 * * *",
+	parse: func(s string) (any, *flaw) {
+		if strings.EqualFold(s, "none") {
+			return "", nil
+		}
+		return s, nil
+	}}
 
 // queryText and conditionText are read once the engine is known: see checkSource.
 var queryText = text("SELECT", "SELECT id, total, updated_at FROM orders")

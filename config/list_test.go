@@ -29,7 +29,8 @@ func TestParseList(t *testing.T) {
 			t.Errorf("%s: %q %v, want %q", c.in, got, err, c.want)
 		}
 	}
-	for _, in := range []string{"", ",", "a,", ",a", "a,,b", `"a`, "[a", "`", `""`, "[]", `"a"b`, `a"b`, "a]", "a,a", `a,"a"`} {
+	for _, in := range []string{"", ",", "a,", ",a", "a,,b", `"a`, "[a", "`", `""`, "[]", `"a"b`, `a"b`, "a]", "a,a",
+		`a,"a"`} {
 		if got, err := parseList(in); err == nil {
 			t.Errorf("%q: %q, no error", in, got)
 		}

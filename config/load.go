@@ -88,10 +88,12 @@ func (l *loader) placePoller(path, name string) {
 	poller, key, ok := strings.Cut(path, "__")
 	switch {
 	case poller == "":
-		l.app.Faults.Add(name, "names no poller", "Write the poller's name between the double underscores: pollers__orders__batch_size")
+		l.app.Faults.Add(name, "names no poller",
+			"Write the poller's name between the double underscores: pollers__orders__batch_size")
 		return
 	case !ok || key == "":
-		l.poller(poller).poller.Faults.Add(name, "names a poller, but no setting of it", "Write the setting after the name, such as pollers__"+poller+"__batch_size")
+		l.poller(poller).poller.Faults.Add(name, "names a poller, but no setting of it",
+			"Write the setting after the name, such as pollers__"+poller+"__batch_size")
 		return
 	}
 	p := l.poller(poller)
@@ -112,7 +114,8 @@ func (l *loader) placePoller(path, name string) {
 			p.output(output, prefix+furtherName+"__"+output+"__", name).put(last, name, l.env.vars[name])
 			return
 		}
-		p.poller.Faults.Add(name, "names no setting of an output", "Write the output's name and the setting, such as "+prefix+furtherName+"__audit__kind")
+		p.poller.Faults.Add(name, "names no setting of an output",
+			"Write the output's name and the setting, such as "+prefix+furtherName+"__audit__kind")
 		return
 	}
 	p.own.put(key, name, l.env.vars[name])
@@ -153,7 +156,8 @@ func (l *loader) readApp() {
 	l.checkStatus()
 }
 
-// modeOf returns a poller's source__mode before anything else is read, because defaults depend on it; "" where it is faulty.
+// modeOf returns a poller's source__mode before anything else is read, because defaults depend on it; "" where it is
+// faulty.
 func (l *loader) modeOf(s *scope) mode.Mode {
 	const key = "source__mode"
 	row := lookup(pollerSettings, key)

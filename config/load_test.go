@@ -40,19 +40,22 @@ func TestLoadDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &App{
-		State:  State{Kind: "file", ConnectionSetting: "AzureWebJobsStorage", Container: "db-state", Path: ".rowrelay", AppName: "local"},
+		State: State{Kind: "file", ConnectionSetting: "AzureWebJobsStorage", Container: "db-state", Path: ".rowrelay",
+			AppName: "local"},
 		Log:    Log{Level: "info"},
 		Status: Status{Listen: "127.0.0.1:7878"},
 		Pollers: []*Poller{{
 			Name: "orders",
 			Source: Source{
 				ConnectionSetting: "ORDERS_DB", Connection: Database{Setting: "ORDERS_DB", ConnectionString: "sqlite:shop.db"},
-				Mode: "cursor", Table: "orders", Cursor: []string{"updated_at"}, Start: "earliest", TimeZone: "UTC", Location: time.UTC,
-				Op: "upsert", NullCursor: "report", Timeout: 30 * time.Second, Connections: 4,
+				Mode: "cursor", Table: "orders", Cursor: []string{"updated_at"}, Start: "earliest", TimeZone: "UTC",
+				Location: time.UTC,
+				Op:       "upsert", NullCursor: "report", Timeout: 30 * time.Second, Connections: 4,
 				LateCommits: "auto", LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,
 				OnLongTransaction: "deliver_late", OnFailover: "stop", FutureRows: "deliver",
 			},
-			Outputs: []Output{{Kind: "stdout", Timeout: 30 * time.Second, Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3,
+			Outputs: []Output{{Kind: "stdout", Timeout: 30 * time.Second, Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20,
+				Retries:      3,
 				RejectStatus: []int{400, 413, 422}}},
 			Schedule: "*/1 * * * * *", BatchSize: 500, BatchBytes: 8 << 20, MaxRowBytes: 4 << 20, TickBudget: 50 * time.Second,
 			LeaseTTL: time.Minute, Ordering: "key", Concurrency: 8,
@@ -60,7 +63,8 @@ func TestLoadDefaults(t *testing.T) {
 			MaxParked: 1000, AfterDeadLetter: "release", DeadLetter: DeadLetter{Kind: "state"},
 		}},
 	}
-	if diff := cmp.Diff(want, app, cmpopts.IgnoreUnexported(Poller{}), cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() }),
+	if diff := cmp.Diff(want, app, cmpopts.IgnoreUnexported(Poller{}),
+		cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() }),
 		cmp.Comparer(func(a, b Secret) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
@@ -69,31 +73,42 @@ func TestLoadDefaults(t *testing.T) {
 func TestLoadEverySetting(t *testing.T) {
 	app, err := Load([]string{
 		"STATE__KIND=Blob", "State__Connection=STATE_STORAGE", "state__container=my-state", "state__create=TRUE",
-		"state__path=/var/lib/x", "state__app_name=shop", "log__level=debug", "status__listen=0.0.0.0:80", "status__token=sixteen letters!",
+		"state__path=/var/lib/x", "state__app_name=shop", "log__level=debug", "status__listen=0.0.0.0:80",
+		"status__token=sixteen letters!",
 		"AzureWebJobsSTATE_STORAGE=UseDevelopmentStorage=true", "STATE_STORAGE=wrong one",
 		"SQLAZURECONNSTR_DB=Server=tcp:x;Password=p",
 		"Pollers__Orders__Source__Connection=DB", "pollers__orders__source__mode=cursor",
 		"pollers__orders__source__query=SELECT * FROM o", "pollers__orders__source__cursor=a, [b, c]",
-		"pollers__orders__source__key=id", "pollers__orders__source__order_key=customer_id", "pollers__orders__source__columns=id,total",
+		"pollers__orders__source__key=id", "pollers__orders__source__order_key=customer_id",
+		"pollers__orders__source__columns=id,total",
 		"pollers__orders__source__where=region = '%REGION%' AND name LIKE 'a%%'", "REGION=EU",
-		"pollers__orders__source__start=LATEST", "pollers__orders__source__time_zone=+02:00", "pollers__orders__source__delete_when=[deleted at]",
-		"pollers__orders__source__op=upsert", "pollers__orders__source__null_cursor=fail", "pollers__orders__source__identity=me",
+		"pollers__orders__source__start=LATEST", "pollers__orders__source__time_zone=+02:00",
+		"pollers__orders__source__delete_when=[deleted at]",
+		"pollers__orders__source__op=upsert", "pollers__orders__source__null_cursor=fail",
+		"pollers__orders__source__identity=me",
 		"pollers__orders__source__timeout=5s", "pollers__orders__source__connections=2",
-		"pollers__orders__source__late_commits=OVERLAP", "pollers__orders__source__late_window=10s", "pollers__orders__source__late_limit=3s",
-		"pollers__orders__source__late_memory=2000", "pollers__orders__source__on_long_transaction=wait", "pollers__orders__source__on_failover=continue",
+		"pollers__orders__source__late_commits=OVERLAP", "pollers__orders__source__late_window=10s",
+		"pollers__orders__source__late_limit=3s",
+		"pollers__orders__source__late_memory=2000", "pollers__orders__source__on_long_transaction=wait",
+		"pollers__orders__source__on_failover=continue",
 		"pollers__orders__source__future_rows=hold",
 		"pollers__orders__max_attempts=3", "pollers__orders__retry_delays=100ms , 1m30s", "pollers__orders__max_parked=20",
-		"pollers__orders__after_dead_letter=block", "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=STATE_STORAGE",
+		"pollers__orders__after_dead_letter=block", "pollers__orders__dead_letter__kind=queue",
+		"pollers__orders__dead_letter__connection=STATE_STORAGE",
 		"pollers__orders__output__reject_status=409, 500",
 		"pollers__orders__schedule=*/5 * * * * *", "pollers__orders__batch_size=10", "pollers__orders__batch_bytes=64KiB",
 		"pollers__orders__max_row_bytes=8 MiB", "pollers__orders__max_batches=3", "pollers__orders__tick_budget=1m",
-		"pollers__orders__poll_interval=250ms", "pollers__orders__poll_interval_max=2s", "pollers__orders__lease_ttl=30s", "pollers__orders__ordering=KEY", "pollers__orders__concurrency=1",
+		"pollers__orders__poll_interval=250ms", "pollers__orders__poll_interval_max=2s", "pollers__orders__lease_ttl=30s",
+		"pollers__orders__ordering=KEY", "pollers__orders__concurrency=1",
 		"pollers__orders__output__kind=http", "pollers__orders__output__url=https://example.com/x?code=abc%%3D",
 		"pollers__orders__output__timeout=3s", "pollers__orders__output__headers__X_Api_Key=%KEY%", "KEY=k",
-		"pollers__orders__output__secret=whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "pollers__orders__output__gzip=true",
-		"pollers__orders__output__format=row", "pollers__orders__output__batch=1", "pollers__orders__output__batch_bytes=1048576", "pollers__orders__output__retries=1",
+		"pollers__orders__output__secret=whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+		"pollers__orders__output__gzip=true",
+		"pollers__orders__output__format=row", "pollers__orders__output__batch=1",
+		"pollers__orders__output__batch_bytes=1048576", "pollers__orders__output__retries=1",
 		"pollers__orders__outputs__audit__kind=queue", "pollers__orders__outputs__audit__connection=AzureWebJobsStorage",
-		"AzureWebJobsStorage__accountName=acct", "AzureWebJobsStorage__credential=managedidentity", "AzureWebJobsStorage__clientId=cid",
+		"AzureWebJobsStorage__accountName=acct", "AzureWebJobsStorage__credential=managedidentity",
+		"AzureWebJobsStorage__clientId=cid",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -103,14 +118,18 @@ func TestLoadEverySetting(t *testing.T) {
 		t.Fatalf("poller %+v", p)
 	}
 	wantSource := Source{
-		ConnectionSetting: "DB", Connection: Database{Setting: "SQLAZURECONNSTR_DB", ConnectionString: "Server=tcp:x;Password=p"},
-		Mode: "cursor", Query: "SELECT * FROM o", Cursor: []string{"a", "b, c"}, Key: []string{"id"}, OrderKey: []string{"customer_id"},
-		Columns: []string{"id", "total"}, Where: "region = 'EU' AND name LIKE 'a%'", Start: "latest", TimeZone: "+02:00", DeleteWhen: "deleted at",
-		Op: "upsert", NullCursor: "fail", Identity: "me", Timeout: 5 * time.Second, Connections: 2,
+		ConnectionSetting: "DB", Connection: Database{Setting: "SQLAZURECONNSTR_DB",
+			ConnectionString: "Server=tcp:x;Password=p"},
+		Mode: "cursor", Query: "SELECT * FROM o", Cursor: []string{"a", "b, c"}, Key: []string{"id"},
+		OrderKey: []string{"customer_id"},
+		Columns:  []string{"id", "total"}, Where: "region = 'EU' AND name LIKE 'a%'", Start: "latest", TimeZone: "+02:00",
+		DeleteWhen: "deleted at",
+		Op:         "upsert", NullCursor: "fail", Identity: "me", Timeout: 5 * time.Second, Connections: 2,
 		LateCommits: "overlap", LateWindow: 10 * time.Second, LateLimit: 3 * time.Second, LateMemory: 2000,
 		OnLongTransaction: "wait", OnFailover: "continue", FutureRows: "hold",
 	}
-	same := cmp.Options{cmp.Comparer(func(a, b Secret) bool { return a == b }), cmp.Comparer(func(a, b Address) bool { return a == b }),
+	same := cmp.Options{cmp.Comparer(func(a, b Secret) bool { return a == b }),
+		cmp.Comparer(func(a, b Address) bool { return a == b }),
 		cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "Location" }, cmp.Ignore())}
 	if diff := cmp.Diff(wantSource, p.Source, same); diff != "" {
 		t.Error(diff)
@@ -119,29 +138,37 @@ func TestLoadEverySetting(t *testing.T) {
 		t.Errorf("offset %d", offset)
 	}
 	wantOutputs := []Output{{
-		Kind: "http", URL: "https://example.com/x?code=abc%3D", Timeout: 3 * time.Second, Headers: map[string]Secret{"X-Api-Key": "k"},
-		Secret: "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", Gzip: true, Format: "row", Batch: 1, BatchBytes: 1 << 20, Retries: 1,
+		Kind: "http", URL: "https://example.com/x?code=abc%3D", Timeout: 3 * time.Second,
+		Headers: map[string]Secret{"X-Api-Key": "k"},
+		Secret:  "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", Gzip: true, Format: "row", Batch: 1,
+		BatchBytes: 1 << 20, Retries: 1,
 		RejectStatus: []int{409, 500},
 	}, {
 		Name: "audit", Kind: "queue", Timeout: 30 * time.Second, ConnectionSetting: "AzureWebJobsStorage", Queue: "orders",
-		Connection: Storage{Setting: "AzureWebJobsStorage", QueueServiceURI: "https://acct.queue.core.windows.net", Credential: "managedidentity", ClientID: "cid"},
-		Format:     "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3, RejectStatus: []int{400, 413, 422},
+		Connection: Storage{Setting: "AzureWebJobsStorage", QueueServiceURI: "https://acct.queue.core.windows.net",
+			Credential: "managedidentity", ClientID: "cid"},
+		Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3, RejectStatus: []int{400, 413, 422},
 	}}
 	if diff := cmp.Diff(wantOutputs, p.Outputs, same); diff != "" {
 		t.Error(diff)
 	}
-	wantState := State{Kind: "blob", ConnectionSetting: "STATE_STORAGE", Container: "my-state", Create: true, Path: "/var/lib/x", AppName: "shop",
-		Connection: Storage{Setting: "AzureWebJobsSTATE_STORAGE", ConnectionString: developmentStorage(""), Development: true}}
+	wantState := State{Kind: "blob", ConnectionSetting: "STATE_STORAGE", Container: "my-state", Create: true,
+		Path: "/var/lib/x", AppName: "shop",
+		Connection: Storage{Setting: "AzureWebJobsSTATE_STORAGE", ConnectionString: developmentStorage(""),
+			Development: true}}
 	if diff := cmp.Diff(wantState, app.State, same); diff != "" {
 		t.Error(diff)
 	}
 	rest := *p
 	rest.Name, rest.Source, rest.Outputs, rest.Warnings, rest.ScheduleSet = "", Source{}, nil, nil, false
 	wantRest := Poller{BatchSize: 10, BatchBytes: 64 << 10, MaxRowBytes: 8 << 20, MaxBatches: 3, TickBudget: time.Minute,
-		PollInterval: 250 * time.Millisecond, PollIntervalMax: 2 * time.Second, LeaseTTL: 30 * time.Second, Ordering: "key", Concurrency: 1, Schedule: "*/5 * * * * *",
-		MaxAttempts: 3, RetryDelays: []time.Duration{100 * time.Millisecond, 90 * time.Second}, MaxParked: 20, AfterDeadLetter: "block",
+		PollInterval: 250 * time.Millisecond, PollIntervalMax: 2 * time.Second, LeaseTTL: 30 * time.Second, Ordering: "key",
+		Concurrency: 1, Schedule: "*/5 * * * * *",
+		MaxAttempts: 3, RetryDelays: []time.Duration{100 * time.Millisecond, 90 * time.Second}, MaxParked: 20,
+		AfterDeadLetter: "block",
 		DeadLetter: DeadLetter{Kind: "queue", ConnectionSetting: "STATE_STORAGE", Queue: "orders-dead",
-			Connection: Storage{Setting: "AzureWebJobsSTATE_STORAGE", ConnectionString: developmentStorage(""), Development: true}}}
+			Connection: Storage{Setting: "AzureWebJobsSTATE_STORAGE", ConnectionString: developmentStorage(""),
+				Development: true}}}
 	if diff := cmp.Diff(wantRest, rest, same, cmpopts.IgnoreUnexported(Poller{})); diff != "" {
 		t.Error(diff)
 	}
@@ -150,7 +177,8 @@ func TestLoadEverySetting(t *testing.T) {
 	}
 }
 
-// Every row of the tables must have a field that takes its example or its default: the table and the structs cannot part.
+// Every row of the tables must have a field that takes its example or its default: the table and the structs cannot
+// part.
 func TestEveryRowHasItsField(t *testing.T) {
 	var own struct {
 		State  State  `json:"state"`
@@ -182,7 +210,8 @@ func TestEveryRowHasItsField(t *testing.T) {
 			if len(faults) > 0 {
 				t.Errorf("%s=%s: %v", row.name, value, faults)
 			}
-			if cmp.Equal(c.fresh(), got, cmpopts.IgnoreUnexported(Poller{}), cmp.Comparer(func(a, b Secret) bool { return a == b }), cmp.Comparer(func(a, b Address) bool { return a == b })) {
+			if cmp.Equal(c.fresh(), got, cmpopts.IgnoreUnexported(Poller{}),
+				cmp.Comparer(func(a, b Secret) bool { return a == b }), cmp.Comparer(func(a, b Address) bool { return a == b })) {
 				t.Errorf("%s=%s changed nothing: it has no field", row.name, value)
 			}
 		}
@@ -190,7 +219,8 @@ func TestEveryRowHasItsField(t *testing.T) {
 }
 
 func TestOneBadPollerLeavesTheOthers(t *testing.T) {
-	app, err := Load(good("pollers__bad__source__connection=ORDERS_DB", "pollers__bad__batch_size=x", "poller__typo__batch_size=3"))
+	app, err := Load(good("pollers__bad__source__connection=ORDERS_DB", "pollers__bad__batch_size=x",
+		"poller__typo__batch_size=3"))
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -232,8 +262,9 @@ func TestSettingAsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := app.Poller("orders")
-	for key, want := range map[string]string{"schedule": "Pollers__ORDERS__Schedule", "output__timeout": "pollers__orders__output__TIMEOUT",
-		"batch_size": "pollers__orders__batch_size"} {
+	for key, want := range map[string]string{"schedule": "Pollers__ORDERS__Schedule",
+		"output__timeout": "pollers__orders__output__TIMEOUT",
+		"batch_size":      "pollers__orders__batch_size"} {
 		if got := p.Setting(key); got != want {
 			t.Errorf("%s: %s", key, got)
 		}

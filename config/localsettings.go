@@ -27,11 +27,13 @@ func parseLocalSettings(path string, data []byte) (list []string, faults Faults)
 	var file localSettings
 	plain := plainJSON(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if err := json.Unmarshal(plain, &file); err != nil {
-		faults.Add(path, "is not JSON with an object of Values"+jsonPlace(plain, err), `Write {"IsEncrypted": false, "Values": {"state__kind": "file"}}`)
+		faults.Add(path, "is not JSON with an object of Values"+jsonPlace(plain, err),
+			`Write {"IsEncrypted": false, "Values": {"state__kind": "file"}}`)
 		return nil, faults
 	}
 	if file.Values == nil && !file.functionsOwn() {
-		faults.Add(path, "has no Values: settings beside it, or in a file without it, have no effect", `Put them below Values: {"Values": {"state__kind": "file"}}`)
+		faults.Add(path, "has no Values: settings beside it, or in a file without it, have no effect",
+			`Put them below Values: {"Values": {"state__kind": "file"}}`)
 		return nil, faults
 	}
 	if file.IsEncrypted {
@@ -41,7 +43,8 @@ func parseLocalSettings(path string, data []byte) (list []string, faults Faults)
 	for _, name := range slices.Sorted(maps.Keys(file.Values)) {
 		var value *string
 		if err := json.Unmarshal(file.Values[name], &value); err != nil || value == nil {
-			faults.Add(path+", Values."+name, "is not a string: the Functions host takes strings only", "Put the value in quotes")
+			faults.Add(path+", Values."+name, "is not a string: the Functions host takes strings only",
+				"Put the value in quotes")
 			continue
 		}
 		list = append(list, name+"="+*value)

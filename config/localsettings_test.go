@@ -19,8 +19,10 @@ func TestReadLocalSettings(t *testing.T) {
 		want       []string
 		fault      string // "" for none; FILE stands for the path
 	}{
-		{"plain", `{"IsEncrypted": false, "Values": {"b": "2", "a": "x=y"}, "Host": {"CORS": "*"}}`, []string{"a=x=y", "b=2"}, ""},
-		{"comments and trailing commas", "\xef\xbb\xbf{ // local\n \"Values\": { /* one, */ \"u\": \"http://h//x /* y */ ,}\", // last\n }, }",
+		{"plain", `{"IsEncrypted": false, "Values": {"b": "2", "a": "x=y"}, "Host": {"CORS": "*"}}`, []string{"a=x=y", "b=2"},
+			""},
+		{"comments and trailing commas",
+			"\xef\xbb\xbf{ // local\n \"Values\": { /* one, */ \"u\": \"http://h//x /* y */ ,}\", // last\n }, }",
 			[]string{"u=http://h//x /* y */ ,}"}, ""},
 		{"escapes", `{"Values": {"a": "q\"//\\"}}`, []string{`a=q"//\`}, ""},
 		{"no values in it", `{"IsEncrypted": false, "Values": {}}`, nil, ""},
@@ -33,7 +35,8 @@ func TestReadLocalSettings(t *testing.T) {
 			"FILE, Values.a: is not a string: the Functions host takes strings only. Put the value in quotes.\n" +
 				"FILE, Values.b: is not a string: the Functions host takes strings only. Put the value in quotes.\n" +
 				"FILE, Values.c: is not a string: the Functions host takes strings only. Put the value in quotes."},
-		{"encrypted", `{"IsEncrypted": true, "Values": {"a": "xx"}}`, nil, "FILE: is encrypted (IsEncrypted is true). Run `func settings decrypt` beside it."},
+		{"encrypted", `{"IsEncrypted": true, "Values": {"a": "xx"}}`, nil,
+			"FILE: is encrypted (IsEncrypted is true). Run `func settings decrypt` beside it."},
 		{"broken", "{\n\"Values\": {\"a\": \"1\"\n\"hunter2\"}}", nil,
 			"FILE: is not JSON with an object of Values (line 3). Write {\"IsEncrypted\": false, \"Values\": {\"state__kind\": \"file\"}}."},
 		{"another shape", `{"Values": ["hunter2"]}`, nil,

@@ -21,8 +21,8 @@ func conditionFlaw(where, engine string) *flaw {
 	return textFlaw(where, engine, sqltext.Syntax.Condition)
 }
 
-// textFlaw reads a text as its engine would. Where the engine is not known, the text is read as each of them would, and the
-// readings in which it is whole are believed.
+// textFlaw reads a text as its engine would. Where the engine is not known, the text is read as each of them would, and
+// the readings in which it is whole are believed.
 func textFlaw(text, engine string, check func(sqltext.Syntax, string) *sqltext.Flaw) *flaw {
 	var broken, found *sqltext.Flaw
 	whole, swallows := false, false
@@ -44,7 +44,8 @@ func textFlaw(text, engine string, check func(sqltext.Syntax, string) *sqltext.F
 	case found != nil:
 		return &flaw{found.Problem, found.Remedy}
 	case swallows:
-		return &flaw{"ends in a comment that would swallow what is put behind it", "Write the comment as /* … */, or leave it out"}
+		return &flaw{"ends in a comment that would swallow what is put behind it",
+			"Write the comment as /* … */, or leave it out"}
 	}
 	return nil
 }

@@ -78,7 +78,8 @@ func WriteReference(w io.Writer) error {
 			settingsOf(pollerSettings, func(row setting) bool { return slices.Contains(row.modes, m) }))
 	}
 	writeTable(&b, "An output", "Below `pollers__<poller>__output__` for the default output, and below `pollers__<poller>__outputs__<output>__` for further ones. "+
-		"Each output has its own position, lease and document; a poller in outbox mode has the default output only.", outputSettings)
+		"Each output has its own position, lease and document; a poller in outbox mode has the default output only.",
+		outputSettings)
 	writeLater(&b)
 	_, err := io.WriteString(w, b.String())
 	if err != nil {
@@ -99,7 +100,8 @@ func writeTable(b *strings.Builder, title, intro string, table []setting) {
 	}
 	b.WriteString("| setting | default | value | meaning |\n|---|---|---|---|\n")
 	for _, row := range table {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", row.name, row.defaultText(), row.kind.word, strings.ReplaceAll(row.doc, "|", `\|`))
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", row.name, row.defaultText(), row.kind.word,
+			strings.ReplaceAll(row.doc, "|", `\|`))
 	}
 }
 

@@ -19,7 +19,8 @@ func roleName(key string) (string, *flaw) {
 	if slices.Contains(roles, key) || slices.Contains(roleOptions, key) {
 		return key, nil
 	}
-	return "", &flaw{"names no role of an outbox's column", "Write one of " + strings.Join(slices.Concat(roles, roleOptions), ", ")}
+	return "", &flaw{"names no role of an outbox's column",
+		"Write one of " + strings.Join(slices.Concat(roles, roleOptions), ", ")}
 }
 
 func codeList(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }

@@ -85,7 +85,8 @@ type Ending struct {
 	Position string
 }
 
-// Do writes, relays and draws until ctx or the time ends; then it waits for the rest, and compares. stop ends the ticks under way.
+// Do writes, relays and draws until ctx or the time ends; then it waits for the rest, and compares. stop ends the ticks
+// under way.
 func (r *Run) Do(ctx context.Context, stop func()) (Ending, error) {
 	writing, stopWriting := context.WithCancel(ctx)
 	defer stopWriting()

@@ -63,11 +63,13 @@ var onEngines = map[string]struct {
 	now    string
 }{
 	"sqlite": {testenv.SQLite, `CREATE TABLE orders (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, customer TEXT, deleted_at TEXT)`, ""},
-	"postgres": {testenv.Postgres, `CREATE TABLE orders (id bigint PRIMARY KEY, seq bigint NOT NULL, customer text, deleted_at timestamptz)`,
+	"postgres": {testenv.Postgres,
+		`CREATE TABLE orders (id bigint PRIMARY KEY, seq bigint NOT NULL, customer text, deleted_at timestamptz)`,
 		"clock_timestamp()"},
 	"mysql": {testenv.MySQL, `CREATE TABLE orders (id BIGINT PRIMARY KEY, seq BIGINT NOT NULL, customer VARCHAR(40), deleted_at DATETIME(6))`,
 		"UTC_TIMESTAMP(6)"},
-	"sqlserver": {testenv.SQLServer, `CREATE TABLE orders (id bigint PRIMARY KEY, seq bigint NOT NULL, customer nvarchar(40), deleted_at datetime2(7))`,
+	"sqlserver": {testenv.SQLServer,
+		`CREATE TABLE orders (id bigint PRIMARY KEY, seq bigint NOT NULL, customer nvarchar(40), deleted_at datetime2(7))`,
 		"SYSUTCDATETIME()"},
 }
 
@@ -163,7 +165,8 @@ func TestTombstones(t *testing.T) {
 				exec(t, db, s)
 			}
 			exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2), (3, 3), (4, 4)")
-			r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"}, Key: []string{"id"}, Op: "delete"})
+			r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"},
+				Key: []string{"id"}, Op: "delete"})
 			r.want(t, "nothing deleted")
 			exec(t, db, "DELETE FROM orders WHERE id = 3")
 			r.want(t, "one row", `delete {"id":3}`)
@@ -200,8 +203,8 @@ func rolledBack(t *testing.T, db *sql.DB) {
 	}
 }
 
-// Two transactions that delete: the one that began to delete later cannot commit first. Without the lock, the tombstone of
-// the first would become visible behind a position that the second had moved on.
+// Two transactions that delete: the one that began to delete later cannot commit first. Without the lock, the tombstone
+// of the first would become visible behind a position that the second had moved on.
 func TestTombstonesCommitInOrder(t *testing.T) {
 	for _, engine := range []string{"postgres", "mysql", "sqlserver"} {
 		t.Run(engine, func(t *testing.T) {
@@ -211,7 +214,8 @@ func TestTombstonesCommitInOrder(t *testing.T) {
 				exec(t, db, s)
 			}
 			exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2)")
-			r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"}, Key: []string{"id"}, Op: "delete"})
+			r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"},
+				Key: []string{"id"}, Op: "delete"})
 			first, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -310,7 +314,8 @@ func TestUpsertsAndDeletesInOneOrder(t *testing.T) {
 			exec(t, db, "CREATE TABLE orders_deleted (id INT NOT NULL PRIMARY KEY, seq INT NOT NULL)")
 			exec(t, db, "INSERT INTO orders (id, seq, customer) VALUES (1, 1, 'Ada'), (2, 3, 'Bob'), (3, 5, 'Cy')")
 			exec(t, db, "INSERT INTO orders_deleted (id, seq) VALUES (3, 2), (9, 4)")
-			r := newReader(t, url, plan.Config{Poller: "orders", Query: string(query[1]), Cursor: []string{"seq"}, Key: []string{"id"}, DeleteWhen: "gone"})
+			r := newReader(t, url, plan.Config{Poller: "orders", Query: string(query[1]), Cursor: []string{"seq"},
+				Key: []string{"id"}, DeleteWhen: "gone"})
 			r.want(t, "both", `upsert {"id":1}`, `delete {"id":3}`, `upsert {"id":2}`, `delete {"id":9}`, `upsert {"id":3}`)
 		})
 	}

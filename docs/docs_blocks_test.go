@@ -16,7 +16,8 @@ type fenced struct {
 
 var fence = regexp.MustCompile("(?ms)^```([a-z]*) *([a-z-]*)\n(.*?)^```$")
 
-// fencedBlocks returns the blocks of a page in their order. One that is not closed, or has another info string than a word or two, is a fault.
+// fencedBlocks returns the blocks of a page in their order. One that is not closed, or has another info string than a
+// word or two, is a fault.
 func fencedBlocks(t *testing.T, page string) []fenced {
 	t.Helper()
 	text := read(t, page)

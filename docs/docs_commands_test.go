@@ -11,10 +11,12 @@ import (
 	"testing"
 )
 
-// shell runs a script in an empty directory with nothing but the program in its PATH, and returns what it printed, by the number that it gave to mark.
+// shell runs a script in an empty directory with nothing but the program in its PATH, and returns what it printed, by
+// the number that it gave to mark.
 func shell(t *testing.T, script string) map[int]string {
 	t.Helper()
-	cmd := osexec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", "mark() { echo; echo \"@@@ $1\"; }\n"+script)
+	cmd := osexec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c",
+		"mark() { echo; echo \"@@@ $1\"; }\n"+script)
 	cmd.Dir = t.TempDir()
 	cmd.Env = []string{"PATH=" + filepath.Dir(program(t)) + ":" + os.Getenv("PATH"), "HOME=" + cmd.Dir}
 	out, err := cmd.CombinedOutput()

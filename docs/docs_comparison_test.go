@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestComparisonHasSources: each cell about another tool names a source, each source that is named is defined, and each that is
-// defined is used.
+// TestComparisonHasSources: each cell about another tool names a source, each source that is named is defined, and each
+// that is defined is used.
 func TestComparisonHasSources(t *testing.T) {
 	page := read(t, "comparison.md")
 	named := regexp.MustCompile(`\[([A-Z]\d)\]`)
@@ -30,7 +30,8 @@ func TestComparisonHasSources(t *testing.T) {
 		}
 		for i, cell := range cells[3 : len(cells)-1] {
 			if !named.MatchString(cell) {
-				t.Errorf("%s: the cell of %s has no source: %s", strings.TrimSpace(cells[1]), strings.TrimSpace(strings.Split(rows[0], "|")[3+i]), cell)
+				t.Errorf("%s: the cell of %s has no source: %s", strings.TrimSpace(cells[1]),
+					strings.TrimSpace(strings.Split(rows[0], "|")[3+i]), cell)
 			}
 		}
 	}

@@ -113,8 +113,9 @@ func sources(t *testing.T, dirs ...string) []*ast.File {
 	return files
 }
 
-// logEvents are the values that the code gives to the member "event" of a log line: as the argument behind "event", as a constant of
-// poller.Event, and as the first argument of audit. "deadletter_…" of one that is put together is told apart by its parts.
+// logEvents are the values that the code gives to the member "event" of a log line: as the argument behind "event", as
+// a constant of poller.Event, and as the first argument of audit. "deadletter_…" of one that is put together is told
+// apart by its parts.
 func logEvents(t *testing.T) map[string]bool {
 	t.Helper()
 	events := map[string]bool{}
@@ -123,7 +124,8 @@ func logEvents(t *testing.T) map[string]bool {
 			events[text] = true
 		}
 	}
-	for _, file := range sources(t, "admin", "checkpointed", "handler", "poller", "cmd", "inspect", "status", "statuspage", "telemetry") {
+	for _, file := range sources(t, "admin", "checkpointed", "handler", "poller", "cmd", "inspect", "status", "statuspage",
+		"telemetry") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:
@@ -152,7 +154,8 @@ func logEvents(t *testing.T) map[string]bool {
 }
 
 // eventVariables are the events that reach audit through a variable: the test below finds each of them in the code.
-var eventVariables = []string{"deadletter_replayed", "deadletter_sent_as_recorded", "deadletter_purged", "parked_purged", "outbox_requeued", "outbox_discarded"}
+var eventVariables = []string{"deadletter_replayed", "deadletter_sent_as_recorded", "deadletter_purged",
+	"parked_purged", "outbox_requeued", "outbox_discarded"}
 
 // TestEventVariables: what is listed above is in the code, and no other text of that form is.
 func TestEventVariables(t *testing.T) {
@@ -181,10 +184,12 @@ func TestEventVariables(t *testing.T) {
 	}
 }
 
-// TestOperationsQuotes: what the page quotes of a log line or of the status page is text of the code, between its ellipses.
+// TestOperationsQuotes: what the page quotes of a log line or of the status page is text of the code, between its
+// ellipses.
 func TestOperationsQuotes(t *testing.T) {
 	var code strings.Builder
-	for _, file := range sources(t, "admin", "checkpointed", "handler", "inspect", "poller", "publisher", "status", "telemetry", "cmd") {
+	for _, file := range sources(t, "admin", "checkpointed", "handler", "inspect", "poller", "publisher", "status",
+		"telemetry", "cmd") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.BinaryExpr: // a text that is written in parts
@@ -200,8 +205,10 @@ func TestOperationsQuotes(t *testing.T) {
 		})
 	}
 	quotes := 0
-	for _, line := range regexp.MustCompile(`(?ms)^- \*\*Looks like\*\*:.*?\n- `).FindAllString(read(t, operationsPage), -1) {
-		for _, quote := range regexp.MustCompile(`"([^"`+"`"+`]+)"`).FindAllStringSubmatch(regexp.MustCompile("`[^`]*`").ReplaceAllString(squeeze(line), ""), -1) {
+	for _, line := range regexp.MustCompile(`(?ms)^- \*\*Looks like\*\*:.*?\n- `).FindAllString(read(t, operationsPage),
+		-1) {
+		for _, quote := range regexp.MustCompile(`"([^"`+"`"+
+			`]+)"`).FindAllStringSubmatch(regexp.MustCompile("`[^`]*`").ReplaceAllString(squeeze(line), ""), -1) {
 			quotes++
 			for part := range strings.SplitSeq(quote[1], "…") {
 				if !strings.Contains(code.String(), strings.TrimSpace(part)) {
@@ -235,8 +242,8 @@ func literal(e ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// metricNames are the names that handler/ makes its metrics of: in each function a prefix ("rowrelay_" + name), and the first
-// arguments of the calls of counter, gauge and histogram.
+// metricNames are the names that handler/ makes its metrics of: in each function a prefix ("rowrelay_" + name), and the
+// first arguments of the calls of counter, gauge and histogram.
 func metricNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
@@ -271,8 +278,8 @@ func metricNames(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestOperationsHasRunbooks: each alert's runbook link leads to a heading of the page, some failure looks like it, and the page tells of
-// no alert that there is not.
+// TestOperationsHasRunbooks: each alert's runbook link leads to a heading of the page, some failure looks like it, and
+// the page tells of no alert that there is not.
 func TestOperationsHasRunbooks(t *testing.T) {
 	alerts := read(t, "../deploy/alerts.yaml")
 	names := regexp.MustCompile(`(?m)^\s*-?\s*alert:\s*"?(\w+)"?\s*$`).FindAllStringSubmatch(alerts, -1)
@@ -289,23 +296,26 @@ func TestOperationsHasRunbooks(t *testing.T) {
 		} else if !at[want] {
 			t.Errorf("%s has no heading %s", operationsPage, n[1])
 		}
-		if page := read(t, operationsPage); !regexp.MustCompile(`(?s)\*\*Looks like\*\*:(?:[^\n]|\n  )*\[` + n[1] + `\]\(`).MatchString(page) {
+		if page := read(t, operationsPage); !regexp.MustCompile(`(?s)\*\*Looks like\*\*:(?:[^\n]|\n  )*\[` + n[1] +
+			`\]\(`).MatchString(page) {
 			t.Errorf("no failure of %s looks like the alert %s", operationsPage, n[1])
 		}
 	}
-	for _, m := range regexp.MustCompile(`(?m)^#+ (Rowrelay[A-Z]\w+)$`).FindAllStringSubmatch(read(t, operationsPage), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (Rowrelay[A-Z]\w+)$`).FindAllStringSubmatch(read(t, operationsPage),
+		-1) {
 		if !alert[m[1]] {
 			t.Errorf("%s has a heading %s, and there is no such alert", operationsPage, m[1])
 		}
 	}
 }
 
-// TestCommandsExist runs each command that an operator's page, or an alert, names as far as its help: the subcommand exists, and so do
-// its flags.
+// TestCommandsExist runs each command that an operator's page, or an alert, names as far as its help: the subcommand
+// exists, and so do its flags.
 func TestCommandsExist(t *testing.T) {
 	t.Parallel()
 	pages := []string{
-		"../README.md", "../deploy/README.md", "../deploy/alerts.yaml", operationsPage, sizingPage, maintenancePage, "failures.md",
+		"../README.md", "../deploy/README.md", "../deploy/alerts.yaml", operationsPage, sizingPage, maintenancePage,
+		"failures.md",
 		"late-commits.md", "outbox.md", "comparison.md", "differences.md", "duplicates.md", "state.md", "glossary.md",
 	}
 	quick, err := filepath.Glob("quickstarts/*.md")
@@ -336,7 +346,8 @@ func TestCommandsExist(t *testing.T) {
 			t.Errorf("%s: %s: %v\n%s", page, line, err, out)
 			continue
 		}
-		usage := regexp.MustCompile(`(?m)^  (rowrelay(?: [a-z-]+)*)(?: .*)?$`).FindStringSubmatch(cut(string(out), "Usage:\n"))
+		usage := regexp.MustCompile(`(?m)^  (rowrelay(?: [a-z-]+)*)(?: .*)?$`).FindStringSubmatch(cut(string(out),
+			"Usage:\n"))
 		named := usage != nil && strings.HasPrefix(line+" ", usage[1]+" ")
 		if !named || strings.Contains(string(out), "Available Commands:") && line != usage[1] {
 			t.Errorf("%s: %s is no command: its help is that of %q", page, line, usage)
@@ -378,7 +389,8 @@ rowrelay run --once
 	}
 	printed := shell(t, script.String())
 	all := strings.Join(slices.Collect(maps.Values(printed)), "")
-	for _, want := range []string{"paused", "resumed", "state/new/orders.json", "0 row(s) will be delivered again", "there is no gap to accept", "0 dead letter(s)",
+	for _, want := range []string{"paused", "resumed", "state/new/orders.json", "0 row(s) will be delivered again",
+		"there is no gap to accept", "0 dead letter(s)",
 		`2 row(s) after (beginning)`} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q was not printed:\n%s", want, all)
@@ -395,8 +407,10 @@ func TestSizingExamples(t *testing.T) {
 	page := read(t, sizingPage)
 	for _, example := range []struct{ settings, page, check string }{
 		{"state__kind=file", "60 s gives 38 s (28 s on files)", "out of reach for 28s"},
-		{"state__kind=blob state__create=true state__connection=AZURITE AZURITE='" + testenv.Azurite(t) + "'", "60 s gives 38 s (28 s on files)", "out of reach for 38s"},
-		{"state__kind=file pollers__orders__source__late_window=4m pollers__orders__source__late_memory=240000", "2 × 240 s × 500 = 240000", "about 500 rows per second"},
+		{"state__kind=blob state__create=true state__connection=AZURITE AZURITE='" + testenv.Azurite(t) + "'",
+			"60 s gives 38 s (28 s on files)", "out of reach for 38s"},
+		{"state__kind=file pollers__orders__source__late_window=4m pollers__orders__source__late_memory=240000",
+			"2 × 240 s × 500 = 240000", "about 500 rows per second"},
 	} {
 		if !strings.Contains(page, example.page) {
 			t.Errorf("%s does not say %q", sizingPage, example.page)

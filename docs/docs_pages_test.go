@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDecisions: each decision is in the index, says context, decision and consequences, and is one page. Tests that it names
-// are there.
+// TestDecisions: each decision is in the index, says context, decision and consequences, and is one page. Tests that it
+// names are there.
 func TestDecisions(t *testing.T) {
 	pages, err := filepath.Glob("decisions/*.md")
 	if err != nil || len(pages) < 10 {

@@ -16,8 +16,8 @@ import (
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
 )
 
-// quickstartOutsiders are the programs of the pages that no test machine has. Their stand-ins succeed and do nothing; func also remembers
-// where it was called, with which settings, and what it was given to publish.
+// quickstartOutsiders are the programs of the pages that no test machine has. Their stand-ins succeed and do nothing;
+// func also remembers where it was called, with which settings, and what it was given to publish.
 var quickstartOutsiders = []string{"az", "curl", "docker", "npx", "sqlcmd"}
 
 // outsidersOf is the directory of a page's stand-ins.
@@ -140,7 +140,9 @@ func (q *quickstart) starts(t *testing.T, o outsidersOf) {
 	}
 	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := host.AwaitLine(soon, func(l fakehost.Line) bool { return strings.Contains(l.Text, "connection refused") }); err != nil {
+	if _, err := host.AwaitLine(soon, func(l fakehost.Line) bool {
+		return strings.Contains(l.Text, "connection refused")
+	}); err != nil {
 		t.Errorf("the tick was not refused by the port: %v\n%v", err, host.Logs())
 	}
 }
@@ -163,7 +165,8 @@ func publishes(t *testing.T, o outsidersOf) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"host.json", "orders/function.json", "rowrelay", "status/function.json", "statusactions/function.json"}; !slices.Equal(files, want) {
+	if want := []string{"host.json", "orders/function.json", "rowrelay", "status/function.json",
+		"statusactions/function.json"}; !slices.Equal(files, want) {
 		t.Errorf("func publishes %q, want %q", files, want)
 	}
 }

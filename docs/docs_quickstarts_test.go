@@ -31,13 +31,14 @@ import (
 //	text           lines that the block before it has printed
 type quickstart struct {
 	page string
-	// url makes the database, and says which URL of the page stands for it; nil where there is no engine: then every command has to be refused
-	// by the port of nobody that refused puts into the page.
+	// url makes the database, and says which URL of the page stands for it; nil where there is no engine: then every
+	// command has to be refused by the port of nobody that refused puts into the page.
 	url     func(testing.TB) string
 	says    string
 	client  func(t *testing.T, database string) string // the command that takes SQL on its standard input
 	refused func(page, nobody string) string
-	// how many blocks there are of each kind: one that the walker does not know of, or that is not run any more, shows here.
+	// how many blocks there are of each kind: one that the walker does not know of, or that is not run any more, shows
+	// here.
 	counts map[string]int
 	// statements are the types of the T-SQL that is only parsed.
 	statements []string
@@ -48,32 +49,38 @@ type quickstart struct {
 
 var quickstarts = []quickstart{
 	{
-		page: "postgresql", url: testenv.Postgres, says: "postgres://shop:secret@localhost/shop?sslmode=disable", client: psql, delivered: 1, tools: "start",
+		page: "postgresql", url: testenv.Postgres, says: "postgres://shop:secret@localhost/shop?sslmode=disable",
+		client: psql, delivered: 1, tools: "start",
 		counts: map[string]int{"sh": 8, "sh repository": 1, "sh forever": 1, "sh not-run": 2, "sql": 2, "text": 3},
 	},
 	{
-		page: "mysql", url: testenv.MySQL, says: "mysql://root:secret@127.0.0.1:3306/shop", client: mysqlClient, delivered: 1, tools: "start",
+		page: "mysql", url: testenv.MySQL, says: "mysql://root:secret@127.0.0.1:3306/shop", client: mysqlClient, delivered: 1,
+		tools:  "start",
 		counts: map[string]int{"sh": 7, "sh repository": 1, "sh forever": 1, "sh not-run": 2, "sql": 2, "text": 3},
 	},
 	{
-		page: "outbox", url: testenv.Postgres, says: "postgres://shop:secret@localhost/shop?sslmode=disable", client: psql, delivered: 1,
-		counts: map[string]int{"sh": 5, "sh repository": 1, "sh forever": 1, "sh not-run": 1, "sql": 1, "text": 2},
+		page: "outbox", url: testenv.Postgres, says: "postgres://shop:secret@localhost/shop?sslmode=disable", client: psql,
+		delivered: 1,
+		counts:    map[string]int{"sh": 5, "sh repository": 1, "sh forever": 1, "sh not-run": 1, "sql": 1, "text": 2},
 	},
 	{
 		page: "sql-server", tools: "start",
 		refused: func(page, nobody string) string {
 			return strings.Replace(page, "@127.0.0.1:1433?", "@"+nobody+"?", 1)
 		},
-		counts:     map[string]int{"sh": 6, "sh repository": 1, "sh not-run": 4, "sql": 3, "text": 1},
-		statements: []string{"CreateTableStatement", "CreateIndexStatement", "InsertStatement", "CreateLoginStatement", "CreateUserStatement", "GrantStatement", "UpdateStatement"},
+		counts: map[string]int{"sh": 6, "sh repository": 1, "sh not-run": 4, "sql": 3, "text": 1},
+		statements: []string{"CreateTableStatement", "CreateIndexStatement", "InsertStatement", "CreateLoginStatement",
+			"CreateUserStatement", "GrantStatement", "UpdateStatement"},
 	},
 	{
 		page: "azure-sql-identity", tools: "publish",
 		refused: func(page, nobody string) string {
-			return strings.Replace(page, "export SHOP_DB__server=shop-sql.database.windows.net", "export SHOP_DB__server="+strings.Replace(nobody, ":", ",", 1), 1)
+			return strings.Replace(page, "export SHOP_DB__server=shop-sql.database.windows.net",
+				"export SHOP_DB__server="+strings.Replace(nobody, ":", ",", 1), 1)
 		},
-		counts:     map[string]int{"sh": 3, "sh repository": 1, "sh not-run": 4, "sql": 2},
-		statements: []string{"CreateTableStatement", "CreateIndexStatement", "InsertStatement", "CreateUserStatement", "GrantStatement"},
+		counts: map[string]int{"sh": 3, "sh repository": 1, "sh not-run": 4, "sql": 2},
+		statements: []string{"CreateTableStatement", "CreateIndexStatement", "InsertStatement", "CreateUserStatement",
+			"GrantStatement"},
 	},
 }
 
@@ -235,7 +242,8 @@ func (q *quickstart) runRefused(t *testing.T, blocks []fenced) {
 			command, onAzure := strings.CutSuffix(command, managedIdentity)
 			switch connects := !strings.HasPrefix(command, "functions"); {
 			case connects && onAzure:
-				t.Errorf("rowrelay %s: with a managed identity, which only Azure has: on a reader's machine it cannot log in", command)
+				t.Errorf("rowrelay %s: with a managed identity, which only Azure has: on a reader's machine it cannot log in",
+					command)
 			case connects && (code != "1" || !strings.Contains(text, "connection refused")):
 				t.Errorf("rowrelay %s: exit code %s, and it should have been refused:\n%s", command, code, text)
 			case !connects && code != "0":
@@ -254,7 +262,8 @@ func (q *quickstart) runRefused(t *testing.T, blocks []fenced) {
 	q.looksAtTools(t, others)
 }
 
-// refusals stands before the program: its failure is expected, and noted, and so is a setting that asks for a managed identity.
+// refusals stands before the program: its failure is expected, and noted, and so is a setting that asks for a managed
+// identity.
 const refusals = `rowrelay() {
 	local code=0 with=
 	command rowrelay "$@" || code=$?
@@ -276,7 +285,8 @@ func mysqlClient(t *testing.T, database string) string {
 	}
 	password, _ := u.User.Password()
 	file := filepath.Join(t.TempDir(), "client.cnf")
-	text := fmt.Sprintf("[client]\nprotocol=tcp\nhost=%s\nport=%s\nuser=%s\npassword=%s\n", u.Hostname(), u.Port(), u.User.Username(), password)
+	text := fmt.Sprintf("[client]\nprotocol=tcp\nhost=%s\nport=%s\nuser=%s\npassword=%s\n", u.Hostname(), u.Port(),
+		u.User.Username(), password)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,8 @@ const failuresKey = "state/app/orders.json"
 func (st *stage) keeper(t *testing.T, first bool) *state.Keeper {
 	t.Helper()
 	keeper, err := state.New(state.Config{
-		Store: &stageStore{Store: st.store, stage: st, first: first}, Key: failuresKey, Poller: "orders", Owner: "app/test", TTL: time.Minute,
+		Store: &stageStore{Store: st.store, stage: st, first: first}, Key: failuresKey, Poller: "orders", Owner: "app/test",
+		TTL: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +146,8 @@ func (s *stageStore) Create(ctx context.Context, key string, data []byte) (stamp
 	return stamp, err
 }
 
-func (s *stageStore) Replace(ctx context.Context, key string, data []byte, version state.Version) (stamp state.Stamp, err error) {
+func (s *stageStore) Replace(ctx context.Context, key string, data []byte, version state.Version) (stamp state.Stamp,
+	err error) {
 	at := takeLease
 	if doc, decodeErr := state.Decode(data); decodeErr == nil && (doc.Lease.OwnerID == "" || doc.Lease.WriteSeq > 1) {
 		at = commit
@@ -158,7 +160,9 @@ func (s *stageStore) Replace(ctx context.Context, key string, data []byte, versi
 }
 
 func (s *stageStore) Delete(ctx context.Context, key string, version state.Version) error {
-	return s.stage.call(s.first, deleteObject, func() error { return s.Store.Delete(context.WithoutCancel(ctx), key, version) })
+	return s.stage.call(s.first, deleteObject, func() error {
+		return s.Store.Delete(context.WithoutCancel(ctx), key, version)
+	})
 }
 
 // stageEnd is an instance's source, output and dead letters.
@@ -192,7 +196,8 @@ func (e *stageEnd) Horizon(context.Context) (change.Horizon, error) {
 func (e *stageEnd) event(i int) change.Event {
 	row := e.stage.rows[i]
 	key := fmt.Appendf(nil, `{"id":%q}`, row)
-	return change.Event{ID: row, Key: key, OrderKey: key, Row: key, Cursor: change.Cursor(fmt.Sprintf(`{"kind":"test","value":%d}`, i+1)), Time: time.Now()}
+	return change.Event{ID: row, Key: key, OrderKey: key, Row: key,
+		Cursor: change.Cursor(fmt.Sprintf(`{"kind":"test","value":%d}`, i+1)), Time: time.Now()}
 }
 
 func at(c change.Cursor) (n int) {

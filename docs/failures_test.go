@@ -32,7 +32,8 @@ const (
 	deleteObject   step = "delete an object that is no longer named"
 )
 
-var steps = []step{readDocument, createDocument, fetchRows, takeLease, deliver, writeLetter, writeParked, writeMemory, commit, deleteObject}
+var steps = []step{readDocument, createDocument, fetchRows, takeLease, deliver, writeLetter, writeParked, writeMemory,
+	commit, deleteObject}
 
 // way is a way for a call to fail: whether it has its effect, and whether its caller lives to hear of it.
 type way struct {
@@ -89,7 +90,8 @@ func TestFailuresTable(t *testing.T) {
 		return
 	}
 	if !*updateFailures {
-		t.Fatalf("failures.md is not what happens; go test ./docs -run FailuresTable -update-failures. Now:\n%s", table.String())
+		t.Fatalf("failures.md is not what happens; go test ./docs -run FailuresTable -update-failures. Now:\n%s",
+			table.String())
 	}
 	if err := os.WriteFile("failures.md", []byte(before+begin+table.String()+end+after), 0o600); err != nil {
 		t.Fatal(err)

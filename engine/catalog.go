@@ -59,8 +59,8 @@ type Column struct {
 	Nullable bool
 	// Positional says that the value is part of a row's position (its cursor and key), and is read back from it.
 	Positional bool
-	// Serial says that the database gives the value by itself, ascending and never twice; only SQLite tells. moving says that
-	// every update sets the column: ON UPDATE CURRENT_TIMESTAMP, or a temporal table's period.
+	// Serial says that the database gives the value by itself, ascending and never twice; only SQLite tells. moving says
+	// that every update sets the column: ON UPDATE CURRENT_TIMESTAMP, or a temporal table's period.
 	Serial, Moving bool
 	Value          Value
 }

@@ -20,7 +20,8 @@ type Connection struct {
 	Warnings []string
 	// Link says whether the way to the server is encrypted and verified.
 	Link Link
-	// Secret says that the string holds a password or a client secret; without one, an identity or the server's own rules let us in.
+	// Secret says that the string holds a password or a client secret; without one, an identity or the server's own rules
+	// let us in.
 	Secret bool
 	// Connectors open physical connections.
 	Connectors Connectors

@@ -48,18 +48,19 @@ type Dialect interface {
 	// cannot tell without running it.
 	Explain(ctx context.Context, conn *sql.Conn, text string, args []any) (string, error)
 
-	// Horizon returns the database's clock, and the oldest open write transaction of another session where the server shows
-	// them to this user. What the user may not see is no error: Shown is then false.
+	// Horizon returns the database's clock, and the oldest open write transaction of another session where the server
+	// shows them to this user. What the user may not see is no error: Shown is then false.
 	Horizon(ctx context.Context, conn *sql.Conn) (Horizon, error)
 
-	// Counter returns what the engine itself counts a column of a table up by, an integer or a row version; the zero counter
-	// where there is nothing such.
+	// Counter returns what the engine itself counts a column of a table up by, an integer or a row version; the zero
+	// counter where there is nothing such.
 	Counter(ctx context.Context, conn *sql.Conn, t *Table, col *Column) (Counter, error)
 
 	// Classify says what an error of this engine's driver means.
 	Classify(err error) Fault
 
-	// Related says how a database is related to another, by the parts of their incarnations, of which the first is the same.
+	// Related says how a database is related to another, by the parts of their incarnations, of which the first is the
+	// same.
 	Related(was, is []string) Relation
 }
 

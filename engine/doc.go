@@ -1,5 +1,5 @@
-// Package engine holds what every mode needs of a database, whatever its engine: how statements are written, what a table
-// and its columns are, how a value travels, what an error means, what may be known of the server and the login.
+// Package engine holds what every mode needs of a database, whatever its engine: how statements are written, what a
+// table and its columns are, how a value travels, what an error means, what may be known of the server and the login.
 //
 // An engine is a folder below this one. All have the same file names, so that a behaviour is found in each by one name:
 //
@@ -17,9 +17,9 @@
 //	rights.go       what the login may do
 //	ddl.go          the column that makes a table readable exactly
 //
-// What an engine provides is a [Dialect]: about a dozen methods. Texts are no methods: [Syntax] holds them, so that whoever
-// builds a statement needs nothing else.
+// What an engine provides is a [Dialect]: about a dozen methods. Texts are no methods: [Syntax] holds them, so that
+// whoever builds a statement needs nothing else.
 //
-// This package imports change only, and knows no engine. Package engines knows them all; dsn tells their connection strings
-// apart; scalar reads the JSON of a stored value.
+// This package imports change only, and knows no engine. Package engines knows them all; dsn tells their connection
+// strings apart; scalar reads the JSON of a stored value.
 package engine

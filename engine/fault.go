@@ -48,8 +48,8 @@ func Transient(d Dialect, err error) bool {
 	return lost(err)
 }
 
-// Misconfigured reports whether an error says that a person has to act: a table or column is not there, the user may not,
-// the login is refused, the server or file is not found.
+// Misconfigured reports whether an error says that a person has to act: a table or column is not there, the user may
+// not, the login is refused, the server or file is not found.
 func Misconfigured(d Dialect, err error) bool {
 	switch faultOf(d, err) {
 	case FaultSchema, FaultDenied, FaultLogin, FaultMissing:

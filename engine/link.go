@@ -18,7 +18,8 @@ const (
 	LinkPlain      Link = "plain"      // not encrypted
 )
 
-// refusedTLS are the drivers' words for a server without TLS; they have no common type. Both end the connection by themselves.
+// refusedTLS are the drivers' words for a server without TLS; they have no common type. Both end the connection by
+// themselves.
 var refusedTLS = []string{
 	"server refused TLS connection",             // pgconn
 	"TLS requested but server does not support", // go-sql-driver
@@ -39,7 +40,8 @@ func (c Verified) Connect(ctx context.Context) (driver.Conn, error) {
 	for _, words := range refusedTLS {
 		if strings.Contains(err.Error(), words) {
 			return nil, fmt.Errorf("the server has no TLS, and a connection to another machine is encrypted and verified unless the connection string "+
-				"asks for less: turn TLS on there, or write %s if what is sent may be read and changed on the way: %w", c.Plain, err)
+				"asks for less: turn TLS on there, or write %s if what is sent may be read and changed on the way: %w", c.Plain,
+				err)
 		}
 	}
 	if Untrusted(err) {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// SplitName takes a table's name apart, as settings write it: one to three parts divided by dots, each plain or quoted as "a", [a] or `a` with the closing
-// quote doubled inside. A plain part may hold anything but dots and quotes; blanks around parts do not count.
+// SplitName takes a table's name apart, as settings write it: one to three parts divided by dots, each plain or quoted
+// as "a", [a] or `a` with the closing quote doubled inside. A plain part may hold anything but dots and quotes; blanks
+// around parts do not count.
 func SplitName(text string) ([]string, error) {
 	var parts []string
 	rest := strings.TrimSpace(text)

@@ -6,9 +6,11 @@ import (
 
 func TestSplitName(t *testing.T) {
 	for text, want := range map[string][]string{
-		"orders": {"orders"}, "dbo.orders": {"dbo", "orders"}, " a . b . c ": {"a", "b", "c"}, "[a.b].[c]]d]": {"a.b", "c]d"}, `"a""b"."c"`: {`a"b`, "c"},
-		"`a``b`": {"a`b"}, "Order Lines": {"Order Lines"}, "é.ü": {"é", "ü"}, "[ a ]": {" a "},
-		"": nil, "a.": nil, ".a": nil, "a..b": nil, "a.b.c.d": nil, "[a": nil, `"a"b`: nil, "[]": nil, `a"b`: nil, "[a] [b]": nil,
+		"orders": {"orders"}, "dbo.orders": {"dbo", "orders"}, " a . b . c ": {"a", "b", "c"}, "[a.b].[c]]d]": {"a.b", "c]d"},
+		`"a""b"."c"`: {`a"b`, "c"},
+		"`a``b`":     {"a`b"}, "Order Lines": {"Order Lines"}, "é.ü": {"é", "ü"}, "[ a ]": {" a "},
+		"": nil, "a.": nil, ".a": nil, "a..b": nil, "a.b.c.d": nil, "[a": nil, `"a"b`: nil, "[]": nil, `a"b`: nil,
+		"[a] [b]": nil,
 	} {
 		got, err := SplitName(text)
 		if (err == nil) != (want != nil) || len(got) != len(want) {

@@ -21,8 +21,8 @@ const (
 	FailedOver
 )
 
-// Compare says how the database of an incarnation is related to that of an earlier one, and what is to be recorded of both:
-// what is not shown any more stays.
+// Compare says how the database of an incarnation is related to that of an earlier one, and what is to be recorded of
+// both: what is not shown any more stays.
 func Compare(d Dialect, was, is string) (Relation, string) {
 	a, b := strings.Split(was, "/"), strings.Split(is, "/")
 	if was == is || was == "" || is == "" {
@@ -38,8 +38,8 @@ func Compare(d Dialect, was, is string) (Relation, string) {
 	return found, is
 }
 
-// RelatedBut compares incarnations of which one part may change by a failover, -1 for none. A restored copy of a database
-// changes the same: that it is none is the operator's promise, by source__on_failover=continue.
+// RelatedBut compares incarnations of which one part may change by a failover, -1 for none. A restored copy of a
+// database changes the same: that it is none is the operator's promise, by source__on_failover=continue.
 func RelatedBut(a, b []string, changes int) Relation {
 	found := SameDatabase
 	for i := range max(len(a), len(b)) {
@@ -65,7 +65,9 @@ func part(incarnation []string, i int) string {
 // between them, is the same where one of them is.
 func Same(a, b []string, i int) bool {
 	theirs := strings.Split(part(b, i), "+")
-	return part(a, i) != "" && slices.ContainsFunc(strings.Split(part(a, i), "+"), func(v string) bool { return slices.Contains(theirs, v) })
+	return part(a, i) != "" && slices.ContainsFunc(strings.Split(part(a, i), "+"), func(v string) bool {
+		return slices.Contains(theirs, v)
+	})
 }
 
 // Differ reports whether both sides know a part, and it is not the same.

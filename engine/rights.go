@@ -17,8 +17,8 @@ type Rights struct {
 	Told bool
 	// Login is who we are to the server.
 	Login string
-	// Admin says why the login is more than a reader of tables: superuser, a member of a role that rules, sysadmin, db_owner,
-	// the owner of the table …
+	// Admin says why the login is more than a reader of tables: superuser, a member of a role that rules, sysadmin,
+	// db_owner, the owner of the table …
 	Admin []string
 	// Writes are the rights to change the table, or a column of it, as the engine calls them.
 	Writes []string
@@ -26,16 +26,17 @@ type Rights struct {
 	Roles []string
 	// RowVersions is SQL Server's READ_COMMITTED_SNAPSHOT.
 	RowVersions bool
-	// Standbys is PostgreSQL's synchronous_standby_names, and Commits the synchronous_commit of our session: another may set its own.
+	// Standbys is PostgreSQL's synchronous_standby_names, and Commits the synchronous_commit of our session: another may
+	// set its own.
 	Standbys, Commits string
-	// Autovacuum is false where PostgreSQL does not clean the table by itself; Vacuums are the table's own settings, as they were
-	// written.
+	// Autovacuum is false where PostgreSQL does not clean the table by itself; Vacuums are the table's own settings, as
+	// they were written.
 	Autovacuum bool
 	Vacuums    string
 }
 
-// VacuumNumber returns a number of the table's own settings for autovacuum, autovacuum_vacuum_… without that beginning. It is
-// not ok where the table does not set it, or sets what is no number.
+// VacuumNumber returns a number of the table's own settings for autovacuum, autovacuum_vacuum_… without that beginning.
+// It is not ok where the table does not set it, or sets what is no number.
 func (r *Rights) VacuumNumber(name string) (n float64, ok bool) {
 	text, _ := r.Vacuum("vacuum_" + name)
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -58,8 +59,8 @@ type rightsAsker interface {
 	Rights(ctx context.Context, db *sql.DB, parts []string) (Rights, error)
 }
 
-// AskRights asks a server what the login may do with a table, which is named as source__table; "" asks nothing of a table.
-// It changes nothing.
+// AskRights asks a server what the login may do with a table, which is named as source__table; "" asks nothing of a
+// table. It changes nothing.
 func AskRights(ctx context.Context, conn Connection, table string, timeout time.Duration) (Rights, error) {
 	d, asked := conn.Dialect.(rightsAsker)
 	if !asked {

@@ -6,7 +6,8 @@ import (
 )
 
 // EachRow runs a catalog query and calls use for each row.
-func EachRow(ctx context.Context, conn *sql.Conn, text string, args []any, use func(scan func(...any) error) error) (err error) {
+func EachRow(ctx context.Context, conn *sql.Conn, text string, args []any,
+	use func(scan func(...any) error) error) (err error) {
 	rows, err := conn.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err

@@ -9,11 +9,14 @@ type Server struct {
 	// Table identifies the table itself, where a new one of the same name has another identity; "" where that is not
 	// known with every page.
 	Table string
-	// ReadOnly says that the server is a readable secondary, a standby or a replica: it does not know which transactions are open.
+	// ReadOnly says that the server is a readable secondary, a standby or a replica: it does not know which transactions
+	// are open.
 	ReadOnly bool
-	// Locking says that reads wait for the rows that an open transaction has written, instead of reading the versions before.
+	// Locking says that reads wait for the rows that an open transaction has written, instead of reading the versions
+	// before.
 	Locking bool
-	// Versions says that reads see row versions by the session's own isolation level, which does not do for every table (FaultVersions).
+	// Versions says that reads see row versions by the session's own isolation level, which does not do for every table
+	// (FaultVersions).
 	Versions bool
 	// Warnings are for the operator.
 	Warnings []string

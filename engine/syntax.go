@@ -14,8 +14,8 @@ type Syntax struct {
 	Quote func(name string) string
 	// Placeholder returns the n-th parameter, n from 1: $1, @p1, ?1, ?.
 	Placeholder func(n int) string
-	// Clock writes the server's clock in UTC, moved by so many seconds, as a date and time that a column's value.param takes.
-	// The server must hold it for one value throughout a statement, so that an index can be used with it.
+	// Clock writes the server's clock in UTC, moved by so many seconds, as a date and time that a column's value.param
+	// takes. The server must hold it for one value throughout a statement, so that an index can be used with it.
 	Clock func(seconds int) string
 	// Positional says that a placeholder cannot be repeated: a value that is used twice is passed twice.
 	Positional bool
@@ -27,13 +27,14 @@ type Syntax struct {
 	Unites bool
 	// Top says that the limit is written SELECT TOP (n) …, not … LIMIT n.
 	Top bool
-	// SkipLocked is the table's hint that passes over rows that are locked; "" where there is none, or reads wait for no lock.
+	// SkipLocked is the table's hint that passes over rows that are locked; "" where there is none, or reads wait for no
+	// lock.
 	SkipLocked string
 	// Safe reads the safe point in the page's own round trip, for a cursor that is a row version; nil where there is none.
 	Safe *SafePoint
-	// StoredTimes says that a value has a type of its own, whatever its column declares (SQLite). A time is whatever text or
-	// number is stored, compared as such, every number below every text: source__start is then taken as it is written. A
-	// uuid is stored text there, and a decimal an integer or a float.
+	// StoredTimes says that a value has a type of its own, whatever its column declares (SQLite). A time is whatever text
+	// or number is stored, compared as such, every number below every text: source__start is then taken as it is written.
+	// A uuid is stored text there, and a decimal an integer or a float.
 	StoredTimes bool
 	// Text says what the engine takes for quotes and comments, so that a condition or query of the user is known to
 	// end where it should.
@@ -46,8 +47,8 @@ type Syntax struct {
 	// Step is the resolution of a type's times, as the type says it: two writes within it may have one value. It is not
 	// called for dates; 0 where a time is stored as it comes.
 	Step func(typ string) time.Duration
-	// Rebuilds says that a table's identity changes with every rebuild as well. OnlyRebuilt then reports whether two identities
-	// are too close for the table to have been dropped and made again; nil where they never tell.
+	// Rebuilds says that a table's identity changes with every rebuild as well. OnlyRebuilt then reports whether two
+	// identities are too close for the table to have been dropped and made again; nil where they never tell.
 	Rebuilds    bool
 	OnlyRebuilt func(was, is string) bool
 	Advice      Advice
@@ -74,8 +75,8 @@ type Advice struct {
 	NotExact string
 	// Flag is what gives a soft delete a column of its own.
 	Flag string
-	// ExactColumn is the text that makes a cursor for exact reading, with what to set afterwards, for people to read and to run.
-	// key names the key's columns. It is nil where the engine has no such column.
+	// ExactColumn is the text that makes a cursor for exact reading, with what to set afterwards, for people to read and
+	// to run. key names the key's columns. It is nil where the engine has no such column.
 	ExactColumn func(t *Table, key []string) string
 }
 

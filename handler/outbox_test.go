@@ -108,7 +108,8 @@ func TestFanOutSendsAMessageForEachPartitionWithWork(t *testing.T) {
 	// What was sent is what the partition's function reads, however the host wraps it.
 	for wraps := range 3 {
 		for _, message := range f.messages {
-			if status, body := do(t, "POST", server.URL+"/orders_partition", queueBody(t, message, wraps)); status != 200 || len(body) != 0 {
+			if status, body := do(t, "POST", server.URL+"/orders_partition", queueBody(t, message, wraps)); status != 200 ||
+				len(body) != 0 {
 				t.Errorf("%d wraps: %d %v", wraps, status, body)
 			}
 		}
@@ -127,8 +128,10 @@ func TestFanOutFaults(t *testing.T) {
 		"no partitions: the timer publishes": {&fanned{}, 200, "tick_complete"},
 		"one partition: so it does":          {&fanned{work: []int{0}, of: 1}, 200, "tick_complete"},
 		"the database":                       {&fanned{workErr: errors.New("down")}, 500, "fetch_failed"},
-		"the settings":                       {&fanned{workErr: fmt.Errorf("%w: no table", poller.ErrConfig)}, 500, "config_invalid"},
-		"the queue, after one message":       {&fanned{work: []int{1, 2}, of: 4, sendErr: errors.New("down")}, 500, "handler_failed"},
+		"the settings": {&fanned{workErr: fmt.Errorf("%w: no table", poller.ErrConfig)}, 500,
+			"config_invalid"},
+		"the queue, after one message": {&fanned{work: []int{1, 2}, of: 4, sendErr: errors.New("down")}, 500,
+			"handler_failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out console
@@ -148,14 +151,16 @@ func TestFanOutFaults(t *testing.T) {
 // A message that makes no sense must not be moved to the poison queue for ever, and must not run anything.
 func TestMessagesThatMakeNoSenseAreDropped(t *testing.T) {
 	for _, message := range []string{
-		"", "hello", "null", "[]", "3", `{"poller":"orders"}`, `{"poller":"orders","partition":-1}`, `{"poller":"orders","partition":1024}`,
+		"", "hello", "null", "[]", "3", `{"poller":"orders"}`, `{"poller":"orders","partition":-1}`,
+		`{"poller":"orders","partition":1024}`,
 		`{"poller":"orders","partition":"3"}`, `{"poller":"payments","partition":3,"of":64}`, `{"partition":3,"of":64}`,
 	} {
 		var c console
 		f := &fanned{of: 64}
 		server := serve(t, &c, f.config())
 		status, _ := do(t, "POST", server.URL+"/orders_partition", queueBody(t, message, 1))
-		if lines := c.err(); status != 200 || len(f.ran) != 0 || len(lines) != 1 || lines[0]["event"] != "message_dropped" || lines[0]["level"] != "WARN" {
+		if lines := c.err(); status != 200 || len(f.ran) != 0 || len(lines) != 1 || lines[0]["event"] != "message_dropped" ||
+			lines[0]["level"] != "WARN" {
 			t.Errorf("%q: status %d, ran %v, said %v", message, status, f.ran, lines)
 		}
 	}
@@ -185,14 +190,17 @@ func TestCleanupFunction(t *testing.T) {
 	if status, body := do(t, "POST", server.URL+"/orders_cleanup", timer); status != 200 || len(body) != 0 {
 		t.Fatalf("%d %v", status, body)
 	}
-	if lines := c.out(); len(lines) != 1 || lines[0]["event"] != "cleanup_complete" || lines[0]["rows"] != 12000.0 || lines[0]["more"] != false {
+	if lines := c.out(); len(lines) != 1 || lines[0]["event"] != "cleanup_complete" || lines[0]["rows"] != 12000.0 ||
+		lines[0]["more"] != false {
 		t.Errorf("said %v", lines)
 	}
 	f.cleanErr = errors.New("the disk is full")
-	if status, body := do(t, "POST", server.URL+"/orders_cleanup", timer); status != 500 || body["error"] != "the disk is full" {
+	if status, body := do(t, "POST", server.URL+"/orders_cleanup", timer); status != 500 ||
+		body["error"] != "the disk is full" {
 		t.Errorf("%d %v", status, body)
 	}
-	if lines := c.err(); len(lines) != 1 || lines[0]["event"] != "cleanup_failed" || !strings.Contains(fmt.Sprint(lines[0]["next"]), "rowrelay outbox cleanup orders") {
+	if lines := c.err(); len(lines) != 1 || lines[0]["event"] != "cleanup_failed" ||
+		!strings.Contains(fmt.Sprint(lines[0]["next"]), "rowrelay outbox cleanup orders") {
 		t.Errorf("said %v", lines)
 	}
 	if err := testutil.ScrapeAndCompare(server.URL+"/metrics", strings.NewReader(`
@@ -235,7 +243,8 @@ func TestFurtherFunctionsAreThoseOfOutboxes(t *testing.T) {
 		handler.Poller{Name: "stock_cleanup", Outputs: []string{""}, Runner: ends(poller.FetchEmpty, nil)})
 	server := serve(t, &c, cfg)
 	for function, want := range map[string]int{
-		"orders": 200, "Orders_Cleanup": 200, "orders_partition": 404, "stock_cleanup": 200, "stock_partition": 404, "absent_cleanup": 404, "_cleanup": 404,
+		"orders": 200, "Orders_Cleanup": 200, "orders_partition": 404, "stock_cleanup": 200, "stock_partition": 404,
+		"absent_cleanup": 404, "_cleanup": 404,
 	} {
 		if status, body := do(t, "POST", server.URL+"/"+function, timer); status != want {
 			t.Errorf("%s: %d %v, want %d", function, status, body, want)
@@ -247,9 +256,10 @@ func TestOutboxFiguresAreGauges(t *testing.T) {
 	m := handler.NewMetrics(new(console).logger())
 	m.PrepareOutbox("orders")
 	now := time.Now()
-	report := poller.Report{Poller: "orders", Event: poller.TickComplete, Ended: now, Parked: -1, NullCursors: -1, Outbox: &poller.OutboxFigures{
-		Pending: 4, Failed: 1, Waiting: 100_000, Dead: 2, OldestPending: 90 * time.Second,
-	}}
+	report := poller.Report{Poller: "orders", Event: poller.TickComplete, Ended: now, Parked: -1, NullCursors: -1,
+		Outbox: &poller.OutboxFigures{
+			Pending: 4, Failed: 1, Waiting: 100_000, Dead: 2, OldestPending: 90 * time.Second,
+		}}
 	expect := func(what, pending, oldest string) {
 		t.Helper()
 		if err := testutil.CollectAndCompare(m, strings.NewReader(`
@@ -266,9 +276,11 @@ rowrelay_outbox_pending{poller="orders"} `+pending+`
 	expect("before the first tick", "0", "0")
 	m.Observe(&report)
 	expect("counted", "4", "90")
-	m.Observe(&poller.Report{Poller: "orders", Event: poller.LeaseAcquireSkipped, Ended: now.Add(time.Minute), Parked: -1, NullCursors: -1})
+	m.Observe(&poller.Report{Poller: "orders", Event: poller.LeaseAcquireSkipped, Ended: now.Add(time.Minute), Parked: -1,
+		NullCursors: -1})
 	expect("a moment after", "4", "90")
-	m.Observe(&poller.Report{Poller: "orders", Event: poller.LeaseAcquireSkipped, Ended: now.Add(time.Hour), Parked: -1, NullCursors: -1})
+	m.Observe(&poller.Report{Poller: "orders", Event: poller.LeaseAcquireSkipped, Ended: now.Add(time.Hour), Parked: -1,
+		NullCursors: -1})
 	expect("another instance does the work", "0", "0")
 }
 
@@ -285,7 +297,8 @@ func TestDeadLettersAreNamedForAShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, e := range map[string]change.Event{
-		"7":         {ID: "order-placed-42", Key: []byte(`{"seq":7}`), Outbox: &change.Outbox{IdempotencyKey: "order-placed-42"}},
+		"7": {ID: "order-placed-42", Key: []byte(`{"seq":7}`),
+			Outbox: &change.Outbox{IdempotencyKey: "order-placed-42"}},
 		"8":         {ID: "9", Key: []byte(`{"seq":8}`), Outbox: &change.Outbox{IdempotencyKey: "9"}},
 		"3f":        {ID: "k-0f3b", Key: []byte(`{"id":"3f"}`), Outbox: &change.Outbox{IdempotencyKey: "ü"}},
 		quotedNasty: {ID: "k-0f3c", Key: mapped, Outbox: &change.Outbox{IdempotencyKey: "n"}},
@@ -294,7 +307,8 @@ func TestDeadLettersAreNamedForAShell(t *testing.T) {
 		cfg := (&fanned{}).config()
 		cfg.Pollers[0].Outbox.Fanout = nil
 		cfg.Pollers[0].Runner = runner(func(context.Context) []poller.Report {
-			return []poller.Report{{Poller: "orders", Event: poller.TickComplete, Parked: -1, NullCursors: -1, DeadLettered: []poller.DeadLetter{{Poller: "orders", Event: e}}}}
+			return []poller.Report{{Poller: "orders", Event: poller.TickComplete, Parked: -1, NullCursors: -1,
+				DeadLettered: []poller.DeadLetter{{Poller: "orders", Event: e}}}}
 		})
 		do(t, "POST", serve(t, &c, cfg).URL+"/orders", timer)
 		if next := fmt.Sprint(c.err()[0]["next"]); !strings.Contains(next, "requeue orders --id "+want+"`") {
@@ -306,7 +320,8 @@ func TestDeadLettersAreNamedForAShell(t *testing.T) {
 // What operators are told to do about a failure is what there is for outboxes.
 func TestOutboxFailuresNameOutboxCommands(t *testing.T) {
 	for _, r := range []poller.Report{
-		{Event: poller.LeaseAcquireFailed}, {Event: poller.FetchFailed}, {Event: poller.CommitFailed}, {Event: poller.LostLease},
+		{Event: poller.LeaseAcquireFailed}, {Event: poller.FetchFailed}, {Event: poller.CommitFailed},
+		{Event: poller.LostLease},
 		{Event: poller.HandlerFailed, Reason: "refused"},
 		{Event: poller.TickComplete, DeadLettered: []poller.DeadLetter{{Poller: "orders", Event: change.Event{ID: "k1"}}}},
 	} {
@@ -321,7 +336,8 @@ func TestOutboxFailuresNameOutboxCommands(t *testing.T) {
 			t.Fatalf("%s: said %v", r.Event, lines)
 		}
 		next := fmt.Sprint(lines[0]["next"])
-		if next == "" || strings.Contains(next, "state store") || strings.Contains(next, "rowrelay deadletter") || strings.Contains(next, "checkpoint") {
+		if next == "" || strings.Contains(next, "state store") || strings.Contains(next, "rowrelay deadletter") ||
+			strings.Contains(next, "checkpoint") {
 			t.Errorf("%s: next is %q", r.Event, next)
 		}
 		if len(r.DeadLettered) > 0 && !strings.Contains(next, "rowrelay outbox requeue orders --key k1") {
@@ -330,7 +346,8 @@ func TestOutboxFailuresNameOutboxCommands(t *testing.T) {
 	}
 }
 
-// While nothing is published, the timer counts: dead letters are to be seen on an idle outbox too, and that it is paused.
+// While nothing is published, the timer counts: dead letters are to be seen on an idle outbox too, and that it is
+// paused.
 func TestFanOutCountsAndSaysThatItIsPaused(t *testing.T) {
 	var c console
 	f := &fanned{of: 64, paused: true}

@@ -1,4 +1,5 @@
-// Package host is what Rowrelay knows of the Azure Functions host: which files it reads, and how a process under it starts and stops.
+// Package host is what Rowrelay knows of the Azure Functions host: which files it reads, and how a process under it
+// starts and stops.
 //
 //	App      a Function App: the folder of host.json, and the app settings
 //	File     host.json, with the app settings that override it
@@ -21,7 +22,8 @@ type App struct {
 	Environ []string // the app settings, "NAME=value"
 }
 
-// AppOf returns the app of a process's environment: the host says where its folder is. Without it, that is the working directory.
+// AppOf returns the app of a process's environment: the host says where its folder is. Without it, that is the working
+// directory.
 func AppOf(environ []string) App {
 	a := App{Root: ".", Environ: environ}
 	if root := a.Env("FUNCTIONS_APP_ROOT_PATH"); root != "" {
@@ -55,5 +57,6 @@ const EasyAuthSetting = "WEBSITE_AUTH_ENABLED"
 // Keyless reports whether the host is that of func start, which asks nobody for a key and takes everybody for an admin
 // (azure-functions-core-tools, CliAuthenticationHandler; Program and StartHostAction set these variables).
 func (a App) Keyless() bool {
-	return a.Env("FUNCTIONS_CORETOOLS_ENVIRONMENT") != "" || strings.EqualFold(a.Env("AZURE_FUNCTIONS_ENVIRONMENT"), "Development")
+	return a.Env("FUNCTIONS_CORETOOLS_ENVIRONMENT") != "" ||
+		strings.EqualFold(a.Env("AZURE_FUNCTIONS_ENVIRONMENT"), "Development")
 }

@@ -22,7 +22,8 @@ type Fanout struct {
 	ttl int32
 }
 
-// NewFanout returns the queue of an outbox's partitions. period is the timer's; create says that a missing queue is made.
+// NewFanout returns the queue of an outbox's partitions. period is the timer's; create says that a missing queue is
+// made.
 func NewFanout(client *azqueue.QueueClient, period time.Duration, create bool) *Fanout {
 	return &Fanout{client: client, create: create, ttl: int32(max(1, min(period, 7*24*time.Hour)/time.Second))} //nolint:gosec // at most a week
 }

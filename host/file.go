@@ -61,7 +61,8 @@ func (a App) File() File {
 	return h
 }
 
-// overriding is what the names of app settings begin with that override host.json: AzureFunctionsJobHost__path__to__value.
+// overriding is what the names of app settings begin with that override host.json:
+// AzureFunctionsJobHost__path__to__value.
 const overriding = "AzureFunctionsJobHost__"
 
 // override puts the app settings over the file, those that Rowrelay reads. Names have no case.
@@ -95,7 +96,8 @@ func (h *File) override(environ []string) {
 	}
 }
 
-// Timeout is functionTimeout; 0 is no bound. Where host.json cannot be read, or says nonsense, it is the default: Faults say so.
+// Timeout is functionTimeout; 0 is no bound. Where host.json cannot be read, or says nonsense, it is the default:
+// Faults say so.
 func (h *File) Timeout() time.Duration {
 	d, err := parseTimeSpan(h.FunctionTimeout)
 	if h.FunctionTimeout == "" || err != nil {
@@ -122,7 +124,8 @@ func (h *File) Faults() []string {
 	}
 	var faults []string
 	if _, err := parseTimeSpan(h.FunctionTimeout); h.FunctionTimeout != "" && err != nil {
-		faults = append(faults, fmt.Sprintf("%s %q is not a time span: write \"00:05:00\"", h.timeoutName(), h.FunctionTimeout))
+		faults = append(faults, fmt.Sprintf("%s %q is not a time span: write \"00:05:00\"", h.timeoutName(),
+			h.FunctionTimeout))
 	}
 	if exe := h.CustomHandler.Description.Executable; strings.HasPrefix(exe, "./") {
 		// Core Tools sets the execute bit only on the zip entry that equals this byte for byte.

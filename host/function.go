@@ -27,7 +27,8 @@ type Function struct {
 	Content []byte // of its function.json
 }
 
-// FunctionsOf are the functions of a poller: its timer, and for an outbox its clean-up and, with fan-out, its partitions.
+// FunctionsOf are the functions of a poller: its timer, and for an outbox its clean-up and, with fan-out, its
+// partitions.
 func FunctionsOf(p *config.Poller) []Function {
 	variable := strings.ToUpper(p.Name) + "_SCHEDULE"
 	list := []Function{{p.Name, "its schedule is the app setting " + variable, templates.Poller(variable)}}
@@ -35,11 +36,13 @@ func FunctionsOf(p *config.Poller) []Function {
 		return list
 	}
 	if schedule := p.Source.CleanupSchedule; schedule != "" {
-		list = append(list, Function{p.Name + handler.CleanupSuffix, "its schedule is " + schedule, templates.Cleanup(schedule)})
+		list = append(list, Function{p.Name + handler.CleanupSuffix, "its schedule is " + schedule,
+			templates.Cleanup(schedule)})
 	}
 	if s := &p.Source; FansOut(p) {
 		list = append(list, Function{
-			p.Name + handler.PartitionSuffix, "it reads the queue " + s.FanoutQueue + " of " + s.FanoutSetting, templates.Partition(s.FanoutQueue, s.FanoutSetting),
+			p.Name + handler.PartitionSuffix, "it reads the queue " + s.FanoutQueue + " of " + s.FanoutSetting,
+			templates.Partition(s.FanoutQueue, s.FanoutSetting),
 		})
 	}
 	return list
@@ -49,7 +52,8 @@ func FunctionsOf(p *config.Poller) []Function {
 func PageFunctions() []Function {
 	return []Function{
 		{StatusFunction, "it answers GET /api/status and /api/status.json to whoever has a function key", templates.Status()},
-		{ActionsFunction, "it carries out what the status page's buttons ask, for whoever has the admin key", templates.StatusActions()},
+		{ActionsFunction, "it carries out what the status page's buttons ask, for whoever has the admin key",
+			templates.StatusActions()},
 	}
 }
 
@@ -58,7 +62,8 @@ func FansOut(p *config.Poller) bool {
 	return p.Source.Mode.Can(mode.Claims) && p.Source.FanoutQueue != ""
 }
 
-// RefusedName says why the host runs no function of a poller's name; nil where it does. Without the host any name will do.
+// RefusedName says why the host runs no function of a poller's name; nil where it does. Without the host any name will
+// do.
 func RefusedName(name string) error {
 	if name != "host" { // the only one that a poller can have and a function cannot
 		return nil
@@ -83,7 +88,8 @@ func (a App) Leftovers(p *config.Poller) (list []string) {
 	return list
 }
 
-// WriteFunction writes a function's function.json. One that exists is left alone, and written is false, unless force is set.
+// WriteFunction writes a function's function.json. One that exists is left alone, and written is false, unless force is
+// set.
 func (a App) WriteFunction(f *Function, force bool) (path string, written bool, err error) {
 	path = a.functionPath(f.Name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -93,8 +99,8 @@ func (a App) WriteFunction(f *Function, force bool) (path string, written bool, 
 	return path, written, err
 }
 
-// WriteFile writes host.json where there is none. One that is there may hold what other functions need: it is never overwritten.
-// queues says that the app has queue triggers.
+// WriteFile writes host.json where there is none. One that is there may hold what other functions need: it is never
+// overwritten. queues says that the app has queue triggers.
 func (a App) WriteFile(queues bool) (path string, written bool, err error) {
 	path = filepath.Join(a.Root, "host.json")
 	written, err = write(path, templates.Host(queues), false)
@@ -121,8 +127,8 @@ func write(path string, content []byte, force bool) (written bool, err error) {
 	return true, nil
 }
 
-// MakeStateDirectory makes the directory of the file store where the host would see it come: below the folder of host.json. A store
-// elsewhere makes its own, on the machine where it is used. path is "" where nothing was made.
+// MakeStateDirectory makes the directory of the file store where the host would see it come: below the folder of
+// host.json. A store elsewhere makes its own, on the machine where it is used. path is "" where nothing was made.
 func (a App) MakeStateDirectory(s *config.State) (path string, err error) {
 	if s.Kind != "file" || !filepath.IsLocal(s.Path) || filepath.Clean(s.Path) == "." {
 		return "", nil

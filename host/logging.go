@@ -34,8 +34,9 @@ func (l *Logging) override(path, value string) {
 	}
 }
 
-// Level is the least level of a category that reaches Application Insights, and the rule that says so, by .NET's order: a rule of the
-// provider's own before the general ones, and the longest beginning of the category before the shorter. "" where no rule is written.
+// Level is the least level of a category that reaches Application Insights, and the rule that says so, by .NET's order:
+// a rule of the provider's own before the general ones, and the longest beginning of the category before the shorter.
+// "" where no rule is written.
 func (l *Logging) Level(category string) (level, rule string) {
 	if rule, ok := l.ApplicationInsights.LogLevel.longest(category); ok {
 		return l.ApplicationInsights.LogLevel[rule], "logging.applicationInsights.logLevel." + rule
@@ -54,7 +55,8 @@ func (l LogLevels) longest(category string) (rule string, found bool) {
 			continue
 		}
 		before, after, star := strings.Cut(beginning, "*")
-		if strings.HasPrefix(category, before) && (!star || strings.HasSuffix(category, after)) && (!found || len(beginning) > len(rule)) {
+		if strings.HasPrefix(category, before) && (!star || strings.HasSuffix(category, after)) &&
+			(!found || len(beginning) > len(rule)) {
 			rule, found = beginning, true
 		}
 	}

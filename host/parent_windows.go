@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// WatchParent returns a function that waits until the process that started this one has ended, or ctx ends. Windows gives an orphan no other
-// parent, but lets any process wait for any other.
+// WatchParent returns a function that waits until the process that started this one has ended, or ctx ends. Windows
+// gives an orphan no other parent, but lets any process wait for any other.
 func WatchParent(ctx context.Context) (ended func() bool) {
 	host, err := os.FindProcess(os.Getppid())
 	return func() bool {

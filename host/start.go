@@ -27,7 +27,8 @@ func (a App) FanoutLacks() (lacks []string) {
 		lacks = append(lacks, fmt.Sprintf("%s lacks what queue triggers need: add %s", file.Path, BundleText))
 	}
 	if file.Extensions.Queues.MaxDequeueCount != 1 {
-		lacks = append(lacks, fmt.Sprintf("%s: add %s, so that a partition that failed waits for the next timer", file.Path, QueuesText))
+		lacks = append(lacks, fmt.Sprintf("%s: add %s, so that a partition that failed waits for the next timer", file.Path,
+			QueuesText))
 	}
 	if file.Extensions.Queues.MaxPollingInterval == "" {
 		lacks = append(lacks, fmt.Sprintf("%s: extensions.queues.maxPollingInterval is missing: the host looks into a queue that was empty once a minute; add %s", file.Path, QueuesText))
@@ -35,8 +36,9 @@ func (a App) FanoutLacks() (lacks []string) {
 	return lacks
 }
 
-// StartLacks are what Core Tools and the host refuse to start without, or leave a poller out. settings is the file that the settings
-// were read from, "" for the usual one. The app settings are those of this machine: those of an app on Azure are not seen.
+// StartLacks are what Core Tools and the host refuse to start without, or leave a poller out. settings is the file that
+// the settings were read from, "" for the usual one. The app settings are those of this machine: those of an app on
+// Azure are not seen.
 func (a App) StartLacks(pollers []*config.Poller, settings string) []string {
 	file := a.File()
 	lacks := file.Faults()
@@ -97,11 +99,12 @@ func (h *File) lacksProgram(root string) string {
 	return ""
 }
 
-// hasStorage reports whether the host knows its storage: by a connection string, or by an identity (AzureWebJobsStorage__accountName
-// and the like).
+// hasStorage reports whether the host knows its storage: by a connection string, or by an identity
+// (AzureWebJobsStorage__accountName and the like).
 func (a App) hasStorage() bool {
 	return slices.ContainsFunc(a.Environ, func(pair string) bool {
 		name, value, _ := strings.Cut(strings.ToLower(pair), "=")
-		return strings.TrimSpace(value) != "" && (name == "azurewebjobsstorage" || strings.HasPrefix(name, "azurewebjobsstorage__"))
+		return strings.TrimSpace(value) != "" &&
+			(name == "azurewebjobsstorage" || strings.HasPrefix(name, "azurewebjobsstorage__"))
 	})
 }

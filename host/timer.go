@@ -57,7 +57,8 @@ func (a App) FunctionFile(name string) (FunctionFile, error) {
 	return file, err
 }
 
-// TimerText returns the schedule of a timer function, as its function.json has it. fs.ErrNotExist means that there is no such file.
+// TimerText returns the schedule of a timer function, as its function.json has it. fs.ErrNotExist means that there is
+// no such file.
 func (a App) TimerText(name string) (string, error) {
 	path := a.functionPath(name)
 	text, err := os.ReadFile(path)

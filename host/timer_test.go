@@ -21,7 +21,8 @@ func TestTimerPeriod(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(root, "events"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for schedule, want := range map[string]time.Duration{"%EVENTS_SCHEDULE%": 15 * time.Second, "0 */5 * * * *": 5 * time.Minute, "%ABSENT%": time.Minute, "never": time.Minute} {
+	for schedule, want := range map[string]time.Duration{"%EVENTS_SCHEDULE%": 15 * time.Second,
+		"0 */5 * * * *": 5 * time.Minute, "%ABSENT%": time.Minute, "never": time.Minute} {
 		text := `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"` + schedule + `"}]}`
 		if err := os.WriteFile(filepath.Join(root, "events", "function.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

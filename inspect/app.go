@@ -12,7 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// App is what is found of an app. The zero value of a member says that nothing is known of it, or that nothing is there.
+// App is what is found of an app. The zero value of a member says that nothing is known of it, or that nothing is
+// there.
 type App struct {
 	Config  *config.App
 	Environ []string        // "NAME=value"

@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Check asks the database and the state documents all that a tick would use, and moves nothing. It reads the first rows that would be
-// sent: so many of an outbox, and of any other source at least one, to see that they can be read.
+// Check asks the database and the state documents all that a tick would use, and moves nothing. It reads the first rows
+// that would be sent: so many of an outbox, and of any other source at least one, to see that they can be read.
 func (p *Poller) Check(ctx context.Context, rows int) {
 	switch {
 	case !p.Runs(): // what is at fault is told with the settings
@@ -40,7 +40,8 @@ func (p *Poller) checkTable(ctx context.Context, rows int) {
 			p.Table.Check = found
 			p.Warnings = append(p.Warnings, found.Warnings...)
 			if found.NullCursors > 0 {
-				p.Warnings = append(p.Warnings, fmt.Sprintf("%d rows have a NULL cursor and are not delivered until they have one", found.NullCursors))
+				p.Warnings = append(p.Warnings,
+					fmt.Sprintf("%d rows have a NULL cursor and are not delivered until they have one", found.NullCursors))
 			}
 			p.Table.Late, err = lateOf(ctx, p.wired.Source, &found, &p.Config.Source)
 			p.fault(err)

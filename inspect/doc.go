@@ -1,7 +1,7 @@
-// Package inspect describes an app and its pollers: what their settings, the files of a Function App, the databases, the state store
-// and the queues say of them. `rowrelay check`, `rowrelay status`, the production checklist and the status page read this one
-// description, each what it needs. It holds facts, and what follows from them in words; nothing is judged or drawn here, and nothing
-// is changed.
+// Package inspect describes an app and its pollers: what their settings, the files of a Function App, the databases,
+// the state store and the queues say of them. `rowrelay check`, `rowrelay status`, the production checklist and the
+// status page read this one description, each what it needs. It holds facts, and what follows from them in words;
+// nothing is judged or drawn here, and nothing is changed.
 //
 // [New] reads settings and files, and asks no service. The rest is asked for:
 //
@@ -10,7 +10,7 @@
 //	Output.Read     one state document
 //	Poller.Ask      one outbox
 //
-// What cannot be found out is told in the description, where it is missing: among the faults of a poller, as the error beside a
-// member, or in Broken. Statements take source__timeout at most, and reads of the state store what its clients allow; whoever wants
-// an answer sooner ends the context.
+// What cannot be found out is told in the description, where it is missing: among the faults of a poller, as the error
+// beside a member, or in Broken. Statements take source__timeout at most, and reads of the state store what its clients
+// allow; whoever wants an answer sooner ends the context.
 package inspect

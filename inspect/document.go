@@ -34,8 +34,8 @@ func (o *Output) ParkedEvents(ctx context.Context, d Document) ([]checkpointed.P
 	return checkpointed.DecodeParked(data)
 }
 
-// Frontier is how far rows were delivered: live rows are fetched after it. With overlap the checkpoint is the low edge of the window
-// of late commits, below it.
+// Frontier is how far rows were delivered: live rows are fetched after it. With overlap the checkpoint is the low edge
+// of the window of late commits, below it.
 func (d Document) Frontier() change.Cursor {
 	doc := &d.Doc
 	if doc.Late.Mode == string(late.Overlap) && !doc.Late.Frontier.IsStart() {

@@ -29,22 +29,26 @@ import (
 
 const outboxMode = "pollers__orders__source__mode=outbox"
 
-// factsOf are facts of an app that runs alone, in which nothing is to mend, with settings changed or added, "name=value", or taken away,
-// "name=". No service is asked.
+// factsOf are facts of an app that runs alone, in which nothing is to mend, with settings changed or added,
+// "name=value", or taken away, "name=". No service is asked.
 func factsOf(t *testing.T, settings ...string) (*inspect.App, *inspect.Poller) {
 	t.Helper()
 	return factsIn(t, nil, settings...)
 }
 
-// factsIn are those of a Function App with files; "" leaves one out that is there otherwise. Without files there is no Function App.
+// factsIn are those of a Function App with files; "" leaves one out that is there otherwise. Without files there is no
+// Function App.
 func factsIn(t *testing.T, files map[string]string, settings ...string) (*inspect.App, *inspect.Poller) {
 	t.Helper()
 	root := t.TempDir()
 	env := map[string]string{
-		"state__kind": "file", "state__path": "/var/lib/rowrelay", "state__app_name": "shop", "DB": "postgres://reader:x@db.example.com/shop",
-		"pollers__orders__source__connection": "DB", "pollers__orders__source__table": "orders", "pollers__orders__output__url": "https://hooks.example.com/x",
-		"pollers__orders__output__kind": "http", "pollers__orders__output__secret": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-		"FUNCTIONS_APP_ROOT_PATH": root, "ORDERS_SCHEDULE": "*/10 * * * * *",
+		"state__kind": "file", "state__path": "/var/lib/rowrelay", "state__app_name": "shop",
+		"DB":                                  "postgres://reader:x@db.example.com/shop",
+		"pollers__orders__source__connection": "DB", "pollers__orders__source__table": "orders",
+		"pollers__orders__output__url":    "https://hooks.example.com/x",
+		"pollers__orders__output__kind":   "http",
+		"pollers__orders__output__secret": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+		"FUNCTIONS_APP_ROOT_PATH":         root, "ORDERS_SCHEDULE": "*/10 * * * * *",
 	}
 	if !slices.Contains(settings, outboxMode) {
 		env["pollers__orders__source__cursor"] = "tx"
@@ -69,7 +73,8 @@ func factsIn(t *testing.T, files map[string]string, settings ...string) (*inspec
 	app := host.AppOf(environ)
 	f := inspect.New(inspect.Wiring{
 		Config: cfg, Settings: filepath.Join(root, "local.settings.json"), Functions: app, Hosted: app.File().Err == nil,
-		Store: storeOf(t, &cfg.State), Pollers: []inspect.Wired{{Config: cfg.Pollers[0], Connection: connectionOf(t, cfg.Pollers[0]), Runs: true}},
+		Store:   storeOf(t, &cfg.State),
+		Pollers: []inspect.Wired{{Config: cfg.Pollers[0], Connection: connectionOf(t, cfg.Pollers[0]), Runs: true}},
 	})
 	answer(f)
 	return f, f.Pollers[0]
@@ -129,11 +134,13 @@ func writeApp(t *testing.T, root string, p *config.Poller, files map[string]stri
 func answer(f *inspect.App) {
 	f.Store.Copies = inspect.Copies{Documents: 1}
 	p := f.Pollers[0]
-	p.Rights = engine.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true}
+	p.Rights = engine.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0",
+		RowVersions: true}
 	p.Queues = map[string]error{}
 	p.Timer = inspect.Timer{Text: "*/10 * * * * *", Gap: 10 * time.Second, Fires: true}
 	if p.Can(mode.Marks) {
-		p.Outbox = &inspect.Outbox{About: publisher.About{Strategy: claims.Partitioned, Partitions: p.Config.Source.Partitions, Layout: "own"}}
+		p.Outbox = &inspect.Outbox{About: publisher.About{Strategy: claims.Partitioned,
+			Partitions: p.Config.Source.Partitions, Layout: "own"}}
 		return
 	}
 	p.Cursor = []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}
@@ -155,7 +162,8 @@ func verdictOn(t *testing.T, f *inspect.App, id string) production.Answer {
 	return production.Answer{}
 }
 
-// gatheringCase is a verdict on what settings and files say. The judges have tests of their own; here it is seen that they are told.
+// gatheringCase is a verdict on what settings and files say. The judges have tests of their own; here it is seen that
+// they are told.
 type gatheringCase struct {
 	id       string
 	settings []string
@@ -169,7 +177,8 @@ func tryGathering(t *testing.T, cases []gatheringCase) {
 	for _, c := range cases {
 		f, _ := factsIn(t, c.files, c.settings...)
 		if got := verdictOn(t, f, c.id); got.Verdict != c.want || !strings.Contains(got.Seen+" → "+got.Mend, c.says) {
-			t.Errorf("%s with %q and %q is %s: %s → %s; want %s, %q", c.id, c.settings, c.files, got.Verdict, got.Seen, got.Mend, c.want, c.says)
+			t.Errorf("%s with %q and %q is %s: %s → %s; want %s, %q", c.id, c.settings, c.files, got.Verdict, got.Seen, got.Mend,
+				c.want, c.says)
 		}
 	}
 }

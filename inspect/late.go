@@ -16,7 +16,8 @@ type Late struct {
 	Auto bool      `json:"auto"` // chosen by source__late_commits=auto
 	Why  string    `json:"why"`
 	Cost string    `json:"cost"`
-	// Missed says what can still be missed; Mend what would show the transactions that cannot be seen, "" where nothing would.
+	// Missed says what can still be missed; Mend what would show the transactions that cannot be seen, "" where nothing
+	// would.
 	Missed string `json:"missed"`
 	Mend   string `json:"mend,omitempty"`
 	// Held is the oldest open write transaction, where the database shows one.

@@ -53,12 +53,14 @@ func LinksOf(p *config.Poller, conn engine.Connection) []Link {
 	if conn.Engine != "" {
 		host, _, _ := strings.Cut(conn.Identity, "/")
 		l := Link{
-			What: TheSource, Setting: p.Source.Connection.Setting, Kind: conn.Engine, Host: host, Safety: conn.Link, Secret: conn.Secret,
-			How: strings.Join(conn.Warnings, "; "), Mend: "see source__connection in docs/settings.md",
+			What: TheSource, Setting: p.Source.Connection.Setting, Kind: conn.Engine, Host: host, Safety: conn.Link,
+			Secret: conn.Secret,
+			How:    strings.Join(conn.Warnings, "; "), Mend: "see source__connection in docs/settings.md",
 		}
 		if conn.Engine == "sqlserver" {
 			l.Entra = !l.Secret || isIn(host, entraDatabases)
-			l.Unsure = !l.Entra && l.Safety != engine.LinkLocal // a server that knows none, or a name of the operator's own for one that does
+			// a server that knows none, or a name of the operator's own for one that does
+			l.Unsure = !l.Entra && l.Safety != engine.LinkLocal
 		}
 		links = append(links, l)
 	}
@@ -78,8 +80,9 @@ func LinksOf(p *config.Poller, conn engine.Connection) []Link {
 
 // The names of services that know identities, in Azure's clouds: SQL Database, Managed Instance and Fabric; Event Hubs.
 var (
-	entraDatabases = []string{".database.windows.net", ".database.usgovcloudapi.net", ".database.chinacloudapi.cn", ".fabric.microsoft.com"}
-	entraBrokers   = []string{".servicebus.windows.net", ".servicebus.usgovcloudapi.net", ".servicebus.chinacloudapi.cn"}
+	entraDatabases = []string{".database.windows.net", ".database.usgovcloudapi.net", ".database.chinacloudapi.cn",
+		".fabric.microsoft.com"}
+	entraBrokers = []string{".servicebus.windows.net", ".servicebus.usgovcloudapi.net", ".servicebus.chinacloudapi.cn"}
 )
 
 // isIn reports whether a host, with a port or an instance or without, is in one of the domains.
@@ -94,7 +97,8 @@ func outputLink(out *config.Output) *Link {
 	if out.Name != "" {
 		what += " " + out.Name
 	}
-	l := &Link{What: what, Setting: out.Broker.Setting, Kind: out.Kind, Safety: engine.LinkVerified, Secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
+	l := &Link{What: what, Setting: out.Broker.Setting, Kind: out.Kind, Safety: engine.LinkVerified,
+		Secret: out.Broker.ConnectionString != "" || out.Broker.ClientSecret != ""}
 	switch out.Kind {
 	case "http":
 		u, err := url.Parse(out.URL.Reveal())
@@ -138,7 +142,8 @@ func outputLink(out *config.Output) *Link {
 			return nil
 		}
 		host, _, _ := strings.Cut(c.Namespace, ":")
-		rate(l, host, !c.Emulator, "UseDevelopmentEmulator=true, which is AMQP without TLS", "use the namespace's own connection string")
+		rate(l, host, !c.Emulator, "UseDevelopmentEmulator=true, which is AMQP without TLS",
+			"use the namespace's own connection string")
 	default:
 		return nil // stdout
 	}
@@ -158,12 +163,14 @@ func rate(l *Link, host string, secure bool, how, mend string) {
 
 // storageLink is the connection to a service of a storage account.
 func storageLink(what string, s *config.Storage, endpoint string) *Link {
-	l := &Link{What: what, Setting: s.Setting, Kind: "storage", Safety: engine.LinkVerified, Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
+	l := &Link{What: what, Setting: s.Setting, Kind: "storage", Safety: engine.LinkVerified,
+		Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return l // the SDK refuses it
 	}
-	rate(l, u.Hostname(), u.Scheme == "https", "plain http", "write https: DefaultEndpointsProtocol=https, or an https endpoint")
+	rate(l, u.Hostname(), u.Scheme == "https", "plain http",
+		"write https: DefaultEndpointsProtocol=https, or an https endpoint")
 	return l
 }
 

@@ -48,7 +48,8 @@ func (p *Poller) checkOutbox(ctx context.Context, rows int) {
 	p.Outbox = found
 	p.Warnings = append(append(p.Warnings, found.Warnings...), found.Unsuited...)
 	if n := found.Figures.Dead; n > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%d dead letter(s) hold their aggregates up: rowrelay outbox list %s --state dead", n, p.Config.Name))
+		p.Warnings = append(p.Warnings,
+			fmt.Sprintf("%d dead letter(s) hold their aggregates up: rowrelay outbox list %s --state dead", n, p.Config.Name))
 	}
 	if rows > 0 {
 		found.Next, err = p.Entries(ctx, event.Pending, rows)
@@ -67,7 +68,8 @@ func (p *Poller) initCommand(ctx context.Context, err error) string {
 	ctx, cancel := context.WithTimeout(ctx, foreignTimeout)
 	defer cancel()
 	command := "rowrelay outbox init " + p.Config.Name
-	if look, err := publisher.Look(ctx, p.wired.Connection, p.Config.Source.Table); err == nil && look.Exists && !look.Own {
+	if look, err := publisher.Look(ctx, p.wired.Connection, p.Config.Source.Table); err == nil && look.Exists &&
+		!look.Own {
 		command += " --beside"
 	}
 	return command
@@ -110,7 +112,8 @@ func (p *Poller) checkFunctions() {
 	switch {
 	case s.CleanupSchedule == "":
 	case errors.Is(err, fs.ErrNotExist):
-		p.Warnings = append(p.Warnings, fmt.Sprintf("there is no %s/function.json: published events are never deleted under the Functions host until `rowrelay functions` has written it", name))
+		p.Warnings = append(p.Warnings,
+			fmt.Sprintf("there is no %s/function.json: published events are never deleted under the Functions host until `rowrelay functions` has written it", name))
 	case err != nil:
 		p.Faults = append(p.Faults, err.Error())
 	default:
@@ -121,16 +124,19 @@ func (p *Poller) checkFunctions() {
 	}
 	p.FanoutPeriod = p.app.functions.TimerPeriod(p.Config.Name)
 	if !file.HasBundle() {
-		p.Faults = append(p.Faults, file.Path+": extensionBundle is missing, without which the host knows no queue triggers: write "+host.BundleText)
+		p.Faults = append(p.Faults, file.Path+
+			": extensionBundle is missing, without which the host knows no queue triggers: write "+host.BundleText)
 	}
 	name = p.Config.Name + handler.PartitionSuffix
 	if !p.app.functions.HasFunction(name) {
 		p.Faults = append(p.Faults, fmt.Sprintf("there is no %s/function.json, and the timer only hands partitions out (source__fanout_queue): nothing is published under the Functions host until `rowrelay functions` has written it", name))
 	}
 	if file.Extensions.Queues.MaxDequeueCount != 1 {
-		p.Warnings = append(p.Warnings, file.Path+`: extensions.queues.maxDequeueCount is not 1: a partition that failed is tried again at once, and again; the next timer does it anyway: write `+host.QueuesText)
+		p.Warnings = append(p.Warnings,
+			file.Path+`: extensions.queues.maxDequeueCount is not 1: a partition that failed is tried again at once, and again; the next timer does it anyway: write `+host.QueuesText)
 	}
 	if file.Extensions.Queues.MaxPollingInterval == "" {
-		p.Warnings = append(p.Warnings, file.Path+`: extensions.queues.maxPollingInterval is missing: the host looks into a queue that was empty only once a minute: write `+host.QueuesText)
+		p.Warnings = append(p.Warnings,
+			file.Path+`: extensions.queues.maxPollingInterval is missing: the host looks into a queue that was empty only once a minute: write `+host.QueuesText)
 	}
 }

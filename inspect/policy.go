@@ -11,8 +11,8 @@ import (
 
 // Policy is what becomes of events that the destination refuses.
 type Policy struct {
-	// Attempts are the moments of the attempts, counted from the first, when each fails at once ("0s", "1s", "6s"). Of a long
-	// list the first ten stand here.
+	// Attempts are the moments of the attempts, counted from the first, when each fails at once ("0s", "1s", "6s"). Of a
+	// long list the first ten stand here.
 	MaxAttempts int      `json:"max_attempts"`
 	Attempts    []string `json:"attempts"`
 	Meanwhile   string   `json:"meanwhile"`
@@ -40,7 +40,8 @@ func PolicyOf(p *config.Poller) Policy {
 	case p.Ordering == "source":
 		v.Meanwhile = "the poller waits at the event"
 	case p.Ordering == "none":
-		v.Meanwhile = fmt.Sprintf("the event is parked and all others go on; at %d parked ones the poller stops (max_parked)", p.MaxParked)
+		v.Meanwhile = fmt.Sprintf("the event is parked and all others go on; at %d parked ones the poller stops (max_parked)",
+			p.MaxParked)
 	default:
 		v.Meanwhile = fmt.Sprintf("its order key is parked and the others go on; at %d parked events and followers the poller stops (max_parked)", p.MaxParked)
 	}

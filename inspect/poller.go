@@ -39,8 +39,8 @@ type Poller struct {
 	Functions  []Function // that the settings ask for, under the host
 	Leftovers  []string   // those that they do not ask for, and that are there
 	CleanupErr error      // why the function of an outbox's clean-up cannot be read
-	// CleanupTimer is the schedule of that function, and FanoutPeriod the time between two hand-outs of partitions. Check finds them,
-	// and Init, the command that creates the tables of an outbox that lacks them.
+	// CleanupTimer is the schedule of that function, and FanoutPeriod the time between two hand-outs of partitions. Check
+	// finds them, and Init, the command that creates the tables of an outbox that lacks them.
 	CleanupTimer string
 	FanoutPeriod time.Duration
 	Init         string
@@ -52,7 +52,9 @@ type Poller struct {
 	Outbox    *Outbox // nil: it is none, or could not be asked
 
 	Outputs []*Output
-	Queues  map[string]error // those that it puts messages on: nil is there, [ErrUnmade] is made when it is needed. The map is nil where they were not asked
+	// those that it puts messages on: nil is there, [ErrUnmade] is made when it is needed. The map is nil where they were
+	// not asked
+	Queues  map[string]error
 	Letters Letters
 
 	app   *App
@@ -97,7 +99,8 @@ type Output struct {
 	Lease       string // "free", or who holds it
 	Paused      string // by whom, and since when; "" while it is not
 	Parked      int    // events
-	// Events are the first rows after the position as they would be sent, in the output's format; nil where they could not be read.
+	// Events are the first rows after the position as they would be sent, in the output's format; nil where they could not
+	// be read.
 	Events []json.RawMessage
 
 	keeper *state.Keeper
@@ -175,8 +178,9 @@ func (p *Poller) LongestRequest() (longest time.Duration) {
 // newPoller describes a poller by its settings and the files of a Function App.
 func (a *App) newPoller(w Wired) *Poller {
 	p := &Poller{
-		Config: w.Config, Engine: w.Connection.Engine, Links: LinksOf(w.Config, w.Connection), DeadLetters: "the rows themselves",
-		Faults: Lines(w.Faults), Warnings: Lines(w.Warnings), app: a, wired: w,
+		Config: w.Config, Engine: w.Connection.Engine, Links: LinksOf(w.Config, w.Connection),
+		DeadLetters: "the rows themselves",
+		Faults:      Lines(w.Faults), Warnings: Lines(w.Warnings), app: a, wired: w,
 	}
 	p.Table.NullCursors = -1
 	if p.Engine != "" { // else the settings are at fault
@@ -187,7 +191,8 @@ func (a *App) newPoller(w Wired) *Poller {
 	}
 	for _, out := range w.Outputs {
 		p.Outputs = append(p.Outputs, &Output{
-			Config: out.Config, To: destination(out.Config), DeadLetters: a.deadLettersAt(w.Config, out.Config.Name), Document: out.Key, Lease: "free",
+			Config: out.Config, To: destination(out.Config), DeadLetters: a.deadLettersAt(w.Config, out.Config.Name),
+			Document: out.Key, Lease: "free",
 			keeper: out.Keeper,
 		})
 	}
@@ -217,7 +222,8 @@ func (p *Poller) readTimer() {
 		p.Timer.Assumed = err != nil
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			p.Warnings = append(p.Warnings, fmt.Sprintf("there is no %s/function.json: the Functions host will not run this poller until `rowrelay functions` has written it", name))
+			p.Warnings = append(p.Warnings,
+				fmt.Sprintf("there is no %s/function.json: the Functions host will not run this poller until `rowrelay functions` has written it", name))
 		case err != nil:
 			p.Faults = append(p.Faults, err.Error())
 		default:
@@ -265,7 +271,8 @@ func (a *App) deadLettersAt(p *config.Poller, output string) string {
 	if output != "" {
 		name += "." + output
 	}
-	return fmt.Sprintf("deadletters/%s/%s/ in the state store (%s)", a.Config.State.AppName, name, StoreName(&a.Config.State))
+	return fmt.Sprintf("deadletters/%s/%s/ in the state store (%s)", a.Config.State.AppName, name,
+		StoreName(&a.Config.State))
 }
 
 func destination(out *config.Output) string {
@@ -288,8 +295,9 @@ func (p *Poller) rendered(out *config.Output, found *source.Check) []json.RawMes
 		return nil // a fault of the settings, told with them
 	}
 	d := &change.Delivery{
-		App: p.app.Config.State.AppName, Poller: p.Config.Name, Engine: found.Engine, Table: found.Table, Fingerprint: found.Fingerprint,
-		BatchID: "check", Attempt: 1, Events: found.Events,
+		App: p.app.Config.State.AppName, Poller: p.Config.Name, Engine: found.Engine, Table: found.Table,
+		Fingerprint: found.Fingerprint,
+		BatchID:     "check", Attempt: 1, Events: found.Events,
 	}
 	events := make([]json.RawMessage, len(found.Events))
 	for i := range found.Events {

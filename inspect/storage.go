@@ -40,7 +40,8 @@ var ErrUnmade = errors.New("not there yet")
 
 func newStore(s *config.State, opened bool) Store {
 	return Store{
-		Name: StoreName(s), Link: StateLink(s), Opened: opened, Account: azure.Account(&s.Connection), OneContainer: azure.OfOneContainer(&s.Connection),
+		Name: StoreName(s), Link: StateLink(s), Opened: opened, Account: azure.Account(&s.Connection),
+		OneContainer: azure.OfOneContainer(&s.Connection),
 	}
 }
 
@@ -73,12 +74,13 @@ func (found *Store) ask(ctx context.Context, s *config.State, store state.Store)
 		copies := &found.Copies
 		copies.Days, copies.Err = azure.KeptFor(ctx, &s.Connection)
 		copies.Documents, copies.Versions, copies.VersionErr = azure.Versions(ctx, &s.Connection, s.Container, prefix)
-		found.Missing = errors.Is(copies.VersionErr, azure.ErrNoContainer) // List has no error for one that the first write makes
+		// List has no error for one that the first write makes
+		found.Missing = errors.Is(copies.VersionErr, azure.ErrNoContainer)
 	}
 }
 
-// askQueues asks whether a poller's queues are there, and how many dead letters wait in theirs: nil where they go elsewhere. Queues of
-// Azurite, and with create all, are made when they are needed.
+// askQueues asks whether a poller's queues are there, and how many dead letters wait in theirs: nil where they go
+// elsewhere. Queues of Azurite, and with create all, are made when they are needed.
 func askQueues(ctx context.Context, p *config.Poller, create bool, queues map[string]error) (dead *int64, err error) {
 	ask := func(s *config.Storage, name string) (messages *int64, err error) {
 		messages, err = azure.Messages(ctx, s, name)

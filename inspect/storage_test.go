@@ -35,12 +35,15 @@ func TestAccounts(t *testing.T) {
 		{[]string{"AzureWebJobsStorage=" + shop, state, "S=" + one}, production.OK},
 		{[]string{"AzureWebJobsStorage=" + shop, state, "S=" + own}, production.CannotTell},
 		{[]string{"AzureWebJobsStorage=" + own, state, "S=" + shop}, production.CannotTell},
-		{[]string{"AzureWebJobsStorage=@Microsoft.KeyVault(SecretUri=https://v/s)", state, "S=" + shop}, production.CannotTell},
+		{[]string{"AzureWebJobsStorage=@Microsoft.KeyVault(SecretUri=https://v/s)", state, "S=" + shop},
+			production.CannotTell},
 		{[]string{state, "S=" + shop}, production.CannotTell}, // under the host: where its storage is, is set somewhere else
 		{[]string{"AzureWebJobsStorage__accountName=shop"}, production.CannotTell},
 		{[]string{"AzureWebJobsStorage__accountName=shop", state, "S=" + shop}, production.ToMend},
-		{[]string{"AzureWebJobsStorage__accountName=shop", state, "S__blobServiceUri=https://state.blob.core.windows.net"}, production.OK},
-		{[]string{"AzureWebJobsStorage__blobServiceUri=https://shop.blob.core.windows.net", state, "S__blobServiceUri=https://shop.blob.core.windows.net/"}, production.CannotTell},
+		{[]string{"AzureWebJobsStorage__accountName=shop", state, "S__blobServiceUri=https://state.blob.core.windows.net"},
+			production.OK},
+		{[]string{"AzureWebJobsStorage__blobServiceUri=https://shop.blob.core.windows.net", state,
+			"S__blobServiceUri=https://shop.blob.core.windows.net/"}, production.CannotTell},
 		{[]string{"AzureWebJobsStorage=UseDevelopmentStorage=true"}, production.ToMend},
 	} {
 		f, _ := factsIn(t, hosted, append(c.env, "state__kind=blob")...)
@@ -59,7 +62,8 @@ func TestBriefHidesSignatures(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	address := closed.URL
 	closed.Close()
-	f, p := factsOf(t, "state__kind=blob", "state__connection=S", "S=BlobEndpoint="+address+"/shop;SharedAccessSignature=sv=2024&sig=plantedSignature4711",
+	f, p := factsOf(t, "state__kind=blob", "state__connection=S",
+		"S=BlobEndpoint="+address+"/shop;SharedAccessSignature=sv=2024&sig=plantedSignature4711",
 		"pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q",
 		"Q=QueueEndpoint="+address+"/shop;SharedAccessSignature=sv=2024&sig=plantedSignature4711")
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -67,7 +71,8 @@ func TestBriefHidesSignatures(t *testing.T) {
 	p.AskQueues(ctx)
 	f.AskStore(ctx)
 	store := &f.Store
-	for name, err := range map[string]error{"list": store.ListErr, "soft delete": store.Copies.Err, "versions": store.Copies.VersionErr, "dead letters": p.Letters.QueuedErr} {
+	for name, err := range map[string]error{"list": store.ListErr, "soft delete": store.Copies.Err,
+		"versions": store.Copies.VersionErr, "dead letters": p.Letters.QueuedErr} {
 		if err == nil || strings.Contains(err.Error(), "planted") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -88,7 +93,8 @@ func TestVersions(t *testing.T) {
 		versions bool
 		want     production.Verdict
 	}{
-		"versions":     {200, fmt.Sprintf(blobItem, "<VersionId>2026-01-01T00:00:00.0000000Z</VersionId><IsCurrentVersion>true</IsCurrentVersion>"), true, production.ToMend},
+		"versions": {200, fmt.Sprintf(blobItem,
+			"<VersionId>2026-01-01T00:00:00.0000000Z</VersionId><IsCurrentVersion>true</IsCurrentVersion>"), true, production.ToMend},
 		"none":         {200, fmt.Sprintf(blobItem, ""), false, production.OK},
 		"no documents": {200, "", false, production.CannotTell},
 		"denied":       {403, "", false, production.CannotTell},
@@ -103,9 +109,11 @@ func TestVersions(t *testing.T) {
 				_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs>%s</Blobs><NextMarker/></EnumerationResults>`, c.blobs)
 			}))
 			defer server.Close()
-			f, _ := factsOf(t, "state__kind=blob", "AzureWebJobsStorage=AccountName=shop;AccountKey=eA==;BlobEndpoint="+server.URL+"/shop")
+			f, _ := factsOf(t, "state__kind=blob",
+				"AzureWebJobsStorage=AccountName=shop;AccountKey=eA==;BlobEndpoint="+server.URL+"/shop")
 			copies := &f.Store.Copies
-			copies.Documents, copies.Versions, copies.VersionErr = azure.Versions(t.Context(), &f.Config.State.Connection, f.Config.State.Container, "state/shop/")
+			copies.Documents, copies.Versions,
+				copies.VersionErr = azure.Versions(t.Context(), &f.Config.State.Connection, f.Config.State.Container, "state/shop/")
 			if got := verdictOn(t, f, "state-copies"); copies.Versions != c.versions || got.Verdict != c.want {
 				t.Errorf("%+v: %s: %s", copies, got.Verdict, got.Seen)
 			}
@@ -115,7 +123,8 @@ func TestVersions(t *testing.T) {
 
 // TestVersionsOfAzurite: a real listing of a real document.
 func TestVersionsOfAzurite(t *testing.T) {
-	f, _ := factsOf(t, "state__kind=blob", "state__container="+fmt.Sprintf("versions-%d", time.Now().UnixNano()), "AzureWebJobsStorage="+testenv.Azurite(t))
+	f, _ := factsOf(t, "state__kind=blob", "state__container="+fmt.Sprintf("versions-%d", time.Now().UnixNano()),
+		"AzureWebJobsStorage="+testenv.Azurite(t))
 	if _, err := storeOf(t, &f.Config.State).Create(t.Context(), "state/shop/orders.json", []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +134,8 @@ func TestVersionsOfAzurite(t *testing.T) {
 	}
 }
 
-// TestContainerThatIsNotThere: with state__create, and with Azurite, listing one is no error. That it is there is not said.
+// TestContainerThatIsNotThere: with state__create, and with Azurite, listing one is no error. That it is there is not
+// said.
 func TestContainerThatIsNotThere(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
@@ -144,7 +154,8 @@ func TestContainerThatIsNotThere(t *testing.T) {
 	}{
 		"not made by us": {[]string{own}, production.ToMend, "HTTP 404 ContainerNotFound"},
 		"state__create":  {[]string{own, "state__create=true"}, production.CannotTell, "is not there yet"},
-		"Azurite":        {[]string{absent, "AzureWebJobsStorage=" + testenv.Azurite(t)}, production.CannotTell, "is not there yet"},
+		"Azurite": {[]string{absent, "AzureWebJobsStorage=" + testenv.Azurite(t)}, production.CannotTell,
+			"is not there yet"},
 	} {
 		f, _ := factsOf(t, append(c.settings, "state__kind=blob")...)
 		f.AskStore(t.Context())
@@ -180,9 +191,11 @@ func TestDeadLettersInAQueue(t *testing.T) {
 			}))
 			defer server.Close()
 			f, p := factsOf(t, "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q",
-				"Q=AccountName=shop;AccountKey=eA==;QueueEndpoint="+server.URL+"/shop", fmt.Sprintf("state__create=%t", name == "unmade"))
+				"Q=AccountName=shop;AccountKey=eA==;QueueEndpoint="+server.URL+"/shop",
+				fmt.Sprintf("state__create=%t", name == "unmade"))
 			p.AskQueues(t.Context())
-			if held, queues := verdictOn(t, f, "held"), verdictOn(t, f, "queues"); held.Verdict != c.held || queues.Verdict != c.queues {
+			if held, queues := verdictOn(t, f, "held"),
+				verdictOn(t, f, "queues"); held.Verdict != c.held || queues.Verdict != c.queues {
 				t.Errorf("held %s (%s), queues %s (%s)", held.Verdict, held.Seen, queues.Verdict, queues.Seen)
 			}
 		})

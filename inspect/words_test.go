@@ -21,13 +21,15 @@ func TestPolicy(t *testing.T) {
 		attempts string
 		words    []string
 	}{
-		{nil, "0s 1s 6s 36s 2m36s", []string{"5 attempt(s): at 0s, 1s, 6s, 36s, 2m36s", "order key is parked", "1000 parked", "after_dead_letter=release"}},
+		{nil, "0s 1s 6s 36s 2m36s", []string{"5 attempt(s): at 0s, 1s, 6s, 36s, 2m36s", "order key is parked", "1000 parked",
+			"after_dead_letter=release"}},
 		{[]string{"max_attempts=1"}, "0s", []string{"1 attempt(s): at 0s\n"}},
 		{[]string{"retry_delays=30m", "max_attempts=4"}, "0s 30m 1h 1h30m", nil},
 		{[]string{"max_attempts=12", "retry_delays=1s"}, "0s 1s 2s 3s 4s 5s 6s 7s 8s 9s", []string{"12 attempt(s)", "9s, …"}},
 		{[]string{"ordering=source"}, "0s 1s 6s 36s 2m36s", []string{"the poller waits"}},
 		{[]string{"ordering=none", "max_parked=7"}, "0s 1s 6s 36s 2m36s", []string{"all others go on", "7 parked"}},
-		{[]string{"after_dead_letter=block"}, "0s 1s 6s 36s 2m36s", []string{"replayed or purged", "after_dead_letter=block"}},
+		{[]string{"after_dead_letter=block"}, "0s 1s 6s 36s 2m36s",
+			[]string{"replayed or purged", "after_dead_letter=block"}},
 	} {
 		p := pollerOf(t, c.settings...)
 		v := PolicyOf(p)
@@ -51,7 +53,8 @@ func pollerOf(t *testing.T, settings ...string) *config.Poller {
 // loadPoller reads settings of one poller, over an SQLite database and to stdout.
 func loadPoller(t *testing.T, settings ...string) *config.Poller {
 	t.Helper()
-	env := []string{"state__kind=memory", "DB=sqlite:shop.db", "Q=UseDevelopmentStorage=true", "pollers__orders__source__connection=DB",
+	env := []string{"state__kind=memory", "DB=sqlite:shop.db", "Q=UseDevelopmentStorage=true",
+		"pollers__orders__source__connection=DB",
 		"pollers__orders__output__kind=stdout"}
 	for _, s := range settings {
 		env = append(env, "pollers__orders__"+s)
@@ -93,15 +96,19 @@ func TestLateCommits(t *testing.T) {
 		{mode: late.Exact, engine: "sqlite", cost: []string{"nothing"}, missed: "but for updates, ids"},
 		{mode: late.Exact, engine: "postgres", cost: []string{"two snapshots"}, missed: "without the trigger"},
 		{mode: late.Exact, engine: "sqlserver", cost: []string{"late_limit (1m0s)"}, missed: "SWITCH"},
-		{mode: late.Exact, engine: "sqlserver", settings: []string{"source__on_long_transaction=wait"}, cost: []string{"on_long_transaction=wait"}, missed: "SWITCH"},
-		{mode: late.Overlap, engine: "mysql", shown: true, cost: []string{"no delay", "every 5s", "up to 1000000", "about 4166 rows per second"},
+		{mode: late.Exact, engine: "sqlserver", settings: []string{"source__on_long_transaction=wait"},
+			cost: []string{"on_long_transaction=wait"}, missed: "SWITCH"},
+		{mode: late.Overlap, engine: "mysql", shown: true,
+			cost:   []string{"no delay", "every 5s", "up to 1000000", "about 4166 rows per second"},
 			missed: "when its transaction begins to write"},
 		{mode: late.Overlap, engine: "mysql", settings: []string{"source__late_window=10s", "source__late_memory=2000"},
-			cost: []string{"last 10s", "every 1s", "about 100 rows per second"}, missed: "more than late_window (10s)", mend: "GRANT PROCESS"},
+			cost: []string{"last 10s", "every 1s", "about 100 rows per second"}, missed: "more than late_window (10s)",
+			mend: "GRANT PROCESS"},
 		{mode: late.Overlap, engine: "postgres", missed: "more than late_window (2m0s)", mend: "pg_read_all_stats"},
 		{mode: late.Overlap, engine: "sqlserver", missed: "more than late_window (2m0s)", mend: "VIEW SERVER STATE"},
 		{mode: late.Overlap, engine: "sqlite", missed: "are not shown"},
-		{mode: late.Settle, engine: "mysql", shown: true, cost: []string{"2m0s late"}, missed: "more than late_window (2m0s)"},
+		{mode: late.Settle, engine: "mysql", shown: true, cost: []string{"2m0s late"},
+			missed: "more than late_window (2m0s)"},
 		{mode: late.None, engine: "mysql", shown: true, cost: []string{"nothing"}, missed: "it is lost"},
 	} {
 		v := Late{Mode: c.mode}
@@ -129,7 +136,8 @@ func TestPositionOfADocument(t *testing.T) {
 		{state.Late{}, low, []string{`"value":1}`}},
 		{state.Late{Mode: "exact", Frontier: frontier}, low, []string{`"value":1}`}},
 		{state.Late{Mode: "overlap"}, low, []string{`"value":1}`}},
-		{state.Late{Mode: "overlap", Frontier: frontier}, frontier, []string{`"value":1} (the low edge of late_window`, `up to {"kind":"integer+pk","value":9}`}},
+		{state.Late{Mode: "overlap", Frontier: frontier}, frontier,
+			[]string{`"value":1} (the low edge of late_window`, `up to {"kind":"integer+pk","value":9}`}},
 	} {
 		doc.Late = c.late
 		var v Output
@@ -154,14 +162,19 @@ func TestWhichStrategySuits(t *testing.T) {
 		settings []string
 		says     string
 	}{
-		"leader, and fan-out":     {publisher.About{Strategy: claims.Leader}, []string{"source__fanout_queue=q-1", "source__fanout_connection=Q"}, "source__fanout_queue has no effect"},
-		"skip_locked on SQLite":   {publisher.About{Strategy: claims.SkipLocked}, nil, "skip_locked gains nothing on SQLite"},
-		"another count in force":  {publisher.About{Strategy: claims.Partitioned, Partitions: 8}, nil, "8 partitions are in force"},
-		"more owners than pieces": {publisher.About{Strategy: claims.Partitioned, Partitions: 1, Owners: make([]claims.Owner, 2)}, []string{"source__partitions=1"}, "2 instances share 1 partitions"},
-		"released":                {publisher.About{Strategy: claims.Leader}, []string{"after_dead_letter=release"}, "its order is broken"},
-		"all is well":             {publisher.About{Strategy: claims.Leader}, nil, ""},
+		"leader, and fan-out": {publisher.About{Strategy: claims.Leader},
+			[]string{"source__fanout_queue=q-1", "source__fanout_connection=Q"}, "source__fanout_queue has no effect"},
+		"skip_locked on SQLite": {publisher.About{Strategy: claims.SkipLocked}, nil, "skip_locked gains nothing on SQLite"},
+		"another count in force": {publisher.About{Strategy: claims.Partitioned, Partitions: 8}, nil,
+			"8 partitions are in force"},
+		"more owners than pieces": {publisher.About{Strategy: claims.Partitioned, Partitions: 1,
+			Owners: make([]claims.Owner, 2)}, []string{"source__partitions=1"}, "2 instances share 1 partitions"},
+		"released": {publisher.About{Strategy: claims.Leader}, []string{"after_dead_letter=release"},
+			"its order is broken"},
+		"all is well": {publisher.About{Strategy: claims.Leader}, nil, ""},
 	} {
-		p := &Poller{Engine: "sqlite", Config: loadPoller(t, append([]string{"source__table=outbox", "source__mode=outbox"}, c.settings...)...)}
+		p := &Poller{Engine: "sqlite",
+			Config: loadPoller(t, append([]string{"source__table=outbox", "source__mode=outbox"}, c.settings...)...)}
 		list := p.unsuited(&c.about)
 		if c.says == "" && len(list) > 0 || c.says != "" && !strings.Contains(strings.Join(list, "\n"), c.says) {
 			t.Errorf("%s: %q, want %q", name, list, c.says)

@@ -1,6 +1,6 @@
-// Package manual writes manual pages in the man macros, made of the same texts as --help. cobra's own generator takes those for
-// Markdown, and garbles what is plain text: <poller> is dropped as HTML, and of pollers__orders__source__table and */10 * * * * * the
-// marks become bold.
+// Package manual writes manual pages in the man macros, made of the same texts as --help. cobra's own generator takes
+// those for Markdown, and garbles what is plain text: <poller> is dropped as HTML, and of
+// pollers__orders__source__table and */10 * * * * * the marks become bold.
 package manual
 
 import (
@@ -14,8 +14,8 @@ import (
 // Page is one manual page.
 type Page struct{ Name, Text string }
 
-// Pages are the pages of a command and all those below it that --help lists. date is the day of the release, "" for none; version
-// names the program.
+// Pages are the pages of a command and all those below it that --help lists. date is the day of the release, "" for
+// none; version names the program.
 func Pages(root *cobra.Command, date, version string) []Page {
 	root.InitDefaultCompletionCmd()
 	return pages(nil, root, date, version)
@@ -58,7 +58,8 @@ func text(cmd *cobra.Command, date, version string) string {
 	return b.String()
 }
 
-// paragraphs sets running text as paragraphs, and lines that begin with spaces as they stand: they are lists and commands.
+// paragraphs sets running text as paragraphs, and lines that begin with spaces as they stand: they are lists and
+// commands.
 func paragraphs(b *strings.Builder, long string) {
 	for i, paragraph := range strings.Split(strings.Trim(long, "\n"), "\n\n") {
 		if i > 0 {
@@ -167,4 +168,5 @@ func roff(line string) string {
 	return b.String()
 }
 
-var roffEscapes = map[rune]string{'\\': `\e`, '-': `\-`, '^': `\(ha`, '~': `\(ti`, '`': `\(ga`, '\'': `\(aq`, '"': `\(dq`}
+var roffEscapes = map[rune]string{'\\': `\e`, '-': `\-`, '^': `\(ha`, '~': `\(ti`, '`': `\(ga`, '\'': `\(aq`,
+	'"': `\(dq`}

@@ -55,7 +55,8 @@ func TestShellWord(t *testing.T) {
 	if got := ShellWord(nastyID); got != quotedNasty {
 		t.Errorf("%s", got)
 	}
-	for _, text := range []string{"plain-1", "", " ", "$HOME", "$(echo run)", "`echo run`", "it's", "''", "\"", "a\nb\n", "-x", "ü", "~", "*", nastyID} {
+	for _, text := range []string{"plain-1", "", " ", "$HOME", "$(echo run)", "`echo run`", "it's", "''", "\"", "a\nb\n",
+		"-x", "ü", "~", "*", nastyID} {
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s|' -- "+ShellWord(text)).Output()
 		if err != nil || string(out) != "--|"+text+"|" {
 			t.Errorf("%q came out as %q, %v", text, out, err)

@@ -10,8 +10,8 @@ func Address(poller, output string) string {
 	return poller + " --output " + output
 }
 
-// AnyDocument stands in the commands that a source advises, where the document is to be named: only who reads the source
-// for an output knows which one that is. See NameDocument.
+// AnyDocument stands in the commands that a source advises, where the document is to be named: only who reads the
+// source for an output knows which one that is. See NameDocument.
 const AnyDocument = "<poller>"
 
 // NameDocument puts the address of a document into the commands that a source's error advises; nil for nil.

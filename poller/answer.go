@@ -2,9 +2,9 @@ package poller
 
 import "strings"
 
-// What a destination answered may hold what was sent to it: receivers like to echo their input. An error that holds some of an
-// answer puts it between these marks, so that it can be left out where values of rows must not stand (the status page), also
-// when the error has become part of another text, or of a stored reason.
+// What a destination answered may hold what was sent to it: receivers like to echo their input. An error that holds
+// some of an answer puts it between these marks, so that it can be left out where values of rows must not stand (the
+// status page), also when the error has become part of another text, or of a stored reason.
 const (
 	answerBegins = "«"
 	answerEnds   = "»"
@@ -15,8 +15,8 @@ var answerMarks = strings.NewReplacer(answerBegins, "<", answerEnds, ">")
 // QuoteAnswer marks a text as something that a destination answered.
 func QuoteAnswer(text string) string { return answerBegins + answerMarks.Replace(text) + answerEnds }
 
-// WithoutAnswers is a text without what QuoteAnswer has marked in it. Of a text that was cut within an answer, nothing is left from
-// there on.
+// WithoutAnswers is a text without what QuoteAnswer has marked in it. Of a text that was cut within an answer, nothing
+// is left from there on.
 func WithoutAnswers(text string) string {
 	var b strings.Builder
 	for {

@@ -8,7 +8,8 @@ import (
 // TestAnswersAreLeftOut: whatever a destination says, also with marks of its own, also in a text that was cut.
 func TestAnswersAreLeftOut(t *testing.T) {
 	for answer, text := range map[string]string{
-		"row 4711":             "delivering: http://shop answered 422 (check it): " + QuoteAnswer("row 4711") + ", next in 5s",
+		"row 4711": "delivering: http://shop answered 422 (check it): " + QuoteAnswer("row 4711") +
+			", next in 5s",
 		"x » 4711 « y":         "delivering: " + QuoteAnswer("x » 4711 « y") + " and " + QuoteAnswer("4711"),
 		"cut 4711 and no more": QuoteAnswer("cut 4711 and no more" + strings.Repeat("4711", 100))[:200],
 	} {

@@ -23,7 +23,9 @@ func TestARequestThatWasCutIsNoEvidence(t *testing.T) {
 				cut++
 				return fmt.Errorf("%w: connection closed", ErrCut)
 			})
-			report := relayOf(t, feed, to, func(c *Config) { c.RequestEvents, c.Concurrency, c.Retries = 1, 1, retries }).Tick(t.Context())
+			report := relayOf(t, feed, to, func(c *Config) {
+				c.RequestEvents, c.Concurrency, c.Retries = 1, 1, retries
+			}).Tick(t.Context())
 			if report.Rejected != 0 || feed.position != 3 || cut != 1 || report.Failed() {
 				t.Errorf("%d retries: cut %d times, position %d: %+v", retries, cut, feed.position, report)
 			}

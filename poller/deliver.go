@@ -12,7 +12,8 @@ func (t *tick) send() {
 	}
 }
 
-// next begins the next request, and reports whether it did: the search for events that are to blame goes before all else.
+// next begins the next request, and reports whether it did: the search for events that are to blame goes before all
+// else.
 func (t *tick) next() bool {
 	switch {
 	case len(t.step) > 0:

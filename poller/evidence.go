@@ -9,14 +9,14 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// This file decides what a failure means: evidence decides, the status is a hint. An event that failed alone, or was named,
-// is a suspect. It is rejected
+// This file decides what a failure means: evidence decides, the status is a hint. An event that failed alone, or was
+// named, is a suspect. It is rejected
 //   - when the destination accepts an event of another key after that (weigh);
 //   - when there is nothing else to send, the destination has answered, and it accepted any event lately (conclude).
 //
-// Where there is no such evidence, an answer still sets the event aside, so that it holds up nobody, but does not count to
-// its last attempt; of such events there may be maxProbes since the last acceptance. What fails beyond that, and a destination
-// that says nothing at all, is an outage: nothing is held against any event.
+// Where there is no such evidence, an answer still sets the event aside, so that it holds up nobody, but does not count
+// to its last attempt; of such events there may be maxProbes since the last acceptance. What fails beyond that, and a
+// destination that says nothing at all, is an outage: nothing is held against any event.
 //
 // A crash forgets what was only suspected: the event is sent again.
 
@@ -95,8 +95,8 @@ type suspect struct {
 	busy      bool // see failure.busy; but not for too long (busyLimit)
 	// clear says that the answer is about this very event: it was named, or the status is in RejectStatus.
 	clear bool
-	// convicted says that this very event was rejected before this tick, and that the answer is clear. That is no reason not to
-	// ask, the destination may refuse everything by now; but it is enough where there is nobody to ask.
+	// convicted says that this very event was rejected before this tick, and that the answer is clear. That is no reason
+	// not to ask, the destination may refuse everything by now; but it is enough where there is nobody to ask.
 	convicted bool
 	// acceptedBefore says that shortly before it failed alone, the destination accepted an event of another key.
 	acceptedBefore bool
@@ -104,11 +104,12 @@ type suspect struct {
 	earlier bool
 }
 
-// judge decides what the failure of an event means, and reports false where that has to be searched for: the event failed
-// in company.
+// judge decides what the failure of an event means, and reports false where that has to be searched for: the event
+// failed in company.
 func (t *tick) judge(it *item, f *failure) bool {
 	r := Rejection{Cause: max(f.Cause, Refused), Status: f.Status, Reason: f.err.Error(), At: f.at, Again: f.again}
-	busy := f.busy() && (f.Status != http.StatusServiceUnavailable || !f.again.IsZero() || !t.hint.busyTooLong(it.event().ID, f.at))
+	busy := f.busy() && (f.Status != http.StatusServiceUnavailable || !f.again.IsZero() ||
+		!t.hint.busyTooLong(it.event().ID, f.at))
 	if busy {
 		r.Cause = Unavailable
 	}
@@ -135,14 +136,14 @@ func (t *tick) judge(it *item, f *failure) bool {
 	return true
 }
 
-// otherAccepted reports whether the destination accepted an event of another key in this tick, or since this event failed
-// alone in an earlier one.
+// otherAccepted reports whether the destination accepted an event of another key in this tick, or since this event
+// failed alone in an earlier one.
 func (t *tick) otherAccepted(it *item) bool {
 	return t.tried[it.event().ID] == otherAccepted || t.taken.after(0, it.key)
 }
 
-// weigh rejects the suspects for which there is evidence now. An outage may have ended since an earlier tick: who failed then
-// is at fault only if another key was accepted before as well. Otherwise it is asked again.
+// weigh rejects the suspects for which there is evidence now. An outage may have ended since an earlier tick: who
+// failed then is at fault only if another key was accepted before as well. Otherwise it is asked again.
 func (t *tick) weigh() {
 	open := t.suspects[:0]
 	for _, s := range t.suspects {
@@ -173,8 +174,8 @@ func (t *tick) askAgain(it *item) {
 	t.failed = append(t.failed, []*item{it})
 }
 
-// askSilent asks the suspects of earlier ticks again that had no answer: without one there is no verdict. It reports whether there
-// was one.
+// askSilent asks the suspects of earlier ticks again that had no answer: without one there is no verdict. It reports
+// whether there was one.
 func (t *tick) askSilent() bool {
 	open := t.suspects[:0]
 	for _, s := range t.suspects {
@@ -199,8 +200,9 @@ const (
 	held                     // an attempt counts
 )
 
-// verdict decides by what is known already. Where several events were refused since the last acceptance, none of them is held to be
-// at fault. (With ordering=source they come one after the other, when the one before was given up: few are no outage yet.)
+// verdict decides by what is known already. Where several events were refused since the last acceptance, none of them
+// is held to be at fault. (With ordering=source they come one after the other, when the one before was given up: few
+// are no outage yet.)
 func (t *tick) verdict(s *suspect) verdict {
 	first := s.item.event().Attempts == 0
 	refused, several := t.hint.aside+t.firsts(), 1
@@ -244,8 +246,8 @@ func (t *tick) proven() bool {
 	return !slices.ContainsFunc(t.suspects, func(s suspect) bool { return t.verdict(&s) != held })
 }
 
-// conclude carries the verdicts out, when there is nothing else to send. It reports whether no suspect is left; otherwise the
-// tick ends.
+// conclude carries the verdicts out, when there is nothing else to send. It reports whether no suspect is left;
+// otherwise the tick ends.
 func (t *tick) conclude() bool {
 	verdicts := make([]verdict, len(t.suspects)) // all by what was known before the first is carried out
 	for i := range t.suspects {
@@ -297,8 +299,8 @@ func (t *tick) suspected(key uint64) bool {
 	return false
 }
 
-// reject holds an attempt against an event. Later events of its order key are absorbed from now on; the settlement parks
-// it. Under ordering=source nothing behind it may be sent, and the settlement says how long to wait.
+// reject holds an attempt against an event. Later events of its order key are absorbed from now on; the settlement
+// parks it. Under ordering=source nothing behind it may be sent, and the settlement says how long to wait.
 func (t *tick) reject(it *item, r Rejection) {
 	p := it.batch
 	if p.rejections == nil {
@@ -311,8 +313,8 @@ func (t *tick) reject(it *item, r Rejection) {
 	t.park(it, Rejected)
 }
 
-// park finishes an event that goes to, or behind, a parked one. Until that is settled no later event of its order key is
-// sent, even where a retry is accepted meanwhile: after a crash this one would come again, and after the later one.
+// park finishes an event that goes to, or behind, a parked one. Until that is settled no later event of its order key
+// is sent, even where a retry is accepted meanwhile: after a crash this one would come again, and after the later one.
 func (t *tick) park(it *item, outcome Outcome) {
 	if t.cfg.Ordering == OrderKey {
 		t.parked[string(it.event().OrderKey)]++
@@ -321,7 +323,8 @@ func (t *tick) park(it *item, outcome Outcome) {
 	t.finish(it, outcome)
 }
 
-// unpark counts out the first rows events of a settled batch: from now on the session says whether their keys are parked.
+// unpark counts out the first rows events of a settled batch: from now on the session says whether their keys are
+// parked.
 func (t *tick) unpark(p *passage, rows int) {
 	if !p.parks {
 		return
@@ -337,8 +340,8 @@ func (t *tick) unpark(p *passage, rows int) {
 	}
 }
 
-// withheld finishes an event that must not be sent, and reports whether it did: because an earlier one of its order key is
-// parked, or because it can never be sent. Retries are what a parked key waits for.
+// withheld finishes an event that must not be sent, and reports whether it did: because an earlier one of its order key
+// is parked, or because it can never be sent. Retries are what a parked key waits for.
 func (t *tick) withheld(it *item) bool {
 	e := it.event()
 	if t.cfg.Ordering == OrderKey && it.batch.grant.Batch.Kind != change.Retry &&

@@ -31,13 +31,14 @@ func slowly(code int, others time.Duration, ids ...string) func(context.Context,
 	}
 }
 
-// TestBudgetWithoutTimeForAVerdict: an event that is always answered badly is given up, also where its answer, or the wait for
-// it, takes longer than a tick has time.
+// TestBudgetWithoutTimeForAVerdict: an event that is always answered badly is given up, also where its answer, or the
+// wait for it, takes longer than a tick has time.
 func TestBudgetWithoutTimeForAVerdict(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: `make test` runs it")
 	}
-	for _, budget := range []time.Duration{time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second, 45 * time.Second, 65 * time.Second} {
+	for _, budget := range []time.Duration{time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second,
+		45 * time.Second, 65 * time.Second} {
 		for _, code := range []int{0, 422, 500} {
 			for _, ordering := range []Ordering{OrderKey, OrderNone, OrderSource} {
 				for _, size := range []int{1, 100} {

@@ -40,7 +40,8 @@ func TestOutageInTheMiddle(t *testing.T) {
 				time.Sleep(time.Minute)
 			}
 			down, n = false, -1_000_000
-			if report := relay.Tick(t.Context()); report.Event != TickComplete || feed.position != 1000 || len(feed.parked) != 0 {
+			if report := relay.Tick(t.Context()); report.Event != TickComplete || feed.position != 1000 ||
+				len(feed.parked) != 0 {
 				t.Errorf("afterwards: %+v", report)
 			}
 			assertOrderPerKey(t, feed.rows, to.order)
@@ -48,8 +49,8 @@ func TestOutageInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestLimitOfEverything: a destination that has no room for anything gets a bounded number of requests, and then none before
-// the time that it named.
+// TestLimitOfEverything: a destination that has no room for anything gets a bounded number of requests, and then none
+// before the time that it named.
 func TestLimitOfEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limited := true
@@ -64,7 +65,8 @@ func TestLimitOfEverything(t *testing.T) {
 		feed := newParkingTable(keys(100, 100))
 		relay := relayOf(t, feed, to, one)
 		report := relay.Tick(t.Context())
-		if n := len(to.calls); report.Event != HandlerFailed || report.Reason != "unavailable" || n > 12 || len(feed.parked) != 0 ||
+		if n := len(to.calls); report.Event != HandlerFailed || report.Reason != "unavailable" || n > 12 ||
+			len(feed.parked) != 0 ||
 			!strings.Contains(report.Err.Error(), "429") {
 			t.Fatalf("%d requests, parked %v: %+v", n, feed.parked, report)
 		}
@@ -72,7 +74,8 @@ func TestLimitOfEverything(t *testing.T) {
 		for range 36 {
 			time.Sleep(time.Second)
 			report = relay.Tick(t.Context())
-			if report.Event != HandlerFailed || report.Reason != "unavailable" || !strings.Contains(report.Err.Error(), "Retry-After") ||
+			if report.Event != HandlerFailed || report.Reason != "unavailable" ||
+				!strings.Contains(report.Err.Error(), "Retry-After") ||
 				!strings.Contains(report.Err.Error(), "429") {
 				t.Fatalf("%+v", report)
 			}
@@ -102,7 +105,8 @@ func TestBudgetEndsInTheMiddleOfASearch(t *testing.T) {
 		}
 		relay := relayOf(t, feed, to, one)
 		report := relay.Tick(t.Context())
-		if report.Event != HandlerFailed || report.Reason != "unavailable" || report.Rejected != 0 || feed.position != 0 || !strings.Contains(report.Err.Error(), "before it was known") {
+		if report.Event != HandlerFailed || report.Reason != "unavailable" || report.Rejected != 0 || feed.position != 0 ||
+			!strings.Contains(report.Err.Error(), "before it was known") {
 			t.Errorf("%+v", report)
 		}
 		slow = time.Second
@@ -157,7 +161,8 @@ func TestRightIsLostInTheMiddleOfASearch(t *testing.T) {
 		})
 		begun := time.Now()
 		report := relayOf(t, feed, to, one).Tick(t.Context())
-		if report.Event != LostLease || !errors.Is(report.Err, stolen) || feed.position != 0 || time.Since(begun) != 2500*time.Millisecond {
+		if report.Event != LostLease || !errors.Is(report.Err, stolen) || feed.position != 0 ||
+			time.Since(begun) != 2500*time.Millisecond {
 			t.Errorf("after %v: %+v", time.Since(begun), report)
 		}
 	})
@@ -188,7 +193,8 @@ func TestParkingFull(t *testing.T) {
 		feed.maxParked = 1
 		to := newSink(t, poisonRows(422, "k10", "k20"))
 		report := relayOf(t, feed, to, one).Tick(t.Context())
-		if report.Event != HandlerFailed || report.Reason != "refused" || report.Rows != 20 || report.Rejected != 1 || !errors.Is(report.Err, errFull.Err) {
+		if report.Event != HandlerFailed || report.Reason != "refused" || report.Rows != 20 || report.Rejected != 1 ||
+			!errors.Is(report.Err, errFull.Err) {
 			t.Errorf("%+v", report)
 		}
 		if !report.After.Equal(position(20)) || feed.position != 20 {

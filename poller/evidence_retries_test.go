@@ -42,7 +42,9 @@ func TestRetries(t *testing.T) {
 		if feed.parked[`"bad"`].attempts != 1 || feed.parked[`"bad"`].id != "3" {
 			t.Errorf("parked: %+v", feed.parked[`"bad"`])
 		}
-		if sent := to.calls[before:]; !slices.ContainsFunc(sent, func(d change.Delivery) bool { return d.Events[0].ID == "3" }) {
+		if sent := to.calls[before:]; !slices.ContainsFunc(sent, func(d change.Delivery) bool {
+			return d.Events[0].ID == "3"
+		}) {
 			t.Errorf("the retry is not in %v", sent)
 		}
 		time.Sleep(2 * time.Second)
@@ -52,8 +54,8 @@ func TestRetries(t *testing.T) {
 		if report.Event != TickComplete || report.Rows != 3 || to.accepted["5"] != 1 || to.accepted["7"] != 1 {
 			t.Errorf("%+v, accepted %v", report, to.accepted)
 		}
-		// The row behind was fetched after the retry, and is not lost with it: it is sent behind it where that was settled in time,
-		// and waits for the next tick where it was not.
+		// The row behind was fetched after the retry, and is not lost with it: it is sent behind it where that was settled in
+		// time, and waits for the next tick where it was not.
 		report = relay.Tick(t.Context())
 		if report.Failed() || len(feed.parked) != 0 || to.last[`"bad"`] != "6" || to.accepted["6"] != 1 {
 			t.Errorf("%+v, accepted %v", report, to.accepted)
@@ -118,7 +120,8 @@ func TestSourceOrderWaitsAtARejectedEvent(t *testing.T) {
 			relay := relayOf(t, feed, to, func(c *Config) { one(c); c.Ordering = OrderSource })
 			for attempt := 1; attempt <= 3; attempt++ {
 				report := relay.Tick(t.Context())
-				if report.Rejected != 1 || attempt < 3 && (report.Event != HandlerFailed || report.Reason != "refused" || feed.position != 2) {
+				if report.Rejected != 1 || attempt < 3 &&
+					(report.Event != HandlerFailed || report.Reason != "refused" || feed.position != 2) {
 					t.Errorf("attempt %d: position %d, %+v", attempt, feed.position, report)
 				}
 				time.Sleep(2 * time.Second)

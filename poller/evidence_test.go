@@ -69,7 +69,8 @@ func TestPoisonRowAmongAHundred(t *testing.T) {
 				to := newSink(t, poisonRows(c.code, "k37"))
 				relay := relayOf(t, feed, to, one)
 				report := relay.Tick(t.Context())
-				if report.Event != TickComplete || report.Rows != 100 || report.Rejected != 1 || feed.position != 100 || len(to.accepted) != 99 {
+				if report.Event != TickComplete || report.Rows != 100 || report.Rejected != 1 || feed.position != 100 ||
+					len(to.accepted) != 99 {
 					t.Fatalf("%d arrived: %+v", len(to.accepted), report)
 				}
 				if len(to.calls) > c.most {
@@ -80,7 +81,8 @@ func TestPoisonRowAmongAHundred(t *testing.T) {
 						t.Errorf("event %s was accepted %d times", id, n)
 					}
 				}
-				if r := feed.reasons["37"]; r.Cause != Refused || r.Status != max(c.code, 200) || !strings.Contains(r.Reason, "the receiver") {
+				if r := feed.reasons["37"]; r.Cause != Refused || r.Status != max(c.code, 200) ||
+					!strings.Contains(r.Reason, "the receiver") {
 					t.Errorf("rejection: %+v", r)
 				}
 			})
@@ -100,7 +102,8 @@ func TestPoisonRows(t *testing.T) {
 						feed := newParkingTable(keys(200, 100))
 						to := newSink(t, poisonRows(code, bad...))
 						report := relayOf(t, feed, to, func(c *Config) { one(c); c.RequestEvents = size }).Tick(t.Context())
-						if report.Event != TickComplete || report.Rows != 200 || report.Rejected != len(bad) || len(to.accepted) != 200-2*len(bad) {
+						if report.Event != TickComplete || report.Rows != 200 || report.Rejected != len(bad) ||
+							len(to.accepted) != 200-2*len(bad) {
 							t.Fatalf("%d arrived, %d requests: %+v", len(to.accepted), len(to.calls), report)
 						}
 						for _, key := range bad {
@@ -150,7 +153,10 @@ func TestDestinationThatAcceptsNothing(t *testing.T) {
 						feed := newParkingTable(keys(300, 300))
 						feed.ordering = ordering
 						calls := make(chan struct{}, 10_000)
-						to := outputFunc(func(ctx context.Context, d change.Delivery) error { calls <- struct{}{}; return answer(ctx, d) })
+						to := outputFunc(func(ctx context.Context, d change.Delivery) error {
+							calls <- struct{}{}
+							return answer(ctx, d)
+						})
 						relay := relayOf(t, feed, to, func(c *Config) { one(c); c.RequestEvents, c.Ordering = size, ordering })
 						for range 30 {
 							before := len(calls)
@@ -228,7 +234,8 @@ func TestProbeFromElsewhere(t *testing.T) {
 		feed.otherIs = 5 // of the key at hand
 		to := newSink(t, func(_ context.Context, d change.Delivery) error { return status(d, 500) })
 		report := relayOf(t, feed, to, one).Tick(t.Context())
-		if report.Event != HandlerFailed || report.Reason != "unavailable" || len(to.calls) > 12 || feed.reasons["0"].Cause != Unavailable {
+		if report.Event != HandlerFailed || report.Reason != "unavailable" || len(to.calls) > 12 ||
+			feed.reasons["0"].Cause != Unavailable {
 			t.Errorf("%d requests, %v: %+v", len(to.calls), feed.reasons, report)
 		}
 	})
@@ -237,7 +244,8 @@ func TestProbeFromElsewhere(t *testing.T) {
 		feed.otherErr = &Fault{FetchFailed, errors.New("no route to the database")}
 		to := newSink(t, func(_ context.Context, d change.Delivery) error { return status(d, 500) })
 		report := relayOf(t, feed, to, one).Tick(t.Context())
-		if report.Event != HandlerFailed || report.Reason != "unavailable" || !strings.Contains(report.Err.Error(), "no route") || !strings.Contains(report.Err.Error(), "answered 500") {
+		if report.Event != HandlerFailed || report.Reason != "unavailable" ||
+			!strings.Contains(report.Err.Error(), "no route") || !strings.Contains(report.Err.Error(), "answered 500") {
 			t.Errorf("%+v", report)
 		}
 	})

@@ -79,7 +79,8 @@ func (s *tableSession) Next(ctx context.Context, limit Limit) (Grant, error) {
 	batch := change.Batch{ID: fmt.Sprintf("batch_%d", s.fetches), From: position(s.frontier), More: end < len(s.rows)}
 	for i := s.frontier; i < end; i++ {
 		key := []byte(fmt.Sprintf("%q", s.rows[i]))
-		batch.Events = append(batch.Events, change.Event{ID: fmt.Sprint(i), Key: key, OrderKey: key, Row: key, Cursor: position(i + 1), Time: time.Now()})
+		batch.Events = append(batch.Events,
+			change.Event{ID: fmt.Sprint(i), Key: key, OrderKey: key, Row: key, Cursor: position(i + 1), Time: time.Now()})
 	}
 	if len(batch.Events) > 0 {
 		s.pending = append(s.pending, end)
@@ -148,7 +149,8 @@ type sink struct {
 }
 
 func newSink(t *testing.T, answer func(context.Context, change.Delivery) error) *sink {
-	return &sink{t: t, ordering: OrderKey, inFlight: map[string]bool{}, accepted: map[string]int{}, last: map[string]string{}, answer: answer}
+	return &sink{t: t, ordering: OrderKey, inFlight: map[string]bool{}, accepted: map[string]int{},
+		last: map[string]string{}, answer: answer}
 }
 
 func (s *sink) Deliver(ctx context.Context, d change.Delivery) error {

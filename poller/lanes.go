@@ -19,10 +19,10 @@ const (
 	OrderNone Ordering = "none"
 )
 
-// lanes decides which events may be sent now. Events enter in fetch order, batch after batch; an event is ready when all
-// earlier events of its order key are done with: accepted, rejected or absorbed. It holds no lanes as such: a chain of
-// waiting events per order key takes constant time per event, whatever the number of keys, and lets the next batch begin
-// while the last requests of the one before are still out.
+// lanes decides which events may be sent now. Events enter in fetch order, batch after batch; an event is ready when
+// all earlier events of its order key are done with: accepted, rejected or absorbed. It holds no lanes as such: a chain
+// of waiting events per order key takes constant time per event, whatever the number of keys, and lets the next batch
+// begin while the last requests of the one before are still out.
 type lanes struct {
 	ordering Ordering
 	seed     maphash.Seed
@@ -94,11 +94,11 @@ func (l *lanes) occupied(key uint64) bool { return l.tails[key] != nil }
 // queue returns the sendable events, oldest first.
 func (l *lanes) queue() []*item { return l.ready[l.head:] }
 
-// take removes the events of the next request from the queue: at most most events of one batch, with at most bytes bytes
-// (the first always fits). No two of them have one order key, unless no order is kept: two events of one key are never
-// ready together. An event that failed before goes alone: it would probably fail the others, and has to fail alone to count.
-// Events for which withheld reports true are done with already, and are left out. The result is empty when nothing is left to
-// send.
+// take removes the events of the next request from the queue: at most most events of one batch, with at most bytes
+// bytes (the first always fits). No two of them have one order key, unless no order is kept: two events of one key are
+// never ready together. An event that failed before goes alone: it would probably fail the others, and has to fail
+// alone to count. Events for which withheld reports true are done with already, and are left out. The result is empty
+// when nothing is left to send.
 func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld func(*item) bool) []*item {
 	var taken []*item
 	total := 0

@@ -11,9 +11,9 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// parkingTable is a feed over rows in memory that parks as the checkpointed one does, where the order key is the row's key: an
-// entry for each rejected key, retried when due with the newest state of its row. An older state is not seen any more once a
-// newer one was read.
+// parkingTable is a feed over rows in memory that parks as the checkpointed one does, where the order key is the row's
+// key: an entry for each rejected key, retried when due with the newest state of its row. An older state is not seen
+// any more once a newer one was read.
 type parkingTable struct {
 	mu          sync.Mutex
 	rows        []string // order keys, in source order; the id of an event is its row's index
@@ -48,7 +48,8 @@ type parkingEntry struct {
 }
 
 func newParkingTable(rows []string) *parkingTable {
-	return &parkingTable{rows: rows, parked: map[string]*parkingEntry{}, newest: map[string]int{}, maxAttempts: 5, maxParked: 1000, delay: time.Second, ordering: OrderKey,
+	return &parkingTable{rows: rows, parked: map[string]*parkingEntry{}, newest: map[string]int{}, maxAttempts: 5,
+		maxParked: 1000, delay: time.Second, ordering: OrderKey,
 		others: true, otherIs: -1, outcomes: map[string][]Outcome{}, reasons: map[string]Rejection{}}
 }
 

@@ -38,10 +38,10 @@ func (p *Policy) Check() error {
 	return nil
 }
 
-// Failed counts one more failure against an event that has n: it returns how many there are now, the wait before the next attempt,
-// and whether this was the last. What says nothing about the event (it was misplaced, or the destination was busy, or nothing
-// tells which of the two is at fault) is not counted but as the first, so that it brings no event nearer to its last attempt; it
-// waits for the first delay once, and for the last one after that.
+// Failed counts one more failure against an event that has n: it returns how many there are now, the wait before the
+// next attempt, and whether this was the last. What says nothing about the event (it was misplaced, or the destination
+// was busy, or nothing tells which of the two is at fault) is not counted but as the first, so that it brings no event
+// nearer to its last attempt; it waits for the first delay once, and for the last one after that.
 func (p *Policy) Failed(n int, why Rejection) (attempts int, wait time.Duration, last bool) {
 	delay := min(n, len(p.Delays)-1)
 	if why.Cause == Misplaced || why.Cause == Unavailable {
@@ -74,7 +74,7 @@ type DeadLetter struct {
 
 // DeadLetters keeps what is given up.
 type DeadLetters interface {
-	// Put stores a dead letter durably, named by its event id: the same one again replaces or repeats it. It is called before
-	// the commit that releases the event, so that a crash in between repeats it, and never loses it.
+	// Put stores a dead letter durably, named by its event id: the same one again replaces or repeats it. It is called
+	// before the commit that releases the event, so that a crash in between repeats it, and never loses it.
 	Put(ctx context.Context, d DeadLetter) error
 }

@@ -6,7 +6,8 @@ import (
 )
 
 func TestFailedAttempts(t *testing.T) {
-	seed := Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1}
+	seed := Policy{MaxAttempts: 5,
+		Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1}
 	once := Policy{MaxAttempts: 1, Delays: []time.Duration{time.Second}, MaxParked: 1}
 	for name, c := range map[string]struct {
 		policy   Policy
@@ -30,7 +31,8 @@ func TestFailedAttempts(t *testing.T) {
 	} {
 		attempts, wait, last := c.policy.Failed(c.before, Rejection{Cause: c.cause})
 		if attempts != c.attempts || wait != c.wait || last != c.last {
-			t.Errorf("%s: %d attempts, next in %s, last %t; want %d, %s, %t", name, attempts, wait, last, c.attempts, c.wait, c.last)
+			t.Errorf("%s: %d attempts, next in %s, last %t; want %d, %s, %t", name, attempts, wait, last, c.attempts, c.wait,
+				c.last)
 		}
 	}
 }

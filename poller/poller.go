@@ -1,12 +1,12 @@
 // Package poller runs ticks: it fetches changed rows from a [Feed], delivers them to an [Output], and settles what was
 // delivered, which is the acknowledgment boundary.
 //
-// A tick opens the feed (which loads the position), asks its session for batches, delivers their events in lanes so that
-// two events of one order key are never in flight together, settles each batch in turn, and closes the session. Whatever
-// happens, the tick ends with one [Report]; logs and metrics are read off it.
+// A tick opens the feed (which loads the position), asks its session for batches, delivers their events in lanes so
+// that two events of one order key are never in flight together, settles each batch in turn, and closes the session.
+// Whatever happens, the tick ends with one [Report]; logs and metrics are read off it.
 //
-// The interfaces that a tick needs live here, beside their caller: Feed and Session, and Output. Package checkpointed is the feed
-// over a source and a state document, package publisher that of an outbox.
+// The interfaces that a tick needs live here, beside their caller: Feed and Session, and Output. Package checkpointed
+// is the feed over a source and a state document, package publisher that of an outbox.
 package poller
 
 import (
@@ -31,15 +31,17 @@ type Session interface {
 	// that right ends. A batch without events means that there is nothing to do for now, unless it says More. Next may run
 	// ahead of Settle by a few batches. Batches are settled in the order in which Next returned them. Errors are a *Fault.
 	Next(ctx context.Context, limit Limit) (Grant, error)
-	// Parked reports whether an order key is parked, that is: an event of it was rejected, and its retry or its dead letter is
-	// not settled yet. Asked for every event when it would be sent; it costs next to nothing while nothing is parked.
+	// Parked reports whether an order key is parked, that is: an event of it was rejected, and its retry or its dead
+	// letter is not settled yet. Asked for every event when it would be sent; it costs next to nothing while nothing is
+	// parked.
 	Parked(orderKey []byte) bool
 	// Other returns one event whose order key is none of avoid, to be delivered alone as a probe of the destination, or a
-	// batch without events where the source shows none. It is never settled: it comes again at its place. Errors are a *Fault.
+	// batch without events where the source shows none. It is never settled: it comes again at its place. Errors are a
+	// *Fault.
 	Other(ctx context.Context, avoid [][]byte) (Grant, error)
-	// Settle makes outcomes durable and returns how many events, counted from the first, are now acknowledged: those before the
-	// first Deferred one at most. Errors are a *Fault; events may be acknowledged although there is one (max_parked is
-	// reached in the middle, a poller with ordering=source has to wait).
+	// Settle makes outcomes durable and returns how many events, counted from the first, are now acknowledged: those
+	// before the first Deferred one at most. Errors are a *Fault; events may be acknowledged although there is one
+	// (max_parked is reached in the middle, a poller with ordering=source has to wait).
 	Settle(ctx context.Context, s Settlement) (int, error)
 	// Close gives the right back if it is still held, and adds to the report what only the session knows.
 	Close(ctx context.Context, report *Report) error
@@ -47,12 +49,12 @@ type Session interface {
 
 // Settlement is what one commit shall make durable.
 type Settlement struct {
-	// Batches are one or more that Next returned one after the other. Where an outcome is Deferred, all that Next returned and
-	// Settle has not settled are here, and no further settlement comes: a feed whose position is a prefix looks at no batch behind
-	// the first with such an outcome.
+	// Batches are one or more that Next returned one after the other. Where an outcome is Deferred, all that Next returned
+	// and Settle has not settled are here, and no further settlement comes: a feed whose position is a prefix looks at no
+	// batch behind the first with such an outcome.
 	Batches []Settled
-	// Accepted is when the destination last accepted an event; zero where it is not known. A feed that keeps it shows it in
-	// its next sessions' grants.
+	// Accepted is when the destination last accepted an event; zero where it is not known. A feed that keeps it shows it
+	// in its next sessions' grants.
 	Accepted time.Time
 	// Last says that no batch will follow, so that the right may be given back in the same write.
 	Last bool
@@ -103,10 +105,11 @@ type Grant struct {
 	// Check reports by wall clock and monotonic clock, without a round trip, whether the right still holds at this
 	// moment: it is asked before each request, because a frozen process learns of an ended context too late.
 	Check func() error
-	// Accepted is when the destination last accepted an event of this feed, as far as that was stored; zero where it was not.
+	// Accepted is when the destination last accepted an event of this feed, as far as that was stored; zero where it was
+	// not.
 	Accepted time.Time
-	// Rest is what the fetch showed of the live rows behind it. Batch.More does not say that: it may be about late rows, retries or
-	// a backfill.
+	// Rest is what the fetch showed of the live rows behind it. Batch.More does not say that: it may be about late rows,
+	// retries or a backfill.
 	Rest Rest
 }
 
@@ -131,8 +134,8 @@ const (
 	Deferred Outcome = iota
 	// Accepted: durably accepted downstream.
 	Accepted
-	// Rejected: it is set aside, because the destination answered and refused it; or it cannot be sent at all. Whether that
-	// counts to its last attempt, its Rejection says.
+	// Rejected: it is set aside, because the destination answered and refused it; or it cannot be sent at all. Whether
+	// that counts to its last attempt, its Rejection says.
 	Rejected
 	// Absorbed: not sent, because its order key is parked: it waits behind the parked event, or is superseded by it.
 	Absorbed
@@ -146,9 +149,9 @@ type Output interface {
 	// Deliver returns nil only when every event is durably accepted downstream. A *DeliveryError says which were not,
 	// and why; any other error means that all of them are unavailable. Deliver makes one attempt: the tick retries.
 	//
-	// It may be called concurrently, with deliveries that share events. The delivery stays the caller's: Deliver changes nothing
-	// in it, and reads none of its slices after it has returned; strings it may keep. When ctx ends, it stops sending and
-	// returns an error that wraps ctx's cause. It has no timeout of its own.
+	// It may be called concurrently, with deliveries that share events. The delivery stays the caller's: Deliver changes
+	// nothing in it, and reads none of its slices after it has returned; strings it may keep. When ctx ends, it stops
+	// sending and returns an error that wraps ctx's cause. It has no timeout of its own.
 	Deliver(ctx context.Context, d change.Delivery) error
 }
 
@@ -162,9 +165,10 @@ const (
 	Refused
 	// Impossible: it cannot be sent at all (too large, not encodable); repeating it is of no use.
 	Impossible
-	// Misplaced: the place that this event has to go to (a queue, a topic) is missing, full, closed or forbidden, while the
-	// connection to the destination works. That says nothing about the event: it is set aside like one that is refused, where
-	// there is as much evidence that other places work, but no attempt is counted, and it is tried again for ever.
+	// Misplaced: the place that this event has to go to (a queue, a topic) is missing, full, closed or forbidden, while
+	// the connection to the destination works. That says nothing about the event: it is set aside like one that is
+	// refused, where there is as much evidence that other places work, but no attempt is counted, and it is tried again
+	// for ever.
 	Misplaced
 )
 
@@ -197,7 +201,8 @@ type FailedEvent struct {
 	Index  int
 	Cause  Cause
 	Status int // HTTP status, 0 where there was none
-	// Named says that the destination named this very event (batchItemFailures), rather than refusing the request as a whole.
+	// Named says that the destination named this very event (batchItemFailures), rather than refusing the request as a
+	// whole.
 	Named bool
 	// Err is what happened to this event in particular, where the output can tell; nil: what DeliveryError.Err says.
 	Err error

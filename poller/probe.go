@@ -9,10 +9,10 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// This file tells bad events from a destination that is unavailable. While suspects are unresolved, the tick sends only one
-// probe at a time: an event of another key, alone. (If all suspects are retries, other retries may start.) If the destination
-// accepts it, the suspects are to blame. If it accepts none of a few, the destination is unavailable. If there is none, what is
-// known decides (conclude).
+// This file tells bad events from a destination that is unavailable. While suspects are unresolved, the tick sends only
+// one probe at a time: an event of another key, alone. (If all suspects are retries, other retries may start.) If the
+// destination accepts it, the suspects are to blame. If it accepts none of a few, the destination is unavailable. If
+// there is none, what is known decides (conclude).
 //
 // Under ordering=source nothing may be sent before the suspect, so that there are no probes.
 
@@ -25,10 +25,10 @@ const (
 	MaxAvoid = 100
 )
 
-// beginProbe begins the next probe, and reports whether the tick may go on at once. If not, something is under way that may
-// bring a probe, or the tick has ended. Events that were not tried yet go first, here and then at the source, and those that
-// are under suspicion themselves last. But the last probe is one that was accepted before in this tick, where there is one: bad
-// events must not make each other look innocent.
+// beginProbe begins the next probe, and reports whether the tick may go on at once. If not, something is under way that
+// may bring a probe, or the tick has ended. Events that were not tried yet go first, here and then at the source, and
+// those that are under suspicion themselves last. But the last probe is one that was accepted before in this tick,
+// where there is one: bad events must not make each other look innocent.
 func (t *tick) beginProbe() bool {
 	switch {
 	case t.cfg.Ordering == OrderSource:
@@ -65,8 +65,9 @@ func (t *tick) refusesAll() {
 	t.unavailable(nil)
 }
 
-// moreRetries reports whether the next event is a retry as well, while all suspects are retries that need one answer only: a
-// probe after some of them decides on all of them, and costs a request, often one for an event that was accepted already.
+// moreRetries reports whether the next event is a retry as well, while all suspects are retries that need one answer
+// only: a probe after some of them decides on all of them, and costs a request, often one for an event that was
+// accepted already.
 func (t *tick) moreRetries() bool {
 	queue := t.lanes.queue()
 	if t.cfg.Ordering == OrderSource || len(queue) == 0 || len(t.suspects) >= maxConvicted {
@@ -84,8 +85,8 @@ func (t *tick) moreRetries() bool {
 	return true
 }
 
-// probeQueue sends a fit event of the queue. It is a random one, so that its neighbours do not decide the same way in each
-// tick.
+// probeQueue sends a fit event of the queue. It is a random one, so that its neighbours do not decide the same way in
+// each tick.
 func (t *tick) probeQueue(fit func(*item) bool) bool {
 	for {
 		i := t.pick(t.lanes.queue(), fit)
@@ -151,8 +152,8 @@ func (t *tick) ask() {
 	}()
 }
 
-// avoid returns the order keys that an event from elsewhere must not have: those of the suspects and of probes that failed
-// first, then those of events that are not done with, then all others at hand.
+// avoid returns the order keys that an event from elsewhere must not have: those of the suspects and of probes that
+// failed first, then those of events that are not done with, then all others at hand.
 func (t *tick) avoid() [][]byte {
 	keys := make([][]byte, 0, MaxAvoid)
 	seen := make(map[string]bool)
@@ -214,8 +215,8 @@ func (t *tick) usable(e *change.Event) bool {
 	return true
 }
 
-// repeat sends the last accepted event of some key again, and reports whether there was one: the next tick would send it
-// again as well, since it is not settled.
+// repeat sends the last accepted event of some key again, and reports whether there was one: the next tick would send
+// it again as well, since it is not settled.
 func (t *tick) repeat() bool {
 	seen := make(map[string]bool)
 	for l := len(t.line) - 1; l >= 0; l-- {

@@ -68,7 +68,8 @@ func (r *receiver) judge(d change.Delivery) error {
 		case 1:
 			return status(d, 503)
 		case 2:
-			return &DeliveryError{Failed: []FailedEvent{{Index: r.roll(len(d.Events)), Status: 500}}, Err: errors.New("one of them")}
+			return &DeliveryError{Failed: []FailedEvent{{Index: r.roll(len(d.Events)), Status: 500}},
+				Err: errors.New("one of them")}
 		default:
 			if r.down {
 				return status(d, 422)
@@ -96,8 +97,8 @@ func (r *receiver) judge(d change.Delivery) error {
 
 // TestRandomFailures ticks while requests fail in every way and an outage comes and goes, until all is calm and done. A
 // tick that hangs, or that ends with work undone, is found by synctest or by the tick itself. Then: every event was
-// accepted, given up, or superseded; what was given up is bad; the order of each key was kept; and nothing was held against
-// an event without evidence.
+// accepted, given up, or superseded; what was given up is bad; the order of each key was kept; and nothing was held
+// against an event without evidence.
 func TestRandomFailures(t *testing.T) {
 	seeds := uint64(1000)
 	if testing.Short() {
@@ -174,7 +175,8 @@ func randomFailures(t *testing.T, seed uint64) {
 		}
 		report := relay.Tick(t.Context())
 		last = report
-		if report.Event != TickComplete && report.Event != HandlerFailed && report.Event != FetchEmpty && (report.Event != LostLease || ticks >= calm+2) {
+		if report.Event != TickComplete && report.Event != HandlerFailed && report.Event != FetchEmpty &&
+			(report.Event != LostLease || ticks >= calm+2) {
 			t.Errorf("%+v", report)
 			return
 		}
@@ -217,8 +219,8 @@ func checkOutcomes(t *testing.T, feed *parkingTable, to *receiver) {
 	checkEvidence(t, feed, to)
 }
 
-// checkEvidence fails when an attempt was held against an event that never failed on its own, or against many while nothing was
-// ever accepted.
+// checkEvidence fails when an attempt was held against an event that never failed on its own, or against many while
+// nothing was ever accepted.
 func checkEvidence(t *testing.T, feed *parkingTable, to *receiver) {
 	t.Helper()
 	accepted := slices.ContainsFunc(to.protocol, func(p protocolled) bool { return p.accepted })

@@ -35,7 +35,8 @@ type Config struct {
 	Budget time.Duration
 	// PollInterval is the wait between fetches of a drained source; 0 ends the tick when the source is drained.
 	PollInterval time.Duration
-	// PollIntervalMax is how far PollInterval grows, doubling, while the source stays empty; below PollInterval it does not grow.
+	// PollIntervalMax is how far PollInterval grows, doubling, while the source stays empty; below PollInterval it does
+	// not grow.
 	PollIntervalMax time.Duration
 	// MaxBatches ends the tick after so many batches; 0 leaves it to the budget.
 	MaxBatches int
@@ -52,7 +53,8 @@ func NewRelay(cfg Config) (*Relay, error) {
 	switch {
 	case cfg.Feed == nil, cfg.To == nil, cfg.Size == nil:
 		return nil, errors.New("relay: Feed, To and Size are required")
-	case cfg.Concurrency < 1, cfg.Fetch.Rows < 1, cfg.Fetch.Bytes < 1, cfg.RequestEvents < 1, cfg.RequestBytes < 1, cfg.Retries < 1:
+	case cfg.Concurrency < 1, cfg.Fetch.Rows < 1, cfg.Fetch.Bytes < 1, cfg.RequestEvents < 1, cfg.RequestBytes < 1,
+		cfg.Retries < 1:
 		return nil, errors.New("relay: Concurrency, Fetch, RequestEvents, RequestBytes and Retries must be at least 1")
 	case cfg.Timeout <= 0, cfg.Budget <= 0, cfg.PollInterval < 0, cfg.MaxBatches < 0:
 		return nil, errors.New("relay: Timeout and Budget must be positive, PollInterval and MaxBatches not negative")
@@ -101,8 +103,9 @@ func New(name string, relays ...*Relay) *Poller { return &Poller{name: name, rel
 // ErrOverlap is why a second invocation in one process does nothing.
 var ErrOverlap = errors.New("the previous tick of this poller is still running in this process")
 
-// Run runs one tick of every output, side by side, and returns a report for each, in the order of the settings. One tick
-// per poller and process: a second, overlapping call does nothing and says so. It never panics on a fault of a part.
+// Run runs one tick of every output, side by side, and returns a report for each, in the order of the settings. One
+// tick per poller and process: a second, overlapping call does nothing and says so. It never panics on a fault of a
+// part.
 func (p *Poller) Run(ctx context.Context) []Report {
 	reports := make([]Report, len(p.relays))
 	if !p.busy.TryLock() {
@@ -111,7 +114,8 @@ func (p *Poller) Run(ctx context.Context) []Report {
 			reports[i].Event, reports[i].Err, reports[i].Ended = LeaseAcquireSkipped, ErrOverlap, reports[i].Started
 			if running := time.Since(time.Unix(0, p.since.Load())); running > r.longest() {
 				reports[i].Warnings = append(reports[i].Warnings, fmt.Sprintf("the previous tick has run for %s, and should have "+
-					"ended after %s: something that it waits for hangs; restart the process if it stays so", running.Round(time.Second), r.longest()))
+					"ended after %s: something that it waits for hangs; restart the process if it stays so",
+					running.Round(time.Second), r.longest()))
 			}
 		}
 		return reports

@@ -78,18 +78,18 @@ type Report struct {
 	Rows          int    // events acknowledged
 	Batches       []BatchStats
 	Drained       bool // the last fetch was not full, whatever it was of
-	// DrainedAt is when the fetch began behind which there was no live row, where all that had been fetched by then is settled; zero:
-	// that was not seen in this tick. Behind says that the tick ended while live rows were known to wait. Parked rows, and those that are
-	// held back above a safe point, count for neither; of an outbox neither is told.
+	// DrainedAt is when the fetch began behind which there was no live row, where all that had been fetched by then is
+	// settled; zero: that was not seen in this tick. Behind says that the tick ended while live rows were known to wait.
+	// Parked rows, and those that are held back above a safe point, count for neither; of an outbox neither is told.
 	DrainedAt time.Time
 	Behind    bool
 
 	Started, Ended time.Time
-	// Lag is the age of the newest acknowledged event while there is more to come; 0 when there is not. -1: there is more to come, and
-	// the age is not known, because the cursor is no time.
+	// Lag is the age of the newest acknowledged event while there is more to come; 0 when there is not. -1: there is more
+	// to come, and the age is not known, because the cursor is no time.
 	Lag time.Duration
-	// Holder is who held the lease when the tick was skipped for that, Until when the lease may be taken at the earliest, by our
-	// clock; "" and zero where there was none, and of an outbox.
+	// Holder is who held the lease when the tick was skipped for that, Until when the lease may be taken at the earliest,
+	// by our clock; "" and zero where there was none, and of an outbox.
 	Holder string
 	Until  time.Time
 	// Staleness is the age of another holder's heartbeat beyond its ttl; 0 when there is none.
@@ -110,11 +110,12 @@ type Report struct {
 	NullCursors int64
 	// Outbox is what an outbox holds; nil where it was not counted, or is none.
 	Outbox *OutboxFigures
-	// DocumentRead says that the state document was read in this tick, however it ended. Skips are the advances by hand that it
-	// remembers, oldest first.
+	// DocumentRead says that the state document was read in this tick, however it ended. Skips are the advances by hand
+	// that it remembers, oldest first.
 	DocumentRead bool
 	Skips        []state.Skip
-	// Share is what a tick was about of an outbox whose partitions are handed out one by one; nil: it was about everything.
+	// Share is what a tick was about of an outbox whose partitions are handed out one by one; nil: it was about
+	// everything.
 	Share *Share
 }
 
@@ -128,7 +129,8 @@ type Share struct {
 
 // OutboxFigures count the events of an outbox by what becomes of them.
 type OutboxFigures struct {
-	// Pending are to be published, Failed have a next attempt, Waiting stand behind a failed or dead one, Dead are given up.
+	// Pending are to be published, Failed have a next attempt, Waiting stand behind a failed or dead one, Dead are given
+	// up.
 	Pending, Failed, Waiting, Dead int64
 	// Bound says that counting stopped there: the figure is at least that. 0: all are exact.
 	Bound int64

@@ -21,8 +21,8 @@ func (e *timeoutError) Error() string {
 	return fmt.Sprintf("no answer within %s (output__timeout)", e.after)
 }
 
-// ErrCut is in the error of an output that gave a request up because its process has no more time. It says nothing about the
-// events, and ends the tick.
+// ErrCut is in the error of an output that gave a request up because its process has no more time. It says nothing
+// about the events, and ends the tick.
 var ErrCut = errors.New("the process had to stop before the destination answered")
 
 // The back-off between the attempts of one request, before jitter.
@@ -70,7 +70,8 @@ type failure struct {
 	err    error
 }
 
-// busy reports whether the destination said that it has no room now, for this event or for all: that it refuses nothing.
+// busy reports whether the destination said that it has no room now, for this event or for all: that it refuses
+// nothing.
 func (f *failure) busy() bool {
 	return f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable || !f.again.IsZero()
 }
@@ -92,8 +93,8 @@ func (t *tick) newRequest(as role, items []*item, tries int) *request {
 	return q
 }
 
-// run makes attempts until no event is pending, the tries are used up, or the tick stops. Its error is the end of the right
-// to deliver.
+// run makes attempts until no event is pending, the tries are used up, or the tick stops. Its error is the end of the
+// right to deliver.
 func (q *request) run(stop context.Context) error {
 	if q.cut = stop.Err() != nil; q.cut {
 		return nil
@@ -131,8 +132,8 @@ func (q *request) run(stop context.Context) error {
 	}
 }
 
-// attempt makes one attempt for the pending events, and notes what became of them. It returns what the destination wants
-// to be waited for. Events that a further attempt is of no use for are no longer pending.
+// attempt makes one attempt for the pending events, and notes what became of them. It returns what the destination
+// wants to be waited for. Events that a further attempt is of no use for are no longer pending.
 func (q *request) attempt(cfg *Config, attempt int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(q.grant.Right, cfg.Timeout, &timeoutError{cfg.Timeout})
 	defer cancel()

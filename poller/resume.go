@@ -6,9 +6,9 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// hint is where the search of a tick that found no end goes on in the next tick of this process, by event id: a receiver
-// that is slow, or hangs at one row, would otherwise keep every tick busy with the beginning of the same search.
-// Another instance, or a process after a crash, begins the search from the start.
+// hint is where the search of a tick that found no end goes on in the next tick of this process, by event id: a
+// receiver that is slow, or hangs at one row, would otherwise keep every tick busy with the beginning of the same
+// search. Another instance, or a process after a crash, begins the search from the start.
 type hint struct {
 	groups [][]string
 	tried  map[string]trial
@@ -16,13 +16,15 @@ type hint struct {
 	suspects map[string]suspect
 	// probed and limited are the probes that failed in a row, see doubts.
 	probed, limited int
-	// avoid are order keys of events from elsewhere that failed as probes: the source shows others before it shows them again.
+	// avoid are order keys of events from elsewhere that failed as probes: the source shows others before it shows them
+	// again.
 	avoid [][]byte
-	// accepted is when the destination last accepted an event; aside counts the events that it refused since, up to maxProbes:
-	// then it seems to accept nothing.
+	// accepted is when the destination last accepted an event; aside counts the events that it refused since, up to
+	// maxProbes: then it seems to accept nothing.
 	accepted time.Time
 	aside    int
-	// doubtful of these were set aside without any evidence, the last for the answer why: ticks fail until there is an acceptance.
+	// doubtful of these were set aside without any evidence, the last for the answer why: ticks fail until there is an
+	// acceptance.
 	doubtful int
 	why      error
 	// busy is when events were first answered 503 while the destination accepted others, by id.
@@ -56,8 +58,8 @@ func (h *hint) pause(suspects []suspect, why error) {
 }
 
 const (
-	// busyLimit is how long an event may be answered 503 while others are accepted, until that counts against it like any other
-	// answer: a part of the destination may be away for a while, and comes back.
+	// busyLimit is how long an event may be answered 503 while others are accepted, until that counts against it like any
+	// other answer: a part of the destination may be away for a while, and comes back.
 	busyLimit = time.Hour
 	// maxBusy bounds hint.busy: beyond it the time begins anew for all.
 	maxBusy = 1000

@@ -13,11 +13,12 @@ import (
 // ErrLate is why a commit is not waited for any longer.
 var ErrLate = errors.New("the tick has to end now: tick_budget, the output's timeout and 10s for the commit are over")
 
-// settle begins the commit of the oldest batch when all its events are done with, together with those behind it of which
-// that is true as well; or, once nothing more begins, of what comes before the first event that is not.
+// settle begins the commit of the oldest batch when all its events are done with, together with those behind it of
+// which that is true as well; or, once nothing more begins, of what comes before the first event that is not.
 func (t *tick) settle() {
 	if t.settling || len(t.line) == 0 || t.extras > 0 {
-		return // what is sent again as evidence must not meet its successor, which another owner may send once this is settled
+		// what is sent again as evidence must not meet its successor, which another owner may send once this is settled
+		return
 	}
 	p := t.line[0]
 	if p.open > 0 && (!t.stopped() || t.requests > 0) {
@@ -141,14 +142,15 @@ func (t *tick) acknowledged(p *passage, rows int, took time.Duration, whole bool
 	t.report.Batches = append(t.report.Batches, stats)
 }
 
-// stuck completes the report where the settlement stops within a batch: at an event that is deferred, or at a rejected one
-// that cannot be parked, or has to be waited for (ordering=source).
+// stuck completes the report where the settlement stops within a batch: at an event that is deferred, or at a rejected
+// one that cannot be parked, or has to be waited for (ordering=source).
 func (t *tick) stuck(p *passage, rows int, whole bool, err error) error {
 	r, rejected := p.rejections[rows]
 	var fault *Fault
 	switch {
 	case err == nil && whole:
-		return &Fault{CommitFailed, fmt.Errorf("the settlement of batch %s stopped at event %d of %d without saying why", p.grant.Batch.ID,
+		return &Fault{CommitFailed, fmt.Errorf("the settlement of batch %s stopped at event %d of %d without saying why",
+			p.grant.Batch.ID,
 			rows+1, len(p.outcomes))}
 	case rejected && t.failure == nil && errors.As(err, &fault) && fault.Event == HandlerFailed:
 		t.report.Reason = r.Cause.String()

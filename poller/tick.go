@@ -12,8 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/clock"
 )
 
-// fetchGrace is how long a fetch may outlast the budget before it is cancelled. What it brings then is not sent any more,
-// but a connection that is cut in the middle of a statement has to be opened anew.
+// fetchGrace is how long a fetch may outlast the budget before it is cancelled. What it brings then is not sent any
+// more, but a connection that is cut in the middle of a statement has to be opened anew.
 const fetchGrace = 5 * time.Second
 
 // settleGrace is how long after the budget and the last request a commit may take (SETTINGS: tick_budget).
@@ -24,13 +24,14 @@ const settleGrace = 10 * time.Second
 var (
 	errBudget  = errors.New("the tick's budget is used up")
 	errInOrder = errors.New("an event was rejected, and ordering=source sends nothing behind it")
-	// errAhead ends a tick in which a row was probed ahead of its place, in vain: one of its order key that commits late would
-	// now come before it, although it was shown after it. The next tick reads both anew.
+	// errAhead ends a tick in which a row was probed ahead of its place, in vain: one of its order key that commits late
+	// would now come before it, although it was shown after it. The next tick reads both anew.
 	errAhead = errors.New("a row ahead of its place was refused as a probe")
 )
 
-// Tick runs one tick: it drains the feed, or works until its budget ends, ctx is cancelled, or something fails. Whatever
-// happens it waits for the requests under way (at most one timeout), settles what was accepted, and gives the lease back.
+// Tick runs one tick: it drains the feed, or works until its budget ends, ctx is cancelled, or something fails.
+// Whatever happens it waits for the requests under way (at most one timeout), settles what was accepted, and gives the
+// lease back.
 //
 // A crash at any point loses nothing: what was not settled is fetched and delivered again.
 func (r *Relay) Tick(ctx context.Context) Report {
@@ -156,7 +157,8 @@ func (t *tick) post(f func()) { t.inbox <- f }
 
 // final reports whether no further batch will be fetched.
 func (t *tick) final() bool {
-	return t.stopped() || t.fetchErr != nil || t.drained && t.cfg.PollInterval == 0 || t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
+	return t.stopped() || t.fetchErr != nil || t.drained && t.cfg.PollInterval == 0 ||
+		t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
 }
 
 // busy reports whether anything is under way or can still be begun.
@@ -177,8 +179,8 @@ func (t *tick) stopped() bool { return t.stop.Err() != nil }
 const maxUnsettled = 8
 
 // room reports whether another batch may be fetched: at most two are on their way to the output. Where the output is
-// faster than the state store, delivered ones wait in line for the commit under way, to share the next one; all together
-// they hold no more memory than two of the largest.
+// faster than the state store, delivered ones wait in line for the commit under way, to share the next one; all
+// together they hold no more memory than two of the largest.
 func (t *tick) room() bool {
 	undelivered, bytes := 0, 0
 	for _, p := range t.line {
@@ -216,9 +218,10 @@ func (t *tick) fetch() {
 	}()
 }
 
-// interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart, so that
-// delivering and settling add nothing to what a change waits; after an empty answer the wait is a whole one (a source that
-// answers slowly is not asked without a pause), and it doubles with every further one, up to PollIntervalMax.
+// interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart,
+// so that delivering and settling add nothing to what a change waits; after an empty answer the wait is a whole one (a
+// source that answers slowly is not asked without a pause), and it doubles with every further one, up to
+// PollIntervalMax.
 func (t *tick) interval() time.Duration {
 	if t.idle == 0 {
 		return t.cfg.PollInterval - time.Since(t.began)
@@ -285,7 +288,8 @@ func (t *tick) fetched(grant Grant, err error) {
 	}
 }
 
-// noMore takes account of a fetch behind which there was no live row: the source is drained when all before it is settled.
+// noMore takes account of a fetch behind which there was no live row: the source is drained when all before it is
+// settled.
 func (t *tick) noMore(rest Rest) {
 	switch n := len(t.line); {
 	case rest != RestNone:
@@ -298,7 +302,9 @@ func (t *tick) noMore(rest Rest) {
 
 // liveInLine reports whether live rows were fetched and are not settled.
 func (t *tick) liveInLine() bool {
-	return slices.ContainsFunc(t.line, func(p *passage) bool { return p.grant.Batch.Kind == change.Live && len(p.outcomes) > 0 })
+	return slices.ContainsFunc(t.line, func(p *passage) bool {
+		return p.grant.Batch.Kind == change.Live && len(p.outcomes) > 0
+	})
 }
 
 // rightEnded stops the tick at once: the requests under way are cancelled with the right itself.
@@ -325,18 +331,22 @@ func (t *tick) end() {
 	}
 	if t.failure == nil && t.hint.doubtful > 0 {
 		t.report.Reason = Unavailable.String()
-		t.failure = &Fault{HandlerFailed, fmt.Errorf("the destination refused %d events, and has accepted none since that could tell "+
-			"whether they or the destination are at fault: they are set aside, and tried again without coming to their last attempt; "+
-			"the last answer: %w", t.hint.doubtful, t.hint.why)}
+		t.failure = &Fault{HandlerFailed,
+			fmt.Errorf("the destination refused %d events, and has accepted none since that could tell "+
+				"whether they or the destination are at fault: they are set aside, and tried again without coming to their last attempt; "+
+				"the last answer: %w", t.hint.doubtful, t.hint.why)}
 	}
 	if t.failure == nil && len(t.line) > 0 {
 		// Not reached, as far as we know: better a failed tick than one that says it is done.
-		t.failure = &Fault{HandlerFailed, fmt.Errorf("the tick ended with %d batches that are neither delivered nor deferred; "+
-			"please report this", len(t.line))}
+		t.failure = &Fault{HandlerFailed,
+			fmt.Errorf("the tick ended with %d batches that are neither delivered nor deferred; "+
+				"please report this", len(t.line))}
 	}
 	if t.failure == nil && t.starved() {
-		t.failure = &Fault{FetchFailed, fmt.Errorf("loading the state and the first fetch took longer than tick_budget (%s), so "+
-			"that nothing could be sent: let an index serve the order (`rowrelay check` names it), or raise tick_budget", t.cfg.Budget)}
+		t.failure = &Fault{FetchFailed,
+			fmt.Errorf("loading the state and the first fetch took longer than tick_budget (%s), so "+
+				"that nothing could be sent: let an index serve the order (`rowrelay check` names it), or raise tick_budget",
+				t.cfg.Budget)}
 	}
 	t.report.Drained = t.drained
 	t.report.Behind = t.dropped || t.liveInLine() || t.more.After(t.report.DrainedAt)
@@ -361,12 +371,13 @@ func (t *tick) endSearch() {
 		return
 	}
 	t.keep()
-	// Where there is no error, it was to go on with the search of an earlier tick, and did not get to it. A request that was
-	// cut because the process stops says nothing about the destination: a stop is no failure.
+	// Where there is no error, it was to go on with the search of an earlier tick, and did not get to it. A request that
+	// was cut because the process stops says nothing about the destination: a stop is no failure.
 	if open > 0 && t.failure == nil && t.lastErr != nil && !errors.Is(t.lastErr, ErrCut) {
 		t.report.Reason = Unavailable.String()
-		t.failure = &Fault{HandlerFailed, fmt.Errorf("delivering failed, and the tick ended before it was known which of %d events "+
-			"is to blame, so that no attempt is counted: %w", open, t.lastErr)}
+		t.failure = &Fault{HandlerFailed,
+			fmt.Errorf("delivering failed, and the tick ended before it was known which of %d events "+
+				"is to blame, so that no attempt is counted: %w", open, t.lastErr)}
 	}
 }
 

@@ -21,7 +21,8 @@ func (f *endless) Open(context.Context) (Session, error) { return f, nil }
 func (f *endless) Next(context.Context, Limit) (Grant, error) {
 	n := min(f.left, len(f.page))
 	f.left -= n
-	return Grant{Batch: change.Batch{ID: "batch", Events: f.page[:n], More: f.left > 0}, Right: f.right, Check: func() error { return nil }}, nil
+	return Grant{Batch: change.Batch{ID: "batch", Events: f.page[:n], More: f.left > 0}, Right: f.right,
+		Check: func() error { return nil }}, nil
 }
 
 func (f *endless) Parked([]byte) bool { return false }
@@ -48,8 +49,9 @@ func BenchmarkTick(b *testing.B) {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
 			feed := &endless{page: page, left: b.N, right: b.Context()}
 			relay, err := NewRelay(Config{
-				Feed: feed, To: outputFunc(func(context.Context, change.Delivery) error { return nil }), Ordering: OrderKey, Concurrency: 4,
-				Fetch: Limit{Rows: 500, Bytes: 8 << 20}, RequestEvents: size, RequestBytes: 1 << 20, Size: sizeOf, Retries: 3,
+				Feed: feed, To: outputFunc(func(context.Context, change.Delivery) error { return nil }), Ordering: OrderKey,
+				Concurrency: 4,
+				Fetch:       Limit{Rows: 500, Bytes: 8 << 20}, RequestEvents: size, RequestBytes: 1 << 20, Size: sizeOf, Retries: 3,
 				Timeout: time.Minute, Budget: time.Hour,
 			})
 			if err != nil {

@@ -138,7 +138,8 @@ func TestOutageStopsTheTickAtItsPrefix(t *testing.T) {
 		}
 		relay := relayOf(t, feed, to, func(c *Config) { c.Concurrency, c.RequestEvents = 1, 2 })
 		report := relay.Tick(t.Context())
-		if report.Event != HandlerFailed || report.Reason != "unavailable" || !strings.Contains(report.Err.Error(), "403 no such key") {
+		if report.Event != HandlerFailed || report.Reason != "unavailable" ||
+			!strings.Contains(report.Err.Error(), "403 no such key") {
 			t.Errorf("report: %+v", report)
 		}
 		if feed.position != 4 || report.Rows != 4 || report.Rejected != 0 || !report.After.Equal(position(4)) {
@@ -188,7 +189,8 @@ func TestImpossibleNeedsNoEvidence(t *testing.T) {
 		})
 		feed := newParkingTable(keys(1, 1))
 		report := relayOf(t, feed, to, nil).Tick(t.Context())
-		if report.Event != TickComplete || report.Rejected != 1 || len(to.calls) != 1 || feed.reasons["0"].Cause != Impossible {
+		if report.Event != TickComplete || report.Rejected != 1 || len(to.calls) != 1 ||
+			feed.reasons["0"].Cause != Impossible {
 			t.Errorf("%+v, %d calls, %+v", report, len(to.calls), feed.reasons)
 		}
 	})
@@ -240,7 +242,8 @@ func TestPollIntervalKeepsPollingInsideATick(t *testing.T) {
 	})
 }
 
-// While there is work, the time that deliveries take is not added to the poll interval; once there is none, the wait is a whole one.
+// While there is work, the time that deliveries take is not added to the poll interval; once there is none, the wait is
+// a whole one.
 func TestPollIntervalCountsFromTheFetchWhileThereIsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := &table{rows: keys(1, 1), wait: 100 * time.Millisecond}
@@ -254,7 +257,9 @@ func TestPollIntervalCountsFromTheFetchWhileThereIsWork(t *testing.T) {
 			}
 			return err
 		})
-		relayOf(t, feed, to, func(c *Config) { c.PollInterval, c.Budget = time.Second, 4500*time.Millisecond }).Tick(t.Context())
+		relayOf(t, feed, to, func(c *Config) {
+			c.PollInterval, c.Budget = time.Second, 4500*time.Millisecond
+		}).Tick(t.Context())
 		var asked []time.Duration
 		for _, at := range feed.asked {
 			asked = append(asked, at.Sub(begun))
@@ -274,7 +279,8 @@ func TestLostRightCancelsRequestsAndCommitsNothing(t *testing.T) {
 		to := newSink(t, func(ctx context.Context, _ change.Delivery) error { return clock.Sleep(ctx, 20*time.Second) })
 		begun := time.Now()
 		report := relayOf(t, feed, to, nil).Tick(t.Context())
-		if report.Event != LostLease || !errors.Is(report.Err, stolen) || feed.position != 0 || time.Since(begun) != time.Second {
+		if report.Event != LostLease || !errors.Is(report.Err, stolen) || feed.position != 0 ||
+			time.Since(begun) != time.Second {
 			t.Errorf("%s (%v): position %d after %v", report.Event, report.Err, feed.position, time.Since(begun))
 		}
 	})
@@ -333,16 +339,20 @@ func TestFaultsBecomeTheirEvents(t *testing.T) {
 		answ  func(context.Context, change.Delivery) error
 		event Event
 	}{
-		"fetch":          {&table{rows: keys(1, 1), fetchErr: errors.New("no route")}, nil, FetchFailed},
-		"normalise":      {&table{rows: keys(1, 1), fetchErr: &Fault{NormalizeFailed, errors.New("NaN")}}, nil, NormalizeFailed},
+		"fetch": {&table{rows: keys(1, 1), fetchErr: errors.New("no route")}, nil, FetchFailed},
+		"normalise": {&table{rows: keys(1, 1), fetchErr: &Fault{NormalizeFailed, errors.New("NaN")}}, nil,
+			NormalizeFailed},
 		"commit":         {&table{rows: keys(1, 1), commit: errors.New("503")}, nil, CommitFailed},
 		"lost on commit": {&table{rows: keys(1, 1), commit: &Fault{LostLease, errors.New("stolen")}}, nil, LostLease},
-		"output panics":  {&table{rows: keys(1, 1)}, func(context.Context, change.Delivery) error { panic("boom") }, HandlerFailed},
+		"output panics": {&table{rows: keys(1, 1)}, func(context.Context, change.Delivery) error {
+			panic("boom")
+		}, HandlerFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				reports := New("orders", relayOf(t, c.feed, newPanicTolerantSink(t, c.answ), nil)).Run(t.Context())
-				if r := reports[0]; r.Event != c.event || r.Err == nil || !r.Failed() || c.feed.position != 0 || c.feed.closed != 1 {
+				if r := reports[0]; r.Event != c.event || r.Err == nil || !r.Failed() || c.feed.position != 0 ||
+					c.feed.closed != 1 {
 					t.Errorf("got %s (%v), position %d, closed %d", r.Event, r.Err, c.feed.position, c.feed.closed)
 				}
 			})

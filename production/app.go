@@ -33,7 +33,8 @@ func appItems() []item {
 			mend: "Dedicated: turn Always On on; Flex Consumption, Premium: one always-ready instance for the timers where seconds matter",
 		},
 		{
-			id: "functions", group: groupApp, asks: "every function.json is as `rowrelay functions` writes it", each: judgeFunction,
+			id: "functions", group: groupApp, asks: "every function.json is as `rowrelay functions` writes it",
+			each: judgeFunction,
 			why: "With runOnStartup each new instance runs a tick at once; without useMonitor the host forgets a missed one; a retry policy of the " +
 				"host repeats whole ticks on top of Rowrelay's own retries.",
 			mend: "write it anew with rowrelay functions --force",
@@ -67,7 +68,8 @@ func judgeAppName(f *inspect.App) Answer {
 	case f.Config.State.Kind == "":
 		return none("there are no state documents: every poller is an outbox")
 	default:
-		return bad("set state__app_name="+name+", which keeps the documents that there are", "not set: it is %s by default", name)
+		return bad("set state__app_name="+name+", which keeps the documents that there are", "not set: it is %s by default",
+			name)
 	}
 }
 
@@ -125,7 +127,8 @@ func judgeAlwaysReady(f *inspect.App) Answer {
 		}
 	}
 	if len(asleep) > 0 {
-		return bad("remove AzureWebJobs.<function>.Disabled, or disabled in its function.json", "the host does not run %s: disabled", list(asleep))
+		return bad("remove AzureWebJobs.<function>.Disabled, or disabled in its function.json",
+			"the host does not run %s: disabled", list(asleep))
 	}
 	return unknown("", "the plan's settings are not shown to the app: look at Always On, or at the always-ready instances, in the portal")
 }
@@ -141,7 +144,9 @@ func judgeLog(f *inspect.App) Answer {
 		switch strings.ToLower(l.Level) {
 		case "", "trace", "debug", "information":
 		default:
-			return bad("write Information", "log__level=info, but %s is %s, for %s (host.json, or an app setting AzureFunctionsJobHost__…)", l.Rule, l.Level, l.Category)
+			return bad("write Information",
+				"log__level=info, but %s is %s, for %s (host.json, or an app setting AzureFunctionsJobHost__…)", l.Rule, l.Level,
+				l.Category)
 		}
 	}
 	return good("log__level=info, and host.json passes Information on")

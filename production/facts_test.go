@@ -29,7 +29,8 @@ type verdictCase struct {
 
 // cases are those of all groups.
 func cases() []verdictCase {
-	return slices.Concat(appCases(), stateCases(), timeCases(), sourceCases(), securityCases(), secretCases(), outputCases(), outboxCases(), operationCases())
+	return slices.Concat(appCases(), stateCases(), timeCases(), sourceCases(), securityCases(), secretCases(),
+		outputCases(), outboxCases(), operationCases())
 }
 
 // try holds the verdicts of cases against what the items say.
@@ -45,7 +46,8 @@ func try(t *testing.T, cases []verdictCase) {
 			t.Fatalf("no item %s", c.id)
 		}
 		got := Judge(f, nil).Items[at].Answers[0]
-		if got.Verdict != c.want || !strings.Contains(got.Seen+" → "+got.Mend, c.says) || got.Seen == "" || (got.Mend != "") != (c.want == ToMend || c.want == CannotTell) {
+		if got.Verdict != c.want || !strings.Contains(got.Seen+" → "+got.Mend, c.says) || got.Seen == "" ||
+			(got.Mend != "") != (c.want == ToMend || c.want == CannotTell) {
 			t.Errorf("%s with %q is %s: %s → %s; want %s, %q", c.id, c.settings, got.Verdict, got.Seen, got.Mend, c.want, c.says)
 		}
 	}
@@ -58,17 +60,22 @@ const (
 
 var (
 	blob      = []string{"state__kind=blob", "AzureWebJobsStorage=" + account}
-	deadQueue = []string{"Q=" + account, "pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q"}
+	deadQueue = []string{"Q=" + account, "pollers__orders__dead_letter__kind=queue",
+		"pollers__orders__dead_letter__connection=Q"}
 )
 
-// factsOf are facts of an app in which nothing is to mend, with settings changed or added, "name=value", or taken away, "name=". What
-// the settings lead to outside of the configuration, as connections, is as of the settings that are not changed.
+// factsOf are facts of an app in which nothing is to mend, with settings changed or added, "name=value", or taken away,
+// "name=". What the settings lead to outside of the configuration, as connections, is as of the settings that are not
+// changed.
 func factsOf(t *testing.T, settings ...string) (*inspect.App, *inspect.Poller) {
 	t.Helper()
 	env := map[string]string{
-		"state__kind": "file", "state__path": "/var/lib/rowrelay", "state__app_name": "shop", "DB": "postgres://reader:x@db.example.com/shop",
-		"pollers__orders__source__connection": "DB", "pollers__orders__source__table": "orders", "pollers__orders__output__url": "https://hooks.example.com/x",
-		"pollers__orders__output__kind": "http", "pollers__orders__output__secret": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+		"state__kind": "file", "state__path": "/var/lib/rowrelay", "state__app_name": "shop",
+		"DB":                                  "postgres://reader:x@db.example.com/shop",
+		"pollers__orders__source__connection": "DB", "pollers__orders__source__table": "orders",
+		"pollers__orders__output__url":    "https://hooks.example.com/x",
+		"pollers__orders__output__kind":   "http",
+		"pollers__orders__output__secret": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	}
 	if !slices.Contains(settings, outboxMode) {
 		env["pollers__orders__source__cursor"] = "tx"
@@ -87,13 +94,16 @@ func factsOf(t *testing.T, settings ...string) (*inspect.App, *inspect.Poller) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if faults := errors.Join(asErrors(cfg.Faults)...); faults != nil || len(cfg.Pollers) != 1 || len(cfg.Pollers[0].Faults) > 0 {
+	if faults := errors.Join(asErrors(cfg.Faults)...); faults != nil || len(cfg.Pollers) != 1 ||
+		len(cfg.Pollers[0].Faults) > 0 {
 		t.Fatal(faults, cfg.Pollers[0].Faults)
 	}
 	p := &inspect.Poller{
-		Config: cfg.Pollers[0], Engine: "postgres", Destinations: []string{"http https://hooks.example.com"}, DeadLetters: "deadletters/shop/orders/",
+		Config: cfg.Pollers[0], Engine: "postgres", Destinations: []string{"http https://hooks.example.com"},
+		DeadLetters: "deadletters/shop/orders/",
 		Links: []inspect.Link{
-			{What: inspect.TheSource, Setting: "DB", Kind: "postgres", Host: "db.example.com", Safety: engine.LinkVerified, Secret: true},
+			{What: inspect.TheSource, Setting: "DB", Kind: "postgres", Host: "db.example.com", Safety: engine.LinkVerified,
+				Secret: true},
 			{What: "the output", Setting: "output__url", Kind: "http", Host: "hooks.example.com", Safety: engine.LinkVerified},
 		},
 		Timer: inspect.Timer{Text: "*/10 * * * * *", Fires: true, Gap: 10 * time.Second},
@@ -101,7 +111,8 @@ func factsOf(t *testing.T, settings ...string) (*inspect.App, *inspect.Poller) {
 			Late:  &inspect.Late{Mode: late.Exact, Why: "tx is an xid8", Shown: true},
 			Check: source.Check{Index: "orders_tx", KeyProof: "primary key (id)", Incarnation: "1"},
 		},
-		Rights: engine.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0", RowVersions: true},
+		Rights: engine.Rights{Told: true, Login: "reader", Autovacuum: true, Vacuums: "autovacuum_vacuum_scale_factor=0",
+			RowVersions: true},
 		Cursor: []source.CursorColumn{{Name: "tx", Type: "xid8", Moved: "is an xid8"}}, Queues: map[string]error{},
 	}
 	if p.Can(mode.Marks) {
@@ -114,7 +125,8 @@ func factsOf(t *testing.T, settings ...string) (*inspect.App, *inspect.Poller) {
 	}
 	if s := &cfg.State; s.Kind == "blob" {
 		f.Store.Name = "blob container " + s.Container
-		f.Store.Link = &inspect.Link{What: "the state store", Setting: s.Connection.Setting, Safety: engine.LinkVerified, Secret: s.Connection.ConnectionString != "", Entra: true}
+		f.Store.Link = &inspect.Link{What: "the state store", Setting: s.Connection.Setting, Safety: engine.LinkVerified,
+			Secret: s.Connection.ConnectionString != "", Entra: true}
 	}
 	return f, p
 }

@@ -49,7 +49,8 @@ func functionFault(fn *inspect.Function, poller string) (mend, seen string) {
 	case fn.Name != poller && trigger.Schedule != want.Schedule: // the poller's own may stand there as it is
 		return anew, fmt.Sprintf("fires at %q, and the settings say %q", trigger.Schedule, want.Schedule)
 	case trigger.Queue != want.Queue || trigger.Connection != want.Connection:
-		return anew, fmt.Sprintf("reads the queue %q of %s, and the settings name %q of %s", trigger.Queue, trigger.Connection, want.Queue, want.Connection)
+		return anew, fmt.Sprintf("reads the queue %q of %s, and the settings name %q of %s", trigger.Queue,
+			trigger.Connection, want.Queue, want.Connection)
 	}
 	return "", ""
 }

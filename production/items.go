@@ -35,5 +35,6 @@ const (
 
 // checklist is the whole table, in the order of the page.
 func checklist() []item {
-	return slices.Concat(appItems(), stateItems(), timeItems(), sourceItems(), securityItems(), outputItems(), outboxItems(), operationItems())
+	return slices.Concat(appItems(), stateItems(), timeItems(), sourceItems(), securityItems(), outputItems(),
+		outboxItems(), operationItems())
 }

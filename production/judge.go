@@ -1,8 +1,8 @@
-// Package production is the checklist behind `rowrelay check --production` and docs/production.md: a table of items, and for each the
-// judge that finds a verdict.
+// Package production is the checklist behind `rowrelay check --production` and docs/production.md: a table of items,
+// and for each the judge that finds a verdict.
 //
-// A group of items is a file: its part of the table first, its judges below. [Judge] is handed [Facts], which are data: the
-// configuration, and what the command has asked of databases, stores and files. Nothing here asks anything itself.
+// A group of items is a file: its part of the table first, its judges below. [Judge] is handed [Facts], which are data:
+// the configuration, and what the command has asked of databases, stores and files. Nothing here asks anything itself.
 package production
 
 import (

@@ -12,8 +12,8 @@ import (
 // untold are the items that nobody can decide from here: a person has to look. The list is short on purpose.
 var untold = []string{"idempotent", "alerts", "recovery", "runbook"}
 
-// TestNoItemIsAYesMan: each item has a case by which it is to mend, and the items that can never be decided are the pinned ones. The
-// cases themselves are tried by the test of their group.
+// TestNoItemIsAYesMan: each item has a case by which it is to mend, and the items that can never be decided are the
+// pinned ones. The cases themselves are tried by the test of their group.
 func TestNoItemIsAYesMan(t *testing.T) {
 	mends := map[string]bool{}
 	for _, c := range cases() {
@@ -33,7 +33,8 @@ func TestNoItemIsAYesMan(t *testing.T) {
 	}
 }
 
-// TestGoodAppsHaveNothingToMend: of an app that is ready no item is to mend, and the items that are never decided are not.
+// TestGoodAppsHaveNothingToMend: of an app that is ready no item is to mend, and the items that are never decided are
+// not.
 func TestGoodAppsHaveNothingToMend(t *testing.T) {
 	identity := []string{"state__kind=blob", "state__connection=S", "S__blobServiceUri=https://shop.blob.core.windows.net"}
 	for _, settings := range [][]string{nil, {outboxMode}, identity} {
@@ -52,7 +53,8 @@ func TestGoodAppsHaveNothingToMend(t *testing.T) {
 	}
 }
 
-// TestAccepted: an item that is meant to be so is shown with its verdict, and not counted as to mend; one that is in order stays so.
+// TestAccepted: an item that is meant to be so is shown with its verdict, and not counted as to mend; one that is in
+// order stays so.
 func TestAccepted(t *testing.T) {
 	f, _ := factsOf(t, "pollers__orders__ordering=none", "pollers__orders__source__start=latest")
 	report := Judge(f, []string{"ordering", "lag"})
@@ -79,7 +81,8 @@ func TestEachPollerIsAnswered(t *testing.T) {
 	second.Table.Index = "lines_tx\nON lines"
 	f.Pollers = append(f.Pollers, &second)
 	for _, i := range Judge(f, nil).Items {
-		if i.ID == "index" && (len(i.Answers) != 2 || i.Answers[0].Of != "orders" || i.Answers[1].Of != "lines" || i.Answers[1].Seen != "lines_tx ON lines") {
+		if i.ID == "index" && (len(i.Answers) != 2 || i.Answers[0].Of != "orders" || i.Answers[1].Of != "lines" ||
+			i.Answers[1].Seen != "lines_tx ON lines") {
 			t.Errorf("%+v", i.Answers)
 		}
 		if i.ID == "settings" && (len(i.Answers) != 1 || i.Answers[0].Of != "") {
@@ -87,7 +90,8 @@ func TestEachPollerIsAnswered(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := Judge(f, nil).WriteText(&b); err != nil || !strings.Contains(b.String(), "index            lines: lines_tx ON lines\n") {
+	if err := Judge(f, nil).WriteText(&b); err != nil ||
+		!strings.Contains(b.String(), "index            lines: lines_tx ON lines\n") {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }

@@ -15,9 +15,10 @@ func operationItems() []item {
 			mend: "set OTEL_EXPORTER_OTLP_ENDPOINT, or scrape /metrics (docs/observability.md)",
 		},
 		{
-			id: "alerts", group: groupOperation, asks: "the alerts are deployed and reach a person", app: judgeUnseen, untold: true,
-			why:  "Failures, lag and the last success have to reach a person, without anybody looking.",
-			mend: "load deploy/alerts.yaml, and let one of its alerts fire on purpose",
+			id: "alerts", group: groupOperation, asks: "the alerts are deployed and reach a person", app: judgeUnseen,
+			untold: true,
+			why:    "Failures, lag and the last success have to reach a person, without anybody looking.",
+			mend:   "load deploy/alerts.yaml, and let one of its alerts fire on purpose",
 		},
 		{
 			id: "status-page", group: groupOperation, asks: "the status page asks who is there", app: judgeStatus,
@@ -25,14 +26,16 @@ func operationItems() []item {
 			mend: "set status__token to at least 16 random characters; under the Functions host leave authLevel at function or admin",
 		},
 		{
-			id: "recovery", group: groupOperation, asks: "a restore of the database and a lost state have been rehearsed", app: judgeUnseen, untold: true,
+			id: "recovery", group: groupOperation, asks: "a restore of the database and a lost state have been rehearsed",
+			app: judgeUnseen, untold: true,
 			why:  "After a restore the poller stops at a gap, and a person has to say where to go on.",
 			mend: "restore a copy, and go through docs/operations.md: rowrelay state accept-gap, rowrelay state reset, rowrelay backfill",
 		},
 		{
-			id: "runbook", group: groupOperation, asks: "whoever is on call can handle a poison row", app: judgeUnseen, untold: true,
-			why:  "A row that is refused again and again is parked and becomes a dead letter by itself; somebody has to look at it.",
-			mend: "go through docs/operations.md and docs/failures.md: rowrelay deadletter list, show, replay, purge",
+			id: "runbook", group: groupOperation, asks: "whoever is on call can handle a poison row", app: judgeUnseen,
+			untold: true,
+			why:    "A row that is refused again and again is parked and becomes a dead letter by itself; somebody has to look at it.",
+			mend:   "go through docs/operations.md and docs/failures.md: rowrelay deadletter list, show, replay, purge",
 		},
 	}
 }
@@ -54,7 +57,8 @@ func judgeMetrics(f *inspect.App) Answer {
 		case to.Leaves():
 			return bad(to.Mend, "they go to %s in the clear: %s", to.Host, to.How)
 		case f.Hosted() && to.Safety == engine.LinkLocal:
-			return unknown("name a receiver in OTEL_EXPORTER_OTLP_ENDPOINT", "they go to %s, this machine itself: whether somebody listens is not seen", to.Host)
+			return unknown("name a receiver in OTEL_EXPORTER_OTLP_ENDPOINT",
+				"they go to %s, this machine itself: whether somebody listens is not seen", to.Host)
 		case to.Setting == "":
 			return good("they go to %s, as no endpoint is named", to.Host)
 		}
@@ -64,11 +68,12 @@ func judgeMetrics(f *inspect.App) Answer {
 		return unknown("set OTEL_EXPORTER_OTLP_ENDPOINT, or alert on the log lines in Application Insights (docs/observability.md)",
 			"no OTEL_EXPORTER_OTLP_ENDPOINT, and under the Functions host /metrics is not to be had from outside")
 	}
-	return unknown("", "no OTEL_EXPORTER_OTLP_ENDPOINT; whether somebody scrapes http://%s/metrics is not seen here", f.Config.Status.Listen)
+	return unknown("", "no OTEL_EXPORTER_OTLP_ENDPOINT; whether somebody scrapes http://%s/metrics is not seen here",
+		f.Config.Status.Listen)
 }
 
-// exportOff is the variable by which the metrics are meant not to be exported; "" where none says so. Without a host it may well be
-// meant: /metrics does not depend on it.
+// exportOff is the variable by which the metrics are meant not to be exported; "" where none says so. Without a host it
+// may well be meant: /metrics does not depend on it.
 func exportOff(f *inspect.App) string {
 	exporter := strings.ToLower(strings.TrimSpace(f.Env("OTEL_METRICS_EXPORTER")))
 	switch {

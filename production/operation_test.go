@@ -17,7 +17,8 @@ func operationCases() []verdictCase {
 	verified := inspect.Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkVerified}
 	local := inspect.Link{Setting: variable, Host: "localhost", Safety: engine.LinkLocal}
 	byDefault := inspect.Link{Host: "localhost", Safety: engine.LinkLocal}
-	plain := inspect.Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkPlain, How: "plain http", Mend: "write an https endpoint"}
+	plain := inspect.Link{Setting: variable, Host: "otel.example.com", Safety: engine.LinkPlain, How: "plain http",
+		Mend: "write an https endpoint"}
 	faulty := func(text string) func(*inspect.App, *inspect.Poller) {
 		return func(f *inspect.App, _ *inspect.Poller) { f.Telemetry.Faults = []string{text} }
 	}
@@ -36,9 +37,11 @@ func operationCases() []verdictCase {
 		{"metrics", nil, metrics(byDefault), OK, "no endpoint is named"},
 		{"metrics", nil, both(hosted, metrics(local)), CannotTell, "this machine itself"},
 		{"metrics", nil, metrics(plain), ToMend, "plain http"},
-		{"metrics", []string{"OTEL_SDK_DISABLED=true"}, both(hosted, metrics(verified)), ToMend, "OTEL_SDK_DISABLED=true switches the export of metrics off"},
+		{"metrics", []string{"OTEL_SDK_DISABLED=true"}, both(hosted, metrics(verified)), ToMend,
+			"OTEL_SDK_DISABLED=true switches the export of metrics off"},
 		{"metrics", []string{"OTEL_METRICS_EXPORTER=none"}, hosted, ToMend, "OTEL_METRICS_EXPORTER=none switches"},
-		{"metrics", []string{"OTEL_METRICS_EXPORTER=prometheus"}, both(hosted, faulty(neither)), ToMend, "OTEL_METRICS_EXPORTER=prometheus"},
+		{"metrics", []string{"OTEL_METRICS_EXPORTER=prometheus"}, both(hosted, faulty(neither)), ToMend,
+			"OTEL_METRICS_EXPORTER=prometheus"},
 		// Alone, /metrics is there whatever is exported.
 		{"metrics", []string{"OTEL_SDK_DISABLED=true"}, nil, CannotTell, "whether somebody scrapes"},
 		{"metrics", []string{"OTEL_METRICS_EXPORTER=none"}, nil, CannotTell, "whether somebody scrapes"},
@@ -54,7 +57,8 @@ func operationCases() []verdictCase {
 		{"status-page", nil, hosted, OK, "no function of HTTP is anonymous"},
 		{"status-page", nil, trigger("status", "function", false), OK, ""},
 		{"status-page", nil, trigger("statusactions", "Admin", true), OK, ""},
-		{"status-page", nil, trigger("statusactions", "function", true), ToMend, "authLevel is not admin in statusactions/function.json"},
+		{"status-page", nil, trigger("statusactions", "function", true), ToMend,
+			"authLevel is not admin in statusactions/function.json"},
 		{"status-page", nil, trigger("open", "anonymous", false), ToMend, "anonymous in open/function.json"},
 		{"status-page", nil, unread, CannotTell, "x/function.json"},
 	}

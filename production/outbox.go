@@ -10,12 +10,15 @@ import (
 func outboxItems() []item {
 	return []item{
 		{
-			id: "outbox-strategy", group: groupOutbox, asks: "the strategy suits the table, the engine and the instances", each: judgeStrategy,
+			id: "outbox-strategy", group: groupOutbox, asks: "the strategy suits the table, the engine and the instances",
+			each:  judgeStrategy,
 			needs: mode.Claims, without: noOutbox,
-			why: "Instances beyond the number of partitions are idle, and some strategies gain nothing on some engines.", mend: "see docs/outbox.md, Strategies",
+			why:  "Instances beyond the number of partitions are idle, and some strategies gain nothing on some engines.",
+			mend: "see docs/outbox.md, Strategies",
 		},
 		{
-			id: "outbox-snapshot", group: groupOutbox, asks: "SQL Server reads row versions (READ_COMMITTED_SNAPSHOT)", each: judgeSnapshot,
+			id: "outbox-snapshot", group: groupOutbox, asks: "SQL Server reads row versions (READ_COMMITTED_SNAPSHOT)",
+			each:  judgeSnapshot,
 			needs: mode.Marks, without: noOutbox,
 			why:  "Without it the publisher waits for the writers of the outbox, and they for it.",
 			mend: "ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE, when the application is at rest",

@@ -25,13 +25,17 @@ func outboxCases() []verdictCase {
 	return []verdictCase{
 		{"outbox-strategy", nil, nil, NoMatter, ""},
 		{"outbox-strategy", outbox, nil, OK, "partitioned on own columns"},
-		{"outbox-strategy", outbox, both(untold, func(_ *inspect.App, p *inspect.Poller) { p.Outbox = nil }), CannotTell, "has a fault"},
-		{"outbox-strategy", outbox, func(_ *inspect.App, p *inspect.Poller) { p.Outbox.Unsuited = []string{"8 partitions are in force"} }, ToMend, "in force"},
+		{"outbox-strategy", outbox, both(untold, func(_ *inspect.App, p *inspect.Poller) { p.Outbox = nil }), CannotTell,
+			"has a fault"},
+		{"outbox-strategy", outbox, func(_ *inspect.App, p *inspect.Poller) {
+			p.Outbox.Unsuited = []string{"8 partitions are in force"}
+		}, ToMend, "in force"},
 		{"outbox-snapshot", nil, nil, NoMatter, ""},
 		{"outbox-snapshot", outbox, nil, NoMatter, "postgres reads row versions anyway"},
 		{"outbox-snapshot", outbox, engineName("sqlserver", true), OK, "ON"},
 		{"outbox-snapshot", outbox, engineName("sqlserver", false), ToMend, "OFF"},
-		{"outbox-snapshot", outbox, both(untold, func(_ *inspect.App, p *inspect.Poller) { p.Engine = "sqlserver" }), CannotTell, "has a fault"},
+		{"outbox-snapshot", outbox, both(untold, func(_ *inspect.App, p *inspect.Poller) { p.Engine = "sqlserver" }),
+			CannotTell, "has a fault"},
 		{"outbox-cleanup", nil, nil, NoMatter, ""},
 		{"outbox-cleanup", outbox, nil, OK, "more than"},
 		{"outbox-cleanup", []string{outboxMode, "pollers__orders__source__cleanup_schedule=none"}, nil, ToMend, "none"},
@@ -41,14 +45,18 @@ func outboxCases() []verdictCase {
 		{"outbox-vacuum", outbox, engineName("mysql", false), NoMatter, "mysql has no autovacuum"},
 		{"outbox-vacuum", outbox, untold, CannotTell, "has a fault"},
 		{"outbox-vacuum", outbox, nil, OK, ""},
-		{"outbox-vacuum", outbox, func(_ *inspect.App, p *inspect.Poller) { p.Rights.Autovacuum = false }, ToMend, "off for the table"},
+		{"outbox-vacuum", outbox, func(_ *inspect.App, p *inspect.Poller) {
+			p.Rights.Autovacuum = false
+		}, ToMend, "off for the table"},
 		{"outbox-vacuum", outbox, vacuums(""), ToMend, "scale factor"},
-		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=20000"), OK, "0.05"},
+		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=20000"), OK,
+			"0.05"},
 		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_scale_factor=5e-2"), OK, "5e-2"},
 		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_scale_factor=0.9"), ToMend, "waits for 0.9 of the table"},
 		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_scale_factor=0.051"), ToMend, "waits for 0.051 of the table"},
 		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_insert_scale_factor=0"), ToMend, "default scale factor"},
 		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_scale_factor="), ToMend, "default scale factor"},
-		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000000000"), ToMend, "waits for 2000000000 dead rows"},
+		{"outbox-vacuum", outbox, vacuums("autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000000000"), ToMend,
+			"waits for 2000000000 dead rows"},
 	}
 }

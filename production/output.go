@@ -31,13 +31,15 @@ func outputItems() []item {
 			mend: "create the queue, and give the identity Storage Queue Data Message Sender (which may not see whether the queue is there: then look yourself)",
 		},
 		{
-			id: "attempts", group: groupOutput, asks: "a refused event is tried long enough, and where it ends is known", each: judgeAttempts,
+			id: "attempts", group: groupOutput, asks: "a refused event is tried long enough, and where it ends is known",
+			each: judgeAttempts,
 			why:  "An event is given up after max_attempts. When all of them fall into a few seconds, a short fault of the receiver's makes dead letters.",
 			mend: "raise max_attempts, or lengthen retry_delays: the defaults last 2m36s",
 		},
 		{
 			id: "held", group: groupOutput, asks: "nothing is paused, parked or dead-lettered now", each: judgeHeld,
-			why: "What is set aside before the start is forgotten after it.", mend: "look at it: rowrelay state show, rowrelay deadletter list, rowrelay outbox status",
+			why:  "What is set aside before the start is forgotten after it.",
+			mend: "look at it: rowrelay state show, rowrelay deadletter list, rowrelay outbox status",
 		},
 		{
 			id: "ordering", group: groupOutput, asks: "events of one key stay in order", each: judgeOrdering,
@@ -60,7 +62,8 @@ func judgeSignature(_ *inspect.App, p *inspect.Poller) Answer {
 			continue
 		}
 		if name := keyInURL(out); name != "" {
-			return bad("send it in a header: output__headers__x_functions_key for a function", "the URL carries a secret, in %s", name)
+			return bad("send it in a header: output__headers__x_functions_key for a function", "the URL carries a secret, in %s",
+				name)
 		}
 		names := slices.Sorted(maps.Keys(out.Headers))
 		proofs := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !proves(name) })
@@ -124,7 +127,8 @@ func judgeQueues(_ *inspect.App, p *inspect.Poller) Answer {
 			"not shown to this login, which may only send, as it should, or not even that: %s", list(unseen))
 	}
 	if len(unmade) > 0 {
-		return unknown("create it, or see that the identity has Storage Queue Data Contributor: a sender may not create", "not there yet: %s; the first message makes it, if the identity may", list(unmade))
+		return unknown("create it, or see that the identity has Storage Queue Data Contributor: a sender may not create",
+			"not there yet: %s; the first message makes it, if the identity may", list(unmade))
 	}
 	return good("%s", list(slices.Sorted(maps.Keys(p.Queues))))
 }

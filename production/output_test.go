@@ -44,7 +44,8 @@ func outputCases() []verdictCase {
 		{"signature", header("x_design"), nil, CannotTell, "X-Design"}, // has sig in it
 		{"signature", header("x_author"), nil, CannotTell, "X-Author"}, // and auth
 		{"signature", append(header("accept"), second...), nil, ToMend, "no header with a key"},
-		{"signature", append(header("accept"), append(second, "pollers__orders__outputs__b__secret=whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")...), nil, CannotTell, "Accept"},
+		{"signature", append(header("accept"),
+			append(second, "pollers__orders__outputs__b__secret=whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")...), nil, CannotTell, "Accept"},
 		{"signature", url("https://hooks.example.com/x?Subscription-Key=1"), nil, ToMend, "Subscription-Key="},
 		{"signature", url("https://hooks.example.com/x?api-key=1"), nil, ToMend, "api-key="},
 		{"signature", url("https://hooks.example.com/x?page=1&client_secret=1"), nil, ToMend, "client_secret="},
@@ -61,7 +62,9 @@ func outputCases() []verdictCase {
 		{"queues", deadQueue, queue(denied), CannotTell, "HTTP 403"},
 		{"queues", deadQueue, queue(errors.New("HTTP 404 QueueNotFound")), ToMend, "QueueNotFound"},
 		{"queues", deadQueue, queue(inspect.ErrUnmade), CannotTell, "not there yet: dead of Q"},
-		{"queues", deadQueue, both(queue(inspect.ErrUnmade), func(_ *inspect.App, p *inspect.Poller) { p.Queues["events of Q"] = denied }), CannotTell, "not shown to this login"},
+		{"queues", deadQueue, both(queue(inspect.ErrUnmade), func(_ *inspect.App, p *inspect.Poller) {
+			p.Queues["events of Q"] = denied
+		}), CannotTell, "not shown to this login"},
 		{"queues", deadQueue, both(queue(denied), func(_ *inspect.App, p *inspect.Poller) {
 			p.Queues["events of Q"] = errors.New("HTTP 404 QueueNotFound")
 		}), ToMend, "events of Q"},
@@ -69,16 +72,24 @@ func outputCases() []verdictCase {
 		{"attempts", []string{"pollers__orders__max_attempts=1"}, nil, ToMend, "1 attempt"},
 		{"attempts", []string{"pollers__orders__retry_delays=1s"}, nil, ToMend, "over 4s"},
 		{"held", nil, nil, OK, "nothing"},
-		{"held", nil, func(_ *inspect.App, p *inspect.Poller) { p.Broken = "the poller has a fault: see settings" }, CannotTell, "has a fault"},
+		{"held", nil, func(_ *inspect.App, p *inspect.Poller) {
+			p.Broken = "the poller has a fault: see settings"
+		}, CannotTell, "has a fault"},
 		{"held", nil, letters(inspect.Letters{Stored: 2}), ToMend, "2 dead letter"},
 		{"held", nil, letters(inspect.Letters{StoredErr: errors.New("HTTP 500")}), CannotTell, "HTTP 500"},
 		{"held", deadQueue, letters(inspect.Letters{Queued: &some}), ToMend, "6 dead letter"},
 		{"held", deadQueue, letters(inspect.Letters{Queued: &no}), OK, ""},
 		{"held", deadQueue, letters(inspect.Letters{QueuedErr: denied}), CannotTell, "is not shown"},
 		{"held", deadQueue, nil, CannotTell, "is not shown"},
-		{"held", nil, func(_ *inspect.App, p *inspect.Poller) { p.Outputs = []*inspect.Output{{Parked: 4, Paused: "by x"}} }, ToMend, "paused by x, 4 parked"},
-		{"held", []string{outboxMode}, func(_ *inspect.App, p *inspect.Poller) { p.Outbox.Figures.Dead = 5 }, ToMend, "5 dead letter"},
-		{"held", []string{outboxMode}, func(_ *inspect.App, p *inspect.Poller) { p.Outbox.Paused, p.Outbox.Figures.Failed = "by x", 3 }, ToMend, "paused by x, 3 failed"},
+		{"held", nil, func(_ *inspect.App, p *inspect.Poller) {
+			p.Outputs = []*inspect.Output{{Parked: 4, Paused: "by x"}}
+		}, ToMend, "paused by x, 4 parked"},
+		{"held", []string{outboxMode}, func(_ *inspect.App, p *inspect.Poller) {
+			p.Outbox.Figures.Dead = 5
+		}, ToMend, "5 dead letter"},
+		{"held", []string{outboxMode}, func(_ *inspect.App, p *inspect.Poller) {
+			p.Outbox.Paused, p.Outbox.Figures.Failed = "by x", 3
+		}, ToMend, "paused by x, 3 failed"},
 		{"ordering", nil, nil, OK, "by the key"},
 		{"ordering", []string{"pollers__orders__source__order_key=customer"}, nil, OK, "by customer"},
 		{"ordering", []string{outboxMode}, nil, OK, "by the aggregate"},

@@ -68,7 +68,8 @@ func TestWriteJSON(t *testing.T) {
 	if diff := cmp.Diff(sample(), &got); diff != "" {
 		t.Error(diff)
 	}
-	for _, part := range []string{`"app": "shop"`, `"seen": "seen & told"`, `"verdict": "to mend"`, `"of": "a"`, `"mend": "mend it"`, `"accepted": true`, `"group": "One"`, `"id": "dark"`} {
+	for _, part := range []string{`"app": "shop"`, `"seen": "seen & told"`, `"verdict": "to mend"`, `"of": "a"`,
+		`"mend": "mend it"`, `"accepted": true`, `"group": "One"`, `"id": "dark"`} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("no %s in %s", part, b.String())
 		}

@@ -29,7 +29,8 @@ func judgeSecrets(f *inspect.App) Answer {
 	case len(names) == 0:
 		return good("no setting holds a secret")
 	case len(local) > 0:
-		return bad("put them into the app's settings, as references to a Key Vault, and leave the file to development", "local.settings.json holds %s", list(local))
+		return bad("put them into the app's settings, as references to a Key Vault, and leave the file to development",
+			"local.settings.json holds %s", list(local))
 	}
 	return unknown("", "these hold secrets, as far as the app sees: %s", list(names))
 }
@@ -67,8 +68,8 @@ func secretSettings(f *inspect.App) (names []string) {
 // hostKey reports whether the host logs in to its own storage account with a key, or a signature.
 func hostKey(f *inspect.App) bool { return f.Hosted() && f.HostAccount.Key }
 
-// holder is the setting that holds the secret of a connection: with the secret of a service principal it is one below the
-// connection's name.
+// holder is the setting that holds the secret of a connection: with the secret of a service principal it is one below
+// the connection's name.
 func holder(f *inspect.App, connection string) string {
 	if below := connection + "__clientSecret"; f.Env(connection) == "" && f.Env(below) != "" {
 		return below
@@ -135,14 +136,17 @@ func secretInURL(text string) string {
 	return ""
 }
 
-// namesSecret reports whether a parameter of a URL is called as secrets are. Not every key is one: partition_key is not.
+// namesSecret reports whether a parameter of a URL is called as secrets are. Not every key is one: partition_key is
+// not.
 func namesSecret(parameter string) bool {
 	name := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(parameter))
 	switch name {
-	case "code", "key", "sig", "auth", "authorization", "password", "passwd", "pwd", "credential", "credentials", "jwt", "bearer":
+	case "code", "key", "sig", "auth", "authorization", "password", "passwd", "pwd", "credential", "credentials", "jwt",
+		"bearer":
 		return true
 	}
-	for _, says := range []string{"apikey", "accesskey", "subscriptionkey", "functionkey", "functionskey", "authkey", "sharedkey", "secretkey", "privatekey", "token", "secret", "signature"} {
+	for _, says := range []string{"apikey", "accesskey", "subscriptionkey", "functionkey", "functionskey", "authkey",
+		"sharedkey", "secretkey", "privatekey", "token", "secret", "signature"} {
 		if strings.HasSuffix(name, says) {
 			return true
 		}

@@ -14,13 +14,16 @@ import (
 func securityItems() []item {
 	return []item{
 		{
-			id: "source-tls", group: groupSecurity, asks: "the connection to the database is encrypted and verified", each: judgeSourceTLS,
+			id: "source-tls", group: groupSecurity, asks: "the connection to the database is encrypted and verified",
+			each: judgeSourceTLS,
 			why:  "Whoever is on the way can otherwise be the server: read the password, and invent rows.",
 			mend: "leave the default in force, and name the authority that signed the server's certificate",
 		},
 		{
-			id: "output-tls", group: groupSecurity, asks: "outputs, state, queues and telemetry are reached over verified TLS", each: judgeOutputTLS,
-			why: "Rows, keys, signatures and the headers of telemetry travel there.", mend: "use https, amqps, TLS; only connections inside of one machine may do without",
+			id: "output-tls", group: groupSecurity, asks: "outputs, state, queues and telemetry are reached over verified TLS",
+			each: judgeOutputTLS,
+			why:  "Rows, keys, signatures and the headers of telemetry travel there.",
+			mend: "use https, amqps, TLS; only connections inside of one machine may do without",
 		},
 		{
 			id: "login-rights", group: groupSecurity, asks: "the database login is no administrator", each: judgeAdmin,
@@ -33,7 +36,8 @@ func securityItems() []item {
 			why: "In cursor mode Rowrelay only reads.", mend: "REVOKE what is named here",
 		},
 		{
-			id: "identities", group: groupSecurity, asks: "an identity logs in wherever the service knows identities", each: judgeIdentities,
+			id: "identities", group: groupSecurity, asks: "an identity logs in wherever the service knows identities",
+			each: judgeIdentities,
 			why:  "A key can be copied and does not expire; an identity is the app's own.",
 			mend: "use the identity form of the setting (docs/settings.md), and grant the identity its role",
 		},
@@ -71,7 +75,8 @@ func judgeAdmin(_ *inspect.App, p *inspect.Poller) Answer {
 	case len(r.Admin) > 0:
 		return bad("", "%s is %s", r.Login, list(r.Admin))
 	case len(r.Roles) > 0:
-		return unknown("look at SHOW GRANTS for them", "%s has the role(s) %s, whose rights are not looked into", r.Login, list(r.Roles))
+		return unknown("look at SHOW GRANTS for them", "%s has the role(s) %s, whose rights are not looked into", r.Login,
+			list(r.Roles))
 	default:
 		return good("%s is no administrator", r.Login)
 	}
@@ -90,7 +95,8 @@ func judgeWrites(_ *inspect.App, p *inspect.Poller) Answer {
 	case len(r.Admin) > 0:
 		return bad("see login-rights", "%s has no right to write, but rules: it is %s", r.Login, list(r.Admin))
 	case len(r.Roles) > 0:
-		return unknown("look at SHOW GRANTS for them", "%s has the role(s) %s, whose rights are not looked into", r.Login, list(r.Roles))
+		return unknown("look at SHOW GRANTS for them", "%s has the role(s) %s, whose rights are not looked into", r.Login,
+			list(r.Roles))
 	default:
 		return good("%s may only read", r.Login)
 	}

@@ -70,11 +70,14 @@ func judgeLate(_ *inspect.App, p *inspect.Poller) Answer {
 	case !found.Shown && p.Engine == "sqlite":
 		return good("%s within %s; SQLite has one writer at a time", found.Mode, inspect.Plain(window))
 	case !found.Shown:
-		return bad(found.Mend, "%s: open transactions are not shown, so that late_window (%s) cannot be held against them", found.Mode, inspect.Plain(window))
+		return bad(found.Mend, "%s: open transactions are not shown, so that late_window (%s) cannot be held against them",
+			found.Mode, inspect.Plain(window))
 	case found.Age > window:
-		return bad("end that transaction, or raise source__late_window above the longest that there is", "%s: %s, and late_window is %s", found.Mode, found.Held, inspect.Plain(window))
+		return bad("end that transaction, or raise source__late_window above the longest that there is",
+			"%s: %s, and late_window is %s", found.Mode, found.Held, inspect.Plain(window))
 	}
-	return good("%s within %s; open transactions are shown, the oldest is %s old", found.Mode, inspect.Plain(window), found.Age.Round(time.Second))
+	return good("%s within %s; open transactions are shown, the oldest is %s old", found.Mode, inspect.Plain(window),
+		found.Age.Round(time.Second))
 }
 
 func judgeIndex(_ *inspect.App, p *inspect.Poller) Answer {
@@ -86,7 +89,8 @@ func judgeIndex(_ *inspect.App, p *inspect.Poller) Answer {
 	case p.Table.CreateIndex != "":
 		return bad(p.Table.CreateIndex, "none")
 	}
-	return unknown("read the plan that rowrelay check shows: it should have no sort and no full scan", "a query or a view: the catalog does not tell")
+	return unknown("read the plan that rowrelay check shows: it should have no sort and no full scan",
+		"a query or a view: the catalog does not tell")
 }
 
 func judgeKey(_ *inspect.App, p *inspect.Poller) Answer {
@@ -95,7 +99,9 @@ func judgeKey(_ *inspect.App, p *inspect.Poller) Answer {
 		return unknown("mend the settings first", "%s", p.Because())
 	case strings.HasPrefix(key, "not provable"):
 		return unknown("", "%s", key)
-	case slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "may hold NULL, although it is in the primary key") }):
+	case slices.ContainsFunc(p.Warnings, func(w string) bool {
+		return strings.Contains(w, "may hold NULL, although it is in the primary key")
+	}):
 		return bad("declare the key NOT NULL", "%s, which may hold NULL", key)
 	default:
 		return good("%s", key)
@@ -110,7 +116,8 @@ func judgeCursor(_ *inspect.App, p *inspect.Poller) Answer {
 		return unknown("mend the settings first", "%s", p.Because())
 	}
 	if n := p.Table.NullCursors; n > 0 {
-		return bad("give them a cursor, and make the column NOT NULL with a default", "%d row(s) have a NULL cursor and are not delivered", n)
+		return bad("give them a cursor, and make the column NOT NULL with a default",
+			"%d row(s) have a NULL cursor and are not delivered", n)
 	}
 	var seen []string
 	for _, col := range p.Cursor {
@@ -151,18 +158,23 @@ func judgeGaps(_ *inspect.App, p *inspect.Poller) Answer {
 	case p.Table.Late == nil:
 		return unknown("mend the settings first", "%s", p.Because())
 	case p.Table.Incarnation == "" && p.Engine == "sqlite":
-		return unknown("after the file was restored, run rowrelay check before the next start", "a file of SQLite does not tell one life from the next; a counter that went back is noticed")
+		return unknown("after the file was restored, run rowrelay check before the next start",
+			"a file of SQLite does not tell one life from the next; a counter that went back is noticed")
 	case p.Table.Incarnation == "":
 		return bad("PostgreSQL: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_walfile_name(pg_lsn), pg_current_wal_lsn() TO the role", "the database does not show its incarnation to this login")
 	case cfg.OnFailover != "continue":
 		return good("the incarnation is known; source__on_failover=stop")
 	case p.Engine == "postgres" && p.Rights.Told && p.Rights.Standbys == "":
-		return bad("set source__on_failover=stop, or synchronous_standby_names on the server", "source__on_failover=continue, and synchronous_standby_names is empty: replicas are asynchronous")
-	case p.Engine == "postgres" && p.Rights.Told: // any session may set synchronous_commit, and another standby may be promoted
+		return bad("set source__on_failover=stop, or synchronous_standby_names on the server",
+			"source__on_failover=continue, and synchronous_standby_names is empty: replicas are asynchronous")
+	// any session may set synchronous_commit, and another standby may be promoted
+	case p.Engine == "postgres" && p.Rights.Told:
 		return unknown("use source__on_failover=stop, unless every writer waits (synchronous_commit), and only a standby that was waited for is ever promoted",
-			"source__on_failover=continue, synchronous_standby_names is %s, and synchronous_commit is %s here", p.Rights.Standbys, p.Rights.Commits)
+			"source__on_failover=continue, synchronous_standby_names is %s, and synchronous_commit is %s here",
+			p.Rights.Standbys, p.Rights.Commits)
 	}
-	return unknown("use source__on_failover=stop unless every replica is synchronous", "source__on_failover=continue: whether replicas are synchronous is not seen here")
+	return unknown("use source__on_failover=stop unless every replica is synchronous",
+		"source__on_failover=continue: whether replicas are synchronous is not seen here")
 }
 
 func judgeConnections(_ *inspect.App, p *inspect.Poller) Answer {

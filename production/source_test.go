@@ -42,7 +42,8 @@ func sourceCases() []verdictCase {
 		{"late-commits", outbox, nil, NoMatter, ""},
 		{"late-commits", nil, unread, CannotTell, "has a fault"},
 		{"late-commits", nil, refused, CannotTell, "connection refused"},
-		{"late-commits", nil, both(refused, func(_ *inspect.App, p *inspect.Poller) { p.Faults = []string{"it says so"} }), CannotTell, "see settings"},
+		{"late-commits", nil, both(refused, func(_ *inspect.App, p *inspect.Poller) { p.Faults = []string{"it says so"} }),
+			CannotTell, "see settings"},
 		{"late-commits", nil, found(late.Overlap, true, time.Second), OK, "the oldest is 1s old"},
 		{"late-commits", nil, found(late.None, true, 0), ToMend, "none: rows"},
 		{"late-commits", nil, found(late.Overlap, false, 0), ToMend, "not shown"},
@@ -54,7 +55,8 @@ func sourceCases() []verdictCase {
 		{"index", outbox, nil, NoMatter, ""},
 		{"index", nil, unread, CannotTell, "has a fault"},
 		{"index", nil, table(func(t *inspect.Table) { t.Index = "" }), CannotTell, "a query or a view"},
-		{"index", nil, table(func(t *inspect.Table) { t.Index, t.CreateIndex = "", "CREATE INDEX x" }), ToMend, "CREATE INDEX"},
+		{"index", nil, table(func(t *inspect.Table) { t.Index, t.CreateIndex = "", "CREATE INDEX x" }), ToMend,
+			"CREATE INDEX"},
 		{"key", nil, nil, OK, "primary key"},
 		{"key", outbox, nil, NoMatter, ""},
 		{"key", nil, unread, CannotTell, "has a fault"},
@@ -69,7 +71,8 @@ func sourceCases() []verdictCase {
 		{"cursor", nil, cursor(func(c *source.CursorColumn) { c.Nullable, c.Query = true, true }), OK, ""},
 		{"cursor", nil, cursor(func(c *source.CursorColumn) { c.Float = true }), ToMend, "fractions"},
 		{"cursor", nil, cursor(func(c *source.CursorColumn) { c.Step = time.Microsecond }), OK, ""},
-		{"cursor", nil, cursor(func(c *source.CursorColumn) { c.Step = 10 * time.Millisecond / 3 }), ToMend, "3.333333ms only"},
+		{"cursor", nil, cursor(func(c *source.CursorColumn) { c.Step = 10 * time.Millisecond / 3 }), ToMend,
+			"3.333333ms only"},
 		{"cursor", nil, func(_ *inspect.App, p *inspect.Poller) {
 			p.Cursor = []source.CursorColumn{{Name: "at", Type: "timestamp(0)", Step: time.Second}, {Name: "id", Type: "bigint"}}
 		}, OK, "at timestamp(0), id bigint"},
@@ -82,20 +85,27 @@ func sourceCases() []verdictCase {
 		{"gaps", outbox, nil, NoMatter, ""},
 		{"gaps", nil, unread, CannotTell, "has a fault"},
 		{"gaps", nil, table(func(t *inspect.Table) { t.Incarnation = "" }), ToMend, "incarnation"},
-		{"gaps", nil, both(table(func(t *inspect.Table) { t.Incarnation = "" }), engineName("sqlite")), CannotTell, "file of SQLite"},
+		{"gaps", nil, both(table(func(t *inspect.Table) { t.Incarnation = "" }), engineName("sqlite")), CannotTell,
+			"file of SQLite"},
 		{"gaps", failover, nil, ToMend, "asynchronous"},
-		{"gaps", failover, standbys("ANY 1 (a, b)", "on"), CannotTell, "synchronous_standby_names is ANY 1 (a, b), and synchronous_commit is on here"},
-		{"gaps", failover, standbys("*", "local"), CannotTell, "synchronous_standby_names is *, and synchronous_commit is local here"},
+		{"gaps", failover, standbys("ANY 1 (a, b)", "on"), CannotTell,
+			"synchronous_standby_names is ANY 1 (a, b), and synchronous_commit is on here"},
+		{"gaps", failover, standbys("*", "local"), CannotTell,
+			"synchronous_standby_names is *, and synchronous_commit is local here"},
 		{"gaps", nil, engineName("sqlite"), OK, "the incarnation is known"},
-		{"gaps", failover, func(_ *inspect.App, p *inspect.Poller) { p.Rights = engine.Rights{} }, CannotTell, "not seen here"},
+		{"gaps", failover, func(_ *inspect.App, p *inspect.Poller) {
+			p.Rights = engine.Rights{}
+		}, CannotTell, "not seen here"},
 		{"gaps", failover, engineName("sqlserver"), CannotTell, "not seen here"},
 		{"connections", nil, nil, OK, "for 1 output(s)"},
-		{"connections", []string{"pollers__orders__source__connections=1", "pollers__orders__outputs__b__kind=stdout"}, nil, ToMend, "for 2 outputs"},
+		{"connections", []string{"pollers__orders__source__connections=1", "pollers__orders__outputs__b__kind=stdout"}, nil,
+			ToMend, "for 2 outputs"},
 	}
 }
 
 func found(mode late.Mode, shown bool, age time.Duration) func(*inspect.App, *inspect.Poller) {
 	return func(_ *inspect.App, p *inspect.Poller) {
-		p.Table.Late = &inspect.Late{Mode: mode, Shown: shown, Age: age, Missed: "rows", Mend: "GRANT pg_read_all_stats", Held: "a transaction is open"}
+		p.Table.Late = &inspect.Late{Mode: mode, Shown: shown, Age: age, Missed: "rows", Mend: "GRANT pg_read_all_stats",
+			Held: "a transaction is open"}
 	}
 }

@@ -13,7 +13,8 @@ import (
 func stateItems() []item {
 	return []item{
 		{
-			id: "state-store", group: groupState, asks: "the state survives the instance, and every instance sees it", app: judgeStore,
+			id: "state-store", group: groupState, asks: "the state survives the instance, and every instance sees it",
+			app:  judgeStore,
 			why:  "Without its document a poller begins from source__start: everything again, or with latest what was missed is lost.",
 			mend: "set state__kind=blob with a storage account of Azure; alone on one machine: state__kind=file with an absolute state__path on a disk that stays",
 		},
@@ -23,12 +24,14 @@ func stateItems() []item {
 			mend: "create the container, and give the app's identity Storage Blob Data Contributor on it",
 		},
 		{
-			id: "state-account", group: groupState, asks: "the state has an account, or a container with rights, of its own", app: judgeAccount,
+			id: "state-account", group: groupState, asks: "the state has an account, or a container with rights, of its own",
+			app:  judgeAccount,
 			why:  "AzureWebJobsStorage holds the host's keys and, on some plans, the code: whoever has its key to reach the checkpoints has all of that too.",
 			mend: "name another account in state__connection, or reach it with an identity that has Storage Blob Data Contributor on the container only",
 		},
 		{
-			id: "state-copies", group: groupState, asks: "neither soft delete nor versions keep every old state", app: judgeCopies,
+			id: "state-copies", group: groupState, asks: "neither soft delete nor versions keep every old state",
+			app:  judgeCopies,
 			why:  "A document is rewritten by each commit and each heartbeat. With soft delete for blobs, or versions, each of these is kept and paid for.",
 			mend: "turn soft delete for blobs and versions off in this account, or keep the state in an account of its own; soft delete for containers costs nothing",
 		},
@@ -59,9 +62,11 @@ func judgeStore(f *inspect.App) Answer {
 	case s.Kind == "blob":
 		return good("%s", f.Store.Name)
 	case s.Kind == "file" && f.Hosted():
-		return bad("", "%s, in a Function App: another instance does not see them, and a deployment may delete them", f.Store.Name)
+		return bad("", "%s, in a Function App: another instance does not see them, and a deployment may delete them",
+			f.Store.Name)
 	case s.Kind == "file" && !filepath.IsAbs(s.Path):
-		return bad("write an absolute state__path on a disk that stays", "%s, counted from the working directory: a start from elsewhere begins anew", f.Store.Name)
+		return bad("write an absolute state__path on a disk that stays",
+			"%s, counted from the working directory: a start from elsewhere begins anew", f.Store.Name)
 	case s.Kind == "file":
 		return good("%s, for one machine", f.Store.Name)
 	case s.Kind == "memory":
@@ -122,11 +127,13 @@ func judgeAccount(f *inspect.App) Answer {
 	case own != host:
 		return good("the account %s is not that of %s", own, azure.HostStorage)
 	case s.Connection.ConnectionString == "":
-		return unknown("see that the identity's role is on the container only, not on the account", "the host's account, with an identity: where its role is on is not seen")
+		return unknown("see that the identity's role is on the container only, not on the account",
+			"the host's account, with an identity: where its role is on is not seen")
 	case f.Store.OneContainer:
 		return good("the host's account, with a signature for one container")
 	}
-	return bad("", "it is the account of %s, and %s reaches it with a key or a signature for the whole account", azure.HostStorage, s.Connection.Setting)
+	return bad("", "it is the account of %s, and %s reaches it with a key or a signature for the whole account",
+		azure.HostStorage, s.Connection.Setting)
 }
 
 func judgeCopies(f *inspect.App) Answer {
@@ -138,7 +145,8 @@ func judgeCopies(f *inspect.App) Answer {
 	case c.Days > 0:
 		return bad("", "soft delete for blobs is on: every old state is kept for %d day(s)", c.Days)
 	case c.Versions:
-		return bad("turn versions off in this account, or keep the state in an account of its own", "blobs have versions: every old state is kept")
+		return bad("turn versions off in this account, or keep the state in an account of its own",
+			"blobs have versions: every old state is kept")
 	case c.Err != nil:
 		return unknown(look, "the account's settings are not shown to this login (%v)", c.Err)
 	case c.VersionErr != nil:

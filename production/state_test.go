@@ -28,29 +28,40 @@ func stateCases() []verdictCase {
 		{"state-store", nil, nil, OK, "for one machine"},
 		{"state-store", blob, nil, OK, "blob container"},
 		{"state-store", outboxOnly, noStore, NoMatter, ""},
-		{"state-store", nil, func(f *inspect.App, _ *inspect.Poller) { f.Config.State.Kind = "" }, ToMend, "state__kind is not set"},
+		{"state-store", nil, func(f *inspect.App, _ *inspect.Poller) {
+			f.Config.State.Kind = ""
+		}, ToMend, "state__kind is not set"},
 		{"state-store", []string{outboxMode}, nil, OK, "for one machine"}, // it is set, and not used
 		{"state-store", []string{"state__kind=memory", "state__path="}, nil, ToMend, "gone with the process"},
 		{"state-store", []string{"state__kind=memory", "state__path="}, hosted, ToMend, "gone with the process"},
 		{"state-store", []string{"state__path=state"}, nil, ToMend, "working directory"},
 		{"state-store", nil, hosted, ToMend, "another instance"},
-		{"state-store", []string{"state__kind=blob", "AzureWebJobsStorage=UseDevelopmentStorage=true"}, nil, ToMend, "emulator"},
+		{"state-store", []string{"state__kind=blob", "AzureWebJobsStorage=UseDevelopmentStorage=true"}, nil, ToMend,
+			"emulator"},
 		{"state-reached", nil, nil, OK, "is there"},
-		{"state-reached", nil, func(f *inspect.App, _ *inspect.Poller) { f.Store.Missing = true }, CannotTell, "not there yet"},
+		{"state-reached", nil, func(f *inspect.App, _ *inspect.Poller) {
+			f.Store.Missing = true
+		}, CannotTell, "not there yet"},
 		{"state-reached", nil, noStore, CannotTell, "the settings have faults"},
 		{"state-reached", []string{outboxMode}, nil, OK, "is there"},
 		{"state-reached", outboxOnly, noStore, NoMatter, ""},
 		{"state-reached", []string{"state__kind=memory"}, nil, NoMatter, ""},
 		{"state-reached", blob, nil, OK, "answers"},
-		{"state-reached", blob, func(f *inspect.App, _ *inspect.Poller) { f.Store.ListErr = errors.New("HTTP 404 ContainerNotFound") }, ToMend, "ContainerNotFound"},
-		{"state-reached", blob, func(f *inspect.App, _ *inspect.Poller) { f.Store.Missing = true }, CannotTell, "is not there yet; the first tick makes it, if the identity may"},
+		{"state-reached", blob, func(f *inspect.App, _ *inspect.Poller) {
+			f.Store.ListErr = errors.New("HTTP 404 ContainerNotFound")
+		}, ToMend, "ContainerNotFound"},
+		{"state-reached", blob, func(f *inspect.App, _ *inspect.Poller) {
+			f.Store.Missing = true
+		}, CannotTell, "is not there yet; the first tick makes it, if the identity may"},
 		{"state-reached", blob, func(f *inspect.App, _ *inspect.Poller) {
 			f.Store.Missing, f.Store.ListErr = true, errors.New("HTTP 404 ContainerNotFound")
 		}, ToMend, "ContainerNotFound"},
 		{"state-account", nil, nil, NoMatter, ""},
 		{"state-account", append([]string{"state__container=azure-webjobs-hosts"}, blob...), nil, ToMend, "host's"},
 		{"state-account", blob, both(hosted, accounts("shop", "shop")), ToMend, "with a key"},
-		{"state-account", blob, both(hosted, accounts("shop", "shop"), func(f *inspect.App, _ *inspect.Poller) { f.Store.OneContainer = true }), OK, "for one container"},
+		{"state-account", blob, both(hosted, accounts("shop", "shop"), func(f *inspect.App, _ *inspect.Poller) {
+			f.Store.OneContainer = true
+		}), OK, "for one container"},
 		{"state-account", blob, both(hosted, accounts("shop", "host")), OK, "is not that of"},
 		{"state-account", blob, both(hosted, accounts("shop", "")), CannotTell, "AzureWebJobsStorage is does not stand"},
 		{"state-account", blob, both(hosted, accounts("", "host")), CannotTell, "does not stand"},

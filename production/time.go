@@ -21,7 +21,8 @@ func timeItems() []item {
 			mend: "keep source__timeout and output__timeout below tick_budget",
 		},
 		{
-			id: "lease", group: groupTime, asks: "the lease outlasts a request and a short outage of the store", each: judgeLease,
+			id: "lease", group: groupTime, asks: "the lease outlasts a request and a short outage of the store",
+			each: judgeLease,
 			why: "Rowrelay renews its lease every third of lease_ttl while a tick runs, so it need not outlast the tick; " +
 				"but it is lost when the store cannot be reached for about half of it, and then a batch is delivered twice. A long one delays " +
 				"the takeover after a crash.",
@@ -41,7 +42,8 @@ func timeItems() []item {
 	}
 }
 
-// longestGap is the lag from which on deploy/alerts.yaml rings (RowrelayLag): ticks that are further apart ring it without a fault.
+// longestGap is the lag from which on deploy/alerts.yaml rings (RowrelayLag): ticks that are further apart ring it
+// without a fault.
 const longestGap = 5 * time.Minute
 
 func judgeBudget(f *inspect.App, p *inspect.Poller) Answer {
@@ -55,12 +57,14 @@ func judgeBudget(f *inspect.App, p *inspect.Poller) Answer {
 	if f.Host.Timeout == 0 {
 		timeout = "unbounded"
 	}
-	return good("tick_budget %s, longest request %s, functionTimeout %s", inspect.Plain(p.Config.TickBudget), inspect.Plain(p.LongestRequest()), timeout)
+	return good("tick_budget %s, longest request %s, functionTimeout %s", inspect.Plain(p.Config.TickBudget),
+		inspect.Plain(p.LongestRequest()), timeout)
 }
 
 func judgeTimeouts(_ *inspect.App, p *inspect.Poller) Answer {
 	cfg, request := p.Config, p.LongestRequest()
-	seen := "source__timeout " + inspect.Plain(cfg.Source.Timeout) + ", output__timeout " + inspect.Plain(request) + ", tick_budget " + inspect.Plain(cfg.TickBudget)
+	seen := "source__timeout " + inspect.Plain(cfg.Source.Timeout) + ", output__timeout " + inspect.Plain(request) +
+		", tick_budget " + inspect.Plain(cfg.TickBudget)
 	if cfg.TickBudget > 0 && (cfg.Source.Timeout >= cfg.TickBudget || request >= cfg.TickBudget) {
 		return bad("", "%s", seen)
 	}
@@ -86,7 +90,8 @@ func judgeLease(_ *inspect.App, p *inspect.Poller) Answer {
 	case ttl > longestTakeover:
 		return bad("", "%s=%s: after a crash nothing moves for that long", name, inspect.Plain(ttl))
 	case !p.Can(mode.Claims) && ttl <= p.LongestRequest():
-		return bad("raise lease_ttl above output__timeout", "%s=%s does not outlast one request of %s", name, inspect.Plain(ttl), inspect.Plain(p.LongestRequest()))
+		return bad("raise lease_ttl above output__timeout", "%s=%s does not outlast one request of %s", name,
+			inspect.Plain(ttl), inspect.Plain(p.LongestRequest()))
 	}
 	return good("%s=%s bears %s without the store", name, inspect.Plain(ttl), outage)
 }
@@ -99,7 +104,8 @@ func judgeSchedule(f *inspect.App, p *inspect.Poller) Answer {
 	case !p.Timer.Fires:
 		return bad("write an NCRONTAB expression such as */10 * * * * *", "%s never fires", p.Timer.Text)
 	case f.Hosted() && cfg.PollInterval > 0 && p.Timer.Gap > cfg.TickBudget && cfg.Source.FanoutQueue == "":
-		return bad("", "each %s a tick polls for %s, and nobody looks for the rest (%s)", p.Timer.Gap, inspect.Plain(cfg.TickBudget), p.Timer.Text)
+		return bad("", "each %s a tick polls for %s, and nobody looks for the rest (%s)", p.Timer.Gap,
+			inspect.Plain(cfg.TickBudget), p.Timer.Text)
 	}
 	return good("%s", p.Timer.Text)
 }

@@ -52,7 +52,8 @@ func timeCases() []verdictCase {
 }
 
 func TestPlain(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "0s", time.Hour: "1h", 156 * time.Second: "2m36s", 10 * time.Minute: "10m", time.Hour + time.Second: "1h0m1s"} {
+	for d, want := range map[time.Duration]string{0: "0s", time.Hour: "1h", 156 * time.Second: "2m36s",
+		10 * time.Minute: "10m", time.Hour + time.Second: "1h0m1s"} {
 		if got := inspect.Plain(d); got != want {
 			t.Errorf("%s is %q, want %q", d, got, want)
 		}

@@ -15,14 +15,16 @@ import (
 func goldenTable(engine string) *catalog {
 	e := textsOf[engine]
 	return &catalog{
-		cfg:   Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour},
+		cfg: Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 4 << 20,
+			Retention: 720 * time.Hour},
 		texts: e, db: statement.NewDB(e.syntax, e.low, nil, 0, nil, nil),
 		outbox: statement.NewName(e.syntax, "shop", "outbox"), claims: statement.NewName(e.syntax, "shop", "rowrelay_claims"),
 	}
 }
 
 var goldenChoice = event.Filter{
-	States: []event.State{event.Pending, event.Waiting, event.Failed, event.Published}, IDs: []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
+	States:        []event.State{event.Pending, event.Waiting, event.Failed, event.Published},
+	IDs:           []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
 	Keys:          []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
 	AggregateType: "Order", Aggregate: "42", EventType: "OrderPlaced", OlderThan: time.Hour, YoungerThan: 1000 * time.Hour,
 }

@@ -38,7 +38,8 @@ func layouts(t *testing.T, test func(t *testing.T, w *world)) {
 
 func (w *world) write(aggregateType, aggregate, eventType, payload string) {
 	w.t.Helper()
-	w.exec("INSERT INTO "+w.cfg.Table+" (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (?, ?, ?, ?, ?)",
+	w.exec("INSERT INTO "+w.cfg.Table+
+		" (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (?, ?, ?, ?, ?)",
 		aggregateType, aggregate, eventType, payload, "key-"+payload)
 }
 
@@ -100,13 +101,15 @@ func TestOperator(t *testing.T) {
 			{"dead", event.Filter{States: dead}, []string{"a2", "c1"}},
 			{"dead, one page of one", event.Filter{States: dead, Limit: 1}, []string{"a2"}},
 			{"waiting", event.Filter{States: []event.State{event.Waiting}}, []string{"a3", "a4", "c2"}},
-			{"waiting and dead", event.Filter{States: []event.State{event.Waiting, event.Dead}}, []string{"a2", "a3", "a4", "c1", "c2"}},
+			{"waiting and dead", event.Filter{States: []event.State{event.Waiting, event.Dead}},
+				[]string{"a2", "a3", "a4", "c1", "c2"}},
 			{"dead of an aggregate", event.Filter{States: dead, Aggregate: "c"}, []string{"c1"}},
 			{"a type of aggregates", event.Filter{AggregateType: "Invoice"}, []string{"c1", "c2"}},
 			{"an aggregate", event.Filter{AggregateType: "Order", Aggregate: "a"}, []string{"a1", "a2", "a3", "a4"}},
 			{"a type of events", event.Filter{EventType: "InvoiceSent"}, []string{"c1", "c2"}},
 			{"an id", event.Filter{IDs: []string{ids["a3"]}}, []string{"a3"}},
-			{"ids and keys", event.Filter{IDs: []string{ids["a3"], "no such"}, Keys: []string{"key-c1", "no such"}}, []string{"a3", "c1"}},
+			{"ids and keys", event.Filter{IDs: []string{ids["a3"], "no such"}, Keys: []string{"key-c1", "no such"}},
+				[]string{"a3", "c1"}},
 			{"a key is no id", event.Filter{IDs: []string{"key-c1"}}, []string{}},
 			{"an id is no key", event.Filter{Keys: []string{ids["a3"]}}, []string{}},
 			{"published", event.Filter{States: []event.State{event.Published}, Aggregate: "a"}, []string{"a1"}},
@@ -123,18 +126,22 @@ func TestOperator(t *testing.T) {
 		if err := p.List(t.Context(), event.Filter{}, func(event.Entry) error { return stop }); !errors.Is(err, stop) {
 			t.Errorf("List returned %v, not what its function did", err)
 		}
-		for _, f := range []event.Filter{{States: []event.State{"BROKEN"}}, {Limit: -1}, {IDs: []string{""}}, {Keys: []string{"1", ""}}} {
+		for _, f := range []event.Filter{{States: []event.State{"BROKEN"}}, {Limit: -1}, {IDs: []string{""}},
+			{Keys: []string{"1", ""}}} {
 			if _, err := p.Count(t.Context(), f); !errors.Is(err, poller.ErrConfig) {
 				t.Errorf("%+v: %v", f, err)
 			}
 		}
-		if _, err := p.Requeue(t.Context(), event.Filter{States: []event.State{event.Published}}, nil); !errors.Is(err, poller.ErrConfig) {
+		if _, err := p.Requeue(t.Context(), event.Filter{States: []event.State{event.Published}}, nil); !errors.Is(err,
+			poller.ErrConfig) {
 			t.Errorf("what was published could be requeued: %v", err)
 		}
 
 		// Discard one dead letter: its follower goes on.
 		var told int64
-		if n, err := p.Discard(t.Context(), event.Filter{States: dead, Aggregate: "c"}, "ann", func(n int64) { told = n }); n != 1 || told != 1 || err != nil {
+		if n, err := p.Discard(t.Context(), event.Filter{States: dead, Aggregate: "c"}, "ann", func(n int64) {
+			told = n
+		}); n != 1 || told != 1 || err != nil {
 			t.Fatalf("discarded %d (told %d), %v", n, told, err)
 		}
 		if err := p.List(t.Context(), event.Filter{States: []event.State{event.Discarded}}, func(e event.Entry) error {
@@ -170,7 +177,9 @@ func TestOperator(t *testing.T) {
 			t.Errorf("work: %v of %d, %v", partitions, of, err)
 		}
 		p2 := w.open() // the first has looked whether it is paused only just now
-		w.until(p2, "what waited behind the discarded one is published", func() bool { return slices.Equal(w.broker.payloads("c"), []string{"c2"}) })
+		w.until(p2, "what waited behind the discarded one is published", func() bool {
+			return slices.Equal(w.broker.payloads("c"), []string{"c2"})
+		})
 
 		w.broker.will(false, "a2")
 		if n, err := p.Requeue(t.Context(), event.Filter{Aggregate: "a"}, nil); n != 1 || err != nil {
@@ -179,7 +188,9 @@ func TestOperator(t *testing.T) {
 		if got := w.listed(p, event.Filter{States: []event.State{event.Failed}}); !slices.Equal(got, []string{"a2"}) {
 			t.Errorf("failed after the requeue: %v", got)
 		}
-		w.until(p2, "what was requeued is published, then its follower", func() bool { return w.states(p)[event.Waiting] == 0 && w.states(p)[event.Pending] == 0 })
+		w.until(p2, "what was requeued is published, then its follower", func() bool {
+			return w.states(p)[event.Waiting] == 0 && w.states(p)[event.Pending] == 0
+		})
 		if got := w.broker.payloads("a"); !slices.Equal(got, []string{"a1", "a2", "a4"}) {
 			t.Errorf("taken: %v", got)
 		}
@@ -189,7 +200,8 @@ func TestOperator(t *testing.T) {
 // TestKeysAreNoIDs: an idempotency key that looks like the number of a row, or holds a comma, is still only a key.
 func TestKeysAreNoIDs(t *testing.T) {
 	layouts(t, func(t *testing.T, w *world) {
-		insert := "INSERT INTO " + w.cfg.Table + " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES ('Order', ?, 'X', '{}', ?)"
+		insert := "INSERT INTO " + w.cfg.Table +
+			" (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES ('Order', ?, 'X', '{}', ?)"
 		w.exec(insert, "first", "k")
 		p := w.open()
 		id := ""
@@ -209,7 +221,10 @@ func TestKeysAreNoIDs(t *testing.T) {
 			{event.Filter{IDs: []string{id}, Keys: []string{id}}, []string{"first", "twin"}},
 		} {
 			var got []string
-			if err := p.List(t.Context(), c.f, func(e event.Entry) error { got = append(got, e.AggregateID); return nil }); err != nil || !slices.Equal(got, c.want) {
+			if err := p.List(t.Context(), c.f, func(e event.Entry) error {
+				got = append(got, e.AggregateID)
+				return nil
+			}); err != nil || !slices.Equal(got, c.want) {
 				t.Errorf("ids %q, keys %q: %q, %v, want %q", c.f.IDs, c.f.Keys, got, err, c.want)
 			}
 		}
@@ -251,7 +266,8 @@ func (w *world) fillDead(n int) {
 			"', " + w.text("id") + ", aggregate_type, aggregate_id, " + w.padded("id") + ", 'DEAD LETTER', 3 FROM outbox")
 		return
 	}
-	w.exec("INSERT INTO " + w.cfg.Table + " (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, retry_count) " +
+	w.exec("INSERT INTO " + w.cfg.Table +
+		" (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, retry_count) " +
 		"SELECT 'Order', " + w.text("n") + ", 'OrderPlaced', '{}', " + w.text("n") + ", 'DEAD LETTER', 3 FROM " + numbers)
 }
 
@@ -263,10 +279,12 @@ func (w *world) numbers(n int) string {
 	case "mysql":
 		const digits = "(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL " +
 			"SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
-		return fmt.Sprintf("(SELECT 1 + a.d + 10 * b.d + 100 * c.d + 1000 * d.d + 10000 * e.d AS n FROM "+strings.Repeat(digits+" %s CROSS JOIN ", 4)+digits+
+		return fmt.Sprintf("(SELECT 1 + a.d + 10 * b.d + 100 * c.d + 1000 * d.d + 10000 * e.d AS n FROM "+
+			strings.Repeat(digits+" %s CROSS JOIN ", 4)+digits+
 			" %s HAVING n <= %d ORDER BY n) AS s", "a", "b", "c", "d", "e", n)
 	default:
-		return fmt.Sprintf("(WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d) SELECT n FROM s)", n)
+		return fmt.Sprintf("(WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d) SELECT n FROM s)",
+			n)
 	}
 }
 

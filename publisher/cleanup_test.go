@@ -24,12 +24,15 @@ func (w *world) fillHistory(n int) {
 	late := fmt.Sprintf("n > %d", n-n/10)
 	when := "CASE WHEN " + late + " THEN " + young + " ELSE " + old + " END"
 	mark := "published"
-	published := map[bool]string{true: "NOT (" + open + ")", false: "CASE WHEN " + open + " THEN 'PENDING' ELSE 'PUBLISHED' END"}[w.cfg.Table == "outbox"]
+	published := map[bool]string{true: "NOT (" + open + ")",
+		false: "CASE WHEN " + open + " THEN 'PENDING' ELSE 'PUBLISHED' END"}[w.cfg.Table == "outbox"]
 	if w.cfg.Table != "outbox" {
 		mark = "state"
 	}
-	w.exec("INSERT INTO " + w.cfg.Table + " (aggregate_type, aggregate_id, event_type, payload, idempotency_key, created_at, published_at, " + mark + ") " +
-		"SELECT 'Order', " + w.text("n % 200") + ", 'OrderPlaced', '{}', " + w.text("n") + ", " + when + ", CASE WHEN " + open + " THEN NULL ELSE " + when + " END, " +
+	w.exec("INSERT INTO " + w.cfg.Table +
+		" (aggregate_type, aggregate_id, event_type, payload, idempotency_key, created_at, published_at, " + mark + ") " +
+		"SELECT 'Order', " + w.text("n % 200") + ", 'OrderPlaced', '{}', " + w.text("n") + ", " + when + ", CASE WHEN " +
+		open + " THEN NULL ELSE " + when + " END, " +
 		published + " FROM " + w.numbers(n))
 }
 
@@ -76,13 +79,15 @@ func TestCleanup(t *testing.T) {
 		var busy sync.WaitGroup
 		written := 0
 		busy.Go(func() {
-			pace := time.NewTicker(20 * time.Millisecond) // SQLite's busy handler is not fair: without a breath nobody else would write
+			// SQLite's busy handler is not fair: without a breath nobody else would write
+			pace := time.NewTicker(20 * time.Millisecond)
 			defer pace.Stop()
 			for ctx.Err() == nil {
 				<-pace.C
 				written++
 				key := fmt.Sprintf("new-%d", written)
-				if _, err := w.app.Exec(w.marks("INSERT INTO "+w.cfg.Table+" (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES ('Order', '1', 'X', '{}', ?)"),
+				if _, err := w.app.Exec(w.marks("INSERT INTO "+w.cfg.Table+
+					" (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES ('Order', '1', 'X', '{}', ?)"),
 					key); err != nil {
 					t.Errorf("write: %v", err)
 					return
@@ -165,7 +170,8 @@ func TestCleanupAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		insert := "INSERT INTO " + w.cfg.ClaimsTable + " (outbox, unit, owner, token, expires_at) VALUES (?, 'cleanup', 'somebody', 0, %s)"
+		insert := "INSERT INTO " + w.cfg.ClaimsTable +
+			" (outbox, unit, owner, token, expires_at) VALUES (?, 'cleanup', 'somebody', 0, %s)"
 		w.exec(fmt.Sprintf(insert, w.ago(-1)), about.Table)
 		if c, err := p.Cleanup(t.Context(), nil); err != nil || c.Rows != 0 || c.Chunks != 0 {
 			t.Errorf("beside another one: %+v, %v", c, err)
@@ -183,13 +189,15 @@ func TestCleanupKeeps(t *testing.T) {
 		w.cfg.Strategy = claims.Leader
 		w.own()
 		w.exec("INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key, state, created_at, published_at) " +
-			"SELECT 'Order', '1', 'X', '{}', s, s, " + w.ago(240) + ", " + w.ago(240) + " FROM (SELECT 'PENDING' AS s UNION ALL SELECT 'FAILED' UNION ALL SELECT 'WAITING' " +
+			"SELECT 'Order', '1', 'X', '{}', s, s, " + w.ago(240) + ", " + w.ago(240) +
+			" FROM (SELECT 'PENDING' AS s UNION ALL SELECT 'FAILED' UNION ALL SELECT 'WAITING' " +
 			"UNION ALL SELECT 'DEAD LETTER' UNION ALL SELECT 'PUBLISHED' UNION ALL SELECT 'DISCARDED' UNION ALL SELECT 'PUBLISHING') AS states")
 		w.cfg.CleanupChunk = 2 // more dead letters than a chunk holds do not end it
 		if c, err := w.open().Cleanup(t.Context(), nil); err != nil || c.Rows != 2 {
 			t.Errorf("%+v, %v", c, err)
 		}
-		if got := strings.Join(w.column("SELECT state FROM outbox ORDER BY state"), ","); got != "DEAD LETTER,FAILED,PENDING,PUBLISHING,WAITING" {
+		if got := strings.Join(w.column("SELECT state FROM outbox ORDER BY state"),
+			","); got != "DEAD LETTER,FAILED,PENDING,PUBLISHING,WAITING" {
 			t.Errorf("left: %s", got)
 		}
 		w.cfg.Retention = 0
@@ -199,7 +207,8 @@ func TestCleanupKeeps(t *testing.T) {
 		w.cfg.Retention, w.cfg.Table, w.cfg.Map = time.Hour, "plain", map[string]string{"published_at": "none"}
 		w.exec(strings.Replace(w.seedTable(), "CREATE TABLE outbox", "CREATE TABLE plain", 1))
 		w.mapped()
-		if _, err := w.open().Cleanup(t.Context(), nil); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "source__map__published_at") {
+		if _, err := w.open().Cleanup(t.Context(), nil); !errors.Is(err, poller.ErrConfig) ||
+			!strings.Contains(err.Error(), "source__map__published_at") {
 			t.Errorf("a table without published_at: %v", err)
 		}
 	})
@@ -213,7 +222,8 @@ func TestCleanupTakenOver(t *testing.T) {
 		c, err := w.open().Cleanup(t.Context(), func(int64) {
 			w.exec("UPDATE " + w.cfg.ClaimsTable + " SET owner = 'somebody' WHERE unit = 'cleanup'")
 		})
-		if err == nil || !strings.Contains(err.Error(), "another instance has taken the clean-up over") || !c.More || c.Chunks != 1 {
+		if err == nil || !strings.Contains(err.Error(), "another instance has taken the clean-up over") || !c.More ||
+			c.Chunks != 1 {
 			t.Errorf("%+v, %v", c, err)
 		}
 		if n := w.count("SELECT COUNT(*) FROM " + w.cfg.ClaimsTable + " WHERE unit = 'cleanup'"); n != 1 {

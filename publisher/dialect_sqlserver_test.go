@@ -100,7 +100,8 @@ func TestSQLServerClaimsMeet(t *testing.T) {
 			return err
 		}},
 		"take": {want: "INSERT INSERT UPDATE", do: func(q statement.Querier, table *claims.Table) error {
-			got, err := table.TakeIn(t.Context(), q, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}, claims.Named([]string{"p0", "p1"}), "")
+			got, err := table.TakeIn(t.Context(), q, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute},
+				claims.Named([]string{"p0", "p1"}), "")
 			if err == nil && !slices.Equal(got, []string{"p1"}) {
 				err = fmt.Errorf("took %v", got)
 			}

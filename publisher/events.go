@@ -23,7 +23,8 @@ func eventsOf(rows []event.Row, now time.Time) []change.Event {
 	size := 0
 	for i := range rows {
 		o := &rows[i].Outbox
-		size += 320 + 3*(len(o.AggregateType)+len(o.AggregateID)) + len(o.EventType) + len(o.IdempotencyKey) + len(o.Payload) + len(o.Payload)/4
+		size += 320 + 3*(len(o.AggregateType)+len(o.AggregateID)) + len(o.EventType) + len(o.IdempotencyKey) +
+			len(o.Payload) + len(o.Payload)/4
 	}
 	arena := make([]byte, 0, size)
 	list := make([]change.Event, len(rows))

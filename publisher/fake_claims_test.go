@@ -12,7 +12,8 @@ import (
 
 // open is for newFeed.
 func (t *fakeTable) open(context.Context) (*feedOutbox, error) {
-	return &feedOutbox{Origin: poller.Origin{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: !t.db.mapped, claims: t, events: t}, nil
+	return &feedOutbox{Origin: poller.Origin{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, own: !t.db.mapped,
+		claims: t, events: t}, nil
 }
 
 func (t *fakeTable) Look(ctx context.Context) (g event.Glance, err error) {
@@ -20,7 +21,8 @@ func (t *fakeTable) Look(ctx context.Context) (g event.Glance, err error) {
 		g = event.Glance{Paused: t.db.pausedBy != "", By: t.db.pausedBy, Partitions: t.db.parts}
 		for _, r := range t.db.rows {
 			if _, claimed := t.db.live(unitOfAggregate(r.agg)); r.committed {
-				g.Work = g.Work || r.state == event.Pending || r.state == event.Failed && !r.next.After(t.db.now()) || r.state == event.Publishing && !claimed
+				g.Work = g.Work || r.state == event.Pending || r.state == event.Failed && !r.next.After(t.db.now()) ||
+					r.state == event.Publishing && !claimed
 				g.Waiting = g.Waiting || r.state == event.Waiting
 			}
 		}
@@ -99,7 +101,8 @@ func (t *fakeTable) Renew(ctx context.Context, owner string, ttl time.Duration) 
 	return n, err
 }
 
-func (t *fakeTable) Take(ctx context.Context, owner string, token uint64, units []string, ttl time.Duration) ([]string, error) {
+func (t *fakeTable) Take(ctx context.Context, owner string, token uint64, units []string, ttl time.Duration) ([]string,
+	error) {
 	return ask(ctx, t, "take", func() (got []string, err error) {
 		for _, unit := range units {
 			if c, live := t.db.live(unit); !live || c.owner == owner {

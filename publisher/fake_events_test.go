@@ -16,7 +16,8 @@ import (
 
 func (t *fakeTable) row(r *fakeRow) event.Row {
 	return event.Row{
-		Ref: event.Ref{Seq: r.seq}, At: event.Position{Bucket: r.bucket, Seq: r.seq}, Attempts: r.attempts, Waits: t.db.blocked(r, false),
+		Ref: event.Ref{Seq: r.seq}, At: event.Position{Bucket: r.bucket, Seq: r.seq}, Attempts: r.attempts,
+		Waits: t.db.blocked(r, false),
 		Outbox: change.Outbox{
 			AggregateType: r.agg.Type, AggregateID: r.agg.ID, EventType: "Changed", IdempotencyKey: fmt.Sprintf("key-%d", r.seq),
 			Payload: []byte(`{"a":1}`), JSON: true, CreatedAt: time.Now().UTC(),
@@ -25,7 +26,9 @@ func (t *fakeTable) row(r *fakeRow) event.Row {
 }
 
 func within(ranges []claims.Range, bucket int) bool {
-	return ranges == nil || slices.ContainsFunc(ranges, func(r claims.Range) bool { return r.From <= bucket && bucket < r.To })
+	return ranges == nil || slices.ContainsFunc(ranges, func(r claims.Range) bool {
+		return r.From <= bucket && bucket < r.To
+	})
 }
 
 // sorted are the committed rows as a fetch goes through them: by bucket where there are ranges.
@@ -42,7 +45,8 @@ func (t *fakeTable) sorted(ranges []claims.Range) []*fakeRow {
 	return rows
 }
 
-func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row, more bool, err error) {
+func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after event.Position,
+	limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = t.do(ctx, "fetch", func() error {
 		rows, more = nil, false
 		list := t.sorted(ranges)
@@ -101,7 +105,8 @@ func (t *fakeTable) Pick(ctx context.Context, by claims.Claim, limit poller.Limi
 	return p.rows, p.more, err
 }
 
-func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit, c claims.Claim) (rows []event.Row, next time.Duration, err error) {
+func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit,
+	c claims.Claim) (rows []event.Row, next time.Duration, err error) {
 	err = t.do(ctx, "due", func() error {
 		size := 0
 		rows, next = nil, -1
@@ -135,11 +140,14 @@ func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller
 	return rows, next, err
 }
 
-func (t *fakeTable) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row, err error) {
+func (t *fakeTable) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row,
+	err error) {
 	err = t.do(ctx, "other", func() error {
 		for _, r := range t.sorted(ranges) {
 			_, claimed := t.db.live(unitOfAggregate(r.agg))
-			claimed = claimed || slices.ContainsFunc(t.db.rows, func(b *fakeRow) bool { return b.agg == r.agg && b.state == event.Publishing })
+			claimed = claimed || slices.ContainsFunc(t.db.rows, func(b *fakeRow) bool {
+				return b.agg == r.agg && b.state == event.Publishing
+			})
 			if r.state == event.Pending && !claimed && !t.db.blocked(r, false) && !slices.Contains(avoid, r.agg) {
 				one := t.row(r)
 				found = &one

@@ -50,8 +50,9 @@ type fakeClaim struct {
 
 func newFakeDB() *fakeDB {
 	return &fakeDB{
-		ahead: 7 * time.Hour, ordering: poller.OrderKey, block: true, claims: map[string]fakeClaim{}, members: map[string]time.Time{},
-		log: func(string, ...any) {},
+		ahead: 7 * time.Hour, ordering: poller.OrderKey, block: true, claims: map[string]fakeClaim{},
+		members: map[string]time.Time{},
+		log:     func(string, ...any) {},
 	}
 }
 
@@ -65,7 +66,8 @@ func (db *fakeDB) insert(id string) (seq int64, commit func()) {
 	for _, c := range []byte(id) {
 		h = (h*131 + 389*int(c)) % claims.Buckets
 	}
-	r := &fakeRow{seq: int64(len(db.rows) + 1), bucket: h, agg: event.Aggregate{Type: "order", ID: id}, state: event.Pending}
+	r := &fakeRow{seq: int64(len(db.rows) + 1), bucket: h, agg: event.Aggregate{Type: "order", ID: id},
+		state: event.Pending}
 	db.rows = append(db.rows, r)
 	return r.seq, func() {
 		db.mu.Lock()
@@ -101,7 +103,8 @@ func (db *fakeDB) blocked(r *fakeRow, heads bool) bool {
 		return false
 	}
 	for _, b := range db.rows[:r.seq-1] {
-		if b.committed && b.agg == r.agg && (b.state == event.Failed || b.state == event.Waiting && !heads || b.state == event.Dead && db.block) {
+		if b.committed && b.agg == r.agg &&
+			(b.state == event.Failed || b.state == event.Waiting && !heads || b.state == event.Dead && db.block) {
 			return true
 		}
 	}

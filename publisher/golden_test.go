@@ -20,14 +20,17 @@ import (
 func recorded(t *testing.T, engine string, change ...func(*Config)) (*instance, *statementtest.Recorder) {
 	t.Helper()
 	e := textsOf[engine]
-	return recordedAs(t, engine, statement.NewName(e.syntax, "shop", "outbox"), statement.NewName(e.syntax, "shop", "rowrelay_claims"), "shop.outbox", change...)
+	return recordedAs(t, engine, statement.NewName(e.syntax, "shop", "outbox"),
+		statement.NewName(e.syntax, "shop", "rowrelay_claims"), "shop.outbox", change...)
 }
 
 // recordedAs is recorded for tables of other names.
-func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qualified string, change ...func(*Config)) (*instance, *statementtest.Recorder) {
+func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qualified string,
+	change ...func(*Config)) (*instance, *statementtest.Recorder) {
 	t.Helper()
 	e := textsOf[engine]
-	cfg := Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 1 << 20, Strategy: claims.SkipLocked}
+	cfg := Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 1 << 20,
+		Strategy: claims.SkipLocked}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -94,28 +97,41 @@ var goldenCases = []struct {
 		_, err := t.claims.Take(ctx, "me", 7, []string{"p1", "p0"}, time.Minute)
 		return err
 	}},
-	{name: "release two units", do: func(ctx context.Context, t *instance) error { return t.claims.Release(ctx, "me", []string{"p0", "p1"}) }},
-	{name: "release everything", do: func(ctx context.Context, t *instance) error { return t.claims.Release(ctx, "me", nil) }},
+	{name: "release two units", do: func(ctx context.Context, t *instance) error {
+		return t.claims.Release(ctx, "me", []string{"p0", "p1"})
+	}},
+	{name: "release everything", do: func(ctx context.Context, t *instance) error {
+		return t.claims.Release(ctx, "me", nil)
+	}},
 	{name: "pause", do: func(ctx context.Context, t *instance) error { return t.claims.Pause(ctx, "ann") }},
 	{name: "resume", do: func(ctx context.Context, t *instance) error { return t.claims.Resume(ctx) }},
-	{name: "fetch the whole table", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) }},
+	{name: "fetch the whole table", do: func(ctx context.Context, t *instance) error {
+		return fetched(ctx, t, nil, event.Position{})
+	}},
 	{name: "fetch two ranges, after a position in the first", do: func(ctx context.Context, t *instance) error {
 		return fetched(ctx, t, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, event.Position{Bucket: 7, Seq: 4711})
 	}},
 	{name: "fetch two ranges by seq", do: func(ctx context.Context, t *instance) error {
 		return fetched(ctx, t, []claims.Range{{From: 0, To: 512}, {From: 640, To: 768}}, event.Position{BySeq: true})
 	}},
-	{name: "fetch the whole table by seq", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{BySeq: true}) }},
-	{name: "fetch in the order of the source", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{Seq: 4711}) },
+	{name: "fetch the whole table by seq", do: func(ctx context.Context, t *instance) error {
+		return fetched(ctx, t, nil, event.Position{BySeq: true})
+	}},
+	{name: "fetch in the order of the source", do: func(ctx context.Context, t *instance) error {
+		return fetched(ctx, t, nil, event.Position{Seq: 4711})
+	},
 		change: []func(*Config){byOrder(poller.OrderSource)}},
-	{name: "fetch without an order, dead letters not blocking", do: func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) },
+	{name: "fetch without an order, dead letters not blocking", do: func(ctx context.Context, t *instance) error {
+		return fetched(ctx, t, nil, event.Position{})
+	},
 		change: []func(*Config){byOrder(poller.OrderNone), func(c *Config) { c.Policy.Block = false }}},
 	{name: "pick", do: func(ctx context.Context, t *instance) error {
 		_, _, err := t.rows.PickFrom(ctx, 629, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}, poller.Limit{Rows: 100})
 		return err
 	}},
 	{name: "due", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.Due(ctx, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, poller.Limit{Rows: 10}, claims.Claim{})
+		_, _, err := t.rows.Due(ctx, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, poller.Limit{Rows: 10},
+			claims.Claim{})
 		return err
 	}},
 	{name: "due, with claims", do: func(ctx context.Context, t *instance) error {
@@ -123,23 +139,29 @@ var goldenCases = []struct {
 		return err
 	}},
 	{name: "other", do: func(ctx context.Context, t *instance) error {
-		_, err := t.rows.Other(ctx, []claims.Range{{From: 0, To: 16}}, []event.Aggregate{{Type: "O", ID: "1"}, {Type: "O", ID: "2"}})
+		_, err := t.rows.Other(ctx, []claims.Range{{From: 0, To: 16}},
+			[]event.Aggregate{{Type: "O", ID: "1"}, {Type: "O", ID: "2"}})
 		return err
 	}},
 	{name: "settle published", do: func(ctx context.Context, t *instance) error {
 		return t.rows.Settle(ctx, "me", 1, event.Marks{Published: []event.Ref{{Seq: 1}, {Seq: 2}}})
 	}},
-	{name: "settle everything else", do: func(ctx context.Context, t *instance) error { return t.rows.Settle(ctx, "me", 1, goldenMarks) }},
+	{name: "settle everything else", do: func(ctx context.Context, t *instance) error {
+		return t.rows.Settle(ctx, "me", 1, goldenMarks)
+	}},
 	{name: "settle a retry in the order of the source", do: func(ctx context.Context, t *instance) error {
-		return t.rows.Settle(ctx, "me", 1, event.Marks{Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}})
+		return t.rows.Settle(ctx, "me", 1,
+			event.Marks{Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}})
 	}, change: []func(*Config){byOrder(poller.OrderSource)}},
 	{name: "mend", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Mend(ctx); return err }},
 	{name: "work", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Work(ctx, 2); return err }},
 	{name: "figures", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Figures(ctx); return err }},
 }
 
-var goldenMarks = event.Marks{Published: []event.Ref{{Seq: 1}}, Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}, Returned: []event.Ref{{Seq: 3}},
-	Failed: []event.Failure{{Marked: goldenMarked, Attempts: 2, Delay: 5 * time.Second, Reason: "refused"}}, Freed: []event.Aggregate{{Type: "O", ID: "1"}}}
+var goldenMarks = event.Marks{Published: []event.Ref{{Seq: 1}}, Retried: []event.Marked{goldenMarked},
+	Waiting: []event.Marked{goldenMarked}, Returned: []event.Ref{{Seq: 3}},
+	Failed: []event.Failure{{Marked: goldenMarked, Attempts: 2, Delay: 5 * time.Second, Reason: "refused"}},
+	Freed:  []event.Aggregate{{Type: "O", ID: "1"}}}
 
 func fetched(ctx context.Context, t *instance, ranges []claims.Range, after event.Position) error {
 	_, _, err := t.rows.Fetch(ctx, ranges, after, poller.Limit{Rows: 500})

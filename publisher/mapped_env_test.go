@@ -39,7 +39,9 @@ func everyEngine(t *testing.T, test func(t *testing.T, w *world)) {
 		dsn          func(string) string
 	}{
 		{"postgres", "pgx", testenv.Postgres, func(u string) string { return u + separator(u) + "timezone=UTC" }},
-		{"mysql", "mysql", testenv.MySQL, func(u string) string { return testenv.MySQLDSN(t, u) + "?time_zone=%27%2B00%3A00%27" }},
+		{"mysql", "mysql", testenv.MySQL, func(u string) string {
+			return testenv.MySQLDSN(t, u) + "?time_zone=%27%2B00%3A00%27"
+		}},
 		{"sqlite", "sqlite", testenv.SQLite, func(u string) string {
 			return strings.TrimPrefix(u, "sqlite:") + "?_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_txlock=immediate"
 		}},
@@ -53,9 +55,11 @@ func everyEngine(t *testing.T, test func(t *testing.T, w *world)) {
 			t.Cleanup(func() { _ = app.Close() })
 			w := &world{t: t, engine: e.name, url: url, app: app, broker: &broker{refuse: map[string]bool{}}}
 			w.cfg = publisher.Config{
-				App: "test", Poller: "events", Instance: "one", Table: "outbox", ClaimsTable: "rowrelay_claims", Partitions: 8, ClaimTTL: 20 * time.Second,
+				App: "test", Poller: "events", Instance: "one", Table: "outbox", ClaimsTable: "rowrelay_claims", Partitions: 8,
+				ClaimTTL: 20 * time.Second,
 				Policy:   poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Millisecond}, MaxParked: 1000, Block: true},
-				Ordering: poller.OrderKey, Timeout: 20 * time.Second, Connections: 4, MaxRowBytes: 1 << 20, Retention: 168 * time.Hour, CleanupChunk: 1000,
+				Ordering: poller.OrderKey, Timeout: 20 * time.Second, Connections: 4, MaxRowBytes: 1 << 20,
+				Retention: 168 * time.Hour, CleanupChunk: 1000,
 			}
 			test(t, w)
 		})
@@ -176,8 +180,11 @@ func (w *world) open() *publisher.Publisher {
 func (w *world) tick(p *publisher.Publisher) poller.Report {
 	w.t.Helper()
 	relay, err := poller.NewRelay(poller.Config{
-		App: "test", Poller: "events", Feed: p.Feed(), To: w.broker, Ordering: w.cfg.Ordering, Concurrency: 4, Fetch: poller.Limit{Rows: 50, Bytes: 1 << 20},
-		RequestEvents: 1, RequestBytes: 1 << 20, Size: func(e *change.Event) int { return e.Size() }, RejectStatus: []int{422}, Retries: 1,
+		App: "test", Poller: "events", Feed: p.Feed(), To: w.broker, Ordering: w.cfg.Ordering, Concurrency: 4,
+		Fetch:         poller.Limit{Rows: 50, Bytes: 1 << 20},
+		RequestEvents: 1, RequestBytes: 1 << 20, Size: func(e *change.Event) int {
+			return e.Size()
+		}, RejectStatus: []int{422}, Retries: 1,
 		Timeout: 10 * time.Second, Budget: 20 * time.Second,
 	})
 	if err != nil {

@@ -65,11 +65,16 @@ func TestMarkedByHand(t *testing.T) {
 		})
 		w.exec("UPDATE outbox SET published = TRUE WHERE payload = 'a1'")
 		w.exec("DELETE FROM outbox WHERE payload = 'c1'")
-		w.until(w.open(), "what waited is published", func() bool { return w.count("SELECT COUNT(*) FROM outbox WHERE NOT published") == 0 })
-		if a, c := w.broker.payloads("a"), w.broker.payloads("c"); !slices.Equal(a, []string{"a2", "a3"}) || !slices.Equal(c, []string{"c2", "c3"}) {
+		w.until(w.open(), "what waited is published", func() bool {
+			return w.count("SELECT COUNT(*) FROM outbox WHERE NOT published") == 0
+		})
+		if a, c := w.broker.payloads("a"),
+			w.broker.payloads("c"); !slices.Equal(a, []string{"a2", "a3"}) || !slices.Equal(c, []string{"c2", "c3"}) {
 			t.Errorf("taken: %v, %v", a, c)
 		}
-		w.until(p, "nothing is left of it", func() bool { return w.count("SELECT COUNT(*) FROM rowrelay_claims_events") == 0 })
+		w.until(p, "nothing is left of it", func() bool {
+			return w.count("SELECT COUNT(*) FROM rowrelay_claims_events") == 0
+		})
 	})
 }
 

@@ -28,7 +28,9 @@ func TestMappedSourceOrder(t *testing.T) {
 		w.until(p, "a failure", func() bool { return w.states(p)[event.Failed] == 1 })
 		w.broker.will(false, "1")
 		w.until(p, "everything is published", func() bool { return len(w.broker.all()) == len(payloads) })
-		w.until(p, "everything is marked", func() bool { return w.count("SELECT COUNT(*) FROM outbox WHERE published") == len(payloads) })
+		w.until(p, "everything is marked", func() bool {
+			return w.count("SELECT COUNT(*) FROM outbox WHERE published") == len(payloads)
+		})
 		// An event that served as the witness against the failed one comes again, at its place.
 		var got []string
 		for _, o := range w.broker.taken {

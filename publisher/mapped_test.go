@@ -36,7 +36,8 @@ func TestSeedTable(t *testing.T) {
 			return w.states(p)[event.Dead] == 1
 		})
 		w.until(p, "the other aggregate is published", func() bool { return w.states(p)[event.Pending] == 0 })
-		if got, want := w.states(p), (map[event.State]int{event.Published: 1 + witness, event.Dead: 1, event.Waiting: 3}); !cmp.Equal(got, want) {
+		if got, want := w.states(p), (map[event.State]int{event.Published: 1 + witness, event.Dead: 1,
+			event.Waiting: 3}); !cmp.Equal(got, want) {
 			t.Errorf("states: %v, want %v", got, want)
 		}
 		if got := w.column("SELECT retry_count FROM outbox WHERE payload = ?", `{"a":2}`); !slices.Equal(got, []string{"3"}) {
@@ -49,7 +50,8 @@ func TestSeedTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := about.Figures; about.Layout != "mapped" || about.Strategy != claims.Leader || f.Dead != 1 || f.Waiting != 3 || f.Pending != 0 {
+		if f := about.Figures; about.Layout != "mapped" || about.Strategy != claims.Leader || f.Dead != 1 || f.Waiting != 3 ||
+			f.Pending != 0 {
 			t.Errorf("about: %+v", about)
 		}
 
@@ -58,7 +60,8 @@ func TestSeedTable(t *testing.T) {
 			t.Fatalf("requeued %d, %v", n, err)
 		}
 		w.until(p, "everything is published", func() bool { return w.states(p)[event.Published] == 5+witness })
-		if got, want := w.broker.payloads("a"), []string{`{"a":1}`, `{"a":2}`, `{"a":3}`, `{"a":4}`, `{"a":5}`}; !slices.Equal(got, want) {
+		if got, want := w.broker.payloads("a"),
+			[]string{`{"a":1}`, `{"a":2}`, `{"a":3}`, `{"a":4}`, `{"a":5}`}; !slices.Equal(got, want) {
 			t.Errorf("taken: %v, want %v", got, want)
 		}
 		if n := w.count("SELECT COUNT(*) FROM outbox WHERE published_at IS NULL"); n != 0 {
@@ -67,7 +70,8 @@ func TestSeedTable(t *testing.T) {
 		if n := w.count("SELECT COUNT(*) FROM rowrelay_claims_events"); n != 0 {
 			t.Errorf("%d entries are left in the side table", n)
 		}
-		if o := w.broker.all()[0]; o.AggregateType != "Order" || o.EventType != "OrderPlaced" || o.IdempotencyKey == "" || o.CreatedAt.IsZero() || !o.JSON {
+		if o := w.broker.all()[0]; o.AggregateType != "Order" || o.EventType != "OrderPlaced" || o.IdempotencyKey == "" ||
+			o.CreatedAt.IsZero() || !o.JSON {
 			t.Errorf("an event: %+v", o)
 		}
 	})
@@ -92,8 +96,9 @@ func TestMappedTables(t *testing.T) {
 					"`Retries` INT NOT NULL, `Added` DATETIME NOT NULL, `ExpiresAt` DATETIME NULL, `StatusName` VARCHAR(50) NOT NULL)",
 			},
 			mapping: map[string]string{
-				"id": "Id", "aggregate_id": "none", "aggregate_type": "none", "event_type": "Name", "payload": "Content", "created_at": "Added",
-				"attempts": "Retries", "state": "StatusName", "pending": "Scheduled", "done": "Succeeded",
+				"id": "Id", "aggregate_id": "none", "aggregate_type": "none", "event_type": "Name", "payload": "Content",
+				"created_at": "Added",
+				"attempts":   "Retries", "state": "StatusName", "pending": "Scheduled", "done": "Succeeded",
 			},
 			insert: `INSERT INTO outbox ("Id", "Version", "Name", "Content", "Retries", "Added", "StatusName") SELECT ?, 'v1', ?, ?, 0, '2026-01-01 00:00:00', 'Scheduled'`,
 			left:   `SELECT COUNT(*) FROM outbox WHERE "StatusName" <> 'Succeeded'`,
@@ -108,7 +113,8 @@ func TestMappedTables(t *testing.T) {
 				"sqlite": "CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, aggregatetype varchar(255) NOT NULL, " +
 					"aggregateid varchar(255) NOT NULL, type varchar(255) NOT NULL, payload json)",
 			},
-			mapping: map[string]string{"aggregate_type": "aggregatetype", "aggregate_id": "aggregateid", "event_type": "type", "on_published": "delete"},
+			mapping: map[string]string{"aggregate_type": "aggregatetype", "aggregate_id": "aggregateid", "event_type": "type",
+				"on_published": "delete"},
 			insert:  "INSERT INTO outbox (id, aggregatetype, aggregateid, type, payload) VALUES (?, 'Order', ?, 'OrderPlaced', ?)",
 			left:    "SELECT COUNT(*) FROM outbox",
 			ordered: true,
@@ -123,7 +129,8 @@ func TestMappedTables(t *testing.T) {
 				"sqlite": "CREATE TABLE outbox (id uuid PRIMARY KEY, aggregate_type varchar(255), aggregate_id varchar(255), type varchar(255), payload text, " +
 					"created_at timestamp NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')), status smallint NOT NULL DEFAULT 0, processed_at timestamp)",
 			},
-			mapping: map[string]string{"event_type": "type", "state": "status", "pending": "0", "done": "1", "published_at": "processed_at"},
+			mapping: map[string]string{"event_type": "type", "state": "status", "pending": "0", "done": "1",
+				"published_at": "processed_at"},
 			insert:  "INSERT INTO outbox (id, aggregate_type, aggregate_id, type, payload) VALUES (?, 'Order', ?, 'OrderPlaced', ?)",
 			left:    "SELECT COUNT(*) FROM outbox WHERE status <> 1 OR processed_at IS NULL",
 			ordered: true,
@@ -149,8 +156,10 @@ func TestMappedTables(t *testing.T) {
 					}
 					aggregate, payload := fmt.Sprintf("agg%d", i%3), fmt.Sprintf(`{"n": %d}`, i)
 					w.exec(w.dialectOf(c.insert), id, aggregate, payload)
-					if w.engine == "sqlite" && c.mapping["state"] == "status" { // its clock shows milliseconds, and two events of one have no order
-						w.exec("UPDATE outbox SET created_at = printf('2026-01-01 00:00:%06.3f', ?) WHERE payload = ?", float64(i)/100, payload)
+					// its clock shows milliseconds, and two events of one have no order
+					if w.engine == "sqlite" && c.mapping["state"] == "status" {
+						w.exec("UPDATE outbox SET created_at = printf('2026-01-01 00:00:%06.3f', ?) WHERE payload = ?", float64(i)/100,
+							payload)
 					}
 					want[aggregate] = append(want[aggregate], payload)
 				}

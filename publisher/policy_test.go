@@ -61,11 +61,14 @@ func (to *target) Deliver(_ context.Context, d change.Delivery) error {
 func publishing(t *testing.T, db *fakeDB, strategy claims.Strategy, poll time.Duration) (to *target, stop func()) {
 	t.Helper()
 	cfg := testConfig(strategy)
-	cfg.Policy = poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1, Block: true}
-	to = &target{t: t, begun: time.Now(), refuses: map[int64]bool{}, tries: map[int64][]time.Duration{}, accepted: map[int64]time.Duration{}}
+	cfg.Policy = poller.Policy{MaxAttempts: 5,
+		Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1, Block: true}
+	to = &target{t: t, begun: time.Now(), refuses: map[int64]bool{}, tries: map[int64][]time.Duration{},
+		accepted: map[int64]time.Duration{}}
 	relay, err := poller.NewRelay(poller.Config{
 		App: "shop", Poller: "outbox", Feed: newFeed(cfg, db.connect().open), To: to, Ordering: cfg.Ordering, Concurrency: 8,
-		Fetch: poller.Limit{Rows: 500, Bytes: 1 << 20}, RequestEvents: 100, RequestBytes: 1 << 20, Size: func(e *change.Event) int { return e.Size() },
+		Fetch: poller.Limit{Rows: 500, Bytes: 1 << 20}, RequestEvents: 100, RequestBytes: 1 << 20,
+		Size:         func(e *change.Event) int { return e.Size() },
 		RejectStatus: []int{422}, Retries: 3, Timeout: 5 * time.Second, Budget: 5 * time.Second, PollInterval: poll,
 	})
 	if err != nil {
@@ -160,15 +163,18 @@ func TestPoisonEvent(t *testing.T) {
 				}
 				to.mu.Lock()
 				want := []time.Duration{0, time.Second, 6 * time.Second, 36 * time.Second, 156 * time.Second}
-				if got := to.tries[1]; len(got) != len(want) || !slices.EqualFunc(got, want, func(a, b time.Duration) bool { return a >= b && a <= b+2*time.Second }) {
+				if got := to.tries[1]; len(got) != len(want) ||
+					!slices.EqualFunc(got, want, func(a, b time.Duration) bool { return a >= b && a <= b+2*time.Second }) {
 					t.Errorf("tried after %s, want %s", got, want)
 				}
 				for i := 5; i <= 204; i++ {
-					if took := to.accepted[int64(i)] - time.Duration(i-5)*time.Second; to.accepted[int64(i)] == 0 && i > 5 || took > time.Second {
+					if took := to.accepted[int64(i)] - time.Duration(i-5)*time.Second; to.accepted[int64(i)] == 0 && i > 5 ||
+						took > time.Second {
 						t.Errorf("event %d of another aggregate was accepted after %s", i, took)
 					}
 				}
-				if got := db.states(); got[0] != event.Dead || got[2] != event.Waiting || got[3] != event.Waiting || got[1] != event.Published {
+				if got := db.states(); got[0] != event.Dead || got[2] != event.Waiting || got[3] != event.Waiting ||
+					got[1] != event.Published {
 					t.Errorf("states %s", got[:4])
 				}
 				to.refuses[1] = false

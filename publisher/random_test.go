@@ -43,14 +43,17 @@ func randomInstances(t *testing.T, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 4))
 	db := newFakeDB()
 	db.block = rnd.IntN(2) == 0
-	db.ordering = []poller.Ordering{poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderNone, poller.OrderSource}[rnd.IntN(6)]
+	db.ordering = []poller.Ordering{poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderNone,
+		poller.OrderSource}[rnd.IntN(6)]
 	w := &world{
-		t: t, db: db, seed: seed, rnd: rnd, inFlight: map[string]string{}, accepted: map[int64]int{}, newest: map[event.Aggregate]int64{},
+		t: t, db: db, seed: seed, rnd: rnd, inFlight: map[string]string{}, accepted: map[int64]int{},
+		newest: map[event.Aggregate]int64{},
 		poison: map[int64]int{}, batches: map[string]bool{}, excuse: map[string]int{},
 		cfg: feedConfig{
 			App: "app", Poller: "outbox", Instance: "test", Partitions: 1 + rnd.IntN(12), ClaimTTL: 3 * time.Second,
-			Strategy: []claims.Strategy{claims.Leader, claims.Partitioned, claims.Partitioned, claims.SkipLocked}[rnd.IntN(4)], Ordering: db.ordering,
-			Policy: poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 2 * time.Second}, Block: db.block},
+			Strategy: []claims.Strategy{claims.Leader, claims.Partitioned, claims.Partitioned, claims.SkipLocked}[rnd.IntN(4)],
+			Ordering: db.ordering,
+			Policy:   poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 2 * time.Second}, Block: db.block},
 		},
 	}
 	if db.ordering == poller.OrderSource {
@@ -185,7 +188,8 @@ func randomInstances(t *testing.T, seed uint64) {
 			t.Log(line)
 		}
 		t.Logf("seed %d: %s, ordering %s, block %t, %d partitions, %d instances, odds %d, lossy %d, crashes %t, stalls %t, outages %t, %v",
-			seed, w.cfg.Strategy, db.ordering, db.block, w.cfg.Partitions, len(tables), odds, w.lossy, crashes, stalls, outages, w.excuse)
+			seed, w.cfg.Strategy, db.ordering, db.block, w.cfg.Partitions, len(tables), odds, w.lossy, crashes, stalls, outages,
+			w.excuse)
 	}
 }
 

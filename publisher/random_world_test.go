@@ -80,7 +80,8 @@ func (b *broker) Deliver(ctx context.Context, d change.Delivery) error {
 		}
 		w.note("%s sends %s of %s (%s, token %d)", b.name, e.Key, e.OrderKey, d.BatchID, d.Token)
 	}
-	lost, hangs, down, wait := w.rnd.IntN(1000) < w.lossy, !w.calm && w.rnd.IntN(1000) < w.hang, w.down, time.Duration(w.rnd.IntN(200))*time.Millisecond
+	lost, hangs, down, wait := w.rnd.IntN(1000) < w.lossy, !w.calm && w.rnd.IntN(1000) < w.hang, w.down,
+		time.Duration(w.rnd.IntN(200))*time.Millisecond
 	w.mu.Unlock()
 	defer func() {
 		w.mu.Lock()
@@ -162,16 +163,20 @@ func seqOf(t *testing.T, e *change.Event) int64 {
 }
 
 // instance ticks until it crashes or the world ends.
-func (w *world) instance(name string, open func(context.Context) (*feedOutbox, error), dead chan struct{}, faults func() int, stop chan struct{}) {
+func (w *world) instance(name string, open func(context.Context) (*feedOutbox, error), dead chan struct{},
+	faults func() int, stop chan struct{}) {
 	own := w.cfg
 	if w.mixed {
 		own.Strategy = []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked}[w.roll(3)]
 	}
 	feed := newFeed(own, open)
 	cfg := poller.Config{
-		App: "app", Poller: "outbox", Feed: feed, To: &broker{w, name, dead}, Ordering: w.cfg.Ordering, Concurrency: 1 + w.roll(4),
-		Fetch: poller.Limit{Rows: 1 + w.roll(40), Bytes: 1 << 20}, RequestEvents: 1 + w.roll(5), RequestBytes: 1 << 20,
-		Size: func(e *change.Event) int { return e.Size() }, RejectStatus: []int{422}, Retries: 1 + w.roll(2), Timeout: 2 * time.Second,
+		App: "app", Poller: "outbox", Feed: feed, To: &broker{w, name, dead}, Ordering: w.cfg.Ordering,
+		Concurrency: 1 + w.roll(4),
+		Fetch:       poller.Limit{Rows: 1 + w.roll(40), Bytes: 1 << 20}, RequestEvents: 1 + w.roll(5), RequestBytes: 1 << 20,
+		Size: func(e *change.Event) int {
+			return e.Size()
+		}, RejectStatus: []int{422}, Retries: 1 + w.roll(2), Timeout: 2 * time.Second,
 		Budget: time.Duration(2+w.roll(20)) * time.Second, PollInterval: 100 * time.Millisecond, PollIntervalMax: time.Second,
 	}
 	relay, err := poller.NewRelay(cfg)
@@ -203,7 +208,8 @@ func (w *world) instance(name string, open func(context.Context) (*feedOutbox, e
 		case faults() > 0:
 			w.excuse["fault"]++
 		case crashed || w.excuse["stall"] > 0:
-		case report.Event == poller.CommitFailed, report.Event == poller.FetchFailed, report.Event == poller.ConfigInvalid, report.Event == poller.LeaseAcquireFailed:
+		case report.Event == poller.CommitFailed, report.Event == poller.FetchFailed, report.Event == poller.ConfigInvalid,
+			report.Event == poller.LeaseAcquireFailed:
 			w.t.Errorf("seed %d: %s ended as %s: %v", w.seed, name, report.Event, report.Err)
 		}
 		w.mu.Unlock()

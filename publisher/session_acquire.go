@@ -192,7 +192,8 @@ func (s *session) takeOnly(ctx context.Context) error {
 	}
 	s.units.of = found.Partitions
 	if s.only >= found.Partitions {
-		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed", s.only, found.Partitions))
+		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed",
+			s.only, found.Partitions))
 		return nil
 	}
 	if by := found.Held[s.only]; by != "" {
@@ -226,7 +227,8 @@ func (s *session) blockedByDead(ctx context.Context) error {
 	if f.Dead > 0 {
 		return &poller.Fault{Event: poller.HandlerFailed,
 			Err: fmt.Errorf("the outbox is blocked by a dead letter (ordering=source, "+
-				"after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on", s.cfg.Poller, s.cfg.Poller)}
+				"after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on",
+				s.cfg.Poller, s.cfg.Poller)}
 	}
 	return nil
 }

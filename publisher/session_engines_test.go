@@ -175,7 +175,9 @@ func TestInstancesOnEngines(t *testing.T) {
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel() // most of it is waiting
-			everyEngine(t, func(t *testing.T, b *bench) { runInstances(t, b, engineConfig(b, strategy)) }, func(c *Config) { c.Strategy = strategy })
+			everyEngine(t, func(t *testing.T, b *bench) {
+				runInstances(t, b, engineConfig(b, strategy))
+			}, func(c *Config) { c.Strategy = strategy })
 		})
 	}
 }
@@ -184,8 +186,10 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	cfg.ClaimTTL = time.Second
 	seed := rand.Uint64()
 	w := &world{
-		t: t, cfg: cfg.feed(), seed: seed, rnd: rand.New(rand.NewPCG(seed, 5)), inFlight: map[string]string{}, accepted: map[int64]int{},
-		newest: map[event.Aggregate]int64{}, batches: map[string]bool{}, poison: map[int64]int{7: 1, 19: 2}, excuse: map[string]int{}, lossy: 20,
+		t: t, cfg: cfg.feed(), seed: seed, rnd: rand.New(rand.NewPCG(seed, 5)), inFlight: map[string]string{},
+		accepted: map[int64]int{},
+		newest:   map[event.Aggregate]int64{}, batches: map[string]bool{}, poison: map[int64]int{7: 1, 19: 2},
+		excuse: map[string]int{}, lossy: 20,
 	}
 	stop := make(chan struct{})
 	var writers, all sync.WaitGroup

@@ -15,7 +15,8 @@ import (
 func TestEventOfARow(t *testing.T) {
 	at := time.Date(2026, 4, 7, 1, 23, 45, 678900000, time.UTC)
 	r := event.Row{Ref: event.Ref{Seq: 7}, Attempts: 2, Outbox: change.Outbox{
-		AggregateType: "Order", AggregateID: `o"1`, EventType: "OrderPlaced", IdempotencyKey: "order-placed-1", Payload: []byte(`{"n":1}`), JSON: true, CreatedAt: at,
+		AggregateType: "Order", AggregateID: `o"1`, EventType: "OrderPlaced", IdempotencyKey: "order-placed-1",
+		Payload: []byte(`{"n":1}`), JSON: true, CreatedAt: at,
 	}}
 	e := eventsOf([]event.Row{r}, time.Now())[0]
 	for name, c := range map[string][2]string{
@@ -41,8 +42,10 @@ func TestEventOfARow(t *testing.T) {
 func TestEventOfAMappedRowWithoutAggregate(t *testing.T) {
 	now := time.Now()
 	broken := errors.New("too large")
-	list := eventsOf([]event.Row{{Ref: event.Ref{ID: "ab-1"}, Outbox: change.Outbox{IdempotencyKey: "k"}}, {Ref: event.Ref{ID: "ab-2"}, Broken: broken, Waits: true}}, now)
-	if e := list[0]; string(e.Key) != `{"id":"ab-1"}` || string(e.OrderKey) != string(e.Key) || string(e.Cursor) != `{"kind":"outbox","id":"ab-1"}` || !e.Time.Equal(now) {
+	list := eventsOf([]event.Row{{Ref: event.Ref{ID: "ab-1"}, Outbox: change.Outbox{IdempotencyKey: "k"}},
+		{Ref: event.Ref{ID: "ab-2"}, Broken: broken, Waits: true}}, now)
+	if e := list[0]; string(e.Key) != `{"id":"ab-1"}` || string(e.OrderKey) != string(e.Key) ||
+		string(e.Cursor) != `{"kind":"outbox","id":"ab-1"}` || !e.Time.Equal(now) {
 		t.Errorf("%s %s %s %s", e.Key, e.OrderKey, e.Cursor, e.Time)
 	}
 	if _, ok := aggregateOf(list[0].OrderKey); ok {
@@ -63,7 +66,8 @@ func TestPayloads(t *testing.T) {
 	} {
 		o := change.Outbox{Payload: []byte(payload), JSON: json.Valid([]byte(payload))}
 		e := eventsOf([]event.Row{{Ref: event.Ref{Seq: 1}, Outbox: o}}, time.Now())[0]
-		if !strings.Contains(string(e.Row), `"payload":`+want+`,"created_at":null`) || !json.Valid(e.Row) || bytes.ContainsAny(e.Row, "\r\n") {
+		if !strings.Contains(string(e.Row), `"payload":`+want+`,"created_at":null`) || !json.Valid(e.Row) ||
+			bytes.ContainsAny(e.Row, "\r\n") {
 			t.Errorf("%q: %s", payload, e.Row)
 		}
 		if string(e.Outbox.Payload) != payload {
@@ -93,7 +97,8 @@ func FuzzEvent(f *testing.F) {
 	f.Add("\xff", "\x00", "\"", " ", []byte("\xff\n"), "id")
 	f.Fuzz(func(t *testing.T, typ, id, what, key string, payload []byte, text string) {
 		r := event.Row{Ref: event.Ref{Seq: 1, ID: text}, Outbox: change.Outbox{
-			AggregateType: typ, AggregateID: id, EventType: what, IdempotencyKey: key, Payload: payload, JSON: json.Valid(payload),
+			AggregateType: typ, AggregateID: id, EventType: what, IdempotencyKey: key, Payload: payload,
+			JSON: json.Valid(payload),
 		}}
 		list := eventsOf([]event.Row{r, r}, time.Now())
 		for _, e := range list {
@@ -105,7 +110,8 @@ func FuzzEvent(f *testing.F) {
 			if e.ID == "" || len(e.ID) > maxID || !bytes.Equal(e.Row, list[0].Row) {
 				t.Fatalf("%+v", e)
 			}
-			if a, ok := aggregateOf(e.OrderKey); id != "" && change.ValidText(id) && change.ValidText(typ) && (!ok || a != event.Aggregate{Type: typ, ID: id}) {
+			if a, ok := aggregateOf(e.OrderKey); id != "" && change.ValidText(id) && change.ValidText(typ) &&
+				(!ok || a != event.Aggregate{Type: typ, ID: id}) {
 				t.Fatalf("%s reads as %v", e.OrderKey, a)
 			}
 		}

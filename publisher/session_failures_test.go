@@ -76,7 +76,8 @@ func TestLastAttemptIsADeadLetter(t *testing.T) {
 			var report poller.Report
 			err := s.Close(t.Context(), &report)
 			wantFault(t, err, poller.HandlerFailed, "no room")
-			if len(report.DeadLettered) != 1 || len(place.got) != 1 || place.got[0].Attempts != 3 || place.got[0].Status != 422 || report.DeadLettered[0].Event.Row != nil {
+			if len(report.DeadLettered) != 1 || len(place.got) != 1 || place.got[0].Attempts != 3 ||
+				place.got[0].Status != 422 || report.DeadLettered[0].Event.Row != nil {
 				t.Errorf("%+v, %+v", report.DeadLettered, place.got)
 			}
 		})

@@ -13,7 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-var testPolicy = poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 5 * time.Second}, MaxParked: 1, Block: true}
+var testPolicy = poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, 5 * time.Second}, MaxParked: 1,
+	Block: true}
 
 func testConfig(strategy claims.Strategy) feedConfig {
 	return feedConfig{
@@ -72,7 +73,8 @@ func (d *driver) settle(outcomes string, grants ...poller.Grant) (int, error) {
 			if outcomes == "" {
 				d.t.Fatal("too few outcomes")
 			}
-			o := map[byte]poller.Outcome{'a': poller.Accepted, 'r': poller.Rejected, 'w': poller.Absorbed, '-': poller.Deferred}[outcomes[0]]
+			o := map[byte]poller.Outcome{'a': poller.Accepted, 'r': poller.Rejected, 'w': poller.Absorbed,
+				'-': poller.Deferred}[outcomes[0]]
 			if o == poller.Rejected {
 				b.Rejections[i] = poller.Rejection{Cause: poller.Refused, Status: 422, Reason: "no", At: time.Now()}
 			}
@@ -134,7 +136,8 @@ func (d *driver) expect(want string) poller.Grant {
 
 func (d *driver) states(want string) {
 	d.t.Helper()
-	short := map[event.State]string{event.Pending: "P", event.Publishing: "G", event.Published: "x", event.Failed: "F", event.Waiting: "W", event.Dead: "D", event.Discarded: "0"}
+	short := map[event.State]string{event.Pending: "P", event.Publishing: "G", event.Published: "x", event.Failed: "F",
+		event.Waiting: "W", event.Dead: "D", event.Discarded: "0"}
 	var got string
 	for _, s := range d.table.db.states() {
 		got += short[s]
@@ -168,7 +171,8 @@ func (t *fakeTable) called() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []string
-	for _, m := range []string{"look", "draw", "join", "survey", "take", "renew", "release", "mend", "due", "fetch", "pick", "other", "settle", "figures"} {
+	for _, m := range []string{"look", "draw", "join", "survey", "take", "renew", "release", "mend", "due", "fetch",
+		"pick", "other", "settle", "figures"} {
 		if n := t.calls[m]; n == 1 {
 			list = append(list, m)
 		} else if n > 1 {

@@ -12,10 +12,11 @@ type flights struct {
 	fetch  int  // the number of the fetch that was begun last
 	during bool // it is under way
 
-	recent  map[event.Ref]bool // settled while it was: it may show them as they were
-	stirred map[string]bool    // order keys with events whose state a settlement changed otherwise than to PUBLISHED, while it was
-	settles map[string]bool    // the same of the settlement under way
-	waiters map[string]int     // order key → how many of its events in flight have waits set
+	recent map[event.Ref]bool // settled while it was: it may show them as they were
+	// order keys with events whose state a settlement changed otherwise than to PUBLISHED, while it was
+	stirred map[string]bool
+	settles map[string]bool // the same of the settlement under way
+	waiters map[string]int  // order key → how many of its events in flight have waits set
 	// aggregates counts the events in flight of each aggregate that is claimed (skip_locked).
 	aggregates map[event.Aggregate]int
 	retries    int // of the events in flight, those that are FAILED
@@ -34,7 +35,8 @@ type flight struct {
 
 func newFlights() flights {
 	return flights{
-		of: map[event.Ref]flight{}, recent: map[event.Ref]bool{}, stirred: map[string]bool{}, settles: map[string]bool{}, waiters: map[string]int{},
+		of: map[event.Ref]flight{}, recent: map[event.Ref]bool{}, stirred: map[string]bool{}, settles: map[string]bool{},
+		waiters:    map[string]int{},
 		aggregates: map[event.Aggregate]int{},
 	}
 }

@@ -89,7 +89,8 @@ func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most polle
 	rows, _ = s.fresh(rows, len(rows), false)
 	kept := rows[:0]
 	for _, r := range rows {
-		if !r.Waits || s.cfg.Ordering != poller.OrderKey { // one that stands behind another FAILED one of its aggregate is not next
+		// one that stands behind another FAILED one of its aggregate is not next
+		if !r.Waits || s.cfg.Ordering != poller.OrderKey {
 			kept = append(kept, r)
 		}
 	}
@@ -129,8 +130,9 @@ func (s *session) waitInOrder(next time.Duration) error {
 	defer s.mu.Unlock()
 	if !s.told {
 		s.told = true
-		s.warnings = append(s.warnings, fmt.Sprintf("ordering=source: nothing is sent before the next attempt of a failed event, in %s",
-			next.Round(time.Millisecond)))
+		s.warnings = append(s.warnings,
+			fmt.Sprintf("ordering=source: nothing is sent before the next attempt of a failed event, in %s",
+				next.Round(time.Millisecond)))
 	}
 	return nil
 }

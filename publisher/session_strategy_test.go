@@ -112,7 +112,8 @@ func TestManyFollowers(t *testing.T) {
 		}
 		b.fillOf(followers+1, 1, event.Waiting)
 		seqs := b.seqs()
-		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.Now(), " WHERE ", b.texts.rows.Seq(), " = ", seqs[0]))
+		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.Now(), " WHERE ", b.texts.rows.Seq(),
+			" = ", seqs[0]))
 		cfg := engineConfig(b, claims.Leader)
 		cfg.ClaimTTL = time.Minute // what is shown is the order, not the speed
 		s := b.openOn(t, cfg)
@@ -181,7 +182,8 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 func (b *bench) seqs() []int64 {
 	b.tb.Helper()
 	s := b.db.Statement()
-	list, err := s.Add("SELECT ", b.texts.rows.Seq(), " FROM ", b.outbox.String(), " ORDER BY ", b.texts.rows.Seq()).Ints(context.Background(), b.raw)
+	list, err := s.Add("SELECT ", b.texts.rows.Seq(), " FROM ", b.outbox.String(), " ORDER BY ",
+		b.texts.rows.Seq()).Ints(context.Background(), b.raw)
 	b.must(err)
 	return list
 }

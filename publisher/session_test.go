@@ -64,7 +64,8 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 		if got := table.called(); got != "look draw×2 join survey take due fetch" {
 			t.Errorf("the first Next with work calls %s", got)
 		}
-		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Right.Err() != nil || g.Origin.Table != "outbox" {
+		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Right.Err() != nil ||
+			g.Origin.Table != "outbox" {
 			t.Errorf("%+v", g)
 		}
 		s.settled("aaa", g)
@@ -186,8 +187,10 @@ func TestReportAtClose(t *testing.T) {
 
 func TestFaultsSayWhatTheyAre(t *testing.T) {
 	for method, want := range map[string]poller.Event{
-		"look": poller.FetchFailed, "take": poller.LeaseAcquireFailed, "draw": poller.LeaseAcquireFailed, "fetch": poller.FetchFailed,
-		"due": poller.FetchFailed, "mend": poller.FetchFailed, "join": poller.LeaseAcquireFailed, "survey": poller.LeaseAcquireFailed,
+		"look": poller.FetchFailed, "take": poller.LeaseAcquireFailed, "draw": poller.LeaseAcquireFailed,
+		"fetch": poller.FetchFailed,
+		"due":   poller.FetchFailed, "mend": poller.FetchFailed, "join": poller.LeaseAcquireFailed,
+		"survey": poller.LeaseAcquireFailed,
 	} {
 		in(t, func(t *testing.T, db *fakeDB) {
 			db.add("a", "b")

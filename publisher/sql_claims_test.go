@@ -79,8 +79,10 @@ func TestTakeOver(t *testing.T) {
 		// Every way to mark is refused, and changes nothing.
 		one := []event.Marked{markedRow(&rows[0])}
 		for name, m := range map[string]event.Marks{
-			"published": {Published: []event.Ref{rows[0].Ref, rows[1].Ref}}, "retried": {Retried: one}, "waiting": {Waiting: one},
-			"failed": {Failed: []event.Failure{{Marked: one[0], Attempts: 1, Dead: true}}}, "returned": {Returned: []event.Ref{rows[0].Ref}},
+			"published": {Published: []event.Ref{rows[0].Ref, rows[1].Ref}}, "retried": {Retried: one},
+			"waiting":  {Waiting: one},
+			"failed":   {Failed: []event.Failure{{Marked: one[0], Attempts: 1, Dead: true}}},
+			"returned": {Returned: []event.Ref{rows[0].Ref}},
 		} {
 			if err := b.rows.Settle(ctx, "old", 2, m); !errors.Is(err, claims.ErrLost) {
 				t.Errorf("%s: settle of a lost owner returned %v, want errLost", name, err)
@@ -108,7 +110,8 @@ func TestSurvey(t *testing.T) {
 			t.Helper()
 			s, err := b.claims.Survey(ctx, owner, claims.Force{Strategy: claims.Partitioned, Partitions: want})
 			b.must(err)
-			if diff := cmp.Diff(claims.Survey{Force: claims.Force{Strategy: claims.Partitioned, Partitions: partitions}, Leader: "", Members: members, Held: held}, s, cmp.AllowUnexported(claims.Survey{})); diff != "" {
+			if diff := cmp.Diff(claims.Survey{Force: claims.Force{Strategy: claims.Partitioned, Partitions: partitions},
+				Leader: "", Members: members, Held: held}, s, cmp.AllowUnexported(claims.Survey{})); diff != "" {
 				t.Errorf("survey (-want +got):\n%s", diff)
 			}
 		}
@@ -144,7 +147,8 @@ func TestStrategyInForce(t *testing.T) {
 		ctx := t.Context()
 		in := func(owner string, mine, want claims.Strategy, leader string) {
 			t.Helper()
-			s, err := b.claims.Survey(ctx, owner, claims.Force{Strategy: mine, Partitions: map[claims.Strategy]int{claims.Partitioned: 8}[mine]})
+			s, err := b.claims.Survey(ctx, owner,
+				claims.Force{Strategy: mine, Partitions: map[claims.Strategy]int{claims.Partitioned: 8}[mine]})
 			b.must(err)
 			if s.Strategy != want || s.Leader != leader {
 				t.Errorf("%s with %s: %s is in force, led by %q; want %s, %q", owner, mine, s.Strategy, s.Leader, want, leader)
@@ -195,18 +199,22 @@ func TestPause(t *testing.T) {
 // TestUnits: Go and the database name an aggregate's unit alike.
 func TestUnits(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		for _, a := range []event.Aggregate{{Type: "Order", ID: "1"}, {Type: "O", ID: ""}, {Type: "ünï", ID: "🚀"}, {Type: "a:b", ID: "c"}, {Type: "a", ID: "b:c"}, {Type: strings.Repeat("x", 255), ID: strings.Repeat("y", 255)}} {
+		for _, a := range []event.Aggregate{{Type: "Order", ID: "1"}, {Type: "O", ID: ""}, {Type: "ünï", ID: "🚀"},
+			{Type: "a:b", ID: "c"}, {Type: "a", ID: "b:c"}, {Type: strings.Repeat("x", 255), ID: strings.Repeat("y", 255)}} {
 			b.insert(b.raw, a, "{}")
 		}
 		b.must(b.claims.Join(t.Context(), "me", time.Minute))
-		rows, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute}, poller.Limit{Rows: 100})
+		rows, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute},
+			poller.Limit{Rows: 100})
 		if err != nil || len(rows) != 6 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
-		if again, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute}, poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
+		if again, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute},
+			poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
 			t.Errorf("picked %d rows that are in flight, %v", len(again), err)
 		}
-		b.wantStates(event.Publishing, event.Publishing, event.Publishing, event.Publishing, event.Publishing, event.Publishing)
+		b.wantStates(event.Publishing, event.Publishing, event.Publishing, event.Publishing, event.Publishing,
+			event.Publishing)
 		var m event.Marks
 		for i := range rows {
 			m.Returned = append(m.Returned, rows[i].Ref)
@@ -218,7 +226,8 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%d claims are left, %v", held, err)
 		}
 		// What is given up without a settlement is pending again.
-		if rows, _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute}, poller.Limit{Rows: 100}); err != nil || len(rows) != 6 {
+		if rows, _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute},
+			poller.Limit{Rows: 100}); err != nil || len(rows) != 6 {
 			t.Fatalf("picked %d rows, %v", len(rows), err)
 		}
 		b.must(b.claims.Release(t.Context(), "me", nil))

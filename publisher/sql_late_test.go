@@ -28,7 +28,8 @@ func (b *bench) lapse(owner string) {
 func (b *bench) live(units string) (n int) {
 	b.tb.Helper()
 	s := b.db.Statement()
-	b.must(s.Add("SELECT COUNT(*) FROM rowrelay_claims WHERE unit LIKE ", s.Arg(units), " AND expires_at > ", b.db.Now()).Row(context.Background(), b.raw, &n))
+	b.must(s.Add("SELECT COUNT(*) FROM rowrelay_claims WHERE unit LIKE ", s.Arg(units), " AND expires_at > ",
+		b.db.Now()).Row(context.Background(), b.raw, &n))
 	return n
 }
 
@@ -52,7 +53,8 @@ func (b *bench) wantRollOut(want claims.Strategy) {
 func (b *bench) startLate(ttl time.Duration) {
 	b.tb.Helper()
 	b.must(b.claims.Join(b.tb.Context(), "late", ttl))
-	if s, err := b.claims.Survey(b.tb.Context(), "late", claims.Force{Strategy: claims.SkipLocked, Partitions: 0}); err != nil || s.Strategy != claims.SkipLocked {
+	if s, err := b.claims.Survey(b.tb.Context(), "late",
+		claims.Force{Strategy: claims.SkipLocked, Partitions: 0}); err != nil || s.Strategy != claims.SkipLocked {
 		b.tb.Fatalf("%q is in force, %v", s.Strategy, err)
 	}
 }
@@ -72,10 +74,12 @@ func TestLate(t *testing.T) {
 				b.exec("UPDATE outbox SET state = 'PUBLISHING' WHERE aggregate_type = 'C'") // an older crash
 				b.startLate(time.Minute)
 				end(b)
-				if rows, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "late", Token: 7, TTL: time.Minute}, poller.Limit{Rows: 10}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
+				if rows, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "late", Token: 7, TTL: time.Minute},
+					poller.Limit{Rows: 10}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
 					t.Errorf("pick: %d rows, %v; want errLost", len(rows), err)
 				}
-				if rows, _, err := b.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "late", Token: 7, TTL: time.Minute}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
+				if rows, _, err := b.rows.Due(ctx, nil, poller.Limit{Rows: 10},
+					claims.Claim{Owner: "late", Token: 7, TTL: time.Minute}); !errors.Is(err, claims.ErrLost) || len(rows) > 0 {
 					t.Errorf("due: %d rows, %v; want errLost", len(rows), err)
 				}
 				if _, err := b.claims.Renew(ctx, "late", time.Minute); !errors.Is(err, claims.ErrLost) {
@@ -100,7 +104,8 @@ type picked struct {
 func (b *bench) pickLate(ttl time.Duration) <-chan picked {
 	late, done := b.open(), make(chan picked, 1)
 	go func() {
-		rows, _, err := late.rows.Pick(b.tb.Context(), claims.Claim{Owner: "late", Token: 7, TTL: ttl}, poller.Limit{Rows: 10})
+		rows, _, err := late.rows.Pick(b.tb.Context(), claims.Claim{Owner: "late", Token: 7, TTL: ttl},
+			poller.Limit{Rows: 10})
 		done <- picked{rows, err}
 	}()
 	return done
@@ -118,7 +123,8 @@ func TestPickStallsAtItsClaims(t *testing.T) {
 		stall, err := b.raw.BeginTx(t.Context(), nil)
 		b.must(err)
 		defer stall.Rollback() //nolint:errcheck // it was, where all is well
-		if _, err = b.claims.TakeIn(t.Context(), stall, claims.Claim{Owner: "another", Token: 6, TTL: time.Minute}, claims.Named([]string{b.texts.rows.ShardOf("A", "1")}), ""); err != nil {
+		if _, err = b.claims.TakeIn(t.Context(), stall, claims.Claim{Owner: "another", Token: 6, TTL: time.Minute},
+			claims.Named([]string{b.texts.rows.ShardOf("A", "1")}), ""); err != nil {
 			t.Fatal(err)
 		}
 		late := b.pickLate(time.Minute)
@@ -142,7 +148,8 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 		claims time.Duration // how long the claims last
 		want   claims.Strategy
 		states []event.State
-	}{{time.Minute, claims.SkipLocked, []event.State{event.Publishing, event.Publishing}}, {100 * time.Millisecond, claims.Leader, []event.State{event.Pending, event.Pending}}} {
+	}{{time.Minute, claims.SkipLocked, []event.State{event.Publishing, event.Publishing}},
+		{100 * time.Millisecond, claims.Leader, []event.State{event.Pending, event.Pending}}} {
 		t.Run(fmt.Sprint(c.claims), func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				if b.conn.Engine == "sqlite" {
@@ -154,14 +161,16 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 				defer stall.Rollback() //nolint:errcheck // it was, where all is well
 				hint, suffix := b.db.Lock(false)
 				s := b.db.Statement()
-				if seqs, err := s.Add("SELECT ", b.texts.rows.Seq(), " FROM outbox", hint, suffix).Ints(t.Context(), stall); err != nil || len(seqs) != 2 {
+				if seqs, err := s.Add("SELECT ", b.texts.rows.Seq(), " FROM outbox", hint, suffix).Ints(t.Context(),
+					stall); err != nil || len(seqs) != 2 {
 					t.Fatalf("locked %v, %v", seqs, err)
 				}
 				b.startLate(2 * time.Second)
 				late := b.pickLate(c.claims)
 				hint, suffix = b.db.Lock(true)
 				eventually(t, "the pick locks its owner's row", func() bool {
-					units, err := b.db.Statement().Add("SELECT unit FROM rowrelay_claims", hint, " WHERE unit = 'i:late'", suffix).Texts(t.Context(), b.raw)
+					units, err := b.db.Statement().Add("SELECT unit FROM rowrelay_claims", hint, " WHERE unit = 'i:late'",
+						suffix).Texts(t.Context(), b.raw)
 					return err == nil && len(units) == 0
 				})
 				eventually(t, "the membership lapses", func() bool { return b.live("i:late") == 0 })
@@ -207,7 +216,8 @@ func BenchmarkPickAndSettle(bm *testing.B) {
 			b.fill(batch * (bm.N + 1))
 			bm.ResetTimer()
 			for range bm.N {
-				rows, _, err := b.rows.Pick(bm.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Hour}, poller.Limit{Rows: batch})
+				rows, _, err := b.rows.Pick(bm.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Hour},
+					poller.Limit{Rows: batch})
 				if err != nil || len(rows) == 0 {
 					bm.Fatal(len(rows), err)
 				}

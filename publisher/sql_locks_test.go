@@ -26,7 +26,8 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 			b.must(b.claims.Join(t.Context(), owner, time.Minute))
 			token, err := b.claims.Draw(t.Context())
 			b.must(err)
-			rows[i], _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: owner, Token: token, TTL: time.Minute}, poller.Limit{Rows: 4})
+			rows[i], _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: owner, Token: token, TTL: time.Minute},
+				poller.Limit{Rows: 4})
 			b.must(err)
 			if len(rows[i]) != 4 {
 				t.Fatalf("%s got %d events, want 4", owner, len(rows[i]))
@@ -47,11 +48,13 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 			t.Errorf("renew: %d, %v", n, err)
 		}
 		mine := rows[1]
-		m := event.Marks{Published: []event.Ref{mine[0].Ref}, Returned: []event.Ref{mine[1].Ref}, Freed: []event.Aggregate{markedRow(&mine[0]).Aggregate, markedRow(&mine[1]).Aggregate}}
+		m := event.Marks{Published: []event.Ref{mine[0].Ref}, Returned: []event.Ref{mine[1].Ref},
+			Freed: []event.Aggregate{markedRow(&mine[0]).Aggregate, markedRow(&mine[1]).Aggregate}}
 		if err := b.rows.Settle(ctx, "two", 4, m); err != nil {
 			t.Errorf("settle: %v", err)
 		}
-		if again, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "two", Token: 1000, TTL: time.Minute}, poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
+		if again, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "two", Token: 1000, TTL: time.Minute},
+			poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
 			t.Errorf("pick: %d rows, %v; want the one that was given back", len(again), err)
 		}
 		if err := b.claims.Release(ctx, "two", nil); err != nil {
@@ -69,8 +72,10 @@ func TestTakeAgain(t *testing.T) {
 				t.Errorf("got %v, %v", got, err)
 			}
 		}
-		for _, c := range []claims.Claim{{Owner: "me", Token: 8}, {Owner: "other", Token: 7}} { // another attempt, and another instance
-			if got, err := b.claims.Take(t.Context(), c.Owner, c.Token, []string{"p0"}, time.Minute); err != nil || len(got) > 0 {
+		// another attempt, and another instance
+		for _, c := range []claims.Claim{{Owner: "me", Token: 8}, {Owner: "other", Token: 7}} {
+			if got, err := b.claims.Take(t.Context(), c.Owner, c.Token, []string{"p0"}, time.Minute); err != nil ||
+				len(got) > 0 {
 				t.Errorf("%s with token %d got %v, %v", c.Owner, c.Token, got, err)
 			}
 		}
@@ -136,12 +141,15 @@ func TestRequeueInFlight(t *testing.T) {
 		b.lead("me", time.Minute)
 		r := b.all()[0]
 		for attempts := 1; attempts <= 2; attempts++ {
-			b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: attempts, Reason: "refused"}}}))
+			b.must(b.rows.Settle(t.Context(), "me", 1,
+				event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: attempts, Reason: "refused"}}}))
 		}
-		if n, err := (&Publisher{catalog: b.catalog}).Requeue(t.Context(), event.Filter{States: []event.State{event.Failed}}, nil); err != nil || n != 1 {
+		if n, err := (&Publisher{catalog: b.catalog}).Requeue(t.Context(), event.Filter{States: []event.State{event.Failed}},
+			nil); err != nil || n != 1 {
 			t.Fatalf("requeued %d, %v", n, err)
 		}
-		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 3, Dead: true, Reason: "refused"}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1,
+			event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 3, Dead: true, Reason: "refused"}}}))
 		b.wantStates(event.Failed)
 		due, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
 		if err != nil || len(due) != 1 || due[0].Attempts != 0 {
@@ -149,8 +157,10 @@ func TestRequeueInFlight(t *testing.T) {
 		}
 		// A misplaced event stays before its last attempt, and has to rest all the same.
 		for range 2 {
-			b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 1, Delay: time.Hour, Reason: "misplaced"}}}))
-			if due, next, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{}); err != nil || len(due) != 0 || next < 59*time.Minute {
+			b.must(b.rows.Settle(t.Context(), "me", 1,
+				event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 1, Delay: time.Hour, Reason: "misplaced"}}}))
+			if due, next, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{}); err != nil ||
+				len(due) != 0 || next < 59*time.Minute {
 				t.Errorf("due: %+v in %v, %v", due, next, err)
 			}
 		}
@@ -169,7 +179,8 @@ func TestDueBytes(t *testing.T) {
 			}
 		}
 		b.must(b.claims.Join(t.Context(), "me", time.Minute))
-		if rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14}, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}); err != nil || len(rows) != 2 {
+		if rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14},
+			claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}); err != nil || len(rows) != 2 {
 			t.Errorf("with claims: got %d rows, %v; want 2", len(rows), err)
 		}
 	})

@@ -48,8 +48,9 @@ func TestOrderOfTheSource(t *testing.T) {
 			}
 		}
 		rows := b.all()
-		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[1]), Attempts: 1, Delay: time.Hour}},
-			Published: []event.Ref{rows[0].Ref}, Waiting: []event.Marked{markedRow(&rows[2])}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1,
+			event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[1]), Attempts: 1, Delay: time.Hour}},
+				Published: []event.Ref{rows[0].Ref}, Waiting: []event.Marked{markedRow(&rows[2])}}))
 		for _, r := range b.all() {
 			if !r.Waits {
 				t.Fatalf("seq %d does not wait for another aggregate's failed event", r.Ref.Seq)
@@ -68,7 +69,8 @@ func TestNoOrder(t *testing.T) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1")
 		rows := b.all()
-		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Nanosecond}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1,
+			event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Nanosecond}}}))
 		if rest := b.all(); len(rest) != 1 || rest[0].Waits {
 			t.Errorf("got %+v", rest)
 		}
@@ -93,7 +95,8 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 		if diff := cmp.Diff([]int64{1, 3}, due()); diff != "" {
 			t.Errorf("due (-want +got):\n%s", diff)
 		}
-		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Retried: []event.Marked{{Ref: event.Ref{Seq: 1}, Aggregate: event.Aggregate{Type: "O", ID: "1"}}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1,
+			event.Marks{Retried: []event.Marked{{Ref: event.Ref{Seq: 1}, Aggregate: event.Aggregate{Type: "O", ID: "1"}}}}))
 		if diff := cmp.Diff([]int64{2, 3}, due()); diff != "" {
 			t.Errorf("due (-want +got):\n%s", diff)
 		}
@@ -113,7 +116,9 @@ func TestApplicationsOwnSession(t *testing.T) {
 			b.must(err)
 			defer app.Close() //nolint:errcheck // the test's own
 			var zone string
-			b.must(app.QueryRowContext(t.Context(), map[string]string{"postgres": "SHOW timezone", "mysql": "SELECT TIMEDIFF(NOW(), UTC_TIMESTAMP())"}[engine]).Scan(&zone))
+			b.must(app.QueryRowContext(t.Context(),
+				map[string]string{"postgres": "SHOW timezone",
+					"mysql": "SELECT TIMEDIFF(NOW(), UTC_TIMESTAMP())"}[engine]).Scan(&zone))
 			if zone == "UTC" || zone == "00:00:00" {
 				t.Fatalf("the server's zone is %s: this test proves nothing", zone)
 			}
@@ -131,7 +136,8 @@ func TestApplicationsOwnSession(t *testing.T) {
 
 // TestBuckets: ids as applications have them spread over all buckets, evenly enough for partitions.
 func TestBuckets(t *testing.T) {
-	const n = 4 * claims.Buckets // 64 ids for each of 64 partitions: enough to tell a bad hash, few enough for SQLite under the race detector
+	// 64 ids for each of 64 partitions: enough to tell a bad hash, few enough for SQLite under the race detector
+	const n = 4 * claims.Buckets
 	for _, e := range realEngines {
 		t.Run(e.name, func(t *testing.T) {
 			for kind, id := range map[string]func(int) string{
@@ -149,7 +155,8 @@ func TestBuckets(t *testing.T) {
 						list[i].ID = id(i)
 					}
 					s := b.db.Statement()
-					s.Add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) SELECT 'T', r.id, 'E', '{}', r.id FROM ",
+					s.Add("INSERT INTO ", b.outbox.String(),
+						" (aggregate_type, aggregate_id, event_type, payload, idempotency_key) SELECT 'T', r.id, 'E', '{}', r.id FROM ",
 						s.Rows("r", []statement.Field{statement.Text("id")}, list))
 					_, err := s.Exec(ctx, q)
 					return err
@@ -195,7 +202,9 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 							ready <- struct{}{}
 							eventually(t, "both have locked a row", func() bool { return len(ready) == 2 })
 						}
-						if _, err := q.ExecContext(ctx, fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.texts.rows.Seq(), seq)); err != nil {
+						if _, err := q.ExecContext(ctx,
+							fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.texts.rows.Seq(),
+								seq)); err != nil {
 							return err
 						}
 					}
@@ -228,7 +237,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, c, err)
 		}
 	}
-	if _, err := newCatalog(Config{Table: "a..b", ClaimsTable: "c"}, b.conn); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "source__table") {
+	if _, err := newCatalog(Config{Table: "a..b", ClaimsTable: "c"}, b.conn); !errors.Is(err, poller.ErrConfig) ||
+		!strings.Contains(err.Error(), "source__table") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -23,7 +23,8 @@ func TestDescribe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !d.own || d.Engine != b.conn.Engine || !strings.HasSuffix(d.Table, "outbox") || !strings.HasPrefix(d.Fingerprint, "sha256:") {
+		if !d.own || d.Engine != b.conn.Engine || !strings.HasSuffix(d.Table, "outbox") ||
+			!strings.HasPrefix(d.Fingerprint, "sha256:") {
 			t.Errorf("got %+v", d)
 		}
 		_, err = b.view(func(c *Config) { c.Table = "nothing_here" }).open(t.Context())
@@ -47,10 +48,12 @@ func TestFetch(t *testing.T) {
 			t.Fatalf("got %d rows, want 4", len(rows))
 		}
 		r := rows[3]
-		if r.Outbox.AggregateID != "ünïcode 🚀 " || string(r.Outbox.Payload) != "not json 🚀" || r.Outbox.JSON || r.Outbox.EventType != "Happened" {
+		if r.Outbox.AggregateID != "ünïcode 🚀 " || string(r.Outbox.Payload) != "not json 🚀" || r.Outbox.JSON ||
+			r.Outbox.EventType != "Happened" {
 			t.Errorf("got %+v", r.Outbox)
 		}
-		if at := rows[0].Outbox.CreatedAt; at.Before(before) || at.After(time.Now().Add(2*time.Second)) || at.Location() != time.UTC {
+		if at := rows[0].Outbox.CreatedAt; at.Before(before) || at.After(time.Now().Add(2*time.Second)) ||
+			at.Location() != time.UTC {
 			t.Errorf("created_at is %v, now is %v", at, time.Now().UTC())
 		}
 		if !rows[0].Outbox.JSON || string(rows[0].Outbox.Payload) != `{"n":1}` {
@@ -70,7 +73,9 @@ func TestFetchPages(t *testing.T) {
 			b.insert(b.raw, event.Aggregate{Type: "T", ID: fmt.Sprint(i % 40)}, `{}`)
 		}
 		for name, ranges := range map[string][]claims.Range{
-			"all": nil, "one": {{From: 0, To: claims.Buckets}}, "split": {{From: 0, To: 100}, {From: 100, To: 500}, {From: 600, To: claims.Buckets}, {From: 500, To: 600}}, "odd": {{From: 0, To: 333}, {From: 700, To: 900}}, "none": {{From: 5, To: 5}},
+			"all": nil, "one": {{From: 0, To: claims.Buckets}},
+			"split": {{From: 0, To: 100}, {From: 100, To: 500}, {From: 600, To: claims.Buckets}, {From: 500, To: 600}},
+			"odd":   {{From: 0, To: 333}, {From: 700, To: 900}}, "none": {{From: 5, To: 5}},
 		} {
 			var after event.Position
 			got := 0
@@ -131,7 +136,8 @@ func TestFetchStopsAtBytes(t *testing.T) {
 		if err != nil || len(rows) != 6 {
 			t.Fatalf("got %d rows, %v", len(rows), err)
 		}
-		if last := rows[5]; last.Broken == nil || last.Outbox.Payload != nil || !strings.Contains(last.Broken.Error(), "6000 bytes") {
+		if last := rows[5]; last.Broken == nil || last.Outbox.Payload != nil ||
+			!strings.Contains(last.Broken.Error(), "6000 bytes") {
 			t.Errorf("a payload above max_row_bytes: %v, %d bytes", last.Broken, len(last.Outbox.Payload))
 		}
 		if rows[0].Broken != nil {
@@ -148,8 +154,11 @@ func TestLifeOfAnEvent(t *testing.T) {
 		b.write("O/1", "O/1", "O/1", "O/2", "O/1", "o/1")
 		rows := b.all()
 		// The first fails; the second is absorbed behind it; the other aggregate is published.
-		fail := event.Failure{Marked: markedRow(&rows[0]), Attempts: 1, Delay: 10 * time.Millisecond, Reason: "refused\x00 by \xff"}
-		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Published: []event.Ref{rows[3].Ref}, Failed: []event.Failure{fail}, Waiting: []event.Marked{markedRow(&rows[1])}}))
+		fail := event.Failure{Marked: markedRow(&rows[0]), Attempts: 1, Delay: 10 * time.Millisecond,
+			Reason: "refused\x00 by \xff"}
+		b.must(b.rows.Settle(ctx, "me", 1,
+			event.Marks{Published: []event.Ref{rows[3].Ref}, Failed: []event.Failure{fail},
+				Waiting: []event.Marked{markedRow(&rows[1])}}))
 		b.wantStates(event.Failed, event.Waiting, event.Pending, event.Published, event.Pending, event.Pending)
 		// The next fetch knows that the others have to wait, and "o/1" is another aggregate.
 		var waits []bool
@@ -160,7 +169,8 @@ func TestLifeOfAnEvent(t *testing.T) {
 		if diff := cmp.Diff([]bool{true, true, false}, waits); diff != "" {
 			t.Errorf("waits (-want +got):\n%s", diff)
 		}
-		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}, Published: []event.Ref{rest[2].Ref}}))
+		b.must(b.rows.Settle(ctx, "me", 1,
+			event.Marks{Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}, Published: []event.Ref{rest[2].Ref}}))
 		b.wantStates(event.Failed, event.Waiting, event.Waiting, event.Published, event.Waiting, event.Published)
 		if other, err := b.rows.Other(ctx, nil, nil); err != nil || other != nil {
 			t.Errorf("other: got %v, %v; want none", other, err)
@@ -191,7 +201,8 @@ func TestLifeOfAnEvent(t *testing.T) {
 		b.wantStates(event.Published, event.Pending, event.Pending, event.Published, event.Pending, event.Published)
 		// The second dies: what is behind it stays blocked.
 		fail = event.Failure{Marked: markedRow(&rows[1]), Attempts: 1, Dead: true, Reason: "refused"}
-		b.must(b.rows.Settle(ctx, "me", 1, event.Marks{Failed: []event.Failure{fail}, Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}}))
+		b.must(b.rows.Settle(ctx, "me", 1,
+			event.Marks{Failed: []event.Failure{fail}, Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}}))
 		b.wantStates(event.Published, event.Dead, event.Waiting, event.Published, event.Waiting, event.Published)
 		f, err := b.rows.Figures(ctx)
 		if err != nil || f.Dead != 1 || f.Waiting != 2 || f.Pending != 0 || f.Bound != 0 || f.OldestPending != 0 {
@@ -210,10 +221,12 @@ func TestDeadLetterReleases(t *testing.T) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1", "O/1")
 		rows := b.all()
-		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Hour}},
-			Waiting: []event.Marked{markedRow(&rows[1]), markedRow(&rows[2])}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1,
+			event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Hour}},
+				Waiting: []event.Marked{markedRow(&rows[1]), markedRow(&rows[2])}}))
 		b.wantStates(event.Failed, event.Waiting, event.Waiting)
-		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 2, Dead: true}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1,
+			event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 2, Dead: true}}}))
 		b.wantStates(event.Dead, event.Pending, event.Pending)
 		for _, r := range b.all() {
 			if r.Waits {
@@ -250,7 +263,8 @@ func TestSettleLeavesOperatorsAlone(t *testing.T) {
 		rows := b.all()
 		b.exec("UPDATE outbox SET state = 'DISCARDED'")
 		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Published: []event.Ref{rows[0].Ref, rows[1].Ref}}))
-		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Second}}}))
+		b.must(b.rows.Settle(t.Context(), "me", 1,
+			event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1, Delay: time.Second}}}))
 		b.wantStates(event.Discarded, event.Discarded)
 	})
 }
@@ -312,7 +326,8 @@ func TestCatalogIsReadAgain(t *testing.T) {
 		b.must(look())
 		b.exec("DROP TABLE outbox")
 		for range 2 {
-			if err := look(); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
+			if err := look(); !errors.Is(err, poller.ErrConfig) ||
+				!strings.Contains(err.Error(), "rowrelay outbox init orders --apply") {
 				t.Errorf("got %v", err)
 			}
 		}

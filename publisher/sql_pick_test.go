@@ -71,7 +71,8 @@ func TestPickTogether(t *testing.T) {
 		if n := int64(len(b.states())); r.published.Load() < n || n == 0 {
 			t.Errorf("published %d events of %d", r.published.Load(), n)
 		}
-		t.Logf("%d events, %d publications, %d failures, %d vanished owners", len(b.states()), r.published.Load(), r.failed.Load(), r.vanished.Load())
+		t.Logf("%d events, %d publications, %d failures, %d vanished owners", len(b.states()), r.published.Load(),
+			r.failed.Load(), r.vanished.Load())
 	}, func(c *Config) { c.Strategy = claims.SkipLocked; c.Connections = 2 })
 }
 
@@ -121,7 +122,8 @@ func (r *record) work(ctx context.Context, table *instance, owner string, random
 		if vanishes {
 			ttl = 300 * time.Millisecond
 		}
-		rows, _, err := table.rows.Pick(ctx, claims.Claim{Owner: owner, Token: token, TTL: ttl}, poller.Limit{Rows: 1 + random.IntN(12)})
+		rows, _, err := table.rows.Pick(ctx, claims.Claim{Owner: owner, Token: token, TTL: ttl},
+			poller.Limit{Rows: 1 + random.IntN(12)})
 		if err == nil && len(rows) == 0 {
 			rows, _, err = table.rows.Due(ctx, nil, poller.Limit{Rows: 5}, claims.Claim{Owner: owner, Token: token, TTL: ttl})
 		}
@@ -187,7 +189,8 @@ func (r *record) handle(owner string, rows []event.Row, random *rand.Rand) (m ev
 			m.Returned = append(m.Returned, rows[i].Ref)
 			stopped[a] = true
 		case dice == 1 && rows[i].Attempts < 3:
-			m.Failed = append(m.Failed, event.Failure{Marked: markedRow(&rows[i]), Attempts: rows[i].Attempts + 1, Delay: time.Duration(random.IntN(50)) * time.Millisecond})
+			m.Failed = append(m.Failed, event.Failure{Marked: markedRow(&rows[i]), Attempts: rows[i].Attempts + 1,
+				Delay: time.Duration(random.IntN(50)) * time.Millisecond})
 			stopped[a] = true
 			r.failed.Add(1)
 		default:

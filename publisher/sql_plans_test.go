@@ -55,11 +55,13 @@ func TestPlans(t *testing.T) {
 		}
 		b.fill(100_000)
 		if b.conn.Engine == "postgres" {
-			b.exec("ALTER TABLE outbox SET (autovacuum_enabled = off)") // it would make statistics in the middle, and other plans right
+			// it would make statistics in the middle, and other plans right
+			b.exec("ALTER TABLE outbox SET (autovacuum_enabled = off)")
 			b.exec("ANALYZE outbox")
 		}
 		b.exec("UPDATE outbox SET state = 'PUBLISHED' WHERE " + b.texts.rows.Seq() + " > 20")
-		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now() + " WHERE " + b.texts.rows.Seq() + " = 1")
+		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now() + " WHERE " + b.texts.rows.Seq() +
+			" = 1")
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " = 2")
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " > 60000") // and no statistics know of it
 		b.must(b.claims.Join(t.Context(), "me", time.Minute))
@@ -91,7 +93,8 @@ func TestPagesSeek(t *testing.T) {
 	b.must(err)
 	defer conn.Close() //nolint:errcheck // the bench closes the pool
 	table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.Place.Outbox)
-	_, _, err = table.rows.Fetch(t.Context(), nil, event.Position{Bucket: bucket, Seq: events / 2}, poller.Limit{Rows: limit})
+	_, _, err = table.rows.Fetch(t.Context(), nil, event.Position{Bucket: bucket, Seq: events / 2},
+		poller.Limit{Rows: limit})
 	b.must(err)
 	each := func(text string, args []any, row func(*sql.Rows)) {
 		rows, err := conn.QueryContext(t.Context(), text, args...)
@@ -103,12 +106,13 @@ func TestPagesSeek(t *testing.T) {
 		b.must(rows.Err())
 	}
 	reads := func() (n int) {
-		each("SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_prev')", nil, func(rows *sql.Rows) {
-			var name string
-			var count int
-			b.must(rows.Scan(&name, &count))
-			n += count
-		})
+		each("SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_prev')", nil,
+			func(rows *sql.Rows) {
+				var name string
+				var count int
+				b.must(rows.Scan(&name, &count))
+				n += count
+			})
 		return n
 	}
 	before := reads()
@@ -135,12 +139,14 @@ func (b *bench) fillOf(n, aggregates int, state event.State) {
 	values := fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", aggregates, state, published)
 	switch b.conn.Engine {
 	case "postgres":
-		b.exec(columns + strings.Replace(values, "NULL", "CAST(NULL AS timestamptz)", 1) + fmt.Sprintf(" FROM generate_series(1, %d) n", n))
+		b.exec(columns + strings.Replace(values, "NULL", "CAST(NULL AS timestamptz)", 1) +
+			fmt.Sprintf(" FROM generate_series(1, %d) n", n))
 	case "mysql":
 		b.exec(fmt.Sprintf("%sWITH RECURSIVE d(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM d WHERE i < 99), s AS (SELECT a.i + 100 * b.i + 10000 * c.i AS n "+
 			"FROM d a, d b, d c WHERE c.i < 1 + %d / 10000) %s FROM s WHERE n < %d", columns, n, values, n))
 	default:
-		b.exec(fmt.Sprintf("%sWITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d) %s FROM s", columns, n, values))
+		b.exec(fmt.Sprintf("%sWITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d) %s FROM s",
+			columns, n, values))
 	}
 }
 
@@ -189,7 +195,8 @@ func readsAll(engine, plan string) string {
 			if strings.Contains(line, "Seq Scan on outbox") {
 				return "a scan of the table"
 			}
-			if strings.Contains(line, "outbox_pkey on outbox") && (i+1 >= len(lines) || !strings.Contains(lines[i+1], "Index Cond")) {
+			if strings.Contains(line, "outbox_pkey on outbox") &&
+				(i+1 >= len(lines) || !strings.Contains(lines[i+1], "Index Cond")) {
 				return "a scan of the primary key"
 			}
 		case "mysql":

@@ -73,7 +73,8 @@ func everyEngine(t *testing.T, test func(t *testing.T, b *bench), change ...func
 
 func newBench(tb testing.TB, url func(testing.TB) string, change ...func(*Config)) *bench {
 	tb.Helper()
-	cfg := Config{App: "shop", Poller: "orders", Table: "outbox", ClaimsTable: "rowrelay_claims", Policy: poller.Policy{Block: true},
+	cfg := Config{App: "shop", Poller: "orders", Table: "outbox", ClaimsTable: "rowrelay_claims",
+		Policy:   poller.Policy{Block: true},
 		Ordering: poller.OrderKey, Timeout: 30 * time.Second, Connections: 4, MaxRowBytes: 1 << 20}
 	for _, c := range change {
 		c(&cfg)
@@ -155,7 +156,8 @@ func (b *bench) exec(text string, args ...any) {
 func (b *bench) insert(q statement.Querier, a event.Aggregate, payload string) {
 	b.tb.Helper()
 	s := b.db.Statement()
-	s.Add("INSERT INTO ", b.outbox.String(), " (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (", s.Arg(a.Type), ", ", s.Arg(a.ID),
+	s.Add("INSERT INTO ", b.outbox.String(),
+		" (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (", s.Arg(a.Type), ", ", s.Arg(a.ID),
 		", 'Happened', ", s.Arg(payload), ", ", s.Arg("key-"+strconv.FormatInt(counter.Add(1), 10)), ")")
 	if _, err := s.Exec(context.Background(), q); err != nil {
 		b.tb.Fatal(err)

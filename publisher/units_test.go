@@ -70,16 +70,25 @@ func TestPlan(t *testing.T) {
 		before map[int]bool
 		want   claims.Plan
 	}{
-		"alone":              {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me"}, Held: nil}, nil, nil, claims.Plan{Take: []int{0, 1, 2, 3}}},
-		"half":               {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"}, Held: nil}, nil, nil, claims.Plan{Take: []int{0, 1}}},
-		"what is left":       {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"}, Held: map[int]string{0: "you", 1: "you", 2: "you"}}, nil, nil, claims.Plan{Take: []int{3}}},
-		"as before":          {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"}, Held: nil}, nil, map[int]bool{3: true}, claims.Plan{Take: []int{3, 0}}},
-		"too many":           {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"}, Held: map[int]string{0: "me", 1: "me", 2: "me"}}, []int{0, 1, 2}, nil, claims.Plan{Leave: []int{2}}},
-		"enough":             {claims.Survey{Force: claims.Force{Partitions: 5}, Members: []string{"me", "you"}, Held: map[int]string{0: "me"}}, []int{0, 1, 2}, nil, claims.Plan{Take: []int{}}},
-		"not yet a member":   {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"you"}, Held: nil}, nil, nil, claims.Plan{Take: []int{0, 1}}},
-		"an answer got lost": {claims.Survey{Force: claims.Force{Partitions: 2}, Members: []string{"me"}, Held: map[int]string{0: "me", 1: "me"}}, []int{1}, nil, claims.Plan{Take: []int{0}}},
+		"alone": {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me"}, Held: nil}, nil,
+			nil, claims.Plan{Take: []int{0, 1, 2, 3}}},
+		"half": {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"}, Held: nil},
+			nil, nil, claims.Plan{Take: []int{0, 1}}},
+		"what is left": {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"},
+			Held: map[int]string{0: "you", 1: "you", 2: "you"}}, nil, nil, claims.Plan{Take: []int{3}}},
+		"as before": {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"}, Held: nil},
+			nil, map[int]bool{3: true}, claims.Plan{Take: []int{3, 0}}},
+		"too many": {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"me", "you"},
+			Held: map[int]string{0: "me", 1: "me", 2: "me"}}, []int{0, 1, 2}, nil, claims.Plan{Leave: []int{2}}},
+		"enough": {claims.Survey{Force: claims.Force{Partitions: 5}, Members: []string{"me", "you"},
+			Held: map[int]string{0: "me"}}, []int{0, 1, 2}, nil, claims.Plan{Take: []int{}}},
+		"not yet a member": {claims.Survey{Force: claims.Force{Partitions: 4}, Members: []string{"you"}, Held: nil}, nil,
+			nil, claims.Plan{Take: []int{0, 1}}},
+		"an answer got lost": {claims.Survey{Force: claims.Force{Partitions: 2}, Members: []string{"me"},
+			Held: map[int]string{0: "me", 1: "me"}}, []int{1}, nil, claims.Plan{Take: []int{0}}},
 	} {
-		if got := claims.PlanOf(&c.survey, "me", c.has, c.before, 0); !slices.Equal(got.Take, c.want.Take) || !slices.Equal(got.Leave, c.want.Leave) {
+		if got := claims.PlanOf(&c.survey, "me", c.has, c.before, 0); !slices.Equal(got.Take, c.want.Take) ||
+			!slices.Equal(got.Leave, c.want.Leave) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -130,7 +139,8 @@ func TestSecondInstanceGetsItsShare(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		aggregates := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 		db.add(aggregates...)
-		first, second := open(t, testConfig(claims.Partitioned), db.connect()), open(t, testConfig(claims.Partitioned), db.connect())
+		first, second := open(t, testConfig(claims.Partitioned), db.connect()),
+			open(t, testConfig(claims.Partitioned), db.connect())
 		g := first.next()
 		if len(first.units.has) != 4 || len(g.Batch.Events) != len(aggregates) {
 			t.Fatalf("%v, %s", first.units.has, shape(g))
@@ -154,7 +164,8 @@ func TestSecondInstanceGetsItsShare(t *testing.T) {
 			t.Fatalf("the first has %v", first.units.has)
 		}
 		i := second.next()
-		if !slices.Equal(second.units.has, []int{2, 3}) || i.Token <= h.Token || len(i.Batch.Events)+len(h.Batch.Events) != len(aggregates) {
+		if !slices.Equal(second.units.has, []int{2, 3}) || i.Token <= h.Token ||
+			len(i.Batch.Events)+len(h.Batch.Events) != len(aggregates) {
 			t.Fatalf("the second has %v, token %d after %d, %s and %s", second.units.has, i.Token, h.Token, shape(h), shape(i))
 		}
 		first.close()
@@ -174,7 +185,8 @@ func TestHandOverDuringABacklog(t *testing.T) {
 				db.add(a)
 			}
 		}
-		first, second := open(t, testConfig(claims.Partitioned), db.connect()), open(t, testConfig(claims.Partitioned), db.connect())
+		first, second := open(t, testConfig(claims.Partitioned), db.connect()),
+			open(t, testConfig(claims.Partitioned), db.connect())
 		first.settled(strings.Repeat("a", 10), first.next())
 		second.expect("")
 		for range 30 {
@@ -288,7 +300,8 @@ func TestPassGoesRound(t *testing.T) {
 }
 
 func TestPiecesCoverTheRanges(t *testing.T) {
-	for _, ranges := range [][]claims.Range{{{From: 0, To: 1024}}, {{From: 0, To: 16}, {From: 32, To: 48}, {From: 1000, To: 1024}}, {{From: 7, To: 8}, {From: 9, To: 11}}} {
+	for _, ranges := range [][]claims.Range{{{From: 0, To: 1024}},
+		{{From: 0, To: 16}, {From: 32, To: 48}, {From: 1000, To: 1024}}, {{From: 7, To: 8}, {From: 9, To: 11}}} {
 		for n := 2; n < 12; n++ {
 			var got []claims.Range
 			for _, p := range piecesOf(ranges, n) {

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// bug is a fault that is put into the product, to see that the simulation finds it: a file of bugs/, whose head says what it
-// is and how it is looked for, followed by texts of source files and what replaces them.
+// bug is a fault that is put into the product, to see that the simulation finds it: a file of bugs/, whose head says
+// what it is and how it is looked for, followed by texts of source files and what replaces them.
 //
 //	What is wrong, and what it leads to.
 //	within: 3000
@@ -77,8 +77,8 @@ func readBug(file string) (*bug, error) {
 // shortBound is the bound of a bug that names none. Those with a higher one are left to make sim-bugs.
 const shortBound = 5000
 
-// TestSeededBugs puts each bug of bugs/ into the product and runs seeds until one breaks a promise. A bug that is not found
-// within its bound fails the test, and so does one whose text is not there any more.
+// TestSeededBugs puts each bug of bugs/ into the product and runs seeds until one breaks a promise. A bug that is not
+// found within its bound fails the test, and so does one whose text is not there any more.
 func TestSeededBugs(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("bugs", "*.txt"))
 	if err != nil || len(files) == 0 {

@@ -56,8 +56,8 @@ func init() {
 }
 `
 
-// random makes math/rand/v2's global functions draw from the seed: the pauses between retries are varied by them, and no
-// option of theirs can seed them.
+// random makes math/rand/v2's global functions draw from the seed: the pauses between retries are varied by them, and
+// no option of theirs can seed them.
 func (b *builder) random(t *testing.T) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
@@ -65,7 +65,8 @@ func (b *builder) random(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(strings.TrimSpace(string(out)), "src", "math", "rand", "v2", "rand.go")
-	if err := b.patch(file, []hunk{{"\treturn runtime_rand()\n", "\tif Simulated != nil {\n\t\treturn Simulated()\n\t}\n\treturn runtime_rand()\n"}},
+	if err := b.patch(file, []hunk{{"\treturn runtime_rand()\n",
+		"\tif Simulated != nil {\n\t\treturn Simulated()\n\t}\n\treturn runtime_rand()\n"}},
 		"\n// Simulated is the simulation's source.\nvar Simulated func() uint64\n"); err != nil {
 		t.Fatal(err)
 	}

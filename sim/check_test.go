@@ -191,7 +191,8 @@ func (w *world) readParked() {
 		if string(w.parked[i].OrderKey) != waitsInOrder { // that one passes no position
 			n += 1 + len(w.parked[i].Followers)
 		}
-		names = append(names, fmt.Sprintf("%s (%s, %d attempts, %d behind)", w.parked[i].OrderKey, w.id(w.parked[i].ID), w.parked[i].Attempts, len(w.parked[i].Followers)))
+		names = append(names, fmt.Sprintf("%s (%s, %d attempts, %d behind)", w.parked[i].OrderKey, w.id(w.parked[i].ID),
+			w.parked[i].Attempts, len(w.parked[i].Followers)))
 	}
 	w.say("doc", "parked: %s", strings.Join(names, ", "))
 	w.tally.Parked = max(w.tally.Parked, n)
@@ -238,7 +239,8 @@ func (w *world) checkLoss() {
 	}
 	for _, r := range w.table.rows {
 		if v := r.cur; v != nil && at.passed(v) && !w.arrived(v) && !w.waits(v) {
-			w.fail("lost: row %d rev %d (%s) is behind the checkpoint %s, and was neither delivered nor kept", r.key, v.rev, w.id(v.event.ID), brief(w.doc.Checkpoint.Cursor))
+			w.fail("lost: row %d rev %d (%s) is behind the checkpoint %s, and was neither delivered nor kept", r.key, v.rev,
+				w.id(v.event.ID), brief(w.doc.Checkpoint.Cursor))
 		}
 	}
 }
@@ -278,8 +280,8 @@ func (w *world) missingHere() string {
 	return ""
 }
 
-// waitsInOrder is the order key of the entry of ordering=source, which says how often one event was tried. It may outlive
-// the event, where that is gone, superseded, or passed over by an operator.
+// waitsInOrder is the order key of the entry of ordering=source, which says how often one event was tried. It may
+// outlive the event, where that is gone, superseded, or passed over by an operator.
 const waitsInOrder = "[]"
 
 // blocked reports whether a row waits behind a dead letter, for an operator to act (after_dead_letter=block).
@@ -289,9 +291,9 @@ func (w *world) blocked(v *version) bool {
 	}) && w.waits(v)
 }
 
-// unproven reports whether nothing shows that an event which is refused for good is at fault: several were refused since the
-// receiver accepted one; or it accepted nothing for so long, and its answer is not about this event. It is set aside, and not
-// given up before something is accepted.
+// unproven reports whether nothing shows that an event which is refused for good is at fault: several were refused
+// since the receiver accepted one; or it accepted nothing for so long, and its answer is not about this event. It is
+// set aside, and not given up before something is accepted.
 func (w *world) unproven(id string) bool {
 	b, several := w.sink.refuses(id), 1
 	if w.set.ordering == poller.OrderSource {
@@ -308,7 +310,8 @@ func (w *world) unproven(id string) bool {
 	return !b.clear() || w.sink.badNow() > mostBad // more than that look like an outage
 }
 
-// doubtful reports whether a row waits for such an event: it is one, and parked unless there are many, or it waits behind one.
+// doubtful reports whether a row waits for such an event: it is one, and parked unless there are many, or it waits
+// behind one.
 func (w *world) doubtful(v *version) bool {
 	if w.set.ordering == poller.OrderSource {
 		return w.stands()
@@ -317,7 +320,9 @@ func (w *world) doubtful(v *version) bool {
 		return true
 	}
 	return slices.ContainsFunc(w.parked, func(e checkpointed.ParkedEntry) bool {
-		return w.unproven(e.ID) && slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool { return string(f) == string(v.event.Key) })
+		return w.unproven(e.ID) && slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool {
+			return string(f) == string(v.event.Key)
+		})
 	})
 }
 

@@ -54,9 +54,9 @@ func (t *table) jump() {
 	w.say("db", "the clock jumps by %s", d)
 }
 
-// unread reports whether a row can be missed, because the clock fell by more than the window (less the time for which the row's
-// transaction was open), and rose again before anybody who lived on had read it: the row was written in between, below what the
-// clock, as it was after that, would have shown at the reading before.
+// unread reports whether a row can be missed, because the clock fell by more than the window (less the time for which
+// the row's transaction was open), and rose again before anybody who lived on had read it: the row was written in
+// between, below what the clock, as it was after that, would have shown at the reading before.
 func (w *world) unread(v *version) bool {
 	t := w.table
 	if !w.pro.Clock || len(t.eras) == 1 {
@@ -81,7 +81,8 @@ func (w *world) unread(v *version) bool {
 	return was-then > w.pro.Window-v.open-2*time.Second && v.value < first
 }
 
-// readings are those of the processes of an output that live, and of those that have died since they wrote the document.
+// readings are those of the processes of an output that live, and of those that have died since they wrote the
+// document.
 func (w *world) readings() []reading {
 	all := w.read
 	for _, p := range w.slots {
@@ -111,7 +112,8 @@ func (w *world) held(v *version) bool {
 	return w.pro.FutureRows != "" && w.pro.Clock && v.value > now
 }
 
-// early says what of a request should be held still. The clock is known from readings that are a minute old, and took long.
+// early says what of a request should be held still. The clock is known from readings that are a minute old, and took
+// long.
 func (w *world) early(q *request) {
 	if w.pro.FutureRows == "" || len(w.table.eras) > 1 {
 		return

@@ -24,7 +24,8 @@ type call struct {
 	notBefore time.Time
 	// resolve carries out the call, by the scheduler's goroutine. It returns false to be asked again, after notBefore.
 	resolve func(c *call) bool
-	// wire is what the call does to the world if it takes effect without anybody hearing of it; nil for one that only reads.
+	// wire is what the call does to the world if it takes effect without anybody hearing of it; nil for one that only
+	// reads.
 	wire func()
 	// request is the delivery that the call is; nil for another.
 	request *request
@@ -69,8 +70,8 @@ func (w *world) ring() {
 	}
 }
 
-// admit takes in the calls that have come to the gate, in an order that does not depend on the runtime's, and checks what
-// must hold at the moment at which a call begins.
+// admit takes in the calls that have come to the gate, in an order that does not depend on the runtime's, and checks
+// what must hold at the moment at which a call begins.
 func (w *world) admit() {
 	w.mu.Lock()
 	fresh := w.arrivals
@@ -83,7 +84,8 @@ func (w *world) admit() {
 	}
 	w.mu.Unlock()
 	slices.SortStableFunc(fresh, func(a, b *call) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.p.serial, b.p.serial), cmp.Compare(a.what, b.what), cmp.Compare(a.arg, b.arg),
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.p.serial, b.p.serial), cmp.Compare(a.what, b.what),
+			cmp.Compare(a.arg, b.arg),
 			slices.Compare(a.stack[:a.depth], b.stack[:b.depth]))
 	})
 	for _, c := range fresh {

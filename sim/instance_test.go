@@ -15,8 +15,8 @@ import (
 // ending is the call by which a tick reports.
 const ending = "tick ends"
 
-// process is one life of one instance: after a crash its goroutines wait at the gate until the end of the run, and nothing
-// that they ask for has an effect.
+// process is one life of one instance: after a crash its goroutines wait at the gate until the end of the run, and
+// nothing that they ask for has an effect.
 type process struct {
 	w      *world
 	out    *output
@@ -51,7 +51,8 @@ type process struct {
 // newProcess starts an instance. It does nothing until its first tick.
 func (w *world) newProcess(slot int) *process {
 	w.serials++
-	p := &process{w: w, out: w.outputOf(slot), slot: slot, serial: w.serials, name: fmt.Sprintf("%c%d", 'A'+slot, w.serials)}
+	p := &process{w: w, out: w.outputOf(slot), slot: slot, serial: w.serials,
+		name: fmt.Sprintf("%c%d", 'A'+slot, w.serials)}
 	p.foreign, p.native = map[string]bool{}, map[string]bool{}
 	w.lives = append(w.lives, p)
 	p.ctx, p.kill = context.WithCancel(context.Background())
@@ -59,16 +60,19 @@ func (w *world) newProcess(slot int) *process {
 	keeper := p.keeper()
 	p.set = w.set
 	feed, err := checkpointed.New(checkpointed.Config{
-		App: "app", Poller: "orders", Output: p.out.name, Source: sourceOf{p}, Keeper: keeper, Ordering: p.set.ordering, Policy: p.set.policy,
-		DeadLetters: lettersOf{p}, LateWindow: pro.Window, LateLimit: pro.LateLimit, LateMemory: pro.LateMemory, Wait: pro.Wait,
+		App: "app", Poller: "orders", Output: p.out.name, Source: sourceOf{p}, Keeper: keeper, Ordering: p.set.ordering,
+		Policy:      p.set.policy,
+		DeadLetters: lettersOf{p}, LateWindow: pro.Window, LateLimit: pro.LateLimit, LateMemory: pro.LateMemory,
+		Wait:       pro.Wait,
 		FutureRows: pro.FutureRows,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	p.relay, err = poller.NewRelay(poller.Config{
-		App: "app", Poller: "orders", Output: p.out.name, Feed: feedOf{p, feed}, To: sinkOf{p}, Ordering: p.set.ordering, Concurrency: pro.Parallel,
-		Fetch: poller.Limit{Rows: pro.Rows, Bytes: 1 << 20}, RequestEvents: pro.RequestEvents, RequestBytes: 1 << 20,
+		App: "app", Poller: "orders", Output: p.out.name, Feed: feedOf{p, feed}, To: sinkOf{p}, Ordering: p.set.ordering,
+		Concurrency: pro.Parallel,
+		Fetch:       poller.Limit{Rows: pro.Rows, Bytes: 1 << 20}, RequestEvents: pro.RequestEvents, RequestBytes: 1 << 20,
 		Size: func(e *change.Event) int { return e.Size() }, RejectStatus: rejectStatus, Retries: pro.Retries,
 		Timeout: pro.Timeout, Budget: pro.Budget, PollInterval: pro.Poll, MaxBatches: pro.MaxBatches,
 	})
@@ -264,7 +268,9 @@ func (s *session) granted(g poller.Grant, probe bool) poller.Grant {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range g.Batch.Events {
-		p.out.shows.add(g.Batch.Events[i].ID, show{session: s.id, token: g.Token, batch: g.Batch.ID, kind: g.Batch.Kind, probe: probe, ordering: p.set.ordering, all: p.set.ordering == poller.OrderSource && w.pro.Whole})
+		p.out.shows.add(g.Batch.Events[i].ID,
+			show{session: s.id, token: g.Token, batch: g.Batch.ID, kind: g.Batch.Kind, probe: probe, ordering: p.set.ordering,
+				all: p.set.ordering == poller.OrderSource && w.pro.Whole})
 	}
 	p.check, p.token = g.Check, g.Token
 	if s.right != g.Right {

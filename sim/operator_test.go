@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// operator is the person at the command line. Every command is a process of its own, whose calls of the store fail like any
-// other's; one that fails is given again, or not.
+// operator is the person at the command line. Every command is a process of its own, whose calls of the store fail like
+// any other's; one that fails is given again, or not.
 type operator struct {
 	w    *world
 	out  *output

@@ -8,9 +8,9 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// output is one output of the poller: a document and sessions of its own, a receiver, a place for dead letters, and an operator
-// who minds it. All outputs read the one table, and the sessions of an instance crash and freeze together. The world's own
-// members of these names are those of the output that the present step is about (see about).
+// output is one output of the poller: a document and sessions of its own, a receiver, a place for dead letters, and an
+// operator who minds it. All outputs read the one table, and the sessions of an instance crash and freeze together. The
+// world's own members of these names are those of the output that the present step is about (see about).
 type output struct {
 	name string // as in the settings; "" for the only one
 	key  string // of its document

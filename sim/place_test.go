@@ -11,9 +11,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// place is a decoded cursor: the beginning; a row's own; or, where the table is read by snapshots, a window: everything that
-// was committed up to snapshot seen is behind it, and where upTo is not 0, so are the rows up to at of those committed after
-// seen and up to upTo.
+// place is a decoded cursor: the beginning; a row's own; or, where the table is read by snapshots, a window: everything
+// that was committed up to snapshot seen is behind it, and where upTo is not 0, so are the rows up to at of those
+// committed after seen and up to upTo.
 type place struct {
 	begun, window bool
 	seen, upTo    int
@@ -56,10 +56,12 @@ func (p place) cursor() change.Cursor {
 	if p.upTo == 0 {
 		return change.Cursor(fmt.Sprintf(`{"kind":%q,"s1":%d}`, windowKind, p.seen))
 	}
-	return change.Cursor(fmt.Sprintf(`{"kind":%q,"s1":%d,"s2":%d,"value":%d,"tiebreaker":{"id":%d}}`, windowKind, p.seen, p.upTo, p.at.value, p.at.key))
+	return change.Cursor(fmt.Sprintf(`{"kind":%q,"s1":%d,"s2":%d,"value":%d,"tiebreaker":{"id":%d}}`, windowKind, p.seen,
+		p.upTo, p.at.value, p.at.key))
 }
 
-// errWindows says that two windows with one begin have different ends: the second would pass over what only the first shows.
+// errWindows says that two windows with one begin have different ends: the second would pass over what only the first
+// shows.
 var errWindows = errors.New("the window's end has changed")
 
 // compare orders places; an error means that they cannot be ordered.
@@ -123,8 +125,8 @@ func (t *table) between(low, high place) []*version {
 	return all
 }
 
-// windowPage is a page of a table that is read by snapshots: the rows that one sees and the one before did not, within a
-// window whose end stays until it is read.
+// windowPage is a page of a table that is read by snapshots: the rows that one sees and the one before did not, within
+// a window whose end stays until it is read.
 func (t *table) windowPage(after, upTo place, limit poller.Limit) change.Page {
 	page := change.Page{Incarnation: t.incarnation, NullCursors: -1}
 	end := t.commits

@@ -97,9 +97,11 @@ func draw(r *rand.Rand) profile {
 		Slowness: 0.2 + 2*r.Float64(), Leaps: pick(0.5, 0.02, 0.3), Writes: 1 + 2*r.Float64(), Ticks: 1,
 		Crashes: pick(0.4, 0.02, 0.2), Freezes: pick(0.4, 0.02, 0.15), Outages: pick(0.4, 0.05, 0.2),
 		CrashAtCall: pick(0.5, 0.005, 0.05),
-		StoreFail:   pick(0.5, 0.02, 0.25), StoreLost: pick(0.5, 0.02, 0.2), StoreLate: pick(0.4, 0.02, 0.15), StoreSlow: pick(0.5, 0.02, 0.2),
+		StoreFail:   pick(0.5, 0.02, 0.25), StoreLost: pick(0.5, 0.02, 0.2), StoreLate: pick(0.4, 0.02, 0.15),
+		StoreSlow:  pick(0.5, 0.02, 0.2),
 		SourceFail: pick(0.3, 0.02, 0.1), SourceSlow: pick(0.4, 0.02, 0.2),
-		SinkFail: pick(0.5, 0.02, 0.2), SinkLost: pick(0.5, 0.02, 0.2), SinkLate: pick(0.5, 0.02, 0.2), SinkSlow: pick(0.5, 0.05, 0.3),
+		SinkFail: pick(0.5, 0.02, 0.2), SinkLost: pick(0.5, 0.02, 0.2), SinkLate: pick(0.5, 0.02, 0.2),
+		SinkSlow:   pick(0.5, 0.05, 0.3),
 		SinkSilent: pick(0.3, 0.01, 0.1),
 	}
 	if r.IntN(4) == 0 {

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestSimulation runs SEEDS seeds from SEED on (make sim), each of which must keep every promise, and replay. SEED alone
-// runs one seed (FULL=1 prints its trace in any case). VIOLATIONS is how many broken ones a process looks for before it stops.
+// TestSimulation runs SEEDS seeds from SEED on (make sim), each of which must keep every promise, and replay. SEED
+// alone runs one seed (FULL=1 prints its trace in any case). VIOLATIONS is how many broken ones a process looks for
+// before it stops.
 func TestSimulation(t *testing.T) {
 	first, count := number("SEED", 1), number("SEEDS", 1000)
 	if number("SEED", 0) > 0 && number("SEEDS", 0) == 0 {
@@ -37,6 +38,7 @@ func TestSimulation(t *testing.T) {
 		fmt.Println(strings.Join(r.Trace, "\n"))
 	}
 	took := time.Since(begun)
-	summary := fmt.Sprintf("simulation: %s\nin %s, %.0f seeds per second", r.Tally.String(), took.Round(time.Second/10), float64(r.Tally.Seeds)/took.Seconds())
+	summary := fmt.Sprintf("simulation: %s\nin %s, %.0f seeds per second", r.Tally.String(), took.Round(time.Second/10),
+		float64(r.Tally.Seeds)/took.Seconds())
 	t.Log(strings.ReplaceAll(summary, "; ", "\n  "))
 }

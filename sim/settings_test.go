@@ -23,8 +23,8 @@ func (w *world) firstSettings() *settings {
 	return &settings{ordering: w.pro.Ordering, policy: w.pro.Policy, late: w.pro.Late}
 }
 
-// resettle changes a setting. Instances that are idle start anew with it; those at work go on with the old one for as long as
-// their tick lasts.
+// resettle changes a setting. Instances that are idle start anew with it; those at work go on with the old one for as
+// long as their tick lasts.
 func (w *world) resettle() {
 	s := *w.set
 	var what string
@@ -55,8 +55,8 @@ func (w *world) settle(s *settings, what string) {
 	w.say("set", "%s", what)
 }
 
-// modesOf are the values of late_commits that lose nothing on a table: none where transactions commit at once, exact where the
-// cursor is a number.
+// modesOf are the values of late_commits that lose nothing on a table: none where transactions commit at once, exact
+// where the cursor is a number.
 func (p *profile) modesOf() []late.Mode {
 	modes := []late.Mode{late.Overlap}
 	if !p.LateCommit {

@@ -8,8 +8,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// A siege is a fault that goes on: one order key's rows are refused, limited or not answered, or dead letters cannot be kept.
-// All else works. Meanwhile rows of other keys must arrive, and the bad ones must be set aside.
+// A siege is a fault that goes on: one order key's rows are refused, limited or not answered, or dead letters cannot be
+// kept. All else works. Meanwhile rows of other keys must arrive, and the bad ones must be set aside.
 
 const (
 	// siegeLasts is how long the fault goes on, at least.
@@ -110,7 +110,8 @@ func (w *world) standing() (what string, bad []guard) {
 	case 0:
 		for range 2 + w.rng.IntN(2) {
 			r := w.table.insert(w.pro.Groups)
-			w.sink.limited[string(r.cur.event.OrderKey)] = &limit{until: time.Now().Add(time.Hour), after: w.span(10*time.Second, longestLimit)}
+			w.sink.limited[string(r.cur.event.OrderKey)] = &limit{until: time.Now().Add(time.Hour),
+				after: w.span(10*time.Second, longestLimit)}
 		}
 		return "a limit of the rate of some keys", nil
 	case 1:

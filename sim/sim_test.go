@@ -28,8 +28,8 @@ func simulate(t *testing.T, seed uint64) *world {
 	return w
 }
 
-// seedRuntime seeds the global functions of math/rand/v2, from which the product draws the jitter of its pauses. Only the
-// runner's build can do that (see builder.random): without it a seed decides everything but that jitter.
+// seedRuntime seeds the global functions of math/rand/v2, from which the product draws the jitter of its pauses. Only
+// the runner's build can do that (see builder.random): without it a seed decides everything but that jitter.
 var seedRuntime = func(uint64) {}
 
 // seeded reports whether this is the runner's build.
@@ -64,8 +64,8 @@ const hungSeed = 2 * time.Minute
 // slowSeed is how long a seed may take without a remark.
 const slowSeed = 2 * time.Second
 
-// TestSeeds runs seeds in this process. The runner (TestSimulation) starts it in builds of its own; by itself it runs a few,
-// so that the race detector sees them.
+// TestSeeds runs seeds in this process. The runner (TestSimulation) starts it in builds of its own; by itself it runs a
+// few, so that the race detector sees them.
 func TestSeeds(t *testing.T) {
 	first, n, most := number("SIM_FIRST", 1), number("SIM_COUNT", 40), number("SIM_VIOLATIONS", 1)
 	again := number("SIM_AGAIN", 40) // every so many seeds one is run twice, to see that it gives the same trace
@@ -86,7 +86,9 @@ func TestSeeds(t *testing.T) {
 			}
 		}
 		begun := time.Now()
-		watch := time.AfterFunc(hungSeed, func() { panic(fmt.Sprintf("seed %d hangs: something goes round and round without a call", seed)) })
+		watch := time.AfterFunc(hungSeed, func() {
+			panic(fmt.Sprintf("seed %d hangs: something goes round and round without a call", seed))
+		})
 		w := simulate(t, seed)
 		watch.Stop()
 		if took := time.Since(begun); took > slowSeed {
@@ -151,7 +153,8 @@ func (v *violation) String() string {
 		cut = fmt.Sprintf("… %d lines before (FULL=1 shows them)\n", len(trace)-shownLines)
 		trace = trace[len(trace)-shownLines:]
 	}
-	return fmt.Sprintf("seed %d: %s\nrepeat it with: make sim SEED=%d\n%s%s", v.Seed, v.Text, v.Seed, cut, strings.Join(trace, "\n"))
+	return fmt.Sprintf("seed %d: %s\nrepeat it with: make sim SEED=%d\n%s%s", v.Seed, v.Text, v.Seed, cut,
+		strings.Join(trace, "\n"))
 }
 
 // String tells what happened in runs.
@@ -159,7 +162,9 @@ func (t *tally) String() string {
 	return fmt.Sprintf("%d seeds, %d steps, %d ticks; %d crashes, %d freezes, %d clock faults, %d store faults and %d late writes, %d source "+
 		"faults, %d sink faults, %d lost answers, %d late effects, %d outages, %d late commits, %d rollbacks, %d restores, %d operators' "+
 		"commands, %d changes of settings, %d jumps of the database's clock, %d rows of falls that nobody read, %d rows held until the end, %d dead letters without an answer; %d rows, %d updates, %d deletes, %d delivered, %d duplicates, %d refused by the receiver's rule, %d inverted without it, %d dead-lettered",
-		t.Seeds, t.Steps, t.Ticks, t.Crashes, t.Freezes, t.ClockFaults, t.StoreFaults, t.StoreLate, t.SourceFaults, t.SinkFaults, t.SinkLost,
-		t.SinkLate, t.Outages, t.LateCommits, t.Rollbacks, t.Restores, t.Operators, t.Settings, t.Jumps, t.Unread, t.Held, t.LetterHangs, t.Rows, t.Updates, t.Deletes, t.Delivered, t.Duplicates, t.Refused,
+		t.Seeds, t.Steps, t.Ticks, t.Crashes, t.Freezes, t.ClockFaults, t.StoreFaults, t.StoreLate, t.SourceFaults,
+		t.SinkFaults, t.SinkLost,
+		t.SinkLate, t.Outages, t.LateCommits, t.Rollbacks, t.Restores, t.Operators, t.Settings, t.Jumps, t.Unread, t.Held,
+		t.LetterHangs, t.Rows, t.Updates, t.Deletes, t.Delivered, t.Duplicates, t.Refused,
 		t.Inverted, t.DeadLettered)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// sink is the receiver. It keeps two accounts of what it accepted: without and with the rule that a request with a lower
-// (token, number) than the highest one seen for an order key is refused (docs/duplicates.md).
+// sink is the receiver. It keeps two accounts of what it accepted: without and with the rule that a request with a
+// lower (token, number) than the highest one seen for an order key is refused (docs/duplicates.md).
 type sink struct {
 	w       *world
 	plain   account
@@ -23,7 +23,8 @@ type sink struct {
 	bad     map[string]*badness // event ids that it refuses
 	limited map[string]*limit   // order keys whose rate it limits
 	history []attempt
-	// lastAccepted is when it accepted an event last, and refused are the events that it has refused since for the first time.
+	// lastAccepted is when it accepted an event last, and refused are the events that it has refused since for the first
+	// time.
 	lastAccepted time.Time
 	refused      []string
 	everRefused  map[string]bool
@@ -61,7 +62,8 @@ type attempt struct {
 
 func newSink(w *world) *sink {
 	return &sink{
-		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{}, limited: map[string]*limit{}, numbers: map[rank]bool{},
+		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{},
+		limited: map[string]*limit{}, numbers: map[rank]bool{},
 		everRefused: map[string]bool{},
 	}
 }

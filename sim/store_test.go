@@ -41,7 +41,8 @@ type storeOf struct{ p *process }
 var _ state.Store = storeOf{}
 
 func newStore(w *world) *store {
-	return &store{w: w, entries: map[string]*entry{}, alias: map[string]string{}, offset: w.span(-3*time.Hour, 3*time.Hour)}
+	return &store{w: w, entries: map[string]*entry{}, alias: map[string]string{},
+		offset: w.span(-3*time.Hour, 3*time.Hour)}
 }
 
 // now is the store's clock, as one answer shows it.
@@ -218,7 +219,8 @@ func (o storeOf) Replace(ctx context.Context, key string, data []byte, version s
 	return o.write(ctx, "replace", key, data, version)
 }
 
-func (o storeOf) write(ctx context.Context, what, key string, data []byte, version state.Version) (stamp state.Stamp, err error) {
+func (o storeOf) write(ctx context.Context, what, key string, data []byte, version state.Version) (stamp state.Stamp,
+	err error) {
 	s, w := o.p.w.store, o.p.w
 	err = over
 	land := func() { stamp, err = s.put(o.p, key, data, version) }

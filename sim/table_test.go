@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// table is the one database table, with the transactions that write it. A row's cursor value is drawn when it is written,
-// and the row is shown when its transaction commits.
+// table is the one database table, with the transactions that write it. A row's cursor value is drawn when it is
+// written, and the row is shown when its transaction commits.
 type table struct {
 	w           *world
 	rows        []*row // by key, from 0
@@ -88,7 +88,8 @@ func cursorOf(p pos) change.Cursor {
 }
 
 func newTable(w *world) *table {
-	return &table{w: w, incarnation: "life-1", lives: 1, sequence: 1, clockShift: w.span(-time.Hour, time.Hour), eras: make([]era, 1)}
+	return &table{w: w, incarnation: "life-1", lives: 1, sequence: 1, clockShift: w.span(-time.Hour, time.Hour),
+		eras: make([]era, 1)}
 }
 
 // act is one step of the writers.
@@ -126,8 +127,8 @@ func (t *table) act() {
 	t.close(x, true)
 }
 
-// longest is how long a transaction may stay open where the server does not show it: the promise of overlap mode ends at
-// the window.
+// longest is how long a transaction may stay open where the server does not show it: the promise of overlap mode ends
+// at the window.
 func (t *table) longest() time.Duration { return t.w.pro.Window * 8 / 10 }
 
 // expire ends transactions that have been open for as long as they may.
@@ -243,7 +244,8 @@ func (t *table) remove(x *tx, r *row) {
 func (t *table) draw(x *tx, r *row) {
 	w := t.w
 	v := &version{row: r, value: t.sequence, rev: r.revs, group: r.group, era: x.era}
-	if r.group >= 0 && r.group < w.pro.Groups && v.rev > 0 && w.chance(w.pro.Moves) { // from, to or within those that are shared
+	// from, to or within those that are shared
+	if r.group >= 0 && r.group < w.pro.Groups && v.rev > 0 && w.chance(w.pro.Moves) {
 		v.group = w.rng.IntN(w.pro.Groups + 2)
 	}
 	if w.pro.Clock {
@@ -312,7 +314,8 @@ func (t *table) settleOpen() {
 	}
 }
 
-// eventOf is the event that a source makes of a row's version. The id hashes the content where the cursor is not unique.
+// eventOf is the event that a source makes of a row's version. The id hashes the content where the cursor is not
+// unique.
 func (t *table) eventOf(v *version) change.Event {
 	key := fmt.Appendf(nil, `{"id":%d}`, v.row.key)
 	order := key
@@ -326,7 +329,8 @@ func (t *table) eventOf(v *version) change.Event {
 		hashed = nil
 	}
 	return change.Event{
-		ID: change.EventID("orders", change.Upsert, key, cursor, hashed), Key: key, OrderKey: order, Row: content, Cursor: cursor, Time: t.w.began,
+		ID: change.EventID("orders", change.Upsert, key, cursor, hashed), Key: key, OrderKey: order, Row: content,
+		Cursor: cursor, Time: t.w.began,
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// dimension is a kind of fault or of table that runs can do without. Each is drawn by a source of chance of its own, so that
-// one that is left out changes nothing of the others' profiles.
+// dimension is a kind of fault or of table that runs can do without. Each is drawn by a source of chance of its own, so
+// that one that is left out changes nothing of the others' profiles.
 type dimension string
 
 const (
@@ -36,13 +36,14 @@ const (
 )
 
 // dimensions are all of them.
-var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays, modes, holds, second, sieges}
+var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays,
+	modes, holds, second, sieges}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
 
-// enabled are the dimensions of this process: those that are not pending; with DIMS=all all of them, with DIMS=none none,
-// and with DIMS=a,b these. DIMS=+a adds a, DIMS=-a leaves a out.
+// enabled are the dimensions of this process: those that are not pending; with DIMS=all all of them, with DIMS=none
+// none, and with DIMS=a,b these. DIMS=+a adds a, DIMS=-a leaves a out.
 var enabled = func() []dimension {
 	on := slices.DeleteFunc(slices.Clone(dimensions), func(d dimension) bool { return slices.Contains(pending, d) })
 	text := os.Getenv("DIMS")
@@ -100,7 +101,8 @@ func (p *profile) widen(seed uint64) {
 		}
 	})
 	with(jumps, 0.3, func(r *rand.Rand) {
-		// Rows that are ahead of the clock since it fell have half of the memory: in a tiny one they wait until their time comes.
+		// Rows that are ahead of the clock since it fell have half of the memory: in a tiny one they wait until their time
+		// comes.
 		p.LateMemory = 1000
 		p.Jumps, p.Jump = 0.02+0.1*r.Float64(), []time.Duration{time.Second, p.Window, 2 * time.Hour}[r.IntN(3)]
 	})

@@ -49,7 +49,8 @@ type world struct {
 	tally     tally
 }
 
-// lateEffect is what an answer did not tell of: a write that lands after it was given up, a request that takes effect late.
+// lateEffect is what an answer did not tell of: a write that lands after it was given up, a request that takes effect
+// late.
 type lateEffect struct {
 	what string
 	do   func()
@@ -114,7 +115,8 @@ func (w *world) span(low, high time.Duration) time.Duration {
 
 // say adds a line to the trace.
 func (w *world) say(who, format string, args ...any) {
-	w.trace = append(w.trace, fmt.Sprintf("%12.6f  %-4s %s", time.Since(w.began).Seconds(), who, fmt.Sprintf(format, args...)))
+	w.trace = append(w.trace, fmt.Sprintf("%12.6f  %-4s %s", time.Since(w.began).Seconds(), who,
+		fmt.Sprintf(format, args...)))
 }
 
 // fail notes the first promise that was broken.
@@ -186,7 +188,8 @@ func (w *world) drain() {
 	limit, steps := time.Now().Add(w.pro.Patience), 0
 	for w.violation == "" && !w.finished() {
 		if steps++; time.Now().After(limit) || steps > maxCalmSteps {
-			w.fail("no progress: %s and %d steps after faults stopped, %s", time.Since(limit.Add(-w.pro.Patience)).Round(time.Second), steps, w.missing())
+			w.fail("no progress: %s and %d steps after faults stopped, %s",
+				time.Since(limit.Add(-w.pro.Patience)).Round(time.Second), steps, w.missing())
 			break
 		}
 		w.step()

@@ -14,8 +14,8 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// BenchmarkFetch drains a table of 100,000 rows in pages of 500, beside a bare loop that reads the same keyset pages and
-// makes nothing of them. One op is one row.
+// BenchmarkFetch drains a table of 100,000 rows in pages of 500, beside a bare loop that reads the same keyset pages
+// and makes nothing of them. One op is one row.
 //
 //	go test ./source -run '^$' -bench Fetch -benchtime 1000000x
 func BenchmarkFetch(b *testing.B) {

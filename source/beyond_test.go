@@ -51,7 +51,8 @@ func TestCursorBeyondAll(t *testing.T) {
 				t.Fatalf("%d events, more %t: %v", len(page.Events), page.More, err)
 			}
 			_, err = src.Fetch(t.Context(), change.Range{After: page.Events[1].Cursor}, poller.Limit{Rows: 10, Bytes: 1 << 20})
-			if !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), c.last) || !strings.Contains(err.Error(), "correct the row") {
+			if !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), c.last) ||
+				!strings.Contains(err.Error(), "correct the row") {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -30,7 +30,8 @@ type Check struct {
 	// LateAuto says that source__late_commits=auto chose Late, and LateWhy what decided.
 	LateAuto bool
 	LateWhy  string
-	// DDL makes a cursor for source__late_commits=exact, for people to run; "" where there is one already, or none can be made.
+	// DDL makes a cursor for source__late_commits=exact, for people to run; "" where there is one already, or none can be
+	// made.
 	DDL string
 	// KeyProof says how the key is known to be unique, or why it is not.
 	KeyProof string
@@ -96,8 +97,9 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	return out, nil
 }
 
-// lookAtForms looks at all stored times of the cursor. Where the last row's day has another form, ticks will refuse it, which is the
-// error; where only older rows have, it is a warning: a tick refuses those as well where the days of two forms meet.
+// lookAtForms looks at all stored times of the cursor. Where the last row's day has another form, ticks will refuse it,
+// which is the error; where only older rows have, it is a warning: a tick refuses those as well where the days of two
+// forms meet.
 func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan.Plan, out *Check) error {
 	if !p.StoredTimes {
 		return nil
@@ -152,7 +154,8 @@ type CursorColumn struct {
 	Nullable, Query bool
 	// Moved says how updates are known to move the column; "" where nothing says that they do.
 	Moved string
-	// Step is the resolution of a time: two writes within it may have one value. 0: no time, or one that SQLite stores as it comes.
+	// Step is the resolution of a time: two writes within it may have one value. 0: no time, or one that SQLite stores as
+	// it comes.
 	Step time.Duration
 	// Float says that values are binary floating point.
 	Float bool

@@ -16,8 +16,8 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// Cursor is a table or query that is read in the order of a cursor: cursor mode. It implements checkpointed.Source, and is
-// safe for concurrent use (the outputs of one poller share it).
+// Cursor is a table or query that is read in the order of a cursor: cursor mode. It implements checkpointed.Source, and
+// is safe for concurrent use (the outputs of one poller share it).
 type Cursor struct {
 	cfg     plan.Config
 	dialect engine.Dialect
@@ -76,7 +76,8 @@ func (c *Cursor) Describe(ctx context.Context) (checkpointed.Description, error)
 	if err != nil {
 		return checkpointed.Description{}, err
 	}
-	d := checkpointed.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name, Late: p.Late.Mode, Coarse: p.Coarse,
+	d := checkpointed.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name,
+		Late: p.Late.Mode, Coarse: p.Coarse,
 		Columns: p.Kinds(), Dates: c.dates(p)}
 	if !known {
 		d.Warnings = p.Warnings
@@ -193,8 +194,8 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 	return start, incarnation, nil
 }
 
-// BeforeLatest returns the position of a row that at least so many rows come after, or the beginning where there are fewer. It
-// is for source__start=latest only: asked says whether that was set.
+// BeforeLatest returns the position of a row that at least so many rows come after, or the beginning where there are
+// fewer. It is for source__start=latest only: asked says whether that was set.
 func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor, asked bool, err error) {
 	if c.cfg.Start != "latest" {
 		return nil, false, nil

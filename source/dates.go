@@ -31,9 +31,10 @@ func (c *Cursor) dates(p *plan.Plan) *late.Dates {
 // latestKept is how many of the newest rows are looked through for one that is not dated ahead.
 const latestKept = 10_000
 
-// notAhead returns the newest position that is not dated beyond the database's clock: the position to begin at, or to take
-// for what was there at a moment. newest is the newest of all.
-func (c *Cursor) notAhead(ctx context.Context, s *session, p *plan.Plan, newest change.Cursor) (last change.Cursor, err error) {
+// notAhead returns the newest position that is not dated beyond the database's clock: the position to begin at, or to
+// take for what was there at a moment. newest is the newest of all.
+func (c *Cursor) notAhead(ctx context.Context, s *session, p *plan.Plan, newest change.Cursor) (last change.Cursor,
+	err error) {
 	d := c.dates(p)
 	if d == nil || newest.IsStart() {
 		return newest, nil

@@ -15,7 +15,8 @@ func TestPostgresDDLRuns(t *testing.T) {
 	url := testenv.Postgres(t)
 	schema, table := `"odd ""schema"`, `"odd ""schema"."Order Lines"`
 	src := openSource(t, url, "pgx", plan.Config{Poller: "p", Table: table, Cursor: []string{"id"}},
-		"CREATE SCHEMA "+schema, "CREATE TABLE "+table+` (id bigint PRIMARY KEY, n int NOT NULL)`, "INSERT INTO "+table+" VALUES (1, 1), (2, 1)")
+		"CREATE SCHEMA "+schema, "CREATE TABLE "+table+` (id bigint PRIMARY KEY, n int NOT NULL)`,
+		"INSERT INTO "+table+" VALUES (1, 1), (2, 1)")
 	found, err := src.Check(t.Context(), nil, 1, 10)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,9 @@ func TestPostgresDDLRuns(t *testing.T) {
 		}
 	}
 	read := func() (one, two string) {
-		if err := db.QueryRowContext(t.Context(), "SELECT (SELECT rowrelay_xid::text FROM "+table+" WHERE id = 1), (SELECT rowrelay_xid::text FROM "+table+" WHERE id = 2)").
+		if err := db.QueryRowContext(t.Context(),
+			"SELECT (SELECT rowrelay_xid::text FROM "+table+" WHERE id = 1), (SELECT rowrelay_xid::text FROM "+table+
+				" WHERE id = 2)").
 			Scan(&one, &two); err != nil {
 			t.Fatal(err)
 		}
@@ -62,9 +65,11 @@ func TestDDL(t *testing.T) {
 		engine, cursor string
 		words          []string // none: no DDL
 	}{
-		{dsn.Postgres, "id", []string{"xid8 NOT NULL DEFAULT pg_current_xact_id()", "BEFORE INSERT OR UPDATE", `("rowrelay_xid", "id")`, "source__cursor=rowrelay_xid"}},
+		{dsn.Postgres, "id", []string{"xid8 NOT NULL DEFAULT pg_current_xact_id()", "BEFORE INSERT OR UPDATE",
+			`("rowrelay_xid", "id")`, "source__cursor=rowrelay_xid"}},
 		{dsn.Postgres, "xid", nil},
-		{dsn.SQLServer, "id", []string{"ADD [rowrelay_rv] rowversion", "([rowrelay_rv], [id])", "source__cursor=rowrelay_rv"}},
+		{dsn.SQLServer, "id", []string{"ADD [rowrelay_rv] rowversion", "([rowrelay_rv], [id])",
+			"source__cursor=rowrelay_rv"}},
 		{dsn.SQLServer, "rv", nil},
 		{dsn.MySQL, "id", nil},
 		{dsn.SQLite, "id", nil},
@@ -73,7 +78,8 @@ func TestDDL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{c.cursor}, Key: []string{"id"}, LateCommits: "auto"}, "h/d", lateTable(d))
+		p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{c.cursor}, Key: []string{"id"},
+			LateCommits: "auto"}, "h/d", lateTable(d))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,8 @@ func TestPostgresPromotion(t *testing.T) {
 func TestPostgresIdentityRights(t *testing.T) {
 	server := testenv.OwnPostgres(t)
 	db := testenv.Open(t, "pgx", server.URL)
-	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1)", "CREATE ROLE reader LOGIN", "GRANT SELECT ON o TO reader")
+	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1)", "CREATE ROLE reader LOGIN",
+		"GRANT SELECT ON o TO reader")
 	u, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +87,8 @@ func TestPostgresIdentityRights(t *testing.T) {
 	u.User = url.User("reader")
 	incarnation := func() string {
 		t.Helper()
-		page, err := newSource(t, u.String(), plan.Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(), change.Range{}, everything)
+		page, err := newSource(t, u.String(), plan.Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(),
+			change.Range{}, everything)
 		if err != nil {
 			t.Fatal(err)
 		}

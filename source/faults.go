@@ -40,7 +40,8 @@ func (ss *sessions) explain(ctx context.Context, kind engine.Fault, err error) e
 		return fmt.Errorf("%w: %s: the database refused the login: correct user, password or database in the setting that source__connection names: %w",
 			poller.ErrConfig, where, err)
 	case engine.FaultDenied:
-		return fmt.Errorf("%w: %s: the user may not read it: GRANT SELECT on it to the user of source__connection: %w", poller.ErrConfig, where, err)
+		return fmt.Errorf("%w: %s: the user may not read it: GRANT SELECT on it to the user of source__connection: %w",
+			poller.ErrConfig, where, err)
 	case engine.FaultMissing:
 		return fmt.Errorf("%w: %s: the server or file cannot be found: correct host, port or path in the setting that source__connection names: %w",
 			poller.ErrConfig, where, err)
@@ -48,10 +49,12 @@ func (ss *sessions) explain(ctx context.Context, kind engine.Fault, err error) e
 		return fmt.Errorf("%s: all %d connections (source__connections) are busy, and none became free within source__timeout (%v): "+
 			"raise source__connections, or stagger the outputs: %w", where, cap(ss.slots), ss.timeout, err)
 	case engine.FaultConnect:
-		return fmt.Errorf("%s: cannot connect within source__timeout (%v): %s: %w", where, ss.timeout, ss.dialect.Syntax().Advice.Reach, err)
+		return fmt.Errorf("%s: cannot connect within source__timeout (%v): %s: %w", where, ss.timeout,
+			ss.dialect.Syntax().Advice.Reach, err)
 	case engine.FaultTransient:
 		if errors.Is(err, errConnect) {
-			return fmt.Errorf("%s: cannot connect after %d attempts; the next tick tries again: %s%s: %w", where, tries, ss.dialect.Syntax().Advice.Reach, ss.unopened(err), err)
+			return fmt.Errorf("%s: cannot connect after %d attempts; the next tick tries again: %s%s: %w", where, tries,
+				ss.dialect.Syntax().Advice.Reach, ss.unopened(err), err)
 		}
 		return fmt.Errorf("%s: still failing after %d attempts; the next tick tries again: %w", where, tries, err)
 	default:

@@ -16,11 +16,11 @@ import (
 )
 
 // Fetch returns the rows of a range, in one round trip where there are none. SQL Server and MySQL are asked which table
-// the rows were of. At most once a minute one more round trip counts NULL cursors, where the cursor's column can be NULL
-// at all, and on an idle table one or two hold the position against the engine's counter.
+// the rows were of. At most once a minute one more round trip counts NULL cursors, where the cursor's column can be
+// NULL at all, and on an idle table one or two hold the position against the engine's counter.
 //
-// A row that can never be sent comes as an event with Broken set. One that has no place (its key or cursor is NULL where
-// it must not be, has no form, or sorts after everything to come) ends the page before it: what came before is
+// A row that can never be sent comes as an event with Broken set. One that has no place (its key or cursor is NULL
+// where it must not be, has no form, or sorts after everything to come) ends the page before it: what came before is
 // returned, and the fetch that begins with the bad row fails with ErrNormalize. So good rows are delivered as far as
 // order allows, and the tick still fails.
 func (c *Cursor) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
@@ -45,7 +45,8 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error 
 			return err
 		}
 		err = work(p)
-		if err != nil && !changed && (errors.Is(err, engine.ErrSchemaChanged) || c.dialect.Classify(err) == engine.FaultSchema) {
+		if err != nil && !changed && (errors.Is(err, engine.ErrSchemaChanged) ||
+			c.dialect.Classify(err) == engine.FaultSchema) {
 			c.forget(p)
 			continue
 		}
@@ -54,7 +55,8 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error 
 }
 
 // page reads one page by a plan, under further conditions.
-func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
+func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
+	also ...keyset.Condition) (change.Page, error) {
 	pos, err := p.Decode(r.After)
 	if err != nil {
 		return change.Page{}, err
@@ -77,7 +79,8 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 	var verdict error // on the table, not on the connection: it is no reason to give up the session
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		col = collect.Collector{
-			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(), Times: collect.TimesOf(p, pos),
+			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(),
+			Times: collect.TimesOf(p, pos),
 		}
 		page = change.Page{NullCursors: -1}
 		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
@@ -124,8 +127,8 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 }
 
 // witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked after a
-// page that has rows: such a page moves the position, and what the catalog said minutes ago may be said of another table,
-// whose rows would be held against the position after them later.
+// page that has rows: such a page moves the position, and what the catalog said minutes ago may be said of another
+// table, whose rows would be held against the position after them later.
 func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *change.Page, rows bool) error {
 	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
 		if err := c.dialect.Refresh(ctx, s.conn, &s.server); err != nil {
@@ -156,9 +159,10 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *ch
 	return nil
 }
 
-// read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the server
-// to throw them away before the connection can be used again: a few are cheaper than a new connection, but a table of
-// large rows could take longer than the timeout for that, on every tick anew. Then the connection is given up instead.
+// read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the
+// server to throw them away before the connection can be used again: a few are cheaper than a new connection, but a
+// table of large rows could take longer than the timeout for that, on every tick anew. Then the connection is given up
+// instead.
 func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, col *collect.Collector) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
@@ -208,8 +212,8 @@ const (
 	untieRows = 16
 )
 
-// untie ends a tied page where the database itself tells two keys apart: when it gives the one as a row after the other.
-// That costs a round trip, which only a page pays that is tied as a whole.
+// untie ends a tied page where the database itself tells two keys apart: when it gives the one as a row after the
+// other. That costs a round trip, which only a page pays that is tied as a whole.
 func (c *Cursor) untie(ctx context.Context, s *session, col *collect.Collector) error {
 	p, next := col.Plan, col.Next
 	sel := p.Sel

@@ -53,10 +53,11 @@ func (c *Cursor) sound(at change.Cursor) {
 // have values below it. While its verdict stands every fetch looks
 // again.
 //
-// A position that a person named (without a tie-breaker) may well be ahead. On a replica the counter, like the rows, may
-// be late. Where a value above the counter stands in the table it was written explicitly, and only a warning says what may
-// come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
-func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position, page *change.Page) error {
+// A position that a person named (without a tie-breaker) may well be ahead. On a replica the counter, like the rows,
+// may be late. Where a value above the counter stands in the table it was written explicitly, and only a warning says
+// what may come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
+func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position,
+	page *change.Page) error {
 	if !p.Counted(at) || s.server.ReadOnly || s.broken {
 		return nil
 	}
@@ -84,9 +85,9 @@ func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at chang
 	return nil
 }
 
-// Gap returns an error that wraps poller.ErrGap when a position is ahead of the engine's own counter, and nil when it is
-// not, or when that cannot be known. It looks at once. `rowrelay state accept-gap` asks it whether accepting is to move the
-// position to Latest: a position that stays ahead would never see a row again.
+// Gap returns an error that wraps poller.ErrGap when a position is ahead of the engine's own counter, and nil when it
+// is not, or when that cannot be known. It looks at once. `rowrelay state accept-gap` asks it whether accepting is to
+// move the position to Latest: a position that stays ahead would never see a row again.
 func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 	var gap error
 	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
@@ -99,7 +100,8 @@ func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 	return gap
 }
 
-func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position) (gap error, warning string, err error) {
+func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor,
+	pos keyset.Position) (gap error, warning string, err error) {
 	col := &p.Sel.Order[0]
 	var n engine.Counter
 	if k := col.Value.Kind; k == engine.KindInteger || k == engine.KindRowVersion {
@@ -140,7 +142,8 @@ func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan.Plan, at ch
 func (c *Cursor) errGap(at change.Cursor, n engine.Counter) error {
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at %s: the table was emptied, its counter set back, or the database restored, "+
 		"and rows to come would stand below the position and never be seen. Deliver every row again: %s; "+
-		"or go on after the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.Name, n.Highest, keyset.StartAgain, poller.AnyDocument)
+		"or go on after the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.Name,
+		n.Highest, keyset.StartAgain, poller.AnyDocument)
 }
 
 // anyFrom reports whether any row of the table, source__where or not, has the position's cursor or a higher one.

@@ -45,18 +45,24 @@ func TestGoldenStatements(t *testing.T) {
 		odd := col("Select \"x\" [y] `z` 'é'", engine.KindInteger, true)
 		from := d.Syntax().Quote("shop") + "." + d.Syntax().Quote("orders")
 		for name, sel := range map[string]keyset.Selection{
-			"simple":        {From: from, Columns: []engine.Column{id, version}, Order: []engine.Column{version, id}, Cursors: 1},
+			"simple": {From: from, Columns: []engine.Column{id, version}, Order: []engine.Column{version, id},
+				Cursors: 1},
 			"cursor_is_key": {From: from, Columns: []engine.Column{id, amount}, Order: []engine.Column{id}, Cursors: 1},
-			"composite":     {From: from, Columns: []engine.Column{tenant, id, updated, version, binary}, Order: []engine.Column{updated, version, tenant, id}, Cursors: 2},
-			"nullable_where": {From: from, Columns: []engine.Column{id, updated, amount}, Order: []engine.Column{updated, id}, Cursors: 1,
-				Where: "status = 'new' OR status = 'paid' -- open ones"},
-			"query":     {Query: "SELECT id, version FROM orders -- all of them", Columns: []engine.Column{id, version}, Order: []engine.Column{version, nullable(id)}, Cursors: 1},
-			"odd_names": {From: d.Syntax().Quote("a.b") + "." + d.Syntax().Quote("O'Brien\"s [x] `y`"), Columns: []engine.Column{odd}, Order: []engine.Column{odd, id}, Cursors: 1},
+			"composite": {From: from, Columns: []engine.Column{tenant, id, updated, version, binary},
+				Order: []engine.Column{updated, version, tenant, id}, Cursors: 2},
+			"nullable_where": {From: from, Columns: []engine.Column{id, updated, amount}, Order: []engine.Column{updated, id},
+				Cursors: 1,
+				Where:   "status = 'new' OR status = 'paid' -- open ones"},
+			"query": {Query: "SELECT id, version FROM orders -- all of them", Columns: []engine.Column{id, version},
+				Order: []engine.Column{version, nullable(id)}, Cursors: 1},
+			"odd_names": {From: d.Syntax().Quote("a.b") + "." + d.Syntax().Quote("O'Brien\"s [x] `y`"),
+				Columns: []engine.Column{odd}, Order: []engine.Column{odd, id}, Cursors: 1},
 		} {
 			sel.Syntax = syntaxOf(d)
 			for variant, st := range map[string]keyset.Statement{
-				"first": sel.First(501), "above": sel.Page(501, keyset.Span{After: sel.Cursors}), "after": sel.After(501), "latest": sel.Latest(),
-				"nulls": sel.Nulls(true), "null_keys": sel.Nulls(false),
+				"first": sel.First(501), "above": sel.Page(501, keyset.Span{After: sel.Cursors}), "after": sel.After(501),
+				"latest": sel.Latest(),
+				"nulls":  sel.Nulls(true), "null_keys": sel.Nulls(false),
 				"numbers": numbersOf(&sel),
 			} {
 				if st.Text == "" {
@@ -74,13 +80,18 @@ func TestGoldenStatements(t *testing.T) {
 				name string
 				st   keyset.Statement
 			}{
-				{"between two rows", sel.Page(501, keyset.Span{After: all, UpTo: all})}, {"up to a value, after another", sel.Page(501, keyset.Span{After: sel.Cursors, UpTo: sel.Cursors})},
-				{"count, after a row and up to a value", sel.Count(keyset.Span{After: all, UpTo: sel.Cursors})}, {"count", sel.Count(keyset.Span{})},
+				{"between two rows", sel.Page(501, keyset.Span{After: all, UpTo: all})},
+				{"up to a value, after another", sel.Page(501, keyset.Span{After: sel.Cursors, UpTo: sel.Cursors})},
+				{"count, after a row and up to a value", sel.Count(keyset.Span{After: all, UpTo: sel.Cursors})},
+				{"count", sel.Count(keyset.Span{})},
 				{"the last row below a value", sel.Below()}, {"any row from a value on", sel.FromCursor()},
-				{"stored times: text of another form, up to a value", goldenForm(&sel, "2026-04-07T01:23:45Z", "x")}, {"of all text", goldenForm(&sel, "2026-04-07 01:23:45", nil)},
-				{"of another offset", goldenForm(&sel, "2026-04-07 01:23:45 +0200 CEST", nil)}, {"all but dates", goldenForm(&sel, "2026-04-07", nil)},
+				{"stored times: text of another form, up to a value", goldenForm(&sel, "2026-04-07T01:23:45Z", "x")},
+				{"of all text", goldenForm(&sel, "2026-04-07 01:23:45", nil)},
+				{"of another offset", goldenForm(&sel, "2026-04-07 01:23:45 +0200 CEST", nil)},
+				{"all but dates", goldenForm(&sel, "2026-04-07", nil)},
 				{"numbers of a smaller unit", goldenBelow(&sel)}, {"values between two texts", goldenBetween(&sel)},
-				{"by one key", goldenKeys(&sel, 1)}, {"by two keys", goldenKeys(&sel, 2)}, {"after a row, no order key of four", goldenAvoid(&sel)},
+				{"by one key", goldenKeys(&sel, 1)}, {"by two keys", goldenKeys(&sel, 2)},
+				{"after a row, no order key of four", goldenAvoid(&sel)},
 			} {
 				if v.st.Text == "" {
 					continue
@@ -142,8 +153,8 @@ func goldenBetween(sel *keyset.Selection) keyset.Statement {
 	return sel.Between(0, "2026-04-07 01:23", "2026-04-07 01:23~")
 }
 
-// goldenKeys is the statement that reads n rows by their keys, which here are the order's columns behind the cursor's, or that
-// of a cursor which is the key.
+// goldenKeys is the statement that reads n rows by their keys, which here are the order's columns behind the cursor's,
+// or that of a cursor which is the key.
 func goldenKeys(sel *keyset.Selection, n int) keyset.Statement {
 	var columns []*engine.Column
 	for i := min(sel.Cursors, len(sel.Order)-1); i < len(sel.Order); i++ {

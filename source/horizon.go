@@ -24,7 +24,8 @@ func (c *Cursor) Horizon(ctx context.Context) (h change.Horizon, err error) {
 	return h, nil
 }
 
-// horizon asks on a connection. On a secondary or replica the transactions that matter are open elsewhere, on the primary.
+// horizon asks on a connection. On a secondary or replica the transactions that matter are open elsewhere, on the
+// primary.
 func (c *Cursor) horizon(ctx context.Context, s *session) (change.Horizon, error) {
 	seen, err := c.dialect.Horizon(ctx, s.conn)
 	h := change.Horizon(seen)
@@ -34,9 +35,9 @@ func (c *Cursor) horizon(ctx context.Context, s *session) (change.Horizon, error
 	return plausible(h), err
 }
 
-// plausible takes a transaction that began after now for what it is: within a second one that began while the server was
-// asked, and else the work of a clock that was put back (daylight saving where the server's is local), by which nobody
-// can tell how old the oldest is.
+// plausible takes a transaction that began after now for what it is: within a second one that began while the server
+// was asked, and else the work of a clock that was put back (daylight saving where the server's is local), by which
+// nobody can tell how old the oldest is.
 func plausible(h change.Horizon) change.Horizon {
 	switch {
 	case h.Oldest.After(h.Now.Add(time.Second)):
@@ -58,7 +59,8 @@ func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan.Plan) {
 	}
 	switch p.Late.Mode {
 	case late.None:
-		p.Warnings = append(p.Warnings, "source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
+		p.Warnings = append(p.Warnings,
+			"source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
 	case late.Overlap:
 		h, err := c.horizon(ctx, s)
 		why := "keep transactions shorter"
@@ -68,11 +70,13 @@ func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan.Plan) {
 		case h.Shown:
 			return
 		case s.server.ReadOnly:
-			why = "the server at hand does not know the transactions that are open on its primary: connect to the primary, or " + why
+			why = "the server at hand does not know the transactions that are open on its primary: connect to the primary, or " +
+				why
 		case grant != "":
 			why = "the server does not show this user the transactions of others: " + grant + ", or " + why
 		}
-		p.Warnings = append(p.Warnings, fmt.Sprintf("source__late_commits=overlap: a row that commits more than source__late_window (%v) after it took its "+
-			"cursor can be missed: %s", c.cfg.LateWindow, why))
+		p.Warnings = append(p.Warnings,
+			fmt.Sprintf("source__late_commits=overlap: a row that commits more than source__late_window (%v) after it took its "+
+				"cursor can be missed: %s", c.cfg.LateWindow, why))
 	}
 }

@@ -86,8 +86,8 @@ func showsWriter(t *testing.T, src *Cursor, db *sql.DB, insert string, words ...
 	horizonWith(t, src, false)
 }
 
-// horizonWith looks until a writer is told of, or none. InnoDB shows transactions as they were when somebody looked last,
-// unless that is 100 ms ago.
+// horizonWith looks until a writer is told of, or none. InnoDB shows transactions as they were when somebody looked
+// last, unless that is 100 ms ago.
 func horizonWith(t *testing.T, src *Cursor, open bool) change.Horizon {
 	t.Helper()
 	again := time.NewTicker(200 * time.Millisecond)
@@ -105,7 +105,8 @@ func horizonWith(t *testing.T, src *Cursor, open bool) change.Horizon {
 
 func TestPostgresHorizon(t *testing.T) {
 	admin := testenv.Postgres(t)
-	db := writer(t, "pgx", admin+"&application_name=importer", "CREATE TABLE o (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())", "INSERT INTO o VALUES (0)")
+	db := writer(t, "pgx", admin+"&application_name=importer",
+		"CREATE TABLE o (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())", "INSERT INTO o VALUES (0)")
 	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
 	showsWriter(t, src, db, "INSERT INTO o VALUES (1)", "pid ", "app importer", "user ")
 
@@ -164,7 +165,8 @@ func TestPostgresHorizon(t *testing.T) {
 
 func TestMySQLHorizon(t *testing.T) {
 	admin := testenv.MySQL(t)
-	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
+	db := writer(t, "mysql", testenv.MySQLDSN(t, admin),
+		"CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
 	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
 	showsWriter(t, src, db, "INSERT INTO o (id) VALUES (1)", "connection ", "user ", "host ")
 	// The session goes on in UTC.
@@ -208,11 +210,12 @@ func TestMySQLHorizon(t *testing.T) {
 	}
 }
 
-// TestMySQLPreparedTransaction: one that XA PREPARE has left without a session holds the edge, although it seems to have begun
-// when the server was restarted.
+// TestMySQLPreparedTransaction: one that XA PREPARE has left without a session holds the edge, although it seems to
+// have begun when the server was restarted.
 func TestMySQLPreparedTransaction(t *testing.T) {
 	admin := testenv.MySQL(t)
-	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
+	db := writer(t, "mysql", testenv.MySQLDSN(t, admin),
+		"CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
 	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
 	conn, err := db.Conn(t.Context())
 	if err != nil {
@@ -220,7 +223,8 @@ func TestMySQLPreparedTransaction(t *testing.T) {
 	}
 	xid := "'rr_" + strings.ToLower(rand.Text()) + "'"
 	execAll(t, conn, "XA START "+xid, "INSERT INTO o (id) VALUES (1)", "XA END "+xid, "XA PREPARE "+xid)
-	t.Cleanup(func() { _, _ = db.ExecContext(context.WithoutCancel(t.Context()), "XA ROLLBACK "+xid) }) // where the test has not ended it
+	// where the test has not ended it
+	t.Cleanup(func() { _, _ = db.ExecContext(context.WithoutCancel(t.Context()), "XA ROLLBACK "+xid) })
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
 	again := time.NewTicker(200 * time.Millisecond)
@@ -241,7 +245,8 @@ func TestMySQLPreparedTransaction(t *testing.T) {
 }
 
 func TestSQLiteHorizon(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}},
+		"CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	if h := horizonOf(t, src); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("%+v", h)
 	}
@@ -249,7 +254,9 @@ func TestSQLiteHorizon(t *testing.T) {
 
 func TestSQLServerHorizon(t *testing.T) {
 	admin := testenv.SQLServer(t)
-	db := writer(t, "sqlserver", admin, "CREATE TABLE o (id int NOT NULL PRIMARY KEY, at datetime2 NOT NULL DEFAULT SYSUTCDATETIME())", "INSERT INTO o (id) VALUES (0)")
+	db := writer(t, "sqlserver", admin,
+		"CREATE TABLE o (id int NOT NULL PRIMARY KEY, at datetime2 NOT NULL DEFAULT SYSUTCDATETIME())",
+		"INSERT INTO o (id) VALUES (0)")
 	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
 	if !horizonOf(t, src).Shown {
 		t.Skip("this server does not show transactions (Babelfish has no sys.dm_tran_active_transactions)")
@@ -260,7 +267,8 @@ func TestSQLServerHorizon(t *testing.T) {
 // TestSessionOf: parts that are not known are left out.
 func TestSessionOf(t *testing.T) {
 	for want, parts := range map[string][][2]string{
-		"pid 1": {{"app", ""}}, "pid 1 (user b)": {{"app", ""}, {"user", "b"}}, "pid 1 (app a, user b)": {{"app", "a"}, {"user", "b"}},
+		"pid 1": {{"app", ""}}, "pid 1 (user b)": {{"app", ""}, {"user", "b"}},
+		"pid 1 (app a, user b)": {{"app", "a"}, {"user", "b"}},
 	} {
 		if got := engine.SessionOf("pid 1", parts...); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -44,7 +44,8 @@ func (c *Cursor) Replaced(ctx context.Context, at change.Cursor, was, is string)
 	return warning, err
 }
 
-func (c *Cursor) replaced(ctx context.Context, p *plan.Plan, at change.Cursor, was, is string) (warning string, err error) {
+func (c *Cursor) replaced(ctx context.Context, p *plan.Plan, at change.Cursor, was, is string) (warning string,
+	err error) {
 	counted := p.ByWindows() || p.Sel.Order[0].Value.Kind == engine.KindRowVersion
 	if at.IsStart() || counted || p.Syntax.OnlyRebuilt != nil && p.Syntax.OnlyRebuilt(was, is) {
 		return "", nil
@@ -57,7 +58,8 @@ func (c *Cursor) replaced(ctx context.Context, p *plan.Plan, at change.Cursor, w
 	if err != nil || !below {
 		return "", err
 	}
-	said := fmt.Sprintf("%s: the table is not the one that the position %s was read in (%s, now %s)", c.name(), at, was, is)
+	said := fmt.Sprintf("%s: the table is not the one that the position %s was read in (%s, now %s)", c.name(), at, was,
+		is)
 	if p.Syntax.Rebuilds {
 		return said + ": it was rebuilt, or made anew. If it was made anew and filled again, rows at or below the position were never seen: " +
 			"start again with " + keyset.StartAgain, nil

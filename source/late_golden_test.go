@@ -39,9 +39,11 @@ func latePlan(t *testing.T, d engine.Dialect, cfg plan.Config, typ engine.TypeRu
 	if err := cfg.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.New(d, &cfg, "h/d", engine.Table{Name: "orders", From: d.Syntax().Quote("orders"), PrimaryKey: []string{"id"}, Columns: []engine.Column{
-		goldenColumn(t, d, "id", engine.KindInteger, false), goldenColumn(t, d, "note", engine.KindText, true), {Name: "c", Type: typ.Sample, Value: typ.Value},
-	}})
+	p, err := plan.New(d, &cfg, "h/d",
+		engine.Table{Name: "orders", From: d.Syntax().Quote("orders"), PrimaryKey: []string{"id"}, Columns: []engine.Column{
+			goldenColumn(t, d, "id", engine.KindInteger, false), goldenColumn(t, d, "note", engine.KindText, true),
+			{Name: "c", Type: typ.Sample, Value: typ.Value},
+		}})
 	if err != nil {
 		t.Fatalf("%s: %v", typ.Name, err)
 	}
@@ -72,7 +74,8 @@ func TestGoldenSettle(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range types {
-			p := latePlan(t, d, plan.Config{LateCommits: "settle", LateWindow: 90 * time.Second, TimeZone: zone}, ruleOf(t, d, name))
+			p := latePlan(t, d, plan.Config{LateCommits: "settle", LateWindow: 90 * time.Second, TimeZone: zone},
+				ruleOf(t, d, name))
 			c := &Cursor{cfg: plan.Config{LateWindow: 90 * time.Second, TimeZone: zone}, dialect: d}
 			if !p.SettlesByClock() {
 				t.Errorf("%s %s has no age", engineName, name)

@@ -17,17 +17,19 @@ import (
 
 // lateTable has every kind of cursor that the choice tells apart.
 func lateTable(d engine.Dialect) engine.Table {
-	rowVersion, transaction := engine.Value{Kind: engine.KindRowVersion}, engine.Value{Kind: engine.KindInteger, Transaction: true}
-	t := engine.Table{Name: "orders", From: d.Syntax().Quote("orders"), PrimaryKey: []string{"id"}, Columns: []engine.Column{
-		{Name: "id", Type: "bigint", Value: engine.Value{Kind: engine.KindInteger}},
-		{Name: "seq", Type: "bigint", Value: engine.Value{Kind: engine.KindInteger}},
-		{Name: "created_at", Type: "datetime", Value: engine.Value{Kind: engine.KindDateTime}},
-		{Name: "updated_at", Type: "datetime", Value: engine.Value{Kind: engine.KindDateTime}},
-		{Name: "stamp", Type: "timestamp", Moving: true, Value: engine.Value{Kind: engine.KindInstant}},
-		{Name: "version", Type: "int", Value: engine.Value{Kind: engine.KindInteger}},
-		{Name: "rv", Type: "rowversion", Value: rowVersion},
-		{Name: "xid", Type: "xid8", Value: transaction},
-	}}
+	rowVersion, transaction := engine.Value{Kind: engine.KindRowVersion},
+		engine.Value{Kind: engine.KindInteger, Transaction: true}
+	t := engine.Table{Name: "orders", From: d.Syntax().Quote("orders"), PrimaryKey: []string{"id"},
+		Columns: []engine.Column{
+			{Name: "id", Type: "bigint", Value: engine.Value{Kind: engine.KindInteger}},
+			{Name: "seq", Type: "bigint", Value: engine.Value{Kind: engine.KindInteger}},
+			{Name: "created_at", Type: "datetime", Value: engine.Value{Kind: engine.KindDateTime}},
+			{Name: "updated_at", Type: "datetime", Value: engine.Value{Kind: engine.KindDateTime}},
+			{Name: "stamp", Type: "timestamp", Moving: true, Value: engine.Value{Kind: engine.KindInstant}},
+			{Name: "version", Type: "int", Value: engine.Value{Kind: engine.KindInteger}},
+			{Name: "rv", Type: "rowversion", Value: rowVersion},
+			{Name: "xid", Type: "xid8", Value: transaction},
+		}}
 	return t
 }
 
@@ -45,10 +47,17 @@ func TestLateChoice(t *testing.T) {
 		{engineName: dsn.SQLServer, cursor: "rv", want: late.Exact, words: []string{"MIN_ACTIVE_ROWVERSION"}},
 		{engineName: dsn.SQLServer, cursor: "rv,id", want: late.Overlap, words: []string{"single column"}},
 		{engineName: dsn.SQLServer, cursor: "updated_at", want: late.Overlap, words: []string{"rowversion"}},
-		{engineName: dsn.SQLServer, cursor: "rv", change: secondary, want: late.Overlap, words: []string{"readable secondary"}},
-		{engineName: dsn.SQLServer, cursor: "rv", change: func(t *engine.Table) { t.Foreign = true }, want: late.Overlap, words: []string{"another database"}},
-		{engineName: dsn.SQLServer, cursor: "rv", change: func(t *engine.Table) { t.View = true }, want: late.Overlap, words: []string{"view"}},
-		{engineName: dsn.SQLServer, said: "exact", cursor: "rv", change: func(t *engine.Table) { t.View = true }, want: late.Exact},
+		{engineName: dsn.SQLServer, cursor: "rv", change: secondary, want: late.Overlap,
+			words: []string{"readable secondary"}},
+		{engineName: dsn.SQLServer, cursor: "rv", change: func(t *engine.Table) {
+			t.Foreign = true
+		}, want: late.Overlap, words: []string{"another database"}},
+		{engineName: dsn.SQLServer, cursor: "rv", change: func(t *engine.Table) {
+			t.View = true
+		}, want: late.Overlap, words: []string{"view"}},
+		{engineName: dsn.SQLServer, said: "exact", cursor: "rv", change: func(t *engine.Table) {
+			t.View = true
+		}, want: late.Exact},
 		{engineName: dsn.Postgres, cursor: "xid", want: late.Exact, words: []string{"snapshot"}},
 		{engineName: dsn.Postgres, cursor: "xid", change: secondary, want: late.Overlap, words: []string{"standby"}},
 		{engineName: dsn.Postgres, cursor: "updated_at", want: late.Overlap, words: []string{"check --ddl"}},
@@ -62,12 +71,16 @@ func TestLateChoice(t *testing.T) {
 		{engineName: dsn.MySQL, said: "settle", cursor: "created_at", want: late.Settle},
 
 		{engineName: dsn.MySQL, said: "exact", cursor: "id", words: []string{"source__late_commits=exact", "use overlap"}},
-		{engineName: dsn.Postgres, said: "exact", cursor: "xid", change: secondary, words: []string{"standby", "target_session_attrs"}},
-		{engineName: dsn.SQLServer, said: "exact", cursor: "rv", change: secondary, words: []string{"readable secondary", "ApplicationIntent"}},
+		{engineName: dsn.Postgres, said: "exact", cursor: "xid", change: secondary,
+			words: []string{"standby", "target_session_attrs"}},
+		{engineName: dsn.SQLServer, said: "exact", cursor: "rv", change: secondary,
+			words: []string{"readable secondary", "ApplicationIntent"}},
 		{engineName: dsn.SQLServer, said: "settle", cursor: "rv", words: []string{"rowversion", "use overlap"}},
 		{engineName: dsn.Postgres, said: "settle", cursor: "xid", words: []string{"xid8", "use overlap"}},
-		{engineName: dsn.MySQL, said: "settle", cursor: "stamp", words: []string{"ON UPDATE CURRENT_TIMESTAMP", "use overlap"}},
-		{engineName: dsn.MySQL, said: "settle", cursor: "updated_at", words: []string{`begins with "updat"`, "modif", "revision", "use overlap"}},
+		{engineName: dsn.MySQL, said: "settle", cursor: "stamp",
+			words: []string{"ON UPDATE CURRENT_TIMESTAMP", "use overlap"}},
+		{engineName: dsn.MySQL, said: "settle", cursor: "updated_at",
+			words: []string{`begins with "updat"`, "modif", "revision", "use overlap"}},
 		{engineName: dsn.MySQL, said: "settle", cursor: "version", words: []string{"has a name", "use overlap"}},
 		{engineName: dsn.SQLite, said: "settle", cursor: "created_at", words: []string{"SQLite cannot tell", "use overlap"}},
 	} {
@@ -97,7 +110,8 @@ func TestLateChoice(t *testing.T) {
 			}
 			if err == nil {
 				said = p.Late.Why
-				if p.Late.Mode != c.want || p.Late.Auto != (c.said == "") || (p.Late.Exact != plan.ExactNone) != (c.want == late.Exact) {
+				if p.Late.Mode != c.want || p.Late.Auto != (c.said == "") ||
+					(p.Late.Exact != plan.ExactNone) != (c.want == late.Exact) {
 					t.Errorf("chosen: %+v, want %s", p.Late, c.want)
 				}
 			}
@@ -129,7 +143,8 @@ func TestCoarse(t *testing.T) {
 	for want, keys := range map[bool][2][]string{
 		false: {{"id", "seq"}, {"seq", "id"}}, true: {{"id"}, {"version"}},
 	} {
-		p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{"created_at"}, Key: keys[0], OrderKey: keys[1]}, "h/d", lateTable(d))
+		p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{"created_at"}, Key: keys[0], OrderKey: keys[1]},
+			"h/d", lateTable(d))
 		if err != nil || p.Coarse != want {
 			t.Errorf("key %v, order key %v: coarse %v (%v)", keys[0], keys[1], p.Coarse, err)
 		}

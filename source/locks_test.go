@@ -65,7 +65,8 @@ func (d lockedOut) Prepare(ctx context.Context, conn *sql.Conn, with engine.Sett
 	return l, err
 }
 
-func (d lockedOut) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column, each func(engine.Row) (bool, error)) error {
+func (d lockedOut) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column,
+	each func(engine.Row) (bool, error)) error {
 	if (*d.sessions)[len(*d.sessions)-1] {
 		return mssql.Error{Number: 3952}
 	}
@@ -79,8 +80,8 @@ func (d lockedOut) Classify(err error) engine.Fault {
 	return d.Dialect.Classify(err)
 }
 
-// TestVersionsRefused: where snapshot isolation is allowed in the connection's database, but not in all that is read, the source
-// goes on with locks, from the first fetch on.
+// TestVersionsRefused: where snapshot isolation is allowed in the connection's database, but not in all that is read,
+// the source goes on with locks, from the first fetch on.
 func TestVersionsRefused(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}},
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)", "INSERT INTO orders VALUES (1, 1)")

@@ -76,7 +76,8 @@ func TestSQLServerPeriod(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := plan.New(d, &cfg, "h/d", of)
-		if errors.Is(err, poller.ErrConfig) != refused || refused && !strings.Contains(err.Error(), "period of a temporal table") {
+		if errors.Is(err, poller.ErrConfig) != refused ||
+			refused && !strings.Contains(err.Error(), "period of a temporal table") {
 			t.Errorf("%s: %v", cursor, err)
 		}
 	}

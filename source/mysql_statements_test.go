@@ -23,18 +23,21 @@ import (
 func TestMySQLPlans(t *testing.T) {
 	conn, writer := mysqlPrepared(t)
 	d := mysql.Dialect{}
-	types := map[string]string{"bigint unsigned": "n", "decimal(20,5)": "n * 1.5", "datetime(6)": "'2026-01-01' + INTERVAL n SECOND",
+	types := map[string]string{"bigint unsigned": "n", "decimal(20,5)": "n * 1.5",
+		"datetime(6)":  "'2026-01-01' + INTERVAL n SECOND",
 		"timestamp(3)": "'2026-01-01' + INTERVAL n SECOND", "date": "'1026-01-01' + INTERVAL n DAY"}
 	var numbers []string
 	for i := range 3000 {
 		numbers = append(numbers, fmt.Sprintf("(%d)", i))
 	}
-	mustExec(t, writer, "CREATE TABLE numbers (n int PRIMARY KEY)", "INSERT INTO numbers VALUES "+strings.Join(numbers, ", "))
+	mustExec(t, writer, "CREATE TABLE numbers (n int PRIMARY KEY)",
+		"INSERT INTO numbers VALUES "+strings.Join(numbers, ", "))
 	i := 0
 	for typ, expr := range types {
 		i++
 		name := "p" + strconv.Itoa(i)
-		mustExec(t, writer, "SET time_zone = '+00:00'", "CREATE TABLE "+name+" (id varchar(20) PRIMARY KEY, c "+typ+" NOT NULL, KEY by_c (c, id))",
+		mustExec(t, writer, "SET time_zone = '+00:00'",
+			"CREATE TABLE "+name+" (id varchar(20) PRIMARY KEY, c "+typ+" NOT NULL, KEY by_c (c, id))",
 			"INSERT INTO "+name+" SELECT CONCAT('k', n), "+expr+" FROM numbers", "ANALYZE TABLE "+name)
 		tab, err := d.Table(t.Context(), conn, []string{name})
 		if err != nil {
@@ -54,7 +57,8 @@ func TestMySQLPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, err := d.Explain(t.Context(), conn, st.Text, args)
-		if err != nil || !strings.Contains(text, "type=range") || !strings.Contains(text, "key=by_c") || strings.Contains(text, "filesort") {
+		if err != nil || !strings.Contains(text, "type=range") || !strings.Contains(text, "key=by_c") ||
+			strings.Contains(text, "filesort") {
 			t.Errorf("%s: %s, %v\n%s", typ, text, err, st.Text)
 		}
 	}
@@ -68,22 +72,29 @@ func TestMySQLStatements(t *testing.T) {
 		nullable bool
 		typ      mysql.Type
 	}{
-		{"tenant", false, mysql.Type{Data: "varchar", Full: "varchar(20)"}}, {"id", false, mysql.Type{Data: "bigint", Full: "bigint unsigned"}},
-		{"at", true, mysql.Type{Data: "datetime", Full: "datetime(6)", Scale: 6}}, {"ts", false, mysql.Type{Data: "timestamp", Full: "timestamp(3)", Scale: 3}},
-		{"amount", false, mysql.Type{Data: "decimal", Full: "decimal(20,5)", Precision: 20, Scale: 5}}, {"weight", true, mysql.Type{Data: "float", Full: "float"}},
+		{"tenant", false, mysql.Type{Data: "varchar", Full: "varchar(20)"}},
+		{"id", false, mysql.Type{Data: "bigint", Full: "bigint unsigned"}},
+		{"at", true, mysql.Type{Data: "datetime", Full: "datetime(6)", Scale: 6}},
+		{"ts", false, mysql.Type{Data: "timestamp", Full: "timestamp(3)", Scale: 3}},
+		{"amount", false, mysql.Type{Data: "decimal", Full: "decimal(20,5)", Precision: 20, Scale: 5}},
+		{"weight", true, mysql.Type{Data: "float", Full: "float"}},
 	} {
-		tab.Columns = append(tab.Columns, engine.Column{Name: c.name, Type: c.typ.Full, Nullable: c.nullable, Value: c.typ.Value()})
+		tab.Columns = append(tab.Columns,
+			engine.Column{Name: c.name, Type: c.typ.Full, Nullable: c.nullable, Value: c.typ.Value()})
 	}
 	var b strings.Builder
 	for _, cursor := range [][]string{{"at"}, {"ts"}, {"amount"}, {"id"}, {"ts", "amount"}} {
-		p, err := plan.New(mysql.Dialect{}, &plan.Config{Table: "x", Cursor: cursor, Where: "weight > 1 OR id = 1"}, "h/d", tab)
+		p, err := plan.New(mysql.Dialect{}, &plan.Config{Table: "x", Cursor: cursor, Where: "weight > 1 OR id = 1"}, "h/d",
+			tab)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := p.Sel.After(500)
 		fmt.Fprintf(&b, "-- after by %v, parameters %v\n%s;\n\n", cursor, s.Args, s.Text)
 	}
-	p, err := plan.New(mysql.Dialect{}, &plan.Config{Query: "SELECT * FROM o # all", Cursor: []string{"at"}, Key: []string{"tenant", "id"}, Columns: []string{"id"}}, "h/d",
+	p, err := plan.New(mysql.Dialect{},
+		&plan.Config{Query: "SELECT * FROM o # all", Cursor: []string{"at"}, Key: []string{"tenant", "id"},
+			Columns: []string{"id"}}, "h/d",
 		engine.Table{Name: "query", Columns: tab.Columns})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +102,8 @@ func TestMySQLStatements(t *testing.T) {
 	for _, s := range []struct {
 		name string
 		keyset.Statement
-	}{{"first", p.Sel.First(500)}, {"above", p.Sel.Page(500, keyset.Span{After: p.Sel.Cursors})}, {"after", p.Sel.After(500)}, {"latest", p.Sel.Latest()}, {"nulls", p.Sel.Nulls(true)}} {
+	}{{"first", p.Sel.First(500)}, {"above", p.Sel.Page(500, keyset.Span{After: p.Sel.Cursors})},
+		{"after", p.Sel.After(500)}, {"latest", p.Sel.Latest()}, {"nulls", p.Sel.Nulls(true)}} {
 		fmt.Fprintf(&b, "-- query, %s, parameters %v\n%s;\n\n", s.name, s.Args, s.Text)
 	}
 	golden.Pin(t, "mysql/statements.sql", b.String())

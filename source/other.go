@@ -13,16 +13,16 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// Bounds of a search for a row of another order key: rows that are read one by one where the database cannot compare, and
-// pages of one row that turned out to be of no use.
+// Bounds of a search for a row of another order key: rows that are read one by one where the database cannot compare,
+// and pages of one row that turned out to be of no use.
 const (
 	otherRows  = 500
 	otherPages = 20
 )
 
-// Other returns the first row after a position whose order key is none of avoid (at most 100 are given); nil where there is
-// none, or none was found within otherPages pages or probeTimeout: it is a probe, and what it costs is bounded. A row
-// that can never be sent is of no use as one. The row stays below the safe point, as those of Fetch do.
+// Other returns the first row after a position whose order key is none of avoid (at most 100 are given); nil where
+// there is none, or none was found within otherPages pages or probeTimeout: it is a probe, and what it costs is
+// bounded. A row that can never be sent is of no use as one. The row stays below the safe point, as those of Fetch do.
 func (c *Cursor) Other(ctx context.Context, after change.Cursor, avoid [][]byte) (*change.Event, error) {
 	var event *change.Event
 	bounded, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout*9/10))

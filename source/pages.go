@@ -21,7 +21,8 @@ type rowPages struct {
 }
 
 // page reads below the safe point where the source keeps one, unless the range asks for what is above it too.
-func (w rowPages) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
+func (w rowPages) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page,
+	error) {
 	c, p := w.c, w.p
 	switch {
 	case r.Unsafe && p.Table.Locking:
@@ -36,9 +37,10 @@ func (w rowPages) page(ctx context.Context, r change.Range, limit poller.Limit, 
 	return c.page(ctx, p, r, limit, also...)
 }
 
-// aboveLocks is the plan for rows above the safe point where reads wait for locks. Rows that are locked are passed over: what holds the
-// safe point back would hold up the look past it, too. They come when they are below it. (Live rows must never be read so: a row
-// whose change is undone would be lost.) In a view or a query no hint says so for certain, and nothing is read.
+// aboveLocks is the plan for rows above the safe point where reads wait for locks. Rows that are locked are passed
+// over: what holds the safe point back would hold up the look past it, too. They come when they are below it. (Live
+// rows must never be read so: a row whose change is undone would be lost.) In a view or a query no hint says so for
+// certain, and nothing is read.
 func aboveLocks(p *plan.Plan) (*plan.Plan, []keyset.Condition) {
 	if p.Sel.Query != "" || p.Table.View {
 		return p, []keyset.Condition{func(b *keyset.Builder, _ *keyset.Selection) { b.Add("1 = 0") }}
@@ -79,7 +81,8 @@ func (w rowPages) prove(ctx context.Context, s *session, after change.Cursor) er
 }
 
 // firstRow reads a statement's first row, and throws it away.
-func firstRow(ctx context.Context, s *session, p *plan.Plan, st keyset.Statement, args []any, columns []engine.Column) error {
+func firstRow(ctx context.Context, s *session, p *plan.Plan, st keyset.Statement, args []any,
+	columns []engine.Column) error {
 	err := p.Dialect.Read(ctx, s.conn, st.Text, args, columns, func(engine.Row) (bool, error) { return false, nil })
 	if err != nil {
 		return fmt.Errorf("read the first row: %w", err)
@@ -107,7 +110,8 @@ func (c *Cursor) latest(ctx context.Context, s *session, p *plan.Plan) (last cha
 }
 
 // position is after a row, or before or after all rows of a value.
-func (w rowPages) position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor, error) {
+func (w rowPages) position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor,
+	error) {
 	c, p := w.c, w.p
 	values, err := p.CursorValues("the cursor", cursor, &c.cfg)
 	if err != nil {
@@ -118,7 +122,8 @@ func (w rowPages) position(ctx context.Context, cursor string, key map[string]st
 	case ties != "" && ties != TiesBefore && ties != TiesAfter:
 		return nil, fmt.Errorf("%w: ties are %q: they are %s or %s", poller.ErrConfig, ties, TiesBefore, TiesAfter)
 	case ties != "" && len(key) > 0:
-		return nil, fmt.Errorf("%w: a key names one row, and ties %s all of one value: give one of them", poller.ErrConfig, ties)
+		return nil, fmt.Errorf("%w: a key names one row, and ties %s all of one value: give one of them", poller.ErrConfig,
+			ties)
 	case ties == TiesAfter, ties == "" && len(key) == 0 && p.UniqueCursor:
 		return c.placed(ctx, p, p.AppendCursor(nil, values, nil))
 	case ties == TiesBefore:

@@ -21,10 +21,12 @@ func TestPgBouncer(t *testing.T) {
 			direct := testenv.Postgres(t)
 			pooled := testenv.PgBouncer(t, direct)
 			app := testenv.Open(t, "pgx", pooled+"&default_query_exec_mode=exec")
-			mustExec(t, app, "CREATE TABLE o (id bigint PRIMARY KEY, v text, tx xid8 NOT NULL DEFAULT pg_current_xact_id())", "CREATE INDEX ON o (tx, id)")
+			mustExec(t, app, "CREATE TABLE o (id bigint PRIMARY KEY, v text, tx xid8 NOT NULL DEFAULT pg_current_xact_id())",
+				"CREATE INDEX ON o (tx, id)")
 			before := sessionSettings(t, app)
 
-			cfg := plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(way), Connections: 3}
+			cfg := plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: string(way),
+				Connections: 3}
 			if way == late.Exact {
 				cfg.Cursor = []string{"tx"}
 			}
@@ -71,14 +73,16 @@ func TestPgBouncer(t *testing.T) {
 			everythingElse(t, src)
 			insert(100)
 			// A statement that fails leaves nothing behind either.
-			bad := newSource(t, pooled, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "1 / (id - id) = 0"})
+			bad := newSource(t, pooled, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"},
+				Where: "1 / (id - id) = 0"})
 			if _, err := bad.Fetch(t.Context(), change.Range{}, everything); err == nil {
 				t.Error("a division by zero brought a page")
 			}
 			insert(101)
 			cut, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			slow := newSource(t, pooled, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"}, Where: "pg_sleep(10) IS NOT NULL"})
+			slow := newSource(t, pooled, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id"},
+				Where: "pg_sleep(10) IS NOT NULL"})
 			if _, err := slow.Fetch(cut, change.Range{}, everything); err == nil {
 				t.Error("ten seconds passed within 0.3")
 			}

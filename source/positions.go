@@ -43,12 +43,13 @@ func (c *Cursor) Latest(ctx context.Context) (last change.Cursor, err error) {
 // a key column that is part of the cursor may be left out), or ties, TiesBefore or TiesAfter, for a value as a whole.
 // Where the cursor holds the key, or is unique for every write, the value alone says it, and TiesAfter is meant.
 //
-// TiesBefore is the position of the last row below the value, as the table is now, or the beginning where there is none:
-// positions come after something, and this one needs no form of its own. A row that is written later between that row and the
-// value comes as well.
+// TiesBefore is the position of the last row below the value, as the table is now, or the beginning where there is
+// none: positions come after something, and this one needs no form of its own. A row that is written later between that
+// row and the value comes as well.
 //
 // Errors wrap poller.ErrConfig where the values are at fault.
-func (c *Cursor) Position(ctx context.Context, cursor string, key map[string]string, ties string) (at change.Cursor, err error) {
+func (c *Cursor) Position(ctx context.Context, cursor string, key map[string]string, ties string) (at change.Cursor,
+	err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
 		at, err = c.strategy(p).position(ctx, cursor, key, ties)
 		return err

@@ -14,7 +14,8 @@ import (
 
 // TestTypedRowVersion: a rowversion is typed as SQL Server shows it, and stands in the position as a row's own does.
 func TestTypedRowVersion(t *testing.T) {
-	p, err := plan.New(sqlserver.Dialect{}, &plan.Config{Table: "x", Cursor: []string{"version"}, Start: "0x00000000000007D1"}, "h/d", sqlServerSample())
+	p, err := plan.New(sqlserver.Dialect{},
+		&plan.Config{Table: "x", Cursor: []string{"version"}, Start: "0x00000000000007D1"}, "h/d", sqlServerSample())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +46,16 @@ func TestTypedKeys(t *testing.T) {
 			flag = engine.KindInteger
 		}
 		columns := []engine.Column{
-			goldenColumn(t, d, "n", engine.KindInteger, false), goldenColumn(t, d, "flag", flag, false), goldenColumn(t, d, "name", engine.KindText, false),
-			goldenColumn(t, d, "uid", engine.KindUUID, false), goldenColumn(t, d, "day", engine.KindDate, false), goldenColumn(t, d, "hash", engine.KindBinary, false),
+			goldenColumn(t, d, "n", engine.KindInteger, false), goldenColumn(t, d, "flag", flag, false),
+			goldenColumn(t, d, "name", engine.KindText, false),
+			goldenColumn(t, d, "uid", engine.KindUUID, false), goldenColumn(t, d, "day", engine.KindDate, false),
+			goldenColumn(t, d, "hash", engine.KindBinary, false),
 		}
-		p := &plan.Plan{Dialect: d, StoredTimes: d.Syntax().StoredTimes, Sel: keyset.Selection{Syntax: syntaxOf(d), Columns: columns}, Key: []int{0, 1, 2, 3, 4, 5}}
+		p := &plan.Plan{Dialect: d, StoredTimes: d.Syntax().StoredTimes,
+			Sel: keyset.Selection{Syntax: syntaxOf(d), Columns: columns}, Key: []int{0, 1, 2, 3, 4, 5}}
 		p.KeyNames = plan.JSONNames(columns, p.Key)
-		typed := map[string]string{"N": "9007199254740993", "flag": "true", "name": ` a"b `, "uid": "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "day": "2026-04-07", "hash": "AP8="}
+		typed := map[string]string{"N": "9007199254740993", "flag": "true", "name": ` a"b `,
+			"uid": "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "day": "2026-04-07", "hash": "AP8="}
 		want := `{"n":"9007199254740993","flag":true,"name":"a\"b","uid":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","day":"2026-04-07","hash":"AP8="}`
 		switch engineName {
 		case dsn.MySQL:
@@ -75,7 +80,8 @@ func TestTypedKeys(t *testing.T) {
 
 // FuzzKey: whatever stands in a stored object, it is refused, or read as a key that reads the same again.
 func FuzzKey(f *testing.F) {
-	for _, seed := range []string{`{"n":1,"name":"a"}`, `{"name":"\u0061","n":"9007199254740993"}`, `{"n":null,"name":"a"}`, `{}`, `[]`, `{"n":[],"name":{}}`, "", `{"n":1e999,"name":true}`} {
+	for _, seed := range []string{`{"n":1,"name":"a"}`, `{"name":"\u0061","n":"9007199254740993"}`,
+		`{"n":null,"name":"a"}`, `{}`, `[]`, `{"n":[],"name":{}}`, "", `{"n":1e999,"name":true}`} {
 		f.Add([]byte(seed))
 	}
 	var plans []*plan.Plan
@@ -88,12 +94,14 @@ func FuzzKey(f *testing.F) {
 		for _, k := range []engine.Kind{engine.KindInteger, engine.KindText} {
 			for _, rule := range d.Syntax().Types() {
 				if rule.Value.Kind == k && rule.Value.Refused == "" && rule.Value.NoKey == "" {
-					columns = append(columns, engine.Column{Name: []string{"n", "name"}[len(columns)], Type: rule.Sample, Value: rule.Value})
+					columns = append(columns, engine.Column{Name: []string{"n", "name"}[len(columns)], Type: rule.Sample,
+						Value: rule.Value})
 					break
 				}
 			}
 		}
-		plans = append(plans, &plan.Plan{Dialect: d, Sel: keyset.Selection{Syntax: syntaxOf(d), Columns: columns}, Key: []int{0, 1}, KeyNames: plan.JSONNames(columns, []int{0, 1})})
+		plans = append(plans, &plan.Plan{Dialect: d, Sel: keyset.Selection{Syntax: syntaxOf(d), Columns: columns},
+			Key: []int{0, 1}, KeyNames: plan.JSONNames(columns, []int{0, 1})})
 	}
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		for _, p := range plans {

@@ -13,13 +13,15 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// TestPostgresDDLPartitioned: the statements run on a parent of partitions, where an index cannot be made concurrently, and
-// the poller then reads it.
+// TestPostgresDDLPartitioned: the statements run on a parent of partitions, where an index cannot be made concurrently,
+// and the poller then reads it.
 func TestPostgresDDLPartitioned(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := writer(t, "pgx", url, "CREATE TABLE o (id int, d date, PRIMARY KEY (id, d)) PARTITION BY RANGE (d)",
-		"CREATE TABLE o1 PARTITION OF o FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')", "INSERT INTO o VALUES (1, '2026-02-02')")
-	src := newSource(t, url, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id", "d"}, LateCommits: "overlap"})
+		"CREATE TABLE o1 PARTITION OF o FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')",
+		"INSERT INTO o VALUES (1, '2026-02-02')")
+	src := newSource(t, url, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id", "d"},
+		LateCommits: "overlap"})
 	p, _, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -37,17 +39,19 @@ func TestPostgresDDLPartitioned(t *testing.T) {
 	}
 }
 
-// TestPostgresForeignTransactions: a row cannot be inserted with a transaction of its own choice; and where one was brought
-// in all the same, ahead of the server, the poller stops and says what mends it.
+// TestPostgresForeignTransactions: a row cannot be inserted with a transaction of its own choice; and where one was
+// brought in all the same, ahead of the server, the poller stops and says what mends it.
 func TestPostgresForeignTransactions(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	r := (&reader{t: t, src: src}).start()
 	r.drain(10)
-	execAll(t, db, "CREATE TABLE archive AS SELECT * FROM o", "DELETE FROM o WHERE id = 2", "INSERT INTO o SELECT * FROM archive WHERE id = 2")
+	execAll(t, db, "CREATE TABLE archive AS SELECT * FROM o", "DELETE FROM o WHERE id = 2",
+		"INSERT INTO o SELECT * FROM archive WHERE id = 2")
 	r.want("brought back from an archive", 10, 2)
 
-	execAll(t, db, "ALTER TABLE o DISABLE TRIGGER USER", "INSERT INTO o (id, xid) VALUES (6, '99999999999')", "ALTER TABLE o ENABLE TRIGGER USER")
+	execAll(t, db, "ALTER TABLE o DISABLE TRIGGER USER", "INSERT INTO o (id, xid) VALUES (6, '99999999999')",
+		"ALTER TABLE o ENABLE TRIGGER USER")
 	other := snapshotSource(t, url, nil) // one that looks at once
 	_, err := other.Fetch(t.Context(), change.Range{After: r.at}, everything)
 	if !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "99999999999") {
@@ -96,11 +100,13 @@ func TestDDLBeforeTransactions(t *testing.T) {
 	d := postgres.Dialect{}
 	tab := lateTable(d)
 	tab.NoTransactions = true
-	p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: "auto"}, "h/d", tab)
+	p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{"id"}, Key: []string{"id"}, LateCommits: "auto"},
+		"h/d", tab)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := p.DDL(); !strings.HasPrefix(text, "-- ") || strings.Contains(text, "CREATE") || !strings.Contains(text, "version 13") {
+	if text := p.DDL(); !strings.HasPrefix(text, "-- ") || strings.Contains(text, "CREATE") ||
+		!strings.Contains(text, "version 13") {
 		t.Errorf("%s", text)
 	}
 }

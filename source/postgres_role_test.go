@@ -46,7 +46,8 @@ func TestPostgresReader(t *testing.T) {
 
 	src := openSource(t, u.String(), "pgx", plan.Config{Table: "orders", Cursor: []string{"v"}})
 	_, err = src.Fetch(t.Context(), change.Range{After: nil}, everything)
-	if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "GRANT SELECT") || strings.Contains(err.Error(), "planted-secret") {
+	if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "GRANT SELECT") ||
+		strings.Contains(err.Error(), "planted-secret") {
 		t.Errorf("without a grant: %v", err)
 	}
 	exec("GRANT SELECT ON orders TO " + role)

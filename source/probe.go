@@ -35,18 +35,23 @@ func (f *finding) due(every time.Duration) bool {
 // probe looks for the rows that paging cannot show: NULLs, and stored times of another form than the position's. Its
 // error is the verdict on the table, without ErrNormalize. A look that fails is a warning: the page itself is good.
 func (c *Cursor) probe(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position, page *change.Page) error {
-	err := c.seek(ctx, s, p, &c.nulls, page, func(ctx context.Context) (verdict, err error) { return c.countNulls(ctx, s, p, page) })
+	err := c.seek(ctx, s, p, &c.nulls, page, func(ctx context.Context) (verdict, err error) {
+		return c.countNulls(ctx, s, p, page)
+	})
 	if err != nil {
 		return err
 	}
 	if p.StoredTimes && pos != nil {
-		return c.seek(ctx, s, p, &c.strays, page, func(ctx context.Context) (verdict, err error) { return c.findStrays(ctx, s, p, pos) })
+		return c.seek(ctx, s, p, &c.strays, page, func(ctx context.Context) (verdict, err error) {
+			return c.findStrays(ctx, s, p, pos)
+		})
 	}
 	return nil
 }
 
 // seek looks with a function when that is due, and returns the verdict that holds.
-func (c *Cursor) seek(ctx context.Context, s *session, p *plan.Plan, last *finding, page *change.Page, with func(context.Context) (verdict, err error)) error {
+func (c *Cursor) seek(ctx context.Context, s *session, p *plan.Plan, last *finding, page *change.Page,
+	with func(context.Context) (verdict, err error)) error {
 	every := probeEvery
 	if p.IndexName == "" {
 		every = probeUnindexed

@@ -11,14 +11,18 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// TestRangePlans asks the engines how they run what sweeps and retries read: a range by the index of the order, from end to
-// end, and keys by the key's index, whether of one column or of several.
+// TestRangePlans asks the engines how they run what sweeps and retries read: a range by the index of the order, from
+// end to end, and keys by the key's index, whether of one column or of several.
 func TestRangePlans(t *testing.T) {
 	pg, my, lite := testenv.Postgres(t), testenv.MySQL(t), testenv.SQLite(t)
 	for _, e := range []struct{ name, url, driver, dsn, fill, analyze, by, never string }{
-		{"postgres", pg, "pgx", pg, "INSERT INTO o SELECT 'k' || n % 7, n, n / 10, n, n % 3 FROM generate_series(1, 20000) n", "ANALYZE o", "Index Cond", "Seq Scan"},
-		{"mysql", my, "mysql", testenv.MySQLDSN(t, my), "INSERT INTO o SELECT CONCAT('k', seq % 7), seq, seq DIV 10, seq, seq % 3 FROM seq_1_to_20000", "ANALYZE TABLE o", "type=range", "type=ALL"},
-		{"sqlite", lite, "sqlite", strings.TrimPrefix(lite, "sqlite:"), "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 20000) INSERT INTO o SELECT 'k' || n % 7, n, n / 10, n, n % 3 FROM s",
+		{"postgres", pg, "pgx", pg, "INSERT INTO o SELECT 'k' || n % 7, n, n / 10, n, n % 3 FROM generate_series(1, 20000) n",
+			"ANALYZE o", "Index Cond", "Seq Scan"},
+		{"mysql", my, "mysql", testenv.MySQLDSN(t, my),
+			"INSERT INTO o SELECT CONCAT('k', seq % 7), seq, seq DIV 10, seq, seq % 3 FROM seq_1_to_20000", "ANALYZE TABLE o",
+			"type=range", "type=ALL"},
+		{"sqlite", lite, "sqlite", strings.TrimPrefix(lite, "sqlite:"),
+			"WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 20000) INSERT INTO o SELECT 'k' || n % 7, n, n / 10, n, n % 3 FROM s",
 			"ANALYZE", "SEARCH r", "SCAN"},
 	} {
 		t.Run(e.name, func(t *testing.T) {
@@ -46,7 +50,8 @@ func TestRangePlans(t *testing.T) {
 					t.Errorf("%s: %v\n%.2000s", what, err, shown)
 				}
 			}
-			from, to := keyset.Position{[]byte("900"), []byte(`"k1"`), []byte("7")}, keyset.Position{[]byte("910"), []byte(`"k1"`), []byte("7")}
+			from, to := keyset.Position{[]byte("900"), []byte(`"k1"`), []byte("7")},
+				keyset.Position{[]byte("910"), []byte(`"k1"`), []byte("7")}
 			byIndex("between rows", composite, func(p *plan.Plan) (keyset.Statement, []any, error) {
 				st := p.Sel.Page(501, keyset.Span{After: 3, UpTo: 3})
 				args, err := p.Args(st, from, to)
@@ -57,7 +62,9 @@ func TestRangePlans(t *testing.T) {
 				args, err := p.Args(st, nil, keyset.Position{[]byte("5")})
 				return st, args, err
 			})
-			for what, src := range map[string]*Cursor{"{\"k\":\"k%d\",\"id\":%d}": composite, "{\"u\":%[2]d}": newSource(t, e.url, plan.Config{Table: "o", Cursor: []string{"v"}, Key: []string{"u"}, Where: where})} {
+			for what, src := range map[string]*Cursor{"{\"k\":\"k%d\",\"id\":%d}": composite,
+				"{\"u\":%[2]d}": newSource(t, e.url,
+					plan.Config{Table: "o", Cursor: []string{"v"}, Key: []string{"u"}, Where: where})} {
 				byIndex(what, src, func(p *plan.Plan) (keyset.Statement, []any, error) {
 					var keys []keyset.Key
 					for i := range 32 {

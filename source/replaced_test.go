@@ -42,9 +42,10 @@ func TestReplaced(t *testing.T) {
 				return db, src, at, identity(t, src)
 			}
 			harmless := map[string][]string{
-				"postgres": {"VACUUM FULL o", "ALTER TABLE o ADD COLUMN w int", "ALTER TABLE o ALTER v TYPE bigint", "CREATE INDEX ON o (v)", "CLUSTER o USING o_pkey", "TRUNCATE o"},
-				"mysql":    {}, // every one of them changes CREATE_TIME
-				"sqlite":   {"VACUUM", "ANALYZE"},
+				"postgres": {"VACUUM FULL o", "ALTER TABLE o ADD COLUMN w int", "ALTER TABLE o ALTER v TYPE bigint",
+					"CREATE INDEX ON o (v)", "CLUSTER o USING o_pkey", "TRUNCATE o"},
+				"mysql":  {}, // every one of them changes CREATE_TIME
+				"sqlite": {"VACUUM", "ANALYZE"},
 			}[name]
 			for _, statement := range harmless {
 				db, src, at, was := open()
@@ -107,7 +108,8 @@ func TestReplacedMeanwhile(t *testing.T) {
 				mustExec(t, db, "DROP TABLE o", "CREATE TABLE o (id "+e.id+", v int)") // MySQL's times have seconds
 			}
 			mustExec(t, db, "INSERT INTO o (id, v) VALUES (11, 1)")
-			if page, err = src.Fetch(t.Context(), change.Range{After: at}, everything); err != nil || len(page.Events) != 1 || page.Table == was {
+			if page, err = src.Fetch(t.Context(), change.Range{After: at}, everything); err != nil || len(page.Events) != 1 ||
+				page.Table == was {
 				t.Fatalf("%d rows of the table %q, which was %q: %v", len(page.Events), page.Table, was, err)
 			}
 			if warning, err := src.Replaced(t.Context(), at, was, page.Table); err != nil || warning != "" {
@@ -144,7 +146,8 @@ func TestReplacedTransactions(t *testing.T) {
 	src := snapshotSource(t, url, nil)
 	mustExec(t, db, "INSERT INTO o (id, v) VALUES (6, 1)")
 	was := identity(t, src)
-	if warning, err := src.Replaced(t.Context(), change.Cursor(`{"kind":"transaction"}`), was, "oid 1"); err != nil || warning != "" {
+	if warning, err := src.Replaced(t.Context(), change.Cursor(`{"kind":"transaction"}`), was, "oid 1"); err != nil ||
+		warning != "" {
 		t.Errorf("%q, %v", warning, err)
 	}
 }
@@ -153,7 +156,8 @@ func TestReplacedTransactions(t *testing.T) {
 func TestViewsAreNotReplaced(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
-	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "CREATE VIEW w AS SELECT id FROM o", "INSERT INTO o VALUES (1)")
+	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "CREATE VIEW w AS SELECT id FROM o",
+		"INSERT INTO o VALUES (1)")
 	for _, cfg := range []plan.Config{{Table: "w"}, {Query: "SELECT id FROM o"}} {
 		cfg.Cursor, cfg.Key = []string{"id"}, []string{"id"}
 		page, err := newSource(t, url, cfg).Fetch(t.Context(), change.Range{}, everything)

@@ -21,9 +21,9 @@ const (
 	rereadParams = 900
 )
 
-// Reread returns the newest state of rows by their keys (Event.Key), in the order of keys and each once. A row that is deleted
-// by source__delete_when is a delete; one that is gone from the table, or does not meet source__where any more, is missing.
-// A row that can never be sent has Broken set.
+// Reread returns the newest state of rows by their keys (Event.Key), in the order of keys and each once. A row that is
+// deleted by source__delete_when is a delete; one that is gone from the table, or does not meet source__where any more,
+// is missing. A row that can never be sent has Broken set.
 //
 // Keys come from a stored object: one that does not fit the settings is ErrConfig. A row that has no place in the order
 // any more is ErrNormalize, as it is for Fetch.
@@ -100,8 +100,8 @@ func chunk(p *plan.Plan) int {
 	return 1 << (bits.Len(uint(min(rereadKeys, max(1, rereadParams/len(p.Key))))) - 1)
 }
 
-// readKeys reads the rows of one chunk. The statement asks for a power of two of keys, the last one again where there are
-// fewer: so there are few different statements, which servers keep plans of.
+// readKeys reads the rows of one chunk. The statement asks for a power of two of keys, the last one again where there
+// are fewer: so there are few different statements, which servers keep plans of.
 func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) ([]change.Event, error) {
 	asked := keys[:len(keys):len(keys)]
 	for len(asked)&(len(asked)-1) != 0 {
@@ -124,7 +124,8 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) 
 			return ok, nil
 		})
 		if c.dialect.Classify(err) == engine.FaultData {
-			return fmt.Errorf("%w: a stored key is no value of the key's columns, or source__where cannot be computed: %w", poller.ErrConfig, err)
+			return fmt.Errorf("%w: a stored key is no value of the key's columns, or source__where cannot be computed: %w",
+				poller.ErrConfig, err)
 		}
 		return err
 	})

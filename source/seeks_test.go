@@ -26,14 +26,15 @@ func (d uniting) Syntax() engine.Syntax {
 	return s
 }
 
-// TestSeeksReadTheirRange holds pages by united seeks against pages by row values: every pair of positions, of all columns, the
-// cursor's, or none, on every number of columns, in small tables that are full of ties.
+// TestSeeksReadTheirRange holds pages by united seeks against pages by row values: every pair of positions, of all
+// columns, the cursor's, or none, on every number of columns, in small tables that are full of ties.
 func TestSeeksReadTheirRange(t *testing.T) {
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:"))
 	mustExec(t, db, "CREATE TABLE o (a int NOT NULL, b int NOT NULL, c int NOT NULL, d int NOT NULL, PRIMARY KEY (a, b, c, d))")
 	random := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // a test's
 	for range 60 {
-		mustExec(t, db, fmt.Sprintf("INSERT OR IGNORE INTO o VALUES (%d, %d, %d, %d)", random.IntN(3), random.IntN(3), random.IntN(3), random.IntN(3)))
+		mustExec(t, db, fmt.Sprintf("INSERT OR IGNORE INTO o VALUES (%d, %d, %d, %d)", random.IntN(3), random.IntN(3),
+			random.IntN(3), random.IntN(3)))
 	}
 	var checked int
 	for n := 1; n <= 4; n++ {
@@ -75,7 +76,8 @@ func randomPosition(random *rand.Rand, n, cursors int) keyset.Position {
 	return pos
 }
 
-func rowsOf(t *testing.T, db *sql.DB, s *keyset.Selection, st keyset.Statement, from, to keyset.Position) (rows []string) {
+func rowsOf(t *testing.T, db *sql.DB, s *keyset.Selection, st keyset.Statement, from,
+	to keyset.Position) (rows []string) {
 	t.Helper()
 	args, err := (&plan.Plan{Dialect: sqlite.Dialect{}, Sel: *s}).Args(st, from, to)
 	if err != nil {
@@ -102,8 +104,8 @@ func rowsOf(t *testing.T, db *sql.DB, s *keyset.Selection, st keyset.Statement, 
 	return rows
 }
 
-// TestTiesAreReadOnce reads pages out of the middle of many rows that have one cursor, and counts what the engine reads for
-// them: not the ties before the position, nor those after the end.
+// TestTiesAreReadOnce reads pages out of the middle of many rows that have one cursor, and counts what the engine reads
+// for them: not the ties before the position, nor those after the end.
 func TestTiesAreReadOnce(t *testing.T) {
 	const ties, rows, limit = 5000, 25, 100
 	pg, my, lite := testenv.Postgres(t), testenv.MySQL(t), testenv.SQLite(t)
@@ -112,10 +114,12 @@ func TestTiesAreReadOnce(t *testing.T) {
 		as                                    func(engine.Dialect) engine.Dialect
 		read                                  func(*testing.T, *session, keyset.Statement, []any) int
 	}{
-		{"postgres", pg, "pgx", pg, "ANALYZE", "INSERT INTO %s SELECT n %% 3, 5, 'k' || n %% 7, n FROM generate_series(1, 5000) n", nil, postgresReads},
+		{"postgres", pg, "pgx", pg, "ANALYZE",
+			"INSERT INTO %s SELECT n %% 3, 5, 'k' || n %% 7, n FROM generate_series(1, 5000) n", nil, postgresReads},
 		// The statements that SQL Server is sent, on an engine that counts.
 		{"united", pg, "pgx", pg, "", "", func(d engine.Dialect) engine.Dialect { return uniting{d} }, postgresReads},
-		{"mysql", my, "mysql", testenv.MySQLDSN(t, my), "ANALYZE TABLE", "INSERT INTO %s SELECT seq %% 3, 5, CONCAT('k', seq %% 7), seq FROM seq_1_to_5000", nil, mysqlReads},
+		{"mysql", my, "mysql", testenv.MySQLDSN(t, my), "ANALYZE TABLE",
+			"INSERT INTO %s SELECT seq %% 3, 5, CONCAT('k', seq %% 7), seq FROM seq_1_to_5000", nil, mysqlReads},
 		{"sqlite", lite, "sqlite", strings.TrimPrefix(lite, "sqlite:"),
 			"ANALYZE", "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 5000) INSERT INTO %s SELECT n %% 3, 5, 'k' || n %% 7, n FROM s", nil, nil},
 	} {
@@ -127,7 +131,8 @@ func TestTiesAreReadOnce(t *testing.T) {
 			}{{"one", "id", []string{"v"}}, {"two", "k, id", []string{"v"}}, {"three", "k, id", []string{"v", "w"}}} {
 				order := strings.Join(c.cursor, ", ") + ", " + c.key
 				if e.fill != "" {
-					mustExec(t, db, "CREATE TABLE "+c.table+" (w bigint NOT NULL, v bigint NOT NULL, k varchar(20) NOT NULL, id bigint NOT NULL, PRIMARY KEY ("+c.key+"))",
+					mustExec(t, db, "CREATE TABLE "+c.table+
+						" (w bigint NOT NULL, v bigint NOT NULL, k varchar(20) NOT NULL, id bigint NOT NULL, PRIMARY KEY ("+c.key+"))",
 						"CREATE INDEX ix_"+c.table+" ON "+c.table+" ("+order+")", fmt.Sprintf(e.fill, c.table), e.analyze+" "+c.table)
 				}
 				src := newSource(t, e.url, plan.Config{Table: c.table, Cursor: c.cursor})
@@ -153,7 +158,8 @@ func TestTiesAreReadOnce(t *testing.T) {
 							// SQLite counts nothing, and says which columns bound the search.
 							shown, err := src.dialect.Explain(ctx, s.conn, st.Text, args)
 							all := "(" + strings.ReplaceAll(order, " ", "") + ")"
-							if len(ends[0]) > 1 && !strings.Contains(shown, all+">(") || len(ends[1]) > 1 && !strings.Contains(shown, all+"<(") {
+							if len(ends[0]) > 1 && !strings.Contains(shown, all+">(") ||
+								len(ends[1]) > 1 && !strings.Contains(shown, all+"<(") {
 								t.Errorf("%s (%s): %s: not all columns bound the search: %s", c.table, order, what, shown)
 							}
 							return err
@@ -189,7 +195,9 @@ func tiePlace(t *testing.T, db *sql.DB, p *plan.Plan, n int) keyset.Position {
 		into[i] = &values[i]
 	}
 	order := strings.Join(keyset.ColumnNames(p.Sel.Order), ", ")
-	if err := db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1 OFFSET %d", order, p.Sel.From, order, n-1)).Scan(into...); err != nil {
+	if err := db.QueryRowContext(t.Context(),
+		fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1 OFFSET %d", order, p.Sel.From, order,
+			n-1)).Scan(into...); err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range values {
@@ -208,7 +216,8 @@ func tiePlace(t *testing.T, db *sql.DB, p *plan.Plan, n int) keyset.Position {
 func postgresReads(t *testing.T, s *session, st keyset.Statement, args []any) int {
 	t.Helper()
 	var shown []byte
-	if err := s.conn.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+st.Text, args...).Scan(&shown); err != nil {
+	if err := s.conn.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+st.Text,
+		args...).Scan(&shown); err != nil {
 		t.Fatalf("%v\n%s", err, st.Text)
 	}
 	type node struct {

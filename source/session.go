@@ -27,8 +27,8 @@ type session struct {
 	broken       bool // given up by its user: not to be used again
 }
 
-// sessions are the physical connections of a source, at most source__connections of them. Whatever is asked of the database
-// goes through run, which bounds, repeats and explains. It is safe for concurrent use.
+// sessions are the physical connections of a source, at most source__connections of them. Whatever is asked of the
+// database goes through run, which bounds, repeats and explains. It is safe for concurrent use.
 type sessions struct {
 	dialect engine.Dialect
 	db      *sql.DB
@@ -130,7 +130,8 @@ func (ss *sessions) openWith(ctx context.Context, timeout time.Duration) (*sessi
 			s.discard()
 		}
 	}()
-	if s.server, err = ss.dialect.Prepare(ctx, conn, engine.Settings{Timeout: timeout, WithLocks: ss.withLocks.Load()}); err != nil {
+	if s.server, err = ss.dialect.Prepare(ctx, conn,
+		engine.Settings{Timeout: timeout, WithLocks: ss.withLocks.Load()}); err != nil {
 		return nil, fmt.Errorf("%w: prepare the connection: %w", errConnect, err)
 	}
 	prepared = true
@@ -194,7 +195,8 @@ func (ss *sessions) run(ctx context.Context, work func(context.Context, *session
 }
 
 // once is one attempt. A session that saw a fault or a panic is not used again: its state is not known.
-func (ss *sessions) once(ctx context.Context, work func(context.Context, *session) error) (kind engine.Fault, fresh bool, err error) {
+func (ss *sessions) once(ctx context.Context, work func(context.Context, *session) error) (kind engine.Fault,
+	fresh bool, err error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, ss.timeout, errTimeout)
 	defer cancel()
 	s, err := ss.acquire(bounded)
@@ -239,7 +241,8 @@ func (ss *sessions) classify(ctx, bounded context.Context, err error) engine.Fau
 // takes for its own limits. The context ends it before.
 const longest = 24 * time.Hour
 
-// patiently does work on a connection of its own, which the server gives as much time as ctx does. It is closed afterwards.
+// patiently does work on a connection of its own, which the server gives as much time as ctx does. It is closed
+// afterwards.
 func (ss *sessions) patiently(ctx context.Context, work func(context.Context, *session) error) error {
 	select {
 	case ss.slots <- struct{}{}:

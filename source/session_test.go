@@ -18,7 +18,8 @@ import (
 
 // TestUnreachable: a database that cannot be reached is not reported as a slow statement.
 func TestUnreachable(t *testing.T) {
-	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0") // accepts in the backlog, and never answers
+	// accepts in the backlog, and never answers
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,9 +36,11 @@ func TestUnreachable(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ address, word string }{{silent.Addr().String(), "within source__timeout (1s)"}, {refusing, "3 attempts"}} {
+	for _, c := range []struct{ address, word string }{{silent.Addr().String(), "within source__timeout (1s)"},
+		{refusing, "3 attempts"}} {
 		for _, url := range []string{
-			"postgres://u:p@" + c.address + "/d?sslmode=disable", "mysql://u:p@" + c.address + "/d", "sqlserver://u:p@" + c.address + "?database=d&encrypt=disable",
+			"postgres://u:p@" + c.address + "/d?sslmode=disable", "mysql://u:p@" + c.address + "/d",
+			"sqlserver://u:p@" + c.address + "?database=d&encrypt=disable",
 		} {
 			conn, err := engines.Parse(url)
 			if err != nil {
@@ -48,9 +51,11 @@ func TestUnreachable(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = src.Describe(t.Context())
-			if err == nil || errors.Is(err, poller.ErrConfig) || strings.Contains(err.Error(), "statement took") || strings.Contains(err.Error(), "index") {
+			if err == nil || errors.Is(err, poller.ErrConfig) || strings.Contains(err.Error(), "statement took") ||
+				strings.Contains(err.Error(), "index") {
 				t.Errorf("%s: %v", conn, err)
-			} else if !strings.Contains(err.Error(), "cannot connect") || !strings.Contains(err.Error(), c.word) || !strings.Contains(err.Error(), "firewall") {
+			} else if !strings.Contains(err.Error(), "cannot connect") || !strings.Contains(err.Error(),
+				c.word) || !strings.Contains(err.Error(), "firewall") {
 				t.Errorf("%s: %v", conn, err)
 			}
 			if err := src.Close(); err != nil {
@@ -62,11 +67,13 @@ func TestUnreachable(t *testing.T) {
 
 // TestBusyConnections: to wait for a free connection in vain is neither a slow statement nor an unreachable database.
 func TestBusyConnections(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Connections: 1, Timeout: 50 * time.Millisecond},
+	src := openSource(t, testenv.SQLite(t), "sqlite",
+		plan.Config{Table: "o", Cursor: []string{"v"}, Connections: 1, Timeout: 50 * time.Millisecond},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	src.sessions.slots <- struct{}{}
 	_, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
-	if err == nil || !strings.Contains(err.Error(), "all 1 connections (source__connections) are busy") || strings.Contains(err.Error(), "index") {
+	if err == nil || !strings.Contains(err.Error(), "all 1 connections (source__connections) are busy") ||
+		strings.Contains(err.Error(), "index") {
 		t.Error(err)
 	}
 	if len(src.sessions.slots) != 1 {
@@ -74,9 +81,11 @@ func TestBusyConnections(t *testing.T) {
 	}
 }
 
-// TestPanicUnderWork: whoever recovers from a panic above finds the connection's place free again, and its session gone.
+// TestPanicUnderWork: whoever recovers from a panic above finds the connection's place free again, and its session
+// gone.
 func TestPanicUnderWork(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Connections: 1}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Connections: 1},
+		"CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	for range 2 {
 		func() {
 			defer func() {
@@ -88,7 +97,8 @@ func TestPanicUnderWork(t *testing.T) {
 		}()
 	}
 	if len(src.sessions.slots) != 0 || len(src.sessions.idle) != 0 || src.sessions.db.Stats().OpenConnections != 0 {
-		t.Errorf("%d slots in use, %d sessions kept, %d connections open", len(src.sessions.slots), len(src.sessions.idle), src.sessions.db.Stats().OpenConnections)
+		t.Errorf("%d slots in use, %d sessions kept, %d connections open", len(src.sessions.slots), len(src.sessions.idle),
+			src.sessions.db.Stats().OpenConnections)
 	}
 	if _, err := src.Fetch(t.Context(), change.Range{After: nil}, everything); err != nil {
 		t.Error(err)
@@ -120,7 +130,8 @@ func (c slowConn) Close() error {
 // TestReleaseUnlocked: while a session is given up, which waits for the network, others fetch.
 func TestReleaseUnlocked(t *testing.T) {
 	url := testenv.SQLite(t)
-	openSource(t, url, "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	openSource(t, url, "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}},
+		"CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)

@@ -14,12 +14,12 @@ import (
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
-// settling holds rows back until they are older than source__late_window. A single cursor that is a time is compared with
-// the database's clock in the statement. Any other has no age: then marks say how old it is.
+// settling holds rows back until they are older than source__late_window. A single cursor that is a time is compared
+// with the database's clock in the statement. Any other has no age: then marks say how old it is.
 type settling struct {
 	mu sync.Mutex
-	// marks are what the highest cursor was, and when, oldest first: every row up to a mark that is older than the window has
-	// settled. They live in memory: after a start nothing is shown for a window.
+	// marks are what the highest cursor was, and when, oldest first: every row up to a mark that is older than the window
+	// has settled. They live in memory: after a start nothing is shown for a window.
 	marks []mark
 	// looked is when rows were last looked for that are held back.
 	looked time.Time
@@ -37,9 +37,10 @@ const (
 	lookEvery      = time.Second
 )
 
-// settledPage reads a page of rows that are older than the window. Page.Safe is where the page ended, where rows are held
-// back after it.
-func (c *Cursor) settledPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
+// settledPage reads a page of rows that are older than the window. Page.Safe is where the page ended, where rows are
+// held back after it.
+func (c *Cursor) settledPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
+	also ...keyset.Condition) (change.Page, error) {
 	var page change.Page
 	var err error
 	if p.SettlesByClock() {
@@ -73,8 +74,9 @@ func (s *settling) lookDue() bool {
 	return true
 }
 
-// settled is the condition that the cursor is older than the window, by the database's clock and in the column's own type. A
-// value that is kept to the second, or to the day, stands for all of it: so it must be less than the edge, not equal.
+// settled is the condition that the cursor is older than the window, by the database's clock and in the column's own
+// type. A value that is kept to the second, or to the day, stands for all of it: so it must be less than the edge, not
+// equal.
 func (c *Cursor) settled(p *plan.Plan) keyset.Condition {
 	return func(b *keyset.Builder, s *keyset.Selection) {
 		col := &s.Order[0]
@@ -83,8 +85,8 @@ func (c *Cursor) settled(p *plan.Plan) keyset.Condition {
 	}
 }
 
-// edge is how far the edge lies from the database's clock in UTC, in seconds: the window back, and for a column without a
-// zone the offset of source__time_zone at the edge.
+// edge is how far the edge lies from the database's clock in UTC, in seconds: the window back, and for a column without
+// a zone the offset of source__time_zone at the edge.
 func (c *Cursor) edge(p *plan.Plan) int {
 	window := int((c.cfg.LateWindow + time.Second - 1) / time.Second)
 	if kind := p.Sel.Order[0].Value.Kind; kind == engine.KindInstant || kind == engine.KindOffsetTime {
@@ -93,9 +95,10 @@ func (c *Cursor) edge(p *plan.Plan) int {
 	return timeform.WallEdge(time.Now().Add(-c.cfg.LateWindow), p.Zone(&c.cfg)) - window
 }
 
-// markedPage reads a page up to the newest mark that is older than the window. A range that has an end of its own is read
-// up to it: whoever names the end has seen it.
-func (c *Cursor) markedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
+// markedPage reads a page up to the newest mark that is older than the window. A range that has an end of its own is
+// read up to it: whoever names the end has seen it.
+func (c *Cursor) markedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
+	also ...keyset.Condition) (change.Page, error) {
 	if r.UpTo != nil {
 		return c.page(ctx, p, r, limit, also...)
 	}
@@ -107,14 +110,15 @@ func (c *Cursor) markedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 	}
 	if upTo.IsStart() {
 		// Nothing has settled yet: no row is below the beginning.
-		return c.page(ctx, p, r, limit, append(also[:len(also):len(also)], func(b *keyset.Builder, _ *keyset.Selection) { b.Add("1 = 0") })...)
+		return c.page(ctx, p, r, limit,
+			append(also[:len(also):len(also)], func(b *keyset.Builder, _ *keyset.Selection) { b.Add("1 = 0") })...)
 	}
 	r.UpTo = upTo
 	return c.page(ctx, p, r, limit, also...)
 }
 
-// edge returns the newest mark that is older than the window, and whether it is time for another mark. Of those that are
-// old enough only the newest is kept.
+// edge returns the newest mark that is older than the window, and whether it is time for another mark. Of those that
+// are old enough only the newest is kept.
 func (s *settling) edge(window time.Duration) (upTo change.Cursor, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +132,8 @@ func (s *settling) edge(window time.Duration) (upTo change.Cursor, due bool) {
 	return upTo, n == 0 || time.Since(s.marks[n-1].at) >= window/marksPerWindow
 }
 
-// setMark notes the highest cursor value there is. The moment is that after the answer: the mark is no older than it says.
+// setMark notes the highest cursor value there is. The moment is that after the answer: the mark is no older than it
+// says.
 func (c *Cursor) setMark(ctx context.Context, p *plan.Plan) error {
 	var top change.Cursor
 	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {

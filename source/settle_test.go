@@ -50,7 +50,8 @@ func idKeys(ids ...int) string {
 	return out
 }
 
-// settles runs what is the same on every engine: rows of the last hour are held back, by the age of a time and by marks.
+// settles runs what is the same on every engine: rows of the last hour are held back, by the age of a time and by
+// marks.
 func settles(t *testing.T, src, serial *Cursor, db *sql.DB, old, young string) {
 	t.Helper()
 	execAll(t, db, "INSERT INTO o (id, c) VALUES (1, "+old+")", "INSERT INTO o (id, c) VALUES (2, "+young+")")
@@ -72,13 +73,15 @@ func settles(t *testing.T, src, serial *Cursor, db *sql.DB, old, young string) {
 	}
 	ageMarks(serial)
 	execAll(t, db, "INSERT INTO o (id, c) VALUES (4, "+young+")")
-	if got, last := fetchAll(t, serial, change.Range{}, 1); rowKeys(got) != idKeys(1, 2) || !last.Safe.Equal(got[1].Cursor) {
+	if got, last := fetchAll(t, serial, change.Range{}, 1); rowKeys(got) != idKeys(1, 2) ||
+		!last.Safe.Equal(got[1].Cursor) {
 		t.Errorf("after a window: %s, safe %s", rowKeys(got), last.Safe)
 	}
 	// What commits late, below the highest, is there before the mark above it is old.
 	execAll(t, db, "INSERT INTO o (id, c) VALUES (3, "+young+")")
 	ageMarks(serial)
-	got, last := fetchAll(t, serial, change.Range{After: change.Cursor(`{"kind":"integer+pk","value":2,"tiebreaker":{"id":2}}`)}, 10)
+	got, last := fetchAll(t, serial,
+		change.Range{After: change.Cursor(`{"kind":"integer+pk","value":2,"tiebreaker":{"id":2}}`)}, 10)
 	if rowKeys(got) != idKeys(3, 4) || last.Safe != nil {
 		t.Errorf("after another window: %s, safe %s", rowKeys(got), last.Safe)
 	}
@@ -108,7 +111,8 @@ func settlesByType(t *testing.T, url, driver, dsn string, types map[string][3]st
 	t.Helper()
 	for name, typ := range types {
 		t.Run(name, func(t *testing.T) {
-			db := writer(t, driver, dsn, "DROP TABLE IF EXISTS o", "CREATE TABLE o (id int NOT NULL PRIMARY KEY, c "+typ[0]+" NOT NULL)")
+			db := writer(t, driver, dsn, "DROP TABLE IF EXISTS o",
+				"CREATE TABLE o (id int NOT NULL PRIMARY KEY, c "+typ[0]+" NOT NULL)")
 			byTime, byMarks := settleSources(t, url)
 			settles(t, byTime, byMarks, db, typ[1], typ[2])
 		})
@@ -153,7 +157,8 @@ func TestSQLiteExact(t *testing.T) {
 	if got, last := fetchAll(t, src, change.Range{}, 1); rowKeys(got) != idKeys(1, 2) || last.Safe != nil {
 		t.Errorf("%s, safe %s", rowKeys(got), last.Safe)
 	}
-	plain := openSource(t, url, "sqlite", plan.Config{Table: "p", Cursor: []string{"id"}}, "CREATE TABLE p (id INTEGER PRIMARY KEY, v text)")
+	plain := openSource(t, url, "sqlite", plan.Config{Table: "p", Cursor: []string{"id"}},
+		"CREATE TABLE p (id INTEGER PRIMARY KEY, v text)")
 	if d, err := plain.Describe(t.Context()); err != nil || d.Late != late.Overlap {
 		t.Errorf("%+v %v", d, err)
 	}

@@ -56,9 +56,11 @@ func isNormalizeFault(t *testing.T, err error, words ...string) {
 func TestSQLiteUntypedKey(t *testing.T) {
 	const table = "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL, any)"
 	const big = "INSERT INTO o (id, v) VALUES (-9007199254740993,1),(9007199254740993,1),(9007199254740994,1),(9007199254740995,1),(9223372036854775807,1)"
-	want := []string{`{"id":"-9007199254740993"}`, `{"id":"9007199254740993"}`, `{"id":"9007199254740994"}`, `{"id":"9007199254740995"}`, `{"id":"9223372036854775807"}`}
+	want := []string{`{"id":"-9007199254740993"}`, `{"id":"9007199254740993"}`, `{"id":"9007199254740994"}`,
+		`{"id":"9007199254740995"}`, `{"id":"9223372036854775807"}`}
 	for _, query := range []string{"SELECT id+0 AS id, v FROM o", "SELECT max(id) AS id, v FROM o GROUP BY id, v"} {
-		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Query: query, Key: []string{"id"}, Cursor: []string{"v"}}, table, big)
+		src := openSource(t, testenv.SQLite(t), "sqlite",
+			plan.Config{Query: query, Key: []string{"id"}, Cursor: []string{"v"}}, table, big)
 		for _, rows := range []int{1, 2} {
 			keys, err := drain(t, src, rows)
 			if diff := cmp.Diff(want, keys); err != nil || diff != "" {
@@ -67,7 +69,8 @@ func TestSQLiteUntypedKey(t *testing.T) {
 		}
 	}
 
-	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Query: "SELECT id||'' AS id, v, any FROM o", Key: []string{"id"}, Cursor: []string{"v"}}, table,
+	src := openSource(t, testenv.SQLite(t), "sqlite",
+		plan.Config{Query: "SELECT id||'' AS id, v, any FROM o", Key: []string{"id"}, Cursor: []string{"v"}}, table,
 		"INSERT INTO o VALUES (12, 1, '9007199254740993'), (13, 2, 9007199254740993), (9007199254740993, 3, 1)")
 	keys, err := drain(t, src, 2)
 	if diff := cmp.Diff([]string{`{"id":"12"}`, `{"id":"13"}`}, keys); diff != "" {
@@ -84,10 +87,13 @@ func TestNullsHold(t *testing.T) {
 		after      change.Cursor
 		word, rest string
 	}{
-		"cursor": {plan.Config{Table: "o", Cursor: []string{"v"}, NullCursor: "fail"}, "CREATE TABLE o (k INTEGER PRIMARY KEY, v int)",
+		"cursor": {plan.Config{Table: "o", Cursor: []string{"v"}, NullCursor: "fail"},
+			"CREATE TABLE o (k INTEGER PRIMARY KEY, v int)",
 			"UPDATE o SET v = 4 WHERE v IS NULL", nil, "NULL cursor", "INSERT INTO o VALUES (1, 1), (2, NULL), (3, 1)"},
-		"key": {plan.Config{Query: "SELECT k, v FROM o", Key: []string{"k"}, Cursor: []string{"v"}}, "CREATE TABLE o (k TEXT, v int)",
-			"UPDATE o SET k = 'c' WHERE k IS NULL", change.Cursor(`{"kind":"integer+pk","value":1,"tiebreaker":{"k":"a"}}`), "NULL key",
+		"key": {plan.Config{Query: "SELECT k, v FROM o", Key: []string{"k"}, Cursor: []string{"v"}},
+			"CREATE TABLE o (k TEXT, v int)",
+			"UPDATE o SET k = 'c' WHERE k IS NULL", change.Cursor(`{"kind":"integer+pk","value":1,"tiebreaker":{"k":"a"}}`),
+			"NULL key",
 			"INSERT INTO o VALUES ('a', 1), (NULL, 1), ('b', 1)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,8 +125,10 @@ func TestEqualKeys(t *testing.T) {
 		"CREATE VIEW w AS SELECT CONVERT(k USING utf8mb4) COLLATE utf8mb4_general_ci AS k, v FROM o", rows)
 	for name, src := range map[string]*Cursor{
 		"mysql": newSource(t, mysqlURL, cfg),
-		"postgres": openSource(t, postgresURL, "pgx", cfg, "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level1', deterministic = false)",
-			"CREATE TABLE o (k text PRIMARY KEY, v numeric NOT NULL)", "CREATE VIEW w AS SELECT k COLLATE ci AS k, v FROM o", rows,
+		"postgres": openSource(t, postgresURL, "pgx", cfg,
+			"CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level1', deterministic = false)",
+			"CREATE TABLE o (k text PRIMARY KEY, v numeric NOT NULL)", "CREATE VIEW w AS SELECT k COLLATE ci AS k, v FROM o",
+			rows,
 			"UPDATE o SET v = 2.0 WHERE k = 'café'"), // 2.00 and 2.0 are one cursor, written differently
 		"sqlite": openSource(t, testenv.SQLite(t), "sqlite", cfg, "CREATE TABLE o (k TEXT PRIMARY KEY, v numeric NOT NULL)",
 			"CREATE VIEW w AS SELECT replace(k, 'é', 'E') COLLATE NOCASE AS k, v FROM o", rows),
@@ -158,7 +166,8 @@ func TestEqualKeysBeforeFault(t *testing.T) {
 // TestEqualKeysAsk: a statement that asked for few rows, because the last page was full of bytes, does not make a tie
 // look larger than the page for ever.
 func TestEqualKeysAsk(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Query: "SELECT k, v FROM o", Key: []string{"k"}, Cursor: []string{"v"}},
+	src := openSource(t, testenv.SQLite(t), "sqlite",
+		plan.Config{Query: "SELECT k, v FROM o", Key: []string{"k"}, Cursor: []string{"v"}},
 		"CREATE TABLE o (k TEXT COLLATE NOCASE, v int NOT NULL)", "INSERT INTO o VALUES ('a', 1), ('A', 1), ('c', 1)")
 	src.rows = 1
 	if keys, err := drain(t, src, 10); len(keys) != 3 || err != nil {
@@ -169,11 +178,13 @@ func TestEqualKeysAsk(t *testing.T) {
 // TestStartLatestBeyond: what cannot be a position is none of source__start=latest either.
 func TestStartLatestBeyond(t *testing.T) {
 	src := openSource(t, testenv.Postgres(t), "pgx", plan.Config{Table: "o", Cursor: []string{"v"}, Start: "latest"},
-		"CREATE TABLE o (id bigint PRIMARY KEY, v timestamptz NOT NULL)", "INSERT INTO o VALUES (1,'2026-01-01'),(2,'infinity')")
+		"CREATE TABLE o (id bigint PRIMARY KEY, v timestamptz NOT NULL)",
+		"INSERT INTO o VALUES (1,'2026-01-01'),(2,'infinity')")
 	_, _, err := src.Start(t.Context())
 	isNormalizeFault(t, err, "infinity", "source__where", `{"id":2}`)
 
-	src = openSource(t, testenv.Postgres(t), "pgx", plan.Config{Query: "SELECT * FROM o", Key: []string{"id"}, Cursor: []string{"v"}, Start: "latest"},
+	src = openSource(t, testenv.Postgres(t), "pgx",
+		plan.Config{Query: "SELECT * FROM o", Key: []string{"id"}, Cursor: []string{"v"}, Start: "latest"},
 		"CREATE TABLE o (id bigint, v int NOT NULL)", "INSERT INTO o VALUES (NULL, 1)")
 	_, _, err = src.Start(t.Context())
 	isNormalizeFault(t, err, "NULL", "source__key")
@@ -190,11 +201,15 @@ func TestSQLiteTimes(t *testing.T) {
 		good      int // rows before the fault
 		words     []string
 	}{
-		"no time":       {"DATETIME", "(1, '2026-01-01'), (2, 'n/a')", nil, 1, []string{"n/a", `{"id":2}`, "correct the row"}},
-		"no date":       {"DATE", "(1, '01.02.2026')", nil, 0, []string{"01.02.2026", `{"id":1}`}},
-		"text behind":   {"DATETIME", "(1, 1767225600), (2, '2026-01-01 00:00:00')", nil, 1, []string{`{"id":2}`, "text", "number"}},
-		"text, later":   {"TIMESTAMP", "(1, 1767225600), (2, '2026-01-01 00:00:00')", number, 0, []string{`{"id":2}`, "text", "number"}},
-		"number, later": {"DATETIME", "(1, '2026-01-01 00:00:00'), (2, 1767225600)", text, 0, []string{`{"id":2}`, "text", "number"}},
+		"no time": {"DATETIME", "(1, '2026-01-01'), (2, 'n/a')", nil, 1,
+			[]string{"n/a", `{"id":2}`, "correct the row"}},
+		"no date": {"DATE", "(1, '01.02.2026')", nil, 0, []string{"01.02.2026", `{"id":1}`}},
+		"text behind": {"DATETIME", "(1, 1767225600), (2, '2026-01-01 00:00:00')", nil, 1,
+			[]string{`{"id":2}`, "text", "number"}},
+		"text, later": {"TIMESTAMP", "(1, 1767225600), (2, '2026-01-01 00:00:00')", number, 0,
+			[]string{`{"id":2}`, "text", "number"}},
+		"number, later": {"DATETIME", "(1, '2026-01-01 00:00:00'), (2, 1767225600)", text, 0,
+			[]string{`{"id":2}`, "text", "number"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}},
@@ -213,8 +228,10 @@ func TestSQLiteTimes(t *testing.T) {
 			}
 		})
 	}
-	// The forms that SQLite's own functions and its Go drivers write in UTC are times, and sort as these; so do forms whose days lie apart.
-	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)",
+	// The forms that SQLite's own functions and its Go drivers write in UTC are times, and sort as these; so do forms
+	// whose days lie apart.
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}},
+		"CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)",
 		"INSERT INTO o VALUES (1, '2026-01-01'), (2, '2026-01-04 03:04'), (3, '2026-01-04 03:04:05.678+00:00'), (4, '2026-01-04 03:04:06 +0000 UTC'), (5, '2026-01-08 03:04:07Z')")
 	if keys, err := drain(t, src, 2); len(keys) != 5 || err != nil {
 		t.Errorf("%s: %v", keys, err)
@@ -231,10 +248,13 @@ func TestSQLiteDeleteWhen(t *testing.T) {
 		}
 	}
 	url := testenv.SQLite(t)
-	cfg := plan.Config{Query: "SELECT id, v, state = 'gone' AS gone FROM o", Key: []string{"id"}, Cursor: []string{"v"}, DeleteWhen: "gone"}
-	src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL, state TEXT)", "INSERT INTO o VALUES (1, 1, 'gone'), (2, 2, 'here')")
+	cfg := plan.Config{Query: "SELECT id, v, state = 'gone' AS gone FROM o", Key: []string{"id"}, Cursor: []string{"v"},
+		DeleteWhen: "gone"}
+	src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL, state TEXT)",
+		"INSERT INTO o VALUES (1, 1, 'gone'), (2, 2, 'here')")
 	_, err := src.Describe(t.Context())
-	if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "generated column") || strings.Contains(err.Error(), "CASE") {
+	if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "generated column") ||
+		strings.Contains(err.Error(), "CASE") {
 		t.Error(err)
 	}
 	cfg.Query = "SELECT id, v, gone FROM o"
@@ -243,6 +263,7 @@ func TestSQLiteDeleteWhen(t *testing.T) {
 
 	// The same for upserts and deletes in one query (docs/deletes.md).
 	cfg.Query = "SELECT id, v, there AS gone FROM o WHERE id = 2 UNION ALL SELECT id, v, gone FROM o_deleted"
-	both(openSource(t, url, "sqlite", cfg, "ALTER TABLE o ADD COLUMN there BOOLEAN AS (0)", "CREATE TABLE o_deleted (id INTEGER PRIMARY KEY, v int NOT NULL)",
+	both(openSource(t, url, "sqlite", cfg, "ALTER TABLE o ADD COLUMN there BOOLEAN AS (0)",
+		"CREATE TABLE o_deleted (id INTEGER PRIMARY KEY, v int NOT NULL)",
 		"ALTER TABLE o_deleted ADD COLUMN gone BOOLEAN AS (1)", "INSERT INTO o_deleted VALUES (1, 1)"))
 }

@@ -38,10 +38,12 @@ func (c countingConn) QueryContext(ctx context.Context, text string, args []driv
 	return q.QueryContext(ctx, text, args)
 }
 
-// TestSQLiteIdle: an idle fetch is one statement, and a look at the version of the schema in the file's header (the suite counts round trips of the engines with a network).
+// TestSQLiteIdle: an idle fetch is one statement, and a look at the version of the schema in the file's header (the
+// suite counts round trips of the engines with a network).
 func TestSQLiteIdle(t *testing.T) {
 	url := testenv.SQLite(t)
-	openSource(t, url, "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}}, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int)", "INSERT INTO orders VALUES (1, 1)")
+	openSource(t, url, "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}},
+		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int)", "INSERT INTO orders VALUES (1, 1)")
 	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +64,8 @@ func TestSQLiteIdle(t *testing.T) {
 		if _, err := src.Describe(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if page, err := src.Fetch(t.Context(), change.Range{After: page.Events[0].Cursor}, poller.Limit{Rows: 1, Bytes: 1}); err != nil || len(page.Events) > 0 {
+		if page, err := src.Fetch(t.Context(), change.Range{After: page.Events[0].Cursor},
+			poller.Limit{Rows: 1, Bytes: 1}); err != nil || len(page.Events) > 0 {
 			t.Fatalf("%+v, %v", page, err)
 		}
 	}

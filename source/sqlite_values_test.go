@@ -20,16 +20,21 @@ import (
 
 // sqliteValues are literals and the JSON that they become: by storage class, checked against the declared type.
 var sqliteValues = []struct{ typ, literal, want string }{
-	{"INTEGER", "9007199254740991", `9007199254740991`}, {"INTEGER", "9007199254740992", `"9007199254740992"`}, {"BIGINT", "-9223372036854775808", `"-9223372036854775808"`},
+	{"INTEGER", "9007199254740991", `9007199254740991`}, {"INTEGER", "9007199254740992", `"9007199254740992"`},
+	{"BIGINT", "-9223372036854775808", `"-9223372036854775808"`},
 	{"INT", "'12'", `12`}, {"INT", "'twelve'", `"twelve"`}, {"INT", "1.5", `1.5`}, {"INT", "NULL", `null`},
 	{"BOOLEAN", "1", `true`}, {"BOOL", "0", `false`}, {"BOOLEAN", "2", `2`}, {"BOOLEAN", "NULL", `null`},
-	{"NUMERIC", "12.50", `12.5`}, {"DECIMAL(10,2)", "'12.50'", `12.5`}, {"DECIMAL(30,2)", "'123456789012345678901234567890.12'", `1.2345678901234568e+29`},
+	{"NUMERIC", "12.50", `12.5`}, {"DECIMAL(10,2)", "'12.50'", `12.5`},
+	{"DECIMAL(30,2)", "'123456789012345678901234567890.12'", `1.2345678901234568e+29`},
 	{"REAL", "0.1", `0.1`}, {"DOUBLE PRECISION", "1e300", `1e+300`}, {"FLOAT", "9e999", `"Infinity"`}, {"REAL", "7", `7`},
-	{"TEXT", `'a"' || char(1) || 'é😀'`, `"a\"\u0001é😀"`}, {"VARCHAR(3)", "'longer'", `"longer"`}, {"TEXT", "12", `"12"`}, {"CLOB", "''", `""`},
+	{"TEXT", `'a"' || char(1) || 'é😀'`, `"a\"\u0001é😀"`}, {"VARCHAR(3)", "'longer'", `"longer"`}, {"TEXT", "12", `"12"`},
+	{"CLOB", "''", `""`},
 	{"UUID", "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", `"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"`},
 	{"BLOB", "x'00ff'", `"AP8="`}, {"BLOB", "x''", `""`},
-	{"DATE", "'2026-04-07'", `"2026-04-07"`}, {"DATETIME", "'2026-04-07 01:23:45.120'", `"2026-04-07 01:23:45.120"`}, {"TIMESTAMP", "'2026-04-07T01:23:45Z'", `"2026-04-07T01:23:45Z"`},
-	{"DATETIME", "1775525025", `1775525025`}, {"TIMESTAMP", "2461137.5", `2461137.5`}, {"DATETIME", "'now'", `"now"`}, {"TIME", "'01:02:03'", `"01:02:03"`},
+	{"DATE", "'2026-04-07'", `"2026-04-07"`}, {"DATETIME", "'2026-04-07 01:23:45.120'", `"2026-04-07 01:23:45.120"`},
+	{"TIMESTAMP", "'2026-04-07T01:23:45Z'", `"2026-04-07T01:23:45Z"`},
+	{"DATETIME", "1775525025", `1775525025`}, {"TIMESTAMP", "2461137.5", `2461137.5`}, {"DATETIME", "'now'", `"now"`},
+	{"TIME", "'01:02:03'", `"01:02:03"`},
 	{"JSON", `'{"b": [1, " x "]}'`, `{"b":[1," x "]}`}, {"JSON", "'7'", `7`}, {"ANY", "'x'", `"x"`}, {"", "1", `1`},
 }
 
@@ -51,14 +56,16 @@ func TestSQLiteValues(t *testing.T) {
 	}
 }
 
-// TestSQLiteBroken: a value whose form could be another value's is not sent: its row says so, and the rows behind it come.
+// TestSQLiteBroken: a value whose form could be another value's is not sent: its row says so, and the rows behind it
+// come.
 func TestSQLiteBroken(t *testing.T) {
 	for i, c := range []struct{ typ, literal, word string }{
 		{"TEXT", "x'41'", "a BLOB"}, {"INT", "x'41'", "a BLOB"}, {"BLOB", "'text'", "text"}, {"BLOB", "7", "an integer"},
 		{"JSON", "'{'", "not JSON"}, {"TEXT", "CAST(x'ff' AS TEXT)", "UTF-8"}, {"NUMERIC", "9e999", "infinite"},
 	} {
 		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "vals", Cursor: []string{"v"}},
-			"CREATE TABLE vals (id INTEGER PRIMARY KEY, v INT NOT NULL, odd "+c.typ+")", "INSERT INTO vals VALUES (6, 1, NULL), (7, 1, "+c.literal+"), (8, 1, NULL)")
+			"CREATE TABLE vals (id INTEGER PRIMARY KEY, v INT NOT NULL, odd "+c.typ+")",
+			"INSERT INTO vals VALUES (6, 1, NULL), (7, 1, "+c.literal+"), (8, 1, NULL)")
 		page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 		if err != nil || len(page.Events) != 3 || page.Events[0].Broken != nil || page.Events[2].Broken != nil {
 			t.Fatalf("%d: %+v, %v", i, page.Events, err)
@@ -117,7 +124,8 @@ func TestSQLiteKeys(t *testing.T) {
 		{"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL)", "v", ""},
 		{"(id TEXT PRIMARY KEY, v INT NOT NULL) WITHOUT ROWID", "v", ""},
 	} {
-		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "keys", Cursor: []string{c.cursor}}, "CREATE TABLE keys "+c.ddl)
+		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "keys", Cursor: []string{c.cursor}},
+			"CREATE TABLE keys "+c.ddl)
 		d, err := src.Describe(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", c.ddl, err)
@@ -145,12 +153,16 @@ func TestSQLiteNullKey(t *testing.T) {
 // TestSQLiteIndexes: the rowid continues every index, and stands for the key where it is the key.
 func TestSQLiteIndexes(t *testing.T) {
 	for _, c := range []struct{ ddl, index, want string }{
-		{"(id INTEGER PRIMARY KEY, v INT NOT NULL)", "(v)", "ix"}, {"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL)", "(v)", ""},
-		{"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL)", "(v, id)", "ix"}, {"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL)", "(v DESC, id)", ""},
-		{"(id INTEGER PRIMARY KEY, v INT NOT NULL)", "(v) WHERE v > 0", ""}, {"(id INTEGER PRIMARY KEY, v INT NOT NULL)", "(abs(v))", ""},
+		{"(id INTEGER PRIMARY KEY, v INT NOT NULL)", "(v)", "ix"},
+		{"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL)", "(v)", ""},
+		{"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL)", "(v, id)", "ix"},
+		{"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL)", "(v DESC, id)", ""},
+		{"(id INTEGER PRIMARY KEY, v INT NOT NULL)", "(v) WHERE v > 0", ""},
+		{"(id INTEGER PRIMARY KEY, v INT NOT NULL)", "(abs(v))", ""},
 		{"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL) WITHOUT ROWID", "(v)", "ix"},
 	} {
-		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "keys", Cursor: []string{"v"}}, "CREATE TABLE keys "+c.ddl, "CREATE INDEX ix ON keys "+c.index)
+		src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "keys", Cursor: []string{"v"}},
+			"CREATE TABLE keys "+c.ddl, "CREATE INDEX ix ON keys "+c.index)
 		check, err := src.Check(t.Context(), nil, 1, 10)
 		if err != nil {
 			t.Fatalf("%s: %v", c.ddl, err)
@@ -181,7 +193,8 @@ func TestSQLiteLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	var busy, log, done int
-	if err := db.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil || busy != 0 || log != 0 {
+	if err := db.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil ||
+		busy != 0 || log != 0 {
 		t.Errorf("busy %d, %d pages left (%v)", busy, log, err)
 	}
 	page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)

@@ -58,18 +58,21 @@ func TestSQLServerStatements(t *testing.T) {
 		t    engine.Table
 	}{
 		{"datetime2_7_nullable", plan.Config{Table: "x", Cursor: []string{"at7"}}, sqlServerSample()},
-		{"datetime2_3", plan.Config{Table: "x", Cursor: []string{"at3"}, Columns: []string{"name]x", "doc"}}, sqlServerSample()},
+		{"datetime2_3", plan.Config{Table: "x", Cursor: []string{"at3"}, Columns: []string{"name]x", "doc"}},
+			sqlServerSample()},
 		{"datetime", plan.Config{Table: "x", Cursor: []string{"legacy"}, Columns: []string{"id"}}, sqlServerSample()},
 		{"smalldatetime", plan.Config{Table: "x", Cursor: []string{"minute"}, Columns: []string{"id"}}, sqlServerSample()},
 		{"date", plan.Config{Table: "x", Cursor: []string{"day"}, Columns: []string{"id"}}, sqlServerSample()},
 		{"datetimeoffset", plan.Config{Table: "x", Cursor: []string{"zoned"}, Columns: []string{"id"}}, sqlServerSample()},
-		{"int", plan.Config{Table: "x", Cursor: []string{"small"}, Columns: []string{"id"}, Where: "amount > 1 OR flag = 1"}, sqlServerSample()},
+		{"int", plan.Config{Table: "x", Cursor: []string{"small"}, Columns: []string{"id"}, Where: "amount > 1 OR flag = 1"},
+			sqlServerSample()},
 		{"bigint_is_key", plan.Config{Table: "x", Cursor: []string{"id"}, Columns: []string{"id"}}, sqlServerSample()},
 		{"decimal", plan.Config{Table: "x", Cursor: []string{"amount"}, Columns: []string{"id"}}, sqlServerSample()},
 		{"money", plan.Config{Table: "x", Cursor: []string{"price"}, Columns: []string{"id"}}, sqlServerSample()},
 		{"rowversion", plan.Config{Table: "x", Cursor: []string{"version"}, Columns: []string{"id"}}, sqlServerSample()},
-		{"composite_both", plan.Config{Table: "x", Cursor: []string{"at3", "amount"}, Columns: []string{"id"}, DeleteWhen: "flag",
-			Key: []string{"tenant", "guid", "clock", "hash", "flag"}}, sqlServerSample()},
+		{"composite_both", plan.Config{Table: "x", Cursor: []string{"at3", "amount"}, Columns: []string{"id"},
+			DeleteWhen: "flag",
+			Key:        []string{"tenant", "guid", "clock", "hash", "flag"}}, sqlServerSample()},
 		{"query", plan.Config{Query: query, Cursor: []string{"at3"}, Key: []string{"id"}, Where: "id > 0"}, queried},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -94,8 +97,10 @@ func TestSQLServerStatements(t *testing.T) {
 			add("count", p.Sel.Count(keyset.Span{After: len(p.Sel.Order), UpTo: len(p.Sel.Order)}))
 			add("below", p.Sel.Below())
 			add("from", p.Sel.FromCursor())
-			add("keys", p.Sel.ByKeys(p.KeyColumns(), []keyset.Key{{Args: make([]any, len(p.Key))}, {Args: make([]any, len(p.Key))}}, !p.KeyProved))
-			add("avoid", p.Sel.Page(2, keyset.Span{After: len(p.Sel.Order), Also: []keyset.Condition{p.NoneOf([][]byte{sampleKey(p, "null")})}}))
+			add("keys", p.Sel.ByKeys(p.KeyColumns(),
+				[]keyset.Key{{Args: make([]any, len(p.Key))}, {Args: make([]any, len(p.Key))}}, !p.KeyProved))
+			add("avoid", p.Sel.Page(2, keyset.Span{After: len(p.Sel.Order),
+				Also: []keyset.Condition{p.NoneOf([][]byte{sampleKey(p, "null")})}}))
 			add("nulls of the cursor", p.Sel.Nulls(true))
 			add("nulls of the key", p.Sel.Nulls(false))
 			golden.Pin(t, "sqlserver/page_"+c.name+".sql", b.String())
@@ -117,9 +122,11 @@ func sampleKey(p *plan.Plan, v string) []byte {
 
 func TestSQLServerRefusedColumns(t *testing.T) {
 	for _, c := range []struct{ column, want string }{
-		{"tenant", "text is not a cursor"}, {"guid", "uuid is not a cursor"}, {"clock", "begins again"}, {"hash", "not a cursor"}, {"flag", "not a cursor"},
+		{"tenant", "text is not a cursor"}, {"guid", "uuid is not a cursor"}, {"clock", "begins again"},
+		{"hash", "not a cursor"}, {"flag", "not a cursor"},
 	} {
-		_, err := plan.New(sqlserver.Dialect{}, &plan.Config{Table: "x", Cursor: []string{c.column}}, "h/d", sqlServerSample())
+		_, err := plan.New(sqlserver.Dialect{}, &plan.Config{Table: "x", Cursor: []string{c.column}}, "h/d",
+			sqlServerSample())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("cursor %s: %v", c.column, err)
 		}

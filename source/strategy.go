@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// strategy is how the rows of a plan are read, and what its positions mean. There are two: positions of rows, in the order
-// of cursor and key (rowPages), and windows between two snapshots (windows), which PostgreSQL alone has.
+// strategy is how the rows of a plan are read, and what its positions mean. There are two: positions of rows, in the
+// order of cursor and key (rowPages), and windows between two snapshots (windows), which PostgreSQL alone has.
 type strategy interface {
 	// page reads one page as source__late_commits says, under further conditions.
 	page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error)
@@ -24,7 +24,8 @@ type strategy interface {
 	position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor, error)
 	// count counts the rows of a range, however long it takes.
 	count(ctx context.Context, r change.Range) (int64, error)
-	// gap wraps poller.ErrGap where a position is ahead of what the engine counts; nil where it is not, or that cannot be known.
+	// gap wraps poller.ErrGap where a position is ahead of what the engine counts; nil where it is not, or that cannot be
+	// known.
 	gap(ctx context.Context, at change.Cursor) (gap, err error)
 	// statements read the first page and every other, and explain is the engine's own account of the latter: for people.
 	statements(limit int) (first, next keyset.Statement)

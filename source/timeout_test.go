@@ -72,7 +72,8 @@ func TestPlanAge(t *testing.T) {
 	if got := row(); got != `{"id":1,"v":1}` {
 		t.Error(got)
 	}
-	openSource(t, url, "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}}, "ALTER TABLE orders ADD COLUMN extra text DEFAULT 'x'")
+	openSource(t, url, "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}},
+		"ALTER TABLE orders ADD COLUMN extra text DEFAULT 'x'")
 	if got := row(); got != `{"id":1,"v":1}` {
 		t.Errorf("at once: %s", got)
 	}
@@ -86,7 +87,8 @@ func TestPlanAge(t *testing.T) {
 
 // TestStaleSession: a session that was idle for too long is not used again.
 func TestStaleSession(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}}, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)")
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}},
+		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	fetch := func() *session {
 		if _, err := src.Fetch(t.Context(), change.Range{After: nil}, everything); err != nil {
 			t.Fatal(err)
@@ -111,7 +113,8 @@ func TestStaleSession(t *testing.T) {
 func TestPostgresTypeChange(t *testing.T) {
 	url := testenv.Postgres(t)
 	cfg := plan.Config{Table: "orders", Cursor: []string{"v"}}
-	src := openSource(t, url, "pgx", cfg, "CREATE TABLE orders (id int PRIMARY KEY, v int NOT NULL, note varchar(10))", "INSERT INTO orders VALUES (1, 1, '7')")
+	src := openSource(t, url, "pgx", cfg, "CREATE TABLE orders (id int PRIMARY KEY, v int NOT NULL, note varchar(10))",
+		"INSERT INTO orders VALUES (1, 1, '7')")
 	row := func() string {
 		page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
 		if err != nil {

@@ -60,7 +60,8 @@ func (c *Cursor) findStray(ctx context.Context, s *session, p *plan.Plan, n int,
 }
 
 // firstTime is the time of order column n in the first row of a statement; none where there is no row.
-func (c *Cursor) firstTime(ctx context.Context, s *session, p *plan.Plan, n int, none []byte, st keyset.Statement) (first []byte, err error) {
+func (c *Cursor) firstTime(ctx context.Context, s *session, p *plan.Plan, n int, none []byte,
+	st keyset.Statement) (first []byte, err error) {
 	args, err := p.Args(st, nil, nil)
 	if err != nil {
 		return nil, err
@@ -73,9 +74,11 @@ func (c *Cursor) firstTime(ctx context.Context, s *session, p *plan.Plan, n int,
 	return first, err
 }
 
-// firstOf is the verdict on the first row of a statement that reads the order columns, but for those whose time is sound.
+// firstOf is the verdict on the first row of a statement that reads the order columns, but for those whose time is
+// sound.
 func (c *Cursor) firstOf(
-	ctx context.Context, s *session, p *plan.Plan, n int, form timeform.Form, st keyset.Statement, sound func(v []byte) bool,
+	ctx context.Context, s *session, p *plan.Plan, n int, form timeform.Form, st keyset.Statement,
+	sound func(v []byte) bool,
 ) (verdict, err error) {
 	args, err := p.Args(st, nil, nil)
 	if err != nil {
@@ -114,7 +117,8 @@ func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan.Plan, last 
 		if !p.Sel.Order[n].Value.Kind.IsTime() || form.Sep == timeform.Number {
 			continue
 		}
-		if ever, err = c.firstOf(ctx, s, p, n, form, p.Sel.OtherForm(n, form, p.Forms, "", nil), nil); ever != nil || err != nil {
+		if ever, err = c.firstOf(ctx, s, p, n, form, p.Sel.OtherForm(n, form, p.Forms, "", nil), nil); ever != nil ||
+			err != nil {
 			break
 		}
 	}

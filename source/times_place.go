@@ -54,7 +54,8 @@ func (c *Cursor) spelled(ctx context.Context, s *session, p *plan.Plan, n int, s
 		return nil, fmt.Errorf("read how the column's times are stored: %w", err)
 	}
 	refused := func(why error) error {
-		return fmt.Errorf("%w: the position has %s for column %q of type %s: %w", poller.ErrConfig, scalar, col.Name, col.Type, why)
+		return fmt.Errorf("%w: the position has %s for column %q of type %s: %w", poller.ErrConfig, scalar, col.Name,
+			col.Type, why)
 	}
 	if like == nil { // the table is empty: the form that sorts first
 		if timeform.ClassOf(scalar) == timeform.Number {
@@ -92,7 +93,8 @@ func (c *Cursor) spelled(ctx context.Context, s *session, p *plan.Plan, n int, s
 
 // sameMoment finds a row's own spelling of a time: it may have more zeros than the shortest one. It is nil where no row
 // has it.
-func (c *Cursor) sameMoment(ctx context.Context, s *session, p *plan.Plan, n int, form timeform.Form, lowest []byte) (stored []byte, err error) {
+func (c *Cursor) sameMoment(ctx context.Context, s *session, p *plan.Plan, n int, form timeform.Form,
+	lowest []byte) (stored []byte, err error) {
 	at, ok := timeform.Parse(lowest, time.UTC)
 	if !ok || form.Sep == timeform.DateAlone || form.Width > 0 {
 		return nil, nil

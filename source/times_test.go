@@ -18,10 +18,13 @@ import (
 // TestTypedTimesOnSQLite: a time that a person gives is that of the column's rows, however either is spelled: after it
 // come the rows after that moment, before it those of that moment too.
 func TestTypedTimesOnSQLite(t *testing.T) {
-	typed := []string{"2026-04-07T02:00:00", "2026-04-07 02:00", "2026-04-07T02:00:00.000Z", "2026-04-07T02:00:00Z", "2026-04-07 04:00:00+02:00"}
+	typed := []string{"2026-04-07T02:00:00", "2026-04-07 02:00", "2026-04-07T02:00:00.000Z", "2026-04-07T02:00:00Z",
+		"2026-04-07 04:00:00+02:00"}
 	for form, column := range map[string]string{
-		"2026-04-07 %02d:00:00": "DATETIME", "2026-04-07 %02d:00": "DATETIME", "2026-04-07 %02d:00:00.000000": "TIMESTAMP", "2026-04-07T%02d:00:00": "DATETIME",
-		"2026-04-07T%02d:00:00Z": "DATETIME", "2026-04-07T%02d:00:00.000Z": "DATETIME", "2026-04-07 %02d:00:00+00:00": "DATETIME", "2026-04-07 %02d:00:00 +0000 UTC": "DATETIME",
+		"2026-04-07 %02d:00:00": "DATETIME", "2026-04-07 %02d:00": "DATETIME", "2026-04-07 %02d:00:00.000000": "TIMESTAMP",
+		"2026-04-07T%02d:00:00":  "DATETIME",
+		"2026-04-07T%02d:00:00Z": "DATETIME", "2026-04-07T%02d:00:00.000Z": "DATETIME",
+		"2026-04-07 %02d:00:00+00:00": "DATETIME", "2026-04-07 %02d:00:00 +0000 UTC": "DATETIME",
 		"2026-04-07 0%d:30:00-00:30": "DATETIME",
 	} {
 		var rows []string
@@ -33,14 +36,16 @@ func TestTypedTimesOnSQLite(t *testing.T) {
 			rows = append(rows, fmt.Sprintf("(%d, '%s')", id, fmt.Sprintf(form, hour)))
 		}
 		url := testenv.SQLite(t)
-		ddl := []string{"CREATE TABLE o (id INTEGER PRIMARY KEY, v " + column + " NOT NULL)", "INSERT INTO o VALUES " + strings.Join(rows, ", ")}
+		ddl := []string{"CREATE TABLE o (id INTEGER PRIMARY KEY, v " + column + " NOT NULL)",
+			"INSERT INTO o VALUES " + strings.Join(rows, ", ")}
 		src := openSource(t, url, "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, ddl...)
 		for _, at := range typed {
 			for _, c := range []struct {
 				ties string
 				key  map[string]string
 				want string
-			}{{TiesAfter, nil, `[{"id":3}]`}, {TiesBefore, nil, `[{"id":2} {"id":3}]`}, {"", map[string]string{"id": "2"}, `[{"id":3}]`}, {"", map[string]string{"id": "1"}, `[{"id":2} {"id":3}]`}} {
+			}{{TiesAfter, nil, `[{"id":3}]`}, {TiesBefore, nil, `[{"id":2} {"id":3}]`},
+				{"", map[string]string{"id": "2"}, `[{"id":3}]`}, {"", map[string]string{"id": "1"}, `[{"id":2} {"id":3}]`}} {
 				position, err := src.Position(t.Context(), at, c.key, c.ties)
 				if err != nil {
 					t.Errorf("%s from %s: %v", form, at, err)
@@ -50,7 +55,8 @@ func TestTypedTimesOnSQLite(t *testing.T) {
 					t.Errorf("%s from %s %s %v: %s, %v", form, at, c.ties, c.key, keys, err)
 				}
 			}
-			start, _, err := openSource(t, url, "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Start: at}).Start(t.Context())
+			start, _, err := openSource(t, url, "sqlite",
+				plan.Config{Table: "o", Cursor: []string{"v"}, Start: at}).Start(t.Context())
 			if err != nil {
 				t.Errorf("%s starts at %s: %v", form, at, err)
 			} else if keys, err := drainFrom(t, src, start, 2); err != nil || fmt.Sprint(keys) != `[{"id":3}]` {
@@ -64,14 +70,19 @@ func TestTypedTimesOnSQLite(t *testing.T) {
 		}
 	}
 	// Among numbers a time is no position, and a number of another unit is none either.
-	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "INSERT INTO o VALUES (1, 1775525025)")
-	for at, good := range map[string]bool{"2026-04-07": false, "1775525025000": false, "1775525024": true, "1775525024.5": true} {
-		if position, err := src.Position(t.Context(), at, nil, TiesAfter); good != (err == nil) || !good && !errors.Is(err, poller.ErrConfig) {
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}},
+		"CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "INSERT INTO o VALUES (1, 1775525025)")
+	for at, good := range map[string]bool{"2026-04-07": false, "1775525025000": false, "1775525024": true,
+		"1775525024.5": true} {
+		if position, err := src.Position(t.Context(), at, nil, TiesAfter); good != (err == nil) ||
+			!good && !errors.Is(err, poller.ErrConfig) {
 			t.Errorf("%s: %s, %v", at, position, err)
 		}
 	}
 	// An empty table has no form yet: what comes first shows it.
-	src = openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}, Start: "2026-04-07T02:00:00Z"}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)")
+	src = openSource(t, testenv.SQLite(t), "sqlite",
+		plan.Config{Table: "o", Cursor: []string{"v"}, Start: "2026-04-07T02:00:00Z"},
+		"CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)")
 	start, _, err := src.Start(t.Context())
 	if err != nil || string(start) != `{"kind":"timestamp+pk","value":"2026-04-07 02:00:00"}` {
 		t.Errorf("%s, %v", start, err)
@@ -96,13 +107,16 @@ func drainFrom(t *testing.T, src *Cursor, at change.Cursor, rows int) (keys []st
 // TestStraysAreFound: whatever form the position has, a row of another form that sorts below it is found, and named.
 func TestStraysAreFound(t *testing.T) {
 	for _, c := range [][2]string{
-		{"'2026-04-07T01:00:00Z'", "'2026-04-07 23:00:00'"}, {"'2026-04-07 12:00:00'", "'2026-04-07'"}, {"'2026-04-07 03:00:00+02:00'", "'2026-04-07 02:59:00'"},
-		{"'2026-04-07 12:00:00+14:00'", "'2026-04-06 12:00:00-12:00'"}, {"'2026-04-07 12:00:00'", "1775525025"}, {"1775525025123", "1775525026"}, {"1775525025", "2461137.5"},
+		{"'2026-04-07T01:00:00Z'", "'2026-04-07 23:00:00'"}, {"'2026-04-07 12:00:00'", "'2026-04-07'"},
+		{"'2026-04-07 03:00:00+02:00'", "'2026-04-07 02:59:00'"},
+		{"'2026-04-07 12:00:00+14:00'", "'2026-04-06 12:00:00-12:00'"}, {"'2026-04-07 12:00:00'", "1775525025"},
+		{"1775525025123", "1775525026"}, {"1775525025", "2461137.5"},
 		{"'2026-04-07T01:00:00Z'", "'2026-04-07T01:00:00.5Z'"},
 	} {
 		url := testenv.SQLite(t)
 		cfg := plan.Config{Table: "o", Cursor: []string{"v"}, LateCommits: "none"}
-		src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "INSERT INTO o VALUES (1, "+c[0]+")")
+		src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)",
+			"INSERT INTO o VALUES (1, "+c[0]+")")
 		page, err := src.Fetch(t.Context(), change.Range{}, everything)
 		if err != nil || len(page.Events) != 1 {
 			t.Fatalf("%s: %v", c, err)
@@ -124,7 +138,8 @@ func TestStraysAreFound(t *testing.T) {
 
 // TestStraysArePlanned: with an index the look reads the position's days, not the table.
 func TestStraysArePlanned(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}}, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "CREATE INDEX ix ON o (v)")
+	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}},
+		"CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "CREATE INDEX ix ON o (v)")
 	p, _, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,8 @@ type refusing struct {
 	err error
 }
 
-// TestUntrustedCertificate: the fault names the way to trust it, for each engine, and for a driver that keeps only the error's text.
+// TestUntrustedCertificate: the fault names the way to trust it, for each engine, and for a driver that keeps only the
+// error's text.
 func TestUntrustedCertificate(t *testing.T) {
 	for text, mend := range map[string]string{
 		"sqlserver://u:p@db.example?database=d": "TrustServerCertificate=True",

@@ -59,7 +59,8 @@ func typesTable(t *testing.T, d engine.Dialect) string {
 		if rule.Name == "" {
 			name = "(none declared)"
 		}
-		if n := len(lines) - 1; n >= 0 && lines[n].note == rule.Note && lines[n].v.Refused == rule.Value.Refused && role(lines[n].v) == role(rule.Value) {
+		if n := len(lines) - 1; n >= 0 && lines[n].note == rule.Note && lines[n].v.Refused == rule.Value.Refused &&
+			role(lines[n].v) == role(rule.Value) {
 			lines[n].names = append(lines[n].names, name)
 			continue
 		}

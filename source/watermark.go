@@ -28,7 +28,8 @@ type watermark struct{ told string }
 func (w *watermark) below(b *keyset.Builder, s *keyset.Selection) {
 	// The driver hands an output parameter back by its name only.
 	safe := b.Syntax.Safe
-	b.Own(engine.Column{Name: safe.Parameter, Type: "nvarchar(max) OUTPUT"}, sql.Named(safe.Parameter, sql.Out{Dest: &w.told}))
+	b.Own(engine.Column{Name: safe.Parameter, Type: "nvarchar(max) OUTPUT"},
+		sql.Named(safe.Parameter, sql.Out{Dest: &w.told}))
 	b.Before = safe.Before
 	b.Add(s.Column(s.Order[0]) + " < " + safe.Limit)
 }
@@ -54,9 +55,10 @@ func (w *watermark) read() (safe, last uint64, err error) {
 	return safe, last, nil
 }
 
-// watermarkPage reads a page below the watermark. Page.Safe is the position after every row below it, where there may be
-// rows above.
-func (c *Cursor) watermarkPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
+// watermarkPage reads a page below the watermark. Page.Safe is the position after every row below it, where there may
+// be rows above.
+func (c *Cursor) watermarkPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
+	also ...keyset.Condition) (change.Page, error) {
 	var w watermark
 	page, err := c.page(ctx, p, r, limit, append(also[:len(also):len(also)], w.below)...)
 	if err != nil {

@@ -9,11 +9,13 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// TestSQLServerWatermark: a row that commits behind a later one is not passed over. The writer's first row takes the lower
-// rowversion, and commits last.
+// TestSQLServerWatermark: a row that commits behind a later one is not passed over. The writer's first row takes the
+// lower rowversion, and commits last.
 func TestSQLServerWatermark(t *testing.T) {
 	url := testenv.SQLServer(t)
-	db := writer(t, "sqlserver", url, "CREATE TABLE o (id int NOT NULL PRIMARY KEY, note varchar(10), rv rowversion NOT NULL)", "INSERT INTO o (id) VALUES (1)")
+	db := writer(t, "sqlserver", url,
+		"CREATE TABLE o (id int NOT NULL PRIMARY KEY, note varchar(10), rv rowversion NOT NULL)",
+		"INSERT INTO o (id) VALUES (1)")
 	exact := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"rv"}})
 	naive := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"rv"}, LateCommits: "none"})
 	d, err := exact.Describe(t.Context())
@@ -44,7 +46,8 @@ func TestSQLServerWatermark(t *testing.T) {
 		t.Fatal(err)
 	}
 	for from, c := range map[string]change.Cursor{"the position": at, "the safe point": last.Safe} {
-		if got, last := fetchAll(t, exact, change.Range{After: c}, 1); rowKeys(got) != idKeys(2, 3) || aboveSafe(t, exact, last) != "" {
+		if got, last := fetchAll(t, exact, change.Range{After: c}, 1); rowKeys(got) != idKeys(2, 3) ||
+			aboveSafe(t, exact, last) != "" {
 			t.Errorf("after the commit, from %s: %s, safe %s", from, rowKeys(got), last.Safe)
 		}
 	}

@@ -23,22 +23,24 @@ type windows struct {
 }
 
 // page reads a page of a source that reads by snapshots. Page.To is the position after it where the page ends a scan
-// or a window; Page.More may then say that the next window holds rows already. There is no Page.Safe: what a snapshot does
-// not see is not committed, and no committed row waits for another.
+// or a window; Page.More may then say that the next window holds rows already. There is no Page.Safe: what a snapshot
+// does not see is not committed, and no committed row waits for another.
 //
-// A crash between two pages repeats the rest of the window: its snapshots are in the position, so that the same rows come
-// with the same ids, but for those that were written again since; these come with a later window.
+// A crash between two pages repeats the rest of the window: its snapshots are in the position, so that the same rows
+// come with the same ids, but for those that were written again since; these come with a later window.
 //
-// A position must outlive a crash of the server, too. A transaction that was rolled back has an id that no disk knows for
-// a moment (up to three times wal_writer_delay): after a crash another transaction gets it, and its rows would stand before a
-// position that counts it. The id of a committed row is on disk, and so are all below it. So a window ends at the last
-// row that was read of it, a scan's snapshot at the last row there is (present), and an idle position moves only to
-// where the server was a minute ago (idling). This takes the server's word for commits: synchronous_commit=off, and a
-// failover to a standby that is not synchronous, lose rows and give their ids again (docs/late-commits.md).
+// A position must outlive a crash of the server, too. A transaction that was rolled back has an id that no disk knows
+// for a moment (up to three times wal_writer_delay): after a crash another transaction gets it, and its rows would
+// stand before a position that counts it. The id of a committed row is on disk, and so are all below it. So a window
+// ends at the last row that was read of it, a scan's snapshot at the last row there is (present), and an idle position
+// moves only to where the server was a minute ago (idling). This takes the server's word for commits:
+// synchronous_commit=off, and a failover to a standby that is not synchronous, lose rows and give their ids again
+// (docs/late-commits.md).
 //
-// A range with an end ends with the snapshot of that position (a window's own end, where one is open there): it may bring
-// rows that come after the position's row. From the beginning it is a scan of what that snapshot saw.
-func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error) {
+// A range with an end ends with the snapshot of that position (a window's own end, where one is open there): it may
+// bring rows that come after the position's row. From the beginning it is a scan of what that snapshot saw.
+func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page,
+	error) {
 	c, p := ws.c, ws.p
 	w, end, err := p.Snapshots().DecodeRange(r)
 	if err != nil {
@@ -71,9 +73,11 @@ func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, 
 	return page, nil
 }
 
-// beginWindow completes a position that holds no snapshot: the beginning, of which a scan begins (of what the range's end
-// saw, where it has one), and that of a row, of which the transactions below it are covered, but for those that are open.
-func (c *Cursor) beginWindow(ctx context.Context, p *plan.Plan, w snapshot.Window, end string) (snapshot.Window, error) {
+// beginWindow completes a position that holds no snapshot: the beginning, of which a scan begins (of what the range's
+// end saw, where it has one), and that of a row, of which the transactions below it are covered, but for those that are
+// open.
+func (c *Cursor) beginWindow(ctx context.Context, p *plan.Plan, w snapshot.Window, end string) (snapshot.Window,
+	error) {
 	switch {
 	case w.Begun && !w.OfRow:
 		return w, nil
@@ -100,7 +104,8 @@ func (c *Cursor) beginWindow(ctx context.Context, p *plan.Plan, w snapshot.Windo
 
 // next reads on where a scan or a window turned out to have no more rows: only what the next one shows is news. Its
 // begin is the position in any case, or the old one would be read to its end with every poll.
-func (ws windows) next(ctx context.Context, r change.Range, limit poller.Limit, also []keyset.Condition) (change.Page, error) {
+func (ws windows) next(ctx context.Context, r change.Range, limit poller.Limit, also []keyset.Condition) (change.Page,
+	error) {
 	page, err := ws.page(ctx, r, limit, also...)
 	if err == nil && len(page.Events) == 0 && page.To == nil {
 		page.To = r.After
@@ -108,10 +113,11 @@ func (ws windows) next(ctx context.Context, r change.Range, limit poller.Limit, 
 	return page, err
 }
 
-// snapshotPage reads a page by one statement, and returns the snapshot after the scan or window that it belongs to. end is
-// the snapshot that a new window ends with; "" is the present. fresh says that it is the server's of this moment, and no
-// position's, which lasts.
-func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Window, end string, fresh bool, limit poller.Limit, also []keyset.Condition) (page change.Page, after snapshot.Snapshot, err error) {
+// snapshotPage reads a page by one statement, and returns the snapshot after the scan or window that it belongs to. end
+// is the snapshot that a new window ends with; "" is the present. fresh says that it is the server's of this moment,
+// and no position's, which lasts.
+func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Window, end string, fresh bool,
+	limit poller.Limit, also []keyset.Condition) (page change.Page, after snapshot.Snapshot, err error) {
 	if w.Open {
 		end = w.UpTo.String()
 	}
@@ -141,7 +147,9 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 			}
 		}
 		verdict = c.probe(ctx, s, p, nil, &page)
-		foreign = c.seek(ctx, s, p, &c.ahead, &page, func(ctx context.Context) (verdict, err error) { return c.findAhead(ctx, s, p) })
+		foreign = c.seek(ctx, s, p, &c.ahead, &page, func(ctx context.Context) (verdict, err error) {
+			return c.findAhead(ctx, s, p)
+		})
 		return nil
 	})
 	if err != nil {
@@ -184,8 +192,8 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 	return page, after, nil
 }
 
-// windowGap reports a window that is ahead of the server's own counter of transactions: it was taken from another server, or
-// before a restore.
+// windowGap reports a window that is ahead of the server's own counter of transactions: it was taken from another
+// server, or before a restore.
 func (c *Cursor) windowGap(w snapshot.Window, now snapshot.Snapshot) error {
 	ahead := w.Seen.XMax
 	if w.Open {
@@ -200,7 +208,8 @@ func (c *Cursor) windowGap(w snapshot.Window, now snapshot.Snapshot) error {
 }
 
 // readSnapshot runs a page's statement as read does, and takes what follows the row's columns.
-func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args []any, col *collect.Collector, heard *[3]string) error {
+func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args []any, col *collect.Collector,
+	heard *[3]string) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
 	n := len(col.Plan.Sel.Columns)
@@ -230,8 +239,8 @@ func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args
 	return err
 }
 
-// findAhead finds rows that no window would hold before the server has come to their numbers, which may take years: after
-// a dump and restore into a younger cluster. The range is the index's end.
+// findAhead finds rows that no window would hold before the server has come to their numbers, which may take years:
+// after a dump and restore into a younger cluster. The range is the index's end.
 func (c *Cursor) findAhead(ctx context.Context, s *session, p *plan.Plan) (verdict, err error) {
 	var xid, now string
 	switch err := s.conn.QueryRowContext(ctx, snapshot.Ahead(&p.Sel).Text).Scan(&xid, &now); {
@@ -244,7 +253,8 @@ func (c *Cursor) findAhead(ctx context.Context, s *session, p *plan.Plan) (verdi
 	if from := p.Table.From; from != "" {
 		column := p.Syntax.Quote(p.Sel.Order[0].Name)
 		key := p.Syntax.Quote(p.Sel.Columns[p.Key[0]].Name)
-		remedy = fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s >= pg_snapshot_xmax(pg_current_snapshot())", from, key, key, column)
+		remedy = fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s >= pg_snapshot_xmax(pg_current_snapshot())", from, key, key,
+			column)
 	}
 	return fmt.Errorf("%w: %s: a row carries transaction %s, and the server has come to %s only: it was restored from another server's dump, "+
 		"and would not be delivered before the server has come that far. Give these rows numbers of this server (with the trigger that sets them): %s",

@@ -6,8 +6,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// TestPostgresSnapshotCount: at every position, what is counted behind it is what then comes; within a scan and within a
-// window too.
+// TestPostgresSnapshotCount: at every position, what is counted behind it is what then comes; within a scan and within
+// a window too.
 func TestPostgresSnapshotCount(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)

@@ -28,8 +28,10 @@ func snapshotPlan(t testing.TB, cfg plan.Config) *plan.Plan {
 	typed := func(name, typ string) engine.Column {
 		return engine.Column{Name: name, Type: typ, Value: postgres.Type{Name: typ, Class: "b", Schema: "pg_catalog"}.Value()}
 	}
-	p, err := plan.New(d, &cfg, "h/d", engine.Table{Name: "shop.orders", From: `"shop"."orders"`, PrimaryKey: []string{"tenant", "id"},
-		Columns: []engine.Column{typed("tenant", "text"), typed("id", "int8"), typed("amount", "money"), typed("xid", "xid8")}})
+	p, err := plan.New(d, &cfg, "h/d",
+		engine.Table{Name: "shop.orders", From: `"shop"."orders"`, PrimaryKey: []string{"tenant", "id"},
+			Columns: []engine.Column{typed("tenant", "text"), typed("id", "int8"), typed("amount", "money"),
+				typed("xid", "xid8")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +92,8 @@ func TestGoldenSnapshots(t *testing.T) {
 	}
 }
 
-// TestIdling: the position of an idle table moves once a minute, and only to where the server was when it was first found
-// empty: what the server gave since may not be on its disk. Each output has a position of its own.
+// TestIdling: the position of an idle table moves once a minute, and only to where the server was when it was first
+// found empty: what the server gave since may not be on its disk. Each output has a position of its own.
 func TestIdling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var i idling

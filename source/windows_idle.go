@@ -9,8 +9,8 @@ import (
 )
 
 // idling bounds how often the position of an idle table moves: each move is a write. It need not move at all for the
-// index's sake, whose range holds this table's rows only. But rows that source__where leaves out, and the dead versions of
-// rows, are looked at again until the window is closed.
+// index's sake, whose range holds this table's rows only. But rows that source__where leaves out, and the dead versions
+// of rows, are looked at again until the window is closed.
 type idling struct {
 	mu    sync.Mutex
 	since map[string]emptySince // position → when it was first found without rows
@@ -23,16 +23,16 @@ type emptySince struct {
 }
 
 const (
-	// idleEvery is also longer than the server takes to write to disk which ids it has given: three times wal_writer_delay,
-	// which is 10 s at most.
+	// idleEvery is also longer than the server takes to write to disk which ids it has given: three times
+	// wal_writer_delay, which is 10 s at most.
 	idleEvery = time.Minute
 	// idlePositions is how many positions are remembered: as many as a poller has outputs, with room to spare.
 	idlePositions = 16
 )
 
 // due returns the position that is worth a write: that of what the server had come to when the window was first found
-// empty, once that is a minute ago. Nil while it is not. now found no row either: what of the older transactions has ended
-// meanwhile has none in this table.
+// empty, once that is a minute ago. Nil while it is not. now found no row either: what of the older transactions has
+// ended meanwhile has none in this table.
 func (i *idling) due(at change.Cursor, seen, now snapshot.Snapshot) change.Cursor {
 	if now.Equal(seen) {
 		return nil

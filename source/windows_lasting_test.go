@@ -21,14 +21,15 @@ func rollBack(t *testing.T, db *sql.DB) {
 	}
 }
 
-// TestPostgresSnapshotLasts: no position counts a transaction that is above every row's. Its id may not be on the server's
-// disk, and after a crash another transaction would get it, whose rows were then behind the position.
+// TestPostgresSnapshotLasts: no position counts a transaction that is above every row's. Its id may not be on the
+// server's disk, and after a crash another transaction would get it, whose rows were then behind the position.
 func TestPostgresSnapshotLasts(t *testing.T) {
 	url, db := snapshotTable(t)
 	last := func() uint64 {
 		t.Helper()
 		var xid uint64
-		if err := db.QueryRowContext(t.Context(), "SELECT coalesce(max(xid::text::numeric), 2)::text FROM o").Scan(&xid); err != nil {
+		if err := db.QueryRowContext(t.Context(),
+			"SELECT coalesce(max(xid::text::numeric), 2)::text FROM o").Scan(&xid); err != nil {
 			t.Fatal(err)
 		}
 		return xid
@@ -96,8 +97,9 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 	r.want("the first row", 2, 20)
 }
 
-// TestPostgresSnapshotOfRow: a position that is a row's, as another mode or an import leaves it, does not count what is open
-// below it when it is first used; and from then on it is a snapshot, so that nothing that commits later is behind it.
+// TestPostgresSnapshotOfRow: a position that is a row's, as another mode or an import leaves it, does not count what is
+// open below it when it is first used; and from then on it is a snapshot, so that nothing that commits later is behind
+// it.
 func TestPostgresSnapshotOfRow(t *testing.T) {
 	url, db := snapshotTable(t)
 	naive := snapshotSource(t, url, func(c *plan.Config) { c.LateCommits = "none" })

@@ -17,7 +17,8 @@ import (
 // now reads the present snapshot of a primary.
 func (c *Cursor) now(ctx context.Context, s *session) (snapshot.Snapshot, error) {
 	var heard [3]string
-	if err := s.conn.QueryRowContext(ctx, "SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text").Scan(&heard[0], &heard[2]); err != nil {
+	if err := s.conn.QueryRowContext(ctx, "SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text").Scan(&heard[0],
+		&heard[2]); err != nil {
 		return snapshot.Snapshot{}, fmt.Errorf("read the present snapshot: %w", err)
 	}
 	heard[1] = heard[0]
@@ -25,8 +26,8 @@ func (c *Cursor) now(ctx context.Context, s *session) (snapshot.Snapshot, error)
 	return now, err
 }
 
-// present is now, and what of it lasts, whatever happens to the server: up to the last transaction that has a row in the
-// table, whose id is on disk. In an empty table nothing is covered: every row is still to come.
+// present is now, and what of it lasts, whatever happens to the server: up to the last transaction that has a row in
+// the table, whose id is on disk. In an empty table nothing is covered: every row is still to come.
 func (c *Cursor) present(ctx context.Context, s *session, p *plan.Plan) (now, lasting snapshot.Snapshot, err error) {
 	var heard [3]string
 	var last sql.NullString
@@ -100,7 +101,8 @@ func (ws windows) start(ctx context.Context, s *session) (change.Cursor, error) 
 		return nil, fmt.Errorf("%w: source__start %q: %w", poller.ErrConfig, c.cfg.Start, err)
 	}
 	if wanted.XMax > now.XMax {
-		return nil, fmt.Errorf("%w: source__start %q: the server has come to transaction %d only", poller.ErrConfig, c.cfg.Start, now.XMax)
+		return nil, fmt.Errorf("%w: source__start %q: the server has come to transaction %d only", poller.ErrConfig,
+			c.cfg.Start, now.XMax)
 	}
 	return snapshot.After(lasting.Below(wanted.XMax)), nil
 }
@@ -164,8 +166,10 @@ func (ws windows) statements(limit int) (first, next keyset.Statement) {
 	return snapshot.ScanPage(&p.Sel, limit, key, "", nil, nil), snapshot.WindowPage(&p.Sel, limit, "1:1:", "", nil, nil)
 }
 
-// position is before or after everything of a transaction: a row has no position of its own among the rows of snapshots.
-func (ws windows) position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor, error) {
+// position is before or after everything of a transaction: a row has no position of its own among the rows of
+// snapshots.
+func (ws windows) position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor,
+	error) {
 	c, p := ws.c, ws.p
 	values, err := p.CursorValues("the cursor", cursor, &c.cfg)
 	if err != nil {

@@ -123,7 +123,8 @@ func TestPostgresSnapshots(t *testing.T) {
 	// Written after the start: not in the scan, and not lost. Row 4 in its new state only.
 	execAll(t, db, "UPDATE o SET v = 1 WHERE id = 4", "INSERT INTO o VALUES (6)")
 	r.want("scan, then what came since", 2, 1, 2, 3, 5, 4, 6)
-	if e := r.events[4]; !strings.Contains(string(e.Row), `"v":1`) || !strings.HasPrefix(string(e.Cursor), `{"kind":"xid8+pk","value":`) ||
+	if e := r.events[4]; !strings.Contains(string(e.Row), `"v":1`) ||
+		!strings.HasPrefix(string(e.Cursor), `{"kind":"xid8+pk","value":`) ||
 		!strings.HasSuffix(string(e.Cursor), `"tiebreaker":{"id":4}}`) || !strings.Contains(string(e.At), `"s1":`) {
 		t.Errorf("%s %s at %s", e.Row, e.Cursor, e.At)
 	}
@@ -147,8 +148,10 @@ func TestPostgresSnapshots(t *testing.T) {
 	}
 	execAll(t, db, "INSERT INTO o VALUES (14)")
 	r.want("the late one first", 1, 10, 14)
-	if lost, _ := fetchAll(t, naive, change.Range{After: jumped[len(jumped)-1].Position()}, 10); rowKeys(lost) != idKeys(11, 14) {
-		t.Errorf("by xid alone row 10 should be lost, or this test proves nothing: %s, then %s", rowKeys(jumped), rowKeys(lost))
+	if lost, _ := fetchAll(t, naive, change.Range{After: jumped[len(jumped)-1].Position()},
+		10); rowKeys(lost) != idKeys(11, 14) {
+		t.Errorf("by xid alone row 10 should be lost, or this test proves nothing: %s, then %s", rowKeys(jumped),
+			rowKeys(lost))
 	}
 	if err := rolled.Rollback(); err != nil {
 		t.Fatal(err)
@@ -184,16 +187,17 @@ func TestPostgresSnapshots(t *testing.T) {
 	for _, c := range []struct {
 		r    change.Range
 		want int64
-	}{{change.Range{}, 22}, {change.Range{After: latest.stored[0].at}, 1}, {change.Range{After: r.stored[0].at, UpTo: r.stored[0].at}, 0}} {
+	}{{change.Range{}, 22}, {change.Range{After: latest.stored[0].at}, 1},
+		{change.Range{After: r.stored[0].at, UpTo: r.stored[0].at}, 0}} {
 		if n, err := src.Count(t.Context(), c.r); err != nil || n != c.want {
 			t.Errorf("%+v: %d rows, want %d (%v)", c.r, n, c.want, err)
 		}
 	}
 }
 
-// TestPostgresSnapshotCrash fetches again from every position that could have been stored: the same events come, and the
-// rest of a scan or window in the same order. (Later windows end elsewhere, so that transactions that were open beside
-// each other may come in another order there.)
+// TestPostgresSnapshotCrash fetches again from every position that could have been stored: the same events come, and
+// the rest of a scan or window in the same order. (Later windows end elsewhere, so that transactions that were open
+// beside each other may come in another order there.)
 func TestPostgresSnapshotCrash(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
@@ -243,7 +247,8 @@ func TestPostgresSnapshotRange(t *testing.T) {
 	execAll(t, db, "INSERT INTO o VALUES (6), (7)")
 	r.want("more", 10, 6, 7)
 	for want, c := range map[string]change.Range{
-		idKeys(1, 2, 3, 4, 5): {UpTo: first}, idKeys(1, 2, 3, 4, 5, 6, 7): {UpTo: r.at}, idKeys(6, 7): {After: first, UpTo: r.at}, "": {After: r.at, UpTo: r.at},
+		idKeys(1, 2, 3, 4, 5): {UpTo: first}, idKeys(1, 2, 3, 4, 5, 6, 7): {UpTo: r.at},
+		idKeys(6, 7): {After: first, UpTo: r.at}, "": {After: r.at, UpTo: r.at},
 	} {
 		got := ""
 		for range 20 {
@@ -284,7 +289,8 @@ func TestPostgresSnapshotOther(t *testing.T) {
 	if err != nil || e == nil || string(e.Key) != `{"id":3000}` {
 		t.Fatalf("%+v %v", e, err)
 	}
-	if e, err = src.Other(t.Context(), r.at, [][]byte{[]byte(`{"tenant":1}`), []byte(`{"tenant":2}`)}); err != nil || e != nil {
+	if e, err = src.Other(t.Context(), r.at, [][]byte{[]byte(`{"tenant":1}`), []byte(`{"tenant":2}`)}); err != nil ||
+		e != nil {
 		t.Errorf("%+v %v", e, err)
 	}
 }
@@ -294,20 +300,27 @@ func TestPostgresSnapshotGap(t *testing.T) {
 	url, _ := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	for _, at := range []string{
-		`{"kind":"snapshot+pk","s1":"99999999:99999999:"}`, `{"kind":"snapshot+pk","scan":"99999999:99999999:"}`, `{"kind":"xid8+pk","value":99999999}`,
+		`{"kind":"snapshot+pk","s1":"99999999:99999999:"}`, `{"kind":"snapshot+pk","scan":"99999999:99999999:"}`,
+		`{"kind":"xid8+pk","value":99999999}`,
 		`{"kind":"snapshot+pk","s1":"10:10:","s2":"10:99999999:","after":{"value":10,"tiebreaker":{"id":1}}}`,
 	} {
-		if _, err := src.Fetch(t.Context(), change.Range{After: change.Cursor(at)}, everything); !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "the server has come to") {
+		if _, err := src.Fetch(t.Context(), change.Range{After: change.Cursor(at)}, everything); !errors.Is(err,
+			poller.ErrGap) || !strings.Contains(err.Error(), "the server has come to") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
 	for _, at := range []string{
-		`{"kind":"snapshot+pk"}`, `{"kind":"snapshot+pk","s1":"x"}`, `{"kind":"snapshot+pk","s1":"5:4:"}`, `{"kind":"snapshot+pk","s1":"5:9:4"}`, `{"kind":"snapshot+pk","s1":"5:9:7,6"}`,
-		`{"kind":"snapshot+pk","s1":"5:9:","s2":"5:9:"}`, `{"kind":"snapshot+pk","s1":"5:9:","scan":"5:9:"}`, `{"kind":"snapshot+pk","scan":"5:9:","after":{"x":1}}`,
-		`{"kind":"snapshot+pk","s1":"5:9:","s2":"5:9:","after":{"value":null,"tiebreaker":{"id":1}}}`, `{"kind":"snapshot+pk","s1":"5:9:","s2":"5:9:","after":{"value":7,"tiebreaker":{}}}`,
-		`{"kind":"timestamp+pk","value":"2026-04-07T00:00:00Z"}`, `{"kind":"xid8+pk","value":"x"}`, `{"kind":"snapshot+pk","s1":"5:9:","s3":"5:9:"}`,
+		`{"kind":"snapshot+pk"}`, `{"kind":"snapshot+pk","s1":"x"}`, `{"kind":"snapshot+pk","s1":"5:4:"}`,
+		`{"kind":"snapshot+pk","s1":"5:9:4"}`, `{"kind":"snapshot+pk","s1":"5:9:7,6"}`,
+		`{"kind":"snapshot+pk","s1":"5:9:","s2":"5:9:"}`, `{"kind":"snapshot+pk","s1":"5:9:","scan":"5:9:"}`,
+		`{"kind":"snapshot+pk","scan":"5:9:","after":{"x":1}}`,
+		`{"kind":"snapshot+pk","s1":"5:9:","s2":"5:9:","after":{"value":null,"tiebreaker":{"id":1}}}`,
+		`{"kind":"snapshot+pk","s1":"5:9:","s2":"5:9:","after":{"value":7,"tiebreaker":{}}}`,
+		`{"kind":"timestamp+pk","value":"2026-04-07T00:00:00Z"}`, `{"kind":"xid8+pk","value":"x"}`,
+		`{"kind":"snapshot+pk","s1":"5:9:","s3":"5:9:"}`,
 	} {
-		if _, err := src.Fetch(t.Context(), change.Range{After: change.Cursor(at)}, everything); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "state reset") {
+		if _, err := src.Fetch(t.Context(), change.Range{After: change.Cursor(at)}, everything); !errors.Is(err,
+			poller.ErrConfig) || !strings.Contains(err.Error(), "state reset") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -367,8 +380,8 @@ func buffersOf(t *testing.T, plan string) int {
 	return total
 }
 
-// TestPostgresSnapshotCost: a poll reads few pages although a transaction has been open since long before many rows that
-// were delivered, and although another has many rows that are not committed.
+// TestPostgresSnapshotCost: a poll reads few pages although a transaction has been open since long before many rows
+// that were delivered, and although another has many rows that are not committed.
 func TestPostgresSnapshotCost(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, func(c *plan.Config) { c.Start = "latest" })

@@ -19,10 +19,10 @@ const (
 	hotRows              = 3
 )
 
-// TestPostgresSnapshotWriters reads while writers insert, update and roll back in transactions that overlap, also on the
-// same rows, and one transaction stays open from before the start to the end. The reader crashes at times, and goes on
-// from a position that it could have stored. Every committed row arrives, each in its last state, and the states of a row
-// in their order.
+// TestPostgresSnapshotWriters reads while writers insert, update and roll back in transactions that overlap, also on
+// the same rows, and one transaction stays open from before the start to the end. The reader crashes at times, and goes
+// on from a position that it could have stored. Every committed row arrives, each in its last state, and the states of
+// a row in their order.
 func TestPostgresSnapshotWriters(t *testing.T) {
 	url, db := snapshotTable(t)
 	db.SetMaxOpenConns(snapshotWriters + 2)
@@ -84,7 +84,8 @@ func writeOnce(t *testing.T, db *sql.DB, random *rand.Rand, rows *atomic.Int64) 
 	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
 	statements := []string{fmt.Sprintf("INSERT INTO o VALUES (%d)", rows.Add(1))}
 	if random.IntN(2) == 0 {
-		statements = append([]string{fmt.Sprintf("UPDATE o SET v = v + 1 WHERE id = %d", 1+random.IntN(hotRows))}, statements...)
+		statements = append([]string{fmt.Sprintf("UPDATE o SET v = v + 1 WHERE id = %d", 1+random.IntN(hotRows))},
+			statements...)
 	}
 	for _, s := range append(statements, fmt.Sprintf("SELECT pg_sleep(%d / 1000.0)", random.IntN(30))) {
 		if _, err := tx.ExecContext(t.Context(), s); err != nil {
@@ -97,7 +98,8 @@ func writeOnce(t *testing.T, db *sql.DB, random *rand.Rand, rows *atomic.Int64) 
 	return tx.Commit()
 }
 
-// checkDelivered holds what was read against the table: every row, the last state of each, and no state after a newer one.
+// checkDelivered holds what was read against the table: every row, the last state of each, and no state after a newer
+// one.
 func checkDelivered(t *testing.T, db *sql.DB, r *reader) {
 	t.Helper()
 	last := map[int64]int{}

@@ -1,14 +1,16 @@
 // Package sqltext reads the SQL that a user writes into settings: a query, a condition. It is no parser. It knows where
 // strings, names and comments end, and which words stand outside of them, as each engine would read the text.
 //
-// The text comes from the application's own settings, so this is no defence against an attacker. It keeps a slip (a stray
-// parenthesis, a comment that is left open, a second statement) from changing what our part of the statement means.
+// The text comes from the application's own settings, so this is no defence against an attacker. It keeps a slip (a
+// stray parenthesis, a comment that is left open, a second statement) from changing what our part of the statement
+// means.
 //
-// Settings are checked by it when they are loaded, and sources check again before they send a statement: both ask the same
-// [Syntax.Query] and [Syntax.Condition].
+// Settings are checked by it when they are loaded, and sources check again before they send a statement: both ask the
+// same [Syntax.Query] and [Syntax.Condition].
 package sqltext
 
-// Syntax is how an engine writes SQL, as far as it decides what is a string, a name or a comment, and which clauses there are.
+// Syntax is how an engine writes SQL, as far as it decides what is a string, a name or a comment, and which clauses
+// there are.
 type Syntax struct {
 	// Engine is its name: sqlserver, postgres, mysql or sqlite.
 	Engine string
@@ -30,8 +32,9 @@ type Syntax struct {
 var (
 	SQLServer = Syntax{Engine: "sqlserver", brackets: true, nested: true, top: true, hints: true}
 	Postgres  = Syntax{Engine: "postgres", dollars: true, nested: true, limit: true, offset: true, fetch: true}
-	MySQL     = Syntax{Engine: "mysql", backslash: true, backticks: true, hash: true, dashSpace: true, executable: true, limit: true, fetch: true}
-	SQLite    = Syntax{Engine: "sqlite", brackets: true, backticks: true, limit: true}
+	MySQL     = Syntax{Engine: "mysql", backslash: true, backticks: true, hash: true, dashSpace: true, executable: true,
+		limit: true, fetch: true}
+	SQLite = Syntax{Engine: "sqlite", brackets: true, backticks: true, limit: true}
 )
 
 // Of returns the syntax of an engine, or those of all engines where its name is none of theirs.

@@ -56,18 +56,23 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// TestEveryEngineSays: what no engine's query or condition may be. Settings and sources once disagreed on most of these.
+// TestEveryEngineSays: what no engine's query or condition may be. Settings and sources once disagreed on most of
+// these.
 func TestEveryEngineSays(t *testing.T) {
 	for query, want := range map[string]string{
-		"SELECT a FROM t": "", "select a from (select a from t order by a) x": "", "WITH x AS (SELECT 1 a) SELECT a FROM x": "",
-		"(SELECT a FROM t)": "", "SELECT a, row_number() OVER (ORDER BY b) AS n FROM t": "", "SELECT 'ORDER BY' AS a FROM t": "",
+		"SELECT a FROM t": "", "select a from (select a from t order by a) x": "",
+		"WITH x AS (SELECT 1 a) SELECT a FROM x": "",
+		"(SELECT a FROM t)":                      "", "SELECT a, row_number() OVER (ORDER BY b) AS n FROM t": "",
+		"SELECT 'ORDER BY' AS a FROM t":     "",
 		"SELECT a AS into, t.update FROM t": "", "SELECT a FROM (SELECT a FROM t FOR UPDATE) q": "",
 		"SELECT a INTO b FROM t": "writes (INTO)", "SELECT a FROM t INTO OUTFILE 'x'": "writes (INTO)",
 		"SELECT a FROM t FOR UPDATE": "locks rows (FOR UPDATE)", "SELECT a FROM t FOR SHARE": "locks rows (FOR SHARE)",
 		"SELECT a FROM t FOR NO KEY UPDATE": "locks rows (FOR NO)", "SELECT a FROM t for key share": "locks rows (FOR KEY)",
-		"VALUES (1)": "does not begin with SELECT", "TABLE t": "does not begin with SELECT", "DELETE FROM t": "does not begin with SELECT",
-		"": "does not begin with SELECT", "-- nothing": "does not begin with SELECT",
-		"SELECT a FROM t ORDER BY a": "has an outer ORDER BY", "SELECT a FROM t;": "has a semicolon", "SELECT 'a\x00'": "holds a NUL character",
+		"VALUES (1)": "does not begin with SELECT", "TABLE t": "does not begin with SELECT",
+		"DELETE FROM t": "does not begin with SELECT",
+		"":              "does not begin with SELECT", "-- nothing": "does not begin with SELECT",
+		"SELECT a FROM t ORDER BY a": "has an outer ORDER BY", "SELECT a FROM t;": "has a semicolon",
+		"SELECT 'a\x00'": "holds a NUL character",
 	} {
 		for _, s := range Of("") {
 			if got := problem(s.Query(query)); got != want {
@@ -76,11 +81,13 @@ func TestEveryEngineSays(t *testing.T) {
 		}
 	}
 	for where, want := range map[string]string{
-		"a = 1": "", "a = ')' OR b = 'it''s'": "", "a = 1 /* ( */ AND b = 2": "", "a IN (SELECT b FROM c ORDER BY d)": "", "a = ';'": "",
-		"(a = 1": "has a parenthesis that is not closed", "a = 1)": "closes a parenthesis that it did not open",
+		"a = 1": "", "a = ')' OR b = 'it''s'": "", "a = 1 /* ( */ AND b = 2": "", "a IN (SELECT b FROM c ORDER BY d)": "",
+		"a = ';'": "",
+		"(a = 1":  "has a parenthesis that is not closed", "a = 1)": "closes a parenthesis that it did not open",
 		"a = 1) OR (b = 1": "closes a parenthesis that it did not open", "a = 'x": "has a quote that does not end",
 		"a = 1 /* x": "has a comment that does not end", "a = 1;": "has a semicolon", "a = 1\x00": "holds a NUL character",
-		"/* only */": "holds no condition", "WHERE a = 1": "begins with WHERE", "AND a = 1": "begins with AND", "or a = 1": "begins with OR",
+		"/* only */": "holds no condition", "WHERE a = 1": "begins with WHERE", "AND a = 1": "begins with AND",
+		"or a = 1":   "begins with OR",
 		"ORDER BY a": "begins with ORDER", "a = 1 ORDER BY a": "has ORDER BY", "a = 1 group by a": "has GROUP BY",
 	} {
 		for _, s := range Of("") {
@@ -91,10 +98,11 @@ func TestEveryEngineSays(t *testing.T) {
 	}
 }
 
-// Whatever the text: the walk ends, nothing inside parentheses or a quoted string is judged, and an outer ORDER BY behind
-// a text that is whole is found.
+// Whatever the text: the walk ends, nothing inside parentheses or a quoted string is judged, and an outer ORDER BY
+// behind a text that is whole is found.
 func FuzzQuery(f *testing.F) {
-	for _, s := range []string{"SELECT a FROM t", "'it\\'s", "$q$ $q$", "[a]]b]", "/* /* */ */", "-- x\n", "((a))", "E'\\''", "a.b", "\xff`",
+	for _, s := range []string{"SELECT a FROM t", "'it\\'s", "$q$ $q$", "[a]]b]", "/* /* */ */", "-- x\n", "((a))",
+		"E'\\''", "a.b", "\xff`",
 		"a = ')' OR b = $$x$$ /* ( */ -- y", "[a]] = `x` # '\\'"} {
 		f.Add(s)
 	}

@@ -10,8 +10,9 @@ import (
 // behindLong is how long rows may wait before that is more than a busy moment: as in the alert RowrelayBacklog.
 const behindLong = 15 * time.Minute
 
-// follow notes whether live rows wait, and since when: over ticks, until one has seen that none is left. A tick that did not see
-// either changes nothing. Of outboxes nothing is noted: their rows say themselves what waits, and each instance sees a part.
+// follow notes whether live rows wait, and since when: over ticks, until one has seen that none is left. A tick that
+// did not see either changes nothing. Of outboxes nothing is noted: their rows say themselves what waits, and each
+// instance sees a part.
 func (n *Note) follow(r *poller.Report) {
 	since := r.Started.UTC()
 	if !r.DrainedAt.IsZero() {
@@ -23,8 +24,8 @@ func (n *Note) follow(r *poller.Report) {
 	}
 }
 
-// joinBehind adds what an older note knows, mostly another instance's: rows wait since the first of the times behind which no
-// instance has seen that none is left.
+// joinBehind adds what an older note knows, mostly another instance's: rows wait since the first of the times behind
+// which no instance has seen that none is left.
 func (n *Note) joinBehind(older *Note) {
 	if before(n.DrainedAt, older.DrainedAt) {
 		n.DrainedAt = older.DrainedAt
@@ -51,8 +52,8 @@ func (n *Note) fitBehind(limit time.Time) {
 	}
 }
 
-// lag notes how old the newest delivered row was. It is not known of a cursor that is no time; and while nothing is delivered, what
-// is known is older than that: 0, which says that none waits, would be wrong.
+// lag notes how old the newest delivered row was. It is not known of a cursor that is no time; and while nothing is
+// delivered, what is known is older than that: 0, which says that none waits, would be wrong.
 func (n *Note) lag(r *poller.Report) {
 	seconds := r.Lag.Seconds()
 	switch {

@@ -22,7 +22,8 @@ func drained(event poller.Event, after time.Duration) *poller.Report {
 	return r
 }
 
-// TestRowsWaitSince: since the first tick that left rows, until one sees that none is left, whatever ticks do in between.
+// TestRowsWaitSince: since the first tick that left rows, until one sees that none is left, whatever ticks do in
+// between.
 func TestRowsWaitSince(t *testing.T) {
 	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
 	first := noon.Add(minutes(9))
@@ -52,7 +53,8 @@ func TestRowsWaitSince(t *testing.T) {
 	}
 }
 
-// TestRowsWaitSinceOverInstances: what others have noted counts: an earlier beginning, and that none was left meanwhile.
+// TestRowsWaitSinceOverInstances: what others have noted counts: an earlier beginning, and that none was left
+// meanwhile.
 func TestRowsWaitSinceOverInstances(t *testing.T) {
 	at := func(minute int) *time.Time {
 		if minute < 0 {
@@ -82,7 +84,8 @@ func TestRowsWaitSinceOverInstances(t *testing.T) {
 	}
 }
 
-// TestAnIdleTickEndsTheWait: rows that went without a delivery do not wait for ever on the page; no other idle tick leaves a note.
+// TestAnIdleTickEndsTheWait: rows that went without a delivery do not wait for ever on the page; no other idle tick
+// leaves a note.
 func TestAnIdleTickEndsTheWait(t *testing.T) {
 	waits, _ := Note{}.after(left(poller.TickComplete, time.Minute), "", "one")
 	idle, _ := Note{}.after(drained(poller.FetchEmpty, time.Hour), "", "two")
@@ -96,7 +99,8 @@ func TestAnIdleTickEndsTheWait(t *testing.T) {
 	}
 }
 
-// TestLagThatIsNotKnown: of a cursor that is no time there is none while rows wait; a lag of 0 does not outlast an outage.
+// TestLagThatIsNotKnown: of a cursor that is no time there is none while rows wait; a lag of 0 does not outlast an
+// outage.
 func TestLagThatIsNotKnown(t *testing.T) {
 	n, _ := Note{}.after(drained(poller.FetchEmpty, time.Minute), "", "one")
 	if n.Lag == nil || *n.Lag != 0 {

@@ -11,8 +11,9 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Board is the Reader over the outputs that it is given. It asks for all of them at once, but of the state store for mostReads at a
-// time, each part within Bound; what does not answer is named among the output's problems, and is not asked again while it still hangs.
+// Board is the Reader over the outputs that it is given. It asks for all of them at once, but of the state store for
+// mostReads at a time, each part within Bound; what does not answer is named among the output's problems, and is not
+// asked again while it still hangs.
 type Board struct {
 	cfg BoardConfig
 	all []*row
@@ -25,7 +26,8 @@ type BoardConfig struct {
 	App, Version, Instance string
 	Faults                 []Problem
 	Outputs                []Subject
-	// Store has the notes; nil where there is none. Seen is what this process's own ticks told; nil in one that does not tick.
+	// Store has the notes; nil where there is none. Seen is what this process's own ticks told; nil in one that does not
+	// tick.
 	Store state.Store
 	Seen  *Recorder
 	Bound time.Duration
@@ -42,8 +44,8 @@ type Subject struct {
 	Parts  []Part
 	// Next is when its next tick is due; nil where that is not known.
 	Next func(time.Time) (time.Time, bool)
-	// Limit is how long no tick may succeed before that is a sign; 0 where the schedule is not known. Ticks says that this process
-	// ticks it by its schedule, so that its own silence is one.
+	// Limit is how long no tick may succeed before that is a sign; 0 where the schedule is not known. Ticks says that this
+	// process ticks it by its schedule, so that its own silence is one.
 	Limit time.Duration
 	Ticks bool
 }
@@ -68,7 +70,8 @@ type row struct {
 	note  *reading[*Note]
 }
 
-// noteShown is how long a note that was read may be shown again. Those who look at one instance at a time share its reads.
+// noteShown is how long a note that was read may be shown again. Those who look at one instance at a time share its
+// reads.
 const noteShown = 2 * time.Second
 
 // NewBoard returns a Board.
@@ -86,7 +89,9 @@ func NewBoard(cfg BoardConfig) *Board {
 		}
 		if cfg.Store != nil {
 			key := NoteKey(cfg.App, s.Base.Poller, s.Base.Output)
-			r.note = newReading(cfg.Bound, noteShown, stored, func(ctx context.Context) (*Note, error) { return readNote(ctx, cfg.Store, key) })
+			r.note = newReading(cfg.Bound, noteShown, stored, func(ctx context.Context) (*Note, error) {
+				return readNote(ctx, cfg.Store, key)
+			})
 		}
 		b.all = append(b.all, r)
 	}
@@ -95,7 +100,8 @@ func NewBoard(cfg BoardConfig) *Board {
 
 // Report implements Reader.
 func (b *Board) Report(ctx context.Context) Report {
-	r := Report{App: b.cfg.App, Version: b.cfg.Version, Instance: b.cfg.Instance, Faults: append([]Problem{}, b.cfg.Faults...), Outputs: make([]Output, len(b.all))}
+	r := Report{App: b.cfg.App, Version: b.cfg.Version, Instance: b.cfg.Instance,
+		Faults: append([]Problem{}, b.cfg.Faults...), Outputs: make([]Output, len(b.all))}
 	var wg sync.WaitGroup
 	for i := range b.all {
 		wg.Go(func() { r.Outputs[i] = b.report(ctx, b.all[i]) })
@@ -153,7 +159,8 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 	o = r.Base
 	o.Problems = append([]Problem{}, r.Faults...)
 	o.Letters, o.Entries = []Letter{}, []Letter{}
-	f := facts{now: time.Now(), faults: len(r.Faults), shared: b.cfg.Faults, exists: true, alone: r.note == nil, limit: r.Limit}
+	f := facts{now: time.Now(), faults: len(r.Faults), shared: b.cfg.Faults, exists: true, alone: r.note == nil,
+		limit: r.Limit}
 	for i, a := range answers {
 		main := r.Parts[i].Main
 		switch {
@@ -194,8 +201,8 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 	return o
 }
 
-// strangersNote is how old a note may be beside a document that is not there: one that is older tells of another poller, which
-// had the same name.
+// strangersNote is how old a note may be beside a document that is not there: one that is older tells of another
+// poller, which had the same name.
 const strangersNote = 24 * time.Hour
 
 // unread tells of a part that could not be read. What was read of it before is shown, and from when that is.
@@ -214,7 +221,8 @@ func (o *Output) noted(n *Note) {
 	if n == nil {
 		return
 	}
-	o.LastSuccess = n.LastSuccess                         // CommittedAt is none: what a failed tick had settled is committed too
+	// CommittedAt is none: what a failed tick had settled is committed too
+	o.LastSuccess = n.LastSuccess
 	if o.LagSeconds == nil && !o.Mode.Can(mode.Figures) { // else the source was asked now
 		o.LagSeconds = n.Lag
 	}
@@ -225,8 +233,8 @@ func (o *Output) noted(n *Note) {
 	o.NotedAt = &n.At
 }
 
-// withoutAnswers are letters whose reasons are without what destinations answered: it may echo a row. The given ones are left as
-// they are, since other reports may be made of them at the same time.
+// withoutAnswers are letters whose reasons are without what destinations answered: it may echo a row. The given ones
+// are left as they are, since other reports may be made of them at the same time.
 func withoutAnswers(letters []Letter) []Letter {
 	shown := append([]Letter{}, letters...)
 	for i := range shown {

@@ -121,7 +121,8 @@ func TestReportsOfAMomentShareTheirReads(t *testing.T) {
 	})
 }
 
-// TestReadsThatHangGiveTheirTurnsBack: a store whose answers never come, and that does not look at contexts, keeps no turn for ever.
+// TestReadsThatHangGiveTheirTurnsBack: a store whose answers never come, and that does not look at contexts, keeps no
+// turn for ever.
 func TestReadsThatHangGiveTheirTurnsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -129,13 +130,14 @@ func TestReadsThatHangGiveTheirTurnsBack(t *testing.T) {
 		hang.Store(true)
 		var subjects []Subject
 		for i := range mostReads + 8 {
-			subjects = append(subjects, Subject{Base: Output{Poller: fmt.Sprint(i)}, Parts: []Part{{What: "the state document", Main: true, Stored: true,
-				Read: func(context.Context) (func(*Output), error) {
-					if hang.Load() {
-						<-release
-					}
-					return func(*Output) {}, nil
-				}}}})
+			subjects = append(subjects, Subject{Base: Output{Poller: fmt.Sprint(i)},
+				Parts: []Part{{What: "the state document", Main: true, Stored: true,
+					Read: func(context.Context) (func(*Output), error) {
+						if hang.Load() {
+							<-release
+						}
+						return func(*Output) {}, nil
+					}}}})
 		}
 		b := NewBoard(BoardConfig{Bound: time.Second, Outputs: subjects})
 		begun := time.Now()
@@ -155,11 +157,13 @@ func TestReadsThatHangGiveTheirTurnsBack(t *testing.T) {
 	})
 }
 
-// TestNotesOfManyPollersAreInTime: failures of 200 pollers beside a store that takes 200 ms, and what is left at a stop.
+// TestNotesOfManyPollersAreInTime: failures of 200 pollers beside a store that takes 200 ms, and what is left at a
+// stop.
 func TestNotesOfManyPollersAreInTime(t *testing.T) {
 	fail := func(c *Recorder) {
 		for i := range 200 {
-			c.Observe(&poller.Report{Poller: fmt.Sprintf("p%d", i), Event: poller.HandlerFailed, Err: errors.New("x"), Started: time.Now(), Ended: time.Now()}, "")
+			c.Observe(&poller.Report{Poller: fmt.Sprintf("p%d", i), Event: poller.HandlerFailed, Err: errors.New("x"),
+				Started: time.Now(), Ended: time.Now()}, "")
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -20,26 +20,29 @@ func partOf(read func(context.Context) (func(*Output), error)) []Part {
 	return []Part{{What: "the state document", Main: true, Read: read}}
 }
 
-// TestADeadStoreHangsNothing: an output whose store does not answer is told of after the bound, the others are whole, and the read
-// that hangs is not begun again beside itself.
+// TestADeadStoreHangsNothing: an output whose store does not answer is told of after the bound, the others are whole,
+// and the read that hangs is not begun again beside itself.
 func TestADeadStoreHangsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32
 		release := make(chan struct{})
 		b := NewBoard(BoardConfig{App: "shop", Bound: 5 * time.Second, Outputs: []Subject{
-			{Base: Output{Poller: "dead"}, Parts: partOf(func(context.Context) (func(*Output), error) { // it does not even look at its context
+			// it does not even look at its context
+			{Base: Output{Poller: "dead"}, Parts: partOf(func(context.Context) (func(*Output), error) {
 				asked.Add(1)
 				<-release
 				return nil, errors.New("too late")
 			})},
-			{Base: Output{Poller: "well"}, Parts: partOf(func(context.Context) (func(*Output), error) { return func(o *Output) { o.Token = 7 }, nil })},
+			{Base: Output{Poller: "well"},
+				Parts: partOf(func(context.Context) (func(*Output), error) { return func(o *Output) { o.Token = 7 }, nil })},
 		}})
 		begun := time.Now()
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
 				r := b.Report(t.Context())
-				if dead := r.Outputs[0]; dead.Health != Failing || len(dead.Problems) != 1 || dead.Problems[0].Text != "the state document could not be read: there was no answer within 5s" {
+				if dead := r.Outputs[0]; dead.Health != Failing || len(dead.Problems) != 1 ||
+					dead.Problems[0].Text != "the state document could not be read: there was no answer within 5s" {
 					t.Errorf("%+v", dead)
 				}
 				if well := r.Outputs[1]; well.Health != Healthy || well.Token != 7 {
@@ -65,7 +68,8 @@ func TestADeadStoreHangsNothing(t *testing.T) {
 	})
 }
 
-// TestAHungReadIsNotMultiplied: each action makes what is read be read anew, and where reads hang, no third is begun beside two.
+// TestAHungReadIsNotMultiplied: each action makes what is read be read anew, and where reads hang, no third is begun
+// beside two.
 func TestAHungReadIsNotMultiplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32
@@ -93,8 +97,8 @@ func TestAHungReadIsNotMultiplied(t *testing.T) {
 	})
 }
 
-// TestSuccessIsNotInvented: what a document's checkpoint was written at is no success; failed ticks commit too, and so does its
-// creation.
+// TestSuccessIsNotInvented: what a document's checkpoint was written at is no success; failed ticks commit too, and so
+// does its creation.
 func TestSuccessIsNotInvented(t *testing.T) {
 	at := noon
 	report := func(put func(*Output), observe ...*poller.Report) Output {
@@ -125,17 +129,20 @@ func TestSuccessIsNotInvented(t *testing.T) {
 func TestAnswersAreNotShown(t *testing.T) {
 	store := memstore.New()
 	failed := tick(poller.HandlerFailed, 0)
-	failed.Err = errors.New("delivering: http://shop answered 422 Unprocessable Entity: " + poller.QuoteAnswer("row 4711") + ", next in 5s")
+	failed.Err = errors.New("delivering: http://shop answered 422 Unprocessable Entity: " +
+		poller.QuoteAnswer("row 4711") + ", next in 5s")
 	seen := NewRecorder(RecorderConfig{App: "shop", Instance: "one", Store: store})
 	seen.Observe(failed, "")
 	seen.Close()
 	letters := []Letter{{ID: "1", Reason: failed.Err.Error()}}
-	b := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"},
-		Parts: partOf(func(context.Context) (func(*Output), error) {
-			return func(o *Output) { o.Letters, o.Entries = letters, letters }, nil
-		})}}})
+	b := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second,
+		Outputs: []Subject{{Base: Output{Poller: "orders"},
+			Parts: partOf(func(context.Context) (func(*Output), error) {
+				return func(o *Output) { o.Letters, o.Entries = letters, letters }, nil
+			})}}})
 	data, err := json.Marshal(b.Report(t.Context()))
-	if text := string(data); err != nil || strings.Contains(text, "4711") || strings.Count(text, "http://shop answered 422 Unprocessable Entity: «…», next in 5s") < 4 {
+	if text := string(data); err != nil || strings.Contains(text, "4711") ||
+		strings.Count(text, "http://shop answered 422 Unprocessable Entity: «…», next in 5s") < 4 {
 		t.Errorf("%v: %s", err, text)
 	}
 	note, err := store.Load(t.Context(), NoteKey("shop", "orders", ""))
@@ -184,23 +191,29 @@ func TestReportIsWhole(t *testing.T) {
 	failing := tick(poller.FetchFailed, 0)
 	failing.Poller = "failing"
 	seen.Observe(failing, "mend it")
-	b := NewBoard(BoardConfig{App: "shop", Version: "v1", Instance: "one", Bound: time.Second, Store: store, Seen: seen, Outputs: []Subject{
-		{Base: Output{Poller: "absent"}, Parts: partOf(func(context.Context) (func(*Output), error) { return nil, state.ErrNotFound })},
-		{Base: Output{Poller: "panics"}, Parts: partOf(func(context.Context) (func(*Output), error) { panic("a bug") })},
-		{Base: Output{Poller: "faulty"}, Faults: []Problem{{Text: "schedule: nonsense", Mend: "write another"}}},
-		{Base: Output{Poller: "paid"}, Parts: []Part{
-			{What: "the state document", Main: true, Read: func(context.Context) (func(*Output), error) { return func(*Output) {}, nil }},
-			{What: "the dead letters", Read: func(context.Context) (func(*Output), error) { return nil, errors.New("denied") }},
-		}, Next: func(now time.Time) (time.Time, bool) { return now.Add(time.Minute), true }},
-		{Base: Output{Poller: "failing"}, Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })},
-	}})
+	b := NewBoard(BoardConfig{App: "shop", Version: "v1", Instance: "one", Bound: time.Second, Store: store, Seen: seen,
+		Outputs: []Subject{
+			{Base: Output{Poller: "absent"},
+				Parts: partOf(func(context.Context) (func(*Output), error) { return nil, state.ErrNotFound })},
+			{Base: Output{Poller: "panics"}, Parts: partOf(func(context.Context) (func(*Output), error) { panic("a bug") })},
+			{Base: Output{Poller: "faulty"}, Faults: []Problem{{Text: "schedule: nonsense", Mend: "write another"}}},
+			{Base: Output{Poller: "paid"}, Parts: []Part{
+				{What: "the state document", Main: true, Read: func(context.Context) (func(*Output), error) {
+					return func(*Output) {}, nil
+				}},
+				{What: "the dead letters", Read: func(context.Context) (func(*Output), error) { return nil, errors.New("denied") }},
+			}, Next: func(now time.Time) (time.Time, bool) { return now.Add(time.Minute), true }},
+			{Base: Output{Poller: "failing"},
+				Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })},
+		}})
 	r := b.Report(t.Context())
 	for i, want := range []Health{New, Failing, Failing, Unknown, Failing} {
 		if o := &r.Outputs[i]; o.Health != want || o.Says == "" {
 			t.Errorf("%s is %s: %s; want %s", o.Poller, o.Health, o.Says, want)
 		}
 	}
-	if got := r.Outputs[3]; len(got.Problems) != 2 || got.Problems[0].Text != "the dead letters could not be read: denied" || got.NextRun == nil ||
+	if got := r.Outputs[3]; len(got.Problems) != 2 ||
+		got.Problems[0].Text != "the dead letters could not be read: denied" || got.NextRun == nil ||
 		!strings.HasPrefix(got.Problems[1].Text, "the note of its last tick could not be read: it is damaged") {
 		t.Errorf("%+v", got)
 	}

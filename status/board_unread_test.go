@@ -31,8 +31,10 @@ func (s *source) read(context.Context) (func(*Output), error) {
 
 // withLetters is a board of one output, whose dead letters are read from s.
 func withLetters(s *source, store state.Store, every time.Duration) *Board {
-	parts := append(partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil }), Part{What: "the dead letters", Every: every, Read: s.read})
-	return NewBoard(BoardConfig{App: "shop", Bound: time.Second, Store: store, Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: parts}}})
+	parts := append(partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil }),
+		Part{What: "the dead letters", Every: every, Read: s.read})
+	return NewBoard(BoardConfig{App: "shop", Bound: time.Second, Store: store,
+		Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: parts}}})
 }
 
 // TestWhatCouldNotBeReadIsNotHealthy: a number that is not known is no zero.
@@ -44,16 +46,19 @@ func TestWhatCouldNotBeReadIsNotHealthy(t *testing.T) {
 	}
 	dead := &countedStore{Store: memstore.New(), err: errors.New("no way to the store")}
 	o = withLetters(&source{}, dead, 0).Report(t.Context()).Outputs[0]
-	if o.Health != Unknown || !strings.Contains(o.Says, "the note of its last tick could not be read: no way to the store") {
+	if o.Health != Unknown || !strings.Contains(o.Says,
+		"the note of its last tick could not be read: no way to the store") {
 		t.Errorf("%s: %s", o.Health, o.Says)
 	}
 }
 
-// TestANewerBinarysNoteIsNotOverlooked: it may be of a failure. A tick that looks writes another over it, also an idle one.
+// TestANewerBinarysNoteIsNotOverlooked: it may be of a failure. A tick that looks writes another over it, also an idle
+// one.
 func TestANewerBinarysNoteIsNotOverlooked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		if _, err := store.Create(t.Context(), NoteKey("shop", "orders", ""), []byte(`{"version":2,"failed":true}`)); err != nil {
+		if _, err := store.Create(t.Context(), NoteKey("shop", "orders", ""),
+			[]byte(`{"version":2,"failed":true}`)); err != nil {
 			t.Fatal(err)
 		}
 		b := withLetters(&source{}, store, 0)
@@ -70,7 +75,8 @@ func TestANewerBinarysNoteIsNotOverlooked(t *testing.T) {
 	})
 }
 
-// TestWhatWasReadLastIsShown: a store that is gone for a moment takes no dead letters away; from when the figure is stands beside it.
+// TestWhatWasReadLastIsShown: a store that is gone for a moment takes no dead letters away; from when the figure is
+// stands beside it.
 func TestWhatWasReadLastIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{value: 7}
@@ -80,7 +86,8 @@ func TestWhatWasReadLastIsShown(t *testing.T) {
 		pass(10 * time.Second)
 		s.err = errors.New("gone")
 		o := b.Report(t.Context()).Outputs[0]
-		if want := "the dead letters could not be read: gone; what is shown of it was read at " + at; o.Health != Parked || o.DeadLetters != 7 || len(o.Problems) != 1 || o.Problems[0].Text != want {
+		if want := "the dead letters could not be read: gone; what is shown of it was read at " + at; o.Health != Parked ||
+			o.DeadLetters != 7 || len(o.Problems) != 1 || o.Problems[0].Text != want {
 			t.Errorf("%s: %d dead letters, %+v; want %s", o.Health, o.DeadLetters, o.Problems, want)
 		}
 		s.value, s.err = 0, nil
@@ -96,7 +103,8 @@ func TestWhatWasReadLastIsShown(t *testing.T) {
 	})
 }
 
-// TestAFailedReadIsNotRepeatedAtOnce: not by everybody who looks at a store that does not answer; but after something was done.
+// TestAFailedReadIsNotRepeatedAtOnce: not by everybody who looks at a store that does not answer; but after something
+// was done.
 func TestAFailedReadIsNotRepeatedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{err: errors.New("denied")}
@@ -127,14 +135,17 @@ func TestAFailedReadIsNotRepeatedAtOnce(t *testing.T) {
 func TestABugInAReportEndsNothing(t *testing.T) {
 	well := partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })
 	b := NewBoard(BoardConfig{Bound: time.Second, Outputs: []Subject{
-		{Base: Output{Poller: "put"}, Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) { panic("a bug") }, nil })},
+		{Base: Output{Poller: "put"}, Parts: partOf(func(context.Context) (func(*Output), error) {
+			return func(*Output) { panic("a bug") }, nil
+		})},
 		{Base: Output{Poller: "next"}, Parts: well, Next: func(time.Time) (time.Time, bool) { panic("a bug") }},
 		{Base: Output{Poller: "well"}, Parts: well},
 	}})
 	r := b.Report(t.Context())
 	for i, want := range []Health{Failing, Failing, Healthy} {
 		o := &r.Outputs[i]
-		if o.Health != want || (want == Failing) != strings.Contains(o.Says, "reporting panicked: a bug") || o.Letters == nil || o.Entries == nil || o.Problems == nil {
+		if o.Health != want || (want == Failing) != strings.Contains(o.Says, "reporting panicked: a bug") ||
+			o.Letters == nil || o.Entries == nil || o.Problems == nil {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -153,7 +164,8 @@ func TestANoteOutlivesItsPoller(t *testing.T) {
 	} {
 		store := memstore.New()
 		at := time.Now().Add(-c.age)
-		n := Note{Version: noteVersion, Instance: "gone", At: at, Failed: true, Event: "fetch_failed", LastError: &Problem{At: &at, Text: "login denied"}}
+		n := Note{Version: noteVersion, Instance: "gone", At: at, Failed: true, Event: "fetch_failed",
+			LastError: &Problem{At: &at, Text: "login denied"}}
 		data, err := n.encode()
 		if err == nil {
 			_, err = store.Create(t.Context(), NoteKey("shop", "orders", ""), data)
@@ -161,13 +173,14 @@ func TestANoteOutlivesItsPoller(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"},
-			Parts: partOf(func(context.Context) (func(*Output), error) {
-				if c.absent {
-					return nil, state.ErrNotFound
-				}
-				return func(*Output) {}, nil
-			})}}})
+		b := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second,
+			Outputs: []Subject{{Base: Output{Poller: "orders"},
+				Parts: partOf(func(context.Context) (func(*Output), error) {
+					if c.absent {
+						return nil, state.ErrNotFound
+					}
+					return func(*Output) {}, nil
+				})}}})
 		if o := b.Report(t.Context()).Outputs[0]; o.Health != c.want {
 			t.Errorf("%s: %s: %s", name, o.Health, o.Says)
 		}

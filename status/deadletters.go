@@ -16,14 +16,18 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// A record holds its row, so that reading all of them may take long: names are counted, and records read once and up to a bound.
+// A record holds its row, so that reading all of them may take long: names are counted, and records read once and up to
+// a bound.
 const (
 	recordsEvery = 10 * time.Second // how often they are counted, at most
-	recordsMost  = 50_000           // so many names are asked for where the store can end there: after that it is at least so many
-	recordsRead  = 200              // so many records are looked into
-	recordsOnce  = 8                // so many at a time, those of all pollers
-	recordsBound = 2 * time.Second  // for so long: what was not read is with the next report, and their number is known without them
-	recordsKept  = 5 * time.Minute  // how long one that was read is taken for what it was: it is replaced when it is given up again
+	// so many names are asked for where the store can end there: after that it is at least so many
+	recordsMost = 50_000
+	recordsRead = 200 // so many records are looked into
+	recordsOnce = 8   // so many at a time, those of all pollers
+	// for so long: what was not read is with the next report, and their number is known without them
+	recordsBound = 2 * time.Second
+	// how long one that was read is taken for what it was: it is replaced when it is given up again
+	recordsKept = 5 * time.Minute
 )
 
 // deadLetterPart counts the dead letters of an output and remembers those that it has read.
@@ -54,7 +58,9 @@ func (l *deadLetterPart) read(ctx context.Context) (func(*Output), error) {
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return path.Dir(name)+"/" != l.prefix || !strings.HasSuffix(name, ".json") })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return path.Dir(name)+"/" != l.prefix || !strings.HasSuffix(name, ".json")
+	})
 	ctx, cancel := context.WithTimeoutCause(ctx, recordsBound, fmt.Errorf("there was no answer within %s", recordsBound))
 	defer cancel()
 	letters, err := l.records(ctx, names[:min(len(names), recordsRead)])
@@ -67,7 +73,8 @@ func (l *deadLetterPart) read(ctx context.Context) (func(*Output), error) {
 			o.CountedTo = total
 		}
 		if err != nil {
-			o.Problems = append(o.Problems, Problem{Text: "not all of the dead letters that are listed here could be read: " + plaintext.Line(err.Error())})
+			o.Problems = append(o.Problems,
+				Problem{Text: "not all of the dead letters that are listed here could be read: " + plaintext.Line(err.Error())})
 		}
 	}, nil
 }
@@ -86,8 +93,8 @@ func (l *deadLetterPart) names(ctx context.Context) (names []string, all bool, e
 	return names, true, err
 }
 
-// records reads those that were not read a short time ago, a few at a time. One that is gone meanwhile is left out. With an error
-// come those that are known all the same.
+// records reads those that were not read a short time ago, a few at a time. One that is gone meanwhile is left out.
+// With an error come those that are known all the same.
 func (l *deadLetterPart) records(ctx context.Context, names []string) ([]Letter, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -27,8 +27,10 @@ func (vastStore) ListSome(_ context.Context, _ string, enough int) (names []stri
 // TestVeryManyDeadLettersAreNotCountedOut: there are at least so many, which is said.
 func TestVeryManyDeadLettersAreNotCountedOut(t *testing.T) {
 	l := newDeadLetterPart(vastStore{memstore.New()}, "shop", "orders", "", make(chan struct{}, recordsOnce))
-	b := NewBoard(BoardConfig{Bound: partBound, Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: []Part{{What: "the dead letters", Read: l.read}}}}})
-	if o := b.Report(t.Context()).Outputs[0]; o.Health != Parked || o.DeadLetters != recordsMost || o.CountedTo != recordsMost || o.Says != "It works; of its events: at least 50000 dead letters" {
+	b := NewBoard(BoardConfig{Bound: partBound,
+		Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: []Part{{What: "the dead letters", Read: l.read}}}}})
+	if o := b.Report(t.Context()).Outputs[0]; o.Health != Parked || o.DeadLetters != recordsMost ||
+		o.CountedTo != recordsMost || o.Says != "It works; of its events: at least 50000 dead letters" {
 		t.Errorf("%+v", o)
 	}
 }
@@ -53,7 +55,8 @@ func givenUp(t *testing.T, store state.Store, n int) {
 	t.Helper()
 	for i := range n {
 		r := deadletter.Record{
-			ID: fmt.Sprintf("id%03d", i), App: "shop", Poller: "orders", Engine: "sqlite", Table: "orders", Key: json.RawMessage(`{"id":7}`), OrderKey: json.RawMessage(`{"id":7}`),
+			ID: fmt.Sprintf("id%03d", i), App: "shop", Poller: "orders", Engine: "sqlite", Table: "orders",
+			Key: json.RawMessage(`{"id":7}`), OrderKey: json.RawMessage(`{"id":7}`),
 			Row: json.RawMessage(`{"id":7}`), Cause: 1, Reason: "answered 422", Attempts: 5, WrittenAt: time.Now(),
 		}
 		data, err := r.Encode()
@@ -66,14 +69,17 @@ func givenUp(t *testing.T, store state.Store, n int) {
 	}
 }
 
-// TestSlowRecordsHideNoDeadLetters: how many there are is known without them, and each report knows more of them than the one before.
+// TestSlowRecordsHideNoDeadLetters: how many there are is known without them, and each report knows more of them than
+// the one before.
 func TestSlowRecordsHideNoDeadLetters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowRecords{memstore.New(), 300 * time.Millisecond}
 		givenUp(t, store, 400)
 		l := newDeadLetterPart(store, "shop", "orders", "", make(chan struct{}, recordsOnce))
 		b := NewBoard(BoardConfig{Bound: partBound, Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: []Part{
-			{What: "the state document", Main: true, Read: func(context.Context) (func(*Output), error) { return func(*Output) {}, nil }},
+			{What: "the state document", Main: true, Read: func(context.Context) (func(*Output), error) {
+				return func(*Output) {}, nil
+			}},
 			{What: "the dead letters", Stored: true, Every: recordsEvery, Read: l.read},
 		}}}})
 		before := 0
@@ -82,7 +88,9 @@ func TestSlowRecordsHideNoDeadLetters(t *testing.T) {
 			if o.Health != Parked || o.DeadLetters != 400 || len(l.known) <= before {
 				t.Fatalf("%s: %s; %d dead letters, %d known: %+v", o.Health, o.Says, o.DeadLetters, len(l.known), o.Problems)
 			}
-			if whole := len(l.known) == recordsRead; whole == (len(o.Problems) > 0) || !whole && !strings.Contains(o.Problems[0].Text, "not all of the dead letters that are listed here could be read: there was no answer within 2s") {
+			if whole := len(l.known) == recordsRead; whole == (len(o.Problems) > 0) ||
+				!whole && !strings.Contains(o.Problems[0].Text,
+					"not all of the dead letters that are listed here could be read: there was no answer within 2s") {
 				t.Errorf("%d are known: %+v", len(l.known), o.Problems)
 			}
 			before = len(l.known)

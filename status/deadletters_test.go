@@ -27,14 +27,15 @@ func (s *brokenLetters) Load(ctx context.Context, key string) (state.Stored, err
 	return s.Store.Load(ctx, key)
 }
 
-// TestLettersKnownAndUnknown: records that were read before stand between those that are read now, by several at a time; and a bug
-// beneath ends no process.
+// TestLettersKnownAndUnknown: records that were read before stand between those that are read now, by several at a
+// time; and a bug beneath ends no process.
 func TestLettersKnownAndUnknown(t *testing.T) {
 	store := &brokenLetters{Store: memstore.New()}
 	var names []string
 	for i := range 200 {
 		r := deadletter.Record{
-			ID: fmt.Sprintf("id%03d", i), App: "shop", Poller: "orders", Engine: "sqlite", Table: "orders", Key: json.RawMessage(`{"id":7}`), OrderKey: json.RawMessage(`{"id":7}`),
+			ID: fmt.Sprintf("id%03d", i), App: "shop", Poller: "orders", Engine: "sqlite", Table: "orders",
+			Key: json.RawMessage(`{"id":7}`), OrderKey: json.RawMessage(`{"id":7}`),
 			Row: json.RawMessage(`{"id":7}`), Cause: 1, Reason: "answered 422", Attempts: 5, WrittenAt: time.Now(),
 		}
 		names = append(names, deadletter.Name("shop", "orders", "", r.ID))
@@ -53,7 +54,8 @@ func TestLettersKnownAndUnknown(t *testing.T) {
 			odd = append(odd, names[i])
 		}
 		for _, wanted := range [][]string{odd, names} {
-			if letters, err := l.records(t.Context(), wanted); err != nil || len(letters) != len(wanted) || len(l.known) != len(wanted) {
+			if letters, err := l.records(t.Context(), wanted); err != nil || len(letters) != len(wanted) ||
+				len(l.known) != len(wanted) {
 				t.Fatalf("%d of %d letters, %v", len(letters), len(wanted), err)
 			}
 		}
@@ -76,14 +78,15 @@ func (s *countingStore) Load(ctx context.Context, key string) (state.Stored, err
 	return s.Store.Load(ctx, key)
 }
 
-// TestDeadLettersAreCountedCheaply: names are counted, records are read once and up to a bound, and those of other outputs, or of a
-// poller with a longer name, are not counted.
+// TestDeadLettersAreCountedCheaply: names are counted, records are read once and up to a bound, and those of other
+// outputs, or of a poller with a longer name, are not counted.
 func TestDeadLettersAreCountedCheaply(t *testing.T) {
 	store := &countingStore{Store: memstore.New()}
 	put := func(poller, output, id string, at time.Time) {
 		t.Helper()
 		r := deadletter.Record{
-			ID: id, App: "shop", Poller: poller, Output: output, Engine: "sqlite", Table: "orders", Key: json.RawMessage(`{"id":7}`), OrderKey: json.RawMessage(`{"id":7}`),
+			ID: id, App: "shop", Poller: poller, Output: output, Engine: "sqlite", Table: "orders",
+			Key: json.RawMessage(`{"id":7}`), OrderKey: json.RawMessage(`{"id":7}`),
 			Row: json.RawMessage(`{"id":7,"secret":"4711"}`), Cause: 1, Reason: "answered 422", Attempts: 5, WrittenAt: at,
 		}
 		data, err := r.Encode()
@@ -118,7 +121,8 @@ func TestDeadLettersAreCountedCheaply(t *testing.T) {
 	if o.DeadLetters != total+1 || len(o.Letters) != MaxLetters {
 		t.Fatalf("%d dead letters, %d shown", o.DeadLetters, len(o.Letters))
 	}
-	if first := o.Letters[0]; first.ID != fmt.Sprintf("id%03d", recordsRead-2) || first.Key != `{"id":7}` || first.Reason != "answered 422" || !first.At.After(*o.Letters[1].At) {
+	if first := o.Letters[0]; first.ID != fmt.Sprintf("id%03d", recordsRead-2) || first.Key != `{"id":7}` ||
+		first.Reason != "answered 422" || !first.At.After(*o.Letters[1].At) {
 		t.Errorf("the newest of those that were read: %+v", first)
 	}
 	if text := fmt.Sprintf("%+v", o.Letters); strings.Contains(text, "4711") {

@@ -13,7 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// documentEvery is how often a state document is read for a report, at most: all that look at one instance share its reads.
+// documentEvery is how often a state document is read for a report, at most: all that look at one instance share its
+// reads.
 const documentEvery = 2 * time.Second
 
 // documentPart reads a state document, and its parked events: those once for each object, which never changes.
@@ -90,11 +91,14 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 // parkedLetters are the parked events that have waited longest.
 func parkedLetters(entries []checkpointed.ParkedEntry) []Letter {
 	entries = slices.Clone(entries)
-	slices.SortStableFunc(entries, func(x, y checkpointed.ParkedEntry) int { return cmp.Compare(x.First.UnixNano(), y.First.UnixNano()) })
+	slices.SortStableFunc(entries, func(x, y checkpointed.ParkedEntry) int {
+		return cmp.Compare(x.First.UnixNano(), y.First.UnixNano())
+	})
 	letters := []Letter{}
 	for i := range entries[:min(len(entries), MaxLetters)] {
 		e := &entries[i]
-		l := Letter{ID: e.ID, Key: string(e.Key), At: timeOrNil(e.First), Attempts: e.Attempts, Reason: e.Reason, Blocked: e.Blocked, Waiting: len(e.Followers)}
+		l := Letter{ID: e.ID, Key: string(e.Key), At: timeOrNil(e.First), Attempts: e.Attempts, Reason: e.Reason,
+			Blocked: e.Blocked, Waiting: len(e.Followers)}
 		if !e.Blocked {
 			l.Next = timeOrNil(e.Next)
 		}

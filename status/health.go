@@ -12,13 +12,14 @@ type facts struct {
 	now    time.Time
 	faults int       // of its settings; the first is the first of Problems
 	shared []Problem // faults of the settings that all pollers share: none of them runs
-	unread bool      // what says most of all, the document or the outbox, could not be read; the first of Problems says why
-	gaps   []string  // the parts that could not be read, with why
-	exists bool      // there is a document, or an outbox
-	alone  bool      // there is no state store: what ticks told is known to their own process only
+	// what says most of all, the document or the outbox, could not be read; the first of Problems says why
+	unread bool
+	gaps   []string // the parts that could not be read, with why
+	exists bool     // there is a document, or an outbox
+	alone  bool     // there is no state store: what ticks told is known to their own process only
 	note   *Note
-	// own is when a tick of this process last succeeded. good is when one last ended well, also because another was at work; the
-	// zero time where this process is not one that ticks by the schedule.
+	// own is when a tick of this process last succeeded. good is when one last ended well, also because another was at
+	// work; the zero time where this process is not one that ticks by the schedule.
 	own  *time.Time
 	good time.Time
 	// limit is how long no tick may succeed before that is a sign; 0: the schedule is not known.
@@ -94,8 +95,8 @@ func failure(f *facts) string {
 	return text
 }
 
-// silence says that ticks do not come, or do not end; "" where nothing shows it. Ticks that find nothing to do leave no trace
-// in the store, so that it is known by what was left undone, or by this process's own ticks.
+// silence says that ticks do not come, or do not end; "" where nothing shows it. Ticks that find nothing to do leave no
+// trace in the store, so that it is known by what was left undone, or by this process's own ticks.
 func silence(o *Output, f *facts) string {
 	if f.limit <= 0 {
 		return ""
@@ -104,14 +105,18 @@ func silence(o *Output, f *facts) string {
 	held := o.Lease != nil && o.Lease.Held
 	switch {
 	case o.Lease != nil && !held && o.Lease.Holder != "" && o.Lease.HeartbeatSeconds > limit:
-		return fmt.Sprintf("%s held the lease and died: its last sign of life is %s old, and nobody has taken over", o.Lease.Holder,
+		return fmt.Sprintf("%s held the lease and died: its last sign of life is %s old, and nobody has taken over",
+			o.Lease.Holder,
 			span(time.Duration(o.Lease.HeartbeatSeconds*float64(time.Second))))
 	case o.Pending != nil && *o.Pending > 0 && o.LagSeconds != nil && *o.LagSeconds > limit && !anyHeld(o.Owners):
-		return fmt.Sprintf("The oldest pending event has waited for %s, and nobody publishes", span(time.Duration(*o.LagSeconds*float64(time.Second))))
+		return fmt.Sprintf("The oldest pending event has waited for %s, and nobody publishes",
+			span(time.Duration(*o.LagSeconds*float64(time.Second))))
 	case !f.good.IsZero() && f.now.Sub(f.good) > f.limit && !held && !anyHeld(o.Owners):
 		return fmt.Sprintf("No tick of this process has ended well since %s", stamp(f.good))
-	case f.note != nil && f.note.More && f.now.Sub(f.note.At) > f.limit+noteEvery && !held && !anyHeld(o.Owners) && older(o.CommittedAt, f.now.Add(-f.limit)):
-		return fmt.Sprintf("The last tick that was noted ended at %s and left more to do, and none has been noted since", stamp(f.note.At))
+	case f.note != nil && f.note.More && f.now.Sub(f.note.At) > f.limit+noteEvery && !held && !anyHeld(o.Owners) &&
+		older(o.CommittedAt, f.now.Add(-f.limit)):
+		return fmt.Sprintf("The last tick that was noted ended at %s and left more to do, and none has been noted since",
+			stamp(f.note.At))
 	}
 	return ""
 }
@@ -164,7 +169,8 @@ func well(o *Output, f *facts) string {
 	case o.Pending != nil && *o.Pending > 0:
 		return fmt.Sprintf("%s pending, and no failure is noted", atLeast(*o.Pending, o.CountedTo))
 	case o.LastSuccess != nil:
-		return fmt.Sprintf("No failure is noted since the success at %s; ticks that find nothing to do leave no note", stamp(*o.LastSuccess))
+		return fmt.Sprintf("No failure is noted since the success at %s; ticks that find nothing to do leave no note",
+			stamp(*o.LastSuccess))
 	}
 	return "No failure is noted; ticks that find nothing to do leave no note"
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Note is what the ticks of one output have told last: what no state document holds. The instance that ticks leaves it in the
-// state store, because the instance that answers the page is often another one. Times are that instance's clock, in UTC.
+// Note is what the ticks of one output have told last: what no state document holds. The instance that ticks leaves it
+// in the state store, because the instance that answers the page is often another one. Times are that instance's clock,
+// in UTC.
 type Note struct {
 	Version  int       `json:"version"`
 	Instance string    `json:"instance"`
@@ -22,15 +23,16 @@ type Note struct {
 	// More says that the tick ended although there was more to do.
 	More bool     `json:"more,omitempty"`
 	Lag  *float64 `json:"lag_seconds,omitempty"` // nil: not known
-	// BehindSince is since when live rows wait, nil while none does; DrainedAt is when it was last seen that none does. See behind.go.
+	// BehindSince is since when live rows wait, nil while none does; DrainedAt is when it was last seen that none does.
+	// See behind.go.
 	BehindSince *time.Time `json:"behind_since,omitempty"`
 	DrainedAt   *time.Time `json:"drained_at,omitempty"`
 	Rate        *float64   `json:"events_per_second,omitempty"` // of the last tick that delivered something
 	HeldBack    *HeldBack  `json:"held_back,omitempty"`
 	LastSuccess *time.Time `json:"last_success,omitempty"`
 	LastError   *Problem   `json:"last_error,omitempty"` // also after a later success
-	// Parts are the partitions of an outbox under fan-out whose last tick failed, and those that have recovered; Handed is what
-	// the timer found last. Both are nil where ticks are about everything. See parts.go.
+	// Parts are the partitions of an outbox under fan-out whose last tick failed, and those that have recovered; Handed is
+	// what the timer found last. Both are nil where ticks are about everything. See parts.go.
 	Parts  map[string]PartEnd `json:"partitions,omitempty"`
 	Handed *Handed            `json:"handed_out,omitempty"`
 
@@ -55,16 +57,18 @@ func NoteKey(app, name, output string) string {
 	return "status/" + app + "/" + name + ".json"
 }
 
-// after is the note after one more tick. It is false for a tick that has seen nothing, because another is at work. mend is what
-// the log line of a failed tick said to do.
+// after is the note after one more tick. It is false for a tick that has seen nothing, because another is at work. mend
+// is what the log line of a failed tick said to do.
 func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	if r.Event == poller.LeaseAcquireSkipped {
 		return n, false
 	}
 	ended := r.Ended.UTC()
 	took := r.Ended.Sub(r.Started).Seconds()
-	n.Version, n.Instance, n.At, n.Event, n.Failed, n.Seconds = noteVersion, instance, ended, string(r.Event), r.Failed(), took
-	hands := r.Share != nil && r.Share.Partition < 0 // it has handed partitions out: whether they succeed, their own ticks tell
+	n.Version, n.Instance, n.At, n.Event, n.Failed, n.Seconds = noteVersion, instance, ended, string(r.Event), r.Failed(),
+		took
+	// it has handed partitions out: whether they succeed, their own ticks tell
+	hands := r.Share != nil && r.Share.Partition < 0
 	n.More = r.Event == poller.TickComplete && !r.Drained && !hands
 	if r.Rows > 0 && took > 0 {
 		rate := float64(r.Rows) / took
@@ -75,7 +79,8 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	case r.Event == poller.Paused:
 		n.Lag, n.HeldBack = nil, nil
 	case r.Failed():
-		n.LastError = &Problem{At: &ended, Event: string(r.Event), Text: said(partName(r.Share) + errorText(r)), Mend: said(mend)}
+		n.LastError = &Problem{At: &ended, Event: string(r.Event), Text: said(partName(r.Share) + errorText(r)),
+			Mend: said(mend)}
 		n.lag(r)
 		if r.HeldBack >= worthANote {
 			n.HeldBack = heldBack(r)
@@ -115,9 +120,10 @@ func (n *Note) outcome() string {
 	return ""
 }
 
-// replaces reports whether the note is to be written over the stored one: it tells of work, or of another outcome. What another
-// instance has noted of a later tick stands, unless that may be later by its clock only and ours has failed. So does its failure
-// while it may still be failing: ours went well, its did not. Of partitions, each is weighed for itself.
+// replaces reports whether the note is to be written over the stored one: it tells of work, or of another outcome. What
+// another instance has noted of a later tick stands, unless that may be later by its clock only and ours has failed. So
+// does its failure while it may still be failing: ours went well, its did not. Of partitions, each is weighed for
+// itself.
 func (n *Note) replaces(stored *Note, worked bool) bool {
 	switch both := n.with(stored); {
 	case stored.unfit:
@@ -126,7 +132,8 @@ func (n *Note) replaces(stored *Note, worked bool) bool {
 		return false
 	case worked:
 		return true
-	case both.outcome() == stored.outcome() && (!stored.More || n.More) && !both.catchesUp(stored): // what was left to do may have gone without a delivery
+	// what was left to do may have gone without a delivery
+	case both.outcome() == stored.outcome() && (!stored.More || n.More) && !both.catchesUp(stored):
 		return false
 	case both.shares():
 		return true
@@ -139,13 +146,14 @@ func (n *Note) belittles(other *Note) bool {
 	return n.outcome() == "" && other.outcome() != "" && other.Instance != n.Instance && n.At.Sub(other.At) < anothersAlarm
 }
 
-// alarms reports whether this note tells of a failure, and another instance's of none, that is not later for certain: clocks differ.
+// alarms reports whether this note tells of a failure, and another instance's of none, that is not later for certain:
+// clocks differ.
 func (n *Note) alarms(other *Note) bool {
 	return n.outcome() != "" && other.outcome() == "" && other.Instance != n.Instance && other.At.Sub(n.At) <= clockSlack
 }
 
-// fit is a stored note as it may be believed at a time: none that is of the future, and no time of the future in it. A clock that
-// runs ahead would else be the one whose notes stand, whatever others tell.
+// fit is a stored note as it may be believed at a time: none that is of the future, and no time of the future in it. A
+// clock that runs ahead would else be the one whose notes stand, whatever others tell.
 func (n Note) fit(now time.Time) Note {
 	limit := now.Add(clockSlack)
 	if n.At.After(limit) {
@@ -193,9 +201,9 @@ func before(t, u *time.Time) bool {
 const (
 	// clockSlack is how far two instances' clocks may be apart for their notes to be believed.
 	clockSlack = time.Minute
-	// anothersAlarm is how much older than our own ticks a failure of another instance may be, to be shown all the same: one that
-	// goes on failing writes its note several times in it. It is longer than clockSlack, so that a success that is noted after it is
-	// later than the failure, whatever the clocks say.
+	// anothersAlarm is how much older than our own ticks a failure of another instance may be, to be shown all the same:
+	// one that goes on failing writes its note several times in it. It is longer than clockSlack, so that a success that
+	// is noted after it is later than the failure, whatever the clocks say.
 	anothersAlarm = 75 * time.Second
 )
 

@@ -13,20 +13,23 @@ var noon = time.Date(2026, 4, 7, 12, 0, 0, 0, time.UTC)
 
 // tick is a report of a tick that ended so long after noon.
 func tick(event poller.Event, after time.Duration) *poller.Report {
-	return &poller.Report{Poller: "orders", Event: event, Started: noon.Add(after - time.Second), Ended: noon.Add(after), Parked: -1, Drained: true}
+	return &poller.Report{Poller: "orders", Event: event, Started: noon.Add(after - time.Second), Ended: noon.Add(after),
+		Parked: -1, Drained: true}
 }
 
 func TestNoteOfTicks(t *testing.T) {
 	work := tick(poller.TickComplete, time.Second)
 	work.Rows, work.Lag, work.Drained = 30, 2*time.Second, false
 	n, tells := Note{}.after(work, "", "one")
-	if !tells || n.outcome() != "" || *n.Lag != 2 || *n.Rate != 30 || !n.More || !n.LastSuccess.Equal(work.Ended) || n.Seconds != 1 || n.Instance != "one" {
+	if !tells || n.outcome() != "" || *n.Lag != 2 || *n.Rate != 30 || !n.More || !n.LastSuccess.Equal(work.Ended) ||
+		n.Seconds != 1 || n.Instance != "one" {
 		t.Errorf("after work: %+v", n)
 	}
 	broken := tick(poller.FetchFailed, 2*time.Second)
 	broken.Err = errors.New("login denied:\nfor \x1b[31mappuser")
 	n, _ = n.after(broken, "grant it", "one")
-	if n.outcome() != "failed fetch_failed" || n.LastError.Text != "login denied: for [31mappuser" || n.LastError.Mend != "grant it" || !n.LastSuccess.Equal(work.Ended) || *n.Rate != 30 {
+	if n.outcome() != "failed fetch_failed" || n.LastError.Text != "login denied: for [31mappuser" ||
+		n.LastError.Mend != "grant it" || !n.LastSuccess.Equal(work.Ended) || *n.Rate != 30 {
 		t.Errorf("after a failure: %+v", n)
 	}
 	same, tells := n.after(tick(poller.LeaseAcquireSkipped, 3*time.Second), "", "one")
@@ -57,14 +60,16 @@ func TestNoteOfTicks(t *testing.T) {
 }
 
 func TestNoteOfAnotherVersion(t *testing.T) {
-	for _, text := range []string{"", "null", "[]", `{"version":2}`, `{"version":1,"at":7}`, strings.Repeat(" ", maxNote+1)} {
+	for _, text := range []string{"", "null", "[]", `{"version":2}`, `{"version":1,"at":7}`,
+		strings.Repeat(" ", maxNote+1)} {
 		if n, err := decodeNote([]byte(text)); err == nil {
 			t.Errorf("%.20q is taken for %+v", text, n)
 		}
 	}
 }
 
-// TestJoin: the newer note is shown, with what the older one knows; and a failure of another instance that is a moment old.
+// TestJoin: the newer note is shown, with what the older one knows; and a failure of another instance that is a moment
+// old.
 func TestJoin(t *testing.T) {
 	note := func(instance string, after time.Duration, failed bool) *Note {
 		at := noon.Add(after)
@@ -110,15 +115,18 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// TestANoteOfTheFuture: what a clock has written that runs ahead is not believed, nor what another note has taken over from it.
+// TestANoteOfTheFuture: what a clock has written that runs ahead is not believed, nor what another note has taken over
+// from it.
 func TestANoteOfTheFuture(t *testing.T) {
 	late, early := noon.Add(clockSlack+time.Second), noon.Add(-time.Hour)
 	if n := (Note{At: late, LastSuccess: &late}).fit(noon); !n.unfit || !n.At.IsZero() || n.LastSuccess != nil {
 		t.Errorf("%+v", n)
 	}
-	n := Note{At: noon.Add(clockSlack), LastSuccess: &late, LastError: &Problem{At: &late, Text: "denied"}, Handed: &Handed{At: late},
-		Parts: map[string]PartEnd{"1": {At: late}, "2": {At: noon, Failed: "fetch_failed"}}}.fit(noon)
-	if n.unfit || n.LastSuccess != nil || n.LastError.At != nil || n.LastError.Text != "denied" || !n.Handed.At.IsZero() || len(n.Parts) != 1 {
+	n := Note{At: noon.Add(clockSlack), LastSuccess: &late, LastError: &Problem{At: &late, Text: "denied"},
+		Handed: &Handed{At: late},
+		Parts:  map[string]PartEnd{"1": {At: late}, "2": {At: noon, Failed: "fetch_failed"}}}.fit(noon)
+	if n.unfit || n.LastSuccess != nil || n.LastError.At != nil || n.LastError.Text != "denied" || !n.Handed.At.IsZero() ||
+		len(n.Parts) != 1 {
 		t.Errorf("%+v", n)
 	}
 	n = Note{At: noon, LastSuccess: &early}.fit(noon)

@@ -13,9 +13,11 @@ import (
 )
 
 const (
-	// outboxEvery is how often an outbox is counted for a report, at most: it is counted in the application's own database.
+	// outboxEvery is how often an outbox is counted for a report, at most: it is counted in the application's own
+	// database.
 	outboxEvery = 3 * time.Second
-	// entriesBound is how long its failed events and dead letters are looked for. Without them the figures are shown all the same.
+	// entriesBound is how long its failed events and dead letters are looked for. Without them the figures are shown all
+	// the same.
 	entriesBound = 2 * time.Second
 )
 
@@ -43,11 +45,13 @@ func (p *outboxPart) read(ctx context.Context) (func(*Output), error) {
 			o.Pause = pauseOf(about.Paused)
 		}
 		for _, owner := range about.Owners {
-			o.Owners = append(o.Owners, Lease{Holder: owner.Name, Held: true, Units: owner.Units, ExpiresAt: now.Add(owner.Expires)})
+			o.Owners = append(o.Owners, Lease{Holder: owner.Name, Held: true, Units: owner.Units,
+				ExpiresAt: now.Add(owner.Expires)})
 			o.Token = max(o.Token, owner.Token)
 		}
 		if err != nil {
-			o.Problems = append(o.Problems, Problem{Text: "the events that failed could not be read: " + plaintext.Line(err.Error())})
+			o.Problems = append(o.Problems,
+				Problem{Text: "the events that failed could not be read: " + plaintext.Line(err.Error())})
 		}
 	}, nil
 }
@@ -61,7 +65,8 @@ func (p *outboxPart) entries(ctx context.Context, in event.State, n int64) ([]Le
 	found, err := p.poller.Entries(ctx, in, MaxLetters)
 	for i := range found {
 		e := &found[i]
-		l := Letter{ID: e.ID, Key: e.AggregateType + "/" + e.AggregateID, At: timeOrNil(e.CreatedAt), Attempts: e.Attempts, Reason: plaintext.Line(e.LastError)}
+		l := Letter{ID: e.ID, Key: e.AggregateType + "/" + e.AggregateID, At: timeOrNil(e.CreatedAt), Attempts: e.Attempts,
+			Reason: plaintext.Line(e.LastError)}
 		if in == event.Failed {
 			l.Next = timeOrNil(e.NextAttempt)
 		}

@@ -12,8 +12,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Under fan-out each tick is about one partition of an outbox, on whichever instance took its message, and the one that ends last
-// says nothing of the others. So a note remembers for each partition how its last tick ended, and the output fails while any does.
+// Under fan-out each tick is about one partition of an outbox, on whichever instance took its message, and the one that
+// ends last says nothing of the others. So a note remembers for each partition how its last tick ended, and the output
+// fails while any does.
 
 // PartEnd is how the last tick of a partition ended.
 type PartEnd struct {
@@ -29,7 +30,8 @@ const (
 	maxPartText = 500
 )
 
-// Handed is what the timer of an outbox with fan-out found: a partition without work has nothing that could fail any more.
+// Handed is what the timer of an outbox with fan-out found: a partition without work has nothing that could fail any
+// more.
 type Handed struct {
 	At   time.Time `json:"at"`
 	Work []int     `json:"work,omitempty"`
@@ -79,8 +81,8 @@ func (n *Note) share(r *poller.Report) {
 // shares reports whether the note tells of partitions.
 func (n *Note) shares() bool { return len(n.Parts) > 0 }
 
-// joinParts adds what an older note knows of partitions: of each what is later. That one went well is kept only where it had been
-// noted to fail, so that a stored note does not hold all that there are.
+// joinParts adds what an older note knows of partitions: of each what is later. That one went well is kept only where
+// it had been noted to fail, so that a stored note does not hold all that there are.
 func (n *Note) joinParts(older *Note) {
 	if !n.shares() {
 		return
@@ -126,7 +128,8 @@ func (n *Note) weighParts() {
 	}
 }
 
-// problem is the error to be shown: while parts fail, that of the one of them that failed last, since another's is over.
+// problem is the error to be shown: while parts fail, that of the one of them that failed last, since another's is
+// over.
 func (n *Note) problem() *Problem {
 	names := n.failing()
 	if len(names) == 0 {

@@ -15,7 +15,8 @@ import (
 
 // part observes a tick of one partition; -1 is the timer's, which found work.
 func (p *process) part(n int, event poller.Event, work ...int) {
-	r := &poller.Report{Poller: "orders", Event: event, Started: time.Now(), Ended: time.Now(), Drained: true, Share: &poller.Share{Partition: n, Work: work}}
+	r := &poller.Report{Poller: "orders", Event: event, Started: time.Now(), Ended: time.Now(), Drained: true,
+		Share: &poller.Share{Partition: n, Work: work}}
 	if r.Failed() {
 		r.Err = errors.New("denied")
 	}
@@ -34,14 +35,16 @@ func fanned(t *testing.T, store *memstore.Store, want Health, says string, all .
 		if p != nil {
 			name, cfg.Seen = p.name, p.Recorder
 		}
-		cfg.Outputs = []Subject{{Base: Output{Poller: "orders", Mode: mode.Outbox}, Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })}}
+		cfg.Outputs = []Subject{{Base: Output{Poller: "orders", Mode: mode.Outbox},
+			Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })}}
 		if o := NewBoard(cfg).Report(t.Context()).Outputs[0]; o.Health != want || !strings.Contains(o.Says, says) {
 			t.Errorf("%s shows %s: %s; want %s: %s", name, o.Health, o.Says, want, says)
 		}
 	}
 }
 
-// TestAPartitionThatFailsIsSeen: the partition that ends last does not hide it, on whichever instance; its own next success does end it.
+// TestAPartitionThatFailsIsSeen: the partition that ends last does not hide it, on whichever instance; its own next
+// success does end it.
 func TestAPartitionThatFailsIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
@@ -127,7 +130,8 @@ func TestTheErrorIsOfAPartitionThatFails(t *testing.T) {
 		defer a.Close()
 		defer b.Close()
 		fail := func(p *process, n int, text string) {
-			p.Observe(&poller.Report{Poller: "orders", Event: poller.HandlerFailed, Err: errors.New(text), Started: time.Now(), Ended: time.Now(),
+			p.Observe(&poller.Report{Poller: "orders", Event: poller.HandlerFailed, Err: errors.New(text), Started: time.Now(),
+				Ended: time.Now(),
 				Share: &poller.Share{Partition: n}}, "mend "+text)
 			pass(time.Second)
 		}
@@ -135,7 +139,8 @@ func TestTheErrorIsOfAPartitionThatFails(t *testing.T) {
 			t.Helper()
 			pass(noteEvery)
 			fanned(t, store, Failing, says, a, b)
-			o := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"}}}}).Report(t.Context()).Outputs[0]
+			o := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second,
+				Outputs: []Subject{{Base: Output{Poller: "orders"}}}}).Report(t.Context()).Outputs[0]
 			if o.LastError == nil || o.LastError.Mend != mend {
 				t.Errorf("%+v; want the mend %q", o.LastError, mend)
 			}
@@ -152,7 +157,8 @@ func TestTheErrorIsOfAPartitionThatFails(t *testing.T) {
 	})
 }
 
-// TestANoteKeepsTheErrorsOfSomePartitions: of those that failed last, so that it can be read back; of the others it says where to look.
+// TestANoteKeepsTheErrorsOfSomePartitions: of those that failed last, so that it can be read back; of the others it
+// says where to look.
 func TestANoteKeepsTheErrorsOfSomePartitions(t *testing.T) {
 	n := Note{}
 	for i := range maxErrors + 2 {
@@ -177,7 +183,8 @@ func TestANoteKeepsTheErrorsOfSomePartitions(t *testing.T) {
 		r.Share = &poller.Share{Partition: i}
 		n, _ = n.after(r, "", "one")
 	}
-	if e := n.problem(); e == nil || e.Text != "partition 1: the note does not say why, the log does" || e.Event != "handler_failed" || e.At == nil {
+	if e := n.problem(); e == nil || e.Text != "partition 1: the note does not say why, the log does" ||
+		e.Event != "handler_failed" || e.At == nil {
 		t.Errorf("%+v", e)
 	}
 }

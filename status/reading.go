@@ -10,8 +10,9 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// reading reads one thing, for however many ask at a time: once. A read that does not end keeps its goroutine, and no second one
-// is begun beside it, but for one after forget; never a third. What cannot be read is not asked for again at once.
+// reading reads one thing, for however many ask at a time: once. A read that does not end keeps its goroutine, and no
+// second one is begun beside it, but for one after forget; never a third. What cannot be read is not asked for again at
+// once.
 type reading[T any] struct {
 	bound, every time.Duration
 	turns        turns // nil: it waits for nobody
@@ -44,8 +45,8 @@ func newReading[T any](bound, every time.Duration, turns turns, read func(contex
 	return &reading[T]{bound: bound, every: every, turns: turns, read: read}
 }
 
-// get returns what was read, now or by another who asks at the same time, or a short time ago. With an error comes what was last
-// read well, and when; the zero time where nothing ever was.
+// get returns what was read, now or by another who asks at the same time, or a short time ago. With an error comes what
+// was last read well, and when; the zero time where nothing ever was.
 func (r *reading[T]) get(ctx context.Context) (value T, at time.Time, err error) {
 	f := r.begin()
 	if err := r.wait(ctx, f); err != nil {
@@ -160,13 +161,15 @@ func noAnswer(bound time.Duration) error { return fmt.Errorf("there was no answe
 
 func isAbsent(err error) bool { return errors.Is(err, state.ErrNotFound) }
 
-// turns bounds how many reads of one store are under way at a time: each beyond what its client keeps open is a connection more.
+// turns bounds how many reads of one store are under way at a time: each beyond what its client keeps open is a
+// connection more.
 type turns chan struct{}
 
 // mostReads are the reads of the state store that a board has under way at a time.
 const mostReads = 32
 
-// take waits for a turn. A store that answers slowly may need some rounds; in one that does not answer at all nobody waits for long.
+// take waits for a turn. A store that answers slowly may need some rounds; in one that does not answer at all nobody
+// waits for long.
 func (t turns) take(bound time.Duration) error {
 	if t == nil {
 		return nil

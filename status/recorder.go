@@ -10,13 +10,14 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Recorder remembers what the ticks of this process have told, and leaves a Note of it in the state store, from a goroutine of its
-// own: no tick waits for it, and none fails for it.
+// Recorder remembers what the ticks of this process have told, and leaves a Note of it in the state store, from a
+// goroutine of its own: no tick waits for it, and none fails for it.
 //
-// A note is written after a tick that did something, every 15 s at most; at once where a tick's outcome is another one than the
-// note says (it failed, failed otherwise, rows are held back, or that has ended; there was more to do, and is not any more); never
-// after other ticks that found nothing to do. So that another instance's last failure does not stand for ever beside idle ticks, the
-// stored note is looked at with the first tick of a process, and then every five minutes at most.
+// A note is written after a tick that did something, every 15 s at most; at once where a tick's outcome is another one
+// than the note says (it failed, failed otherwise, rows are held back, or that has ended; there was more to do, and is
+// not any more); never after other ticks that found nothing to do. So that another instance's last failure does not
+// stand for ever beside idle ticks, the stored note is looked at with the first tick of a process, and then every five
+// minutes at most.
 type Recorder struct {
 	cfg  RecorderConfig
 	wake chan struct{}
@@ -116,8 +117,8 @@ func (c *Recorder) Observe(r *poller.Report, mend string) {
 	}
 }
 
-// seen is what this process knows of an output's ticks: nil where none has told anything. good is when one last ended well; the
-// zero time where none has.
+// seen is what this process knows of an output's ticks: nil where none has told anything. good is when one last ended
+// well; the zero time where none has.
 func (c *Recorder) seen(name, output string) (note *Note, good time.Time) {
 	if c == nil {
 		return nil, time.Time{}

@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// update looks at the stored note where it is time for it, and writes this process's where it tells something else. A failure
-// is a Debug line: notes are for looking at, and the next one is tried when it is time again.
+// update looks at the stored note where it is time for it, and writes this process's where it tells something else. A
+// failure is a Debug line: notes are for looking at, and the next one is tried when it is time again.
 func (c *Recorder) update(ctx context.Context, s *sheet) {
 	ctx, cancel := context.WithTimeout(ctx, noteBound)
 	defer cancel()
@@ -57,8 +57,8 @@ func (c *Recorder) failed(key string, err error) {
 	}
 }
 
-// heard takes the store's clock from an answer. That of this process may be behind, and its failure would else be taken for one that
-// another's success is later than.
+// heard takes the store's clock from an answer. That of this process may be behind, and its failure would else be taken
+// for one that another's success is later than.
 func (c *Recorder) heard(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,8 +95,10 @@ func (c *Recorder) load(ctx context.Context, key string) (Note, state.Version, e
 	return note.fit(found.Now), found.Version, nil
 }
 
-// write stores a note, with what the stored one knows besides. The last writer wins, unless another has noted a later tick.
-func (c *Recorder) write(ctx context.Context, key string, note, stored Note, version state.Version, worked bool) (Note, state.Version, error) {
+// write stores a note, with what the stored one knows besides. The last writer wins, unless another has noted a later
+// tick.
+func (c *Recorder) write(ctx context.Context, key string, note, stored Note, version state.Version, worked bool) (Note,
+	state.Version, error) {
 	for try := 0; ; try++ {
 		joined := note.with(&stored)
 		data, err := joined.encode()

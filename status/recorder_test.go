@@ -44,7 +44,8 @@ func (s *countedStore) Create(ctx context.Context, key string, data []byte) (sta
 	return s.Store.Create(ctx, key, data)
 }
 
-func (s *countedStore) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp, error) {
+func (s *countedStore) Replace(ctx context.Context, key string, data []byte, version state.Version) (state.Stamp,
+	error) {
 	if err := s.asked(&s.writes); err != nil {
 		return state.Stamp{}, err
 	}
@@ -168,7 +169,8 @@ func TestNotesAreFewAndInTime(t *testing.T) {
 	})
 }
 
-// TestAFailureIsOutlived: another instance failed and is gone; this one finds nothing to do, and its success must be seen.
+// TestAFailureIsOutlived: another instance failed and is gone; this one finds nothing to do, and its success must be
+// seen.
 func TestAFailureIsOutlived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
@@ -231,14 +233,16 @@ func TestADeadStore(t *testing.T) {
 		if n := stored(t, store); n == nil || !n.Failed {
 			t.Errorf("%+v", n)
 		}
-		if log := p.log.String(); strings.Count(log, "level=DEBUG") != 1 || strings.Contains(log, "level=WARN") || strings.Contains(log, "level=ERROR") {
+		if log := p.log.String(); strings.Count(log, "level=DEBUG") != 1 || strings.Contains(log, "level=WARN") ||
+			strings.Contains(log, "level=ERROR") {
 			t.Error(log)
 		}
 		p.tick(poller.TickComplete, 9) // of which a part is to be written at the end
 		pass(time.Second)
 		p.tick(poller.TickComplete, 1)
 		p.Close()
-		if n := stored(t, store); n.Failed || n.Rate != nil && *n.Rate < 0 || !n.At.Equal(p.sheets[[2]string{"orders", ""}].note.At) {
+		if n := stored(t, store); n.Failed || n.Rate != nil && *n.Rate < 0 ||
+			!n.At.Equal(p.sheets[[2]string{"orders", ""}].note.At) {
 			t.Errorf("after the end: %+v", n)
 		}
 		p.tick(poller.FetchFailed, 0) // has no effect any more
@@ -262,15 +266,16 @@ func ahead(t *testing.T, store *memstore.Store, d time.Duration) {
 	}
 }
 
-// TestAClockThatRunsAhead masks no failure: neither for those who look, nor for the process that fails, and the next tick of any
-// other instance writes the note anew.
+// TestAClockThatRunsAhead masks no failure: neither for those who look, nor for the process that fails, and the next
+// tick of any other instance writes the note anew.
 func TestAClockThatRunsAhead(t *testing.T) {
 	for name, c := range map[string]struct {
 		by    time.Duration
 		event poller.Event
 	}{
-		"by an hour, a failing tick": {time.Hour, poller.FetchFailed}, "by an hour, an idle tick": {time.Hour, poller.FetchEmpty},
-		"by 50 s, a failing tick": {50 * time.Second, poller.FetchFailed},
+		"by an hour, a failing tick": {time.Hour, poller.FetchFailed},
+		"by an hour, an idle tick":   {time.Hour, poller.FetchEmpty},
+		"by 50 s, a failing tick":    {50 * time.Second, poller.FetchFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -285,9 +290,11 @@ func TestAClockThatRunsAhead(t *testing.T) {
 				}
 				for who, seen := range map[string]*Recorder{"its own page": p.Recorder, "another's": nil} {
 					b := NewBoard(BoardConfig{App: "shop", Store: store, Seen: seen, Bound: time.Second, Outputs: []Subject{
-						{Base: Output{Poller: "orders"}, Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })},
+						{Base: Output{Poller: "orders"},
+							Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })},
 					}})
-					if o := b.Report(t.Context()).Outputs[0]; o.Health != want || o.LastSuccess != nil && o.LastSuccess.After(time.Now().Add(clockSlack)) {
+					if o := b.Report(t.Context()).Outputs[0]; o.Health != want ||
+						o.LastSuccess != nil && o.LastSuccess.After(time.Now().Add(clockSlack)) {
 						t.Errorf("%s: %s: %s (%v)", who, o.Health, o.Says, o.LastSuccess)
 					}
 				}
@@ -353,7 +360,8 @@ func TestABugOfAStoreEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		r := NewRecorder(RecorderConfig{
-			App: "shop", Instance: "one", Store: brokenStore{}, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			App: "shop", Instance: "one", Store: brokenStore{},
+			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		})
 		r.Observe(tick(poller.TickComplete, 0), "")
 		synctest.Wait()

@@ -23,15 +23,16 @@ func onePoller(t *testing.T, store state.Store, seen *Recorder, committed time.T
 	return b.Report(t.Context()).Outputs[0]
 }
 
-// TestWhatWasLeftToDoMayGoByItself: a tick ends at its budget, the rest is deleted, and idle ticks follow: no other instance goes on
-// to say that nobody does it, and the figures of the note have a time.
+// TestWhatWasLeftToDoMayGoByItself: a tick ends at its budget, the rest is deleted, and idle ticks follow: no other
+// instance goes on to say that nobody does it, and the figures of the note have a time.
 func TestWhatWasLeftToDoMayGoByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		p := newProcess(t, "one", store)
 		defer p.Close()
 		committed := time.Now()
-		p.Observe(&poller.Report{Poller: "orders", Event: poller.TickComplete, Rows: 100, Started: time.Now(), Ended: time.Now(), Lag: 90 * time.Second}, "")
+		p.Observe(&poller.Report{Poller: "orders", Event: poller.TickComplete, Rows: 100, Started: time.Now(),
+			Ended: time.Now(), Lag: 90 * time.Second}, "")
 		pass(time.Second)
 		if n := stored(t, store); !n.More {
 			t.Fatalf("%+v", n)
@@ -75,8 +76,8 @@ func (s lateClock) Replace(ctx context.Context, key string, data []byte, version
 	return stamp, err
 }
 
-// TestAClockThatIsBehind: a process whose clock is behind by minutes fails, and another's success of before stands in the note, by a
-// clock that is right. Its failure is seen, on its own page and on any other.
+// TestAClockThatIsBehind: a process whose clock is behind by minutes fails, and another's success of before stands in
+// the note, by a clock that is right. Its failure is seen, on its own page and on any other.
 func TestAClockThatIsBehind(t *testing.T) {
 	const by = 3 * time.Minute
 	synctest.Test(t, func(t *testing.T) {

@@ -1,10 +1,10 @@
-// Package status says how every poller and output is doing: the one model behind `rowrelay status`, /status.json and the
-// status page.
+// Package status says how every poller and output is doing: the one model behind `rowrelay status`, /status.json and
+// the status page.
 //
-// Durable figures (position, lease, parked events, dead letters, pause, skips) are read from the state documents and from the
-// outbox's own tables, so that every instance shows the same. What only a tick knows (lag, rate, what held rows back, the last
-// error) is read from the note that the instance at work leaves beside the document: see Note. A note is for looking at:
-// nothing depends on it, and a tick that cannot write it goes on.
+// Durable figures (position, lease, parked events, dead letters, pause, skips) are read from the state documents and
+// from the outbox's own tables, so that every instance shows the same. What only a tick knows (lag, rate, what held
+// rows back, the last error) is read from the note that the instance at work leaves beside the document: see Note. A
+// note is for looking at: nothing depends on it, and a tick that cannot write it goes on.
 package status
 
 import (
@@ -53,19 +53,24 @@ type Output struct {
 	Health Health    `json:"health"`
 	Says   string    `json:"says"` // one sentence: why this health
 
-	Position    string     `json:"position,omitempty"`     // the checkpoint's cursor as JSON text; none of an outbox
-	CommittedAt *time.Time `json:"committed_at,omitempty"` // the checkpoint was last written: also by a tick that failed later on, or by an operator
-	Untouched   bool       `json:"untouched,omitempty"`    // no batch was ever settled by its document
-	Lease       *Lease     `json:"lease,omitempty"`        // of an outbox: one for each owner is in Owners
+	Position string `json:"position,omitempty"` // the checkpoint's cursor as JSON text; none of an outbox
+	// the checkpoint was last written: also by a tick that failed later on, or by an operator
+	CommittedAt *time.Time `json:"committed_at,omitempty"`
+	Untouched   bool       `json:"untouched,omitempty"` // no batch was ever settled by its document
+	Lease       *Lease     `json:"lease,omitempty"`     // of an outbox: one for each owner is in Owners
 	Owners      []Lease    `json:"owners,omitempty"`
 	Token       uint64     `json:"fencing_token,string"`
 
-	LagSeconds  *float64   `json:"lag_seconds,omitempty"`  // of the last tick, where its cursor is a time or nothing waits; of an outbox the age of the oldest pending event, now
-	BehindSince *time.Time `json:"behind_since,omitempty"` // rows wait, and no tick has come to their end since; not of an outbox
+	// of the last tick, where its cursor is a time or nothing waits; of an outbox the age of the oldest pending event, now
+	LagSeconds *float64 `json:"lag_seconds,omitempty"`
+	// rows wait, and no tick has come to their end since; not of an outbox
+	BehindSince *time.Time `json:"behind_since,omitempty"`
 	Rate        *float64   `json:"events_per_second,omitempty"`
-	NotedAt     *time.Time `json:"noted_at,omitempty"`     // what ticks told is as of then: rate, held_back, last_error, and lag but for an outbox
-	LastSuccess *time.Time `json:"last_success,omitempty"` // that a tick has noted; ticks that find nothing to do note none
-	NextRun     *time.Time `json:"next_run,omitempty"`     // when the schedule says; whether anybody ticks is not known
+	// what ticks told is as of then: rate, held_back, last_error, and lag but for an outbox
+	NotedAt *time.Time `json:"noted_at,omitempty"`
+	// that a tick has noted; ticks that find nothing to do note none
+	LastSuccess *time.Time `json:"last_success,omitempty"`
+	NextRun     *time.Time `json:"next_run,omitempty"` // when the schedule says; whether anybody ticks is not known
 
 	HeldBack    *HeldBack `json:"held_back,omitempty"`
 	Pause       *Pause    `json:"paused,omitempty"`
@@ -82,9 +87,10 @@ type Output struct {
 	MaxParked       int64  `json:"max_parked,omitempty"`
 
 	LastError *Problem  `json:"last_error,omitempty"`
-	Problems  []Problem `json:"problems"`       // faults of its settings, and figures that could not be read
-	Letters   []Letter  `json:"letters"`        // the newest dead letters, at most MaxLetters; where there are very many, the newest of some; of an outbox the oldest
-	Entries   []Letter  `json:"parked_entries"` // the parked events that have waited longest, at most MaxLetters
+	Problems  []Problem `json:"problems"` // faults of its settings, and figures that could not be read
+	// the newest dead letters, at most MaxLetters; where there are very many, the newest of some; of an outbox the oldest
+	Letters []Letter `json:"letters"`
+	Entries []Letter `json:"parked_entries"` // the parked events that have waited longest, at most MaxLetters
 }
 
 // Address is how commands name its state document.
@@ -108,7 +114,8 @@ type HeldBack struct {
 	By      string  `json:"by"`
 }
 
-// Late says how late commits are found. With overlap, the position is the window's low edge, and Frontier how far rows were delivered.
+// Late says how late commits are found. With overlap, the position is the window's low edge, and Frontier how far rows
+// were delivered.
 type Late struct {
 	Mode       string `json:"mode"`
 	Frontier   string `json:"frontier,omitempty"`
@@ -122,8 +129,8 @@ type Pause struct {
 	By    string     `json:"by"`
 }
 
-// Problem is something wrong, with its mend. Neither holds secrets, rows, or what a destination answered, which may echo them; a
-// database's own error is shown, and may quote a value.
+// Problem is something wrong, with its mend. Neither holds secrets, rows, or what a destination answered, which may
+// echo them; a database's own error is shown, and may quote a value.
 type Problem struct {
 	At    *time.Time `json:"at,omitempty"`
 	Event string     `json:"event,omitempty"` // of the log line: fetch_failed …
@@ -131,7 +138,8 @@ type Problem struct {
 	Mend  string     `json:"mend,omitempty"`
 }
 
-// Letter is a dead letter, or a parked event. Its payload is not shown: it may hold what the page's readers must not see.
+// Letter is a dead letter, or a parked event. Its payload is not shown: it may hold what the page's readers must not
+// see.
 type Letter struct {
 	ID       string     `json:"id"` // as the commands take it
 	Key      string     `json:"key"`

@@ -11,8 +11,8 @@ import (
 // partBound is how long a report waits for the database or the state store of one output.
 const partBound = 5 * time.Second
 
-// BoardOf gives the report over the pollers of an app. ticks says which of them tick in this process by their schedules. cfg has what
-// the description has not: who answers, the state store, and what was seen.
+// BoardOf gives the report over the pollers of an app. ticks says which of them tick in this process by their
+// schedules. cfg has what the description has not: who answers, the state store, and what was seen.
 func BoardOf(app *inspect.App, cfg BoardConfig, ticks func(poller string) bool) *Board {
 	cfg.App, cfg.Bound = app.Config.State.AppName, partBound
 	for _, f := range app.Config.Faults {
@@ -30,8 +30,8 @@ func settingProblem(setting, problem, mend string) Problem {
 	return Problem{Event: string(poller.ConfigInvalid), Text: setting + ": " + problem, Mend: mend}
 }
 
-// subjects are the outputs of a poller. What has faults is there too, with as much as can be read. slots are for reads of dead
-// letters, those of all pollers.
+// subjects are the outputs of a poller. What has faults is there too, with as much as can be read. slots are for reads
+// of dead letters, those of all pollers.
 func subjects(p *inspect.Poller, cfg *BoardConfig, ticks bool, slots chan struct{}) (list []Subject) {
 	base := Output{Poller: p.Config.Name, Mode: p.Config.Source.Mode, Source: p.Config.Source.Table}
 	if p.Config.Source.Query != "" {
@@ -58,8 +58,8 @@ func subjects(p *inspect.Poller, cfg *BoardConfig, ticks bool, slots chan struct
 	return list
 }
 
-// silentFor is how long no tick may end well before that is a sign of something: three times as long as the schedule and a tick
-// take, and two minutes at least.
+// silentFor is how long no tick may end well before that is a sign of something: three times as long as the schedule
+// and a tick take, and two minutes at least.
 func silentFor(p *inspect.Poller) time.Duration {
 	if !p.Timer.Fires {
 		return 0
@@ -76,7 +76,8 @@ func parts(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct
 	}
 	for _, o := range p.Outputs {
 		if o.Config.Name == output {
-			d, l := &documentPart{out: o, backfill: cfg.Backfill}, newDeadLetterPart(cfg.Store, cfg.App, p.Config.Name, output, slots)
+			d, l := &documentPart{out: o, backfill: cfg.Backfill},
+				newDeadLetterPart(cfg.Store, cfg.App, p.Config.Name, output, slots)
 			return []Part{
 				{What: "the state document", Main: true, Stored: true, Every: documentEvery, Read: d.read},
 				{What: "the dead letters", Stored: true, Every: recordsEvery, Read: l.read},

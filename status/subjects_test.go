@@ -14,7 +14,8 @@ import (
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
-// TestNextRun: standalone by the setting schedule; under the host by function.json, with %NAME% as the host resolves it.
+// TestNextRun: standalone by the setting schedule; under the host by function.json, with %NAME% as the host resolves
+// it.
 func TestNextRun(t *testing.T) {
 	root := t.TempDir()
 	every, err := schedule.Parse("*/5 * * * * *")
@@ -36,7 +37,8 @@ func TestNextRun(t *testing.T) {
 	}
 	next := func(hosted bool) string {
 		app := inspect.New(inspect.Wiring{
-			Config: &config.App{}, Functions: host.AppOf([]string{"FUNCTIONS_APP_ROOT_PATH=" + root, "ORDERS_SCHEDULE=0 0 3 * * *"}), Hosted: hosted,
+			Config: &config.App{}, Functions: host.AppOf([]string{"FUNCTIONS_APP_ROOT_PATH=" + root,
+				"ORDERS_SCHEDULE=0 0 3 * * *"}), Hosted: hosted,
 			Pollers: []inspect.Wired{{Config: cfg, Schedule: every}},
 		})
 		s := subjects(app.Pollers[0], &BoardConfig{}, false, nil)[0]
@@ -62,8 +64,8 @@ func TestNextRun(t *testing.T) {
 	}
 }
 
-// TestReadsOfTheStoreWaitTheirTurns: every part of a poller with a document is read from the state store, a few at a time, and shared by
-// those who look at about the same time.
+// TestReadsOfTheStoreWaitTheirTurns: every part of a poller with a document is read from the state store, a few at a
+// time, and shared by those who look at about the same time.
 func TestReadsOfTheStoreWaitTheirTurns(t *testing.T) {
 	cfg := &config.Poller{Name: "orders", Source: config.Source{Mode: mode.Cursor}, Outputs: make([]config.Output, 1)}
 	app := inspect.New(inspect.Wiring{Config: &config.App{}, Pollers: []inspect.Wired{{

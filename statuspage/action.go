@@ -47,8 +47,8 @@ func readRequest(values url.Values) (request, error) {
 	return r, nil
 }
 
-// readForm reads the body of an action: a form and nothing else, since other sites may send text without asking, and JSON after
-// asking only. The status goes with the error.
+// readForm reads the body of an action: a form and nothing else, since other sites may send text without asking, and
+// JSON after asking only. The status goes with the error.
 func readForm(w http.ResponseWriter, r *http.Request) (int, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/x-www-form-urlencoded" {
@@ -143,8 +143,8 @@ func replayed(o *status.Output) []string {
 	}
 }
 
-// letterOf finds what may be replayed: a parked event that waits for an operator, which may have no dead letter here (it lies in
-// a queue, or is gone), or else a dead letter.
+// letterOf finds what may be replayed: a parked event that waits for an operator, which may have no dead letter here
+// (it lies in a queue, or is gone), or else a dead letter.
 func letterOf(o *status.Output, id string) *status.Letter {
 	for i := range o.Entries {
 		if o.Entries[i].ID == id && o.Entries[i].Blocked {
@@ -167,7 +167,8 @@ func listing(o *status.Output, parked bool) string {
 	return o.Mode.Command(mode.ListDead, o.Address(), "")
 }
 
-// command is the command line that does the same as a request. Ids are quoted for a shell, since they come from elsewhere.
+// command is the command line that does the same as a request. Ids are quoted for a shell, since they come from
+// elsewhere.
 func command(r request, m mode.Mode) string {
 	asked := map[string]mode.Operation{doPause: mode.Pause, doResume: mode.Resume, doReplay: mode.ReplayOne}[r.Do]
 	line := m.Command(asked, r.Poller, plaintext.ShellWord(r.Letter))

@@ -30,22 +30,29 @@ func TestWhatAHostedActionAnswers(t *testing.T) {
 			_, _ = w.Write([]byte(body))
 		}
 	}
-	const said, focus = `(document.getElementById("answer").hidden ? "" : document.getElementById("answer").textContent)`, `document.activeElement.id`
+	const said, focus = `(document.getElementById("answer").hidden ? "" : document.getElementById("answer").textContent)`,
+		`document.activeElement.id`
 	for _, test := range []struct {
 		answer      http.HandlerFunc
 		says, focus string
 	}{
 		{with(401, "", ""), "Nothing was done: the host does not accept this key.", "key"},
-		{with(403, "text/plain; charset=utf-8", "the admin key is needed\n"), "Nothing was done: the answer is 403: the admin key is needed.", "key"},
-		{with(403, "text/html", "<h1>Access restricted</h1>"), "Nothing was done: the answer is 403, and not this app's.", "key"},
-		{with(502, "text/html", "<h1>Bad gateway</h1>"), "Nothing is known to be done: the answer is 502, and not this app's.", "key"},
-		{with(200, "text/html", "<h1>Sign in</h1>"), "Nothing is known to be done: the answer is 200, and not this app's.", "key"},
+		{with(403, "text/plain; charset=utf-8", "the admin key is needed\n"),
+			"Nothing was done: the answer is 403: the admin key is needed.", "key"},
+		{with(403, "text/html", "<h1>Access restricted</h1>"), "Nothing was done: the answer is 403, and not this app's.",
+			"key"},
+		{with(502, "text/html", "<h1>Bad gateway</h1>"),
+			"Nothing is known to be done: the answer is 502, and not this app's.", "key"},
+		{with(200, "text/html", "<h1>Sign in</h1>"), "Nothing is known to be done: the answer is 200, and not this app's.",
+			"key"},
 		{with(503, "application/json", `{"error":"the store does not answer"}`), "the store does not answer", "key"},
-		{with(409, "application/json; charset=utf-8", `{"error":"another replay is under way"}`), "another replay is under way", "key"},
+		{with(409, "application/json; charset=utf-8", `{"error":"another replay is under way"}`),
+			"another replay is under way", "key"},
 		{Actions(cfg, EasyAuth("")).ServeHTTP, "did pause of orders", "answer"},
 	} {
 		answer.Store(&test.answer)
-		if err := chromedp.Run(b.ctx, chromedp.SendKeys("#key", "a key", chromedp.ByQuery), chromedp.Click("button.primary", chromedp.ByQuery)); err != nil {
+		if err := chromedp.Run(b.ctx, chromedp.SendKeys("#key", "a key", chromedp.ByQuery),
+			chromedp.Click("button.primary", chromedp.ByQuery)); err != nil {
 			t.Fatal(err)
 		}
 		b.until(said, test.says)
@@ -80,7 +87,8 @@ func TestAnEndedLoginIsSaid(t *testing.T) {
 	b.until(notice, "the login has ended, or the key has changed: reload the page")
 }
 
-// TestAReadersVoiceHearsTheTables: on a phone too, where their parts are laid out one below the other; and where rows go to.
+// TestAReadersVoiceHearsTheTables: on a phone too, where their parts are laid out one below the other; and where rows
+// go to.
 func TestAReadersVoiceHearsTheTables(t *testing.T) {
 	s := openShop()
 	server := httptest.NewServer(View(Config{Reader: s, Operator: s}))
@@ -126,7 +134,8 @@ func TestAReadersVoiceHearsTheTables(t *testing.T) {
 		if n := b.asks(silent); n != "0" {
 			t.Errorf("at a width of %d, %s parts of tables say no role", width, n)
 		}
-		if text := strings.Join(strings.Fields(strings.Join(spoken, " ")), " "); !strings.Contains(text, "dbo.Orders to http") {
+		if text := strings.Join(strings.Fields(strings.Join(spoken, " ")), " "); !strings.Contains(text,
+			"dbo.Orders to http") {
 			t.Errorf("at a width of %d it is not said where rows go: %s", width, text)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// beyondLoopback serves on an address of this machine that is not loopback's, as status__listen=0.0.0.0:7878 does. A machine without
-// one serves on loopback under a name that a browser takes for another machine's, which is what its headers go by; the log says so.
+// beyondLoopback serves on an address of this machine that is not loopback's, as status__listen=0.0.0.0:7878 does. A
+// machine without one serves on loopback under a name that a browser takes for another machine's, which is what its
+// headers go by; the log says so.
 func beyondLoopback(t *testing.T, h http.Handler) (home string) {
 	t.Helper()
 	ip, name := "127.0.0.1", ""
@@ -47,8 +48,8 @@ func beyondLoopback(t *testing.T, h http.Handler) (home string) {
 	return "http://" + net.JoinHostPort(name, port)
 }
 
-// TestPlainHTTPBeyondThisMachine: there a browser sends no Sec-Fetch-Site, so that a form shows where it comes from by its Origin
-// alone. The forms of the page are accepted, those of another site are not.
+// TestPlainHTTPBeyondThisMachine: there a browser sends no Sec-Fetch-Site, so that a form shows where it comes from by
+// its Origin alone. The forms of the page are accepted, those of another site are not.
 func TestPlainHTTPBeyondThisMachine(t *testing.T) {
 	s := openShop()
 	log := slog.New(slog.DiscardHandler)
@@ -101,7 +102,8 @@ func TestPlainHTTPBeyondThisMachine(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	own := home + "|"
-	want := "/status/login from " + own + "/status/actions from " + own + "/status/logout from " + site.URL + "|/status/logout from " + home
+	want := "/status/login from " + own + "/status/actions from " + own + "/status/logout from " + site.URL +
+		"|/status/logout from " + home
 	if got := strings.Join(posts, "|"); got != want {
 		t.Errorf("the browser sends %s, want %s", got, want)
 	}

@@ -50,7 +50,8 @@ type tab struct {
 func openTab(t *testing.T, address string) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(testenv.ChromiumProfile(t)), chromedp.WSURLReadTimeout(90*time.Second),
+		chromedp.ExecPath(testenv.Chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(testenv.ChromiumProfile(t)), chromedp.WSURLReadTimeout(90*time.Second),
 		chromedp.Flag("host-resolver-rules", "MAP "+elsewhere+" 127.0.0.1"))
 	ctx, end := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(end)
@@ -69,7 +70,8 @@ func openTab(t *testing.T, address string) *tab {
 func (b *tab) asks(script string) (answer string) {
 	b.t.Helper()
 	wait := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
-	if err := chromedp.Run(b.ctx, chromedp.Evaluate("Promise.resolve("+script+").then(String)", &answer, wait)); err != nil {
+	if err := chromedp.Run(b.ctx, chromedp.Evaluate("Promise.resolve("+script+").then(String)", &answer,
+		wait)); err != nil {
 		b.t.Fatalf("%s: %v", script, err)
 	}
 	return answer

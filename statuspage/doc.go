@@ -7,7 +7,7 @@
 //	            read it through a name of its own), and nothing can be done.
 //	View, Actions  under the Functions host, which asks for its keys before it calls: two functions, made from templates/.
 //
-// Pages work without scripts, but for one thing: under the host the admin key has to travel in a header, which no form can send.
-// They load nothing: the style and the script stand in the page, and the Content-Security-Policy names their hashes. What is shown comes
-// from databases and destinations and is hostile until html/template has escaped it.
+// Pages work without scripts, but for one thing: under the host the admin key has to travel in a header, which no form
+// can send. They load nothing: the style and the script stand in the page, and the Content-Security-Policy names their
+// hashes. What is shown comes from databases and destinations and is hostile until html/template has escaped it.
 package statuspage

@@ -15,8 +15,8 @@ import (
 	"github.com/rowrelay/rowrelay/loopback"
 )
 
-// Guard asks for the token of status__token. With an empty token it lets everybody pass: then the listener is on loopback, which
-// config sees to.
+// Guard asks for the token of status__token. With an empty token it lets everybody pass: then the listener is on
+// loopback, which config sees to.
 type Guard struct {
 	token   string
 	now     func() time.Time
@@ -33,7 +33,8 @@ type attempts struct {
 	last time.Time
 }
 
-// Wrong tokens are answered ever more slowly, and logged: so a guesser is seen, and a scraper with an old token. The bound on origins holds the memory; whoever has more of them than that only gets the first attempts of each.
+// Wrong tokens are answered ever more slowly, and logged: so a guesser is seen, and a scraper with an old token. The
+// bound on origins holds the memory; whoever has more of them than that only gets the first attempts of each.
 const (
 	freeAttempts = 5
 	longestWait  = time.Minute
@@ -55,8 +56,8 @@ func (g *Guard) notLocal(w http.ResponseWriter, r *http.Request) {
 		http.StatusForbidden)
 }
 
-// Bearer asks for "Authorization: Bearer <token>" where there is a token, and else for a name of this machine. It is for scripts and
-// scrapers.
+// Bearer asks for "Authorization: Bearer <token>" where there is a token, and else for a name of this machine. It is
+// for scripts and scrapers.
 func (g *Guard) Bearer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.token == "" {
@@ -90,8 +91,8 @@ func seconds(d time.Duration) string {
 	return strconv.Itoa(int((d + time.Second - 1) / time.Second))
 }
 
-// bearer says whether a request brings the token in its header; wait is over 0 where its address has to wait first. A request
-// that brings none is not counted: it guesses nothing.
+// bearer says whether a request brings the token in its header; wait is over 0 where its address has to wait first. A
+// request that brings none is not counted: it guesses nothing.
 func (g *Guard) bearer(r *http.Request) (ok bool, wait time.Duration) {
 	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !found || !strings.EqualFold(scheme, "Bearer") {
@@ -100,10 +101,10 @@ func (g *Guard) bearer(r *http.Request) (ok bool, wait time.Duration) {
 	return g.check(r, token)
 }
 
-// check compares a token. The right one is always accepted: behind a proxy or a tunnel everybody has one address, and whoever guesses
-// there, or scrapes with an old token, must not lock the others out. So the wait does not stop a guesser, whose right guess would
-// pass too; the length of the token does, which config asks for. The right one takes nothing off the count either: the next
-// scrape behind the same proxy would forgive every guess.
+// check compares a token. The right one is always accepted: behind a proxy or a tunnel everybody has one address, and
+// whoever guesses there, or scrapes with an old token, must not lock the others out. So the wait does not stop a
+// guesser, whose right guess would pass too; the length of the token does, which config asks for. The right one takes
+// nothing off the count either: the next scrape behind the same proxy would forgive every guess.
 func (g *Guard) check(r *http.Request, token string) (ok bool, wait time.Duration) {
 	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.token))
 	if g.token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
@@ -161,8 +162,8 @@ func remote(r *http.Request) string {
 	return host
 }
 
-// origin is whom wrong tokens are counted for: an IPv4 address, or the /64 of an IPv6 one, within which one machine may take
-// any address it likes.
+// origin is whom wrong tokens are counted for: an IPv4 address, or the /64 of an IPv6 one, within which one machine may
+// take any address it likes.
 func origin(r *http.Request) string {
 	host := remote(r)
 	ip, err := netip.ParseAddr(host)
@@ -187,8 +188,8 @@ func ThisMachine(next http.Handler) http.Handler {
 	})
 }
 
-// isLocal says whether a request was meant for this machine by a name that only it has. A web site can make a name of its own
-// point to 127.0.0.1, and would then read the page as its own; its name stays in Host.
+// isLocal says whether a request was meant for this machine by a name that only it has. A web site can make a name of
+// its own point to 127.0.0.1, and would then read the page as its own; its name stays in Host.
 func isLocal(r *http.Request) bool {
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {

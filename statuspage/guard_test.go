@@ -116,16 +116,20 @@ func (d *desk) wants(name string, r *reply, code int, parts ...string) {
 
 func TestWithoutATokenOnlyThisMachineLooksAndNobodyActs(t *testing.T) {
 	d := newDesk(t, "")
-	for _, host := range []string{"localhost", "localhost:7878", "127.0.0.1:7878", "[::1]:7878", "[::1]", "LOCALHOST.", "shop.localhost:1", "127.8.8.8"} {
+	for _, host := range []string{"localhost", "localhost:7878", "127.0.0.1:7878", "[::1]:7878", "[::1]", "LOCALHOST.",
+		"shop.localhost:1", "127.8.8.8"} {
 		d.wants(host, d.send("GET", "/status", "", "Host", host), http.StatusOK, "orders", "status__token")
 	}
-	for _, host := range []string{"evil.example", "evil.example:7878", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", "0.0.0.0", ""} {
+	for _, host := range []string{"evil.example", "evil.example:7878", "127.0.0.1.evil.example", "localhost.evil.example",
+		"10.0.0.1", "0.0.0.0", ""} {
 		for _, path := range []string{"/status", "/status.json"} {
 			d.wants(host, d.send("GET", path, "", "Host", host), http.StatusForbidden, "status__token")
 		}
 	}
-	d.wants("pause", d.send("POST", "/status/actions", pause(""), "Host", "localhost"), http.StatusForbidden, "set status__token")
-	d.wants("pause with an empty bearer", d.send("POST", "/status/actions", pause(""), "Host", "localhost", "Authorization", "Bearer "), http.StatusForbidden)
+	d.wants("pause", d.send("POST", "/status/actions", pause(""), "Host", "localhost"), http.StatusForbidden,
+		"set status__token")
+	d.wants("pause with an empty bearer",
+		d.send("POST", "/status/actions", pause(""), "Host", "localhost", "Authorization", "Bearer "), http.StatusForbidden)
 	d.wants("confirm", d.send("GET", "/status?do=pause&poller=orders", "", "Host", "localhost"), http.StatusForbidden)
 	if body := d.send("GET", "/status", "", "Host", "localhost").text; strings.Contains(body, ">Pause<") {
 		t.Error("buttons are shown that do nothing")
@@ -160,7 +164,8 @@ func TestTheCookieIsForThisHostOnly(t *testing.T) {
 		d := newDesk(t, token)
 		r := d.send("POST", "/status/login", url.Values{"token": {token}}.Encode(), "X-Forwarded-Proto", proto)
 		c := r.cookies[0]
-		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure != secure || c.Domain != "" || strings.Contains(c.Value, token) {
+		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure != secure || c.Domain != "" ||
+			strings.Contains(c.Value, token) {
 			t.Errorf("%q: %+v", proto, c)
 		}
 	}
@@ -173,7 +178,8 @@ func TestASessionEndsAndCannotBeMade(t *testing.T) {
 		good := d.cookies[0].Value
 		parts := strings.Split(good, ".")
 		for _, forged := range []string{
-			"", "x", good + "x", "x" + good, parts[0] + "." + parts[1] + ".", strings.ToLower(parts[0]) + "." + parts[1] + "." + parts[2],
+			"", "x", good + "x", "x" + good, parts[0] + "." + parts[1] + ".",
+			strings.ToLower(parts[0]) + "." + parts[1] + "." + parts[2],
 			parts[0] + ".7fffffffffffffff." + parts[2], parts[0] + ".." + parts[2], "..",
 		} {
 			d.cookies[0].Value = forged
@@ -190,7 +196,8 @@ func TestASessionEndsAndCannotBeMade(t *testing.T) {
 		d.wants("before its end", d.send("GET", "/status", ""), http.StatusOK)
 		time.Sleep(3 * time.Second)
 		d.wants("after its end", d.send("GET", "/status", ""), http.StatusUnauthorized)
-		d.wants("an action after its end", d.send("POST", "/status/actions", pause("x")), http.StatusUnauthorized, "Nothing was done")
+		d.wants("an action after its end", d.send("POST", "/status/actions", pause("x")), http.StatusUnauthorized,
+			"Nothing was done")
 	})
 }
 
@@ -260,7 +267,8 @@ func TestAGuesserLocksNobodyOut(t *testing.T) {
 // TestWrongTokensAreCountedByOrigin: one machine has all addresses of its /64.
 func TestWrongTokensAreCountedByOrigin(t *testing.T) {
 	for remote, want := range map[string]string{
-		"192.0.2.1:5": "192.0.2.1", "[::ffff:192.0.2.1]:5": "192.0.2.1", "[2001:db8:1:2:3:4:5:6]:5": "2001:db8:1:2::/64", "[2001:db8:1:2::9]:7": "2001:db8:1:2::/64",
+		"192.0.2.1:5": "192.0.2.1", "[::ffff:192.0.2.1]:5": "192.0.2.1", "[2001:db8:1:2:3:4:5:6]:5": "2001:db8:1:2::/64",
+		"[2001:db8:1:2::9]:7": "2001:db8:1:2::/64",
 		"[2001:db8:1:3::9]:7": "2001:db8:1:3::/64", "[fe80::1%eth0]:7": "fe80::/64", "@": "@",
 	} {
 		if got := origin(&http.Request{RemoteAddr: remote}); got != want {
@@ -279,25 +287,37 @@ func TestAnActionNeedsTheFormOfItsOwnLogin(t *testing.T) {
 		r    *reply
 		code int
 	}{
-		"no token":           {d.send("POST", "/status/actions", pause("")), http.StatusForbidden},
-		"another login's":    {d.send("POST", "/status/actions", pause(other.csrf())), http.StatusForbidden},
-		"cross-site":         {d.send("POST", "/status/actions", pause(csrf), "Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
-		"same-site":          {d.send("POST", "/status/actions", pause(csrf), "Sec-Fetch-Site", "same-site"), http.StatusForbidden},
-		"foreign origin":     {d.send("POST", "/status/actions", pause(csrf), "Origin", "https://evil.example"), http.StatusForbidden},
-		"null origin":        {d.send("POST", "/status/actions", pause(csrf), "Origin", "null"), http.StatusForbidden},
-		"text/plain":         {d.send("POST", "/status/actions", pause(csrf), "Content-Type", "text/plain"), http.StatusUnsupportedMediaType},
-		"JSON":               {d.send("POST", "/status/actions", `{"do":"pause"}`, "Content-Type", "application/json"), http.StatusUnsupportedMediaType},
-		"multipart":          {d.send("POST", "/status/actions", pause(csrf), "Content-Type", "multipart/form-data; boundary=x"), http.StatusUnsupportedMediaType},
-		"no type":            {d.send("POST", "/status/actions", pause(csrf), "Content-Type", ""), http.StatusUnsupportedMediaType},
-		"too large":          {d.send("POST", "/status/actions", pause(csrf)+"&x="+strings.Repeat("x", maxForm)), http.StatusRequestEntityTooLarge},
-		"GET":                {d.send("GET", "/status/actions?"+pause(csrf), ""), http.StatusSeeOther},
-		"PUT":                {d.send("PUT", "/status/actions", pause(csrf)), http.StatusMethodNotAllowed},
-		"in the address":     {d.send("POST", "/status/actions?"+pause(csrf), "x=1"), http.StatusForbidden},
-		"not confirmed":      {d.send("POST", "/status/actions", strings.Replace(pause(csrf), "yes=true", "yes=", 1)), http.StatusBadRequest},
-		"no such action":     {d.send("POST", "/status/actions", strings.Replace(pause(csrf), "do=pause", "do=drop", 1)), http.StatusBadRequest},
-		"cross-site login":   {d.send("POST", "/status/login", "token=x", "Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
-		"login by GET":       {d.send("GET", "/status/login?token=x", ""), http.StatusSeeOther},
-		"cross-site log out": {d.send("POST", "/status/logout", "csrf=x", "Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+		"no token":        {d.send("POST", "/status/actions", pause("")), http.StatusForbidden},
+		"another login's": {d.send("POST", "/status/actions", pause(other.csrf())), http.StatusForbidden},
+		"cross-site": {d.send("POST", "/status/actions", pause(csrf), "Sec-Fetch-Site", "cross-site"),
+			http.StatusForbidden},
+		"same-site": {d.send("POST", "/status/actions", pause(csrf), "Sec-Fetch-Site", "same-site"),
+			http.StatusForbidden},
+		"foreign origin": {d.send("POST", "/status/actions", pause(csrf), "Origin", "https://evil.example"),
+			http.StatusForbidden},
+		"null origin": {d.send("POST", "/status/actions", pause(csrf), "Origin", "null"), http.StatusForbidden},
+		"text/plain": {d.send("POST", "/status/actions", pause(csrf), "Content-Type", "text/plain"),
+			http.StatusUnsupportedMediaType},
+		"JSON": {d.send("POST", "/status/actions", `{"do":"pause"}`, "Content-Type", "application/json"),
+			http.StatusUnsupportedMediaType},
+		"multipart": {d.send("POST", "/status/actions", pause(csrf), "Content-Type",
+			"multipart/form-data; boundary=x"), http.StatusUnsupportedMediaType},
+		"no type": {d.send("POST", "/status/actions", pause(csrf), "Content-Type", ""),
+			http.StatusUnsupportedMediaType},
+		"too large": {d.send("POST", "/status/actions", pause(csrf)+"&x="+strings.Repeat("x", maxForm)),
+			http.StatusRequestEntityTooLarge},
+		"GET":            {d.send("GET", "/status/actions?"+pause(csrf), ""), http.StatusSeeOther},
+		"PUT":            {d.send("PUT", "/status/actions", pause(csrf)), http.StatusMethodNotAllowed},
+		"in the address": {d.send("POST", "/status/actions?"+pause(csrf), "x=1"), http.StatusForbidden},
+		"not confirmed": {d.send("POST", "/status/actions", strings.Replace(pause(csrf), "yes=true", "yes=", 1)),
+			http.StatusBadRequest},
+		"no such action": {d.send("POST", "/status/actions", strings.Replace(pause(csrf), "do=pause", "do=drop", 1)),
+			http.StatusBadRequest},
+		"cross-site login": {d.send("POST", "/status/login", "token=x", "Sec-Fetch-Site", "cross-site"),
+			http.StatusForbidden},
+		"login by GET": {d.send("GET", "/status/login?token=x", ""), http.StatusSeeOther},
+		"cross-site log out": {d.send("POST", "/status/logout", "csrf=x", "Sec-Fetch-Site", "cross-site"),
+			http.StatusForbidden},
 	} {
 		if c.r.StatusCode != c.code {
 			t.Errorf("%s: %d, want %d", name, c.r.StatusCode, c.code)
@@ -306,7 +326,8 @@ func TestAnActionNeedsTheFormOfItsOwnLogin(t *testing.T) {
 	if asked := d.shop.done(); len(asked) > 0 {
 		t.Fatalf("done: %v", asked)
 	}
-	d.wants("the form", d.send("POST", "/status/actions", pause(csrf), "Sec-Fetch-Site", "same-origin"), http.StatusOK, "did pause of orders")
+	d.wants("the form", d.send("POST", "/status/actions", pause(csrf), "Sec-Fetch-Site", "same-origin"), http.StatusOK,
+		"did pause of orders")
 	if asked := fmt.Sprint(d.shop.done()); asked != "[pause|orders||status page, 192.0.2.1]" {
 		t.Error(asked)
 	}
@@ -314,9 +335,11 @@ func TestAnActionNeedsTheFormOfItsOwnLogin(t *testing.T) {
 
 func TestAScriptActsWithTheToken(t *testing.T) {
 	d := newDesk(t, token)
-	form := url.Values{"do": {"replay"}, "poller": {"orders"}, "output": {"audit"}, "letter": {"a'b"}, "yes": {"true"}}.Encode()
+	form := url.Values{"do": {"replay"}, "poller": {"orders"}, "output": {"audit"}, "letter": {"a'b"},
+		"yes": {"true"}}.Encode()
 	d.wants("without", d.send("POST", "/status/actions", form, "Accept", "*/*"), http.StatusUnauthorized)
-	d.wants("wrong", d.send("POST", "/status/actions", form, "Accept", "*/*", "Authorization", "Bearer no"), http.StatusUnauthorized)
+	d.wants("wrong", d.send("POST", "/status/actions", form, "Accept", "*/*", "Authorization", "Bearer no"),
+		http.StatusUnauthorized)
 	if asked := d.shop.done(); len(asked) > 0 {
 		t.Fatalf("done: %v", asked)
 	}
@@ -335,7 +358,8 @@ func TestMetricsKeepTheirGuard(t *testing.T) {
 	for _, test := range []struct {
 		token, host string
 		codes       [3]int
-	}{{"", "localhost:7878", [3]int{200, 200, 200}}, {"", "rebound.example", [3]int{403, 403, 403}}, {token, "scraped.example", [3]int{401, 401, 200}}} {
+	}{{"", "localhost:7878", [3]int{200, 200, 200}}, {"", "rebound.example", [3]int{403, 403, 403}},
+		{token, "scraped.example", [3]int{401, 401, 200}}} {
 		d := &desk{t: t, handler: NewGuard(test.token, slog.New(slog.DiscardHandler)).Bearer(metrics), address: "192.0.2.1:9"}
 		for i, header := range []string{"", "Bearer wrong", "Bearer " + test.token} {
 			if r := d.send("GET", "/metrics", "", "Authorization", header, "Host", test.host); r.StatusCode != test.codes[i] {
@@ -346,7 +370,8 @@ func TestMetricsKeepTheirGuard(t *testing.T) {
 }
 
 func TestEasyAuthIsBelievedOnlyWhereItIsOn(t *testing.T) {
-	for enabled, want := range map[string]string{"True": "Ann (7)", "true": "Ann (7)", "": "", "False": "", "1": "", "yes": ""} {
+	for enabled, want := range map[string]string{"True": "Ann (7)", "true": "Ann (7)", "": "", "False": "", "1": "",
+		"yes": ""} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 		r.Header.Set("X-MS-CLIENT-PRINCIPAL-NAME", "Ann")
 		r.Header.Set("X-MS-CLIENT-PRINCIPAL-ID", "7")

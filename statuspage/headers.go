@@ -36,15 +36,16 @@ func setHeaders(h http.Header, referrer string) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// Referrer-Policy of the two ways of serving. Under the host the address may hold a function key, and forms are sent by a script.
-// Standalone a form has to say where it comes from: with no-referrer a browser sends "Origin: null", and over plain HTTP beyond loopback
-// no Sec-Fetch-Site either, so that the page's own forms would be taken for another site's.
+// Referrer-Policy of the two ways of serving. Under the host the address may hold a function key, and forms are sent by
+// a script. Standalone a form has to say where it comes from: with no-referrer a browser sends "Origin: null", and over
+// plain HTTP beyond loopback no Sec-Fetch-Site either, so that the page's own forms would be taken for another site's.
 const (
 	toNobody   = "no-referrer"
 	toSameSite = "same-origin"
 )
 
-// Secured sets the headers before anything can be answered. What refuses a request before View or Actions sees it belongs inside.
+// Secured sets the headers before anything can be answered. What refuses a request before View or Actions sees it
+// belongs inside.
 func Secured(next http.Handler) http.Handler { return secured(toNobody, next) }
 
 func secured(referrer string, next http.Handler) http.Handler {

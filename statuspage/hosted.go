@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// View serves the page and its JSON under the Functions host, which has asked for a function key: at the address of the function
-// `status`, JSON where that ends in .json.
+// View serves the page and its JSON under the Functions host, which has asked for a function key: at the address of the
+// function `status`, JSON where that ends in .json.
 func View(cfg Config) http.Handler {
 	return cfg.hosted(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
@@ -32,7 +32,8 @@ func View(cfg Config) http.Handler {
 	})
 }
 
-// hosted answers where the host has asked for a key. Without keys, a web site could make a name of its own point to this machine.
+// hosted answers where the host has asked for a key. Without keys, a web site could make a name of its own point to
+// this machine.
 func (c *Config) hosted(next http.HandlerFunc) http.Handler {
 	return Secured(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c.Keyless && !isLocal(r) {
@@ -43,8 +44,8 @@ func (c *Config) hosted(next http.HandlerFunc) http.Handler {
 	}))
 }
 
-// Actions carries out actions under the Functions host, which has asked for the admin key. The key comes in a header, which no
-// form and no other site can send; identity says who asked, "" where nobody vouches for a name.
+// Actions carries out actions under the Functions host, which has asked for the admin key. The key comes in a header,
+// which no form and no other site can send; identity says who asked, "" where nobody vouches for a name.
 func Actions(cfg Config, identity func(*http.Request) string) http.Handler {
 	act := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -53,7 +54,8 @@ func Actions(cfg Config, identity func(*http.Request) string) http.Handler {
 		}
 		// A key in the address is kept in logs and histories: the host takes it there, we do not.
 		if r.URL.Query().Has("code") {
-			answerScript(w, http.StatusBadRequest, &done{Said: "send the admin key in the header x-functions-key, never in the address", Failed: true})
+			answerScript(w, http.StatusBadRequest,
+				&done{Said: "send the admin key in the header x-functions-key, never in the address", Failed: true})
 			return
 		}
 		if code, err := readForm(w, r); err != nil {
@@ -70,8 +72,9 @@ func Actions(cfg Config, identity func(*http.Request) string) http.Handler {
 	return cfg.hosted(http.NewCrossOriginProtection().Handler(act).ServeHTTP)
 }
 
-// EasyAuth names who asks by the headers of App Service Authentication. They are believed only where that is on (enabled is the
-// value of WEBSITE_AUTH_ENABLED): it takes such headers out of what comes from outside, and otherwise anybody could send them.
+// EasyAuth names who asks by the headers of App Service Authentication. They are believed only where that is on
+// (enabled is the value of WEBSITE_AUTH_ENABLED): it takes such headers out of what comes from outside, and otherwise
+// anybody could send them.
 func EasyAuth(enabled string) func(*http.Request) string {
 	on := strings.EqualFold(strings.TrimSpace(enabled), "true")
 	return func(r *http.Request) string {

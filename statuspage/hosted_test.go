@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWithoutKeysOnlyNamesOfThisMachineAreAnswered: under func start everybody passes for an admin. A web site whose name leads to this
-// machine sends that name as Host and as Origin, and its browser no Sec-Fetch-Site.
+// TestWithoutKeysOnlyNamesOfThisMachineAreAnswered: under func start everybody passes for an admin. A web site whose
+// name leads to this machine sends that name as Host and as Origin, and its browser no Sec-Fetch-Site.
 func TestWithoutKeysOnlyNamesOfThisMachineAreAnswered(t *testing.T) {
 	const form = "do=pause&poller=orders&yes=true"
 	for _, test := range []struct {
@@ -27,7 +27,8 @@ func TestWithoutKeysOnlyNamesOfThisMachineAreAnswered(t *testing.T) {
 			view.wants(test.host+path, view.send("GET", path, "", "Host", test.host), test.code)
 		}
 		act := &desk{t: t, handler: Actions(cfg, EasyAuth("")), address: "127.0.0.1:5"}
-		act.wants(test.host, act.send("POST", "/api/status/actions", form, "Host", test.host, "Origin", "http://"+test.host), test.code)
+		act.wants(test.host, act.send("POST", "/api/status/actions", form, "Host", test.host, "Origin", "http://"+test.host),
+			test.code)
 		if done := s.done(); (len(done) == 1) != (test.code == http.StatusOK) {
 			t.Errorf("%s, keyless %t: did %q", test.host, test.keyless, done)
 		}
@@ -36,9 +37,11 @@ func TestWithoutKeysOnlyNamesOfThisMachineAreAnswered(t *testing.T) {
 
 // TestThisMachine is the handler's own port, which only the host is to call.
 func TestThisMachine(t *testing.T) {
-	for host, code := range map[string]int{"127.0.0.1:5001": http.StatusOK, "localhost:5001": http.StatusOK, "[::1]:5001": http.StatusOK,
+	for host, code := range map[string]int{"127.0.0.1:5001": http.StatusOK, "localhost:5001": http.StatusOK,
+		"[::1]:5001":        http.StatusOK,
 		"evil.example:5001": http.StatusForbidden, "10.0.0.1:5001": http.StatusForbidden, "": http.StatusForbidden} {
-		d := &desk{t: t, handler: ThisMachine(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})), address: "127.0.0.1:5"}
+		d := &desk{t: t, handler: ThisMachine(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
+			address: "127.0.0.1:5"}
 		for _, method := range []string{"GET", "POST"} {
 			d.wants(host, d.send(method, "/metrics", "", "Host", host), code)
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// refused logs what was refused: a line for an origin and a minute, with how many there were, so that whoever guesses does not fill
-// the log. It holds neither tokens nor what else was sent.
+// refused logs what was refused: a line for an origin and a minute, with how many there were, so that whoever guesses
+// does not fill the log. It holds neither tokens nor what else was sent.
 type refused struct {
 	log *slog.Logger
 	now func() time.Time
@@ -36,7 +36,8 @@ func (d *refused) tell(r *http.Request, why string) {
 	if !due {
 		return
 	}
-	d.log.WarnContext(r.Context(), "a request to the status page, or to /metrics, was refused", "why", why, "from", from, "method", r.Method, "more_since_the_last_line", more,
+	d.log.WarnContext(r.Context(), "a request to the status page, or to /metrics, was refused", "why", why, "from", from,
+		"method", r.Method, "more_since_the_last_line", more,
 		"next", "more of the same are told once a minute; if nobody you know sends them, see who can reach status__listen, and change status__token")
 }
 

@@ -45,7 +45,8 @@ func TestWhatIsRefusedIsLogged(t *testing.T) {
 		}
 		wants := func(what string, lines []map[string]any, why, from string, more int) {
 			t.Helper()
-			if len(lines) != 1 || lines[0]["level"] != "WARN" || lines[0]["why"] != why || lines[0]["from"] != from || lines[0]["more_since_the_last_line"] != float64(more) {
+			if len(lines) != 1 || lines[0]["level"] != "WARN" || lines[0]["why"] != why || lines[0]["from"] != from ||
+				lines[0]["more_since_the_last_line"] != float64(more) {
 				t.Errorf("%s: %v", what, lines)
 			}
 			if strings.Contains(fmt.Sprint(lines), guess) {
@@ -94,7 +95,9 @@ func TestANameOfAnotherSiteIsLogged(t *testing.T) {
 	for range 3 {
 		d.send("GET", "/status", "", "Host", "evil.example")
 	}
-	if lines := d.lines(); len(lines) != 1 || !strings.Contains(fmt.Sprint(lines[0]["why"]), "a name that is not this machine's") || strings.Contains(fmt.Sprint(lines), "evil") {
+	if lines := d.lines(); len(lines) != 1 ||
+		!strings.Contains(fmt.Sprint(lines[0]["why"]), "a name that is not this machine's") ||
+		strings.Contains(fmt.Sprint(lines), "evil") {
 		t.Errorf("%v", lines)
 	}
 }
@@ -104,7 +107,8 @@ func TestWhatIsNotDone(t *testing.T) {
 	d := newDesk(t, token)
 	form := url.Values{"do": {"pause"}, "poller": {"ord\u202eers\n"}, "yes": {"true"}}.Encode()
 	for code, err := range map[int]error{
-		http.StatusNotFound:           fmt.Errorf("wrapped: %w", &status.Refusal{Err: errors.New("there is no such poller"), Missing: true}),
+		http.StatusNotFound: fmt.Errorf("wrapped: %w",
+			&status.Refusal{Err: errors.New("there is no such poller"), Missing: true}),
 		http.StatusConflict:           &status.Refusal{Err: errors.New("the lease is held")},
 		http.StatusServiceUnavailable: errors.New("the store does not answer"),
 	} {
@@ -112,13 +116,15 @@ func TestWhatIsNotDone(t *testing.T) {
 		r := d.send("POST", "/status/actions", form, "Accept", "*/*", "Authorization", "Bearer "+token)
 		d.wants(err.Error(), r, code, `{"error":"`+err.Error()+`"}`)
 		lines := d.lines()
-		if len(lines) != 1 || lines[0]["level"] != "WARN" || lines[0]["action"] != "pause" || lines[0]["poller"] != "orders" ||
+		if len(lines) != 1 || lines[0]["level"] != "WARN" || lines[0]["action"] != "pause" ||
+			lines[0]["poller"] != "orders" ||
 			lines[0]["by"] != "status page, 192.0.2.1" || lines[0]["error"] != err.Error() {
 			t.Errorf("%d: %v", code, lines)
 		}
 	}
 	d.shop.fails = nil
-	d.wants("done", d.send("POST", "/status/actions", form, "Accept", "*/*", "Authorization", "Bearer "+token), http.StatusOK, "did pause")
+	d.wants("done", d.send("POST", "/status/actions", form, "Accept", "*/*", "Authorization", "Bearer "+token),
+		http.StatusOK, "did pause")
 	if lines := d.lines(); len(lines) > 0 { // the audit is the operator's
 		t.Errorf("%v", lines)
 	}
@@ -127,7 +133,8 @@ func TestWhatIsNotDone(t *testing.T) {
 // TestWhoAskedIsOneLineOfWhatIsSeen: nothing in a name turns the direction of the line, or ends it.
 func TestWhoAskedIsOneLineOfWhatIsSeen(t *testing.T) {
 	for name, want := range map[string]string{
-		"ann@example.com": "ann@example.com", "Zoë (7) 王": "Zoë (7) 王", "ann\u202egnp.exe": "anngnp.exe", "\u2066ann\u2069": "ann", "a\nb\r\u2028c\x1b[31m\x7f": "a b c[31m",
+		"ann@example.com": "ann@example.com", "Zoë (7) 王": "Zoë (7) 王", "ann\u202egnp.exe": "anngnp.exe",
+		"\u2066ann\u2069": "ann", "a\nb\r\u2028c\x1b[31m\x7f": "a b c[31m",
 		"\u200b\u00ad\ufeff": "unknown", "": "unknown", "\xff": "�",
 	} {
 		if got := asker(name); got != want {

@@ -18,8 +18,8 @@ import (
 const sessionLife = 8 * time.Hour
 
 // sessions are logins. A session is a random id and an end, signed with a key made of the token: so it holds on every
-// instance that has the same token, through restarts, and ends when the token is changed. Logging out is remembered by this process
-// only; elsewhere the session ends with the cookie.
+// instance that has the same token, through restarts, and ends when the token is changed. Logging out is remembered by
+// this process only; elsewhere the session ends with the cookie.
 type sessions struct {
 	key  []byte
 	name string // of the cookie
@@ -62,7 +62,8 @@ func (s *sessions) begin(w http.ResponseWriter, r *http.Request) {
 
 func (s *sessions) sign(id string, ends time.Time) string {
 	unix := binary.BigEndian.AppendUint64(nil, uint64(ends.Unix()))
-	return id + "." + hex.EncodeToString(unix) + "." + base64.RawURLEncoding.EncodeToString(s.mac("session", id, string(unix)))
+	return id + "." + hex.EncodeToString(unix) + "." +
+		base64.RawURLEncoding.EncodeToString(s.mac("session", id, string(unix)))
 }
 
 // of returns the session of a request, or nil.
@@ -109,8 +110,8 @@ func (s *sessions) end(w http.ResponseWriter, r *http.Request, of *session) {
 	http.SetCookie(w, gone)
 }
 
-// cookie is for this host only, out of reach for scripts and for other sites, and for encrypted connections only where this one is.
-// Whoever forges X-Forwarded-Proto only keeps their own cookie from being sent.
+// cookie is for this host only, out of reach for scripts and for other sites, and for encrypted connections only where
+// this one is. Whoever forges X-Forwarded-Proto only keeps their own cookie from being sent.
 func (s *sessions) cookie(r *http.Request, value string, ends time.Time) *http.Cookie {
 	return &http.Cookie{
 		Name: s.name, Value: value, Path: "/", Expires: ends, HttpOnly: true, SameSite: http.SameSiteStrictMode,

@@ -17,7 +17,8 @@ type Config struct {
 	Operator status.Operator
 	// Token is status__token; empty under the Functions host, and where it is not set.
 	Token string
-	// Keyless is the Functions host of Core Tools (func start), which asks nobody for a key: only names of this machine are answered.
+	// Keyless is the Functions host of Core Tools (func start), which asks nobody for a key: only names of this machine
+	// are answered.
 	Keyless bool
 	// Log gets who asked for what that was not done.
 	Log *slog.Logger
@@ -58,7 +59,8 @@ func Standalone(cfg Config, guard *Guard) http.Handler {
 			http.Error(w, "actions need a token: set status__token", http.StatusForbidden)
 		})
 	}
-	// Besides the token in each form and SameSite: what a browser says comes from another site is refused, the login included.
+	// Besides the token in each form and SameSite: what a browser says comes from another site is refused, the login
+	// included.
 	own := http.NewCrossOriginProtection()
 	own.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		guard.refused.tell(r, "a browser says that it comes from another site")
@@ -69,7 +71,8 @@ func Standalone(cfg Config, guard *Guard) http.Handler {
 
 // back leads whoever reloads the answer to a form, or follows an old address, to the page.
 func (s *standalone) back(w http.ResponseWriter, r *http.Request) {
-	if strings.TrimSuffix(r.URL.Path, "/") == "/status/actions" || r.URL.Path == "/status/" || r.URL.Path == "/status/login" {
+	if strings.TrimSuffix(r.URL.Path, "/") == "/status/actions" || r.URL.Path == "/status/" ||
+		r.URL.Path == "/status/login" {
 		w.Header().Set("Location", above)
 		w.WriteHeader(http.StatusSeeOther)
 		return
@@ -140,7 +143,8 @@ func (p *page) confirm(w http.ResponseWriter, r *http.Request, report *status.Re
 	}
 	p.App = report.App
 	if p.Confirm = confirm(asked, report); p.Confirm == nil {
-		p.finish(w, http.StatusNotFound, &done{Said: "There is nothing like that any more: no such output, or no such event among those that the page lists. rowrelay deadletter list shows all, of an outbox rowrelay outbox list.", Failed: true})
+		p.finish(w, http.StatusNotFound,
+			&done{Said: "There is nothing like that any more: no such output, or no such event among those that the page lists. rowrelay deadletter list shows all, of an outbox rowrelay outbox list.", Failed: true})
 		return
 	}
 	p.Title = p.Confirm.Title
@@ -208,7 +212,8 @@ func (c *Config) perform(r *http.Request, by string) (int, *done) {
 	if err == nil {
 		return http.StatusOK, &done{Said: text}
 	}
-	c.Log.WarnContext(r.Context(), "an action of the status page was not done", "action", asked.Do, "poller", short(asked.Poller), "output", short(asked.Output),
+	c.Log.WarnContext(r.Context(), "an action of the status page was not done", "action", asked.Do, "poller",
+		short(asked.Poller), "output", short(asked.Output),
 		"by", by, "error", err.Error())
 	return statusOf(err), &done{Said: err.Error(), Failed: true}
 }
@@ -256,7 +261,8 @@ func (s *standalone) login(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case wait > 0:
 		w.Header().Set("Retry-After", seconds(wait))
-		s.ask(w, http.StatusTooManyRequests, above, "Too many wrong tokens from this address. Try again in "+seconds(wait)+" seconds.")
+		s.ask(w, http.StatusTooManyRequests, above,
+			"Too many wrong tokens from this address. Try again in "+seconds(wait)+" seconds.")
 	case !ok:
 		s.ask(w, http.StatusUnauthorized, above, "That is not the token.")
 	default:

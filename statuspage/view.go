@@ -21,8 +21,9 @@ var pageText string
 
 // pages are the templates: status, confirm, login, done.
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
-	"ago": ago, "until": until, "stamp": stamp, "machine": machine, "span": span, "rate": rate, "count": count, "healthClass": healthClass,
-	"name": fullName, "says": says, "listing": listing, "some": some,
+	"ago": ago, "until": until, "stamp": stamp, "machine": machine, "span": span, "rate": rate, "count": count,
+	"healthClass": healthClass,
+	"name":        fullName, "says": says, "listing": listing, "some": some,
 	"marks": func(m mode.Mode) bool { return m.Can(mode.Marks) },
 }).Parse(pageText))
 
@@ -46,7 +47,8 @@ type page struct {
 	CanAct bool
 
 	Report *status.Report
-	// Only is the poller that is shown alone; Short says of each output whether its lists are cut, because there are so many pollers.
+	// Only is the poller that is shown alone; Short says of each output whether its lists are cut, because there are so
+	// many pollers.
 	Only    string
 	Short   []bool
 	Tally   []tally
@@ -77,7 +79,8 @@ func newPage(title string) *page {
 	return &page{Title: title, Style: template.CSS(styleText), Script: template.JS(scriptText), Root: here} //nolint:gosec // our own files, whose hashes the policy names
 }
 
-// maxListed bounds the events that are listed on a page of all pollers: it is asked for every few seconds, by a phone too.
+// maxListed bounds the events that are listed on a page of all pollers: it is asked for every few seconds, by a phone
+// too.
 const maxListed = 2 * status.MaxLetters
 
 // show fills the page with a report, the worst first: of all pollers, or of one alone, with all that is listed of it.

@@ -47,8 +47,9 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("%d s", d/time.Second)
 }
 
-// some says how many of how many are listed, where they are not all. Of an outbox they are the oldest; of the others as many are read
-// as a page has time for, of which the newest are shown, so that they are the newest of all only where there are few.
+// some says how many of how many are listed, where they are not all. Of an outbox they are the oldest; of the others as
+// many are read as a page has time for, of which the newest are shown, so that they are the newest of all only where
+// there are few.
 func some(listed int, all int64, m mode.Mode) string {
 	switch {
 	case int64(listed) >= all:

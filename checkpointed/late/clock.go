@@ -15,7 +15,8 @@ const clockTolerance = 2 * time.Second
 
 // databaseClock estimates the database's clock between readings. The reading was made at some moment between begun and
 // ended, and of our own two clocks the monotonic one stands still while the machine sleeps, and the wall clock is set
-// now and then. So the estimate has two ends: a window has passed when it has by the earliest, and begins at the latest.
+// now and then. So the estimate has two ends: a window has passed when it has by the earliest, and begins at the
+// latest.
 type databaseClock struct {
 	now          time.Time     // zero: never read
 	begun, ended time.Time     // local time of the request

@@ -48,9 +48,10 @@ type driver struct {
 
 func newDriver(t *testing.T, table *latetest.Table, rng *rand.Rand, mode Mode) *driver {
 	d := &driver{
-		t: t, table: table, source: table, rng: rng, mode: mode, objects: map[string][]byte{}, limit: poller.Limit{Rows: 7, Bytes: 1 << 20},
-		cfg:  Config{Address: "orders", Database: table, Window: 24 * time.Second, Limit: 4 * time.Second, Memory: 100_000},
-		last: map[int]string{}, delivered: map[string]int{}, versions: map[int]int{},
+		t: t, table: table, source: table, rng: rng, mode: mode, objects: map[string][]byte{},
+		limit: poller.Limit{Rows: 7, Bytes: 1 << 20},
+		cfg:   Config{Address: "orders", Database: table, Window: 24 * time.Second, Limit: 4 * time.Second, Memory: 100_000},
+		last:  map[int]string{}, delivered: map[string]int{}, versions: map[int]int{},
 	}
 	d.doc.Lease.TTL = 9 * time.Second
 	d.start()
@@ -73,13 +74,14 @@ func (d *driver) crash() {
 func (d *driver) open() {
 	d.t.Helper()
 	d.line, d.flying, d.leased = nil, map[string]bool{}, false
-	err := d.late.Adopt(context.Background(), &d.doc, time.Now().Add(d.storeOff), d.mode, d.dates, func(_ context.Context, name string) ([]byte, error) {
-		data, ok := d.objects[name]
-		if !ok {
-			return nil, fmt.Errorf("reading %s: %w", name, state.ErrNotFound)
-		}
-		return data, nil
-	})
+	err := d.late.Adopt(context.Background(), &d.doc, time.Now().Add(d.storeOff), d.mode, d.dates,
+		func(_ context.Context, name string) ([]byte, error) {
+			data, ok := d.objects[name]
+			if !ok {
+				return nil, fmt.Errorf("reading %s: %w", name, state.ErrNotFound)
+			}
+			return data, nil
+		})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 )
 
 // notice holds the position against a new reading of the database's clock. A clock that was set back by less than
-// late_window is bridged by the window: the low edge is as far behind, and the mark waits until the clock has come to it
-// again. Where it was set back further, at once or little by little, or a row that is dated ahead has moved the position
-// (older binaries let it), rows that are written now are below the position. So are those that were written since the
-// reading before, when the clock had not come to the position again.
+// late_window is bridged by the window: the low edge is as far behind, and the mark waits until the clock has come to
+// it again. Where it was set back further, at once or little by little, or a row that is dated ahead has moved the
+// position (older binaries let it), rows that are written now are below the position. So are those that were written
+// since the reading before, when the clock had not come to the position again.
 func (l *Tracker) notice(reading *databaseClock) {
 	if l.dates == nil || l.mode == Exact {
 		return
@@ -33,8 +33,9 @@ func (l *Tracker) notice(reading *databaseClock) {
 	}
 }
 
-// unbridged reports whether the clock was set back since an earlier reading by more than the window bridges; then is what it
-// would have shown at that reading. A window that has bridged a fall already, and has not moved on since, bridges no second one.
+// unbridged reports whether the clock was set back since an earlier reading by more than the window bridges; then is
+// what it would have shown at that reading. A window that has bridged a fall already, and has not moved on since,
+// bridges no second one.
 func (l *Tracker) unbridged(earlier, reading *databaseClock, then time.Time) bool {
 	bridged := l.Window
 	if l.mode == None {
@@ -52,8 +53,8 @@ func (l *Tracker) behind() change.Cursor {
 	return l.reached
 }
 
-// recall takes the reading that the document keeps: the process that made it may have died before the clock was set back,
-// and this one is held against it. passed is the position, and storeNow the clock of the store at this moment.
+// recall takes the reading that the document keeps: the process that made it may have died before the clock was set
+// back, and this one is held against it. passed is the position, and storeNow the clock of the store at this moment.
 func (l *Tracker) recall(doc *state.Late, passed change.Cursor, storeNow time.Time) {
 	l.storeLead = storeNow.Sub(time.Now())
 	if kept := (keptClock{doc.Clock, doc.ClockAt}); kept != l.kept {
@@ -75,7 +76,8 @@ func (l *Tracker) keep() keptClock {
 	return keptClock{stored(l.clock.now), stored(l.clock.ended.Add(l.storeLead))}
 }
 
-// keptClock is a reading of the database's clock as the document keeps it: at is when it was made, by the store's clock.
+// keptClock is a reading of the database's clock as the document keeps it: at is when it was made, by the store's
+// clock.
 type keptClock struct{ now, at time.Time }
 
 // aheadOf reports whether a position is ahead of the clock.
@@ -90,8 +92,8 @@ func (l *Tracker) farAheadOf(now time.Time) bool {
 	return first.After(now.Add(l.dates.Slack + l.margin() + clockTolerance))
 }
 
-// rewind moves a position that is ahead of the clock back to it, once nothing is in flight. Rows that were delivered from
-// there on, and are not remembered, are delivered again.
+// rewind moves a position that is ahead of the clock back to it, once nothing is in flight. Rows that were delivered
+// from there on, and are not remembered, are delivered again.
 func (l *Tracker) rewind() {
 	to := l.future.fellTo
 	if to.IsZero() || l.handed != l.done {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestClockFallsUnread: the clock is set back by more than the window after a reading, and has come to the position again at
-// the next one. Rows were written below the low edge meanwhile. The next reading is another process's, or of this one much later.
+// TestClockFallsUnread: the clock is set back by more than the window after a reading, and has come to the position
+// again at the next one. Rows were written below the low edge meanwhile. The next reading is another process's, or of
+// this one much later.
 func TestClockFallsUnread(t *testing.T) {
 	for _, another := range []bool{true, false} {
 		for _, gap := range []time.Duration{time.Minute, 10 * time.Minute} {
@@ -35,8 +36,8 @@ func TestClockFallsUnread(t *testing.T) {
 	}
 }
 
-// TestFallIsKeptUntilThePositionIsBack: a process that has seen a fall, and dies before the position has gone back, leaves the
-// reading before it in the document.
+// TestFallIsKeptUntilThePositionIsBack: a process that has seen a fall, and dies before the position has gone back,
+// leaves the reading before it in the document.
 func TestFallIsKeptUntilThePositionIsBack(t *testing.T) {
 	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 		d.writes(100)
@@ -61,8 +62,8 @@ func TestFallIsKeptUntilThePositionIsBack(t *testing.T) {
 	})
 }
 
-// TestNewProcessesSeeNoFall: processes that follow each other, beside a store whose clock is a little off with each answer, do
-// not take that for a fall: nothing comes twice, and the low edge moves.
+// TestNewProcessesSeeNoFall: processes that follow each other, beside a store whose clock is a little off with each
+// answer, do not take that for a fall: nothing comes twice, and the low edge moves.
 func TestNewProcessesSeeNoFall(t *testing.T) {
 	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 		for i := range 200 {
@@ -79,7 +80,8 @@ func TestNewProcessesSeeNoFall(t *testing.T) {
 	})
 }
 
-// TestClockFallsLittleByLittle: twice by less than the window, with a new process after each fall, which reads the clock at once.
+// TestClockFallsLittleByLittle: twice by less than the window, with a new process after each fall, which reads the
+// clock at once.
 func TestClockFallsLittleByLittle(t *testing.T) {
 	for since := range 40 {
 		inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {

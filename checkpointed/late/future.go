@@ -10,9 +10,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// FutureRows is source__future_rows: what becomes of rows whose cursor is a time that the database's clock has not reached.
-// Whatever it says, the position does not pass them before the clock does: rows that are written until then have lower
-// cursors.
+// FutureRows is source__future_rows: what becomes of rows whose cursor is a time that the database's clock has not
+// reached. Whatever it says, the position does not pass them before the clock does: rows that are written until then
+// have lower cursors.
 type FutureRows string
 
 // The values of source__future_rows.
@@ -27,8 +27,9 @@ const (
 
 // Dates reads positions as times, where the cursor's first column is one.
 type Dates struct {
-	// Span is the first and the last moment at which a clock shows the value of a position that a row gave: a wall clock that
-	// is put back in autumn shows an hour twice. It is false for what is no time, and for a position that no row gave.
+	// Span is the first and the last moment at which a clock shows the value of a position that a row gave: a wall clock
+	// that is put back in autumn shows an hour twice. It is false for what is no time, and for a position that no row
+	// gave.
 	Span func(change.Cursor) (first, last time.Time, ok bool)
 	// Before is a position that comes before every row that is written at a moment or later. It is nil where the form of
 	// the column's values is not known.
@@ -37,12 +38,13 @@ type Dates struct {
 	Slack time.Duration
 }
 
-// future is what is known of rows that are dated beyond the database's clock. They come at the end of a page of live rows,
-// which is cut before them. A look reads all of them now and then, and hands out what was not delivered yet, as a sweep
-// does. What it met is remembered, under a stamp of its own, until live rows have passed it.
+// future is what is known of rows that are dated beyond the database's clock. They come at the end of a page of live
+// rows, which is cut before them. A look reads all of them now and then, and hands out what was not delivered yet, as a
+// sweep does. What it met is remembered, under a stamp of its own, until live rows have passed it.
 type future struct {
 	first change.Cursor // the first of them, as seen last: pages of live rows end there
-	clear bool          // none was seen any more: what is remembered of them is forgotten once this page was held against it
+	// none was seen any more: what is remembered of them is forgotten once this page was held against it
+	clear bool
 	due   bool          // one was seen that was not delivered
 	on    bool          // a look is under way
 	at    change.Cursor // it has read up to here
@@ -123,8 +125,8 @@ func (l *Tracker) beyond(e *change.Event, ceiling time.Time) bool {
 	return first.After(ceiling)
 }
 
-// liveRange is what the next page of live rows reads. It ends with the first row that is known to be dated ahead: else all
-// of them would be read with each page. A source that settles ends its pages by itself.
+// liveRange is what the next page of live rows reads. It ends with the first row that is known to be dated ahead: else
+// all of them would be read with each page. A source that settles ends its pages by itself.
 func (l *Tracker) liveRange() change.Range {
 	if l.mode == Settle || l.future.first.Equal(l.reached) {
 		l.future.first = nil
@@ -149,7 +151,8 @@ func (l *Tracker) nextPlain(ctx context.Context) Step {
 	return Step{Kind: change.Live, Range: l.liveRange()}
 }
 
-// cutAhead takes the rows that are dated ahead from the end of a page of live rows. What is left of the page is its end.
+// cutAhead takes the rows that are dated ahead from the end of a page of live rows. What is left of the page is its
+// end.
 func (l *Tracker) cutAhead(step *Step, page *change.Page) {
 	if l.dates == nil {
 		return
@@ -181,7 +184,8 @@ func (l *Tracker) sawAhead(events []change.Event) {
 	f := &l.future
 	f.first = events[0].Position()
 	at, _ := l.span(events[0].Cursor)
-	text := fmt.Sprintf("the row at %s is dated %s after the database's clock", f.first, at.Sub(l.present()).Round(time.Second))
+	text := fmt.Sprintf("the row at %s is dated %s after the database's clock", f.first,
+		at.Sub(l.present()).Round(time.Second))
 	const rule = "correct it, or exclude it by source__where; if the column is kept in local time, set source__time_zone"
 	switch {
 	case l.mode == Settle || l.Future == FutureHold:
@@ -200,8 +204,8 @@ func (l *Tracker) sawAhead(events []change.Event) {
 	}
 }
 
-// foreseeDue reports whether a look is under way, or due: at once where a row was seen that was not delivered, and at a slow
-// pace for those behind it. A look that takes long is followed by a longer rest.
+// foreseeDue reports whether a look is under way, or due: at once where a row was seen that was not delivered, and at a
+// slow pace for those behind it. A look that takes long is followed by a longer rest.
 func (l *Tracker) foreseeDue(now time.Time) bool {
 	f := &l.future
 	if f.on {
@@ -225,8 +229,8 @@ func (l *Tracker) foresee() Step {
 	return Step{Kind: change.Sweep, Range: change.Range{After: f.at}, ahead: true}
 }
 
-// foreseen takes a page of a look. What is not dated ahead is left to the live rows. Half of the memory is the most that it
-// takes: live rows need the rest.
+// foreseen takes a page of a look. What is not dated ahead is left to the live rows. Half of the memory is the most
+// that it takes: live rows need the rest.
 func (l *Tracker) foreseen(batch *change.Batch, page *change.Page) {
 	f := &l.future
 	ceiling := l.present().Add(l.margin() + l.dates.Slack)
@@ -268,9 +272,9 @@ func (l *Tracker) foreseen(batch *change.Batch, page *change.Page) {
 	batch.More = f.on || l.sweep.on || !l.drained
 }
 
-// forgetAhead forgets what was remembered as dated ahead, but for what is kept by its stamp: it is gone, or live rows have
-// met it. In overlap mode what they met is remembered as theirs. In the other modes it is forgotten with the rest once the
-// position behind it is stored: a session that begins before it meets it again.
+// forgetAhead forgets what was remembered as dated ahead, but for what is kept by its stamp: it is gone, or live rows
+// have met it. In overlap mode what they met is remembered as theirs. In the other modes it is forgotten with the rest
+// once the position behind it is stored: a session that begins before it meets it again.
 func (l *Tracker) forgetAhead(keep func(stamp uint8) bool) {
 	f := &l.future
 	if !f.early || l.mode == Overlap && !f.swept {
@@ -292,8 +296,8 @@ func (l *Tracker) forgetAhead(keep func(stamp uint8) bool) {
 	}
 }
 
-// loadedAhead takes a memory that was just read: which of its rows are dated ahead is not known before a sweep and a look
-// have met the others.
+// loadedAhead takes a memory that was just read: which of its rows are dated ahead is not known before a sweep and a
+// look have met the others.
 func (l *Tracker) loadedAhead() {
 	if l.dates == nil || l.mode == Exact {
 		return
@@ -307,8 +311,9 @@ func (l *Tracker) loadedAhead() {
 	l.future.read = l.future.early
 }
 
-// forgetLoaded makes room in a full memory, in which there is none for the live rows and for the look behind them. What a
-// sweep and a look have not met since the memory was read is gone from the window, or is dated ahead and comes once more.
+// forgetLoaded makes room in a full memory, in which there is none for the live rows and for the look behind them. What
+// a sweep and a look have not met since the memory was read is gone from the window, or is dated ahead and comes once
+// more.
 func (l *Tracker) forgetLoaded() {
 	if !l.future.read || !l.future.swept {
 		return

@@ -108,7 +108,8 @@ func futureRow(t *testing.T, d *dated, ahead time.Duration) {
 	if (d.refused != nil) != (d.cfg.Future == FutureFail) {
 		t.Errorf("refused: %v", d.refused)
 	}
-	if text := strings.Join(d.warned, "\n"); d.cfg.Future != FutureFail && !strings.Contains(text, "source__future_rows="+string(d.cfg.Future)) {
+	if text := strings.Join(d.warned, "\n"); d.cfg.Future != FutureFail &&
+		!strings.Contains(text, "source__future_rows="+string(d.cfg.Future)) {
 		t.Errorf("it is not told: %s", text)
 	}
 	d.crash()
@@ -266,8 +267,8 @@ func TestWallClockPutBack(t *testing.T) {
 	}
 }
 
-// TestManyFutureRowsComeOnce: rows whose time comes between two ticks are delivered once, and a page that ends at a row that was
-// dated ahead does not say that the source is drained.
+// TestManyFutureRowsComeOnce: rows whose time comes between two ticks are delivered once, and a page that ends at a row
+// that was dated ahead does not say that the source is drained.
 func TestManyFutureRowsComeOnce(t *testing.T) {
 	for _, mode := range []Mode{Overlap, None} {
 		for _, rule := range []FutureRows{FutureDeliver, FutureHold} {
@@ -313,7 +314,8 @@ func TestFutureRowComesOnceWhenItsTimeComes(t *testing.T) {
 	}
 }
 
-// TestClockFallsWhileTheMemoryIsFull: what is remembered lies above the position that has gone back, where no sweep meets it.
+// TestClockFallsWhileTheMemoryIsFull: what is remembered lies above the position that has gone back, where no sweep
+// meets it.
 func TestClockFallsWhileTheMemoryIsFull(t *testing.T) {
 	for _, most := range []int{10, 40} {
 		inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
@@ -332,8 +334,8 @@ func TestClockFallsWhileTheMemoryIsFull(t *testing.T) {
 	}
 }
 
-// TestFullMemoryAfterARestart: the rows of a memory that is full have all been changed since, so that no sweep meets them. A
-// new process must not take them for rows that are dated ahead for as long as it has no room to look.
+// TestFullMemoryAfterARestart: the rows of a memory that is full have all been changed since, so that no sweep meets
+// them. A new process must not take them for rows that are dated ahead for as long as it has no room to look.
 func TestFullMemoryAfterARestart(t *testing.T) {
 	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 		d.late.Memory, d.cfg.Memory = 10, 10

@@ -39,7 +39,8 @@ func encodeMemory(hashes []uint64) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// RememberBelow is what a document begins with where rows below its frontier count as delivered, and the object of their memory.
+// RememberBelow is what a document begins with where rows below its frontier count as delivered, and the object of
+// their memory.
 func RememberBelow(frontier change.Cursor, ids []string) (state.Late, []byte) {
 	set := newHashSet()
 	for _, id := range ids {
@@ -81,8 +82,8 @@ func decodeMemory(data []byte) (*hashSet, error) {
 	return s, nil
 }
 
-// memoryHash is what is remembered of an event: the first 64 bits of its ID, which is a hash of key, cursor and row (see
-// change.EventID); of any other ID the first 64 bits of its SHA-256. It is never 0.
+// memoryHash is what is remembered of an event: the first 64 bits of its ID, which is a hash of key, cursor and row
+// (see change.EventID); of any other ID the first 64 bits of its SHA-256. It is never 0.
 func memoryHash(id string) uint64 {
 	var h uint64
 	hex := len(id) >= 16

@@ -18,7 +18,8 @@ type overlap struct {
 	// The mark: live rows were settled up to markAt at since, by the database's clock. A zero since is no mark.
 	markAt change.Cursor
 	since  time.Time
-	drawn  time.Time // the last moment at which the database's clock can show the value of markAt; zero where that is no time
+	// the last moment at which the database's clock can show the value of markAt; zero where that is no time
+	drawn  time.Time
 	marked time.Time // when, by our clock, the mark was begun in this process
 
 	sweep   sweep
@@ -90,8 +91,8 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	}
 }
 
-// full reports whether the memory has no room for live rows, keeps account of since when, and makes the most of the wait:
-// the mark moves up to all that is delivered, unless it is half way through its window.
+// full reports whether the memory has no room for live rows, keeps account of since when, and makes the most of the
+// wait: the mark moves up to all that is delivered, unless it is half way through its window.
 func (l *Tracker) full() bool {
 	if l.remembered.len()+len(l.inFlight) >= l.Memory {
 		l.forgetLoaded()
@@ -137,9 +138,9 @@ func (l *Tracker) mark() {
 	l.changes++
 }
 
-// opens is when the mark's window begins: a row up to the mark can be written as long as the clock has not passed the mark's
-// value for the last time. A wall clock that is put back passes it twice, and a clock that was set back, or a row that is
-// dated ahead, leaves the mark ahead of the clock.
+// opens is when the mark's window begins: a row up to the mark can be written as long as the clock has not passed the
+// mark's value for the last time. A wall clock that is put back passes it twice, and a clock that was set back, or a
+// row that is dated ahead, leaves the mark ahead of the clock.
 func (l *Tracker) opens() time.Time {
 	if l.drawn.After(l.since) {
 		return l.drawn
@@ -154,8 +155,9 @@ func (l *Tracker) unmark() {
 	l.changes++
 }
 
-// passed reports whether the mark's window has passed, as far as the database's clock is known. On a replica it has when
-// what was committed after it is replayed: while the replay stands still, the clock goes on and rows do not arrive.
+// passed reports whether the mark's window has passed, as far as the database's clock is known. On a replica it has
+// when what was committed after it is replayed: while the replay stands still, the clock goes on and rows do not
+// arrive.
 func (l *Tracker) passed(now time.Time) bool {
 	if !l.replayed.IsZero() && l.replayed.Before(l.opens().Add(l.Window)) {
 		return false
@@ -163,8 +165,8 @@ func (l *Tracker) passed(now time.Time) bool {
 	return !l.since.IsZero() && !l.clock.earliest(now).Before(l.opens().Add(l.Window))
 }
 
-// sweepDue reports whether it is time for a sweep. One that takes long is followed by a longer rest, so that sweeps take
-// a quarter of the time at most; unless the low edge waits for it.
+// sweepDue reports whether it is time for a sweep. One that takes long is followed by a longer rest, so that sweeps
+// take a quarter of the time at most; unless the low edge waits for it.
 func (l *Tracker) sweepDue(now time.Time) bool {
 	if l.sweep.on || l.low.Equal(l.reached) || l.mode != Overlap {
 		return false
@@ -176,7 +178,8 @@ func (l *Tracker) sweepDue(now time.Time) bool {
 	return now.Sub(l.sweep.ended) >= wait
 }
 
-// beginSweep begins a sweep up to what is fetched. What is handed out and not settled is in flight, and not found again.
+// beginSweep begins a sweep up to what is fetched. What is handed out and not settled is in flight, and not found
+// again.
 func (l *Tracker) beginSweep(ctx context.Context) {
 	proves := false
 	if l.passed(time.Now()) && !l.proved {
@@ -218,7 +221,9 @@ func (l *Tracker) swept(page *change.Page) {
 	s.on, s.ended = false, time.Now()
 	s.took = s.ended.Sub(s.began)
 	l.future.swept = true
-	if dropped := l.remembered.keep(func(stamp uint8) bool { return stamp == s.old || stamp == s.new || stamp >= loaded }); dropped > 0 {
+	if dropped := l.remembered.keep(func(stamp uint8) bool {
+		return stamp == s.old || stamp == s.new || stamp >= loaded
+	}); dropped > 0 {
 		l.changes++
 	}
 }
@@ -258,8 +263,8 @@ func (l *Tracker) advance() {
 	l.mark()
 }
 
-// look reads the database's clock and its open transactions. It gives mu up meanwhile. A clock that jumped makes the mark
-// worthless: the window begins again.
+// look reads the database's clock and its open transactions. It gives mu up meanwhile. A clock that jumped makes the
+// mark worthless: the window begins again.
 func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 	reading := databaseClock{begun: time.Now()}
 	h, err := l.horizon(ctx)
@@ -280,7 +285,8 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 	jump := l.clock.jumped(&reading)
 	l.notice(&reading)
 	l.clock, l.replayed = reading, h.Replayed
-	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) || jump < 0 && l.dates != nil {
+	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) ||
+		jump < 0 && l.dates != nil {
 		l.warn(fmt.Sprintf("the database's clock jumped by %s, or is another server's: late_window (%s) begins again",
 			jump.Round(time.Millisecond), l.Window))
 		l.unmark()
@@ -297,5 +303,6 @@ func (l *Tracker) horizon(ctx context.Context) (change.Horizon, error) {
 
 // needsLook reports whether the clock should be read: it is needed for a mark, and was not asked just now.
 func (l *Tracker) needsLook(now time.Time) bool {
-	return (l.dates != nil || !l.low.Equal(l.reached)) && !l.clock.fresh(now) && (l.looked.IsZero() || now.Sub(l.looked) >= l.pace())
+	return (l.dates != nil || !l.low.Equal(l.reached)) && !l.clock.fresh(now) &&
+		(l.looked.IsZero() || now.Sub(l.looked) >= l.pace())
 }

@@ -1,12 +1,13 @@
 package late
 
 import (
-	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 )
 
 // TestExactDeliversAboveTheSafePointEarly: while one long transaction keeps the safe point back, what others commit is
@@ -44,7 +45,8 @@ func TestExactDeliversAboveTheSafePointEarly(t *testing.T) {
 				if d.repeats+len(d.delivered) != 0 {
 					t.Fatalf("%d rows above the safe point were delivered before the limit", len(d.delivered))
 				}
-				if d.report.HeldBack < time.Second || d.report.HeldBack > 4*time.Second || !strings.HasPrefix(d.report.HeldBy, "tx ") {
+				if d.report.HeldBack < time.Second || d.report.HeldBack > 4*time.Second ||
+					!strings.HasPrefix(d.report.HeldBy, "tx ") {
 					t.Errorf("held back for %s by %q", d.report.HeldBack, d.report.HeldBy)
 				}
 				for range 3 {
@@ -66,7 +68,8 @@ func TestExactDeliversAboveTheSafePointEarly(t *testing.T) {
 					t.Errorf("lost %v, %d duplicates, %d delivered", lost, d.repeats, len(d.delivered))
 				}
 				if d.report.Remembered != 0 || d.report.HeldBack != 0 {
-					t.Errorf("%d remembered, held back for %s, when nothing is above the safe point", d.report.Remembered, d.report.HeldBack)
+					t.Errorf("%d remembered, held back for %s, when nothing is above the safe point", d.report.Remembered,
+						d.report.HeldBack)
 				}
 			})
 		})
@@ -146,7 +149,8 @@ func TestExactLosesNothing(t *testing.T) {
 	}
 }
 
-// TestPeekIsOvertaken: a look that takes long is given up when live rows come in between, because it would hand them out again.
+// TestPeekIsOvertaken: a look that takes long is given up when live rows come in between, because it would hand them
+// out again.
 func TestPeekIsOvertaken(t *testing.T) {
 	inLate(t, Exact, 0, func(t *testing.T, d *driver) {
 		d.table.Safe = true

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestReplayStandsStill: while a replica replays nothing its clock goes on, and what was committed in time arrives late.
+// TestReplayStandsStill: while a replica replays nothing its clock goes on, and what was committed in time arrives
+// late.
 func TestReplayStandsStill(t *testing.T) {
 	inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
 		stalled := time.Now()

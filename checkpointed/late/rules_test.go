@@ -43,13 +43,16 @@ func TestLowEdgeWaitsForTheWindow(t *testing.T) {
 	inLate(t, Overlap, 20, func(t *testing.T, d *driver) {
 		d.ticks(24) // the window, to the second
 		if !d.doc.Checkpoint.Cursor.IsStart() || len(d.delivered) != 20 {
-			t.Fatalf("after less than the window the checkpoint is %s, %d rows are delivered", d.doc.Checkpoint.Cursor, len(d.delivered))
+			t.Fatalf("after less than the window the checkpoint is %s, %d rows are delivered", d.doc.Checkpoint.Cursor,
+				len(d.delivered))
 		}
-		if want := (latetest.Position{Kind: "test", Value: 21, Key: 20}).Cursor(); !d.doc.Late.Frontier.Equal(want) || d.doc.Late.Memory.Count != 20 {
+		if want := (latetest.Position{Kind: "test", Value: 21, Key: 20}).Cursor(); !d.doc.Late.Frontier.Equal(want) ||
+			d.doc.Late.Memory.Count != 20 {
 			t.Errorf("stored: frontier %s, memory %d rows", d.doc.Late.Frontier, d.doc.Late.Memory.Count)
 		}
 		d.ticks(8)
-		if want := (latetest.Position{Kind: "test", Value: 21, Key: 20}).Cursor(); !d.doc.Checkpoint.Cursor.Equal(want) || d.doc.Late.Memory.Object != "" {
+		if want := (latetest.Position{Kind: "test", Value: 21, Key: 20}).Cursor(); !d.doc.Checkpoint.Cursor.Equal(want) ||
+			d.doc.Late.Memory.Object != "" {
 			t.Errorf("after the window the checkpoint is %s, the memory %q", d.doc.Checkpoint.Cursor, d.doc.Late.Memory.Object)
 		}
 		commits, fetches := d.commits, d.table.Fetches
@@ -105,8 +108,8 @@ func (s *endsAfterRead) Fetch(ctx context.Context, r change.Range, limit poller.
 	return page, err
 }
 
-// TestTransactionEndsBehindTheRead: the look at the open transactions comes before the read. Were it the other way round, a transaction
-// that ends between the two would be neither read nor seen open.
+// TestTransactionEndsBehindTheRead: the look at the open transactions comes before the read. Were it the other way
+// round, a transaction that ends between the two would be neither read nor seen open.
 func TestTransactionEndsBehindTheRead(t *testing.T) {
 	inLate(t, Overlap, 0, func(t *testing.T, d *driver) {
 		d.table.Shown = true
@@ -144,7 +147,8 @@ func TestFullMemoryHoldsBack(t *testing.T) {
 		if n := len(d.delivered); n < 40 || n > 40+d.limit.Rows {
 			t.Fatalf("%d rows are delivered with room for 40", n)
 		}
-		if r := &d.report; r.HeldBack < 20*time.Second || !strings.Contains(r.HeldBy, "40 rows") || !strings.Contains(r.HeldBy, "tx ") {
+		if r := &d.report; r.HeldBack < 20*time.Second || !strings.Contains(r.HeldBy, "40 rows") ||
+			!strings.Contains(r.HeldBy, "tx ") {
 			t.Errorf("held back for %s by %q", r.HeldBack, r.HeldBy)
 		}
 		d.table.End(long, true)
@@ -154,7 +158,8 @@ func TestFullMemoryHoldsBack(t *testing.T) {
 			t.Errorf("lost %v, %d duplicates", lost, d.repeats)
 		}
 		if d.drain(); d.report.HeldBack != 0 || d.report.HeldBy != "" || d.report.Remembered != 0 {
-			t.Errorf("afterwards: held back for %s by %q, %d remembered", d.report.HeldBack, d.report.HeldBy, d.report.Remembered)
+			t.Errorf("afterwards: held back for %s by %q, %d remembered", d.report.HeldBack, d.report.HeldBy,
+				d.report.Remembered)
 		}
 		if took := time.Since(began); took > 4*d.cfg.Window {
 			t.Errorf("61 rows in portions of 40 took %s, more than a window for each", took)
@@ -283,7 +288,8 @@ func TestModeChange(t *testing.T) {
 		d.drain()
 		var fault *poller.Fault
 		err := New(d.cfg).Adopt(context.Background(), &d.doc, time.Now(), Exact, nil, nil)
-		if !errors.As(err, &fault) || fault.Event != poller.FingerprintMismatch || !strings.Contains(err.Error(), "accept-fingerprint") {
+		if !errors.As(err, &fault) || fault.Event != poller.FingerprintMismatch ||
+			!strings.Contains(err.Error(), "accept-fingerprint") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -296,7 +302,8 @@ func TestUnreadableMemory(t *testing.T) {
 		var fault *poller.Fault
 		l := New(d.cfg)
 		failing := func(context.Context, string) ([]byte, error) { return nil, errors.New("timeout") }
-		if err := l.Adopt(context.Background(), &d.doc, time.Now(), d.mode, nil, failing); !errors.As(err, &fault) || fault.Event != poller.CheckpointLoadFailed {
+		if err := l.Adopt(context.Background(), &d.doc, time.Now(), d.mode, nil, failing); !errors.As(err, &fault) ||
+			fault.Event != poller.CheckpointLoadFailed {
 			t.Errorf("a store that fails: %v", err)
 		}
 		for name, data := range d.objects {

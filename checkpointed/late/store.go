@@ -31,9 +31,10 @@ const MemoryKind = "memory"
 // Load reads a side object by its name: Keeper.Object.
 type Load func(ctx context.Context, name string) ([]byte, error)
 
-// Adopt begins a session on a document: what was handed out before and not settled is forgotten. storeNow is the store's
-// clock at this moment, dates reads the source's positions, and load reads a side object (Keeper.Object). Errors are a *Fault:
-// FingerprintMismatch when the document was written under another mode, and CheckpointLoadFailed when the memory cannot be read.
+// Adopt begins a session on a document: what was handed out before and not settled is forgotten. storeNow is the
+// store's clock at this moment, dates reads the source's positions, and load reads a side object (Keeper.Object).
+// Errors are a *Fault: FingerprintMismatch when the document was written under another mode, and CheckpointLoadFailed
+// when the memory cannot be read.
 //
 // A memory that is missing or damaged is a warning, and the live rows begin again at the low edge: what was delivered
 // above it is delivered once more, and nothing is lost.
@@ -44,9 +45,10 @@ func (l *Tracker) Adopt(
 		mode = None
 	}
 	if was := doc.Late.Mode; was != "" && was != string(mode) {
-		return &poller.Fault{Event: poller.FingerprintMismatch, Err: fmt.Errorf("late_commits was %s, is now %s: what the checkpoint means differs. Set "+
-			"source__late_commits to %s, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay "+
-			"state reset %[4]s --to beginning` to start over", was, mode, was, l.Address)}
+		return &poller.Fault{Event: poller.FingerprintMismatch,
+			Err: fmt.Errorf("late_commits was %s, is now %s: what the checkpoint means differs. Set "+
+				"source__late_commits to %s, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay "+
+				"state reset %[4]s --to beginning` to start over", was, mode, was, l.Address)}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +121,8 @@ func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) erro
 		return nil
 	default:
 		l.basis = basis{} // the next session asks again
-		return &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("reading the memory of delivered rows (%s): %w", ref.Object, err)}
+		return &poller.Fault{Event: poller.CheckpointLoadFailed,
+			Err: fmt.Errorf("reading the memory of delivered rows (%s): %w", ref.Object, err)}
 	}
 }
 
@@ -193,8 +196,9 @@ func (l *Tracker) worth(final bool) bool {
 	return l.changes > 0 && (final || time.Since(l.saved) >= l.saveEvery)
 }
 
-// Stored says that the commit landed, with the object under its name in c.Late.Memory. A commit that did not land is not
-// reported: the next adopt reads the memory anew, because what was settled with it may have had to be stored with it.
+// Stored says that the commit landed, with the object under its name in c.Late.Memory. A commit that did not land is
+// not reported: the next adopt reads the memory anew, because what was settled with it may have had to be stored with
+// it.
 func (l *Tracker) Stored(c Commit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,8 +213,8 @@ func (l *Tracker) Stored(c Commit) {
 	l.passedBy(c.done)
 }
 
-// Due reports whether there is something worth a write although nothing is being settled: the low edge moved; or, in the
-// other modes and once a window at most, the position did (past windows without rows, past rows delivered early).
+// Due reports whether there is something worth a write although nothing is being settled: the low edge moved; or, in
+// the other modes and once a window at most, the position did (past windows without rows, past rows delivered early).
 func (l *Tracker) Due() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package late finds the rows that became visible below the position after it had passed them: a [Tracker] decides what a
-// session fetches next, drops what was delivered before, and says what a commit must store.
+// Package late finds the rows that became visible below the position after it had passed them: a [Tracker] decides what
+// a session fetches next, drops what was delivered before, and says what a commit must store.
 package late
 
 import (
@@ -36,29 +36,30 @@ import (
 // than that) is outside the promise: nothing but reading everything would find it.
 //
 // The stored checkpoint is the low edge L. It moves to N only when a read of the rows after L up to N is complete that
-// was begun after S + window and after that look at the open transactions (this order matters: one that ends between the
-// two is read), and when every event that was handed out before the end of the read is settled. Then each row up to N is
-// settled, because the read met it and it was remembered as settled, or it was in flight then, or the read handed it
-// out.
+// was begun after S + window and after that look at the open transactions (this order matters: one that ends between
+// the two is read), and when every event that was handed out before the end of the read is settled. Then each row up to
+// N is settled, because the read met it and it was remembered as settled, or it was in flight then, or the read handed
+// it out.
 //
 // A crash at any point costs the duplicates of what was settled since the last store, and never a loss. Rows after the
 // stored frontier are live rows; those between L and the frontier that the stored memory does not hold are found by the
-// next sweep, which reads all of them. The memory holds nothing that is not settled. An event handed out and not settled
-// is in the in-flight set, so that a sweep beside it does not hand it out again; the set ends with its session, and the
-// next session meets the event again. What was settled and not stored is not trusted by a later session, even of this
-// process: the parked entry that settled it may not have been stored either.
+// next sweep, which reads all of them. The memory holds nothing that is not settled. An event handed out and not
+// settled is in the in-flight set, so that a sweep beside it does not hand it out again; the set ends with its session,
+// and the next session meets the event again. What was settled and not stored is not trusted by a later session, even
+// of this process: the parked entry that settled it may not have been stored either.
 //
 // The memory holds one 64-bit hash for each version (key, cursor, row) above the low edge: the beginning of the event's
-// ID. A version that a complete sweep did not meet is not there any more, and is forgotten: so a hot row takes one place
-// and not one for each version, and a row that becomes again what it was is delivered again. To forget too much costs a
-// duplicate. Two chances remain to remember too much: a row that changes and is back, with its content and cursor,
-// between two sweeps (1 to 5 s while a tick lasts, a whole interval of the timer otherwise), and a collision (1 in 2·10¹³ for each new row, beside a million).
+// ID. A version that a complete sweep did not meet is not there any more, and is forgotten: so a hot row takes one
+// place and not one for each version, and a row that becomes again what it was is delivered again. To forget too much
+// costs a duplicate. Two chances remain to remember too much: a row that changes and is back, with its content and
+// cursor, between two sweeps (1 to 5 s while a tick lasts, a whole interval of the timer otherwise), and a collision (1
+// in 2·10¹³ for each new row, beside a million).
 //
 // When the memory is full, live rows are held back until the low edge moves: a backlog is drained at about LateMemory
 // rows for each window (a million in two minutes and a half). Neither a server that shows no older transaction nor rows
 // with old timestamps are a reason to be faster: a value can be drawn long before its transaction shows itself (an
-// application's, a sequence's, that of a statement that waits for a lock), and a timestamp without a zone may seem hours
-// older than it is.
+// application's, a sequence's, that of a statement that waits for a lock), and a timestamp without a zone may seem
+// hours older than it is.
 type Tracker struct {
 	Config
 
@@ -147,8 +148,8 @@ func (l *Tracker) Position() change.Cursor {
 
 // Fetched turns a page into the batch to hand out: Kind, From, To, Events and More are set. Events that are remembered
 // or in flight are left out; a batch without events that says More is only to be followed by another next. What a
-// state.Commit carries as From is said by commit, and is not the batch's. A page of live rows loses those that are dated
-// beyond the database's clock.
+// state.Commit carries as From is said by commit, and is not the batch's. A page of live rows loses those that are
+// dated beyond the database's clock.
 //
 // The error says that the page has rows that source__future_rows=fail does not allow; the batch is good nevertheless.
 func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {

@@ -1,15 +1,16 @@
 package late
 
 import (
-	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 )
 
-// lateRun is one random life: writers whose transactions last up to longest, a reader that settles now and then, and what
-// goes wrong.
+// lateRun is one random life: writers whose transactions last up to longest, a reader that settles now and then, and
+// what goes wrong.
 type lateRun struct {
 	mode    Mode
 	crashes bool
@@ -91,7 +92,8 @@ func TestOverlapLosesNothing(t *testing.T) {
 	}{
 		{"no crash", lateRun{mode: Overlap, longest: 20 * time.Second, steps: 1200}},
 		{"crashes", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200}},
-		{"transactions beyond the window", lateRun{mode: Overlap, crashes: true, shown: true, longest: 2 * time.Minute, steps: 1200}},
+		{"transactions beyond the window",
+			lateRun{mode: Overlap, crashes: true, shown: true, longest: 2 * time.Minute, steps: 1200}},
 		{"little memory", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, memory: 60}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

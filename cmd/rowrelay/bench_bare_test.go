@@ -20,8 +20,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// bareLoop is what one would write by hand to post a table: read a page after the last row, encode it, hand the bodies to
-// a few goroutines that post. It knows no lease, no checkpoint, no order, no ids by hash and no retries.
+// bareLoop is what one would write by hand to post a table: read a page after the last row, encode it, hand the bodies
+// to a few goroutines that post. It knows no lease, no checkpoint, no order, no ids by hash and no retries.
 type bareLoop struct {
 	url         string
 	client      *http.Client
@@ -31,8 +31,8 @@ type bareLoop struct {
 	header      http.Header
 }
 
-// bareReader reads the whole table in pages and calls each with the encoded row, its key and its cursor, valid until each
-// returns.
+// bareReader reads the whole table in pages and calls each with the encoded row, its key and its cursor, valid until
+// each returns.
 type bareReader func(ctx context.Context, page int, each func(row, id, at []byte)) error
 
 func newBareLoop(url string, batch, lanes, page int, read bareReader) *bareLoop {

@@ -66,7 +66,8 @@ func benchDepth(b *testing.B, url string, rows int, layout string) {
 	b.ReportMetric(median(end)*1000, "ms/page")
 }
 
-// cursorAt is the position after the row with the id, in a table of benchSQLite or benchPostgres, after the model of another.
+// cursorAt is the position after the row with the id, in a table of benchSQLite or benchPostgres, after the model of
+// another.
 func cursorAt(b *testing.B, model change.Cursor, id int, layout string) change.Cursor {
 	b.Helper()
 	var c struct{ Kind string }

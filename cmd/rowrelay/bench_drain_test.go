@@ -11,16 +11,16 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
-// BenchmarkDrain relays a table to an HTTP receiver, beside a bare loop that reads the same pages and posts bodies of the
-// same format and size, under headers of the same names and sizes, in as many lanes. The two take turns, five times;
-// relay/bare is the median of the five ratios of their speeds, lowest and highest their spread, and cpu-relay/bare the
-// median ratio of the processor time of this process, which depends less on what else the machine does. The table is
-// warm, the connections are open, the position is the beginning.
+// BenchmarkDrain relays a table to an HTTP receiver, beside a bare loop that reads the same pages and posts bodies of
+// the same format and size, under headers of the same names and sizes, in as many lanes. The two take turns, five
+// times; relay/bare is the median of the five ratios of their speeds, lowest and highest their spread, and
+// cpu-relay/bare the median ratio of the processor time of this process, which depends less on what else the machine
+// does. The table is warm, the connections are open, the position is the beginning.
 //
 //	make bench BENCH=Drain                      ROWRELAY_BENCH_ROWS, ROWRELAY_BENCH_TURNS
 //
-// The state is kept in a file, and once in a blob of the emulator. The last one, plain, is the bare loop with nothing but
-// the body: what the headers cost.
+// The state is kept in a file, and once in a blob of the emulator. The last one, plain, is the bare loop with nothing
+// but the body: what the headers cost.
 func BenchmarkDrain(b *testing.B) {
 	rows := benchSize(b, "ROWRELAY_BENCH_ROWS", 100_000)
 	file := benchSettings{"state__kind": "file"}

@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
-// BenchmarkLateCommits drains one table in each mode of source__late_commits, in turns, and reports the speed of each beside
-// that of none: what a safe point costs. The rows of the table are old: nothing is held back.
+// BenchmarkLateCommits drains one table in each mode of source__late_commits, in turns, and reports the speed of each
+// beside that of none: what a safe point costs. The rows of the table are old: nothing is held back.
 //
 //	make bench BENCH=LateCommits                ROWRELAY_BENCH_ROWS, ROWRELAY_BENCH_TURNS
 func BenchmarkLateCommits(b *testing.B) {
@@ -37,7 +37,8 @@ func benchModes(b *testing.B, url string, rows int, cursors map[string]string) {
 	open := func(mode, cursor string) *app {
 		return benchWire(b, benchPoller(url, to.URL).with(benchSettings{
 			"state__kind": "file", "state__path": b.TempDir(), "pollers__orders__source__late_commits": mode,
-			"pollers__orders__source__cursor": cursor, "pollers__orders__source__columns": "id,customer_id,amount,status,note,updated_at",
+			"pollers__orders__source__cursor":  cursor,
+			"pollers__orders__source__columns": "id,customer_id,amount,status,note,updated_at",
 		}))
 	}
 	none, modes := open("none", "updated_at"), map[string]*app{}

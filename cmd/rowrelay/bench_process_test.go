@@ -31,8 +31,8 @@ func benchBinary(b *testing.B) string {
 	return program
 }
 
-// BenchmarkMemory compares the peak memory of `rowrelay run --once`, as the kernel counts it (VmHWM), for a table and for
-// one ten times as large. 1M/100k is the median of three ratios.
+// BenchmarkMemory compares the peak memory of `rowrelay run --once`, as the kernel counts it (VmHWM), for a table and
+// for one ten times as large. 1M/100k is the median of three ratios.
 //
 //	make bench BENCH=Memory                     ROWRELAY_BENCH_ROWS (of the smaller table), ROWRELAY_BENCH_TURNS
 func BenchmarkMemory(b *testing.B) {
@@ -81,7 +81,8 @@ func benchPeak(b *testing.B, program, receiver, url string) float64 {
 	}
 }
 
-// highWater is a process's VmHWM in KiB; 0 when the process is gone. (Its rusage would not do: it begins with the parent's.)
+// highWater is a process's VmHWM in KiB; 0 when the process is gone. (Its rusage would not do: it begins with the
+// parent's.)
 func highWater(pid int) float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -96,8 +97,8 @@ func highWater(pid int) float64 {
 	return kib
 }
 
-// BenchmarkStart measures from the start of `rowrelay serve`, as the Functions host starts it, to the answer to the first
-// ping: the median of twenty starts.
+// BenchmarkStart measures from the start of `rowrelay serve`, as the Functions host starts it, to the answer to the
+// first ping: the median of twenty starts.
 //
 //	make bench BENCH=Start                      ROWRELAY_BENCH_STARTS
 func BenchmarkStart(b *testing.B) {

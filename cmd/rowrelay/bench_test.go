@@ -66,8 +66,8 @@ func (s benchSettings) environ() []string {
 	return environ
 }
 
-// benchPoller are the settings of one poller, orders, that reads table orders at url and posts to the receiver: defaults
-// everywhere, except for the budget.
+// benchPoller are the settings of one poller, orders, that reads table orders at url and posts to the receiver:
+// defaults everywhere, except for the budget.
 func benchPoller(url, receiver string) benchSettings {
 	return benchSettings{
 		"DB": url, "state__app_name": "bench", "log__level": "error",

@@ -50,9 +50,11 @@ cannot tell, does not apply), what was seen, and the mend. It fails when an item
 		},
 	}
 	cmd.Flags().IntVar(&rows, "rows", 3, "how many rows to show")
-	cmd.Flags().BoolVar(&ddl, "ddl", false, "print only the statements that let late commits be found exactly; it runs none of them")
+	cmd.Flags().BoolVar(&ddl, "ddl", false,
+		"print only the statements that let late commits be found exactly; it runs none of them")
 	cmd.Flags().BoolVar(&ready, "production", false, "go through the production checklist (docs/production.md)")
-	cmd.Flags().StringSliceVar(&accepted, "accept", nil, "ids of items that are meant to be as they are: they are shown, and do not make --production fail")
+	cmd.Flags().StringSliceVar(&accepted, "accept", nil,
+		"ids of items that are meant to be as they are: they are shown, and do not make --production fail")
 	cmd.MarkFlagsMutuallyExclusive("production", "ddl")
 	cmd.MarkFlagsMutuallyExclusive("production", "rows")
 	return cmd
@@ -90,7 +92,8 @@ type pollerView struct {
 	WorstDelay  string          `json:"worst_delay,omitempty"`
 	LeaseMargin string          `json:"lease_margin,omitempty"`
 	Outputs     []checkedOutput `json:"outputs"`
-	Outbox      *checkedOutbox  `json:"outbox,omitempty"` // of the mode outbox, which has no statements and outputs to show
+	// of the mode outbox, which has no statements and outputs to show
+	Outbox *checkedOutbox `json:"outbox,omitempty"`
 }
 
 type statementView struct {
@@ -99,15 +102,16 @@ type statementView struct {
 }
 
 type checkedOutput struct {
-	Output   string            `json:"output"` // "" is the default output
-	To       string            `json:"to"`
-	Document string            `json:"document"`
-	Position string            `json:"position"`
-	Lease    string            `json:"lease"`
-	Paused   string            `json:"paused,omitempty"` // by whom, and since when
-	Parked   int               `json:"parked"`           // parked events
-	Dead     string            `json:"dead_letters"`     // where they go
-	Events   []json.RawMessage `json:"events"`           // as they would be sent, in the output's format; null where they could not be read
+	Output   string `json:"output"` // "" is the default output
+	To       string `json:"to"`
+	Document string `json:"document"`
+	Position string `json:"position"`
+	Lease    string `json:"lease"`
+	Paused   string `json:"paused,omitempty"` // by whom, and since when
+	Parked   int    `json:"parked"`           // parked events
+	Dead     string `json:"dead_letters"`     // where they go
+	// as they would be sent, in the output's format; null where they could not be read
+	Events []json.RawMessage `json:"events"`
 }
 
 func check(ctx context.Context, c *console, names []string, rows int, ddl bool) error {
@@ -123,7 +127,8 @@ func check(ctx context.Context, c *console, names []string, rows int, ddl bool) 
 		view.Pollers = append(view.Pollers, pollerViewOf(p))
 	}
 	if len(view.Pollers) == 0 {
-		view.Faults = append(view.Faults, "there are no pollers: is local.settings.json in this directory? Otherwise set pollers__<name>__source__table and so on (docs/settings.md)")
+		view.Faults = append(view.Faults,
+			"there are no pollers: is local.settings.json in this directory? Otherwise set pollers__<name>__source__table and so on (docs/settings.md)")
 	}
 	switch {
 	case c.json:
@@ -157,7 +162,8 @@ func checkProduction(ctx context.Context, c *console, names, accepted []string) 
 	defer func() { _ = a.Close() }() // nothing was written
 	found := a.inspect(c, chosen, c.functionApp().File().Err == nil)
 	if len(chosen) == 0 {
-		found.Faults = append(found.Faults, "there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
+		found.Faults = append(found.Faults,
+			"there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
 	}
 	found.Audit(ctx)
 	report := production.Judge(found, accepted)
@@ -175,7 +181,8 @@ func checkProduction(ctx context.Context, c *console, names, accepted []string) 
 func pollerViewOf(p *inspect.Poller) *pollerView {
 	t := &p.Table
 	v := &pollerView{
-		Poller: p.Config.Name, Faults: p.Faults, Warnings: p.Warnings, Connection: p.Connection, Policy: inspect.PolicyOf(p.Config),
+		Poller: p.Config.Name, Faults: p.Faults, Warnings: p.Warnings, Connection: p.Connection,
+		Policy:   inspect.PolicyOf(p.Config),
 		Schedule: p.Timer.Text, WorstDelay: worstDelay(p), LeaseMargin: leaseMargin(p),
 		NullCursors: t.NullCursors, Late: t.Late,
 	}
@@ -251,9 +258,11 @@ func checkedOutboxOf(p *inspect.Poller) *checkedOutbox {
 	s := &p.Config.Source
 	v := &checkedOutbox{
 		To: p.Destinations[0], Dead: "the rows themselves, in the state DEAD LETTER",
-		Cleanup:   fmt.Sprintf("events published more than %s ago are deleted, %d at a time, at %s (rowrelay run)", inspect.Plain(s.Retention), s.CleanupChunk, s.CleanupSchedule),
-		TakenOver: fmt.Sprintf("what a dead instance had claimed is free after %s (source__claim_ttl)", inspect.Plain(s.ClaimTTL)),
-		Next:      []event.Entry{}, Mend: p.Init,
+		Cleanup: fmt.Sprintf("events published more than %s ago are deleted, %d at a time, at %s (rowrelay run)",
+			inspect.Plain(s.Retention), s.CleanupChunk, s.CleanupSchedule),
+		TakenOver: fmt.Sprintf("what a dead instance had claimed is free after %s (source__claim_ttl)",
+			inspect.Plain(s.ClaimTTL)),
+		Next: []event.Entry{}, Mend: p.Init,
 	}
 	if s.CleanupSchedule == "" {
 		v.Cleanup = fmt.Sprintf("never (source__cleanup_schedule=none); rowrelay outbox cleanup deletes what was published more than %s ago", inspect.Plain(s.Retention))
@@ -265,7 +274,8 @@ func checkedOutboxOf(p *inspect.Poller) *checkedOutbox {
 		v.Dead += ", and a copy on the queue " + p.Config.DeadLetter.Queue + " of " + p.Config.DeadLetter.ConnectionSetting
 	}
 	if p.FanoutPeriod > 0 {
-		v.Fanout = fmt.Sprintf("the timer puts a message for each partition with work on the queue %s of %s; each lives %s", s.FanoutQueue, s.FanoutSetting, inspect.Plain(p.FanoutPeriod))
+		v.Fanout = fmt.Sprintf("the timer puts a message for each partition with work on the queue %s of %s; each lives %s",
+			s.FanoutQueue, s.FanoutSetting, inspect.Plain(p.FanoutPeriod))
 	}
 	if p.Outbox != nil {
 		v.outboxView, v.Next = outboxViewOf(p.Config, &p.Outbox.About), p.Outbox.Next

@@ -32,9 +32,12 @@ func printDDL(w io.Writer, view *checkView) error {
 		case poller.Outbox != nil:
 			p.comments(poller.Poller+": ", []string{"is an outbox: rowrelay outbox init " + poller.Poller + " prints its DDL"})
 		case poller.DDL != "":
-			p.line("-- poller %s, table %s\n%s", poller.Poller, plaintext.Line(poller.Table), strings.TrimRight(poller.DDL, "\n"))
+			p.line("-- poller %s, table %s\n%s", poller.Poller, plaintext.Line(poller.Table),
+				strings.TrimRight(poller.DDL, "\n"))
 		case poller.Late != nil:
-			p.comments(poller.Poller+": ", []string{fmt.Sprintf("there is nothing to run: late commits are found by %s, %s", poller.Late.Mode, poller.Late.Why)})
+			p.comments(poller.Poller+": ",
+				[]string{fmt.Sprintf("there is nothing to run: late commits are found by %s, %s", poller.Late.Mode,
+					poller.Late.Why)})
 		}
 	}
 	return p.err
@@ -134,7 +137,8 @@ func (v *checkedOutbox) print(p *printer) {
 		p.field("layout", fmt.Sprintf("%s columns, claims in %s", v.Layout, v.Claims))
 		p.field("strategy", v.strategy())
 		p.field("paused", v.Paused)
-		p.field("events", fmt.Sprintf("%s pending, %s failed, %s waiting, %s dead", v.count(v.Pending), v.count(v.Failed), v.count(v.Waiting), v.count(v.outboxView.Dead)))
+		p.field("events", fmt.Sprintf("%s pending, %s failed, %s waiting, %s dead", v.count(v.Pending), v.count(v.Failed),
+			v.count(v.Waiting), v.count(v.outboxView.Dead)))
 		p.field("oldest", v.oldest())
 		for _, o := range v.Owners {
 			p.field("owner", fmt.Sprintf("%s: %d unit(s), token %d", o.Name, o.Units, o.Token))

@@ -13,7 +13,8 @@ import (
 // loadPoller reads settings of one poller, over an SQLite database and to stdout.
 func loadPoller(t *testing.T, settings ...string) *config.Poller {
 	t.Helper()
-	env := []string{"state__kind=memory", "DB=sqlite:shop.db", "Q=UseDevelopmentStorage=true", "pollers__orders__source__connection=DB",
+	env := []string{"state__kind=memory", "DB=sqlite:shop.db", "Q=UseDevelopmentStorage=true",
+		"pollers__orders__source__connection=DB",
 		"pollers__orders__output__kind=stdout"}
 	for _, s := range settings {
 		env = append(env, "pollers__orders__"+s)

@@ -12,11 +12,12 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Completion asks the settings, never a database, a store or a broker: a shell waits for it at every Tab. It says all that may
-// stand in a place; the scripts of the shells drop what does not begin with what is typed.
+// Completion asks the settings, never a database, a store or a broker: a shell waits for it at every Tab. It says all
+// that may stand in a place; the scripts of the shells drop what does not begin with what is typed.
 
 // addCompletion tells cobra what may stand at each argument and flag of the tree. What an argument is, its Use says:
-// "<poller>", "[poller ...]", "<file>". So a command that is added needs nothing here, and a flag only where its values are known.
+// "<poller>", "[poller ...]", "<file>". So a command that is added needs nothing here, and a flag only where its values
+// are known.
 func addCompletion(c *console, root *cobra.Command) {
 	for _, cmd := range everyCommand(root) {
 		if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {

@@ -13,12 +13,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// completed asks for completions as the scripts of the shells do, and returns the values, without what is said about them, and
-// the directive.
+// completed asks for completions as the scripts of the shells do, and returns the values, without what is said about
+// them, and the directive.
 func completed(t *testing.T, environ []string, words ...string) (values []string, directive string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	err := run(context.Background(), append([]string{cobra.ShellCompRequestCmd}, words...), environ, strings.NewReader(""), &out, &errs)
+	err := run(context.Background(), append([]string{cobra.ShellCompRequestCmd}, words...), environ, strings.NewReader(""),
+		&out, &errs)
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", words, err, errs.String())
 	}
@@ -44,10 +45,13 @@ const (
 
 var shopEnviron = []string{
 	"SHOP_DB=sqlite:shop.db", "state__kind=memory",
-	"pollers__orders__source__connection=SHOP_DB", "pollers__orders__source__table=orders", "pollers__orders__source__cursor=id",
+	"pollers__orders__source__connection=SHOP_DB", "pollers__orders__source__table=orders",
+	"pollers__orders__source__cursor=id",
 	"pollers__orders__output__kind=stdout", "pollers__orders__outputs__audit__kind=stdout",
-	"pollers__events__source__connection=SHOP_DB", "pollers__events__source__mode=outbox", "pollers__events__source__table=outbox",
-	"pollers__events__output__kind=http", "pollers__events__output__url=https://user:plantedPassword@example.com/?code=plantedCode",
+	"pollers__events__source__connection=SHOP_DB", "pollers__events__source__mode=outbox",
+	"pollers__events__source__table=outbox",
+	"pollers__events__output__kind=http",
+	"pollers__events__output__url=https://user:plantedPassword@example.com/?code=plantedCode",
 	"pollers__broken__source__table=x",
 }
 
@@ -120,10 +124,12 @@ func TestCompletionReadsSettings(t *testing.T) {
 func TestCompletionShowsNoSecrets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errs bytes.Buffer
-	if err := run(context.Background(), []string{cobra.ShellCompRequestCmd, "run", ""}, shopEnviron, nil, &out, &errs); err != nil {
+	if err := run(context.Background(), []string{cobra.ShellCompRequestCmd, "run", ""}, shopEnviron, nil, &out,
+		&errs); err != nil {
 		t.Fatal(err)
 	}
-	if text := out.String() + errs.String(); strings.Contains(text, "planted") || !strings.Contains(text, "outbox of SHOP_DB") {
+	if text := out.String() + errs.String(); strings.Contains(text, "planted") ||
+		!strings.Contains(text, "outbox of SHOP_DB") {
 		t.Error(text)
 	}
 }

@@ -19,7 +19,8 @@ type console struct {
 	out, err io.Writer
 	settings string // --settings
 	json     bool   // --json
-	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the next.
+	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the
+	// next.
 	lines *bufio.Reader
 	stop  <-chan struct{} // closed by the first Ctrl-C; nil never is
 	// telemetry exports what the ticks of serve and run do; nil for nothing, and for every other command.
@@ -59,7 +60,8 @@ func (p *printer) line(format string, args ...any) {
 	}
 }
 
-// field writes a labelled value, its further lines indented; nothing where there is no value. A blank follows a label of any length.
+// field writes a labelled value, its further lines indented; nothing where there is no value. A blank follows a label
+// of any length.
 func (p *printer) field(label, value string) {
 	const width = 11
 	value = strings.TrimSpace(value)

@@ -10,7 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/host"
 )
 
-// TestPurgeWhileATickIsAtWork: a record that nothing waits behind is deleted without the lease, which a busy poller holds.
+// TestPurgeWhileATickIsAtWork: a record that nothing waits behind is deleted without the lease, which a busy poller
+// holds.
 func TestPurgeWhileATickIsAtWork(t *testing.T) {
 	s := ordersShop(t, stores(t)["file"])
 	s.settings["pollers__orders__max_attempts"] = "1"

@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/status"
 )
 
-// TestHangingDeadLetterQueue: two rows are given up at once, and the queue for dead letters takes connections and never answers.
-// The tick commits what it delivered, keeps the two parked, and says what hangs.
+// TestHangingDeadLetterQueue: two rows are given up at once, and the queue for dead letters takes connections and never
+// answers. The tick commits what it delivered, keeps the two parked, and says what hangs.
 func TestHangingDeadLetterQueue(t *testing.T) {
 	ended := make(chan struct{})
 	queue := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-ended }))
@@ -22,7 +22,8 @@ func TestHangingDeadLetterQueue(t *testing.T) {
 	s.settings["pollers__orders__dead_letter__kind"] = "queue"
 	s.settings["pollers__orders__dead_letter__queue"] = "dead"
 	s.settings["pollers__orders__dead_letter__connection"] = "DEAD"
-	s.settings["DEAD"] = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=" + base64.StdEncoding.EncodeToString([]byte("k")) +
+	s.settings["DEAD"] = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=" +
+		base64.StdEncoding.EncodeToString([]byte("k")) +
 		";QueueEndpoint=" + queue.URL + "/a;BlobEndpoint=" + queue.URL + "/a"
 	s.receiver(`"note":"bad"`, false)
 	s.execute(`INSERT INTO orders VALUES (1, 1, ''), (2, 2, 'bad'), (3, 3, 'bad'), (4, 4, '')`)

@@ -63,10 +63,12 @@ late (docs/late-commits.md). Here it is switched off, so that the position on th
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), c, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.dir, "dir", "", "directory kept between runs (default .rowrelay/demo, with --connection one of its own)")
+	flags.StringVar(&o.dir, "dir", "",
+		"directory kept between runs (default .rowrelay/demo, with --connection one of its own)")
 	flags.IntVar(&o.rate, "rate", 20, "writes per second; 0 only relays what is there")
 	flags.DurationVar(&o.length, "for", 0, "end after this time, such as 30s; the exit code is 1 if anything is missing")
-	flags.StringVar(&o.connection, "connection", "", "keep the shop in this database: postgres://…, mysql://… or sqlserver://…; creates the table rowrelay_demo_orders there")
+	flags.StringVar(&o.connection, "connection", "",
+		"keep the shop in this database: postgres://…, mysql://… or sqlserver://…; creates the table rowrelay_demo_orders there")
 	flags.BoolVar(&o.clean, "clean", false, "remove the shop's table and what --dir keeps of the demo, then exit")
 	return cmd
 }
@@ -168,7 +170,8 @@ func demoSettings(o demoOptions, shop *demoShop, url string) []string {
 		"pollers__orders__source__connection=DEMO_SHOP",
 		"pollers__orders__source__table=" + shop.Table(),
 		"pollers__orders__source__cursor=version",
-		// Versions become visible in their order: see the command's help. So the position moves with every commit, for the screen.
+		// Versions become visible in their order: see the command's help. So the position moves with every commit, for the
+		// screen.
 		"pollers__orders__source__late_commits=none",
 		"pollers__orders__output__kind=http",
 		"pollers__orders__output__url=" + url,
@@ -233,7 +236,8 @@ func runDemo(ctx context.Context, c *console, o demoOptions) (err error) {
 	tell(ctx, log, a)
 	d := &demo.Run{
 		Shop: shop.Shop, Receiver: receiver, Rate: o.rate, For: o.length, Screen: demo.NewScreen(c.out, c.json),
-		Relay: &demoRelay{keeper: a.pollers[0].outputs[0].keeper, handler: handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, nil), Log: log})},
+		Relay: &demoRelay{keeper: a.pollers[0].outputs[0].keeper,
+			handler: handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, nil), Log: log})},
 	}
 	if err := greet(ctx, c, o, d, shop, url); err != nil {
 		return err
@@ -298,12 +302,14 @@ func greet(ctx context.Context, c *console, o demoOptions, d *demo.Run, shop *de
 	var unread *checkpointError
 	switch {
 	case errors.As(err, &unread):
-		return fmt.Errorf("reading the state document in %s: %w: remove what is damaged with rowrelay demo --clean%s", o.dir, err, cleanFlags(o))
+		return fmt.Errorf("reading the state document in %s: %w: remove what is damaged with rowrelay demo --clean%s", o.dir,
+			err, cleanFlags(o))
 	case err != nil:
 		return err
 	case b.At > b.Top:
 		return fmt.Errorf("the checkpoint in %s is at version %d, but the shop's last version is %d: the table was removed or "+
-			"restored, and new orders would not be seen. Start over with rowrelay demo --clean%s", o.dir, b.At, b.Top, cleanFlags(o))
+			"restored, and new orders would not be seen. Start over with rowrelay demo --clean%s", o.dir, b.At, b.Top,
+			cleanFlags(o))
 	case c.json:
 		return nil // machines read the numbers
 	}
@@ -328,7 +334,8 @@ func beginning(b *demo.Beginning) (lines []string) {
 	lines = append(lines, fmt.Sprintf("Continuing at %s, fencing token %d. Orders written and not acknowledged yet: %d; of them arrived already: %d.",
 		b.Position, b.Token, b.Waiting, b.Beyond))
 	if b.Held > 0 {
-		lines = append(lines, fmt.Sprintf("The last run was killed, or another one is at work: its lease can be taken in %s.", b.Held.Round(100*time.Millisecond)))
+		lines = append(lines, fmt.Sprintf("The last run was killed, or another one is at work: its lease can be taken in %s.",
+			b.Held.Round(100*time.Millisecond)))
 	}
 	return lines
 }

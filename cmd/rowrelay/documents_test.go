@@ -46,7 +46,8 @@ func TestReadmeSettings(t *testing.T) {
 	}
 }
 
-// The forms of connection strings that the reference shows are read, and those to another machine are verified as they stand.
+// The forms of connection strings that the reference shows are read, and those to another machine are verified as they
+// stand.
 func TestReferenceConnectionStrings(t *testing.T) {
 	seen := map[string]int{}
 	for _, row := range regexp.MustCompile(`(?m)^\| (SQLite|PostgreSQL|MySQL, MariaDB|SQL Server, Azure SQL) \| ([^|]*) \|`).

@@ -112,8 +112,8 @@ func (p *printer) function(app host.App, f *host.Function, force bool) {
 	}
 }
 
-// page writes the functions of the status page. A poller of the same name comes first, as it does when the host calls: without
-// the page it works, and without the poller nothing would.
+// page writes the functions of the status page. A poller of the same name comes first, as it does when the host calls:
+// without the page it works, and without the poller nothing would.
 func (p *printer) page(app host.App, cfg *config.App, force bool) {
 	for _, f := range host.PageFunctions() {
 		if cfg.Poller(f.Name) != nil {

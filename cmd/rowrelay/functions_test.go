@@ -16,7 +16,8 @@ import (
 func functionsIn(t *testing.T, environ []string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if err := run(t.Context(), append([]string{"functions"}, args...), environ, nil, &out, &errs); err != nil || errs.Len() > 0 {
+	if err := run(t.Context(), append([]string{"functions"}, args...), environ, nil, &out, &errs); err != nil ||
+		errs.Len() > 0 {
 		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
 	}
 	return out.String()
@@ -25,7 +26,8 @@ func functionsIn(t *testing.T, environ []string, args ...string) string {
 // shopSettings are a poller's, and nothing of the host.
 func shopSettings() []string {
 	return []string{
-		"SHOP_DB=sqlite:shop.db", "state__kind=file", "pollers__orders__source__connection=SHOP_DB", "pollers__orders__source__table=orders",
+		"SHOP_DB=sqlite:shop.db", "state__kind=file", "pollers__orders__source__connection=SHOP_DB",
+		"pollers__orders__source__table=orders",
 		"pollers__orders__source__cursor=id", "pollers__orders__output__kind=stdout",
 	}
 }
@@ -66,7 +68,9 @@ func TestFunctionsLeadToFuncStart(t *testing.T) {
 		}},
 		{"AzureWebJobsStorage, ", func() { environ = append(environ, "AzureWebJobsStorage=UseDevelopmentStorage=true") }},
 		{"FUNCTIONS_WORKER_RUNTIME: write ", func() { environ = append(environ, "FUNCTIONS_WORKER_RUNTIME=custom") }},
-		{"orders/function.json: its schedule is the app setting ORDERS_SCHEDULE, which is not set", func() { environ = append(environ, "ORDERS_SCHEDULE=*/10 * * * * *") }},
+		{"orders/function.json: its schedule is the app setting ORDERS_SCHEDULE, which is not set", func() {
+			environ = append(environ, "ORDERS_SCHEDULE=*/10 * * * * *")
+		}},
 	} {
 		if got := lacking(t, printed); len(got) == 0 || !strings.HasPrefix(got[0], step.lack) {
 			t.Fatalf("want %q, and func start lacks %q", step.lack, got)
@@ -86,13 +90,16 @@ func TestFunctionsNameWhatIsWrongForFuncStart(t *testing.T) {
 		host    string
 		want    string // "": nothing is lacking
 	}{
-		"an identity":        {environ: []string{"AzureWebJobsStorage__accountName=strrhost"}},
-		"an empty storage":   {[]string{"AzureWebJobsStorage= "}, "", "AzureWebJobsStorage, "},
-		"another runtime":    {[]string{"FUNCTIONS_WORKER_RUNTIME=node"}, "", "FUNCTIONS_WORKER_RUNTIME is node: "},
-		"no schedule":        {[]string{"ORDERS_SCHEDULE=soon"}, "", "orders/function.json: schedule: "},
-		"another program":    {nil, `{"customHandler":{"description":{"defaultExecutablePath":"bin/relay"}}}`, "the program bin/relay, "},
-		"an absolute path":   {nil, `{"customHandler":{"description":{"defaultExecutablePath":"/nowhere/relay"}}}`, "the program /nowhere/relay, "},
-		"no custom handler":  {nil, `{"version":"2.0"}`, "host.json: customHandler.description.defaultExecutablePath is missing"},
+		"an identity":      {environ: []string{"AzureWebJobsStorage__accountName=strrhost"}},
+		"an empty storage": {[]string{"AzureWebJobsStorage= "}, "", "AzureWebJobsStorage, "},
+		"another runtime":  {[]string{"FUNCTIONS_WORKER_RUNTIME=node"}, "", "FUNCTIONS_WORKER_RUNTIME is node: "},
+		"no schedule":      {[]string{"ORDERS_SCHEDULE=soon"}, "", "orders/function.json: schedule: "},
+		"another program": {nil, `{"customHandler":{"description":{"defaultExecutablePath":"bin/relay"}}}`,
+			"the program bin/relay, "},
+		"an absolute path": {nil, `{"customHandler":{"description":{"defaultExecutablePath":"/nowhere/relay"}}}`,
+			"the program /nowhere/relay, "},
+		"no custom handler": {nil, `{"version":"2.0"}`,
+			"host.json: customHandler.description.defaultExecutablePath is missing"},
 		"a broken host.json": {nil, `{`, "host.json cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,14 +127,16 @@ func TestFunctionsNameWhatIsWrongForFuncStart(t *testing.T) {
 // `func start` reads local.settings.json beside host.json, and no other file.
 func TestFunctionsSayWhichSettingsFuncStartReads(t *testing.T) {
 	t.Chdir(t.TempDir())
-	values := map[string]string{"FUNCTIONS_WORKER_RUNTIME": "custom", "ORDERS_SCHEDULE": "*/10 * * * * *", "AzureWebJobsStorage": "UseDevelopmentStorage=true"}
+	values := map[string]string{"FUNCTIONS_WORKER_RUNTIME": "custom", "ORDERS_SCHEDULE": "*/10 * * * * *",
+		"AzureWebJobsStorage": "UseDevelopmentStorage=true"}
 	text, err := json.Marshal(map[string]any{"Values": values})
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeHere(t, "rowrelay", "", 0o700)
 	writeHere(t, "shop.json", string(text), 0o600)
-	if got := lacking(t, functionsIn(t, shopSettings(), "--settings", "shop.json")); len(got) != 1 || !strings.HasPrefix(got[0], "local.settings.json: ") {
+	if got := lacking(t, functionsIn(t, shopSettings(), "--settings", "shop.json")); len(got) != 1 ||
+		!strings.HasPrefix(got[0], "local.settings.json: ") {
 		t.Errorf("func start lacks %q", got)
 	}
 	writeHere(t, "local.settings.json", string(text), 0o600)
@@ -136,14 +145,16 @@ func TestFunctionsSayWhichSettingsFuncStartReads(t *testing.T) {
 	}
 }
 
-// A host.json may serve other functions: it is never overwritten, and one that is written knows the queues of a fan-out.
+// A host.json may serve other functions: it is never overwritten, and one that is written knows the queues of a
+// fan-out.
 func TestHostFileIsWrittenOnce(t *testing.T) {
 	fanout := append(shopSettings(), "pollers__orders__source__mode=outbox", "pollers__orders__source__fanout_queue=parts",
 		"pollers__orders__source__fanout_connection=AzureWebJobsStorage", "AzureWebJobsStorage=UseDevelopmentStorage=true")
 	t.Chdir(t.TempDir())
 	const own = `{"version":"2.0","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}}}`
 	writeHere(t, "host.json", own, 0o600)
-	if printed := functionsIn(t, fanout, "--force"); !strings.Contains(printed, "host.json exists, left alone\n") || !strings.Contains(printed, "host.json lacks what queue triggers need") {
+	if printed := functionsIn(t, fanout, "--force"); !strings.Contains(printed, "host.json exists, left alone\n") ||
+		!strings.Contains(printed, "host.json lacks what queue triggers need") {
 		t.Errorf("it says:\n%s", printed)
 	}
 	if text, err := os.ReadFile("host.json"); err != nil || string(text) != own {
@@ -154,7 +165,8 @@ func TestHostFileIsWrittenOnce(t *testing.T) {
 	if text, err := os.ReadFile("host.json"); err != nil || !bytes.Equal(text, templates.Host(true)) {
 		t.Errorf("host.json is %s, %v", text, err)
 	}
-	if strings.Contains(printed, "queue triggers need") || strings.Contains(printed, "maxDequeueCount") || strings.Contains(printed, "maxPollingInterval") {
+	if strings.Contains(printed, "queue triggers need") || strings.Contains(printed, "maxDequeueCount") ||
+		strings.Contains(printed, "maxPollingInterval") {
 		t.Errorf("what it has written lacks something:\n%s", printed)
 	}
 }

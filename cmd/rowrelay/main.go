@@ -3,8 +3,8 @@
 // Rowrelay is not a native database trigger. It is a pseudo trigger built on Azure Functions timers. Delivery is
 // at-least-once, and receivers must be idempotent.
 //
-// This package is the only one that knows all the others: wire.go turns the configuration into pollers, and each command
-// is one file.
+// This package is the only one that knows all the others: wire.go turns the configuration into pollers, and each
+// command is one file.
 package main
 
 import (
@@ -94,16 +94,19 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 			return cmd.Help()
 		},
 	}
-	root.PersistentFlags().StringVar(&c.settings, "settings", "", "file whose Values are added to the environment (default local.settings.json where there is one)")
+	root.PersistentFlags().StringVar(&c.settings, "settings", "",
+		"file whose Values are added to the environment (default local.settings.json where there is one)")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for machines")
-	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newDeadLetter(c), newBackfill(c), newOutbox(c), newStatus(c), newFunctions(c), newDemo(c), newVersion(c), newMan(c))
+	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newDeadLetter(c), newBackfill(c), newOutbox(c),
+		newStatus(c), newFunctions(c), newDemo(c), newVersion(c), newMan(c))
 	explainMistakes(root)
 	addCompletion(c, root)
 	return root
 }
 
-// explainMistakes makes a mistyped command or flag an error that says what was meant. cobra shows the help of a command that
-// only has others below it, and succeeds: in a script "rowrelay state pasue orders" would look as if it had paused something.
+// explainMistakes makes a mistyped command or flag an error that says what was meant. cobra shows the help of a command
+// that only has others below it, and succeeds: in a script "rowrelay state pasue orders" would look as if it had paused
+// something.
 func explainMistakes(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())
@@ -129,7 +132,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	path := cmd.CommandPath()
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("there is no command %s %s: did you mean %s %s?", path, args[0], path, strings.Join(near, " or "+path+" "))
+		return fmt.Errorf("there is no command %s %s: did you mean %s %s?", path, args[0], path,
+			strings.Join(near, " or "+path+" "))
 	}
 	return fmt.Errorf("there is no command %s %s: %s --help lists those that there are", path, args[0], path)
 }

@@ -72,7 +72,8 @@ func pages(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "man", "man1")
 	var out, errs bytes.Buffer
-	if err := run(context.Background(), []string{"man", "--dir", dir}, []string{"SOURCE_DATE_EPOCH=1767225600"}, nil, &out, &errs); err != nil {
+	if err := run(context.Background(), []string{"man", "--dir", dir}, []string{"SOURCE_DATE_EPOCH=1767225600"}, nil, &out,
+		&errs); err != nil {
 		t.Fatal(err, errs.String())
 	}
 	return dir
@@ -131,7 +132,8 @@ func TestManPagesAsTheyAreRead(t *testing.T) {
 			t.Errorf("%s: %v\n%s", filepath.Base(file), err, errs.String())
 		}
 		if filepath.Base(file) == "rowrelay-state-reset.1" {
-			for _, want := range []string{"rowrelay state reset orders --to cursor=2026-04-07T01:23:45Z --ties before", "rowrelay state reset <poller> --to", "checkpoint_advanced_manually"} {
+			for _, want := range []string{"rowrelay state reset orders --to cursor=2026-04-07T01:23:45Z --ties before",
+				"rowrelay state reset <poller> --to", "checkpoint_advanced_manually"} {
 				if !strings.Contains(out.String(), want) {
 					t.Errorf("the page does not read %q:\n%s", want, out.String())
 				}
@@ -149,7 +151,8 @@ func TestManNeedsADirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(context.Background(), []string{"man", "--dir", file}, nil, nil, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--dir") {
+	if err := run(context.Background(), []string{"man", "--dir", file}, nil, nil, io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "--dir") {
 		t.Errorf("%v", err)
 	}
 }

@@ -31,7 +31,8 @@ func TestMistakesAreExplained(t *testing.T) {
 	}
 	for _, line := range []string{"", "state", "outbox", "deadletter"} {
 		var out, errs bytes.Buffer
-		if err := run(context.Background(), strings.Fields(line), nil, nil, &out, &errs); err != nil || !strings.Contains(out.String(), "Available Commands:") {
+		if err := run(context.Background(), strings.Fields(line), nil, nil, &out, &errs); err != nil ||
+			!strings.Contains(out.String(), "Available Commands:") {
 			t.Errorf("%q: %v\n%s", line, err, out.String())
 		}
 	}

@@ -20,8 +20,8 @@ import (
 // statusBound is how long a note of the status page is waited for.
 const statusBound = 5 * time.Second
 
-// statusSide is the side of a process that people look at: what its ticks have told, the report over all outputs, and what the
-// page's buttons do.
+// statusSide is the side of a process that people look at: what its ticks have told, the report over all outputs, and
+// what the page's buttons do.
 type statusSide struct {
 	// Reader gives the report; Operator carries out what the page asks for.
 	Reader   status.Reader
@@ -34,7 +34,8 @@ type statusSide struct {
 // newStatusSide makes it of a wired app. hosted says that functions start its ticks; else the pollers of ticking
 // tick in this process by their schedules. Close it when no tick runs any more.
 func newStatusSide(c *console, a *app, hosted bool, ticking []*wired, log *slog.Logger) *statusSide {
-	seen := status.NewRecorder(status.RecorderConfig{App: a.cfg.State.AppName, Instance: instance(c), Store: a.store, Log: log})
+	seen := status.NewRecorder(status.RecorderConfig{App: a.cfg.State.AppName, Instance: instance(c), Store: a.store,
+		Log: log})
 	board := newStatusBoard(c, a, hosted, a.pollers, ticking, seen)
 	actions := &statusOperator{console: c, app: a, board: board, log: log}
 	return &statusSide{Reader: board, Operator: actions, seen: seen, actions: actions}
@@ -49,8 +50,8 @@ func (s *statusSide) close() {
 	s.seen.Close()
 }
 
-// newStatusBoard gives the report over chosen pollers. hosted says that functions start their ticks; seen is nil in a process that
-// does not tick.
+// newStatusBoard gives the report over chosen pollers. hosted says that functions start their ticks; seen is nil in a
+// process that does not tick.
 func newStatusBoard(c *console, a *app, hosted bool, chosen, ticking []*wired, seen *status.Recorder) *status.Board {
 	cfg := status.BoardConfig{
 		Version: version, Instance: instance(c), Store: a.store, Seen: seen,
@@ -61,24 +62,28 @@ func newStatusBoard(c *console, a *app, hosted bool, chosen, ticking []*wired, s
 	})
 }
 
-// hostedPage are the HTTP functions of the status page. The host asks for a function key before the one, and for the admin key
-// before the other.
+// hostedPage are the HTTP functions of the status page. The host asks for a function key before the one, and for the
+// admin key before the other.
 func hostedPage(c *console, side *statusSide, log *slog.Logger) map[string]http.Handler {
 	cfg := statuspage.Config{Reader: side.Reader, Operator: side.Operator, Keyless: c.functionApp().Keyless(), Log: log}
 	return map[string]http.Handler{
-		host.StatusFunction:  statuspage.View(cfg),
-		host.ActionsFunction: statuspage.Secured(handler.RequireAdmin(statuspage.Actions(cfg, statuspage.EasyAuth(c.env(host.EasyAuthSetting))))),
+		host.StatusFunction: statuspage.View(cfg),
+		host.ActionsFunction: statuspage.Secured(handler.RequireAdmin(statuspage.Actions(cfg,
+			statuspage.EasyAuth(c.env(host.EasyAuthSetting))))),
 	}
 }
 
-// alonePage serves the page, /metrics and /healthz of `rowrelay run`. config has seen to it that a listener beyond loopback has a token.
+// alonePage serves the page, /metrics and /healthz of `rowrelay run`. config has seen to it that a listener beyond
+// loopback has a token.
 func alonePage(cfg *config.App, side *statusSide, metrics http.Handler, log *slog.Logger) http.Handler {
 	token := cfg.Status.Token.Reveal()
 	guard := statuspage.NewGuard(token, log)
 	mux := http.NewServeMux()
-	// Whether the process serves, for probes: it asks no database, whose outage is no reason to restart, and needs no token.
+	// Whether the process serves, for probes: it asks no database, whose outage is no reason to restart, and needs no
+	// token.
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.Handle("GET /metrics", guard.Bearer(metrics))
-	mux.Handle("/", statuspage.Standalone(statuspage.Config{Reader: side.Reader, Operator: side.Operator, Token: token, Log: log}, guard))
+	mux.Handle("/", statuspage.Standalone(statuspage.Config{Reader: side.Reader, Operator: side.Operator, Token: token,
+		Log: log}, guard))
 	return mux
 }

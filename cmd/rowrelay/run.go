@@ -40,12 +40,13 @@ second Ctrl-C ends at once; then what was not committed is delivered again.
   rowrelay run orders --once`,
 		RunE: func(cmd *cobra.Command, names []string) error { return runAlone(cmd.Context(), c, names, once) },
 	}
-	cmd.Flags().BoolVar(&once, "once", false, "run one tick of each poller, until it is drained or its budget is over, then exit; fails when a tick failed")
+	cmd.Flags().BoolVar(&once, "once", false,
+		"run one tick of each poller, until it is drained or its budget is over, then exit; fails when a tick failed")
 	return cmd
 }
 
-// polling bounds a tick of `run` that goes on polling: the next begins at once, and what a tick has to tell (its line, its
-// metrics, the Error line of a dead letter) is told when it ends.
+// polling bounds a tick of `run` that goes on polling: the next begins at once, and what a tick has to tell (its line,
+// its metrics, the Error line of a dead letter) is told when it ends.
 const polling = 5 * time.Second
 
 func runAlone(ctx context.Context, c *console, names []string, once bool) error {
@@ -99,13 +100,15 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 			wg.Go(func() { keepCleaning(ctx, h, w, log) })
 		}
 	}
-	log.Info("running", "pollers", len(chosen), "status", "http://"+cfg.Status.Listen+"/status", "metrics", "http://"+cfg.Status.Listen+"/metrics")
+	log.Info("running", "pollers", len(chosen), "status", "http://"+cfg.Status.Listen+"/status", "metrics",
+		"http://"+cfg.Status.Listen+"/metrics")
 	wg.Wait()
 	log.Info("stopped")
 	return nil
 }
 
-// refuse is the error of a standalone start with faults: nobody restarts this process in a loop, so it says them and ends.
+// refuse is the error of a standalone start with faults: nobody restarts this process in a loop, so it says them and
+// ends.
 func refuse(cfg *config.App, chosen []*wired) error {
 	faults := append(config.Faults(nil), cfg.Faults...)
 	for _, w := range chosen {
@@ -120,8 +123,9 @@ func refuse(cfg *config.App, chosen []*wired) error {
 	return nil
 }
 
-// refuseMarks refuses source__late_commits=settle on a cursor that is no time: how old such rows are is known by what this
-// process has seen a window ago, and a single tick has seen nothing. A source that does not answer is left to the tick.
+// refuseMarks refuses source__late_commits=settle on a cursor that is no time: how old such rows are is known by what
+// this process has seen a window ago, and a single tick has seen nothing. A source that does not answer is left to the
+// tick.
 func refuseMarks(ctx context.Context, chosen []*wired) error {
 	for _, w := range chosen {
 		if w.source == nil {
@@ -144,7 +148,8 @@ func refuseMarks(ctx context.Context, chosen []*wired) error {
 		kind := cursor.Kind
 		if len(w.cfg.Source.Cursor) > 1 || !strings.HasPrefix(kind, "timestamp+") && !strings.HasPrefix(kind, "date+") {
 			return fmt.Errorf("run --once of %s would never send anything: with %s=settle on a cursor that is no time (%s), a row is sent by "+
-				"the process that has seen it for %s: use overlap, or run without --once", w.cfg.Name, w.cfg.Setting("source__late_commits"), kind, w.cfg.Source.LateWindow)
+				"the process that has seen it for %s: use overlap, or run without --once", w.cfg.Name,
+				w.cfg.Setting("source__late_commits"), kind, w.cfg.Source.LateWindow)
 		}
 	}
 	return nil
@@ -172,7 +177,8 @@ func runOnce(ctx context.Context, h *handler.Handler, chosen []*wired) error {
 }
 
 // serveStatus serves the status page and /metrics.
-func serveStatus(ctx context.Context, cfg *config.App, side *statusSide, h *handler.Handler, log *slog.Logger) (stop func(), err error) {
+func serveStatus(ctx context.Context, cfg *config.App, side *statusSide, h *handler.Handler,
+	log *slog.Logger) (stop func(), err error) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", cfg.Status.Listen)
 	if err != nil {
@@ -180,7 +186,8 @@ func serveStatus(ctx context.Context, cfg *config.App, side *statusSide, h *hand
 	}
 	cfg.Status.Listen = listener.Addr().String()
 	server := &http.Server{
-		Handler: alonePage(cfg, side, h.MetricsHandler(), log), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: alonePage(cfg, side, h.MetricsHandler(), log), ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	go func() {
@@ -194,11 +201,13 @@ func serveStatus(ctx context.Context, cfg *config.App, side *statusSide, h *hand
 // tell logs at the start what is wrong, worth knowing, or fixed for the process.
 func tell(ctx context.Context, log *slog.Logger, a *app) {
 	for _, f := range a.cfg.Faults {
-		log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "setting", f.Setting, "error", f.Problem, "next", f.Mend)
+		log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "setting", f.Setting, "error", f.Problem,
+			"next", f.Mend)
 	}
 	for _, w := range a.pollers {
 		for _, f := range w.faults {
-			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.cfg.Name, "setting", f.Setting, "error", f.Problem, "next", f.Mend)
+			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.cfg.Name, "setting", f.Setting,
+				"error", f.Problem, "next", f.Mend)
 		}
 		for _, f := range w.warnings {
 			log.WarnContext(ctx, f.Problem, "event", "warning", "poller", w.cfg.Name, "setting", f.Setting, "next", f.Mend)
@@ -209,9 +218,9 @@ func tell(ctx context.Context, log *slog.Logger, a *app) {
 	}
 }
 
-// keepTicking ticks by the schedule until ctx ends. Ticks do not overlap: what falls due while one runs is one tick later.
-// A poller with poll_interval goes on polling where its tick ended at the budget: the next begins at once, or else changes
-// would wait for the schedule once in each budget.
+// keepTicking ticks by the schedule until ctx ends. Ticks do not overlap: what falls due while one runs is one tick
+// later. A poller with poll_interval goes on polling where its tick ended at the budget: the next begins at once, or
+// else changes would wait for the schedule once in each budget.
 func keepTicking(ctx context.Context, h *handler.Handler, w *wired, log *slog.Logger) {
 	next, ok := w.schedule.Next(time.Now())
 	for ; ok; next, ok = w.schedule.Next(time.Now()) {
@@ -229,8 +238,8 @@ func keepTicking(ctx context.Context, h *handler.Handler, w *wired, log *slog.Lo
 	log.Error("the schedule never fires", "poller", w.cfg.Name, "schedule", w.cfg.Schedule)
 }
 
-// endedAtBudget reports whether a tick that polls ended because its time was over, and nothing else. One that failed waits
-// for the schedule, which keeps a fault from being met again and again without a pause.
+// endedAtBudget reports whether a tick that polls ended because its time was over, and nothing else. One that failed
+// waits for the schedule, which keeps a fault from being met again and again without a pause.
 func endedAtBudget(p *config.Poller, reports []poller.Report) bool {
 	if p.PollInterval <= 0 {
 		return false
@@ -244,11 +253,12 @@ func endedAtBudget(p *config.Poller, reports []poller.Report) bool {
 	return false
 }
 
-// cleanupSpread is the most that a clean-up begins after its time, so that instances with one schedule do not ask at once.
+// cleanupSpread is the most that a clean-up begins after its time, so that instances with one schedule do not ask at
+// once.
 const cleanupSpread = 30 * time.Second
 
-// keepCleaning cleans an outbox up by its own schedule until ctx ends, beside its ticks. The start is no occasion: what is to
-// be deleted has waited for days.
+// keepCleaning cleans an outbox up by its own schedule until ctx ends, beside its ticks. The start is no occasion: what
+// is to be deleted has waited for days.
 func keepCleaning(ctx context.Context, h *handler.Handler, w *wired, log *slog.Logger) {
 	next, ok := w.outbox.cleanup.Next(time.Now())
 	for ; ok; next, ok = w.outbox.cleanup.Next(time.Now()) {

@@ -25,10 +25,12 @@ func (r *ticking) Run(context.Context) []poller.Report {
 	started := time.Now()
 	r.began = append(r.began, started)
 	time.Sleep(r.took) // the bubble's clock
-	return []poller.Report{{Poller: "orders", Event: r.event, Started: started, Ended: time.Now(), Parked: -1, NullCursors: -1}}
+	return []poller.Report{{Poller: "orders", Event: r.event, Started: started, Ended: time.Now(), Parked: -1,
+		NullCursors: -1}}
 }
 
-// Where ticks poll until their budget, one follows the other without a gap; where they fail, the schedule is waited for.
+// Where ticks poll until their budget, one follows the other without a gap; where they fail, the schedule is waited
+// for.
 func TestTicksFollowWithoutAGap(t *testing.T) {
 	every, err := schedule.Parse("*/10 * * * * *")
 	if err != nil {
@@ -42,13 +44,15 @@ func TestTicksFollowWithoutAGap(t *testing.T) {
 	}{
 		"polling":     {ticking{took: 3 * time.Second, event: poller.FetchEmpty}, 100 * time.Millisecond, 20, 0},
 		"not polling": {ticking{took: 3 * time.Second, event: poller.FetchEmpty}, 0, 6, 7 * time.Second},
-		"failing":     {ticking{took: 3 * time.Second, event: poller.HandlerFailed}, 100 * time.Millisecond, 6, 7 * time.Second},
-		"drained":     {ticking{took: time.Second, event: poller.TickComplete}, 100 * time.Millisecond, 6, 9 * time.Second},
+		"failing": {ticking{took: 3 * time.Second, event: poller.HandlerFailed}, 100 * time.Millisecond, 6,
+			7 * time.Second},
+		"drained": {ticking{took: time.Second, event: poller.TickComplete}, 100 * time.Millisecond, 6, 9 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := slog.New(slog.NewTextHandler(io.Discard, nil))
-				h := handler.New(t.Context(), handler.Config{Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""}, Runner: &c.runner}}, Log: log})
+				h := handler.New(t.Context(), handler.Config{Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""},
+					Runner: &c.runner}}, Log: log})
 				w := &wired{cfg: &config.Poller{Name: "orders", TickBudget: 3 * time.Second, PollInterval: c.poll}, schedule: every}
 				// A minute from just before a firing on.
 				next, _ := every.Next(time.Now())
@@ -78,12 +82,13 @@ func TestCleanupsFollowTheirSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.NewTextHandler(io.Discard, nil))
 		var at []time.Time
-		h := handler.New(t.Context(), handler.Config{Log: log, Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""}, Outbox: &handler.Outbox{
-			Cleanup: func(context.Context) (handler.Cleaned, error) {
-				at = append(at, time.Now())
-				return handler.Cleaned{}, nil
-			},
-		}}}})
+		h := handler.New(t.Context(), handler.Config{Log: log,
+			Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""}, Outbox: &handler.Outbox{
+				Cleanup: func(context.Context) (handler.Cleaned, error) {
+					at = append(at, time.Now())
+					return handler.Cleaned{}, nil
+				},
+			}}}})
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour+time.Minute)
 		defer cancel()

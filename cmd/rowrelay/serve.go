@@ -92,10 +92,12 @@ func serve(ctx context.Context, c *console, port string) error {
 	pollers := handlerOf(c, a, &file)
 	side := newStatusSide(c, a, true, nil, log)
 	h := handler.New(lifetime, handler.Config{
-		Pollers: pollers, Faults: faultsOf(cfg.Faults), HTTP: hostedPage(c, side, log), Log: log, Observe: side.observe, Registry: registry,
+		Pollers: pollers, Faults: faultsOf(cfg.Faults), HTTP: hostedPage(c, side, log), Log: log, Observe: side.observe,
+		Registry: registry,
 	})
 	server := &http.Server{
-		// The host calls 127.0.0.1 (WorkerConstants.HostName). A web site that makes a name of its own point here has that name in Host.
+		// The host calls 127.0.0.1 (WorkerConstants.HostName). A web site that makes a name of its own point here has that
+		// name in Host.
 		Handler:           statuspage.ThisMachine(c.telemetry.AfterInvocations(h)),
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -141,8 +143,9 @@ func serve(ctx context.Context, c *console, port string) error {
 		return err
 	}
 	if err != nil {
-		log.Warn("the process did not end in order", "error", err, "next", "nothing was lost: what was not committed is delivered again, "+
-			"at the latest when the lease has run out")
+		log.Warn("the process did not end in order", "error", err, "next",
+			"nothing was lost: what was not committed is delivered again, "+
+				"at the latest when the lease has run out")
 	}
 	return &host.RestartError{Err: errStopped}
 }

@@ -23,7 +23,8 @@ import (
 )
 
 // load reads the settings as the standalone commands see them: the environment, and the Values of local.settings.json
-// as the host would put them there; from then on they are in c.environ too. Its error is about that file only; faults of settings stand in the App.
+// as the host would put them there; from then on they are in c.environ too. Its error is about that file only; faults
+// of settings stand in the App.
 func load(c *console) (*config.App, error) {
 	path := c.settings
 	if path == "" {
@@ -41,8 +42,8 @@ func load(c *console) (*config.App, error) {
 	return app, nil
 }
 
-// open loads the settings and joins their parts, for a command that changes nothing. It returns the named pollers, or all of them; whoever
-// calls it closes the app.
+// open loads the settings and joins their parts, for a command that changes nothing. It returns the named pollers, or
+// all of them; whoever calls it closes the app.
 func (c *console) open(names []string) (*app, []*wired, error) {
 	cfg, err := load(c)
 	if err != nil {
@@ -75,8 +76,8 @@ func printsEvents(p *config.Poller) bool {
 	return slices.ContainsFunc(p.Outputs, func(o config.Output) bool { return o.Kind == "stdout" })
 }
 
-// handlerOf makes the wired pollers answer: with their ticks, or with their faults. file is host.json under the Functions
-// host, nil standalone.
+// handlerOf makes the wired pollers answer: with their ticks, or with their faults. file is host.json under the
+// Functions host, nil standalone.
 func handlerOf(c *console, a *app, file *host.File) []handler.Poller {
 	pollers := make([]handler.Poller, 0, len(a.pollers))
 	for _, w := range a.pollers {
@@ -119,8 +120,8 @@ func faultsOf(faults config.Faults) []error {
 	return errs
 }
 
-// newRegistry is what /metrics shows and OTLP exports: the handler's metrics, when it has registered them, beside those of the
-// process and of Go's runtime.
+// newRegistry is what /metrics shows and OTLP exports: the handler's metrics, when it has registered them, beside those
+// of the process and of Go's runtime.
 func newRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	about := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -128,12 +129,14 @@ func newRegistry() *prometheus.Registry {
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	about.Set(1)
-	registry.MustRegister(about, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(about, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return registry
 }
 
 // startTelemetry exports traces and metrics where the OTEL_ variables say so; nil where they do not.
-func startTelemetry(ctx context.Context, c *console, cfg *config.App, registry prometheus.Gatherer, log *slog.Logger) *telemetry.Telemetry {
+func startTelemetry(ctx context.Context, c *console, cfg *config.App, registry prometheus.Gatherer,
+	log *slog.Logger) *telemetry.Telemetry {
 	service := "rowrelay"
 	if name := cfg.State.AppName; name != "" {
 		service = name
@@ -144,8 +147,8 @@ func startTelemetry(ctx context.Context, c *console, cfg *config.App, registry p
 	})
 }
 
-// lendEnvironment makes the OTEL_ variables of local.settings.json those of the process, as the Functions host does: the
-// exporters read them there.
+// lendEnvironment makes the OTEL_ variables of local.settings.json those of the process, as the Functions host does:
+// the exporters read them there.
 func lendEnvironment(c *console) {
 	for _, pair := range c.environ {
 		name, value, _ := strings.Cut(pair, "=")

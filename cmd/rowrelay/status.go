@@ -66,7 +66,8 @@ func showStatus(ctx context.Context, c *console, names []string) error {
 	return nil
 }
 
-// needsSomebody reports whether an output's health makes the command fail: what cannot be read may be as bad as anything.
+// needsSomebody reports whether an output's health makes the command fail: what cannot be read may be as bad as
+// anything.
 func needsSomebody(o status.Output) bool {
 	return o.Health == status.Failing || o.Health == status.Stale || o.Health == status.Unknown
 }
@@ -94,7 +95,8 @@ func (p *printer) reported(o *status.Output, now time.Time) {
 		name += "." + o.Output
 	}
 	p.line("")
-	p.line("%-8s %s  %s", strings.ToUpper(string(o.Health)), name, plaintext.Line(fmt.Sprintf("(%s, %s to %s)", o.Mode, o.Source, o.Kind)))
+	p.line("%-8s %s  %s", strings.ToUpper(string(o.Health)), name,
+		plaintext.Line(fmt.Sprintf("(%s, %s to %s)", o.Mode, o.Source, o.Kind)))
 	p.wrapped("", o.Says)
 	switch e := o.LastError; {
 	case e == nil:
@@ -181,7 +183,8 @@ func waitsText(o *status.Output) string {
 func leaseText(o *status.Output, now time.Time) string {
 	var parts []string
 	for _, owner := range o.Owners {
-		parts = append(parts, fmt.Sprintf("%s: %d unit(s) until %s from now unless renewed", owner.Holder, owner.Units, seconds(owner.ExpiresAt.Sub(now).Seconds())))
+		parts = append(parts, fmt.Sprintf("%s: %d unit(s) until %s from now unless renewed", owner.Holder, owner.Units,
+			seconds(owner.ExpiresAt.Sub(now).Seconds())))
 	}
 	switch l := o.Lease; {
 	case l == nil && o.Pending != nil && len(parts) == 0:

@@ -9,15 +9,18 @@ import (
 	"github.com/rowrelay/rowrelay/host"
 )
 
-// TestRefusedActionsHaveTheHeaders: the refusal of a request without the admin key is framed and cached no more than what it refuses.
+// TestRefusedActionsHaveTheHeaders: the refusal of a request without the admin key is framed and cached no more than
+// what it refuses.
 func TestRefusedActionsHaveTheHeaders(t *testing.T) {
 	c := &console{}
 	w := httptest.NewRecorder()
-	hostedPage(c, &statusSide{}, slog.New(slog.DiscardHandler))[host.ActionsFunction].ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/status/actions", nil))
+	hostedPage(c, &statusSide{}, slog.New(slog.DiscardHandler))[host.ActionsFunction].ServeHTTP(w,
+		httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/status/actions", nil))
 	if w.Code != http.StatusForbidden {
 		t.Errorf("%d", w.Code)
 	}
-	for _, name := range []string{"Content-Security-Policy", "X-Frame-Options", "X-Content-Type-Options", "Referrer-Policy", "Cache-Control"} {
+	for _, name := range []string{"Content-Security-Policy", "X-Frame-Options", "X-Content-Type-Options",
+		"Referrer-Policy", "Cache-Control"} {
 		if w.Header().Get(name) == "" {
 			t.Errorf("the answer has no %s", name)
 		}
@@ -28,13 +31,16 @@ func TestRefusedActionsHaveTheHeaders(t *testing.T) {
 func TestWithoutKeysTheHostedPageIsForThisMachine(t *testing.T) {
 	s := ordersShop(t, stores(t)["file"])
 	for setting, code := range map[string]int{
-		"FUNCTIONS_CORETOOLS_ENVIRONMENT=true": http.StatusForbidden, "AZURE_FUNCTIONS_ENVIRONMENT=Development": http.StatusForbidden,
-		"AZURE_FUNCTIONS_ENVIRONMENT=Production": http.StatusOK, "WEBSITE_INSTANCE_ID=7": http.StatusOK, "CONTAINER_NAME=7": http.StatusOK,
+		"FUNCTIONS_CORETOOLS_ENVIRONMENT=true":    http.StatusForbidden,
+		"AZURE_FUNCTIONS_ENVIRONMENT=Development": http.StatusForbidden,
+		"AZURE_FUNCTIONS_ENVIRONMENT=Production":  http.StatusOK, "WEBSITE_INSTANCE_ID=7": http.StatusOK,
+		"CONTAINER_NAME=7": http.StatusOK,
 	} {
 		side, _ := s.page()
 		pages := hostedPage(&console{environ: []string{setting}}, side, side.actions.log)
 		w := httptest.NewRecorder()
-		pages[host.StatusFunction].ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://evil.example:7071/api/status.json", nil))
+		pages[host.StatusFunction].ServeHTTP(w,
+			httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://evil.example:7071/api/status.json", nil))
 		if w.Code != code {
 			t.Errorf("%s: %d, want %d", setting, w.Code, code)
 		}

@@ -37,8 +37,8 @@ func (d *managedDocument) pausedBy(t *testing.T, by string) {
 	}
 }
 
-// TestAStopEndsAReplay: the process is told to stop while a replay waits for the lease. It ends at once, the poller is as it was, and
-// only then is closed what the replay needs. No action begins after that.
+// TestAStopEndsAReplay: the process is told to stop while a replay waits for the lease. It ends at once, the poller is
+// as it was, and only then is closed what the replay needs. No action begins after that.
 func TestAStopEndsAReplay(t *testing.T) {
 	s, o := deadLettered(t)
 	side, log := s.page()
@@ -76,7 +76,8 @@ func TestAStopEndsAReplay(t *testing.T) {
 	}
 }
 
-// TestTwoReplaysOfAPoller: the end of the first would let the poller go on under the second, which is refused. A dead one's is over in time.
+// TestTwoReplaysOfAPoller: the end of the first would let the poller go on under the second, which is refused. A dead
+// one's is over in time.
 func TestTwoReplaysOfAPoller(t *testing.T) {
 	s, o := deadLettered(t)
 	side, _ := s.page()
@@ -90,7 +91,8 @@ func TestTwoReplaysOfAPoller(t *testing.T) {
 	}()
 	op.pausedBy(t, "ann, for a replay")
 	_, err := operator.Replay(t.Context(), "orders", "", o.Letters[0].ID, "bob")
-	if refusal := new(status.Refusal); !errors.As(err, &refusal) || refusal.Missing || !strings.Contains(err.Error(), "another replay of orders is under way, by ann:") {
+	if refusal := new(status.Refusal); !errors.As(err, &refusal) || refusal.Missing ||
+		!strings.Contains(err.Error(), "another replay of orders is under way, by ann:") {
 		t.Errorf("the second: %v", err)
 	}
 	if p := op.pauseNow(t); p.By != "ann, for a replay" {
@@ -99,8 +101,12 @@ func TestTwoReplaysOfAPoller(t *testing.T) {
 	cancel()
 	<-ended
 
-	past := state.Paused{At: time.Now().Add(-2 * time.Minute), Until: time.Now().Add(-time.Minute), By: "dead, for a replay"}
-	if _, err := op.Keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = &past; return nil }); err != nil {
+	past := state.Paused{At: time.Now().Add(-2 * time.Minute), Until: time.Now().Add(-time.Minute),
+		By: "dead, for a replay"}
+	if _, err := op.Keeper.Amend(t.Context(), func(doc *state.Document) error {
+		doc.Paused = &past
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if o := s.want("after a replay that died", status.Parked); o.Pause != nil {
@@ -112,7 +118,8 @@ func TestTwoReplaysOfAPoller(t *testing.T) {
 		ended <- err
 	}()
 	op.pausedBy(t, "bob, for a replay")
-	if o := s.want("during a replay", status.Paused); o.Pause == nil || o.Pause.Until == nil || !o.Pause.Until.After(*o.Pause.At) {
+	if o := s.want("during a replay", status.Paused); o.Pause == nil || o.Pause.Until == nil ||
+		!o.Pause.Until.After(*o.Pause.At) {
 		t.Errorf("%+v", o.Pause)
 	}
 	cancel()

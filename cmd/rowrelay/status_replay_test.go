@@ -57,8 +57,8 @@ func leased(t *testing.T, d *managedDocument) *state.Lease {
 	return lease
 }
 
-// TestReplayWhileATickIsAtWork: a poller with poll_interval holds its lease nearly all the time. The replay pauses it for a moment,
-// and leaves it as it was.
+// TestReplayWhileATickIsAtWork: a poller with poll_interval holds its lease nearly all the time. The replay pauses it
+// for a moment, and leaves it as it was.
 func TestReplayWhileATickIsAtWork(t *testing.T) {
 	s, o := deadLettered(t)
 	if len(o.Letters) != 1 {
@@ -88,7 +88,8 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 	if by := <-paused; by != "ann, for a replay" {
 		t.Errorf("paused by %q", by)
 	}
-	for _, want := range []string{`"event":"paused","poller":"orders","output":"","by":"ann","for":"a replay"`, `"event":"deadletter_replayed"`, `"event":"resumed"`} {
+	for _, want := range []string{`"event":"paused","poller":"orders","output":"","by":"ann","for":"a replay"`,
+		`"event":"deadletter_replayed"`, `"event":"resumed"`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the audit lacks %s: %s", want, log.String())
 		}
@@ -99,22 +100,26 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 	}
 }
 
-// TestReplayThatIsNotToBeHad: the lease is not given back in time. Nothing is replayed, the poller is as it was, and another's pause
-// stays.
+// TestReplayThatIsNotToBeHad: the lease is not given back in time. Nothing is replayed, the poller is as it was, and
+// another's pause stays.
 func TestReplayThatIsNotToBeHad(t *testing.T) {
 	for _, before := range []*state.Paused{nil, {At: time.Now(), By: "bob"}} {
 		s, o := deadLettered(t)
 		side, _ := s.page()
 		operator := side.Operator.(*statusOperator)
 		op, _ := atWork(t, operator)
-		if _, err := op.Keeper.Amend(t.Context(), func(doc *state.Document) error { doc.Paused = before; return nil }); err != nil {
+		if _, err := op.Keeper.Amend(t.Context(), func(doc *state.Document) error {
+			doc.Paused = before
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		// Whoever asked is not waited for: the bound of the test is shorter than the real one.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, err := side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), "nothing was replayed: the lease is held by") || strings.Contains(err.Error(), "--break-lease") {
+		if err == nil || !strings.Contains(err.Error(), "nothing was replayed: the lease is held by") ||
+			strings.Contains(err.Error(), "--break-lease") {
 			t.Errorf("%v", err)
 		}
 		snap, err := op.Keeper.Load(t.Context())
@@ -127,8 +132,8 @@ func TestReplayThatIsNotToBeHad(t *testing.T) {
 	}
 }
 
-// TestPauseDuringAReplay: who pauses while a replay has the poller paused is not told that it is paused already, only for the replay's
-// end to let it go on.
+// TestPauseDuringAReplay: who pauses while a replay has the poller paused is not told that it is paused already, only
+// for the replay's end to let it go on.
 func TestPauseDuringAReplay(t *testing.T) {
 	s, o := deadLettered(t)
 	side, _ := s.page()

@@ -61,8 +61,9 @@ func newStatusShop(t *testing.T, driver, url, dsn string) *statusShop {
 	s.settings = map[string]string{
 		"state__app_name": "shop", "SHOP_DB": url, "log__level": "debug",
 		"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__table": "orders",
-		"pollers__orders__output__kind": "http", "pollers__orders__output__url": receiver.URL, "pollers__orders__output__retries": "1",
-		"pollers__orders__retry_delays": "1h", "pollers__orders__max_attempts": "2", "pollers__orders__tick_budget": "2s",
+		"pollers__orders__output__kind": "http", "pollers__orders__output__url": receiver.URL,
+		"pollers__orders__output__retries": "1",
+		"pollers__orders__retry_delays":    "1h", "pollers__orders__max_attempts": "2", "pollers__orders__tick_budget": "2s",
 	}
 	return s
 }
@@ -203,8 +204,9 @@ func stores(t *testing.T) map[string]map[string]string {
 	return map[string]map[string]string{
 		"file": {"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state")},
 		"blob": {
-			"state__kind": "blob", "AzureWebJobsStorage": testenv.Azurite(t), "state__create": "true", "pollers__orders__lease_ttl": "10s",
-			"state__container": fmt.Sprintf("status-%d", time.Now().UnixNano()),
+			"state__kind": "blob", "AzureWebJobsStorage": testenv.Azurite(t), "state__create": "true",
+			"pollers__orders__lease_ttl": "10s",
+			"state__container":           fmt.Sprintf("status-%d", time.Now().UnixNano()),
 		},
 	}
 }
@@ -243,10 +245,12 @@ func (s *statusShop) heldBack() {
 	side, _ := s.page()
 	now := time.Now()
 	side.observe(&poller.Report{
-		Poller: "orders", Event: poller.FetchEmpty, Started: now, Ended: now, HeldBack: 40 * time.Second, HeldBy: "session 7 of appuser", Parked: -1,
+		Poller: "orders", Event: poller.FetchEmpty, Started: now, Ended: now, HeldBack: 40 * time.Second,
+		HeldBy: "session 7 of appuser", Parked: -1,
 	}, "")
 	side.close()
-	if o := s.want("held back", status.Blocked); o.HeldBack == nil || o.HeldBack.By != "session 7 of appuser" || o.HeldBack.Seconds != 40 {
+	if o := s.want("held back", status.Blocked); o.HeldBack == nil || o.HeldBack.By != "session 7 of appuser" ||
+		o.HeldBack.Seconds != 40 {
 		s.t.Errorf("%+v", o.HeldBack)
 	}
 }

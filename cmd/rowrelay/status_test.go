@@ -23,12 +23,14 @@ func TestStatusOfAPoller(t *testing.T) {
 			for i := range 10 {
 				s.execute(`INSERT INTO orders VALUES (?, ?, ?)`, i, i, secret)
 			}
-			if o := s.want("before the first tick", status.New); o.CommittedAt != nil || o.Lease != nil || o.NextRun == nil || o.Source != "orders" || o.Kind != "http" {
+			if o := s.want("before the first tick", status.New); o.CommittedAt != nil || o.Lease != nil || o.NextRun == nil ||
+				o.Source != "orders" || o.Kind != "http" {
 				t.Errorf("%+v", o)
 			}
 			s.tick()
 			o := s.want("after the first tick", status.Healthy)
-			if !strings.Contains(o.Position, `"value":9`) || o.CommittedAt == nil || o.LastSuccess == nil || o.Token != 1 || o.Lease.Held || o.LagSeconds == nil || o.Rate == nil {
+			if !strings.Contains(o.Position, `"value":9`) || o.CommittedAt == nil || o.LastSuccess == nil || o.Token != 1 ||
+				o.Lease.Held || o.LagSeconds == nil || o.Rate == nil {
 				t.Errorf("%+v", o)
 			}
 
@@ -41,7 +43,8 @@ func TestStatusOfAPoller(t *testing.T) {
 			}
 			s.says(side.Operator.Resume(ctx, "orders", "", "bob"))("Resumed orders")
 			s.says(side.Operator.Resume(ctx, "orders", "", "bob"))("orders is not paused")
-			if text := log.String(); strings.Count(text, `"event":"paused"`) != 1 || !strings.Contains(text, `"by":"ann@example.org"`) ||
+			if text := log.String(); strings.Count(text, `"event":"paused"`) != 1 ||
+				!strings.Contains(text, `"by":"ann@example.org"`) ||
 				!strings.Contains(text, `"event":"resumed","poller":"orders","output":"","by":"bob"`) {
 				t.Errorf("the audit: %s", text)
 			}
@@ -50,7 +53,8 @@ func TestStatusOfAPoller(t *testing.T) {
 			s.execute(`INSERT INTO orders VALUES (20, 20, ?), (21, 21, ?), (22, 22, ?)`, secret, secret, secret)
 			s.tick()
 			o = s.want("parked", status.Parked)
-			if o.Parked != 1 || len(o.Entries) != 1 || o.Entries[0].Key != `{"id":21}` || o.Entries[0].Attempts != 1 || o.Entries[0].Next == nil || !strings.Contains(o.Entries[0].Reason, "422") {
+			if o.Parked != 1 || len(o.Entries) != 1 || o.Entries[0].Key != `{"id":21}` || o.Entries[0].Attempts != 1 ||
+				o.Entries[0].Next == nil || !strings.Contains(o.Entries[0].Reason, "422") {
 				t.Errorf("%+v", o)
 			}
 			s.settings["pollers__orders__max_attempts"] = "1"
@@ -62,16 +66,19 @@ func TestStatusOfAPoller(t *testing.T) {
 			s.execute(`INSERT INTO orders VALUES (40, 40, ?), (41, 41, ?), (50, 50, ?)`, secret, secret, secret)
 			s.tick()
 			o = s.want("dead-lettered", status.Parked)
-			if o.DeadLetters != 2 || len(o.Letters) != 2 || o.Letters[0].ID == "" || o.Letters[0].At == nil || o.Letters[0].Attempts != 1 {
+			if o.DeadLetters != 2 || len(o.Letters) != 2 || o.Letters[0].ID == "" || o.Letters[0].At == nil ||
+				o.Letters[0].Attempts != 1 {
 				t.Errorf("%+v", o)
 			}
 			s.receiver("", false)
 			replayed := o.Letters[0].ID
 			s.says(side.Operator.Replay(ctx, "orders", "", replayed, "ann"))("read again and delivered")
-			if _, err := side.Operator.Replay(ctx, "orders", "", replayed, "ann"); err == nil || strings.Contains(err.Error(), "\n") {
+			if _, err := side.Operator.Replay(ctx, "orders", "", replayed, "ann"); err == nil ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("a second replay: %v", err)
 			}
-			if text := log.String(); !strings.Contains(text, `"event":"deadletter_replayed","poller":"orders","output":"","by":"ann","id":"`+replayed) {
+			if text := log.String(); !strings.Contains(text,
+				`"event":"deadletter_replayed","poller":"orders","output":"","by":"ann","id":"`+replayed) {
 				t.Errorf("the audit: %s", text)
 			}
 			s.tick()
@@ -83,7 +90,8 @@ func TestStatusOfAPoller(t *testing.T) {
 			s.execute(`INSERT INTO orders VALUES (60, 60, ?)`, secret)
 			s.tick()
 			o = s.want("failing", status.Failing)
-			if e := o.LastError; e == nil || e.Event != "handler_failed" || !strings.Contains(e.Text, "503") || !strings.Contains(e.Mend, "the receiver") || e.At == nil {
+			if e := o.LastError; e == nil || e.Event != "handler_failed" || !strings.Contains(e.Text, "503") ||
+				!strings.Contains(e.Mend, "the receiver") || e.At == nil {
 				t.Errorf("%+v", o.LastError)
 			}
 			s.sameEverywhere()
@@ -102,19 +110,24 @@ func TestStatusOfAPoller(t *testing.T) {
 	}
 }
 
-// TestStatusOfADeadStore: nothing hangs, what is wrong is said without the account's key, and what can be read is shown.
+// TestStatusOfADeadStore: nothing hangs, what is wrong is said without the account's key, and what can be read is
+// shown.
 func TestStatusOfADeadStore(t *testing.T) {
 	const key = "cGxhbnRlZCBhY2NvdW50IGtleSA0NzEx"
 	s := ordersShop(t, map[string]string{
 		"state__kind": "blob", "state__create": "true", "pollers__orders__lease_ttl": "10s",
-		"AzureWebJobsStorage": "DefaultEndpointsProtocol=http;AccountName=shop;AccountKey=" + key + ";BlobEndpoint=http://127.0.0.1:1/shop;",
+		"AzureWebJobsStorage": "DefaultEndpointsProtocol=http;AccountName=shop;AccountKey=" + key +
+			";BlobEndpoint=http://127.0.0.1:1/shop;",
 	})
 	url := testenv.SQLite(t)
 	events := newStatusShop(t, "sqlite", url, strings.TrimPrefix(url, "sqlite:"))
 	maps.Copy(s.settings, map[string]string{
-		"EVENTS_DB": events.settings["SHOP_DB"], "pollers__events__source__mode": "outbox", "pollers__events__source__connection": "EVENTS_DB",
-		"pollers__events__source__table": "outbox", "pollers__events__output__kind": "http", "pollers__events__output__url": "http://127.0.0.1:1/",
-		"pollers__bad__source__connection": "SHOP_DB", "pollers__bad__source__table": "orders", "pollers__bad__schedule": "nonsense",
+		"EVENTS_DB": events.settings["SHOP_DB"], "pollers__events__source__mode": "outbox",
+		"pollers__events__source__connection": "EVENTS_DB",
+		"pollers__events__source__table":      "outbox", "pollers__events__output__kind": "http",
+		"pollers__events__output__url":     "http://127.0.0.1:1/",
+		"pollers__bad__source__connection": "SHOP_DB", "pollers__bad__source__table": "orders",
+		"pollers__bad__schedule":       "nonsense",
 		"pollers__bad__source__cursor": "changed", "pollers__bad__output__kind": "stdout",
 	})
 	s.must("outbox", "init", "events", "--apply")
@@ -146,11 +159,13 @@ func TestStatusOfAnOutbox(t *testing.T) {
 	s := newStatusShop(t, "pgx", url, url)
 	delete(s.settings, "state__kind")
 	maps.Copy(s.settings, map[string]string{
-		"pollers__orders__source__mode": "outbox", "pollers__orders__source__table": "outbox", "pollers__orders__max_attempts": "1",
+		"pollers__orders__source__mode": "outbox", "pollers__orders__source__table": "outbox",
+		"pollers__orders__max_attempts":   "1",
 		"pollers__orders__output__format": "cloudevents",
 	})
 	s.must("outbox", "init", "orders", "--apply")
-	if o := s.want("empty", status.Healthy); o.Pending == nil || *o.Pending != 0 || o.Mode != "outbox" || o.Position != "" {
+	if o := s.want("empty", status.Healthy); o.Pending == nil || *o.Pending != 0 || o.Mode != "outbox" ||
+		o.Position != "" {
 		t.Errorf("%+v", o)
 	}
 	const secret = "payload 4711"
@@ -160,7 +175,8 @@ func TestStatusOfAnOutbox(t *testing.T) {
 	}
 	add("a1")
 	add("a1")
-	if o := s.want("pending", status.Healthy); *o.Pending != 2 || o.LagSeconds == nil || !strings.Contains(o.Says, "without a state store") {
+	if o := s.want("pending", status.Healthy); *o.Pending != 2 || o.LagSeconds == nil ||
+		!strings.Contains(o.Says, "without a state store") {
 		t.Errorf("%+v", o)
 	}
 	ctx := context.Background()
@@ -174,16 +190,19 @@ func TestStatusOfAnOutbox(t *testing.T) {
 	add("a2") // a witness
 	s.tick()
 	o := s.want("dead", status.Parked)
-	if o.DeadLetters != 1 || o.Waiting != 1 || len(o.Letters) != 1 || o.Letters[0].Key != "Order/a1" || !strings.Contains(o.Letters[0].Reason, "422") {
+	if o.DeadLetters != 1 || o.Waiting != 1 || len(o.Letters) != 1 || o.Letters[0].Key != "Order/a1" ||
+		!strings.Contains(o.Letters[0].Reason, "422") {
 		t.Errorf("%+v", o)
 	}
 	s.receiver("", false)
 	s.says(side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann"))("due now")
 	_, err := side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
-	if refusal := new(status.Refusal); !errors.As(err, &refusal) || !refusal.Missing || !strings.Contains(err.Error(), "there are no such events") {
+	if refusal := new(status.Refusal); !errors.As(err, &refusal) || !refusal.Missing ||
+		!strings.Contains(err.Error(), "there are no such events") {
 		t.Errorf("a second replay: %v", err)
 	}
-	if text := log.String(); !strings.Contains(text, `"event":"outbox_requeued","poller":"orders","by":"ann"`) || !strings.Contains(text, `"event":"paused","poller":"orders","by":"ann"`) {
+	if text := log.String(); !strings.Contains(text, `"event":"outbox_requeued","poller":"orders","by":"ann"`) ||
+		!strings.Contains(text, `"event":"paused","poller":"orders","by":"ann"`) {
 		t.Errorf("the audit: %s", text)
 	}
 	for range 20 { // what waited behind it comes with the same tick, or with a later one
@@ -204,7 +223,8 @@ func TestStatusOfAnOutbox(t *testing.T) {
 		t.Fatal("the database's URL has no user")
 	}
 	o = s.want("no way to the database", status.Failing)
-	if text := fmt.Sprintf("%+v", o); !strings.Contains(o.Says, "the outbox could not be read") || strings.Contains(text, "planted4711") {
+	if text := fmt.Sprintf("%+v", o); !strings.Contains(o.Says, "the outbox could not be read") ||
+		strings.Contains(text, "planted4711") {
 		t.Errorf("%s", text)
 	}
 }

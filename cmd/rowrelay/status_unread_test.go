@@ -21,7 +21,8 @@ func TestTheCommandFailsWhereItCannotSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, err := s.cli("status")
-	if shown := new(exitError); !errors.As(err, &shown) || !strings.Contains(out, "UNKNOWN  orders") || !strings.Contains(out, "note of its last tick") {
+	if shown := new(exitError); !errors.As(err, &shown) || !strings.Contains(out, "UNKNOWN  orders") ||
+		!strings.Contains(out, "note of its last tick") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -46,10 +47,12 @@ func TestResetForgetsTheNote(t *testing.T) {
 	s.tick()
 }
 
-// TestRowsThatGoAwayAreNotLeftToDo: a tick ends at its last batch with a row left, which is deleted. The idle ticks after it say so once.
+// TestRowsThatGoAwayAreNotLeftToDo: a tick ends at its last batch with a row left, which is deleted. The idle ticks
+// after it say so once.
 func TestRowsThatGoAwayAreNotLeftToDo(t *testing.T) {
 	s := ordersShop(t, map[string]string{
-		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "pollers__orders__batch_size": "2", "pollers__orders__max_batches": "1",
+		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "pollers__orders__batch_size": "2",
+		"pollers__orders__max_batches": "1",
 	})
 	s.execute(`INSERT INTO orders VALUES (1, 1, ''), (2, 2, ''), (3, 3, '')`)
 	s.tick()

@@ -15,15 +15,15 @@ import (
 	"github.com/rowrelay/rowrelay/manual"
 )
 
-// Set by the release build with -ldflags "-X main.version=v1.2.3 -X main.commit=…": an archive of the source, which is what
-// a release is built from, has no version control to ask.
+// Set by the release build with -ldflags "-X main.version=v1.2.3 -X main.commit=…": an archive of the source, which is
+// what a release is built from, has no version control to ask.
 var (
 	version = "dev"
 	commit  = ""
 )
 
-// build says which program this is. It holds nothing that two builds of one commit by one Go version differ in: no time of
-// the build, no machine, no directory.
+// build says which program this is. It holds nothing that two builds of one commit by one Go version differ in: no time
+// of the build, no machine, no directory.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`   // "" where it is not known
@@ -32,8 +32,8 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-// thisBuild is what the release build has said, else what the Go toolchain has written into the binary: the version of the
-// module for go install …@v1.2.3, the commit for go build in a clone.
+// thisBuild is what the release build has said, else what the Go toolchain has written into the binary: the version of
+// the module for go install …@v1.2.3, the commit for go build in a clone.
 func thisBuild() build {
 	b := build{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -124,8 +124,9 @@ To read one without installing it: man -l DIR/rowrelay-run.1`,
 	return cmd
 }
 
-// manDate is the day of the release, as reproducible builds say it (https://reproducible-builds.org/specs/source-date-epoch/);
-// "" for no release: the day on which a page was written says nothing about the program.
+// manDate is the day of the release, as reproducible builds say it
+// (https://reproducible-builds.org/specs/source-date-epoch/); "" for no release: the day on which a page was written
+// says nothing about the program.
 func manDate(c *console) string {
 	seconds, err := strconv.ParseInt(c.env("SOURCE_DATE_EPOCH"), 10, 64)
 	if err != nil {

@@ -15,7 +15,8 @@ func TestVersion(t *testing.T) {
 	if err := run(context.Background(), []string{"version"}, nil, nil, &out, &out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(out.String(), "rowrelay ") || !strings.Contains(out.String(), runtime.Version()) || strings.Count(out.String(), "\n") != 1 {
+	if !strings.HasPrefix(out.String(), "rowrelay ") || !strings.Contains(out.String(), runtime.Version()) ||
+		strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("%q", out.String())
 	}
 	out.Reset()
@@ -36,13 +37,17 @@ func TestWhereTheVersionComesFrom(t *testing.T) {
 		info debug.BuildInfo
 		want string
 	}{
-		"release":                  {build{Version: "v1.2.3", Commit: "def"}, debug.BuildInfo{Main: debug.Module{Version: "v9"}, Settings: vcs}, "rowrelay v1.2.3 (commit def)"},
-		"go install @v1.2.3":       {build{Version: "dev"}, debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, "rowrelay v1.2.3"},
-		"go build in a clone":      {build{Version: "dev"}, debug.BuildInfo{Main: debug.Module{Version: "(devel)"}, Settings: vcs}, "rowrelay dev (commit abc, modified)"},
+		"release": {build{Version: "v1.2.3", Commit: "def"},
+			debug.BuildInfo{Main: debug.Module{Version: "v9"}, Settings: vcs}, "rowrelay v1.2.3 (commit def)"},
+		"go install @v1.2.3": {build{Version: "dev"}, debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}},
+			"rowrelay v1.2.3"},
+		"go build in a clone": {build{Version: "dev"},
+			debug.BuildInfo{Main: debug.Module{Version: "(devel)"}, Settings: vcs}, "rowrelay dev (commit abc, modified)"},
 		"go build without a clone": {build{Version: "dev"}, debug.BuildInfo{}, "rowrelay dev"},
 	} {
 		c.from.complete(&c.info)
-		if got, _, _ := strings.Cut(c.from.String(), ", go"); got != c.want && !strings.HasPrefix(c.from.String(), c.want+", ") {
+		if got, _, _ := strings.Cut(c.from.String(), ", go"); got != c.want &&
+			!strings.HasPrefix(c.from.String(), c.want+", ") {
 			t.Errorf("%s: %q, want %q", name, c.from, c.want)
 		}
 	}

@@ -249,7 +249,8 @@ func policyOf(p *config.Poller) poller.Policy {
 	}
 }
 
-// openDeadLetters returns what takes a poller's dead letters. One that is too large for its queue is put into the state store.
+// openDeadLetters returns what takes a poller's dead letters. One that is too large for its queue is put into the state
+// store.
 func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
 	store := deadletter.NewStore(a.store)
 	to := &w.cfg.DeadLetter
@@ -261,7 +262,8 @@ func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
 		return nil, err
 	}
 	queue, err := storagequeue.New(storagequeue.Config{
-		Client: client, Format: change.Row, Concurrency: w.cfg.Concurrency, Create: to.Connection.Development || a.cfg.State.Create,
+		Client: client, Format: change.Row, Concurrency: w.cfg.Concurrency,
+		Create: to.Connection.Development || a.cfg.State.Create,
 	})
 	if err != nil {
 		return nil, err
@@ -309,8 +311,9 @@ func (a *app) inspect(c *console, chosen []*wired, hosted bool) *inspect.App {
 	from := inspect.Wiring{Config: a.cfg, Settings: c.settings, Functions: c.functionApp(), Hosted: hosted, Store: a.store}
 	for _, w := range chosen {
 		one := inspect.Wired{
-			Config: w.cfg, Schedule: w.schedule, Connection: w.conn, Source: w.source, Runs: w.runner != nil, Faults: w.faults, Warnings: w.warnings,
-			Outputs: a.documents(c, w),
+			Config: w.cfg, Schedule: w.schedule, Connection: w.conn, Source: w.source, Runs: w.runner != nil, Faults: w.faults,
+			Warnings: w.warnings,
+			Outputs:  a.documents(c, w),
 		}
 		if w.outbox != nil {
 			one.Outbox = w.outbox.Operator

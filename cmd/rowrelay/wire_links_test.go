@@ -8,7 +8,8 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 )
 
-// TestLinksThatLeaveUnverified: every connection that leaves this machine without verified TLS has one warning, and no other has.
+// TestLinksThatLeaveUnverified: every connection that leaves this machine without verified TLS has one warning, and no
+// other has.
 func TestLinksThatLeaveUnverified(t *testing.T) {
 	const key = ";AccountName=shop;AccountKey=eA=="
 	output := func(kind, connection string) []string {
@@ -22,7 +23,8 @@ func TestLinksThatLeaveUnverified(t *testing.T) {
 		{[]string{"DB=postgres://u:p@db.example.com/shop?sslmode=require"}, "sslmode is require"},
 		{[]string{"DB=mysql://u:p@db.example.com/shop"}, ""},
 		{[]string{"DB=mysql://u:p@db.example.com/shop?tls=false"}, "not encrypted (tls=false)"},
-		{[]string{"DB=Server=db.example.com;Database=shop;User ID=u;Password=p;TrustServerCertificate=True"}, "TrustServerCertificate"},
+		{[]string{"DB=Server=db.example.com;Database=shop;User ID=u;Password=p;TrustServerCertificate=True"},
+			"TrustServerCertificate"},
 		{[]string{"pollers__orders__output__url=http://hooks.example.com/x"}, "plain http to another machine"},
 		{[]string{"pollers__orders__output__url=http://127.0.0.1/x"}, ""},
 		{output("rabbitmq", "amqp://u:p@broker.example.com/"), "amqp, which is AMQP without TLS"},
@@ -36,18 +38,23 @@ func TestLinksThatLeaveUnverified(t *testing.T) {
 		{output("servicebus", "Endpoint=sb://emulator;SharedAccessKeyName=n;SharedAccessKey=eA==;UseDevelopmentEmulator=true"), "UseDevelopmentEmulator"},
 		{output("eventhubs", "Endpoint=sb://localhost;SharedAccessKeyName=n;SharedAccessKey=eA==;UseDevelopmentEmulator=true"), ""},
 		{output("queue", "UseDevelopmentStorage=true"), ""},
-		{output("queue", "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://azurite"), "the output to azurite is not encrypted (plain http)"},
+		{output("queue", "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://azurite"),
+			"the output to azurite is not encrypted (plain http)"},
 		{output("queue", "DefaultEndpointsProtocol=http"+key), "shop.queue.core.windows.net"},
 		{output("queue", "EndpointSuffix=core.usgovcloudapi.net"+key), ""},
-		{[]string{"state__kind=blob", "AzureWebJobsStorage=DefaultEndpointsProtocol=http" + key}, "the state store to shop.blob.core.windows.net"},
+		{[]string{"state__kind=blob", "AzureWebJobsStorage=DefaultEndpointsProtocol=http" + key},
+			"the state store to shop.blob.core.windows.net"},
 		{[]string{"state__kind=blob", "AzureWebJobsStorage=BlobEndpoint=http://localhost:10000/shop" + key}, ""},
-		{[]string{"pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q", "Q=DefaultEndpointsProtocol=http" + key}, "the queue of dead letters"},
+		{[]string{"pollers__orders__dead_letter__kind=queue", "pollers__orders__dead_letter__connection=Q",
+			"Q=DefaultEndpointsProtocol=http" + key}, "the queue of dead letters"},
 		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://otel.example.com"}, ""},
 		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"}, ""},
-		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://otel.example.com"}, "of telemetry to otel.example.com is not encrypted (plain http)"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://otel.example.com"},
+			"of telemetry to otel.example.com is not encrypted (plain http)"},
 		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://otel.example.com", "OTEL_SDK_DISABLED=true"}, ""},
 		{[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://otel.example.com"}, "of the traces to otel.example.com"},
-		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://otel.example.com", "OTEL_EXPORTER_OTLP_INSECURE=true"}, "OTEL_EXPORTER_OTLP_INSECURE=true"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://otel.example.com", "OTEL_EXPORTER_OTLP_INSECURE=true"},
+			"OTEL_EXPORTER_OTLP_INSECURE=true"},
 	} {
 		settings := c.settings
 		for _, s := range settings {
@@ -70,14 +77,16 @@ func TestLinksThatLeaveUnverified(t *testing.T) {
 	}
 }
 
-// wiredApp is a poller over PostgreSQL to HTTP, in which nothing is at fault, with settings changed or added, "name=value", or taken
-// away, "name=".
+// wiredApp is a poller over PostgreSQL to HTTP, in which nothing is at fault, with settings changed or added,
+// "name=value", or taken away, "name=".
 func wiredApp(t *testing.T, settings ...string) *app {
 	t.Helper()
 	env := map[string]string{
-		"state__kind": "file", "state__path": "/var/lib/rowrelay", "state__app_name": "shop", "DB": "postgres://reader:x@db.example.com/shop",
-		"pollers__orders__source__connection": "DB", "pollers__orders__source__table": "orders", "pollers__orders__source__cursor": "tx",
-		"pollers__orders__output__url": "https://hooks.example.com/x", "pollers__orders__output__kind": "http",
+		"state__kind": "file", "state__path": "/var/lib/rowrelay", "state__app_name": "shop",
+		"DB":                                  "postgres://reader:x@db.example.com/shop",
+		"pollers__orders__source__connection": "DB", "pollers__orders__source__table": "orders",
+		"pollers__orders__source__cursor": "tx",
+		"pollers__orders__output__url":    "https://hooks.example.com/x", "pollers__orders__output__kind": "http",
 		"pollers__orders__output__secret": "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	}
 	for _, s := range settings {

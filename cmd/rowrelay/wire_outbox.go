@@ -32,12 +32,15 @@ type wiredOutbox struct {
 func (a *app) wireOutbox(c *console, w *wired) {
 	cleanup, err := cleanupSchedule(w.cfg.Source.CleanupSchedule)
 	if err != nil {
-		w.faults.Add(w.cfg.Setting("source__cleanup_schedule"), err.Error(), "Write an NCRONTAB expression such as 0 0 * * * *, or none")
+		w.faults.Add(w.cfg.Setting("source__cleanup_schedule"), err.Error(),
+			"Write an NCRONTAB expression such as 0 0 * * * *, or none")
 		return
 	}
 	for _, suffix := range []string{handler.CleanupSuffix, handler.PartitionSuffix} {
 		if a.cfg.Poller(w.cfg.Name+suffix) != nil {
-			w.faults.Add("pollers__"+w.cfg.Name, fmt.Sprintf("there is a poller %s%s too, which is the name of a function of the outbox %[1]s", w.cfg.Name, suffix), "Rename one of them")
+			w.faults.Add("pollers__"+w.cfg.Name,
+				fmt.Sprintf("there is a poller %s%s too, which is the name of a function of the outbox %[1]s", w.cfg.Name, suffix),
+				"Rename one of them")
 			return
 		}
 	}
@@ -92,8 +95,8 @@ func cleanupSchedule(text string) (*schedule.Schedule, error) {
 	return s, nil
 }
 
-// checkSharing refuses outboxes that publish from one table: whichever marks an event first keeps it from the other, so that the
-// events would be divided between their destinations.
+// checkSharing refuses outboxes that publish from one table: whichever marks an event first keeps it from the other, so
+// that the events would be divided between their destinations.
 func (a *app) checkSharing() {
 	for i, w := range a.pollers {
 		for _, other := range a.pollers[:i] {
@@ -106,13 +109,15 @@ func (a *app) checkSharing() {
 }
 
 func (w *wired) refuseSharing(other *wired) {
-	w.faults.Add(w.cfg.Setting("source__table"), fmt.Sprintf("%q is the outbox of the poller %s too (%s): an event is published once, so that each of the two "+
-		"destinations would get a part of the events", w.cfg.Source.Table, other.cfg.Name, other.cfg.Setting("source__table")),
+	w.faults.Add(w.cfg.Setting("source__table"),
+		fmt.Sprintf("%q is the outbox of the poller %s too (%s): an event is published once, so that each of the two "+
+			"destinations would get a part of the events", w.cfg.Source.Table, other.cfg.Name,
+			other.cfg.Setting("source__table")),
 		"Remove one of the two pollers, or give each a table of its own; to send events to several places, let the broker do it")
 }
 
-// sameTable reports whether two pollers read one table, as far as their settings show it. Two names of one server are not known
-// for it.
+// sameTable reports whether two pollers read one table, as far as their settings show it. Two names of one server are
+// not known for it.
 func sameTable(v, w *wired) bool {
 	if v.conn.Engine == "" || v.conn.Engine != w.conn.Engine || v.conn.Identity != w.conn.Identity {
 		return false
@@ -147,15 +152,17 @@ func qualifiedName(w *wired) []string {
 func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLetters) publisher.Config {
 	s := &p.Source
 	return publisher.Config{
-		App: a.cfg.State.AppName, Poller: p.Name, Instance: instance(c), Table: s.Table, Map: s.Map, ClaimsTable: s.ClaimsTable,
-		Strategy: claims.Strategy(s.Strategy), Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p),
+		App: a.cfg.State.AppName, Poller: p.Name, Instance: instance(c), Table: s.Table, Map: s.Map,
+		ClaimsTable: s.ClaimsTable,
+		Strategy:    claims.Strategy(s.Strategy), Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p),
 		Ordering: poller.Ordering(p.Ordering), DeadLetters: letters, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, Retention: s.Retention, CleanupChunk: s.CleanupChunk,
 	}
 }
 
 // relayConfig is how an output's events travel, whatever feed they come from.
-func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output, size func(*change.Event) int) poller.Config {
+func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output,
+	size func(*change.Event) int) poller.Config {
 	about := aboutOutput(p, out)
 	return poller.Config{
 		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
@@ -179,8 +186,8 @@ func (a *app) outboxDeadLetters(w *wired) (poller.DeadLetters, error) {
 	return a.openDeadLetters(w)
 }
 
-// handlerOutbox is the outbox as the handler knows it. file is host.json under the Functions host; nil standalone, where
-// partitions need no fan-out: every instance takes its share of them.
+// handlerOutbox is the outbox as the handler knows it. file is host.json under the Functions host; nil standalone,
+// where partitions need no fan-out: every instance takes its share of them.
 func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Outbox, error) {
 	o := &handler.Outbox{Cleanup: func(ctx context.Context) (handler.Cleaned, error) {
 		did, err := w.outbox.Cleanup(ctx, func(int64) {})
@@ -197,7 +204,8 @@ func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Out
 	if err != nil {
 		return o, err
 	}
-	queue := host.NewFanout(client, c.functionApp().TimerPeriod(w.cfg.Name), w.cfg.Source.Fanout.Development || a.cfg.State.Create)
+	queue := host.NewFanout(client, c.functionApp().TimerPeriod(w.cfg.Name),
+		w.cfg.Source.Fanout.Development || a.cfg.State.Create)
 	o.Fanout = &handler.Fanout{
 		Work: w.outbox.Work, About: func(ctx context.Context) (poller.OutboxFigures, bool, error) {
 			about, err := w.outbox.About(ctx)

@@ -30,7 +30,8 @@ import (
 )
 
 // openOutput returns the output and the size that an event takes in its format.
-func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poller.Output, func(*change.Event) int, error) {
+func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poller.Output, func(*change.Event) int,
+	error) {
 	format, err := change.ParseFormat(out.Format)
 	if err != nil {
 		return nil, nil, err
@@ -104,7 +105,8 @@ func (a *app) openBroker(p *config.Poller, out *config.Output, format change.For
 		if err != nil {
 			return nil, err
 		}
-		if only := connection.EntityPath; only != "" && (!strings.EqualFold(out.Destination, only) || len(out.Destinations) > 0) {
+		if only := connection.EntityPath; only != "" &&
+			(!strings.EqualFold(out.Destination, only) || len(out.Destinations) > 0) {
 			return nil, fmt.Errorf("the connection string in %s is for %q alone (EntityPath): write output__destination=%[2]s, without output__destinations__…, or take the connection string of the whole namespace", out.Broker.Setting, only)
 		}
 		cfg := azmessaging.Config{
@@ -206,8 +208,8 @@ func (w *wired) checkDestination(key, template string) {
 	w.faults.Add(w.cfg.Setting(key), err.Error(), "")
 }
 
-// sizeIn returns the most that an event takes in a request, in bytes. What the request says besides the event (batch id,
-// table, fingerprint) is taken at its longest, because it is not known yet.
+// sizeIn returns the most that an event takes in a request, in bytes. What the request says besides the event (batch
+// id, table, fingerprint) is taken at its longest, because it is not known yet.
 func sizeIn(format change.Format, app string, p *config.Poller) func(*change.Event) int {
 	longest := &change.Delivery{
 		App: app, Poller: p.Name, Engine: "sqlserver", Table: p.Source.Table + strings.Repeat("x", 128),

@@ -18,8 +18,10 @@ import (
 func loadOutput(t *testing.T, kind string, more ...string) (*app, *config.Poller) {
 	t.Helper()
 	cfg, err := config.Load(append([]string{
-		"state__kind=memory", "DB=sqlite::memory:", "pollers__orders__source__connection=DB", "pollers__orders__source__mode=outbox",
-		"pollers__orders__source__table=outbox", "pollers__orders__output__kind=" + kind, "pollers__orders__output__connection=TO",
+		"state__kind=memory", "DB=sqlite::memory:", "pollers__orders__source__connection=DB",
+		"pollers__orders__source__mode=outbox",
+		"pollers__orders__source__table=outbox", "pollers__orders__output__kind=" + kind,
+		"pollers__orders__output__connection=TO",
 	}, more...))
 	if err != nil {
 		t.Fatal(err)
@@ -31,8 +33,10 @@ const namespaceKey = "TO=Endpoint=sb://127.0.0.1:1/;SharedAccessKeyName=n;Shared
 
 // Every kind of output opens without connecting, takes a delivery whose time is up, and closes.
 func TestOpenOutputs(t *testing.T) {
-	event := change.Event{ID: "k-1", Key: []byte(`{"seq":1}`), OrderKey: []byte(`{}`), Row: []byte(`{}`), Cursor: change.Cursor(`{"kind":"outbox"}`),
-		Outbox: &change.Outbox{AggregateType: "Order", AggregateID: "42", EventType: "OrderPlaced", Payload: []byte(`{"a":1}`), JSON: true}}
+	event := change.Event{ID: "k-1", Key: []byte(`{"seq":1}`), OrderKey: []byte(`{}`), Row: []byte(`{}`),
+		Cursor: change.Cursor(`{"kind":"outbox"}`),
+		Outbox: &change.Outbox{AggregateType: "Order", AggregateID: "42", EventType: "OrderPlaced",
+			Payload: []byte(`{"a":1}`), JSON: true}}
 	for _, c := range []struct {
 		name, kind string
 		more       []string
@@ -44,12 +48,18 @@ func TestOpenOutputs(t *testing.T) {
 		{"rabbitmq", "rabbitmq", []string{"TO=amqp://guest:guest@127.0.0.1:1/"}, true},
 		{"kafka", "kafka", []string{"TO=kafka://127.0.0.1:1"}, true},
 		{"kafka, Event Hubs", "kafka", []string{namespaceKey}, true},
-		{"kafka, identity", "kafka", []string{"TO__fullyQualifiedNamespace=x.servicebus.windows.net", "TO__credential=managedidentity"}, true},
+		{"kafka, identity", "kafka", []string{"TO__fullyQualifiedNamespace=x.servicebus.windows.net",
+			"TO__credential=managedidentity"}, true},
 		{"eventhubs", "eventhubs", []string{namespaceKey}, true},
-		{"eventhubs, identity", "eventhubs", []string{"TO__fullyQualifiedNamespace=x.servicebus.windows.net", "TO__credential=managedidentity", "TO__clientId=c"}, true},
-		{"eventhubs, one hub", "eventhubs", []string{namespaceKey + ";EntityPath=Hub", "pollers__orders__output__destination=hub"}, true},
+		{"eventhubs, identity", "eventhubs",
+			[]string{"TO__fullyQualifiedNamespace=x.servicebus.windows.net", "TO__credential=managedidentity", "TO__clientId=c"},
+			true},
+		{"eventhubs, one hub", "eventhubs",
+			[]string{namespaceKey + ";EntityPath=Hub", "pollers__orders__output__destination=hub"}, true},
 		{"servicebus", "servicebus", []string{namespaceKey}, true},
-		{"servicebus, principal", "servicebus", []string{"TO__fullyQualifiedNamespace=x.servicebus.windows.net", "TO__tenantId=t", "TO__clientId=c", "TO__clientSecret=s"}, true},
+		{"servicebus, principal", "servicebus",
+			[]string{"TO__fullyQualifiedNamespace=x.servicebus.windows.net", "TO__tenantId=t", "TO__clientId=c",
+				"TO__clientSecret=s"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, p := loadOutput(t, c.kind, c.more...)
@@ -63,7 +73,8 @@ func TestOpenOutputs(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			var failed *poller.DeliveryError
-			if err := to.Deliver(ctx, change.Delivery{Poller: "orders", Events: []change.Event{event}}); !errors.As(err, &failed) || failed.Failed[0].Cause != poller.Unavailable {
+			if err := to.Deliver(ctx, change.Delivery{Poller: "orders", Events: []change.Event{event}}); !errors.As(err,
+				&failed) || failed.Failed[0].Cause != poller.Unavailable {
 				t.Errorf("delivery after the end: %v", err)
 			}
 			if c.closes != (len(a.closers) == 1) {
@@ -87,7 +98,8 @@ func TestOpenOutputFaults(t *testing.T) {
 	} {
 		a, p := loadOutput(t, c.kind, c.connection)
 		_, _, err := a.openOutput(&console{}, p, &p.Outputs[0])
-		if err == nil || !strings.Contains(err.Error(), "TO") || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), "TO") || strings.Contains(err.Error(), "hunter2") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", c.connection, err)
 		}
 		if len(a.closers) > 0 {

@@ -3,8 +3,9 @@ package column
 
 import (
 	"context"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Column is a column of a user's table, as the catalog shows it.
@@ -55,7 +56,8 @@ func KindOf(typ string) Kind {
 		return JSON
 	case "bytea", "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "image":
 		return Bytes
-	case "text", "character varying", "character", "varchar", "char", "bpchar", "citext", "nvarchar", "nchar", "ntext", "tinytext", "mediumtext",
+	case "text", "character varying", "character", "varchar", "char", "bpchar", "citext", "nvarchar", "nchar", "ntext",
+		"tinytext", "mediumtext",
 		"longtext", "enum":
 		return Text
 	}

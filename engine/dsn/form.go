@@ -1,7 +1,9 @@
-// Package dsn tells connection strings apart: which engine each is for. It holds what the engines' own readers of them share.
+// Package dsn tells connection strings apart: which engine each is for. It holds what the engines' own readers of them
+// share.
 //
 // A connection string holds a password. No error of this package, and none of those readers', shows any part of it that
-// could be secret: keywords that are known are named, values are not, and neither are pieces that may belong to a password.
+// could be secret: keywords that are known are named, values are not, and neither are pieces that may belong to a
+// password.
 package dsn
 
 import (
@@ -33,8 +35,8 @@ func Engine(text string) string {
 	return engine
 }
 
-// Recognise names the engine that a connection string is for, by its form alone. The error says why the text has no form
-// that is read, and what to do.
+// Recognise names the engine that a connection string is for, by its form alone. The error says why the text has no
+// form that is read, and what to do.
 func Recognise(text string) (engine string, err error) {
 	text = strings.TrimSpace(text)
 	lower := strings.ToLower(text)

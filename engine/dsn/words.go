@@ -29,12 +29,14 @@ func StrayUserinfo(text string) bool {
 
 // Unverified is the warning for a connection whose other end is not known for certain.
 func Unverified(how, remedy string) string {
-	return "the server's certificate is not verified (" + how + "): whoever is on the way can read and change what is sent; " + remedy
+	return "the server's certificate is not verified (" + how +
+		"): whoever is on the way can read and change what is sent; " + remedy
 }
 
 // Unencrypted is the warning for a connection that anybody on the way can read.
 func Unencrypted(how, remedy string) string {
-	return "the connection is not encrypted (" + how + "): whoever is on the way can read and change what is sent; " + remedy
+	return "the connection is not encrypted (" + how + "): whoever is on the way can read and change what is sent; " +
+		remedy
 }
 
 // Yes reads a boolean as the drivers do.

@@ -15,7 +15,8 @@ import (
 // FuzzArgs: whatever stands in a checkpoint or in source__start, it is refused or becomes a parameter of the column's
 // form; nothing panics, and no text gets through where a number or a time is expected.
 func FuzzArgs(f *testing.F) {
-	for _, seed := range []string{`"2026-04-07T01:23:45.1234567Z"`, `1`, `"1.5"`, `"AAAAAAAAB9E="`, `"0x00000000000007D1"`, `"-838:59:59.5"`, `true`, `"a'b"`} {
+	for _, seed := range []string{`"2026-04-07T01:23:45.1234567Z"`, `1`, `"1.5"`, `"AAAAAAAAB9E="`, `"0x00000000000007D1"`,
+		`"-838:59:59.5"`, `true`, `"a'b"`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, scalar string) {

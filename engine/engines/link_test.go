@@ -59,7 +59,8 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		if got.Link != c.link || (len(got.Warnings) > 0) != (c.says != "") || !strings.Contains(strings.Join(got.Warnings, "\n"), c.says) {
+		if got.Link != c.link || (len(got.Warnings) > 0) != (c.says != "") ||
+			!strings.Contains(strings.Join(got.Warnings, "\n"), c.says) {
 			t.Errorf("%s: %s, %q; want %s, %q", c.text, got.Link, got.Warnings, c.link, c.says)
 		}
 	}
@@ -93,11 +94,12 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// elsewhere reaches this machine by an address that is not taken for it, so that the defaults are those for another machine.
+// elsewhere reaches this machine by an address that is not taken for it, so that the defaults are those for another
+// machine.
 const elsewhere = "0.0.0.0"
 
-// TestServerWithoutTLS: a real server that offers none, or has a certificate of its own, is not used by default, and the error says
-// what to write.
+// TestServerWithoutTLS: a real server that offers none, or has a certificate of its own, is not used by default, and
+// the error says what to write.
 func TestServerWithoutTLS(t *testing.T) {
 	for engineName, c := range map[string]struct{ text, mend, asks string }{
 		"postgres": {testenv.Postgres(t), "sslmode=disable", "?sslmode=disable"},
@@ -112,7 +114,8 @@ func TestServerWithoutTLS(t *testing.T) {
 			u.Host = net.JoinHostPort(elsewhere, u.Port())
 		}
 		text := u.String()
-		if err := ping(t, text); err == nil || !strings.Contains(err.Error(), "write "+c.mend) && !strings.Contains(err.Error(), "is not trusted") {
+		if err := ping(t, text); err == nil ||
+			!strings.Contains(err.Error(), "write "+c.mend) && !strings.Contains(err.Error(), "is not trusted") {
 			t.Errorf("%s: %v", engineName, err)
 		}
 		if err := ping(t, text+c.asks); err != nil {

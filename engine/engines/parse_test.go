@@ -27,35 +27,57 @@ func TestParseConnection(t *testing.T) {
 		warnings                     int
 	}{
 		// What the Azure portal shows, in its variants.
-		{"portal, SQL login", portal + `User ID=app;Password="` + secret + `";`, "sqlserver", "shop-sql.database.windows.net/Shop", 0},
-		{"portal, default", portal + `Authentication="Active Directory Default";`, "sqlserver", "shop-sql.database.windows.net/Shop", 0},
-		{"portal, managed identity", portal + "Authentication=Active Directory Managed Identity;", "sqlserver", "shop-sql.database.windows.net/Shop", 0},
-		{"user-assigned identity", portal + "Authentication=ActiveDirectoryManagedIdentity;User Id=0f0e0d0c-0b0a-0908-0706-050403020100", "sqlserver", "shop-sql.database.windows.net/Shop", 0},
+		{"portal, SQL login", portal + `User ID=app;Password="` + secret + `";`, "sqlserver",
+			"shop-sql.database.windows.net/Shop", 0},
+		{"portal, default", portal + `Authentication="Active Directory Default";`, "sqlserver",
+			"shop-sql.database.windows.net/Shop", 0},
+		{"portal, managed identity", portal + "Authentication=Active Directory Managed Identity;", "sqlserver",
+			"shop-sql.database.windows.net/Shop", 0},
+		{"user-assigned identity", portal +
+			"Authentication=ActiveDirectoryManagedIdentity;User Id=0f0e0d0c-0b0a-0908-0706-050403020100", "sqlserver",
+			"shop-sql.database.windows.net/Shop", 0},
 		{"MSI", portal + "Authentication=Active Directory MSI", "sqlserver", "shop-sql.database.windows.net/Shop", 0},
-		{"service principal", portal + "Authentication=Active Directory Service Principal;UID=app@tenant;PWD='" + secret + "'", "sqlserver", "shop-sql.database.windows.net/Shop", 0},
-		{"workload identity", portal + "Authentication=Active Directory Workload Identity", "sqlserver", "shop-sql.database.windows.net/Shop", 0},
+		{"service principal", portal + "Authentication=Active Directory Service Principal;UID=app@tenant;PWD='" + secret +
+			"'", "sqlserver", "shop-sql.database.windows.net/Shop", 0},
+		{"workload identity", portal + "Authentication=Active Directory Workload Identity", "sqlserver",
+			"shop-sql.database.windows.net/Shop", 0},
 		// Synonyms, spaces, quoting.
 		{"data source", `Data Source=db1;Database=shop;UID=sa;PWD="` + secret + `"`, "sqlserver", "db1/shop", 0},
 		{"addr", `Addr=db1;Database=shop;User=sa;PWD="` + secret + `"`, "sqlserver", "db1/shop", 0},
-		{"network address", ` network  address = db1 ; database = shop ; user id = sa ; password = "` + secret + `" ; `, "sqlserver", "db1/shop", 0},
-		{"single quotes", `Server=db1;Database='my ''own'' shop';User ID=sa;Password='` + secret + `'`, "sqlserver", "db1/my 'own' shop", 0},
-		{"double quotes", `Server=db1;Database="a ""b""; c";User ID=sa;Password="` + secret + `"`, "sqlserver", `db1/a "b"; c`, 0},
+		{"network address", ` network  address = db1 ; database = shop ; user id = sa ; password = "` + secret + `" ; `,
+			"sqlserver", "db1/shop", 0},
+		{"single quotes", `Server=db1;Database='my ''own'' shop';User ID=sa;Password='` + secret + `'`, "sqlserver",
+			"db1/my 'own' shop", 0},
+		{"double quotes", `Server=db1;Database="a ""b""; c";User ID=sa;Password="` + secret + `"`, "sqlserver",
+			`db1/a "b"; c`, 0},
 		{"equals in a value", "Server=db1;Database=shop;User ID=sa;Password=a=b==", "sqlserver", "db1/shop", 0},
-		{"instance", `Server=DB1\SQLExpress;Database=shop;User ID=sa;Password='` + secret + `'`, "sqlserver", `db1\sqlexpress/shop`, 0},
-		{"instance and port", `Server=DB1\SQLExpress,14330;Database=shop;User ID=sa;Password='` + secret + `'`, "sqlserver", `db1:14330\sqlexpress/shop`, 0},
-		{"dot", `Server=.,14333;Database=shop;User ID=sa;Password='` + secret + `';TrustServerCertificate=True`, "sqlserver", "localhost:14333/shop", 0},
+		{"instance", `Server=DB1\SQLExpress;Database=shop;User ID=sa;Password='` + secret + `'`, "sqlserver",
+			`db1\sqlexpress/shop`, 0},
+		{"instance and port", `Server=DB1\SQLExpress,14330;Database=shop;User ID=sa;Password='` + secret + `'`, "sqlserver",
+			`db1:14330\sqlexpress/shop`, 0},
+		{"dot", `Server=.,14333;Database=shop;User ID=sa;Password='` + secret + `';TrustServerCertificate=True`, "sqlserver",
+			"localhost:14333/shop", 0},
 		{"(local)", `Server=(local);Database=shop;User ID=sa;Password='` + secret + `'`, "sqlserver", "localhost/shop", 0},
-		{"trailing dot", `Server=db1.example.com.;Database=shop;User ID=sa;Password='` + secret + `'`, "sqlserver", "db1.example.com/shop", 0},
-		{"ipv6", `Server=tcp:[2001:DB8::1],1444;Database=shop;User ID=sa;Password='` + secret + `'`, "sqlserver", "[2001:db8::1]:1444/shop", 0},
-		{"trusted remote", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';Trust Server Certificate=true`, "sqlserver", "db1/shop", 1},
-		{"plain remote", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';Encrypt=Optional`, "sqlserver", "db1/shop", 1},
-		{"strict", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';Encrypt=Strict;Host Name In Certificate=x.example.com`, "sqlserver", "db1/shop", 0},
-		{"read-only intent", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';ApplicationIntent=ReadOnly`, "sqlserver", "db1/shop", 1},
-		{"pool keywords", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';Max Pool Size=5;Command Timeout=9`, "sqlserver", "db1/shop", 2},
-		{"no Windows login", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';Integrated Security=False`, "sqlserver", "db1/shop", 0},
+		{"trailing dot", `Server=db1.example.com.;Database=shop;User ID=sa;Password='` + secret + `'`, "sqlserver",
+			"db1.example.com/shop", 0},
+		{"ipv6", `Server=tcp:[2001:DB8::1],1444;Database=shop;User ID=sa;Password='` + secret + `'`, "sqlserver",
+			"[2001:db8::1]:1444/shop", 0},
+		{"trusted remote", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';Trust Server Certificate=true`,
+			"sqlserver", "db1/shop", 1},
+		{"plain remote", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';Encrypt=Optional`, "sqlserver",
+			"db1/shop", 1},
+		{"strict", `Server=db1;Database=shop;User ID=sa;Password='` + secret +
+			`';Encrypt=Strict;Host Name In Certificate=x.example.com`, "sqlserver", "db1/shop", 0},
+		{"read-only intent", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';ApplicationIntent=ReadOnly`,
+			"sqlserver", "db1/shop", 1},
+		{"pool keywords", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';Max Pool Size=5;Command Timeout=9`,
+			"sqlserver", "db1/shop", 2},
+		{"no Windows login", `Server=db1;Database=shop;User ID=sa;Password='` + secret + `';Integrated Security=False`,
+			"sqlserver", "db1/shop", 0},
 		// URLs.
 		{"url", "sqlserver://sa:Pl4nted%3BS3cr3t@DB1.example.com:1433?database=shop", "sqlserver", "db1.example.com/shop", 0},
-		{"url with a port", "sqlserver://sa:Pl4nted%3BS3cr3t@localhost:14333?database=shop&encrypt=disable", "sqlserver", "localhost:14333/shop", 0},
+		{"url with a port", "sqlserver://sa:Pl4nted%3BS3cr3t@localhost:14333?database=shop&encrypt=disable", "sqlserver",
+			"localhost:14333/shop", 0},
 		{"url with an instance", "sqlserver://sa:Pl4nted%3BS3cr3t@db1/SQLEXPRESS?database=shop&connection+timeout=5&app+name=x", "sqlserver", `db1\sqlexpress/shop`, 0},
 		{"url, fedauth", "sqlserver://db1?database=shop&fedauth=activedirectorymsi", "sqlserver", "db1/shop", 0},
 		{"url, user with domain", "sqlserver://app%40tenant:Pl4nted%3BS3cr3t@db1?database=shop&fedauth=ActiveDirectoryServicePrincipal", "sqlserver", "db1/shop", 0},
@@ -64,17 +86,21 @@ func TestParseConnection(t *testing.T) {
 		{"postgres", "postgres://app:Pl4nted%3BS3cr3t@DB1:5432/shop", "postgres", "db1/shop", 0},
 		{"postgresql", "postgresql://app:Pl4nted%3BS3cr3t@db1:6432/shop?sslmode=require", "postgres", "db1:6432/shop", 1},
 		{"postgres, verified", "postgres://app:Pl4nted%3BS3cr3t@db1/shop?sslmode=verify-full", "postgres", "db1/shop", 0},
-		{"postgres, local", "postgres://app:Pl4nted%3BS3cr3t@127.0.0.1:5433/shop?sslmode=disable", "postgres", "127.0.0.1:5433/shop", 0},
-		{"postgres, socket", "postgres://app:Pl4nted%3BS3cr3t@/shop?host=/run/postgresql", "postgres", "/run/postgresql:5432/shop", 0},
+		{"postgres, local", "postgres://app:Pl4nted%3BS3cr3t@127.0.0.1:5433/shop?sslmode=disable", "postgres",
+			"127.0.0.1:5433/shop", 0},
+		{"postgres, socket", "postgres://app:Pl4nted%3BS3cr3t@/shop?host=/run/postgresql", "postgres",
+			"/run/postgresql:5432/shop", 0},
 		{"postgres, two hosts", "postgres://app:Pl4nted%3BS3cr3t@db2,db1/shop?sslmode=verify-full&target_session_attrs=read-write", "postgres", "db1,db2/shop", 0},
 		// MySQL.
 		{"mysql", "mysql://app:Pl4nted%3BS3cr3t@DB1:3306/shop?tls=true", "mysql", "db1/shop", 0},
 		{"mysql, unsaid", "mysql://app:Pl4nted%3BS3cr3t@db1:3307/shop", "mysql", "db1:3307/shop", 0},
-		{"mysql, azure", "mysql://app:Pl4nted%3BS3cr3t@shop.mysql.database.azure.com/shop", "mysql", "shop.mysql.database.azure.com/shop", 0},
+		{"mysql, azure", "mysql://app:Pl4nted%3BS3cr3t@shop.mysql.database.azure.com/shop", "mysql",
+			"shop.mysql.database.azure.com/shop", 0},
 		{"mysql, skip-verify", "mysql://app:Pl4nted%3BS3cr3t@db1/shop?tls=skip-verify", "mysql", "db1/shop", 1},
 		{"mysql, ssl-mode", "mysql://app:Pl4nted%3BS3cr3t@db1/shop?ssl-mode=VERIFY_IDENTITY", "mysql", "db1/shop", 0},
 		{"mysql, local", "mysql://root@127.0.0.1:13306/shop", "mysql", "127.0.0.1:13306/shop", 0},
-		{"mysql, socket", "mysql://root@localhost/shop?socket=/run/mysqld/mysqld.sock", "mysql", "/run/mysqld/mysqld.sock/shop", 0},
+		{"mysql, socket", "mysql://root@localhost/shop?socket=/run/mysqld/mysqld.sock", "mysql",
+			"/run/mysqld/mysqld.sock/shop", 0},
 		{"mariadb", "mariadb://app:Pl4nted%3BS3cr3t@db1/shop?tls=true", "mysql", "db1/shop", 0},
 		{"mysql, native", "app:" + secret + "@tcp(DB1:3307)/shop?tls=true&parseTime", "", "", 0},
 		{"mysql, native", "app:" + secret + "@tcp(DB1:3307)/shop?tls=true", "mysql", "db1:3307/shop", 0},
@@ -97,7 +123,8 @@ func TestParseConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.Engine != c.engine || got.Identity != c.identity || len(got.Warnings) != c.warnings {
-				t.Errorf("got %s %s %q, want %s %s and %d warnings", got.Engine, got.Identity, got.Warnings, c.engine, c.identity, c.warnings)
+				t.Errorf("got %s %s %q, want %s %s and %d warnings", got.Engine, got.Identity, got.Warnings, c.engine, c.identity,
+					c.warnings)
 			}
 			noSecret(t, got)
 		})
@@ -146,7 +173,8 @@ func TestConnectionFaults(t *testing.T) {
 		{"interactive", "Server=db1;Database=shop;Authentication=Active Directory Interactive", "a person"},
 		{"unknown authentication", "Server=db1;Database=shop;Authentication=Magic", "must be Sql Password"},
 		{"identity with a password", ado + "Authentication=Active Directory Managed Identity", "has no password"},
-		{"principal without secret", "Server=db1;Database=shop;Authentication=Active Directory Service Principal;User ID=x", "client secret"},
+		{"principal without secret", "Server=db1;Database=shop;Authentication=Active Directory Service Principal;User ID=x",
+			"client secret"},
 		{"entra password", ado + "Authentication=Active Directory Password", "applicationclientid"},
 		{"encrypt", ado + "Encrypt=perhaps", "must be True, False or Strict"},
 		{"trust", ado + "TrustServerCertificate=perhaps", "must be True or False"},
@@ -167,7 +195,8 @@ func TestConnectionFaults(t *testing.T) {
 		{"postgres without a database", "postgres://sa:Pl4nted%3BS3cr3t@db1", "names no database"},
 		{"postgres without a host", "postgres:///shop", "names no host"},
 		{"postgres sslmode", "postgres://sa:Pl4nted%3BS3cr3t@db1/shop?sslmode=S3cr3t", "sslmode"},
-		{"postgres root", "postgres://sa:Pl4nted%3BS3cr3t@db1/shop?sslmode=verify-full&sslrootcert=/no/such", `"sslrootcert"`},
+		{"postgres root", "postgres://sa:Pl4nted%3BS3cr3t@db1/shop?sslmode=verify-full&sslrootcert=/no/such",
+			`"sslrootcert"`},
 		{"postgres time zone", "postgres://sa:Pl4nted%3BS3cr3t@db1/shop?timezone=CET", "by Rowrelay itself"},
 		{"mysql without percent-encoding", "mysql://sa:Pl4nted/S3cr3t@db1/shop", "percent-encode"},
 		{"mysql without a database", "mysql://sa:Pl4nted%3BS3cr3t@db1", "names no database"},
@@ -208,7 +237,8 @@ func FuzzParseConnection(f *testing.F) {
 		}
 		c, err := Parse(before + "pl4nteds3cr3t" + after)
 		lower := strings.ToLower(before)
-		isPassword := strings.HasSuffix(lower, "password=") || strings.HasSuffix(lower, "pwd=") || strings.HasSuffix(lower, "://u:")
+		isPassword := strings.HasSuffix(lower, "password=") || strings.HasSuffix(lower, "pwd=") ||
+			strings.HasSuffix(lower, "://u:")
 		if isPassword && err != nil && strings.Contains(err.Error(), "pl4nteds3cr3t") {
 			t.Fatalf("shown: %v", err)
 		}

@@ -93,10 +93,12 @@ func TestRightsOnPostgres(t *testing.T) {
 		t.Errorf("one that may update a column: %+v", r)
 	}
 	l.exec(`ALTER TABLE "My Orders" OWNER TO ` + l.role)
-	if r := l.ask(own, table); !slices.Contains(r.Admin, "the owner of the table") || !slices.Contains(r.Writes, "DELETE") {
+	if r := l.ask(own, table); !slices.Contains(r.Admin, "the owner of the table") ||
+		!slices.Contains(r.Writes, "DELETE") {
 		t.Errorf("the owner: %+v", r)
 	}
-	if r := l.ask(l.admin, table); !slices.Contains(r.Admin, "superuser") || strings.Contains(strings.Join(r.Admin, " "), "member") {
+	if r := l.ask(l.admin, table); !slices.Contains(r.Admin, "superuser") ||
+		strings.Contains(strings.Join(r.Admin, " "), "member") {
 		t.Errorf("the superuser: %+v", r)
 	}
 	if r := l.ask(own, "no_such_table"); !r.Told || len(r.Writes) != 0 {
@@ -117,7 +119,8 @@ func TestRightsOnPostgresByRole(t *testing.T) {
 	l.exec("CREATE TABLE rr_own.orders (id int PRIMARY KEY, v int)")
 	l.exec("GRANT USAGE ON SCHEMA rr_own TO PUBLIC")
 	var database, user string
-	if err := l.db.QueryRowContext(t.Context(), "SELECT quote_ident(current_database()), quote_ident(current_user)").Scan(&database, &user); err != nil {
+	if err := l.db.QueryRowContext(t.Context(),
+		"SELECT quote_ident(current_database()), quote_ident(current_user)").Scan(&database, &user); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -126,7 +129,8 @@ func TestRightsOnPostgresByRole(t *testing.T) {
 		writes     []string
 	}{
 		{"SELECT 1", "SELECT 1", "", nil},
-		{"ALTER ROLE group SUPERUSER", "ALTER ROLE group NOSUPERUSER", "a member of group", []string{"INSERT", "UPDATE", "DELETE", "TRUNCATE"}},
+		{"ALTER ROLE group SUPERUSER", "ALTER ROLE group NOSUPERUSER", "a member of group",
+			[]string{"INSERT", "UPDATE", "DELETE", "TRUNCATE"}},
 		{"ALTER ROLE group CREATEROLE", "ALTER ROLE group NOCREATEROLE", "a member of group", nil},
 		{"ALTER ROLE group CREATEDB", "ALTER ROLE group NOCREATEDB", "a member of group", nil},
 		{"ALTER ROLE group REPLICATION", "ALTER ROLE group NOREPLICATION", "a member of group", nil},
@@ -134,14 +138,21 @@ func TestRightsOnPostgresByRole(t *testing.T) {
 		{"ALTER ROLE login REPLICATION", "ALTER ROLE login NOREPLICATION", "REPLICATION", nil},
 		{"ALTER ROLE login BYPASSRLS", "ALTER ROLE login NOBYPASSRLS", "BYPASSRLS", nil},
 		{"ALTER ROLE login CREATEROLE", "ALTER ROLE login NOCREATEROLE", "CREATEROLE", nil},
-		{"GRANT pg_execute_server_program TO group", "REVOKE pg_execute_server_program FROM group", "a member of pg_execute_server_program", nil},
-		{"GRANT pg_write_server_files TO group", "REVOKE pg_write_server_files FROM group", "a member of pg_write_server_files", nil},
-		{"GRANT pg_read_server_files TO group", "REVOKE pg_read_server_files FROM group", "a member of pg_read_server_files", nil},
+		{"GRANT pg_execute_server_program TO group", "REVOKE pg_execute_server_program FROM group",
+			"a member of pg_execute_server_program", nil},
+		{"GRANT pg_write_server_files TO group", "REVOKE pg_write_server_files FROM group",
+			"a member of pg_write_server_files", nil},
+		{"GRANT pg_read_server_files TO group", "REVOKE pg_read_server_files FROM group", "a member of pg_read_server_files",
+			nil},
 		{"GRANT pg_signal_backend TO group", "REVOKE pg_signal_backend FROM group", "a member of pg_signal_backend", nil},
-		{"GRANT pg_write_all_data TO group", "REVOKE pg_write_all_data FROM group", "a member of pg_write_all_data", []string{"INSERT", "UPDATE", "DELETE"}},
-		{"GRANT UPDATE (v) ON rr_own.orders TO group", "REVOKE UPDATE (v) ON rr_own.orders FROM group", "", []string{"UPDATE"}},
-		{"GRANT TRUNCATE ON rr_own.orders TO PUBLIC", "REVOKE TRUNCATE ON rr_own.orders FROM PUBLIC", "", []string{"TRUNCATE"}},
-		{"ALTER TABLE rr_own.orders OWNER TO group", "ALTER TABLE rr_own.orders OWNER TO user", "the owner of the table", []string{"INSERT", "UPDATE", "DELETE", "TRUNCATE"}},
+		{"GRANT pg_write_all_data TO group", "REVOKE pg_write_all_data FROM group", "a member of pg_write_all_data",
+			[]string{"INSERT", "UPDATE", "DELETE"}},
+		{"GRANT UPDATE (v) ON rr_own.orders TO group", "REVOKE UPDATE (v) ON rr_own.orders FROM group", "",
+			[]string{"UPDATE"}},
+		{"GRANT TRUNCATE ON rr_own.orders TO PUBLIC", "REVOKE TRUNCATE ON rr_own.orders FROM PUBLIC", "",
+			[]string{"TRUNCATE"}},
+		{"ALTER TABLE rr_own.orders OWNER TO group", "ALTER TABLE rr_own.orders OWNER TO user", "the owner of the table",
+			[]string{"INSERT", "UPDATE", "DELETE", "TRUNCATE"}},
 		{"ALTER SCHEMA rr_own OWNER TO group", "ALTER SCHEMA rr_own OWNER TO user", "the owner of the table's schema", nil},
 		{"ALTER DATABASE database OWNER TO group", "ALTER DATABASE database OWNER TO user", "the owner of the database", nil},
 	} {
@@ -167,7 +178,8 @@ func TestRightsAutovacuum(t *testing.T) {
 	l.exec("CREATE TABLE orders (id int PRIMARY KEY)")
 	for text, want := range map[string]bool{
 		"true": true, "TRUE": true, "t": true, "yes": true, "y": true, "on": true, "1": true,
-		"false": false, "False": false, "f": false, "fal": false, "no": false, "n": false, "off": false, "of": false, "0": false,
+		"false": false, "False": false, "f": false, "fal": false, "no": false, "n": false, "off": false, "of": false,
+		"0": false,
 	} {
 		l.exec("ALTER TABLE orders SET (autovacuum_enabled = '" + text + "', autovacuum_vacuum_scale_factor = '2e-2')")
 		r := l.ask(l.own.String(), "orders")
@@ -278,7 +290,8 @@ func TestRightsOnMySQL(t *testing.T) {
 	exec("GRANT INSERT ON " + schema + ".orders TO " + user + "@'%'")
 	exec("GRANT DELETE ON " + schema + ".* TO " + user + "@'%'")
 	exec("GRANT " + user + "_r TO " + user + "@'%'")
-	if r := ask(reader); !slices.Contains(r.Writes, "INSERT") || !slices.Contains(r.Writes, "DELETE") || len(r.Admin) != 0 || len(r.Roles) != 1 {
+	if r := ask(reader); !slices.Contains(r.Writes, "INSERT") || !slices.Contains(r.Writes, "DELETE") ||
+		len(r.Admin) != 0 || len(r.Roles) != 1 {
 		t.Errorf("one that may insert and delete: %+v", r)
 	}
 	if r := ask(nil); len(r.Admin) == 0 || !slices.Contains(r.Writes, "UPDATE") {

@@ -47,7 +47,8 @@ func TestWriteDBSQLite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := maker.ExecContext(t.Context(), "PRAGMA busy_timeout = 0; INSERT INTO t VALUES (2)"); !engine.Transient(sqlite.Dialect{}, err) {
+	if _, err := maker.ExecContext(t.Context(),
+		"PRAGMA busy_timeout = 0; INSERT INTO t VALUES (2)"); !engine.Transient(sqlite.Dialect{}, err) {
 		t.Errorf("another writer beside a transaction that has not written yet: got %v, want busy", err)
 	}
 	if err := tx.Rollback(); err != nil {
@@ -77,14 +78,17 @@ func TestWriteDBMySQL(t *testing.T) {
 		}
 		conns = append(conns, conn)
 		var zone, now string
-		if err := conn.QueryRowContext(t.Context(), "SELECT @@session.time_zone, TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(), NOW())").Scan(&zone, &now); err != nil {
+		if err := conn.QueryRowContext(t.Context(),
+			"SELECT @@session.time_zone, TIMESTAMPDIFF(HOUR, UTC_TIMESTAMP(), NOW())").Scan(&zone, &now); err != nil {
 			t.Fatal(err)
 		}
 		if zone != "+00:00" || now != "0" {
 			t.Errorf("the zone is %s, %s hours off", zone, now)
 		}
 		var name, level string
-		if err := conn.QueryRowContext(t.Context(), "SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')").Scan(&name, &level); err != nil || level != "READ-COMMITTED" {
+		if err := conn.QueryRowContext(t.Context(),
+			"SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')").Scan(&name,
+			&level); err != nil || level != "READ-COMMITTED" {
 			t.Errorf("the isolation is %s, %v", level, err)
 		}
 	}

@@ -203,7 +203,8 @@ func (Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (t engin
 			}
 		}
 		nullable, known := ct.Nullable()
-		t.Columns = append(t.Columns, engine.Column{Name: ct.Name(), Type: typ.Full, Nullable: nullable || !known, Value: typ.Value()})
+		t.Columns = append(t.Columns, engine.Column{Name: ct.Name(), Type: typ.Full, Nullable: nullable || !known,
+			Value: typ.Value()})
 	}
 	return t, rows.Err()
 }

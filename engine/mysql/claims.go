@@ -1,9 +1,10 @@
 package mysql
 
 import (
+	"strings"
+
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"strings"
 )
 
 // Claims is how MySQL and MariaDB write claims. They show nothing of what a statement has written: it is read back.
@@ -47,7 +48,8 @@ func (Claims) insert(s *statement.Statement, p claims.Place, c claims.Claim, sha
 	}
 	s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) SELECT n.* FROM (SELECT ",
 		s.Arg(p.Outbox), " AS outbox, r.unit, ",
-		s.Arg(c.Owner), " AS owner, ", s.Arg(c.Token), " AS token, ", s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), " AS expires_at, r.info FROM ",
+		s.Arg(c.Owner), " AS owner, ", s.Arg(c.Token), " AS token, ", s.Syntax.Later(s.Arg(c.TTL.Milliseconds())),
+		" AS expires_at, r.info FROM ",
 		s.Rows("r", claims.ShardFields, claims.JSONShards(shards)), " ORDER BY r.unit) n ON DUPLICATE KEY UPDATE ",
 		strings.ReplaceAll(strings.Join([]string{free("owner"), free("token"), free("info"), free("expires_at")},
 			", "), "c.", p.Table+"."))

@@ -78,31 +78,40 @@ func TestMySQLValues(t *testing.T) {
 		"mediumint": {{"8388607", `8388607`}},
 		"int":       {{"-2147483648", `-2147483648`}},
 		"year":      {{"2026", `2026`}, {"'0000'", `0`}},
-		"bigint":    {{"18446744073709551615", `"18446744073709551615"`}, {"9007199254740991", `9007199254740991`}, {"9007199254740992", `"9007199254740992"`}},
-		"bit":       {{"b'101'", `5`}, {"18446744073709551615", `"18446744073709551615"`}},
-		"decimal":   {{"-123456789012345.67890", `"-123456789012345.67890"`}, {"0.00001", `"0.00001"`}},
-		"float":     {{"0.1", `0.1`}, {"16777216", `16777216`}, {"3.4028235e38", `3.4028235e+38`}, {"1.17549435e-38", `1.1754944e-38`}},
-		"double":    {{"0.1", `0.1`}, {"0.1e0 + 0.2e0", `0.30000000000000004`}, {"1.7976931348623157e308", `1.7976931348623157e+308`}},
-		"date":      {{"'2026-04-07'", `"2026-04-07"`}, {"'0000-00-00'", `"0000-00-00"`}, {"'2026-00-00'", `"2026-00-00"`}, {"'2026-02-31'", `"2026-02-31"`}},
-		"time":      {{"'01:23:45.123000'", `"01:23:45.123"`}, {"'-838:59:59'", `"-838:59:59"`}, {"'838:59:58.999999'", `"838:59:58.999999"`}},
-		"datetime": {{"'2026-04-07 01:23:45.123456'", `"2026-04-07T01:23:45.123456"`}, {"'2026-04-07'", `"2026-04-07T00:00:00"`},
+		"bigint": {{"18446744073709551615", `"18446744073709551615"`}, {"9007199254740991", `9007199254740991`},
+			{"9007199254740992", `"9007199254740992"`}},
+		"bit":     {{"b'101'", `5`}, {"18446744073709551615", `"18446744073709551615"`}},
+		"decimal": {{"-123456789012345.67890", `"-123456789012345.67890"`}, {"0.00001", `"0.00001"`}},
+		"float": {{"0.1", `0.1`}, {"16777216", `16777216`}, {"3.4028235e38", `3.4028235e+38`},
+			{"1.17549435e-38", `1.1754944e-38`}},
+		"double": {{"0.1", `0.1`}, {"0.1e0 + 0.2e0", `0.30000000000000004`},
+			{"1.7976931348623157e308", `1.7976931348623157e+308`}},
+		"date": {{"'2026-04-07'", `"2026-04-07"`}, {"'0000-00-00'", `"0000-00-00"`}, {"'2026-00-00'", `"2026-00-00"`},
+			{"'2026-02-31'", `"2026-02-31"`}},
+		"time": {{"'01:23:45.123000'", `"01:23:45.123"`}, {"'-838:59:59'", `"-838:59:59"`},
+			{"'838:59:58.999999'", `"838:59:58.999999"`}},
+		"datetime": {{"'2026-04-07 01:23:45.123456'", `"2026-04-07T01:23:45.123456"`},
+			{"'2026-04-07'", `"2026-04-07T00:00:00"`},
 			{"'0000-00-00'", `"0000-00-00T00:00:00"`}},
 		"timestamp": {{"'2026-04-07 01:23:45.12'", `"2026-04-07T01:23:45.12Z"`}, {"0", `"0000-00-00T00:00:00Z"`}},
 		"char":      {{"'a '", `"a"`}, {"'😀'", `"😀"`}}, "varchar": {{`'a "'`, `"a \""`}, {`'\\\''`, `"\\'"`}},
-		"tinytext": {{"'x'", `"x"`}}, "text": {{"'x'", `"x"`}}, "mediumtext": {{"'x'", `"x"`}}, "longtext": {{"' {}'", `" {}"`}},
-		"enum": {{"'b'", `"b"`}}, "set": {{"'x,y'", `"x,y"`}, {"''", `""`}},
+		"tinytext": {{"'x'", `"x"`}}, "text": {{"'x'", `"x"`}}, "mediumtext": {{"'x'", `"x"`}},
+		"longtext": {{"' {}'", `" {}"`}},
+		"enum":     {{"'b'", `"b"`}}, "set": {{"'x,y'", `"x,y"`}, {"''", `""`}},
 		"binary": {{"x'00ff'", `"AP8A"`}}, "varbinary": {{"x'00ff'", `"AP8="`}, {"''", `""`}},
-		"tinyblob": {{"x'ff'", `"/w=="`}}, "blob": {{"x'ff'", `"/w=="`}}, "mediumblob": {{"x'ff'", `"/w=="`}}, "longblob": {{"x'ff'", `"/w=="`}},
-		"json":  {{`'{"a": [1, 2.50]}'`, `{"a":[1,2.50]}`}, {`'null'`, `null`}},
-		"uuid":  {{"'6F9619FF-8B86-D011-B42D-00C04FC964FF'", `"6f9619ff-8b86-d011-b42d-00c04fc964ff"`}},
-		"inet4": {{"'192.0.2.1'", `"192.0.2.1"`}}, "inet6": {{"'2001:DB8::1'", `"2001:db8::1"`}},
+		"tinyblob": {{"x'ff'", `"/w=="`}}, "blob": {{"x'ff'", `"/w=="`}}, "mediumblob": {{"x'ff'", `"/w=="`}},
+		"longblob": {{"x'ff'", `"/w=="`}},
+		"json":     {{`'{"a": [1, 2.50]}'`, `{"a":[1,2.50]}`}, {`'null'`, `null`}},
+		"uuid":     {{"'6F9619FF-8B86-D011-B42D-00C04FC964FF'", `"6f9619ff-8b86-d011-b42d-00c04fc964ff"`}},
+		"inet4":    {{"'192.0.2.1'", `"192.0.2.1"`}}, "inet6": {{"'2001:DB8::1'", `"2001:db8::1"`}},
 	}
 	conn, writer, l := mysqlConn(t)
 	mariaDB := strings.HasPrefix(l.Version, "MariaDB")
 	d := Dialect{}
 	var listing strings.Builder
 	for n, rule := range d.Syntax().Types() {
-		fmt.Fprintf(&listing, "%-18s %-18s refused=%q cast=%q expr=%q param=%q noKey=%q\n", rule.Name, rule.Sample, rule.Value.Refused, rule.Value.Cast,
+		fmt.Fprintf(&listing, "%-18s %-18s refused=%q cast=%q expr=%q param=%q noKey=%q\n", rule.Name, rule.Sample,
+			rule.Value.Refused, rule.Value.Cast,
 			rule.Value.Expr, rule.Value.Param, rule.Value.NoKey)
 		list, ok := examples[rule.Name]
 		delete(examples, rule.Name)
@@ -122,9 +131,11 @@ func TestMySQLValues(t *testing.T) {
 			continue
 		}
 		name := "t" + strconv.Itoa(n)
-		execute(t, writer, "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'", "CREATE TABLE "+name+" (n int PRIMARY KEY, c "+rule.Sample+" NULL)")
+		execute(t, writer, "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'",
+			"CREATE TABLE "+name+" (n int PRIMARY KEY, c "+rule.Sample+" NULL)")
 		for i, e := range list {
-			execute(t, writer, "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'", fmt.Sprintf("INSERT INTO %s VALUES (%d, %s)", name, i, e.literal))
+			execute(t, writer, "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'",
+				fmt.Sprintf("INSERT INTO %s VALUES (%d, %s)", name, i, e.literal))
 		}
 		tab, err := d.Table(t.Context(), conn, []string{name})
 		if err != nil {
@@ -134,7 +145,8 @@ func TestMySQLValues(t *testing.T) {
 		if !reflect.DeepEqual(col.Value, rule.Value) {
 			t.Errorf("%s: the catalog maps it as %+v, the list as %+v", rule.Name, col.Value, rule.Value)
 		}
-		got := readValues(t, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+" AS r ORDER BY n", nil, col)
+		got := readValues(t, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+" AS r ORDER BY n", nil,
+			col)
 		for i, e := range list {
 			if got[i] != e.json {
 				t.Errorf("%s: %s is read as %s, want %s", rule.Name, e.literal, got[i], e.json)
@@ -148,12 +160,14 @@ func TestMySQLValues(t *testing.T) {
 				continue
 			}
 			// A question mark in a literal makes the driver prepare the statement: the binary protocol brings the same.
-			binary := readValues(t, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+
+			binary := readValues(t, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+
+				" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+
 				" AND '?' = '?' AND r.n = "+strconv.Itoa(i), []any{arg}, col)
 			if !slices.Equal(binary, []string{e.json}) {
 				t.Errorf("%s: %s is read as %v by a prepared statement", rule.Name, e.json, binary)
 			}
-			same := readValues(t, conn, "SELECT r.n FROM "+tab.From+" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+" AND r.n = "+strconv.Itoa(i), []any{arg},
+			same := readValues(t, conn, "SELECT r.n FROM "+tab.From+" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+
+				" AND r.n = "+strconv.Itoa(i), []any{arg},
 				engine.Column{Value: engine.Value{Code: myInt}})
 			if !slices.Equal(same, []string{strconv.Itoa(i)}) {
 				t.Errorf("%s: %s does not find its own row: %v", rule.Name, got[i], same)
@@ -177,15 +191,18 @@ func TestMySQLFloats(t *testing.T) {
 	for i := range 2000 {
 		d := math.Float64frombits(random.Uint64())
 		s := math.Float32frombits(random.Uint32())
-		if math.IsNaN(d) || math.IsInf(d, 0) || math.IsNaN(float64(s)) || math.IsInf(float64(s), 0) || math.Abs(d) < 1e-307 || math.Abs(float64(s)) < 1.2e-38 {
+		if math.IsNaN(d) || math.IsInf(d, 0) || math.IsNaN(float64(s)) || math.IsInf(float64(s), 0) || math.Abs(d) < 1e-307 ||
+			math.Abs(float64(s)) < 1.2e-38 {
 			d, s = 1/float64(i+3), 1/float32(i+3)
 		}
 		doubles, singles = append(doubles, d), append(singles, s)
-		values = append(values, fmt.Sprintf("(%d, %s, %s)", i, strconv.FormatFloat(float64(s), 'e', -1, 64), strconv.FormatFloat(d, 'e', -1, 64)))
+		values = append(values, fmt.Sprintf("(%d, %s, %s)", i, strconv.FormatFloat(float64(s), 'e', -1, 64),
+			strconv.FormatFloat(d, 'e', -1, 64)))
 	}
 	execute(t, writer, "INSERT INTO f VALUES "+strings.Join(values, ", "))
 	single, double := Type{Data: "float"}.Value(), Type{Data: "double"}.Value()
-	got := readValues(t, conn, "SELECT "+engine.Fill(single.Expr, "r.f")+" FROM f AS r ORDER BY n", nil, engine.Column{Value: single})
+	got := readValues(t, conn, "SELECT "+engine.Fill(single.Expr, "r.f")+" FROM f AS r ORDER BY n", nil,
+		engine.Column{Value: single})
 	for i, s := range singles {
 		if back, err := strconv.ParseFloat(got[i], 32); err != nil || float32(back) != s {
 			t.Fatalf("float %v is read as %s", s, got[i])
@@ -203,7 +220,8 @@ func TestMySQLSession(t *testing.T) {
 	conn, writer, l := mysqlConn(t)
 	execute(t, writer, "CREATE TABLE s (n int PRIMARY KEY)")
 	var zone, mode, version string
-	if err := conn.QueryRowContext(t.Context(), "SELECT @@time_zone, @@sql_mode, VERSION()").Scan(&zone, &mode, &version); err != nil {
+	if err := conn.QueryRowContext(t.Context(), "SELECT @@time_zone, @@sql_mode, VERSION()").Scan(&zone, &mode,
+		&version); err != nil {
 		t.Fatal(err)
 	}
 	if zone != "+00:00" || strings.Contains(mode, "NO_ZERO") || !strings.Contains(mode, "NO_ENGINE_SUBSTITUTION") {
@@ -214,7 +232,8 @@ func TestMySQLSession(t *testing.T) {
 		limit, want = "@@max_statement_time", "28.5"
 	}
 	var got string
-	if err := conn.QueryRowContext(t.Context(), "SELECT "+limit).Scan(&got); err != nil || strings.TrimRight(got, "0") != strings.TrimRight(want, "0") {
+	if err := conn.QueryRowContext(t.Context(), "SELECT "+limit).Scan(&got); err != nil ||
+		strings.TrimRight(got, "0") != strings.TrimRight(want, "0") {
 		t.Errorf("%s is %s, %v; want %s", limit, got, err, want)
 	}
 	if _, err := conn.ExecContext(t.Context(), "INSERT INTO s VALUES (1)"); err == nil {
@@ -275,7 +294,8 @@ func TestMySQLCatalog(t *testing.T) {
 	}
 }
 
-// TestMySQLFaults: what the real server says is classified; the numbers that it cannot be made to say follow the manuals.
+// TestMySQLFaults: what the real server says is classified; the numbers that it cannot be made to say follow the
+// manuals.
 func TestMySQLFaults(t *testing.T) {
 	conn, writer, _ := mysqlConn(t)
 	execute(t, writer, "CREATE TABLE t (n int PRIMARY KEY)")
@@ -284,7 +304,8 @@ func TestMySQLFaults(t *testing.T) {
 		text string
 		want engine.Fault
 	}{
-		{"SELECT 1 FROM absent", engine.FaultSchema}, {"SELECT absent FROM t", engine.FaultSchema}, {"SELECT 1 FROM", engine.FaultSyntax},
+		{"SELECT 1 FROM absent", engine.FaultSchema}, {"SELECT absent FROM t", engine.FaultSchema},
+		{"SELECT 1 FROM", engine.FaultSyntax},
 		{"SELECT 1 FROM absent.t", engine.FaultSchema}, {"SELECT a.n FROM (SELECT 1 AS n, 2 AS n) a", engine.FaultSyntax},
 	} {
 		err := d.Read(t.Context(), conn, c.text, nil, nil, nil)
@@ -292,8 +313,10 @@ func TestMySQLFaults(t *testing.T) {
 			t.Errorf("%s: %v is %d, want %d", c.text, err, got, c.want)
 		}
 	}
-	for number, want := range map[uint16]engine.Fault{1213: engine.FaultTransient, 1040: engine.FaultTransient, 1053: engine.FaultTransient, 2006: engine.FaultTransient, 2013: engine.FaultTransient,
-		1205: engine.FaultLocked, 1969: engine.FaultTimeout, 3024: engine.FaultTimeout, 1044: engine.FaultLogin, 1045: engine.FaultLogin, 1049: engine.FaultLogin, 1142: engine.FaultDenied, 1062: engine.FaultOther} {
+	for number, want := range map[uint16]engine.Fault{1213: engine.FaultTransient, 1040: engine.FaultTransient,
+		1053: engine.FaultTransient, 2006: engine.FaultTransient, 2013: engine.FaultTransient,
+		1205: engine.FaultLocked, 1969: engine.FaultTimeout, 3024: engine.FaultTimeout, 1044: engine.FaultLogin,
+		1045: engine.FaultLogin, 1049: engine.FaultLogin, 1142: engine.FaultDenied, 1062: engine.FaultOther} {
 		if got := d.Classify(&mysql.MySQLError{Number: number}); got != want {
 			t.Errorf("%d is %d, want %d", number, got, want)
 		}
@@ -308,7 +331,8 @@ func TestMySQLTimeout(t *testing.T) {
 	conn, _, _ := mysqlConn(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err := Dialect{}.Read(ctx, conn, "SELECT SLEEP(20)", nil, []engine.Column{{Value: engine.Value{Code: myInt}}}, func(engine.Row) (bool, error) { return true, nil })
+	err := Dialect{}.Read(ctx, conn, "SELECT SLEEP(20)", nil, []engine.Column{{Value: engine.Value{Code: myInt}}},
+		func(engine.Row) (bool, error) { return true, nil })
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
@@ -338,9 +362,12 @@ func TestAge(t *testing.T) {
 // TestStatements pins what is sent once per connection and once per plan.
 func TestStatements(t *testing.T) {
 	var b strings.Builder
-	for _, s := range []string{variablesSQL, tableSQL, columnsSQL, engine.Fill(indexesSQL, "s.IS_VISIBLE = 'NO'"), engine.Fill(indexesSQL, "s.IGNORED = 'YES'"), mariadbJSON,
+	for _, s := range []string{variablesSQL, tableSQL, columnsSQL, engine.Fill(indexesSQL, "s.IS_VISIBLE = 'NO'"),
+		engine.Fill(indexesSQL, "s.IGNORED = 'YES'"), mariadbJSON,
 		describeSQL("SELECT 1 AS a"),
-		sessionSQL(engine.Settings{Timeout: 30 * time.Second}, map[string]string{"version": "8.0.36", "sql_mode": "TRADITIONAL,STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ANSI_QUOTES"}),
+		sessionSQL(engine.Settings{Timeout: 30 * time.Second},
+			map[string]string{"version": "8.0.36",
+				"sql_mode": "TRADITIONAL,STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ANSI_QUOTES"}),
 		sessionSQL(engine.Settings{Timeout: 500 * time.Millisecond}, map[string]string{"version": "10.11.6-MariaDB"})} {
 		fmt.Fprintf(&b, "%s;\n\n", s)
 	}
@@ -350,8 +377,10 @@ func TestStatements(t *testing.T) {
 
 // BenchmarkMySQLRow encodes one typical row as go-sql-driver returns it.
 func BenchmarkMySQLRow(b *testing.B) {
-	r := sqlRow{values: []driver.Value{int64(12093), []byte("Ada Lovelace"), []byte("1234.5600"), []byte("2026-04-07 01:23:45.123456")}}
-	for _, t := range []Type{{Data: "bigint"}, {Data: "varchar"}, {Data: "decimal", Scale: 4}, {Data: "datetime", Scale: 6}} {
+	r := sqlRow{values: []driver.Value{int64(12093), []byte("Ada Lovelace"), []byte("1234.5600"),
+		[]byte("2026-04-07 01:23:45.123456")}}
+	for _, t := range []Type{{Data: "bigint"}, {Data: "varchar"}, {Data: "decimal", Scale: 4},
+		{Data: "datetime", Scale: 6}} {
 		r.cols = append(r.cols, engine.Column{Value: t.Value()})
 	}
 	benchmarkEncode(b, &r, len(r.cols))

@@ -176,8 +176,10 @@ func (t *target) connection() (engine.Connection, error) {
 	if cfg.TLS != nil {
 		connector = engine.Verified{Connector: connector, Unverified: "tls=skip-verify", Plain: "tls=false"}
 	}
-	return engine.Connection{Engine: dsn.MySQL, Dialect: Dialect{}, Identity: t.identity(), Warnings: warnings, Link: link, Secret: t.password != "",
-		Connectors: engine.Connectors{Plain: connector, Reading: connector, Writing: preparedConnector{connector, writeSession}}}, nil
+	return engine.Connection{Engine: dsn.MySQL, Dialect: Dialect{}, Identity: t.identity(), Warnings: warnings, Link: link,
+		Secret: t.password != "",
+		Connectors: engine.Connectors{Plain: connector, Reading: connector,
+			Writing: preparedConnector{connector, writeSession}}}, nil
 }
 
 func (t *target) identity() string {
@@ -191,8 +193,8 @@ func (t *target) identity() string {
 	return host + "/" + t.database
 }
 
-// secure sets TLS up. Where the string does not say, other machines are verified, and a connection that stays on this machine
-// is plain.
+// secure sets TLS up. Where the string does not say, other machines are verified, and a connection that stays on this
+// machine is plain.
 func (t *target) secure(cfg *mysql.Config, mode, rootCA string) (engine.Link, []string, error) {
 	local := t.network == "unix" || loopback.Is(t.host)
 	switch {

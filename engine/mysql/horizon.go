@@ -14,11 +14,12 @@ import (
 
 // innodb_trx tells when a transaction began in the server's own zone (in newer versions, the session's), to the second.
 // The session takes the server's zone for this one statement, so that both clocks are the same whichever it is; what
-// counts is the difference. Every transaction that is not read-only counts: one that took its cursor's value and did not
-// write yet has no row to be found.
+// counts is the difference. Every transaction that is not read-only counts: one that took its cursor's value and did
+// not write yet has no row to be found.
 //
-// A transaction that XA PREPARE has left without a session has none here either. Since when it is open is not shown once the
-// server was restarted: trx_started is then the restart's. A day before is taken, so that it holds the edge for certain.
+// A transaction that XA PREPARE has left without a session has none here either. Since when it is open is not shown
+// once the server was restarted: trx_started is then the restart's. A day before is taken, so that it holds the edge
+// for certain.
 const horizonSQL = `SELECT SYSDATE(6), t.trx_started, CAST(t.trx_mysql_thread_id AS CHAR), COALESCE(p.USER, ''), COALESCE(p.HOST, '')
 FROM information_schema.INNODB_TRX t LEFT JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id
 WHERE t.trx_is_read_only = 0 AND t.trx_mysql_thread_id <> CONNECTION_ID()
@@ -64,7 +65,8 @@ func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, err
 	}
 	h.Shown, h.Oldest = true, h.Now.Add(-age)
 	if thread == "0" {
-		h.Oldest, h.By = h.Oldest.Add(-24*time.Hour), "a transaction without a session (XA RECOVER lists those that are prepared)"
+		h.Oldest, h.By = h.Oldest.Add(-24*time.Hour),
+			"a transaction without a session (XA RECOVER lists those that are prepared)"
 		return h, nil
 	}
 	h.By = engine.SessionOf("connection "+thread, [2]string{"user", user}, [2]string{"host", host})

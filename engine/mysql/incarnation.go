@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -14,9 +15,9 @@ import (
 //	mariadb/gtid_domain_id/server_id
 //	galera/cluster's state
 
-// incarnationOf is what the server's variables tell. MySQL makes a server_uuid when a data directory is first used. MariaDB
-// has none: its server_uid is a hash of the network card and port, which change whenever a container starts again. What
-// tells its servers apart is what the replication's settings say; a restore in place does not show.
+// incarnationOf is what the server's variables tell. MySQL makes a server_uuid when a data directory is first used.
+// MariaDB has none: its server_uid is a hash of the network card and port, which change whenever a container starts
+// again. What tells its servers apart is what the replication's settings say; a restore in place does not show.
 func incarnationOf(ctx context.Context, conn *sql.Conn, v map[string]string) (incarnation string, err error) {
 	switch {
 	case v["wsrep_on"] == "ON":
@@ -41,7 +42,8 @@ func galera(ctx context.Context, conn *sql.Conn) (string, error) {
 	return "galera/" + uuid, err
 }
 
-// Related: a failover changes the server_uuid of MySQL, and the server_id of MariaDB. Every node of a Galera cluster shows the same.
+// Related: a failover changes the server_uuid of MySQL, and the server_id of MariaDB. Every node of a Galera cluster
+// shows the same.
 func (Dialect) Related(was, is []string) engine.Relation {
 	switch was[0] {
 	case "mysql":

@@ -1,9 +1,10 @@
 package mysql
 
 import (
+	"time"
+
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"time"
 )
 
 // Outbox is how MySQL and MariaDB write what depends on the columns of an outbox.

@@ -4,10 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // variablesSQL reads what is true for a connection: session values where there are any. It names variables of both
@@ -61,10 +62,10 @@ func readVariables(ctx context.Context, conn *sql.Conn) (map[string]string, erro
 	return v, err
 }
 
-// ownSession sets a variable of the session that nobody reads. A proxy that shares server connections between its clients
-// keeps the one that has such variables for the client that set them: ProxySQL turns multiplexing off, RDS Proxy pins
-// the session. MySQL has no settings for a transaction alone, and on a shared connection ours would be other programs'.
-// A failover then ends our connection, too.
+// ownSession sets a variable of the session that nobody reads. A proxy that shares server connections between its
+// clients keeps the one that has such variables for the client that set them: ProxySQL turns multiplexing off, RDS
+// Proxy pins the session. MySQL has no settings for a transaction alone, and on a shared connection ours would be other
+// programs'. A failover then ends our connection, too.
 const ownSession = "@rowrelay_own_session = 1"
 
 // sessionSQL sets what reading depends on: the zone that TIMESTAMP is shown in, and that a stored zero date, or the
@@ -73,7 +74,8 @@ const ownSession = "@rowrelay_own_session = 1"
 func sessionSQL(with engine.Settings, variables map[string]string) string {
 	modes := []string{"ALLOW_INVALID_DATES"}
 	for mode := range strings.SplitSeq(variables["sql_mode"], ",") {
-		if !slices.Contains([]string{"", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "ALLOW_INVALID_DATES"}, mode) {
+		if !slices.Contains([]string{"", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL", "STRICT_TRANS_TABLES",
+			"STRICT_ALL_TABLES", "ALLOW_INVALID_DATES"}, mode) {
 			modes = append(modes, mode)
 		}
 	}
@@ -84,5 +86,6 @@ func sessionSQL(with engine.Settings, variables map[string]string) string {
 	if isMariaDB(variables["version"]) {
 		limit = fmt.Sprintf("max_statement_time = %d.%03d", ms/1000, ms%1000)
 	}
-	return "SET " + ownSession + ", time_zone = '+00:00', sql_mode = '" + strings.Join(modes, ",") + "', lock_wait_timeout = " + seconds + ", " + limit
+	return "SET " + ownSession + ", time_zone = '+00:00', sql_mode = '" + strings.Join(modes, ",") +
+		"', lock_wait_timeout = " + seconds + ", " + limit
 }

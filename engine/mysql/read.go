@@ -18,7 +18,8 @@ import (
 
 // Read runs a statement on the driver's own connection, below database/sql, in the text protocol: one round trip, and
 // the values are the wire's bytes.
-func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column, each func(engine.Row) (bool, error)) error {
+func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column,
+	each func(engine.Row) (bool, error)) error {
 	named := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
@@ -59,7 +60,8 @@ func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any
 // query sends a statement in one round trip with its parameters written in. Where the driver cannot do that (it
 // takes a question mark inside of a literal of the user's condition for a parameter) the statement is prepared, which
 // takes three and brings the same values. done closes what was prepared.
-func query(ctx context.Context, raw any, text string, args []driver.NamedValue) (rows driver.Rows, done func() error, err error) {
+func query(ctx context.Context, raw any, text string, args []driver.NamedValue) (rows driver.Rows, done func() error,
+	err error) {
 	conn, ok := raw.(interface {
 		driver.QueryerContext
 		driver.ConnPrepareContext
@@ -221,6 +223,7 @@ func timeArg(code, scale int, stored []byte) (any, error) {
 func isTime(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	clock, fraction, point := strings.Cut(s, ".")
-	return (scalar.Shaped(clock, "00:00:00") || scalar.Shaped(clock, "000:00:00")) && strings.Trim(fraction, "0123456789") == "" &&
+	return (scalar.Shaped(clock, "00:00:00") || scalar.Shaped(clock, "000:00:00")) &&
+		strings.Trim(fraction, "0123456789") == "" &&
 		(!point || fraction != "") && len(fraction) <= 6
 }

@@ -4,15 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"github.com/rowrelay/rowrelay/engine"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // A login may ask all of this about itself without any right but to connect.
 
-// rightsSQL takes the table's schema ("" for the connection's own), and for tables and their columns its schema and name. A login
-// that may read the grants of others sees them too: the grantee is us. Schemas of grants are patterns.
+// rightsSQL takes the table's schema ("" for the connection's own), and for tables and their columns its schema and
+// name. A login that may read the grants of others sees them too: the grantee is us. Schemas of grants are patterns.
 const rightsSQL = `SELECT CURRENT_USER(), '', p.PRIVILEGE_TYPE, p.IS_GRANTABLE FROM information_schema.USER_PRIVILEGES p
 WHERE REPLACE(p.GRANTEE, '''', '') = CURRENT_USER() UNION ALL
 SELECT CURRENT_USER(), 'mysql', p.PRIVILEGE_TYPE, p.IS_GRANTABLE FROM information_schema.SCHEMA_PRIVILEGES p
@@ -69,10 +70,11 @@ func (Dialect) Rights(ctx context.Context, db *sql.DB, parts []string) (r engine
 	return r, err
 }
 
-// harmless are the rights on the whole server that make nobody an administrator: to read, and to see what goes on. Whatever
-// is not here does, those that servers yet to come invent too.
+// harmless are the rights on the whole server that make nobody an administrator: to read, and to see what goes on.
+// Whatever is not here does, those that servers yet to come invent too.
 var harmless = []string{
-	"USAGE", "SELECT", "SHOW DATABASES", "SHOW VIEW", "SHOW_ROUTINE", "SHOW CREATE ROUTINE", "PROCESS", "EXECUTE", "REFERENCES", "LOCK TABLES",
+	"USAGE", "SELECT", "SHOW DATABASES", "SHOW VIEW", "SHOW_ROUTINE", "SHOW CREATE ROUTINE", "PROCESS", "EXECUTE",
+	"REFERENCES", "LOCK TABLES",
 	"CREATE TEMPORARY TABLES", "REPLICATION CLIENT", "BINLOG MONITOR", "SLAVE MONITOR", "REPLICA MONITOR",
 }
 

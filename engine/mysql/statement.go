@@ -1,9 +1,10 @@
 package mysql
 
 import (
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Statement is how MySQL 8.0.17 and MariaDB 10.6 and later write statements, in a session that is in UTC and READ

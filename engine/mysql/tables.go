@@ -5,9 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"strings"
 )
 
 // Tables is what the catalog of MySQL and MariaDB says of tables.

@@ -2,8 +2,9 @@ package mysql
 
 import (
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // How sqlRow encodes what the driver returns in the text protocol; the scale stands above the low byte.
@@ -49,7 +50,8 @@ func (t Type) Value() engine.Value {
 		return engine.Value{Kind: engine.KindInteger, Code: myBit}
 	case "decimal", "numeric":
 		// A decimal that is compared with text is compared as floating point.
-		return engine.Value{Kind: engine.KindDecimal, Code: myDecimal | t.Scale<<8, Param: fmt.Sprintf("CAST(%%s AS DECIMAL(%d,%d))", t.decimalPrecision(), t.Scale)}
+		return engine.Value{Kind: engine.KindDecimal, Code: myDecimal | t.Scale<<8,
+			Param: fmt.Sprintf("CAST(%%s AS DECIMAL(%d,%d))", t.decimalPrecision(), t.Scale)}
 	case "float":
 		// The server prints six digits of a float; as a double it prints all.
 		return engine.Value{Kind: engine.KindFloat, Code: myFloat, Expr: "(%s + 0e0)"}
@@ -58,11 +60,14 @@ func (t Type) Value() engine.Value {
 	case "date":
 		return engine.Value{Kind: engine.KindDate, Code: myDate, Param: "CAST(%s AS DATE)"}
 	case "time":
-		return engine.Value{Kind: engine.KindTime, Code: myTime | t.Scale<<8, Param: fmt.Sprintf("CAST(%%s AS TIME(%d))", t.Scale)}
+		return engine.Value{Kind: engine.KindTime, Code: myTime | t.Scale<<8,
+			Param: fmt.Sprintf("CAST(%%s AS TIME(%d))", t.Scale)}
 	case "datetime":
-		return engine.Value{Kind: engine.KindDateTime, Code: myDateTime | t.Scale<<8, Param: fmt.Sprintf("CAST(%%s AS DATETIME(%d))", t.Scale)}
+		return engine.Value{Kind: engine.KindDateTime, Code: myDateTime | t.Scale<<8,
+			Param: fmt.Sprintf("CAST(%%s AS DATETIME(%d))", t.Scale)}
 	case "timestamp":
-		return engine.Value{Kind: engine.KindInstant, Code: myTimestamp | t.Scale<<8, Zoned: true, Param: fmt.Sprintf("CAST(%%s AS DATETIME(%d))", t.Scale)}
+		return engine.Value{Kind: engine.KindInstant, Code: myTimestamp | t.Scale<<8, Zoned: true,
+			Param: fmt.Sprintf("CAST(%%s AS DATETIME(%d))", t.Scale)}
 	case "json":
 		return engine.Value{Kind: engine.KindJSON, Code: myJSON}
 	}
@@ -91,7 +96,8 @@ func (t Type) valueOfText() engine.Value {
 		return engine.Value{Kind: engine.KindBinary, Code: myBinary}
 	case "tinyblob", "blob", "mediumblob", "longblob":
 		return engine.Value{Kind: engine.KindBinary, Code: myBinary, NoKey: noKeyBlob}
-	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection":
+	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+		"geometrycollection", "geomcollection":
 		return engine.Value{Refused: "which has no lossless form in JSON (coordinates and SRID)", Cast: "ST_AsText(%s)"}
 	case "vector":
 		return engine.Value{Refused: "whose text form may round", Cast: "HEX(%s)"}
@@ -118,12 +124,15 @@ func types() []engine.TypeRule {
 	add("the shortest number that reads back the same", Type{Data: "float"}, Type{Data: "double"})
 	add("`\"2026-04-07\"`; a zero date is `\"0000-00-00\"`", Type{Data: "date"})
 	add("`\"01:23:45.123456\"`, from `\"-838:59:59\"` to `\"838:59:59\"`", Type{Data: "time", Full: "time(6)", Scale: 6})
-	add("`\"2026-04-07T01:23:45.123456\"`; a zero date is `\"0000-00-00T00:00:00\"`", Type{Data: "datetime", Full: "datetime(6)", Scale: 6})
+	add("`\"2026-04-07T01:23:45.123456\"`; a zero date is `\"0000-00-00T00:00:00\"`",
+		Type{Data: "datetime", Full: "datetime(6)", Scale: 6})
 	add("`\"2026-04-07T01:23:45.123456Z\"`, in UTC", Type{Data: "timestamp", Full: "timestamp(6)", Scale: 6})
-	add("a string", Type{Data: "char", Full: "char(5)"}, Type{Data: "varchar", Full: "varchar(10)"}, Type{Data: "tinytext"},
+	add("a string", Type{Data: "char", Full: "char(5)"}, Type{Data: "varchar", Full: "varchar(10)"},
+		Type{Data: "tinytext"},
 		Type{Data: "text"}, Type{Data: "mediumtext"}, Type{Data: "longtext"})
 	add("its text, as a string", Type{Data: "enum", Full: "enum('b','a')"}, Type{Data: "set", Full: "set('x','y')"})
-	add("base64", Type{Data: "binary", Full: "binary(3)"}, Type{Data: "varbinary", Full: "varbinary(9)"}, Type{Data: "tinyblob"},
+	add("base64", Type{Data: "binary", Full: "binary(3)"}, Type{Data: "varbinary", Full: "varbinary(9)"},
+		Type{Data: "tinyblob"},
 		Type{Data: "blob"}, Type{Data: "mediumblob"}, Type{Data: "longblob"})
 	add("JSON as it is (MariaDB: `longtext` with a `json_valid` check of the column)", Type{Data: "json"})
 	add("a string (MariaDB)", Type{Data: "uuid"}, Type{Data: "inet4"}, Type{Data: "inet6"})

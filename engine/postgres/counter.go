@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -17,9 +18,10 @@ AND q.increment_by > 0 AND NOT q.cycle`
 
 const nextTransactionSQL = "SELECT (pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::numeric - 1)::text"
 
-// Counter reads the column's own sequence, which values that are written explicitly do not raise; for a transaction's id,
-// the last that was given out.
-func (Dialect) Counter(ctx context.Context, conn *sql.Conn, t *engine.Table, col *engine.Column) (engine.Counter, error) {
+// Counter reads the column's own sequence, which values that are written explicitly do not raise; for a transaction's
+// id, the last that was given out.
+func (Dialect) Counter(ctx context.Context, conn *sql.Conn, t *engine.Table, col *engine.Column) (engine.Counter,
+	error) {
 	var n engine.Counter
 	if col.Value.Transaction {
 		n.Name = "the transactions of the server"

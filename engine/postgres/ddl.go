@@ -6,21 +6,22 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
-// ExactColumn are the statements that give a table what exact needs: a column that holds the last writer's transaction, by
-// a default for the rows that are there and a trigger for every write, and an index on it and the key.
+// ExactColumn are the statements that give a table what exact needs: a column that holds the last writer's transaction,
+// by a default for the rows that are there and a trigger for every write, and an index on it and the key.
 //
-// The trigger is BEFORE: it sets the column in the very version of the row that is written. An AFTER trigger would have to
-// update each row once more. It sets the column whatever the statement says, so that no application carries an old value
-// along, nor an INSERT … SELECT * from an archive; within a savepoint the id is the whole transaction's.
+// The trigger is BEFORE: it sets the column in the very version of the row that is written. An AFTER trigger would have
+// to update each row once more. It sets the column whatever the statement says, so that no application carries an old
+// value along, nor an INSERT … SELECT * from an archive; within a savepoint the id is the whole transaction's.
 //
 // ADD COLUMN evaluates this default once, so that the table is not rewritten: every old row has the transaction of the
-// ALTER. That is why a poller without a position first reads all rows by key. The lock is short, but waits for, and holds
-// up, whoever uses the table. The index is made beside the writers, outside of any transaction; PostgreSQL does not
-// do that for a partitioned table.
+// ALTER. That is why a poller without a position first reads all rows by key. The lock is short, but waits for, and
+// holds up, whoever uses the table. The index is made beside the writers, outside of any transaction; PostgreSQL does
+// not do that for a partitioned table.
 func ExactColumn(t *engine.Table, column string, key []string) []string {
 	from, plain := t.From, plainName(t.Name)
 	quoted := []string{quote(column)}
@@ -36,15 +37,17 @@ func ExactColumn(t *engine.Table, column string, key []string) []string {
 		concurrently = ""
 	}
 	return []string{
-		"CREATE FUNCTION " + function + "() RETURNS trigger LANGUAGE plpgsql AS $$\nBEGIN\n\tNEW." + quote(column) + " := pg_current_xact_id();\n\tRETURN NEW;\nEND $$",
+		"CREATE FUNCTION " + function + "() RETURNS trigger LANGUAGE plpgsql AS $$\nBEGIN\n\tNEW." + quote(column) +
+			" := pg_current_xact_id();\n\tRETURN NEW;\nEND $$",
 		"ALTER TABLE " + from + " ADD COLUMN " + quote(column) + " xid8 NOT NULL DEFAULT pg_current_xact_id()",
-		"CREATE TRIGGER " + quote("rowrelay_"+plain+"_xid") + " BEFORE INSERT OR UPDATE ON " + from + " FOR EACH ROW EXECUTE FUNCTION " + function + "()",
+		"CREATE TRIGGER " + quote("rowrelay_"+plain+"_xid") + " BEFORE INSERT OR UPDATE ON " + from +
+			" FOR EACH ROW EXECUTE FUNCTION " + function + "()",
 		"CREATE INDEX " + concurrently + quote("ix_"+plain+"_xid") + " ON " + from + " (" + strings.Join(quoted, ", ") + ")",
 	}
 }
 
-// plainName is a table's name as a part of others: without what looks odd there, and short enough for what is added. The
-// names of two tables stay two.
+// plainName is a table's name as a part of others: without what looks odd there, and short enough for what is added.
+// The names of two tables stay two.
 func plainName(name string) string {
 	odd := 0
 	plain := strings.Map(func(r rune) rune {
@@ -69,13 +72,14 @@ func exactText(t *engine.Table, key []string) string {
 	if t.NoTransactions {
 		return "-- PostgreSQL before version 13 has no type xid8: exact takes an upgrade. Until then source__late_commits=overlap is safe.\n"
 	}
-	return "-- The column holds the transaction that wrote a row last. Then set source__cursor=" + transactionColumn + ".\n" +
+	return "-- The column holds the transaction that wrote a row last. Then set source__cursor=" + transactionColumn +
+		".\n" +
 		strings.Join(ExactColumn(t, transactionColumn, key), ";\n") + ";\n"
 }
 
 // transactionsSQL tells of a table's xid8 columns whether the default, and row triggers before inserts and before
-// updates, mention pg_current_xact_id(): all that can be told without running them. A trigger with a list of columns, or
-// with a WHEN, does not see every write.
+// updates, mention pg_current_xact_id(): all that can be told without running them. A trigger with a list of columns,
+// or with a WHEN, does not see every write.
 const transactionsSQL = `SELECT a.attname, coalesce(pg_get_expr(d.adbin, d.adrelid), '') LIKE '%pg_current_xact_id%',
 	g.writes & 4 <> 0, g.writes & 16 <> 0
 FROM pg_catalog.pg_attribute a CROSS JOIN (SELECT coalesce(bit_or(t.tgtype), 0)::int AS writes

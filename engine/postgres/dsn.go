@@ -32,7 +32,8 @@ func Parse(text string) (engine.Connection, error) {
 	if err != nil {
 		return engine.Connection{}, dsn.ErrURL
 	}
-	for _, key := range []string{"statement_timeout", "timezone", "TimeZone", "datestyle", "DateStyle", "default_transaction_read_only"} {
+	for _, key := range []string{"statement_timeout", "timezone", "TimeZone", "datestyle", "DateStyle",
+		"default_transaction_read_only"} {
 		if query.Has(key) {
 			return engine.Connection{}, fmt.Errorf("the parameter %q is set by Rowrelay itself: remove it", key)
 		}
@@ -83,19 +84,21 @@ func Parse(text string) (engine.Connection, error) {
 		return c, nil
 	case plain:
 		c.Link = engine.LinkPlain
-		c.Warnings = append(c.Warnings, dsn.Unencrypted("sslmode is "+asked, "set sslmode=verify-full, the default, with sslrootcert where the "+
-			"authority is not one of the system's"))
+		c.Warnings = append(c.Warnings,
+			dsn.Unencrypted("sslmode is "+asked, "set sslmode=verify-full, the default, with sslrootcert where the "+
+				"authority is not one of the system's"))
 		return c, nil
 	}
 	c.Link = engine.LinkUnverified
-	c.Warnings = append(c.Warnings, dsn.Unverified("sslmode is "+asked, "set sslmode=verify-full, the default, with sslrootcert where the "+
-		"authority is not one of the system's"))
+	c.Warnings = append(c.Warnings,
+		dsn.Unverified("sslmode is "+asked, "set sslmode=verify-full, the default, with sslrootcert where the "+
+			"authority is not one of the system's"))
 	return c, nil
 }
 
-// sslMode completes the URL with the default of sslmode, and returns the mode that is in force: verify-full as soon as one of
-// the hosts is another machine, where libpq's own default would take a connection without TLS from whoever answers. PGSSLMODE counts
-// as said, as for every program of libpq.
+// sslMode completes the URL with the default of sslmode, and returns the mode that is in force: verify-full as soon as
+// one of the hosts is another machine, where libpq's own default would take a connection without TLS from whoever
+// answers. PGSSLMODE counts as said, as for every program of libpq.
 func sslMode(u *url.URL, query url.Values) string {
 	mode := query.Get("sslmode")
 	if mode == "" {
@@ -121,15 +124,16 @@ func sslMode(u *url.URL, query url.Values) string {
 	return mode
 }
 
-// isVerified: with a root certificate pgx makes of require what libpq does, verify-ca. verify-ca proves the authority, not the
-// server's name: with the system's authorities everybody's certificate would do.
+// isVerified: with a root certificate pgx makes of require what libpq does, verify-ca. verify-ca proves the authority,
+// not the server's name: with the system's authorities everybody's certificate would do.
 func isVerified(mode string, query url.Values) bool {
 	root := query.Get("sslrootcert")
 	if root == "" {
 		root = os.Getenv("PGSSLROOTCERT")
 	}
 	own := root != "" && root != "system"
-	return mode == "verify-full" || own && (mode == "verify-ca" || mode == "require") || root == "system" && mode != "disable"
+	return mode == "verify-full" || own && (mode == "verify-ca" || mode == "require") ||
+		root == "system" && mode != "disable"
 }
 
 func hostOf(host string, port uint16) string {
@@ -147,7 +151,8 @@ func hostOf(host string, port uint16) string {
 // may repeat values.
 func flawOf(err error, u *url.URL, query url.Values) error {
 	mode := query.Get("sslmode")
-	if mode != "" && !slices.Contains([]string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}, mode) {
+	if mode != "" && !slices.Contains([]string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"},
+		mode) {
 		return errors.New("the parameter \"sslmode\" must be disable, allow, prefer, require, verify-ca or verify-full")
 	}
 	for _, key := range []string{"sslrootcert", "sslcert", "sslkey", "passfile", "servicefile", "service"} {

@@ -4,14 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // horizonSQL tells the clock, whether a session of this database hides its transaction from this user (a role that
-// is no member of pg_read_all_stats sees those of its own roles only; a standby shows nobody those of its primary; track_activities=off, which a session may
-// set, hides when its transaction began from everybody), and the
-// oldest transaction that writes or may yet:
+// is no member of pg_read_all_stats sees those of its own roles only; a standby shows nobody those of its primary;
+// track_activities=off, which a session may set, hides when its transaction began from everybody), and the oldest
+// transaction that writes or may yet:
 //
 //   - one that has a transaction id, since it has written;
 //   - one that waits inside of a transaction ("idle in transaction"): now() is the transaction's begin, so what it writes
@@ -52,7 +53,8 @@ func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, err
 	var hidden int
 	var since, replayed sql.NullTime
 	var who, app, user, host string
-	if err := conn.QueryRowContext(ctx, horizonSQL).Scan(&now, &hidden, &since, &who, &app, &user, &host, &replayed); err != nil {
+	if err := conn.QueryRowContext(ctx, horizonSQL).Scan(&now, &hidden, &since, &who, &app, &user, &host,
+		&replayed); err != nil {
 		return engine.Horizon{}, fmt.Errorf("read pg_stat_activity: %w", err)
 	}
 	h := engine.Horizon{Now: now.UTC(), Shown: hidden == 0}

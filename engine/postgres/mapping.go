@@ -1,9 +1,10 @@
 package postgres
 
 import (
+	"strings"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"strings"
 )
 
 // Mapping is how PostgreSQL writes what concerns mapped tables.
@@ -28,7 +29,8 @@ func (Mapping) Typed(c *column.Column, parameter string) string {
 
 // Position writes the sign as 0 or 1 and then the number without it.
 func (Mapping) Position(_ *column.Column, expr string) string {
-	return `(CASE WHEN ` + expr + ` >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(` + expr + ` AS bigint) & 9223372036854775807 AS text), 19, '0'))` + pgExact
+	return `(CASE WHEN ` + expr + ` >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(` + expr +
+		` AS bigint) & 9223372036854775807 AS text), 19, '0'))` + pgExact
 }
 
 // pgZoned says that the type holds an instant with its zone.
@@ -109,6 +111,7 @@ func (Mapping) Ddl(side statement.Name, states string) []string {
     last_error varchar(1000) NULL,
     PRIMARY KEY (outbox, event)
 )`,
-		`CREATE INDEX IF NOT EXISTS ` + side.IndexName("aggregate") + ` ON ` + side.String() + ` (outbox, aggregate_type, aggregate_id)`,
+		`CREATE INDEX IF NOT EXISTS ` + side.IndexName("aggregate") + ` ON ` + side.String() +
+			` (outbox, aggregate_type, aggregate_id)`,
 	}
 }

@@ -1,9 +1,10 @@
 package postgres
 
 import (
+	"time"
+
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"time"
 )
 
 // Outbox is how PostgreSQL writes what depends on the columns of an outbox.
@@ -68,11 +69,16 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
     tracestate varchar(1000) NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000)`,
-		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("pending") + ` ON ` + table.String() + ` (bucket, seq) WHERE state = 'PENDING'`,
-		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("order") + ` ON ` + table.String() + ` (seq, bucket) WHERE state = 'PENDING'`,
-		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("publishing") + ` ON ` + table.String() + ` (seq) WHERE state = 'PUBLISHING'`,
-		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("due") + ` ON ` + table.String() + ` (next_attempt_at) WHERE state = 'FAILED'`,
-		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("blocked") + ` ON ` + table.String() + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
+		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("pending") + ` ON ` + table.String() +
+			` (bucket, seq) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("order") + ` ON ` + table.String() +
+			` (seq, bucket) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("publishing") + ` ON ` + table.String() +
+			` (seq) WHERE state = 'PUBLISHING'`,
+		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("due") + ` ON ` + table.String() +
+			` (next_attempt_at) WHERE state = 'FAILED'`,
+		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("blocked") + ` ON ` + table.String() +
+			` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
 		claims,
 	}
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // settingsSQL sets what reading depends on for the transaction, whatever the server's or role's defaults are: the

@@ -20,7 +20,8 @@ import (
 
 // Read runs a statement below database/sql, with every column in the text format: the values are the wire's bytes,
 // neither parsed nor boxed.
-func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column, each func(engine.Row) (bool, error)) error {
+func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column,
+	each func(engine.Row) (bool, error)) error {
 	return conn.Raw(func(raw any) error {
 		s, err := sessionOf(raw)
 		if err != nil {
@@ -159,7 +160,8 @@ func checkScalar(k engine.Kind, text string) error {
 	case k == engine.KindBool:
 		ok = text == "true" || text == "false"
 	case k.IsTime():
-		ok = text != "" && (strings.HasSuffix(text, "infinity") || strings.HasSuffix(text, "BC") || (text[0] >= '0' && text[0] <= '9'))
+		ok = text != "" && (strings.HasSuffix(text, "infinity") || strings.HasSuffix(text, "BC") ||
+			(text[0] >= '0' && text[0] <= '9'))
 	}
 	if !ok {
 		return fmt.Errorf("%q is no value of that type", text)

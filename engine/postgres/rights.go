@@ -3,17 +3,18 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"github.com/rowrelay/rowrelay/engine"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // A login may ask all of this about itself without any right but to connect.
 
-// rightsSQL takes the table's quoted name, "" for none. Whatever a role may do counts, when the login is a member of it: without
-// INHERIT it takes a SET ROLE more. A superuser is a member of every role. Of the server's own roles, whose names begin with pg_, those
-// that read and watch make nobody an administrator, and that of the database's owner is told by itself; whatever is not here rules,
-// those that servers yet to come invent too.
+// rightsSQL takes the table's quoted name, "" for none. Whatever a role may do counts, when the login is a member of
+// it: without INHERIT it takes a SET ROLE more. A superuser is a member of every role. Of the server's own roles, whose
+// names begin with pg_, those that read and watch make nobody an administrator, and that of the database's owner is
+// told by itself; whatever is not here rules, those that servers yet to come invent too.
 const rightsSQL = `SELECT current_user::text, r.rolsuper, r.rolcreatedb OR r.rolcreaterole, r.rolreplication AND NOT r.rolsuper,
 	r.rolbypassrls AND NOT r.rolsuper,
 	coalesce(pg_catalog.pg_has_role(r.oid, t.relowner, 'MEMBER'), false) AND NOT r.rolsuper,
@@ -45,12 +46,14 @@ func (Dialect) Rights(ctx context.Context, db *sql.DB, parts []string) (r engine
 	var all bool // the cluster's autovacuum
 	var roles sql.NullString
 	var writes, options string
-	err = db.QueryRowContext(ctx, rightsSQL, engine.QuotedName(parts, quote)).Scan(&r.Login, &super, &creates, &replicates, &bypasses, &owner, &schema, &database,
+	err = db.QueryRowContext(ctx, rightsSQL, engine.QuotedName(parts, quote)).Scan(&r.Login, &super, &creates, &replicates,
+		&bypasses, &owner, &schema, &database,
 		&roles, &writes, &r.Standbys, &r.Commits, &all, &options)
 	if err != nil {
 		return r, err
 	}
-	r.Admin = setNames(super, "superuser", creates, "CREATEDB or CREATEROLE", replicates, "REPLICATION", bypasses, "BYPASSRLS",
+	r.Admin = setNames(super, "superuser", creates, "CREATEDB or CREATEROLE", replicates, "REPLICATION", bypasses,
+		"BYPASSRLS",
 		owner, "the owner of the table", schema, "the owner of the table's schema", database, "the owner of the database",
 		roles.Valid, "a member of "+roles.String)
 	r.Writes = strings.Fields(writes)
@@ -65,7 +68,8 @@ func vacuumed(r *engine.Rights) bool {
 	return !set || boolean(text)
 }
 
-// boolean reads a boolean of a table's settings as PostgreSQL does: a word or a beginning of it that tells which, or a digit.
+// boolean reads a boolean of a table's settings as PostgreSQL does: a word or a beginning of it that tells which, or a
+// digit.
 func boolean(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	return slices.Contains([]string{"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"}, text)

@@ -1,9 +1,10 @@
 package postgres
 
 import (
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Statement is how PostgreSQL 12 and later writes statements.

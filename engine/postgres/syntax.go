@@ -21,7 +21,8 @@ func (Dialect) Syntax() engine.Syntax {
 		Name:        sqltext.Postgres.Engine,
 		Quote:       quote,
 		Placeholder: func(n int) string { return "$" + strconv.Itoa(n) },
-		// clock is the statement's: clock_timestamp() moves while it runs, and no index is used with it. The session's zone is UTC.
+		// clock is the statement's: clock_timestamp() moves while it runs, and no index is used with it. The session's zone
+		// is UTC.
 		Clock: func(seconds int) string {
 			return fmt.Sprintf("(statement_timestamp() + interval '%d seconds')", seconds)
 		},

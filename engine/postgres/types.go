@@ -1,8 +1,9 @@
 package postgres
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // Type is a type as pg_type describes it; a domain has been resolved to what it is a domain of.
@@ -56,7 +57,8 @@ func (t Type) qualified() string {
 
 const asText = "CAST(%s AS text)"
 
-// mapped decides by kind of type first, then by name. A type that is not known is refused: what it means is not guessed.
+// mapped decides by kind of type first, then by name. A type that is not known is refused: what it means is not
+// guessed.
 func (t Type) mapped() engine.Value {
 	switch {
 	case t.Class == "e":
@@ -86,7 +88,8 @@ func named(name string) engine.Value {
 	case "xid8":
 		return engine.Value{Kind: engine.KindInteger, Code: pgInteger, Transaction: true}
 	case "oid", "xid", "cid":
-		v := engine.Value{Kind: engine.KindInteger, Code: pgInteger, NoCursor: "whose values begin again after 4294967295; name another column"}
+		v := engine.Value{Kind: engine.KindInteger, Code: pgInteger,
+			NoCursor: "whose values begin again after 4294967295; name another column"}
 		if name != "oid" {
 			v.NoKey = "which has no order; name other columns"
 		}
@@ -128,7 +131,8 @@ func named(name string) engine.Value {
 		return engine.Value{Kind: engine.KindText, Code: pgText, NoKey: "whose values have no order; name other columns"}
 	case "regclass", "regcollation", "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc",
 		"regprocedure", "regrole", "regtype":
-		return engine.Value{Kind: engine.KindText, Code: pgText, NoKey: "whose text depends on the search path; name other columns"}
+		return engine.Value{Kind: engine.KindText, Code: pgText,
+			NoKey: "whose text depends on the search path; name other columns"}
 	case "pg_node_tree", "pg_ndistinct", "pg_dependencies", "pg_mcv_list", "pg_brin_bloom_summary",
 		"pg_brin_minmax_multi_summary", "pg_ddl_command":
 		return engine.Value{Refused: "which is the server's own and has no lossless form", Cast: asText}
@@ -142,7 +146,8 @@ func types() []engine.TypeRule {
 	var rules []engine.TypeRule
 	add := func(note string, names ...string) {
 		for _, name := range names {
-			rules = append(rules, engine.TypeRule{Name: name, Sample: name, Value: Type{Name: name, Class: "b", Schema: "pg_catalog"}.Value(), Note: note})
+			rules = append(rules, engine.TypeRule{Name: name, Sample: name,
+				Value: Type{Name: name, Class: "b", Schema: "pg_catalog"}.Value(), Note: note})
 		}
 	}
 	add("`true`, `false`", "bool")
@@ -163,7 +168,8 @@ func types() []engine.TypeRule {
 	add("PostgreSQL's text form, as a string", strings.Fields(`inet cidr macaddr macaddr8 bit varbit pg_lsn tsvector tsquery
 		oidvector int2vector jsonpath xml point line lseg box path polygon circle tid refcursor aclitem txid_snapshot pg_snapshot gtsvector
 		regclass regcollation regconfig regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype`)...)
-	add("", "pg_node_tree", "pg_ndistinct", "pg_dependencies", "pg_mcv_list", "pg_brin_bloom_summary", "pg_brin_minmax_multi_summary")
+	add("", "pg_node_tree", "pg_ndistinct", "pg_dependencies", "pg_mcv_list", "pg_brin_bloom_summary",
+		"pg_brin_minmax_multi_summary")
 	group := func(name, note, class, category string) {
 		t := Type{Name: name, Class: class, category: category, Schema: "pg_catalog"}
 		rules = append(rules, engine.TypeRule{Name: name, Sample: name, Value: t.mapped(), Note: note})
@@ -175,5 +181,6 @@ func types() []engine.TypeRule {
 	group("(pseudo-type)", "", "p", "P")
 	rules = append(rules, engine.TypeRule{Name: "(type of an extension, but citext)", Sample: "hstore",
 		Value: Type{Name: "hstore", Class: "b", category: "U", Schema: "public"}.mapped()})
-	return append(rules, engine.TypeRule{Name: "(domain)", Sample: "domain", Value: engine.Value{Kind: engine.KindText}, Note: "as the type that it is a domain of"})
+	return append(rules, engine.TypeRule{Name: "(domain)", Sample: "domain", Value: engine.Value{Kind: engine.KindText},
+		Note: "as the type that it is a domain of"})
 }

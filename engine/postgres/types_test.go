@@ -59,7 +59,8 @@ func TestRightsStatement(t *testing.T) {
 func TestPlainName(t *testing.T) {
 	long := "shop." + strings.Repeat("x", 60)
 	names := map[string]string{}
-	for _, name := range []string{"o", "shop.orders", "shop.order lines", "shop.order_lines", "shop.order.lines", long + "1", long + "2"} {
+	for _, name := range []string{"o", "shop.orders", "shop.order lines", "shop.order_lines", "shop.order.lines",
+		long + "1", long + "2"} {
 		plain := plainName(name)
 		if before, taken := names[plain]; taken {
 			t.Errorf("%s and %s are both %s", before, name, plain)

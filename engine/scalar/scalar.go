@@ -1,7 +1,7 @@
 // Package scalar reads the JSON of one value: a string, a number, a boolean.
 //
-// It comes from a stored position, where it is what a row's own reader wrote, or from source__start, where a person wrote it.
-// Each reader accepts the plain variants of both, and says what it expected otherwise.
+// It comes from a stored position, where it is what a row's own reader wrote, or from source__start, where a person
+// wrote it. Each reader accepts the plain variants of both, and says what it expected otherwise.
 package scalar
 
 import (

@@ -48,7 +48,8 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 }
 
 func (d Dialect) columns(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) error {
-	rows, err := conn.QueryContext(ctx, `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid`, schema, rel)
+	rows, err := conn.QueryContext(ctx,
+		`SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid`, schema, rel)
 	if err != nil {
 		return fmt.Errorf("read the columns: %w", err)
 	}
@@ -77,7 +78,8 @@ func (d Dialect) columns(ctx context.Context, conn *sql.Conn, schema, rel string
 }
 
 // indexes reads the indexes; keyIndex says that the primary key has one of its own, so that it is not the rowid.
-func (Dialect) indexes(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) (keyIndex bool, err error) {
+func (Dialect) indexes(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) (keyIndex bool,
+	err error) {
 	rows, err := conn.QueryContext(ctx, `SELECT l.name, l."unique", l.origin, l.partial, x.seqno, coalesce(x.name, ''), x.cid, x."desc", x."key"
 		FROM pragma_index_list(?2, ?1) l, pragma_index_xinfo(l.name, ?1) x ORDER BY l.seq, x.seqno`, schema, rel)
 	if err != nil {
@@ -113,13 +115,15 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, schema, rel string, 
 	return keyIndex, nil
 }
 
-// rowid finds the column that is the rowid itself: the one INTEGER PRIMARY KEY of a table with rowids. It is never NULL,
-// and stands at the end of every index. Without AUTOINCREMENT an id is given again after the row that had it is deleted.
+// rowid finds the column that is the rowid itself: the one INTEGER PRIMARY KEY of a table with rowids. It is never
+// NULL, and stands at the end of every index. Without AUTOINCREMENT an id is given again after the row that had it is
+// deleted.
 func (d Dialect) rowid(t *engine.Table, keyIndex bool, ddl string) {
 	alias := ""
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if t.LooseKey && !keyIndex && len(t.PrimaryKey) == 1 && c.Name == t.PrimaryKey[0] && strings.EqualFold(c.Type, "INTEGER") {
+		if t.LooseKey && !keyIndex && len(t.PrimaryKey) == 1 && c.Name == t.PrimaryKey[0] &&
+			strings.EqualFold(c.Type, "INTEGER") {
 			alias, c.Nullable = c.Name, false
 			if c.Serial = d.autoincrement(ddl); !c.Serial {
 				c.Value.CursorWarning = "is an INTEGER PRIMARY KEY without AUTOINCREMENT: after the newest row is deleted its id is given again, and that row is never seen; add AUTOINCREMENT, or name another column"
@@ -145,7 +149,9 @@ func (d Dialect) rowid(t *engine.Table, keyIndex bool, ddl string) {
 
 func (Dialect) autoincrement(ddl string) bool {
 	text := sqltext.SQLite.Scan(ddl)
-	return text.Broken == "" && slices.ContainsFunc(text.Words, func(w sqltext.Word) bool { return w.Text == "autoincrement" })
+	return text.Broken == "" && slices.ContainsFunc(text.Words, func(w sqltext.Word) bool {
+		return w.Text == "autoincrement"
+	})
 }
 
 // Query reads no row: what SQLite tells of a query's columns is the declared type of those that are a table's own.
@@ -162,7 +168,8 @@ func (d Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (engin
 	}
 	for _, ct := range types {
 		declared := ct.DatabaseTypeName()
-		t.Columns = append(t.Columns, engine.Column{Name: ct.Name(), Type: declared, Nullable: true, Value: valueOf(declared)})
+		t.Columns = append(t.Columns, engine.Column{Name: ct.Name(), Type: declared, Nullable: true,
+			Value: valueOf(declared)})
 	}
 	if err := rows.Err(); err != nil {
 		return t, fmt.Errorf("read the query's columns: %w", err)

@@ -5,11 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
 	"github.com/rowrelay/rowrelay/engine"
 )
 
-// Counter reads sqlite_sequence, which values that are written explicitly raise. A table without AUTOINCREMENT is not in it.
-func (d Dialect) Counter(ctx context.Context, conn *sql.Conn, t *engine.Table, col *engine.Column) (engine.Counter, error) {
+// Counter reads sqlite_sequence, which values that are written explicitly raise. A table without AUTOINCREMENT is not
+// in it.
+func (d Dialect) Counter(ctx context.Context, conn *sql.Conn, t *engine.Table, col *engine.Column) (engine.Counter,
+	error) {
 	if !col.Serial {
 		return engine.Counter{}, nil
 	}
@@ -22,7 +25,8 @@ func (d Dialect) Counter(ctx context.Context, conn *sql.Conn, t *engine.Table, c
 		schema = parts[0]
 	}
 	var last sql.NullString
-	err = conn.QueryRowContext(ctx, "SELECT CAST(seq AS TEXT) FROM "+quote(schema)+".sqlite_sequence WHERE name = ?1", parts[len(parts)-1]).Scan(&last)
+	err = conn.QueryRowContext(ctx, "SELECT CAST(seq AS TEXT) FROM "+quote(schema)+".sqlite_sequence WHERE name = ?1",
+		parts[len(parts)-1]).Scan(&last)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return engine.Counter{}, fmt.Errorf("read sqlite_sequence: %w", err)
 	}

@@ -35,17 +35,18 @@ func Parse(text string) (engine.Connection, error) {
 		return engine.Connection{}, fmt.Errorf("sqlite: find the working directory: %w", err)
 	}
 	return engine.Connection{
-		Engine:     sqltext.SQLite.Engine,
-		Dialect:    Dialect{},
-		Identity:   abs,
-		Link:       engine.LinkLocal,
-		Connectors: engine.Connectors{Plain: connector{path: abs}, Reading: connector{path: abs}, Writing: connector{path: abs, write: true}},
+		Engine:   sqltext.SQLite.Engine,
+		Dialect:  Dialect{},
+		Identity: abs,
+		Link:     engine.LinkLocal,
+		Connectors: engine.Connectors{Plain: connector{path: abs}, Reading: connector{path: abs},
+			Writing: connector{path: abs, write: true}},
 	}, nil
 }
 
 // connector opens one file. It never creates the file (mode=rw), waits five seconds for a writer's lock, and writes
-// nothing (query_only) unless it is for writing. mode=ro is not used: it cannot read a database in WAL mode that no one else
-// has open.
+// nothing (query_only) unless it is for writing. mode=ro is not used: it cannot read a database in WAL mode that no one
+// else has open.
 type connector struct {
 	path  string
 	write bool // without query_only, and transactions begin immediate

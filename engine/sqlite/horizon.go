@@ -3,8 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"github.com/rowrelay/rowrelay/engine"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // Horizon is this machine's clock: SQLite has none of its own. Nor does it show who holds the one right to write.

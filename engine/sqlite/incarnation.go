@@ -1,9 +1,10 @@
 package sqlite
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // SQLite has no incarnation: a file that was restored looks like the file it was.

@@ -70,6 +70,7 @@ func (Mapping) Ddl(side statement.Name, states string) []string {
     last_error TEXT NULL,
     PRIMARY KEY (outbox, event)
 )`,
-		`CREATE INDEX IF NOT EXISTS ` + side.IndexName("aggregate") + ` ON ` + side.String() + ` (outbox, aggregate_type, aggregate_id)`,
+		`CREATE INDEX IF NOT EXISTS ` + side.IndexName("aggregate") + ` ON ` + side.String() +
+			` (outbox, aggregate_type, aggregate_id)`,
 	}
 }

@@ -1,11 +1,12 @@
 package sqlite
 
 import (
-	"github.com/rowrelay/rowrelay/claims"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Outbox is how SQLite writes what depends on the columns of an outbox.
@@ -78,11 +79,16 @@ func (d Outbox) Ddl(table statement.Name, claims, states, blocked string) []stri
     traceparent TEXT NULL,
     tracestate TEXT NULL
 )`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("pending") + ` ON ` + on + ` (bucket, seq) WHERE state = 'PENDING'`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("order") + ` ON ` + on + ` (seq, bucket) WHERE state = 'PENDING'`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("publishing") + ` ON ` + on + ` (seq) WHERE state = 'PUBLISHING'`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("due") + ` ON ` + on + ` (next_attempt_at) WHERE state = 'FAILED'`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("blocked") + ` ON ` + on + ` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("pending") + ` ON ` + on +
+			` (bucket, seq) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("order") + ` ON ` + on +
+			` (seq, bucket) WHERE state = 'PENDING'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("publishing") + ` ON ` + on +
+			` (seq) WHERE state = 'PUBLISHING'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("due") + ` ON ` + on +
+			` (next_attempt_at) WHERE state = 'FAILED'`,
+		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("blocked") + ` ON ` + on +
+			` (aggregate_type, aggregate_id, seq) WHERE state IN (` + blocked + `)`,
 		claims,
 	}
 }

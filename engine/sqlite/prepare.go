@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // Prepare has nothing to set: the connector opens the file with query_only and busy_timeout. SQLite has no incarnation:

@@ -18,7 +18,8 @@ import (
 )
 
 // Read runs a statement on the driver's own connection, below database/sql, which would copy and convert every value.
-func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column, each func(engine.Row) (bool, error)) error {
+func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column,
+	each func(engine.Row) (bool, error)) error {
 	return conn.Raw(func(raw any) (err error) {
 		queryer, ok := raw.(driver.QueryerContext)
 		if !ok {
@@ -141,7 +142,8 @@ func (Dialect) Arg(col *engine.Column, stored []byte) (any, error) {
 		return text, nil
 	}
 	// Digits in a string are an integer beyond 2^53: in a numeric column SQLite keeps no text that looks like one.
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && (quoted || (n <= change.MaxSafeInteger && n >= -change.MaxSafeInteger)) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil &&
+		(quoted || (n <= change.MaxSafeInteger && n >= -change.MaxSafeInteger)) {
 		return n, nil
 	}
 	if quoted {

@@ -1,9 +1,10 @@
 package sqlite
 
 import (
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Statement is how SQLite 3.38 and later writes statements. A transaction begins immediate: it is the only writer

@@ -5,9 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"strings"
 )
 
 // Tables is what SQLite's catalog says of tables.
@@ -21,7 +22,8 @@ func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name
 		master = Statement{}.Quote(n.Schema()) + "." + master
 	}
 	var table string
-	err := q.QueryRowContext(ctx, "SELECT name FROM "+master+" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.Base()).Scan(&table)
+	err := q.QueryRowContext(ctx, "SELECT name FROM "+master+
+		" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.Base()).Scan(&table)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -34,7 +36,8 @@ func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name
 // Columns: SQLite says of a column of the primary key that it may be NULL, where that is not declared: of an INTEGER
 // PRIMARY KEY it is not true, and of others nobody means it.
 func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
-	return column.Read(ctx, q, d.Kind, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())
+	return column.Read(ctx, q, d.Kind,
+		`SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())
 }
 
 // Kind follows the rules of affinity where they decide how a value compares, and the name where it says more. A

@@ -1,8 +1,9 @@
 package sqlite
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // How sqlRow checks and encodes a value. The storage class decides the form; the declared type decides which classes
@@ -24,10 +25,12 @@ func valueOf(declared string) engine.Value {
 	name = strings.TrimSpace(name)
 	switch {
 	case name == "" || name == "ANY":
-		return engine.Value{Kind: engine.KindText, Code: asAny, Untyped: true, NoCursor: "so that SQLite does not tell its type: name a column with a declared type, of a table and not computed"}
+		return engine.Value{Kind: engine.KindText, Code: asAny, Untyped: true,
+			NoCursor: "so that SQLite does not tell its type: name a column with a declared type, of a table and not computed"}
 	case strings.HasPrefix(name, "BOOL"):
 		return engine.Value{Kind: engine.KindBool, Code: asBool}
-	case strings.HasPrefix(name, "DATETIME"), strings.HasPrefix(name, "TIMESTAMP"), strings.HasPrefix(name, "SMALLDATETIME"):
+	case strings.HasPrefix(name, "DATETIME"), strings.HasPrefix(name, "TIMESTAMP"),
+		strings.HasPrefix(name, "SMALLDATETIME"):
 		// The driver would parse the text of a column that is declared so; an expression has no declared type.
 		return engine.Value{Kind: engine.KindDateTime, Code: asNumeric, Expr: "+%s"}
 	case name == "DATE":
@@ -61,14 +64,18 @@ func types() []engine.TypeRule {
 			rules = append(rules, engine.TypeRule{Name: name, Sample: name, Value: valueOf(name), Note: note})
 		}
 	}
-	add("a number, beyond ±(2^53−1) a string", "INT", "INTEGER", "TINYINT", "SMALLINT", "MEDIUMINT", "BIGINT", "UNSIGNED BIG INT", "INT2", "INT8")
+	add("a number, beyond ±(2^53−1) a string", "INT", "INTEGER", "TINYINT", "SMALLINT", "MEDIUMINT", "BIGINT",
+		"UNSIGNED BIG INT", "INT2", "INT8")
 	add("`true`, `false` for 1 and 0", "BOOLEAN", "BOOL")
-	add("as stored: an integer, or the shortest number of the float that SQLite keeps", "NUMERIC", "DECIMAL(10,5)", "MONEY", "YEAR")
+	add("as stored: an integer, or the shortest number of the float that SQLite keeps", "NUMERIC", "DECIMAL(10,5)",
+		"MONEY", "YEAR")
 	add("the shortest number", "REAL", "DOUBLE", "DOUBLE PRECISION", "FLOAT")
-	add("a string", "TEXT", "CHARACTER(20)", "VARCHAR(255)", "VARYING CHARACTER(255)", "NCHAR(55)", "NATIVE CHARACTER(70)", "NVARCHAR(100)", "CLOB")
+	add("a string", "TEXT", "CHARACTER(20)", "VARCHAR(255)", "VARYING CHARACTER(255)", "NCHAR(55)", "NATIVE CHARACTER(70)",
+		"NVARCHAR(100)", "CLOB")
 	add("a string", "UUID", "GUID", "UNIQUEIDENTIFIER")
 	add("base64", "BLOB")
-	add("as stored: the text itself, or the number", "DATE", "DATETIME", "DATETIME(6)", "TIMESTAMP", "SMALLDATETIME", "TIME")
+	add("as stored: the text itself, or the number", "DATE", "DATETIME", "DATETIME(6)", "TIMESTAMP", "SMALLDATETIME",
+		"TIME")
 	add("as it is, white space removed", "JSON")
 	add("", "JSONB")
 	add("as stored: a number or a string; a BLOB is refused", "ANY", "")

@@ -64,7 +64,8 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	}
 	var t engine.Table
 	var schema, kind, base, current, id string
-	err := conn.QueryRowContext(ctx, engine.Fill(objectSQL, database), object).Scan(&schema, &t.Name, &kind, &base, &current, &id)
+	err := conn.QueryRowContext(ctx, engine.Fill(objectSQL, database), object).Scan(&schema, &t.Name, &kind, &base,
+		&current, &id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, engine.ErrNoTable
 	}
@@ -122,8 +123,9 @@ func (Dialect) columns(ctx context.Context, conn *sql.Conn, text, object string,
 		return nil
 	})
 	if len(masked) > 0 {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("the columns %q of %s are masked: without the permission UNMASK the events hold "+
-			"the mask, not the value", masked, t.Name))
+		t.Warnings = append(t.Warnings,
+			fmt.Sprintf("the columns %q of %s are masked: without the permission UNMASK the events hold "+
+				"the mask, not the value", masked, t.Name))
 	}
 	return err
 }
@@ -218,7 +220,8 @@ func (d Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (engin
 		var typ Type
 		var full, message string
 		var number int32
-		if err := scan(&c.Name, &full, &typ.Length, &typ.Precision, &typ.Scale, &typ.Collation, &c.Nullable, &typ.CLR, &number, &message); err != nil {
+		if err := scan(&c.Name, &full, &typ.Length, &typ.Precision, &typ.Scale, &typ.Collation, &c.Nullable, &typ.CLR,
+			&number, &message); err != nil {
 			return err
 		}
 		if number != 0 {

@@ -2,9 +2,10 @@ package sqlserver
 
 import (
 	"errors"
+	"strings"
+
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"strings"
 )
 
 // Claims is how SQL Server writes claims: by plain statements, an UPDATE of the rows that are there, an INSERT of
@@ -46,14 +47,17 @@ func (Claims) takeOver(s *statement.Statement, p claims.Place, c claims.Claim, s
 	owner, token := s.Arg(c.Owner), s.Arg(int64(c.Token)) //nolint:gosec // as above
 	s.Add("UPDATE c SET owner = ", owner, ", token = ", token, ", expires_at = ",
 		s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", info = r.info OUTPUT inserted.unit FROM ",
-		s.Rows("r", claims.ShardFields, claims.JSONShards(shards)), " INNER LOOP JOIN ", p.Table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", Exact,
-		" WHERE c.outbox = ", s.Arg(p.Outbox), " AND (c.expires_at <= ", s.Syntax.Now(), " OR c.owner = ", owner, " AND c.token = ", token, ")")
+		s.Rows("r", claims.ShardFields, claims.JSONShards(shards)), " INNER LOOP JOIN ", p.Table,
+		" AS c WITH (ROWLOCK) ON c.unit = r.unit", Exact,
+		" WHERE c.outbox = ", s.Arg(p.Outbox), " AND (c.expires_at <= ", s.Syntax.Now(), " OR c.owner = ", owner,
+		" AND c.token = ", token, ")")
 }
 
 func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
 	return []claims.Step{{Write: func(s *statement.Statement) {
 		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET owner = ", s.Arg(c.Owner), ", token = ", s.Arg(int64(c.Token)), ", expires_at = ", //nolint:gosec // as above
-			s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", info = ", s.Arg(what.Info), " WHERE outbox = ", s.Arg(p.Outbox), " AND unit = ", s.Arg(what.Name))
+			s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", info = ", s.Arg(what.Info), " WHERE outbox = ", s.Arg(p.Outbox),
+			" AND unit = ", s.Arg(what.Name))
 	}}, {Write: func(s *statement.Statement) {
 		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.Outbox),
 			", ", s.Arg(what.Name), ", ", s.Arg(c.Owner), ", ",

@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"math/big"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // identitySQL reads an identity that goes up. An identity that is not for replication is not raised by what
@@ -19,7 +20,8 @@ WHERE i.object_id = OBJECT_ID(@p1) AND i.name = @p2 AND CAST(i.increment_value A
 const rowVersionSQL = "SELECT CAST(@@DBTS AS binary(8))"
 
 // Counter reads IDENT_CURRENT or @@DBTS. An identity is raised by values that are written explicitly.
-func (d Dialect) Counter(ctx context.Context, conn *sql.Conn, t *engine.Table, col *engine.Column) (engine.Counter, error) {
+func (d Dialect) Counter(ctx context.Context, conn *sql.Conn, t *engine.Table, col *engine.Column) (engine.Counter,
+	error) {
 	if col.Value.Kind == engine.KindRowVersion {
 		var last []byte
 		if t.Foreign {

@@ -1,8 +1,9 @@
 package sqlserver
 
 import (
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // rowVersionColumn is the column that makes a table readable exactly.
@@ -14,7 +15,8 @@ func exactText(t *engine.Table, key []string) string {
 	for _, name := range key {
 		quoted = append(quoted, quote(name))
 	}
-	return "-- Every write sets the column. To add it writes every row once, under a lock. Then set source__cursor=" + rowVersionColumn + ".\n" +
+	return "-- Every write sets the column. To add it writes every row once, under a lock. Then set source__cursor=" +
+		rowVersionColumn + ".\n" +
 		"ALTER TABLE " + t.From + " ADD " + quote(rowVersionColumn) + " rowversion;\nGO\n" +
 		"CREATE INDEX " + quote("ix_"+rowVersionColumn) + " ON " + t.From + " (" + strings.Join(quoted, ", ") + ");\n"
 }

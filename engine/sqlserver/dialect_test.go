@@ -25,7 +25,8 @@ func TestSQLServerCatalogStatements(t *testing.T) {
 		fmt.Fprintf(&b, "-- %s\n%s\n\n", name, text)
 	}
 	const sel = "SelectStatement"
-	add("session", sessionSQL(engine.Settings{Timeout: 30 * time.Second}), "SetTransactionIsolationLevelStatement", "SetCommandStatement")
+	add("session", sessionSQL(engine.Settings{Timeout: 30 * time.Second}), "SetTransactionIsolationLevelStatement",
+		"SetCommandStatement")
 	add("life", createdSQL, sel)
 	add("recovery fork", forkSQL, sel)
 	add("availability group", groupSQL, sel)
@@ -72,11 +73,14 @@ func TestSQLServerValues(t *testing.T) {
 		"tinyint":  {{int64(255), `255`, int64(255)}},
 		"smallint": {{int64(-32768), `-32768`, int64(-32768)}},
 		"int":      {{int64(-5), `-5`, int64(-5)}},
-		"bigint":   {{int64(9223372036854775807), `"9223372036854775807"`, int64(9223372036854775807)}, {int64(9007199254740991), `9007199254740991`, int64(9007199254740991)}},
-		"decimal":  {{[]byte("-123456789012345.6789"), `"-123456789012345.6789"`, mssql.NVarCharMax("-123456789012345.6789")}},
+		"bigint": {{int64(9223372036854775807), `"9223372036854775807"`, int64(9223372036854775807)},
+			{int64(9007199254740991), `9007199254740991`, int64(9007199254740991)}},
+		"decimal": {{[]byte("-123456789012345.6789"), `"-123456789012345.6789"`,
+			mssql.NVarCharMax("-123456789012345.6789")}},
 		"numeric": {{[]byte("99999999999999999999999999999999999999"), `"99999999999999999999999999999999999999"`,
 			mssql.NVarCharMax("99999999999999999999999999999999999999")}},
-		"money":            {{[]byte("-922337203685477.5808"), `"-922337203685477.5808"`, mssql.NVarCharMax("-922337203685477.5808")}},
+		"money": {{[]byte("-922337203685477.5808"), `"-922337203685477.5808"`,
+			mssql.NVarCharMax("-922337203685477.5808")}},
 		"smallmoney":       {{[]byte("214748.3647"), `"214748.3647"`, mssql.NVarCharMax("214748.3647")}},
 		"float":            {{0.1, `0.1`, nil}, {5e-324, `5e-324`, nil}},
 		"real":             {{float64(float32(0.1)), `0.1`, nil}, {float64(float32(16777216)), `16777216`, nil}},
@@ -94,14 +98,20 @@ func TestSQLServerValues(t *testing.T) {
 		"timestamp":        {{[]byte{0, 0, 0, 0, 0, 0, 7, 0xd1}, `"AAAAAAAAB9E="`, []byte{0, 0, 0, 0, 0, 0, 7, 0xd1}}},
 		"date":             {{time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), `"0001-01-01"`, "0001-01-01"}},
 		"time":             {{time.Date(1, 1, 1, 1, 23, 45, 123456700, time.UTC), `"01:23:45.1234567"`, "01:23:45.1234567"}},
-		"datetime2": {{at(123456700), `"2026-04-07T01:23:45.1234567"`, "2026-04-07T01:23:45.1234567"}, {at(0), `"2026-04-07T01:23:45"`, "2026-04-07T01:23:45.0000000"},
-			{time.Date(9999, 12, 31, 23, 59, 59, 999999900, time.UTC), `"9999-12-31T23:59:59.9999999"`, "9999-12-31T23:59:59.9999999"}},
+		"datetime2": {{at(123456700), `"2026-04-07T01:23:45.1234567"`, "2026-04-07T01:23:45.1234567"},
+			{at(0), `"2026-04-07T01:23:45"`, "2026-04-07T01:23:45.0000000"},
+			{time.Date(9999, 12, 31, 23, 59, 59, 999999900, time.UTC), `"9999-12-31T23:59:59.9999999"`,
+				"9999-12-31T23:59:59.9999999"}},
 		// The ticks of 1/300 s, as this version of the driver rounds them and as an exact fraction.
-		"datetime": {{at(187e6), `"2026-04-07T01:23:45.187"`, "2026-04-07T01:23:45.187"}, {at(186666667), `"2026-04-07T01:23:45.187"`, "2026-04-07T01:23:45.187"},
-			{at(3e6), `"2026-04-07T01:23:45.003"`, "2026-04-07T01:23:45.003"}, {at(3333333), `"2026-04-07T01:23:45.003"`, "2026-04-07T01:23:45.003"},
-			{at(997e6), `"2026-04-07T01:23:45.997"`, "2026-04-07T01:23:45.997"}, {at(0), `"2026-04-07T01:23:45"`, "2026-04-07T01:23:45.000"}},
+		"datetime": {{at(187e6), `"2026-04-07T01:23:45.187"`, "2026-04-07T01:23:45.187"},
+			{at(186666667), `"2026-04-07T01:23:45.187"`, "2026-04-07T01:23:45.187"},
+			{at(3e6), `"2026-04-07T01:23:45.003"`, "2026-04-07T01:23:45.003"},
+			{at(3333333), `"2026-04-07T01:23:45.003"`, "2026-04-07T01:23:45.003"},
+			{at(997e6), `"2026-04-07T01:23:45.997"`, "2026-04-07T01:23:45.997"},
+			{at(0), `"2026-04-07T01:23:45"`, "2026-04-07T01:23:45.000"}},
 		"smalldatetime": {{time.Date(2026, 4, 7, 1, 23, 0, 0, time.UTC), `"2026-04-07T01:23:00"`, "2026-04-07T01:23:00"}},
-		"datetimeoffset": {{time.Date(2026, 4, 7, 3, 23, 45, 123456700, time.FixedZone("", 7200)), `"2026-04-07T03:23:45.1234567+02:00"`, "2026-04-07T03:23:45.1234567+02:00"},
+		"datetimeoffset": {{time.Date(2026, 4, 7, 3, 23, 45, 123456700, time.FixedZone("", 7200)),
+			`"2026-04-07T03:23:45.1234567+02:00"`, "2026-04-07T03:23:45.1234567+02:00"},
 			{at(100), `"2026-04-07T01:23:45.0000001Z"`, "2026-04-07T01:23:45.0000001+00:00"}},
 		"json":        {{`{"a": [1, 2.50]}`, `{"a":[1,2.50]}`, nil}},
 		"sql_variant": nil, "vector": nil, "geography": nil, "geometry": nil, "hierarchyid": nil,
@@ -114,7 +124,8 @@ func TestSQLServerValues(t *testing.T) {
 			t.Errorf("type %s is listed and has no example", rule.Name)
 		}
 		delete(examples, rule.Name)
-		fmt.Fprintf(&listing, "%-20s %-22s refused=%q cast=%q expr=%q param=%q noKey=%q\n", rule.Name, rule.Sample, rule.Value.Refused, rule.Value.Cast, rule.Value.Expr, rule.Value.Param, rule.Value.NoKey)
+		fmt.Fprintf(&listing, "%-20s %-22s refused=%q cast=%q expr=%q param=%q noKey=%q\n", rule.Name, rule.Sample,
+			rule.Value.Refused, rule.Value.Cast, rule.Value.Expr, rule.Value.Param, rule.Value.NoKey)
 		if list == nil && (rule.Value.Refused == "" || rule.Value.Cast == "") {
 			t.Errorf("type %s is neither mapped by an example nor refused with a CAST", rule.Name)
 		}

@@ -139,10 +139,10 @@ func parseURL(text string) (engine.Connection, error) {
 	return t.connection()
 }
 
-// IdentityConnection is the connection that the settings X__server, X__database, X__credential and X__clientId describe:
-// SQL Server by an identity, without a secret (Functions' convention for identity-based connections). credential is
-// managedidentity, with clientID for a user-assigned identity, or empty for the default chain of azidentity, which is
-// the developer's own login on a developer's machine.
+// IdentityConnection is the connection that the settings X__server, X__database, X__credential and X__clientId
+// describe: SQL Server by an identity, without a secret (Functions' convention for identity-based connections).
+// credential is managedidentity, with clientID for a user-assigned identity, or empty for the default chain of
+// azidentity, which is the developer's own login on a developer's machine.
 func IdentityConnection(server, database, credential, clientID string) (engine.Connection, error) {
 	t := target{options: map[string]string{}, database: strings.TrimSpace(database)}
 	fail := func(err error) (engine.Connection, error) {

@@ -51,11 +51,13 @@ func keywords() map[string]keyword {
 			"or Authentication=Active Directory Managed Identity")
 	}}
 	pool := keyword{set: func(t *target, _ string) error {
-		t.warnings = append(t.warnings, "pool keywords of the connection string have no effect: source__connections sets the pool's size")
+		t.warnings = append(t.warnings,
+			"pool keywords of the connection string have no effect: source__connections sets the pool's size")
 		return nil
 	}}
 	command := keyword{set: func(t *target, _ string) error {
-		t.warnings = append(t.warnings, "Command Timeout of the connection string has no effect: source__timeout bounds each statement")
+		t.warnings = append(t.warnings,
+			"Command Timeout of the connection string has no effect: source__timeout bounds each statement")
 		return nil
 	}}
 	m := map[string]keyword{
@@ -76,7 +78,8 @@ func keywords() map[string]keyword {
 		"workstationid": option("workstation id"), "wsid": option("workstation id"),
 		"applicationintent": {set: setIntent},
 		// go-mssqldb's own connection timeout would bound every read of a result, not the opening.
-		"connecttimeout": number("dial timeout"), "connectiontimeout": number("dial timeout"), "timeout": number("dial timeout"),
+		"connecttimeout": number("dial timeout"), "connectiontimeout": number("dial timeout"),
+		"timeout":     number("dial timeout"),
 		"dialtimeout": number("dial timeout"), "keepalive": number("keepalive"), "packetsize": number("packet size"),
 		"failoverpartner": option("failoverpartner"), "failoverport": number("failoverport"),
 		"multisubnetfailover": {set: setMultiSubnet},
@@ -91,8 +94,9 @@ func keywords() map[string]keyword {
 		"connectretrycount": ignored, "connectretryinterval": ignored, "poolblockingperiod": ignored,
 		"typesystemversion": ignored, "asynchronousprocessing": ignored, "async": ignored, "replication": ignored,
 		"ipaddresspreference": ignored, "transactionbinding": ignored, "notraceid": ignored, "connectionreset": ignored,
-		"pooling": ignored, "maxpoolsize": pool, "minpoolsize": pool, "connectionlifetime": ignored, "loadbalancetimeout": ignored,
-		"commandtimeout": command,
+		"pooling": ignored, "maxpoolsize": pool, "minpoolsize": pool, "connectionlifetime": ignored,
+		"loadbalancetimeout": ignored,
+		"commandtimeout":     command,
 
 		"attachdbfilename":   refuse("attached files are not supported: name the database"),
 		"initialfilename":    refuse("attached files are not supported: name the database"),
@@ -104,15 +108,17 @@ func keywords() map[string]keyword {
 			"source__columns"),
 		"networklibrary": refuse("only TCP is supported: remove it"), "network": refuse("only TCP is supported: remove it"),
 		"net": refuse("only TCP is supported: remove it"), "protocol": refuse("only TCP is supported: remove it"),
-		"pipe":            refuse("only TCP is supported: remove it"),
-		"currentlanguage": refuse("Rowrelay's statements do not depend on the language: remove it"),
-		"language":        refuse("Rowrelay's statements do not depend on the language: remove it"),
-		"timezone":        refuse("zoneless times are read by source__time_zone: remove it"),
-		"guidconversion":  refuse("uniqueidentifier is read in its standard form anyway: remove it"),
-		"log":             refuse("the driver's log could show values of rows: remove it"),
-		"changepassword":  refuse("a password is not changed here: remove it"), "newpassword": refuse("a password is not changed here: remove it"),
-		"serverspn": refuse("Kerberos is not supported: remove it"), "failoverpartnerspn": refuse("Kerberos is not supported: remove it"),
-		"epaenabled": refuse("Windows authentication is not available here: remove it"),
+		"pipe":               refuse("only TCP is supported: remove it"),
+		"currentlanguage":    refuse("Rowrelay's statements do not depend on the language: remove it"),
+		"language":           refuse("Rowrelay's statements do not depend on the language: remove it"),
+		"timezone":           refuse("zoneless times are read by source__time_zone: remove it"),
+		"guidconversion":     refuse("uniqueidentifier is read in its standard form anyway: remove it"),
+		"log":                refuse("the driver's log could show values of rows: remove it"),
+		"changepassword":     refuse("a password is not changed here: remove it"),
+		"newpassword":        refuse("a password is not changed here: remove it"),
+		"serverspn":          refuse("Kerberos is not supported: remove it"),
+		"failoverpartnerspn": refuse("Kerberos is not supported: remove it"),
+		"epaenabled":         refuse("Windows authentication is not available here: remove it"),
 	}
 	return m
 }
@@ -121,7 +127,8 @@ func setIntent(t *target, value string) error {
 	switch strings.ToLower(value) {
 	case "readonly":
 		t.options["applicationintent"] = "ReadOnly"
-		t.warnings = append(t.warnings, "ApplicationIntent=ReadOnly may read a secondary that lags: rows arrive as late as it does")
+		t.warnings = append(t.warnings,
+			"ApplicationIntent=ReadOnly may read a secondary that lags: rows arrive as late as it does")
 	case "readwrite":
 	default:
 		return errors.New("must be ReadWrite or ReadOnly")

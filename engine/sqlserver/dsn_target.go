@@ -67,7 +67,8 @@ func (t *target) connection() (engine.Connection, error) {
 		return engine.Connection{}, errors.New("the driver refuses it: check Encrypt, the certificate settings (files end in .pem or .der) and the authentication's parameters")
 	}
 	host := dsn.Host(t.host)
-	verified := engine.Verified{Connector: newConnector(connector), Unverified: "TrustServerCertificate=True", Plain: "Encrypt=False"}
+	verified := engine.Verified{Connector: newConnector(connector), Unverified: "TrustServerCertificate=True",
+		Plain: "Encrypt=False"}
 	c := engine.Connection{Engine: dsn.SQLServer, Dialect: Dialect{}, Warnings: t.warnings, Secret: t.password != "",
 		Connectors: engine.Connectors{Plain: verified, Reading: verified, Writing: verified}}
 	c.Identity = host
@@ -87,8 +88,9 @@ func (t *target) connection() (engine.Connection, error) {
 		c.Warnings = append(c.Warnings, dsn.Unencrypted("Encrypt", "set Encrypt=True"))
 	case trusted && t.encrypt != "strict":
 		c.Link = engine.LinkUnverified
-		c.Warnings = append(c.Warnings, dsn.Unverified("TrustServerCertificate", "remove it, or give the server's certificate by "+
-			"ServerCertificate or HostNameInCertificate"))
+		c.Warnings = append(c.Warnings,
+			dsn.Unverified("TrustServerCertificate", "remove it, or give the server's certificate by "+
+				"ServerCertificate or HostNameInCertificate"))
 	default:
 		c.Link = engine.LinkVerified
 	}
@@ -127,7 +129,8 @@ func (t *target) check() error {
 }
 
 func (t *target) checkTLS() error {
-	if t.options["servercertificate"] != "" && (t.options["certificate"] != "" || t.options["hostnameincertificate"] != "") {
+	if t.options["servercertificate"] != "" &&
+		(t.options["certificate"] != "" || t.options["hostnameincertificate"] != "") {
 		return errors.New("ServerCertificate stands for itself: remove Certificate and HostNameInCertificate")
 	}
 	for _, key := range []string{"disableinstancediscovery", "sendcertificatechain"} {

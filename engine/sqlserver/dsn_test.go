@@ -62,17 +62,21 @@ func TestDriverReading(t *testing.T) {
 		want       map[string]string
 	}{
 		{"defaults", "", msdsn.EncryptionRequired, false, map[string]string{"app name": "rowrelay", "protocol": "tcp"}},
-		{"mandatory", ";Encrypt=Mandatory;Application Name=shop", msdsn.EncryptionRequired, false, map[string]string{"app name": "shop"}},
+		{"mandatory", ";Encrypt=Mandatory;Application Name=shop", msdsn.EncryptionRequired, false,
+			map[string]string{"app name": "shop"}},
 		{"trusted", ";TrustServerCertificate=yes", msdsn.EncryptionRequired, true, nil},
 		{"optional", ";Encrypt=False", msdsn.EncryptionOff, false, nil},
 		{"strict is verified", ";Encrypt=Strict;TrustServerCertificate=True", msdsn.EncryptionStrict, false, nil},
 		{"timeout", ";Connect Timeout=7", msdsn.EncryptionRequired, false, map[string]string{"dial timeout": "7"}},
-		{"intent", ";ApplicationIntent=readonly", msdsn.EncryptionRequired, false, map[string]string{"applicationintent": "ReadOnly"}},
-		{"principal", ";Authentication=active directory SERVICE principal", msdsn.EncryptionRequired, false, map[string]string{"fedauth": "ActiveDirectoryServicePrincipal"}},
+		{"intent", ";ApplicationIntent=readonly", msdsn.EncryptionRequired, false,
+			map[string]string{"applicationintent": "ReadOnly"}},
+		{"principal", ";Authentication=active directory SERVICE principal", msdsn.EncryptionRequired, false,
+			map[string]string{"fedauth": "ActiveDirectoryServicePrincipal"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := driverReading(t, base+c.more)
-			if got.Host != "db1.example.com" || got.Port != 1444 || got.Database != "a;b/c?" || got.User != "u@t" || got.Password != password {
+			if got.Host != "db1.example.com" || got.Port != 1444 || got.Database != "a;b/c?" || got.User != "u@t" ||
+				got.Password != password {
 				t.Errorf("got %s %d %s %s", got.Host, got.Port, got.Database, got.User)
 			}
 			if got.Encryption != c.encryption || got.TLSConfig.InsecureSkipVerify != c.skip {
@@ -123,7 +127,8 @@ func driverReading(t *testing.T, text string) msdsn.Config {
 func TestIdentityConnection(t *testing.T) {
 	for _, c := range []struct{ name, server, database, credential, client, want string }{
 		{"system-assigned", "Shop.database.windows.net", "shop", "managedidentity", "", "shop.database.windows.net/shop"},
-		{"user-assigned", "tcp:shop.database.windows.net,1433", "shop", "ManagedIdentity", "0f0e", "shop.database.windows.net/shop"},
+		{"user-assigned", "tcp:shop.database.windows.net,1433", "shop", "ManagedIdentity", "0f0e",
+			"shop.database.windows.net/shop"},
 		{"developer", "shop.database.windows.net", "shop", "", "", "shop.database.windows.net/shop"},
 		{"no server", "", "shop", "", "", ""},
 		{"no database", "db1", "", "", "", ""},

@@ -27,7 +27,8 @@ func (Dialect) Classify(err error) engine.Fault {
 	if e, ok := errorOf(err); ok {
 		kind := faultOf(e.Number)
 		for _, earlier := range e.All {
-			// The last error may say only what follows from it: a login fails (18456) because the database cannot be opened (4060).
+			// The last error may say only what follows from it: a login fails (18456) because the database cannot be opened
+			// (4060).
 			if faultOf(earlier.Number) == engine.FaultTransient {
 				return engine.FaultTransient
 			}
@@ -55,8 +56,9 @@ func faultOf(number int32) engine.Fault {
 		10928, 10929, 10930, 10936, 40549, 40550, // Azure SQL: resource limits, a session ended for them
 		40197, 40501, 40540, 40143, 40613, // Azure SQL: processing error, busy, reconfiguration, unavailable
 		49918, 49919, 49920, // Azure SQL: not enough resources
-		4221,                               // login to a secondary timed out
-		notOpened, 921, 922, 926, 927, 941, // the database cannot be opened: starting, recovering, failing over, being restored
+		4221, // login to a secondary timed out
+		// the database cannot be opened: starting, recovering, failing over, being restored
+		notOpened, 921, 922, 926, 927, 941,
 		601, 617, 669, // data moved under the scan
 		42108, 42109, // a dedicated SQL pool that is paused or warming up
 		978, 983, 976, 988, 3966, // availability group: not readable at the moment
@@ -78,7 +80,8 @@ func faultOf(number int32) engine.Fault {
 		return engine.FaultDenied
 	case 208, 207, 4121, 2812, 942, 911, 4104, 8155, 4413, 4502:
 		return engine.FaultSchema
-	case 102, 105, 103, 111, 113, 116, 137, 145, 156, 170, 209, 319, 1033, 4145, 8114, 8115, 8120, 8156, 8158, 10743, 11512,
+	case 102, 105, 103, 111, 113, 116, 137, 145, 156, 170, 209, 319, 1033, 4145, 8114, 8115, 8120, 8156, 8158, 10743,
+		11512,
 		195, 241, 245, 402, 306:
 		return engine.FaultSyntax
 	}

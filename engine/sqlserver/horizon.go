@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 const clockSQL = "SELECT SYSUTCDATETIME()"
@@ -40,7 +41,8 @@ func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, err
 	case err != nil:
 		// A login that may not see other sessions' transactions (297, 300, 262), or a server that has no such view.
 		e, found := errorOf(err)
-		if kind := faultOf(e.Number); found && e.Class < 20 && kind != engine.FaultTransient && kind != engine.FaultTimeout && kind != engine.FaultLocked {
+		if kind := faultOf(e.Number); found && e.Class < 20 && kind != engine.FaultTransient && kind != engine.FaultTimeout &&
+			kind != engine.FaultLocked {
 			return h, nil
 		}
 		return h, fmt.Errorf("read sys.dm_tran_active_transactions: %w", err)
@@ -48,7 +50,8 @@ func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, err
 	h.Shown, h.Oldest = true, h.Now.Add(-time.Duration(age)*time.Millisecond)
 	h.By = "a transaction without a session"
 	if session != 0 {
-		h.By = engine.SessionOf(fmt.Sprintf("session %d", session), [2]string{"app", program}, [2]string{"user", login}, [2]string{"host", host})
+		h.By = engine.SessionOf(fmt.Sprintf("session %d", session), [2]string{"app", program}, [2]string{"user", login},
+			[2]string{"host", host})
 	}
 	return h, nil
 }

@@ -3,11 +3,13 @@ package sqlserver
 import (
 	"context"
 	"database/sql"
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
-// The incarnation is sqlserver/create_date/recovery fork/database in the availability group/service broker/geo-replication link.
+// The incarnation is sqlserver/create_date/recovery fork/database in the availability group/service
+// broker/geo-replication link.
 
 // createdSQL reads what is true for a connection. A restored or copied database has a create_date of its own.
 // The database is named: on Azure SQL Database its number in sys.databases is not DB_ID()'s.

@@ -29,11 +29,13 @@ func TestSQLServerIsolation(t *testing.T) {
 		versions, locking    bool
 		says                 string
 	}{
-		"READ_COMMITTED_SNAPSHOT":       {committed: true, snapshots: false},
-		"both":                          {committed: true, snapshots: true},
-		"ALLOW_SNAPSHOT_ISOLATION":      {committed: false, snapshots: true, versions: true},
-		"neither":                       {committed: false, snapshots: false, locking: true, says: "ALLOW_SNAPSHOT_ISOLATION are OFF"},
-		"refused":                       {committed: false, snapshots: true, withLocks: true, locking: true, says: "does not reach everything"},
+		"READ_COMMITTED_SNAPSHOT":  {committed: true, snapshots: false},
+		"both":                     {committed: true, snapshots: true},
+		"ALLOW_SNAPSHOT_ISOLATION": {committed: false, snapshots: true, versions: true},
+		"neither": {committed: false, snapshots: false, locking: true,
+			says: "ALLOW_SNAPSHOT_ISOLATION are OFF"},
+		"refused": {committed: false, snapshots: true, withLocks: true, locking: true,
+			says: "does not reach everything"},
 		"neither, and nobody writes":    {committed: false, snapshots: false, readOnly: true},
 		"a server that says nothing":    {committed: nil, snapshots: nil},
 		"a server that hides databases": {unknown: true},
@@ -56,7 +58,8 @@ func TestSQLServerIsolation(t *testing.T) {
 			t.Errorf("%s: %+v, set %v", name, l, set)
 		}
 		warned := strings.Join(l.Warnings, "|")
-		if !strings.Contains(warned, c.says) || c.says == "" && warned != "" || c.says != "" && !strings.Contains(warned, "SET READ_COMMITTED_SNAPSHOT ON") {
+		if !strings.Contains(warned, c.says) || c.says == "" && warned != "" ||
+			c.says != "" && !strings.Contains(warned, "SET READ_COMMITTED_SNAPSHOT ON") {
 			t.Errorf("%s: warned %q", name, warned)
 		}
 		if err := errors.Join(conn.Close(), db.Close()); err != nil {

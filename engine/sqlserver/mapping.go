@@ -1,9 +1,10 @@
 package sqlserver
 
 import (
+	"strings"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"strings"
 )
 
 // Mapping is how SQL Server writes what concerns mapped tables.
@@ -28,8 +29,10 @@ func (Mapping) Typed(c *column.Column, parameter string) string {
 
 // Position writes the sign as 0 or 1 and then the number without it.
 func (Mapping) Position(_ *column.Column, expr string) string {
-	return compared("CASE WHEN " + expr + " >= 0 THEN '1' ELSE '0' END + RIGHT('0000000000000000000' + CONVERT(varchar(19), CAST(" + expr +
-		" AS bigint) & CAST(9223372036854775807 AS bigint)), 19)") // a literal of this size is a decimal to SQL Server, and & takes none
+	return compared("CASE WHEN " + expr +
+		" >= 0 THEN '1' ELSE '0' END + RIGHT('0000000000000000000' + CONVERT(varchar(19), CAST(" + expr +
+		// a literal of this size is a decimal to SQL Server, and & takes none
+		" AS bigint) & CAST(9223372036854775807 AS bigint)), 19)")
 }
 
 // zoned says that the type holds an instant with its zone.
@@ -55,7 +58,8 @@ func (Mapping) AtInstant(c *column.Column, parameter string) string {
 func (Mapping) Now(c *column.Column, less string) string {
 	now := "SYSUTCDATETIME()"
 	if less != "" {
-		now = "DATEADD(millisecond, -CAST(" + less + " % 1000 AS int), DATEADD(second, -CAST(" + less + " / 1000 AS int), SYSUTCDATETIME()))"
+		now = "DATEADD(millisecond, -CAST(" + less + " % 1000 AS int), DATEADD(second, -CAST(" + less +
+			" / 1000 AS int), SYSUTCDATETIME()))"
 	}
 	if zoned(c) {
 		return "TODATETIMEOFFSET(" + now + ", '+00:00')"

@@ -2,10 +2,11 @@ package sqlserver
 
 import (
 	"encoding/binary"
-	"github.com/rowrelay/rowrelay/claims"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
 	"unicode/utf16"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Outbox is how SQL Server writes what depends on the columns of an outbox.
@@ -22,7 +23,8 @@ func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 }
 
 func (Outbox) Shard(typ, id string) string {
-	return "(N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', " + typ + "), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', " + id + "), 2)))"
+	return "(N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', " + typ +
+		"), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', " + id + "), 2)))"
 }
 
 func (Outbox) ShardOf(typ, id string) string {
@@ -39,7 +41,8 @@ func utf16Bytes(s string) []byte {
 
 // Update reads the list first, and seeks its rows: any other plan would lock what it looks at, up to the whole table.
 func (Outbox) Update(table, alias, set, from, where string) string {
-	return "UPDATE " + alias + " SET " + set + " FROM " + from + " INNER LOOP JOIN " + table + " AS " + alias + " WITH (ROWLOCK) ON " + where
+	return "UPDATE " + alias + " SET " + set + " FROM " + from + " INNER LOOP JOIN " + table + " AS " + alias +
+		" WITH (ROWLOCK) ON " + where
 }
 
 func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strconv"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // sessionSQL bounds waits for locks on the server's side: ending a context alone sends an attention, which the
@@ -38,7 +39,8 @@ func (Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings
 	}
 	if updateability.String == "READ_ONLY" {
 		l.ReadOnly = true
-		l.Warnings = append(l.Warnings, "the database is read-only, a readable secondary for instance: rows arrive with its delay")
+		l.Warnings = append(l.Warnings,
+			"the database is read-only, a readable secondary for instance: rows arrive with its delay")
 	}
 	if created.Valid {
 		l.Incarnation = "sqlserver/" + created.String

@@ -20,7 +20,8 @@ import (
 )
 
 // Read implements engine.Dialect.
-func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column, each func(engine.Row) (bool, error)) (err error) {
+func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column,
+	each func(engine.Row) (bool, error)) (err error) {
 	rows, err := conn.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err

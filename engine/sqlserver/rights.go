@@ -5,19 +5,21 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // A login may ask all of this about itself without any right but to connect.
 
-// rightsSQL asks of the login and of the database, whose number in sys.databases is not DB_ID()'s on Azure SQL Database.
+// rightsSQL asks of the login and of the database, whose number in sys.databases is not DB_ID()'s on Azure SQL
+// Database.
 const rightsSQL = `SELECT COALESCE(SUSER_SNAME(), USER_NAME()), CAST(SERVERPROPERTY(N'EngineEdition') AS int), d.is_read_committed_snapshot_on
 FROM sys.databases AS d WHERE d.name = DB_NAME()`
 
-// rolesSQL and serverRolesSQL are the fixed roles that the login has; one that it may not look into is NULL, and counts as
-// none. Roles of the operator's own, and those that servers yet to come invent, show in the permissions.
+// rolesSQL and serverRolesSQL are the fixed roles that the login has; one that it may not look into is NULL, and counts
+// as none. Roles of the operator's own, and those that servers yet to come invent, show in the permissions.
 const (
 	rolesSQL = `SELECT r.name FROM (VALUES (N'db_owner'), (N'db_securityadmin'), (N'db_accessadmin'), (N'db_ddladmin'),
 	(N'db_backupoperator')) AS r (name) WHERE IS_ROLEMEMBER(r.name) = 1 ORDER BY r.name`
@@ -43,12 +45,13 @@ var (
 // writeRights are the effective permissions with which a table is changed, or the right to change it is taken.
 var writeRights = []string{"INSERT", "UPDATE", "DELETE", "ALTER", "CONTROL", "TAKE OWNERSHIP"}
 
-// harmless reports whether a permission on a whole database or server makes nobody an administrator: to connect, to read, and
-// to see what goes on. Whatever is not here does, as with MySQL. The definitions that are secured by cryptography are the
-// hashes of passwords.
+// harmless reports whether a permission on a whole database or server makes nobody an administrator: to connect, to
+// read, and to see what goes on. Whatever is not here does, as with MySQL. The definitions that are secured by
+// cryptography are the hashes of passwords.
 func harmless(permission string) bool {
 	switch permission {
-	case "CONNECT", "CONNECT SQL", "CONNECT ANY DATABASE", "SELECT", "SELECT ALL USER SECURABLES", "EXECUTE", "REFERENCES", "SHOWPLAN", "UNMASK":
+	case "CONNECT", "CONNECT SQL", "CONNECT ANY DATABASE", "SELECT", "SELECT ALL USER SECURABLES", "EXECUTE", "REFERENCES",
+		"SHOWPLAN", "UNMASK":
 		return true
 	}
 	return strings.HasPrefix(permission, "VIEW ") && !strings.Contains(permission, "CRYPTOGRAPHICALLY SECURED")
@@ -83,9 +86,10 @@ func (Dialect) Rights(ctx context.Context, db *sql.DB, parts []string) (r engine
 	return r, err
 }
 
-// takeAdmin takes in what makes the login an administrator of the server or the database, and says whether it has any right
-// there. Whoever owns it has every right: these are not told one by one.
-func takeAdmin(ctx context.Context, db *sql.DB, r *engine.Rights, of, roles, permissions string) (told bool, err error) {
+// takeAdmin takes in what makes the login an administrator of the server or the database, and says whether it has any
+// right there. Whoever owns it has every right: these are not told one by one.
+func takeAdmin(ctx context.Context, db *sql.DB, r *engine.Rights, of, roles, permissions string) (told bool,
+	err error) {
 	has, err := list(ctx, db, roles)
 	if err != nil {
 		return false, err

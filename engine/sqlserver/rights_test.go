@@ -70,7 +70,8 @@ type sqlServerLogin struct {
 // everybody is what the server grants to whoever may connect, as the role public has it.
 var (
 	everybodyOnServer   = []string{"CONNECT SQL", "VIEW ANY DATABASE"}
-	everybodyOnDatabase = []string{"CONNECT", "VIEW ANY COLUMN ENCRYPTION KEY DEFINITION", "VIEW ANY COLUMN MASTER KEY DEFINITION"}
+	everybodyOnDatabase = []string{"CONNECT", "VIEW ANY COLUMN ENCRYPTION KEY DEFINITION",
+		"VIEW ANY COLUMN MASTER KEY DEFINITION"}
 )
 
 const boxed = int64(3)
@@ -82,7 +83,8 @@ func (l *sqlServerLogin) answers() told {
 		}
 		return rows
 	}
-	a := told{rightsSQL: nil, rolesSQL: names(l.databaseRoles), databaseRightsSQL: names(l.database), tableRightsSQL: names(l.table)}
+	a := told{rightsSQL: nil, rolesSQL: names(l.databaseRoles), databaseRightsSQL: names(l.database),
+		tableRightsSQL: names(l.table)}
 	if !l.hidden {
 		a[rightsSQL] = [][]driver.Value{{"reader", l.edition, true}}
 	}
@@ -108,7 +110,8 @@ func (l *sqlServerLogin) ask(t *testing.T) (engine.Rights, error) {
 	without := l.answers()
 	delete(without, tableRightsSQL)
 	query := sql.OpenDB(without)
-	if q, err := (Dialect{}).Rights(t.Context(), query, nil); err != nil || !slices.Equal(q.Admin, r.Admin) || len(q.Writes) > 0 {
+	if q, err := (Dialect{}).Rights(t.Context(), query, nil); err != nil || !slices.Equal(q.Admin, r.Admin) ||
+		len(q.Writes) > 0 {
 		t.Errorf("for a query: %+v, %v", q, err)
 	}
 	return r, query.Close()
@@ -128,33 +131,57 @@ func TestRightsOnSQLServer(t *testing.T) {
 		writes []string
 		fails  string
 	}{
-		"a reader on Azure":       {is: azure(sqlServerLogin{})},
-		"a reader":                {is: sqlServerLogin{table: []string{"REFERENCES", "SELECT"}}},
-		"one of db_datareader":    {is: sqlServerLogin{database: with(everybodyOnDatabase, "SELECT")}},
-		"one without a login":     {is: sqlServerLogin{server: []string{}}},
-		"a column":                {is: azure(sqlServerLogin{table: []string{"SELECT", "UPDATE"}}), writes: []string{"UPDATE"}},
-		"the table's owner":       {is: azure(sqlServerLogin{table: []string{"ALTER", "CONTROL", "DELETE", "SELECT"}}), writes: []string{"ALTER", "CONTROL", "DELETE"}},
-		"one that may take it":    {is: azure(sqlServerLogin{table: []string{"SELECT", "TAKE OWNERSHIP"}}), writes: []string{"TAKE OWNERSHIP"}},
-		"db_owner":                {is: azure(sqlServerLogin{databaseRoles: []string{"db_owner"}, database: all}), admin: []string{"db_owner"}},
-		"db_securityadmin":        {is: azure(sqlServerLogin{databaseRoles: []string{"db_securityadmin"}, database: with(everybodyOnDatabase, "ALTER ANY ROLE")}), admin: []string{"db_securityadmin", "ALTER ANY ROLE on the database"}},
-		"a fixed role alone":      {is: azure(sqlServerLogin{databaseRoles: []string{"db_ddladmin"}}), admin: []string{"db_ddladmin"}},
-		"CONTROL":                 {is: azure(sqlServerLogin{database: all}), admin: []string{"CONTROL on the database"}},
-		"ALTER ANY ROLE":          {is: azure(sqlServerLogin{database: with(everybodyOnDatabase, "ALTER ANY ROLE")}), admin: []string{"ALTER ANY ROLE on the database"}},
-		"ALTER ANY USER":          {is: azure(sqlServerLogin{database: with(everybodyOnDatabase, "ALTER ANY USER")}), admin: []string{"ALTER ANY USER on the database"}},
-		"one of db_datawriter":    {is: azure(sqlServerLogin{database: with(everybodyOnDatabase, "INSERT")}), admin: []string{"INSERT on the database"}},
-		"sysadmin":                {is: sqlServerLogin{serverRoles: []string{"sysadmin"}, server: with(all, "CONTROL SERVER")}, admin: []string{"sysadmin"}},
-		"securityadmin":           {is: sqlServerLogin{serverRoles: []string{"securityadmin"}, server: with(everybodyOnServer, "ALTER ANY LOGIN")}, admin: []string{"securityadmin", "ALTER ANY LOGIN on the server"}},
-		"CONTROL SERVER":          {is: sqlServerLogin{server: with(all, "CONTROL SERVER")}, admin: []string{"CONTROL SERVER"}},
-		"ALTER ANY LOGIN":         {is: sqlServerLogin{server: with(everybodyOnServer, "ALTER ANY LOGIN")}, admin: []string{"ALTER ANY LOGIN on the server"}},
-		"dbcreator":               {is: sqlServerLogin{serverRoles: []string{"dbcreator"}, server: with(everybodyOnServer, "CREATE ANY DATABASE")}, admin: []string{"dbcreator", "CREATE ANY DATABASE on the server"}},
-		"serveradmin":             {is: sqlServerLogin{serverRoles: []string{"serveradmin"}, server: with(everybodyOnServer, "ALTER SETTINGS", "SHUTDOWN")}, admin: []string{"serveradmin", "ALTER SETTINGS on the server", "SHUTDOWN on the server"}},
-		"a role of one's own":     {is: sqlServerLogin{server: with(everybodyOnServer, "SHUTDOWN")}, admin: []string{"SHUTDOWN on the server"}},
-		"IMPERSONATE ANY LOGIN":   {is: sqlServerLogin{server: with(everybodyOnServer, "IMPERSONATE ANY LOGIN")}, admin: []string{"IMPERSONATE ANY LOGIN on the server"}},
-		"one that is yet to be":   {is: sqlServerLogin{server: with(everybodyOnServer, "RULE THE SERVER")}, admin: []string{"RULE THE SERVER on the server"}},
-		"hashes of passwords":     {is: sqlServerLogin{server: with(everybodyOnServer, "VIEW ANY CRYPTOGRAPHICALLY SECURED DEFINITION")}, admin: []string{"VIEW ANY CRYPTOGRAPHICALLY SECURED DEFINITION on the server"}},
-		"a table that is not":     {is: azure(sqlServerLogin{table: []string{}}), fails: "no permission on [dbo].[orders]"},
-		"a database not shown":    {is: sqlServerLogin{hidden: true}, fails: "sys.databases does not show"},
-		"a database that is mute": {is: azure(sqlServerLogin{database: []string{}}), fails: "what the login may do with the database"},
+		"a reader on Azure":    {is: azure(sqlServerLogin{})},
+		"a reader":             {is: sqlServerLogin{table: []string{"REFERENCES", "SELECT"}}},
+		"one of db_datareader": {is: sqlServerLogin{database: with(everybodyOnDatabase, "SELECT")}},
+		"one without a login":  {is: sqlServerLogin{server: []string{}}},
+		"a column": {is: azure(sqlServerLogin{table: []string{"SELECT", "UPDATE"}}),
+			writes: []string{"UPDATE"}},
+		"the table's owner": {is: azure(sqlServerLogin{table: []string{"ALTER", "CONTROL", "DELETE", "SELECT"}}),
+			writes: []string{"ALTER", "CONTROL", "DELETE"}},
+		"one that may take it": {is: azure(sqlServerLogin{table: []string{"SELECT", "TAKE OWNERSHIP"}}),
+			writes: []string{"TAKE OWNERSHIP"}},
+		"db_owner": {is: azure(sqlServerLogin{databaseRoles: []string{"db_owner"}, database: all}),
+			admin: []string{"db_owner"}},
+		"db_securityadmin": {is: azure(sqlServerLogin{databaseRoles: []string{"db_securityadmin"},
+			database: with(everybodyOnDatabase,
+				"ALTER ANY ROLE")}), admin: []string{"db_securityadmin", "ALTER ANY ROLE on the database"}},
+		"a fixed role alone": {is: azure(sqlServerLogin{databaseRoles: []string{"db_ddladmin"}}),
+			admin: []string{"db_ddladmin"}},
+		"CONTROL": {is: azure(sqlServerLogin{database: all}), admin: []string{"CONTROL on the database"}},
+		"ALTER ANY ROLE": {is: azure(sqlServerLogin{database: with(everybodyOnDatabase, "ALTER ANY ROLE")}),
+			admin: []string{"ALTER ANY ROLE on the database"}},
+		"ALTER ANY USER": {is: azure(sqlServerLogin{database: with(everybodyOnDatabase, "ALTER ANY USER")}),
+			admin: []string{"ALTER ANY USER on the database"}},
+		"one of db_datawriter": {is: azure(sqlServerLogin{database: with(everybodyOnDatabase, "INSERT")}),
+			admin: []string{"INSERT on the database"}},
+		"sysadmin": {is: sqlServerLogin{serverRoles: []string{"sysadmin"},
+			server: with(all, "CONTROL SERVER")}, admin: []string{"sysadmin"}},
+		"securityadmin": {is: sqlServerLogin{serverRoles: []string{"securityadmin"},
+			server: with(everybodyOnServer, "ALTER ANY LOGIN")}, admin: []string{"securityadmin",
+			"ALTER ANY LOGIN on the server"}},
+		"CONTROL SERVER": {is: sqlServerLogin{server: with(all, "CONTROL SERVER")},
+			admin: []string{"CONTROL SERVER"}},
+		"ALTER ANY LOGIN": {is: sqlServerLogin{server: with(everybodyOnServer, "ALTER ANY LOGIN")},
+			admin: []string{"ALTER ANY LOGIN on the server"}},
+		"dbcreator": {is: sqlServerLogin{serverRoles: []string{"dbcreator"},
+			server: with(everybodyOnServer, "CREATE ANY DATABASE")}, admin: []string{"dbcreator",
+			"CREATE ANY DATABASE on the server"}},
+		"serveradmin": {is: sqlServerLogin{serverRoles: []string{"serveradmin"},
+			server: with(everybodyOnServer, "ALTER SETTINGS", "SHUTDOWN")}, admin: []string{"serveradmin",
+			"ALTER SETTINGS on the server", "SHUTDOWN on the server"}},
+		"a role of one's own": {is: sqlServerLogin{server: with(everybodyOnServer, "SHUTDOWN")},
+			admin: []string{"SHUTDOWN on the server"}},
+		"IMPERSONATE ANY LOGIN": {is: sqlServerLogin{server: with(everybodyOnServer, "IMPERSONATE ANY LOGIN")},
+			admin: []string{"IMPERSONATE ANY LOGIN on the server"}},
+		"one that is yet to be": {is: sqlServerLogin{server: with(everybodyOnServer, "RULE THE SERVER")},
+			admin: []string{"RULE THE SERVER on the server"}},
+		"hashes of passwords": {is: sqlServerLogin{server: with(everybodyOnServer,
+			"VIEW ANY CRYPTOGRAPHICALLY SECURED DEFINITION")}, admin: []string{"VIEW ANY CRYPTOGRAPHICALLY SECURED DEFINITION on the server"}},
+		"a table that is not":  {is: azure(sqlServerLogin{table: []string{}}), fails: "no permission on [dbo].[orders]"},
+		"a database not shown": {is: sqlServerLogin{hidden: true}, fails: "sys.databases does not show"},
+		"a database that is mute": {is: azure(sqlServerLogin{database: []string{}}),
+			fails: "what the login may do with the database"},
 	} {
 		l := c.is
 		if l.edition == 0 {
@@ -173,7 +200,8 @@ func TestRightsOnSQLServer(t *testing.T) {
 		if (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 			t.Errorf("%s: %v, want %q", name, err, c.fails)
 		}
-		if err == nil && (!slices.Equal(r.Admin, c.admin) || !slices.Equal(r.Writes, c.writes) || r.Login != "reader" || !r.RowVersions) {
+		if err == nil && (!slices.Equal(r.Admin, c.admin) || !slices.Equal(r.Writes, c.writes) || r.Login != "reader" ||
+			!r.RowVersions) {
 			t.Errorf("%s: %+v, want %q and %q", name, r, c.admin, c.writes)
 		}
 	}
@@ -181,12 +209,14 @@ func TestRightsOnSQLServer(t *testing.T) {
 
 // TestEveryQuestionToSQLServerIsNeeded: a server that does not answer one of them is not taken for one that says no.
 func TestEveryQuestionToSQLServerIsNeeded(t *testing.T) {
-	reader := sqlServerLogin{edition: boxed, server: everybodyOnServer, database: everybodyOnDatabase, table: []string{"SELECT"}}
+	reader := sqlServerLogin{edition: boxed, server: everybodyOnServer, database: everybodyOnDatabase,
+		table: []string{"SELECT"}}
 	for _, question := range sqlServerQuestions {
 		a := reader.answers()
 		delete(a, question)
 		db := sql.OpenDB(a)
-		if r, err := (Dialect{}).Rights(t.Context(), db, []string{"dbo", "orders"}); err == nil || !strings.Contains(err.Error(), "not to be asked") {
+		if r, err := (Dialect{}).Rights(t.Context(), db, []string{"dbo", "orders"}); err == nil ||
+			!strings.Contains(err.Error(), "not to be asked") {
 			t.Errorf("without an answer to %s: %+v, %v", question, r, err)
 		}
 		if err := db.Close(); err != nil {
@@ -197,7 +227,8 @@ func TestEveryQuestionToSQLServerIsNeeded(t *testing.T) {
 
 var grant = regexp.MustCompile(`(?m)^GRANT ([A-Z ,]+?)( ON OBJECT::\S+( \([a-z_, ]+\))?)? TO `)
 
-// TestGrantsOfDeployMakeNoAdministrator: a login that has each right of deploy/sql, and no other but what everybody has, is none.
+// TestGrantsOfDeployMakeNoAdministrator: a login that has each right of deploy/sql, and no other but what everybody
+// has, is none.
 func TestGrantsOfDeployMakeNoAdministrator(t *testing.T) {
 	paths, err := filepath.Glob("../../deploy/sql/grant-*.sql")
 	if err != nil || len(paths) < 5 {
@@ -208,7 +239,8 @@ func TestGrantsOfDeployMakeNoAdministrator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := sqlServerLogin{edition: boxed, server: everybodyOnServer, database: everybodyOnDatabase, table: []string{"SELECT"}}
+		l := sqlServerLogin{edition: boxed, server: everybodyOnServer, database: everybodyOnDatabase,
+			table: []string{"SELECT"}}
 		grants := grant.FindAllStringSubmatch(string(text), -1)
 		if len(grants) != strings.Count("\n"+string(text), "\nGRANT ") || len(grants) == 0 {
 			t.Errorf("%s: %d grants were understood", path, len(grants))
@@ -219,10 +251,13 @@ func TestGrantsOfDeployMakeNoAdministrator(t *testing.T) {
 			case m[2] != "":
 				l.table = append(slices.Clone(l.table), rights...)
 			case strings.Contains(m[1], "SERVER"): // which reaches into each database
-				l.server = append(slices.Clone(l.server), append(rights, "VIEW SERVER PERFORMANCE STATE", "VIEW SERVER SECURITY STATE")...)
-				l.database = append(slices.Clone(l.database), "VIEW DATABASE STATE", "VIEW DATABASE PERFORMANCE STATE", "VIEW DATABASE SECURITY STATE")
+				l.server = append(slices.Clone(l.server),
+					append(rights, "VIEW SERVER PERFORMANCE STATE", "VIEW SERVER SECURITY STATE")...)
+				l.database = append(slices.Clone(l.database), "VIEW DATABASE STATE", "VIEW DATABASE PERFORMANCE STATE",
+					"VIEW DATABASE SECURITY STATE")
 			default:
-				l.database = append(slices.Clone(l.database), append(rights, "VIEW DATABASE PERFORMANCE STATE", "VIEW DATABASE SECURITY STATE")...)
+				l.database = append(slices.Clone(l.database),
+					append(rights, "VIEW DATABASE PERFORMANCE STATE", "VIEW DATABASE SECURITY STATE")...)
 			}
 		}
 		r, err := l.ask(t)
@@ -246,7 +281,8 @@ func TestGoldenRights(t *testing.T) {
 // TestGoldenDatabaseByName: DB_ID() need not be the number that sys.databases has, on Azure SQL Database.
 func TestGoldenDatabaseByName(t *testing.T) {
 	for _, text := range []string{rightsSQL, createdSQL, groupSQL, brokerSQL} {
-		if !strings.Contains(text, "FROM sys.databases AS d") || !strings.HasSuffix(text, "WHERE d.name = DB_NAME()") || strings.Contains(text, "DB_ID") {
+		if !strings.Contains(text, "FROM sys.databases AS d") || !strings.HasSuffix(text, "WHERE d.name = DB_NAME()") ||
+			strings.Contains(text, "DB_ID") {
 			t.Errorf("the database is not named:\n%s", text)
 		}
 	}

@@ -60,7 +60,8 @@ func (Statement) AnyInt(s *statement.Statement, expr string, list []int64) strin
 }
 
 func (Statement) AnyText(s *statement.Statement, expr string, list []string) string {
-	return expr + " IN (SELECT CAST(j.value AS nvarchar(255))" + Exact + " FROM OPENJSON(" + s.List(statement.AsJSON(list)) + ") AS j)"
+	return expr + " IN (SELECT CAST(j.value AS nvarchar(255))" + Exact + " FROM OPENJSON(" +
+		s.List(statement.AsJSON(list)) + ") AS j)"
 }
 
 func (Statement) Table(param, alias string, fields []statement.Field) string {

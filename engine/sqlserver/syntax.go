@@ -60,6 +60,7 @@ func step(typ string) time.Duration {
 // readVersions is what makes reads not wait for writers.
 const readVersions = "ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON when the application is at rest, or ALLOW_SNAPSHOT_ISOLATION ON at any time"
 
-// stateOnAzure is the right on Azure SQL Database. There the view of transactions takes the server's role in the smaller tiers.
+// stateOnAzure is the right on Azure SQL Database. There the view of transactions takes the server's role in the
+// smaller tiers.
 const stateOnAzure = "on Azure SQL Database VIEW DATABASE STATE to the user; on Basic, S0, S1 and in elastic pools " +
 	"ALTER SERVER ROLE ##MS_ServerStateReader## ADD MEMBER the login"

@@ -48,7 +48,8 @@ func (Tables) Ready(ctx context.Context, q statement.Querier) error {
 	err = q.QueryRowContext(ctx, Lists).Scan(&none)
 	if engine.Misconfigured(Dialect{}, err) {
 		err = fmt.Errorf("%w: the database's compatibility level is %d, and an outbox takes %d (SQL Server 2016) or higher: "+
-			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", change.ErrConfig, level.Int64, leastLevel, leastLevel, err)
+			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", change.ErrConfig, level.Int64, leastLevel, leastLevel,
+			err)
 	}
 	return err
 }

@@ -49,14 +49,16 @@ func TestVersioned(t *testing.T) {
 		is    error
 		says  string
 	}{
-		"on":                         {rows: [][]sqldriver.Value{{true, int64(130)}}},
-		"no level":                   {rows: [][]sqldriver.Value{{true, nil}}},
-		"old level":                  {rows: [][]sqldriver.Value{{true, int64(120)}}, is: change.ErrConfig, says: "SET COMPATIBILITY_LEVEL = 130"},
+		"on":       {rows: [][]sqldriver.Value{{true, int64(130)}}},
+		"no level": {rows: [][]sqldriver.Value{{true, nil}}},
+		"old level": {rows: [][]sqldriver.Value{{true, int64(120)}}, is: change.ErrConfig,
+			says: "SET COMPATIBILITY_LEVEL = 130"},
 		"old level that knows lists": {rows: [][]sqldriver.Value{{true, int64(120)}}, lists: true},
-		"off":                        {rows: [][]sqldriver.Value{{false, int64(160)}}, is: change.ErrConfig, says: "run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON"},
-		"not told":                   {rows: [][]sqldriver.Value{{nil, nil}}, is: change.ErrConfig, says: "does not say"},
-		"not shown":                  {is: change.ErrConfig, says: "does not say"},
-		"broken":                     {err: broken, is: broken, says: "read the database's options"},
+		"off": {rows: [][]sqldriver.Value{{false, int64(160)}}, is: change.ErrConfig,
+			says: "run ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON"},
+		"not told":  {rows: [][]sqldriver.Value{{nil, nil}}, is: change.ErrConfig, says: "does not say"},
+		"not shown": {is: change.ErrConfig, says: "does not say"},
+		"broken":    {err: broken, is: broken, says: "read the database's options"},
 	} {
 		db := sql.OpenDB(&options{rows: c.rows, err: c.err, lists: c.lists})
 		err := Tables{}.Ready(t.Context(), db)

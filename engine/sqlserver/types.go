@@ -2,8 +2,9 @@ package sqlserver
 
 import (
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // How sqlRow encodes what the driver returns; the scale of decimals and times stands above the low byte.
@@ -135,7 +136,8 @@ func (t Type) valueOfText(cast string) engine.Value {
 	case "image":
 		return engine.Value{Kind: engine.KindBinary, Code: msBinary, NoKey: noKeyCompare}
 	case "sql_variant":
-		return engine.Value{Refused: "whose values carry their own types, which JSON does not hold", Cast: "CAST(%s AS nvarchar(4000))"}
+		return engine.Value{Refused: "whose values carry their own types, which JSON does not hold",
+			Cast: "CAST(%s AS nvarchar(4000))"}
 	case "vector":
 		return engine.Value{Refused: "whose text form may round", Cast: "CAST(%s AS nvarchar(max))"}
 	case "geography", "geometry":

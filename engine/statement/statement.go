@@ -1,5 +1,5 @@
-// Package statement writes and runs SQL: a statement under construction, names of tables, and a database that repeats what
-// may be repeated. What engines write differently is a [Syntax]; each engine's folder has one.
+// Package statement writes and runs SQL: a statement under construction, names of tables, and a database that repeats
+// what may be repeated. What engines write differently is a [Syntax]; each engine's folder has one.
 package statement
 
 import (

@@ -44,12 +44,20 @@ func goldenLayouts(t *testing.T, engine string) map[string]layout {
 	t.Helper()
 	g := goldenTypes[engine]
 	seed := kinds(engine, []column.Column{
-		{Name: "id", Type: g.id, Kind: 0, Nullable: false}, {Name: "aggregate_type", Type: g.text, Kind: 0, Nullable: false}, {Name: "aggregate_id", Type: g.text, Kind: 0, Nullable: false}, {Name: "event_type", Type: g.text, Kind: 0, Nullable: false},
-		{Name: "payload", Type: g.text, Kind: 0, Nullable: false}, {Name: "created_at", Type: g.moment, Kind: 0, Nullable: false}, {Name: "published", Type: g.flag, Kind: 0, Nullable: false}, {Name: "published_at", Type: g.moment, Kind: 0, Nullable: true},
-		{Name: "retry_count", Type: g.number, Kind: 0, Nullable: false}, {Name: "idempotency_key", Type: g.text, Kind: 0, Nullable: false},
+		{Name: "id", Type: g.id, Kind: 0, Nullable: false}, {Name: "aggregate_type", Type: g.text, Kind: 0, Nullable: false},
+		{Name: "aggregate_id", Type: g.text, Kind: 0, Nullable: false},
+		{Name: "event_type", Type: g.text, Kind: 0, Nullable: false},
+		{Name: "payload", Type: g.text, Kind: 0, Nullable: false},
+		{Name: "created_at", Type: g.moment, Kind: 0, Nullable: false},
+		{Name: "published", Type: g.flag, Kind: 0, Nullable: false},
+		{Name: "published_at", Type: g.moment, Kind: 0, Nullable: true},
+		{Name: "retry_count", Type: g.number, Kind: 0, Nullable: false},
+		{Name: "idempotency_key", Type: g.text, Kind: 0, Nullable: false},
 	})
 	foreign := kinds(engine, []column.Column{
-		{Name: "Id", Type: g.uuid, Kind: 0, Nullable: false}, {Name: "Status", Type: g.text, Kind: 0, Nullable: false}, {Name: "Body", Type: g.text, Kind: 0, Nullable: true}, {Name: "Added", Type: g.moment, Kind: 0, Nullable: false}, {Name: "Key", Type: g.text, Kind: 0, Nullable: true}, {Name: "Sent", Type: g.moment, Kind: 0, Nullable: true},
+		{Name: "Id", Type: g.uuid, Kind: 0, Nullable: false}, {Name: "Status", Type: g.text, Kind: 0, Nullable: false},
+		{Name: "Body", Type: g.text, Kind: 0, Nullable: true}, {Name: "Added", Type: g.moment, Kind: 0, Nullable: false},
+		{Name: "Key", Type: g.text, Kind: 0, Nullable: true}, {Name: "Sent", Type: g.moment, Kind: 0, Nullable: true},
 	})
 	layouts := map[string]layout{}
 	for name, c := range map[string]struct {
@@ -57,9 +65,11 @@ func goldenLayouts(t *testing.T, engine string) map[string]layout {
 		settings map[string]string
 	}{
 		"seed": {seed, nil},
-		"state": {foreign, map[string]string{"id": "Id", "aggregate_id": "none", "payload": "Body", "created_at": "Added", "state": "Status", "pending": "New",
+		"state": {foreign, map[string]string{"id": "Id", "aggregate_id": "none", "payload": "Body", "created_at": "Added",
+			"state": "Status", "pending": "New",
 			"done": "Sent", "published_at": "Sent"}},
-		"deleted": {foreign, map[string]string{"id": "Id", "aggregate_id": "Key", "payload": "Body", "created_at": "Added", "on_published": "delete"}},
+		"deleted": {foreign, map[string]string{"id": "Id", "aggregate_id": "Key", "payload": "Body", "created_at": "Added",
+			"on_published": "delete"}},
 	} {
 		m, err := parseMapping(c.settings)
 		if err != nil {
@@ -74,7 +84,8 @@ func goldenLayouts(t *testing.T, engine string) map[string]layout {
 }
 
 var goldenFilter = event.Filter{
-	States: []event.State{event.Pending, event.Waiting, event.Failed, event.Published}, IDs: []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
+	States:        []event.State{event.Pending, event.Waiting, event.Failed, event.Published},
+	IDs:           []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
 	Keys:          []string{"7", "0b5ab1a0-0000-4000-8000-000000000001", "0b5ab1a000004000"},
 	AggregateType: "Order", Aggregate: "42", EventType: "OrderPlaced", OlderThan: time.Hour, YoungerThan: 1000 * time.Hour,
 }
@@ -84,7 +95,8 @@ func TestGoldenMapped(t *testing.T) {
 	for _, engine := range []string{"postgres", "mysql", "sqlserver", "sqlite"} {
 		e := goldenEngines[engine]
 		db := statement.NewDB(e.statement, statement.Low{}, nil, 0, nil, nil)
-		outbox, beside := statement.NewName(e.statement, "shop", "outbox"), statement.NewName(e.statement, "shop", "rowrelay_claims")
+		outbox, beside := statement.NewName(e.statement, "shop", "outbox"),
+			statement.NewName(e.statement, "shop", "rowrelay_claims")
 		for layoutName, l := range goldenLayouts(t, engine) {
 			g := &statementtest.Script{T: t, Engine: engine}
 			who := claims.New(db, e.claims, claims.Place{Table: beside.String(), Outbox: "shop.outbox"}, "", nil)
@@ -99,11 +111,13 @@ func TestGoldenMapped(t *testing.T) {
 			if layoutName == "seed" {
 				place = "7"
 			}
-			f := &event.Failure{Marked: event.Marked{Ref: event.Ref{ID: ids[0]}}, Attempts: 2, Delay: 5 * time.Second, Reason: "422"}
+			f := &event.Failure{Marked: event.Marked{Ref: event.Ref{ID: ids[0]}}, Attempts: 2, Delay: 5 * time.Second,
+				Reason: "422"}
 			dead := &event.Failure{Marked: event.Marked{Ref: event.Ref{ID: ids[0]}}, Attempts: 5, Dead: true, Reason: "422"}
 			g.Add("look", m.lookStatement())
 			g.Add("fetch", q.publishable(q.projection(), 501, nil))
-			g.Add("a probe", q.publishable(q.projection(), 1, []event.Aggregate{{Type: "Order", ID: "42"}, {Type: "Order", ID: "43"}}))
+			g.Add("a probe", q.publishable(q.projection(), 1,
+				[]event.Aggregate{{Type: "Order", ID: "42"}, {Type: "Order", ID: "43"}}))
 			g.Add("when is the next due", q.nextDue())
 			g.Add("due ids", q.dueIDs(100))
 			g.Add("rows by id", q.byID(ids))

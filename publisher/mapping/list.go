@@ -255,7 +255,8 @@ func (m *mapped) readEntries(ctx context.Context, q statement.Querier, s *statem
 			&next, &lastError, &place); err != nil {
 			return false, err
 		}
-		e.EventType, e.IdempotencyKey, e.State, e.LastError = eventType.String, key.String, event.State(state), lastError.String
+		e.EventType, e.IdempotencyKey, e.State, e.LastError = eventType.String, key.String, event.State(state),
+			lastError.String
 		if e.IdempotencyKey == "" {
 			e.IdempotencyKey = e.ID
 		}
@@ -330,7 +331,8 @@ func (q *writer) discardWaiting(ids []string, reason string) *statement.Statemen
 	s := q.db.Statement()
 	typ, id := q.aggregateExpr()
 	s.Add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, last_error) SELECT ", s.Arg(q.outbox), ", ",
-		q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(event.Discarded), "', 0, ", s.Arg(reason), " FROM ", q.table, " o WHERE ",
+		q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(event.Discarded), "', 0, ", s.Arg(reason),
+		" FROM ", q.table, " o WHERE ",
 		q.pending("o"), " AND ")
 	q.oneOf(s, "o", ids)
 	return s.Add(" AND NOT ", q.settled(s))

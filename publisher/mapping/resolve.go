@@ -55,13 +55,15 @@ func (m *mapping) resolve(table string, catalog []column.Column) (layout, error)
 	l.published, l.publishedAt, l.state = optional(rolePublished), optional(rolePublishedAt), optional(roleState)
 	l.attempts, l.traceParent, l.traceState = optional(roleAttempts), optional(roleTraceParent), optional(roleTraceState)
 	if m.columns[roleAggregateID] != noColumn {
-		c := required(roleAggregateID, "the column whose events keep their order; or write "+noColumn+", for no order among events")
+		c := required(roleAggregateID,
+			"the column whose events keep their order; or write "+noColumn+", for no order among events")
 		l.aggregateID = &c
 	}
 	for _, r := range unusedRoles {
 		if c := optional(r); c != nil && m.columns[r] != "" {
-			l.warnings = append(l.warnings, fmt.Sprintf("%s=%s has no effect: of a mapped table only the mark of publishing is written, "+
-				"failures are kept in the table beside the claims", r.setting(), c.Name))
+			l.warnings = append(l.warnings,
+				fmt.Sprintf("%s=%s has no effect: of a mapped table only the mark of publishing is written, "+
+					"failures are kept in the table beside the claims", r.setting(), c.Name))
 		}
 	}
 	if err != nil {
@@ -143,7 +145,8 @@ func (l *layout) checkState(m *mapping, table string, catalog []column.Column) e
 	}
 	if l.state == nil && l.published == nil && l.publishedAt == nil {
 		return fmt.Errorf("%w: %s has no column that says what was published; it has: %s: set %s, %s, or %s with %s and %s; or %s=delete", poller.ErrConfig,
-			table, names(catalog), rolePublished.setting(), rolePublishedAt.setting(), roleState.setting(), setting(optionPending),
+			table, names(catalog), rolePublished.setting(), rolePublishedAt.setting(), roleState.setting(),
+			setting(optionPending),
 			setting(optionDone), setting(optionOnPublished))
 	}
 	return nil
@@ -217,8 +220,10 @@ func (l *layout) checkOrder(m *mapping, table string, catalog []column.Column) e
 			poller.ErrConfig, r.setting(), order.Name)
 	}
 	if l.seq == nil && l.aggregateID != nil {
-		l.warnings = append(l.warnings, fmt.Sprintf("the events of %s are ordered by %s and %s: two of one aggregate within the same instant, or from "+
-			"transactions that overlap, have no sure order; a growing number (%s) has", table, l.createdAt.Name, l.id.Name, roleSeq.setting()))
+		l.warnings = append(l.warnings,
+			fmt.Sprintf("the events of %s are ordered by %s and %s: two of one aggregate within the same instant, or from "+
+				"transactions that overlap, have no sure order; a growing number (%s) has", table, l.createdAt.Name, l.id.Name,
+				roleSeq.setting()))
 	}
 	return nil
 }

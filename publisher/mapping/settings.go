@@ -35,7 +35,8 @@ const (
 // roles are all of them, in the order of messages.
 var roles = []role{
 	roleID, roleSeq, roleAggregateType, roleAggregateID, roleEventType, rolePayload, roleCreatedAt, rolePublished,
-	rolePublishedAt, roleState, roleAttempts, roleKey, roleTraceParent, roleTraceState, roleNextAttempt, roleLastError, roleBucket,
+	rolePublishedAt, roleState, roleAttempts, roleKey, roleTraceParent, roleTraceState, roleNextAttempt, roleLastError,
+	roleBucket,
 }
 
 // unusedRoles can be named, but a mapped table is not written there.
@@ -117,13 +118,15 @@ func (m *mapping) check() error {
 			continue
 		}
 		if m.columns[roleState] == noColumn {
-			return fmt.Errorf("%w: %s is a value of the state column, and %s=%s says that there is none: leave one of them out", poller.ErrConfig,
+			return fmt.Errorf("%w: %s is a value of the state column, and %s=%s says that there is none: leave one of them out",
+				poller.ErrConfig,
 				setting(option.name), roleState.setting(), noColumn)
 		}
 		// The values stand in statements as literals, because only so can a filtered index serve them.
 		if i := strings.IndexFunc(option.value,
 			func(c rune) bool { return c < ' ' || c == '\'' || c == '\\' || c == 0x7f }); i >= 0 {
-			return fmt.Errorf("%w: %s holds a quote, a backslash or a control character, which a state's value cannot have here", poller.ErrConfig,
+			return fmt.Errorf("%w: %s holds a quote, a backslash or a control character, which a state's value cannot have here",
+				poller.ErrConfig,
 				setting(option.name))
 		}
 	}

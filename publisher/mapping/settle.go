@@ -3,9 +3,10 @@ package mapping
 import (
 	"context"
 	"fmt"
+	"slices"
+
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/publisher/event"
-	"slices"
 )
 
 // Settle makes marks durable. What waits is not marked (see writer), and nothing is ever PUBLISHING.

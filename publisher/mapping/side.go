@@ -1,10 +1,11 @@
 package mapping
 
 import (
+	"strconv"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/publisher/event"
-	"strconv"
 )
 
 // mark is the one statement that makes rows published, or deletes them. Rows that are not pending any more are left
@@ -54,8 +55,10 @@ func (q *writer) failAgain(f *event.Failure) *statement.Statement {
 func (q *writer) failFirst(f *event.Failure) *statement.Statement {
 	s := q.db.Statement()
 	typ, id := q.aggregateExpr()
-	return s.Add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ",
-		s.Arg(q.outbox), ", ", q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", ", s.Arg(string(f.State())), ", ", strconv.Itoa(f.Attempts), ", ").
+	return s.Add("INSERT INTO ", q.side,
+		" (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ",
+		s.Arg(q.outbox), ", ", q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", ", s.Arg(string(f.State())),
+		", ", strconv.Itoa(f.Attempts), ", ").
 		Add(q.next(s, f), ", ", s.Arg(f.Reason), " FROM ", q.table, " o WHERE ").
 		Add(q.column(&q.id, "o"), " = ", q.syntax.Typed(&q.id, s.Arg(f.Ref.ID)), " AND ", q.pending("o")).
 		Add(" AND NOT ", q.settled(s))
@@ -91,7 +94,8 @@ func (q *writer) head(s *statement.Statement) string {
 	if q.byAggregate {
 		cond += " AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> ''"
 	}
-	return cond + " AND e.state IN (" + event.Quoted(q.blocks) + ") AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))"
+	return cond + " AND e.state IN (" + event.Quoted(q.blocks) +
+		") AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))"
 }
 
 // nextDue is how long it is until the first of the failed events is due; NULL where there is none.

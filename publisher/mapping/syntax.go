@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )

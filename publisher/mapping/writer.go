@@ -1,11 +1,12 @@
 package mapping
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/publisher/event"
-	"strconv"
-	"strings"
 )
 
 // writer writes the statements for a mapped table. In its statements o is the user's table and s the side table,
@@ -79,7 +80,8 @@ func (q *writer) ordered() string {
 
 // settled is the condition that a row has an entry in the side table.
 func (q *writer) settled(s *statement.Statement) string {
-	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.Hold() + " WHERE s.outbox = " + s.Arg(q.outbox) + " AND s.event = " + q.text(&q.id) + ")"
+	return "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.Hold() + " WHERE s.outbox = " + s.Arg(q.outbox) +
+		" AND s.event = " + q.text(&q.id) + ")"
 }
 
 // blocked is the condition that a row has to wait, "" where none ever has to.

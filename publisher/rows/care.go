@@ -250,7 +250,8 @@ func (e *Table) Work(ctx context.Context, n int) (parts []int, err error) {
 		parts = nil
 		s := e.db.Statement()
 		s.Add("SELECT r.part FROM ", s.Rows("r", rangeColumns, list), " WHERE (SELECT 1 FROM ", e.outbox.String(),
-			" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, ", e.seq("o"), e.db.Limit("1", 0), ") = 1",
+			" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, ", e.seq("o"),
+			e.db.Limit("1", 0), ") = 1",
 			" OR EXISTS (SELECT 1 FROM ", e.outbox.String(), " d WHERE d.state = 'FAILED' AND d.next_attempt_at <= ", e.db.Now(),
 			" AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part")
 		found, err := s.Ints(ctx, q)
@@ -289,7 +290,8 @@ func (e *Table) Figures(ctx context.Context) (f poller.OutboxFigures, err error)
 		}
 		s.Add("(SELECT ", e.db.Age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"),
 			" = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
-			" FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, ", e.seq("o"), e.db.Limit("1", 0), ") AS seq FROM ",
+			" FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, ", e.seq("o"),
+			e.db.Limit("1", 0), ") AS seq FROM ",
 			s.Rows("r", []statement.Field{statement.Int("b")}, buckets), ") h))")
 		f = poller.OutboxFigures{}
 		if err := s.Row(ctx, q, &f.Pending, &f.Failed, &f.Waiting, &f.Dead, &oldest); err != nil {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"strconv"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 func (e *Table) Cleanable() error { return nil }

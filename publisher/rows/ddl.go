@@ -1,9 +1,10 @@
 package rows
 
 import (
+	"strings"
+
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/publisher/event"
-	"strings"
 )
 
 // blockedStates are the words of events that others wait for, or which wait: a search with the same words as the

@@ -4,10 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine/statement"
-	"github.com/rowrelay/rowrelay/publisher/event"
 	"strconv"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // chosen adds the condition that o is one of the events that f chooses.
@@ -112,7 +113,9 @@ func (e *Table) RequeueThese(ctx context.Context, entries []event.Entry) (n int6
 
 func (e *Table) RequeueStatement(seqs []int64) *statement.Statement {
 	s := e.db.Statement()
-	e.syntax.BySeq(s, e.outbox, func() string { return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.db.Now() }, seqs)
+	e.syntax.BySeq(s, e.outbox, func() string {
+		return "state = 'FAILED', retry_count = 0, next_attempt_at = " + e.db.Now()
+	}, seqs)
 	return s.Add(" AND state IN ('DEAD LETTER', 'FAILED')")
 }
 

@@ -4,10 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/rowrelay/rowrelay/engine/statement"
-	"github.com/rowrelay/rowrelay/publisher/event"
 	"math"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // Settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition
@@ -140,7 +141,8 @@ func (e *Table) fail(ctx context.Context, q statement.Querier, failed []event.Fa
 	s.Add(e.syntax.Update(e.outbox.String(), "o",
 		"state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, "+
 			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+e.db.Later("f.pause")+" END",
-		s.Rows("f", failureColumns, list), e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
+		s.Rows("f", failureColumns, list),
+		e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
 	_, err := s.Exec(ctx, q)
 	return err
 }

@@ -1,8 +1,9 @@
 package rows
 
 import (
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Syntax is how an engine writes what depends on the columns and indexes of a table of `rowrelay outbox init`.

@@ -1,5 +1,5 @@
-// Package rows reads and changes the events of an outbox of our own, a table of `rowrelay outbox init`: fetching, picking,
-// marking, what waits and what is due, listing and cleaning up.
+// Package rows reads and changes the events of an outbox of our own, a table of `rowrelay outbox init`: fetching,
+// picking, marking, what waits and what is due, listing and cleaning up.
 package rows
 
 import (

@@ -70,7 +70,8 @@ func read(ctx context.Context, file string, seed uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"at"}, Where: where, LateCommits: "none"}, parsed)
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"at"}, Where: where,
+		LateCommits: "none"}, parsed)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package collect turns the rows of one statement into events: JSON, key, order key, position and id. It decides where a page
-// ends, and which row can never be sent.
+// Package collect turns the rows of one statement into events: JSON, key, order key, position and id. It decides where
+// a page ends, and which row can never be sent.
 package collect
 
 import (
@@ -33,8 +33,8 @@ type Collector struct {
 	More, Full bool
 	// Bad is why the row after the last event cannot become an event. The events before it are good.
 	Bad error
-	// nulled are the columns of the row in scratch that have no form, and null in its place; why is the first one's reason.
-	// size is what the row would have taken.
+	// nulled are the columns of the row in scratch that have no form, and null in its place; why is the first one's
+	// reason. size is what the row would have taken.
 	nulled []int
 	why    error
 	size   int
@@ -71,7 +71,8 @@ func (c *Collector) Add(r engine.Row) bool {
 	}
 	if n := len(c.Events); n > 0 && c.sameRow(&c.Events[n-1], &event) {
 		// Both rows are held back: had the first been delivered, the next fetch would pass over the second.
-		c.Bad = fmt.Errorf("two rows have the same %s: source__key does not identify a row; name columns that do", c.place(&event))
+		c.Bad = fmt.Errorf("two rows have the same %s: source__key does not identify a row; name columns that do",
+			c.place(&event))
 		c.Events = c.Events[:n-1]
 		c.end(r)
 		return false
@@ -121,8 +122,8 @@ func (c *Collector) Unread() int {
 	}
 }
 
-// Make turns the row into an event. One that cannot be sent is an event with Broken set; one that has no place is kept as
-// c.bad: it is no fault of the reading, and what was read before it is good.
+// Make turns the row into an event. One that cannot be sent is an event with Broken set; one that has no place is kept
+// as c.bad: it is no fault of the reading, and what was read before it is good.
 func (c *Collector) Make(r engine.Row) (event change.Event, ok bool) {
 	if c.Bad = c.encode(r); c.Bad == nil {
 		event, c.Bad = c.event()
@@ -167,7 +168,8 @@ func (c *Collector) encode(r engine.Row) error {
 // formless reports a value of column i that has no form.
 func (c *Collector) formless(i int, why error) error {
 	col := &c.Plan.Sel.Columns[i]
-	return fmt.Errorf("column %q of type %s: %w; correct the row, or leave the column out by source__columns", col.Name, col.Type, why)
+	return fmt.Errorf("column %q of type %s: %w; correct the row, or leave the column out by source__columns", col.Name,
+		col.Type, why)
 }
 
 // where names the row that could not be encoded at column failed, as far as it was read.
@@ -203,12 +205,12 @@ func (c *Collector) object(dst []byte, names []string, at []int) []byte {
 	return append(dst, '}')
 }
 
-// brokenContent stands for the content in the id of a row that cannot be sent: once the row is mended, or max_row_bytes is
-// raised, its id is another, also where the cursor alone makes it.
+// brokenContent stands for the content in the id of a row that cannot be sent: once the row is mended, or max_row_bytes
+// is raised, its id is another, also where the cursor alone makes it.
 var brokenContent = []byte("broken")
 
-// lost reports whether one of the columns, all of them beside the position, could not be encoded: what stands in its place
-// is not its value.
+// lost reports whether one of the columns, all of them beside the position, could not be encoded: what stands in its
+// place is not its value.
 func (c *Collector) lost(at []int) bool {
 	if len(c.nulled) == 0 {
 		return false

@@ -9,9 +9,9 @@ import (
 )
 
 // end draws the page's end before the row r. Where the catalog did not prove the key, the database may hold two keys
-// equal whose text differs (by case, accents, width or blanks: any collation may), and a fetch that begins after the one
-// then passes over the other. So the end is drawn only where something other than text differs, or, where that would be
-// nowhere in the page, where untie finds that the database tells them apart.
+// equal whose text differs (by case, accents, width or blanks: any collation may), and a fetch that begins after the
+// one then passes over the other. So the end is drawn only where something other than text differs, or, where that
+// would be nowhere in the page, where untie finds that the database tells them apart.
 func (c *Collector) end(r engine.Row) {
 	if c.Plan.KeyProved || len(c.Events) == 0 {
 		return
@@ -32,7 +32,8 @@ func (c *Collector) end(r engine.Row) {
 	if c.Scan != nil {
 		one = "" // their order is that of the key alone
 	}
-	c.Bad = fmt.Errorf("the rows of a whole page, around the key %s, "+one+"their keys differ in text only, and the database seems to hold some of them equal: "+
+	c.Bad = fmt.Errorf("the rows of a whole page, around the key %s, "+one+
+		"their keys differ in text only, and the database seems to hold some of them equal: "+
 		"raise %s, or name a source__key that is no text", all[len(all)-1].Key, larger)
 }
 

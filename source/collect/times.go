@@ -36,8 +36,8 @@ func (c *Collector) checkCursor(n int, col *engine.Column, v []byte) error {
 	return nil
 }
 
-// TimesOf are those of a position, for the page that comes after it; nil where times are not stored in forms. A position
-// that a person named need not be in the column's form: what its form hides is looked for beside the page.
+// TimesOf are those of a position, for the page that comes after it; nil where times are not stored in forms. A
+// position that a person named need not be in the column's form: what its form hides is looked for beside the page.
 func TimesOf(p *plan.Plan, pos keyset.Position) []storedTime {
 	if !p.StoredTimes {
 		return nil

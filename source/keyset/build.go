@@ -1,9 +1,9 @@
-// Package keyset writes the statements of a source: pages in the order of cursor and key, and what is asked beside them. None
-// has an OFFSET, and none reads more rows than its limit.
+// Package keyset writes the statements of a source: pages in the order of cursor and key, and what is asked beside
+// them. None has an OFFSET, and none reads more rows than its limit.
 //
-// A [Selection] is what there is to read, proved and quoted by a plan. Its methods return a [Statement]: the text, and which
-// value stands for each placeholder. A [Builder] writes one. Whoever has a condition of its own hands in a [Condition].
-// Golden files of package source pin every text.
+// A [Selection] is what there is to read, proved and quoted by a plan. Its methods return a [Statement]: the text, and
+// which value stands for each placeholder. A [Builder] writes one. Whoever has a condition of its own hands in a
+// [Condition]. Golden files of package source pin every text.
 package keyset
 
 import (
@@ -13,9 +13,9 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 )
 
-// Statement is one SQL text together with the order of its arguments: args[i] says which value the i-th placeholder stands
-// for. With n order columns, 0 to n-1 are those of the position that rows come after, n to 2n-1 those of the position
-// that they come up to, and OwnValues and more are the statement's own.
+// Statement is one SQL text together with the order of its arguments: args[i] says which value the i-th placeholder
+// stands for. With n order columns, 0 to n-1 are those of the position that rows come after, n to 2n-1 those of the
+// position that they come up to, and OwnValues and more are the statement's own.
 type Statement struct {
 	Text   string
 	Args   []int
@@ -40,8 +40,8 @@ type bound struct {
 	Arg any
 }
 
-// Span is what a statement reads of the rows in order. Both numbers say how many order columns a position gives: all, the
-// cursor's only (the one comes after every row of that value, the other includes them), or 0 for no bound.
+// Span is what a statement reads of the rows in order. Both numbers say how many order columns a position gives: all,
+// the cursor's only (the one comes after every row of that value, the other includes them), or 0 for no bound.
 type Span struct {
 	After, UpTo int
 	// Common says how many of the first columns both positions are known to have in common.
@@ -62,7 +62,8 @@ type Selection struct {
 	Hint string
 	// Columns are what is projected.
 	Columns []engine.Column
-	// Order are the cursor's columns followed by the key's that are not among them; the first cursors of them are the cursor's.
+	// Order are the cursor's columns followed by the key's that are not among them; the first cursors of them are the
+	// cursor's.
 	Order   []engine.Column
 	Cursors int
 	Where   string
@@ -157,8 +158,8 @@ func (s *Selection) Numbers(i int) Statement {
 	return b.Statement()
 }
 
-// Nulls counts the rows that have NULL in a nullable column of the cursor, or else of the key. It is the empty statement
-// where no such column can be NULL.
+// Nulls counts the rows that have NULL in a nullable column of the cursor, or else of the key. It is the empty
+// statement where no such column can be NULL.
 func (s *Selection) Nulls(cursor bool) Statement {
 	var tests []string
 	for i, c := range s.Order {
@@ -237,8 +238,8 @@ func (b *Builder) From(s *Selection) {
 	b.Add("\nFROM " + s.From + " AS r" + s.Hint)
 }
 
-// Conditions writes what a row must fulfil: a cursor that is not NULL, the user's condition, its place, and what else the
-// span says.
+// Conditions writes what a row must fulfil: a cursor that is not NULL, the user's condition, its place, and what else
+// the span says.
 func (b *Builder) Conditions(s *Selection, in Span) {
 	glue := b.userConditions(s, "\nWHERE ")
 	if in.After > 0 {
@@ -280,8 +281,8 @@ func (b *Builder) userWhere(s *Selection, glue string) bool {
 	return true
 }
 
-// limitTo compares the first n order columns with a position, whose values begin at base: op is > or <, and last is how the
-// last of them is compared, > or < or <=.
+// limitTo compares the first n order columns with a position, whose values begin at base: op is > or <, and last is how
+// the last of them is compared, > or < or <=.
 func (b *Builder) limitTo(s *Selection, base, n int, op, last string) {
 	if b.Syntax.RowValues && n > 1 {
 		b.rowValues(s, base, n, last)

@@ -8,8 +8,8 @@ type Key struct {
 	Args []any
 }
 
-// ByKeys reads the rows with these keys, at most a chunk. Where the catalog does not prove the key, a key may show several
-// rows: they come in the order of the cursor.
+// ByKeys reads the rows with these keys, at most a chunk. Where the catalog does not prove the key, a key may show
+// several rows: they come in the order of the cursor.
 func (s *Selection) ByKeys(columns []*engine.Column, keys []Key, ordered bool) Statement {
 	b := NewBuilder(s.Syntax)
 	b.SelectFrom(s, s.Columns, 0)
@@ -20,8 +20,8 @@ func (s *Selection) ByKeys(columns []*engine.Column, keys []Key, ordered bool) S
 	return b.Statement()
 }
 
-// oneOf writes k IN (x, y) for a key of one column, and (a = x AND b = y OR a = v AND b = w) for others: every engine reads
-// both by the key's index, where it does not know, or does not use one for, a list of row values.
+// oneOf writes k IN (x, y) for a key of one column, and (a = x AND b = y OR a = v AND b = w) for others: every engine
+// reads both by the key's index, where it does not know, or does not use one for, a list of row values.
 func (b *Builder) oneOf(s *Selection, columns []*engine.Column, keys []Key) {
 	if len(columns) == 1 {
 		b.Add(s.Column(*columns[0]) + " IN (")

@@ -1,24 +1,25 @@
 package keyset
 
-// comparison is one condition of a seek: order column `column` against the value at base, 0 or the number of order columns.
+// comparison is one condition of a seek: order column `column` against the value at base, 0 or the number of order
+// columns.
 type comparison struct {
 	column, base int
 	op           string
 }
 
-// seek is a part of a span that one range of an index holds: all of its comparisons but the last are equalities of the order's
-// first columns, or the last two bound one column from both sides. Guards are further conditions.
+// seek is a part of a span that one range of an index holds: all of its comparisons but the last are equalities of the
+// order's first columns, or the last two bound one column from both sides. Guards are further conditions.
 type seek struct {
 	comparisons []comparison
 	guard       Condition
 }
 
-// Seeks parts a span into ranges of the order's index, one after the other in that order, and none over another. With the
-// position (x, y) that rows come after: a = x AND b > y; a > x. With an end (u, v), too: a = x AND b > y; a > x AND a < u;
-// a = u AND b <= v.
+// Seeks parts a span into ranges of the order's index, one after the other in that order, and none over another. With
+// the position (x, y) that rows come after: a = x AND b > y; a > x. With an end (u, v), too: a = x AND b > y; a > x AND
+// a < u; a = u AND b <= v.
 //
-// Which columns both positions have in common (span.common) decides what is a range, never what is read: where the database holds
-// two values equal that are written differently, the guards leave out what the others read.
+// Which columns both positions have in common (span.common) decides what is a range, never what is read: where the
+// database holds two values equal that are written differently, the guards leave out what the others read.
 func (s *Selection) Seeks(in Span) []seek {
 	n := len(s.Order)
 	var parts []seek
@@ -70,9 +71,9 @@ func (b *Builder) compare(s *Selection, c comparison) {
 	b.placeholder(s, c.base, c.column)
 }
 
-// united writes a page by its seeks, each with the page's limit, so that none reads more rows than the page takes. The one condition
-// (a > x OR a = x AND b > y) would not do: SQL Server seeks a >= x by it, and so reads, for every page anew and from its
-// beginning, whatever has one value: the rows that one UPDATE stamped with one time.
+// united writes a page by its seeks, each with the page's limit, so that none reads more rows than the page takes. The
+// one condition (a > x OR a = x AND b > y) would not do: SQL Server seeks a >= x by it, and so reads, for every page
+// anew and from its beginning, whatever has one value: the rows that one UPDATE stamped with one time.
 func (b *Builder) united(s *Selection, limit int, parts []seek, conditions []Condition) {
 	// Further conditions may hold values, which are passed once however often they stand in the text.
 	also := make([]string, len(conditions))

@@ -10,8 +10,8 @@ import (
 
 // The statements that look at stored times as text. They are SQLite's: no other engine stores times so.
 
-// NumbersBelow reads one row whose stored time in order column i is a number of a smaller unit: below that unit's end, and
-// none that is of any.
+// NumbersBelow reads one row whose stored time in order column i is a number of a smaller unit: below that unit's end,
+// and none that is of any.
 func (s *Selection) NumbersBelow(i int, limit float64) Statement {
 	b := NewBuilder(s.Syntax)
 	b.SelectFrom(s, s.Order, 1)
@@ -26,8 +26,8 @@ func (s *Selection) NumbersBelow(i int, limit float64) Statement {
 
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// OtherForm reads the rows, in their order, whose stored time in order column i is text of another form, from a day on up
-// to a value; of all text without the two.
+// OtherForm reads the rows, in their order, whose stored time in order column i is text of another form, from a day on
+// up to a value; of all text without the two.
 func (s *Selection) OtherForm(i int, f timeform.Form, rules timeform.Rules, day string, upTo any) Statement {
 	return s.ofForm(i, f, rules, "NOT ", day, upTo)
 }
@@ -60,7 +60,8 @@ func (s *Selection) isForm(b *Builder, col *engine.Column, f timeform.Form, rule
 	if f.Sep == timeform.DateAlone {
 		return "length(" + name + ") = 10"
 	}
-	zone := "substr(ltrim(substr(" + name + ", 12), '" + timeform.ClockBytes + "'), 1, " + strconv.Itoa(len(timeform.BlankZone)) + ")"
+	zone := "substr(ltrim(substr(" + name + ", 12), '" + timeform.ClockBytes + "'), 1, " +
+		strconv.Itoa(len(timeform.BlankZone)) + ")"
 	if f.Zone == "" && rules.Utc {
 		zone += " IN ('', '" + strings.Join(timeform.UtcZones, "', '") + "')"
 	} else {

@@ -48,6 +48,7 @@ func (p *Plan) ErrForms(col *engine.Column, v []byte, others timeform.Form) erro
 	return fmt.Errorf("column %q of type %s holds %.60s, which is %s, beside times that are %s: SQLite compares them as they are "+
 		"stored, not as times, so that rows would be passed over; write all of the column's times in one form%s, "+
 		"and go back before the row by: "+
-		"rowrelay state reset %s %s; or exclude the others by source__where", col.Name, col.Type, v, p.Forms.Of(v), others, clocks,
+		"rowrelay state reset %s %s; or exclude the others by source__where", col.Name, col.Type, v, p.Forms.Of(v), others,
+		clocks,
 		poller.AnyDocument, back)
 }

@@ -27,8 +27,8 @@ type Config struct {
 	DeleteWhen string
 	// Op is "" or "upsert", or "delete" for a tombstone table: every row is a delete.
 	Op string
-	// LateCommits is "auto" (also when empty), "exact", "overlap", "settle" or "none"; LateWindow is how old rows are before
-	// settle shows them, 0 is 2 min. (The session keeps overlap's window.)
+	// LateCommits is "auto" (also when empty), "exact", "overlap", "settle" or "none"; LateWindow is how old rows are
+	// before settle shows them, 0 is 2 min. (The session keeps overlap's window.)
 	LateCommits string
 	LateWindow  time.Duration
 	// NullCursor is "report" (also when empty) or "fail".

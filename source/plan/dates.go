@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
-// UnknownZone is how far a time may be ahead of the clock that is kept in the easternmost zone and read as UTC. Who leaves
-// source__time_zone out has not said that a column without a zone is in UTC.
+// UnknownZone is how far a time may be ahead of the clock that is kept in the easternmost zone and read as UTC. Who
+// leaves source__time_zone out has not said that a column without a zone is in UTC.
 const UnknownZone = 14 * time.Hour
 
 // Dated reports whether the cursor's first column is a time.
@@ -40,8 +40,8 @@ func (p *Plan) Span(cfg *Config, c change.Cursor) (first, last time.Time, ok boo
 	return timeform.Earlier(at, zone), timeform.Later(at, zone), true
 }
 
-// BeforeMoment is the position before every row that is written at a moment or later, which a column may hold rounded down
-// to its resolution. A wall clock that is put back soon will show lower values than it does now.
+// BeforeMoment is the position before every row that is written at a moment or later, which a column may hold rounded
+// down to its resolution. A wall clock that is put back soon will show lower values than it does now.
 func (p *Plan) BeforeMoment(cfg *Config, at time.Time) change.Cursor {
 	col := &p.Sel.Order[0]
 	step := time.Second

@@ -73,7 +73,8 @@ func (p *Plan) foreignScalar(col *engine.Column, raw json.RawMessage) ([]byte, e
 		_, err = p.Dialect.Arg(col, stored)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it has %s for column %q of type %s: %w; begin with source__start instead", raw, col.Name, col.Type, err)
+		return nil, fmt.Errorf("it has %s for column %q of type %s: %w; begin with source__start instead", raw, col.Name,
+			col.Type, err)
 	}
 	return stored, nil
 }

@@ -104,11 +104,13 @@ func (p *Plan) KeyOf(typed map[string]string, values [][]byte, cfg *Config) ([]b
 				return nil, err
 			}
 			if inCursor != nil && !sameValue(col.Value.Kind, stored, inCursor) {
-				return nil, fmt.Errorf("%w: the key's %q is %s, and in the cursor it is %s: they are one column", poller.ErrConfig, col.Name, stored, inCursor)
+				return nil, fmt.Errorf("%w: the key's %q is %s, and in the cursor it is %s: they are one column", poller.ErrConfig,
+					col.Name, stored, inCursor)
 			}
 		}
 		if stored == nil {
-			return nil, fmt.Errorf("%w: the key has no %q: every column of the key is needed (%s)", poller.ErrConfig, col.Name, strings.Join(keyset.ColumnNames(columns), ", "))
+			return nil, fmt.Errorf("%w: the key has no %q: every column of the key is needed (%s)", poller.ErrConfig, col.Name,
+				strings.Join(keyset.ColumnNames(columns), ", "))
 		}
 		if n > 0 {
 			object = append(object, ',')
@@ -118,7 +120,8 @@ func (p *Plan) KeyOf(typed map[string]string, values [][]byte, cfg *Config) ([]b
 	return append(object, '}'), nil
 }
 
-// Comparable reports whether the database compares the columns' values exactly, and the way back from their JSON is known.
+// Comparable reports whether the database compares the columns' values exactly, and the way back from their JSON is
+// known.
 func (p *Plan) Comparable(at []int) bool {
 	for _, col := range p.at(at) {
 		switch {
@@ -129,9 +132,9 @@ func (p *Plan) Comparable(at []int) bool {
 	return true
 }
 
-// NoneOf writes that a row's order key is none of these. An order key may hold NULLs, which are equal to each other here:
-// what is NULL is known when the statement is written, so that no engine's own operator for it is needed. A key that is
-// not one of these columns (a row whose order key has no form stands by itself) is no row's order key.
+// NoneOf writes that a row's order key is none of these. An order key may hold NULLs, which are equal to each other
+// here: what is NULL is known when the statement is written, so that no engine's own operator for it is needed. A key
+// that is not one of these columns (a row whose order key has no form stands by itself) is no row's order key.
 func (p *Plan) NoneOf(avoid [][]byte) keyset.Condition {
 	// A power of two of keys, the last one again where there are fewer: there are few different statements then.
 	avoid = slices.Clone(avoid)

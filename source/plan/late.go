@@ -50,7 +50,8 @@ func (c *Config) checkLate() error {
 	if c.LateWindow == 0 {
 		c.LateWindow = defaultLateWindow
 	}
-	if !slices.Contains([]string{lateAuto, string(late.Exact), string(late.Overlap), string(late.Settle), string(late.None)}, c.LateCommits) {
+	if !slices.Contains([]string{lateAuto, string(late.Exact), string(late.Overlap), string(late.Settle),
+		string(late.None)}, c.LateCommits) {
 		return fmt.Errorf("source__late_commits is %q: it is auto, exact, overlap, settle or none", c.LateCommits)
 	}
 	if c.LateWindow < time.Second {
@@ -78,9 +79,11 @@ func (r *resolver) late(cursor []int) Late {
 			r.fault("source__late_commits=exact: %s; use overlap, which is safe on every table", why)
 		}
 	}
-	if l.Mode == late.Exact && way != ExactNone && (r.cfg.Query != "" || r.plan.Table.View || readsMore.MatchString(r.cfg.Where)) {
-		r.plan.Warnings = append(r.plan.Warnings, "exact covers the table that the cursor is a column of: where a query, a view or source__where reads another table too, "+
-			"a row that appears because of what was written there carries an old cursor, and is not delivered; update the cursor's row in the transaction that writes the other table")
+	if l.Mode == late.Exact && way != ExactNone &&
+		(r.cfg.Query != "" || r.plan.Table.View || readsMore.MatchString(r.cfg.Where)) {
+		r.plan.Warnings = append(r.plan.Warnings,
+			"exact covers the table that the cursor is a column of: where a query, a view or source__where reads another table too, "+
+				"a row that appears because of what was written there carries an old cursor, and is not delivered; update the cursor's row in the transaction that writes the other table")
 	}
 	if l.Mode == late.Settle {
 		r.checkSettle(cursor)
@@ -129,8 +132,8 @@ func (r *resolver) checkSettle(cursor []int) {
 	}
 }
 
-// movingWords begin a word of the name of a column that every update sets (updated_at, LastChange, date_modified, lastmod);
-// movingNames are whole names.
+// movingWords begin a word of the name of a column that every update sets (updated_at, LastChange, date_modified,
+// lastmod); movingNames are whole names.
 var (
 	movingWords = []string{"updat", "modif", "chang", "edit", "touch", "mtime", "last"}
 	movingNames = []string{"version", "revision", "rev", "row_version", "rowversion", "lock_version", "etag"}
@@ -181,7 +184,8 @@ func wordsOf(name string) (words []string) {
 			continue
 		}
 		// A capital begins a word after a small letter (updatedAt), and before one (RowIDUpdated).
-		if unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1])) {
+		if unicode.IsUpper(r) && i > 0 &&
+			(!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1])) {
 			end()
 		}
 		word = append(word, r)

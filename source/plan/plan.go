@@ -1,6 +1,6 @@
-// Package plan is what the settings of a source mean on its table, as the catalog shows it: which columns are the cursor, the
-// key and the order key, how a position is written and read, which way late commits are handled, and what is to be said of
-// all that. It asks no database: a [Plan] is made of a [Config] and an engine.Table.
+// Package plan is what the settings of a source mean on its table, as the catalog shows it: which columns are the
+// cursor, the key and the order key, how a position is written and read, which way late commits are handled, and what
+// is to be said of all that. It asks no database: a [Plan] is made of a [Config] and an engine.Table.
 package plan
 
 import (
@@ -53,7 +53,8 @@ type Plan struct {
 
 // New resolves and proves the settings. All of its errors are configuration faults; it reports every one.
 func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan, error) {
-	p := &Plan{Dialect: d, Syntax: d.Syntax(), Table: t, StoredTimes: d.Syntax().StoredTimes, DeleteWhen: -1, TimeOf: -1, Warnings: slices.Clone(t.Warnings)}
+	p := &Plan{Dialect: d, Syntax: d.Syntax(), Table: t, StoredTimes: d.Syntax().StoredTimes, DeleteWhen: -1, TimeOf: -1,
+		Warnings: slices.Clone(t.Warnings)}
 	r := resolver{cfg: cfg, plan: p}
 	r.checkText()
 	cursor := r.columns("source__cursor", cfg.Cursor)
@@ -104,7 +105,8 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 		// A version of a row is its transaction and its key: within one transaction only the last is ever seen.
 		p.CursorKind, p.UniqueCursor = snapshot.TransactionKind, true
 	}
-	p.Fingerprint = fingerprint(cfg, p.Syntax.Name, identity, t, keyset.ColumnNames(keyset.Pick(t.Columns, cursor)), keyset.ColumnNames(keyset.Pick(t.Columns, key)))
+	p.Fingerprint = fingerprint(cfg, p.Syntax.Name, identity, t, keyset.ColumnNames(keyset.Pick(t.Columns, cursor)),
+		keyset.ColumnNames(keyset.Pick(t.Columns, key)))
 	p.findIndex()
 	r.warn(cursor, key)
 	return p, nil
@@ -210,7 +212,8 @@ func (p *Plan) findIndex() {
 	if len(plain) > 50 {
 		plain = plain[:50]
 	}
-	p.IndexAdvice = "CREATE INDEX " + p.Syntax.Quote("ix_"+strings.ToValidUTF8(plain, "")) + " ON " + p.Sel.From + " (" + strings.Join(quoted, ", ") + ")"
+	p.IndexAdvice = "CREATE INDEX " + p.Syntax.Quote("ix_"+strings.ToValidUTF8(plain, "")) + " ON " + p.Sel.From + " (" +
+		strings.Join(quoted, ", ") + ")"
 }
 
 // Kinds names the columns of cursor and key with the kinds of their values.

@@ -20,7 +20,8 @@ func (p *Plan) Decode(c change.Cursor) (keyset.Position, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the stored cursor %s does not fit the settings (cursor %v, key %v): %w; "+
 			"correct source__cursor and source__key, or start again with: %s", poller.ErrConfig,
-			c, keyset.ColumnNames(p.Sel.Order[:p.Sel.Cursors]), keyset.ColumnNames(keyset.Pick(p.Sel.Columns, p.Key)), err, keyset.StartAgain)
+			c, keyset.ColumnNames(p.Sel.Order[:p.Sel.Cursors]), keyset.ColumnNames(keyset.Pick(p.Sel.Columns, p.Key)), err,
+			keyset.StartAgain)
 	}
 	return pos, nil
 }

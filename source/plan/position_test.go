@@ -16,14 +16,16 @@ func positionPlan() *Plan {
 	at := engine.Column{Name: "at", Value: engine.Value{Kind: engine.KindDateTime}}
 	return &Plan{
 		Dialect: postgres.Dialect{}, CursorKind: "composite+pk", Key: []int{0, 1},
-		Sel:      keyset.Selection{Columns: []engine.Column{tenant, id, at}, Order: []engine.Column{at, id, tenant}, Cursors: 2},
+		Sel: keyset.Selection{Columns: []engine.Column{tenant, id, at}, Order: []engine.Column{at, id, tenant},
+			Cursors: 2},
 		KeyNames: []string{`"tenant":`, `"id":`},
 	}
 }
 
 func TestPosition(t *testing.T) {
 	p := positionPlan()
-	c := change.Cursor(p.AppendCursor(nil, [][]byte{[]byte(`"2026-04-07T00:00:00"`), []byte(`"9007199254740993"`)}, []byte(`{"tenant":"a\"b","id":"9007199254740993"}`)))
+	c := change.Cursor(p.AppendCursor(nil, [][]byte{[]byte(`"2026-04-07T00:00:00"`), []byte(`"9007199254740993"`)},
+		[]byte(`{"tenant":"a\"b","id":"9007199254740993"}`)))
 	pos, err := p.Decode(c)
 	if err != nil {
 		t.Fatal(err)
@@ -33,11 +35,13 @@ func TestPosition(t *testing.T) {
 			t.Errorf("%d: %s, want %s", i, pos[i], want)
 		}
 	}
-	if back := p.AppendCursor(nil, pos[:2], []byte(`{"tenant":"a\"b","id":"9007199254740993"}`)); string(back) != string(c) {
+	if back := p.AppendCursor(nil, pos[:2],
+		[]byte(`{"tenant":"a\"b","id":"9007199254740993"}`)); string(back) != string(c) {
 		t.Errorf("%s came back as %s", c, back)
 	}
 	// Only the value: a start that comes after every row of it.
-	if pos, err = p.Decode(change.Cursor(`{"kind":"composite+pk","value":["2026-04-07T00:00:00",1]}`)); err != nil || len(pos) != 2 {
+	if pos, err = p.Decode(change.Cursor(`{"kind":"composite+pk","value":["2026-04-07T00:00:00",1]}`)); err != nil ||
+		len(pos) != 2 {
 		t.Errorf("%s, %v", pos, err)
 	}
 }

@@ -42,7 +42,8 @@ func (r *resolver) checkText() {
 		}
 		seen[c.Name] = true
 		if !validName(c.Name) {
-			r.fault("a column of %s has a name that is not valid UTF-8: rename it, or write a query that leaves it out", r.plan.Table.Name)
+			r.fault("a column of %s has a name that is not valid UTF-8: rename it, or write a query that leaves it out",
+				r.plan.Table.Name)
 		}
 	}
 }
@@ -137,7 +138,8 @@ func CursorRefusal(c *engine.Column) string {
 	case engine.KindNone:
 		return c.Value.Refused + ": " + cursorRemedy
 	case engine.KindText:
-		return "and text is not a cursor: its order is the collation's, and new values do not sort after old ones; " + cursorRemedy
+		return "and text is not a cursor: its order is the collation's, and new values do not sort after old ones; " +
+			cursorRemedy
 	case engine.KindUUID:
 		return "and a uuid is not a cursor: new values do not sort after old ones; " + cursorRemedy
 	case engine.KindFloat:
@@ -176,7 +178,8 @@ func (r *resolver) checkKey(at []int) {
 			continue
 		}
 		if t.LooseKey && slices.Contains(t.PrimaryKey, c.Name) {
-			r.plan.Warnings = append(r.plan.Warnings, fmt.Sprintf("key column %q of %s may hold NULL, although it is in the primary key: declare it NOT NULL; a row with NULL there fails the tick", c.Name, t.Name))
+			r.plan.Warnings = append(r.plan.Warnings,
+				fmt.Sprintf("key column %q of %s may hold NULL, although it is in the primary key: declare it NOT NULL; a row with NULL there fails the tick", c.Name, t.Name))
 			continue
 		}
 		r.fault("source__key: column %q of %s can be NULL, and a NULL identifies no row: make it NOT NULL, or name other columns", c.Name, t.Name)
@@ -186,7 +189,8 @@ func (r *resolver) checkKey(at []int) {
 		return
 	}
 	for _, ix := range t.Indexes {
-		if ix.Unique && !ix.Partial && ix.Declared > 0 && ix.Declared <= len(ix.Columns) && covers(names, ix.Columns[:ix.Declared]) {
+		if ix.Unique && !ix.Partial && ix.Declared > 0 && ix.Declared <= len(ix.Columns) &&
+			covers(names, ix.Columns[:ix.Declared]) {
 			r.plan.KeyProved, r.plan.KeyProof = true, "unique index "+ix.Name
 			return
 		}
@@ -221,11 +225,13 @@ func (r *resolver) deleteWhen() int {
 	}
 	c := &r.all()[at[0]]
 	switch c.Value.Kind {
-	case engine.KindBool, engine.KindInteger, engine.KindDecimal, engine.KindDate, engine.KindDateTime, engine.KindInstant, engine.KindOffsetTime:
+	case engine.KindBool, engine.KindInteger, engine.KindDecimal, engine.KindDate, engine.KindDateTime, engine.KindInstant,
+		engine.KindOffsetTime:
 	default:
 		if c.Type == "" {
 			r.fault("source__delete_when: column %q of %s has no declared type, as what SQLite computes has none: name a table's own column; "+
-				"one that the table computes is a generated column (ALTER TABLE … ADD COLUMN gone BOOLEAN AS (…))", c.Name, r.plan.Table.Name)
+				"one that the table computes is a generated column (ALTER TABLE … ADD COLUMN gone BOOLEAN AS (…))", c.Name,
+				r.plan.Table.Name)
 			break
 		}
 		r.fault("source__delete_when: column %q of %s has type %s, which is neither true or false, nor a number, nor a time: "+
@@ -237,7 +243,8 @@ func (r *resolver) deleteWhen() int {
 // insertOnly are names of columns that are set once and stay: as a cursor they show new rows only.
 var insertOnly = []string{
 	"created", "created_at", "createdat", "created_on", "createdon", "created_date", "createddate", "created_time",
-	"createdtime", "create_date", "createdate", "create_time", "createtime", "creation_date", "creationdate", "creation_time",
+	"createdtime", "create_date", "createdate", "create_time", "createtime", "creation_date", "creationdate",
+	"creation_time",
 	"date_created", "datecreated", "inserted", "inserted_at", "insertedat", "inserted_on", "insertedon", "insert_date",
 	"insert_time", "inserttime", "date_added", "added_at", "addedat",
 }
@@ -263,7 +270,8 @@ func (r *resolver) warn(cursor, key []int) {
 	}
 	if p.Sel.Query == "" && p.IndexName == "" {
 		if p.IndexAdvice == "" {
-			add("no index of the view %s is known to serve the order (%s): check the plan of the statement", p.Table.Name, strings.Join(keyset.ColumnNames(p.Sel.Order), ", "))
+			add("no index of the view %s is known to serve the order (%s): check the plan of the statement", p.Table.Name,
+				strings.Join(keyset.ColumnNames(p.Sel.Order), ", "))
 		} else {
 			add("no index serves the order of %s, so every fetch reads and sorts the table: %s", p.Table.Name, p.IndexAdvice)
 		}

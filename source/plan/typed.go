@@ -27,8 +27,8 @@ func (p *Plan) StartAt(cfg *Config) (change.Cursor, error) {
 	return p.AppendCursor(nil, values, nil), nil
 }
 
-// CursorValues reads the values of the cursor's columns as a person types them: one value, or a JSON array for a composite
-// cursor. what names them in the error.
+// CursorValues reads the values of the cursor's columns as a person types them: one value, or a JSON array for a
+// composite cursor. what names them in the error.
 func (p *Plan) CursorValues(what, typed string, cfg *Config) ([][]byte, error) {
 	texts := []string{typed}
 	if p.Sel.Cursors > 1 {
@@ -132,7 +132,8 @@ func (p *Plan) typed(what string, col *engine.Column, text string, cfg *Config) 
 		_, err = p.Dialect.Arg(col, stored)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s is %q, which is no value of column %q of type %s: %w", poller.ErrConfig, what, text, col.Name, col.Type, err)
+		return nil, fmt.Errorf("%w: %s is %q, which is no value of column %q of type %s: %w", poller.ErrConfig, what, text,
+			col.Name, col.Type, err)
 	}
 	return stored, nil
 }

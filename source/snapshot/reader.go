@@ -53,7 +53,8 @@ func (p Reader) Args(w *Window) (place []any, err error) {
 }
 
 // Statement is the statement of a page with its arguments.
-func (p Reader) Statement(limit int, w Window, end string, also []keyset.Condition) (st keyset.Statement, args []any, err error) {
+func (p Reader) Statement(limit int, w Window, end string, also []keyset.Condition) (st keyset.Statement, args []any,
+	err error) {
 	columns := p.Key
 	place, err := p.Args(&w)
 	if err != nil {
@@ -71,8 +72,8 @@ func (p Reader) Statement(limit int, w Window, end string, also []keyset.Conditi
 }
 
 // Decode reads a stored position and holds it against the settings. A position of a row, or of a cursor value, is
-// understood too (source__start, an operator's reset, a document from before the mode was exact): all transactions below
-// the row's are covered by it, so that at most the rows of that one come again.
+// understood too (source__start, an operator's reset, a document from before the mode was exact): all transactions
+// below the row's are covered by it, so that at most the rows of that one come again.
 func (p Reader) Decode(c change.Cursor) (Window, error) {
 	if c.IsStart() {
 		return Window{}, nil
@@ -134,7 +135,8 @@ func (p Reader) decodeWindowParts(c change.Cursor) (w Window, err error) {
 }
 
 // keyPosition appends the key's members to a position, in the order of columns.
-func (p Reader) keyPosition(pos keyset.Position, members map[string]json.RawMessage, columns []engine.Column) (keyset.Position, error) {
+func (p Reader) keyPosition(pos keyset.Position, members map[string]json.RawMessage,
+	columns []engine.Column) (keyset.Position, error) {
 	if len(members) != len(p.Key) {
 		return nil, fmt.Errorf("its key has %d members, not %d", len(members), len(p.Key))
 	}

@@ -1,5 +1,5 @@
-// Package snapshot is about reading a table by PostgreSQL's snapshots. A position is a window between two of them: what the
-// later saw and the earlier did not was committed in between, however its transactions overlapped.
+// Package snapshot is about reading a table by PostgreSQL's snapshots. A position is a window between two of them: what
+// the later saw and the earlier did not was committed in between, however its transactions overlapped.
 //
 // A [Snapshot] is pg_snapshot's value. A [Window] is a position, decoded. A [Reader] decodes positions, and makes the
 // statements. How the pages follow each other, package source says.
@@ -20,9 +20,9 @@ type Snapshot struct {
 	XIP        []uint64 // ascending, within xmin and xmax
 }
 
-// MaxOpen bounds the open transactions of a snapshot that is stored. A document of 64 KiB may hold eight of them: two of the
-// position, and of a backfill those of its place and of both its ends; with up to 20 digits for each transaction they
-// are 50 KB.
+// MaxOpen bounds the open transactions of a snapshot that is stored. A document of 64 KiB may hold eight of them: two
+// of the position, and of a backfill those of its place and of both its ends; with up to 20 digits for each transaction
+// they are 50 KB.
 const MaxOpen = 300
 
 // Parse reads what String writes, and what PostgreSQL does.
@@ -78,8 +78,8 @@ func (s *Snapshot) UnmarshalText(text []byte) (err error) {
 // Equal reports whether two snapshots see the same.
 func (s Snapshot) Equal(t Snapshot) bool { return s.XMax == t.XMax && slices.Equal(s.XIP, t.XIP) }
 
-// AtMost is the snapshot with at most n open transactions: one that saw less, up to the next that was open. What it does
-// not see comes with the next window.
+// AtMost is the snapshot with at most n open transactions: one that saw less, up to the next that was open. What it
+// does not see comes with the next window.
 func (s Snapshot) AtMost(n int) Snapshot {
 	if len(s.XIP) <= n {
 		return s

@@ -9,7 +9,8 @@ import (
 )
 
 func TestSnapshotText(t *testing.T) {
-	for _, text := range []string{"5:5:", "5:9:7", "5:9:5,7,8", "18446744073709551614:18446744073709551615:18446744073709551614"} {
+	for _, text := range []string{"5:5:", "5:9:7", "5:9:5,7,8",
+		"18446744073709551614:18446744073709551615:18446744073709551614"} {
 		s, err := Parse(text)
 		if err != nil || s.String() != text {
 			t.Errorf("%s: %s %v", text, s, err)
@@ -34,7 +35,8 @@ func TestSnapshotText(t *testing.T) {
 
 // TestStandby: what a standby says is not taken.
 func TestStandby(t *testing.T) {
-	if _, _, err := ParseHeard([3]string{"5:9:7", "5:9:7", "true"}); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "primary") {
+	if _, _, err := ParseHeard([3]string{"5:9:7", "5:9:7", "true"}); !errors.Is(err, poller.ErrConfig) ||
+		!strings.Contains(err.Error(), "primary") {
 		t.Error(err)
 	}
 	if _, _, err := ParseHeard([3]string{"5:9:7", "5:9:7", "false"}); err != nil {

@@ -9,22 +9,23 @@ import (
 	"github.com/rowrelay/rowrelay/source/keyset"
 )
 
-// The statements of a source that reads by snapshots. Each is one statement, so that it sees by one snapshot, and that is
-// what pg_current_snapshot() returns in it: the window's end is the very snapshot that its first page was read by. Each
-// returns at least one row, with the columns of a row, then those of Columns. rowrelay_s is named so that it hides
+// The statements of a source that reads by snapshots. Each is one statement, so that it sees by one snapshot, and that
+// is what pg_current_snapshot() returns in it: the window's end is the very snapshot that its first page was read by.
+// Each returns at least one row, with the columns of a row, then those of Columns. rowrelay_s is named so that it hides
 // no table that the user's condition or query reads.
 
 // textParam is the column of a parameter that is text.
 func textParam(name string) engine.Column { return engine.Column{Name: name, Type: "text"} }
 
-// WindowPage reads the rows that upTo saw and seen did not, by transaction and key; those of transactions that were open
-// in seen come first, since they are the older. An empty upTo is the present snapshot. args are the last row's place, or
-// nil for the window's begin.
+// WindowPage reads the rows that upTo saw and seen did not, by transaction and key; those of transactions that were
+// open in seen come first, since they are the older. An empty upTo is the present snapshot. args are the last row's
+// place, or nil for the window's begin.
 //
 // The branches are each one range, or a few, of an index on (xid, key): the rest of the transaction that the last page
-// ended in; the transactions that were open in seen and have ended; and all that began since. A transaction that is open
-// for long costs nothing there, while xid >= xmin(seen) would read everything since its begin with every poll.
-func WindowPage(s *keyset.Selection, limit int, seen, upTo string, args []any, also []keyset.Condition) keyset.Statement {
+// ended in; the transactions that were open in seen and have ended; and all that began since. A transaction that is
+// open for long costs nothing there, while xid >= xmin(seen) would read everything since its begin with every poll.
+func WindowPage(s *keyset.Selection, limit int, seen, upTo string, args []any,
+	also []keyset.Condition) keyset.Statement {
 	b := keyset.NewBuilder(s.Syntax)
 	xid := &s.Order[0]
 	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT x.s1, x.s2, x.now, pg_is_in_recovery() AS standby,\n\t\tARRAY(SELECT i FROM pg_snapshot_xip(x.s1) AS i WHERE pg_visible_in_snapshot(i, x.s2)")
@@ -43,7 +44,8 @@ func WindowPage(s *keyset.Selection, limit int, seen, upTo string, args []any, a
 			b.Add(name + " = ANY ((SELECT late FROM rowrelay_s)::xid8[]) AND " + visible)
 		},
 		func(b *keyset.Builder, _ *keyset.Selection) {
-			b.Add(name + " >= (SELECT pg_snapshot_xmax(s1) FROM rowrelay_s) AND " + name + " < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s)")
+			b.Add(name + " >= (SELECT pg_snapshot_xmax(s1) FROM rowrelay_s) AND " + name +
+				" < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s)")
 			if args != nil {
 				b.Add(" AND " + name + " > ")
 				b.Value(xid, args[0])
@@ -66,7 +68,8 @@ func WindowPage(s *keyset.Selection, limit int, seen, upTo string, args []any, a
 }
 
 // ScanPage reads the rows that a snapshot saw by key; an empty one is the present. args are the last row's key, or nil.
-func ScanPage(s *keyset.Selection, limit int, key []engine.Column, seen string, args []any, also []keyset.Condition) keyset.Statement {
+func ScanPage(s *keyset.Selection, limit int, key []engine.Column, seen string, args []any,
+	also []keyset.Condition) keyset.Statement {
 	b := keyset.NewBuilder(s.Syntax)
 	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT ")
 	addSnapshot(b, "scan", seen)
@@ -88,7 +91,9 @@ func Count(s *keyset.Selection, from, upTo Window, fromArgs, upToArgs []any, key
 	b := keyset.NewBuilder(s.Syntax)
 	b.Add("SELECT count(*)")
 	b.From(s)
-	also := []keyset.Condition{func(b *keyset.Builder, s *keyset.Selection) { coveredBy(b, s, &upTo, upToArgs, key, "end") }}
+	also := []keyset.Condition{func(b *keyset.Builder, s *keyset.Selection) {
+		coveredBy(b, s, &upTo, upToArgs, key, "end")
+	}}
 	if from.Begun {
 		also = append(also, func(b *keyset.Builder, s *keyset.Selection) {
 			b.Add("NOT (")
@@ -173,7 +178,8 @@ func afterRow(b *keyset.Builder, s *keyset.Selection, columns []engine.Column, a
 }
 
 // snapshotRows writes the rows of the branches, each in order and up to the limit, merged, beside s's columns.
-func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column, branches []keyset.Condition, limit int, also []keyset.Condition) {
+func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column, branches []keyset.Condition, limit int,
+	also []keyset.Condition) {
 	columns, sorted := make([]string, len(s.Columns)), make([]string, len(order))
 	for i := range s.Columns {
 		columns[i] = "w.c" + strconv.Itoa(i)
@@ -181,7 +187,8 @@ func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column,
 	for i := range order {
 		sorted[i] = "o" + strconv.Itoa(i)
 	}
-	b.Add("SELECT " + strings.Join(columns, ", ") + ", s.s2::text, s.now::text, s.standby::text, (w.o0 IS NULL)::text\nFROM rowrelay_s AS s LEFT JOIN (\n\tSELECT * FROM (")
+	b.Add("SELECT " + strings.Join(columns, ", ") +
+		", s.s2::text, s.now::text, s.standby::text, (w.o0 IS NULL)::text\nFROM rowrelay_s AS s LEFT JOIN (\n\tSELECT * FROM (")
 	for n, branch := range branches {
 		if n > 0 {
 			b.Add("\n\tUNION ALL")
@@ -201,11 +208,12 @@ func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column,
 		}
 		b.Add(" LIMIT " + strconv.Itoa(limit) + ")")
 	}
-	b.Add("\n\t) AS u ORDER BY " + strings.Join(sorted, ", ") + " LIMIT " + strconv.Itoa(limit) + "\n) AS w ON true\nORDER BY w." + strings.Join(sorted, ", w."))
+	b.Add("\n\t) AS u ORDER BY " + strings.Join(sorted, ", ") + " LIMIT " + strconv.Itoa(limit) +
+		"\n) AS w ON true\nORDER BY w." + strings.Join(sorted, ", w."))
 }
 
-// Ahead reads one row whose transaction the server has not come to. A row that is visible was committed, by a transaction
-// below the snapshot's end: one that says otherwise was written with another server's number.
+// Ahead reads one row whose transaction the server has not come to. A row that is visible was committed, by a
+// transaction below the snapshot's end: one that says otherwise was written with another server's number.
 func Ahead(s *keyset.Selection) keyset.Statement {
 	b := keyset.NewBuilder(s.Syntax)
 	b.Add("SELECT " + s.Column(s.Order[0]) + "::text, pg_snapshot_xmax(pg_current_snapshot())::text")

@@ -29,8 +29,8 @@ const (
 type Window struct {
 	// Begun says that it is not the beginning, scanning that it is the scan phase.
 	Begun, Scanning bool
-	// OfRow says that seen is not a snapshot that was taken, but all transactions below a row's: of those, what is open when
-	// the position is first used has to be left out (beginWindow).
+	// OfRow says that seen is not a snapshot that was taken, but all transactions below a row's: of those, what is open
+	// when the position is first used has to be left out (beginWindow).
 	OfRow bool
 	// Seen is the scan's snapshot, or the one that the window begins with.
 	Seen Snapshot

@@ -13,8 +13,10 @@ import (
 
 // position makes positions of what a person types, and reads on from there.
 func position(f fixture) {
-	name := f.table("tenant " + f.e.Text + " NOT NULL, id " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt + " NOT NULL, PRIMARY KEY (tenant, id)")
-	f.exec("INSERT INTO " + name + " (tenant, id, v) VALUES ('a', 1, 10), ('a', 2, 20), ('b', 3, 20), ('b', 4, 20), ('c', 5, 30)")
+	name := f.table("tenant " + f.e.Text + " NOT NULL, id " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt +
+		" NOT NULL, PRIMARY KEY (tenant, id)")
+	f.exec("INSERT INTO " + name +
+		" (tenant, id, v) VALUES ('a', 1, 10), ('a', 2, 20), ('b', 3, 20), ('b', 4, 20), ('c', 5, 30)")
 	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 	for _, c := range []struct {
 		cursor string
@@ -22,9 +24,12 @@ func position(f fixture) {
 		ties   string
 		want   string
 	}{
-		{"20", map[string]string{"tenant": "b", "id": "3"}, "", "4 5"}, {"20", map[string]string{"TENANT": "aa", "Id": "99"}, "", "3 4 5"},
-		{"20", nil, source.TiesBefore, "2 3 4 5"}, {"20", nil, source.TiesAfter, "5"}, {"10", nil, source.TiesBefore, "1 2 3 4 5"},
-		{"25", nil, source.TiesBefore, "5"}, {"25", nil, source.TiesAfter, "5"}, {"99", nil, source.TiesBefore, ""}, {"30", nil, source.TiesAfter, ""},
+		{"20", map[string]string{"tenant": "b", "id": "3"}, "", "4 5"},
+		{"20", map[string]string{"TENANT": "aa", "Id": "99"}, "", "3 4 5"},
+		{"20", nil, source.TiesBefore, "2 3 4 5"}, {"20", nil, source.TiesAfter, "5"},
+		{"10", nil, source.TiesBefore, "1 2 3 4 5"},
+		{"25", nil, source.TiesBefore, "5"}, {"25", nil, source.TiesAfter, "5"}, {"99", nil, source.TiesBefore, ""},
+		{"30", nil, source.TiesAfter, ""},
 	} {
 		at, err := src.Position(f.ctx(), c.cursor, c.key, c.ties)
 		if err != nil {
@@ -44,9 +49,12 @@ func position(f fixture) {
 		ties   string
 		words  []string
 	}{
-		{"20", nil, "", []string{"tenant, id", "before", "after"}}, {"20", map[string]string{"tenant": "a"}, "", []string{`no "id"`, "tenant, id"}},
-		{"20", map[string]string{"tenant": "a", "id": "1", "v": "2"}, "", []string{`"v"`}}, {"20", map[string]string{"tenant": "a", "id": "x"}, "", []string{"id", `"x"`}},
-		{"20", map[string]string{"tenant": "a", "id": "1"}, source.TiesAfter, []string{"one of them"}}, {"20", nil, "middle", []string{"middle"}},
+		{"20", nil, "", []string{"tenant, id", "before", "after"}},
+		{"20", map[string]string{"tenant": "a"}, "", []string{`no "id"`, "tenant, id"}},
+		{"20", map[string]string{"tenant": "a", "id": "1", "v": "2"}, "", []string{`"v"`}},
+		{"20", map[string]string{"tenant": "a", "id": "x"}, "", []string{"id", `"x"`}},
+		{"20", map[string]string{"tenant": "a", "id": "1"}, source.TiesAfter, []string{"one of them"}},
+		{"20", nil, "middle", []string{"middle"}},
 		{"x", nil, source.TiesAfter, []string{`"x"`, `"v"`}},
 	} {
 		_, err := src.Position(f.ctx(), c.cursor, c.key, c.ties)
@@ -66,7 +74,8 @@ func position(f fixture) {
 	f.isFault(err, poller.ErrConfig, "one column")
 	_, err = composite.Position(f.ctx(), "20", nil, source.TiesAfter)
 	f.isFault(err, poller.ErrConfig, "JSON array", "2 members")
-	if at, err = composite.Position(f.ctx(), `[20,3]`, nil, source.TiesBefore); err != nil || string(at) != `{"kind":"composite+pk","value":[20,2],"tiebreaker":{"tenant":"a","id":2}}` {
+	if at, err = composite.Position(f.ctx(), `[20,3]`, nil, source.TiesBefore); err != nil ||
+		string(at) != `{"kind":"composite+pk","value":[20,2],"tiebreaker":{"tenant":"a","id":2}}` {
 		f.Errorf("before a composite value: %s, %v", at, err)
 	}
 
@@ -79,7 +88,8 @@ func position(f fixture) {
 // patience: an operator's count is bounded by its context, not by source__timeout.
 func patience(f fixture) {
 	name := orders(f)
-	slow := map[string]string{"postgres": "(SELECT 1 FROM pg_sleep(1.2)) = 1", "mysql": "SLEEP(0.5) = 0"}[f.e.Name] // longer than the timeout
+	// longer than the timeout
+	slow := map[string]string{"postgres": "(SELECT 1 FROM pg_sleep(1.2)) = 1", "mysql": "SLEEP(0.5) = 0"}[f.e.Name]
 	if slow == "" {
 		return
 	}

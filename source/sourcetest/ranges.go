@@ -38,16 +38,18 @@ func (f fixture) counted(src *source.Cursor, r change.Range) int64 {
 	return n
 }
 
-// upTo ends ranges at every row of a table, from every row of it: what comes is what a plain fetch has between the two, and
-// as many are counted.
+// upTo ends ranges at every row of a table, from every row of it: what comes is what a plain fetch has between the two,
+// and as many are counted.
 func upTo(f fixture) {
-	name := f.table("tenant " + f.e.Text + " NOT NULL, id " + f.e.BigInt + " NOT NULL, major " + f.e.BigInt + " NOT NULL, minor " + f.e.BigInt + " NULL, PRIMARY KEY (tenant, id)")
+	name := f.table("tenant " + f.e.Text + " NOT NULL, id " + f.e.BigInt + " NOT NULL, major " + f.e.BigInt +
+		" NOT NULL, minor " + f.e.BigInt + " NULL, PRIMARY KEY (tenant, id)")
 	for i := range 12 {
 		f.exec(fmt.Sprintf("INSERT INTO %s (tenant, id, major, minor) VALUES ('%c', %d, %d, %d)", name, 'a'+i%3, i, i/6, i/3))
 	}
 	f.exec("INSERT INTO " + name + " (tenant, id, major, minor) VALUES ('z', 99, 1, NULL)")
 	for _, cfg := range []plan.Config{
-		{Table: name, Cursor: []string{"major"}}, {Table: name, Cursor: []string{"major", "minor"}, Where: "id < 3 OR id > 3"},
+		{Table: name, Cursor: []string{"major"}},
+		{Table: name, Cursor: []string{"major", "minor"}, Where: "id < 3 OR id > 3"},
 		{Query: "SELECT * FROM " + name, Cursor: []string{"minor"}, Key: []string{"tenant", "id"}},
 	} {
 		src := f.open(cfg)
@@ -81,7 +83,8 @@ func upTo(f fixture) {
 func upToBoundary(f fixture) {
 	for n, b := range f.e.Boundaries {
 		name := fmt.Sprintf("t_up_to_%d", n)
-		f.exec("CREATE TABLE " + name + " (id " + f.e.BigInt + " NOT NULL PRIMARY KEY, c " + b.Type + " NOT NULL " + b.Default + ")")
+		f.exec("CREATE TABLE " + name + " (id " + f.e.BigInt + " NOT NULL PRIMARY KEY, c " + b.Type + " NOT NULL " +
+			b.Default + ")")
 		f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP TABLE " + name) })
 		for i, literal := range b.Literals {
 			f.exec(fmt.Sprintf("INSERT INTO %s (id, c) VALUES (%d, %s), (%d, %s)", name, 2*i+1, literal, 2*i+2, literal))
@@ -97,11 +100,13 @@ func upToBoundary(f fixture) {
 			valueOf := change.Cursor(value(all[i].Cursor) + "}")
 			f.same(what+", its value", keys(f.within(src, change.Range{UpTo: valueOf}, 100)), keys(all[:i+2]))
 			f.same(what+", behind its value", keys(f.within(src, change.Range{After: valueOf}, 100)), keys(all[i+2:]))
-			f.same(what+", nothing between", keys(f.within(src, change.Range{After: all[i].Cursor, UpTo: all[i].Cursor}, 100)), "")
+			f.same(what+", nothing between", keys(f.within(src, change.Range{After: all[i].Cursor, UpTo: all[i].Cursor}, 100)),
+				"")
 		}
 	}
 	src := f.open(plan.Config{Table: "t_up_to_0", Cursor: []string{"c"}, LateCommits: "none"})
-	_, err := src.Fetch(f.ctx(), change.Range{UpTo: change.Cursor(`{"kind":"other"}`)}, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err := src.Fetch(f.ctx(), change.Range{UpTo: change.Cursor(`{"kind":"other"}`)},
+		poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "stored cursor")
 	_, err = src.Count(f.ctx(), change.Range{UpTo: change.Cursor(`{"kind":"other"}`)})
 	f.isFault(err, poller.ErrConfig, "stored cursor")
@@ -109,9 +114,12 @@ func upToBoundary(f fixture) {
 
 // other finds a row of another order key, of which some are NULL, whatever the engine calls equal.
 func other(f fixture) {
-	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL, tenant " + f.e.Text + " NULL, region " + f.e.BigInt + " NULL")
-	f.exec("INSERT INTO " + name + " (id, v, tenant, region) VALUES (1, 1, 'a', 1), (2, 2, 'a', NULL), (3, 3, NULL, 1), (4, 4, NULL, NULL), (5, 5, 'b', 1), (6, 6, 'a', 1)")
-	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, OrderKey: []string{"tenant", "region"}, Columns: []string{"v"}, Where: "id > 0 OR id < 0"})
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL, tenant " + f.e.Text +
+		" NULL, region " + f.e.BigInt + " NULL")
+	f.exec("INSERT INTO " + name +
+		" (id, v, tenant, region) VALUES (1, 1, 'a', 1), (2, 2, 'a', NULL), (3, 3, NULL, 1), (4, 4, NULL, NULL), (5, 5, 'b', 1), (6, 6, 'a', 1)")
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, OrderKey: []string{"tenant", "region"},
+		Columns: []string{"v"}, Where: "id > 0 OR id < 0"})
 	all := f.drain(src, nil, 10)
 	var avoid [][]byte
 	for i := range 5 {
@@ -127,11 +135,14 @@ func other(f fixture) {
 	if found, err := src.Other(f.ctx(), nil, avoid); found != nil || err != nil {
 		f.Errorf("all are avoided: %v, %v", found, err)
 	}
-	if found, err := src.Other(f.ctx(), all[4].Cursor, avoid[1:]); err != nil || found == nil || string(found.Key) != ids(6) {
+	if found, err := src.Other(f.ctx(), all[4].Cursor, avoid[1:]); err != nil || found == nil ||
+		string(found.Key) != ids(6) {
 		f.Errorf("behind the fifth: %v, %v", found, err)
 	}
 	// A key of another form is no row's: there is nothing to avoid.
-	if found, err := src.Other(f.ctx(), nil, [][]byte{[]byte(`{"id":1}`), []byte("{"), []byte(`{"tenant":[],"region":{}}`)}); err != nil || found == nil || string(found.Key) != ids(1) {
+	if found, err := src.Other(f.ctx(), nil,
+		[][]byte{[]byte(`{"id":1}`), []byte("{"),
+			[]byte(`{"tenant":[],"region":{}}`)}); err != nil || found == nil || string(found.Key) != ids(1) {
 		f.Errorf("strange keys: %v, %v", found, err)
 	}
 	// What can never be sent proves nothing.
@@ -145,7 +156,8 @@ func other(f fixture) {
 // broken holds that a row which is too large is an event that says so, and nothing behind it waits.
 func broken(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, note " + f.e.Text + " NOT NULL")
-	f.exec(fmt.Sprintf("INSERT INTO %s (id, note) VALUES (1, 'small'), (2, '%s'), (3, 'small')", name, strings.Repeat("x", 95)))
+	f.exec(fmt.Sprintf("INSERT INTO %s (id, note) VALUES (1, 'small'), (2, '%s'), (3, 'small')", name,
+		strings.Repeat("x", 95)))
 	read := func(limit int) change.Event {
 		all := f.drain(f.open(plan.Config{Table: name, Cursor: []string{"id"}, MaxRowBytes: limit}), nil, 2)
 		f.same("rows", keys(all), ids(1, 2, 3))
@@ -169,7 +181,8 @@ func broken(f fixture) {
 	if whole := read(1000); whole.Broken != nil || whole.ID == e.ID {
 		f.Errorf("with a larger max_row_bytes: %v, id %s", whole.Broken, whole.ID)
 	}
-	found, err := f.open(plan.Config{Table: name, Cursor: []string{"id"}, MaxRowBytes: 150}).Reread(f.ctx(), [][]byte{e.Key})
+	found, err := f.open(plan.Config{Table: name, Cursor: []string{"id"}, MaxRowBytes: 150}).Reread(f.ctx(),
+		[][]byte{e.Key})
 	if err != nil || len(found) != 1 || found[0].Broken == nil || found[0].ID != e.ID {
 		f.Errorf("read again: %+v, %v", found, err)
 	}

@@ -34,7 +34,8 @@ func reread(f fixture) {
 	f.same("by key", keys(got), ids(4, 1, 3))
 	for _, e := range got {
 		i := slices.IndexFunc(all, func(a change.Event) bool { return a.ID == e.ID })
-		if i < 0 || string(all[i].Cursor) != string(e.Cursor) || string(all[i].Row) != string(e.Row) || string(all[i].OrderKey) != string(e.OrderKey) {
+		if i < 0 || string(all[i].Cursor) != string(e.Cursor) || string(all[i].Row) != string(e.Row) ||
+			string(all[i].OrderKey) != string(e.OrderKey) {
 			f.Errorf("read again, %s is another event", e.Key)
 		}
 	}
@@ -49,8 +50,8 @@ func reread(f fixture) {
 	f.same("a query", keys(f.reread(q, ids(4), ids(1))), ids(4, 1))
 }
 
-// rereadDeleted reads rows again of which one was marked as deleted: its delete is its newest state. One that is gone from the
-// table cannot be known.
+// rereadDeleted reads rows again of which one was marked as deleted: its delete is its newest state. One that is gone
+// from the table cannot be known.
 func rereadDeleted(f fixture) {
 	name := orders(f)
 	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, DeleteWhen: "gone"})
@@ -63,7 +64,8 @@ func rereadDeleted(f fixture) {
 
 // rereadMany asks for more keys than a statement takes parameters.
 func rereadMany(f fixture) {
-	name := f.table("tenant " + f.e.Text + " NOT NULL, id " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt + " NOT NULL, PRIMARY KEY (tenant, id)")
+	name := f.table("tenant " + f.e.Text + " NOT NULL, id " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt +
+		" NOT NULL, PRIMARY KEY (tenant, id)")
 	var rows, composite []string
 	for i := range 1500 {
 		rows = append(rows, fmt.Sprintf("('%s', %d, %d)", f.literal(`o'b\"`), i, i))
@@ -80,14 +82,16 @@ func rereadMany(f fixture) {
 		simple = append(simple, ids(1499-i))
 	}
 	f.same("simple", keys(f.reread(q, simple...)), strings.Join(simple, " "))
-	f.same("with strangers", keys(f.reread(src, `{"tenant":"x","id":1}`, composite[0], `{"id":9007199254740993,"tenant":"y"}`)), composite[0])
+	f.same("with strangers", keys(f.reread(src, `{"tenant":"x","id":1}`, composite[0],
+		`{"id":9007199254740993,"tenant":"y"}`)), composite[0])
 }
 
 // rereadBoundary reads rows by keys of every type that a cursor can have: a key is equal to itself at full precision.
 func rereadBoundary(f fixture) {
 	for n, b := range f.e.Boundaries {
 		name := fmt.Sprintf("t_reread_%d", n)
-		f.exec("CREATE TABLE " + name + " (v " + f.e.BigInt + " NOT NULL, c " + b.Type + " NOT NULL " + b.Default + ", PRIMARY KEY (c))")
+		f.exec("CREATE TABLE " + name + " (v " + f.e.BigInt + " NOT NULL, c " + b.Type + " NOT NULL " + b.Default +
+			", PRIMARY KEY (c))")
 		f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP TABLE " + name) })
 		for i, literal := range b.Literals {
 			f.exec(fmt.Sprintf("INSERT INTO %s (v, c) VALUES (%d, %s)", name, i, literal))
@@ -121,7 +125,8 @@ func rereadFolded(f fixture) {
 // rereadRefused: whatever stands in a stored object, the error is one of the settings.
 func rereadRefused(f fixture) {
 	src := f.open(plan.Config{Table: orders(f), Cursor: []string{"v"}})
-	for _, k := range []string{"", "null", "7", "{", `{"id":1} x`, `{}`, `{"other":1}`, `{"id":1,"v":2}`, `{"id":null}`, `{"id":[1]}`, `{"id":{}}`, `{"id":"x"}`} {
+	for _, k := range []string{"", "null", "7", "{", `{"id":1} x`, `{}`, `{"other":1}`, `{"id":1,"v":2}`, `{"id":null}`,
+		`{"id":[1]}`, `{"id":{}}`, `{"id":"x"}`} {
 		if f.e.Name == "sqlite" && strings.Contains(k, `"x"`) {
 			continue // a column declared bigint may hold text there
 		}

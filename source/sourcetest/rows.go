@@ -11,7 +11,8 @@ import (
 
 // orders creates a table with a nullable cursor and some rows.
 func orders(f fixture) string {
-	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NULL, note " + f.e.Text + " NULL, gone " + f.e.Bool + " NULL")
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NULL, note " + f.e.Text +
+		" NULL, gone " + f.e.Bool + " NULL")
 	f.exec(fmt.Sprintf("INSERT INTO %s (id, v, note, gone) VALUES (1, 10, 'a', %s), (2, NULL, 'b', NULL), (3, 20, NULL, %s), (4, 20, 'd', NULL), (5, NULL, 'e', %s)",
 		name, f.e.False, f.e.True, f.e.True))
 	return name
@@ -49,16 +50,19 @@ func whereBreakout(f fixture) {
 	name := orders(f)
 	for _, c := range []struct{ where, word string }{
 		{"1=1) OR (1=1", "parenthesis"}, {"(1=1", "parenthes"}, {"1=1; DROP TABLE " + name, "semicolon"},
-		{"1=1 /* not closed", "comment that does not end"}, {"note = 'not closed", "quote that does not end"}, {"WHERE 1=1", "begins with WHERE"},
+		{"1=1 /* not closed", "comment that does not end"}, {"note = 'not closed", "quote that does not end"},
+		{"WHERE 1=1", "begins with WHERE"},
 		{"1=1 ORDER BY id", "ORDER BY"}, {"-- nothing", "no condition"},
 	} {
 		f.refused(plan.Config{Table: name, Cursor: []string{"v"}, Where: c.where}, "source__where", c.word)
 	}
 	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "note = ')' OR note = 'a' /* ( */"})
 	f.same("quoted parentheses", keys(f.drain(src, nil, 10)), ids(1))
-	_, err := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "nosuch = 1"}).Fetch(f.ctx(), change.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "nosuch = 1"}).Fetch(f.ctx(), change.Range{},
+		poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "nosuch", "source__where")
-	_, err = f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "note = = 1"}).Fetch(f.ctx(), change.Range{}, poller.Limit{Rows: 1, Bytes: plenty})
+	_, err = f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "note = = 1"}).Fetch(f.ctx(), change.Range{},
+		poller.Limit{Rows: 1, Bytes: plenty})
 	f.isFault(err, poller.ErrConfig, "source__where")
 }
 
@@ -67,7 +71,8 @@ func oddNames(f fixture) {
 	odd := "Order [x] `y` \"q\" 'é' "
 	table, id, v := odd+"T", odd+"Id", odd+"select"
 	q := f.e.Quote
-	f.exec("CREATE TABLE " + q(table) + " (" + q(id) + " " + f.e.BigInt + " NOT NULL PRIMARY KEY, " + q(v) + " " + f.e.BigInt + " NOT NULL)")
+	f.exec("CREATE TABLE " + q(table) + " (" + q(id) + " " + f.e.BigInt + " NOT NULL PRIMARY KEY, " + q(v) + " " +
+		f.e.BigInt + " NOT NULL)")
 	f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP TABLE " + q(table)) })
 	f.exec("INSERT INTO " + q(table) + " VALUES (1, 7), (2, 7), (3, 8)")
 	// The setting quotes in the standard's way, whatever the engine's own is.
@@ -81,7 +86,8 @@ func oddNames(f fixture) {
 
 func projection(f fixture) {
 	name := orders(f)
-	src := f.open(plan.Config{Table: name, Cursor: []string{"V"}, Columns: []string{"note"}, OrderKey: []string{"note"}, DeleteWhen: "gone"})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"V"}, Columns: []string{"note"}, OrderKey: []string{"note"},
+		DeleteWhen: "gone"})
 	all := f.drain(src, nil, 10)
 	f.same("keys", keys(all), ids(1, 3, 4))
 	f.same("row", string(all[0].Row), `{"note":"a"}`)
@@ -137,12 +143,14 @@ func deletes(f fixture) {
 	if f.e.Name == "sqlite" { // what a query computes has no type there
 		remedy = "generated column"
 	}
-	f.refused(plan.Config{Table: orders2(f), Cursor: []string{"v"}, DeleteWhen: "note"}, "source__delete_when", "note", remedy)
+	f.refused(plan.Config{Table: orders2(f), Cursor: []string{"v"}, DeleteWhen: "note"}, "source__delete_when", "note",
+		remedy)
 }
 
 // orders2 is a second table for tests that need one.
 func orders2(f fixture) string {
-	f.exec("CREATE TABLE t_second (id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL, note " + f.e.Text + ")")
+	f.exec("CREATE TABLE t_second (id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL, note " +
+		f.e.Text + ")")
 	f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP TABLE t_second") })
 	return "t_second"
 }
@@ -158,7 +166,8 @@ func tombstones(f fixture) {
 
 func query(f fixture) {
 	name := orders(f)
-	src := f.open(plan.Config{Query: "SELECT a.id, a.v, b.note AS other\nFROM " + name + " a JOIN " + name + " b ON a.id = b.id -- a comment at the end",
+	src := f.open(plan.Config{Query: "SELECT a.id, a.v, b.note AS other\nFROM " + name + " a JOIN " + name +
+		" b ON a.id = b.id -- a comment at the end",
 		Cursor: []string{"v"}, Key: []string{"id"}, Where: "id > 1 OR 1 = 0"})
 	d := f.describe(src)
 	f.warned(d.Warnings, "not provable")
@@ -172,7 +181,8 @@ func query(f fixture) {
 
 // queryDuplicates has two rows with one (cursor, key): wherever the page ends, neither is passed over.
 func queryDuplicates(f fixture) {
-	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, k " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt + " NOT NULL")
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, k " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt +
+		" NOT NULL")
 	f.exec("INSERT INTO " + name + " (id, k, v) VALUES (1, 1, 1), (2, 2, 1), (3, 3, 2), (4, 3, 2), (5, 4, 3)")
 	for size := 1; size <= 5; size++ {
 		src := f.open(plan.Config{Query: "SELECT k, v, id FROM " + name, Cursor: []string{"v"}, Key: []string{"k"}})
@@ -204,8 +214,10 @@ func queryRefused(f fixture) {
 	} {
 		f.refused(plan.Config{Query: c.query, Cursor: []string{"v"}, Key: []string{"id"}}, "source__query", c.word)
 	}
-	f.refused(plan.Config{Query: "SELECT id, v FROM " + name, Cursor: []string{"v"}}, "source__key is required for a query")
-	f.refused(plan.Config{Query: "SELECT id, v FROM t_nosuch", Cursor: []string{"v"}, Key: []string{"id"}}, "t_nosuch", "source__query")
+	f.refused(plan.Config{Query: "SELECT id, v FROM " + name, Cursor: []string{"v"}},
+		"source__key is required for a query")
+	f.refused(plan.Config{Query: "SELECT id, v FROM t_nosuch", Cursor: []string{"v"}, Key: []string{"id"}}, "t_nosuch",
+		"source__query")
 	var n int
 	if err := f.e.DB.QueryRowContext(f.ctx(), "SELECT COUNT(*) FROM "+name).Scan(&n); err != nil || n != 5 {
 		f.Errorf("the table has %d rows (%v)", n, err)
@@ -215,8 +227,10 @@ func queryRefused(f fixture) {
 // queryFolded has keys that differ in case only, in a query: whether or not the database holds them equal, none is
 // passed over at the end of a page.
 func queryFolded(f fixture) {
-	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, k " + f.e.Text + " NOT NULL, v " + f.e.BigInt + " NOT NULL")
-	f.exec("INSERT INTO " + name + " (id, k, v) VALUES (1, 'a', 1), (2, 'b', 1), (3, 'B', 1), (4, 'c', 1), (5, 'B', 2), (6, 'd', 2)")
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, k " + f.e.Text + " NOT NULL, v " + f.e.BigInt +
+		" NOT NULL")
+	f.exec("INSERT INTO " + name +
+		" (id, k, v) VALUES (1, 'a', 1), (2, 'b', 1), (3, 'B', 1), (4, 'c', 1), (5, 'B', 2), (6, 'd', 2)")
 	for size := 2; size <= 6; size++ {
 		src := f.open(plan.Config{Query: "SELECT k, v, id FROM " + name, Cursor: []string{"v"}, Key: []string{"k"}})
 		seen := map[string]bool{}
@@ -229,8 +243,8 @@ func queryFolded(f fixture) {
 	}
 }
 
-// largeRows has far more bytes than a page may hold: what is not taken is not read to the end either, and the pages that
-// follow ask for fewer rows.
+// largeRows has far more bytes than a page may hold: what is not taken is not read to the end either, and the pages
+// that follow ask for fewer rows.
 func largeRows(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, note " + f.e.Text + " NOT NULL")
 	var values []string

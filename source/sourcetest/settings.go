@@ -23,14 +23,16 @@ func view(f fixture) {
 	name := orders(f)
 	f.exec("CREATE VIEW v_orders AS SELECT id, v, note FROM " + name + " WHERE v IS NOT NULL")
 	f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP VIEW v_orders") })
-	f.refused(plan.Config{Table: "v_orders", Cursor: []string{"v"}}, "source__key is required", "a view has no primary key")
+	f.refused(plan.Config{Table: "v_orders", Cursor: []string{"v"}}, "source__key is required",
+		"a view has no primary key")
 	src := f.open(plan.Config{Table: "v_orders", Cursor: []string{"v"}, Key: []string{"id"}})
 	f.warned(f.describe(src).Warnings, "not provable")
 	f.same("rows", keys(f.drain(src, nil, 2)), ids(1, 3, 4))
 }
 
 func keyNotUnique(f fixture) {
-	name := f.table("a " + f.e.BigInt + " NOT NULL, b " + f.e.BigInt + " NOT NULL, n " + f.e.BigInt + " NULL, v " + f.e.BigInt + " NOT NULL, PRIMARY KEY (a, b)")
+	name := f.table("a " + f.e.BigInt + " NOT NULL, b " + f.e.BigInt + " NOT NULL, n " + f.e.BigInt + " NULL, v " +
+		f.e.BigInt + " NOT NULL, PRIMARY KEY (a, b)")
 	f.exec("CREATE UNIQUE INDEX ux_keynotunique ON " + name + " (n)")
 	f.refused(plan.Config{Table: name, Cursor: []string{"v"}, Key: []string{"a"}}, "source__key", "unique")
 	f.refused(plan.Config{Table: name, Cursor: []string{"v"}, Key: []string{"n"}}, "source__key", "NULL")
@@ -38,14 +40,16 @@ func keyNotUnique(f fixture) {
 }
 
 func refused(f fixture) {
-	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL, note " + f.e.Text + " NOT NULL")
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL, note " + f.e.Text +
+		" NOT NULL")
 	f.refused(plan.Config{Table: "t_nosuch", Cursor: []string{"v"}}, "source__table", "t_nosuch")
 	f.refused(plan.Config{Table: "nosuch." + name, Cursor: []string{"v"}}, "source__table", "nosuch")
 	f.refused(plan.Config{Table: name, Cursor: []string{"nosuch"}}, "source__cursor", "nosuch", "there are: id, v, note")
 	f.refused(plan.Config{Table: name, Cursor: []string{"note"}}, "source__cursor", "text is not a cursor")
 	f.refused(plan.Config{Table: name}, "source__cursor is required")
 	// Every fault at once.
-	f.refused(plan.Config{Table: name, Cursor: []string{"c1"}, Key: []string{"k1"}, OrderKey: []string{"o1"}, Columns: []string{"p1"}, DeleteWhen: "d1", Where: "("},
+	f.refused(plan.Config{Table: name, Cursor: []string{"c1"}, Key: []string{"k1"}, OrderKey: []string{"o1"},
+		Columns: []string{"p1"}, DeleteWhen: "d1", Where: "("},
 		`"c1"`, `"k1"`, `"o1"`, `"p1"`, `"d1"`, "source__where")
 }
 
@@ -56,7 +60,8 @@ func start(f fixture) {
 		return string(c), err
 	}
 	for _, c := range []struct{ start, want string }{
-		{"", ""}, {"earliest", ""}, {"latest", `{"kind":"integer+pk","value":20,"tiebreaker":{"id":4}}`}, {"10", `{"kind":"integer+pk","value":10}`},
+		{"", ""}, {"earliest", ""}, {"latest", `{"kind":"integer+pk","value":20,"tiebreaker":{"id":4}}`},
+		{"10", `{"kind":"integer+pk","value":10}`},
 	} {
 		got, err := at(c.start)
 		if err != nil {
@@ -88,8 +93,12 @@ func fingerprint(f fixture) {
 		f.Errorf("the fingerprint is %q", same)
 	}
 	for what, c := range map[string]func(*plan.Config){
-		"projection": func(c *plan.Config) { c.Columns = []string{"note"} }, "start": func(c *plan.Config) { c.Start = "latest" },
-		"the key said": func(c *plan.Config) { c.Key = []string{"ID"} }, "poller": func(c *plan.Config) { c.Poller = "other" },
+		"projection": func(c *plan.Config) {
+			c.Columns = []string{"note"}
+		}, "start": func(c *plan.Config) { c.Start = "latest" },
+		"the key said": func(c *plan.Config) {
+			c.Key = []string{"ID"}
+		}, "poller": func(c *plan.Config) { c.Poller = "other" },
 	} {
 		if of(c) != same {
 			f.Errorf("%s changes the fingerprint", what)
@@ -132,8 +141,10 @@ func eventIdentity(f fixture) {
 func foreignCursor(f fixture) {
 	src := f.open(plan.Config{Table: orders(f), Cursor: []string{"v"}})
 	for _, c := range []string{
-		`{"kind":"timestamp+pk","value":"2026-04-07T00:00:00Z","tiebreaker":{"id":1}}`, `{"kind":"integer+pk"}`, `{"kind":"snapshot","xmin":1}`,
-		`{"kind":"integer+pk","value":1,"tiebreaker":{"other":1}}`, `{"kind":"integer+pk","value":1,"tiebreaker":{"id":1,"b":2}}`,
+		`{"kind":"timestamp+pk","value":"2026-04-07T00:00:00Z","tiebreaker":{"id":1}}`, `{"kind":"integer+pk"}`,
+		`{"kind":"snapshot","xmin":1}`,
+		`{"kind":"integer+pk","value":1,"tiebreaker":{"other":1}}`,
+		`{"kind":"integer+pk","value":1,"tiebreaker":{"id":1,"b":2}}`,
 		`{"kind":"integer+pk","value":null,"tiebreaker":{"id":1}}`, `{"kind":"integer+pk","value":[1],"tiebreaker":{"id":1}}`,
 		`{"kind":"integer+pk","value":"x","tiebreaker":{"id":1}}`,
 	} {
@@ -162,7 +173,9 @@ func indexes(f fixture) {
 
 // ofIndexes are the warnings but for what the server does not show of late commits.
 func ofIndexes(warnings []string) []string {
-	return slices.DeleteFunc(slices.Clone(warnings), func(w string) bool { return strings.HasPrefix(w, "source__late_commits=") })
+	return slices.DeleteFunc(slices.Clone(warnings), func(w string) bool {
+		return strings.HasPrefix(w, "source__late_commits=")
+	})
 }
 
 func insertOnly(f fixture) {
@@ -171,7 +184,8 @@ func insertOnly(f fixture) {
 	f.warned(d.Warnings, "updates will not be seen")
 	f.exec("INSERT INTO " + name + " (id, created_at) VALUES (1, '2026-04-07 01:23:45')")
 	src := f.open(plan.Config{Table: name, Cursor: []string{"created_at"}})
-	if e := f.page(src, nil, poller.Limit{Rows: 1, Bytes: plenty}).Events[0]; e.Undated || e.Time.UTC().Format(time.DateOnly) != "2026-04-07" {
+	if e := f.page(src, nil, poller.Limit{Rows: 1, Bytes: plenty}).Events[0]; e.Undated ||
+		e.Time.UTC().Format(time.DateOnly) != "2026-04-07" {
 		f.Errorf("a row of 2026-04-07 is of %s, undated %v", e.Time, e.Undated)
 	}
 	d = f.describe(f.open(plan.Config{Table: name, Cursor: []string{"id"}}))
@@ -209,7 +223,8 @@ func schemaChange(f fixture) {
 	p := f.page(src, nil, poller.Limit{Rows: 1, Bytes: plenty})
 	f.exec("ALTER TABLE "+name+" DROP COLUMN note", "ALTER TABLE "+name+" ADD extra "+f.e.BigInt+" NULL")
 	p = f.page(src, p.Events[0].Cursor, poller.Limit{Rows: 1, Bytes: plenty})
-	if len(p.Events) != 1 || !strings.Contains(string(p.Events[0].Row), `"extra":null`) || strings.Contains(string(p.Events[0].Row), "note") {
+	if len(p.Events) != 1 || !strings.Contains(string(p.Events[0].Row), `"extra":null`) ||
+		strings.Contains(string(p.Events[0].Row), "note") {
 		f.Errorf("after the change: %s", p.Events[0].Row)
 	}
 	f.exec("DROP TABLE "+name, "CREATE TABLE "+name+" (id "+f.e.BigInt+")")

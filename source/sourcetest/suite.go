@@ -20,8 +20,10 @@ func Run(t *testing.T, e Engine) {
 	}{
 		{"reference", reference}, {"ties", ties}, {"composite", composite}, {"boundaries", boundaries},
 		{"nulls", nulls}, {"nulls_fail", nullsFail}, {"where", where}, {"where_breakout", whereBreakout},
-		{"odd_names", oddNames}, {"projection", projection}, {"bytes", batchBytes}, {"broken", broken}, {"large_rows", largeRows},
-		{"deletes", deletes}, {"tombstones", tombstones}, {"query", query}, {"query_duplicates", queryDuplicates}, {"query_folded", queryFolded},
+		{"odd_names", oddNames}, {"projection", projection}, {"bytes", batchBytes}, {"broken", broken},
+		{"large_rows", largeRows},
+		{"deletes", deletes}, {"tombstones", tombstones}, {"query", query}, {"query_duplicates", queryDuplicates},
+		{"query_folded", queryFolded},
 		{"query_refused", queryRefused}, {"no_key", noKey}, {"view", view}, {"key_not_unique", keyNotUnique},
 		{"refused", refused}, {"start", start}, {"fingerprint", fingerprint}, {"identity", eventIdentity},
 		{"foreign_cursor", foreignCursor}, {"index", indexes}, {"insert_only", insertOnly}, {"check", check},
@@ -42,7 +44,8 @@ func reference(f fixture) {
 	f.exec("INSERT INTO " + name + " (id, v) VALUES (1, 100), (2, 100), (3, 200), (4, 200), (5, 300)")
 	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}})
 	f.describe(src)
-	p := f.page(src, change.Cursor(`{"kind":"integer+pk","value":100,"tiebreaker":{"id":1}}`), poller.Limit{Rows: 100, Bytes: plenty})
+	p := f.page(src, change.Cursor(`{"kind":"integer+pk","value":100,"tiebreaker":{"id":1}}`),
+		poller.Limit{Rows: 100, Bytes: plenty})
 	f.same("after (100,1)", keys(p.Events), ids(2, 3, 4, 5))
 	if p.More {
 		f.Error("the page holds the last row, and says that there is more")
@@ -80,7 +83,8 @@ func ties(f fixture) {
 
 // composite pages by a composite cursor and a composite key of different types.
 func composite(f fixture) {
-	name := f.table("tenant " + f.e.Text + " NOT NULL, id " + f.e.BigInt + " NOT NULL, major " + f.e.BigInt + " NOT NULL, minor " + f.e.BigInt +
+	name := f.table("tenant " + f.e.Text + " NOT NULL, id " + f.e.BigInt + " NOT NULL, major " + f.e.BigInt +
+		" NOT NULL, minor " + f.e.BigInt +
 		" NOT NULL, PRIMARY KEY (tenant, id)")
 	var want []string
 	for major := range 3 {
@@ -89,7 +93,8 @@ func composite(f fixture) {
 				for id := range 2 {
 					row := fmt.Sprintf("('%s', %d, %d, %d)", f.literal(tenant), 100*major+10*minor+id, major, minor)
 					f.exec("INSERT INTO " + name + " (tenant, id, major, minor) VALUES " + row)
-					want = append(want, string(change.AppendString([]byte(`{"tenant":`), tenant))+fmt.Sprintf(`,"id":%d}`, 100*major+10*minor+id))
+					want = append(want, string(change.AppendString([]byte(`{"tenant":`), tenant))+
+						fmt.Sprintf(`,"id":%d}`, 100*major+10*minor+id))
 				}
 			}
 		}
@@ -117,11 +122,13 @@ func boundaries(f fixture) {
 		f.Run(b.Type, func(t *testing.T) {
 			f := fixture{t, f.e}
 			name := fmt.Sprintf("t_boundary_%d", n)
-			f.exec("CREATE TABLE " + name + " (id " + f.e.BigInt + " NOT NULL PRIMARY KEY, c " + b.Type + " NOT NULL " + b.Default + ")")
+			f.exec("CREATE TABLE " + name + " (id " + f.e.BigInt + " NOT NULL PRIMARY KEY, c " + b.Type + " NOT NULL " +
+				b.Default + ")")
 			t.Cleanup(func() { _, _ = f.e.DB.Exec("DROP TABLE " + name) })
 			var want []int
 			for i, literal := range b.Literals {
-				f.exec(fmt.Sprintf("INSERT INTO %s (id, c) VALUES (%d, %s), (%d, %s), (%d, %s)", name, 3*i+2, literal, 3*i+1, literal, 3*i+3, literal))
+				f.exec(fmt.Sprintf("INSERT INTO %s (id, c) VALUES (%d, %s), (%d, %s), (%d, %s)", name, 3*i+2, literal, 3*i+1,
+					literal, 3*i+3, literal))
 				want = append(want, 3*i+1, 3*i+2, 3*i+3)
 			}
 			src := f.open(plan.Config{Table: name, Cursor: []string{"c"}, LateCommits: "none"})
@@ -142,8 +149,8 @@ func boundaries(f fixture) {
 	}
 }
 
-// lookUp checks that source__start=latest finds the last row of a boundary table that is not dated beyond the database's
-// clock.
+// lookUp checks that source__start=latest finds the last row of a boundary table that is not dated beyond the
+// database's clock.
 func (f fixture) lookUp(src *source.Cursor, name string) {
 	d, err := src.Describe(f.ctx())
 	if err != nil {

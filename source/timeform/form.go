@@ -127,7 +127,8 @@ func (f Form) String() string {
 		if f.Width == AnyUnit {
 			return "a number"
 		}
-		return [...]string{"a number (a Julian day?)", "a number of seconds", "a number of milliseconds", "a number of microseconds", "a number of nanoseconds"}[f.Width]
+		return [...]string{"a number (a Julian day?)", "a number of seconds", "a number of milliseconds",
+			"a number of microseconds", "a number of nanoseconds"}[f.Width]
 	case DateAlone:
 		return "text as in YYYY-MM-DD"
 	}
@@ -176,8 +177,8 @@ func (f Form) ChangesZone(other Form) bool {
 	return f.Sep == other.Sep && f.Zone != other.Zone && f.Zone != "" && other.Zone != ""
 }
 
-// ClockPutForward reports whether a stored time of a form may be followed by one with another offset: text and moment both
-// ascend, as where a zone's clock is put forward between the two. Where it is put back, the text goes back.
+// ClockPutForward reports whether a stored time of a form may be followed by one with another offset: text and moment
+// both ascend, as where a zone's clock is put forward between the two. Where it is put back, the text goes back.
 func (r Rules) ClockPutForward(form Form, before, after []byte) bool {
 	if !form.ChangesZone(r.Of(after)) {
 		return false

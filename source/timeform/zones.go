@@ -7,8 +7,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine/scalar"
 )
 
-// Later is the second moment at which a zone's wall clock shows what it shows at a moment; the moment itself where there is
-// none after it.
+// Later is the second moment at which a zone's wall clock shows what it shows at a moment; the moment itself where
+// there is none after it.
 func Later(at time.Time, zone *time.Location) time.Time {
 	if change, back := nextOffset(at, zone); back > 0 && !at.Add(back).Before(change) {
 		return at.Add(back)
@@ -31,8 +31,8 @@ func Earlier(at time.Time, zone *time.Location) time.Time {
 	return at
 }
 
-// nextOffset is when the zone's clock changes after a moment, and by how much it is put back then; negative where it is put
-// forward, and zero where it never changes.
+// nextOffset is when the zone's clock changes after a moment, and by how much it is put back then; negative where it is
+// put forward, and zero where it never changes.
 func nextOffset(at time.Time, zone *time.Location) (change time.Time, back time.Duration) {
 	_, change = at.In(zone).ZoneBounds()
 	if change.IsZero() {
@@ -43,8 +43,8 @@ func nextOffset(at time.Time, zone *time.Location) (change time.Time, back time.
 	return change, time.Duration(before-after) * time.Second
 }
 
-// ComesBack is by how much a zone's wall clock at a moment is ahead of the lowest value that it will show from then on: up to
-// an hour in the hour before it is put back, else nothing.
+// ComesBack is by how much a zone's wall clock at a moment is ahead of the lowest value that it will show from then on:
+// up to an hour in the hour before it is put back, else nothing.
 func ComesBack(at time.Time, zone *time.Location) time.Duration {
 	change, back := nextOffset(at, zone)
 	return max(back-change.Sub(at), 0)
@@ -72,8 +72,8 @@ func FromNumber(scalar []byte, stored bool) (time.Time, bool) {
 // clocksDiffer is how far this machine's clock, which chooses a zone's offset, may be off the database's.
 const clocksDiffer = time.Minute
 
-// WallEdge is the offset from UTC, in seconds, of a wall clock at a moment; less in the hour before it is put back: the values
-// of that hour come a second time, and rows have settled only when they cannot.
+// WallEdge is the offset from UTC, in seconds, of a wall clock at a moment; less in the hour before it is put back: the
+// values of that hour come a second time, and rows have settled only when they cannot.
 func WallEdge(at time.Time, zone *time.Location) int {
 	lowest := 0
 	for i, at := range []time.Time{at, at.Add(clocksDiffer)} {

@@ -15,8 +15,8 @@ import (
 )
 
 // Table is a table in memory with transactions: a row's cursor is drawn when its statement runs (or its transaction
-// begins), and it becomes visible when the transaction commits. A row that a transaction has written is locked until its
-// end.
+// begins), and it becomes visible when the transaction commits. A row that a transaction has written is locked until
+// its end.
 type Table struct {
 	Rng     *rand.Rand
 	Rows    map[int]Row // committed

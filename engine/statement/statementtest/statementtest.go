@@ -1,5 +1,5 @@
-// Package statementtest is for tests of statements: a database that writes down what it is sent, and checks of SQL Server's language,
-// for which no server runs here.
+// Package statementtest is for tests of statements: a database that writes down what it is sent, and checks of SQL
+// Server's language, for which no server runs here.
 package statementtest
 
 import (
@@ -87,7 +87,9 @@ func (r *Recorder) answer(text string, args []sqldriver.NamedValue) [][]sqldrive
 		return !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(text, p) })
 	}
 	row := func(values ...sqldriver.Value) [][]sqldriver.Value { return [][]sqldriver.Value{values} }
-	ofMember := slices.ContainsFunc(args, func(a sqldriver.NamedValue) bool { return strings.Contains(fmt.Sprint(a.Value), "i:me") })
+	ofMember := slices.ContainsFunc(args, func(a sqldriver.NamedValue) bool {
+		return strings.Contains(fmt.Sprint(a.Value), "i:me")
+	})
 	switch {
 	case has("SELECT unit FROM taken"), has("(c.token = "):
 		return append(row(r.Shard), row("i:me")...)
@@ -118,7 +120,8 @@ func (r *Recorder) answer(text string, args []sqldriver.NamedValue) [][]sqldrive
 		return row("p0")
 	case has("RETURNING unit"), has("OUTPUT inserted.unit"):
 		return row(r.Shard)
-	case has("SELECT token"), has("RETURNING token"), has("OUTPUT inserted.token"), has("-MAX("), has("SELECT r.part"), has("SELECT COUNT(*)"), has("SELECT o.seq FROM"),
+	case has("SELECT token"), has("RETURNING token"), has("OUTPUT inserted.token"), has("-MAX("), has("SELECT r.part"),
+		has("SELECT COUNT(*)"), has("SELECT o.seq FROM"),
 		has("SELECT o.id FROM"):
 		return row(int64(1))
 	default:
@@ -144,8 +147,8 @@ func (a *Answers) Next(into []sqldriver.Value) error {
 	return nil
 }
 
-// IsTSQL parses text and checks that it holds one statement of a kind that is meant: a parser that takes garbage for a second
-// statement would otherwise pass it.
+// IsTSQL parses text and checks that it holds one statement of a kind that is meant: a parser that takes garbage for a
+// second statement would otherwise pass it.
 func IsTSQL(t *testing.T, text string) {
 	t.Helper()
 	// The parser does not know COLLATE behind an expression within EXISTS.
@@ -170,7 +173,8 @@ func IsTSQL(t *testing.T, text string) {
 	}
 }
 
-// DeclaresOneLength: the driver declares a string by its own length, and every other declaration is another plan on the server.
+// DeclaresOneLength: the driver declares a string by its own length, and every other declaration is another plan on the
+// server.
 func DeclaresOneLength(t *testing.T, text string, args []any) {
 	t.Helper()
 	for i, arg := range args {
