@@ -41,7 +41,7 @@ type Feed struct {
 	pace   pace
 	// replaced is a table that was found sound although it is not the one recorded: the next commit records it.
 	replaced string
-	probed   change.Cursor // of the last probe from the source, since something was acknowledged; under the session's lock
+	trail    *trail // of the probes from the source, since something was acknowledged; under the session's lock
 }
 
 // cachedParking is the parking that was last read or written, by the object's name.
@@ -114,6 +114,7 @@ type session struct {
 	// Next's own.
 	snapshot *state.Snapshot // what the next acquisition is based on
 	frontier change.Cursor   // how far live rows were fetched
+	begun    change.Cursor   // the frontier of the document
 	rest     poller.Rest     // what the last fetch showed of live rows
 	handed   map[uint64]bool // turns of parked entries whose retry was handed out
 	looked   time.Time       // when the document was last seen
@@ -152,6 +153,7 @@ type session struct {
 
 // note is what a batch that was handed out is about.
 type note struct {
+	events []change.Event
 	// gone are parked rows that were found gone before the batch was fetched, moved those that have another order key by
 	// now.
 	gone  []gone
