@@ -11,7 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Settle commits what became of events: only now are they acknowledged (seeds/003, §1.3). A crash before it delivers
+// Settle commits what became of events: only now are they acknowledged. A crash before it delivers
 // them again; a crash after it does not.
 //
 // What has to be there when the commit lands is written before it, in this order: dead letters, named by their events,

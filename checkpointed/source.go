@@ -53,7 +53,7 @@ const (
 
 // Description says what a source is.
 type Description struct {
-	// Fingerprint identifies the source definition: "sha256:…" (seeds/001, §9).
+	// Fingerprint identifies the source definition: "sha256:…" (docs/state.md).
 	Fingerprint string
 	// Engine is sqlserver, postgres, mysql or sqlite; Table is the qualified name, or "query".
 	Engine, Table string

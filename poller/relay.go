@@ -79,7 +79,7 @@ func (r *Relay) newReport() Report {
 }
 
 // Guard turns a panic of f into an error that carries the stack: a fault of one part must not end the process, whose
-// restart the Functions host counts (facts/functions-host.md, trap 7).
+// restart the Functions host counts.
 func Guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

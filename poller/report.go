@@ -9,7 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Event is what a tick ended as: the member "event" of its log line (DESIGN.md §3, "Answers").
+// Event is what a tick ended as: the member "event" of its log line (docs/observability.md).
 type Event string
 
 // The events of a tick. The first group answers 200, the second 500.

@@ -1,6 +1,6 @@
 package late
 
-// Mode is a way to find rows that became visible after the position had passed them (facts/late-commits.md).
+// Mode is a way to find rows that became visible after the position had passed them.
 type Mode string
 
 // The values of source__late_commits, but for auto.

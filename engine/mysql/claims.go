@@ -10,6 +10,7 @@ import (
 // Claims is how MySQL and MariaDB write claims. They show nothing of what a statement has written: it is read back.
 type Claims struct{}
 
+// Draw counts the token up by an upsert and reads it back. The row stays locked in between, so no other draw can count.
 func (Claims) Draw(p claims.Place) []claims.Step {
 	return []claims.Step{{Write: func(s *statement.Statement) {
 		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at) VALUES (", s.Arg(p.Outbox),
@@ -71,6 +72,7 @@ func (d Claims) mineLive(s *statement.Statement, p claims.Place, c claims.Claim,
 		" ORDER BY c.unit", suffix)
 }
 
+// Put writes one upsert. VALUES(column) is the one form for the new values that both MySQL and MariaDB know.
 func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
 	return []claims.Step{{Write: func(s *statement.Statement) {
 		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.Outbox),
@@ -80,10 +82,13 @@ func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.St
 	}}}
 }
 
+// Met is always false: ON DUPLICATE KEY UPDATE takes the place of an error for a row that is there already.
 func (Claims) Met(error) bool { return false }
 
+// InTx is true: Draw and Take read back what they wrote.
 func (Claims) InTx() bool { return true }
 
+// Late is true: the server may still carry out a statement after its connection was lost.
 func (Claims) Late() bool { return true }
 
 // ByName reads the list first and seeks each shard's row: the optimizer may take a list in IN for a reason to scan.
@@ -108,6 +113,7 @@ func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set fu
 	s.Add(" WHERE 1 = 1")
 }
 
+// Ddl creates the claims table with a collation that compares keys byte by byte.
 func (Claims) Ddl(claims statement.Name) string {
 	return `CREATE TABLE IF NOT EXISTS ` + claims.String() + ` (
     outbox varchar(190) NOT NULL,

@@ -42,8 +42,8 @@ func galera(ctx context.Context, conn *sql.Conn) (string, error) {
 	return "galera/" + uuid, err
 }
 
-// Related: a failover changes the server_uuid of MySQL, and the server_id of MariaDB. Every node of a Galera cluster
-// shows the same.
+// Related allows for what a failover changes: the server_uuid of MySQL, the server_id of MariaDB. Every node of a
+// Galera cluster shows the same incarnation.
 func (Dialect) Related(was, is []string) engine.Relation {
 	switch was[0] {
 	case "mysql":

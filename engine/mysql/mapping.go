@@ -14,6 +14,7 @@ func compared(expr string) string {
 	return "CAST(" + expr + " AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin"
 }
 
+// Text casts a value to utf8mb4 under the side table's collation. Bytes become hex digits in upper case.
 func (Mapping) Text(c *column.Column, expr string) string {
 	if c.Kind == column.Bytes {
 		expr = "HEX(" + expr + ")"
@@ -21,6 +22,8 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return compared(expr)
 }
 
+// Typed casts a text to a signed or an unsigned integer, and decodes hex digits for a column of bytes. Any other kind
+// takes the text as it is.
 func (Mapping) Typed(c *column.Column, parameter string) string {
 	switch {
 	case c.Kind == column.Bytes:
@@ -42,12 +45,15 @@ func (Mapping) Position(c *column.Column, expr string) string {
 	return compared("CONCAT(" + expr + " >= 0, LPAD(" + expr + " & 9223372036854775807, 19, '0'))")
 }
 
+// Instant writes a time as Shown does, under the side table's collation.
 func (d Mapping) Instant(_ *column.Column, expr string) string { return compared(d.Shown(expr)) }
 
+// AtInstant casts a text to DATETIME(6). A TIMESTAMP compares with it as it should, because the session's zone is UTC.
 func (Mapping) AtInstant(_ *column.Column, parameter string) string {
 	return "CAST(" + parameter + " AS DATETIME(6))"
 }
 
+// Now is the UTC clock in microseconds, less so many milliseconds.
 func (Mapping) Now(_ *column.Column, less string) string {
 	if less != "" {
 		return "(UTC_TIMESTAMP(6) - INTERVAL " + less + " * 1000 MICROSECOND)"
@@ -55,24 +61,33 @@ func (Mapping) Now(_ *column.Column, less string) string {
 	return "UTC_TIMESTAMP(6)"
 }
 
+// Literal writes an integer bare and any other value in single quotes.
 func (Mapping) Literal(c *column.Column, value string) string { return column.Literal(c, value) }
 
+// Boolean writes 1 or 0: MySQL's BOOLEAN is an integer.
 func (Mapping) Boolean(_ *column.Column, v bool) string { return column.ZeroOrOne(v) }
 
+// Payload returns the column unchanged: the driver returns its text as it is.
 func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
 
+// TextTimes is false: MySQL and MariaDB have types for times.
 func (Mapping) TextTimes() bool { return false }
 
+// Shown writes a time with six digits of its second.
 func (Mapping) Shown(expr string) string {
 	return "DATE_FORMAT(" + expr + ", '%Y-%m-%d %H:%i:%s.%f')"
 }
 
+// Clock is the UTC clock, as Shown writes a time.
 func (d Mapping) Clock() string { return d.Shown("UTC_TIMESTAMP(6)") }
 
+// Hold is empty: a statement sees one state of all rows.
 func (Mapping) Hold() string { return "" }
 
+// Unordered is empty: LIMIT stands without ORDER BY too.
 func (Mapping) Unordered() string { return "" }
 
+// Ddl creates the side table in one statement, its index included, under a binary collation.
 func (Mapping) Ddl(side statement.Name, states string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + side.String() + ` (

@@ -10,22 +10,28 @@ import (
 // Outbox is how MySQL and MariaDB write what depends on the columns of an outbox.
 type Outbox struct{}
 
+// Seq is id, the AUTO_INCREMENT column.
 func (Outbox) Seq() string { return "id" }
 
+// Same compares type and id byte by byte, trailing blanks included.
 func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	return typ1 + " = " + typ2 + " " + Exact + " AND " + id1 + " = " + id2 + " " + Exact
 }
 
+// Shard names the shard by the MD5 hashes of type and id, in hex digits.
 func (Outbox) Shard(typ, id string) string {
 	return "CONCAT('a:', MD5(" + typ + "), MD5(" + id + "))"
 }
 
+// ShardOf hashes the UTF-8 bytes of type and id, as Shard does on the server.
 func (Outbox) ShardOf(typ, id string) string { return claims.HashedShard([]byte(typ), []byte(id)) }
 
+// Update writes UPDATE … JOIN … ON … SET.
 func (Outbox) Update(table, alias, set, from, where string) string {
 	return "UPDATE " + table + " AS " + alias + " JOIN " + from + " ON " + where + " SET " + set
 }
 
+// BySeq writes the ids out in an IN list.
 func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
 	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
 }
@@ -38,11 +44,13 @@ func (Outbox) Seek(b, id string) string { return b + ".blocked = " + id + " " + 
 // table.
 func (Outbox) Force(index string) string { return " FORCE INDEX (rowrelay_" + index + ")" }
 
+// ByState is true: without partial indexes, the index of pending events leads with the state.
 func (Outbox) ByState() bool { return true }
 
-// Orderly: MariaDB does not search an index by row values.
+// Orderly is empty: MariaDB does not search an index by row values.
 func (Outbox) Orderly(_, _, _ string) string { return "" }
 
+// Ago subtracts the seconds as milliseconds, by Earlier.
 func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }

@@ -43,7 +43,7 @@ func (Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings
 	return l, nil
 }
 
-// Refresh: a server says nothing of itself with a statement.
+// Refresh does nothing: a server says nothing of itself with a statement.
 func (Dialect) Refresh(context.Context, *sql.Conn, *engine.Server) error { return nil }
 
 func isMariaDB(version string) bool { return strings.Contains(strings.ToLower(version), "mariadb") }

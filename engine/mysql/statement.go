@@ -15,26 +15,34 @@ type Statement struct{}
 // reads the other's comment as a comment.
 const Exact = "/*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */"
 
+// Quote writes a name in backticks, a backtick in it twice.
 func (Statement) Quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
+// Param is always ?: arguments are bound in the order of the text.
 func (Statement) Param(_ int, v any, _ bool) (string, any) { return "?", v }
 
+// Now is the UTC clock in microseconds. MySQL keeps it the same throughout a statement.
 func (Statement) Now() string { return "UTC_TIMESTAMP(6)" }
 
+// Later adds the milliseconds as microseconds: MySQL's intervals have no unit of a millisecond.
 func (Statement) Later(ms string) string {
 	return "UTC_TIMESTAMP(6) + INTERVAL (" + ms + ") * 1000 MICROSECOND"
 }
 
+// Earlier subtracts the milliseconds as microseconds, for the same reason as Later.
 func (Statement) Earlier(ms string) string {
 	return "UTC_TIMESTAMP(6) - INTERVAL (" + ms + ") * 1000 MICROSECOND"
 }
 
+// Age counts microseconds and cuts the result to whole milliseconds.
 func (Statement) Age(at string) string {
 	return "TIMESTAMPDIFF(MICROSECOND, " + at + ", UTC_TIMESTAMP(6)) DIV 1000"
 }
 
+// Limit writes LIMIT, and OFFSET where rows are passed over.
 func (Statement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
 
+// Bytes is OCTET_LENGTH, the exact length of the column in bytes.
 func (Statement) Bytes(column string) string { return "OCTET_LENGTH(" + column + ")" }
 
 // AnyInt writes the numbers out: what the driver would do with parameters, too.
@@ -49,6 +57,7 @@ func (Statement) AnyInt(_ *statement.Statement, expr string, list []int64) strin
 	return expr + " IN (" + strings.Join(texts, ",") + ")"
 }
 
+// AnyText writes a parameter for each text. An empty list is a condition that is never true.
 func (Statement) AnyText(s *statement.Statement, expr string, list []string) string {
 	if len(list) == 0 {
 		return "1 = 0"
@@ -60,6 +69,7 @@ func (Statement) AnyText(s *statement.Statement, expr string, list []string) str
 	return expr + " IN (" + strings.Join(params, ", ") + ")"
 }
 
+// Table reads the JSON array by JSON_TABLE, each field by its path.
 func (Statement) Table(param, alias string, fields []statement.Field) string {
 	columns := make([]string, len(fields))
 	for i, f := range fields {
@@ -72,4 +82,5 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 	return "JSON_TABLE(" + param + ", '$[*]' COLUMNS (" + strings.Join(columns, ", ") + ")) AS " + alias
 }
 
+// Lock ends the statement with FOR UPDATE, or FOR UPDATE SKIP LOCKED. There is no hint.
 func (Statement) Lock(skip bool) (hint, suffix string) { return "", statement.ForUpdate(skip) }

@@ -14,8 +14,11 @@ import (
 // Tables is what the catalog of MySQL and MariaDB says of tables.
 type Tables struct{}
 
+// Ready accepts every database: no option of MySQL or MariaDB stands in an outbox's way.
 func (Tables) Ready(context.Context, statement.Querier) error { return nil }
 
+// Resolve returns schema.table from information_schema, or "" where there is none. A name without a schema is looked
+// for in the current database.
 func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table string
 	text, args := "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", []any{n.Base()}
@@ -50,4 +53,5 @@ func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Na
 	return list, err
 }
 
+// Kind needs no exceptions for MySQL: the name of the type decides.
 func (Tables) Kind(typ string) column.Kind { return column.KindOf(typ) }

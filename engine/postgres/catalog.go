@@ -18,7 +18,8 @@ import (
 const tableSQL = `SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, pg_catalog.to_regtype('xid8') IS NULL
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
-AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = $1 OR lower(n.nspname) = lower($1) END)
+AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ` +
+	`ELSE n.nspname = $1 OR lower(n.nspname) = lower($1) END)
 AND (c.relname = $2 OR lower(c.relname) = lower($2))
 ORDER BY (c.relname = $2) DESC, (n.nspname = $1) DESC, n.nspname, c.relname LIMIT 1`
 
@@ -47,7 +48,8 @@ FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class ic ON ic.oid = i.indexrelid JOIN pg_catalog.pg_am am ON am.oid = ic.relam
 CROSS JOIN LATERAL generate_series(1, i.indnkeyatts::int) AS k(n)
 JOIN pg_catalog.pg_opclass o ON o.oid = i.indclass[k.n - 1]
-LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n - 1] AND i.indkey[k.n - 1] <> 0
+LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n - 1] ` +
+	`AND i.indkey[k.n - 1] <> 0
 WHERE i.indrelid = $1::text::oid ORDER BY i.indisprimary DESC, ic.relname, k.n`
 
 // Table implements engine.Dialect.
@@ -149,7 +151,8 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, oid string, t *engin
 }
 
 const typesByOID = `SELECT t.oid, t.typname, t.typtype::text, t.typcategory::text, n.nspname, pg_catalog.format_type(t.oid, NULL)
-FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace WHERE t.oid::text = ANY(string_to_array($1, ','))`
+FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace ` +
+	`WHERE t.oid::text = ANY(string_to_array($1, ','))`
 
 // Query prepares the query as a derived table, which runs nothing, and asks the catalog for the types of its columns.
 // PostgreSQL reports a domain as its base type there.

@@ -84,7 +84,8 @@ const transactionsSQL = `SELECT a.attname, coalesce(pg_get_expr(d.adbin, d.adrel
 	g.writes & 4 <> 0, g.writes & 16 <> 0
 FROM pg_catalog.pg_attribute a CROSS JOIN (SELECT coalesce(bit_or(t.tgtype), 0)::int AS writes
 	FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc f ON f.oid = t.tgfoid
-	WHERE t.tgrelid = $1::text::oid AND (NOT t.tgisinternal OR t.tgparentid <> 0) AND t.tgenabled IN ('O', 'A') AND t.tgtype & 3 = 3
+	WHERE t.tgrelid = $1::text::oid AND (NOT t.tgisinternal OR t.tgparentid <> 0) ` +
+	`AND t.tgenabled IN ('O', 'A') AND t.tgtype & 3 = 3
 	AND t.tgattr::text = '' AND t.tgqual IS NULL AND f.prosrc ILIKE '%pg_current_xact_id%') AS g
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = $1::text::oid AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid = 'xid8'::regtype`

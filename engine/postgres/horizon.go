@@ -38,7 +38,8 @@ const horizonSQL = `WITH hidden AS (
 	WHERE a.datid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
 	AND a.pid <> pg_backend_pid() AND a.xact_start IS NOT NULL
 	AND (a.backend_xid IS NOT NULL OR a.state = 'idle in transaction' OR EXISTS (SELECT 1 FROM pg_catalog.pg_locks l
-		WHERE l.pid = a.pid AND l.locktype = 'relation' AND l.granted AND l.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')))
+		WHERE l.pid = a.pid AND l.locktype = 'relation' AND l.granted ` +
+	`AND l.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')))
 	UNION ALL
 	SELECT p.prepared - interval '1 day', 'the prepared transaction ' || p.gid, '', p.owner::text, ''
 	FROM pg_catalog.pg_prepared_xacts p WHERE p.database = current_database()

@@ -72,5 +72,5 @@ func (s *session) readIdentity(ctx context.Context) (incarnation string, err err
 	return incarnation, err
 }
 
-// Related: a failover begins a timeline.
+// Related allows for a new timeline, which a failover begins.
 func (Dialect) Related(was, is []string) engine.Relation { return engine.RelatedBut(was, is, 2) }

@@ -13,6 +13,7 @@ type Mapping struct{ Tables }
 // pgExact is a collation that compares byte by byte.
 const pgExact = ` COLLATE "C"`
 
+// Text casts a value to text under the collation "C". Bytes become hex digits in lower case.
 func (Mapping) Text(c *column.Column, expr string) string {
 	if c.Kind == column.Bytes {
 		return "encode(" + expr + ", 'hex')" + pgExact
@@ -20,6 +21,8 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return "CAST(" + expr + " AS text)" + pgExact
 }
 
+// Typed casts a text to the column's type, and decodes hex digits for a column of bytes. The inner cast makes the
+// driver send a text.
 func (Mapping) Typed(c *column.Column, parameter string) string {
 	if c.Kind == column.Bytes {
 		return "decode(" + parameter + ", 'hex')"
@@ -39,6 +42,7 @@ func pgZoned(c *column.Column) bool {
 	return strings.Contains(typ, "with time zone") || strings.HasPrefix(typ, "timestamptz")
 }
 
+// Instant writes a time in UTC with six digits of its second, under the collation "C".
 func (Mapping) Instant(c *column.Column, expr string) string {
 	if pgZoned(c) {
 		expr = "(" + expr + " AT TIME ZONE 'UTC')"
@@ -46,6 +50,7 @@ func (Mapping) Instant(c *column.Column, expr string) string {
 	return "to_char(" + expr + `, 'YYYY-MM-DD HH24:MI:SS.US')` + pgExact
 }
 
+// AtInstant reads the text as a time in UTC, with its zone where the column has one.
 func (Mapping) AtInstant(c *column.Column, parameter string) string {
 	at := "CAST(CAST(" + parameter + " AS text) AS timestamp)"
 	if pgZoned(c) {
@@ -54,6 +59,7 @@ func (Mapping) AtInstant(c *column.Column, parameter string) string {
 	return at
 }
 
+// Now is the clock at the transaction's beginning, less so many milliseconds. A column without a zone gets it in UTC.
 func (Mapping) Now(c *column.Column, less string) string {
 	now := "now()"
 	if less != "" {
@@ -65,8 +71,10 @@ func (Mapping) Now(c *column.Column, less string) string {
 	return "(" + now + " AT TIME ZONE 'UTC')"
 }
 
+// Literal writes an integer bare and any other value in single quotes.
 func (Mapping) Literal(c *column.Column, value string) string { return column.Literal(c, value) }
 
+// Boolean writes TRUE or FALSE for a boolean, which takes no number, and 1 or 0 for any other column.
 func (Mapping) Boolean(c *column.Column, v bool) string {
 	switch {
 	case c.Kind != column.Bool:
@@ -78,6 +86,7 @@ func (Mapping) Boolean(c *column.Column, v bool) string {
 	}
 }
 
+// Payload casts json and jsonb to text, and returns any other column unchanged.
 func (Mapping) Payload(c *column.Column, expr string) string {
 	if c.Kind == column.JSON {
 		return "CAST(" + expr + " AS text)"
@@ -85,18 +94,24 @@ func (Mapping) Payload(c *column.Column, expr string) string {
 	return expr
 }
 
+// TextTimes is false: PostgreSQL has types for times.
 func (Mapping) TextTimes() bool { return false }
 
+// Shown writes a time in UTC with six digits of its second.
 func (Mapping) Shown(expr string) string {
 	return "to_char(" + expr + " AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
 }
 
+// Clock is the clock at the transaction's beginning, as Shown writes a time.
 func (d Mapping) Clock() string { return d.Shown("now()") }
 
+// Hold is empty: a statement sees one snapshot of all rows.
 func (Mapping) Hold() string { return "" }
 
+// Unordered is empty: LIMIT stands without ORDER BY too.
 func (Mapping) Unordered() string { return "" }
 
+// Ddl creates the side table and then its index, which PostgreSQL makes by a statement of its own.
 func (Mapping) Ddl(side statement.Name, states string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + side.String() + ` (

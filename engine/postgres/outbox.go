@@ -10,34 +10,45 @@ import (
 // Outbox is how PostgreSQL writes what depends on the columns of an outbox.
 type Outbox struct{}
 
+// Seq is seq, the identity column.
 func (Outbox) Seq() string { return "seq" }
 
+// Same is plain equality: it compares byte by byte under every deterministic collation.
 func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
 }
 
+// Shard names the shard by the MD5 hashes of type and id, in hex digits.
 func (Outbox) Shard(typ, id string) string { return "('a:' || md5(" + typ + ") || md5(" + id + "))" }
 
+// ShardOf hashes the UTF-8 bytes of type and id, as Shard does on the server.
 func (Outbox) ShardOf(typ, id string) string { return claims.HashedShard([]byte(typ), []byte(id)) }
 
+// Update writes UPDATE … SET … FROM … WHERE.
 func (Outbox) Update(table, alias, set, from, where string) string {
 	return statement.UpdateFrom(table, alias, set, from, where)
 }
 
+// BySeq takes the numbers as one array.
 func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
 	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
 }
 
+// Seek is empty: the index of blocked rows holds type and id themselves.
 func (Outbox) Seek(_, _ string) string { return "" }
 
+// Force is empty: PostgreSQL has no hints.
 func (Outbox) Force(string) string { return "" }
 
+// ByState is false: the index of pending events is partial and serves that state only.
 func (Outbox) ByState() bool { return false }
 
+// Orderly compares row values, by which PostgreSQL searches the index. The casts give the parameters their types.
 func (Outbox) Orderly(alias, bucket, seq string) string {
 	return "(" + alias + ".bucket, " + alias + ".seq) > (CAST(" + bucket + " AS integer), CAST(" + seq + " AS bigint))"
 }
 
+// Ago subtracts the seconds as milliseconds, by Earlier.
 func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }
@@ -64,7 +75,8 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
     state varchar(16) NOT NULL DEFAULT 'PENDING' CHECK (state IN (` + states + `)),
     next_attempt_at timestamptz NULL,
     last_error varchar(1000) NULL,
-    bucket smallint NOT NULL GENERATED ALWAYS AS (CAST(CAST(CAST('x' || substr(md5(aggregate_id), 1, 3) AS bit(12)) AS integer) & 1023 AS smallint)) STORED,
+    bucket smallint NOT NULL GENERATED ALWAYS AS (CAST(CAST(CAST('x' || substr(md5(aggregate_id), 1, 3) ` +
+			`AS bit(12)) AS integer) & 1023 AS smallint)) STORED,
     traceparent varchar(255) NULL,
     tracestate varchar(1000) NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,

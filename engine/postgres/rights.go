@@ -34,8 +34,10 @@ CROSS JOIN LATERAL (SELECT bool_or(pg_catalog.has_any_column_privilege(g.oid, t.
 		bool_or(pg_catalog.has_table_privilege(g.oid, t.oid, 'TRUNCATE')) AS truncates,
 		string_agg(quote_ident(g.rolname), ', ' ORDER BY g.rolname) FILTER (WHERE g.oid <> r.oid AND NOT r.rolsuper AND (
 			g.rolsuper OR g.rolcreaterole OR g.rolcreatedb OR g.rolreplication OR g.rolbypassrls
-			OR g.rolname IN ('azure_pg_admin', 'rds_superuser', 'cloudsqlsuperuser') OR left(g.rolname, 3) = 'pg_' AND g.rolname NOT IN (
-				'pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables', 'pg_read_all_data', 'pg_database_owner')
+			OR g.rolname IN ('azure_pg_admin', 'rds_superuser', 'cloudsqlsuperuser') ` +
+	`OR left(g.rolname, 3) = 'pg_' AND g.rolname NOT IN (
+				'pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables', ` +
+	`'pg_read_all_data', 'pg_database_owner')
 		)) AS ruling
 	FROM pg_catalog.pg_roles g WHERE pg_catalog.pg_has_role(r.oid, g.oid, 'MEMBER')) m
 WHERE r.rolname = current_user`

@@ -166,8 +166,9 @@ func types() []engine.TypeRule {
 	add("ISO 8601 duration, `\"P1Y2M3DT4H5M6.7S\"`", "interval")
 	add("as it is, white space removed", "json", "jsonb")
 	add("PostgreSQL's text form, as a string", strings.Fields(`inet cidr macaddr macaddr8 bit varbit pg_lsn tsvector tsquery
-		oidvector int2vector jsonpath xml point line lseg box path polygon circle tid refcursor aclitem txid_snapshot pg_snapshot gtsvector
-		regclass regcollation regconfig regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype`)...)
+		oidvector int2vector jsonpath xml point line lseg box path polygon circle tid refcursor aclitem txid_snapshot
+		pg_snapshot gtsvector regclass regcollation regconfig regdictionary regnamespace regoper regoperator regproc
+		regprocedure regrole regtype`)...)
 	add("", "pg_node_tree", "pg_ndistinct", "pg_dependencies", "pg_mcv_list", "pg_brin_bloom_summary",
 		"pg_brin_minmax_multi_summary")
 	group := func(name, note, class, category string) {

@@ -67,7 +67,7 @@ func BigInteger(text string) (int64, bool) {
 	return n, true
 }
 
-// ErrNotUTF8: a text has no form in JSON.
+// ErrNotUTF8 says that a text has no form in JSON.
 var ErrNotUTF8 = errors.New("its text is not valid UTF-8, which JSON cannot hold")
 
 // AppendCompact appends JSON without the white space between its tokens. The database vouches for it being JSON.

@@ -25,7 +25,8 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	var withoutRowid bool
 	err := conn.QueryRowContext(ctx, `SELECT l.name, l.type, l.wr, coalesce(m.sql, '') FROM pragma_table_list(?2) l
 		LEFT JOIN `+quote(schema)+`.sqlite_master m ON m.name = l.name AND m.type IN ('table', 'view')
-		WHERE l.schema = ?1 COLLATE NOCASE AND l.type IN ('table', 'view', 'virtual')`, schema, rel).Scan(&rel, &typ, &withoutRowid, &ddl)
+		WHERE l.schema = ?1 COLLATE NOCASE AND l.type IN ('table', 'view', 'virtual')`,
+		schema, rel).Scan(&rel, &typ, &withoutRowid, &ddl)
 	if errors.Is(err, sql.ErrNoRows) || (err != nil && strings.Contains(err.Error(), "no such table")) {
 		return engine.Table{}, engine.ErrNoTable
 	}

@@ -9,6 +9,7 @@ import (
 // stored.
 type Mapping struct{ Tables }
 
+// Text casts a value to TEXT. Bytes become hex digits in upper case.
 func (Mapping) Text(c *column.Column, expr string) string {
 	if c.Kind == column.Bytes {
 		expr = "HEX(" + expr + ")"
@@ -16,7 +17,7 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return "CAST(" + expr + " AS TEXT)"
 }
 
-// Typed: SQLite gives the parameter the column's affinity.
+// Typed decodes hex digits for a column of bytes. SQLite gives any other parameter the column's affinity.
 func (Mapping) Typed(c *column.Column, parameter string) string {
 	if c.Kind == column.Bytes {
 		return "UNHEX(" + parameter + ")"
@@ -29,10 +30,13 @@ func (Mapping) Position(_ *column.Column, expr string) string {
 	return "printf('%d%019d', " + expr + " >= 0, " + expr + " & 9223372036854775807)"
 }
 
+// Instant casts the stored value to TEXT and changes nothing else about it.
 func (Mapping) Instant(_ *column.Column, expr string) string { return "CAST(" + expr + " AS TEXT)" }
 
+// AtInstant returns the parameter unchanged: Instant wrote the text that was stored.
 func (Mapping) AtInstant(_ *column.Column, parameter string) string { return parameter }
 
+// Now is the UTC clock as text, less so many milliseconds.
 func (d Mapping) Now(_ *column.Column, less string) string {
 	if less != "" {
 		return "strftime(" + instantFormat + ", 'now', printf('-%.3f seconds', " + less + " / 1000.0))"
@@ -40,22 +44,31 @@ func (d Mapping) Now(_ *column.Column, less string) string {
 	return d.Clock()
 }
 
+// Literal writes an integer bare and any other value in single quotes.
 func (Mapping) Literal(c *column.Column, value string) string { return column.Literal(c, value) }
 
+// Boolean writes 1 or 0: SQLite has no boolean type.
 func (Mapping) Boolean(_ *column.Column, v bool) string { return column.ZeroOrOne(v) }
 
+// Payload returns the column unchanged: the driver returns its text as it is.
 func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
 
+// TextTimes is true: SQLite has no type for times.
 func (Mapping) TextTimes() bool { return true }
 
+// Shown returns the expression unchanged: a time is text already.
 func (Mapping) Shown(expr string) string { return expr }
 
+// Clock is the UTC clock as text, to a millisecond.
 func (Mapping) Clock() string { return "strftime(" + instantFormat + ", 'now')" }
 
+// Hold is empty: a statement sees one state of the database.
 func (Mapping) Hold() string { return "" }
 
+// Unordered is empty: LIMIT stands without ORDER BY too.
 func (Mapping) Unordered() string { return "" }
 
+// Ddl creates the side table and then its index, which SQLite makes by a statement of its own.
 func (Mapping) Ddl(side statement.Name, states string) []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS ` + side.String() + ` (

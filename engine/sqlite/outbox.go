@@ -12,8 +12,10 @@ import (
 // Outbox is how SQLite writes what depends on the columns of an outbox.
 type Outbox struct{}
 
+// Seq is seq, the rowid by another name.
 func (Outbox) Seq() string { return "seq" }
 
+// Same is plain equality: the default collation, BINARY, compares byte by byte.
 func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
 }
@@ -23,28 +25,36 @@ func (Outbox) Shard(typ, id string) string {
 	return "('a:' || length(" + typ + ") || ':' || " + typ + " || ':' || " + id + ")"
 }
 
+// ShardOf counts the type's length in code points, as length() does in Shard.
 func (Outbox) ShardOf(typ, id string) string {
 	return claims.AggregatePrefix + strconv.Itoa(utf8.RuneCountInString(typ)) + ":" + typ + ":" + id
 }
 
+// Update writes UPDATE … SET … FROM … WHERE.
 func (Outbox) Update(table, alias, set, from, where string) string {
 	return statement.UpdateFrom(table, alias, set, from, where)
 }
 
+// BySeq takes the numbers as one JSON array.
 func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
 	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
 }
 
+// Seek is empty: the index of blocked rows holds type and id themselves.
 func (Outbox) Seek(_, _ string) string { return "" }
 
+// Force is empty: SQLite's own choice of index is relied on.
 func (Outbox) Force(string) string { return "" }
 
+// ByState is false: the index of pending events is partial and serves that state only.
 func (Outbox) ByState() bool { return false }
 
+// Orderly compares row values, by which SQLite searches the index.
 func (Outbox) Orderly(alias, bucket, seq string) string {
 	return "(" + alias + ".bucket, " + alias + ".seq) > (" + bucket + ", " + seq + ")"
 }
 
+// Ago subtracts the seconds as milliseconds, by Earlier.
 func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }
@@ -74,8 +84,10 @@ func (d Outbox) Ddl(table statement.Name, claims, states, blocked string) []stri
     state TEXT NOT NULL DEFAULT 'PENDING' CHECK (state IN (` + states + `)),
     next_attempt_at TEXT NULL,
     last_error TEXT NULL,
-    bucket INTEGER NOT NULL GENERATED ALWAYS AS ((coalesce(unicode(substr(aggregate_id, -1, 1)), 0) + 10 * coalesce(unicode(substr(aggregate_id, -2, 1)), 0)
-        + 100 * coalesce(unicode(substr(aggregate_id, -3, 1)), 0) + 1000 * coalesce(unicode(substr(aggregate_id, -4, 1)), 0)) & 1023) STORED,
+    bucket INTEGER NOT NULL GENERATED ALWAYS AS ((coalesce(unicode(substr(aggregate_id, -1, 1)), 0) ` +
+			`+ 10 * coalesce(unicode(substr(aggregate_id, -2, 1)), 0)
+        + 100 * coalesce(unicode(substr(aggregate_id, -3, 1)), 0) ` +
+			`+ 1000 * coalesce(unicode(substr(aggregate_id, -4, 1)), 0)) & 1023) STORED,
     traceparent TEXT NULL,
     tracestate TEXT NULL
 )`,

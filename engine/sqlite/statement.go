@@ -13,38 +13,49 @@ type Statement struct{}
 
 const instantFormat = "'%Y-%m-%d %H:%M:%f'"
 
+// Quote writes a name in double quotes, a double quote in it twice.
 func (Statement) Quote(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
+// Param is ?n.
 func (Statement) Param(n int, v any, _ bool) (string, any) { return "?" + strconv.Itoa(n), v }
 
+// Now is the UTC clock as text, to a millisecond.
 func (Statement) Now() string { return "strftime(" + instantFormat + ", 'now')" }
 
+// Later moves the clock by a modifier in seconds, with three decimals.
 func (Statement) Later(ms string) string {
 	return "strftime(" + instantFormat + ", 'now', printf('%+.3f seconds', (" + ms + ") / 1000.0))"
 }
 
+// Earlier moves the clock as Later does, by the negative number.
 func (Statement) Earlier(ms string) string {
 	return "strftime(" + instantFormat + ", 'now', printf('%+.3f seconds', (" + ms + ") / -1000.0))"
 }
 
+// Age is the difference of two Julian days in milliseconds, rounded.
 func (Statement) Age(at string) string {
 	return "CAST(round((julianday('now') - julianday(" + at + ")) * 86400000) AS INTEGER)"
 }
 
+// Limit writes LIMIT, and OFFSET where rows are passed over.
 func (Statement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
 
+// Bytes is the length as a BLOB: length() of a text counts characters, up to the first NUL.
 func (Statement) Bytes(column string) string { return "length(CAST(" + column + " AS BLOB))" }
 
+// AnyInt reads the list by json_each from one parameter.
 func (Statement) AnyInt(s *statement.Statement, expr string, list []int64) string {
 	return expr + " IN (SELECT value FROM json_each(" + s.Arg(statement.AsJSON(list)) + "))"
 }
 
+// AnyText reads the list by json_each from one parameter.
 func (Statement) AnyText(s *statement.Statement, expr string, list []string) string {
 	return expr + " IN (SELECT value FROM json_each(" + s.Arg(statement.AsJSON(list)) + "))"
 }
 
+// Table reads the JSON array by json_each, each field by json_extract.
 func (Statement) Table(param, alias string, fields []statement.Field) string {
 	columns := make([]string, len(fields))
 	for i, f := range fields {
@@ -53,4 +64,5 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 	return "(SELECT " + strings.Join(columns, ", ") + " FROM json_each(" + param + ")) AS " + alias
 }
 
+// Lock is empty: a transaction that began immediate is the only writer.
 func (Statement) Lock(bool) (hint, suffix string) { return "", "" }

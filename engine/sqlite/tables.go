@@ -14,8 +14,10 @@ import (
 // Tables is what SQLite's catalog says of tables.
 type Tables struct{}
 
+// Ready accepts every database: no option of SQLite stands in an outbox's way.
 func (Tables) Ready(context.Context, statement.Querier) error { return nil }
 
+// Resolve returns the name as it was declared, without a schema, or "" where there is none.
 func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	master := "sqlite_master"
 	if n.Schema() != "" {
@@ -33,8 +35,8 @@ func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name
 	return table, nil
 }
 
-// Columns: SQLite says of a column of the primary key that it may be NULL, where that is not declared: of an INTEGER
-// PRIMARY KEY it is not true, and of others nobody means it.
+// Columns counts no column of the primary key as nullable. SQLite says that one may be NULL where NOT NULL is not
+// declared: of an INTEGER PRIMARY KEY it is not true, and of others nobody means it.
 func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
 	return column.Read(ctx, q, d.Kind,
 		`SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())

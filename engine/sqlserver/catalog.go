@@ -26,7 +26,8 @@ WHERE o.object_id = OBJECT_ID(@p1)`
 	objectIDSQL = `SELECT CAST(OBJECT_ID(@p1) AS nvarchar(11))`
 
 	columnsSQL = `SELECT c.name, COALESCE(b.name, u.name), CAST(c.max_length AS int), CAST(c.precision AS int), CAST(c.scale AS int),
-	COALESCE(c.collation_name, N''), c.is_nullable, u.is_assembly_type, CAST(CASE WHEN c.encryption_type IS NULL THEN 0 ELSE 1 END AS bit), c.is_masked,
+	COALESCE(c.collation_name, N''), c.is_nullable, u.is_assembly_type, ` +
+		`CAST(CASE WHEN c.encryption_type IS NULL THEN 0 ELSE 1 END AS bit), c.is_masked,
 	CAST(CASE WHEN c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit)
 FROM %ssys.columns AS c
 JOIN %ssys.types AS u ON u.user_type_id = c.user_type_id
@@ -45,8 +46,10 @@ ORDER BY i.type, i.index_id, k.key_ordinal`
 	// The query is described as it will be used, so that a column without a name or with a name that stands twice is
 	// found here.
 	describeSQL = `SELECT COALESCE(d.name, N''), COALESCE(d.system_type_name, d.user_type_name, N''), CAST(COALESCE(d.max_length, 0) AS int),
-	CAST(COALESCE(d.precision, 0) AS int), CAST(COALESCE(d.scale, 0) AS int), COALESCE(d.collation_name, N''), COALESCE(d.is_nullable, 1),
-	CAST(CASE WHEN d.assembly_qualified_type_name IS NULL THEN 0 ELSE 1 END AS bit), COALESCE(d.error_number, 0), COALESCE(d.error_message, N'')
+	CAST(COALESCE(d.precision, 0) AS int), CAST(COALESCE(d.scale, 0) AS int), ` +
+		`COALESCE(d.collation_name, N''), COALESCE(d.is_nullable, 1),
+	CAST(CASE WHEN d.assembly_qualified_type_name IS NULL THEN 0 ELSE 1 END AS bit), ` +
+		`COALESCE(d.error_number, 0), COALESCE(d.error_message, N'')
 FROM sys.dm_exec_describe_first_result_set(@p1, NULL, 0) AS d
 WHERE COALESCE(d.is_hidden, 0) = 0
 ORDER BY d.column_ordinal`

@@ -14,6 +14,7 @@ import (
 // pick's transaction ends.
 type Claims struct{}
 
+// Draw counts the token up by an UPDATE. The INSERT after it makes the row where there was none to count.
 func (Claims) Draw(p claims.Place) []claims.Step {
 	return []claims.Step{{Shows: true, Write: func(s *statement.Statement) {
 		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = ",
@@ -53,6 +54,7 @@ func (Claims) takeOver(s *statement.Statement, p claims.Place, c claims.Claim, s
 		" AND c.token = ", token, ")")
 }
 
+// Put updates the row, and inserts it where there was none.
 func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
 	return []claims.Step{{Write: func(s *statement.Statement) {
 		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET owner = ", s.Arg(c.Owner), ", token = ", s.Arg(int64(c.Token)), ", expires_at = ", //nolint:gosec // as above
@@ -71,6 +73,7 @@ const (
 	duplicateIndex = 2601
 )
 
+// Met reports whether the INSERT found its row there already: error 2627 or 2601.
 func (Claims) Met(err error) bool {
 	var numbered interface{ SQLErrorNumber() int32 }
 	if !errors.As(err, &numbered) {
@@ -80,8 +83,10 @@ func (Claims) Met(err error) bool {
 	return n == DuplicateKey || n == duplicateIndex
 }
 
+// InTx is false: OUTPUT shows what the statement itself has written.
 func (Claims) InTx() bool { return false }
 
+// Late is true: the server may still carry out a statement after its connection was lost.
 func (Claims) Late() bool { return true }
 
 // ByName reads the list first and seeks each shard's row.
@@ -100,6 +105,7 @@ func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set fu
 		" ON c.unit = r.unit", Exact, " WHERE c.outbox = ", s.Arg(p.Outbox))
 }
 
+// Ddl creates the claims table with a collation that compares keys by code units.
 func (Claims) Ddl(claims statement.Name) string {
 	return `IF OBJECT_ID(` + textLiteral(claims.String()) + `) IS NULL
 CREATE TABLE ` + claims.String() + ` (

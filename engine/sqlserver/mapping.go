@@ -13,6 +13,7 @@ type Mapping struct{ Tables }
 // compared writes a text under the side table's collation.
 func compared(expr string) string { return "CAST(" + expr + " AS nvarchar(255))" + Exact }
 
+// Text casts a value to nvarchar under the side table's collation. Bytes become hex digits in upper case, without 0x.
 func (Mapping) Text(c *column.Column, expr string) string {
 	if c.Kind == column.Bytes {
 		expr = "CONVERT(varchar(255), " + expr + ", 2)"
@@ -20,6 +21,7 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return compared(expr)
 }
 
+// Typed casts a text to the column's type, and decodes hex digits for a column of bytes.
 func (Mapping) Typed(c *column.Column, parameter string) string {
 	if c.Kind == column.Bytes {
 		return "CONVERT(varbinary(255), " + parameter + ", 2)"
@@ -40,6 +42,7 @@ func zoned(c *column.Column) bool {
 	return strings.HasPrefix(strings.ToLower(c.Type), "datetimeoffset")
 }
 
+// Instant writes a time in UTC with seven digits of its second, under the side table's collation.
 func (Mapping) Instant(c *column.Column, expr string) string {
 	if zoned(c) {
 		expr = "SWITCHOFFSET(" + expr + ", '+00:00')"
@@ -47,6 +50,7 @@ func (Mapping) Instant(c *column.Column, expr string) string {
 	return compared("CONVERT(varchar(33), CAST(" + expr + " AS datetime2(7)), 121)")
 }
 
+// AtInstant reads the text as a time in UTC, with its zone where the column has one.
 func (Mapping) AtInstant(c *column.Column, parameter string) string {
 	at := "CAST(" + parameter + " AS datetime2(7))"
 	if zoned(c) {
@@ -55,6 +59,8 @@ func (Mapping) AtInstant(c *column.Column, parameter string) string {
 	return at
 }
 
+// Now is the UTC clock, less so many milliseconds. DATEADD counts in an int: seconds and milliseconds are subtracted
+// separately.
 func (Mapping) Now(c *column.Column, less string) string {
 	now := "SYSUTCDATETIME()"
 	if less != "" {
@@ -67,6 +73,7 @@ func (Mapping) Now(c *column.Column, less string) string {
 	return now
 }
 
+// Literal writes a text for an nchar or nvarchar column with N in front of it, so that it has the column's type.
 func (Mapping) Literal(c *column.Column, value string) string {
 	if c.Kind != column.Integer && strings.HasPrefix(c.Type, "n") {
 		return "N'" + value + "'"
@@ -74,22 +81,30 @@ func (Mapping) Literal(c *column.Column, value string) string {
 	return column.Literal(c, value)
 }
 
+// Boolean writes 1 or 0, which a bit takes.
 func (Mapping) Boolean(_ *column.Column, v bool) string { return column.ZeroOrOne(v) }
 
+// Payload returns the column unchanged: the driver returns its text as it is.
 func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
 
+// TextTimes is false: SQL Server has types for times.
 func (Mapping) TextTimes() bool { return false }
 
+// Shown writes a time with as many digits of its second as its type has.
 func (Mapping) Shown(expr string) string { return "CONVERT(varchar(33), " + expr + ", 121)" }
 
+// Clock is the UTC clock, as Shown writes a time.
 func (d Mapping) Clock() string { return d.Shown("SYSUTCDATETIME()") }
 
-// Hold: SQL Server's statements see each row as it is when they come to it, and could pass the earlier events of an
-// aggregate while they are hidden and the later ones when they are not. The other engines' statements see one state.
+// Hold is REPEATABLEREAD. SQL Server's statements see each row as it is when they come to it, and could pass the
+// earlier events of an aggregate while they are hidden and the later ones when they are not. The other engines'
+// statements see one state.
 func (Mapping) Hold() string { return " WITH (REPEATABLEREAD)" }
 
+// Unordered is an ORDER BY that orders nothing: OFFSET … FETCH does not stand without one.
 func (Mapping) Unordered() string { return " ORDER BY (SELECT NULL)" }
 
+// Ddl creates the side table in one statement, its index included, where OBJECT_ID does not find it.
 func (Mapping) Ddl(side statement.Name, states string) []string {
 	return []string{
 		`IF OBJECT_ID(` + textLiteral(side.String()) + `) IS NULL

@@ -12,6 +12,7 @@ import (
 // Outbox is how SQL Server writes what depends on the columns of an outbox.
 type Outbox struct{}
 
+// Seq is seq, the identity column.
 func (Outbox) Seq() string { return "seq" }
 
 // Same compares the lengths, too: to SQL Server, text with more blanks at its end is equal.
@@ -22,11 +23,13 @@ func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	return equal(typ1, typ2) + " AND " + equal(id1, id2)
 }
 
+// Shard names the shard by the MD5 hashes of type and id in UTF-16, in hex digits.
 func (Outbox) Shard(typ, id string) string {
 	return "(N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', " + typ +
 		"), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', " + id + "), 2)))"
 }
 
+// ShardOf hashes the UTF-16 bytes of type and id, as Shard does on the server.
 func (Outbox) ShardOf(typ, id string) string {
 	return claims.HashedShard(utf16Bytes(typ), utf16Bytes(id))
 }
@@ -45,6 +48,7 @@ func (Outbox) Update(table, alias, set, from, where string) string {
 		" WITH (ROWLOCK) ON " + where
 }
 
+// BySeq joins the numbers as a JSON array by Update, which seeks each row.
 func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
 	type object struct {
 		Seq int64 `json:"seq"`
@@ -58,12 +62,16 @@ func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() s
 		"o.seq = r.seq"), " WHERE 1 = 1")
 }
 
+// Seek is empty: the index of blocked rows holds type and id themselves.
 func (Outbox) Seek(_, _ string) string { return "" }
 
+// Force is empty: SQL Server's own choice of index is relied on.
 func (Outbox) Force(string) string { return "" }
 
+// ByState is false: the index of pending events is filtered and serves that state only.
 func (Outbox) ByState() bool { return false }
 
+// Orderly is empty: SQL Server has no row values.
 func (Outbox) Orderly(_, _, _ string) string { return "" }
 
 // Ago counts in seconds: DATEADD's milliseconds end at 24 days.
@@ -97,7 +105,8 @@ CREATE TABLE ` + table.String() + ` (
     state varchar(16)` + Exact + ` NOT NULL DEFAULT 'PENDING' CHECK (state IN (` + states + `)),
     next_attempt_at datetime2(6) NULL,
     last_error nvarchar(1000) NULL,
-    bucket AS (CAST((CAST(SUBSTRING(HASHBYTES('MD5', aggregate_id), 1, 2) AS int) / 16) & 1023 AS smallint)) PERSISTED NOT NULL,
+    bucket AS (CAST((CAST(SUBSTRING(HASHBYTES('MD5', aggregate_id), 1, 2) AS int) / 16) ` +
+			`& 1023 AS smallint)) PERSISTED NOT NULL,
     traceparent nvarchar(255) NULL,
     tracestate nvarchar(1000) NULL
 )`,

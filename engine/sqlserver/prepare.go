@@ -58,7 +58,7 @@ func (Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings
 	return l, nil
 }
 
-// Refresh: a failover ends every connection.
+// Refresh does nothing: a failover ends every connection.
 func (Dialect) Refresh(context.Context, *sql.Conn, *engine.Server) error { return nil }
 
 // Explain returns nothing: SHOWPLAN does not work on parametrised statements, and needs a permission of its own.

@@ -24,7 +24,8 @@ const (
 	rolesSQL = `SELECT r.name FROM (VALUES (N'db_owner'), (N'db_securityadmin'), (N'db_accessadmin'), (N'db_ddladmin'),
 	(N'db_backupoperator')) AS r (name) WHERE IS_ROLEMEMBER(r.name) = 1 ORDER BY r.name`
 	serverRolesSQL = `SELECT r.name FROM (VALUES (N'sysadmin'), (N'securityadmin'), (N'serveradmin'), (N'setupadmin'),
-	(N'processadmin'), (N'diskadmin'), (N'dbcreator'), (N'bulkadmin')) AS r (name) WHERE IS_SRVROLEMEMBER(r.name) = 1 ORDER BY r.name`
+	(N'processadmin'), (N'diskadmin'), (N'dbcreator'), (N'bulkadmin')) AS r (name) ` +
+		`WHERE IS_SRVROLEMEMBER(r.name) = 1 ORDER BY r.name`
 )
 
 // databaseRightsSQL and serverRightsSQL are all that the login may do with the database and the server, however it came

@@ -14,6 +14,7 @@ type Statement struct{}
 // Exact is a collation that compares by code units.
 const Exact = " COLLATE Latin1_General_100_BIN2"
 
+// Quote writes a name in brackets, a closing bracket in it twice.
 func (Statement) Quote(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
 
 // longestText is what nvarchar holds at most, in code units of UTF-16: at most as many as there are bytes in UTF-8.
@@ -33,6 +34,7 @@ func (Statement) Param(n int, v any, list bool) (string, any) {
 	return param, mssql.NVarCharMax(text)
 }
 
+// Now is the UTC clock as a datetime2.
 func (Statement) Now() string { return "SYSUTCDATETIME()" }
 
 // Later takes less than 24 days: DATEADD counts in an int.
@@ -40,14 +42,17 @@ func (Statement) Later(ms string) string {
 	return "DATEADD(millisecond, CAST(" + ms + " AS int), SYSUTCDATETIME())"
 }
 
+// Earlier takes less than 24 days, as Later does.
 func (Statement) Earlier(ms string) string {
 	return "DATEADD(millisecond, -CAST(" + ms + " AS int), SYSUTCDATETIME())"
 }
 
+// Age counts by DATEDIFF_BIG, which does not overflow after 24 days.
 func (Statement) Age(at string) string {
 	return "DATEDIFF_BIG(millisecond, " + at + ", SYSUTCDATETIME())"
 }
 
+// Limit writes OFFSET … FETCH NEXT, which needs the ORDER BY before it.
 func (Statement) Limit(n string, skip int) string {
 	return " OFFSET " + strconv.Itoa(skip) + " ROWS FETCH NEXT " + n + " ROWS ONLY"
 }
@@ -55,15 +60,18 @@ func (Statement) Limit(n string, skip int) string {
 // Bytes is half of what the column takes in UTF-16: at most what it takes in UTF-8.
 func (Statement) Bytes(column string) string { return "(DATALENGTH(" + column + ") / 2)" }
 
+// AnyInt reads the list by OPENJSON from one parameter, each value as a bigint.
 func (Statement) AnyInt(s *statement.Statement, expr string, list []int64) string {
 	return expr + " IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(" + s.List(statement.AsJSON(list)) + ") AS j)"
 }
 
+// AnyText reads the list by OPENJSON from one parameter, each value under the collation Exact.
 func (Statement) AnyText(s *statement.Statement, expr string, list []string) string {
 	return expr + " IN (SELECT CAST(j.value AS nvarchar(255))" + Exact + " FROM OPENJSON(" +
 		s.List(statement.AsJSON(list)) + ") AS j)"
 }
 
+// Table reads the JSON array by OPENJSON, with a column definition for each field.
 func (Statement) Table(param, alias string, fields []statement.Field) string {
 	columns := make([]string, len(fields))
 	for i, f := range fields {
@@ -76,6 +84,7 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 	return "OPENJSON(" + param + ") WITH (" + strings.Join(columns, ", ") + ") AS " + alias
 }
 
+// Lock writes hints behind the table: UPDLOCK, with READPAST to leave out rows that are locked. The suffix is empty.
 func (Statement) Lock(skip bool) (hint, suffix string) {
 	if skip { // where READ COMMITTED reads by versions, READPAST needs READCOMMITTEDLOCK, which excludes ROWLOCK
 		return " WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST)", ""

@@ -54,6 +54,7 @@ func (Tables) Ready(ctx context.Context, q statement.Querier) error {
 	return err
 }
 
+// Resolve returns schema.table, or "" where OBJECT_ID finds none or the login may not see it.
 func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))",
@@ -67,13 +68,16 @@ func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name
 	return schema.String + "." + table.String, nil
 }
 
+// Columns reads sys.columns. A type of the user's own is shown as the system type below it.
 func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
 	return column.Read(ctx, q, d.Kind, columnsText, n.String())
 }
 
 const columnsText = `SELECT c.name, t.name + CASE
-	WHEN t.name IN ('varchar', 'char', 'varbinary', 'binary') THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ELSE CONVERT(varchar(10), c.max_length) END + ')'
-	WHEN t.name IN ('nvarchar', 'nchar') THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ELSE CONVERT(varchar(10), c.max_length / 2) END + ')'
+	WHEN t.name IN ('varchar', 'char', 'varbinary', 'binary') THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ` +
+	`ELSE CONVERT(varchar(10), c.max_length) END + ')'
+	WHEN t.name IN ('nvarchar', 'nchar') THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ` +
+	`ELSE CONVERT(varchar(10), c.max_length / 2) END + ')'
 	WHEN t.name IN ('datetime2', 'datetimeoffset') THEN '(' + CONVERT(varchar(10), c.scale) + ')'
 	ELSE '' END, c.is_nullable
 FROM sys.columns c JOIN sys.types t ON t.user_type_id = c.system_type_id

@@ -25,11 +25,14 @@ type DB struct {
 	explain   func(what string, err error) error
 }
 
+// NewDB returns a DB over pool, which it then owns. timeout bounds each attempt, 0 for no bound; transient says that
+// work which failed with an error may be repeated; explain wraps the last error with what was tried.
 func NewDB(d Syntax, low Low, pool *sql.DB, timeout time.Duration, transient func(error) bool,
 	explain func(what string, err error) error) *DB {
 	return &DB{Syntax: d, low: low, Pool: pool, timeout: timeout, transient: transient, explain: explain}
 }
 
+// Statement begins a statement in the database's syntax with parts.
 func (db *DB) Statement(parts ...string) *Statement { return New(db.Syntax).Add(parts...) }
 
 // Tries bounds the attempts of one piece of work.

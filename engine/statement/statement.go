@@ -25,6 +25,7 @@ type Statement struct {
 	args   []any
 }
 
+// New returns an empty statement in the syntax d.
 func New(d Syntax) *Statement { return &Statement{Syntax: d} }
 
 // Add appends text; calls of arg among its parameters are evaluated from left to right, as the parameters stand.

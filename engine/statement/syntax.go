@@ -55,9 +55,11 @@ func ForUpdate(skip bool) string {
 	return " FOR UPDATE"
 }
 
-// Text is a field of text, Int one of integers.
+// Text is a field of text.
 func Text(name string) Field { return Field{name, true} }
-func Int(name string) Field  { return Field{name, false} }
+
+// Int is a field of integers.
+func Int(name string) Field { return Field{name, false} }
 
 // UpdateFrom is an UPDATE with a join for engines that have UPDATE … FROM.
 func UpdateFrom(table, alias, set, from, where string) string {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Downstream hands each event on to an API that knows idempotency keys (a payment service, a broker), under the seed's
+// Downstream hands each event on to an API that knows idempotency keys (a payment service, a broker), under the
 // key {poller_name}:{pk_hash}:{cursor}. It keeps nothing itself: what a key means is the API's promise, and so is how
 // long it remembers one. It reads output__format=row with output__batch=1, where the parts of the key are in headers.
 //
@@ -17,7 +17,7 @@ type Downstream struct {
 	Client *http.Client
 }
 
-// IdempotencyKey is the seed's key (seeds/000, §9.3) of a request that holds one event.
+// IdempotencyKey is the key {poller_name}:{pk_hash}:{cursor} of a request that holds one event.
 func IdempotencyKey(h http.Header) string {
 	return h.Get("Rowrelay-Poller") + ":" + h.Get("Rowrelay-Key-Hash") + ":" + h.Get("Rowrelay-Cursor")
 }

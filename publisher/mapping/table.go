@@ -14,7 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// mapped is an outbox that is not ours: the seed's own table, or another framework's (mapping.go). Nothing is written
+// mapped is an outbox that is not ours: another framework's table (mapping.go). Nothing is written
 // there but the mark of publishing, and the count of failed attempts where the table has one; failures stand in the
 // side table. Its only strategy is leader.
 type mapped struct {

@@ -47,27 +47,46 @@ func (r *Recorder) sent(text string, args []sqldriver.NamedValue) {
 	r.Args = append(r.Args, values)
 }
 
+// Connect returns a connection that writes down what it is sent. All connections of a Recorder share its text.
 func (r *Recorder) Connect(context.Context) (sqldriver.Conn, error) { return &Recording{r}, nil }
-func (r *Recorder) Driver() sqldriver.Driver                        { return nil }
 
+// Driver returns nil: only sql.DB's Driver would ask for it.
+func (r *Recorder) Driver() sqldriver.Driver { return nil }
+
+// Recording is a connection of a Recorder, and its transaction.
 type Recording struct{ *Recorder }
 
+// Prepare panics: statements are sent with their arguments.
 func (r *Recording) Prepare(string) (sqldriver.Stmt, error) { panic("not used") }
-func (r *Recording) Close() error                           { return nil }
-func (r *Recording) Begin() (sqldriver.Tx, error)           { panic("not used") }
+
+// Close does nothing.
+func (r *Recording) Close() error { return nil }
+
+// Begin panics: database/sql calls BeginTx.
+func (r *Recording) Begin() (sqldriver.Tx, error) { panic("not used") }
+
+// BeginTx writes BEGIN down; the connection is its own transaction.
 func (r *Recording) BeginTx(context.Context, sqldriver.TxOptions) (sqldriver.Tx, error) {
 	r.note("BEGIN")
 	return r, nil
 }
-func (r *Recording) Commit() error                                 { r.note("COMMIT"); return nil }
-func (r *Recording) Rollback() error                               { r.note("ROLLBACK"); return nil }
+
+// Commit writes COMMIT down.
+func (r *Recording) Commit() error { r.note("COMMIT"); return nil }
+
+// Rollback writes ROLLBACK down.
+func (r *Recording) Rollback() error { r.note("ROLLBACK"); return nil }
+
+// CheckNamedValue lets every argument through as it is, so that the test sees what an engine binds.
 func (r *Recording) CheckNamedValue(v *sqldriver.NamedValue) error { return nil }
 
+// ExecContext writes the statement down and says that it changed one row.
 func (r *Recording) ExecContext(_ context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
 	r.sent(text, args)
 	return sqldriver.RowsAffected(1), nil
 }
 
+// QueryContext writes the statement down and returns a row that fits it, or none.
 func (r *Recording) QueryContext(_ context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
 	r.sent(text, args)
 	return &Answers{Rows: r.answer(text, args)}, nil
@@ -129,15 +148,21 @@ func (r *Recorder) answer(text string, args []sqldriver.NamedValue) [][]sqldrive
 	}
 }
 
+// Answers are the rows of a result, the next one first.
 type Answers struct{ Rows [][]sqldriver.Value }
 
+// Columns returns as many empty names as the next row has values; one name where there is no row.
 func (a *Answers) Columns() []string {
 	if len(a.Rows) == 0 {
 		return []string{"none"}
 	}
 	return make([]string, len(a.Rows[0]))
 }
+
+// Close does nothing.
 func (a *Answers) Close() error { return nil }
+
+// Next takes the first row away; io.EOF when there is none.
 func (a *Answers) Next(into []sqldriver.Value) error {
 	if len(a.Rows) == 0 {
 		return io.EOF
@@ -173,8 +198,8 @@ func IsTSQL(t *testing.T, text string) {
 	}
 }
 
-// DeclaresOneLength: the driver declares a string by its own length, and every other declaration is another plan on the
-// server.
+// DeclaresOneLength checks that SQL Server's texts are not declared by their own length: the driver would do so for a
+// string, and every other declaration is another plan on the server.
 func DeclaresOneLength(t *testing.T, text string, args []any) {
 	t.Helper()
 	for i, arg := range args {
@@ -199,6 +224,7 @@ type Script struct {
 	strings.Builder
 }
 
+// Add appends a statement under a name, with its arguments, and checks it if the engine is SQL Server.
 func (g *Script) Add(name string, s *statement.Statement) {
 	g.T.Helper()
 	g.WriteString("-- " + name + "\n" + s.String() + "\n")
@@ -211,6 +237,7 @@ func (g *Script) Add(name string, s *statement.Statement) {
 	}
 }
 
+// Parse fails the test if the engine is SQL Server and text is not T-SQL.
 func (g *Script) Parse(text string) {
 	g.T.Helper()
 	if g.Engine != "sqlserver" {
