@@ -20,9 +20,10 @@ import (
 var (
 	// ErrDenied is in the error of a question that the login may not ask: what was asked for may well be there.
 	ErrDenied = errors.New("denied")
-	// ErrNoContainer and ErrNoQueue are in the error of a question about what is not there.
+	// ErrNoContainer is in the error of a question about a container that is not there.
 	ErrNoContainer = errors.New("there is no such container")
-	ErrNoQueue     = errors.New("there is no such queue")
+	// ErrNoQueue is in the error of a question about a queue that is not there.
+	ErrNoQueue = errors.New("there is no such queue")
 )
 
 // answerError is an answer of Azure's in one line: the SDK's own text is the whole of it.

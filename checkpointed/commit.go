@@ -20,11 +20,14 @@ import (
 func (s *session) commit(ctx context.Context, l *tally, last bool) (bool, error) {
 	s.broken = true
 	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if l.n > 0 {
+			s.feed.trail = nil // even where it failed: what it settled is not among the notes any more
+		}
 		if s.broken { // an error, or a panic
-			s.mu.Lock()
 			// The release may not have landed, and an expired lease may still be ours: Close tries.
 			s.lease, s.ended = l.lease, true
-			s.mu.Unlock()
 		}
 	}()
 	wrote, err := s.write(ctx, l, last)
@@ -39,9 +42,6 @@ func (s *session) commit(ctx context.Context, l *tally, last bool) (bool, error)
 	s.parked.Store(l.draft.done())
 	s.gone += l.gone
 	s.mu.Lock()
-	if l.n > 0 {
-		s.feed.probed = nil
-	}
 	s.behind -= l.behind
 	s.mu.Unlock()
 	select {

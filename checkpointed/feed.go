@@ -1,7 +1,7 @@
 // Package checkpointed is the feed of the modes whose position is a cursor: a [Source] shows the rows, and one state
 // document holds both lease and checkpoint.
 //
-// A session reads the document (open.go), fetches (next.go decides, look.go reads), and settles (settle.go decides what
+// A session reads the document (open.go), fetches (next.go decides, look.go reads, other.go finds probes), and settles (settle.go decides what
 // becomes of events, commit.go stores it). Rejected events are parked and read again by their keys (parking.go,
 // retry.go), or given up (bury.go). Package late finds the rows that commit late.
 package checkpointed
@@ -41,7 +41,7 @@ type Feed struct {
 	pace   pace
 	// replaced is a table that was found sound although it is not the one recorded: the next commit records it.
 	replaced string
-	probed   change.Cursor // of the last probe from the source, since something was acknowledged; under the session's lock
+	trail    *trail // of the looks for probes, since something was acknowledged; under the session's lock
 }
 
 // cachedParking is the parking that was last read or written, by the object's name.
@@ -114,6 +114,7 @@ type session struct {
 	// Next's own.
 	snapshot *state.Snapshot // what the next acquisition is based on
 	frontier change.Cursor   // how far live rows were fetched
+	begun    change.Cursor   // the frontier of the document
 	rest     poller.Rest     // what the last fetch showed of live rows
 	handed   map[uint64]bool // turns of parked entries whose retry was handed out
 	looked   time.Time       // when the document was last seen
@@ -152,6 +153,8 @@ type session struct {
 
 // note is what a batch that was handed out is about.
 type note struct {
+	// events are those of the batch. No probe may be of their order keys.
+	events []change.Event
 	// gone are parked rows that were found gone before the batch was fetched, moved those that have another order key by
 	// now.
 	gone  []gone

@@ -89,6 +89,7 @@ func (s *session) handOut(batch *change.Batch, about note) {
 	s.batches++
 	batch.ID = fmt.Sprintf("batch_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.batches)
 	about = s.pending.and(about)
+	about.events = batch.Events
 	s.pending = note{}
 	s.notes[batch.ID] = &about
 	if about.behind {
@@ -173,53 +174,4 @@ func (s *session) mayGoOn(ctx context.Context) error {
 		return nil //nolint:nilerr // see above
 	}
 	return pausedFault(snapshot.Paused(), s.feed.cfg.Poller)
-}
-
-// Other returns one event of another order key, as a probe of the destination. An event of a parked key is none: it has
-// to wait for its turn.
-func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
-	p := s.parked.Load()
-	if s.feed.cfg.Ordering == poller.OrderKey {
-		avoid = append([][]byte(nil), avoid...)
-		for _, key := range p.order {
-			avoid = append(avoid, []byte(key))
-		}
-	}
-	// the source takes no more; what it shows is held against all of them below
-	asked := avoid[:min(len(avoid), poller.MaxAvoid)]
-	event, err := s.witness(ctx, asked)
-	if err != nil {
-		return poller.Grant{}, s.feed.cfg.sourceFault("looking for a row of another order key", err)
-	}
-	if event == nil || event.Broken != nil || contains(avoid, event.OrderKey) {
-		return poller.Grant{}, nil //nolint:nilerr // Broken is about the event, which is no probe
-	}
-	lease, err := s.acquire(ctx)
-	if err != nil {
-		return poller.Grant{}, poller.FaultOf(err, poller.LeaseAcquireFailed)
-	}
-	batch := change.Batch{From: s.frontier, Events: []change.Event{*event}, Fetched: time.Now()}
-	s.mu.Lock()
-	s.feed.probed = event.Position()
-	s.batches++
-	batch.ID = fmt.Sprintf("probe_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.batches)
-	s.mu.Unlock()
-	return s.grant(lease, batch), nil
-}
-
-// witness finds an event for a probe: behind the last one, as long as nothing could be acknowledged since, so that a
-// long run of bad rows does not look like an outage for ever; else behind the position.
-func (s *session) witness(ctx context.Context, avoid [][]byte) (*change.Event, error) {
-	s.mu.Lock()
-	from := []change.Cursor{s.feed.probed, s.frontier}
-	s.mu.Unlock()
-	if from[0] == nil {
-		from = from[1:]
-	}
-	for _, after := range from {
-		if event, err := s.feed.source.Other(ctx, after, avoid); err != nil || event != nil {
-			return event, err
-		}
-	}
-	return nil, nil //nolint:nilnil // there is no other row
 }

@@ -155,6 +155,7 @@ func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 	if s.source.Late == late.Overlap && !doc.Late.Frontier.IsStart() {
 		s.frontier = doc.Late.Frontier
 	}
+	s.begun = s.frontier
 	s.handed, s.backfill = map[uint64]bool{}, backfill{}
 	s.mu.Lock()
 	s.notes, s.pending, s.behind = map[string]*note{}, note{}, 0

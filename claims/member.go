@@ -24,13 +24,14 @@ func (t *Table) Join(ctx context.Context, owner string, ttl time.Duration) error
 	return t.db.Do(ctx, what, put)
 }
 
-// Pause stops publishing; by says who, when and why. resume is its end.
+// Pause stops publishing; by says who, when and why. Resume is its end.
 func (t *Table) Pause(ctx context.Context, by string) error {
 	return t.db.Do(ctx, "pause the outbox", func(ctx context.Context, q statement.Querier) error {
 		return t.PutIn(ctx, q, Claim{}, Shard{pauseShard, plaintext.Start(by, 1000)})
 	})
 }
 
+// Resume ends a pause. Without one it does nothing.
 func (t *Table) Resume(ctx context.Context) error {
 	return t.db.Do(ctx, "resume the outbox", func(ctx context.Context, q statement.Querier) error {
 		s := t.db.Statement("DELETE FROM ", t.Place.Table)

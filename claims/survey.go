@@ -151,11 +151,12 @@ func (t *Table) lockCounter(ctx context.Context, q statement.Querier) (Force, er
 	return InForce(info.String), nil
 }
 
-// Counter adds a subquery for the counter's info, which inForce reads.
+// Counter adds a subquery for the counter's info, which InForce reads.
 func (t *Table) Counter(s *statement.Statement) {
 	s.Add("(SELECT n.info FROM ", t.Place.Table, " n WHERE n.outbox = ", s.Arg(t.Place.Outbox), " AND n.unit = '*')")
 }
 
+// InForce reads the counter's info. It is zero where the info is not one that a survey wrote.
 func InForce(info string) Force {
 	var c Force
 	if json.Unmarshal([]byte(info), &c) != nil || c.Partitions < 0 || c.Partitions > Buckets {

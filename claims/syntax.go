@@ -72,6 +72,7 @@ func (t *Table) again(work func() error) error {
 	}
 }
 
+// DrawIn takes the next fencing token within q.
 func (t *Table) DrawIn(ctx context.Context, q statement.Querier) (token uint64, err error) {
 	err = t.again(func() error {
 		for _, step := range t.syntax.Draw(t.Place) {
@@ -129,6 +130,7 @@ func (t *Table) TakeIn(ctx context.Context, q statement.Querier, c Claim, shards
 	return append(taken, live...), err
 }
 
+// PutIn inserts a claim of a shard or takes it over, within q.
 func (t *Table) PutIn(ctx context.Context, q statement.Querier, c Claim, what Shard) error {
 	return t.again(func() error {
 		for _, step := range t.syntax.Put(t.Place, c, what) {

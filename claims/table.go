@@ -38,7 +38,7 @@ const (
 	SkipLocked  Strategy = "skip_locked"
 )
 
-// ErrLost: a claim of the session does not hold any more, by the database's word.
+// ErrLost is the error where a claim of the session does not hold any more, by the database's word.
 var ErrLost = errors.New("a claim of this instance has expired or was taken over")
 
 // errNoMember: whoever has lapsed may have been replaced by another strategy.

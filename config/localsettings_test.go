@@ -38,9 +38,11 @@ func TestReadLocalSettings(t *testing.T) {
 		{"encrypted", `{"IsEncrypted": true, "Values": {"a": "xx"}}`, nil,
 			"FILE: is encrypted (IsEncrypted is true). Run `func settings decrypt` beside it."},
 		{"broken", "{\n\"Values\": {\"a\": \"1\"\n\"hunter2\"}}", nil,
-			"FILE: is not JSON with an object of Values (line 3). Write {\"IsEncrypted\": false, \"Values\": {\"state__kind\": \"file\"}}."},
+			"FILE: is not JSON with an object of Values (line 3). " +
+				"Write {\"IsEncrypted\": false, \"Values\": {\"state__kind\": \"file\"}}."},
 		{"another shape", `{"Values": ["hunter2"]}`, nil,
-			"FILE: is not JSON with an object of Values. Write {\"IsEncrypted\": false, \"Values\": {\"state__kind\": \"file\"}}."},
+			"FILE: is not JSON with an object of Values. " +
+				"Write {\"IsEncrypted\": false, \"Values\": {\"state__kind\": \"file\"}}."},
 	} {
 		if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
 			t.Fatal(err)

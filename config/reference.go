@@ -13,18 +13,24 @@ const referenceHead = `# Settings
 
 <!-- Written by go generate ./config from the tables in config/: do not edit. -->
 
-Settings are app settings of the Function App, or environment variables, or the ` + "`Values`" + ` of ` + "`local.settings.json`" + `.
-Names are nested by two underscores and read case-insensitively; two spellings of one setting are a fault. Everything below
+Settings are app settings of the Function App, or environment variables, or the ` + "`Values`" + ` ` +
+	`of ` + "`local.settings.json`" + `.
+Names are nested by two underscores and read case-insensitively; two spellings of one setting are a fault. ` +
+	`Everything below
 ` + "`pollers__`, `state__`, `log__` and `status__`" + ` must be a setting of this page; other variables are ignored. Every fault is said
 at once. A fault below one poller stops that poller only.
 
 - **Empty** values mean that the setting is not set. Spaces around a value are dropped.
 - **` + "`%NAME%`" + `** in a value stands for the environment variable NAME, ` + "`%%`" + ` for a percent sign. What comes in is not expanded again.
-  Connection strings are taken as they are. In function.json the name must be plain (` + "`%ORDERS_SCHEDULE%`" + `): the host does not find
+  Connection strings are taken as they are. In function.json the name must be plain ` +
+	`(` + "`%ORDERS_SCHEDULE%`" + `): the host does not find
   names that contain two underscores.
-- **Durations** carry units: ` + "`500ms`, `30s`, `1m30s`, `1h`" + `. **Sizes** are bytes, or carry KiB, MiB or GiB: ` + "`1048576`, `64KiB`, `8 MiB`" + `.
-- **Lists of columns** are separated by commas. A name that holds a comma, a quote or outer spaces stands in quotes, whatever the
-  engine: ` + "`\"odd, name\"`, `[odd, name]` or `` `odd, name` ``" + `; the closing quote is doubled to stand for itself.
+- **Durations** carry units: ` + "`500ms`, `30s`, `1m30s`, `1h`" + `. **Sizes** are bytes, or carry KiB, MiB or ` +
+	`GiB: ` + "`1048576`, `64KiB`, `8 MiB`" + `.
+- **Lists of columns** are separated by commas. A name that holds a comma, a quote or outer spaces stands in ` +
+	`quotes, whatever the
+  engine: ` + "`\"odd, name\"`, `[odd, name]` or `` `odd, name` ``" + `; the closing quote is doubled to stand for ` +
+	`itself.
 - **Names** of pollers and outputs are a letter and up to 39 further letters, digits and single underscores.
 - **Secrets** are shown nowhere: they print as ` + "`" + redacted + "`" + `. A URL prints without its query.
 `
@@ -34,9 +40,11 @@ const referenceConnections = `
 
 A setting of type *name of a setting* never holds a connection string, only the name of the setting that does.
 
-For a database, X is the setting of exactly that name, or what the portal makes of its "connection strings" (` + "`SQLAZURECONNSTR_X`," + `
+For a database, X is the setting of exactly that name, or what the portal makes of its "connection strings" ` +
+	`(` + "`SQLAZURECONNSTR_X`," + `
 ` + "`SQLCONNSTR_X`, `CUSTOMCONNSTR_X`, `POSTGRESQLCONNSTR_X`, `MYSQLCONNSTR_X`" + `). SQL Server with an identity needs no string:
-` + "`X__server`, `X__database`, `X__credential=managedidentity`" + ` and, for a user-assigned identity, ` + "`X__clientId`" + `.
+` + "`X__server`, `X__database`, `X__credential=managedidentity`" + ` and, for a user-assigned ` +
+	`identity, ` + "`X__clientId`" + `.
 
 | engine | value of X | to another machine, where it does not say |
 |---|---|---|
@@ -45,13 +53,16 @@ For a database, X is the setting of exactly that name, or what the portal makes 
 | MySQL, MariaDB | ` + "`mysql://user:password@host:3306/shop`, `user:password@tcp(host:3306)/shop`" + ` | ` + "`tls=true`; `ssl-ca=FILE`" + ` for an authority of your own |
 | SQL Server, Azure SQL | ` + "`sqlserver://user:password@host:1433?database=shop`, `Server=tcp:host,1433;Database=shop;User ID=user;Password=…`" + ` (ADO.NET) | ` + "`Encrypt=True`, `TrustServerCertificate=False`" + `, on this machine too; ` + "`ServerCertificate=FILE`" + ` for one certificate |
 
-So a connection to another machine is encrypted, and the server has to prove its name. What asks for less (` + "`sslmode=require`, `tls=skip-verify`," + `
+So a connection to another machine is encrypted, and the server has to prove its name. What asks for less ` +
+	`(` + "`sslmode=require`, `tls=skip-verify`," + `
 ` + "`TrustServerCertificate=True`" + `) is taken, and ` + "`rowrelay check`" + ` warns of it. Over a socket or the loopback interface PostgreSQL and MySQL need no TLS.
 
-For storage, X is found as the Functions host finds it: ` + "`AzureWebJobsX`" + ` first, then ` + "`X`" + `. A value is a connection string and wins
+For storage, X is found as the Functions host finds it: ` + "`AzureWebJobsX`" + ` first, then ` + "`X`" + `. A ` +
+	`value is a connection string and wins
 (` + "`UseDevelopmentStorage=true`" + ` is Azurite). Otherwise ` + "`X__blobServiceUri` or `X__queueServiceUri` (or `X__serviceUri`)" + ` name the service, and
 ` + "`X__credential=managedidentity` with `X__clientId` or `X__managedIdentityResourceId`" + `, or ` + "`X__tenantId`, `X__clientId` and `X__clientSecret`" + `,
-say who asks; with none of them the default chain of credentials does. ` + "`AzureWebJobsStorage__accountName`" + ` stands for both URIs of that account.
+say who asks; with none of them the default chain of credentials does. ` + "`AzureWebJobsStorage__accountName`" + ` ` +
+	`stands for both URIs of that account.
 
 For a broker, X holds, by ` + "`output__kind`" + `:
 
@@ -59,9 +70,11 @@ For a broker, X holds, by ` + "`output__kind`" + `:
 |---|---|---|
 | rabbitmq | ` + "`amqps://user:password@host/vhost`, or `amqp://…`" + ` | |
 | kafka | ` + "`kafka://user:password@host:9092,host2:9092?tls=true&sasl=scram-sha-256`" + `, or the connection string of an Event Hubs namespace | ` + "`X__fullyQualifiedNamespace`" + `, for Event Hubs |
-| eventhubs, servicebus | the namespace's connection string | ` + "`X__fullyQualifiedNamespace`" + ` (` + "`shop.servicebus.windows.net`" + `), with the identity's settings as for storage |
+| eventhubs, servicebus | the namespace's connection string | ` + "`X__fullyQualifiedNamespace`" + ` ` +
+	`(` + "`shop.servicebus.windows.net`" + `), with the identity's settings as for storage |
 
-All but RabbitMQ's are found as storage is: ` + "`AzureWebJobsX`" + ` first. User and password in a URL are percent-encoded.
+All but RabbitMQ's are found as storage is: ` + "`AzureWebJobsX`" + ` first. User and password in a URL are ` +
+	`percent-encoded.
 `
 
 // WriteReference writes docs/settings.md.

@@ -367,7 +367,8 @@ func TestMaintenanceProcedures(t *testing.T) {
 	blocks := fencedBlocks(t, maintenancePage)
 	var script strings.Builder
 	script.WriteString(`export SHOP_DB=sqlite:shop.db state__kind=file state__app_name=shop
-export pollers__orders__source__connection=SHOP_DB pollers__orders__source__table=orders pollers__orders__source__cursor=id pollers__orders__output__kind=stdout
+export pollers__orders__source__connection=SHOP_DB pollers__orders__source__table=orders ` +
+		`pollers__orders__source__cursor=id pollers__orders__output__kind=stdout
 sqlite3 shop.db "CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, customer TEXT); INSERT INTO orders (customer) VALUES ('Ada'), ('Bob')"
 rowrelay run --once
 `)
@@ -416,7 +417,8 @@ func TestSizingExamples(t *testing.T) {
 			t.Errorf("%s does not say %q", sizingPage, example.page)
 		}
 		printed := shell(t, `export SHOP_DB=sqlite:shop.db `+example.settings+`
-export pollers__orders__source__connection=SHOP_DB pollers__orders__source__table=orders pollers__orders__source__cursor=changed pollers__orders__output__kind=stdout
+export pollers__orders__source__connection=SHOP_DB pollers__orders__source__table=orders `+
+			`pollers__orders__source__cursor=changed pollers__orders__output__kind=stdout
 sqlite3 shop.db "CREATE TABLE orders (id INTEGER PRIMARY KEY, changed INTEGER NOT NULL)"
 mark 1
 rowrelay check

@@ -16,7 +16,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	db := shop()
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	w, err := outbox.NewWriter(outbox.SQLite, "outbox")
 	if err != nil {
 		log.Fatal(err)
@@ -48,7 +48,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var id, event, payload, key string
 		if err := rows.Scan(&id, &event, &payload, &key); err != nil {
@@ -68,7 +68,7 @@ func Example() {
 func ExampleWriter_Write() {
 	ctx := context.Background()
 	db := shop()
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	w, err := outbox.NewWriter(outbox.SQLite, "outbox")
 	if err != nil {
 		log.Fatal(err)

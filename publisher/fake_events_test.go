@@ -3,7 +3,6 @@ package publisher
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -226,8 +225,6 @@ func (t *fakeTable) Mend(ctx context.Context) (n int, err error) {
 	})
 	return n, err
 }
-
-func (t *fakeTable) work(context.Context, int) ([]int, error) { return nil, errors.New("not modelled") }
 
 func (t *fakeTable) Figures(ctx context.Context) (f poller.OutboxFigures, err error) {
 	err = t.do(ctx, "figures", func() error {

@@ -91,7 +91,8 @@ func TestMappedTables(t *testing.T) {
 			name: "text state, no aggregate (CAP)",
 			table: map[string]string{
 				"postgres": `CREATE TABLE "outbox" ("Id" BIGINT PRIMARY KEY NOT NULL, "Version" VARCHAR(20) NOT NULL, "Name" VARCHAR(200) NOT NULL, "Content" TEXT NULL,
-					"Retries" INT NOT NULL, "Added" TIMESTAMP NOT NULL, "ExpiresAt" TIMESTAMP NULL, "StatusName" VARCHAR(50) NOT NULL)`,
+					"Retries" INT NOT NULL, "Added" TIMESTAMP NOT NULL, "ExpiresAt" TIMESTAMP NULL, "StatusName" VARCHAR(50) NOT ` +
+					`NULL)`,
 				"": "CREATE TABLE outbox (`Id` BIGINT PRIMARY KEY NOT NULL, `Version` VARCHAR(20) NOT NULL, `Name` VARCHAR(200) NOT NULL, `Content` LONGTEXT NULL, " +
 					"`Retries` INT NOT NULL, `Added` DATETIME NOT NULL, `ExpiresAt` DATETIME NULL, `StatusName` VARCHAR(50) NOT NULL)",
 			},

@@ -66,7 +66,7 @@ func TestPlans(t *testing.T) {
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " > 60000") // and no statistics know of it
 		b.must(b.claims.Join(t.Context(), "me", time.Minute))
 		for name, do := range planned {
-			table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.Place.Outbox)
+			table, r := recordedAs(t, b.conn.Engine, b.outbox, b.catalog.claims, b.claims.Place.Outbox)
 			if err := do(t.Context(), table); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -92,7 +92,7 @@ func TestPagesSeek(t *testing.T) {
 	conn, err := b.db.Pool.Conn(t.Context())
 	b.must(err)
 	defer conn.Close() //nolint:errcheck // the bench closes the pool
-	table, r := recordedAs(t, b.conn.Engine, b.catalog.outbox, b.catalog.claims, b.claims.Place.Outbox)
+	table, r := recordedAs(t, b.conn.Engine, b.outbox, b.catalog.claims, b.claims.Place.Outbox)
 	_, _, err = table.rows.Fetch(t.Context(), nil, event.Position{Bucket: bucket, Seq: events / 2},
 		poller.Limit{Rows: limit})
 	b.must(err)

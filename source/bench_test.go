@@ -38,7 +38,8 @@ func BenchmarkFetch(b *testing.B) {
 				at, id := "-infinity", "0"
 				for {
 					r, err := conn.Query(b.Context(), `SELECT id, customer_id, amount, status, note, updated_at FROM orders
-						WHERE (updated_at, id) > ($1::timestamptz, $2::bigint) ORDER BY updated_at, id LIMIT 500`, pgx.QueryResultFormats{pgx.TextFormatCode}, at, id)
+						WHERE (updated_at, id) > ($1::timestamptz, $2::bigint) ORDER BY updated_at, id LIMIT 500`,
+						pgx.QueryResultFormats{pgx.TextFormatCode}, at, id)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -135,9 +135,11 @@ func sessionSettings(t *testing.T, app *sql.DB) string {
 	var settings string
 	// PgBouncer itself keeps these apart for each client.
 	err := app.QueryRow(`SELECT concat_ws(' ', (SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings
-		WHERE source = 'session' AND name NOT IN ('application_name', 'client_encoding', 'DateStyle', 'TimeZone', 'standard_conforming_strings')),
+		WHERE source = 'session' AND name NOT IN ('application_name', 'client_encoding', 'DateStyle', 'TimeZone', ` +
+		`'standard_conforming_strings')),
 		(SELECT string_agg('prepared ' || statement, ' ') FROM pg_prepared_statements),
-		(SELECT count(*) || ' advisory locks' FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()))`).Scan(&settings)
+		(SELECT count(*) || ' advisory locks' FROM pg_locks WHERE locktype = 'advisory' AND pid = ` +
+		`pg_backend_pid()))`).Scan(&settings)
 	if err != nil {
 		t.Fatal(err)
 	}

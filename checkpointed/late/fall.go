@@ -57,7 +57,7 @@ func (l *Tracker) behind() change.Cursor {
 // recall takes the reading that the document keeps: the process that made it may have died before the clock was set
 // back, and this one is held against it. passed is the position, and storeNow the clock of the store at this moment.
 func (l *Tracker) recall(doc *state.Late, passed change.Cursor, storeNow time.Time) {
-	l.storeLead = storeNow.Sub(time.Now())
+	l.storeLead = time.Until(storeNow)
 	if kept := (keptClock{doc.Clock, doc.ClockAt}); kept != l.kept {
 		at := kept.at.Add(-l.storeLead)
 		l.kept, l.foretold = kept, databaseClock{now: kept.now, begun: at, ended: at, passed: passed}

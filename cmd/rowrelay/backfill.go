@@ -26,16 +26,21 @@ func newBackfill(c *console) *cobra.Command {
 		Use:   "backfill <poller>",
 		Short: "Send a range of rows again, beside the live ones",
 		Long: `Backfill sends the rows of a range again: those after --from, up to and including --to. The poller itself does it: its ticks
-send chunks of the range between the live rows, in the same lanes, so that the order of each key holds and no row is ever
-followed by an older state of itself. The position of the live rows is not touched. Progress is kept in the state document,
+send chunks of the range between the live rows, in the same lanes, so that the order of each key holds and no row ` +
+			`is ever
+followed by an older state of itself. The position of the live rows is not touched. Progress is kept in the state ` +
+			`document,
 so that it survives restarts; one backfill at a time.
 
-The poller has to be running (under the host, or rowrelay run). This command asks for the backfill and shows how far it is;
+The poller has to be running (under the host, or rowrelay run). This command asks for the backfill and shows how ` +
+			`far it is;
 Ctrl-C leaves it running.
 
 With --name the range is sent from this process instead, with a state document of its own; its requests carry the name
-(Rowrelay-Backfill, rowrelaybackfill). That is OUTSIDE the order promise: the live poller may send a newer state of a row
-first. Started again under its name, without --from and --to or with the same, it goes on where it was. What it gives up are
+(Rowrelay-Backfill, rowrelaybackfill). That is OUTSIDE the order promise: the live poller may send a newer state of ` +
+			`a row
+first. Started again under its name, without --from and --to or with the same, it goes on where it was. What it ` +
+			`gives up are
 dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.`,
 		Example: `  rowrelay backfill orders --from beginning --to latest --rate 500
   rowrelay backfill orders --from cursor=2026-04-07T00:00:00Z --to cursor=2026-04-08T00:00:00Z

@@ -24,15 +24,18 @@ func newCheck(c *console) *cobra.Command {
 		Use:   "check [poller ...]",
 		Short: "Prove the settings, and show what would be sent",
 		Long: `Check validates all settings, reads host.json and function.json, connects to each database and to the state store, and
-shows for each poller: the statement that it will run (of an outbox: its layout, strategy, figures and owners), the index
-that serves it, the first rows that it would send, the longest delay until a change is seen, how late commits are found and
+shows for each poller: the statement that it will run (of an outbox: its layout, strategy, figures and owners), the ` +
+			`index
+that serves it, the first rows that it would send, the longest delay until a change is seen, how late commits are ` +
+			`found and
 what can still be missed, what becomes of an event that the destination refuses, the lease's margin, and what is unsafe.
 It sends and changes nothing.
 
 It fails when anything is at fault; warnings do not make it fail.
 
 With --production it goes through the checklist of docs/production.md instead: for each item the verdict (ok, to mend,
-cannot tell, does not apply), what was seen, and the mend. It fails when an item is to mend that --accept does not name.`,
+cannot tell, does not apply), what was seen, and the mend. It fails when an item is to mend that --accept does not ` +
+			`name.`,
 		Example: `  rowrelay check
   rowrelay check orders --rows 10
   rowrelay check orders --ddl > orders.sql
@@ -187,7 +190,7 @@ func pollerViewOf(p *inspect.Poller) *pollerView {
 		NullCursors: t.NullCursors, Late: t.Late,
 	}
 	if t.Late != nil {
-		v.Engine, v.Table, v.Key, v.TimeZone = t.Version, t.Check.Table, t.KeyProof, p.Config.Source.Location.String()
+		v.Engine, v.Table, v.Key, v.TimeZone = t.Version, t.Table, t.KeyProof, p.Config.Source.Location.String()
 		v.Fingerprint, v.Incarnation = t.Fingerprint, t.Incarnation
 		v.First, v.Next = statementOf(t.First), statementOf(t.Next)
 		v.Index, v.CreateIndex, v.Plan, v.DDL = t.Index, t.CreateIndex, t.Plan, t.DDL

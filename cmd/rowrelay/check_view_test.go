@@ -6,25 +6,8 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/checkpointed/late"
-	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
 )
-
-// loadPoller reads settings of one poller, over an SQLite database and to stdout.
-func loadPoller(t *testing.T, settings ...string) *config.Poller {
-	t.Helper()
-	env := []string{"state__kind=memory", "DB=sqlite:shop.db", "Q=UseDevelopmentStorage=true",
-		"pollers__orders__source__connection=DB",
-		"pollers__orders__output__kind=stdout"}
-	for _, s := range settings {
-		env = append(env, "pollers__orders__"+s)
-	}
-	app, err := config.Load(env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return app.Pollers[0]
-}
 
 // What check --ddl prints may be run as it is: all but the statements are comments, whatever a fault or a name holds.
 func TestDDLIsAScript(t *testing.T) {

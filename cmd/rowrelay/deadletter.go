@@ -32,8 +32,10 @@ func newDeadLetter(c *console) *cobra.Command {
 		Use:   "deadletter",
 		Short: "List, show, replay or purge the events that were given up",
 		Long: `A dead letter is an event that its destination refused max_attempts times, where something showed that the event was at
-fault and not the destination. It holds the row as it was then, why it was refused, how often and when. Dead letters lie beside
-the state document (dead_letter__kind=state), or in a queue (dead_letter__kind=queue), which has readers of its own: of those, only
+fault and not the destination. It holds the row as it was then, why it was refused, how often and when. Dead ` +
+			`letters lie beside
+the state document (dead_letter__kind=state), or in a queue (dead_letter__kind=queue), which has readers of its ` +
+			`own: of those, only
 the ones that were too large for the queue lie here too.`,
 		Args: cobra.NoArgs,
 	}
@@ -58,11 +60,13 @@ the ones that were too large for the queue lie here too.`,
 		Use:   "replay <poller> [event id ...]",
 		Short: "Hand dead letters back to the poller",
 		Long: `Replay hands the rows of dead letters back to the poller: its next tick reads each row again by its key and delivers its
-newest state, in order with everything else of that key. What fails again is parked and given up again. A record is removed
+newest state, in order with everything else of that key. What fails again is parked and given up again. A record is ` +
+			`removed
 when its row has been handed over; nothing is lost in between. Where the row is gone from the source, or does not meet
 source__where any more, the record is kept: it is the only copy. Then the command fails.
 
---as-recorded sends the recorded rows at once, from here, under their recorded ids. That BREAKS THE ORDER: a receiver may have
+--as-recorded sends the recorded rows at once, from here, under their recorded ids. That BREAKS THE ORDER: a ` +
+			`receiver may have
 newer states of these rows already.
 
 Both need the lease for a moment: pause a poller whose ticks never end.`,
@@ -77,7 +81,8 @@ Both need the lease for a moment: pause a poller whose ticks never end.`,
 		Long: `Purge deletes records. Their rows stay in the source, and are delivered again when they are changed there. Where
 after_dead_letter=block keeps their keys parked, purge lets what waits behind them go on.
 
---parked is about parked events that wait for their next attempt instead: it takes them out, as where source__key has changed
+--parked is about parked events that wait for their next attempt instead: it takes them out, as where source__key ` +
+			`has changed
 and they cannot be read by their keys any more. Rows that have changed meanwhile stay parked, and are tried at once.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.purge(cmd.Context(), args[0], args[1:]) },

@@ -51,7 +51,8 @@ directory writes too, and its relay stands by: kill the first, and the second ta
 
 The cursor is the column version, a bigint that the writer takes within its transaction as one more than the highest
 committed one. It is UNIQUE, so versions become visible in their order and no late commit is lost. A cursor that is
-taken before the commit by a sequence or a clock does not have this property: source__late_commits then finds what commits
+taken before the commit by a sequence or a clock does not have this property: source__late_commits then finds what ` +
+			`commits
 late (docs/late-commits.md). Here it is switched off, so that the position on the screen moves with every commit.
 
 ` + disclosure,

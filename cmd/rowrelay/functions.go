@@ -22,15 +22,20 @@ the poller's name with a function.json made from templates/poller.json. Its sche
 <POLLER>_SCHEDULE, for example ORDERS_SCHEDULE=*/10 * * * * *. (The host finds no setting whose name contains two
 underscores from a function.json.)
 
-For an outbox it also writes <poller>_cleanup, a timer that deletes published events (at source__cleanup_schedule, unless that is
+For an outbox it also writes <poller>_cleanup, a timer that deletes published events (at source__cleanup_schedule, ` +
+			`unless that is
 none), and with source__fanout_queue <poller>_partition, which a queue message starts for each partition with work.
 
-Without names it also writes the status page: status, which answers /api/status and /api/status.json to whoever has a function
-key, and statusactions, which pauses, resumes and replays for whoever has the admin key (docs/status.md). Remove the folders, and
+Without names it also writes the status page: status, which answers /api/status and /api/status.json to whoever has ` +
+			`a function
+key, and statusactions, which pauses, resumes and replays for whoever has the admin key (docs/status.md). Remove ` +
+			`the folders, and
 there is no page.
 
-Where there is no host.json it writes one that starts the file rowrelay beside it. With state__kind=file it makes the directory
-of the state, if that lies beside host.json: the host starts anew when a directory appears there, in the middle of the first ticks.
+Where there is no host.json it writes one that starts the file rowrelay beside it. With state__kind=file it makes ` +
+			`the directory
+of the state, if that lies beside host.json: the host starts anew when a directory appears there, in the middle of ` +
+			`the first ticks.
 At last it says what "func start" in this directory still lacks: the program, and settings of the host's own.
 
 An existing file is left alone unless --force is given; host.json always is.`,

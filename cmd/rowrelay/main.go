@@ -74,7 +74,8 @@ as a custom handler of Azure Functions (rowrelay serve) or alone (rowrelay run).
 ` + disclosure + `
 
 Settings are environment variables (app settings), such as pollers__orders__source__table=dbo.orders. All commands but
-serve also read the Values of local.settings.json in the working directory. docs/settings.md lists every setting. These are
+serve also read the Values of local.settings.json in the working directory. docs/settings.md lists every setting. ` +
+			`These are
 enough to begin with (the database may as well be postgres://…, mysql://… or sqlserver://…):
 
 ` + smallest,
@@ -83,7 +84,8 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
   rowrelay run                  relay until Ctrl-C
   rowrelay outbox init events   the tables of a transactional outbox, for a poller with source__mode=outbox
   rowrelay functions            write <poller>/function.json for func start and func azure functionapp publish
-  source <(rowrelay completion bash)    commands, pollers, outputs and flags by the Tab key; also for zsh, fish, powershell`,
+  source <(rowrelay completion bash)    commands, pollers, outputs and flags by the Tab key; also for zsh, fish, ` +
+			`powershell`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {

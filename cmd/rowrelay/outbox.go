@@ -29,7 +29,8 @@ func newOutbox(c *console) *cobra.Command {
   DEAD LETTER  given up after max_attempts; its aggregate waits until somebody requeues or discards it
   DISCARDED    given up by an operator
 
-What changes events shows first how many there are and asks for the poller's name (--yes goes on without asking, --dry-run
+What changes events shows first how many there are and asks for the poller's name (--yes goes on without asking, ` +
+			`--dry-run
 only shows). Each change is written to the log. docs/outbox.md is the page about all of this.`,
 		Example: `  rowrelay outbox init orders | psql "$ORDERS_DB"
   rowrelay outbox status orders
@@ -140,7 +141,8 @@ func newOutboxCleanup(t *target) *cobra.Command {
 		Use:   "cleanup <poller>",
 		Short: "Delete published and discarded events that are older than the retention, now",
 		Long: `Cleanup does at once what source__cleanup_schedule (rowrelay run) or the function <poller>_cleanup (the Functions host) does by
-itself: it deletes published and discarded events that are older than source__retention, in chunks of source__cleanup_chunk.
+itself: it deletes published and discarded events that are older than source__retention, in chunks of ` +
+			`source__cleanup_chunk.
 Dead letters, and whatever is still to be published, are kept for ever.
 
 Ctrl-C stops between two chunks; the same command, or the next clean-up, goes on.`,

@@ -23,7 +23,8 @@ func newOutboxRequeue(t *target) *cobra.Command {
 		Use:   "requeue <poller>",
 		Short: "Publish dead letters again, and then what waits behind them",
 		Long: `Requeue makes dead letters (with --state failed: events that wait for their next attempt) due at once, with their attempts
-forgotten. The instances that publish find them within a few seconds; the later events of each aggregate follow in order. What
+forgotten. The instances that publish find them within a few seconds; the later events of each aggregate follow in ` +
+			`order. What
 fails again is tried max_attempts times again.
 
 It works in chunks: Ctrl-C stops between two of them, and the same command goes on.`,
@@ -44,7 +45,8 @@ func newOutboxDiscard(t *target) *cobra.Command {
 		Use:   "discard <poller>",
 		Short: "Give events up for ever, and let what waits behind them go on",
 		Long: `Discard gives dead letters (with --state also failed and waiting events) up: they are NEVER published, which is data loss for
-whoever waits for them. Their rows stay, as DISCARDED and with who did it, until clean-up deletes them. What waits only behind
+whoever waits for them. Their rows stay, as DISCARDED and with who did it, until clean-up deletes them. What waits ` +
+			`only behind
 them goes on.
 
 It works in chunks: Ctrl-C stops between two of them, and the same command goes on.`,
@@ -104,7 +106,8 @@ func newOutboxList(t *target) *cobra.Command {
 		Use:   "list <poller>",
 		Short: "List events that failed, wait or were given up, the oldest first",
 		Long: `List shows events without their payloads, in the order in which they are published: when each was created, its number and
-state, what it is, how often it failed, when the next attempt is due, and what the destination said last. With --json it prints
+state, what it is, how often it failed, when the next attempt is due, and what the destination said last. With ` +
+			`--json it prints
 one event a line.`,
 		Example: `  rowrelay outbox list orders
   rowrelay outbox list orders --state dead --json | jq -r .last_error | sort | uniq -c

@@ -23,11 +23,14 @@ func newOutboxInit(t *target) *cobra.Command {
 		Use:   "init <poller>",
 		Short: "Print, or apply, the DDL of the outbox table and of the claims table",
 		Long: `Init prints the statements that create the outbox table (source__table), its indexes, and the table of claims beside it
-(source__claims_table), in the dialect of the poller's database, ready to be read, changed and run by whoever may: with psql,
+(source__claims_table), in the dialect of the poller's database, ready to be read, changed and run by whoever may: ` +
+			`with psql,
 sqlcmd, mysql or sqlite3. With --apply it runs them itself; what exists already is left as it is.
 
-For a table of your own that exists already only the tables beside it are created, one of claims and one of failed events: yours is
-not touched. That is done where source__map__… is set or the database shows a table with other columns, and with --beside always;
+For a table of your own that exists already only the tables beside it are created, one of claims and one of failed ` +
+			`events: yours is
+not touched. That is done where source__map__… is set or the database shows a table with other columns, and with ` +
+			`--beside always;
 what is printed without access to the database needs --beside.
 
 With --apply the file of an SQLite database is created too.`,

@@ -317,12 +317,6 @@ func TestPauseAndResume(t *testing.T) {
 	}
 }
 
-// outboxPoller reads settings of one good outbox.
-func outboxPoller(t *testing.T, settings ...string) *config.Poller {
-	t.Helper()
-	return loadPoller(t, append([]string{"source__table=outbox", "source__mode=outbox"}, settings...)...)
-}
-
 // A tick that polls and ended because its time was over is followed at once; every other waits for the schedule.
 func TestWhenTheNextTickBeginsAtOnce(t *testing.T) {
 	p := &config.Poller{PollInterval: 100 * time.Millisecond, TickBudget: 50 * time.Second}

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
@@ -16,9 +15,6 @@ import (
 	"github.com/rowrelay/rowrelay/status"
 	"github.com/rowrelay/rowrelay/statuspage"
 )
-
-// statusBound is how long a note of the status page is waited for.
-const statusBound = 5 * time.Second
 
 // statusSide is the side of a process that people look at: what its ticks have told, the report over all outputs, and
 // what the page's buttons do.

@@ -28,8 +28,10 @@ func newRun(c *console) *cobra.Command {
 		Use:   "run [poller ...]",
 		Short: "Relay without the Functions host, until Ctrl-C",
 		Long: `Run gives every poller its ticks by its own schedule (the setting schedule, an NCRONTAB expression as in function.json,
-in UTC). On status__listen it shows how they are doing, under /status, and Prometheus metrics under /metrics. Without names it
-runs all pollers. A poller with poll_interval polls without a gap: where its tick ends at the budget, the next begins at once.
+in UTC). On status__listen it shows how they are doing, under /status, and Prometheus metrics under /metrics. ` +
+			`Without names it
+runs all pollers. A poller with poll_interval polls without a gap: where its tick ends at the budget, the next ` +
+			`begins at once.
 Outboxes are cleaned up by their source__cleanup_schedule.
 
 Ctrl-C stops cleanly: requests under way are finished, what was accepted is committed, and the lease is released. A

@@ -30,7 +30,8 @@ FUNCTIONS_CUSTOMHANDLER_PORT. Each invocation of a timer function runs one tick 
 It never exits on a fault of settings, database or destination: it answers 500 and says why on stderr, because the host
 gives up on a worker that keeps exiting. Settings come from the environment only, as the host sets it.
 
-On SIGTERM, SIGINT, or the end of the host that started it, it gives requests under way three seconds, commits what was accepted,
+On SIGTERM, SIGINT, or the end of the host that started it, it gives requests under way three seconds, commits what ` +
+			`was accepted,
 releases its leases and leaves, within eight seconds, with the exit code 200, which asks the host for another worker.
 
 ` + disclosure,

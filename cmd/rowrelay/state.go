@@ -15,7 +15,8 @@ func newState(c *console) *cobra.Command {
 		Long: `State shows and changes the document that holds a poller's checkpoint and lease.
 
 Every change shows first what it would do, with the rows counted that would be sent again or skipped, and asks for the
-poller's name (--yes goes on without asking, --dry-run only shows). A change of the position is refused while an instance
+poller's name (--yes goes on without asking, --dry-run only shows). A change of the position is refused while an ` +
+			`instance
 holds the lease: pause the poller first, which works at any time and takes effect at its next batch. Each change is one
 compare-and-swap, and is written to the log.`,
 		Args: cobra.NoArgs,
@@ -55,7 +56,8 @@ func newStateReset(t *target) *cobra.Command {
 		Use:   "reset <poller> --to beginning|latest|cursor=VALUE|file=PATH",
 		Short: "Put a poller's position somewhere else",
 		Long: `Reset moves the checkpoint by one compare-and-swap. It forgets the memory of late commits, and asks what shall become
-of parked events. Where the source's definition or source__late_commits has changed since, it accepts what the settings have now.
+of parked events. Where the source's definition or source__late_commits has changed since, it accepts what the ` +
+			`settings have now.
 It is refused while an instance holds the lease: pause the poller first.
 
   --to beginning     before the first row: every row is delivered again
@@ -67,8 +69,10 @@ It is refused while an instance holds the lease: pause the poller first.
 Rows that are skipped are never delivered. That is data loss: it is logged as checkpoint_advanced_manually, counted by
 rowrelay_skipped_rows_total, and listed by "rowrelay state show".
 
---break-lease takes the lease away from whoever holds it, raises the fencing token, and delivers nothing. It is for a holder
-that is known to be dead: one that is alive may go on delivering for a moment, under the lower token, beside the next one.
+--break-lease takes the lease away from whoever holds it, raises the fencing token, and delivers nothing. It is for ` +
+			`a holder
+that is known to be dead: one that is alive may go on delivering for a moment, under the lower token, beside the ` +
+			`next one.
 Pause the poller first. Alone, without --to, it does only that.`,
 		Example: `  rowrelay state reset orders --to beginning --dry-run
   rowrelay state reset orders --to cursor=2026-04-07T01:23:45Z --ties before
@@ -97,7 +101,8 @@ func newStateAcceptFingerprint(t *target) *cobra.Command {
 		Use:   "accept-fingerprint <poller>",
 		Short: "Go on at the stored position although the source definition has changed",
 		Long: `Accept-fingerprint goes on at the stored position after the source definition has changed (its server, table or query, key,
-cursor), or the way in which late commits are found. Rows that the new definition has behind that position are not delivered.`,
+cursor), or the way in which late commits are found. Rows that the new definition has behind that position are not ` +
+			`delivered.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
@@ -116,7 +121,8 @@ func newStateAcceptGap(t *target) *cobra.Command {
 		Use:   "accept-gap <poller>",
 		Short: "Go on although the database was restored, failed over or replaced",
 		Long: `Accept-gap goes on at the stored position in the database as it is now; the next commit records its incarnation. Where the
-position is ahead of the source's own counter it goes on at the last row that there is: new rows would otherwise be taken
+position is ahead of the source's own counter it goes on at the last row that there is: new rows would otherwise be ` +
+			`taken
 for old ones.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -151,7 +157,8 @@ func newStateClone(t *target) *cobra.Command {
 		Use:   "clone <poller> <new poller>",
 		Short: "Give a new poller of the same source the position of another",
 		Long: `Clone creates the state document of a poller that has none yet, at the position of another. Both have to be in the settings,
-with the same source definition. Parked events, a pause, a backfill and the memory of late commits stay with the old one: what
+with the same source definition. Parked events, a pause, a backfill and the memory of late commits stay with the ` +
+			`old one: what
 committed late within the last window is delivered to the new one from the window's low edge on.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return t.clone(cmd.Context(), args[0], args[1]) },
@@ -175,10 +182,13 @@ func newStateImport(t *target) *cobra.Command {
 		Use:   "import <poller> <file>",
 		Short: "Take over the position from a state document of azure-functions-db",
 		Long: `Import reads a state document of azure-functions-db-python (the blob state/{poller}.json in its container), and creates the
-state document of a poller that has none yet, at its position. Stop the old function first: its lease must be free or expired.
+state document of a poller that has none yet, at its position. Stop the old function first: its lease must be free ` +
+			`or expired.
 
-The document holds the values of cursor_column and pk_columns, and not their names: source__cursor and source__key must name the
-same columns, in the same order. Where the key has several columns, --key says how pk_columns names them. A value that would not
+The document holds the values of cursor_column and pk_columns, and not their names: source__cursor and source__key ` +
+			`must name the
+same columns, in the same order. Where the key has several columns, --key says how pk_columns names them. A value ` +
+			`that would not
 be the same in Rowrelay is refused, with what to do instead.`,
 		Example: "  rowrelay state import orders blob.json\n  rowrelay state import orders blob.json --key tenant,id",
 		Args:    cobra.ExactArgs(2),

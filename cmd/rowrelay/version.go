@@ -78,7 +78,8 @@ func newVersion(c *console) *cobra.Command {
 		Use:   "version",
 		Short: "Print version, commit, Go version and platform",
 		Long: `Version prints what this binary was built from: its version, the commit, the Go version and the platform. "dev" is a build that
-is no release. Two builds of one release by one Go version print the same, and are the same bytes (SECURITY.md says how to check).`,
+is no release. Two builds of one release by one Go version print the same, and are the same bytes (SECURITY.md says ` +
+			`how to check).`,
 		Example: `  rowrelay version
   rowrelay version --json`,
 		Args: cobra.NoArgs,

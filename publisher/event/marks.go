@@ -16,6 +16,7 @@ type Marks struct {
 	Freed []Aggregate
 }
 
+// Marked is an event that a settlement marks, and whose order it is in.
 type Marked struct {
 	Ref       Ref
 	Aggregate Aggregate

@@ -25,6 +25,7 @@ type Position struct {
 	BySeq  bool
 }
 
+// Aggregate names what an event is about: events of one aggregate are published in their order.
 type Aggregate struct{ Type, ID string }
 
 // Row is one event as it was fetched.

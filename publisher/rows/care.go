@@ -235,6 +235,7 @@ func (e *Table) loose(ctx context.Context) (int, error) {
 
 var rangeColumns = []statement.Field{statement.Int("part"), statement.Int("low"), statement.Int("high")}
 
+// Work returns which of n partitions have events to publish now.
 func (e *Table) Work(ctx context.Context, n int) (parts []int, err error) {
 	type object struct {
 		Part int `json:"part"`

@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
+// Cleanable is never an error here: every table of this layout can be cleaned up.
 func (e *Table) Cleanable() error { return nil }
 
 const cleanStates = "'PUBLISHED', 'DISCARDED'"
@@ -55,6 +56,7 @@ func (e *Table) CleanLook(from int64, chunk int) *statement.Statement {
 	return s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(chunk), 0), ") k")
 }
 
+// CleanDelete is the statement that deletes what is out of retention after from, up to and including to.
 func (e *Table) CleanDelete(prefix string, from, to int64) *statement.Statement {
 	s := e.db.Statement()
 	seq := e.syntax.Seq()

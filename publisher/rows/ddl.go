@@ -11,7 +11,7 @@ import (
 // index' is known to be served by it.
 const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
 
-// DDL returns the statements that create an outbox and, with one of them, its claims table.
+// DDLOf returns the statements that create an outbox and, with one of them, its claims table.
 func DDLOf(d Syntax, table statement.Name, claims string) []string {
 	return d.Ddl(table, claims, event.Quoted(event.States), blockedStates)
 }

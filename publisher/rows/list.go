@@ -53,6 +53,7 @@ func integers(list []string) []int64 {
 	return numbers
 }
 
+// PageStatement is the statement behind Page.
 func (e *Table) PageStatement(f *event.Filter, after int64, limit int) *statement.Statement {
 	s := e.db.Statement()
 	s.Add("SELECT ", e.seq("o"), ", o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, ",
@@ -61,6 +62,8 @@ func (e *Table) PageStatement(f *event.Filter, after int64, limit int) *statemen
 	return s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(limit), 0))
 }
 
+// Page returns up to limit of the chosen events after a position, the lowest numbers first. last is where the next page
+// begins, and empty if this page is not full.
 func (e *Table) Page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry,
 	last string, err error) {
 	from := int64(-1 << 63)
@@ -93,6 +96,7 @@ func (e *Table) Page(ctx context.Context, f *event.Filter, after string, limit i
 	return entries, last, err
 }
 
+// CountOf counts the chosen events.
 func (e *Table) CountOf(ctx context.Context, f *event.Filter) (n int64, err error) {
 	err = e.db.Do(ctx, "count events", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
@@ -103,6 +107,7 @@ func (e *Table) CountOf(ctx context.Context, f *event.Filter) (n int64, err erro
 	return n, err
 }
 
+// RequeueThese makes dead and failed events due at once, with no attempts counted. n is how many of them it changed.
 func (e *Table) RequeueThese(ctx context.Context, entries []event.Entry) (n int64, err error) {
 	err = e.db.Do(ctx, "requeue events", func(ctx context.Context, q statement.Querier) error {
 		n, err = e.RequeueStatement(entrySeqs(entries)).Exec(ctx, q)
@@ -111,6 +116,7 @@ func (e *Table) RequeueThese(ctx context.Context, entries []event.Entry) (n int6
 	return n, err
 }
 
+// RequeueStatement is the statement behind RequeueThese.
 func (e *Table) RequeueStatement(seqs []int64) *statement.Statement {
 	s := e.db.Statement()
 	e.syntax.BySeq(s, e.outbox, func() string {

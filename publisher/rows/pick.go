@@ -54,6 +54,7 @@ func (e *Table) Pick(ctx context.Context, by claims.Claim, limit poller.Limit) (
 	return e.PickFrom(ctx, rand.IntN(claims.Buckets), by, limit) //nolint:gosec // a place to begin at
 }
 
+// PickFrom is Pick with the bucket to begin at.
 func (e *Table) PickFrom(ctx context.Context, bucket int, by claims.Claim, limit poller.Limit) (rows []event.Row,
 	more bool, err error) {
 	err = e.db.Tx(ctx, "pick events", func(ctx context.Context, q statement.Querier) error {

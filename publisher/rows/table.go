@@ -298,6 +298,7 @@ func (e *Table) scan(scan func(...any) error) (event.Row, error) {
 	return r, nil
 }
 
+// Fetch reads live events of these buckets after a position, in their order. more says that the limit cut them off.
 func (e *Table) Fetch(ctx context.Context, ranges []claims.Range, after event.Position,
 	limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = e.db.Do(ctx, "fetch events", func(ctx context.Context, q statement.Querier) error {

@@ -34,11 +34,13 @@ type Table struct {
 	Written map[int]int // versions committed, by key
 }
 
+// Row is one version of a row.
 type Row struct {
 	Cursor int64
 	Text   string
 }
 
+// Tx is a transaction that has not ended.
 type Tx struct {
 	Began  time.Time
 	Drawn  int64 // at its beginning
@@ -47,12 +49,15 @@ type Tx struct {
 	First  int64 // the lowest cursor that it holds
 }
 
+// New returns an empty table. rng decides which transactions commit.
 func New(rng *rand.Rand) *Table {
 	return &Table{Rng: rng, Rows: map[int]Row{}, Locks: map[int]*Tx{}, Written: map[int]int{}, Counter: 1}
 }
 
+// Draw takes the next cursor; each is drawn once.
 func (t *Table) Draw() int64 { t.Counter++; return t.Counter }
 
+// Begin opens a transaction, which Settle ends after lasts.
 func (t *Table) Begin(lasts time.Duration) *Tx {
 	tx := &Tx{Began: time.Now(), Drawn: t.Draw(), Ends: time.Now().Add(lasts), Writes: map[int]Row{}}
 	if t.Safe {
@@ -62,14 +67,14 @@ func (t *Table) Begin(lasts time.Duration) *Tx {
 	return tx
 }
 
-// insert writes a new row.
+// Insert writes a new row.
 func (t *Table) Insert(tx *Tx) int {
 	t.NextKey++
 	t.Write(tx, t.NextKey, t.Draw())
 	return t.NextKey
 }
 
-// update writes a row unless another transaction has it locked. A cursor of 0 is drawn now.
+// Update writes a row unless another transaction has it locked. A cursor of 0 is drawn now.
 func (t *Table) Update(tx *Tx, key int, cursor int64) bool {
 	if other := t.Locks[key]; other != nil && other != tx {
 		return false
@@ -81,6 +86,7 @@ func (t *Table) Update(tx *Tx, key int, cursor int64) bool {
 	return true
 }
 
+// Write writes a row in tx under this cursor and locks it, whoever held the lock.
 func (t *Table) Write(tx *Tx, key int, cursor int64) {
 	t.Locks[key] = tx
 	tx.Writes[key] = Row{cursor, fmt.Sprintf("%d of %s", t.Draw(), time.Now().Format("15:04:05.000"))}
@@ -89,6 +95,7 @@ func (t *Table) Write(tx *Tx, key int, cursor int64) {
 	}
 }
 
+// End commits a transaction or rolls it back, and releases its locks.
 func (t *Table) End(tx *Tx, commit bool) {
 	t.Open = slices.DeleteFunc(t.Open, func(other *Tx) bool { return other == tx })
 	for key, row := range tx.Writes {
@@ -100,7 +107,7 @@ func (t *Table) End(tx *Tx, commit bool) {
 	}
 }
 
-// settle ends the transactions whose time has come; all of them says everything.
+// Settle ends the transactions whose time has come, or with all every one. It rolls back about one in five.
 func (t *Table) Settle(all bool) {
 	for _, tx := range slices.Clone(t.Open) {
 		if all || !time.Now().Before(tx.Ends) {
@@ -109,12 +116,14 @@ func (t *Table) Settle(all bool) {
 	}
 }
 
+// Position is what a cursor of this table says: the row's cursor, then its key.
 type Position struct {
 	Kind  string `json:"kind"`
 	Value int64  `json:"value"`
 	Key   int    `json:"key"`
 }
 
+// Cursor is the position as the feed stores it.
 func (p Position) Cursor() change.Cursor {
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -123,6 +132,7 @@ func (p Position) Cursor() change.Cursor {
 	return data
 }
 
+// PositionOf reads a cursor of this table: the zero position for the start.
 func PositionOf(c change.Cursor) Position {
 	var p Position
 	if !c.IsStart() {
@@ -133,10 +143,12 @@ func PositionOf(c change.Cursor) Position {
 	return p
 }
 
+// Compare orders positions by cursor, then by key.
 func (p Position) Compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.Value, q.Value), cmp.Compare(p.Key, q.Key))
 }
 
+// Event is the row as the feed delivers it.
 func (t *Table) Event(key int, row Row) change.Event {
 	k := fmt.Appendf(nil, `{"id":%d}`, key)
 	e := change.Event{Key: k, OrderKey: k, Row: fmt.Appendf(nil, `{"id":%d,"text":%q}`, key, row.Text), Time: time.Now(),
@@ -145,7 +157,7 @@ func (t *Table) Event(key int, row Row) change.Event {
 	return e
 }
 
-// safePoint is the lowest cursor that an open transaction holds.
+// SafePoint is the lowest cursor that an open transaction holds.
 func (t *Table) SafePoint() int64 {
 	point := t.Counter + 1
 	for _, tx := range t.Open {
@@ -156,6 +168,7 @@ func (t *Table) SafePoint() int64 {
 	return point
 }
 
+// Fetch returns the committed rows of a range in their order, as a source does; with Safe, those below the safe point.
 func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	t.Fetches++
 	if t.Fail != nil {
@@ -186,6 +199,7 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 	return page, nil
 }
 
+// Horizon returns the database's clock and, if it shows transactions, the oldest one that has written.
 func (t *Table) Horizon(context.Context) (change.Horizon, error) {
 	t.Asked++
 	if t.Fail != nil {
@@ -203,6 +217,7 @@ func (t *Table) Horizon(context.Context) (change.Horizon, error) {
 	return h, nil
 }
 
+// Reread returns the committed rows of these keys as they are now. Keys without a row are left out.
 func (t *Table) Reread(_ context.Context, keys [][]byte) ([]change.Event, error) {
 	var events []change.Event
 	for _, k := range keys {

@@ -1,0 +1,87 @@
+package checkpointed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// TestNoProbeAheadOfItsKey: a probe that was cut is no reason to send a later row of its order key before it, in the
+// next tick.
+func TestNoProbeAheadOfItsKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.describe.Coarse = true
+		shop.put(1, "a", "bad")
+		shop.put(2, "a", "new")
+		shop.put(3, "b", "new")
+		shop.put(4, "b", "new")
+		p := newProcess(t, nil, shop, nil)
+		var got []int
+		cut := false
+		bad := &anySink{got: map[int]int{}}
+		sink := outputFunc(func(ctx context.Context, d change.Delivery) error {
+			if id := idOf(&d.Events[0]); id == 3 && !cut {
+				cut = true
+				return fmt.Errorf("%w: connection closed", poller.ErrCut)
+			}
+			if err := bad.Deliver(ctx, d); err != nil {
+				return err
+			}
+			for i := range d.Events {
+				if id := idOf(&d.Events[i]); !slices.Contains(got, id) {
+					got = append(got, id)
+				}
+			}
+			return nil
+		})
+		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.Fetch.Rows, c.RequestEvents = 1, 1 })
+		for range 5 {
+			relay.Tick(t.Context())
+			time.Sleep(time.Second)
+		}
+		if !cut || slices.Index(got, 4) < slices.Index(got, 3) {
+			t.Errorf("cut %v, accepted %v: row 3 is before row 4", cut, got)
+		}
+	})
+}
+
+// TestLooksGoOnBehindTheLastProbe: over sessions, too, the source shows each order key once, and those of rows at hand
+// not at all, until there is no other row.
+func TestLooksGoOnBehindTheLastProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.describe.Coarse = true
+		for id, tenant := range []string{"a", "b", "c", "b", "a", "c", "d", "d"} {
+			shop.put(id+1, tenant, "new")
+		}
+		p := newProcess(t, nil, shop, nil)
+		p.limit = 1
+		look := func(fetches int) int {
+			t.Helper()
+			s := p.open()
+			defer func() { _ = s.Close(t.Context(), &poller.Report{}) }()
+			for range fetches {
+				p.next(s)
+			}
+			grant, err := s.Other(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(grant.Batch.Events) == 0 {
+				return 0
+			}
+			return idOf(&grant.Batch.Events[0])
+		}
+		// The first has rows 1 and 2 at hand, the others row 1.
+		if got, want := []int{look(2), look(1), look(1)}, []int{3, 7, 2}; !slices.Equal(got, want) {
+			t.Errorf("looks showed rows %v, want %v", got, want)
+		}
+	})
+}
