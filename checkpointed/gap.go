@@ -1,6 +1,7 @@
 package checkpointed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,10 @@ import (
 
 // sameLife compares the incarnation of the database that answered with that of the checkpoint. Where a failover to a
 // replica may go on (source__on_failover=continue), it does, with a warning, and the next commit records the new one.
+// Where the checkpoint names none, the first answer of the session does: a restore meanwhile is seen.
 func (s *session) sameLife(incarnation string) error {
 	if s.life == "" || incarnation == "" {
+		s.life = cmp.Or(s.life, incarnation)
 		s.record(incarnation)
 		return nil
 	}

@@ -92,6 +92,31 @@ func TestTableReplacedUnderReads(t *testing.T) {
 	}
 }
 
+// TestRestoredInTheSession: a reset to the beginning and an accepted gap leave the document without an incarnation. A
+// database that is restored after the first answer of the session is another one all the same.
+func TestRestoredInTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.life = ""
+		s.fill(1, 3)
+		p := newProcess(t, nil, s, nil)
+		p.tick()
+		s.fill(4, 4)
+		session := p.open()
+		s.life = "first"
+		p.settle(session, p.judge(session, p.next(session)))
+		s.life = "restored"
+		s.fill(5, 5)
+		_, err := session.Next(t.Context(), poller.Limit{Rows: 10, Bytes: 1 << 20})
+		if fault := (*poller.Fault)(nil); !errors.As(err, &fault) || fault.Event != poller.SourceGap {
+			t.Errorf("the next read: %v", err)
+		}
+		if got := p.doc().Checkpoint.Incarnation; got != "first" {
+			t.Errorf("recorded is %q", got)
+		}
+	})
+}
+
 // TestReplacedAboveTheLivePosition: a look above the safe point begins behind the live position, where rows of a new
 // table that are still to come may stand below it.
 func TestReplacedAboveTheLivePosition(t *testing.T) {

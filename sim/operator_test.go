@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/admin"
@@ -247,6 +248,18 @@ func (o *operator) commanded(p *process, was *state.Document) {
 			return
 		}
 		o.rows = w.table.between(low, high)
+	}
+}
+
+// release takes a row that was let go while it was parked from what the backfill has to bring, where that has passed
+// it: it had handed the row to the parked ones.
+func (o *operator) release(key []byte) {
+	b := o.w.doc.Backfill
+	if b == nil || b.ID != o.backfill {
+		return
+	}
+	if at, err := placeOf(b.At); err == nil {
+		o.rows = slices.DeleteFunc(o.rows, func(v *version) bool { return string(v.event.Key) == string(key) && at.passed(v) })
 	}
 }
 

@@ -75,6 +75,7 @@ func (o *operator) purge() {
 
 // forget marks what an operator let go: the version of an event, or what the row is now where nobody has read it yet.
 func (w *world) forget(key []byte, id string) {
+	w.human.release(key)
 	if v := w.versions[id]; v != nil {
 		w.skipped[v] = true
 		return

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 )
 
 // TestClockFallsUnread: the clock is set back by more than the window after a reading, and has come to the position
@@ -33,6 +35,34 @@ func TestClockFallsUnread(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestClockSetForwardUnread: the clock is set forward by most of a window, and the process that marked the position dies
+// before it has read that. The next one does not take the time for passed: a transaction is open still.
+func TestClockSetForwardUnread(t *testing.T) {
+	for _, shown := range []bool{true, false} {
+		t.Run(fmt.Sprint("shown ", shown), func(t *testing.T) {
+			inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
+				d.table.Shown = shown
+				tx := d.table.Begin(20 * time.Second)
+				key := d.table.Insert(tx)
+				d.table.NextKey++
+				d.table.Rows[d.table.NextKey] = latetest.Row{Cursor: d.table.Draw(), Text: "row"}
+				d.drain()
+				d.table.Skew += d.cfg.Window - time.Second
+				d.crash()
+				d.ticks(18)
+				d.table.End(tx, true)
+				d.ticks(60)
+				if d.last[key] == "" {
+					t.Error("the row of the open transaction never came")
+				}
+				if !d.late.low.Equal(d.late.front) {
+					t.Error("the checkpoint does not move after that")
+				}
+			})
+		})
 	}
 }
 

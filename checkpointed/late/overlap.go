@@ -282,7 +282,7 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 		return change.Horizon{}, false
 	}
 	l.blind = false
-	jump := l.clock.jumped(&reading)
+	jump, ahead := l.clock.jumped(&reading), l.foretold.jumped(&reading)
 	l.notice(&reading)
 	l.clock, l.replayed = reading, h.Replayed
 	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) ||
@@ -291,7 +291,20 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 			jump.Round(time.Millisecond), l.Window))
 		l.unmark()
 	}
+	if ahead > 0 && !l.since.IsZero() {
+		l.postpone(ahead + reading.ended.Sub(reading.begun))
+	}
 	return h, true
+}
+
+// postpone lets the mark's window begin later: the clock was set forward since the reading that the document keeps, and
+// the process that made it may have died before. It begins no window again, because the estimate goes by the store's
+// clock too, which may be a little off with each process.
+func (l *Tracker) postpone(by time.Duration) {
+	l.warn(fmt.Sprintf("the database's clock is %s ahead of what the last process read, or is another server's: late_window (%s) "+
+		"ends that much later", by.Round(time.Millisecond), l.Window))
+	l.since = l.opens().Add(by).Truncate(time.Microsecond).UTC() // as the document keeps it
+	l.changes++
 }
 
 // horizon asks the source with mu given up, and takes it again whatever happens: a panic too.
