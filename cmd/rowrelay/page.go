@@ -1,15 +1,22 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
@@ -82,4 +89,171 @@ func alonePage(cfg *config.App, side *statusSide, metrics http.Handler, log *slo
 	mux.Handle("/", statuspage.Standalone(statuspage.Config{Reader: side.Reader, Operator: side.Operator, Token: token,
 		Log: log}, guard))
 	return mux
+}
+
+// statusOperator does what the status page's buttons ask for, by the functions behind the commands.
+type statusOperator struct {
+	console *console
+	app     *app
+	board   *status.Board
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	ended   bool           // no action begins any more
+	running sync.WaitGroup // actions under way
+}
+
+var _ status.Operator = (*statusOperator)(nil)
+
+// Pause stops a poller at its next batch: rowrelay state pause, or outbox pause.
+func (o *statusOperator) Pause(ctx context.Context, name, output, by string) (string, error) {
+	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
+		return applied(ctx, "Paused "+name+"; what is under way is finished.", c.Pause)
+	})
+}
+
+// Resume lets it go on: rowrelay state resume, or outbox resume.
+func (o *statusOperator) Resume(ctx context.Context, name, output, by string) (string, error) {
+	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
+		return applied(ctx, "Resumed "+name+": it goes on with its next tick.", c.Resume)
+	})
+}
+
+// Replay hands one dead letter back: rowrelay deadletter replay, or outbox requeue --id. A tick at work is paused for
+// it.
+func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by string) (string, error) {
+	done := "The row will be read again and delivered with the next tick."
+	if w, err := o.app.poller(strings.ToLower(name)); err == nil && w.cfg.Source.Mode.Can(mode.Marks) {
+		done = "The event is due now, and what waits behind it follows."
+	}
+	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
+		_, err := c.ReplayNow(ctx, letter, o.console.stop, errStopped)
+		if nothing := new(admin.Nothing); errors.As(err, &nothing) {
+			err = &status.Refusal{Err: nothing, Missing: true}
+		}
+		return done, err
+	})
+}
+
+// applied makes a planned change, and returns done; or why there was nothing to do.
+func applied(ctx context.Context, done string, plan func(context.Context) (*admin.Plan, error)) (string, error) {
+	p, err := plan(ctx)
+	if nothing := new(admin.Nothing); errors.As(err, &nothing) {
+		return nothing.Why, nil
+	}
+	if err == nil {
+		_, err = p.Apply(ctx)
+	}
+	return done, err
+}
+
+// act does something with a poller's document or outbox for somebody, and returns what was done in a sentence.
+func (o *statusOperator) act(ctx context.Context, name, output, by string,
+	do func(admin.Controls) (string, error)) (string, error) {
+	if err := o.begin(); err != nil {
+		return "", err
+	}
+	defer o.running.Done()
+	if err := o.missing(name, output); err != nil {
+		return "", err
+	}
+	controls, end, err := o.controls(ctx, name, output, by)
+	said := ""
+	if err == nil {
+		said, err = do(controls)
+		end()
+	}
+	o.board.Forget(name)
+	if err != nil {
+		return "", refusal(flat(err))
+	}
+	return said, nil
+}
+
+// controls are those of an outbox that can be opened, else of the document. Whoever calls it ends them.
+func (o *statusOperator) controls(
+	ctx context.Context, name, output, by string,
+) (c admin.Controls, end func(), err error) {
+	if p, pub, err := openTable(o.console, o.app.cfg, name); err == nil {
+		outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: by, Log: o.log}
+		return outbox, func() { _ = pub.Close() }, nil // what was to be written is written by then
+	}
+	d, err := o.document(ctx, name, output, by)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, func() {}, nil
+}
+
+// document is that of a poller's output, for somebody to change.
+func (o *statusOperator) document(ctx context.Context, name, output, by string) (*managedDocument, error) {
+	w, out, err := o.app.find(ctx, &target{console: o.console, output: output, command: "rowrelay"}, name)
+	if err != nil {
+		return nil, err
+	}
+	return o.app.administered(w, out, output, by, o.log), nil
+}
+
+// begin counts an action, for end to wait for.
+func (o *statusOperator) begin() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return errStopped
+	}
+	o.running.Add(1)
+	return nil
+}
+
+// end lets no action begin any more, and waits a while for those under way: what they use is closed after it. A replay
+// that waits for a lease ends by itself when the process is told to stop.
+func (o *statusOperator) end() {
+	o.mu.Lock()
+	o.ended = true
+	o.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		o.running.Wait()
+		close(idle)
+	}()
+	bound := time.NewTimer(admin.RestoreBound)
+	defer bound.Stop()
+	select {
+	case <-idle:
+	case <-bound.C:
+		o.log.Warn("an action of the status page has not ended in time, and the process ends without it", "waited",
+			admin.RestoreBound.String(),
+			"next", "look at what it was to change; a pause for a replay ends by itself within "+admin.ReplayPause.String())
+	}
+}
+
+// missing says that there is no such poller or output.
+func (o *statusOperator) missing(name, output string) error {
+	w, err := o.app.poller(strings.ToLower(name))
+	if err != nil {
+		return &status.Refusal{Err: err, Missing: true}
+	}
+	if !w.cfg.Source.Mode.Can(mode.Document) ||
+		slices.ContainsFunc(w.cfg.Outputs, func(c config.Output) bool { return c.Name == output }) {
+		return nil
+	}
+	return &status.Refusal{Err: fmt.Errorf("poller %s has no output %q", w.cfg.Name, output), Missing: true}
+}
+
+// refusal tells what stands against an action from a store or a database that failed.
+func refusal(err error) error {
+	var missing *status.Refusal
+	var known *admin.Refusal
+	var held *state.HeldError
+	var document *state.DocumentError
+	var faults config.Faults
+	switch {
+	case errors.As(err, &missing):
+		return &status.Refusal{Err: err, Missing: missing.Missing}
+	case errors.As(err, &known):
+		return &status.Refusal{Err: err, Missing: known.Missing}
+	case errors.As(err, &held), errors.Is(err, state.ErrConflict), errors.As(err, &document), errors.As(err, &faults):
+		return &status.Refusal{Err: err}
+	}
+	return err
 }
