@@ -1,9 +1,9 @@
 // Package checkpointed is the feed of the modes whose position is a cursor: a [Source] shows the rows, and one state
 // document holds both lease and checkpoint.
 //
-// A session reads the document (open.go), fetches (next.go decides, look.go reads, other.go finds probes), and settles (settle.go decides what
-// becomes of events, commit.go stores it). Rejected events are parked and read again by their keys (parking.go,
-// retry.go), or given up (bury.go). Package late finds the rows that commit late.
+// A session reads the document (open.go), fetches (next.go decides, look.go reads, other.go finds probes), and settles
+// (settle.go decides what becomes of events, commit.go stores it). Rejected events are parked and read again by their
+// keys (parking.go, retry.go), or given up (bury.go). Package late finds the rows that commit late.
 package checkpointed
 
 import (

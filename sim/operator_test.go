@@ -259,7 +259,9 @@ func (o *operator) release(key []byte) {
 		return
 	}
 	if at, err := placeOf(b.At); err == nil {
-		o.rows = slices.DeleteFunc(o.rows, func(v *version) bool { return string(v.event.Key) == string(key) && at.passed(v) })
+		o.rows = slices.DeleteFunc(o.rows, func(v *version) bool {
+			return string(v.event.Key) == string(key) && at.passed(v)
+		})
 	}
 }
 

@@ -70,7 +70,8 @@ func (l *Tracker) recall(doc *state.Late, passed change.Cursor, storeNow time.Ti
 // keep is the reading to be stored with the position. One that shows a fall is not, before the position has gone back:
 // whoever goes on after a crash would not see the fall any more.
 func (l *Tracker) keep() keptClock {
-	if l.dates == nil && l.mode != Overlap || l.clock.now.IsZero() || !l.foretold.now.IsZero() || !l.future.fellTo.IsZero() {
+	if l.dates == nil && l.mode != Overlap || l.clock.now.IsZero() ||
+		!l.foretold.now.IsZero() || !l.future.fellTo.IsZero() {
 		return l.kept
 	}
 	stored := func(t time.Time) time.Time { return t.Truncate(time.Microsecond).UTC() }

@@ -38,8 +38,8 @@ func TestClockFallsUnread(t *testing.T) {
 	}
 }
 
-// TestClockSetForwardUnread: the clock is set forward by most of a window, and the process that marked the position dies
-// before it has read that. The next one does not take the time for passed: a transaction is open still.
+// TestClockSetForwardUnread: the clock is set forward by most of a window, and the process that marked the position
+// dies before it has read that. The next one does not take the time for passed: a transaction is open still.
 func TestClockSetForwardUnread(t *testing.T) {
 	for _, shown := range []bool{true, false} {
 		t.Run(fmt.Sprint("shown ", shown), func(t *testing.T) {
