@@ -87,7 +87,9 @@ func (w *world) readings() []reading {
 	all := w.read
 	for _, p := range w.slots {
 		if p.out == w.output && !p.dead {
+			p.reads.Lock()
 			all = append(all[:len(all):len(all)], p.read...)
+			p.reads.Unlock()
 		}
 	}
 	return all
@@ -95,6 +97,8 @@ func (w *world) readings() []reading {
 
 // stored takes the readings of a process as known, once the document keeps one of them.
 func (w *world) stored(p *process) {
+	p.reads.Lock()
+	defer p.reads.Unlock()
 	for i, r := range p.read {
 		if r.now.Truncate(time.Microsecond).Equal(w.doc.Late.Clock) {
 			w.read, p.read = append(w.read, p.read[:i+1]...), p.read[i+1:]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -33,8 +34,9 @@ type process struct {
 	until  time.Time // the next tick, once faults have stopped
 
 	set    *settings
-	read   []reading // of the database's clock, since the last one that is stored
-	intent func()    // what a command is about, done when it writes the document
+	read   []reading  // of the database's clock, since the last one that is stored
+	reads  sync.Mutex // guards read: a process appends when its reading is back, while the judge may look
+	intent func()     // what a command is about, done when it writes the document
 
 	began   time.Time       // its tick
 	at      uint64          // the fencing token at that time

@@ -219,7 +219,9 @@ func (o sourceOf) Horizon(ctx context.Context) (h change.Horizon, err error) {
 		return h.By, nil
 	})
 	if err == nil {
+		o.p.reads.Lock()
 		o.p.read = append(o.p.read, r)
+		o.p.reads.Unlock()
 	}
 	return h, err
 }
