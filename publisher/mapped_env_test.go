@@ -1,6 +1,7 @@
 package publisher_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -223,6 +224,7 @@ func (w *world) states(p *publisher.Publisher) map[event.State]int {
 type broker struct {
 	mu     sync.Mutex
 	refuse map[string]bool // payloads
+	answer string          // to what it refuses
 	taken  []change.Outbox
 }
 
@@ -239,7 +241,7 @@ func (b *broker) Deliver(_ context.Context, d change.Delivery) error {
 		b.taken = append(b.taken, *o)
 	}
 	if failed != nil {
-		return &poller.DeliveryError{Failed: failed, Err: errors.New("422 refused")}
+		return &poller.DeliveryError{Failed: failed, Err: errors.New(cmp.Or(b.answer, "422 refused"))}
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.
 	page, more = s.fresh(page, limit.Rows, more)
 	more = s.pass.next(last, more)
 	if full {
-		s.pass = pass{pieces: piecesOf(ranges, min(maxPieces, limit.Rows/4))}
+		s.split(ranges, limit)
 	}
 	return page, more, nil
 }
@@ -91,7 +91,7 @@ func (s *session) top(ctx context.Context, ranges []claims.Range, limit poller.L
 	}
 	page, more = s.fresh(page, limit.Rows, more)
 	if more && narrow(page) {
-		s.pass = pass{pieces: piecesOf(ranges, min(maxPieces, limit.Rows/4))}
+		s.split(ranges, limit)
 	}
 	return page, more, nil
 }

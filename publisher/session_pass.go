@@ -87,6 +87,13 @@ func (c *cursor) advance(last int) {
 	}
 }
 
+// split begins a round through pieces of the ranges, unless pages are too small for that: then the way round goes on.
+func (s *session) split(ranges []claims.Range, limit poller.Limit) {
+	if pieces := piecesOf(ranges, min(maxPieces, limit.Rows/4)); pieces != nil {
+		s.pass = pass{pieces: pieces}
+	}
+}
+
 // piecesOf cuts ranges into about n pieces, none of which is in two ranges; nil where one page does as well.
 func piecesOf(ranges []claims.Range, n int) []piece {
 	total := 0

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -129,7 +130,7 @@ func (s *session) refsOf(batch string) []event.Ref {
 // rejected counts an attempt against an event, and gives it up when it was the last.
 func (t *tally) rejected(ctx context.Context, e *change.Event, m event.Marked, why poller.Rejection) {
 	cfg := t.s.cfg
-	f := event.Failure{Marked: m, Reason: plaintext.Start(why.Reason, maxReason)}
+	f := event.Failure{Marked: m, Reason: plaintext.Start(statement.Sayable(why.Reason), maxReason)}
 	var last bool
 	if f.Attempts, f.Delay, last = cfg.Policy.Failed(e.Attempts, why); last {
 		err := t.bury(ctx, e, f.Attempts, why)

@@ -2,6 +2,8 @@ package publisher
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,6 +219,42 @@ func TestFaultsSayWhatTheyAre(t *testing.T) {
 		s.expect("1")
 		if s.strategy != claims.Leader {
 			t.Error(s.strategy)
+		}
+		s.close()
+	})
+}
+
+// TestSmallPagesReachEveryAggregate: whoever holds few buckets, and reads few events at a time, comes to an event of
+// every bucket, however many events come in the one before.
+func TestSmallPagesReachEveryAggregate(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		cfg := testConfig(claims.Partitioned)
+		cfg.Partitions = 16
+		table := db.connect()
+		first, second := "", ""
+		for n := 0; second == ""; n++ {
+			id := fmt.Sprint(n)
+			seq, _ := db.insert(id) // it stays uncommitted
+			switch bucket := db.at(seq).bucket; {
+			case first == "" && bucket < 32:
+				first = id
+			case first != "" && bucket >= 32 && bucket < 64:
+				second = id
+			}
+		}
+		s := openFeed(t, newFeed(cfg, table.open).Partition(0), table)
+		db.add(first, first, first, first, second)
+		want := int64(len(db.rows))
+		for range 20 {
+			g, err := s.Next(t.Context(), poller.Limit{Rows: 4, Bytes: 1 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.settled(strings.Repeat("a", len(g.Batch.Events)), g)
+			db.add(first, first, first, first)
+		}
+		if got := db.at(want).state; got != event.Published {
+			t.Errorf("the event of the second bucket is %s", got)
 		}
 		s.close()
 	})
