@@ -143,12 +143,12 @@ type session struct {
 	incarnation, tableSeen string
 
 	// Settle's own, once there is a lease.
-	broken   bool // what is stored is not known any more
-	short    bool // a settlement fell short
-	litter   int  // commits that left an object behind
-	letters  []poller.DeadLetter
-	unburied time.Duration // spent on dead letters that could not be written
-	gone     int
+	broken      bool // what is stored is not known any more
+	short       bool // a settlement fell short
+	litter      int  // commits that left an object behind
+	letters     []poller.DeadLetter
+	deadLetters poller.DeadLetterWriter
+	gone        int
 }
 
 // note is what a batch that was handed out is about.

@@ -27,6 +27,7 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	s.broken = true
 	l := s.newTally(lease)
 	l.accepted = settlement.Accepted
+	s.deadLetters.Begin(ctx)
 	for i := range settlement.Batches {
 		if !l.take(ctx, &settlement.Batches[i]) {
 			break
@@ -56,7 +57,6 @@ type tally struct {
 	gone     int
 	behind   int // batches with rows behind them
 	letters  []poller.DeadLetter
-	buryBy   time.Time // when this settlement stops writing dead letters; zero before the first
 	accepted time.Time // see Settlement
 	stopped  bool      // not everything could be settled
 	fault    error     // why not, or what else the tick has to tell
