@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/feed"
 	"github.com/rowrelay/rowrelay/publisher/mapping"
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
@@ -47,7 +48,7 @@ type opened struct {
 
 // events are an outbox' events, for sessions and for operators: rows of an own table, or of a mapped one.
 type events interface {
-	feedEvents
+	feed.Events
 	adminEvents
 }
 
@@ -74,12 +75,12 @@ func (c *catalog) close() error {
 }
 
 // session is open for a session.
-func (c *catalog) session(ctx context.Context) (*feedOutbox, error) {
+func (c *catalog) session(ctx context.Context) (*feed.Outbox, error) {
 	o, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &feedOutbox{Origin: o.Origin, warnings: o.warnings, own: o.own, claims: o.claims, events: o.events}, nil
+	return &feed.Outbox{Origin: o.Origin, Warnings: o.warnings, Own: o.own, Claims: o.claims, Events: o.events}, nil
 }
 
 // explain wraps an error with what was tried, and with the remedy where settings or schema are at fault.

@@ -11,6 +11,13 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
+// Cleaned is what a clean-up did.
+type Cleaned struct {
+	Rows, Chunks int64
+	More         bool // it was stopped before its end
+	Took         time.Duration
+}
+
 // longestRest is how long a clean-up rests between two chunks at most.
 const longestRest = time.Second
 

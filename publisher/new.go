@@ -2,15 +2,47 @@ package publisher
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/feed"
 )
+
+// Config is one outbox and how it is published.
+type Config struct {
+	App, Poller string
+	// Instance names this process for people, in claims.
+	Instance string
+	// Table is source__table as written; Map is source__map__<role>: role → column, or an option's value. Empty: the
+	// table has the columns of `rowrelay outbox init`.
+	Table string
+	Map   map[string]string
+	// ClaimsTable is source__claims_table, created by `rowrelay outbox init`.
+	ClaimsTable string
+	// Strategy is source__strategy, "" for what suits the table; Partitions and ClaimTTL as the settings.
+	Strategy   claims.Strategy
+	Partitions int
+	ClaimTTL   time.Duration
+	Policy     poller.Policy
+	// Ordering is OrderKey (by aggregate), or OrderSource, which needs the strategy leader, or OrderNone.
+	Ordering poller.Ordering
+	// DeadLetters also takes dead letters; nil where the row is the dead letter and that is all.
+	DeadLetters poller.DeadLetters
+	// Timeout bounds one statement, Connections the pool, MaxRowBytes a payload.
+	Timeout     time.Duration
+	Connections int
+	MaxRowBytes int
+	// Retention and CleanupChunk are for Cleanup.
+	Retention    time.Duration
+	CleanupChunk int
+}
 
 // Publisher is one outbox of one poller. It is safe for use by several goroutines.
 type Publisher struct {
 	catalog *catalog
-	feed    *Feed
+	feed    *feed.Feed
 }
 
 // New returns the publisher of an outbox. It does not connect. Errors name the member of cfg, or the setting, at
@@ -24,11 +56,11 @@ func New(cfg Config, conn engine.Connection) (*Publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Publisher{c, newFeed(feeding, c.session)}, nil
+	return &Publisher{c, feed.New(feeding, c.session)}, nil
 }
 
-func (c *Config) feed() feedConfig {
-	return feedConfig{App: c.App, Poller: c.Poller, Instance: c.Instance, Strategy: c.Strategy,
+func (c *Config) feed() feed.Config {
+	return feed.Config{App: c.App, Poller: c.Poller, Instance: c.Instance, Strategy: c.Strategy,
 		Partitions: c.Partitions,
 		ClaimTTL:   c.ClaimTTL, Policy: c.Policy, Ordering: c.Ordering, DeadLetters: c.DeadLetters}
 }

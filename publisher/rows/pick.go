@@ -159,8 +159,8 @@ func (e *Table) claimAggregates(ctx context.Context, q statement.Querier, c clai
 
 // shardInfo tells people which aggregate a hashed shard is.
 func shardInfo(a event.Aggregate) string {
-	data, err := json.Marshal(map[string]string{"type": plaintext.Start(statement.Sayable(a.Type), 120),
-		"id": plaintext.Start(statement.Sayable(a.ID), 120)})
+	data, err := json.Marshal(map[string]string{"type": plaintext.Start(plaintext.Storable(a.Type), 120),
+		"id": plaintext.Start(plaintext.Storable(a.ID), 120)})
 	if err != nil {
 		return ""
 	}
