@@ -20,7 +20,7 @@ type Operator interface {
 	List(ctx context.Context, f event.Filter, each func(event.Entry) error) error
 	// Requeue makes dead letters (and FAILED events) due at once with their attempts forgotten; their aggregates'
 	// later events follow them in order. Discard gives dead letters, FAILED and WAITING events up for ever
-	// (DISCARDED, with who and why in last_error) and lets what waits only behind them go on. Both work in chunks,
+	// (DISCARDED, with who and why in last_error) and lets what waits only for them go on. Both work in chunks,
 	// call progress after each with the total so far, and return how many events changed.
 	Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error)
 	Discard(ctx context.Context, f event.Filter, by string, progress func(int64)) (int64, error)

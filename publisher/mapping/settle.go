@@ -31,7 +31,7 @@ func (m *mapped) Settle(ctx context.Context, owner string, held int, marks event
 				return fmt.Errorf("mark as published: %w", err)
 			}
 		}
-		// Behind the marks: where these entries go, what waited behind them is shown, and only it.
+		// After the marks: as soon as these entries are gone, what waited for them is shown, and only that.
 		for part := range slices.Chunk(retried, m.chunk) {
 			if _, err := m.sql.forget(part).Exec(ctx, q); err != nil {
 				return fmt.Errorf("remove what was published from the failed ones: %w", err)

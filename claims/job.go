@@ -11,34 +11,34 @@ import (
 // ErrTakenOver says that another instance has the claim, because this one was thought dead.
 var ErrTakenOver = errors.New("another instance has taken the clean-up over")
 
-// alone is the claim of an errand that one instance does at a time. It has no token and no member.
-type alone struct {
+// Job is the claim of a job that one instance does at a time. It has no token and no member.
+type Job struct {
 	t    *Table
 	name string
 	by   Claim
 }
 
-// ClaimAlone claims an errand. It returns nil where another instance does it.
-func (t *Table) ClaimAlone(ctx context.Context, name, owner string, ttl time.Duration) (*alone, error) {
-	a := &alone{t, name, Claim{Owner: owner, TTL: ttl}}
+// ClaimJob claims a job. It returns nil if another instance does it.
+func (t *Table) ClaimJob(ctx context.Context, name, owner string, ttl time.Duration) (*Job, error) {
+	j := &Job{t, name, Claim{Owner: owner, TTL: ttl}}
 	var got []string
 	err := t.claimsTx(ctx, "claim the clean-up", func(ctx context.Context, q statement.Querier) (err error) {
-		got, err = t.TakeIn(ctx, q, a.by, []Shard{{Name: name}}, "")
+		got, err = t.TakeIn(ctx, q, j.by, []Shard{{Name: name}}, "")
 		return err
 	})
 	if err != nil || len(got) == 0 {
 		return nil, err
 	}
-	return a, nil
+	return j, nil
 }
 
 // Renew keeps the claim for another ttl, or returns ErrTakenOver.
-func (a *alone) Renew(ctx context.Context) error {
-	t := a.t
+func (j *Job) Renew(ctx context.Context) error {
+	t := j.t
 	return t.db.Do(ctx, "renew the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
 		s := t.db.Statement("UPDATE ", t.Place.Table, " SET expires_at = ")
-		s.Add(t.db.Later(s.Arg(a.by.TTL.Milliseconds())), " WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '",
-			a.name, "' AND owner = ", s.Arg(a.by.Owner),
+		s.Add(t.db.Later(s.Arg(j.by.TTL.Milliseconds())), " WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '",
+			j.name, "' AND owner = ", s.Arg(j.by.Owner),
 			" AND expires_at > ", t.db.Now())
 		n, err := s.Exec(ctx, q)
 		if err == nil && n == 0 {
@@ -48,12 +48,12 @@ func (a *alone) Renew(ctx context.Context) error {
 	})
 }
 
-// Release lets the next one begin at once; where it fails, the claim expires.
-func (a *alone) Release(ctx context.Context) error {
-	t := a.t
+// Release lets the next one begin at once. If it fails, the claim expires.
+func (j *Job) Release(ctx context.Context) error {
+	t := j.t
 	return t.db.Once(ctx, "release the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
 		s := t.db.Statement("DELETE FROM ", t.Place.Table)
-		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '", a.name, "' AND owner = ", s.Arg(a.by.Owner))
+		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '", j.name, "' AND owner = ", s.Arg(j.by.Owner))
 		_, err := s.Exec(ctx, q)
 		return err
 	})
