@@ -1,4 +1,4 @@
-package checkpointed
+package parking
 
 import (
 	"context"
@@ -28,43 +28,45 @@ var (
 )
 
 // bury writes the dead letter of an event. What cannot be written, or not in time, stays parked. Errors are a *Fault.
-func (l *tally) bury(ctx context.Context, e *parkedRow, event *change.Event, why poller.Rejection) error {
-	cfg, source := &l.s.feed.cfg, &l.s.source
+func (u *Update) bury(ctx context.Context, e *parkedKey, event *change.Event, why poller.Rejection) error {
+	l := u.lot
 	letter := poller.DeadLetter{
-		App: cfg.App, Poller: cfg.Poller, Output: cfg.Output, Engine: source.Engine, Table: source.Table,
+		App: l.App, Poller: l.Poller, Output: l.Output, Engine: l.origin.Engine, Table: l.origin.Table,
 		Event: *event, Cause: why.Cause, Status: why.Status, Reason: why.Reason,
 		Attempts: e.Attempts, First: e.First, Last: e.Last,
 	}
-	if err := l.put(ctx, letter); err != nil {
+	if err := u.write(ctx, letter); err != nil {
 		return &poller.Fault{Event: poller.HandlerFailed,
 			Err: fmt.Errorf("the dead letter of key %s, event %s, could not be written where "+
 				"dead_letter__kind says, and the event waits until it can be: %w", e.Key, e.ID, err)}
 	}
 	letter.Event.Row = nil // thousands may be given up in one tick: the report needs no rows
-	l.letters = append(l.letters, letter)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.letters = append(l.letters, letter) // reported even where the commit fails: the letter is there
 	return nil
 }
 
-// put writes a dead letter in the time that is left for all of them.
-func (l *tally) put(ctx context.Context, letter poller.DeadLetter) error {
+// write writes a dead letter in the time that is left for all of them.
+func (u *Update) write(ctx context.Context, letter poller.DeadLetter) error {
 	begun := time.Now()
-	if l.buryBy.IsZero() {
-		l.buryBy = begun.Add(buryTime)
-		if deadline, ok := ctx.Deadline(); ok && deadline.Add(-commitTime).Before(l.buryBy) {
-			l.buryBy = deadline.Add(-commitTime)
+	if u.until.IsZero() {
+		u.until = begun.Add(buryTime)
+		if deadline, ok := ctx.Deadline(); ok && deadline.Add(-commitTime).Before(u.until) {
+			u.until = deadline.Add(-commitTime)
 		}
 	}
-	left := min(l.buryBy.Sub(begun), buryPatience-l.s.unburied)
+	left := min(u.until.Sub(begun), buryPatience-u.lot.failing)
 	if left <= 0 {
 		return errBuryLate
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, left, errNoGrave)
 	defer cancel()
-	err := l.s.feed.cfg.DeadLetters.Put(ctx, letter)
+	err := u.lot.DeadLetters.Put(ctx, letter)
 	if err == nil {
 		return nil
 	}
-	l.s.unburied += time.Since(begun)
+	u.lot.failing += time.Since(begun)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
