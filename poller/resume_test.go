@@ -1,4 +1,4 @@
-package poller
+package poller_test
 
 import (
 	"context"
@@ -7,36 +7,38 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // slowOther is a feed that finds no other event before the tick ends. The document says when another instance had an
 // event accepted.
 type slowOther struct {
-	*parkingTable
+	*pollertest.Table
 	slow     bool
 	accepted time.Time
 }
 
-func (f *slowOther) Open(ctx context.Context) (Session, error) {
-	s, err := f.parkingTable.Open(ctx)
+func (f *slowOther) Open(ctx context.Context) (poller.Session, error) {
+	s, err := f.Table.Open(ctx)
 	return &slowSession{s, f}, err
 }
 
 type slowSession struct {
-	Session
+	poller.Session
 	feed *slowOther
 }
 
-func (s *slowSession) Next(ctx context.Context, limit Limit) (Grant, error) {
+func (s *slowSession) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	g, err := s.Session.Next(ctx, limit)
 	g.Accepted = s.feed.accepted
 	return g, err
 }
 
-func (s *slowSession) Other(ctx context.Context, avoid [][]byte) (Grant, error) {
+func (s *slowSession) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
 	if s.feed.slow {
 		<-ctx.Done()
-		return Grant{}, context.Cause(ctx)
+		return poller.Grant{}, context.Cause(ctx)
 	}
 	return s.Session.Other(ctx, avoid)
 }
@@ -46,25 +48,25 @@ func (s *slowSession) Other(ctx context.Context, avoid [][]byte) (Grant, error) 
 // again before they count another one.
 func TestRefusalCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := &slowOther{parkingTable: newParkingTable([]string{"a"})}
-		feed.maxAttempts, feed.delay = 4, time.Second
-		to := newSink(t, func(_ context.Context, d change.Delivery) error { return status(d, 422) })
-		relay := relayOf(t, feed, to, one)
+		feed := &slowOther{Table: pollertest.TableOf("a")}
+		feed.MaxAttempts, feed.Delay = 4, time.Second
+		to := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error { return pollertest.Status(d, 422) })
+		relay := pollertest.Relay(t, feed, to, pollertest.Hundred)
 		relay.Tick(t.Context()) // it is parked: there is no other event
 		feed.slow = true
 		time.Sleep(10 * time.Minute)
 		relay.Tick(t.Context()) // its retry: no verdict
 		feed.accepted, feed.slow = time.Now(), false
-		for ticks := 0; ticks < 50 && len(feed.dead) == 0; ticks++ {
+		for ticks := 0; ticks < 50 && len(feed.Dead) == 0; ticks++ {
 			time.Sleep(time.Minute)
 			relay.Tick(t.Context())
 			feed.accepted = time.Now()
-			if entry := feed.parked[`"a"`]; entry != nil && entry.attempts > len(to.calls) {
-				t.Fatalf("%d attempts are counted after %d requests", entry.attempts, len(to.calls))
+			if entry := feed.Parked[`"a"`]; entry != nil && entry.Attempts > len(to.Calls) {
+				t.Fatalf("%d attempts are counted after %d requests", entry.Attempts, len(to.Calls))
 			}
 		}
-		if len(to.calls) < feed.maxAttempts {
-			t.Errorf("dead after %d requests", len(to.calls))
+		if len(to.Calls) < feed.MaxAttempts {
+			t.Errorf("dead after %d requests", len(to.Calls))
 		}
 	})
 }
