@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
@@ -174,7 +175,7 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 			t.Fatalf("%+v", e)
 		}
 		// What `deadletter purge` does (admin/parked.go, let): the first follower becomes the head.
-		data, err := EncodeParked([]ParkedEntry{{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}})
+		data, err := parking.Encode([]parking.Entry{{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +187,7 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, err := lease.PutObject(t.Context(), parkedKind, data)
+		name, err := lease.PutObject(t.Context(), parking.Kind, data)
 		if err == nil {
 			at := shown.Doc.Checkpoint.Cursor
 			ref := &state.ObjectRef{Object: name, Count: len(e.Followers)}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
@@ -17,7 +18,7 @@ import (
 )
 
 // parkedRows says who is parked: for each order key the head's row, and behind it the followers'.
-func parkedRows(entries []ParkedEntry) string {
+func parkedRows(entries []parking.Entry) string {
 	var all []string
 	for _, e := range entries {
 		text := fmt.Sprintf("%s=%s", e.OrderKey, e.Key)

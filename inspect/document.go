@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -23,15 +24,15 @@ func (o *Output) Read(ctx context.Context) (Document, error) {
 }
 
 // ParkedEvents reads the parked events of a document.
-func (o *Output) ParkedEvents(ctx context.Context, d Document) ([]checkpointed.ParkedEntry, error) {
+func (o *Output) ParkedEvents(ctx context.Context, d Document) ([]parking.Entry, error) {
 	if d.Doc.Parked.Object == "" {
-		return []checkpointed.ParkedEntry{}, nil
+		return []parking.Entry{}, nil
 	}
 	data, err := o.keeper.Object(ctx, d.Doc.Parked.Object)
 	if err != nil {
 		return nil, fmt.Errorf("reading the parked events: %w", err)
 	}
-	return checkpointed.DecodeParked(data)
+	return parking.Decode(data)
 }
 
 // Frontier is how far rows were delivered: live rows are fetched after it. With overlap the checkpoint is the low edge

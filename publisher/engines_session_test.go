@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -79,7 +81,7 @@ func engineConfig(b *bench, strategy claims.Strategy) Config {
 func (d *engineSession) nextWork() poller.Grant {
 	d.T.Helper()
 	var g poller.Grant
-	eventually(d.T, "work", func() bool {
+	programtest.Until(d.T, "work", func() bool {
 		g = d.Fetch()
 		return len(g.Batch.Events) > 0
 	})
@@ -143,7 +145,7 @@ func TestTakeOverOnEngines(t *testing.T) {
 				g := first.nextWork()
 				second := b.openOn(t, cfg)
 				var h poller.Grant
-				eventually(t, "a take-over", func() bool {
+				programtest.Until(t, "a take-over", func() bool {
 					var err error
 					if h, err = second.Next(t.Context(), poller.Limit{Rows: 10, Bytes: 1 << 20}); err != nil {
 						second.End()
@@ -174,7 +176,7 @@ func TestRebalancingOnEngines(t *testing.T) {
 		second.Fetch()
 		b.write("A/1")
 		first.Settled("a", g)
-		eventually(t, "an equal share", func() bool {
+		programtest.Until(t, "an equal share", func() bool {
 			if g := first.Fetch(); len(g.Batch.Events) > 0 {
 				first.Settled("a", g)
 			}
@@ -188,7 +190,7 @@ func TestRebalancingOnEngines(t *testing.T) {
 		})
 		// What a session believes to have is what the marks are refused by.
 		b.write("A/1", "B/1", "C/1", "D/1")
-		eventually(t, "the end", func() bool {
+		programtest.Until(t, "the end", func() bool {
 			for _, s := range []*engineSession{first, second} {
 				if g := s.Fetch(); len(g.Batch.Events) > 0 {
 					s.Settled(strings.Repeat("a", len(g.Batch.Events)), g)
@@ -240,7 +242,7 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 		writers.Go(func() {
 			for range 12 {
 				b.write(fmt.Sprintf("A/%d", a))
-				time.Sleep(time.Duration(w.Roll(80)) * time.Millisecond)
+				_ = clock.Sleep(t.Context(), time.Duration(w.Roll(80))*time.Millisecond) // the pace of a writer
 			}
 		})
 	}
@@ -258,17 +260,19 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	}
 	start("one")
 	for life := range 2 {
-		kill := start(fmt.Sprintf("two.%d", life))
-		time.Sleep(700 * time.Millisecond)
+		name := fmt.Sprintf("two.%d", life)
+		kill := start(name)
+		programtest.Until(t, name+" delivers, or finds for the third time that it may not", func() bool {
+			return w.Noted(" "+name+" sends ") > 0 || w.Noted(" "+name+" ends ") > 2
+		})
 		kill()
 	}
 	start("three")
 	writers.Wait()
 	w.Change(func(f *feedtest.Faults) { f.Lossy, f.Calm = 0, true })
-	deadline := time.Now().Add(45 * time.Second)
-	for done := false; !done && time.Now().Before(deadline); {
-		time.Sleep(200 * time.Millisecond)
-		done = !slices.ContainsFunc(b.states(), func(s event.State) bool { return s != event.Published })
+	waiting := func(s event.State) bool { return s != event.Published }
+	for end := time.Now().Add(45 * time.Second); slices.ContainsFunc(b.states(), waiting) && time.Now().Before(end); {
+		_ = clock.Sleep(t.Context(), 200*time.Millisecond) // asking is work for the database too
 	}
 	close(stop)
 	all.Wait()

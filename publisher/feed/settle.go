@@ -130,7 +130,7 @@ func (s *session) refsOf(batch string) []event.Ref {
 // rejected counts a failed attempt of an event. After the last one it gives the event up.
 func (t *settlement) rejected(ctx context.Context, e *change.Event, m event.Marked, why poller.Rejection) {
 	cfg := t.s.cfg
-	f := event.Failure{Marked: m, Reason: plaintext.Start(plaintext.Storable(why.Reason), maxReason)}
+	f := event.Failure{Marked: m, Reason: plaintext.Start(why.Reason, maxReason)}
 	var last bool
 	if f.Attempts, f.Delay, last = cfg.Policy.Failed(e.Attempts, why); last {
 		err := t.giveUp(ctx, e, f.Attempts, why)

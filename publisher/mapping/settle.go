@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -38,7 +39,9 @@ func (m *mapped) Settle(ctx context.Context, owner string, held int, marks event
 			}
 		}
 		for i := range marks.Failed {
-			if err := m.fail(ctx, q, &marks.Failed[i]); err != nil {
+			f := marks.Failed[i]
+			f.Reason = plaintext.Storable(f.Reason)
+			if err := m.fail(ctx, q, &f); err != nil {
 				return fmt.Errorf("record a failure: %w", err)
 			}
 		}

@@ -113,6 +113,18 @@ func (w *World) Note(format string, args ...any) {
 	w.history = append(w.history, fmt.Sprintf("%s ", time.Now().Format("05.000"))+fmt.Sprintf(format, args...))
 }
 
+// Noted counts the lines of the history that hold a text.
+func (w *World) Noted(text string) (n int) {
+	w.notes.Lock()
+	defer w.notes.Unlock()
+	for _, line := range w.history {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
 // broker is the output as one instance sees it.
 type broker struct {
 	w    *World
