@@ -28,8 +28,8 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 	if err != nil {
 		return About{}, err
 	}
-	a := About{Origin: o.Origin, Warnings: o.warnings, Layout: "own", Strategy: p.strategy(o)}
-	if !o.own {
+	a := About{Origin: o.Origin, Warnings: o.Warnings, Layout: "own", Strategy: p.catalog.cfg.StrategyFor(o.Own)}
+	if !o.Own {
 		a.Layout = "mapped"
 	}
 	g, err := o.events.Look(ctx)
@@ -47,16 +47,4 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 	}
 	a.Figures, err = o.events.Figures(ctx)
 	return a, err
-}
-
-// strategy is the one in force.
-func (p *Publisher) strategy(o *opened) claims.Strategy {
-	switch {
-	case p.catalog.cfg.Strategy != "":
-		return p.catalog.cfg.Strategy
-	case o.own:
-		return claims.Partitioned
-	default:
-		return claims.Leader
-	}
 }

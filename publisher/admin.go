@@ -205,7 +205,7 @@ func (p *Publisher) Work(ctx context.Context) (partitions []int, of int, err err
 		return nil, 0, err
 	}
 	of = 1
-	if p.strategy(o) == claims.Partitioned {
+	if p.catalog.cfg.StrategyFor(o.Own) == claims.Partitioned {
 		of = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
 	}
 	if g.Paused || !g.Work {

@@ -39,11 +39,9 @@ type catalog struct {
 
 // opened is an outbox, proved against the catalog.
 type opened struct {
-	poller.Origin
-	warnings []string // for the operator
-	own      bool     // it has the columns of `rowrelay outbox init`; otherwise it is mapped
-	claims   *claims.Table
-	events   events
+	feed.Outbox
+	claims *claims.Table
+	events events
 }
 
 // events are an outbox' events, for sessions and for operators: rows of an own table, or of a mapped one.
@@ -80,7 +78,8 @@ func (c *catalog) session(ctx context.Context) (*feed.Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &feed.Outbox{Origin: o.Origin, Warnings: o.warnings, Own: o.own, Claims: o.claims, Events: o.events}, nil
+	outbox := o.Outbox
+	return &outbox, nil
 }
 
 // explain wraps an error with what was tried, and with the remedy where settings or schema are at fault.
@@ -137,17 +136,19 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{
+	o := &opened{Outbox: feed.Outbox{
 		Origin:   poller.Origin{Engine: c.conn.Engine, Table: qualified, Fingerprint: c.fingerprint(qualified)},
-		warnings: c.conn.Warnings,
-		own:      own && len(c.cfg.Map) == 0,
-	}
-	if o.own {
+		Warnings: c.conn.Warnings,
+		Own:      own && len(c.cfg.Map) == 0,
+	}}
+	if o.Own {
 		rows := c.rows(qualified)
 		o.claims, o.events = rows.Claims, rows
-		return o, nil
+	} else if err := c.mapped(ctx, o); err != nil {
+		return nil, err
 	}
-	return o, c.mapped(ctx, o)
+	o.Claims, o.Events = o.claims, o.events
+	return o, nil
 }
 
 // place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its
@@ -177,7 +178,7 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 		return err
 	}
 	o.events = m
-	o.warnings = append(o.warnings[:len(o.warnings):len(o.warnings)], warnings...)
+	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], warnings...)
 	return nil
 }
 

@@ -36,7 +36,7 @@ func (b *bench) openOn(t *testing.T, cfg Config) *engineSession {
 func (b *bench) openChanged(t *testing.T, cfg Config, change func(*feed.Outbox)) *engineSession {
 	t.Helper()
 	c := b.view(func(own *Config) { *own = cfg })
-	s, err := feed.New(cfg.feed(), func(ctx context.Context) (*feed.Outbox, error) {
+	s, err := feed.New(cfg.Config, func(ctx context.Context) (*feed.Outbox, error) {
 		o, err := c.session(ctx)
 		if err == nil {
 			change(o)
@@ -249,7 +249,7 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	start := func(name string) (kill func()) {
 		table, dead := b.view(func(c *Config) { *c = cfg }), make(chan struct{})
 		// A kill may also show as a fault of any kind in the moment of it.
-		feedOf := func(claims.Strategy) poller.Feed { return feed.New(cfg.feed(), table.session) }
+		feedOf := func(claims.Strategy) poller.Feed { return feed.New(cfg.Config, table.session) }
 		all.Go(func() { w.Instance(name, feedOf, dead, func() int { return 1 }, stop) })
 		return func() {
 			close(dead)

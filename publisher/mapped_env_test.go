@@ -18,6 +18,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/feed"
 )
 
 // world is a database with an outbox, the application that writes to it, and a broker that can be told to refuse
@@ -56,10 +57,13 @@ func everyEngine(t *testing.T, test func(t *testing.T, w *world)) {
 			t.Cleanup(func() { _ = app.Close() })
 			w := &world{t: t, engine: e.name, url: url, app: app, broker: &broker{refuse: map[string]bool{}}}
 			w.cfg = publisher.Config{
-				App: "test", Poller: "events", Instance: "one", Table: "outbox", ClaimsTable: "rowrelay_claims", Partitions: 8,
-				ClaimTTL: 20 * time.Second,
-				Policy:   poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Millisecond}, MaxParked: 1000, Block: true},
-				Ordering: poller.OrderKey, Timeout: 20 * time.Second, Connections: 4, MaxRowBytes: 1 << 20,
+				Config: feed.Config{
+					App: "test", Poller: "events", Instance: "one", Partitions: 8, ClaimTTL: 20 * time.Second,
+					Policy: poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Millisecond}, MaxParked: 1000,
+						Block: true},
+					Ordering: poller.OrderKey,
+				},
+				Table: "outbox", ClaimsTable: "rowrelay_claims", Timeout: 20 * time.Second, Connections: 4, MaxRowBytes: 1 << 20,
 				Retention: 168 * time.Hour, CleanupChunk: 1000,
 			}
 			test(t, w)

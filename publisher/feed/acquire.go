@@ -50,15 +50,20 @@ func (s *session) acquire(ctx context.Context) error {
 	return nil
 }
 
-// strategy is the strategy for a table: that of the settings, or the one that suits the table.
-func (c *Config) strategy(own bool, only int) (claims.Strategy, error) {
-	strategy := c.Strategy
-	if strategy == "" {
-		strategy = claims.Leader
-		if own && c.Ordering != poller.OrderSource {
-			strategy = claims.Partitioned
-		}
+// StrategyFor is the strategy for a table: that of the settings, or the one that suits the table.
+func (c *Config) StrategyFor(own bool) claims.Strategy {
+	switch {
+	case c.Strategy != "":
+		return c.Strategy
+	case own && c.Ordering != poller.OrderSource:
+		return claims.Partitioned
 	}
+	return claims.Leader
+}
+
+// strategy is StrategyFor a table, if that can be.
+func (c *Config) strategy(own bool, only int) (claims.Strategy, error) {
+	strategy := c.StrategyFor(own)
 	switch {
 	case strategy == claims.Partitioned && !own:
 		return "", errors.New("source__strategy=partitioned needs a bucket column, and the outbox has none: use leader, or a table of `rowrelay outbox init`")
