@@ -110,7 +110,7 @@ func (d *Document) load(ctx context.Context) error {
 			Remedy: "the first tick that runs creates it"}
 	}
 	d.snap = snap
-	return err
+	return poller.NameDocument(err, d.address())
 }
 
 // loadFree reads a document whose lease nobody holds.

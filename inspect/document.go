@@ -19,7 +19,7 @@ type Document struct{ *state.Snapshot }
 // Read reads the output's state document. state.ErrNotFound says that there is none yet.
 func (o *Output) Read(ctx context.Context) (Document, error) {
 	snapshot, err := o.keeper.Load(ctx)
-	return Document{snapshot}, err
+	return Document{snapshot}, poller.NameDocument(err, o.address)
 }
 
 // ParkedEvents reads the parked events of a document.
@@ -83,11 +83,8 @@ func (p *Poller) position(ctx context.Context, o *Output) (change.Cursor, error)
 	if err != nil {
 		return d.Frontier(), nil //nolint:nilerr // the source's own check says it
 	}
-	return d.Frontier(), d.unlike(source, o.Document, p.address(o))
+	return d.Frontier(), d.unlike(source, o.Document, o.address)
 }
-
-// address is how commands name an output's document.
-func (p *Poller) address(o *Output) string { return poller.Address(p.Config.Name, o.Config.Name) }
 
 // unlike says that the document was written for another source than this one.
 func (d Document) unlike(source checkpointed.Description, key, name string) error {

@@ -49,6 +49,9 @@ cannot tell, does not apply), what was seen, and the mend. It fails when an item
 			if len(accepted) > 0 {
 				return errors.New("--accept is for items of --production")
 			}
+			if rows < 0 {
+				return errors.New("--rows must not be negative")
+			}
 			return check(cmd.Context(), c, names, rows, ddl)
 		},
 	}

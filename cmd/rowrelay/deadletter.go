@@ -114,6 +114,12 @@ func (l *letters) check(ids []string) error {
 			return err
 		}
 	}
+	switch {
+	case l.since < 0, l.until < 0:
+		return errors.New("--since and --until must not be negative")
+	case l.since > 0 && l.until >= l.since:
+		return fmt.Errorf("no dead letter is newer than --since %s and older than --until %s", l.since, l.until)
+	}
 	if len(ids) > 0 && (l.cause != "" || l.reason != "" || l.key != "" || l.since > 0 || l.until > 0) {
 		return errors.New("give event ids, or filters (--cause, --reason, --key, --since, --until), not both")
 	}

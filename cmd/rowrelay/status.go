@@ -111,7 +111,11 @@ func (p *printer) reported(o *status.Output, now time.Time) {
 		p.problem("last error", e)
 	}
 	for i := range o.Problems {
-		p.problem("problem", &o.Problems[i])
+		if problem := &o.Problems[i]; strings.Contains(o.Says, problem.Text) { // it is said above
+			p.wrapped("mend", problem.Mend)
+		} else {
+			p.problem("problem", problem)
+		}
 	}
 	p.wrapped("ticks", ticksText(o, now))
 	p.wrapped("position", o.Position)
@@ -121,7 +125,9 @@ func (p *printer) reported(o *status.Output, now time.Time) {
 	if o.Pending != nil {
 		p.wrapped("pending", atLeastText(*o.Pending, o.CountedTo))
 	}
-	p.wrapped("waits", waitsText(o))
+	if !o.Unread {
+		p.wrapped("waits", waitsText(o))
+	}
 	p.wrapped("lease", leaseText(o, now))
 	if o.Pause != nil {
 		since := ""

@@ -120,7 +120,7 @@ func (a *app) poller(name string) (*wired, error) {
 	return nil, fmt.Errorf("there is no poller %q: the settings name %q", name, names)
 }
 
-// choose returns the named pollers, or all of them.
+// choose returns the named pollers, each once, or all of them.
 func (a *app) choose(names []string) ([]*wired, error) {
 	if len(names) == 0 {
 		return a.pollers, nil
@@ -131,7 +131,9 @@ func (a *app) choose(names []string) ([]*wired, error) {
 		if err != nil {
 			return nil, err
 		}
-		chosen = append(chosen, w)
+		if !slices.Contains(chosen, w) {
+			chosen = append(chosen, w)
+		}
 	}
 	return chosen, nil
 }
