@@ -61,7 +61,7 @@ func newStatusBoard(c *console, a *app, hosted bool, chosen, ticking []*wired, s
 		Backfill: func(b *state.Backfill) string { return admin.BackfillOf(b).String() },
 	}
 	return status.BoardOf(a.inspect(c, chosen, hosted), cfg, func(poller string) bool {
-		return slices.ContainsFunc(ticking, func(w *wired) bool { return w.cfg.Name == poller })
+		return slices.ContainsFunc(ticking, func(w *wired) bool { return w.Config.Name == poller })
 	})
 }
 
@@ -123,7 +123,7 @@ func (o *statusOperator) Resume(ctx context.Context, name, output, by string) (s
 // it.
 func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by string) (string, error) {
 	done := "The row will be read again and delivered with the next tick."
-	if w, err := o.app.poller(strings.ToLower(name)); err == nil && w.cfg.Source.Mode.Can(mode.Marks) {
+	if w, err := o.app.poller(strings.ToLower(name)); err == nil && w.Config.Source.Mode.Can(mode.Marks) {
 		done = "The event is due now, and what waits behind it follows."
 	}
 	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
@@ -233,11 +233,11 @@ func (o *statusOperator) missing(name, output string) error {
 	if err != nil {
 		return &status.Refusal{Err: err, Missing: true}
 	}
-	if !w.cfg.Source.Mode.Can(mode.Document) ||
-		slices.ContainsFunc(w.cfg.Outputs, func(c config.Output) bool { return c.Name == output }) {
+	if !w.Config.Source.Mode.Can(mode.Document) ||
+		slices.ContainsFunc(w.Config.Outputs, func(c config.Output) bool { return c.Name == output }) {
 		return nil
 	}
-	return &status.Refusal{Err: fmt.Errorf("poller %s has no output %q", w.cfg.Name, output), Missing: true}
+	return &status.Refusal{Err: fmt.Errorf("poller %s has no output %q", w.Config.Name, output), Missing: true}
 }
 
 // refusal tells what stands against an action from a store or a database that failed.

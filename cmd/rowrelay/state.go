@@ -194,7 +194,7 @@ be the same in Rowrelay is refused, with what to do instead.`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
-				plan, err := d.Import(cmd.Context(), d.w.source, args[1], keys)
+				plan, err := d.Import(cmd.Context(), d.w.Source, args[1], keys)
 				return t.carryOut(cmd.Context(), d.Poller, plan, err)
 			})
 		},

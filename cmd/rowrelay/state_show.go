@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -68,10 +69,10 @@ type skipView struct {
 	Rows int64         `json:"rows"` // -1 when they could not be counted
 }
 
-func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
+func viewOf(out *inspect.WiredOutput, s *state.Snapshot) stateView {
 	doc := &s.Doc
 	v := stateView{
-		Document: out.key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
+		Document: out.Key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
 		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
 		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt,
 		ExpiresAt: doc.Lease.ExpiresAt,
