@@ -23,7 +23,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 	}
 	doc := &d.snap.Doc
 	stored, late := doc.SourceFingerprint, doc.Late.Mode
-	another, kinds, same := stored != source.Fingerprint, retyped(doc, source), sameLate(doc, source)
+	another, kinds, same := stored != source.Fingerprint, source.Retyped(doc), source.SameLate(doc)
 	if !another && same && kinds == "" {
 		return nil, nothing("The stored fingerprint is that of the settings: there is nothing to accept.")
 	}

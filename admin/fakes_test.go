@@ -216,7 +216,7 @@ func (f *fixture) parks(entries ...checkpointed.ParkedEntry) {
 // parkedKeys are the keys of the parked rows, those that wait behind others included.
 func (f *fixture) parkedKeys() (keys []string) {
 	f.t.Helper()
-	entries, err := Parked(f.t.Context(), f.Keeper, f.doc())
+	entries, err := checkpointed.ReadParked(f.t.Context(), f.Keeper, f.doc())
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 	}
 	doc := &d.snap.Doc
 	another := doc.SourceFingerprint != m.source.Fingerprint
-	m.changed, m.retyped = another || !sameLate(doc, m.source), retyped(doc, m.source)
+	m.changed, m.retyped = another || !m.source.SameLate(doc), m.source.Retyped(doc)
 	if m.foreign = another || m.retyped != ""; m.foreign {
 		m.backfill, m.window = doc.Backfill, m.source.Late == late.Overlap && !to.IsStart()
 		m.Skipped = d.before(ctx, to, &m.Plan) // which of them were delivered, nobody knows

@@ -132,7 +132,7 @@ func (d *Document) drops(parked string) (bool, error) {
 // toDrop are the parked events that a change is about to drop, for the log. Those that cannot be read may be dropped
 // all the same: that is the way out then.
 func (d *Document) toDrop(ctx context.Context) ([]checkpointed.ParkedEntry, error) {
-	entries, err := Parked(ctx, d.Keeper, &d.snap.Doc)
+	entries, err := checkpointed.ReadParked(ctx, d.Keeper, &d.snap.Doc)
 	if err != nil {
 		return nil, fmt.Errorf("which events these are cannot be told: %w", err)
 	}

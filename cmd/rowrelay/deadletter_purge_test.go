@@ -4,7 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rowrelay/rowrelay/admin"
+
+	"github.com/rowrelay/rowrelay/checkpointed"
 )
 
 // TestPurgeKeepsAParkedRowThatChanged: a row waits for its next attempt, and another behind it. The first was changed
@@ -25,7 +26,7 @@ func TestPurgeKeepsAParkedRowThatChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, err := admin.Parked(t.Context(), d.Keeper, &snap.Doc)
+		entries, err := checkpointed.ReadParked(t.Context(), d.Keeper, &snap.Doc)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,8 +83,8 @@ func viewOf(out *inspect.WiredOutput, s *state.Snapshot) stateView {
 	}
 	if doc.Late.Mode != "" {
 		v.Late = &lateView{Mode: doc.Late.Mode, Frontier: doc.Late.Frontier, Remembered: doc.Late.Memory.Count}
-		if v.Late.Frontier.IsStart() && doc.Late.Mode == string(late.Overlap) {
-			v.Late.Frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
+		if doc.Late.Mode == string(late.Overlap) {
+			v.Late.Frontier = checkpointed.Frontier(doc)
 		}
 	}
 	if p := s.Paused(); p != nil {
@@ -103,7 +103,7 @@ func (t *target) show(ctx context.Context, name string) error {
 			return err
 		}
 		view := viewOf(d.out, s)
-		if view.Parked, err = admin.Parked(ctx, d.Keeper, &s.Doc); err != nil {
+		if view.Parked, err = checkpointed.ReadParked(ctx, d.Keeper, &s.Doc); err != nil {
 			return err
 		}
 		if t.json {

@@ -1,0 +1,48 @@
+package checkpointed
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// What a stored document says to those who read it and do not tick.
+
+// Frontier is how far a document's rows were delivered: live rows are fetched after it. With overlap the checkpoint is
+// the low edge of the window of late commits, below it.
+func Frontier(doc *state.Document) change.Cursor {
+	if doc.Late.Mode == string(late.Overlap) && !doc.Late.Frontier.IsStart() {
+		return doc.Late.Frontier
+	}
+	return doc.Checkpoint.Cursor
+}
+
+// ReadParked reads the parked events of a document. It returns an empty list, and not nil, where there are none.
+func ReadParked(ctx context.Context, k *state.Keeper, doc *state.Document) ([]ParkedEntry, error) {
+	if doc.Parked.Object == "" {
+		return []ParkedEntry{}, nil
+	}
+	data, err := k.Object(ctx, doc.Parked.Object)
+	if err != nil {
+		return nil, fmt.Errorf("reading the parked events: %w", err)
+	}
+	return DecodeParked(data)
+}
+
+// Retyped are the columns of the cursor or key as a document has them, where their types have changed since it was
+// written; "" where they have not.
+func (d Description) Retyped(doc *state.Document) string {
+	if was := doc.Checkpoint.Columns; d.Columns != "" && was != d.Columns {
+		return was
+	}
+	return ""
+}
+
+// SameLate reports whether late commits are handled as when a document was written. A document before the first commit
+// does not say how.
+func (d Description) SameLate(doc *state.Document) bool {
+	return doc.Late.Mode == "" || doc.Late.Mode == string(d.Late)
+}
