@@ -116,7 +116,7 @@ func (m *Move) weighWindow(ctx context.Context) error {
 func (m *Move) text() string {
 	text := fmt.Sprintf("The poller will go on at %s: %s.", m.To, m.rows())
 	if m.window {
-		text += "\nRows that commit late behind that position are not looked for any more: the memory of late commits is forgotten."
+		text += "\nRows below that position that commit late will not be found: the memory of late commits is forgotten."
 		switch {
 		case m.Late < 0:
 			text += " How many such rows there are already could not be counted."

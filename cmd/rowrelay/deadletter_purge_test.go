@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-
 	"github.com/rowrelay/rowrelay/checkpointed"
 )
 

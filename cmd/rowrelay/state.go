@@ -101,8 +101,8 @@ func newStateAcceptFingerprint(t *target) *cobra.Command {
 		Use:   "accept-fingerprint <poller>",
 		Short: "Go on at the stored position although the source definition has changed",
 		Long: `Accept-fingerprint goes on at the stored position after the source definition has changed (its server, table or query, key,
-cursor), or the way in which late commits are found. Rows that the new definition has behind that position are not ` +
-			`delivered.`,
+cursor), or the way in which late commits are found. Rows that the new definition has at or below that position are ` +
+			`not delivered.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {

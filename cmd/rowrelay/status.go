@@ -22,7 +22,7 @@ func newStatus(c *console) *cobra.Command {
 		Use:   "status [poller ...]",
 		Short: "Show how every poller is doing: health, lag, position, lease, parked events, dead letters",
 		Long: `Status shows for each poller and output what the status page shows: how it is doing and why, how far it has come, who holds the
-lease, what is parked or was given up, and the last error with its mend. The worst comes first. With --json it ` +
+lease, what is parked or was given up, and the last error and what to do about it. The worst comes first. With --json it ` +
 			`prints the report that
 /status.json answers.
 
@@ -106,13 +106,13 @@ func (p *printer) reported(o *status.Output, now time.Time) {
 	switch e := o.LastError; {
 	case e == nil:
 	case strings.Contains(o.Says, e.Text): // it is said above
-		p.wrapped("mend", e.Mend)
+		p.wrapped("to do", e.Mend)
 	default:
 		p.problem("last error", e)
 	}
 	for i := range o.Problems {
 		if problem := &o.Problems[i]; strings.Contains(o.Says, problem.Text) { // it is said above
-			p.wrapped("mend", problem.Mend)
+			p.wrapped("to do", problem.Mend)
 		} else {
 			p.problem("problem", problem)
 		}
@@ -148,7 +148,7 @@ func (p *printer) problem(name string, problem *status.Problem) {
 		text = problem.At.UTC().Format(time.DateTime) + " " + problem.Event + ": " + text
 	}
 	p.wrapped(name, text)
-	p.wrapped("mend", problem.Mend)
+	p.wrapped("to do", problem.Mend)
 }
 
 // ticksText is what the last ticks told.
@@ -183,7 +183,7 @@ func waitsText(o *status.Output) string {
 	if o.Pending != nil {
 		parked = "failed"
 	}
-	text := fmt.Sprintf("%s %s, %s behind them, %s dead letter(s)", atLeastText(o.Parked, o.CountedTo), parked,
+	text := fmt.Sprintf("%s %s, %s waiting behind them, %s dead letter(s)", atLeastText(o.Parked, o.CountedTo), parked,
 		atLeastText(o.Waiting, o.CountedTo), atLeastText(o.DeadLetters, o.CountedTo))
 	if o.DeadLetterQueue != "" {
 		text += " here, others in the queue " + o.DeadLetterQueue

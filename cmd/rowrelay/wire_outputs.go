@@ -156,7 +156,7 @@ func kafkaConnection(b *config.Broker) (kafka.Connection, azcore.TokenCredential
 		}
 		return connection, nil, nil
 	}
-	credential, err := azure.Credential(b.Identity())
+	credential, err := azure.Credential(b.Identity)
 	if err != nil {
 		return kafka.Connection{}, nil, err
 	}
@@ -172,7 +172,7 @@ func namespaceConnection(b *config.Broker) (azmessaging.Connection, error) {
 		}
 		return connection, nil
 	}
-	credential, err := azure.Credential(b.Identity())
+	credential, err := azure.Credential(b.Identity)
 	if err != nil {
 		return azmessaging.Connection{}, err
 	}
