@@ -157,7 +157,8 @@ func (o *statusOperator) act(ctx context.Context, name, output, by string,
 	if err := o.missing(name, output); err != nil {
 		return "", err
 	}
-	controls, end, err := o.controls(ctx, name, output, by)
+	about := &target{console: o.console, output: output, command: "rowrelay"}
+	controls, end, err := o.app.controls(ctx, about, name, by, o.log)
 	said := ""
 	if err == nil {
 		said, err = do(controls)
@@ -168,30 +169,6 @@ func (o *statusOperator) act(ctx context.Context, name, output, by string,
 		return "", refusal(flat(err))
 	}
 	return said, nil
-}
-
-// controls are those of an outbox that can be opened, else of the document. Whoever calls it ends them.
-func (o *statusOperator) controls(
-	ctx context.Context, name, output, by string,
-) (c admin.Controls, end func(), err error) {
-	if p, pub, err := openTable(o.console, o.app.cfg, name); err == nil {
-		outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: by, Log: o.log}
-		return outbox, func() { _ = pub.Close() }, nil // what was to be written is written by then
-	}
-	d, err := o.document(ctx, name, output, by)
-	if err != nil {
-		return nil, nil, err
-	}
-	return d, func() {}, nil
-}
-
-// document is that of a poller's output, for somebody to change.
-func (o *statusOperator) document(ctx context.Context, name, output, by string) (*managedDocument, error) {
-	w, out, err := o.app.find(ctx, &target{console: o.console, output: output, command: "rowrelay"}, name)
-	if err != nil {
-		return nil, err
-	}
-	return o.app.administered(w, out, output, by, o.log), nil
 }
 
 // begin counts an action, for end to wait for.

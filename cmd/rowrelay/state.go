@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -225,12 +226,13 @@ func (t *target) resume(ctx context.Context, name string) error {
 // onEither does something with the document of a poller, or with its outbox.
 func (t *target) onEither(ctx context.Context, name string,
 	plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
-	if d, err := t.outbox(name); err == nil {
-		defer d.end()
-		return flat(d.carryOutOn(ctx, plan))
-	} // what is no outbox is a document, and for an outbox that cannot be opened the command says why
-	return t.onDocument(ctx, name, func(d *managedDocument) error {
-		p, err := plan(d, ctx)
-		return t.carryOut(ctx, d.Poller, p, err)
+	return t.onApp(func(a *app) error {
+		c, end, err := a.controls(ctx, t, name, operator(), newLogger(t.console, a.cfg))
+		if err != nil {
+			return err
+		}
+		defer end()
+		p, err := plan(c, ctx)
+		return flat(t.carryOut(ctx, strings.ToLower(name), p, err))
 	})
 }

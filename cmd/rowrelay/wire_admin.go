@@ -61,18 +61,21 @@ func (w *wired) output(name string) *inspect.WiredOutput {
 	return nil
 }
 
-// administered is the document of a poller's output, for somebody to change. output is its name, or that of a named
-// backfill.
-func (a *app) administered(w *wired, out *inspect.WiredOutput, output, by string, log *slog.Logger) *managedDocument {
+// managed is the document of the target's output of a poller, or of a named backfill, for somebody to change.
+func (a *app) managed(ctx context.Context, t *target, name, by string, log *slog.Logger) (*managedDocument, error) {
+	w, out, err := a.find(ctx, t, name)
+	if err != nil {
+		return nil, err
+	}
 	d := &admin.Document{
-		App: a.cfg.State.AppName, Poller: w.Config.Name, Output: output, Key: out.Key, Keeper: out.Keeper,
+		App: a.cfg.State.AppName, Poller: w.Config.Name, Output: t.output, Key: out.Key, Keeper: out.Keeper,
 		Store: a.store, Letters: deadletter.NewStore(a.store), Source: w.Source, Positions: w.Source,
 		Ordering: poller.Ordering(w.Config.Ordering), MaxParked: w.Config.MaxParked, By: by, Log: log,
 	}
 	if w.Config.DeadLetter.Kind == "queue" {
 		d.Queue = w.Config.DeadLetter.Queue
 	}
-	return &managedDocument{d, a, w, out}
+	return &managedDocument{d, a, w, out}, nil
 }
 
 // backfillOf finds the document of a named backfill, with the output that it sends to.
@@ -117,6 +120,22 @@ func (d *managedDocument) sender(c *console, name string, rate int, src checkpoi
 	}
 	relay, err := poller.NewRelay(cfg)
 	return &admin.Sender{Relay: relay, Keeper: named.Keeper, Key: named.Key}, err
+}
+
+// controls are what can be done with a poller at once: those of an outbox that can be opened, else of the document of
+// the target's output. Whoever calls it ends them.
+func (a *app) controls(ctx context.Context, t *target, name, by string, log *slog.Logger) (
+	c admin.Controls, end func(), err error,
+) {
+	if p, pub, err := openTable(t.console, a.cfg, name); err == nil {
+		outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: by, Log: log}
+		return outbox, func() { _ = pub.Close() }, nil // what was to be written is written by then
+	}
+	d, err := a.managed(ctx, t, name, by, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, func() {}, nil
 }
 
 // openTable opens the outbox of a poller, for its table alone. Nothing is published here: of its settings only those of
