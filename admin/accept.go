@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -49,7 +49,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 	if err != nil {
 		return &p, err
 	}
-	var dropped []checkpointed.ParkedEntry
+	var dropped []parking.Entry
 	if n := doc.Parked.Count; drop && n > 0 {
 		p.What += fmt.Sprintf("\n%d parked event(s) will be forgotten: their rows come when they are changed, "+
 			"or with rowrelay backfill.", n)

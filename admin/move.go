@@ -8,6 +8,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -157,7 +158,7 @@ func (m *Move) rows() string {
 // carryOut makes the move.
 func (m *Move) carryOut(ctx context.Context, r *Result) error {
 	d, lost, was := m.d, m.Lost(), m.d.snap.Doc
-	var dropped []checkpointed.ParkedEntry
+	var dropped []parking.Entry
 	if m.Parked > 0 {
 		var err error
 		if dropped, err = d.toDrop(ctx); err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
@@ -131,8 +131,8 @@ func (d *Document) drops(parked string) (bool, error) {
 
 // toDrop are the parked events that a change is about to drop, for the log. Those that cannot be read may be dropped
 // all the same: that is the way out then.
-func (d *Document) toDrop(ctx context.Context) ([]checkpointed.ParkedEntry, error) {
-	entries, err := checkpointed.ReadParked(ctx, d.Keeper, &d.snap.Doc)
+func (d *Document) toDrop(ctx context.Context) ([]parking.Entry, error) {
+	entries, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
 	if err != nil {
 		return nil, fmt.Errorf("which events these are cannot be told: %w", err)
 	}
@@ -140,7 +140,7 @@ func (d *Document) toDrop(ctx context.Context) ([]checkpointed.ParkedEntry, erro
 }
 
 // auditDropped writes to the log which parked rows were dropped.
-func (d *Document) auditDropped(entries []checkpointed.ParkedEntry) {
+func (d *Document) auditDropped(entries []parking.Entry) {
 	for i := range entries {
 		e := &entries[i]
 		d.audit("parked_dropped_manually", "id", e.ID, "key", string(e.Key), "order_key", string(e.OrderKey),

@@ -1,9 +1,6 @@
 package checkpointed
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/state"
@@ -18,18 +15,6 @@ func Frontier(doc *state.Document) change.Cursor {
 		return doc.Late.Frontier
 	}
 	return doc.Checkpoint.Cursor
-}
-
-// ReadParked reads the parked events of a document. It returns an empty list, and not nil, where there are none.
-func ReadParked(ctx context.Context, k *state.Keeper, doc *state.Document) ([]ParkedEntry, error) {
-	if doc.Parked.Object == "" {
-		return []ParkedEntry{}, nil
-	}
-	data, err := k.Object(ctx, doc.Parked.Object)
-	if err != nil {
-		return nil, fmt.Errorf("reading the parked events: %w", err)
-	}
-	return DecodeParked(data)
 }
 
 // Retyped are the columns of the cursor or key as a document has them, where their types have changed since it was

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
@@ -209,7 +210,7 @@ func (p *process) doc() state.Document {
 }
 
 // parked are the entries as they are stored.
-func (p *process) parked() []ParkedEntry {
+func (p *process) parked() []parking.Entry {
 	p.t.Helper()
 	doc := p.doc()
 	if doc.Parked.Object == "" {
@@ -219,7 +220,7 @@ func (p *process) parked() []ParkedEntry {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	entries, err := DecodeParked(stored.Data)
+	entries, err := parking.Decode(stored.Data)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package checkpointed
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -98,6 +99,13 @@ func (s *shop) sorted() []*shopRow {
 	return s.ordered
 }
 
+func position(i int) change.Cursor {
+	if i == 0 {
+		return nil
+	}
+	return change.Cursor(fmt.Sprintf(`{"kind":"test","value":%d}`, i))
+}
+
 func index(c change.Cursor) int {
 	n := 0
 	if !c.IsStart() {
@@ -160,7 +168,9 @@ func (s *shop) Other(_ context.Context, after change.Cursor, avoid [][]byte) (*c
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, row := range s.sorted() {
-		if e := s.event(row); row.cursor > index(after) && !contains(avoid, e.OrderKey) {
+		e := s.event(row)
+		avoided := slices.ContainsFunc(avoid, func(key []byte) bool { return bytes.Equal(key, e.OrderKey) })
+		if row.cursor > index(after) && !avoided {
 			return &e, nil
 		}
 	}

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -43,7 +45,7 @@ func TestOthersFlowWhileDeadLettersCannotBeWritten(t *testing.T) {
 		p := newProcess(t, nil, shop, nil)
 		p.graves.put = func(poller.DeadLetter) error { return errors.New("403") }
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		for range 6 { // attempts 1 to 5
 			relay.Tick(t.Context())
 			time.Sleep(150 * time.Second)
@@ -105,7 +107,7 @@ func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
 		}
 		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxAttempts = 2 })
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) {
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) {
 			c.RejectStatus = []int{422}
 			c.MaxBatches = 1
 			c.Fetch.Rows = 50
@@ -173,7 +175,7 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 			t.Fatalf("%+v", e)
 		}
 		// What `deadletter purge` does (admin/parked.go, let): the first follower becomes the head.
-		data, err := EncodeParked([]ParkedEntry{{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}})
+		data, err := parking.Encode([]parking.Entry{{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +187,7 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, err := lease.PutObject(t.Context(), parkedKind, data)
+		name, err := lease.PutObject(t.Context(), parking.Kind, data)
 		if err == nil {
 			at := shown.Doc.Checkpoint.Cursor
 			ref := &state.ObjectRef{Object: name, Count: len(e.Followers)}
@@ -217,7 +219,7 @@ func TestMovedRowWaitsInItsNewOrderKey(t *testing.T) {
 		shop.put(2, "b", "bad")
 		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.Delays = []time.Duration{time.Second, time.Minute} })
 		sink := &orderSink{bad: map[int]bool{1: true, 2: true}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		shop.put(3, "c", "new") // evidence
 		relay.Tick(t.Context()) // a and b are parked at rows 1 and 2
 		shop.put(1, "b", "moved")
@@ -328,7 +330,7 @@ func TestMaxParkedThroughTheTick(t *testing.T) {
 			}
 			p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxParked = 4 })
 			sink := &anySink{got: map[int]int{}}
-			relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+			relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 			for range 400 {
 				relay.Tick(t.Context())
 				time.Sleep(10 * time.Second)
@@ -366,7 +368,9 @@ func TestProbeIsNoParkedRow(t *testing.T) {
 			shop.put(id, "t", "bad")
 		}
 		p := newProcess(t, nil, shop, nil)
-		relay := relayOf(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) {
+			c.RejectStatus = []int{422}
+		})
 		for range 50 { // three probes may all be bad rows: then the next tick goes on
 			relay.Tick(t.Context())
 		}

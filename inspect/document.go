@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -20,8 +21,8 @@ func (o *Output) Read(ctx context.Context) (*state.Snapshot, error) {
 }
 
 // ParkedEvents reads the parked events of a document.
-func (o *Output) ParkedEvents(ctx context.Context, doc *state.Document) ([]checkpointed.ParkedEntry, error) {
-	return checkpointed.ReadParked(ctx, o.keeper, doc)
+func (o *Output) ParkedEvents(ctx context.Context, doc *state.Document) ([]parking.Entry, error) {
+	return parking.Read(ctx, o.keeper, doc)
 }
 
 // take puts what a document says into the output.

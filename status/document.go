@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -24,7 +25,7 @@ type documentPart struct {
 
 	mu      sync.Mutex
 	object  string
-	entries []checkpointed.ParkedEntry
+	entries []parking.Entry
 }
 
 func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
@@ -89,9 +90,9 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 }
 
 // parkedLetters are the parked events that have waited longest.
-func parkedLetters(entries []checkpointed.ParkedEntry) []Letter {
+func parkedLetters(entries []parking.Entry) []Letter {
 	entries = slices.Clone(entries)
-	slices.SortStableFunc(entries, func(x, y checkpointed.ParkedEntry) int {
+	slices.SortStableFunc(entries, func(x, y parking.Entry) int {
 		return cmp.Compare(x.First.UnixNano(), y.First.UnixNano())
 	})
 	letters := []Letter{}

@@ -21,18 +21,18 @@ func newStatus(c *console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [poller ...]",
 		Short: "Show how every poller is doing: health, lag, position, lease, parked events, dead letters",
-		Long: `Status shows for each poller and output what the status page shows: how it is doing and why, how far it has come,
-who holds the lease, what is parked or was given up, and the last error with what to do about it. The worst comes first.
-With --json it prints the report that /status.json answers.
+		Long: `Status shows for each poller and output what the status page shows: how it is doing and why, how far
+it has come, who holds the lease, what is parked or was given up, and the last error with what to do about it. The
+worst comes first. With --json it prints the report that /status.json answers.
 
 It asks the state store and the databases of outboxes, each for five seconds at most, and changes nothing.
 
-Only a tick knows the lag, the rate, the last error, and who holds rows back. Ticks leave a note of it in the state store:
-those that did something every 15 seconds at most, those that found nothing none. Without a state store, which outboxes do
-not need, only the page of the instance that ticks knows it.
+Only a tick knows the lag, the rate, the last error, and who holds rows back. Ticks leave a note of it in the state
+store: those that did something every 15 seconds at most, those that found nothing none. Without a state store,
+which outboxes do not need, only the page of the instance that ticks knows it.
 
-It fails (exit code 1) when something is failing, stale or unknown (a part of its figures could not be read), or when the
-settings have faults. Parked events, dead letters and a pause do not make it fail.`,
+It fails (exit code 1) when something is failing, stale or unknown (a part of its figures could not be read), or
+when the settings have faults. Parked events, dead letters and a pause do not make it fail.`,
 		Example: `  rowrelay status
   rowrelay status orders
   rowrelay status --json | jq -r '.outputs[] | select(.health != "healthy") | .poller + ": " + .says'`,

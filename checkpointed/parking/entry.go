@@ -1,4 +1,4 @@
-package checkpointed
+package parking
 
 import (
 	"bytes"
@@ -12,19 +12,18 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// parkedKind is the kind of the side object that holds a document's parked events, parkedVersion the version of its
-// form.
+// Kind is the kind of the side object that holds a document's parked events, version that of its form.
 const (
-	parkedKind    = "parked"
-	parkedVersion = 1
+	Kind    = "parked"
+	version = 1
 )
 
 // MaxReason bounds the reason that an entry keeps, in bytes: it is for people, and it must never hold a row.
 const MaxReason = 300
 
-// ParkedEntry is an order key that is parked: the event at its head was rejected, and later ones wait behind it. It
-// never holds a row: a retry reads the row's newest state by its key.
-type ParkedEntry struct {
+// Entry is an order key that is parked. The event at its head was rejected, and later ones wait for it. An entry never
+// holds a row: a retry reads the row's newest state by its key.
+type Entry struct {
 	// OrderKey is what is parked: the event's order key, or with ordering=none the row's key.
 	OrderKey json.RawMessage `json:"order_key"`
 	// Key, Cursor and ID are those of the event at the head. Cursor and ID are empty for a row that has moved up from
@@ -38,81 +37,80 @@ type ParkedEntry struct {
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
 	Next  time.Time `json:"next,omitzero"`
-	// Cause, Status and Reason are those of the last failure. Cause is a name of [Cause]; "" before the first.
+	// Cause, Status and Reason are those of the last failure. Cause is a name of [poller.Cause]; "" before the first.
 	Cause  string `json:"cause,omitempty"`
 	Status int    `json:"status,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Followers are keys of other rows with this order key, in the order in which their last events were fetched. There
-	// are none where the order key is the row's own.
+	// Followers are keys of other rows with this order key, which wait for the head, in the order in which their last
+	// events were fetched. There are none where the order key is the row's own.
 	Followers []json.RawMessage `json:"followers,omitempty"`
 	// Blocked says that the event was dead-lettered, and that the key stays parked until an operator acts.
 	Blocked bool `json:"blocked,omitempty"`
 }
 
-// parkedFile is the form of the object.
-type parkedFile struct {
-	Version int           `json:"version"`
-	Entries []ParkedEntry `json:"entries"`
+// object is the form of the side object.
+type object struct {
+	Version int     `json:"version"`
+	Entries []Entry `json:"entries"`
 }
 
-// EncodeParked writes the object of a document's parked events.
-func EncodeParked(entries []ParkedEntry) ([]byte, error) {
+// Encode writes the object of a document's parked events.
+func Encode(entries []Entry) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // a key is compared byte for byte: "<" must stay what it is
 	if entries == nil {
-		entries = []ParkedEntry{}
+		entries = []Entry{}
 	}
-	if err := enc.Encode(parkedFile{Version: parkedVersion, Entries: entries}); err != nil {
+	if err := enc.Encode(object{Version: version, Entries: entries}); err != nil {
 		return nil, fmt.Errorf("writing the parked events: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// DecodeParked reads what EncodeParked wrote, and nothing else: such an object is written once and never edited, so
-// that whatever differs is damage, or another version's.
-func DecodeParked(data []byte) ([]ParkedEntry, error) {
-	file, err := decodeParked(data)
+// Decode reads what Encode wrote, and nothing else. Such an object is written once and never edited, so that whatever
+// differs is damage, or another version's.
+func Decode(data []byte) ([]Entry, error) {
+	o, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("reading the parked events: %w", err)
 	}
-	return file.Entries, nil
+	return o.Entries, nil
 }
 
-func decodeParked(data []byte) (parkedFile, error) {
-	var version struct {
+func decode(data []byte) (o object, err error) {
+	var head struct {
 		Version int `json:"version"`
 	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return parkedFile{}, err
+	if err := json.Unmarshal(data, &head); err != nil {
+		return o, err
 	}
-	if version.Version != parkedVersion {
-		return parkedFile{}, fmt.Errorf("they are in version %d, this binary knows %d", version.Version, parkedVersion)
+	if head.Version != version {
+		return o, fmt.Errorf("they are in version %d, this binary knows %d", head.Version, version)
 	}
-	var file parkedFile
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&file); err != nil {
-		return parkedFile{}, err
+	if err := dec.Decode(&o); err != nil {
+		return o, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return parkedFile{}, errors.New("something follows after their end")
+		return o, errors.New("something follows after their end")
 	}
-	seen := make(map[string]bool, len(file.Entries))
-	for i := range file.Entries {
-		e := &file.Entries[i]
+	seen := make(map[string]bool, len(o.Entries))
+	for i := range o.Entries {
+		e := &o.Entries[i]
 		if err := e.check(); err != nil {
-			return parkedFile{}, fmt.Errorf("entry %d: %w", i, err)
+			return o, fmt.Errorf("entry %d: %w", i, err)
 		}
 		if seen[string(e.OrderKey)] {
-			return parkedFile{}, fmt.Errorf("entry %d: order key %s stands there twice", i, e.OrderKey)
+			return o, fmt.Errorf("entry %d: order key %s stands there twice", i, e.OrderKey)
 		}
 		seen[string(e.OrderKey)] = true
 	}
-	return file, nil
+	return o, nil
 }
 
-func (e *ParkedEntry) check() error {
+func (e *Entry) check() error {
 	switch {
 	case !isKey(e.OrderKey), !isKey(e.Key):
 		return errors.New("it has no order key, or no key")
