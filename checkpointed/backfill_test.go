@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -199,7 +200,9 @@ func TestBackfillMeetsTheWaitedEvent(t *testing.T) {
 			}
 			return 200
 		})
-		relay := relayOf(t, p.feed, to, func(c *poller.Config) { one(c); c.Ordering = poller.OrderSource })
+		relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) {
+			c.Ordering = poller.OrderSource
+		})
 		relay.Tick(t.Context())
 		p.backfill(state.Backfill{ID: "b1", To: position(3), Total: 3})
 		for range 300 {

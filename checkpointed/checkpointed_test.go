@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/state/storetest"
@@ -121,7 +122,7 @@ type instance struct {
 const testKey = "state/app/orders.json"
 
 func newInstance(t *testing.T, store state.Store, source Source, to poller.Output,
-	change func(*poller.Config)) instance {
+	change ...func(*poller.Config)) instance {
 	t.Helper()
 	faulty := storetest.NewFaulty(store)
 	keeper, err := state.New(state.Config{Store: faulty, Key: testKey, Poller: "orders", Owner: "app/test",
@@ -138,7 +139,7 @@ func newInstance(t *testing.T, store state.Store, source Source, to poller.Outpu
 	if err != nil {
 		t.Fatal(err)
 	}
-	return instance{relayOf(t, feed, to, change), faulty, keeper}
+	return instance{pollertest.Relay(t, feed, to, change...), faulty, keeper}
 }
 
 func (i instance) position(t *testing.T) change.Cursor {
@@ -153,8 +154,8 @@ func (i instance) position(t *testing.T) change.Cursor {
 func TestLookBeforeYouLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &rowSource{fingerprint: "sha256:a"}
-		to := newSink(t, nil)
-		one := newInstance(t, memstore.New(), source, to, nil)
+		to := pollertest.NewSink(t, nil)
+		one := newInstance(t, memstore.New(), source, to)
 		counts := func() [3]int {
 			return [3]int{one.store.Counts(storetest.Load), one.store.Counts(storetest.Create),
 				one.store.Counts(storetest.Replace)}
@@ -191,14 +192,14 @@ func TestLookBeforeYouLease(t *testing.T) {
 func TestStartLatestDoesNotMoveWithIdleTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &rowSource{fingerprint: "sha256:a", rows: []string{"a", "b"}, start: 2}
-		to := newSink(t, nil)
-		one := newInstance(t, memstore.New(), source, to, nil)
+		to := pollertest.NewSink(t, nil)
+		one := newInstance(t, memstore.New(), source, to)
 		one.Tick(t.Context())
 		source.add("c")
 		source.start = 3 // what latest would now be
 		one.Tick(t.Context())
-		if len(to.order) != 1 || to.order[0] != "2" {
-			t.Errorf("arrived: %v, want only the row that came after the start", to.order)
+		if len(to.Order) != 1 || to.Order[0] != "2" {
+			t.Errorf("arrived: %v, want only the row that came after the start", to.Order)
 		}
 	})
 }
@@ -217,8 +218,8 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				source := &rowSource{fingerprint: "sha256:a", incarnation: "first", rows: []string{"a"}}
-				to := newSink(t, nil)
-				one := newInstance(t, memstore.New(), source, to, nil)
+				to := pollertest.NewSink(t, nil)
+				one := newInstance(t, memstore.New(), source, to)
 				one.Tick(t.Context())
 				before := one.position(t)
 				source.add("b")
@@ -227,8 +228,8 @@ func TestRefusals(t *testing.T) {
 				if report.Event != c.event || !report.Failed() || !strings.Contains(report.Err.Error(), c.mend) {
 					t.Errorf("%s: %v", report.Event, report.Err)
 				}
-				if !one.position(t).Equal(before) || len(to.order) != 1 {
-					t.Errorf("position %s, %d events", one.position(t), len(to.order))
+				if !one.position(t).Equal(before) || len(to.Order) != 1 {
+					t.Errorf("position %s, %d events", one.position(t), len(to.Order))
 				}
 			})
 		})
@@ -240,24 +241,24 @@ func TestRefusals(t *testing.T) {
 func TestTakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		source := &rowSource{fingerprint: "sha256:a", rows: keys(4, 4)}
-		stuck := newInstance(t, store, source, newSink(t, func(ctx context.Context, _ change.Delivery) error {
+		source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(4, 4)}
+		stuck := newInstance(t, store, source, pollertest.NewSink(t, func(ctx context.Context, _ change.Delivery) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}), nil)
-		to := newSink(t, nil)
-		other := newInstance(t, store, source, to, nil)
+		}))
+		to := pollertest.NewSink(t, nil)
+		other := newInstance(t, store, source, to)
 		done := make(chan poller.Report, 1)
 		go func() { done <- stuck.Tick(t.Context()) }()
 		synctest.Wait()
 		if report := other.Tick(t.Context()); report.Event != poller.LeaseAcquireSkipped || report.Failed() ||
-			len(to.calls) != 0 {
+			len(to.Calls) != 0 {
 			t.Errorf("beside a working instance: %+v", report)
 		}
 		stuck.store.Crash() // it can neither renew, nor commit, nor release
 		time.Sleep(70 * time.Second)
 		report := other.Tick(t.Context())
-		if report.Event != poller.TickComplete || report.Token != 2 || len(to.order) != 4 {
+		if report.Event != poller.TickComplete || report.Token != 2 || len(to.Order) != 4 {
 			t.Errorf("after the takeover: %+v", report)
 		}
 		if report := <-done; !report.Failed() || report.Rows != 0 {
@@ -270,17 +271,17 @@ func TestTakeover(t *testing.T) {
 func TestStaleHolderIsPointedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		source := &rowSource{fingerprint: "sha256:a", rows: keys(1, 1)}
-		dead := newInstance(t, store, source, newSink(t, func(ctx context.Context, _ change.Delivery) error {
+		source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(1, 1)}
+		dead := newInstance(t, store, source, pollertest.NewSink(t, func(ctx context.Context, _ change.Delivery) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}), nil)
+		}))
 		done := make(chan poller.Report, 1)
 		go func() { done <- dead.Tick(t.Context()) }()
 		synctest.Wait()
 		dead.store.Crash()
 		time.Sleep(62 * time.Second) // beyond the ttl, within the grace
-		report := newInstance(t, store, source, newSink(t, nil), nil).Tick(t.Context())
+		report := newInstance(t, store, source, pollertest.NewSink(t, nil)).Tick(t.Context())
 		if report.Event != poller.LeaseAcquireSkipped || report.Staleness <= 0 || len(report.Warnings) != 1 {
 			t.Errorf("%+v", report)
 		}
@@ -293,9 +294,9 @@ func TestAdoption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		source := &rowSource{fingerprint: "sha256:a", rows: []string{"z"}}
-		to := newSink(t, nil)
+		to := pollertest.NewSink(t, nil)
 		polling := newInstance(t, store, source, to, func(c *poller.Config) { c.PollInterval = 10 * time.Second })
-		other := newInstance(t, store, source, to, nil)
+		other := newInstance(t, store, source, to)
 		other.Tick(t.Context())
 		done := make(chan poller.Report, 1)
 		go func() { done <- polling.Tick(t.Context()) }() // has read the document, and polls
@@ -308,8 +309,8 @@ func TestAdoption(t *testing.T) {
 		if report := <-done; report.Event != poller.TickComplete || report.Rows != 1 || report.Token != 3 {
 			t.Errorf("the polling instance: %+v", report)
 		}
-		if fmt.Sprint(to.order) != "[0 1 2 3]" {
-			t.Errorf("arrived: %v", to.order)
+		if fmt.Sprint(to.Order) != "[0 1 2 3]" {
+			t.Errorf("arrived: %v", to.Order)
 		}
 	})
 }
@@ -317,9 +318,9 @@ func TestAdoption(t *testing.T) {
 // TestCommitLandedButTheAnswerWasLost: it is read back, and not delivered again.
 func TestCommitLandedButTheAnswerWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &rowSource{fingerprint: "sha256:a", rows: keys(3, 3)}
-		to := newSink(t, nil)
-		one := newInstance(t, memstore.New(), source, to, nil)
+		source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(3, 3)}
+		to := pollertest.NewSink(t, nil)
+		one := newInstance(t, memstore.New(), source, to)
 		writes := 0
 		one.store.Plan(func(op storetest.Op) (storetest.Fault, int) {
 			if op == storetest.Replace {
@@ -333,8 +334,8 @@ func TestCommitLandedButTheAnswerWasLost(t *testing.T) {
 			t.Errorf("%+v", report)
 		}
 		one.Tick(t.Context())
-		if len(to.order) != 3 {
-			t.Errorf("arrived: %v", to.order)
+		if len(to.Order) != 3 {
+			t.Errorf("arrived: %v", to.Order)
 		}
 	})
 }
@@ -353,10 +354,10 @@ func TestFaultsAndCrashesLoseNothing(t *testing.T) {
 				return rnd.IntN(n)
 			}
 			store := memstore.New()
-			source := &rowSource{fingerprint: "sha256:a", rows: keys(20+roll(80), 1+roll(12))}
-			to := newSink(t, nil)
-			to.ordering = poller.OrderNone // late requests of dead instances may overlap; the order is checked below
-			to.answer = func(ctx context.Context, d change.Delivery) error {
+			source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(20+roll(80), 1+roll(12))}
+			to := pollertest.NewSink(t, nil)
+			to.Ordering = poller.OrderNone // late requests of dead instances may overlap; the order is checked below
+			to.Answer = func(ctx context.Context, d change.Delivery) error {
 				if err := clock.Sleep(ctx, time.Duration(roll(3000))*time.Millisecond); err != nil {
 					return err
 				}
@@ -387,20 +388,20 @@ func TestFaultsAndCrashesLoseNothing(t *testing.T) {
 				})
 			}
 			all.Wait()
-			last := newInstance(t, store, source, to, nil)
+			last := newInstance(t, store, source, to)
 			if got := last.position(t); !got.Equal(position(len(source.rows))) {
 				t.Fatalf("seed %d: the position is %s of %d", seed, got, len(source.rows))
 			}
-			to.answer = nil
+			to.Answer = nil
 			for last.Tick(t.Context()).Parked > 0 { // an event that failed each time while others were accepted
 				time.Sleep(10 * time.Second)
 			}
 			for n := range source.rows {
-				if to.accepted[fmt.Sprint(n)] == 0 {
+				if to.Accepted[fmt.Sprint(n)] == 0 {
 					t.Fatalf("seed %d: event %d is acknowledged and was never accepted", seed, n)
 				}
 			}
-			assertOrderPerKey(t, source.rows, to.order)
+			pollertest.CheckOrder(t, source.rows, to.Order)
 		})
 	}
 }

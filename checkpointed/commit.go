@@ -102,7 +102,7 @@ func (s *session) commitRest(ctx context.Context, lease *state.Lease) (bool, err
 		rest.ends = "" // a chunk of it may be among what is not settled
 	}
 	s.mu.Unlock()
-	c := s.newCommit(lease)
+	c := s.newCommit(ctx, lease)
 	c.begin(&rest)
 	return s.commit(ctx, c, true)
 }

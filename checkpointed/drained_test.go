@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -43,10 +44,10 @@ func TestDrained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				source := &rowSource{fingerprint: "sha256:a", rows: keys(5, 5)}
+				source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(5, 5)}
 				store := memstore.New()
-				newInstance(t, store, source, newSink(t, nil), nil).Tick(t.Context())
-				one := newInstance(t, store, source, newSink(t, c.answer), func(cfg *poller.Config) {
+				newInstance(t, store, source, pollertest.NewSink(t, nil)).Tick(t.Context())
+				one := newInstance(t, store, source, pollertest.NewSink(t, c.answer), func(cfg *poller.Config) {
 					cfg.Retries = 1
 					if c.adjust != nil {
 						c.adjust(cfg)
@@ -55,7 +56,7 @@ func TestDrained(t *testing.T) {
 				if c.before != nil {
 					c.before(newProcess(t, store, newShop(), nil), source)
 				}
-				source.add(keys(c.rows, max(c.rows, 1))...)
+				source.add(pollertest.Keys(c.rows, max(c.rows, 1))...)
 				time.Sleep(time.Hour)
 				r := one.Tick(t.Context())
 				if r.DrainedAt.IsZero() == c.drained || r.Behind != c.behind {
@@ -80,11 +81,11 @@ func TestDrainedBeforeMoreCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &rowSource{fingerprint: "sha256:a"}
 		slow := func(context.Context, change.Delivery) error { time.Sleep(time.Second); return nil }
-		one := newInstance(t, memstore.New(), source, newSink(t, slow), func(c *poller.Config) {
+		one := newInstance(t, memstore.New(), source, pollertest.NewSink(t, slow), func(c *poller.Config) {
 			c.PollInterval, c.PollIntervalMax, c.Concurrency = time.Second, time.Second, 1
 		})
 		flood := 20*time.Second + 500*time.Millisecond
-		time.AfterFunc(flood, func() { source.add(keys(1000, 1000)...) })
+		time.AfterFunc(flood, func() { source.add(pollertest.Keys(1000, 1000)...) })
 		r := one.Tick(t.Context())
 		if at := r.DrainedAt.Sub(r.Started); at > flood || at < flood-2*time.Second || !r.Behind ||
 			r.Event != poller.TickComplete || r.Drained {
@@ -97,15 +98,15 @@ func TestDrainedBeforeMoreCame(t *testing.T) {
 func TestLagOfACursorWithoutATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, undated := range []bool{false, true} {
-			source := &undatedSource{rowSource{fingerprint: "sha256:a", rows: keys(25, 25)}, undated}
+			source := &undatedSource{rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(25, 25)}, undated}
 			store := memstore.New()
-			to := newSink(t, func(context.Context, change.Delivery) error { time.Sleep(time.Second); return nil })
+			to := pollertest.NewSink(t, func(context.Context, change.Delivery) error { time.Sleep(time.Second); return nil })
 			one := newInstance(t, store, source, to, func(c *poller.Config) { c.MaxBatches = 1 })
 			r := one.Tick(t.Context())
 			if r.Rows != 10 || undated && r.Lag != -1 || !undated && r.Lag < time.Second {
 				t.Errorf("undated %v: %d rows, lag %s", undated, r.Rows, r.Lag)
 			}
-			if r = newInstance(t, store, source, to, nil).Tick(t.Context()); r.Rows != 15 || r.Lag != 0 {
+			if r = newInstance(t, store, source, to).Tick(t.Context()); r.Rows != 15 || r.Lag != 0 {
 				t.Errorf("undated %v, drained: %d rows, lag %s", undated, r.Rows, r.Lag)
 			}
 		}
@@ -163,7 +164,7 @@ func TestSkipsAreKnownHoweverATickEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				source := &rowSource{fingerprint: "sha256:a", incarnation: "first"}
 				store := memstore.New()
-				one := newInstance(t, store, source, newSink(t, nil), nil)
+				one := newInstance(t, store, source, pollertest.NewSink(t, nil))
 				one.Tick(t.Context())
 				p := newProcess(t, store, newShop(), nil)
 				p.amend(skip)

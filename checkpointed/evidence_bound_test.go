@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -67,7 +68,7 @@ func TestRestartOfTheReceiver(t *testing.T) {
 					return 200
 				}
 			})
-			relay := relayOf(t, p.feed, to, func(c *poller.Config) { one(c); c.Ordering = ordering })
+			relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) { c.Ordering = ordering })
 			for range 10 {
 				relay.Tick(t.Context())
 				time.Sleep(time.Second)
@@ -167,7 +168,7 @@ func TestLimitOfOneKey(t *testing.T) {
 				return 200
 			})
 			to.again = 2 * time.Minute
-			relay := relayOf(t, p.feed, to, func(c *poller.Config) { one(c); c.RequestEvents = size })
+			relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) { c.RequestEvents = size })
 			if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(20, 7)) || r.Parked != 1 {
 				t.Fatalf("%s: %v; %v arrived, %d parked", r.Event, r.Err, to.rows(), r.Parked)
 			}

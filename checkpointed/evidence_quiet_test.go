@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -40,7 +41,9 @@ func TestNewestRowIsBad(t *testing.T) {
 							}
 							return 200
 						})
-						relay := relayOf(t, p.feed, to, func(c *poller.Config) { one(c); c.RequestEvents, c.Retries = size, 1 })
+						relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) {
+							c.RequestEvents, c.Retries = size, 1
+						})
 						relay.Tick(t.Context())
 						time.Sleep(time.Minute)
 						s.fill(9, 9)
@@ -211,7 +214,7 @@ func TestSilentRowHoldsUpNoOther(t *testing.T) {
 		s.fill(1, 3)
 		p := newProcess(t, nil, s, nil)
 		asked := 0
-		sink := outputFunc(func(_ context.Context, d change.Delivery) error {
+		sink := pollertest.Func(func(_ context.Context, d change.Delivery) error {
 			for i := range d.Events {
 				switch idOf(&d.Events[i]) {
 				case 1:
@@ -223,7 +226,9 @@ func TestSilentRowHoldsUpNoOther(t *testing.T) {
 			}
 			return nil
 		})
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { one(c); c.RequestEvents, c.Retries = 1, 1 })
+		relay := pollertest.Relay(t, p.feed, sink, pollertest.Hundred, func(c *poller.Config) {
+			c.RequestEvents, c.Retries = 1, 1
+		})
 		for range 600 {
 			relay.Tick(t.Context())
 			time.Sleep(time.Second)
@@ -275,7 +280,7 @@ func TestReceiverThatRefusesARedelivery(t *testing.T) {
 			p := newProcess(t, nil, s, nil)
 			var mu sync.Mutex
 			seen := map[int]bool{}
-			sink := outputFunc(func(_ context.Context, d change.Delivery) error {
+			sink := pollertest.Func(func(_ context.Context, d change.Delivery) error {
 				mu.Lock()
 				defer mu.Unlock()
 				row := idOf(&d.Events[0])
@@ -287,7 +292,7 @@ func TestReceiverThatRefusesARedelivery(t *testing.T) {
 				}
 				return nil
 			})
-			relay := relayOf(t, p.feed, sink, func(c *poller.Config) { one(c); c.RequestEvents = 1 })
+			relay := pollertest.Relay(t, p.feed, sink, pollertest.Hundred, func(c *poller.Config) { c.RequestEvents = 1 })
 			for range 200 {
 				relay.Tick(t.Context())
 				time.Sleep(time.Second)
@@ -326,7 +331,7 @@ func TestQuietOutage(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 			}
-			if n := len(p.parked()); n > maxProbes || len(p.graves.letters) > 0 {
+			if n := len(p.parked()); n > pollertest.MaxProbes || len(p.graves.letters) > 0 {
 				t.Errorf("%d: %d are set aside, %d given up", status, n, len(p.graves.letters))
 			}
 			down = false
@@ -357,7 +362,9 @@ func TestSourceOrderSendsNothingAhead(t *testing.T) {
 					}
 					return 200
 				})
-				relay := relayOf(t, p.feed, to, func(c *poller.Config) { one(c); c.Ordering, c.Retries = poller.OrderSource, 1 })
+				relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) {
+					c.Ordering, c.Retries = poller.OrderSource, 1
+				})
 				for range 10 {
 					relay.Tick(t.Context())
 					time.Sleep(time.Second)
@@ -385,7 +392,9 @@ func TestSourceOrderWaitsWithoutEvidence(t *testing.T) {
 				}
 				return 200
 			})
-			relay := relayOf(t, p.feed, to, func(c *poller.Config) { one(c); c.Ordering, c.Retries = poller.OrderSource, 1 })
+			relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) {
+				c.Ordering, c.Retries = poller.OrderSource, 1
+			})
 			for time.Since(to.begun) < time.Hour {
 				relay.Tick(t.Context())
 				time.Sleep(time.Second)

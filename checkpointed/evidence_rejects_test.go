@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // TestOutageThatRefusesEverythingGivesNothingUp: neither what was parked before it, nor the first rows that it refused,
@@ -21,7 +22,7 @@ func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 		shop.fill(2, 5)
 		p := newProcess(t, nil, shop, nil)
 		out := false
-		sink := outputFunc(func(_ context.Context, d change.Delivery) error {
+		sink := pollertest.Func(func(_ context.Context, d change.Delivery) error {
 			for i := range d.Events {
 				if out || textOf(&d.Events[i]) == "bad" {
 					return poller.FailAll(len(d.Events), poller.Refused, 422, errors.New("422"))
@@ -29,7 +30,7 @@ func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 			}
 			return nil
 		})
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		relay.Tick(t.Context())
 		out = true
 		for range 30 {
@@ -37,7 +38,7 @@ func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 			shop.put(1000+shop.writes, "x", "new")
 			relay.Tick(t.Context())
 		}
-		if n := len(p.graves.letters); n > 0 || len(p.parked()) > 1+maxProbes || p.parked()[0].Attempts == 5 {
+		if n := len(p.graves.letters); n > 0 || len(p.parked()) > 1+pollertest.MaxProbes || p.parked()[0].Attempts == 5 {
 			t.Errorf("%d events were dead-lettered while the destination refused everything: %+v", n, p.parked())
 		}
 		out = false
@@ -62,7 +63,9 @@ func TestPoisonRowsAloneComeToTheirEnd(t *testing.T) {
 		}
 		shop.put(7, "t7", "new")
 		p := newProcess(t, nil, shop, nil)
-		relay := relayOf(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) {
+			c.RejectStatus = []int{422}
+		})
 		for range 10 {
 			relay.Tick(t.Context())
 			time.Sleep(5 * time.Minute)
@@ -83,7 +86,7 @@ func TestManyBadRowsAtHand(t *testing.T) {
 		shop.fill(11, 20)
 		p := newProcess(t, nil, shop, nil)
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) {
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) {
 			c.RejectStatus, c.Fetch.Rows, c.RequestEvents = []int{422}, 5, 5
 		})
 		if r := relay.Tick(t.Context()); r.Failed() || len(p.parked()) != 10 {
@@ -104,7 +107,7 @@ func TestLongRunOfBadRows(t *testing.T) {
 		shop.fill(bad+1, bad+3)
 		p := newProcess(t, nil, shop, nil)
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		for ticks := 0; len(sink.got) == 0; ticks++ {
 			if ticks == 2*bad {
 				t.Fatal("the good rows behind the bad ones never came")

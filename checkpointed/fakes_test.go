@@ -99,6 +99,13 @@ func (s *shop) sorted() []*shopRow {
 	return s.ordered
 }
 
+func position(i int) change.Cursor {
+	if i == 0 {
+		return nil
+	}
+	return change.Cursor(fmt.Sprintf(`{"kind":"test","value":%d}`, i))
+}
+
 func index(c change.Cursor) int {
 	n := 0
 	if !c.IsStart() {

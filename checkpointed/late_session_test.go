@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/state/storetest"
@@ -198,7 +199,7 @@ func (w *lateWorld) relay() *poller.Relay {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return relayOf(w.t, feed, w.sink, func(c *poller.Config) {
+	return pollertest.Relay(w.t, feed, w.sink, func(c *poller.Config) {
 		c.PollInterval, c.Budget = w.poll, 5*time.Second
 		c.Fetch.Rows, c.Retries = 7, 2
 	})

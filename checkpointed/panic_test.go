@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -222,7 +223,9 @@ func TestShortSettlementIsWaitedFor(t *testing.T) {
 		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxParked, c.Source = 1, slowShop{shop} })
 		p.behind(&slowStore{p.memory, 3 * time.Second})
 		feed := &counted{Feed: p.feed}
-		relay := relayOf(t, feed, &anySink{got: map[int]int{}}, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, feed, &anySink{got: map[int]int{}}, func(c *poller.Config) {
+			c.RejectStatus = []int{422}
+		})
 		r := relay.Tick(t.Context())
 		if t.Logf("%s: %v; asked %d times", r.Event, r.Err, feed.asked); feed.asked > 100 {
 			t.Errorf("the session was asked %d times", feed.asked)

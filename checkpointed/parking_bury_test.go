@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // silentGraves is a place for dead letters that takes a while for each, and keeps what it has taken before its caller
@@ -53,7 +54,7 @@ func TestOthersFlowWhileDeadLettersHang(t *testing.T) {
 					c.Policy.MaxAttempts, c.DeadLetters = 2, grave
 				})
 				sink := &anySink{got: map[int]int{}}
-				relay := relayOf(t, p.feed, sink, func(c *poller.Config) {
+				relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) {
 					c.RejectStatus, c.Budget, c.Timeout = []int{422}, 20*time.Second, 5*time.Second
 				})
 				relay.Tick(t.Context())

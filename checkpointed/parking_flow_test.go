@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -44,7 +45,7 @@ func TestOthersFlowWhileDeadLettersCannotBeWritten(t *testing.T) {
 		p := newProcess(t, nil, shop, nil)
 		p.graves.put = func(poller.DeadLetter) error { return errors.New("403") }
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		for range 6 { // attempts 1 to 5
 			relay.Tick(t.Context())
 			time.Sleep(150 * time.Second)
@@ -106,7 +107,7 @@ func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
 		}
 		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxAttempts = 2 })
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) {
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) {
 			c.RejectStatus = []int{422}
 			c.MaxBatches = 1
 			c.Fetch.Rows = 50
@@ -218,7 +219,7 @@ func TestMovedRowWaitsInItsNewOrderKey(t *testing.T) {
 		shop.put(2, "b", "bad")
 		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.Delays = []time.Duration{time.Second, time.Minute} })
 		sink := &orderSink{bad: map[int]bool{1: true, 2: true}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		shop.put(3, "c", "new") // evidence
 		relay.Tick(t.Context()) // a and b are parked at rows 1 and 2
 		shop.put(1, "b", "moved")
@@ -329,7 +330,7 @@ func TestMaxParkedThroughTheTick(t *testing.T) {
 			}
 			p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxParked = 4 })
 			sink := &anySink{got: map[int]int{}}
-			relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+			relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 			for range 400 {
 				relay.Tick(t.Context())
 				time.Sleep(10 * time.Second)
@@ -367,7 +368,9 @@ func TestProbeIsNoParkedRow(t *testing.T) {
 			shop.put(id, "t", "bad")
 		}
 		p := newProcess(t, nil, shop, nil)
-		relay := relayOf(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) {
+			c.RejectStatus = []int{422}
+		})
 		for range 50 { // three probes may all be bad rows: then the next tick goes on
 			relay.Tick(t.Context())
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
@@ -211,7 +212,7 @@ func TestRowOnItsWayWhileAnotherEntersItsOrderKey(t *testing.T) {
 		store.takes = 300 * time.Millisecond
 		p := newProcess(t, store, s, nil)
 		sink := &slowSink{anySink{got: map[int]int{}}, 600 * time.Millisecond}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus, c.RequestEvents = []int{422}, 1 })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus, c.RequestEvents = []int{422}, 1 })
 		relay.Tick(t.Context())
 		at := index(p.doc().Checkpoint.Cursor)
 		if got := parkedRows(p.parked()); got != `{"tenant":"a"}={"id":1}<{"id":2}` || at != s.writes {

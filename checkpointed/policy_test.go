@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // These tests run whole ticks over a feed with parking: what is promised about poison rows and outages (issue 3, §2).
@@ -66,7 +67,7 @@ func (d *destination) Deliver(_ context.Context, v change.Delivery) error {
 		}
 	}
 	if bad != nil {
-		return named(bad...)
+		return pollertest.Named(bad...)
 	}
 	return nil
 }
@@ -90,7 +91,7 @@ func upTo(n int, but ...int) []int {
 
 // ticking returns a relay over p's feed.
 func (p *process) ticking(to poller.Output) *poller.Relay {
-	return relayOf(p.t, p.feed, to, func(c *poller.Config) {
+	return pollertest.Relay(p.t, p.feed, to, func(c *poller.Config) {
 		c.Fetch.Rows, c.RequestEvents, c.RejectStatus, c.Retries = 100, 25, []int{400, 413, 422}, 2
 	})
 }
@@ -276,7 +277,7 @@ func TestTicksThatNameEveryEvent(t *testing.T) {
 		s := newShop()
 		s.fill(1, 30)
 		p := newProcess(t, nil, s, nil)
-		relay := p.ticking(outputFunc(func(_ context.Context, d change.Delivery) error {
+		relay := p.ticking(pollertest.Func(func(_ context.Context, d change.Delivery) error {
 			failed := make([]poller.FailedEvent, len(d.Events))
 			for i := range failed {
 				failed[i] = poller.FailedEvent{Index: i, Cause: poller.Refused, Named: true}
@@ -303,7 +304,7 @@ func TestEachEventHasItsOwnReason(t *testing.T) {
 		s.fill(1, 30)
 		p := newProcess(t, nil, s, nil)
 		own := map[int]error{3: errors.New("too large"), 7: errors.New("no route"), 9: nil}
-		relay := p.ticking(outputFunc(func(_ context.Context, d change.Delivery) error {
+		relay := p.ticking(pollertest.Func(func(_ context.Context, d change.Delivery) error {
 			said := &poller.DeliveryError{Err: errors.New("some of them failed")}
 			for i := range d.Events {
 				if err, bad := own[idOf(&d.Events[i])]; bad {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // TestNoProbeAheadOfItsKey: a probe that was cut is no reason to send a later row of its order key before it, in the
@@ -26,7 +27,7 @@ func TestNoProbeAheadOfItsKey(t *testing.T) {
 		var got []int
 		cut := false
 		bad := &anySink{got: map[int]int{}}
-		sink := outputFunc(func(ctx context.Context, d change.Delivery) error {
+		sink := pollertest.Func(func(ctx context.Context, d change.Delivery) error {
 			if id := idOf(&d.Events[0]); id == 3 && !cut {
 				cut = true
 				return fmt.Errorf("%w: connection closed", poller.ErrCut)
@@ -41,7 +42,7 @@ func TestNoProbeAheadOfItsKey(t *testing.T) {
 			}
 			return nil
 		})
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.Fetch.Rows, c.RequestEvents = 1, 1 })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.Fetch.Rows, c.RequestEvents = 1, 1 })
 		for range 5 {
 			relay.Tick(t.Context())
 			time.Sleep(time.Second)

@@ -25,7 +25,7 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	}
 	// Until commit knows better: after a panic on the way, Close must not commit a part of this.
 	s.broken = true
-	c := s.newCommit(lease)
+	c := s.newCommit(ctx, lease)
 	c.accepted = settlement.Accepted
 	for i := range settlement.Batches {
 		if !c.take(ctx, &settlement.Batches[i]) {
@@ -56,8 +56,8 @@ type pendingCommit struct {
 	accepted time.Time // see Settlement
 }
 
-func (s *session) newCommit(lease *state.Lease) *pendingCommit {
-	return &pendingCommit{s: s, lease: lease, parked: s.feed.parking.Update()}
+func (s *session) newCommit(ctx context.Context, lease *state.Lease) *pendingCommit {
+	return &pendingCommit{s: s, lease: lease, parked: s.feed.parking.Update(ctx)}
 }
 
 // take settles the events of a batch up to the first that cannot be settled, and reports whether there was none.

@@ -1,13 +1,10 @@
 package poller
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/rowrelay/rowrelay/change"
 )
 
 // Policy says what becomes of events that are rejected (settings max_attempts, retry_delays, max_parked,
@@ -58,23 +55,4 @@ func (p *Policy) Failed(n int, why Rejection) (attempts int, wait time.Duration,
 		wait = max(wait, why.Again.Sub(why.At))
 	}
 	return attempts, wait, last
-}
-
-// DeadLetter is an event that is given up, with its history.
-type DeadLetter struct {
-	App, Poller, Output string
-	Engine, Table       string
-	Event               change.Event // Row is null where it could not be encoded
-	Cause               Cause
-	Status              int
-	Reason              string
-	Attempts            int
-	First, Last         time.Time // of the attempts that failed
-}
-
-// DeadLetters keeps what is given up.
-type DeadLetters interface {
-	// Put stores a dead letter durably, named by its event id: the same one again replaces or repeats it. It is called
-	// before the commit that releases the event, so that a crash in between repeats it, and never loses it.
-	Put(ctx context.Context, d DeadLetter) error
 }

@@ -50,7 +50,7 @@ func TestParkedRowsLeaveByTheirOwnOutcomeOnly(t *testing.T) {
 			u := New(Config{Ordering: poller.OrderKey, DeadLetters: kept, Policy: poller.Policy{
 				MaxAttempts: 1 + rnd.IntN(3), Delays: []time.Duration{time.Second}, Block: rnd.IntN(4) == 0,
 				MaxParked: []int{3, 1000}[rnd.IntN(2)],
-			}}).Update()
+			}}).Update(t.Context())
 			u.lot.coarse = true
 			var attempts []attempt // as they were handed out, some of them long ago
 			var owners []string

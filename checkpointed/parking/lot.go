@@ -6,7 +6,7 @@
 //
 //	Adopt                                                       at Open, and after each state.MovedError
 //	Wait, Retry, Full                                           in Next
-//	u := Update(); u.Leave(retries); u.Settle(…); u.Put; Lease.Commit; Stored(u)     in Settle, and in Close under a lease
+//	u := Update(…); u.Leave(retries); u.Settle(…); u.Put; Lease.Commit; Stored(u)     in Settle, and in Close under a lease
 //	Report                                                      in Close
 //
 // Under ordering=source nothing is parked: one entry holds the event that the poller waits at.
@@ -54,13 +54,14 @@ type Lot struct {
 	// table is what the document names. An Update is shown to others only once it is stored.
 	table atomic.Pointer[table]
 
+	writer poller.DeadLetterWriter // of this session
+
 	mu       sync.Mutex
 	handed   map[uint64]bool // attempts that this session has handed out
 	warned   bool            // this session said what the poller waits for
 	warnings []string
 	letters  []poller.DeadLetter // that this session wrote
 	gone     int                 // rows that this session found gone
-	failing  time.Duration       // spent by this session on dead letters that could not be written
 }
 
 // New returns an empty lot. Adopt fills it.
@@ -169,7 +170,7 @@ func (l *Lot) Report(r *poller.Report) {
 	r.Warnings = append(r.Warnings, l.warnings...)
 	r.DeadLettered = append(r.DeadLettered, l.letters...)
 	r.Gone, r.Parked = l.gone, l.table.Load().count
-	l.warnings, l.letters, l.gone, l.failing, l.warned = nil, nil, 0, 0, false
+	l.warnings, l.letters, l.gone, l.warned, l.writer = nil, nil, 0, false, poller.DeadLetterWriter{}
 }
 
 func (l *Lot) warn(text string) {
@@ -178,8 +179,11 @@ func (l *Lot) warn(text string) {
 	l.warnings = append(l.warnings, text)
 }
 
-// Update begins a settlement.
-func (l *Lot) Update() *Update { return &Update{lot: l, table: *l.table.Load()} }
+// Update begins a settlement, which ctx bounds.
+func (l *Lot) Update(ctx context.Context) *Update {
+	l.writer.Begin(ctx)
+	return &Update{lot: l, table: *l.table.Load()}
+}
 
 // Stored shows an update to others: its commit is stored, or it changed nothing.
 func (l *Lot) Stored(u *Update) {

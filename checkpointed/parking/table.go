@@ -98,8 +98,7 @@ type Update struct {
 	lot     *Lot
 	own     map[string]bool // entries that are copies already
 	changed bool
-	gone    int       // rows that are gone
-	until   time.Time // when this settlement stops writing dead letters; zero before the first
+	gone    int // rows that are gone
 }
 
 // Changed reports whether there is something to be stored.
