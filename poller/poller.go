@@ -24,7 +24,7 @@ type Feed interface {
 	Open(ctx context.Context) (Session, error)
 }
 
-// Session is one tick's way through a feed. It is used by one goroutine at a time, except that Settle may run while
+// Session is what one tick does with a feed. It is used by one goroutine at a time, except that Settle may run while
 // Next or Other does, and Parked at any time.
 type Session interface {
 	// Next returns the next batch, at most limit, and the right to deliver it: a context that ends, with a cause, when
@@ -50,8 +50,8 @@ type Session interface {
 // Settlement is what one commit shall make durable.
 type Settlement struct {
 	// Batches are one or more that Next returned one after the other. Where an outcome is Deferred, all that Next returned
-	// and Settle has not settled are here, and no further settlement comes: a feed whose position is a prefix looks at no
-	// batch behind the first with such an outcome.
+	// and Settle has not settled are here, and no further settlement comes: a feed whose position is a prefix ignores the
+	// batches after the first with such an outcome.
 	Batches []Settled
 	// Accepted is when the destination last accepted an event; zero where it is not known. A feed that keeps it shows it
 	// in its next sessions' grants.
@@ -64,7 +64,7 @@ type Settlement struct {
 type Settled struct {
 	Batch    change.Batch
 	Outcomes []Outcome // of Batch.Events, by index
-	// Rejections tells of each Rejected event why, by index; nil when there is none.
+	// Rejections says why, for each Rejected event, by index; nil when there is none.
 	Rejections map[int]Rejection
 }
 
@@ -108,8 +108,8 @@ type Grant struct {
 	// Accepted is when the destination last accepted an event of this feed, as far as that was stored; zero where it was
 	// not.
 	Accepted time.Time
-	// Rest is what the fetch showed of the live rows behind it. Batch.More does not say that: it may be about late rows,
-	// retries or a backfill.
+	// Rest says whether more live rows follow this page. Batch.More does not say that: it may be about late rows, retries
+	// or a backfill.
 	Rest Rest
 }
 
@@ -119,7 +119,7 @@ type Rest uint8
 const (
 	// RestUnknown: the fetch was none of live rows; and always of an outbox, whose rows say themselves what waits.
 	RestUnknown Rest = iota
-	// RestNone: behind it there was no live row.
+	// RestNone: no live row followed.
 	RestNone
 	// RestMore: it stopped at a limit, and there are more.
 	RestMore
@@ -129,15 +129,15 @@ const (
 type Outcome uint8
 
 const (
-	// Deferred: not tried, behind its key, or the destination was unavailable. It is the zero value: what nobody
-	// vouches for is not acknowledged.
+	// Deferred: not tried, because an earlier event of its order key came first, or because the destination was
+	// unavailable. It is the zero value: without an outcome nothing is acknowledged.
 	Deferred Outcome = iota
 	// Accepted: durably accepted downstream.
 	Accepted
 	// Rejected: it is set aside, because the destination answered and refused it; or it cannot be sent at all. Whether
 	// that counts to its last attempt, its Rejection says.
 	Rejected
-	// Absorbed: not sent, because its order key is parked: it waits behind the parked event, or is superseded by it.
+	// Absorbed: not sent, because its order key is parked: it waits for the parked event, or is superseded by it.
 	Absorbed
 )
 
@@ -166,9 +166,8 @@ const (
 	// Impossible: it cannot be sent at all (too large, not encodable); repeating it is of no use.
 	Impossible
 	// Misplaced: the place that this event has to go to (a queue, a topic) is missing, full, closed or forbidden, while
-	// the connection to the destination works. That says nothing about the event: it is set aside like one that is
-	// refused, where there is as much evidence that other places work, but no attempt is counted, and it is tried again
-	// for ever.
+	// the connection to the destination works. That says nothing about the event. Where there is evidence that other
+	// places work, it is set aside like one that is refused. But no attempt is counted, and it is tried again for ever.
 	Misplaced
 )
 
@@ -223,7 +222,7 @@ func FailAll(n int, cause Cause, status int, err error) *DeliveryError {
 	return &DeliveryError{Failed: failed, Err: err}
 }
 
-// Errors that a Source wraps so that the tick can tell what kind of fault it was.
+// Errors that a Source wraps, to say what kind of fault it was.
 var (
 	ErrConfig    = change.ErrConfig
 	ErrNormalize = errors.New("normalisation")
