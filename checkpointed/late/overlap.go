@@ -57,7 +57,9 @@ type sweep struct {
 }
 
 // SweepEvery is the wait between two sweeps under a source__late_window.
-func SweepEvery(window time.Duration) time.Duration { return min(max(window/24, time.Second), 5*time.Second) }
+func SweepEvery(window time.Duration) time.Duration {
+	return min(max(window/24, time.Second), 5*time.Second)
+}
 
 // liveEvery is how often live rows are looked at while a long sweep runs beside a drained source.
 const liveEvery = 200 * time.Millisecond

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -81,7 +81,7 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 				}
 				return
 			}
-			_ = clock.Sleep(t.Context(), 20*time.Millisecond)
+			programtest.Pause(t.Context())
 		}
 	}()
 	s.says(side.Operator.Replay(t.Context(), "orders", "", o.Letters[0].ID, "ann"))("read again and delivered")
@@ -154,11 +154,7 @@ func TestPauseDuringAReplay(t *testing.T) {
 		}
 		return snap.Doc.Paused.By
 	}
-	for begun := time.Now(); pausedBy() == ""; _ = clock.Sleep(t.Context(), 10*time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Fatal("the replay does not pause")
-		}
-	}
+	programtest.Until(t, "the replay pauses", func() bool { return pausedBy() != "" })
 	s.says(side.Operator.Pause(t.Context(), "orders", "", "carol"))("Paused orders")
 	cancel()
 	if err := <-ended; err == nil {
