@@ -59,8 +59,8 @@ func TestDrained(t *testing.T) {
 				source.add(pollertest.Keys(c.rows, max(c.rows, 1))...)
 				time.Sleep(time.Hour)
 				r := one.Tick(t.Context())
-				if r.DrainedAt.IsZero() == c.drained || r.Behind != c.waits {
-					t.Errorf("%s: drained at %s, rows wait %v; want %v, %v", r.Event, r.DrainedAt, r.Behind, c.drained, c.waits)
+				if r.DrainedAt.IsZero() == c.drained || r.RowsWait != c.waits {
+					t.Errorf("%s: drained at %s, rows wait %v; want %v, %v", r.Event, r.DrainedAt, r.RowsWait, c.drained, c.waits)
 				}
 				if c.drained && (r.DrainedAt.Before(r.Started) || r.DrainedAt.After(r.Ended)) {
 					t.Errorf("drained at %s, in a tick from %s to %s", r.DrainedAt, r.Started, r.Ended)
@@ -87,9 +87,9 @@ func TestDrainedBeforeMoreCame(t *testing.T) {
 		flood := 20*time.Second + 500*time.Millisecond
 		time.AfterFunc(flood, func() { source.add(pollertest.Keys(1000, 1000)...) })
 		r := one.Tick(t.Context())
-		if at := r.DrainedAt.Sub(r.Started); at > flood || at < flood-2*time.Second || !r.Behind ||
+		if at := r.DrainedAt.Sub(r.Started); at > flood || at < flood-2*time.Second || !r.RowsWait ||
 			r.Event != poller.TickComplete || r.Drained {
-			t.Errorf("%s: drained after %s, rows wait %v", r.Event, at, r.Behind)
+			t.Errorf("%s: drained after %s, rows wait %v", r.Event, at, r.RowsWait)
 		}
 	})
 }

@@ -186,7 +186,7 @@ func (s *session) endPause(ctx context.Context, snapshot *state.Snapshot) (*stat
 		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("ending a pause that is over: %w", err)}
 	}
 	s.warn(fmt.Sprintf("resumed, after a replay whose process ended before it had ended its pause (by %s since %s, until %s): "+
-		"look whether the dead letter is still there, and replay it again", p.By, p.At.UTC().Format(time.RFC3339),
+		"check whether the dead letter is still there, and replay it again", p.By, p.At.UTC().Format(time.RFC3339),
 		p.Until.UTC().Format(time.RFC3339)))
 	return after, nil
 }

@@ -27,13 +27,12 @@ type Feed interface {
 // Session is what one tick does with a feed. It is used by one goroutine at a time, except that Settle may run while
 // Next or Other does, and Parked at any time.
 type Session interface {
-	// Next returns the next batch, at most limit, and the right to deliver it: a context that ends, with a cause, when
-	// that right ends. A batch without events means that there is nothing to do for now, unless it says More. Next may run
-	// ahead of Settle by a few batches. Batches are settled in the order in which Next returned them. Errors are a *Fault.
+	// Next returns the next batch, at most limit, and until when it may be delivered. A batch without events means that
+	// there is nothing to do for now, unless it says More. Next may run ahead of Settle by a few batches. Batches are
+	// settled in the order in which Next returned them. Errors are a *Fault.
 	Next(ctx context.Context, limit Limit) (Grant, error)
-	// Parked reports whether an order key is parked, that is: an event of it was rejected, and its retry or its dead
-	// letter is not settled yet. Asked for every event when it would be sent; it costs next to nothing while nothing is
-	// parked.
+	// Parked reports whether an order key is parked: an event of it was rejected, and its retry or its dead letter is not
+	// settled yet. It is asked for every event before that is sent, and costs next to nothing while nothing is parked.
 	Parked(orderKey []byte) bool
 	// Other returns one event whose order key is none of avoid, to be delivered alone as a probe of the destination, or a
 	// batch without events where the source shows none. It is never settled: it comes again at its place. Errors are a
@@ -43,7 +42,7 @@ type Session interface {
 	// before the first Deferred one at most. Errors are a *Fault; events may be acknowledged although there is one
 	// (max_parked is reached in the middle, a poller with ordering=source has to wait).
 	Settle(ctx context.Context, s Settlement) (int, error)
-	// Close gives the right back if it is still held, and adds to the report what only the session knows.
+	// Close gives the lease or claim back if it is still held, and adds to the report what only the session knows.
 	Close(ctx context.Context, report *Report) error
 }
 
@@ -56,7 +55,7 @@ type Settlement struct {
 	// Accepted is when the destination last accepted an event; zero where it is not known. A feed that keeps it shows it
 	// in its next sessions' grants.
 	Accepted time.Time
-	// Last says that no batch will follow, so that the right may be given back in the same write.
+	// Last says that no batch will follow, so that the lease or claim may be given back in the same write.
 	Last bool
 }
 
@@ -93,17 +92,17 @@ type Origin struct {
 	Fingerprint string
 }
 
-// Grant is a batch together with the right to deliver it.
+// Grant is a batch, and until when it may be delivered.
 type Grant struct {
 	Batch change.Batch
-	// Right ends, with a cause, when the batch may no longer be delivered.
-	Right context.Context //nolint:containedctx // the right to deliver is what is handed out
+	// Context ends, with a cause, at the deadline: then the batch may no longer be delivered.
+	Context context.Context //nolint:containedctx // the deadline is what is handed out
 	// Token is the fencing token under which the batch is delivered.
 	Token uint64
 	// Origin is what the batch was fetched from.
 	Origin Origin
-	// Check reports by wall clock and monotonic clock, without a round trip, whether the right still holds at this
-	// moment: it is asked before each request, because a frozen process learns of an ended context too late.
+	// Check reports by wall clock and monotonic clock, without a round trip, whether the deadline is over. It is asked
+	// before each request, because a frozen process learns of an ended context too late.
 	Check func() error
 	// Accepted is when the destination last accepted an event of this feed, as far as that was stored; zero where it was
 	// not.

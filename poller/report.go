@@ -79,10 +79,10 @@ type Report struct {
 	Batches       []BatchStats
 	Drained       bool // the last fetch was not full, whatever it was of
 	// DrainedAt is the start time of the fetch that found the source empty, once every row fetched before it was settled.
-	// Zero if no fetch found it empty. Behind says that the tick ended while live rows were known to wait. Parked rows, and
+	// Zero if no fetch found it empty. RowsWait says that the tick ended while live rows were known to wait. Parked rows, and
 	// those that are held back above a safe point, count for neither. An outbox has neither.
 	DrainedAt time.Time
-	Behind    bool
+	RowsWait  bool
 
 	Started, Ended time.Time
 	// Lag is the age of the newest acknowledged event while there is more to come; 0 when there is not. -1: there is more

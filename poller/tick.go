@@ -78,9 +78,9 @@ type tick struct {
 	idle     int       // fetches in a row that brought nothing
 	batches  int       // live ones: retries that are always due must not use up max_batches
 	worked   bool      // a batch with events was fetched
-	seen     bool      // a batch with a right to deliver was fetched, and live whether one of them was live
+	seen     bool      // a granted batch was fetched; live: one of live rows
 	live     bool
-	returned bool // the right to deliver was given back with the last commit
+	returned bool // the lease or claim was given back with the last commit
 
 	evidence
 
@@ -273,7 +273,7 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.seen = true
 		t.report.Before, t.report.After = batch.From, batch.From
 		// All batches of a session share the lease's context: one watch serves them all.
-		context.AfterFunc(grant.Right, func() { t.post(func() { t.rightEnded(context.Cause(grant.Right)) }) })
+		context.AfterFunc(grant.Context, func() { t.post(func() { t.expired(context.Cause(grant.Context)) }) })
 	}
 	if batch.Kind == change.Live && !t.live {
 		t.live = true
@@ -305,8 +305,9 @@ func (t *tick) liveInLine() bool {
 	})
 }
 
-// rightEnded stops the tick at once. The requests in flight are cancelled with the right itself.
-func (t *tick) rightEnded(cause error) {
+// expired stops the tick at once: the batches may no longer be delivered. The requests in flight end with the grant's
+// context.
+func (t *tick) expired(cause error) {
 	if !t.returned {
 		t.fail(&Fault{LostLease, cause})
 	}
@@ -347,7 +348,7 @@ func (t *tick) end() {
 				t.cfg.Budget)}
 	}
 	t.report.Drained = t.drained
-	t.report.Behind = t.dropped || t.liveInLine() || t.more.After(t.report.DrainedAt)
+	t.report.RowsWait = t.dropped || t.liveInLine() || t.more.After(t.report.DrainedAt)
 	switch {
 	case t.failure != nil:
 		t.report.fail(t.failure, HandlerFailed)

@@ -33,7 +33,7 @@ type Entry struct {
 	Key    json.RawMessage `json:"key"`
 	Cursor change.Cursor   `json:"cursor"`
 	ID     string          `json:"id"`
-	// Attempts counts the failures held against ID; 0 for a row that waited behind another and is not tried yet.
+	// Attempts counts the failures held against ID; 0 for a row that waited for another and is not tried yet.
 	Attempts int `json:"attempts"`
 	// First and Last are when the first and the last of these attempts failed, Next is when the next is due.
 	First time.Time `json:"first,omitzero"`

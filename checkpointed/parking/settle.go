@@ -20,14 +20,14 @@ func (u *Update) Leave(r *Retries) {
 		}
 		const text = "the parked row %s is gone from the source, or does not meet source__where any more: "
 		if e.ID == "" {
-			u.lot.warn(fmt.Sprintf(text+"it had waited behind another one", e.Key))
+			u.lot.warn(fmt.Sprintf(text+"it had waited for another one", e.Key))
 		} else {
 			u.lot.warn(fmt.Sprintf(text+"its event %s is given up after %d attempts (%s)", e.Key, e.ID, e.Attempts, e.Reason))
 		}
 		// A follower that came back later comes with a batch that is settled later.
 		followers := u.drop(g.orderKey, g.followers)
 		if followers > 0 {
-			u.lot.warn(fmt.Sprintf("%d rows that waited behind the parked row %s are gone as well", followers, e.Key))
+			u.lot.warn(fmt.Sprintf("%d rows that waited for the parked row %s are gone as well", followers, e.Key))
 		}
 		u.gone += 1 + followers
 		u.leave(g.orderKey, time.Now())

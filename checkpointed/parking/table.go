@@ -55,8 +55,8 @@ func (t *table) list() []Entry {
 func (t *table) full(policy *poller.Policy) bool { return t.count >= policy.MaxParked }
 
 func fullFault(policy *poller.Policy) error {
-	return &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("max_parked: %d rejected rows, and rows behind them, "+
-		"wait already, and another one would have to: nothing is dropped, so the position stays here. Mend the destination, "+
+	return &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("max_parked: %d rejected rows, and rows after them, "+
+		"wait already, and another one would have to: nothing is dropped, so the position stays here. Repair the destination, "+
 		"raise max_parked, or let `rowrelay deadletter` replay or purge what is blocked", policy.MaxParked)}
 }
 
