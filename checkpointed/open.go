@@ -145,7 +145,7 @@ func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 		s.feed.keeper.Object); err != nil {
 		return err
 	}
-	if err := s.feed.parking.Adopt(ctx, doc, s.source.origin(), s.source.Coarse, s.feed.keeper.Object); err != nil {
+	if err := s.feed.parking.Adopt(ctx, s.feed.keeper, doc, s.source.origin(), s.source.Coarse); err != nil {
 		return err
 	}
 	s.snapshot, s.checked = snapshot, time.Now()

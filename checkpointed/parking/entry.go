@@ -105,23 +105,6 @@ func Decode(data []byte) ([]Entry, error) {
 	return o.Entries, nil
 }
 
-// Load reads the entries that a document names. load reads a side object by its name: Keeper.Object.
-func Load(ctx context.Context, doc *state.Document, load func(ctx context.Context, name string) ([]byte, error),
-) ([]Entry, error) {
-	if doc.Parked.Object == "" {
-		return []Entry{}, nil
-	}
-	data, err := load(ctx, doc.Parked.Object)
-	if err != nil {
-		return nil, fmt.Errorf("reading the parked events in %s: %w", doc.Parked.Object, err)
-	}
-	entries, err := Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("reading the parked events in %s: %w", doc.Parked.Object, err)
-	}
-	return entries, nil
-}
-
 // Save stores entries as a side object, where there are any, and returns what a commit names. put stores an object:
 // Lease.PutObject. An object that no commit names is removed by the next Collect.
 func Save(ctx context.Context, entries []Entry, put func(ctx context.Context, kind string, data []byte) (string, error),

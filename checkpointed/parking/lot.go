@@ -71,11 +71,9 @@ func New(cfg Config) *Lot {
 	return l
 }
 
-// Adopt begins a session with the entries that a document names. It reads them with load (Keeper.Object), unless this
-// process read or wrote that object last. What the session before handed out is forgotten. The error is a *Fault.
-func (l *Lot) Adopt(ctx context.Context, doc *state.Document, origin poller.Origin, coarse bool,
-	load func(ctx context.Context, name string) ([]byte, error),
-) error {
+// Adopt begins a session with the entries that a document names. It reads them, unless this process read or wrote that
+// object last. What the session before handed out is forgotten. The error is a *Fault.
+func (l *Lot) Adopt(ctx context.Context, k *state.Keeper, doc *state.Document, origin poller.Origin, coarse bool) error {
 	l.mu.Lock()
 	l.origin, l.coarse, l.handed = origin, coarse, map[uint64]bool{}
 	l.mu.Unlock()
@@ -83,7 +81,7 @@ func (l *Lot) Adopt(ctx context.Context, doc *state.Document, origin poller.Orig
 	if name != "" && name == l.table.Load().object {
 		return nil
 	}
-	entries, err := Load(ctx, doc, load)
+	entries, err := Read(ctx, k, doc)
 	if err == nil {
 		l.table.Store(newTable(entries, name))
 		return nil
