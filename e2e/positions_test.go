@@ -27,7 +27,7 @@ func TestResetInTheWindowCountsLateRows(t *testing.T) {
 				t.Errorf("nothing is late: %s", said)
 			}
 			execute(t, db, `INSERT INTO orders (version, status) VALUES (5, 'late')`)
-			wants(t, operate(t, dir, s, args...), "Rows that commit late behind that position are not looked for any more",
+			wants(t, operate(t, dir, s, args...), "Rows below that position that commit late will not be found",
 				"At most 1 row(s)", "data loss",
 				"checkpoint_advanced_manually")
 			wants(t, stdout(t, dir, s, "state", "show", "orders"), "SKIPPED      1 row(s)")
