@@ -26,7 +26,7 @@ func (s *session) sameDatabase(incarnation string) error {
 		return nil
 	case relation == FailedOver && s.feed.cfg.Continue:
 		s.warn(fmt.Sprintf("the database failed over (incarnation %s, now %s), and source__on_failover=continue goes on: rows "+
-			"that the old primary had not replicated are lost, and what took their place may lie behind the checkpoint",
+			"that the old primary had not replicated are lost, and what took their place may lie below the checkpoint",
 			s.incarnation, incarnation))
 		s.incarnation = record
 		s.record(record)
@@ -34,7 +34,7 @@ func (s *session) sameDatabase(incarnation string) error {
 	}
 	return &poller.Fault{Event: poller.SourceGap,
 		Err: fmt.Errorf("the database is not the one that the checkpoint was taken "+
-			"from (incarnation %s, now %s): it was restored, failed over or replaced, and rows may have come or gone behind the "+
+			"from (incarnation %s, now %s): it was restored, failed over or replaced, and rows may have come or gone below the "+
 			"checkpoint. %s", s.incarnation, incarnation, s.gapRemedy())}
 }
 
