@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -146,6 +147,7 @@ func idsOf(groups ...[]*item) []string {
 // resume takes the events of a new batch that the hint names out of the queue, to be searched at once. The hint's
 // suspects are suspects again. A batch of live rows ends the hint: what is not in the first one is not next.
 func (t *tick) resume(p *inFlight) {
+	var left [][]string
 	for _, ids := range t.groups {
 		wanted := make(map[string]bool, len(ids))
 		for _, id := range ids {
@@ -159,6 +161,7 @@ func (t *tick) resume(p *inFlight) {
 				continue
 			}
 			it = t.lanes.remove(i)
+			delete(wanted, it.event().ID)
 			s, known := t.known[it.event().ID]
 			switch {
 			case t.withheld(it):
@@ -173,8 +176,11 @@ func (t *tick) resume(p *inFlight) {
 		if len(group) > 0 {
 			t.failed = append(t.failed, group)
 		}
+		// What is resumed is this tick's: kept once more, one refusal would count again in each tick that follows.
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !wanted[id] })
+		if len(ids) > 0 && p.grant.Batch.Kind != change.Live {
+			left = append(left, ids)
+		}
 	}
-	if p.grant.Batch.Kind == change.Live {
-		t.groups = nil
-	}
+	t.groups = left
 }
