@@ -217,7 +217,7 @@ func (f *fixture) parks(entries ...parking.Entry) {
 // parkedKeys are the keys of the parked rows, those that wait behind others included.
 func (f *fixture) parkedKeys() (keys []string) {
 	f.t.Helper()
-	entries, err := Parked(f.t.Context(), f.Keeper, f.doc())
+	entries, err := parking.Read(f.t.Context(), f.Keeper, f.doc())
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -15,18 +15,6 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Parked reads the parked events of a document.
-func Parked(ctx context.Context, k *state.Keeper, doc *state.Document) ([]parking.Entry, error) {
-	if doc.Parked.Object == "" {
-		return []parking.Entry{}, nil
-	}
-	data, err := k.Object(ctx, doc.Parked.Object)
-	if err != nil {
-		return nil, fmt.Errorf("reading the parked events: %w", err)
-	}
-	return parking.Decode(data)
-}
-
 // ParkedRows counts parked rows: entries, and what waits behind them.
 func ParkedRows(entries []parking.Entry) int {
 	n := len(entries)
@@ -71,7 +59,7 @@ func (d *Document) leased(ctx context.Context, change func(*state.Lease) (*state
 // park puts the rows of records among the parked events, due at once.
 func (d *Document) park(ctx context.Context, letters []deadletter.Entry) error {
 	return d.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
-		entries, err := Parked(ctx, d.Keeper, &d.snap.Doc)
+		entries, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +134,7 @@ func (d *Document) unblock(ctx context.Context, purge []deadletter.Entry, parked
 func (d *Document) let(
 	ctx context.Context, lease *state.Lease, records []deadletter.Entry, r *Result,
 ) (*state.ObjectRef, error) {
-	entries, err := Parked(ctx, d.Keeper, &d.snap.Doc)
+	entries, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
 	if err != nil {
 		return nil, err
 	}
