@@ -205,7 +205,7 @@ func (f *fixture) letter(n int) {
 func (f *fixture) parks(entries ...parking.Entry) {
 	f.t.Helper()
 	lease := f.held()
-	ref, err := store(f.t.Context(), lease, entries)
+	ref, err := parking.Save(f.t.Context(), entries, lease.PutObject)
 	if err == nil {
 		err = lease.Commit(f.t.Context(), state.Commit{From: at(5), To: at(5), Parked: ref, Release: true})
 	}
@@ -217,7 +217,7 @@ func (f *fixture) parks(entries ...parking.Entry) {
 // parkedKeys are the keys of the parked rows, those that wait behind others included.
 func (f *fixture) parkedKeys() (keys []string) {
 	f.t.Helper()
-	entries, err := Parked(f.t.Context(), f.Keeper, f.doc())
+	entries, err := parking.Read(f.t.Context(), f.Keeper, f.doc())
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestBackfill(t *testing.T) {
 		}
 		if want := []change.Kind{change.Backfill, change.Live, change.Backfill, change.Live,
 			change.Backfill}; !slices.Equal(kinds, want) {
-			t.Errorf("kinds in turn: %v", kinds)
+			t.Errorf("kinds: %v", kinds)
 		}
 		rows := p.got(poller.Accepted)
 		slices.Sort(rows)
@@ -209,7 +209,7 @@ func TestBackfillMeetsTheWaitedEvent(t *testing.T) {
 			time.Sleep(time.Second)
 			relay.Tick(t.Context())
 		}
-		if n := len(p.graves.letters); n == 0 || p.graves.letters[0].Attempts != 5 || len(to.times[1]) > 10 {
+		if n := len(p.deadLetters.letters); n == 0 || p.deadLetters.letters[0].Attempts != 5 || len(to.times[1]) > 10 {
 			t.Errorf("%d dead letters, sent at %v, parked %+v", n, to.times[1], p.parked())
 		}
 	})

@@ -14,27 +14,27 @@ import (
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
-// TestDrained: a tick tells when no live row was left, and whether rows wait; a fetch that was no answer to that tells
+// TestDrained: a tick reports when no live row was left, and whether rows wait. A fetch that does not show it reports
 // neither.
 func TestDrained(t *testing.T) {
 	away := func(context.Context, change.Delivery) error {
 		return poller.FailAll(1, poller.Unavailable, 0, errors.New("refused"))
 	}
 	for name, c := range map[string]struct {
-		rows            int
-		answer          func(context.Context, change.Delivery) error
-		adjust          func(*poller.Config)
-		before          func(p *process, s *rowSource)
-		drained, behind bool
+		rows           int
+		answer         func(context.Context, change.Delivery) error
+		adjust         func(*poller.Config)
+		before         func(p *process, s *rowSource)
+		drained, waits bool
 	}{
 		"idle":                              {drained: true},
 		"one page":                          {rows: 3, drained: true},
 		"several pages":                     {rows: 25, drained: true},
-		"a full page, and nothing behind":   {rows: 10, drained: true},
+		"a full page, and nothing after it": {rows: 10, drained: true},
 		"full, with max_batches":            {rows: 10, adjust: func(c *poller.Config) { c.MaxBatches = 1 }, drained: true},
-		"more than max_batches":             {rows: 11, adjust: func(c *poller.Config) { c.MaxBatches = 1 }, behind: true},
-		"the destination is away":           {rows: 1, answer: away, behind: true},
-		"away, and more":                    {rows: 25, answer: away, behind: true},
+		"more than max_batches":             {rows: 11, adjust: func(c *poller.Config) { c.MaxBatches = 1 }, waits: true},
+		"the destination is away":           {rows: 1, answer: away, waits: true},
+		"away, and more":                    {rows: 25, answer: away, waits: true},
 		"paused":                            {rows: 1, before: func(p *process, _ *rowSource) { p.amend(pause1) }},
 		"another source":                    {rows: 1, before: func(_ *process, s *rowSource) { s.fingerprint = "sha256:b" }},
 		"a throttled backfill, nothing new": {before: func(p *process, s *rowSource) { replay(p, s) }, drained: true},
@@ -59,8 +59,8 @@ func TestDrained(t *testing.T) {
 				source.add(pollertest.Keys(c.rows, max(c.rows, 1))...)
 				time.Sleep(time.Hour)
 				r := one.Tick(t.Context())
-				if r.DrainedAt.IsZero() == c.drained || r.Behind != c.behind {
-					t.Errorf("%s: drained at %s, behind %v; want %v, %v", r.Event, r.DrainedAt, r.Behind, c.drained, c.behind)
+				if r.DrainedAt.IsZero() == c.drained || r.RowsWait != c.waits {
+					t.Errorf("%s: drained at %s, rows wait %v; want %v, %v", r.Event, r.DrainedAt, r.RowsWait, c.drained, c.waits)
 				}
 				if c.drained && (r.DrainedAt.Before(r.Started) || r.DrainedAt.After(r.Ended)) {
 					t.Errorf("drained at %s, in a tick from %s to %s", r.DrainedAt, r.Started, r.Ended)
@@ -76,7 +76,7 @@ func replay(p *process, s *rowSource) {
 	p.amend(func(d *state.Document) { d.Backfill.To = position(1000) })
 }
 
-// TestDrainedBeforeMoreCame: a tick that goes on polling tells the last time, although it ends in a backlog.
+// TestDrainedBeforeMoreCame: a tick that goes on polling reports the last time, although it ends in a backlog.
 func TestDrainedBeforeMoreCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &rowSource{fingerprint: "sha256:a"}
@@ -87,9 +87,9 @@ func TestDrainedBeforeMoreCame(t *testing.T) {
 		flood := 20*time.Second + 500*time.Millisecond
 		time.AfterFunc(flood, func() { source.add(pollertest.Keys(1000, 1000)...) })
 		r := one.Tick(t.Context())
-		if at := r.DrainedAt.Sub(r.Started); at > flood || at < flood-2*time.Second || !r.Behind ||
+		if at := r.DrainedAt.Sub(r.Started); at > flood || at < flood-2*time.Second || !r.RowsWait ||
 			r.Event != poller.TickComplete || r.Drained {
-			t.Errorf("%s: drained after %s, behind %v", r.Event, at, r.Behind)
+			t.Errorf("%s: drained after %s, rows wait %v", r.Event, at, r.RowsWait)
 		}
 	})
 }

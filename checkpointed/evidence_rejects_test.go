@@ -38,7 +38,7 @@ func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 			shop.put(1000+shop.writes, "x", "new")
 			relay.Tick(t.Context())
 		}
-		if n := len(p.graves.letters); n > 0 || len(p.parked()) > 1+pollertest.MaxProbes || p.parked()[0].Attempts == 5 {
+		if n := len(p.deadLetters.letters); n > 0 || len(p.parked()) > 1+pollertest.MaxProbes || p.parked()[0].Attempts == 5 {
 			t.Errorf("%d events were dead-lettered while the destination refused everything: %+v", n, p.parked())
 		}
 		out = false
@@ -47,7 +47,7 @@ func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 			relay.Tick(t.Context())
 			time.Sleep(5 * time.Minute)
 		}
-		if n := len(p.graves.letters); n != 1 {
+		if n := len(p.deadLetters.letters); n != 1 {
 			t.Errorf("%d dead letters after the outage: %+v", n, p.parked())
 		}
 	})
@@ -70,14 +70,14 @@ func TestPoisonRowsAloneComeToTheirEnd(t *testing.T) {
 			relay.Tick(t.Context())
 			time.Sleep(5 * time.Minute)
 		}
-		if n := len(p.graves.letters); n != 6 || len(p.parked()) != 0 {
+		if n := len(p.deadLetters.letters); n != 6 || len(p.parked()) != 0 {
 			t.Errorf("%d dead letters, parked %+v", n, p.parked())
 		}
 	})
 }
 
-// TestManyBadRowsAtHand: where all that was fetched is bad, the source is asked for a witness before the tick gives up.
-func TestManyBadRowsAtHand(t *testing.T) {
+// TestManyBadRowsFetched: where all that was fetched is bad, the source is asked for a probe before the tick gives up.
+func TestManyBadRowsFetched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
 		for id := 1; id <= 10; id++ {
@@ -110,13 +110,13 @@ func TestLongRunOfBadRows(t *testing.T) {
 		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		for ticks := 0; len(sink.got) == 0; ticks++ {
 			if ticks == 2*bad {
-				t.Fatal("the good rows behind the bad ones never came")
+				t.Fatal("the good rows after the bad ones never came")
 			}
 			relay.Tick(t.Context())
 			time.Sleep(time.Second)
 		}
-		if len(p.parked()) == 0 && len(p.graves.letters) == 0 {
-			t.Error("nothing is parked although there was a witness")
+		if len(p.parked()) == 0 && len(p.deadLetters.letters) == 0 {
+			t.Error("nothing is parked although there was a probe")
 		}
 	})
 }

@@ -26,7 +26,7 @@ func (s *session) sameDatabase(incarnation string) error {
 		return nil
 	case relation == FailedOver && s.feed.cfg.Continue:
 		s.warn(fmt.Sprintf("the database failed over (incarnation %s, now %s), and source__on_failover=continue goes on: rows "+
-			"that the old primary had not replicated are lost, and what took their place may lie behind the checkpoint",
+			"that the old primary had not replicated are lost, and what took their place may lie below the checkpoint",
 			s.incarnation, incarnation))
 		s.incarnation = record
 		s.record(record)
@@ -34,7 +34,7 @@ func (s *session) sameDatabase(incarnation string) error {
 	}
 	return &poller.Fault{Event: poller.SourceGap,
 		Err: fmt.Errorf("the database is not the one that the checkpoint was taken "+
-			"from (incarnation %s, now %s): it was restored, failed over or replaced, and rows may have come or gone behind the "+
+			"from (incarnation %s, now %s): it was restored, failed over or replaced, and rows may have come or gone below the "+
 			"checkpoint. %s", s.incarnation, incarnation, s.gapRemedy())}
 }
 
@@ -79,13 +79,12 @@ func (s *session) sameTable(ctx context.Context, table string) error {
 // sameColumns compares the kinds of the cursor's and key's columns with those that the position was read in: the same
 // text in a column of another kind is another moment, or has another place in the order.
 func (s *session) sameColumns(doc *state.Document) error {
-	name := s.feed.cfg.address()
-	was, is := doc.Checkpoint.Columns, s.source.Columns
-	if was == "" || is == "" || was == is {
+	was, name := s.source.Retyped(doc), s.feed.cfg.address()
+	if was == "" {
 		return nil
 	}
 	return &poller.Fault{Event: poller.FingerprintMismatch,
 		Err: fmt.Errorf("the columns of the cursor or key have changed their type (stored %s, now %s): the position "+
 			"may mean another row there. Change the type back, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or "+
-			"`rowrelay state reset %s --to beginning` to start over", was, is, name, name)}
+			"`rowrelay state reset %s --to beginning` to start over", was, s.source.Columns, name, name)}
 }

@@ -145,14 +145,11 @@ func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 		s.feed.keeper.Object); err != nil {
 		return err
 	}
-	if err := s.feed.parking.Adopt(ctx, doc, s.source.origin(), s.source.Coarse, s.feed.keeper.Object); err != nil {
+	if err := s.feed.parking.Adopt(ctx, s.feed.keeper, doc, s.source.origin(), s.source.Coarse); err != nil {
 		return err
 	}
 	s.snapshot, s.checked = snapshot, time.Now()
-	s.frontier, s.incarnation, s.table = doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation, doc.Checkpoint.Table
-	if s.source.Late == late.Overlap && !doc.Late.Frontier.IsStart() {
-		s.frontier = doc.Late.Frontier
-	}
+	s.frontier, s.incarnation, s.table = Frontier(doc), doc.Checkpoint.Incarnation, doc.Checkpoint.Table
 	s.start, s.backfill = s.frontier, backfill{}
 	s.mu.Lock()
 	s.inFlight, s.pending, s.awaited = map[string]*details{}, details{}, 0
@@ -186,7 +183,7 @@ func (s *session) endPause(ctx context.Context, snapshot *state.Snapshot) (*stat
 		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("ending a pause that is over: %w", err)}
 	}
 	s.warn(fmt.Sprintf("resumed, after a replay whose process ended before it had ended its pause (by %s since %s, until %s): "+
-		"look whether the dead letter is still there, and replay it again", p.By, p.At.UTC().Format(time.RFC3339),
+		"check whether the dead letter is still there, and replay it again", p.By, p.At.UTC().Format(time.RFC3339),
 		p.Until.UTC().Format(time.RFC3339)))
 	return after, nil
 }

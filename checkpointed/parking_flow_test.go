@@ -43,7 +43,7 @@ func TestOthersFlowWhileDeadLettersCannotBeWritten(t *testing.T) {
 		shop.put(1, "t1", "bad")
 		shop.fill(2, 5)
 		p := newProcess(t, nil, shop, nil)
-		p.graves.put = func(poller.DeadLetter) error { return errors.New("403") }
+		p.deadLetters.put = func(poller.DeadLetter) error { return errors.New("403") }
 		sink := &anySink{got: map[int]int{}}
 		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		for range 6 { // attempts 1 to 5
@@ -96,7 +96,7 @@ func TestOthersFlowWhileParkedRowsCannotBeRead(t *testing.T) {
 	})
 }
 
-// TestRetriesDoNotUseUpMaxBatches: a tenant with followers whose turns are always due, and max_batches=1.
+// TestRetriesDoNotUseUpMaxBatches: a tenant with followers whose retries are always due, and max_batches=1.
 func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -128,7 +128,7 @@ func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
 	})
 }
 
-// TestNewVersionOfABlockedRowHasItsOwnAttempts: under ordering=none nothing waits behind the blocked one.
+// TestNewVersionOfABlockedRowHasItsOwnAttempts: under ordering=none nothing waits for the blocked one.
 func TestNewVersionOfABlockedRowHasItsOwnAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -141,8 +141,8 @@ func TestNewVersionOfABlockedRowHasItsOwnAttempts(t *testing.T) {
 			p.tick()
 			time.Sleep(time.Minute)
 		}
-		if len(p.graves.letters) != 1 || !p.parked()[0].Blocked {
-			t.Fatalf("%d letters, %+v", len(p.graves.letters), p.parked())
+		if len(p.deadLetters.letters) != 1 || !p.parked()[0].Blocked {
+			t.Fatalf("%d letters, %+v", len(p.deadLetters.letters), p.parked())
 		}
 		shop.put(1, "t1", "bad again")
 		p.tick()
@@ -151,7 +151,7 @@ func TestNewVersionOfABlockedRowHasItsOwnAttempts(t *testing.T) {
 			p.tick()
 			time.Sleep(time.Minute)
 		}
-		if len(p.sent) == n && len(p.graves.letters) == 1 {
+		if len(p.sent) == n && len(p.deadLetters.letters) == 1 {
 			t.Errorf("version 2 was tried once, is neither tried again nor a dead letter: %+v", p.parked())
 		}
 	})
@@ -223,7 +223,7 @@ func TestMovedRowWaitsInItsNewOrderKey(t *testing.T) {
 		shop.put(3, "c", "new") // evidence
 		relay.Tick(t.Context()) // a and b are parked at rows 1 and 2
 		shop.put(1, "b", "moved")
-		relay.Tick(t.Context()) // row 1 is shown behind row 2 in b: absorbed
+		relay.Tick(t.Context()) // row 1 is shown after row 2 in b: absorbed
 		t.Logf("parked: %+v", p.parked())
 		sink.bad[1] = false
 		time.Sleep(2 * time.Second)
@@ -263,7 +263,7 @@ func (s *orderSink) Deliver(_ context.Context, d change.Delivery) error {
 	return nil
 }
 
-// TestDeletedTenantIsForgottenSoon: the rows behind a head that is gone are looked at together.
+// TestDeletedTenantIsForgottenSoon: the followers of a head that is gone are read together.
 func TestDeletedTenantIsForgottenSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -336,7 +336,7 @@ func TestMaxParkedThroughTheTick(t *testing.T) {
 				time.Sleep(10 * time.Second)
 			}
 			dead := map[int]bool{}
-			for _, d := range p.graves.letters {
+			for _, d := range p.deadLetters.letters {
 				dead[idOf(&d.Event)] = true
 			}
 			most := 0
@@ -346,13 +346,13 @@ func TestMaxParkedThroughTheTick(t *testing.T) {
 				}
 				most = max(most, sink.got[id])
 			}
-			t.Logf("coarse %v: at most %d times, %d dead letters, position %s, parked %d", coarse, most, len(p.graves.letters),
+			t.Logf("coarse %v: at most %d times, %d dead letters, position %s, parked %d", coarse, most, len(p.deadLetters.letters),
 				p.doc().Checkpoint.Cursor, len(p.parked()))
 		})
 	}
 }
 
-// TestProbeIsNoParkedRow: a parked row has to wait for its turn, also where more are parked than a source is asked to
+// TestProbeIsNoParkedRow: a parked row has to wait for its retry, also where more are parked than a source is asked to
 // leave out.
 func TestProbeIsNoParkedRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -361,7 +361,7 @@ func TestProbeIsNoParkedRow(t *testing.T) {
 		var bad []int
 		for id := 1; id <= rows; id++ {
 			if id%4 == 0 {
-				shop.put(id, "t", "new") // a witness in each batch
+				shop.put(id, "t", "new") // an event that is accepted in each batch
 				continue
 			}
 			bad = append(bad, id)
@@ -378,7 +378,7 @@ func TestProbeIsNoParkedRow(t *testing.T) {
 			t.Fatalf("%d of %d bad rows are parked", n, len(bad))
 		}
 		for _, id := range bad {
-			shop.put(id, "t", "new") // all that comes behind the position is parked
+			shop.put(id, "t", "new") // all that comes after the position is parked
 		}
 		s := p.open()
 		grant, err := s.Other(t.Context(), nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
-// parkedRows says who is parked: for each order key the head's row, and behind it the followers'.
+// parkedRows says who is parked: for each order key the head's row, then the followers'.
 func parkedRows(entries []parking.Entry) string {
 	var all []string
 	for _, e := range entries {
@@ -164,7 +164,7 @@ func (s spelled) Reread(ctx context.Context, keys [][]byte) ([]change.Event, err
 	return events, err
 }
 
-// TestHeadInAnotherSpellingIsGivenUp: the attempt tells whose failure it is, not the spelling of the row's key.
+// TestHeadInAnotherSpellingIsGivenUp: the attempt says whose failure it is, not the spelling of the row's key.
 func TestHeadInAnotherSpellingIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -174,8 +174,8 @@ func TestHeadInAnotherSpellingIsGivenUp(t *testing.T) {
 		p.verdict = poison(1)
 		p.tick()
 		p.drain()
-		if len(p.graves.letters) != 1 || p.graves.letters[0].Attempts != 3 {
-			t.Errorf("%+v", p.graves.letters)
+		if len(p.deadLetters.letters) != 1 || p.deadLetters.letters[0].Attempts != 3 {
+			t.Errorf("%+v", p.deadLetters.letters)
 		}
 	})
 }

@@ -125,8 +125,8 @@ func TestTicksWithAPoisonRow(t *testing.T) {
 					}
 					row++
 				}
-				if len(p.graves.letters) != 1 || p.graves.letters[0].Attempts != 5 || len(p.parked()) != 0 {
-					t.Errorf("%d dead letters, parked %+v", len(p.graves.letters), p.parked())
+				if len(p.deadLetters.letters) != 1 || p.deadLetters.letters[0].Attempts != 5 || len(p.parked()) != 0 {
+					t.Errorf("%d dead letters, parked %+v", len(p.deadLetters.letters), p.parked())
 				}
 				if !slices.Equal(to.rows(), upTo(row-1, 37)) {
 					t.Errorf("accepted %d of %d", len(to.rows()), row-2)
@@ -170,7 +170,7 @@ func TestTicksWithADestinationThatRefusesAll(t *testing.T) {
 					time.Sleep(30 * time.Second)
 				}
 				down = false
-				if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(60)) || len(p.graves.letters) != 0 {
+				if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(60)) || len(p.deadLetters.letters) != 0 {
 					t.Errorf("%s: %v, accepted %v", r.Event, r.Err, to.rows())
 				}
 			})
@@ -218,8 +218,8 @@ func TestTicksThroughAnOutage(t *testing.T) {
 		for range 2 {
 			relay.Tick(t.Context())
 		}
-		if !slices.Equal(to.rows(), upTo(inserts)) || inserts < 1800 || len(p.graves.letters) != 0 || len(p.parked()) != 0 {
-			t.Errorf("accepted %d of %d, %d dead letters", len(to.rows()), inserts, len(p.graves.letters))
+		if !slices.Equal(to.rows(), upTo(inserts)) || inserts < 1800 || len(p.deadLetters.letters) != 0 || len(p.parked()) != 0 {
+			t.Errorf("accepted %d of %d, %d dead letters", len(to.rows()), inserts, len(p.deadLetters.letters))
 		}
 		if !slices.IsSorted(to.accepted) {
 			t.Log("rows of different keys arrived out of order, as they may")
@@ -227,7 +227,7 @@ func TestTicksThroughAnOutage(t *testing.T) {
 	})
 }
 
-// TestTicksWithATenantThatIsStuck: 2,000 rows of one tenant wait behind a bad one, and the other tenants' flow at once.
+// TestTicksWithATenantThatIsStuck: 2,000 rows of one tenant wait for a bad one, and the other tenants' flow at once.
 func TestTicksWithATenantThatIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -249,9 +249,9 @@ func TestTicksWithATenantThatIsStuck(t *testing.T) {
 		if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(2100)[2000:]) || r.Parked != 2000 {
 			t.Fatalf("%s: %v; %d parked, accepted %d", r.Event, r.Err, r.Parked, len(to.rows()))
 		}
-		for row := 2101; len(p.graves.letters) == 0 || len(p.parked()) > 0; row++ {
+		for row := 2101; len(p.deadLetters.letters) == 0 || len(p.parked()) > 0; row++ {
 			if time.Since(to.begun) > time.Hour {
-				t.Fatalf("%d dead letters, %d accepted", len(p.graves.letters), len(to.rows()))
+				t.Fatalf("%d dead letters, %d accepted", len(p.deadLetters.letters), len(to.rows()))
 			}
 			time.Sleep(10 * time.Second)
 			s.put(row, "small", "new")
@@ -290,8 +290,8 @@ func TestTicksThatNameEveryEvent(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		if len(p.graves.letters) != 0 || !p.doc().Checkpoint.Cursor.IsStart() {
-			t.Errorf("%d dead letters, position %s", len(p.graves.letters), p.doc().Checkpoint.Cursor)
+		if len(p.deadLetters.letters) != 0 || !p.doc().Checkpoint.Cursor.IsStart() {
+			t.Errorf("%d dead letters, position %s", len(p.deadLetters.letters), p.doc().Checkpoint.Cursor)
 		}
 	})
 }

@@ -49,7 +49,7 @@ type session struct {
 	// Settle's own, once there is a lease.
 	broken     bool // it is not known what is stored
 	incomplete bool // a settlement was
-	unused     int  // commits that left an object behind
+	unused     int  // commits after which an object is not needed any more
 }
 
 // details are what Settle has to know of a batch, beside its outcomes.

@@ -103,10 +103,7 @@ func TestAskedToStopItDoesNotWaitForTheDestination(t *testing.T) {
 // holding returns who owns the lease of orders, and how many events are parked.
 func holding(t *testing.T, root string, s settings) (owner string, parked int) {
 	t.Helper()
-	out, errs, err := command(t, root, s, "state", "show", "orders", "--json")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, errs)
-	}
+	out := stdout(t, root, s, "state", "show", "orders", "--json")
 	var doc struct {
 		Owner  string
 		Parked []json.RawMessage
@@ -142,10 +139,7 @@ func TestAPollerNamedHostIsRefused(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 2)
-	named := settings{}
-	for name, value := range s {
-		named[strings.Replace(name, "pollers__orders__", "pollers__host__", 1)] = value
-	}
+	named := s.renamed("host")
 	root := functionApp(t, s)
 	_, errs, err := command(t, root, named, "functions")
 	if err == nil || !strings.Contains(errs, "refuses a function named host") {

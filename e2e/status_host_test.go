@@ -156,10 +156,7 @@ func TestAPollerNamedStatusComesFirst(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 2)
-	renamed := settings{}
-	for name, value := range s {
-		renamed[strings.Replace(name, "pollers__orders__", "pollers__status__", 1)] = value
-	}
+	renamed := s.renamed("status")
 	root := functionApp(t, renamed)
 	host, front := startFront(t, root, renamed)
 	must(t, host, "status")
@@ -170,11 +167,7 @@ func TestAPollerNamedStatusComesFirst(t *testing.T) {
 		hostKeys.Function); code != http.StatusNotFound {
 		t.Errorf("the page answers %d", code)
 	}
-	out, _, err := command(t, root, renamed, "functions")
-	if err != nil {
-		t.Fatal(err)
-	}
-	wants(t, out, "status/ is the poller's", "statusactions")
+	wants(t, stdout(t, root, renamed, "functions"), "status/ is the poller's", "statusactions")
 }
 
 // TestUnderFuncStartTheNameMatters: Core Tools asks for no key, so a web site whose name leads to this machine must not

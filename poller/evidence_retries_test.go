@@ -12,7 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
-// TestRetries: a parked event is sent again when due, and what comes behind it waits until that is settled.
+// TestRetries: a parked event is sent again when due, and what comes after it waits until that is settled.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := pollertest.TableOf("a", "bad", "c", "bad")
@@ -29,7 +29,7 @@ func TestRetries(t *testing.T) {
 			t.Fatalf("%+v", report)
 		}
 		if got := feed.Outcomes["3"]; !slices.Equal(got, []poller.Outcome{poller.Absorbed}) {
-			t.Errorf("the event behind the parked one: %v", got)
+			t.Errorf("the event after the parked one: %v", got)
 		}
 		before := len(to.Calls)
 		time.Sleep(2 * time.Second)
@@ -57,7 +57,7 @@ func TestRetries(t *testing.T) {
 		if report.Event != poller.TickComplete || report.Rows != 3 || to.Accepted["5"] != 1 || to.Accepted["7"] != 1 {
 			t.Errorf("%+v, accepted %v", report, to.Accepted)
 		}
-		// The row behind was fetched after the retry, and is not lost with it: it is sent behind it where that was settled in
+		// The next row was fetched after the retry, and is not lost with it: it is sent after it where that was settled in
 		// time, and waits for the next tick where it was not.
 		report = relay.Tick(t.Context())
 		if report.Failed() || len(feed.Parked) != 0 || to.Last[`"bad"`] != "6" || to.Accepted["6"] != 1 {
@@ -113,7 +113,7 @@ func TestManyRetriesAtOnce(t *testing.T) {
 	}
 }
 
-// TestSourceOrderWaitsAtARejectedEvent: nothing behind it is sent, and each attempt is one tick's.
+// TestSourceOrderWaitsAtARejectedEvent: nothing after it is sent, and each attempt is one tick's.
 func TestSourceOrderWaitsAtARejectedEvent(t *testing.T) {
 	for _, code := range []int{422, 500} {
 		synctest.Test(t, func(t *testing.T) {

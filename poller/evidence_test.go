@@ -91,7 +91,7 @@ func TestPoisonRows(t *testing.T) {
 								t.Fatal(err)
 							}
 							if got := feed.Outcomes[fmt.Sprint(first+100)]; !slices.Equal(got, []poller.Outcome{poller.Absorbed}) {
-								t.Errorf("the event behind %s: %v", key, got)
+								t.Errorf("the event after %s: %v", key, got)
 							}
 						}
 						pollertest.CheckOrder(t, feed.Rows, to.Order)

@@ -16,7 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
-// TestSourceOrderHoldsWhenAnEventFails: under ordering=source a failing event holds up everything behind it.
+// TestSourceOrderHoldsWhenAnEventFails: under ordering=source a failing event holds up everything after it.
 func TestSourceOrderHoldsWhenAnEventFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := false

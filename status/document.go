@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/inspect"
@@ -43,7 +44,7 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if name := doc.Parked.Object; name != d.object {
-		if d.entries, err = d.out.ParkedEvents(ctx, s); err != nil {
+		if d.entries, err = d.out.ParkedEvents(ctx, doc); err != nil {
 			d.object, problem = "", &Problem{Text: said(err.Error())}
 		} else {
 			d.object = name
@@ -59,8 +60,8 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 		if doc.Late.Mode != "" {
 			o.Late = &Late{Mode: doc.Late.Mode, Remembered: doc.Late.Memory.Count}
 			frontier := doc.Late.Frontier
-			if frontier.IsStart() && doc.Late.Mode == string(late.Overlap) {
-				frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
+			if doc.Late.Mode == string(late.Overlap) {
+				frontier = checkpointed.Frontier(doc)
 			}
 			if !frontier.IsStart() {
 				o.Late.Frontier = frontier.String()

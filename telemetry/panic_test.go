@@ -27,7 +27,7 @@ func (b bolting) Run(ctx context.Context) []poller.Report {
 	}
 	grant, err := s.Next(ctx, poller.Limit{})
 	if err == nil && len(grant.Batch.Events) > 0 {
-		err = b.to.Deliver(grant.Right, change.Delivery{Events: grant.Batch.Events})
+		err = b.to.Deliver(grant.Context, change.Delivery{Events: grant.Batch.Events})
 	}
 	if err != nil {
 		panic(err)

@@ -2,6 +2,7 @@ package parking
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // Kind is the kind of the side object that holds a document's parked events, version that of its form.
@@ -31,7 +33,7 @@ type Entry struct {
 	Key    json.RawMessage `json:"key"`
 	Cursor change.Cursor   `json:"cursor"`
 	ID     string          `json:"id"`
-	// Attempts counts the failures held against ID; 0 for a row that waited behind another and is not tried yet.
+	// Attempts counts the failures held against ID; 0 for a row that waited for another and is not tried yet.
 	Attempts int `json:"attempts"`
 	// First and Last are when the first and the last of these attempts failed, Next is when the next is due.
 	First time.Time `json:"first,omitzero"`
@@ -71,43 +73,63 @@ func Encode(entries []Entry) ([]byte, error) {
 // Decode reads what Encode wrote, and nothing else. Such an object is written once and never edited, so that whatever
 // differs is damage, or another version's.
 func Decode(data []byte) ([]Entry, error) {
-	o, err := decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("reading the parked events: %w", err)
-	}
-	return o.Entries, nil
-}
-
-func decode(data []byte) (o object, err error) {
 	var head struct {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return o, err
+		return nil, err
 	}
 	if head.Version != version {
-		return o, fmt.Errorf("they are in version %d, this binary knows %d", head.Version, version)
+		return nil, fmt.Errorf("they are in version %d, this binary knows %d", head.Version, version)
 	}
+	var o object
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&o); err != nil {
-		return o, err
+		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return o, errors.New("something follows after their end")
+		return nil, errors.New("something follows after their end")
 	}
 	seen := make(map[string]bool, len(o.Entries))
 	for i := range o.Entries {
 		e := &o.Entries[i]
 		if err := e.check(); err != nil {
-			return o, fmt.Errorf("entry %d: %w", i, err)
+			return nil, fmt.Errorf("entry %d: %w", i, err)
 		}
 		if seen[string(e.OrderKey)] {
-			return o, fmt.Errorf("entry %d: order key %s stands there twice", i, e.OrderKey)
+			return nil, fmt.Errorf("entry %d: order key %s stands there twice", i, e.OrderKey)
 		}
 		seen[string(e.OrderKey)] = true
 	}
-	return o, nil
+	return o.Entries, nil
+}
+
+// Save stores entries as a side object, where there are any, and returns what a commit names. put stores an object:
+// Lease.PutObject. An object that no commit names is removed by the next Collect.
+func Save(ctx context.Context, entries []Entry, put func(ctx context.Context, kind string, data []byte) (string, error),
+) (*state.ObjectRef, error) {
+	if len(entries) == 0 {
+		return &state.ObjectRef{}, nil
+	}
+	data, err := Encode(entries)
+	if err != nil {
+		return nil, err
+	}
+	name, err := put(ctx, Kind, data)
+	if err != nil {
+		return nil, fmt.Errorf("storing the parked events: %w", err)
+	}
+	return &state.ObjectRef{Object: name, Count: Rows(entries)}, nil
+}
+
+// Rows counts the rows of entries: heads and followers.
+func Rows(entries []Entry) int {
+	n := len(entries)
+	for i := range entries {
+		n += len(entries[i].Followers)
+	}
+	return n
 }
 
 func (e *Entry) check() error {

@@ -6,7 +6,7 @@
 //
 //	Adopt                                                       at Open, and after each state.MovedError
 //	Wait, Retry, Full                                           in Next
-//	u := Update(); u.Leave(retries); u.Settle(…); u.Put; Lease.Commit; Stored(u)     in Settle, and in Close under a lease
+//	u := Update(…); u.Leave(retries); u.Settle(…); u.Put; Lease.Commit; Stored(u)     in Settle, and in Close under a lease
 //	Report                                                      in Close
 //
 // Under ordering=source nothing is parked: one entry holds the event that the poller waits at.
@@ -54,67 +54,44 @@ type Lot struct {
 	// table is what the document names. An Update is shown to others only once it is stored.
 	table atomic.Pointer[table]
 
+	writer poller.DeadLetterWriter // of this session
+
 	mu       sync.Mutex
-	object   string          // where the table was read from, or stored as
 	handed   map[uint64]bool // attempts that this session has handed out
 	warned   bool            // this session said what the poller waits for
 	warnings []string
-	letters  []poller.DeadLetter     // that this session wrote
-	gone     int                     // rows that this session found gone
-	writer   poller.DeadLetterWriter // Update's own
+	letters  []poller.DeadLetter // that this session wrote
+	gone     int                 // rows that this session found gone
 }
 
 // New returns an empty lot. Adopt fills it.
 func New(cfg Config) *Lot {
 	l := &Lot{Config: cfg}
-	l.table.Store(newTable(nil))
+	l.table.Store(newTable(nil, ""))
 	return l
 }
 
-// Adopt begins a session with the entries that a document names. It reads them with load (Keeper.Object), unless this
-// process read or wrote that object last. What the session before handed out is forgotten. The error is a *Fault.
-func (l *Lot) Adopt(ctx context.Context, doc *state.Document, origin poller.Origin, coarse bool,
-	load func(ctx context.Context, name string) ([]byte, error),
-) error {
+// Adopt begins a session with the entries that a document names. It reads them, unless this process read or wrote that
+// object last. What the session before handed out is forgotten. The error is a *Fault.
+func (l *Lot) Adopt(ctx context.Context, k *state.Keeper, doc *state.Document, origin poller.Origin, coarse bool) error {
 	l.mu.Lock()
 	l.origin, l.coarse, l.handed = origin, coarse, map[uint64]bool{}
-	known := l.object
 	l.mu.Unlock()
 	name := doc.Parked.Object
-	if name != "" && name == known {
+	if name != "" && name == l.table.Load().object {
 		return nil
 	}
-	var entries []Entry
-	if name != "" {
-		data, err := load(ctx, name)
-		if err == nil {
-			entries, err = Decode(data)
-		}
-		if err != nil {
-			return l.unreadable(name, err)
-		}
+	entries, err := Read(ctx, k, doc)
+	if err == nil {
+		l.table.Store(newTable(entries, name))
+		return nil
 	}
-	l.show(newTable(entries), name)
-	return nil
-}
-
-// unreadable is the fault of a session whose parked events cannot be read.
-func (l *Lot) unreadable(object string, err error) error {
 	remedy := "nothing is delivered, because rejected rows would be forgotten. The next tick tries again"
 	if errors.Is(err, state.ErrNotFound) {
 		remedy = fmt.Sprintf("nothing is delivered, because rejected rows would be forgotten. Restore it, or run "+
 			"`rowrelay state reset %s --to beginning --parked drop`, which delivers every row again", l.Address)
 	}
-	return &poller.Fault{Event: poller.CheckpointLoadFailed,
-		Err: fmt.Errorf("reading the parked events in %s: %w; %s", object, err, remedy)}
-}
-
-// show makes a table the one that the methods below speak of.
-func (l *Lot) show(t *table, object string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.object = object
-	l.table.Store(t)
+	return &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("%w; %s", err, remedy)}
 }
 
 // Parked reports whether events of an order key have to wait. Only under ordering=key do events wait for a parked one:
@@ -153,10 +130,7 @@ func (l *Lot) Wait() (bool, error) {
 	case e == nil, l.Ordering != poller.OrderSource:
 		return false, nil
 	case e.Blocked:
-		return true, &poller.Fault{Event: poller.HandlerFailed,
-			Err: fmt.Errorf("the poller is blocked (ordering=source, after_dead_letter=block) at key %s, "+
-				"event %s, which was dead-lettered after %d attempts: `rowrelay deadletter` replays or purges it", e.Key, e.ID,
-				e.Attempts)}
+		return true, e.blockedFault()
 	case !e.Next.After(time.Now()):
 		return false, nil
 	}
@@ -200,19 +174,17 @@ func (l *Lot) warn(text string) {
 	l.warnings = append(l.warnings, text)
 }
 
-// Update begins a settlement, whose end ctx bounds.
+// Update begins a settlement, which ctx bounds.
 func (l *Lot) Update(ctx context.Context) *Update {
 	l.writer.Begin(ctx)
-	t := l.table.Load()
-	return &Update{lot: l, table: *t, base: t}
+	return &Update{lot: l, table: *l.table.Load()}
 }
 
-// Stored shows an update to others: its commit landed, or it changed nothing.
+// Stored shows an update to others: its commit is stored, or it changed nothing.
 func (l *Lot) Stored(u *Update) {
 	l.mu.Lock()
 	l.gone += u.gone
 	l.mu.Unlock()
-	if u.changed {
-		l.show(u.next, u.object)
-	}
+	t := u.table
+	l.table.Store(&t)
 }

@@ -20,14 +20,14 @@ func (u *Update) Leave(r *Retries) {
 		}
 		const text = "the parked row %s is gone from the source, or does not meet source__where any more: "
 		if e.ID == "" {
-			u.lot.warn(fmt.Sprintf(text+"it had waited behind another one", e.Key))
+			u.lot.warn(fmt.Sprintf(text+"it had waited for another one", e.Key))
 		} else {
 			u.lot.warn(fmt.Sprintf(text+"its event %s is given up after %d attempts (%s)", e.Key, e.ID, e.Attempts, e.Reason))
 		}
 		// A follower that came back later comes with a batch that is settled later.
 		followers := u.drop(g.orderKey, g.followers)
 		if followers > 0 {
-			u.lot.warn(fmt.Sprintf("%d rows that waited behind the parked row %s are gone as well", followers, e.Key))
+			u.lot.warn(fmt.Sprintf("%d rows that waited for the parked row %s are gone as well", followers, e.Key))
 		}
 		u.gone += 1 + followers
 		u.leave(g.orderKey, time.Now())
@@ -118,7 +118,7 @@ func (u *Update) failed(ctx context.Context, orderKey string, event *change.Even
 	if last := u.fail(e, event, why); !last {
 		return
 	}
-	switch err := u.bury(ctx, e, event, why); {
+	switch err := u.giveUp(ctx, e, event, why); {
 	case err != nil:
 		// The next attempt, after the last delay, may find the place for dead letters in order again.
 		if u.Later == nil {
@@ -177,17 +177,35 @@ func (u *Update) inSourceOrder(ctx context.Context, event *change.Event, outcome
 			Err: fmt.Errorf("ordering=source: attempt %d of %d of key %s, event %s, failed, next in %s: %s",
 				e.Attempts, policy.MaxAttempts, e.Key, e.ID, e.Next.Sub(why.At), e.Reason)})
 	}
-	if err := u.bury(ctx, e, event, why); err != nil {
+	if err := u.giveUp(ctx, e, event, why); err != nil {
 		e.Next = why.At
 		return u.stop(err)
 	}
 	if policy.Block {
 		e.Blocked, e.Next = true, time.Time{}
-		return u.stop(&poller.Fault{Event: poller.HandlerFailed,
-			Err: fmt.Errorf("key %s, event %s, was dead-lettered after %d attempts, and the poller is blocked "+
-				"there (ordering=source, after_dead_letter=block): `rowrelay deadletter` replays or purges it", e.Key, e.ID,
-				e.Attempts)})
+		return u.stop(e.blockedFault())
 	}
 	u.leave(sourceKey, why.At)
 	return true
+}
+
+// giveUp writes the dead letter of an event. What cannot be written, or not in time, stays parked. The error is a
+// *Fault.
+func (u *Update) giveUp(ctx context.Context, e *parkedKey, event *change.Event, why poller.Rejection) error {
+	l := u.lot
+	letter := poller.DeadLetter{
+		App: l.App, Poller: l.Poller, Output: l.Output, Engine: l.origin.Engine, Table: l.origin.Table,
+		Event: *event, Cause: why.Cause, Status: why.Status, Reason: why.Reason,
+		Attempts: e.Attempts, First: e.First, Last: e.Last,
+	}
+	if err := l.writer.Put(ctx, l.DeadLetters, letter); err != nil {
+		return &poller.Fault{Event: poller.HandlerFailed,
+			Err: fmt.Errorf("the dead letter of key %s, event %s, could not be written where "+
+				"dead_letter__kind says, and the event waits until it can be: %w", e.Key, e.ID, err)}
+	}
+	letter.Event.Row = nil // thousands may be given up in one tick: the report needs no rows
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.letters = append(l.letters, letter) // reported even where the commit fails: the dead letter is there
+	return nil
 }

@@ -21,6 +21,7 @@ type table struct {
 	order   []string              // the order keys as they were parked
 	count   int                   // entries and followers
 	last    uint64                // the last attempt that was numbered
+	object  string                // the side object that it was read from, or stored as
 }
 
 // parkedKey is an entry, and what only this process knows of it.
@@ -32,13 +33,12 @@ type parkedKey struct {
 	size    int // of the head's row when it was last seen, in bytes; 0: it is not known
 }
 
-func newTable(entries []Entry) *table {
-	t := &table{entries: make(map[string]*parkedKey, len(entries))}
+func newTable(entries []Entry, object string) *table {
+	t := &table{entries: make(map[string]*parkedKey, len(entries)), count: Rows(entries), object: object}
 	for _, e := range entries {
 		t.last++
 		t.entries[string(e.OrderKey)] = &parkedKey{Entry: e, attempt: t.last}
 		t.order = append(t.order, string(e.OrderKey))
-		t.count += 1 + len(e.Followers)
 	}
 	return t
 }
@@ -55,8 +55,8 @@ func (t *table) list() []Entry {
 func (t *table) full(policy *poller.Policy) bool { return t.count >= policy.MaxParked }
 
 func fullFault(policy *poller.Policy) error {
-	return &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("max_parked: %d rejected rows, and rows behind them, "+
-		"wait already, and another one would have to: nothing is dropped, so the position stays here. Mend the destination, "+
+	return &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("max_parked: %d rejected rows, and rows after them, "+
+		"wait already, and another one would have to: nothing is dropped, so the position stays here. Repair the destination, "+
 		"raise max_parked, or let `rowrelay deadletter` replay or purge what is blocked", policy.MaxParked)}
 }
 
@@ -82,6 +82,13 @@ func (e *parkedKey) recall(event *change.Event) {
 	event.Attempts, event.Refused = e.Attempts, e.Cause == poller.Refused.String()
 }
 
+// blockedFault is why a poller with ordering=source goes no further.
+func (e *parkedKey) blockedFault() error {
+	return &poller.Fault{Event: poller.HandlerFailed,
+		Err: fmt.Errorf("the poller is blocked (ordering=source, after_dead_letter=block) at key %s, event %s, which was "+
+			"dead-lettered after %d attempts: `rowrelay deadletter` replays or purges it", e.Key, e.ID, e.Attempts)}
+}
+
 // follower returns the place of a row among the followers; -1 when it is none of them.
 func (e *parkedKey) follower(rowKey []byte) int {
 	return slices.IndexFunc(e.Followers, func(f json.RawMessage) bool { return bytes.Equal(f, rowKey) })
@@ -96,39 +103,25 @@ type Update struct {
 
 	table
 	lot     *Lot
-	base    *table
 	own     map[string]bool // entries that are copies already
 	changed bool
 	gone    int // rows that are gone
-
-	// Put sets these: the table as it was stored, and its object.
-	next   *table
-	object string
 }
 
 // Changed reports whether there is something to be stored.
 func (u *Update) Changed() bool { return u.changed }
 
-// Put stores the entries as a side object with put (Lease.PutObject), and returns what the commit has to name: nil where
-// nothing changed. An object that no commit names is removed by the next Collect.
+// Put saves the entries with put (Lease.PutObject), and returns what the commit has to name: nil where nothing changed.
 func (u *Update) Put(ctx context.Context, put func(ctx context.Context, kind string, data []byte) (string, error),
 ) (*state.ObjectRef, error) {
 	if !u.changed {
 		return nil, nil //nolint:nilnil // nothing to be named
 	}
-	next := u.table
-	u.next = &next
-	if next.count == 0 {
-		return &state.ObjectRef{}, nil
+	ref, err := Save(ctx, u.list(), put)
+	if err == nil {
+		u.object = ref.Object
 	}
-	data, err := Encode(next.list())
-	if err != nil {
-		return nil, err
-	}
-	if u.object, err = put(ctx, Kind, data); err != nil {
-		return nil, fmt.Errorf("storing the parked events: %w", err)
-	}
-	return &state.ObjectRef{Object: u.object, Count: next.count}, nil
+	return ref, err
 }
 
 // change prepares for a change. Until the first there is no copy.

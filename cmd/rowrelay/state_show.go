@@ -12,8 +12,10 @@ import (
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -68,10 +70,10 @@ type skipView struct {
 	Rows int64         `json:"rows"` // -1 when they could not be counted
 }
 
-func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
+func viewOf(out *inspect.WiredOutput, s *state.Snapshot) stateView {
 	doc := &s.Doc
 	v := stateView{
-		Document: out.key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
+		Document: out.Key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
 		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
 		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt,
 		ExpiresAt: doc.Lease.ExpiresAt,
@@ -82,8 +84,8 @@ func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
 	}
 	if doc.Late.Mode != "" {
 		v.Late = &lateView{Mode: doc.Late.Mode, Frontier: doc.Late.Frontier, Remembered: doc.Late.Memory.Count}
-		if v.Late.Frontier.IsStart() && doc.Late.Mode == string(late.Overlap) {
-			v.Late.Frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
+		if doc.Late.Mode == string(late.Overlap) {
+			v.Late.Frontier = checkpointed.Frontier(doc)
 		}
 	}
 	if p := s.Paused(); p != nil {
@@ -102,7 +104,7 @@ func (t *target) show(ctx context.Context, name string) error {
 			return err
 		}
 		view := viewOf(d.out, s)
-		if view.Parked, err = admin.Parked(ctx, d.Keeper, &s.Doc); err != nil {
+		if view.Parked, err = parking.Read(ctx, d.Keeper, &s.Doc); err != nil {
 			return err
 		}
 		if t.json {

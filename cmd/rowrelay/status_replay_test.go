@@ -28,7 +28,7 @@ func deadLettered(t *testing.T) (*statusShop, status.Output) {
 // ordersDocument is the document of the poller orders.
 func (o *statusOperator) ordersDocument(t *testing.T) *managedDocument {
 	t.Helper()
-	d, err := o.document(t.Context(), "orders", "", "test")
+	d, err := o.app.managed(t.Context(), &target{console: o.console, output: ""}, "orders", "test", o.log)
 	if err != nil {
 		t.Fatal(err)
 	}

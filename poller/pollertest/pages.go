@@ -20,7 +20,7 @@ func (p *Pages) Open(context.Context) (poller.Session, error) { return p, p.Open
 
 // Next returns the next batch.
 func (p *Pages) Next(ctx context.Context, _ poller.Limit) (poller.Grant, error) {
-	g := poller.Grant{Right: context.WithoutCancel(ctx), Token: 7, Check: func() error { return nil }, Origin: p.Origin}
+	g := poller.Grant{Context: context.WithoutCancel(ctx), Token: 7, Check: func() error { return nil }, Origin: p.Origin}
 	if len(p.Batches) == 0 {
 		return g, p.NextErr
 	}

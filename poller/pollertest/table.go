@@ -118,7 +118,7 @@ type tableSession struct {
 func (s *tableSession) grant(b change.Batch) poller.Grant {
 	s.batches++
 	b.ID = fmt.Sprintf("batch_%d", s.batches)
-	return poller.Grant{Batch: b, Right: s.right, Token: 7, Check: func() error {
+	return poller.Grant{Batch: b, Context: s.right, Token: 7, Check: func() error {
 		if s.CheckErr != nil {
 			return s.CheckErr
 		}

@@ -84,7 +84,7 @@ func (t *fakeTable) called() string {
 	return strings.Join(list, " ")
 }
 
-func cause(g poller.Grant) error { return context.Cause(g.Right) }
+func cause(g poller.Grant) error { return context.Cause(g.Context) }
 
 // letters is another place for dead letters.
 type letters struct {
