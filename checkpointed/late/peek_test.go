@@ -125,7 +125,7 @@ func TestExactHotRow(t *testing.T) {
 // TestExactLosesNothing: early deliveries and live rows, with crashes.
 func TestExactLosesNothing(t *testing.T) {
 	early := 0
-	for seed := range uint64(lateSeeds) {
+	for seed := range lateSeeds() {
 		synctest.Test(t, func(t *testing.T) {
 			d := lateRun{mode: Exact, safe: true, crashes: seed%2 == 0, longest: 20 * time.Second, steps: 800}.drive(t, seed)
 			for range 4 {

@@ -81,7 +81,13 @@ func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 	return d
 }
 
-const lateSeeds = 20
+// lateSeeds is how many random runs a test makes.
+func lateSeeds() uint64 {
+	if testing.Short() {
+		return 2 // make quick
+	}
+	return 20
+}
 
 // TestOverlapLosesNothing is the promise: every inserted row, and the last committed state of every row, whatever
 // crashes.
@@ -98,7 +104,7 @@ func TestOverlapLosesNothing(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			found, repeats, crashes := 0, 0, 0
-			for seed := range uint64(lateSeeds) {
+			for seed := range lateSeeds() {
 				synctest.Test(t, func(t *testing.T) {
 					d := test.run.drive(t, seed)
 					if lost := d.lost(); len(lost) > 0 {
