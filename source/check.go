@@ -129,6 +129,13 @@ func (c *Cursor) look(ctx context.Context, s *session, p *plan.Plan, batch int, 
 		return err
 	}
 	out.NullCursors = n
+	if p.Tracked != nil {
+		unseen, err := p.Syntax.Tracking.Unseen(ctx, s.conn, p.Table.Changes)
+		if err != nil {
+			return err
+		}
+		out.Warnings = append(out.Warnings, unseen...)
+	}
 	out.Plan, err = c.strategy(p).explain(ctx, s, batch)
 	return err
 }

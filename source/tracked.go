@@ -39,11 +39,6 @@ func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (eng
 	case len(faults) > 0:
 		return t, tracking.Broken(changes, faults)
 	}
-	unseen, err := syntax.Tracking.Unseen(ctx, s.conn, changes)
-	if err != nil {
-		return t, fmt.Errorf("read what the triggers do not see: %w", err)
-	}
-	t.Warnings = append(t.Warnings, unseen...)
 	return tracking.Join(c.dialect, &t, &own, changes)
 }
 
@@ -268,7 +263,7 @@ func (c *Cursor) windowFloor(ctx context.Context, s *session, p *plan.Plan, w *s
 	if err != nil {
 		return nil, fmt.Errorf("read the change table's floor: %w", err)
 	}
-	if !w.Begun || w.Seen.SeesAll(xid) {
+	if !w.Begun || w.Seen.Sees(xid) {
 		return nil, nil
 	}
 	return c.errFloor(w.Seen.String(), floor), nil

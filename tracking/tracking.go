@@ -121,6 +121,7 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 
 	value := changes.Columns[version].Value
 	value.Zoned = value.Kind.IsTime() // UTC, whatever its type says
+	value.CursorWarning = ""          // the triggers set it
 	own := engine.Column{Name: engine.ChangeVersion, Type: changes.Columns[version].Type, Value: value}
 	created, floor, head := own, own, own
 	created.Name, floor.Name, head.Name = engine.ChangeCreated, engine.StateFloor, engine.ChangeHead

@@ -85,7 +85,7 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		"CREATE INDEX IF NOT EXISTS " + quote(c.Index()) + " ON " + changes + " (" + version + ", " + key + ")",
 		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone INTEGER PRIMARY KEY CHECK (one = 1),\n\t" + version +
 			" INTEGER NOT NULL,\n\t" + floor + " INTEGER NOT NULL\n)",
-		"INSERT INTO " + state + " SELECT 1, n, n FROM (SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 AS n) WHERE true" +
+		"INSERT INTO " + state + " SELECT 1, n, n FROM (SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS n) WHERE true" +
 			"\n\tON CONFLICT (one) DO UPDATE SET " + version + " = " + version + " + 1, " + floor + " = " + version + " + 1",
 		trigger("insert", touch("NEW.", version, "true")),
 		trigger("update", touch("OLD.", "0", "NOT "+kept)+

@@ -84,9 +84,6 @@ func (s Snapshot) Sees(xid uint64) bool {
 	return xid < s.XMax && !open
 }
 
-// SeesAll reports whether the snapshot sees every transaction up to one, whichever were committed.
-func (s Snapshot) SeesAll(xid uint64) bool { return s.Sees(xid) && (len(s.XIP) == 0 || s.XIP[0] > xid) }
-
 // AtMost is the snapshot with at most n open transactions: one that saw less, up to the next that was open. What it
 // does not see comes with the next window.
 func (s Snapshot) AtMost(n int) Snapshot {

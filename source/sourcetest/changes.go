@@ -22,6 +22,7 @@ func RunChanges(t *testing.T, e Engine) {
 	}{
 		{"single_operations", singleOperations}, {"net_change", netChange}, {"pages", changePages},
 		{"key_change", keyChange}, {"rolled_back", rolledBack}, {"two_pollers", twoPollers},
+		{"writes", writes}, {"refused_tables", refusedTables}, {"gaps", changeGaps}, {"retention", retained},
 		{"operations", operations}, {"where_of_changes", whereOfChanges}, {"reread_changes", rereadChanges},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(fixture{t, e}) })
@@ -66,6 +67,7 @@ type reader struct {
 	fixture
 	src *source.Cursor
 	at  change.Cursor
+	of  string // the table
 }
 
 func (f fixture) reader(cfg plan.Config) *reader {
@@ -77,7 +79,7 @@ func (f fixture) reader(cfg plan.Config) *reader {
 	if err != nil {
 		f.Fatal(err)
 	}
-	return &reader{f, src, at}
+	return &reader{f, src, at, cfg.Table}
 }
 
 // read takes everything that there is now, in pages of so many rows.
