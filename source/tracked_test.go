@@ -12,18 +12,19 @@ import (
 func TestChangesPostgres(t *testing.T) {
 	url := testenv.Postgres(t)
 	sourcetest.RunChanges(t, sourcetest.Engine{Name: "postgres", URL: url, DB: testenv.Open(t, "pgx", url),
-		BigInt: "bigint", Text: "varchar(100)"})
+		BigInt: "bigint", Text: "varchar(100)", Quote: quoted})
 }
 
 func TestChangesSQLite(t *testing.T) {
 	url, db := sqliteFile(t)
-	sourcetest.RunChanges(t, sourcetest.Engine{Name: "sqlite", URL: url, DB: db, BigInt: "bigint", Text: "varchar(100)"})
+	sourcetest.RunChanges(t, sourcetest.Engine{Name: "sqlite", URL: url, DB: db, BigInt: "bigint", Text: "varchar(100)", Quote: quoted})
 }
 
 func TestChangesMySQL(t *testing.T) {
 	url := testenv.MySQL(t)
 	sourcetest.RunChanges(t, sourcetest.Engine{Name: "mysql", URL: url, DB: testenv.Open(t, "mysql",
-		testenv.MySQLDSN(t, url)), BigInt: "bigint", Text: "varchar(100)"})
+		testenv.MySQLDSN(t, url)), BigInt: "bigint", Text: "varchar(100)",
+		Quote: func(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }})
 }
 
 // sqliteFile makes a database file, and returns its URL and who writes to it.
@@ -37,3 +38,5 @@ func sqliteFile(t testing.TB) (string, *sql.DB) {
 	}
 	return url, db
 }
+
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -31,6 +31,8 @@ type found struct {
 	faults  []string
 }
 
+var errNoTable = errors.New("could not find table")
+
 // find reads the catalog.
 func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name string) (f found, err error) {
 	parts, err := engine.SplitName(table)
@@ -39,8 +41,8 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name str
 	}
 	f.table, err = d.Table(ctx, conn, parts)
 	if errors.Is(err, engine.ErrNoTable) {
-		return f, fmt.Errorf("%w: could not find table: %s: correct source__table (schema.table), or grant SELECT on it",
-			poller.ErrConfig, table)
+		return f, fmt.Errorf("%w: %w: %s: correct source__table (schema.table), or grant SELECT on it",
+			poller.ErrConfig, errNoTable, table)
 	}
 	if err != nil {
 		return f, fmt.Errorf("read the catalog for %s: %w", table, err)
@@ -99,11 +101,35 @@ func Uninstall(ctx context.Context, d engine.Dialect, db *sql.DB, table, name st
 	}
 	defer conn.Close() //nolint:errcheck // nothing is under way
 	f, err := find(ctx, d, conn, table, name)
+	if errors.Is(err, errNoTable) {
+		f.changes, err = leftBehind(ctx, d, conn, table, name, err)
+	}
 	if err != nil {
 		return w, err
 	}
 	t := d.Syntax().Tracking
 	return Work{Changes: f.changes, AtOnce: t.AtOnce, Statements: t.Uninstall(f.changes)}, nil
+}
+
+// leftBehind finds the change table of a table that was dropped, and with it the triggers.
+func leftBehind(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name string,
+	noTable error) (*engine.ChangeTable, error) {
+	parts, err := engine.SplitName(table)
+	if err != nil || d.Syntax().Tracking == nil {
+		return nil, noTable
+	}
+	if name == "" {
+		name = DefaultName(parts[len(parts)-1])
+	}
+	parts[len(parts)-1] = name
+	own, err := d.Table(ctx, conn, parts)
+	if err != nil {
+		return nil, noTable
+	}
+	if parts, err = engine.SplitName(own.From); err != nil {
+		return nil, noTable
+	}
+	return &engine.ChangeTable{OfParts: parts, Name: parts[len(parts)-1]}, nil
 }
 
 // Apply runs the statements. told is called before each; nil for nobody. Where they are no transaction, one that fails
