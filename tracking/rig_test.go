@@ -27,7 +27,7 @@ import (
 
 // rig is a database with the tracked table `orders (id, v)`, a store, and a receiver.
 type rig struct {
-	*testing.T
+	testing.TB
 	url   string
 	conn  engine.Connection
 	db    *sql.DB
@@ -36,9 +36,9 @@ type rig struct {
 	graves
 }
 
-func newRig(t *testing.T, name string) *rig {
+func newRig(t testing.TB, name string) *rig {
 	t.Helper()
-	r := &rig{T: t, store: memstore.New(), to: &receiver{rows: map[string]event{}, seen: map[string]bool{}}}
+	r := &rig{TB: t, store: memstore.New(), to: &receiver{rows: map[string]event{}, seen: map[string]bool{}}}
 	switch name {
 	case "postgres":
 		r.url = testenv.Postgres(t)
@@ -124,6 +124,15 @@ func (i instance) kill() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	*i.dead = true
+}
+
+// dieLater is for who is called while the process is alive.
+func (i instance) dieLater() { *i.dead = true }
+
+func (i instance) isDead() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return *i.dead
 }
 
 var errDead = errors.New("the process is dead")
