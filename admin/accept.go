@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -23,14 +23,14 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 	}
 	doc := &d.snap.Doc
 	stored, late := doc.SourceFingerprint, doc.Late.Mode
-	another, kinds, same := stored != source.Fingerprint, retyped(doc, source), sameLate(doc, source)
+	another, kinds, same := stored != source.Fingerprint, source.Retyped(doc), source.SameLate(doc)
 	if !another && same && kinds == "" {
 		return nil, nothing("The stored fingerprint is that of the settings: there is nothing to accept.")
 	}
 	p := d.plan("The poller will go on at the stored position with the source as it is defined now.")
 	if another {
 		p.What += fmt.Sprintf("\n  stored    %s\n  settings  %s\n"+
-			"Rows that the new definition has behind that position will not be delivered.", stored, source.Fingerprint)
+			"Rows that the new definition has at or below that position will not be delivered.", stored, source.Fingerprint)
 	}
 	if kinds != "" {
 		p.What += fmt.Sprintf("\nThe columns of the cursor or key were %s, and are %s. "+
@@ -49,7 +49,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 	if err != nil {
 		return &p, err
 	}
-	var dropped []checkpointed.ParkedEntry
+	var dropped []parking.Entry
 	if n := doc.Parked.Count; drop && n > 0 {
 		p.What += fmt.Sprintf("\n%d parked event(s) will be forgotten: their rows come when they are changed, "+
 			"or with rowrelay backfill.", n)
@@ -127,7 +127,7 @@ func (d *Document) AcceptGap(ctx context.Context) (*Plan, error) {
 		}
 	}
 	p := d.plan("The poller will go on in the database, and the table, as they are now. Rows that were written before the restore " +
-		"or failover and have been lost since are not missed; rows that were written again behind the position are not delivered.")
+		"or failover and have been lost since are not missed; rows that were written again at or below the position are not delivered.")
 	to, skipped := from, int64(0)
 	if ahead != nil {
 		var err error

@@ -21,7 +21,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
-	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -110,7 +109,7 @@ func (d *Document) load(ctx context.Context) error {
 			Remedy: "the first tick that runs creates it"}
 	}
 	d.snap = snap
-	return err
+	return poller.NameDocument(err, d.address())
 }
 
 // loadFree reads a document whose lease nobody holds.
@@ -143,14 +142,8 @@ func (d *Document) busy(held *state.HeldError) error {
 // address is how commands name the document.
 func (d *Document) address() string { return poller.Address(d.Poller, d.Output) }
 
-// reached is how far rows were delivered: with overlap the checkpoint is the window's low edge, before it.
-func (d *Document) reached() change.Cursor {
-	doc := &d.snap.Doc
-	if doc.Late.Mode == string(late.Overlap) && !doc.Late.Frontier.IsStart() {
-		return doc.Late.Frontier
-	}
-	return doc.Checkpoint.Cursor
-}
+// reached is how far rows were delivered.
+func (d *Document) reached() change.Cursor { return checkpointed.Frontier(&d.snap.Doc) }
 
 // describe says what the source is as the settings have it now.
 func (d *Document) describe(ctx context.Context) (checkpointed.Description, error) {

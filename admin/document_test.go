@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -141,7 +141,7 @@ func TestResetUnderALease(t *testing.T) {
 
 func TestResetWithParkedEvents(t *testing.T) {
 	f := newFixture(t)
-	f.parks(checkpointed.ParkedEntry{ID: "e2", Key: keyOf(2), OrderKey: keyOf(2)})
+	f.parks(parking.Entry{ID: "e2", Key: keyOf(2), OrderKey: keyOf(2)})
 	_, err := f.Reset(t.Context(), &Reset{To: "cursor=3"})
 	refused(t, err, "--parked drop")
 	m, err := f.Reset(t.Context(), &Reset{To: "cursor=3", Parked: "drop"})

@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -201,7 +202,7 @@ func (f *fixture) letter(n int) {
 }
 
 // parks parks rows, without a dead letter.
-func (f *fixture) parks(entries ...checkpointed.ParkedEntry) {
+func (f *fixture) parks(entries ...parking.Entry) {
 	f.t.Helper()
 	lease := f.held()
 	ref, err := store(f.t.Context(), lease, entries)
@@ -216,7 +217,7 @@ func (f *fixture) parks(entries ...checkpointed.ParkedEntry) {
 // parkedKeys are the keys of the parked rows, those that wait behind others included.
 func (f *fixture) parkedKeys() (keys []string) {
 	f.t.Helper()
-	entries, err := Parked(f.t.Context(), f.Keeper, f.doc())
+	entries, err := parking.Read(f.t.Context(), f.Keeper, f.doc())
 	if err != nil {
 		f.t.Fatal(err)
 	}

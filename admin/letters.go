@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -43,7 +43,7 @@ func (d *Document) Choose(ctx context.Context, c *Choice) (*Chosen, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
-	parked, err := Parked(ctx, d.Keeper, &d.snap.Doc)
+	parked, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (d *Document) elsewhere() string {
 // standIns are records of parked events, without a name and a row: with blocked of those that wait for a person
 // (after_dead_letter=block), whose record may lie in a queue, or be gone, and which must be let go all the same; else
 // of those that wait for their next attempt, which have no record.
-func (d *Document) standIns(parked []checkpointed.ParkedEntry, blocked bool) []deadletter.Entry {
+func (d *Document) standIns(parked []parking.Entry, blocked bool) []deadletter.Entry {
 	var entries []deadletter.Entry
 	for i := range parked {
 		e := &parked[i]

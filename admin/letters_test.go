@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -211,7 +211,7 @@ func tidied(t *testing.T, k *state.Keeper, do func()) {
 func TestPurgeLetsWhatWaitsGoOn(t *testing.T) {
 	f := newFixture(t)
 	f.letter(1)
-	f.parks(checkpointed.ParkedEntry{ID: "e1", Key: keyOf(1), OrderKey: keyOf(1), Blocked: true, Followers: rawKeys(2, 3)})
+	f.parks(parking.Entry{ID: "e1", Key: keyOf(1), OrderKey: keyOf(1), Blocked: true, Followers: rawKeys(2, 3)})
 	f.apply(f.chosen("e1").Purge())
 	if got := f.parkedKeys(); !slices.Equal(got, []string{`{"id":2}`, `{"id":3}`}) {
 		t.Errorf("parked: %q", got)
@@ -227,8 +227,8 @@ func TestPurgeLetsWhatWaitsGoOn(t *testing.T) {
 
 func TestPurgeOfParkedEventsIsNoted(t *testing.T) {
 	f := newFixture(t)
-	f.parks(checkpointed.ParkedEntry{ID: "e1", Key: keyOf(1), OrderKey: keyOf(1)},
-		checkpointed.ParkedEntry{ID: "x", Key: []byte(`"x"`), OrderKey: []byte(`"x"`)})
+	f.parks(parking.Entry{ID: "e1", Key: keyOf(1), OrderKey: keyOf(1)},
+		parking.Entry{ID: "x", Key: []byte(`"x"`), OrderKey: []byte(`"x"`)})
 	c, err := f.Choose(t.Context(), &Choice{Parked: true})
 	if err != nil || len(c.Entries) != 2 {
 		t.Fatalf("%+v, %v", c, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -58,7 +59,7 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 	}
 	doc := &d.snap.Doc
 	another := doc.SourceFingerprint != m.source.Fingerprint
-	m.changed, m.retyped = another || !sameLate(doc, m.source), retyped(doc, m.source)
+	m.changed, m.retyped = another || !m.source.SameLate(doc), m.source.Retyped(doc)
 	if m.foreign = another || m.retyped != ""; m.foreign {
 		m.backfill, m.window = doc.Backfill, m.source.Late == late.Overlap && !to.IsStart()
 		m.Skipped = d.before(ctx, to, &m.Plan) // which of them were delivered, nobody knows
@@ -116,7 +117,7 @@ func (m *Move) weighWindow(ctx context.Context) error {
 func (m *Move) text() string {
 	text := fmt.Sprintf("The poller will go on at %s: %s.", m.To, m.rows())
 	if m.window {
-		text += "\nRows that commit late behind that position are not looked for any more: the memory of late commits is forgotten."
+		text += "\nRows below that position that commit late will not be found: the memory of late commits is forgotten."
 		switch {
 		case m.Late < 0:
 			text += " How many such rows there are already could not be counted."
@@ -157,7 +158,7 @@ func (m *Move) rows() string {
 // carryOut makes the move.
 func (m *Move) carryOut(ctx context.Context, r *Result) error {
 	d, lost, was := m.d, m.Lost(), m.d.snap.Doc
-	var dropped []checkpointed.ParkedEntry
+	var dropped []parking.Entry
 	if m.Parked > 0 {
 		var err error
 		if dropped, err = d.toDrop(ctx); err != nil {

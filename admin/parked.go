@@ -9,26 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Parked reads the parked events of a document.
-func Parked(ctx context.Context, k *state.Keeper, doc *state.Document) ([]checkpointed.ParkedEntry, error) {
-	if doc.Parked.Object == "" {
-		return []checkpointed.ParkedEntry{}, nil
-	}
-	data, err := k.Object(ctx, doc.Parked.Object)
-	if err != nil {
-		return nil, fmt.Errorf("reading the parked events: %w", err)
-	}
-	return checkpointed.DecodeParked(data)
-}
-
 // ParkedRows counts parked rows: entries, and what waits behind them.
-func ParkedRows(entries []checkpointed.ParkedEntry) int {
+func ParkedRows(entries []parking.Entry) int {
 	n := len(entries)
 	for i := range entries {
 		n += len(entries[i].Followers)
@@ -71,7 +59,7 @@ func (d *Document) leased(ctx context.Context, change func(*state.Lease) (*state
 // park puts the rows of records among the parked events, due at once.
 func (d *Document) park(ctx context.Context, letters []deadletter.Entry) error {
 	return d.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
-		entries, err := Parked(ctx, d.Keeper, &d.snap.Doc)
+		entries, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
 		if err != nil {
 			return nil, err
 		}
@@ -87,18 +75,18 @@ func (d *Document) park(ctx context.Context, letters []deadletter.Entry) error {
 }
 
 // withRow puts the row of a record among parked events.
-func (d *Document) withRow(entries []checkpointed.ParkedEntry, r *deadletter.Record) []checkpointed.ParkedEntry {
+func (d *Document) withRow(entries []parking.Entry, r *deadletter.Record) []parking.Entry {
 	orderKey := r.OrderKey
 	if d.Ordering == poller.OrderNone {
 		orderKey = r.Key
 	}
-	at := slices.IndexFunc(entries, func(e checkpointed.ParkedEntry) bool { return bytes.Equal(e.OrderKey, orderKey) })
+	at := slices.IndexFunc(entries, func(e parking.Entry) bool { return bytes.Equal(e.OrderKey, orderKey) })
 	switch {
 	case at < 0:
-		return append(entries, checkpointed.ParkedEntry{OrderKey: orderKey, Key: r.Key})
+		return append(entries, parking.Entry{OrderKey: orderKey, Key: r.Key})
 	case bytes.Equal(entries[at].Key, r.Key):
 		// The same row, blocked or waiting: it starts anew.
-		entries[at] = checkpointed.ParkedEntry{OrderKey: orderKey, Key: r.Key, Followers: entries[at].Followers}
+		entries[at] = parking.Entry{OrderKey: orderKey, Key: r.Key, Followers: entries[at].Followers}
 	case !slices.ContainsFunc(entries[at].Followers, func(k json.RawMessage) bool { return bytes.Equal(k, r.Key) }):
 		entries[at].Followers = append(entries[at].Followers, r.Key)
 	}
@@ -106,11 +94,11 @@ func (d *Document) withRow(entries []checkpointed.ParkedEntry, r *deadletter.Rec
 }
 
 // store stores entries for a document to name.
-func store(ctx context.Context, lease *state.Lease, entries []checkpointed.ParkedEntry) (*state.ObjectRef, error) {
+func store(ctx context.Context, lease *state.Lease, entries []parking.Entry) (*state.ObjectRef, error) {
 	if len(entries) == 0 {
 		return &state.ObjectRef{}, nil
 	}
-	data, err := checkpointed.EncodeParked(entries)
+	data, err := parking.Encode(entries)
 	if err != nil {
 		return nil, err
 	}
@@ -146,11 +134,11 @@ func (d *Document) unblock(ctx context.Context, purge []deadletter.Entry, parked
 func (d *Document) let(
 	ctx context.Context, lease *state.Lease, records []deadletter.Entry, r *Result,
 ) (*state.ObjectRef, error) {
-	entries, err := Parked(ctx, d.Keeper, &d.snap.Doc)
+	entries, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
 	if err != nil {
 		return nil, err
 	}
-	var left []checkpointed.ParkedEntry
+	var left []parking.Entry
 	changed := false
 	for i := range entries {
 		e := &entries[i]
@@ -178,7 +166,7 @@ func (d *Document) let(
 // successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next
 // attempt, and was changed since, keeps its place: its changes were taken for the newest state that the attempt would
 // read. Those of a blocked head wait behind it.
-func (d *Document) successor(ctx context.Context, e *checkpointed.ParkedEntry, r *Result) (*checkpointed.ParkedEntry,
+func (d *Document) successor(ctx context.Context, e *parking.Entry, r *Result) (*parking.Entry,
 	error) {
 	newest, err := d.Source.Reread(ctx, [][]byte{e.Key})
 	switch {
@@ -192,9 +180,9 @@ func (d *Document) successor(ctx context.Context, e *checkpointed.ParkedEntry, r
 	changed := len(newest) > 0 && e.ID != "" && newest[0].ID != e.ID
 	switch {
 	case changed && (!e.Blocked || len(e.Followers) == 0):
-		return &checkpointed.ParkedEntry{OrderKey: e.OrderKey, Key: e.Key, Followers: e.Followers}, nil
+		return &parking.Entry{OrderKey: e.OrderKey, Key: e.Key, Followers: e.Followers}, nil
 	case len(e.Followers) > 0:
-		return &checkpointed.ParkedEntry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}, nil
+		return &parking.Entry{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}, nil
 	}
 	return nil, nil
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -80,19 +79,4 @@ func (d *Document) forget(doc *state.Document, rows int64) {
 func move(doc *state.Document, to change.Cursor) {
 	doc.Checkpoint.Cursor = to
 	doc.Late = state.Late{Mode: doc.Late.Mode}
-}
-
-// retyped are the columns of the cursor or key as a document has them, where they have changed their type since; else
-// "".
-func retyped(doc *state.Document, source checkpointed.Description) string {
-	if was := doc.Checkpoint.Columns; source.Columns != "" && was != source.Columns {
-		return was
-	}
-	return ""
-}
-
-// sameLate reports whether late commits are handled as when the document was written; it is silent before the first
-// commit.
-func sameLate(doc *state.Document, source checkpointed.Description) bool {
-	return doc.Late.Mode == "" || doc.Late.Mode == string(source.Late)
 }

@@ -85,7 +85,7 @@ func (d *Document) exported(ctx context.Context, path string) (change.Cursor, er
 	}
 	if relation, _ := d.Source.Compare(x.Incarnation, incarnation); relation != checkpointed.SameDatabase {
 		return nil, fmt.Errorf("--to file=%s: it was written in another database, or before this one was restored or failed over "+
-			"(incarnation %s, now %s): what lies behind that position here is not what was delivered. Use --to beginning, or --to "+
+			"(incarnation %s, now %s): the rows up to that position here are not those that were delivered. Use --to beginning, or --to "+
 			"cursor=VALUE where you know what was; to go on at the stored position: rowrelay state accept-gap %s",
 			path, x.Incarnation, incarnation, d.address())
 	}

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -31,7 +32,7 @@ func (d *Document) Reset(ctx context.Context, r *Reset) (*Move, error) {
 	err := d.load(ctx)
 	var unreadable *state.DocumentError
 	if errors.As(err, &unreadable) {
-		return d.rewrite(ctx, unreadable, r.To)
+		return d.rewrite(ctx, unreadable.Fault, poller.NameDocument(unreadable, d.address()), r.To)
 	}
 	if err != nil {
 		return nil, err
@@ -88,10 +89,11 @@ func (d *Document) breaking(held *state.HeldError) Plan {
 	return p
 }
 
-// rewrite writes a fresh document over one that cannot be read. One that only a newer binary can read is none.
-func (d *Document) rewrite(ctx context.Context, fault *state.DocumentError, to string) (*Move, error) {
-	if to != "beginning" || fault.Fault == state.OtherVersion || fault.Fault == state.UnknownRequires {
-		return nil, fault
+// rewrite writes a new document over one that cannot be read, for the reason why. It does not touch one that a newer
+// binary can read.
+func (d *Document) rewrite(ctx context.Context, fault state.DocumentFault, why error, to string) (*Move, error) {
+	if to != "beginning" || fault == state.OtherVersion || fault == state.UnknownRequires {
+		return nil, why
 	}
 	source, err := d.describe(ctx)
 	if err != nil {
@@ -99,7 +101,7 @@ func (d *Document) rewrite(ctx context.Context, fault *state.DocumentError, to s
 	}
 	m := &Move{d: d}
 	m.What = fmt.Sprintf("%v\nIt will be written anew: every row of the source will be delivered again, from the beginning.\n"+
-		"Stop every instance of this poller first: whether one holds the lease cannot be read.", fault)
+		"Stop every instance of this poller first: whether one holds the lease cannot be read.", why)
 	m.apply = func(ctx context.Context, _ *Result) error {
 		if _, err := d.Keeper.Reset(ctx, source.Fingerprint, "", nil); err != nil {
 			return err
@@ -129,8 +131,8 @@ func (d *Document) drops(parked string) (bool, error) {
 
 // toDrop are the parked events that a change is about to drop, for the log. Those that cannot be read may be dropped
 // all the same: that is the way out then.
-func (d *Document) toDrop(ctx context.Context) ([]checkpointed.ParkedEntry, error) {
-	entries, err := Parked(ctx, d.Keeper, &d.snap.Doc)
+func (d *Document) toDrop(ctx context.Context) ([]parking.Entry, error) {
+	entries, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
 	if err != nil {
 		return nil, fmt.Errorf("which events these are cannot be told: %w", err)
 	}
@@ -138,7 +140,7 @@ func (d *Document) toDrop(ctx context.Context) ([]checkpointed.ParkedEntry, erro
 }
 
 // auditDropped writes to the log which parked rows were dropped.
-func (d *Document) auditDropped(entries []checkpointed.ParkedEntry) {
+func (d *Document) auditDropped(entries []parking.Entry) {
 	for i := range entries {
 		e := &entries[i]
 		d.audit("parked_dropped_manually", "id", e.ID, "key", string(e.Key), "order_key", string(e.OrderKey),

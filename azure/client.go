@@ -29,7 +29,7 @@ func Container(s *config.Storage, name string) (*container.Client, error) {
 		}
 		return client, nil
 	}
-	credential, err := Credential(s.Identity())
+	credential, err := Credential(s.Identity)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func Queue(s *config.Storage, name string) (*azqueue.QueueClient, error) {
 		}
 		return client, nil
 	}
-	credential, err := Credential(s.Identity())
+	credential, err := Credential(s.Identity)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func KeptFor(ctx context.Context, s *config.Storage) (days int32, err error) {
 		client, err = service.NewClientFromConnectionString(s.ConnectionString.Reveal(), options)
 	} else {
 		var credential azcore.TokenCredential
-		if credential, err = Credential(s.Identity()); err == nil {
+		if credential, err = Credential(s.Identity); err == nil {
 			client, err = service.NewClient(s.BlobServiceURI, credential, options)
 		}
 	}

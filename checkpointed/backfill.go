@@ -9,22 +9,18 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// turnWait is the longest that Next waits for the turn of a throttled backfill, or of a row behind a retry that is on
-// its way, when nothing else is to be done: live rows wait as long.
-const turnWait = 250 * time.Millisecond
-
 // backfill is what a session knows of the replay that the document asks for. Its chunks come out of Next between live
 // batches, so that the order of each order key holds; each settlement stores how far it has come, so that a crash
 // repeats what was not settled of it.
 type backfill struct {
 	state.Backfill      // At runs ahead of what is stored
 	drained        bool // all of the range was handed out
-	turn           bool // live rows had the last one
+	isNext         bool // live rows came last
 }
 
-// filling reports whether there is more of a backfill to hand out. An operator's start, change or cancellation is met
-// with the next write or look.
-func (s *session) filling() bool {
+// backfills reports whether there is more of a backfill to hand out. An operator's start, change or cancellation is seen
+// with the next write, or the next read of the document.
+func (s *session) backfills() bool {
 	asked := s.snapshot.Doc.Backfill
 	s.mu.Lock()
 	lease := s.lease
@@ -37,7 +33,7 @@ func (s *session) filling() bool {
 		s.backfill = backfill{}
 		return false
 	case asked.ID != s.backfill.ID:
-		s.backfill = backfill{Backfill: *asked, turn: true}
+		s.backfill = backfill{Backfill: *asked, isNext: true}
 		if s.backfill.At.IsStart() {
 			s.backfill.At = asked.From
 		}
@@ -45,57 +41,57 @@ func (s *session) filling() bool {
 	return !s.backfill.drained
 }
 
-// chunk fetches the next rows of the range.
-func (s *session) chunk(ctx context.Context, limit poller.Limit) (change.Batch, note, error) {
+// fetchChunk fetches the next rows of the range.
+func (s *session) fetchChunk(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
 	b := &s.backfill
-	b.turn = false
+	b.isNext = false
 	if b.PerSecond > 0 {
 		limit.Rows = min(limit.Rows, b.PerSecond)
 	}
 	begun := time.Now()
 	page, err := s.read(ctx, "fetching rows of the backfill", change.Range{After: b.At, UpTo: b.To}, limit)
 	if err != nil {
-		return change.Batch{}, note{}, err
+		return change.Batch{}, details{}, err
 	}
 	batch := change.Batch{Kind: change.Backfill, From: s.frontier, To: page.To, Events: page.Events, More: true,
 		Fetched: time.Now()}
 	batch.FetchTime = batch.Fetched.Sub(begun)
-	s.recall(batch.Events)
+	s.feed.parking.Recall(batch.Events)
 	b.drained = !page.More
-	s.feed.pace.spend(b.ID, len(page.Events), b.PerSecond)
+	s.feed.throttle.spend(b.ID, len(page.Events), b.PerSecond)
 	if len(page.Events) == 0 {
 		if b.drained {
-			return batch, note{ends: b.ID}, nil
+			return batch, details{ends: b.ID}, nil
 		}
 		if page.To != nil {
 			b.At = page.To
 		}
-		return batch, note{}, nil
+		return batch, details{}, nil
 	}
-	b.At = after(&batch)
-	return batch, note{chunk: b.ID, final: b.drained}, nil
+	b.At = endOf(&batch)
+	return batch, details{chunk: b.ID, final: b.drained}, nil
 }
 
-// pace throttles a backfill, across the ticks of this process.
-type pace struct {
+// throttle bounds the rows per second of a backfill, across the ticks of this process.
+type throttle struct {
 	id   string
 	next time.Time
 }
 
-// ready is the time until the next chunk may be fetched; 0 or less means now.
-func (p *pace) ready(id string) time.Duration {
-	if p.id != id {
+// wait is the time until the next chunk may be fetched; 0 or less means now.
+func (t *throttle) wait(id string) time.Duration {
+	if t.id != id {
 		return 0
 	}
-	return time.Until(p.next)
+	return time.Until(t.next)
 }
 
-// spend takes account of a chunk.
-func (p *pace) spend(id string, rows, perSecond int) {
-	if now := time.Now(); p.id != id || p.next.Before(now) {
-		p.id, p.next = id, now
+// spend counts the rows of a chunk.
+func (t *throttle) spend(id string, rows, perSecond int) {
+	if now := time.Now(); t.id != id || t.next.Before(now) {
+		t.id, t.next = id, now
 	}
 	if perSecond > 0 {
-		p.next = p.next.Add(time.Duration(rows) * time.Second / time.Duration(perSecond))
+		t.next = t.next.Add(time.Duration(rows) * time.Second / time.Duration(perSecond))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -40,7 +41,7 @@ func TestBackfill(t *testing.T) {
 		}
 		if want := []change.Kind{change.Backfill, change.Live, change.Backfill, change.Live,
 			change.Backfill}; !slices.Equal(kinds, want) {
-			t.Errorf("kinds in turn: %v", kinds)
+			t.Errorf("kinds: %v", kinds)
 		}
 		rows := p.got(poller.Accepted)
 		slices.Sort(rows)
@@ -199,14 +200,16 @@ func TestBackfillMeetsTheWaitedEvent(t *testing.T) {
 			}
 			return 200
 		})
-		relay := relayOf(t, p.feed, to, func(c *poller.Config) { one(c); c.Ordering = poller.OrderSource })
+		relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) {
+			c.Ordering = poller.OrderSource
+		})
 		relay.Tick(t.Context())
 		p.backfill(state.Backfill{ID: "b1", To: position(3), Total: 3})
 		for range 300 {
 			time.Sleep(time.Second)
 			relay.Tick(t.Context())
 		}
-		if n := len(p.graves.letters); n == 0 || p.graves.letters[0].Attempts != 5 || len(to.times[1]) > 10 {
+		if n := len(p.deadLetters.letters); n == 0 || p.deadLetters.letters[0].Attempts != 5 || len(to.times[1]) > 10 {
 			t.Errorf("%d dead letters, sent at %v, parked %+v", n, to.times[1], p.parked())
 		}
 	})

@@ -14,147 +14,16 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
-// rowSource is a Source over rows in memory; the position is an index.
-type rowSource struct {
-	mu          sync.Mutex
-	rows        []string // order keys
-	fetches     int
-	start       int
-	fingerprint string
-	incarnation string
-}
-
-func (s *rowSource) Describe(context.Context) (Description, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return Description{Fingerprint: s.fingerprint, Engine: "test", Table: "rows", Coarse: true}, nil
-}
-
-func (s *rowSource) Start(context.Context) (change.Cursor, string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return position(s.start), s.incarnation, nil
-}
-
-func (s *rowSource) Reread(_ context.Context, keys [][]byte) ([]change.Event, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var events []change.Event
-	for _, key := range keys {
-		events = append(events, s.event(idOf(&change.Event{Key: key})))
-	}
-	return events, nil
-}
-
-func (s *rowSource) event(i int) change.Event {
-	key := fmt.Appendf(nil, "%q", s.rows[i])
-	return change.Event{ID: fmt.Sprint(i), Key: rowKey(i), OrderKey: key, Row: key, Cursor: position(i + 1),
-		Time: time.Now()}
-}
-
-func (s *rowSource) Other(context.Context, change.Cursor, [][]byte) (*change.Event, error) {
-	return nil, nil
-}
-
-func (s *rowSource) Compare(was, is string) (Relation, string) { return compareLives(was, is) }
-
-func (s *rowSource) Replaced(context.Context, change.Cursor, string, string) (string, error) {
-	return "", nil
-}
-
-// compareLives takes what follows a slash for what a failover changes.
-func compareLives(was, is string) (Relation, string) {
-	a, _, _ := strings.Cut(was, "/")
-	b, _, _ := strings.Cut(is, "/")
-	switch {
-	case was == is:
-		return SameDatabase, is
-	case a == b:
-		return FailedOver, is
-	default:
-		return AnotherDatabase, is
-	}
-}
-
-func (s *rowSource) Horizon(context.Context) (change.Horizon, error) {
-	return change.Horizon{Now: time.Now()}, nil
-}
-
-func (s *rowSource) Fetch(_ context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
-	after := r.After
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fetches++
-	from := 0
-	if !after.IsStart() {
-		if _, err := fmt.Sscanf(string(after), `{"kind":"test","value":%d}`, &from); err != nil {
-			return change.Page{}, err
-		}
-	}
-	page := change.Page{Incarnation: s.incarnation, NullCursors: -1}
-	end := min(from+limit.Rows, len(s.rows))
-	for i := from; i < end; i++ {
-		page.Events = append(page.Events, s.event(i))
-	}
-	page.More = end < len(s.rows)
-	return page, nil
-}
-
-func (s *rowSource) add(keys ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rows = append(s.rows, keys...)
-}
-
-// instance is one process: a relay with its own way to the shared store.
-type instance struct {
-	*poller.Relay
-	store  *storetest.Faulty
-	keeper *state.Keeper
-}
-
-const testKey = "state/app/orders.json"
-
-func newInstance(t *testing.T, store state.Store, source Source, to poller.Output,
-	change func(*poller.Config)) instance {
-	t.Helper()
-	faulty := storetest.NewFaulty(store)
-	keeper, err := state.New(state.Config{Store: faulty, Key: testKey, Poller: "orders", Owner: "app/test",
-		TTL: 60 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	feed, err := New(Config{
-		App: "app", Poller: "orders", Source: source, Keeper: keeper, Ordering: poller.OrderKey, DeadLetters: &graves{},
-		Policy: poller.Policy{MaxAttempts: 5,
-			Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1000},
-		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return instance{relayOf(t, feed, to, change), faulty, keeper}
-}
-
-func (i instance) position(t *testing.T) change.Cursor {
-	t.Helper()
-	s, err := i.keeper.Load(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.Doc.Checkpoint.Cursor
-}
-
 func TestLookBeforeYouLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &rowSource{fingerprint: "sha256:a"}
-		to := newSink(t, nil)
-		one := newInstance(t, memstore.New(), source, to, nil)
+		to := pollertest.NewSink(t, nil)
+		one := newInstance(t, memstore.New(), source, to)
 		counts := func() [3]int {
 			return [3]int{one.store.Counts(storetest.Load), one.store.Counts(storetest.Create),
 				one.store.Counts(storetest.Replace)}
@@ -191,14 +60,14 @@ func TestLookBeforeYouLease(t *testing.T) {
 func TestStartLatestDoesNotMoveWithIdleTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &rowSource{fingerprint: "sha256:a", rows: []string{"a", "b"}, start: 2}
-		to := newSink(t, nil)
-		one := newInstance(t, memstore.New(), source, to, nil)
+		to := pollertest.NewSink(t, nil)
+		one := newInstance(t, memstore.New(), source, to)
 		one.Tick(t.Context())
 		source.add("c")
 		source.start = 3 // what latest would now be
 		one.Tick(t.Context())
-		if len(to.order) != 1 || to.order[0] != "2" {
-			t.Errorf("arrived: %v, want only the row that came after the start", to.order)
+		if len(to.Order) != 1 || to.Order[0] != "2" {
+			t.Errorf("arrived: %v, want only the row that came after the start", to.Order)
 		}
 	})
 }
@@ -207,7 +76,7 @@ func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*rowSource)
 		event  poller.Event
-		mend   string
+		remedy string
 	}{
 		"another source": {func(s *rowSource) {
 			s.fingerprint = "sha256:b"
@@ -217,18 +86,18 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				source := &rowSource{fingerprint: "sha256:a", incarnation: "first", rows: []string{"a"}}
-				to := newSink(t, nil)
-				one := newInstance(t, memstore.New(), source, to, nil)
+				to := pollertest.NewSink(t, nil)
+				one := newInstance(t, memstore.New(), source, to)
 				one.Tick(t.Context())
 				before := one.position(t)
 				source.add("b")
 				c.change(source)
 				report := one.Tick(t.Context())
-				if report.Event != c.event || !report.Failed() || !strings.Contains(report.Err.Error(), c.mend) {
+				if report.Event != c.event || !report.Failed() || !strings.Contains(report.Err.Error(), c.remedy) {
 					t.Errorf("%s: %v", report.Event, report.Err)
 				}
-				if !one.position(t).Equal(before) || len(to.order) != 1 {
-					t.Errorf("position %s, %d events", one.position(t), len(to.order))
+				if !one.position(t).Equal(before) || len(to.Order) != 1 {
+					t.Errorf("position %s, %d events", one.position(t), len(to.Order))
 				}
 			})
 		})
@@ -240,24 +109,24 @@ func TestRefusals(t *testing.T) {
 func TestTakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		source := &rowSource{fingerprint: "sha256:a", rows: keys(4, 4)}
-		stuck := newInstance(t, store, source, newSink(t, func(ctx context.Context, _ change.Delivery) error {
+		source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(4, 4)}
+		stuck := newInstance(t, store, source, pollertest.NewSink(t, func(ctx context.Context, _ change.Delivery) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}), nil)
-		to := newSink(t, nil)
-		other := newInstance(t, store, source, to, nil)
+		}))
+		to := pollertest.NewSink(t, nil)
+		other := newInstance(t, store, source, to)
 		done := make(chan poller.Report, 1)
 		go func() { done <- stuck.Tick(t.Context()) }()
 		synctest.Wait()
 		if report := other.Tick(t.Context()); report.Event != poller.LeaseAcquireSkipped || report.Failed() ||
-			len(to.calls) != 0 {
+			len(to.Calls) != 0 {
 			t.Errorf("beside a working instance: %+v", report)
 		}
 		stuck.store.Crash() // it can neither renew, nor commit, nor release
 		time.Sleep(70 * time.Second)
 		report := other.Tick(t.Context())
-		if report.Event != poller.TickComplete || report.Token != 2 || len(to.order) != 4 {
+		if report.Event != poller.TickComplete || report.Token != 2 || len(to.Order) != 4 {
 			t.Errorf("after the takeover: %+v", report)
 		}
 		if report := <-done; !report.Failed() || report.Rows != 0 {
@@ -270,17 +139,17 @@ func TestTakeover(t *testing.T) {
 func TestStaleHolderIsPointedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		source := &rowSource{fingerprint: "sha256:a", rows: keys(1, 1)}
-		dead := newInstance(t, store, source, newSink(t, func(ctx context.Context, _ change.Delivery) error {
+		source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(1, 1)}
+		dead := newInstance(t, store, source, pollertest.NewSink(t, func(ctx context.Context, _ change.Delivery) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}), nil)
+		}))
 		done := make(chan poller.Report, 1)
 		go func() { done <- dead.Tick(t.Context()) }()
 		synctest.Wait()
 		dead.store.Crash()
 		time.Sleep(62 * time.Second) // beyond the ttl, within the grace
-		report := newInstance(t, store, source, newSink(t, nil), nil).Tick(t.Context())
+		report := newInstance(t, store, source, pollertest.NewSink(t, nil)).Tick(t.Context())
 		if report.Event != poller.LeaseAcquireSkipped || report.Staleness <= 0 || len(report.Warnings) != 1 {
 			t.Errorf("%+v", report)
 		}
@@ -293,9 +162,9 @@ func TestAdoption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		source := &rowSource{fingerprint: "sha256:a", rows: []string{"z"}}
-		to := newSink(t, nil)
+		to := pollertest.NewSink(t, nil)
 		polling := newInstance(t, store, source, to, func(c *poller.Config) { c.PollInterval = 10 * time.Second })
-		other := newInstance(t, store, source, to, nil)
+		other := newInstance(t, store, source, to)
 		other.Tick(t.Context())
 		done := make(chan poller.Report, 1)
 		go func() { done <- polling.Tick(t.Context()) }() // has read the document, and polls
@@ -308,8 +177,8 @@ func TestAdoption(t *testing.T) {
 		if report := <-done; report.Event != poller.TickComplete || report.Rows != 1 || report.Token != 3 {
 			t.Errorf("the polling instance: %+v", report)
 		}
-		if fmt.Sprint(to.order) != "[0 1 2 3]" {
-			t.Errorf("arrived: %v", to.order)
+		if fmt.Sprint(to.Order) != "[0 1 2 3]" {
+			t.Errorf("arrived: %v", to.Order)
 		}
 	})
 }
@@ -317,9 +186,9 @@ func TestAdoption(t *testing.T) {
 // TestCommitLandedButTheAnswerWasLost: it is read back, and not delivered again.
 func TestCommitLandedButTheAnswerWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &rowSource{fingerprint: "sha256:a", rows: keys(3, 3)}
-		to := newSink(t, nil)
-		one := newInstance(t, memstore.New(), source, to, nil)
+		source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(3, 3)}
+		to := pollertest.NewSink(t, nil)
+		one := newInstance(t, memstore.New(), source, to)
 		writes := 0
 		one.store.Plan(func(op storetest.Op) (storetest.Fault, int) {
 			if op == storetest.Replace {
@@ -333,8 +202,8 @@ func TestCommitLandedButTheAnswerWasLost(t *testing.T) {
 			t.Errorf("%+v", report)
 		}
 		one.Tick(t.Context())
-		if len(to.order) != 3 {
-			t.Errorf("arrived: %v", to.order)
+		if len(to.Order) != 3 {
+			t.Errorf("arrived: %v", to.Order)
 		}
 	})
 }
@@ -353,10 +222,10 @@ func TestFaultsAndCrashesLoseNothing(t *testing.T) {
 				return rnd.IntN(n)
 			}
 			store := memstore.New()
-			source := &rowSource{fingerprint: "sha256:a", rows: keys(20+roll(80), 1+roll(12))}
-			to := newSink(t, nil)
-			to.ordering = poller.OrderNone // late requests of dead instances may overlap; the order is checked below
-			to.answer = func(ctx context.Context, d change.Delivery) error {
+			source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(20+roll(80), 1+roll(12))}
+			to := pollertest.NewSink(t, nil)
+			to.Ordering = poller.OrderNone // late requests of dead instances may overlap; the order is checked below
+			to.Answer = func(ctx context.Context, d change.Delivery) error {
 				if err := clock.Sleep(ctx, time.Duration(roll(3000))*time.Millisecond); err != nil {
 					return err
 				}
@@ -368,9 +237,9 @@ func TestFaultsAndCrashesLoseNothing(t *testing.T) {
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {
-					for life := 0; life < 40; life++ {
+					for run := 0; run < 40; run++ {
 						i := newInstance(t, store, source, to, func(c *poller.Config) { c.MaxBatches = roll(4) })
-						if life < 4 { // the last lives are calm, so that the end is reached
+						if run < 4 { // the last runs are calm, so that the end is reached
 							i.store.Plan(func(storetest.Op) (storetest.Fault, int) {
 								if roll(8) == 0 {
 									return storetest.Fault(1 + roll(3)), roll(4)
@@ -387,20 +256,20 @@ func TestFaultsAndCrashesLoseNothing(t *testing.T) {
 				})
 			}
 			all.Wait()
-			last := newInstance(t, store, source, to, nil)
+			last := newInstance(t, store, source, to)
 			if got := last.position(t); !got.Equal(position(len(source.rows))) {
 				t.Fatalf("seed %d: the position is %s of %d", seed, got, len(source.rows))
 			}
-			to.answer = nil
+			to.Answer = nil
 			for last.Tick(t.Context()).Parked > 0 { // an event that failed each time while others were accepted
 				time.Sleep(10 * time.Second)
 			}
 			for n := range source.rows {
-				if to.accepted[fmt.Sprint(n)] == 0 {
+				if to.Accepted[fmt.Sprint(n)] == 0 {
 					t.Fatalf("seed %d: event %d is acknowledged and was never accepted", seed, n)
 				}
 			}
-			assertOrderPerKey(t, source.rows, to.order)
+			pollertest.CheckOrder(t, source.rows, to.Order)
 		})
 	}
 }

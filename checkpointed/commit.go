@@ -11,26 +11,26 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// commit stores what a tally holds, with the release where it is the last. Where nothing of it has to be durable (the
-// memory of late commits is stored now and then), it writes nothing and reports so. Errors are a *Fault; what is stored
-// is then not known.
+// commit stores what c has collected; with last it releases the lease in the same write. Where nothing of it has to be
+// durable (the memory of late commits is stored now and then), it writes nothing and reports false. Errors are a
+// *Fault; it is then not known what is stored.
 //
-// Nothing of the tally is shown to others before it is stored: an order key that was free again before that could have
-// a later event delivered, and then, after a crash, an earlier one.
-func (s *session) commit(ctx context.Context, l *tally, last bool) (bool, error) {
+// Nothing of c is shown to others before it is stored. An order key that was free again before that could have a later
+// event delivered, and then, after a crash, an earlier one.
+func (s *session) commit(ctx context.Context, c *pendingCommit, last bool) (bool, error) {
 	s.broken = true
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if l.n > 0 {
-			s.feed.trail = nil // even where it failed: what it settled is not among the notes any more
+		if c.rows > 0 {
+			s.feed.search = nil // even where it failed: what it settled is not in flight any more
 		}
 		if s.broken { // an error, or a panic
-			// The release may not have landed, and an expired lease may still be ours: Close tries.
-			s.lease, s.ended = l.lease, true
+			// The release may not have been stored, and an expired lease may still be ours: Close tries.
+			s.lease, s.ended = c.lease, true
 		}
 	}()
-	wrote, err := s.write(ctx, l, last)
+	wrote, err := s.write(ctx, c, last)
 	if err != nil {
 		event := poller.CommitFailed
 		if errors.Is(err, state.ErrLost) || errors.Is(err, state.ErrExpired) {
@@ -39,65 +39,56 @@ func (s *session) commit(ctx context.Context, l *tally, last bool) (bool, error)
 		return false, &poller.Fault{Event: event, Err: err}
 	}
 	s.broken = false
-	s.parked.Store(l.draft.done())
-	s.gone += l.gone
+	s.feed.parking.Stored(c.parked)
 	s.mu.Lock()
-	s.behind -= l.behind
+	s.awaited -= c.awaited
 	s.mu.Unlock()
 	select {
-	case s.landed <- struct{}{}:
+	case s.stored <- struct{}{}:
 	default:
 	}
 	return wrote, nil
 }
 
-func (s *session) write(ctx context.Context, l *tally, last bool) (bool, error) {
-	// Told although the commit may fail: a dead letter that is written is there, and must not be passed over in silence.
-	s.letters = append(s.letters, l.letters...)
+func (s *session) write(ctx context.Context, c *pendingCommit, last bool) (bool, error) {
 	carry := s.feed.late.Commit(last)
-	if !l.draft.changed && l.backfill == nil && !carry.Due {
+	if !c.parked.Changed() && c.backfill == nil && !carry.Due {
 		return false, nil
 	}
 	s.mu.Lock()
-	c := state.Commit{
-		From: carry.From, To: carry.To, BatchID: l.id, Rows: l.n, Incarnation: s.incarnation, Table: s.tableSeen,
-		Columns: s.source.Columns,
-		Late:    carry.Late, Backfill: l.backfill, Ends: l.ends, Accepted: l.accepted, Release: last,
+	commit := state.Commit{
+		From: carry.From, To: carry.To, BatchID: c.id, Rows: c.rows,
+		Incarnation: s.newIncarnation, Table: s.newTable, Columns: s.source.Columns,
+		Late: carry.Late, Backfill: c.backfill, Ends: c.ends, Accepted: c.accepted, Release: last,
 	}
 	if last {
 		s.lease = nil // released by this very commit
 	}
 	s.mu.Unlock()
 	if carry.Object != nil {
-		name, err := l.lease.PutObject(ctx, late.MemoryKind, carry.Object)
+		name, err := c.lease.PutObject(ctx, late.MemoryKind, carry.Object)
 		if err != nil {
 			return false, fmt.Errorf("storing the memory of late commits: %w", err)
 		}
 		carry.Late.Memory.Object = name
 	}
-	next := l.draft.done()
-	if l.draft.changed {
-		parked, err := l.putParked(ctx, next)
-		if err != nil {
-			return false, err
-		}
-		c.Parked = parked
+	parked, err := c.parked.Put(ctx, c.lease.PutObject)
+	if err != nil {
+		return false, err
 	}
-	if err := l.lease.Commit(ctx, c); err != nil {
+	commit.Parked = parked
+	if err := c.lease.Commit(ctx, commit); err != nil {
 		return false, err
 	}
 	s.mu.Lock()
 	s.wrote = time.Now()
 	s.mu.Unlock()
 	s.feed.late.Stored(carry)
-	if c.Parked != nil {
-		s.feed.parked = cachedParking{c.Parked.Object, next}
+	if parked != nil || carry.Object != nil {
+		s.unused++
 	}
-	if c.Parked != nil || carry.Object != nil {
-		s.litter++
-	}
-	if s.litter >= maxLitter || last {
-		s.collect(ctx, l.lease)
+	if s.unused >= maxUnused || last {
+		s.collect(ctx, c.lease)
 	}
 	return true, nil
 }
@@ -106,45 +97,29 @@ func (s *session) write(ctx context.Context, l *tally, last bool) (bool, error) 
 func (s *session) commitRest(ctx context.Context, lease *state.Lease) (bool, error) {
 	s.mu.Lock()
 	rest := s.pending
-	s.pending = note{}
-	if s.short || len(s.notes) > 0 {
+	s.pending = details{}
+	if s.incomplete || len(s.inFlight) > 0 {
 		rest.ends = "" // a chunk of it may be among what is not settled
 	}
 	s.mu.Unlock()
-	l := s.newTally(lease)
-	l.begin(&rest)
-	return s.commit(ctx, l, true)
+	c := s.newCommit(ctx, lease)
+	c.begin(&rest)
+	return s.commit(ctx, c, true)
 }
 
-// putParked writes the object of the parked events. One that no commit names is removed by the next Collect.
-func (l *tally) putParked(ctx context.Context, p *parking) (*state.ObjectRef, error) {
-	if p.count == 0 {
-		return &state.ObjectRef{}, nil
-	}
-	data, err := EncodeParked(p.list())
-	if err != nil {
-		return nil, err
-	}
-	name, err := l.lease.PutObject(ctx, parkedKind, data)
-	if err != nil {
-		return nil, fmt.Errorf("storing the parked events: %w", err)
-	}
-	return &state.ObjectRef{Object: name, Count: p.count}, nil
-}
-
-// maxLitter is how many commits leave objects behind before they are removed; collectPatience bounds that.
+// maxUnused is how many commits leave objects that are not needed any more, before they are removed. collectPatience
+// bounds the removal.
 const (
-	maxLitter       = 16
+	maxUnused       = 16
 	collectPatience = 5 * time.Second
 )
 
-// collect removes objects that the document does not name any more, now and then and at the end. It may fail: the next
-// one removes them.
+// collect removes objects that the document does not name any more. It may fail: the next one removes them.
 func (s *session) collect(ctx context.Context, lease *state.Lease) {
-	if s.litter == 0 {
+	if s.unused == 0 {
 		return
 	}
-	s.litter = 0
+	s.unused = 0
 	ctx, cancel := context.WithTimeoutCause(ctx, collectPatience, poller.ErrLate)
 	defer cancel()
 	doc := lease.Known()

@@ -41,7 +41,7 @@ func TestADeleteIsRetried(t *testing.T) {
 						time.Sleep(time.Minute)
 						gone += p.tick().Gone
 					}
-					if gone != 0 || len(p.parked()) != 0 || !slices.Contains(deleted, 3) || len(p.graves.letters) != 0 {
+					if gone != 0 || len(p.parked()) != 0 || !slices.Contains(deleted, 3) || len(p.deadLetters.letters) != 0 {
 						t.Errorf("%d gone, deleted %v, parked %+v", gone, deleted, p.parked())
 					}
 				})

@@ -9,31 +9,32 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
-// TestDrained: a tick tells when no live row was left, and whether rows wait; a fetch that was no answer to that tells
+// TestDrained: a tick reports when no live row was left, and whether rows wait. A fetch that does not show it reports
 // neither.
 func TestDrained(t *testing.T) {
 	away := func(context.Context, change.Delivery) error {
 		return poller.FailAll(1, poller.Unavailable, 0, errors.New("refused"))
 	}
 	for name, c := range map[string]struct {
-		rows            int
-		answer          func(context.Context, change.Delivery) error
-		adjust          func(*poller.Config)
-		before          func(p *process, s *rowSource)
-		drained, behind bool
+		rows           int
+		answer         func(context.Context, change.Delivery) error
+		adjust         func(*poller.Config)
+		before         func(p *process, s *rowSource)
+		drained, waits bool
 	}{
 		"idle":                              {drained: true},
 		"one page":                          {rows: 3, drained: true},
 		"several pages":                     {rows: 25, drained: true},
-		"a full page, and nothing behind":   {rows: 10, drained: true},
+		"a full page, and nothing after it": {rows: 10, drained: true},
 		"full, with max_batches":            {rows: 10, adjust: func(c *poller.Config) { c.MaxBatches = 1 }, drained: true},
-		"more than max_batches":             {rows: 11, adjust: func(c *poller.Config) { c.MaxBatches = 1 }, behind: true},
-		"the destination is away":           {rows: 1, answer: away, behind: true},
-		"away, and more":                    {rows: 25, answer: away, behind: true},
+		"more than max_batches":             {rows: 11, adjust: func(c *poller.Config) { c.MaxBatches = 1 }, waits: true},
+		"the destination is away":           {rows: 1, answer: away, waits: true},
+		"away, and more":                    {rows: 25, answer: away, waits: true},
 		"paused":                            {rows: 1, before: func(p *process, _ *rowSource) { p.amend(pause1) }},
 		"another source":                    {rows: 1, before: func(_ *process, s *rowSource) { s.fingerprint = "sha256:b" }},
 		"a throttled backfill, nothing new": {before: func(p *process, s *rowSource) { replay(p, s) }, drained: true},
@@ -43,10 +44,10 @@ func TestDrained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				source := &rowSource{fingerprint: "sha256:a", rows: keys(5, 5)}
+				source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(5, 5)}
 				store := memstore.New()
-				newInstance(t, store, source, newSink(t, nil), nil).Tick(t.Context())
-				one := newInstance(t, store, source, newSink(t, c.answer), func(cfg *poller.Config) {
+				newInstance(t, store, source, pollertest.NewSink(t, nil)).Tick(t.Context())
+				one := newInstance(t, store, source, pollertest.NewSink(t, c.answer), func(cfg *poller.Config) {
 					cfg.Retries = 1
 					if c.adjust != nil {
 						c.adjust(cfg)
@@ -55,11 +56,11 @@ func TestDrained(t *testing.T) {
 				if c.before != nil {
 					c.before(newProcess(t, store, newShop(), nil), source)
 				}
-				source.add(keys(c.rows, max(c.rows, 1))...)
+				source.add(pollertest.Keys(c.rows, max(c.rows, 1))...)
 				time.Sleep(time.Hour)
 				r := one.Tick(t.Context())
-				if r.DrainedAt.IsZero() == c.drained || r.Behind != c.behind {
-					t.Errorf("%s: drained at %s, behind %v; want %v, %v", r.Event, r.DrainedAt, r.Behind, c.drained, c.behind)
+				if r.DrainedAt.IsZero() == c.drained || r.RowsWait != c.waits {
+					t.Errorf("%s: drained at %s, rows wait %v; want %v, %v", r.Event, r.DrainedAt, r.RowsWait, c.drained, c.waits)
 				}
 				if c.drained && (r.DrainedAt.Before(r.Started) || r.DrainedAt.After(r.Ended)) {
 					t.Errorf("drained at %s, in a tick from %s to %s", r.DrainedAt, r.Started, r.Ended)
@@ -75,20 +76,20 @@ func replay(p *process, s *rowSource) {
 	p.amend(func(d *state.Document) { d.Backfill.To = position(1000) })
 }
 
-// TestDrainedBeforeMoreCame: a tick that goes on polling tells the last time, although it ends in a backlog.
+// TestDrainedBeforeMoreCame: a tick that goes on polling reports the last time, although it ends in a backlog.
 func TestDrainedBeforeMoreCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &rowSource{fingerprint: "sha256:a"}
 		slow := func(context.Context, change.Delivery) error { time.Sleep(time.Second); return nil }
-		one := newInstance(t, memstore.New(), source, newSink(t, slow), func(c *poller.Config) {
+		one := newInstance(t, memstore.New(), source, pollertest.NewSink(t, slow), func(c *poller.Config) {
 			c.PollInterval, c.PollIntervalMax, c.Concurrency = time.Second, time.Second, 1
 		})
 		flood := 20*time.Second + 500*time.Millisecond
-		time.AfterFunc(flood, func() { source.add(keys(1000, 1000)...) })
+		time.AfterFunc(flood, func() { source.add(pollertest.Keys(1000, 1000)...) })
 		r := one.Tick(t.Context())
-		if at := r.DrainedAt.Sub(r.Started); at > flood || at < flood-2*time.Second || !r.Behind ||
+		if at := r.DrainedAt.Sub(r.Started); at > flood || at < flood-2*time.Second || !r.RowsWait ||
 			r.Event != poller.TickComplete || r.Drained {
-			t.Errorf("%s: drained after %s, behind %v", r.Event, at, r.Behind)
+			t.Errorf("%s: drained after %s, rows wait %v", r.Event, at, r.RowsWait)
 		}
 	})
 }
@@ -97,15 +98,15 @@ func TestDrainedBeforeMoreCame(t *testing.T) {
 func TestLagOfACursorWithoutATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, undated := range []bool{false, true} {
-			source := &undatedSource{rowSource{fingerprint: "sha256:a", rows: keys(25, 25)}, undated}
+			source := &undatedSource{rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(25, 25)}, undated}
 			store := memstore.New()
-			to := newSink(t, func(context.Context, change.Delivery) error { time.Sleep(time.Second); return nil })
+			to := pollertest.NewSink(t, func(context.Context, change.Delivery) error { time.Sleep(time.Second); return nil })
 			one := newInstance(t, store, source, to, func(c *poller.Config) { c.MaxBatches = 1 })
 			r := one.Tick(t.Context())
 			if r.Rows != 10 || undated && r.Lag != -1 || !undated && r.Lag < time.Second {
 				t.Errorf("undated %v: %d rows, lag %s", undated, r.Rows, r.Lag)
 			}
-			if r = newInstance(t, store, source, to, nil).Tick(t.Context()); r.Rows != 15 || r.Lag != 0 {
+			if r = newInstance(t, store, source, to).Tick(t.Context()); r.Rows != 15 || r.Lag != 0 {
 				t.Errorf("undated %v, drained: %d rows, lag %s", undated, r.Rows, r.Lag)
 			}
 		}
@@ -163,7 +164,7 @@ func TestSkipsAreKnownHoweverATickEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				source := &rowSource{fingerprint: "sha256:a", incarnation: "first"}
 				store := memstore.New()
-				one := newInstance(t, store, source, newSink(t, nil), nil)
+				one := newInstance(t, store, source, pollertest.NewSink(t, nil))
 				one.Tick(t.Context())
 				p := newProcess(t, store, newShop(), nil)
 				p.amend(skip)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
@@ -18,16 +19,16 @@ import (
 // process is one instance of a poller with its own way to a shared store, whose ticks are driven by hand: what becomes
 // of an event is what verdict says.
 type process struct {
-	t       *testing.T
-	feed    *Feed
-	keeper  *state.Keeper
-	store   *storetest.Faulty
-	memory  state.Store
-	shop    *shop
-	graves  *graves
-	limit   int
-	verdict func(e *change.Event, kind change.Kind) poller.Outcome
-	sent    []sending
+	t           *testing.T
+	feed        *Feed
+	keeper      *state.Keeper
+	store       *storetest.Faulty
+	memory      state.Store
+	shop        *shop
+	deadLetters *deadLetters
+	limit       int
+	verdict     func(e *change.Event, kind change.Kind) poller.Outcome
+	sent        []sending
 }
 
 type sending struct {
@@ -44,7 +45,7 @@ func newProcess(t *testing.T, store state.Store, s *shop, adjust func(*Config)) 
 	if store == nil {
 		store = memstore.New()
 	}
-	p := &process{t: t, store: storetest.NewFaulty(store), memory: store, shop: s, graves: &graves{}, limit: 50}
+	p := &process{t: t, store: storetest.NewFaulty(store), memory: store, shop: s, deadLetters: &deadLetters{}, limit: 50}
 	p.verdict = func(*change.Event, change.Kind) poller.Outcome { return poller.Accepted }
 	var err error
 	p.keeper, err = state.New(state.Config{Store: p.store, Key: testKey, Poller: "orders", Owner: "app/test",
@@ -53,7 +54,7 @@ func newProcess(t *testing.T, store state.Store, s *shop, adjust func(*Config)) 
 		t.Fatal(err)
 	}
 	cfg := Config{
-		App: "app", Poller: "orders", Source: s, Keeper: p.keeper, Ordering: poller.OrderKey, DeadLetters: p.graves,
+		App: "app", Poller: "orders", Source: s, Keeper: p.keeper, Ordering: poller.OrderKey, DeadLetters: p.deadLetters,
 		Policy: poller.Policy{MaxAttempts: 5,
 			Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1000},
 		LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,
@@ -99,7 +100,7 @@ func (p *process) next(s *session) change.Batch {
 	return grant.Batch
 }
 
-// judge sends the events of a batch, one after the other, as a tick does: what is parked, or behind a rejected event,
+// judge sends the events of a batch, one after the other, as a tick does: what is parked, or comes after a rejected event,
 // is absorbed.
 func (p *process) judge(s *session, b change.Batch) poller.Settled {
 	settled := poller.Settled{Batch: b, Outcomes: make([]poller.Outcome, len(b.Events)),
@@ -209,7 +210,7 @@ func (p *process) doc() state.Document {
 }
 
 // parked are the entries as they are stored.
-func (p *process) parked() []ParkedEntry {
+func (p *process) parked() []parking.Entry {
 	p.t.Helper()
 	doc := p.doc()
 	if doc.Parked.Object == "" {
@@ -219,7 +220,7 @@ func (p *process) parked() []ParkedEntry {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	entries, err := DecodeParked(stored.Data)
+	entries, err := parking.Decode(stored.Data)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -40,7 +41,7 @@ func TestSlowScheduleAndLongDelays(t *testing.T) {
 						relay.Tick(t.Context())
 						time.Sleep(every)
 					}
-					if n := len(p.graves.letters); n != 1 || len(p.parked()) != 0 || p.graves.letters[0].Attempts != 5 {
+					if n := len(p.deadLetters.letters); n != 1 || len(p.parked()) != 0 || p.deadLetters.letters[0].Attempts != 5 {
 						t.Errorf("coarse %v, every %s, delays %v: %d dead letters, parked %+v", coarse, every, delays, n, p.parked())
 					}
 				})
@@ -67,7 +68,7 @@ func TestRestartOfTheReceiver(t *testing.T) {
 					return 200
 				}
 			})
-			relay := relayOf(t, p.feed, to, func(c *poller.Config) { one(c); c.Ordering = ordering })
+			relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) { c.Ordering = ordering })
 			for range 10 {
 				relay.Tick(t.Context())
 				time.Sleep(time.Second)
@@ -77,7 +78,7 @@ func TestRestartOfTheReceiver(t *testing.T) {
 				relay.Tick(t.Context())
 				time.Sleep(time.Second)
 			}
-			if n := len(p.graves.letters); n != 1 || !slices.Equal(to.rows(), []int{2, 3, 4, 5}) {
+			if n := len(p.deadLetters.letters); n != 1 || !slices.Equal(to.rows(), []int{2, 3, 4, 5}) {
 				t.Errorf("%s: %d dead letters, accepted %v", ordering, n, to.accepted)
 			}
 		})
@@ -109,7 +110,7 @@ func TestAcceptanceOfAClockThatIsAhead(t *testing.T) {
 			relay.Tick(t.Context())
 			time.Sleep(time.Second)
 		}
-		if n := len(p.graves.letters); n != 1 {
+		if n := len(p.deadLetters.letters); n != 1 {
 			t.Errorf("%d dead letters, parked %+v", n, p.parked())
 		}
 	})
@@ -133,7 +134,7 @@ func TestOneEventIsAnswered503(t *testing.T) {
 			})
 			relay := p.ticking(to)
 			row, due := 5, every
-			for shop.fill(1, row); len(p.graves.letters) == 0 &&
+			for shop.fill(1, row); len(p.deadLetters.letters) == 0 &&
 				time.Since(to.begun) < 3*time.Hour; time.Sleep(10 * time.Second) {
 				if time.Since(to.begun) > due {
 					due += every
@@ -142,7 +143,7 @@ func TestOneEventIsAnswered503(t *testing.T) {
 				}
 				relay.Tick(t.Context())
 			}
-			if n := len(p.graves.letters); n != 1 || len(p.parked()) != 0 || time.Since(to.begun) < time.Hour ||
+			if n := len(p.deadLetters.letters); n != 1 || len(p.parked()) != 0 || time.Since(to.begun) < time.Hour ||
 				!slices.Equal(to.rows(), upTo(row, 3)) {
 				t.Errorf("after %s: %d dead letters, parked %+v, %d of %d arrived", time.Since(to.begun), n, p.parked(),
 					len(to.rows()), row)
@@ -167,7 +168,7 @@ func TestLimitOfOneKey(t *testing.T) {
 				return 200
 			})
 			to.again = 2 * time.Minute
-			relay := relayOf(t, p.feed, to, func(c *poller.Config) { one(c); c.RequestEvents = size })
+			relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) { c.RequestEvents = size })
 			if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(20, 7)) || r.Parked != 1 {
 				t.Fatalf("%s: %v; %v arrived, %d parked", r.Event, r.Err, to.rows(), r.Parked)
 			}
@@ -179,8 +180,8 @@ func TestLimitOfOneKey(t *testing.T) {
 					t.Fatalf("%s: %v", r.Event, r.Err)
 				}
 			}
-			if tries := to.times[7]; len(tries) > 9 || len(p.graves.letters) != 0 || len(p.parked()) != 1 {
-				t.Errorf("sent alone at %v, %d dead letters, %d parked", tries, len(p.graves.letters), len(p.parked()))
+			if tries := to.times[7]; len(tries) > 9 || len(p.deadLetters.letters) != 0 || len(p.parked()) != 1 {
+				t.Errorf("sent alone at %v, %d dead letters, %d parked", tries, len(p.deadLetters.letters), len(p.parked()))
 			}
 			limited = false
 			time.Sleep(2 * time.Minute)
@@ -218,8 +219,8 @@ func TestShardThatIsAway(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			relay.Tick(t.Context())
 		}
-		if len(p.graves.letters) != 0 || len(p.parked()) != 0 || !slices.Equal(to.rows(), upTo(row-1)) {
-			t.Errorf("%d dead letters, %d parked, %d of %d arrived", len(p.graves.letters), len(p.parked()), len(to.rows()),
+		if len(p.deadLetters.letters) != 0 || len(p.parked()) != 0 || !slices.Equal(to.rows(), upTo(row-1)) {
+			t.Errorf("%d dead letters, %d parked, %d of %d arrived", len(p.deadLetters.letters), len(p.parked()), len(to.rows()),
 				row-1)
 		}
 	})

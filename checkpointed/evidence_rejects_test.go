@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // TestOutageThatRefusesEverythingGivesNothingUp: neither what was parked before it, nor the first rows that it refused,
@@ -21,7 +22,7 @@ func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 		shop.fill(2, 5)
 		p := newProcess(t, nil, shop, nil)
 		out := false
-		sink := outputFunc(func(_ context.Context, d change.Delivery) error {
+		sink := pollertest.Func(func(_ context.Context, d change.Delivery) error {
 			for i := range d.Events {
 				if out || textOf(&d.Events[i]) == "bad" {
 					return poller.FailAll(len(d.Events), poller.Refused, 422, errors.New("422"))
@@ -29,7 +30,7 @@ func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 			}
 			return nil
 		})
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		relay.Tick(t.Context())
 		out = true
 		for range 30 {
@@ -37,7 +38,7 @@ func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 			shop.put(1000+shop.writes, "x", "new")
 			relay.Tick(t.Context())
 		}
-		if n := len(p.graves.letters); n > 0 || len(p.parked()) > 1+maxProbes || p.parked()[0].Attempts == 5 {
+		if n := len(p.deadLetters.letters); n > 0 || len(p.parked()) > 1+pollertest.MaxProbes || p.parked()[0].Attempts == 5 {
 			t.Errorf("%d events were dead-lettered while the destination refused everything: %+v", n, p.parked())
 		}
 		out = false
@@ -46,7 +47,7 @@ func TestOutageThatRefusesEverythingGivesNothingUp(t *testing.T) {
 			relay.Tick(t.Context())
 			time.Sleep(5 * time.Minute)
 		}
-		if n := len(p.graves.letters); n != 1 {
+		if n := len(p.deadLetters.letters); n != 1 {
 			t.Errorf("%d dead letters after the outage: %+v", n, p.parked())
 		}
 	})
@@ -62,19 +63,21 @@ func TestPoisonRowsAloneComeToTheirEnd(t *testing.T) {
 		}
 		shop.put(7, "t7", "new")
 		p := newProcess(t, nil, shop, nil)
-		relay := relayOf(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) {
+			c.RejectStatus = []int{422}
+		})
 		for range 10 {
 			relay.Tick(t.Context())
 			time.Sleep(5 * time.Minute)
 		}
-		if n := len(p.graves.letters); n != 6 || len(p.parked()) != 0 {
+		if n := len(p.deadLetters.letters); n != 6 || len(p.parked()) != 0 {
 			t.Errorf("%d dead letters, parked %+v", n, p.parked())
 		}
 	})
 }
 
-// TestManyBadRowsAtHand: where all that was fetched is bad, the source is asked for a witness before the tick gives up.
-func TestManyBadRowsAtHand(t *testing.T) {
+// TestManyBadRowsFetched: where all that was fetched is bad, the source is asked for a probe before the tick gives up.
+func TestManyBadRowsFetched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
 		for id := 1; id <= 10; id++ {
@@ -83,7 +86,7 @@ func TestManyBadRowsAtHand(t *testing.T) {
 		shop.fill(11, 20)
 		p := newProcess(t, nil, shop, nil)
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) {
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) {
 			c.RejectStatus, c.Fetch.Rows, c.RequestEvents = []int{422}, 5, 5
 		})
 		if r := relay.Tick(t.Context()); r.Failed() || len(p.parked()) != 10 {
@@ -104,16 +107,16 @@ func TestLongRunOfBadRows(t *testing.T) {
 		shop.fill(bad+1, bad+3)
 		p := newProcess(t, nil, shop, nil)
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		for ticks := 0; len(sink.got) == 0; ticks++ {
 			if ticks == 2*bad {
-				t.Fatal("the good rows behind the bad ones never came")
+				t.Fatal("the good rows after the bad ones never came")
 			}
 			relay.Tick(t.Context())
 			time.Sleep(time.Second)
 		}
-		if len(p.parked()) == 0 && len(p.graves.letters) == 0 {
-			t.Error("nothing is parked although there was a witness")
+		if len(p.parked()) == 0 && len(p.deadLetters.letters) == 0 {
+			t.Error("nothing is parked although there was a probe")
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package checkpointed
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -20,11 +21,11 @@ type shop struct {
 	ordered  []*shopRow // by cursor; nil when it has to be made anew
 	writes   int
 	describe Description
-	// table is the table's identity; asked tells how Replaced was asked, which answers rebuilt and anew.
+	// table is the table's identity. asked records how Replaced was asked, which answers rebuilt and anew.
 	table, rebuilt string
 	asked          []string
 	anew           error
-	life           string
+	incarnation    string
 	err            error // of Fetch
 	windows        bool  // a page that is the last ends where the writes do
 	deletes        bool  // rows that are removed are shown as deletes
@@ -98,6 +99,13 @@ func (s *shop) sorted() []*shopRow {
 	return s.ordered
 }
 
+func position(i int) change.Cursor {
+	if i == 0 {
+		return nil
+	}
+	return change.Cursor(fmt.Sprintf(`{"kind":"test","value":%d}`, i))
+}
+
 func index(c change.Cursor) int {
 	n := 0
 	if !c.IsStart() {
@@ -117,7 +125,7 @@ func (s *shop) Replaced(_ context.Context, at change.Cursor, was, is string) (st
 	return s.rebuilt, s.anew
 }
 
-func (s *shop) Start(context.Context) (change.Cursor, string, error) { return nil, s.life, nil }
+func (s *shop) Start(context.Context) (change.Cursor, string, error) { return nil, s.incarnation, nil }
 
 func (s *shop) Fetch(_ context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	s.mu.Lock()
@@ -126,7 +134,7 @@ func (s *shop) Fetch(_ context.Context, r change.Range, limit poller.Limit) (cha
 		return change.Page{}, s.err
 	}
 	s.fetched = append(s.fetched, r)
-	page := change.Page{Incarnation: s.life, Table: s.table, NullCursors: -1}
+	page := change.Page{Incarnation: s.incarnation, Table: s.table, NullCursors: -1}
 	from, end := index(r.After), index(r.UpTo)
 	for _, row := range s.sorted() {
 		if row.cursor <= from || end > 0 && row.cursor > end {
@@ -160,7 +168,9 @@ func (s *shop) Other(_ context.Context, after change.Cursor, avoid [][]byte) (*c
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, row := range s.sorted() {
-		if e := s.event(row); row.cursor > index(after) && !contains(avoid, e.OrderKey) {
+		e := s.event(row)
+		avoided := slices.ContainsFunc(avoid, func(key []byte) bool { return bytes.Equal(key, e.OrderKey) })
+		if row.cursor > index(after) && !avoided {
 			return &e, nil
 		}
 	}
@@ -171,14 +181,14 @@ func (s *shop) Horizon(context.Context) (change.Horizon, error) {
 	return change.Horizon{Now: time.Now()}, nil
 }
 
-// graves keeps dead letters in memory.
-type graves struct {
+// deadLetters keeps dead letters in memory.
+type deadLetters struct {
 	mu      sync.Mutex
 	letters []poller.DeadLetter
 	put     func(poller.DeadLetter) error // before it is kept
 }
 
-func (g *graves) Put(_ context.Context, d poller.DeadLetter) error {
+func (g *deadLetters) Put(_ context.Context, d poller.DeadLetter) error {
 	if g.put != nil {
 		if err := g.put(d); err != nil {
 			return err

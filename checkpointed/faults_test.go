@@ -7,15 +7,16 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
 // TestPanicGivesTheLeaseBack: else its heartbeat would keep every instance out until the process ends.
 func TestPanicGivesTheLeaseBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &rowSource{fingerprint: "sha256:a", rows: keys(3, 3)}
+		source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(3, 3)}
 		panics := 1
-		one := newInstance(t, memstore.New(), source, newSink(t, nil), func(c *poller.Config) {
+		one := newInstance(t, memstore.New(), source, pollertest.NewSink(t, nil), func(c *poller.Config) {
 			c.Size = func(e *change.Event) int {
 				if panics > 0 {
 					panics--

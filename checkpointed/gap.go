@@ -10,36 +10,36 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// sameLife compares the incarnation of the database that answered with that of the checkpoint. Where a failover to a
-// replica may go on (source__on_failover=continue), it does, with a warning, and the next commit records the new one.
-// Where the checkpoint names none, the first answer of the session does: a restore meanwhile is seen.
-func (s *session) sameLife(incarnation string) error {
-	if s.life == "" || incarnation == "" {
-		s.life = cmp.Or(s.life, incarnation)
+// sameDatabase compares the incarnation of the database that answered with that of the checkpoint. Where a failover to
+// a replica may go on (source__on_failover=continue), it warns, and the next commit records the new one. Where the
+// checkpoint names none, the first answer of the session does, so that a restore meanwhile is seen.
+func (s *session) sameDatabase(incarnation string) error {
+	if s.incarnation == "" || incarnation == "" {
+		s.incarnation = cmp.Or(s.incarnation, incarnation)
 		s.record(incarnation)
 		return nil
 	}
-	relation, record := s.feed.source.Compare(s.life, incarnation)
+	relation, record := s.feed.source.Compare(s.incarnation, incarnation)
 	switch {
 	case relation == SameDatabase:
 		s.record(record)
 		return nil
 	case relation == FailedOver && s.feed.cfg.Continue:
 		s.warn(fmt.Sprintf("the database failed over (incarnation %s, now %s), and source__on_failover=continue goes on: rows "+
-			"that the old primary had not replicated are lost, and what took their place may lie behind the checkpoint", s.life,
-			incarnation))
-		s.life = record
+			"that the old primary had not replicated are lost, and what took their place may lie below the checkpoint",
+			s.incarnation, incarnation))
+		s.incarnation = record
 		s.record(record)
 		return nil
 	}
 	return &poller.Fault{Event: poller.SourceGap,
 		Err: fmt.Errorf("the database is not the one that the checkpoint was taken "+
-			"from (incarnation %s, now %s): it was restored, failed over or replaced, and rows may have come or gone behind the "+
-			"checkpoint. %s", s.life, incarnation, s.waysOn())}
+			"from (incarnation %s, now %s): it was restored, failed over or replaced, and rows may have come or gone below the "+
+			"checkpoint. %s", s.incarnation, incarnation, s.gapRemedy())}
 }
 
-// waysOn names what an operator can do about a gap.
-func (s *session) waysOn() string {
+// gapRemedy says what an operator can do about a gap.
+func (s *session) gapRemedy() string {
 	name := s.feed.cfg.address()
 	return fmt.Sprintf("Run `rowrelay state accept-gap %s` to go on at the stored position, or `rowrelay state reset %s --to "+
 		"beginning` to start over", name, name)
@@ -49,20 +49,20 @@ func (s *session) waysOn() string {
 func (s *session) record(incarnation string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.incarnation = incarnation
+	s.newIncarnation = incarnation
 }
 
 // sameTable compares the table that answered with that of the checkpoint. One that was made anew and filled again may
-// hold rows below the position, which are never seen. Where it holds none, its identity is recorded by the next commit.
+// hold rows below the position, which are never seen. Where it holds none, the next commit records its identity.
 //
-// It is held against the live position, whichever read met the table: a chunk of a backfill begins before it, and a
-// look at rows that are held back behind it.
+// It is compared at the live position, whichever read met the table. A chunk of a backfill begins before that position,
+// and a read of rows that are held back after it.
 func (s *session) sameTable(ctx context.Context, table string) error {
 	if s.table != "" && table != "" && s.table != table && s.feed.replaced != table {
 		warning, err := s.feed.source.Replaced(ctx, s.feed.late.Position(), s.table, table)
 		switch {
 		case errors.Is(err, poller.ErrGap):
-			return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("%w. %s", err, s.waysOn())}
+			return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("%w. %s", err, s.gapRemedy())}
 		case err != nil:
 			return s.feed.cfg.sourceFault("comparing the table with that of the checkpoint", err)
 		case warning != "":
@@ -72,7 +72,7 @@ func (s *session) sameTable(ctx context.Context, table string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tableSeen = table
+	s.newTable = table
 	return nil
 }
 

@@ -41,7 +41,7 @@ func TestTableReplaced(t *testing.T) {
 				p := newProcess(t, nil, s, nil)
 				p.tick()
 				s.table, s.rebuilt, s.anew = c.is, c.rebuilt, c.anew
-				// An idle tick looks as well, and is told once.
+				// An idle tick finds it as well, and warns once.
 				r := p.tick()
 				if r.Event != c.event && (c.event != poller.TickComplete || r.Event != poller.FetchEmpty) ||
 					len(r.Warnings) != c.warnings {
@@ -68,7 +68,7 @@ func TestTableReplaced(t *testing.T) {
 }
 
 // TestTableReplacedUnderReads: which read meets a table that was made anew does not matter. It is held against the live
-// position, neither against the beginning of a backfill nor against that of a look above or below.
+// position, neither against the beginning of a backfill nor against that of a read above or below.
 func TestTableReplacedUnderReads(t *testing.T) {
 	for name, begin := range map[string]func(p *process){
 		"live":     func(*process) {},
@@ -97,15 +97,15 @@ func TestTableReplacedUnderReads(t *testing.T) {
 func TestRestoredInTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
-		s.life = ""
+		s.incarnation = ""
 		s.fill(1, 3)
 		p := newProcess(t, nil, s, nil)
 		p.tick()
 		s.fill(4, 4)
 		session := p.open()
-		s.life = "first"
+		s.incarnation = "first"
 		p.settle(session, p.judge(session, p.next(session)))
-		s.life = "restored"
+		s.incarnation = "restored"
 		s.fill(5, 5)
 		_, err := session.Next(t.Context(), poller.Limit{Rows: 10, Bytes: 1 << 20})
 		if fault := (*poller.Fault)(nil); !errors.As(err, &fault) || fault.Event != poller.SourceGap {
@@ -117,7 +117,7 @@ func TestRestoredInTheSession(t *testing.T) {
 	})
 }
 
-// TestReplacedAboveTheLivePosition: a look above the safe point begins behind the live position, where rows of a new
+// TestReplacedAboveTheLivePosition: a read above the safe point begins after the live position, where rows of a new
 // table that are still to come may stand below it.
 func TestReplacedAboveTheLivePosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/state/storetest"
@@ -191,14 +192,14 @@ func (w *lateWorld) relay() *poller.Relay {
 		w.t.Fatal(err)
 	}
 	feed, err := New(Config{
-		App: "app", Poller: "orders", Source: w.shared, Keeper: keeper, Ordering: poller.OrderKey, DeadLetters: &graves{},
+		App: "app", Poller: "orders", Source: w.shared, Keeper: keeper, Ordering: poller.OrderKey, DeadLetters: &deadLetters{},
 		Policy:     poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}, MaxParked: 1000},
 		LateWindow: 24 * time.Second, LateLimit: 4 * time.Second, LateMemory: 100_000,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return relayOf(w.t, feed, w.sink, func(c *poller.Config) {
+	return pollertest.Relay(w.t, feed, w.sink, func(c *poller.Config) {
 		c.PollInterval, c.Budget = w.poll, 5*time.Second
 		c.Fetch.Rows, c.Retries = 7, 2
 	})

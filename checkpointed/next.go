@@ -44,7 +44,7 @@ func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	if err := s.mayGoOn(ctx); err != nil {
 		return poller.Grant{}, err
 	}
-	batch, about, err := s.look(ctx, limit)
+	batch, about, err := s.fetch(ctx, limit)
 	if err != nil {
 		return poller.Grant{}, err
 	}
@@ -53,21 +53,21 @@ func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 		// with what comes after it, or with the release.
 		batch.To = nil
 	}
-	if len(batch.Events) == 0 && !about.work() && !s.feed.late.Due() {
+	if len(batch.Events) == 0 && !about.mustStore() && !s.feed.late.Due() {
 		return poller.Grant{Batch: batch, Rest: s.rest}, nil
 	}
 	lease, err := s.acquire(ctx)
 	if err != nil {
 		return poller.Grant{}, err
 	}
-	if about.leaves() && len(batch.Events) == 0 && !s.frontier.IsStart() {
-		batch.To = s.frontier // so that it is settled: what waits behind these rows need not wait for other events
+	if about.retries.Leaves() && len(batch.Events) == 0 && !s.frontier.IsStart() {
+		batch.To = s.frontier // so that it is settled: the followers of these rows need not wait for other events
 		s.handOut(&batch, about)
 		return s.grant(lease, batch), nil
 	}
 	if len(batch.Events) == 0 {
 		s.mu.Lock()
-		s.pending = s.pending.and(about) // it travels with the next batch, or with the release
+		s.pending = about.after(s.pending) // it goes with the next batch, or with the release
 		s.mu.Unlock()
 		return poller.Grant{Batch: batch, Rest: s.rest}, nil
 	}
@@ -77,40 +77,24 @@ func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 
 func (s *session) grant(lease *state.Lease, batch change.Batch) poller.Grant {
 	return poller.Grant{
-		Batch: batch, Right: lease.Context(), Token: lease.Token(), Origin: s.source.origin(), Check: lease.Check,
+		Batch: batch, Context: lease.Context(), Token: lease.Token(), Origin: s.source.origin(), Check: lease.Check,
 		Rest: s.rest,
 	}
 }
 
-// handOut names a batch and keeps what it is about until it is settled.
-func (s *session) handOut(batch *change.Batch, about note) {
+// handOut names a batch and keeps its details until it is settled.
+func (s *session) handOut(batch *change.Batch, about details) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.batches++
 	batch.ID = fmt.Sprintf("batch_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.batches)
-	about = s.pending.and(about)
+	about = about.after(s.pending)
 	about.events = batch.Events
-	s.pending = note{}
-	s.notes[batch.ID] = &about
-	if about.behind {
-		s.behind++
+	s.pending = details{}
+	s.inFlight[batch.ID] = &about
+	if about.retries.More() {
+		s.awaited++
 	}
-}
-
-// work reports whether a note has to be stored although there is no event.
-func (n *note) work() bool { return n.leaves() || n.ends != "" }
-
-// leaves reports whether heads of parked entries go without an attempt.
-func (n *note) leaves() bool { return len(n.gone)+len(n.moved) > 0 }
-
-// and returns n followed by m.
-func (n note) and(m note) note {
-	m.gone = append(n.gone, m.gone...)
-	m.moved = append(n.moved, m.moved...)
-	if m.ends == "" {
-		m.ends = n.ends
-	}
-	return m
 }
 
 // acquire returns the lease, taking it if this is the first batch with work.
@@ -124,7 +108,7 @@ func (s *session) acquire(ctx context.Context) (*state.Lease, error) {
 	if lease != nil {
 		return lease, nil
 	}
-	// Without the caller's cancellation: an acquisition given up half-way could leave a lease behind that nobody holds.
+	// Without the caller's cancellation: an acquisition given up half-way could leave a lease that nobody holds.
 	lease, err := s.feed.keeper.Acquire(context.WithoutCancel(ctx), s.snapshot)
 	var held *state.HeldError
 	var moved *state.MovedError
@@ -142,10 +126,10 @@ func (s *session) acquire(ctx context.Context) (*state.Lease, error) {
 	return lease, nil
 }
 
-// lookEvery is how often the document is looked at for a pause, where no write shows it anyway.
-const lookEvery = time.Second
+// pauseCheck is how often the document is read to see a pause, where no write shows it anyway.
+const pauseCheck = time.Second
 
-// mayGoOn reports errEnded after a settlement that fell short, and a Fault when an operator has paused the poller.
+// mayGoOn reports errEnded after an incomplete settlement, and a Fault when an operator has paused the poller.
 func (s *session) mayGoOn(ctx context.Context) error {
 	s.mu.Lock()
 	lease, ended, wrote := s.lease, s.ended, s.wrote
@@ -154,22 +138,22 @@ func (s *session) mayGoOn(ctx context.Context) error {
 		return errEnded
 	}
 	if lease != nil {
-		// One that has ended by itself meanwhile ends this tick too: the next one takes it out.
+		// A pause that has ended by itself meanwhile ends this tick too. The next tick takes it out.
 		if err := pausedFault(lease.Known().Paused, s.feed.cfg.Poller); err != nil {
 			return err
 		}
 	}
-	if wrote.After(s.looked) {
-		s.looked = wrote // the write would have met a change
+	if wrote.After(s.checked) {
+		s.checked = wrote // the write would have met a change
 	}
-	if time.Since(s.looked) < lookEvery {
+	if time.Since(s.checked) < pauseCheck {
 		return nil
 	}
 	// A store that falters must not hold up rows: whether the lease still holds is seen elsewhere.
-	ctx, cancel := context.WithTimeout(ctx, lookEvery)
+	ctx, cancel := context.WithTimeout(ctx, pauseCheck)
 	defer cancel()
 	snapshot, err := s.feed.keeper.Load(ctx)
-	s.looked = time.Now()
+	s.checked = time.Now()
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}

@@ -43,7 +43,7 @@ func (f *Feed) open(ctx context.Context, snapshot *state.Snapshot, fresh bool) (
 	if err != nil {
 		return nil, f.cfg.sourceFault("describing the source", err)
 	}
-	s := &session{feed: f, source: source, warnings: source.Warnings, nulls: -1, landed: make(chan struct{}, 1)}
+	s := &session{feed: f, source: source, warnings: source.Warnings, nulls: -1, stored: make(chan struct{}, 1)}
 	if fresh {
 		snapshot, err = s.create(ctx)
 	} else {
@@ -145,48 +145,19 @@ func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 		s.feed.keeper.Object); err != nil {
 		return err
 	}
-	parked, err := s.feed.loadParked(ctx, doc)
-	if err != nil {
+	if err := s.feed.parking.Adopt(ctx, s.feed.keeper, doc, s.source.origin(), s.source.Coarse); err != nil {
 		return err
 	}
-	s.parked.Store(parked)
-	s.snapshot, s.looked = snapshot, time.Now()
-	s.frontier, s.life, s.table = doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation, doc.Checkpoint.Table
+	s.snapshot, s.checked = snapshot, time.Now()
+	s.frontier, s.incarnation, s.table = doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation, doc.Checkpoint.Table
 	if s.source.Late == late.Overlap && !doc.Late.Frontier.IsStart() {
 		s.frontier = doc.Late.Frontier
 	}
-	s.begun = s.frontier
-	s.handed, s.backfill = map[uint64]bool{}, backfill{}
+	s.start, s.backfill = s.frontier, backfill{}
 	s.mu.Lock()
-	s.notes, s.pending, s.behind = map[string]*note{}, note{}, 0
+	s.inFlight, s.pending, s.awaited = map[string]*details{}, details{}, 0
 	s.mu.Unlock()
 	return nil
-}
-
-// loadParked returns the parked events that a document names, from memory where this process read or wrote them last.
-func (f *Feed) loadParked(ctx context.Context, doc *state.Document) (*parking, error) {
-	name := doc.Parked.Object
-	if name == "" {
-		return newParking(nil), nil
-	}
-	if f.parked.object == name {
-		return f.parked.parking, nil
-	}
-	data, err := f.keeper.Object(ctx, name)
-	if err == nil {
-		var entries []ParkedEntry
-		if entries, err = DecodeParked(data); err == nil {
-			f.parked = cachedParking{name, newParking(entries)}
-			return f.parked.parking, nil
-		}
-	}
-	mend := "nothing is delivered, because rejected rows would be forgotten. The next tick tries again"
-	if errors.Is(err, state.ErrNotFound) {
-		mend = fmt.Sprintf("nothing is delivered, because rejected rows would be forgotten. Restore it, or run "+
-			"`rowrelay state reset %s --to beginning --parked drop`, which delivers every row again", f.cfg.address())
-	}
-	return nil, &poller.Fault{Event: poller.CheckpointLoadFailed,
-		Err: fmt.Errorf("reading the parked events in %s: %w; %s", name, err, mend)}
 }
 
 // pausedFault says that an operator paused the poller; nil when it goes on.
@@ -215,7 +186,7 @@ func (s *session) endPause(ctx context.Context, snapshot *state.Snapshot) (*stat
 		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("ending a pause that is over: %w", err)}
 	}
 	s.warn(fmt.Sprintf("resumed, after a replay whose process ended before it had ended its pause (by %s since %s, until %s): "+
-		"look whether the dead letter is still there, and replay it again", p.By, p.At.UTC().Format(time.RFC3339),
+		"check whether the dead letter is still there, and replay it again", p.By, p.At.UTC().Format(time.RFC3339),
 		p.Until.UTC().Format(time.RFC3339)))
 	return after, nil
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// TestSourceOrderWaits: under ordering=source the poller waits at the bad event, and goes on behind it.
+// TestSourceOrderWaits: under ordering=source the poller waits at the bad event, and goes on after it.
 func TestSourceOrderWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, p := refusing(t, func(c *Config) { c.Ordering = poller.OrderSource }, 5, 3)
@@ -38,7 +39,7 @@ func TestSourceOrderWaits(t *testing.T) {
 			}
 		}
 		if !slices.Equal(tries, []int{0, 1, 6, 36, 156}) || !slices.Equal(p.got(poller.Accepted), []int{1, 2, 4, 5}) ||
-			len(p.graves.letters) != 1 {
+			len(p.deadLetters.letters) != 1 {
 			t.Errorf("tried after %v s, accepted %v", tries, p.got(poller.Accepted))
 		}
 		if len(p.parked()) != 0 || len(p.objects()) != 0 {
@@ -106,7 +107,7 @@ func TestSourceOrderGivesUpALateRow(t *testing.T) {
 				tries++
 			}
 		}
-		if len(p.graves.letters) == 0 {
+		if len(p.deadLetters.letters) == 0 {
 			t.Errorf("the bad late row was tried %d times and never given up; parked %+v", tries, p.parked())
 		}
 	})
@@ -135,8 +136,75 @@ func TestSourceOrderCountsAttemptsBesideABackfill(t *testing.T) {
 				tries++
 			}
 		}
-		if tries > 5 || len(p.graves.letters) == 0 {
-			t.Errorf("row 500 was tried %d times, %d letters", tries, len(p.graves.letters))
+		if tries > 5 || len(p.deadLetters.letters) == 0 {
+			t.Errorf("row 500 was tried %d times, %d letters", tries, len(p.deadLetters.letters))
 		}
 	})
+}
+
+// TestSourceOrderSendsNothingAhead: an event that fails once is sent again before anything that comes after it.
+func TestSourceOrderSendsNothingAhead(t *testing.T) {
+	for _, status := range []int{400, 500, naming} {
+		for _, from := range []int{1, 3} { // from 3 on nothing was accepted before
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop()
+				s.fill(from, 5)
+				p := newProcess(t, nil, s, func(c *Config) { c.Ordering = poller.OrderSource })
+				failed := false
+				to := newDestination(func(row int) int {
+					if row == 3 && !failed {
+						failed = true
+						return status
+					}
+					return 200
+				})
+				relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) {
+					c.Ordering, c.Retries = poller.OrderSource, 1
+				})
+				for range 10 {
+					relay.Tick(t.Context())
+					time.Sleep(time.Second)
+				}
+				if want := upTo(5)[from-1:]; !slices.Equal(to.accepted, want) {
+					t.Errorf("%d: accepted %v, want %v", status, to.accepted, want)
+				}
+			})
+		}
+	}
+}
+
+// TestSourceOrderWaitsWithoutEvidence: where an answer says nothing about the event, and nothing was ever accepted, the
+// poller waits, and asks at the delays only.
+func TestSourceOrderWaitsWithoutEvidence(t *testing.T) {
+	for _, status := range []int{401, 500} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newShop()
+			s.fill(1, 5)
+			p := newProcess(t, nil, s, func(c *Config) { c.Ordering = poller.OrderSource })
+			down := true
+			to := newDestination(func(int) int {
+				if down {
+					return status
+				}
+				return 200
+			})
+			relay := pollertest.Relay(t, p.feed, to, pollertest.Hundred, func(c *poller.Config) {
+				c.Ordering, c.Retries = poller.OrderSource, 1
+			})
+			for time.Since(to.begun) < time.Hour {
+				relay.Tick(t.Context())
+				time.Sleep(time.Second)
+			}
+			if n := len(to.times[1]); n > 40 || len(p.deadLetters.letters) != 0 || !p.doc().Checkpoint.Cursor.IsStart() {
+				t.Errorf("%d: %d requests, %d dead letters, position %s", status, n, len(p.deadLetters.letters),
+					p.doc().Checkpoint.Cursor)
+			}
+			down = false
+			time.Sleep(2 * time.Minute)
+			relay.Tick(t.Context())
+			if !slices.Equal(to.accepted, upTo(5)) {
+				t.Errorf("%d: accepted %v", status, to.accepted)
+			}
+		})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -28,8 +29,8 @@ func (s *panicky) Create(ctx context.Context, key string, data []byte) (state.St
 	return s.Store.Create(ctx, key, data)
 }
 
-// behind lets a process keep its state in another store.
-func (p *process) behind(store state.Store) {
+// useStore lets a process keep its state in another store.
+func (p *process) useStore(store state.Store) {
 	p.t.Helper()
 	keeper, err := state.New(state.Config{Store: store, Key: testKey, Poller: "orders", Owner: "app/test",
 		TTL: time.Minute})
@@ -47,7 +48,7 @@ func TestPanicInASettlementLosesNothing(t *testing.T) {
 		shop.fill(1, 3)
 		shop.put(2, "t2", "bad")
 		p := newProcess(t, nil, shop, nil)
-		p.behind(&panicky{Store: p.memory, armed: true})
+		p.useStore(&panicky{Store: p.memory, armed: true})
 		p.verdict = poison(2)
 		s := p.open()
 		settled := p.judge(s, p.next(s))
@@ -79,7 +80,7 @@ func TestPanicInADeadLetterLosesNothing(t *testing.T) {
 		b := p.judge(s, p.next(s))         // row 2, rejected
 		time.Sleep(2 * time.Second)
 		r := p.judge(s, p.next(s)) // the retry of row 1: its last attempt
-		p.graves.put = func(poller.DeadLetter) error { panic("a bug in the queue's client") }
+		p.deadLetters.put = func(poller.DeadLetter) error { panic("a bug in the queue's client") }
 		if err := poller.Guard(func() error {
 			_, err := s.Settle(t.Context(), poller.Settlement{Batches: []poller.Settled{b, r}})
 			return err
@@ -99,7 +100,7 @@ func TestPanicInTheLastSettlementFreesTheLease(t *testing.T) {
 		shop := newShop()
 		shop.put(1, "t1", "bad")
 		p := newProcess(t, nil, shop, nil)
-		p.behind(&panicky{Store: p.memory, armed: true})
+		p.useStore(&panicky{Store: p.memory, armed: true})
 		p.verdict = poison(1)
 		s := p.open()
 		settled := p.judge(s, p.next(s))
@@ -126,7 +127,7 @@ func TestPanicInCloseFreesTheLease(t *testing.T) {
 		shop.put(2, "a", "new")
 		p := newProcess(t, nil, shop, nil)
 		store := &panicky{Store: p.memory}
-		p.behind(store)
+		p.useStore(store)
 		p.verdict = poison(1)
 		p.tick()
 		shop.remove(1)
@@ -220,9 +221,11 @@ func TestShortSettlementIsWaitedFor(t *testing.T) {
 		shop.put(2, "t2", "bad")
 		shop.fill(3, 60)
 		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxParked, c.Source = 1, slowShop{shop} })
-		p.behind(&slowStore{p.memory, 3 * time.Second})
+		p.useStore(&slowStore{p.memory, 3 * time.Second})
 		feed := &counted{Feed: p.feed}
-		relay := relayOf(t, feed, &anySink{got: map[int]int{}}, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, feed, &anySink{got: map[int]int{}}, func(c *poller.Config) {
+			c.RejectStatus = []int{422}
+		})
 		r := relay.Tick(t.Context())
 		if t.Logf("%s: %v; asked %d times", r.Event, r.Err, feed.asked); feed.asked > 100 {
 			t.Errorf("the session was asked %d times", feed.asked)

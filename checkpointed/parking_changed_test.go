@@ -24,7 +24,7 @@ func TestCorrectedRowIsDelivered(t *testing.T) {
 		}
 		s.put(2, "t2", "still bad")
 		if p.tick(); !slices.Equal(p.got(poller.Accepted), []int{1, 3}) || index(p.doc().Checkpoint.Cursor) != 4 {
-			t.Errorf("the update waits behind the parked row: accepted %v, position %s", p.got(poller.Accepted),
+			t.Errorf("the update waits for the parked row: accepted %v, position %s", p.got(poller.Accepted),
 				p.doc().Checkpoint.Cursor)
 		}
 		time.Sleep(5 * time.Second)
@@ -36,7 +36,7 @@ func TestCorrectedRowIsDelivered(t *testing.T) {
 		time.Sleep(time.Second)
 		p.tick()
 		// By its retry, and then as the live row that it also is: that one was fetched after the retry was settled.
-		if !slices.Equal(p.got(poller.Accepted), []int{1, 3, 2, 2}) || len(p.parked()) != 0 || len(p.graves.letters) != 0 {
+		if !slices.Equal(p.got(poller.Accepted), []int{1, 3, 2, 2}) || len(p.parked()) != 0 || len(p.deadLetters.letters) != 0 {
 			t.Errorf("accepted %v, parked %+v", p.got(poller.Accepted), p.parked())
 		}
 	})
@@ -126,7 +126,7 @@ func TestGoneRow(t *testing.T) {
 			!strings.Contains(r.Warnings[0], `{"id":2} is gone`) {
 			t.Errorf("%+v", r)
 		}
-		if len(p.parked()) != 0 || p.doc().Lease.OwnerID != "" || len(p.graves.letters) != 0 {
+		if len(p.parked()) != 0 || p.doc().Lease.OwnerID != "" || len(p.deadLetters.letters) != 0 {
 			t.Errorf("parked %+v, owner %q", p.parked(), p.doc().Lease.OwnerID)
 		}
 		s.put(2, "t2", "good")

@@ -39,7 +39,7 @@ func TestDueTimesOutliveTheProcess(t *testing.T) {
 }
 
 // TestCrashesAroundTheCommit kills an instance at each write of a tick that parks a row, and of one that dead-letters
-// it: the next instance loses nothing, writes the dead letter under the same id, and leaves no object behind.
+// it: the next instance loses nothing, writes the dead letter under the same id, and leaves no object.
 func TestCrashesAroundTheCommit(t *testing.T) {
 	faults := []storetest.Fault{storetest.NotDone, storetest.DoneButFailed, storetest.DoneLater}
 	for _, fault := range faults {
@@ -75,7 +75,7 @@ func TestCrashesAroundTheCommit(t *testing.T) {
 						time.Sleep(time.Second)
 						two.tick()
 					}
-					letters := slices.Concat(one.graves.letters, two.graves.letters)
+					letters := slices.Concat(one.deadLetters.letters, two.deadLetters.letters)
 					if len(letters) == 0 {
 						t.Fatal("no dead letter")
 					}
@@ -114,15 +114,15 @@ func TestCrashBetweenDeadLetterAndCommit(t *testing.T) {
 		policy := func(c *Config) { c.Policy.MaxAttempts = 1 }
 		one := newProcess(t, store, s, policy)
 		one.verdict = poison(1)
-		one.graves.put = func(poller.DeadLetter) error { one.store.Crash(); return nil }
-		if r := one.tick(); !r.Failed() || len(one.graves.letters) != 1 || !one.doc().Checkpoint.Cursor.IsStart() {
+		one.deadLetters.put = func(poller.DeadLetter) error { one.store.Crash(); return nil }
+		if r := one.tick(); !r.Failed() || len(one.deadLetters.letters) != 1 || !one.doc().Checkpoint.Cursor.IsStart() {
 			t.Errorf("%+v, position %s", r, one.doc().Checkpoint.Cursor)
 		}
 		time.Sleep(2 * time.Minute)
 		two := newProcess(t, store, s, policy)
 		two.verdict = poison(1)
 		if r := two.tick(); r.Failed() || len(r.DeadLettered) != 1 ||
-			two.graves.letters[0].Event.ID != one.graves.letters[0].Event.ID {
+			two.deadLetters.letters[0].Event.ID != one.deadLetters.letters[0].Event.ID {
 			t.Errorf("%+v", r)
 		}
 	})

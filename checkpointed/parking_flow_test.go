@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -41,9 +43,9 @@ func TestOthersFlowWhileDeadLettersCannotBeWritten(t *testing.T) {
 		shop.put(1, "t1", "bad")
 		shop.fill(2, 5)
 		p := newProcess(t, nil, shop, nil)
-		p.graves.put = func(poller.DeadLetter) error { return errors.New("403") }
+		p.deadLetters.put = func(poller.DeadLetter) error { return errors.New("403") }
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		for range 6 { // attempts 1 to 5
 			relay.Tick(t.Context())
 			time.Sleep(150 * time.Second)
@@ -94,7 +96,7 @@ func TestOthersFlowWhileParkedRowsCannotBeRead(t *testing.T) {
 	})
 }
 
-// TestRetriesDoNotUseUpMaxBatches: a tenant with followers whose turns are always due, and max_batches=1.
+// TestRetriesDoNotUseUpMaxBatches: a tenant with followers whose retries are always due, and max_batches=1.
 func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -105,7 +107,7 @@ func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
 		}
 		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxAttempts = 2 })
 		sink := &anySink{got: map[int]int{}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) {
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) {
 			c.RejectStatus = []int{422}
 			c.MaxBatches = 1
 			c.Fetch.Rows = 50
@@ -126,7 +128,7 @@ func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
 	})
 }
 
-// TestNewVersionOfABlockedRowHasItsOwnAttempts: under ordering=none nothing waits behind the blocked one.
+// TestNewVersionOfABlockedRowHasItsOwnAttempts: under ordering=none nothing waits for the blocked one.
 func TestNewVersionOfABlockedRowHasItsOwnAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -139,8 +141,8 @@ func TestNewVersionOfABlockedRowHasItsOwnAttempts(t *testing.T) {
 			p.tick()
 			time.Sleep(time.Minute)
 		}
-		if len(p.graves.letters) != 1 || !p.parked()[0].Blocked {
-			t.Fatalf("%d letters, %+v", len(p.graves.letters), p.parked())
+		if len(p.deadLetters.letters) != 1 || !p.parked()[0].Blocked {
+			t.Fatalf("%d letters, %+v", len(p.deadLetters.letters), p.parked())
 		}
 		shop.put(1, "t1", "bad again")
 		p.tick()
@@ -149,7 +151,7 @@ func TestNewVersionOfABlockedRowHasItsOwnAttempts(t *testing.T) {
 			p.tick()
 			time.Sleep(time.Minute)
 		}
-		if len(p.sent) == n && len(p.graves.letters) == 1 {
+		if len(p.sent) == n && len(p.deadLetters.letters) == 1 {
 			t.Errorf("version 2 was tried once, is neither tried again nor a dead letter: %+v", p.parked())
 		}
 	})
@@ -173,7 +175,7 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 			t.Fatalf("%+v", e)
 		}
 		// What `deadletter purge` does (admin/parked.go, let): the first follower becomes the head.
-		data, err := EncodeParked([]ParkedEntry{{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}})
+		data, err := parking.Encode([]parking.Entry{{OrderKey: e.OrderKey, Key: e.Followers[0], Followers: e.Followers[1:]}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +187,7 @@ func TestChangeOfABlockedHeadIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, err := lease.PutObject(t.Context(), parkedKind, data)
+		name, err := lease.PutObject(t.Context(), parking.Kind, data)
 		if err == nil {
 			at := shown.Doc.Checkpoint.Cursor
 			ref := &state.ObjectRef{Object: name, Count: len(e.Followers)}
@@ -217,11 +219,11 @@ func TestMovedRowWaitsInItsNewOrderKey(t *testing.T) {
 		shop.put(2, "b", "bad")
 		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.Delays = []time.Duration{time.Second, time.Minute} })
 		sink := &orderSink{bad: map[int]bool{1: true, 2: true}}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 		shop.put(3, "c", "new") // evidence
 		relay.Tick(t.Context()) // a and b are parked at rows 1 and 2
 		shop.put(1, "b", "moved")
-		relay.Tick(t.Context()) // row 1 is shown behind row 2 in b: absorbed
+		relay.Tick(t.Context()) // row 1 is shown after row 2 in b: absorbed
 		t.Logf("parked: %+v", p.parked())
 		sink.bad[1] = false
 		time.Sleep(2 * time.Second)
@@ -261,7 +263,7 @@ func (s *orderSink) Deliver(_ context.Context, d change.Delivery) error {
 	return nil
 }
 
-// TestDeletedTenantIsForgottenSoon: the rows behind a head that is gone are looked at together.
+// TestDeletedTenantIsForgottenSoon: the followers of a head that is gone are read together.
 func TestDeletedTenantIsForgottenSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
@@ -328,13 +330,13 @@ func TestMaxParkedThroughTheTick(t *testing.T) {
 			}
 			p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxParked = 4 })
 			sink := &anySink{got: map[int]int{}}
-			relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
+			relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus = []int{422} })
 			for range 400 {
 				relay.Tick(t.Context())
 				time.Sleep(10 * time.Second)
 			}
 			dead := map[int]bool{}
-			for _, d := range p.graves.letters {
+			for _, d := range p.deadLetters.letters {
 				dead[idOf(&d.Event)] = true
 			}
 			most := 0
@@ -344,13 +346,13 @@ func TestMaxParkedThroughTheTick(t *testing.T) {
 				}
 				most = max(most, sink.got[id])
 			}
-			t.Logf("coarse %v: at most %d times, %d dead letters, position %s, parked %d", coarse, most, len(p.graves.letters),
+			t.Logf("coarse %v: at most %d times, %d dead letters, position %s, parked %d", coarse, most, len(p.deadLetters.letters),
 				p.doc().Checkpoint.Cursor, len(p.parked()))
 		})
 	}
 }
 
-// TestProbeIsNoParkedRow: a parked row has to wait for its turn, also where more are parked than a source is asked to
+// TestProbeIsNoParkedRow: a parked row has to wait for its retry, also where more are parked than a source is asked to
 // leave out.
 func TestProbeIsNoParkedRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -359,14 +361,16 @@ func TestProbeIsNoParkedRow(t *testing.T) {
 		var bad []int
 		for id := 1; id <= rows; id++ {
 			if id%4 == 0 {
-				shop.put(id, "t", "new") // a witness in each batch
+				shop.put(id, "t", "new") // an event that is accepted in each batch
 				continue
 			}
 			bad = append(bad, id)
 			shop.put(id, "t", "bad")
 		}
 		p := newProcess(t, nil, shop, nil)
-		relay := relayOf(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) { c.RejectStatus = []int{422} })
+		relay := pollertest.Relay(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) {
+			c.RejectStatus = []int{422}
+		})
 		for range 50 { // three probes may all be bad rows: then the next tick goes on
 			relay.Tick(t.Context())
 		}
@@ -374,7 +378,7 @@ func TestProbeIsNoParkedRow(t *testing.T) {
 			t.Fatalf("%d of %d bad rows are parked", n, len(bad))
 		}
 		for _, id := range bad {
-			shop.put(id, "t", "new") // all that comes behind the position is parked
+			shop.put(id, "t", "new") // all that comes after the position is parked
 		}
 		s := p.open()
 		grant, err := s.Other(t.Context(), nil)

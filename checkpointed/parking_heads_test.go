@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
-// parkedRows says who is parked: for each order key the head's row, and behind it the followers'.
-func parkedRows(entries []ParkedEntry) string {
+// parkedRows says who is parked: for each order key the head's row, then the followers'.
+func parkedRows(entries []parking.Entry) string {
 	var all []string
 	for _, e := range entries {
 		text := fmt.Sprintf("%s=%s", e.OrderKey, e.Key)
@@ -162,7 +164,7 @@ func (s spelled) Reread(ctx context.Context, keys [][]byte) ([]change.Event, err
 	return events, err
 }
 
-// TestHeadInAnotherSpellingIsGivenUp: the attempt tells whose failure it is, not the spelling of the row's key.
+// TestHeadInAnotherSpellingIsGivenUp: the attempt says whose failure it is, not the spelling of the row's key.
 func TestHeadInAnotherSpellingIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -172,8 +174,8 @@ func TestHeadInAnotherSpellingIsGivenUp(t *testing.T) {
 		p.verdict = poison(1)
 		p.tick()
 		p.drain()
-		if len(p.graves.letters) != 1 || p.graves.letters[0].Attempts != 3 {
-			t.Errorf("%+v", p.graves.letters)
+		if len(p.deadLetters.letters) != 1 || p.deadLetters.letters[0].Attempts != 3 {
+			t.Errorf("%+v", p.deadLetters.letters)
 		}
 	})
 }
@@ -210,7 +212,7 @@ func TestRowOnItsWayWhileAnotherEntersItsOrderKey(t *testing.T) {
 		store.takes = 300 * time.Millisecond
 		p := newProcess(t, store, s, nil)
 		sink := &slowSink{anySink{got: map[int]int{}}, 600 * time.Millisecond}
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus, c.RequestEvents = []int{422}, 1 })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.RejectStatus, c.RequestEvents = []int{422}, 1 })
 		relay.Tick(t.Context())
 		at := index(p.doc().Checkpoint.Cursor)
 		if got := parkedRows(p.parked()); got != `{"tenant":"a"}={"id":1}<{"id":2}` || at != s.writes {

@@ -39,8 +39,8 @@ func TestPoisonAmongAHundred(t *testing.T) {
 		if !slices.Equal(tries, []int{0, 1, 6, 36, 156}) {
 			t.Errorf("tried after %v s", tries)
 		}
-		if len(letters) != 1 || len(p.graves.letters) != 1 {
-			t.Fatalf("%d dead letters reported, %d written", len(letters), len(p.graves.letters))
+		if len(letters) != 1 || len(p.deadLetters.letters) != 1 {
+			t.Fatalf("%d dead letters reported, %d written", len(letters), len(p.deadLetters.letters))
 		}
 		d := letters[0]
 		if d.Attempts != 5 || !d.First.Equal(begun) || d.Last.Sub(begun) != 156*time.Second || d.Status != 422 ||
@@ -54,7 +54,7 @@ func TestPoisonAmongAHundred(t *testing.T) {
 	})
 }
 
-// TestCoarseOrderKey: one tenant's 2,000 rows with a bad first one wait as keys behind it; other tenants flow; when it
+// TestCoarseOrderKey: one tenant's 2,000 rows with a bad first one wait as its followers; other tenants flow; when it
 // is given up, the followers are delivered in order, each in its newest state.
 func TestCoarseOrderKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestCoarseOrderKey(t *testing.T) {
 		if r := p.tick(); r.Event != poller.TickComplete || r.Parked != 2000 || len(p.got(poller.Accepted)) != 10 {
 			t.Fatalf("%s, %d parked, accepted %v", r.Event, r.Parked, p.got(poller.Accepted))
 		}
-		s.put(2, "big", "updated") // its place is now behind 2000
+		s.put(2, "big", "updated") // its place is now after 2000
 		p.tick()
 		if e := p.parked(); len(e) != 1 || len(e[0].Followers) != 1999 || string(e[0].Followers[1998]) != `{"id":2}` ||
 			string(e[0].Followers[0]) != `{"id":3}` {
@@ -83,9 +83,9 @@ func TestCoarseOrderKey(t *testing.T) {
 			p.tick()
 		}
 		accepted := p.got(poller.Accepted)[10:]
-		if len(p.graves.letters) != 1 || len(accepted) != 1999 || accepted[0] != 3 || accepted[1998] != 2 ||
+		if len(p.deadLetters.letters) != 1 || len(accepted) != 1999 || accepted[0] != 3 || accepted[1998] != 2 ||
 			!slices.IsSorted(accepted[:1998]) {
-			t.Errorf("%d dead letters, accepted %d: %v …", len(p.graves.letters), len(accepted),
+			t.Errorf("%d dead letters, accepted %d: %v …", len(p.deadLetters.letters), len(accepted),
 				accepted[:min(len(accepted), 5)])
 		}
 		if len(p.parked()) != 0 || len(p.objects()) != 0 {
@@ -128,7 +128,7 @@ func TestDeadLetterThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := refusing(t, func(c *Config) { c.Policy.MaxAttempts = 2 }, 2, 1)
 		p.tick()
-		p.graves.put = func(poller.DeadLetter) error { return fmt.Errorf("the queue is away") }
+		p.deadLetters.put = func(poller.DeadLetter) error { return fmt.Errorf("the queue is away") }
 		time.Sleep(time.Second)
 		s.fill(3, 4)
 		r := p.tick()
@@ -136,9 +136,9 @@ func TestDeadLetterThatCannotBeWritten(t *testing.T) {
 			len(r.DeadLettered) != 0 || len(p.parked()) != 1 {
 			t.Errorf("%s: %v", r.Event, r.Err)
 		}
-		p.graves.put = nil
+		p.deadLetters.put = nil
 		time.Sleep(5 * time.Second)
-		if r = p.tick(); r.Failed() || len(r.DeadLettered) != 1 || len(p.graves.letters) != 1 || len(p.parked()) != 0 {
+		if r = p.tick(); r.Failed() || len(r.DeadLettered) != 1 || len(p.deadLetters.letters) != 1 || len(p.parked()) != 0 {
 			t.Errorf("%+v", r)
 		}
 		if !slices.Equal(p.got(poller.Accepted), []int{2, 3, 4}) {
@@ -181,7 +181,7 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 		p.verdict = poison()
 		r := p.tick()
 		if r.Event != poller.TickComplete || r.Rows != 1800 || len(p.got(poller.Accepted)) != 1800 ||
-			!slices.IsSorted(p.got(poller.Accepted)) || len(p.graves.letters) != 0 {
+			!slices.IsSorted(p.got(poller.Accepted)) || len(p.deadLetters.letters) != 0 {
 			t.Errorf("%s: %d rows", r.Event, r.Rows)
 		}
 	})

@@ -53,7 +53,7 @@ func TestAPauseOfADeadReplayEnds(t *testing.T) {
 	})
 }
 
-// TestAPauseWhileTheDestinationIsLeftAlone: who has paused a poller is told that it is paused.
+// TestAPauseWhileTheDestinationIsLeftAlone: a paused poller reports that it is paused.
 func TestAPauseWhileTheDestinationIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()

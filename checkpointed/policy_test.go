@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // These tests run whole ticks over a feed with parking: what is promised about poison rows and outages (issue 3, §2).
@@ -66,7 +67,7 @@ func (d *destination) Deliver(_ context.Context, v change.Delivery) error {
 		}
 	}
 	if bad != nil {
-		return named(bad...)
+		return pollertest.Named(bad...)
 	}
 	return nil
 }
@@ -90,7 +91,7 @@ func upTo(n int, but ...int) []int {
 
 // ticking returns a relay over p's feed.
 func (p *process) ticking(to poller.Output) *poller.Relay {
-	return relayOf(p.t, p.feed, to, func(c *poller.Config) {
+	return pollertest.Relay(p.t, p.feed, to, func(c *poller.Config) {
 		c.Fetch.Rows, c.RequestEvents, c.RejectStatus, c.Retries = 100, 25, []int{400, 413, 422}, 2
 	})
 }
@@ -124,8 +125,8 @@ func TestTicksWithAPoisonRow(t *testing.T) {
 					}
 					row++
 				}
-				if len(p.graves.letters) != 1 || p.graves.letters[0].Attempts != 5 || len(p.parked()) != 0 {
-					t.Errorf("%d dead letters, parked %+v", len(p.graves.letters), p.parked())
+				if len(p.deadLetters.letters) != 1 || p.deadLetters.letters[0].Attempts != 5 || len(p.parked()) != 0 {
+					t.Errorf("%d dead letters, parked %+v", len(p.deadLetters.letters), p.parked())
 				}
 				if !slices.Equal(to.rows(), upTo(row-1, 37)) {
 					t.Errorf("accepted %d of %d", len(to.rows()), row-2)
@@ -169,7 +170,7 @@ func TestTicksWithADestinationThatRefusesAll(t *testing.T) {
 					time.Sleep(30 * time.Second)
 				}
 				down = false
-				if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(60)) || len(p.graves.letters) != 0 {
+				if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(60)) || len(p.deadLetters.letters) != 0 {
 					t.Errorf("%s: %v, accepted %v", r.Event, r.Err, to.rows())
 				}
 			})
@@ -217,8 +218,8 @@ func TestTicksThroughAnOutage(t *testing.T) {
 		for range 2 {
 			relay.Tick(t.Context())
 		}
-		if !slices.Equal(to.rows(), upTo(inserts)) || inserts < 1800 || len(p.graves.letters) != 0 || len(p.parked()) != 0 {
-			t.Errorf("accepted %d of %d, %d dead letters", len(to.rows()), inserts, len(p.graves.letters))
+		if !slices.Equal(to.rows(), upTo(inserts)) || inserts < 1800 || len(p.deadLetters.letters) != 0 || len(p.parked()) != 0 {
+			t.Errorf("accepted %d of %d, %d dead letters", len(to.rows()), inserts, len(p.deadLetters.letters))
 		}
 		if !slices.IsSorted(to.accepted) {
 			t.Log("rows of different keys arrived out of order, as they may")
@@ -226,7 +227,7 @@ func TestTicksThroughAnOutage(t *testing.T) {
 	})
 }
 
-// TestTicksWithATenantThatIsStuck: 2,000 rows of one tenant wait behind a bad one, and the other tenants' flow at once.
+// TestTicksWithATenantThatIsStuck: 2,000 rows of one tenant wait for a bad one, and the other tenants' flow at once.
 func TestTicksWithATenantThatIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -248,9 +249,9 @@ func TestTicksWithATenantThatIsStuck(t *testing.T) {
 		if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(2100)[2000:]) || r.Parked != 2000 {
 			t.Fatalf("%s: %v; %d parked, accepted %d", r.Event, r.Err, r.Parked, len(to.rows()))
 		}
-		for row := 2101; len(p.graves.letters) == 0 || len(p.parked()) > 0; row++ {
+		for row := 2101; len(p.deadLetters.letters) == 0 || len(p.parked()) > 0; row++ {
 			if time.Since(to.begun) > time.Hour {
-				t.Fatalf("%d dead letters, %d accepted", len(p.graves.letters), len(to.rows()))
+				t.Fatalf("%d dead letters, %d accepted", len(p.deadLetters.letters), len(to.rows()))
 			}
 			time.Sleep(10 * time.Second)
 			s.put(row, "small", "new")
@@ -276,7 +277,7 @@ func TestTicksThatNameEveryEvent(t *testing.T) {
 		s := newShop()
 		s.fill(1, 30)
 		p := newProcess(t, nil, s, nil)
-		relay := p.ticking(outputFunc(func(_ context.Context, d change.Delivery) error {
+		relay := p.ticking(pollertest.Func(func(_ context.Context, d change.Delivery) error {
 			failed := make([]poller.FailedEvent, len(d.Events))
 			for i := range failed {
 				failed[i] = poller.FailedEvent{Index: i, Cause: poller.Refused, Named: true}
@@ -289,8 +290,8 @@ func TestTicksThatNameEveryEvent(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		if len(p.graves.letters) != 0 || !p.doc().Checkpoint.Cursor.IsStart() {
-			t.Errorf("%d dead letters, position %s", len(p.graves.letters), p.doc().Checkpoint.Cursor)
+		if len(p.deadLetters.letters) != 0 || !p.doc().Checkpoint.Cursor.IsStart() {
+			t.Errorf("%d dead letters, position %s", len(p.deadLetters.letters), p.doc().Checkpoint.Cursor)
 		}
 	})
 }
@@ -303,7 +304,7 @@ func TestEachEventHasItsOwnReason(t *testing.T) {
 		s.fill(1, 30)
 		p := newProcess(t, nil, s, nil)
 		own := map[int]error{3: errors.New("too large"), 7: errors.New("no route"), 9: nil}
-		relay := p.ticking(outputFunc(func(_ context.Context, d change.Delivery) error {
+		relay := p.ticking(pollertest.Func(func(_ context.Context, d change.Delivery) error {
 			said := &poller.DeliveryError{Err: errors.New("some of them failed")}
 			for i := range d.Events {
 				if err, bad := own[idOf(&d.Events[i])]; bad {

@@ -17,17 +17,17 @@ import (
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
-// lives is a random life of a poller: rows are written and deleted while instances tick over one store, reject events,
+// randomRun is a random run of a poller: rows are written and deleted while instances tick over one store, reject events,
 // fail, and die at any write.
-type lives struct {
+type randomRun struct {
 	*testing.T
-	rnd      *rand.Rand
-	shop     *shop
-	store    state.Store
-	graves   *graves
-	ordering poller.Ordering
-	policy   poller.Policy
-	calm     bool
+	rnd         *rand.Rand
+	shop        *shop
+	store       state.Store
+	deadLetters *deadLetters
+	ordering    poller.Ordering
+	policy      poller.Policy
+	calm        bool
 
 	accepted map[string]bool // event ids
 	newest   map[string]int  // by order key and row: the highest cursor that was accepted
@@ -35,9 +35,9 @@ type lives struct {
 }
 
 // process returns an instance of this poller.
-func (l *lives) process() *process {
+func (l *randomRun) process() *process {
 	p := newProcess(l.T, l.store, l.shop, func(c *Config) {
-		c.Ordering, c.Policy, c.DeadLetters = l.ordering, l.policy, l.graves
+		c.Ordering, c.Policy, c.DeadLetters = l.ordering, l.policy, l.deadLetters
 	})
 	p.limit = 1 + l.rnd.IntN(6)
 	p.verdict = func(e *change.Event, _ change.Kind) poller.Outcome {
@@ -54,7 +54,7 @@ func (l *lives) process() *process {
 }
 
 // accept checks the order of a row's versions: none is first accepted after a later one.
-func (l *lives) accept(e *change.Event) {
+func (l *randomRun) accept(e *change.Event) {
 	row, at := fmt.Sprintf("%s %d", e.OrderKey, idOf(e)), index(e.Cursor)
 	if !l.accepted[e.ID] && at < l.newest[row] && l.ordering != poller.OrderNone && !l.mixed {
 		l.Errorf("row %s: version %d is first accepted after %d", row, at, l.newest[row])
@@ -64,7 +64,7 @@ func (l *lives) accept(e *change.Event) {
 }
 
 // write changes a random row, its order key too.
-func (l *lives) write() {
+func (l *randomRun) write() {
 	id := 1 + l.rnd.IntN(12)
 	if l.rnd.IntN(12) == 0 {
 		l.shop.remove(id)
@@ -74,7 +74,7 @@ func (l *lives) write() {
 }
 
 // tick runs one tick that fetches ahead of what it sends, and sends ahead of what it settles.
-func (l *lives) tick(p *process) {
+func (l *randomRun) tick(p *process) {
 	opened, err := p.feed.Open(l.Context())
 	if err != nil {
 		return
@@ -130,7 +130,7 @@ func (l *lives) tick(p *process) {
 }
 
 // judge is what the tick does with a batch: see process.judge, for several batches on their way.
-func (l *lives) judge(p *process, s *session, b change.Batch, rejected map[string]int) poller.Settled {
+func (l *randomRun) judge(p *process, s *session, b change.Batch, rejected map[string]int) poller.Settled {
 	settled := poller.Settled{Batch: b, Outcomes: make([]poller.Outcome, len(b.Events)),
 		Rejections: map[int]poller.Rejection{}}
 	for i := range b.Events {
@@ -153,14 +153,14 @@ func (l *lives) judge(p *process, s *session, b change.Batch, rejected map[strin
 	return settled
 }
 
-// check looks at the end: the last state of each row was accepted, or is a dead letter.
-func (l *lives) check() {
-	buried := map[string]bool{}
-	for _, d := range l.graves.letters {
-		buried[d.Event.ID] = true
+// check checks the end: the last state of each row was accepted, or is a dead letter.
+func (l *randomRun) check() {
+	written := map[string]bool{}
+	for _, d := range l.deadLetters.letters {
+		written[d.Event.ID] = true
 	}
 	for _, row := range l.shop.sorted() {
-		if e := l.shop.event(row); !l.accepted[e.ID] && !buried[e.ID] {
+		if e := l.shop.event(row); !l.accepted[e.ID] && !written[e.ID] {
 			l.Errorf("row %d, version %d (%s) is lost", row.id, row.cursor, row.text)
 		}
 	}
@@ -172,8 +172,8 @@ func TestRandomLivesLoseNothing(t *testing.T) {
 	for seed := range uint64(150) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 3))
-			l := &lives{
-				T: t, rnd: rnd, shop: newShop(), store: memstore.New(), graves: &graves{},
+			l := &randomRun{
+				T: t, rnd: rnd, shop: newShop(), store: memstore.New(), deadLetters: &deadLetters{},
 				accepted: map[string]bool{}, newest: map[string]int{},
 				ordering: []poller.Ordering{poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderNone,
 					poller.OrderSource}[rnd.IntN(5)],
@@ -182,7 +182,7 @@ func TestRandomLivesLoseNothing(t *testing.T) {
 			}
 			l.shop.describe.Coarse = rnd.IntN(2) == 0
 			l.shop.describe.Late = []late.Mode{late.None, late.Overlap}[rnd.IntN(2)]
-			l.graves.put = func(poller.DeadLetter) error {
+			l.deadLetters.put = func(poller.DeadLetter) error {
 				if !l.calm && rnd.IntN(5) == 0 {
 					return errors.New("away")
 				}

@@ -87,8 +87,8 @@ func TestPauseTakesEffectAtTheNextBatch(t *testing.T) {
 	}
 }
 
-// TestBusyTickLooksForAPauseOnceASecond: the look costs no more than that.
-func TestBusyTickLooksForAPauseOnceASecond(t *testing.T) {
+// TestBusyTickReadsThePauseOnceASecond: it costs no more reads than that.
+func TestBusyTickReadsThePauseOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
 		s.fill(1, 1)
@@ -101,7 +101,7 @@ func TestBusyTickLooksForAPauseOnceASecond(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		if n := p.store.Counts(storetest.Load); n < 8 || n > 10 {
-			t.Errorf("%d looks in 10 s", n)
+			t.Errorf("%d reads in 10 s", n)
 		}
 	})
 }
@@ -121,11 +121,11 @@ func TestFailover(t *testing.T) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newShop()
-				s.life = c.was
+				s.incarnation = c.was
 				s.fill(1, 1)
 				p := newProcess(t, nil, s, func(cfg *Config) { cfg.Continue = c.on })
 				p.tick()
-				s.life = c.is
+				s.incarnation = c.is
 				s.fill(2, 2)
 				r := p.tick()
 				if c.gap {
@@ -248,9 +248,9 @@ func TestFailedCommitForgetsWhatItRemembered(t *testing.T) {
 			p.tick()
 			time.Sleep(30 * time.Second)
 		}
-		if !slices.Contains(p.got(poller.Rejected), 2) || len(p.graves.letters) != 1 ||
+		if !slices.Contains(p.got(poller.Rejected), 2) || len(p.deadLetters.letters) != 1 ||
 			index(p.doc().Checkpoint.Cursor) != 3 {
-			t.Errorf("accepted %v, %d dead letters, low edge %s", p.got(poller.Accepted), len(p.graves.letters),
+			t.Errorf("accepted %v, %d dead letters, low edge %s", p.got(poller.Accepted), len(p.deadLetters.letters),
 				p.doc().Checkpoint.Cursor)
 		}
 	})

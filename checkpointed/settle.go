@@ -1,12 +1,12 @@
 package checkpointed
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -14,8 +14,8 @@ import (
 // Settle commits what became of events: only now are they acknowledged. A crash before it delivers
 // them again; a crash after it does not.
 //
-// What has to be there when the commit lands is written before it, in this order: dead letters, named by their events,
-// so that a crash repeats them; then the objects that the commit names. Until it lands nobody sees them.
+// What has to be there when the commit is stored is written before it, in this order: dead letters, named by their
+// events, so that a crash repeats them; then the objects that the commit names. Until then nobody sees them.
 func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int, error) {
 	s.mu.Lock()
 	lease := s.lease
@@ -23,269 +23,87 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	if lease == nil || s.broken {
 		return 0, nil
 	}
-	// until commit knows better: a panic on the way must not let Close commit what a part of this left behind
+	// Until commit knows better: after a panic on the way, Close must not commit a part of this.
 	s.broken = true
-	l := s.newTally(lease)
-	l.accepted = settlement.Accepted
+	c := s.newCommit(ctx, lease)
+	c.accepted = settlement.Accepted
 	for i := range settlement.Batches {
-		if !l.take(ctx, &settlement.Batches[i]) {
+		if !c.take(ctx, &settlement.Batches[i]) {
+			s.incomplete = true
+			s.mu.Lock()
+			s.ended = true
+			s.mu.Unlock()
 			break
 		}
 	}
-	if l.stopped {
-		s.short = true
-		s.mu.Lock()
-		s.ended = true
-		s.mu.Unlock()
-	}
-	if _, err := s.commit(ctx, l, settlement.Last); err != nil {
+	s.failAtEnd(c.parked.Later)
+	if _, err := s.commit(ctx, c, settlement.Last); err != nil {
 		return 0, err
 	}
-	return l.n, l.fault
+	return c.rows, c.parked.Stop
 }
 
-// tally adds up what one commit makes durable.
-type tally struct {
+// pendingCommit collects what one commit makes durable.
+type pendingCommit struct {
 	s        *session
 	lease    *state.Lease
-	draft    *draft
-	n        int    // events
+	parked   *parking.Update
+	rows     int    // events
 	id       string // of the last batch with a settled event
 	backfill *state.Backfill
-	ends     string // the backfill that is over
-	gone     int
-	behind   int // batches with rows behind them
-	letters  []poller.DeadLetter
-	buryBy   time.Time // when this settlement stops writing dead letters; zero before the first
+	ends     string    // the backfill that is over
+	awaited  int       // see session.awaited
 	accepted time.Time // see Settlement
-	stopped  bool      // not everything could be settled
-	fault    error     // why not, or what else the tick has to tell
 }
 
-func (s *session) newTally(lease *state.Lease) *tally {
-	return &tally{s: s, lease: lease, draft: s.parked.Load().draft(&s.feed.cfg.Policy)}
+func (s *session) newCommit(ctx context.Context, lease *state.Lease) *pendingCommit {
+	return &pendingCommit{s: s, lease: lease, parked: s.feed.parking.Update(ctx)}
 }
 
 // take settles the events of a batch up to the first that cannot be settled, and reports whether there was none.
-func (l *tally) take(ctx context.Context, b *poller.Settled) bool {
-	l.s.mu.Lock()
-	about := l.s.notes[b.Batch.ID]
-	delete(l.s.notes, b.Batch.ID)
-	l.s.mu.Unlock()
+func (c *pendingCommit) take(ctx context.Context, b *poller.Settled) bool {
+	c.s.mu.Lock()
+	about := c.s.inFlight[b.Batch.ID]
+	delete(c.s.inFlight, b.Batch.ID)
+	c.s.mu.Unlock()
 	if about == nil {
-		about = &note{}
+		about = &details{}
 	}
-	l.begin(about)
-	if about.behind {
-		l.behind++
+	c.begin(about)
+	if about.retries.More() {
+		c.awaited++
 	}
 	k := 0
-	for k < len(b.Outcomes) && !l.stopped {
-		if !l.settle(ctx, b, k, about) {
-			l.stopped = true
-			break
-		}
+	for k < len(b.Outcomes) && c.parked.Settle(ctx, b, k, &about.retries) {
 		k++
 	}
-	l.n += k
+	c.rows += k
 	if k > 0 {
-		l.id = b.Batch.ID
+		c.id = b.Batch.ID
 	}
 	for i := k + 1; i < len(b.Outcomes) && b.Batch.Kind == change.Retry; i++ {
-		l.settle(ctx, b, i, about) // each is of a key of its own, and waits for no other
+		c.parked.Settle(ctx, b, i, &about.retries) // each is of a key of its own, and waits for no other
 	}
 	switch b.Batch.Kind {
 	case change.Backfill:
-		l.fill(&b.Batch, k, about)
+		c.advanceBackfill(&b.Batch, k, about)
 	case change.Live, change.Sweep:
-		l.s.feed.late.Settled(&b.Batch, k)
+		c.s.feed.late.Settled(&b.Batch, k)
 	}
-	return !l.stopped
+	return k == len(b.Outcomes)
 }
 
 // begin takes what was found out before a batch was fetched.
-func (l *tally) begin(about *note) {
-	for _, g := range about.gone {
-		e := l.draft.entries[g.orderKey]
-		if e == nil || e.turn != g.number {
-			continue // it was tried or replaced meanwhile: it is read again when it is due
-		}
-		const text = "the parked row %s is gone from the source, or does not meet source__where any more: "
-		if e.ID == "" {
-			l.s.warn(fmt.Sprintf(text+"it had waited behind another one", e.Key))
-		} else {
-			l.s.warn(fmt.Sprintf(text+"its event %s is given up after %d attempts (%s)", e.Key, e.ID, e.Attempts, e.Reason))
-		}
-		// A follower that came back later comes with a batch that is settled later.
-		followers := l.draft.drop(g.orderKey, g.followers)
-		if followers > 0 {
-			l.s.warn(fmt.Sprintf("%d rows that waited behind the parked row %s are gone as well", followers, e.Key))
-		}
-		l.gone += 1 + followers
-		l.draft.leave(g.orderKey, time.Now())
-	}
-	for _, m := range about.moved {
-		if e := l.draft.entries[m.orderKey]; e != nil && e.turn == m.number {
-			l.draft.leave(m.orderKey, time.Now())
-			l.draft.enter(m.event, time.Now())
-		}
-	}
+func (c *pendingCommit) begin(about *details) {
+	c.parked.Leave(&about.retries)
 	if about.ends != "" {
-		l.finish(about.ends)
+		c.endBackfill(about.ends)
 	}
 }
 
-// settle takes the outcome of one event, and reports whether it is done with.
-func (l *tally) settle(ctx context.Context, b *poller.Settled, i int, about *note) bool {
-	event, outcome := &b.Batch.Events[i], b.Outcomes[i]
-	switch {
-	case outcome == poller.Deferred:
-		return false
-	case outcome == poller.Accepted && b.Batch.Kind != change.Retry && l.s.feed.cfg.Ordering != poller.OrderSource:
-		return true // almost all of them
-	}
-	why := b.Rejections[i]
-	if why.At.IsZero() {
-		why.At = time.Now()
-	}
-	if b.Batch.Kind == change.Retry && i < len(about.retries) {
-		return l.retried(ctx, about.retries[i], event, outcome, why)
-	}
-	switch ordering := l.s.feed.cfg.Ordering; {
-	case ordering == poller.OrderSource:
-		return l.inSourceOrder(ctx, event, outcome, why)
-	case outcome == poller.Rejected && ordering == poller.OrderNone:
-		return l.rejected(ctx, event.Key, event, why)
-	case outcome == poller.Rejected:
-		return l.rejected(ctx, event.OrderKey, event, why)
-	case outcome == poller.Absorbed && ordering == poller.OrderNone:
-		return l.absorbed(event.Key, event)
-	case outcome == poller.Absorbed:
-		return l.absorbed(event.OrderKey, event)
-	default:
-		return true
-	}
-}
-
-// retried takes the outcome of a retry. The turn tells whether it was an attempt at the head that is there now: a row
-// may come back with its key written differently, and another row may be at the head by now.
-func (l *tally) retried(ctx context.Context, t turn, event *change.Event, outcome poller.Outcome,
-	why poller.Rejection) bool {
-	e := l.draft.entries[t.orderKey]
-	own := e != nil && e.turn == t.number
-	switch {
-	case outcome == poller.Rejected && own:
-		l.failed(ctx, t.orderKey, event, why)
-	case outcome == poller.Rejected:
-		return l.rejected(ctx, []byte(t.orderKey), event, why)
-	case outcome == poller.Accepted && own:
-		l.draft.leave(t.orderKey, time.Now())
-	}
-	return true
-}
-
-// rejected takes a failure of an event that is not its entry's own attempt. Where another row is at the head by now,
-// the event waits behind it, and is tried when its turn comes: only one row's attempts are counted in an entry, and
-// no row may take another's place there, because the entry is all that is left of the other.
-func (l *tally) rejected(ctx context.Context, orderKey []byte, event *change.Event, why poller.Rejection) bool {
-	switch e := l.draft.entries[string(orderKey)]; {
-	case e != nil && !bytes.Equal(e.Key, event.Key):
-		return l.draft.follow(string(orderKey), event.Key) || l.full()
-	case e == nil && l.draft.full():
-		return l.full()
-	case e == nil:
-		l.draft.park(orderKey, event)
-	}
-	l.failed(ctx, string(orderKey), event, why)
-	return true
-}
-
-// failed counts an attempt against the head of an entry, and gives it up when it was the last.
-func (l *tally) failed(ctx context.Context, orderKey string, event *change.Event, why poller.Rejection) {
-	e := l.draft.edit(orderKey)
-	if last := l.draft.fail(e, event, why); !last {
-		return
-	}
-	switch err := l.bury(ctx, e, event, why); {
-	case err != nil:
-		// The next attempt, after the last delay, may find the place for dead letters in order again. Others need not wait.
-		l.s.owe(err)
-	case l.s.feed.cfg.Policy.Block:
-		e.Blocked, e.Next = true, time.Time{}
-	default:
-		l.draft.leave(orderKey, why.At)
-	}
-}
-
-// absorbed lets an event wait behind the one that its order key is parked for.
-func (l *tally) absorbed(orderKey []byte, event *change.Event) bool {
-	e := l.draft.entries[string(orderKey)]
-	switch {
-	case e != nil && !l.s.source.Coarse:
-		return true // the retry reads the row's newest state, and so this one
-	case e != nil:
-		if !l.draft.follow(string(orderKey), event.Key) {
-			return l.full()
-		}
-		return true
-	case l.draft.full():
-		return l.full()
-	}
-	// The retry that it waited behind is settled, and may have read the row before this event: it must not be lost with
-	// it.
-	l.draft.park(orderKey, event).Next = time.Now()
-	return true
-}
-
-// full stops the settlement at max_parked.
-func (l *tally) full() bool {
-	l.fault = &poller.Fault{Event: poller.HandlerFailed, Err: &parkingFullError{l.s.feed.cfg.Policy.MaxParked}}
-	return false
-}
-
-// inSourceOrder takes the outcome of an event under ordering=source: a rejected one stops the settlement before it,
-// until it is accepted or given up.
-func (l *tally) inSourceOrder(ctx context.Context, event *change.Event, outcome poller.Outcome,
-	why poller.Rejection) bool {
-	e := l.draft.entries[sourceKey]
-	if outcome != poller.Rejected {
-		// Others come before the waited event (late rows, a backfill, duplicates after a crash): they say nothing about it.
-		if e != nil && (e.ID == event.ID || bytes.Equal(e.Key, event.Key)) {
-			l.draft.leave(sourceKey, why.At)
-		}
-		return true
-	}
-	if e == nil {
-		l.draft.park([]byte(sourceKey), event)
-	}
-	e = l.draft.edit(sourceKey)
-	policy := &l.s.feed.cfg.Policy
-	if last := l.draft.fail(e, event, why); !last {
-		l.fault = &poller.Fault{Event: poller.HandlerFailed,
-			Err: fmt.Errorf("ordering=source: attempt %d of %d of key %s, event %s, failed, next in %s: %s",
-				e.Attempts, policy.MaxAttempts, e.Key, e.ID, e.Next.Sub(why.At), e.Reason)}
-		return false
-	}
-	switch err := l.bury(ctx, e, event, why); {
-	case err != nil:
-		e.Next = why.At
-		l.fault = err
-		return false
-	case policy.Block:
-		e.Blocked, e.Next = true, time.Time{}
-		l.fault = &poller.Fault{Event: poller.HandlerFailed,
-			Err: fmt.Errorf("key %s, event %s, was dead-lettered after %d attempts, and the poller is blocked "+
-				"there (ordering=source, after_dead_letter=block): `rowrelay deadletter` replays or purges it", e.Key, e.ID,
-				e.Attempts)}
-		return false
-	}
-	l.draft.leave(sourceKey, why.At)
-	return true
-}
-
-// fill takes k settled events of a chunk.
-func (l *tally) fill(b *change.Batch, k int, about *note) {
-	stored := l.filling(about.chunk)
+// advanceBackfill takes k settled events of a chunk.
+func (c *pendingCommit) advanceBackfill(b *change.Batch, k int, about *details) {
+	stored := c.storedBackfill(about.chunk)
 	if stored == nil || k == 0 {
 		return
 	}
@@ -294,19 +112,19 @@ func (l *tally) fill(b *change.Batch, k int, about *note) {
 	next.At = b.Events[k-1].Position()
 	whole := k == len(b.Events)
 	if whole {
-		next.At = after(b)
+		next.At = endOf(b)
 	}
-	l.backfill = &next
+	c.backfill = &next
 	if whole && about.final {
-		l.finish(about.chunk)
+		c.endBackfill(about.chunk)
 	}
 }
 
-// filling returns the backfill as this commit will find it; nil when it is another's or none by now.
-func (l *tally) filling(id string) *state.Backfill {
-	b := l.backfill
+// storedBackfill returns the backfill as this commit will find it; nil where it is another one by now, or none.
+func (c *pendingCommit) storedBackfill(id string) *state.Backfill {
+	b := c.backfill
 	if b == nil {
-		b = l.lease.Known().Backfill
+		b = c.lease.Known().Backfill
 	}
 	if b == nil || b.ID != id || id == "" {
 		return nil
@@ -314,12 +132,11 @@ func (l *tally) filling(id string) *state.Backfill {
 	return b
 }
 
-// finish ends a backfill.
-func (l *tally) finish(id string) {
-	b := l.filling(id)
+func (c *pendingCommit) endBackfill(id string) {
+	b := c.storedBackfill(id)
 	if b == nil {
 		return
 	}
-	l.s.warn(fmt.Sprintf("backfill %s is complete: %d rows were sent again", id, b.Done))
-	l.backfill, l.ends = &state.Backfill{}, id
+	c.s.warn(fmt.Sprintf("backfill %s is complete: %d rows were sent again", id, b.Done))
+	c.backfill, c.ends = &state.Backfill{}, id
 }

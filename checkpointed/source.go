@@ -35,7 +35,7 @@ type Source interface {
 	Compare(was, is string) (relation Relation, record string)
 	// Replaced is asked where Page.Table is not what was recorded: whether rows can have come into the table that is
 	// there now without being seen, because they stand at or below the position. Then the error wraps ErrGap, or where
-	// the engine cannot tell a table that was made anew from one that was rebuilt, warning says so.
+	// the engine cannot distinguish a table that was made anew from one that was rebuilt, warning says so.
 	Replaced(ctx context.Context, at change.Cursor, was, is string) (warning string, err error)
 }
 
@@ -47,7 +47,7 @@ const (
 	AnotherDatabase Relation = iota
 	// SameDatabase: nothing that is known of both differs.
 	SameDatabase
-	// FailedOver: a replica has taken over, as far as the engine can tell.
+	// FailedOver: a replica has taken over, as far as the engine shows it.
 	FailedOver
 )
 

@@ -142,7 +142,12 @@ func TestSleep(t *testing.T) {
 		if err := Sleep(ctx, time.Minute); !errors.Is(err, errTaken) || time.Since(begun) != time.Second {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
-		if err := Sleep(ctx, -1); err != nil {
+		for _, d := range []time.Duration{-1, 0, time.Minute} {
+			if err := Sleep(ctx, d); !errors.Is(err, errTaken) {
+				t.Errorf("%s after the end: %v", d, err)
+			}
+		}
+		if err := Sleep(t.Context(), -1); err != nil {
 			t.Errorf("no wait: %v", err)
 		}
 	})

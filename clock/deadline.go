@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// lookEvery is how often a Deadline looks at the clocks. A timer that is set to the end would be late by all the time
+// checkEvery is how often a Deadline reads the clocks. A timer that is set to the end would be late by all the time
 // for which the machine was suspended. This one ends a request that is under way within a second of waking.
-const lookEvery = time.Second
+const checkEvery = time.Second
 
 // Deadline is a right to act until a moment. It ends once, with a cause, and does not come back: what its holder was
 // allowed to do, another may be doing by then. Its methods may be called by several goroutines.
@@ -29,7 +29,7 @@ func NewDeadline(ctx context.Context, end time.Time, passed error) *Deadline {
 	d.ctx, d.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.watch = time.AfterFunc(d.nextLook(), d.look)
+	d.watch = time.AfterFunc(d.nextCheck(), d.watchClocks)
 	return d
 }
 
@@ -51,7 +51,7 @@ func (d *Deadline) Extend(end time.Time) {
 	defer d.mu.Unlock()
 	if d.check() == nil {
 		d.end = momentOf(end)
-		d.watch.Reset(d.nextLook())
+		d.watch.Reset(d.nextCheck())
 	}
 }
 
@@ -81,13 +81,13 @@ func (d *Deadline) finish(cause error) {
 	d.stop(cause)
 }
 
-func (d *Deadline) nextLook() time.Duration { return min(time.Until(d.end.mono), lookEvery) }
+func (d *Deadline) nextCheck() time.Duration { return min(time.Until(d.end.mono), checkEvery) }
 
-func (d *Deadline) look() {
+func (d *Deadline) watchClocks() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.check() == nil {
-		d.watch.Reset(d.nextLook())
+		d.watch.Reset(d.nextCheck())
 	}
 }
 

@@ -199,28 +199,19 @@ type Storage struct {
 	// One of the two service URIs is set (both for AzureWebJobsStorage__accountName) when there is no string.
 	BlobServiceURI  string `json:"blob_service_uri"`
 	QueueServiceURI string `json:"queue_service_uri"`
-	Credential      string `json:"credential"` // "managedidentity" or ""
-	ClientID        string `json:"client_id"`
-	ResourceID      string `json:"resource_id"` // a user-assigned identity by its resource id instead of ClientID
-	TenantID        string `json:"tenant_id"`   // with ClientID and ClientSecret: a service principal
-	ClientSecret    Secret `json:"client_secret"`
+	Identity
 	// Development says that it is Azurite.
 	Development bool `json:"development"`
 }
 
-// Identity says who asks for a token of Microsoft Entra. The zero value is the default chain of credentials.
+// Identity says who asks for a token of Microsoft Entra, where there is no connection string. The zero value is the
+// default chain of credentials.
 type Identity struct {
-	Credential   string // "managedidentity" or ""
-	ClientID     string
-	ResourceID   string // a user-assigned identity by its resource id instead of ClientID
-	TenantID     string // with ClientID and ClientSecret: a service principal
-	ClientSecret Secret
-}
-
-// Identity is who asks, where there is no connection string.
-func (s *Storage) Identity() Identity {
-	return Identity{Credential: s.Credential, ClientID: s.ClientID, ResourceID: s.ResourceID, TenantID: s.TenantID,
-		ClientSecret: s.ClientSecret}
+	Credential   string `json:"credential"` // "managedidentity" or ""
+	ClientID     string `json:"client_id"`
+	ResourceID   string `json:"resource_id"` // a user-assigned identity by its resource id instead of ClientID
+	TenantID     string `json:"tenant_id"`   // with ClientID and ClientSecret: a service principal
+	ClientSecret Secret `json:"client_secret"`
 }
 
 // Broker is what the connection of a broker led to: a connection string (for rabbitmq an amqp or amqps URL), or for
@@ -230,18 +221,8 @@ type Broker struct {
 	Setting          string `json:"setting"`
 	ConnectionString Secret `json:"connection_string"`
 	// Namespace is X__fullyQualifiedNamespace, such as shop.servicebus.windows.net, when there is no string.
-	Namespace    string `json:"fully_qualified_namespace"`
-	Credential   string `json:"credential"` // "managedidentity" or ""
-	ClientID     string `json:"client_id"`
-	ResourceID   string `json:"resource_id"`
-	TenantID     string `json:"tenant_id"`
-	ClientSecret Secret `json:"client_secret"`
-}
-
-// Identity is who asks, where there is no connection string.
-func (b *Broker) Identity() Identity {
-	return Identity{Credential: b.Credential, ClientID: b.ClientID, ResourceID: b.ResourceID, TenantID: b.TenantID,
-		ClientSecret: b.ClientSecret}
+	Namespace string `json:"fully_qualified_namespace"`
+	Identity
 }
 
 // FaultsFor returns all that stops the poller: the app's faults and its own.

@@ -140,12 +140,7 @@ func (e environ) brokerIdentity(s *scope, key, name string) (b Broker, ok bool) 
 		}
 		return Broker{Setting: name}, true
 	}
-	return Broker{
-		Setting: name, Namespace: parts["fullyQualifiedNamespace"], ClientID: parts["clientId"],
-		ResourceID: parts["managedIdentityResourceId"],
-		TenantID:   parts["tenantId"], ClientSecret: Secret(parts["clientSecret"]),
-		Credential: e.credential(s, key, name, parts["credential"]),
-	}, true
+	return Broker{Setting: name, Namespace: parts["fullyQualifiedNamespace"], Identity: e.identity(s, key, name, parts)}, true
 }
 
 func namespaceFlaw(name string, parts map[string]string) (problem, mend string) {

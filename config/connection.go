@@ -175,8 +175,7 @@ func (e environ) storageIdentity(s *scope, key, name string, want service) (st S
 	if len(parts) == 0 {
 		return Storage{}, false
 	}
-	st = Storage{Setting: name, ClientID: parts["clientId"], ResourceID: parts["managedIdentityResourceId"],
-		TenantID: parts["tenantId"], ClientSecret: Secret(parts["clientSecret"])}
+	st = Storage{Setting: name}
 	uri := parts[want.uri]
 	if uri == "" {
 		uri = parts["serviceUri"]
@@ -197,8 +196,17 @@ func (e environ) storageIdentity(s *scope, key, name string, want service) (st S
 		}
 		return Storage{Setting: name}, true // a URI that is refused may carry a SAS: it goes no further
 	}
-	st.Credential = e.credential(s, key, name, parts["credential"])
+	st.Identity = e.identity(s, key, name, parts)
 	return st, true
+}
+
+// identity is who asks, by the parts of an identity form that are the same for every service.
+func (e environ) identity(s *scope, key, name string, parts map[string]string) Identity {
+	return Identity{
+		Credential: e.credential(s, key, name, parts["credential"]), ClientID: parts["clientId"],
+		ResourceID: parts["managedIdentityResourceId"], TenantID: parts["tenantId"],
+		ClientSecret: Secret(parts["clientSecret"]),
+	}
 }
 
 func azureAccount(s string) bool {

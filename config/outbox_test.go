@@ -165,10 +165,10 @@ func TestBrokerConnections(t *testing.T) {
 		{"Event Hubs behind Kafka", "kafka", []string{"B=" + namespace}, Broker{Setting: "B", ConnectionString: namespace}},
 		{"an identity", "eventhubs", []string{"B__fullyQualifiedNamespace=x.servicebus.windows.net",
 			"B__credential=ManagedIdentity", "B__clientId=c"},
-			Broker{Setting: "B", Namespace: "x.servicebus.windows.net", Credential: "managedidentity", ClientID: "c"}},
+			Broker{Setting: "B", Namespace: "x.servicebus.windows.net", Identity: Identity{Credential: "managedidentity", ClientID: "c"}}},
 		{"a service principal", "servicebus",
 			[]string{"b__fullyQualifiedNamespace=x.y", "B__tenantId=t", "B__clientId=c", "B__clientSecret=p"},
-			Broker{Setting: "B", Namespace: "x.y", TenantID: "t", ClientID: "c", ClientSecret: "p"}},
+			Broker{Setting: "B", Namespace: "x.y", Identity: Identity{TenantID: "t", ClientID: "c", ClientSecret: "p"}}},
 	} {
 		var faults Faults
 		s := newScope("", nil, &faults)

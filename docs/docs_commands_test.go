@@ -6,6 +6,7 @@ import (
 	"os"
 	osexec "os/exec" // exec is another function of these tests
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -133,3 +134,54 @@ func bashSyntax(t *testing.T, text string) {
 
 // squeeze makes one space of many: a page's columns need not be those of the program.
 func squeeze(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// TestCommandsExist runs each command that an operator's page, or an alert, names as far as its help: the subcommand
+// exists, and so do its flags.
+func TestCommandsExist(t *testing.T) {
+	t.Parallel()
+	pages := []string{
+		"../README.md", "../deploy/README.md", "../deploy/alerts.yaml", operationsPage, sizingPage, maintenancePage,
+		"failures.md",
+		"late-commits.md", "outbox.md", "comparison.md", "differences.md", "duplicates.md", "state.md", "glossary.md",
+	}
+	quick, err := filepath.Glob("quickstarts/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, quick...)
+	seen := map[string]string{}
+	for _, page := range pages {
+		text := regexp.MustCompile(`\{\{[^}]*\}\}`).ReplaceAllString(read(t, page), "orders")
+		for _, m := range regexp.MustCompile("`(rowrelay [^`]+)`|(?m:^)(?:[a-z_]+=\\S+ )*(rowrelay [^|>#\n]+)").FindAllStringSubmatch(text, -1) {
+			line := strings.Join(strings.Fields(m[1]+m[2]), " ")
+			plain := strings.Trim(line, " abcdefghijklmnopqrstuvwxyz0123456789=-_") == ""
+			if plain || page == operationsPage || page == maintenancePage {
+				seen[line] = page
+			}
+		}
+	}
+	if len(seen) < 60 {
+		t.Fatalf("only %d commands were found", len(seen))
+	}
+	for line, page := range seen {
+		args := append(strings.Fields(line)[1:], "--help")
+		cmd := osexec.CommandContext(t.Context(), program(t), args...) //nolint:gosec // the page's own text
+		cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=" + os.Getenv("PATH")}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %s: %v\n%s", page, line, err, out)
+			continue
+		}
+		usage := regexp.MustCompile(`(?m)^  (rowrelay(?: [a-z-]+)*)(?: .*)?$`).FindStringSubmatch(cut(string(out),
+			"Usage:\n"))
+		named := usage != nil && strings.HasPrefix(line+" ", usage[1]+" ")
+		if !named || strings.Contains(string(out), "Available Commands:") && line != usage[1] {
+			t.Errorf("%s: %s is no command: its help is that of %q", page, line, usage)
+		}
+	}
+}
+
+func cut(text, behind string) string {
+	_, rest, _ := strings.Cut(text, behind)
+	return rest
+}

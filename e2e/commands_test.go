@@ -20,15 +20,12 @@ func wants(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// TestDisclosure: wherever a user begins, it is said what Rowrelay is not (seeds/003, §14).
+// TestDisclosure: wherever a user begins, it is said what Rowrelay is not.
 func TestDisclosure(t *testing.T) {
 	texts := map[string]string{}
 	for name, args := range map[string][]string{"help": {"--help"}, "no arguments": {},
 		"serve's help": {"serve", "--help"}, "run's help": {"run", "--help"}} {
-		out, errs, err := command(t, t.TempDir(), settings{}, args...)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, errs)
-		}
+		out := stdout(t, t.TempDir(), settings{}, args...)
 		texts[name] = out
 	}
 	readme, err := os.ReadFile("../README.md")
@@ -113,10 +110,7 @@ func TestMistypedCommands(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	out, _, err := command(t, t.TempDir(), settings{}, "version", "--json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := stdout(t, t.TempDir(), settings{}, "version", "--json")
 	var v map[string]any
 	if err := json.Unmarshal([]byte(out), &v); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -126,9 +120,8 @@ func TestVersion(t *testing.T) {
 			t.Errorf("no %s: %s", name, out)
 		}
 	}
-	out, _, err = command(t, t.TempDir(), settings{}, "version")
-	if err != nil || !strings.HasPrefix(out, "rowrelay ") {
-		t.Errorf("%v: %s", err, out)
+	if out := stdout(t, t.TempDir(), settings{}, "version"); !strings.HasPrefix(out, "rowrelay ") {
+		t.Error(out)
 	}
 }
 
@@ -138,10 +131,7 @@ func TestFunctions(t *testing.T) {
 	path := filepath.Join(dir, "orders", "function.json")
 	run := func(args ...string) string {
 		t.Helper()
-		out, errs, err := command(t, dir, s, append([]string{"functions"}, args...)...)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, errs)
-		}
+		out := stdout(t, dir, s, append([]string{"functions"}, args...)...)
 		return out
 	}
 	wants(t, run(), "orders/function.json written", "ORDERS_SCHEDULE")

@@ -101,6 +101,26 @@ func command(t *testing.T, dir string, s settings, args ...string) (stdout, stde
 	return out.String(), errs.String(), err
 }
 
+// stdout runs a command that must succeed, and returns what it wrote to stdout.
+func stdout(t *testing.T, dir string, s settings, args ...string) string {
+	t.Helper()
+	out, errs, err := command(t, dir, s, args...)
+	if err != nil {
+		t.Fatalf("%v: %v\n%s%s", args, err, out, errs)
+	}
+	return out
+}
+
+// refusal runs a command that must end with exit code 1, and returns what it wrote to stderr.
+func refusal(t *testing.T, dir string, s settings, args ...string) string {
+	t.Helper()
+	out, errs, err := command(t, dir, s, args...)
+	if exitCode(t, err) != 1 {
+		t.Errorf("%v was not refused: %v\n%s%s", args, err, out, errs)
+	}
+	return errs
+}
+
 // exitCode is a command's.
 func exitCode(t *testing.T, err error) int {
 	t.Helper()

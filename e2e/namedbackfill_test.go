@@ -5,10 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
-
-	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // TestNamedBackfillKeepsItsRange: under its name a backfill goes on where it was, with the range that it was begun
@@ -113,18 +109,7 @@ func TestNamedBackfillDeadLetterQueue(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 4)
-	queue := unique("dead")
-	s = quick(s).with(settings{
-		"AzureWebJobsStorage": testenv.Azurite(t), "pollers__orders__dead_letter__kind": "queue",
-		"pollers__orders__dead_letter__connection": "AzureWebJobsStorage", "pollers__orders__dead_letter__queue": queue,
-	})
-	client, err := azqueue.NewQueueClientFromConnectionString(s["AzureWebJobsStorage"], queue, nil)
-	if err != nil {
-		t.Fatal("the storage connection string cannot be read")
-	}
-	if _, err := client.Create(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	s, queue, client := buriedInQueue(t, s)
 	dir := t.TempDir()
 	once(t, dir, s)
 	to.decide(refuse(422, 2))

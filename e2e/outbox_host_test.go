@@ -253,7 +253,7 @@ func TestFunctionsOfAnOutbox(t *testing.T) {
 	}
 	wants(t, o.say("functions"), fmt.Sprintf("%s exists, left alone", filepath.Join("events_partition", "function.json")))
 	if code, p := checkJSON(t, o.dir, withSchedules(o.settings), "events"); code != 1 ||
-		!strings.Contains(strings.Join(p.Faults, "\n"), "extensionBundle is missing") {
+		!strings.Contains(strings.Join(p.Faults, "\n"), "an extensionBundle") {
 		t.Errorf("check: %d %q", code, p.Faults)
 	}
 }

@@ -239,10 +239,7 @@ func TestTwoInstancesOnOneDocument(t *testing.T) {
 	until(t, "the first instance to say that it lost the lease", func() bool {
 		return strings.Contains(transcript(first), `"event":"lost_lease"`)
 	})
-	out, errs, err := command(t, root, s, "state", "show", "lines", "--json")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, errs)
-	}
+	out := stdout(t, root, s, "state", "show", "lines", "--json")
 	var doc struct {
 		Token string `json:"fencing_token"`
 		Owner string `json:"owner"`

@@ -45,11 +45,8 @@ func TestRunOnceExitCodes(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 	// Without any settings it says how to begin.
-	_, errs, err := command(t, dir, settings{}, "run", "--once")
-	if exitCode(t, err) != 1 {
-		t.Error("no settings, no failure")
-	}
-	wants(t, errs, "there is no poller", "pollers__orders__source__connection=ORDERS_DB")
+	wants(t, refusal(t, dir, settings{}, "run", "--once"),
+		"there is no poller", "pollers__orders__source__connection=ORDERS_DB")
 }
 
 // TestRunEndsCleanly: Ctrl-C while a request is under way: it is finished, what was accepted is committed, the lease is

@@ -31,10 +31,7 @@ func (v *stateView) reached() int {
 
 func showState(t *testing.T, dir string, s settings) stateView {
 	t.Helper()
-	out, errs, err := command(t, dir, s, "state", "show", "orders", "--json")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, errs)
-	}
+	out := stdout(t, dir, s, "state", "show", "orders", "--json")
 	var v stateView
 	if err := json.Unmarshal([]byte(out), &v); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -181,16 +178,9 @@ func TestStateResetWhileHeld(t *testing.T) {
 			t.Errorf("%d %s", code, said)
 		}
 	}
-	out, _, err := command(t, dir, s, "state", "show", "orders")
-	if err != nil {
-		t.Error(err)
-	}
-	wants(t, out, "state/shop/orders.json", "(beginning)", "the lease is held by shop/", "token        1")
-	out, _, err = command(t, dir, s, "check") // looks, and disturbs nobody
-	if err != nil {
-		t.Error(err)
-	}
-	wants(t, out, "the lease is held by shop/")
+	wants(t, stdout(t, dir, s, "state", "show", "orders"), "state/shop/orders.json", "(beginning)",
+		"the lease is held by shop/", "token        1")
+	wants(t, stdout(t, dir, s, "check"), "the lease is held by shop/") // it looks, and disturbs nobody
 	close(release)
 	if code := r.Wait(); code != 0 { // the request that was held failed; its repetition worked
 		t.Errorf("exit code %d: %s", code, r.Log())

@@ -170,11 +170,7 @@ func TestAPollerNamedStatusComesFirst(t *testing.T) {
 		hostKeys.Function); code != http.StatusNotFound {
 		t.Errorf("the page answers %d", code)
 	}
-	out, _, err := command(t, root, renamed, "functions")
-	if err != nil {
-		t.Fatal(err)
-	}
-	wants(t, out, "status/ is the poller's", "statusactions")
+	wants(t, stdout(t, root, renamed, "functions"), "status/ is the poller's", "statusactions")
 }
 
 // TestUnderFuncStartTheNameMatters: Core Tools asks for no key, so a web site whose name leads to this machine must not

@@ -31,7 +31,7 @@ rowrelay_last_drained_timestamp_seconds{output="o",poller="orders"} `+value+`
 	observe := func(event poller.Event, drained time.Time) {
 		m.Observe(&poller.Report{Poller: "orders", Output: "o", Event: event, Ended: time.UnixMilli(1775525099000),
 			NullCursors: -1, Parked: -1,
-			DrainedAt: drained, Behind: drained.IsZero()})
+			DrainedAt: drained, RowsWait: drained.IsZero()})
 	}
 	expect("before the first tick", "0")
 	observe(poller.TickComplete, time.Time{})

@@ -13,27 +13,30 @@ import (
 
 // What host.json needs for fan-out.
 const (
-	BundleText = `"extensionBundle":{"id":"Microsoft.Azure.Functions.ExtensionBundle","version":"[4.*, 5.0.0)"}`
-	QueuesText = `"extensions":{"queues":{"maxDequeueCount":1,"maxPollingInterval":"00:00:02"}}`
+	bundleText = `"extensionBundle":{"id":"Microsoft.Azure.Functions.ExtensionBundle","version":"[4.*, 5.0.0)"}`
+	queuesText = `"extensions":{"queues":{"maxDequeueCount":1,"maxPollingInterval":"00:00:02"}}`
 )
 
-// FanoutLacks are what host.json lacks for queue triggers. Without a host.json that can be read there are none.
-func (a App) FanoutLacks() (lacks []string) {
+// FanoutLacks are what host.json lacks for queue triggers: without what faults name the host knows none, without what
+// warnings name they are slow, or try too often. A host.json that cannot be read has neither.
+func (a App) FanoutLacks() (faults, warnings []string) {
 	file := a.File()
 	if file.Err != nil {
-		return nil
+		return nil, nil
 	}
 	if !file.HasBundle() {
-		lacks = append(lacks, fmt.Sprintf("%s lacks what queue triggers need: add %s", file.Path, BundleText))
+		faults = append(faults, file.Path+" lacks what queue triggers need, an extensionBundle: add "+bundleText)
 	}
-	if file.Extensions.Queues.MaxDequeueCount != 1 {
-		lacks = append(lacks, fmt.Sprintf("%s: add %s, so that a partition that failed waits for the next timer", file.Path,
-			QueuesText))
+	queues := &file.Extensions.Queues
+	if queues.MaxDequeueCount != 1 {
+		warnings = append(warnings, file.Path+": extensions.queues.maxDequeueCount is not 1: a partition that failed is tried "+
+			"again at once, and again, although the next timer does it anyway; add "+queuesText)
 	}
-	if file.Extensions.Queues.MaxPollingInterval == "" {
-		lacks = append(lacks, fmt.Sprintf("%s: extensions.queues.maxPollingInterval is missing: the host looks into a queue that was empty once a minute; add %s", file.Path, QueuesText))
+	if queues.MaxPollingInterval == "" {
+		warnings = append(warnings, file.Path+": extensions.queues.maxPollingInterval is missing: the host looks into a queue "+
+			"that was empty only once a minute; add "+queuesText)
 	}
-	return lacks
+	return faults, warnings
 }
 
 // StartLacks are what Core Tools and the host refuse to start without, or leave a poller out. settings is the file that

@@ -25,13 +25,12 @@ func (p *Poller) Check(ctx context.Context, rows int) {
 func (p *Poller) checkTable(ctx context.Context, rows int) {
 	for _, out := range p.Outputs {
 		position, err := p.position(ctx, out)
-		name := p.address(out)
-		p.fault(poller.NameDocument(err, name))
+		p.fault(err)
 		var unread *startError
 		told := errors.As(err, &unread) // the source's own fault, which it would repeat
 		found, err := p.wired.Source.Check(ctx, position, rows, p.Config.BatchSize)
 		if !told {
-			p.fault(poller.NameDocument(errors.Join(err, found.ReadError), name)) // at most one of them
+			p.fault(poller.NameDocument(errors.Join(err, found.ReadError), out.address)) // at most one of them
 		}
 		if err != nil {
 			continue

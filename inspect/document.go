@@ -9,44 +9,25 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Document is a state document as it was read.
-type Document struct{ *state.Snapshot }
-
 // Read reads the output's state document. state.ErrNotFound says that there is none yet.
-func (o *Output) Read(ctx context.Context) (Document, error) {
+func (o *Output) Read(ctx context.Context) (*state.Snapshot, error) {
 	snapshot, err := o.keeper.Load(ctx)
-	return Document{snapshot}, err
+	return snapshot, poller.NameDocument(err, o.address)
 }
 
 // ParkedEvents reads the parked events of a document.
-func (o *Output) ParkedEvents(ctx context.Context, d Document) ([]checkpointed.ParkedEntry, error) {
-	if d.Doc.Parked.Object == "" {
-		return []checkpointed.ParkedEntry{}, nil
-	}
-	data, err := o.keeper.Object(ctx, d.Doc.Parked.Object)
-	if err != nil {
-		return nil, fmt.Errorf("reading the parked events: %w", err)
-	}
-	return checkpointed.DecodeParked(data)
-}
-
-// Frontier is how far rows were delivered: live rows are fetched after it. With overlap the checkpoint is the low edge
-// of the window of late commits, below it.
-func (d Document) Frontier() change.Cursor {
-	doc := &d.Doc
-	if doc.Late.Mode == string(late.Overlap) && !doc.Late.Frontier.IsStart() {
-		return doc.Late.Frontier
-	}
-	return doc.Checkpoint.Cursor
+func (o *Output) ParkedEvents(ctx context.Context, doc *state.Document) ([]parking.Entry, error) {
+	return parking.Read(ctx, o.keeper, doc)
 }
 
 // take puts what a document says into the output.
-func (o *Output) take(d Document) {
-	low, frontier := d.Doc.Checkpoint.Cursor, d.Frontier()
+func (o *Output) take(d *state.Snapshot) {
+	low, frontier := d.Doc.Checkpoint.Cursor, checkpointed.Frontier(&d.Doc)
 	o.Position, o.Parked = low.String(), d.Doc.Parked.Count
 	if d.Doc.Late.Mode == string(late.Overlap) && !d.Doc.Late.Frontier.IsStart() {
 		o.Position = fmt.Sprintf("%s (the low edge of late_window: rows are delivered up to %s)", low, frontier)
@@ -79,28 +60,26 @@ func (p *Poller) position(ctx context.Context, o *Output) (change.Cursor, error)
 		return nil, err
 	}
 	o.take(d)
+	from := checkpointed.Frontier(&d.Doc)
 	source, err := p.wired.Source.Describe(ctx)
 	if err != nil {
-		return d.Frontier(), nil //nolint:nilerr // the source's own check says it
+		return from, nil //nolint:nilerr // the source's own check says it
 	}
-	return d.Frontier(), d.unlike(source, o.Document, p.address(o))
+	return from, unlike(&d.Doc, source, o.Document, o.address)
 }
 
-// address is how commands name an output's document.
-func (p *Poller) address(o *Output) string { return poller.Address(p.Config.Name, o.Config.Name) }
-
-// unlike says that the document was written for another source than this one.
-func (d Document) unlike(source checkpointed.Description, key, name string) error {
-	doc := &d.Doc
-	switch was := doc.Late.Mode; {
+// unlike says that a document was written for another source than this one. It lies at key; name is how commands name
+// it.
+func unlike(doc *state.Document, source checkpointed.Description, key, name string) error {
+	switch {
 	case source.Fingerprint != doc.SourceFingerprint:
 		return fmt.Errorf("the state document %s was written for another source definition: undo the change, or run "+
 			"`rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[2]s --to beginning`", key, name)
-	case was != "" && was != string(source.Late):
+	case !source.SameLate(doc):
 		return fmt.Errorf("late_commits was %s when the state document %s was written, and is now %s: write "+
 			"source__late_commits=%[1]s, or run `rowrelay state accept-fingerprint %[4]s`, or start over with `rowrelay state reset %[4]s --to beginning`",
-			was, key, source.Late, name)
-	case doc.Checkpoint.Columns != "" && source.Columns != "" && doc.Checkpoint.Columns != source.Columns:
+			doc.Late.Mode, key, source.Late, name)
+	case source.Retyped(doc) != "":
 		return fmt.Errorf("the columns of the cursor or key had other types when the state document %s was written (%s, now %s): change "+
 			"the types back, or run `rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[4]s --to beginning`",
 			key, doc.Checkpoint.Columns, source.Columns, name)

@@ -47,10 +47,9 @@ func (v *Late) explain(engine string, shown bool, s *config.Source) {
 	case late.Exact:
 		v.Cost, v.Missed = v.exact(engine, s), "nothing, but for "+unseen[engine]+" (docs/late-commits.md)"
 	case late.Overlap:
-		sweep := min(max(s.LateWindow/24, time.Second), 5*time.Second)
 		v.Cost = fmt.Sprintf("no delay; the rows of the last %s and more are read again every %s while there are new ones, and up to %d are remembered, "+
 			"with 8 bytes each: about %d rows per second, beyond which new rows are held back (late_memory)",
-			s.LateWindow, sweep, s.LateMemory, int(float64(s.LateMemory)/(2*s.LateWindow.Seconds())))
+			s.LateWindow, late.SweepEvery(s.LateWindow), s.LateMemory, int(float64(s.LateMemory)/(2*s.LateWindow.Seconds())))
 		v.Missed = fmt.Sprintf("a row whose cursor value is more than late_window (%s) old when its transaction begins to write, as one that the "+
 			"application made; open transactions are shown, and the window waits for them", s.LateWindow)
 		if !shown {

@@ -166,8 +166,8 @@ func storageLink(what string, s *config.Storage, endpoint string) *Link {
 	l := &Link{What: what, Setting: s.Setting, Kind: "storage", Safety: engine.LinkVerified,
 		Secret: s.ConnectionString != "" || s.ClientSecret != "", Entra: true}
 	u, err := url.Parse(endpoint)
-	if err != nil {
-		return l // the SDK refuses it
+	if err != nil || u.Host == "" {
+		return l // a fault, which is told: the setting is missing, or the SDK refuses it
 	}
 	rate(l, u.Hostname(), u.Scheme == "https", "plain http",
 		"write https: DefaultEndpointsProtocol=https, or an https endpoint")

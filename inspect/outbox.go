@@ -9,7 +9,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/handler"
-	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -106,7 +105,7 @@ func (p *Poller) checkFunctions() {
 		return
 	}
 	p.Warnings = append(p.Warnings, p.Leftovers...)
-	s, file := &p.Config.Source, &p.app.file
+	s := &p.Config.Source
 	name := p.Config.Name + handler.CleanupSuffix
 	timer, err := p.app.functions.TimerText(name)
 	switch {
@@ -123,20 +122,10 @@ func (p *Poller) checkFunctions() {
 		return
 	}
 	p.FanoutPeriod = p.app.functions.TimerPeriod(p.Config.Name)
-	if !file.HasBundle() {
-		p.Faults = append(p.Faults, file.Path+
-			": extensionBundle is missing, without which the host knows no queue triggers: write "+host.BundleText)
-	}
+	faults, warnings := p.app.functions.FanoutLacks()
+	p.Faults, p.Warnings = append(p.Faults, faults...), append(p.Warnings, warnings...)
 	name = p.Config.Name + handler.PartitionSuffix
 	if !p.app.functions.HasFunction(name) {
 		p.Faults = append(p.Faults, fmt.Sprintf("there is no %s/function.json, and the timer only hands partitions out (source__fanout_queue): nothing is published under the Functions host until `rowrelay functions` has written it", name))
-	}
-	if file.Extensions.Queues.MaxDequeueCount != 1 {
-		p.Warnings = append(p.Warnings,
-			file.Path+`: extensions.queues.maxDequeueCount is not 1: a partition that failed is tried again at once, and again; the next timer does it anyway: write `+host.QueuesText)
-	}
-	if file.Extensions.Queues.MaxPollingInterval == "" {
-		p.Warnings = append(p.Warnings,
-			file.Path+`: extensions.queues.maxPollingInterval is missing: the host looks into a queue that was empty only once a minute: write `+host.QueuesText)
 	}
 }

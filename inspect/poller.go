@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/schedule"
@@ -103,7 +104,8 @@ type Output struct {
 	// be read.
 	Events []json.RawMessage
 
-	keeper *state.Keeper
+	address string // how commands name the document
+	keeper  *state.Keeper
 }
 
 // Table is what is found of the table, or query, of a poller that is no outbox.
@@ -193,7 +195,7 @@ func (a *App) newPoller(w Wired) *Poller {
 		p.Outputs = append(p.Outputs, &Output{
 			Config: out.Config, To: destination(out.Config), DeadLetters: a.deadLettersAt(w.Config, out.Config.Name),
 			Document: out.Key, Lease: "free",
-			keeper: out.Keeper,
+			address: poller.Address(w.Config.Name, out.Config.Name), keeper: out.Keeper,
 		})
 	}
 	if p.Can(mode.Document) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
@@ -141,9 +142,9 @@ func TestPositionOfADocument(t *testing.T) {
 	} {
 		doc.Late = c.late
 		var v Output
-		d := Document{&state.Snapshot{Doc: doc}}
-		if v.take(d); !d.Frontier().Equal(c.from) || v.Parked != 3 || v.Paused != "" {
-			t.Errorf("%+v: rows come after %s, want %s; %+v", c.late, d.Frontier(), c.from, v)
+		from := checkpointed.Frontier(&doc)
+		if v.take(&state.Snapshot{Doc: doc}); !from.Equal(c.from) || v.Parked != 3 || v.Paused != "" {
+			t.Errorf("%+v: rows come after %s, want %s; %+v", c.late, from, c.from, v)
 		}
 		if slices.ContainsFunc(c.says, func(word string) bool { return !strings.Contains(v.Position, word) }) {
 			t.Errorf("%+v: %q does not say %q", c.late, v.Position, c.says)
@@ -151,7 +152,7 @@ func TestPositionOfADocument(t *testing.T) {
 	}
 	doc.Paused = &state.Paused{By: "ann", At: time.Unix(1775525000, 0)}
 	var v Output
-	if v.take(Document{&state.Snapshot{Doc: doc}}); v.Paused != "by ann since 2026-04-07T01:23:20Z" {
+	if v.take(&state.Snapshot{Doc: doc}); v.Paused != "by ann since 2026-04-07T01:23:20Z" {
 		t.Errorf("paused %q", v.Paused)
 	}
 }

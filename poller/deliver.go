@@ -12,8 +12,7 @@ func (t *tick) send() {
 	}
 }
 
-// next begins the next request, and reports whether it did: the search for events that are to blame goes before all
-// else.
+// next begins the next request, and reports whether it did. The search for events that are to blame comes first.
 func (t *tick) next() bool {
 	switch {
 	case len(t.step) > 0:
@@ -50,7 +49,7 @@ func (t *tick) begin(q *request) {
 	}()
 }
 
-// answered takes what became of a request; err is a fault that ends the tick.
+// answered takes the result of a request. err is a fault that ends the tick.
 func (t *tick) answered(q *request, err error) {
 	t.requests--
 	if q.role != ordinary {
@@ -68,7 +67,7 @@ func (t *tick) answered(q *request, err error) {
 		}
 	}
 	if slices.Contains(q.outcomes, Accepted) {
-		t.noteAccepted(time.Now())
+		t.recordAccepted(time.Now())
 	}
 	for _, a := range q.taken {
 		t.taken.add(a.number, a.key)
@@ -116,7 +115,7 @@ func (t *tick) failedOf(q *request) {
 	}
 }
 
-// triedAlone keeps that an event failed alone, although its tries were not used up.
+// triedAlone remembers that an event failed alone, although its tries were not used up.
 func (t *tick) triedAlone(it *item) {
 	trial := triedAlone
 	if t.otherAccepted(it) {
@@ -125,7 +124,7 @@ func (t *tick) triedAlone(it *item) {
 	t.tried[it.event().ID] = trial
 }
 
-// finish notes what became of an event, and lets the next one of its order key through.
+// finish records what became of an event, and lets the next one of its order key through.
 func (t *tick) finish(it *item, outcome Outcome) {
 	p := it.batch
 	p.outcomes[it.index] = outcome

@@ -9,22 +9,22 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// This file decides what a failure means: evidence decides, the status is a hint. An event that failed alone, or was
+// This file decides what a failure means. Evidence decides, the status is a hint. An event that failed alone, or was
 // named, is a suspect. It is rejected
 //   - when the destination accepts an event of another key after that (weigh);
-//   - when there is nothing else to send, the destination has answered, and it accepted any event lately (conclude).
+//   - when there is nothing else to send, the destination has answered, and it accepted any event recently (conclude).
 //
-// Where there is no such evidence, an answer still sets the event aside, so that it holds up nobody, but does not count
-// to its last attempt; of such events there may be maxProbes since the last acceptance. What fails beyond that, and a
-// destination that says nothing at all, is an outage: nothing is held against any event.
+// Without such evidence an answer still sets the event aside, so that it does not hold up others. That does not count to
+// its last attempt. At most maxProbes events are set aside so since the last acceptance. If more fail, or the
+// destination does not answer at all, it is an outage: nothing is held against any event.
 //
 // A crash forgets what was only suspected: the event is sent again.
 
 // recently is how long an acceptance shows that the destination works.
 const recently = 5 * time.Minute
 
-// doubts are what a tick knows about failures, until it is known what they mean.
-type doubts struct {
+// evidence is what a tick knows about failures, until it is known what they mean.
+type evidence struct {
 	lastErr   error       // of a request
 	exclusive bool        // a step or a probe is in flight: nothing else is begun
 	taken     acceptances // what the destination accepted last
@@ -33,7 +33,7 @@ type doubts struct {
 	parked map[string]int
 
 	// The search (bisect.go).
-	failed [][]*item // events of requests that failed in company, to be searched
+	failed [][]*item // events of requests that failed together, to be searched
 	step   []*item   // what is sent next
 	rest   []*item   // where the search goes on if that is accepted
 
@@ -51,15 +51,15 @@ type doubts struct {
 	tried  map[string]trial
 	known  map[string]suspect
 
-	outage bool // the tick said that the destination is unavailable: what it learned about events means nothing
+	outage bool // the destination is unavailable: what this tick learned about events means nothing
 }
 
-func newDoubts(h *hint) doubts {
-	d := doubts{parked: make(map[string]int), groups: h.groups, tried: h.tried, known: h.suspects}
-	if d.tried == nil {
-		d.tried = make(map[string]trial)
+func newEvidence(h *hint) evidence {
+	e := evidence{parked: make(map[string]int), groups: h.groups, tried: h.tried, known: h.suspects}
+	if e.tried == nil {
+		e.tried = make(map[string]trial)
 	}
-	return d
+	return e
 }
 
 // acceptance is a request that the destination accepted, and one of the keys that it held.
@@ -104,8 +104,8 @@ type suspect struct {
 	earlier bool
 }
 
-// judge decides what the failure of an event means, and reports false where that has to be searched for: the event
-// failed in company.
+// judge decides what the failure of an event means. It reports false where the event failed together with others: then
+// the event to blame has to be searched for.
 func (t *tick) judge(it *item, f *failure) bool {
 	r := Rejection{Cause: max(f.Cause, Refused), Status: f.Status, Reason: f.err.Error(), At: f.at, Again: f.again}
 	busy := f.busy() && (f.Status != http.StatusServiceUnavailable || !f.again.IsZero() ||
@@ -142,26 +142,23 @@ func (t *tick) otherAccepted(it *item) bool {
 	return t.tried[it.event().ID] == otherAccepted || t.taken.after(0, it.key)
 }
 
-// weigh rejects the suspects for which there is evidence now. An outage may have ended since an earlier tick: who
-// failed then is at fault only if another key was accepted before as well. Otherwise it is asked again.
+// weigh rejects the suspects for which there is evidence now. An outage may have ended since an earlier tick: an event
+// that failed then is at fault only if another key was accepted before as well. Otherwise it is sent again.
 func (t *tick) weigh() {
-	open := t.suspects[:0]
-	for _, s := range t.suspects {
+	t.suspects = slices.DeleteFunc(t.suspects, func(s suspect) bool {
 		switch {
 		case !t.taken.after(s.since, s.item.key):
-			open = append(open, s)
+			return false
 		case s.earlier && !s.acceptedBefore:
 			t.askAgain(s.item)
-		default:
-			if s.busy {
-				t.hint.setBusy(s.item.event().ID, s.rejection.At)
-			}
-			t.reject(s.item, s.rejection)
+			return true
+		case s.busy:
+			t.hint.setBusy(s.item.event().ID, s.rejection.At)
 		}
-	}
-	clear(t.suspects[len(open):])
-	t.suspects = open
-	if len(open) == 0 {
+		t.reject(s.item, s.rejection)
+		return true
+	})
+	if len(t.suspects) == 0 {
 		t.cleared()
 	}
 }
@@ -174,21 +171,18 @@ func (t *tick) askAgain(it *item) {
 	t.failed = append(t.failed, []*item{it})
 }
 
-// askSilent asks the suspects of earlier ticks again that had no answer: without one there is no verdict. It reports
-// whether there was one.
+// askSilent sends the suspects of earlier ticks again that had no answer: without an answer there is no verdict. It
+// reports whether there was such a suspect.
 func (t *tick) askSilent() bool {
-	open := t.suspects[:0]
-	for _, s := range t.suspects {
-		if s.earlier && !s.answered {
+	before := len(t.suspects)
+	t.suspects = slices.DeleteFunc(t.suspects, func(s suspect) bool {
+		again := s.earlier && !s.answered
+		if again {
 			t.askAgain(s.item)
-		} else {
-			open = append(open, s)
 		}
-	}
-	found := len(open) < len(t.suspects)
-	clear(t.suspects[len(open):])
-	t.suspects = open
-	return found
+		return again
+	})
+	return len(t.suspects) < before
 }
 
 // verdict is what is decided about a suspect when there is nothing else to send.
@@ -216,7 +210,7 @@ func (t *tick) verdict(s *suspect) verdict {
 		return undecided // as much an outage as no answer
 	case s.busy, refused > several:
 		return setAside
-	case t.acceptedLately(s.rejection.At):
+	case t.acceptedRecently(s.rejection.At):
 		return held
 	case s.clear && first, t.probed == 0 && (s.convicted || s.item.event().Refused):
 		return held // retry_delays may be longer than an acceptance is fresh
@@ -236,8 +230,8 @@ func (t *tick) firsts() int {
 	return n
 }
 
-// acceptedLately reports whether the destination accepted an event at about this time.
-func (t *tick) acceptedLately(at time.Time) bool {
+// acceptedRecently reports whether the destination accepted an event at about this time.
+func (t *tick) acceptedRecently(at time.Time) bool {
 	return !t.hint.accepted.IsZero() && at.Sub(t.hint.accepted).Abs() < recently
 }
 
@@ -263,8 +257,8 @@ func (t *tick) conclude() bool {
 			open = append(open, s)
 			continue
 		case setAside:
-			if s.rejection.Cause = Unavailable; !s.busy || !t.acceptedLately(s.rejection.At) {
-				t.hint.doubt(s.item.event().Attempts == 0, t.lastErr)
+			if s.rejection.Cause = Unavailable; !s.busy || !t.acceptedRecently(s.rejection.At) {
+				t.hint.setAside(s.item.event().Attempts == 0, t.lastErr)
 			}
 		case held:
 		}
@@ -283,24 +277,21 @@ func (t *tick) conclude() bool {
 	return true
 }
 
-// noteAccepted takes account of an event that the destination accepted: of this process now, or of another before.
-func (t *tick) noteAccepted(at time.Time) { t.hint.accepted, t.hint.aside, t.hint.doubtful = at, 0, 0 }
+// recordAccepted records that the destination accepted an event: of this process now, or of another one before.
+func (t *tick) recordAccepted(at time.Time) {
+	t.hint.accepted, t.hint.aside, t.hint.unexplained = at, 0, 0
+}
 
-// cleared begins anew: there is no suspect any more.
+// cleared resets the probes: there is no suspect any more.
 func (t *tick) cleared() { t.probed, t.limited, t.asked, t.exhausted, t.avoided = 0, 0, 0, false, nil }
 
 // suspected reports whether an event of this key is a suspect.
 func (t *tick) suspected(key uint64) bool {
-	for _, s := range t.suspects {
-		if s.item.key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.suspects, func(s suspect) bool { return s.item.key == key })
 }
 
-// reject holds an attempt against an event. Later events of its order key are absorbed from now on; the settlement
-// parks it. Under ordering=source nothing behind it may be sent, and the settlement says how long to wait.
+// reject holds an attempt against an event. Later events of its order key are absorbed from now on. The settlement parks
+// it. Under ordering=source nothing after it may be sent, and the settlement says how long to wait.
 func (t *tick) reject(it *item, r Rejection) {
 	p := it.batch
 	if p.rejections == nil {
@@ -313,8 +304,8 @@ func (t *tick) reject(it *item, r Rejection) {
 	t.park(it, Rejected)
 }
 
-// park finishes an event that goes to, or behind, a parked one. Until that is settled no later event of its order key
-// is sent, even where a retry is accepted meanwhile: after a crash this one would come again, and after the later one.
+// park finishes an event that is parked, or waits for a parked one. Until that is settled no later event of its order
+// key is sent, even where a retry is accepted meanwhile: after a crash this one would come again, after the later one.
 func (t *tick) park(it *item, outcome Outcome) {
 	if t.cfg.Ordering == OrderKey {
 		t.parked[string(it.event().OrderKey)]++
@@ -325,7 +316,7 @@ func (t *tick) park(it *item, outcome Outcome) {
 
 // unpark counts out the first rows events of a settled batch: from now on the session says whether their keys are
 // parked.
-func (t *tick) unpark(p *passage, rows int) {
+func (t *tick) unpark(p *inFlight, rows int) {
 	if !p.parks {
 		return
 	}

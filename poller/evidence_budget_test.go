@@ -1,4 +1,4 @@
-package poller
+package poller_test
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // In these tests a tick has time for one bad answer, or for a few: what it learned has to last for the next one.
@@ -27,7 +29,7 @@ func slowly(code int, others time.Duration, ids ...string) func(context.Context,
 		if err := clock.Sleep(ctx, 25*time.Second); err != nil {
 			return err
 		}
-		return status(d, code)
+		return pollertest.Status(d, code)
 	}
 }
 
@@ -40,31 +42,31 @@ func TestBudgetWithoutTimeForAVerdict(t *testing.T) {
 	for _, budget := range []time.Duration{time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second,
 		45 * time.Second, 65 * time.Second} {
 		for _, code := range []int{0, 422, 500} {
-			for _, ordering := range []Ordering{OrderKey, OrderNone, OrderSource} {
+			for _, ordering := range []poller.Ordering{poller.OrderKey, poller.OrderNone, poller.OrderSource} {
 				for _, size := range []int{1, 100} {
 					for _, others := range []time.Duration{0, 12 * time.Second} {
-						if ordering == OrderSource && (code == 0 || others > 0) || size == 1 && others > 0 {
+						if ordering == poller.OrderSource && (code == 0 || others > 0) || size == 1 && others > 0 {
 							continue // without an answer nothing is given up; or it takes long
 						}
 						t.Run(fmt.Sprint(budget, code, ordering, size, others), func(t *testing.T) {
 							synctest.Test(t, func(t *testing.T) {
-								feed := newParkingTable(keys(50, 50))
-								feed.ordering, feed.maxAttempts = ordering, 1
-								to := newSink(t, slowly(code, others, "3", "36", "37"))
-								relay := relayOf(t, feed, to, func(c *Config) {
-									one(c)
+								feed := pollertest.NewTable(50, 50)
+								feed.Ordering, feed.MaxAttempts = ordering, 1
+								to := pollertest.NewSink(t, slowly(code, others, "3", "36", "37"))
+								relay := pollertest.Relay(t, feed, to, func(c *poller.Config) {
+									pollertest.Hundred(c)
 									c.Ordering, c.RequestEvents, c.Budget, c.Concurrency = ordering, size, budget, 1
 								})
 								ticks := 0
-								for ; feed.position < 50 && ticks < 80; ticks++ {
-									if r := relay.Tick(t.Context()); r.Failed() && ordering != OrderSource && r.Reason != "unavailable" {
+								for ; feed.Position < 50 && ticks < 80; ticks++ {
+									if r := relay.Tick(t.Context()); r.Failed() && ordering != poller.OrderSource && r.Reason != "unavailable" {
 										t.Fatalf("%+v", r)
 									}
 									time.Sleep(10 * time.Second)
 								}
-								slices.Sort(feed.dead)
-								if feed.position != 50 || !slices.Equal(feed.dead, []string{"3", "36", "37"}) || len(to.accepted) != 47 {
-									t.Errorf("position %d after %d ticks, dead %v, %d arrived", feed.position, ticks, feed.dead, len(to.accepted))
+								slices.Sort(feed.Dead)
+								if feed.Position != 50 || !slices.Equal(feed.Dead, []string{"3", "36", "37"}) || len(to.Accepted) != 47 {
+									t.Errorf("position %d after %d ticks, dead %v, %d arrived", feed.Position, ticks, feed.Dead, len(to.Accepted))
 								}
 							})
 						})
@@ -86,18 +88,18 @@ func TestOutageOfTicksWithoutTime(t *testing.T) {
 				for works := range 5 {
 					t.Run(fmt.Sprint(budget, code, size, works), func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
-							feed := newParkingTable(keys(100, 100))
-							feed.maxAttempts = 1
+							feed := pollertest.NewTable(100, 100)
+							feed.MaxAttempts = 1
 							n, down := 0, true
-							to := newSink(t, nil)
-							to.answer = func(ctx context.Context, d change.Delivery) error {
+							to := pollertest.NewSink(t, nil)
+							to.Answer = func(ctx context.Context, d change.Delivery) error {
 								if n++; !down || n <= works {
 									return nil
 								}
 								return slowly(code, 0, d.Events[0].ID)(ctx, d)
 							}
-							relay := relayOf(t, feed, to, func(c *Config) {
-								one(c)
+							relay := pollertest.Relay(t, feed, to, func(c *poller.Config) {
+								pollertest.Hundred(c)
 								c.RequestEvents, c.Budget, c.Concurrency = size, budget, 1
 							})
 							for range 60 {
@@ -108,8 +110,8 @@ func TestOutageOfTicksWithoutTime(t *testing.T) {
 							for range 3 {
 								relay.Tick(t.Context())
 							}
-							if feed.position != 100 || len(feed.dead) != 0 || len(feed.reasons) != 0 {
-								t.Errorf("position %d, dead %v, set aside %v", feed.position, feed.dead, feed.reasons)
+							if feed.Position != 100 || len(feed.Dead) != 0 || len(feed.Reasons) != 0 {
+								t.Errorf("position %d, dead %v, set aside %v", feed.Position, feed.Dead, feed.Reasons)
 							}
 						})
 					})

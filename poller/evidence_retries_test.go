@@ -1,4 +1,4 @@
-package poller
+package poller_test
 
 import (
 	"context"
@@ -8,59 +8,62 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
-// TestRetries: a parked event is sent again when due, and what comes behind it waits until that is settled.
+// TestRetries: a parked event is sent again when due, and what comes after it waits until that is settled.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := newParkingTable([]string{"a", "bad", "c", "bad"})
+		feed := pollertest.TableOf("a", "bad", "c", "bad")
 		healed := false
-		to := newSink(t, func(ctx context.Context, d change.Delivery) error {
+		to := pollertest.NewSink(t, func(ctx context.Context, d change.Delivery) error {
 			if healed {
 				return nil
 			}
 			return poisonRows(422, "bad")(ctx, d)
 		})
-		relay := relayOf(t, feed, to, one)
-		if report := relay.Tick(t.Context()); report.Event != TickComplete || report.Rejected != 1 || feed.position != 4 {
+		relay := pollertest.Relay(t, feed, to, pollertest.Hundred)
+		if report := relay.Tick(t.Context()); report.Event != poller.TickComplete || report.Rejected != 1 ||
+			feed.Position != 4 {
 			t.Fatalf("%+v", report)
 		}
-		if got := feed.outcomes["3"]; !slices.Equal(got, []Outcome{Absorbed}) {
-			t.Errorf("the event behind the parked one: %v", got)
+		if got := feed.Outcomes["3"]; !slices.Equal(got, []poller.Outcome{poller.Absorbed}) {
+			t.Errorf("the event after the parked one: %v", got)
 		}
-		before := len(to.calls)
+		before := len(to.Calls)
 		time.Sleep(2 * time.Second)
 		// The newest row is another event: its attempts begin anew, and it has its own evidence to wait for.
-		feed.rows = append(feed.rows, "d", "bad")
+		feed.Rows = append(feed.Rows, "d", "bad")
 		report := relay.Tick(t.Context())
-		if report.Event != TickComplete || report.Rejected != 1 || feed.position != 6 || to.accepted["4"] == 0 {
-			t.Fatalf("position %d, accepted %v: %+v", feed.position, to.accepted, report)
+		if report.Event != poller.TickComplete || report.Rejected != 1 || feed.Position != 6 || to.Accepted["4"] == 0 {
+			t.Fatalf("position %d, accepted %v: %+v", feed.Position, to.Accepted, report)
 		}
-		if !report.After.Equal(position(6)) || !report.Before.Equal(position(4)) {
+		if !report.After.Equal(pollertest.Position(6)) || !report.Before.Equal(pollertest.Position(4)) {
 			t.Errorf("from %s to %s", report.Before, report.After)
 		}
-		if feed.parked[`"bad"`].attempts != 1 || feed.parked[`"bad"`].id != "3" {
-			t.Errorf("parked: %+v", feed.parked[`"bad"`])
+		if feed.Parked[`"bad"`].Attempts != 1 || feed.Parked[`"bad"`].ID != "3" {
+			t.Errorf("parked: %+v", feed.Parked[`"bad"`])
 		}
-		if sent := to.calls[before:]; !slices.ContainsFunc(sent, func(d change.Delivery) bool {
+		if sent := to.Calls[before:]; !slices.ContainsFunc(sent, func(d change.Delivery) bool {
 			return d.Events[0].ID == "3"
 		}) {
 			t.Errorf("the retry is not in %v", sent)
 		}
 		time.Sleep(2 * time.Second)
 		healed = true
-		feed.rows = append(feed.rows, "bad", "e")
+		feed.Rows = append(feed.Rows, "bad", "e")
 		report = relay.Tick(t.Context())
-		if report.Event != TickComplete || report.Rows != 3 || to.accepted["5"] != 1 || to.accepted["7"] != 1 {
-			t.Errorf("%+v, accepted %v", report, to.accepted)
+		if report.Event != poller.TickComplete || report.Rows != 3 || to.Accepted["5"] != 1 || to.Accepted["7"] != 1 {
+			t.Errorf("%+v, accepted %v", report, to.Accepted)
 		}
-		// The row behind was fetched after the retry, and is not lost with it: it is sent behind it where that was settled in
+		// The next row was fetched after the retry, and is not lost with it: it is sent after it where that was settled in
 		// time, and waits for the next tick where it was not.
 		report = relay.Tick(t.Context())
-		if report.Failed() || len(feed.parked) != 0 || to.last[`"bad"`] != "6" || to.accepted["6"] != 1 {
-			t.Errorf("%+v, accepted %v", report, to.accepted)
+		if report.Failed() || len(feed.Parked) != 0 || to.Last[`"bad"`] != "6" || to.Accepted["6"] != 1 {
+			t.Errorf("%+v, accepted %v", report, to.Accepted)
 		}
-		assertOrderPerKey(t, feed.rows, to.order)
+		pollertest.CheckOrder(t, feed.Rows, to.Order)
 	})
 }
 
@@ -68,15 +71,15 @@ func TestRetries(t *testing.T) {
 func TestRetryInAQuietTable(t *testing.T) {
 	for _, code := range []int{422, 500} {
 		synctest.Test(t, func(t *testing.T) {
-			feed := newParkingTable([]string{"a", "bad"})
-			to := newSink(t, poisonRows(code, "bad"))
-			relay := relayOf(t, feed, to, one)
+			feed := pollertest.TableOf("a", "bad")
+			to := pollertest.NewSink(t, poisonRows(code, "bad"))
+			relay := pollertest.Relay(t, feed, to, pollertest.Hundred)
 			for range 20 {
 				relay.Tick(t.Context())
 				time.Sleep(5 * time.Second)
 			}
-			if !slices.Equal(feed.dead, []string{"1"}) || len(feed.parked) != 0 {
-				t.Errorf("%d: dead %v, parked %v", code, feed.dead, feed.parked)
+			if !slices.Equal(feed.Dead, []string{"1"}) || len(feed.Parked) != 0 {
+				t.Errorf("%d: dead %v, parked %v", code, feed.Dead, feed.Parked)
 			}
 		})
 	}
@@ -86,50 +89,52 @@ func TestRetryInAQuietTable(t *testing.T) {
 func TestManyRetriesAtOnce(t *testing.T) {
 	for _, code := range []int{422, 500, 0} {
 		synctest.Test(t, func(t *testing.T) {
-			feed := newParkingTable(keys(100, 100))
-			to := newSink(t, poisonRows(code, keys(30, 30)...))
-			relay := relayOf(t, feed, to, one)
-			if report := relay.Tick(t.Context()); report.Event != TickComplete || report.Rejected != 30 {
+			feed := pollertest.NewTable(100, 100)
+			to := pollertest.NewSink(t, poisonRows(code, pollertest.Keys(30, 30)...))
+			relay := pollertest.Relay(t, feed, to, pollertest.Hundred)
+			if report := relay.Tick(t.Context()); report.Event != poller.TickComplete || report.Rejected != 30 {
 				t.Fatalf("%+v", report)
 			}
 			time.Sleep(5 * time.Second)
-			feed.rows = append(feed.rows, "x", "y", "z")
-			before := len(to.calls)
+			feed.Rows = append(feed.Rows, "x", "y", "z")
+			before := len(to.Calls)
 			report := relay.Tick(t.Context())
-			if report.Event != TickComplete || report.Rejected != 30 || feed.position != 103 {
+			if report.Event != poller.TickComplete || report.Rejected != 30 || feed.Position != 103 {
 				t.Fatalf("%d: %+v", code, report)
 			}
 			most := 30 + 5
 			if code != 422 {
 				most = 3*30 + 30
 			}
-			if n := len(to.calls) - before; n > most {
+			if n := len(to.Calls) - before; n > most {
 				t.Errorf("%d: %d requests for 30 retries, want at most %d", code, n, most)
 			}
 		})
 	}
 }
 
-// TestSourceOrderWaitsAtARejectedEvent: nothing behind it is sent, and each attempt is one tick's.
+// TestSourceOrderWaitsAtARejectedEvent: nothing after it is sent, and each attempt is one tick's.
 func TestSourceOrderWaitsAtARejectedEvent(t *testing.T) {
 	for _, code := range []int{422, 500} {
 		synctest.Test(t, func(t *testing.T) {
-			feed := newParkingTable(keys(6, 6))
-			feed.ordering, feed.maxAttempts = OrderSource, 3
-			to := newSink(t, poisonRows(code, "k2"))
-			relay := relayOf(t, feed, to, func(c *Config) { one(c); c.Ordering = OrderSource })
+			feed := pollertest.NewTable(6, 6)
+			feed.Ordering, feed.MaxAttempts = poller.OrderSource, 3
+			to := pollertest.NewSink(t, poisonRows(code, "k2"))
+			relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) {
+				c.Ordering = poller.OrderSource
+			})
 			for attempt := 1; attempt <= 3; attempt++ {
 				report := relay.Tick(t.Context())
 				if report.Rejected != 1 || attempt < 3 &&
-					(report.Event != HandlerFailed || report.Reason != "refused" || feed.position != 2) {
-					t.Errorf("attempt %d: position %d, %+v", attempt, feed.position, report)
+					(report.Event != poller.HandlerFailed || report.Reason != "refused" || feed.Position != 2) {
+					t.Errorf("attempt %d: position %d, %+v", attempt, feed.Position, report)
 				}
 				time.Sleep(2 * time.Second)
 			}
-			if !slices.Equal(feed.dead, []string{"2"}) || feed.position != 3 || len(to.accepted) != 2 {
-				t.Errorf("dead %v, position %d, accepted %v", feed.dead, feed.position, to.accepted)
+			if !slices.Equal(feed.Dead, []string{"2"}) || feed.Position != 3 || len(to.Accepted) != 2 {
+				t.Errorf("dead %v, position %d, accepted %v", feed.Dead, feed.Position, to.Accepted)
 			}
-			if report := relay.Tick(t.Context()); report.Event != TickComplete || feed.position != 6 {
+			if report := relay.Tick(t.Context()); report.Event != poller.TickComplete || feed.Position != 6 {
 				t.Errorf("after the dead letter: %+v", report)
 			}
 		})

@@ -1,4 +1,4 @@
-package poller
+package poller_test
 
 import (
 	"context"
@@ -12,22 +12,26 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
-// TestSourceOrderHoldsWhenAnEventFails: under ordering=source a failing event holds up everything behind it.
+// TestSourceOrderHoldsWhenAnEventFails: under ordering=source a failing event holds up everything after it.
 func TestSourceOrderHoldsWhenAnEventFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := false
-		to := newSink(t, func(_ context.Context, d change.Delivery) error {
+		to := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
 			if !failed {
 				failed = true
-				return &DeliveryError{Failed: []FailedEvent{{Index: 0, Cause: Refused}}, Err: errors.New("not now")}
+				return poller.FailAll(1, poller.Refused, 0, errors.New("not now"))
 			}
 			return nil
 		})
-		report := relayOf(t, &table{rows: keys(5, 5)}, to, func(c *Config) { c.Ordering = OrderSource }).Tick(t.Context())
-		if report.Event != TickComplete || !slices.Equal(to.order, []string{"0", "1", "2", "3", "4"}) {
-			t.Errorf("%s: arrived %v", report.Event, to.order)
+		report := pollertest.Relay(t, pollertest.NewTable(5, 5), to, func(c *poller.Config) {
+			c.Ordering = poller.OrderSource
+		}).Tick(t.Context())
+		if report.Event != poller.TickComplete || !slices.Equal(to.Order, []string{"0", "1", "2", "3", "4"}) {
+			t.Errorf("%s: arrived %v", report.Event, to.Order)
 		}
 	})
 }
@@ -35,19 +39,21 @@ func TestSourceOrderHoldsWhenAnEventFails(t *testing.T) {
 // TestFailedPrefetchDoesNotStopTheBatchBefore: what was fetched well is delivered and committed before the tick fails.
 func TestFailedPrefetchDoesNotStopTheBatchBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := &table{rows: keys(30, 30)}
-		to := newSink(t, func(ctx context.Context, _ change.Delivery) error {
-			feed.mu.Lock()
-			feed.fetchErr = &Fault{NormalizeFailed, errors.New("row 10 is bad")}
-			feed.mu.Unlock()
+		feed := pollertest.NewTable(30, 30)
+		to := pollertest.NewSink(t, func(ctx context.Context, _ change.Delivery) error {
+			feed.Lock()
+			feed.FetchErr = &poller.Fault{Event: poller.NormalizeFailed, Err: errors.New("row 10 is bad")}
+			feed.Unlock()
 			return clock.Sleep(ctx, time.Second)
 		})
-		feed.wait = time.Millisecond // the second fetch begins when the first requests are out
-		report := relayOf(t, feed, to, func(c *Config) { c.Concurrency, c.RequestEvents = 1, 1 }).Tick(t.Context())
-		if report.Event != NormalizeFailed || feed.position != 10 || report.Rows != 10 {
-			t.Errorf("%s: position %d, %d rows", report.Event, feed.position, report.Rows)
+		feed.FetchTakes = time.Millisecond // the second fetch begins when the first requests are out
+		report := pollertest.Relay(t, feed, to, func(c *poller.Config) {
+			c.Concurrency, c.RequestEvents = 1, 1
+		}).Tick(t.Context())
+		if report.Event != poller.NormalizeFailed || feed.Position != 10 || report.Rows != 10 {
+			t.Errorf("%s: position %d, %d rows", report.Event, feed.Position, report.Rows)
 		}
-		if last := feed.settles[len(feed.settles)-1]; !last.last {
+		if last := feed.Commits[len(feed.Commits)-1]; !last.Last {
 			t.Error("the last commit does not carry the release")
 		}
 	})
@@ -58,9 +64,11 @@ func TestFetchThatTakesTheWholeBudgetFails(t *testing.T) {
 	for _, wait := range []time.Duration{52 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
-			to := newSink(t, nil)
-			report := relayOf(t, &table{rows: keys(3, 3), wait: wait}, to, nil).Tick(t.Context())
-			if report.Event != FetchFailed || !strings.Contains(report.Err.Error(), "tick_budget") || len(to.calls) != 0 {
+			to := pollertest.NewSink(t, nil)
+			feed := pollertest.NewTable(3, 3)
+			feed.FetchTakes = wait
+			report := pollertest.Relay(t, feed, to).Tick(t.Context())
+			if report.Event != poller.FetchFailed || !strings.Contains(report.Err.Error(), "tick_budget") || len(to.Calls) != 0 {
 				t.Errorf("%s: %v", report.Event, report.Err)
 			}
 			if took := time.Since(begun); took > 55*time.Second {
@@ -72,16 +80,18 @@ func TestFetchThatTakesTheWholeBudgetFails(t *testing.T) {
 
 // TestOutputThatNamesWrongEventsVouchesForNothing: none of its events is acknowledged.
 func TestOutputThatNamesWrongEventsVouchesForNothing(t *testing.T) {
-	for _, failed := range [][]FailedEvent{{{Index: 2}, {Index: 99}}, {{Index: 2}, {Index: 1}}, {{Index: -1}}, nil} {
+	for _, failed := range [][]poller.FailedEvent{
+		{{Index: 2}, {Index: 99}}, {{Index: 2}, {Index: 1}}, {{Index: -1}}, nil,
+	} {
 		t.Run(fmt.Sprint(failed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				feed := &table{rows: keys(3, 3)}
-				to := outputFunc(func(context.Context, change.Delivery) error {
-					return &DeliveryError{Failed: failed, Err: errors.New("confused")}
+				feed := pollertest.NewTable(3, 3)
+				to := pollertest.Func(func(context.Context, change.Delivery) error {
+					return &poller.DeliveryError{Failed: failed, Err: errors.New("confused")}
 				})
-				report := relayOf(t, feed, to, nil).Tick(t.Context())
-				if report.Event != HandlerFailed || feed.position != 0 {
-					t.Errorf("%s: position %d", report.Event, feed.position)
+				report := pollertest.Relay(t, feed, to).Tick(t.Context())
+				if report.Event != poller.HandlerFailed || feed.Position != 0 {
+					t.Errorf("%s: position %d", report.Event, feed.Position)
 				}
 			})
 		})
@@ -92,9 +102,10 @@ func TestOutputThatNamesWrongEventsVouchesForNothing(t *testing.T) {
 func TestHangingTickIsPointedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		to := newSink(t, func(context.Context, change.Delivery) error { <-release; return nil }) // ignores its context
-		p := New("orders", relayOf(t, &table{rows: keys(1, 1)}, to, nil))
-		done := make(chan []Report)
+		// The output ignores its context.
+		to := pollertest.NewSink(t, func(context.Context, change.Delivery) error { <-release; return nil })
+		p := poller.New("orders", pollertest.Relay(t, pollertest.NewTable(1, 1), to))
+		done := make(chan []poller.Report)
 		go func() { done <- p.Run(t.Context()) }()
 		time.Sleep(time.Minute)
 		if r := p.Run(t.Context())[0]; len(r.Warnings) != 0 {

@@ -19,10 +19,10 @@ const (
 	OrderNone Ordering = "none"
 )
 
-// lanes decides which events may be sent now. Events enter in fetch order, batch after batch; an event is ready when
-// all earlier events of its order key are done with: accepted, rejected or absorbed. It holds no lanes as such: a chain
-// of waiting events per order key takes constant time per event, whatever the number of keys, and lets the next batch
-// begin while the last requests of the one before are still out.
+// lanes decides which events may be sent now. Events enter in fetch order, batch after batch. An event is ready when all
+// earlier events of its order key are done with: accepted, rejected or absorbed. The events of an order key that wait
+// form a chain. That takes constant time per event, whatever the number of keys, and lets the next batch begin while
+// the last requests of the one before are in flight.
 type lanes struct {
 	ordering Ordering
 	seed     maphash.Seed
@@ -31,9 +31,9 @@ type lanes struct {
 	head     int              // ready[head:] is the queue
 }
 
-// item is one event on its way.
+// item is one event of a batch in flight.
 type item struct {
-	batch *passage
+	batch *inFlight
 	index int    // in the batch
 	key   uint64 // see lanes.hash
 	// refused is when a request that held the event was first answered with a status in RejectStatus: see failure.since.
@@ -62,7 +62,7 @@ func (l *lanes) hash(e *change.Event) uint64 {
 }
 
 // add lets the events of a batch enter.
-func (l *lanes) add(p *passage) {
+func (l *lanes) add(p *inFlight) {
 	items := make([]item, len(p.grant.Batch.Events))
 	for i := range items {
 		it := &items[i]
@@ -81,14 +81,14 @@ func (l *lanes) add(p *passage) {
 }
 
 // hold lets later events of the same order key wait for one that is sent without having entered. Its key has no event
-// that waits or is under way.
+// that waits or is in flight.
 func (l *lanes) hold(it *item) {
 	if l.ordering == OrderKey {
 		l.tails[it.key] = it
 	}
 }
 
-// occupied reports whether an event of the same order key waits or is under way.
+// occupied reports whether an event of the same order key waits or is in flight.
 func (l *lanes) occupied(key uint64) bool { return l.tails[key] != nil }
 
 // queue returns the sendable events, oldest first.
@@ -143,7 +143,7 @@ func (l *lanes) remove(i int) *item {
 	return it
 }
 
-// giveBack puts events that were taken at the front of the queue again, in their order: nothing speaks against them.
+// giveBack puts events that were taken back to the front of the queue, in their order.
 func (l *lanes) giveBack(items []*item) {
 	for _, it := range items {
 		it.failed = false
@@ -153,7 +153,7 @@ func (l *lanes) giveBack(items []*item) {
 	l.ready, l.head = queue, 0
 }
 
-// done lets the follower of an event that is done with through.
+// done makes the next event of the order key ready.
 func (l *lanes) done(it *item) {
 	if l.ordering != OrderKey {
 		return

@@ -1,13 +1,10 @@
 package poller
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/rowrelay/rowrelay/change"
 )
 
 // Policy says what becomes of events that are rejected (settings max_attempts, retry_delays, max_parked,
@@ -38,10 +35,10 @@ func (p *Policy) Check() error {
 	return nil
 }
 
-// Failed counts one more failure against an event that has n: it returns how many there are now, the wait before the
-// next attempt, and whether this was the last. What says nothing about the event (it was misplaced, or the destination
-// was busy, or nothing tells which of the two is at fault) is not counted but as the first, so that it brings no event
-// nearer to its last attempt; it waits for the first delay once, and for the last one after that.
+// Failed counts one more failure against an event that has n. It returns how many there are now, the wait before the
+// next attempt, and whether this was the last. A failure that says nothing about the event (it was misplaced, or the
+// destination was busy, or it is not known which of the two is at fault) counts only as the first: so it brings no event
+// nearer to its last attempt. It waits for the first delay once, and for the last one after that.
 func (p *Policy) Failed(n int, why Rejection) (attempts int, wait time.Duration, last bool) {
 	delay := min(n, len(p.Delays)-1)
 	if why.Cause == Misplaced || why.Cause == Unavailable {
@@ -58,23 +55,4 @@ func (p *Policy) Failed(n int, why Rejection) (attempts int, wait time.Duration,
 		wait = max(wait, why.Again.Sub(why.At))
 	}
 	return attempts, wait, last
-}
-
-// DeadLetter is an event that is given up, with its history.
-type DeadLetter struct {
-	App, Poller, Output string
-	Engine, Table       string
-	Event               change.Event // Row is null where it could not be encoded
-	Cause               Cause
-	Status              int
-	Reason              string
-	Attempts            int
-	First, Last         time.Time // of the attempts that failed
-}
-
-// DeadLetters keeps what is given up.
-type DeadLetters interface {
-	// Put stores a dead letter durably, named by its event id: the same one again replaces or repeats it. It is called
-	// before the commit that releases the event, so that a crash in between repeats it, and never loses it.
-	Put(ctx context.Context, d DeadLetter) error
 }

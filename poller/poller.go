@@ -24,16 +24,15 @@ type Feed interface {
 	Open(ctx context.Context) (Session, error)
 }
 
-// Session is one tick's way through a feed. It is used by one goroutine at a time, except that Settle may run while
+// Session is what one tick does with a feed. It is used by one goroutine at a time, except that Settle may run while
 // Next or Other does, and Parked at any time.
 type Session interface {
-	// Next returns the next batch, at most limit, and the right to deliver it: a context that ends, with a cause, when
-	// that right ends. A batch without events means that there is nothing to do for now, unless it says More. Next may run
-	// ahead of Settle by a few batches. Batches are settled in the order in which Next returned them. Errors are a *Fault.
+	// Next returns the next batch, at most limit, and until when it may be delivered. A batch without events means that
+	// there is nothing to do for now, unless it says More. Next may run ahead of Settle by a few batches. Batches are
+	// settled in the order in which Next returned them. Errors are a *Fault.
 	Next(ctx context.Context, limit Limit) (Grant, error)
-	// Parked reports whether an order key is parked, that is: an event of it was rejected, and its retry or its dead
-	// letter is not settled yet. Asked for every event when it would be sent; it costs next to nothing while nothing is
-	// parked.
+	// Parked reports whether an order key is parked: an event of it was rejected, and its retry or its dead letter is not
+	// settled yet. It is asked for every event before that is sent, and costs next to nothing while nothing is parked.
 	Parked(orderKey []byte) bool
 	// Other returns one event whose order key is none of avoid, to be delivered alone as a probe of the destination, or a
 	// batch without events where the source shows none. It is never settled: it comes again at its place. Errors are a
@@ -43,20 +42,20 @@ type Session interface {
 	// before the first Deferred one at most. Errors are a *Fault; events may be acknowledged although there is one
 	// (max_parked is reached in the middle, a poller with ordering=source has to wait).
 	Settle(ctx context.Context, s Settlement) (int, error)
-	// Close gives the right back if it is still held, and adds to the report what only the session knows.
+	// Close gives the lease or claim back if it is still held, and adds to the report what only the session knows.
 	Close(ctx context.Context, report *Report) error
 }
 
 // Settlement is what one commit shall make durable.
 type Settlement struct {
 	// Batches are one or more that Next returned one after the other. Where an outcome is Deferred, all that Next returned
-	// and Settle has not settled are here, and no further settlement comes: a feed whose position is a prefix looks at no
-	// batch behind the first with such an outcome.
+	// and Settle has not settled are here, and no further settlement comes: a feed whose position is a prefix ignores the
+	// batches after the first with such an outcome.
 	Batches []Settled
 	// Accepted is when the destination last accepted an event; zero where it is not known. A feed that keeps it shows it
 	// in its next sessions' grants.
 	Accepted time.Time
-	// Last says that no batch will follow, so that the right may be given back in the same write.
+	// Last says that no batch will follow, so that the lease or claim may be given back in the same write.
 	Last bool
 }
 
@@ -64,7 +63,7 @@ type Settlement struct {
 type Settled struct {
 	Batch    change.Batch
 	Outcomes []Outcome // of Batch.Events, by index
-	// Rejections tells of each Rejected event why, by index; nil when there is none.
+	// Rejections says why, for each Rejected event, by index; nil when there is none.
 	Rejections map[int]Rejection
 }
 
@@ -93,23 +92,23 @@ type Origin struct {
 	Fingerprint string
 }
 
-// Grant is a batch together with the right to deliver it.
+// Grant is a batch, and until when it may be delivered.
 type Grant struct {
 	Batch change.Batch
-	// Right ends, with a cause, when the batch may no longer be delivered.
-	Right context.Context //nolint:containedctx // the right to deliver is what is handed out
+	// Context ends, with a cause, at the deadline: then the batch may no longer be delivered.
+	Context context.Context //nolint:containedctx // the deadline is what is handed out
 	// Token is the fencing token under which the batch is delivered.
 	Token uint64
 	// Origin is what the batch was fetched from.
 	Origin Origin
-	// Check reports by wall clock and monotonic clock, without a round trip, whether the right still holds at this
-	// moment: it is asked before each request, because a frozen process learns of an ended context too late.
+	// Check reports by wall clock and monotonic clock, without a round trip, whether the deadline is over. It is asked
+	// before each request, because a frozen process learns of an ended context too late.
 	Check func() error
 	// Accepted is when the destination last accepted an event of this feed, as far as that was stored; zero where it was
 	// not.
 	Accepted time.Time
-	// Rest is what the fetch showed of the live rows behind it. Batch.More does not say that: it may be about late rows,
-	// retries or a backfill.
+	// Rest says whether more live rows follow this page. Batch.More does not say that: it may be about late rows, retries
+	// or a backfill.
 	Rest Rest
 }
 
@@ -119,7 +118,7 @@ type Rest uint8
 const (
 	// RestUnknown: the fetch was none of live rows; and always of an outbox, whose rows say themselves what waits.
 	RestUnknown Rest = iota
-	// RestNone: behind it there was no live row.
+	// RestNone: no live row followed.
 	RestNone
 	// RestMore: it stopped at a limit, and there are more.
 	RestMore
@@ -129,15 +128,15 @@ const (
 type Outcome uint8
 
 const (
-	// Deferred: not tried, behind its key, or the destination was unavailable. It is the zero value: what nobody
-	// vouches for is not acknowledged.
+	// Deferred: not tried, because an earlier event of its order key came first, or because the destination was
+	// unavailable. It is the zero value: without an outcome nothing is acknowledged.
 	Deferred Outcome = iota
 	// Accepted: durably accepted downstream.
 	Accepted
 	// Rejected: it is set aside, because the destination answered and refused it; or it cannot be sent at all. Whether
 	// that counts to its last attempt, its Rejection says.
 	Rejected
-	// Absorbed: not sent, because its order key is parked: it waits behind the parked event, or is superseded by it.
+	// Absorbed: not sent, because its order key is parked: it waits for the parked event, or is superseded by it.
 	Absorbed
 )
 
@@ -166,9 +165,8 @@ const (
 	// Impossible: it cannot be sent at all (too large, not encodable); repeating it is of no use.
 	Impossible
 	// Misplaced: the place that this event has to go to (a queue, a topic) is missing, full, closed or forbidden, while
-	// the connection to the destination works. That says nothing about the event: it is set aside like one that is
-	// refused, where there is as much evidence that other places work, but no attempt is counted, and it is tried again
-	// for ever.
+	// the connection to the destination works. That says nothing about the event. Where there is evidence that other
+	// places work, it is set aside like one that is refused. But no attempt is counted, and it is tried again for ever.
 	Misplaced
 )
 
@@ -223,7 +221,7 @@ func FailAll(n int, cause Cause, status int, err error) *DeliveryError {
 	return &DeliveryError{Failed: failed, Err: err}
 }
 
-// Errors that a Source wraps so that the tick can tell what kind of fault it was.
+// Errors that a Source wraps, to say what kind of fault it was.
 var (
 	ErrConfig    = change.ErrConfig
 	ErrNormalize = errors.New("normalisation")

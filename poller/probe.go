@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -25,10 +26,10 @@ const (
 	MaxAvoid = 100
 )
 
-// beginProbe begins the next probe, and reports whether the tick may go on at once. If not, something is under way that
-// may bring a probe, or the tick has ended. Events that were not tried yet go first, here and then at the source, and
-// those that are under suspicion themselves last. But the last probe is one that was accepted before in this tick,
-// where there is one: bad events must not make each other look innocent.
+// beginProbe begins the next probe, and reports whether the tick may go on at once. If not, a request or fetch in flight
+// may bring a probe, or the tick has ended. Events that were not tried yet come first, from the queue and then from the
+// source. Events that may be to blame themselves come last. But the last probe is an event that was accepted before in
+// this tick, where there is one: bad events must not clear each other.
 func (t *tick) beginProbe() bool {
 	switch {
 	case t.cfg.Ordering == OrderSource:
@@ -40,13 +41,13 @@ func (t *tick) beginProbe() bool {
 		return true
 	case t.probed == maxProbes-1 && !t.exhausted:
 		if t.requests == 0 && !t.fetching {
-			t.ask() // all that is at hand may be bad: the last word is the source's
+			t.ask() // all that was fetched may be bad: the last probe comes from the source
 		}
 		return false
 	case t.probeQueue(func(it *item) bool { return !it.failed && it.event().Attempts == 0 }):
 		return true
 	case t.requests > 0 || t.fetching:
-		return false // what is under way may make room for another event
+		return false // what is in flight may make room for another event
 	case !t.exhausted:
 		t.ask()
 		return false
@@ -66,8 +67,8 @@ func (t *tick) refusesAll() {
 }
 
 // moreRetries reports whether the next event is a retry as well, while all suspects are retries that need one answer
-// only: a probe after some of them decides on all of them, and costs a request, often one for an event that was
-// accepted already.
+// only. A probe after some of them decides on all of them. It costs a request, often one for an event that was accepted
+// already.
 func (t *tick) moreRetries() bool {
 	queue := t.lanes.queue()
 	if t.cfg.Ordering == OrderSource || len(queue) == 0 || len(t.suspects) >= maxConvicted {
@@ -77,12 +78,7 @@ func (t *tick) moreRetries() bool {
 	if e := queue[0].event(); e.Attempts == 0 || e.Broken != nil || t.suspected(queue[0].key) {
 		return false
 	}
-	for _, s := range t.suspects {
-		if !s.convicted {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.suspects, func(s suspect) bool { return !s.convicted })
 }
 
 // probeQueue sends a fit event of the queue. It is a random one, so that its neighbours do not decide the same way in
@@ -140,7 +136,7 @@ func (t *tick) random() *rand.Rand {
 	return t.rand
 }
 
-// ask asks the session for an event of a key that is not at hand. The session is used by one at a time: like a fetch.
+// ask asks the session for an event of a key that was not fetched. Like a fetch, it has the session for itself.
 func (t *tick) ask() {
 	t.fetching = true
 	t.asked++
@@ -152,8 +148,8 @@ func (t *tick) ask() {
 	}()
 }
 
-// avoid returns the order keys that an event from elsewhere must not have: those of the suspects and of probes that
-// failed first, then those of events that are not done with, then all others at hand.
+// avoid returns the order keys that an event from the source must not have: those of the suspects and of probes that
+// failed first, then those of events that are not done with, then all others in flight.
 func (t *tick) avoid() [][]byte {
 	keys := make([][]byte, 0, MaxAvoid)
 	seen := make(map[string]bool)
@@ -190,7 +186,7 @@ func (t *tick) other(grant Grant, err error) {
 	case err != nil:
 		t.unavailable(err)
 	case len(events) == 0:
-		// Those that failed in earlier ticks are asked for once more: this is another day.
+		// Probes that failed in earlier ticks are sent once more: they may succeed by now.
 		t.exhausted, t.hint.avoid = len(t.hint.avoid) == 0, nil
 	case t.usable(&events[0]):
 		t.beginExtra(&grant, 0)
@@ -200,23 +196,20 @@ func (t *tick) other(grant Grant, err error) {
 	}
 }
 
-// usable reports whether an event from elsewhere may be sent now: nothing of its order key is at hand or parked.
+// usable reports whether an event from the source may be sent now: nothing of its order key is in flight or parked.
 func (t *tick) usable(e *change.Event) bool {
 	if e.Broken != nil || e.Waits || t.session.Parked(e.OrderKey) {
 		return false
 	}
-	for _, p := range t.line {
-		for i := range p.grant.Batch.Events {
-			if string(p.grant.Batch.Events[i].OrderKey) == string(e.OrderKey) {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.line, func(p *inFlight) bool {
+		return slices.ContainsFunc(p.grant.Batch.Events, func(other change.Event) bool {
+			return bytes.Equal(other.OrderKey, e.OrderKey)
+		})
+	})
 }
 
-// repeat sends the last accepted event of some key again, and reports whether there was one: the next tick would send
-// it again as well, since it is not settled.
+// repeat sends the last accepted event of some key again, and reports whether there was one. The next tick would send it
+// again as well, since it is not settled.
 func (t *tick) repeat() bool {
 	seen := make(map[string]bool)
 	for l := len(t.line) - 1; l >= 0; l-- {
@@ -239,17 +232,12 @@ func (t *tick) repeat() bool {
 
 // wasProbe reports whether an event of this order key was a probe that is not settled by it, or could not be one.
 func (t *tick) wasProbe(orderKey []byte) bool {
-	for _, key := range t.avoided {
-		if string(key) == string(orderKey) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.avoided, func(key []byte) bool { return bytes.Equal(key, orderKey) })
 }
 
 // beginExtra sends one event as evidence only. Events of its order key that are fetched meanwhile wait for it.
 func (t *tick) beginExtra(grant *Grant, index int) {
-	it := &item{batch: &passage{grant: *grant}, index: index}
+	it := &item{batch: &inFlight{grant: *grant}, index: index}
 	it.key = t.lanes.hash(it.event())
 	t.avoided = append(t.avoided, it.event().OrderKey)
 	t.lanes.hold(it)
@@ -257,7 +245,7 @@ func (t *tick) beginExtra(grant *Grant, index int) {
 	t.begin(t.newRequest(extra, []*item{it}, t.cfg.Retries))
 }
 
-// unavailable ends the tick: nothing is held against any event. asking is why no further probe was to be had.
+// unavailable ends the tick: nothing is held against any event. asking is why the source gave no further probe.
 func (t *tick) unavailable(asking error) {
 	t.outage = true
 	if t.failure == nil {

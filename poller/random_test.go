@@ -1,4 +1,4 @@
-package poller
+package poller_test
 
 import (
 	"context"
@@ -13,11 +13,13 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // receiver is a destination with bad events, moods and outages, that keeps a protocol.
 type receiver struct {
-	*sink
+	*pollertest.Sink
 	dice     sync.Mutex
 	rnd      *rand.Rand
 	bad      map[string]int // id → status; 0 names it, -1 is impossible
@@ -43,8 +45,8 @@ func (r *receiver) answer(ctx context.Context, d change.Delivery) error {
 		return err
 	}
 	err := r.judge(d)
-	var failure *DeliveryError
-	failed := map[int]FailedEvent{}
+	var failure *poller.DeliveryError
+	failed := map[int]poller.FailedEvent{}
 	if errors.As(err, &failure) {
 		for _, f := range failure.Failed {
 			failed[f.Index] = f
@@ -66,31 +68,31 @@ func (r *receiver) judge(d change.Delivery) error {
 		case 0:
 			return errors.New("connection reset")
 		case 1:
-			return status(d, 503)
+			return pollertest.Status(d, 503)
 		case 2:
-			return &DeliveryError{Failed: []FailedEvent{{Index: r.roll(len(d.Events)), Status: 500}},
+			return &poller.DeliveryError{Failed: []poller.FailedEvent{{Index: r.roll(len(d.Events)), Status: 500}},
 				Err: errors.New("one of them")}
 		default:
 			if r.down {
-				return status(d, 422)
+				return pollertest.Status(d, 422)
 			}
-			return named(r.roll(len(d.Events)))
+			return pollertest.Named(r.roll(len(d.Events)))
 		}
 	}
-	var failed []FailedEvent
+	var failed []poller.FailedEvent
 	for i, e := range d.Events {
 		code, bad := r.bad[e.ID]
 		switch {
 		case bad && code > 0:
-			return status(d, code)
+			return pollertest.Status(d, code)
 		case bad && code == 0:
-			failed = append(failed, FailedEvent{Index: i, Cause: Refused, Status: 200, Named: true})
+			failed = append(failed, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: 200, Named: true})
 		case bad:
-			failed = append(failed, FailedEvent{Index: i, Cause: Impossible, Named: true})
+			failed = append(failed, poller.FailedEvent{Index: i, Cause: poller.Impossible, Named: true})
 		}
 	}
 	if len(failed) > 0 {
-		return &DeliveryError{Failed: failed, Err: errors.New("some")}
+		return &poller.DeliveryError{Failed: failed, Err: errors.New("some")}
 	}
 	return nil
 }
@@ -116,120 +118,121 @@ func TestRandomFailures(t *testing.T) {
 func randomFailures(t *testing.T, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	n := 1 + rnd.IntN(120)
-	feed := newParkingTable(keys(n, 1+rnd.IntN(40)))
-	feed.others, feed.maxAttempts, feed.broken = rnd.IntN(2) == 0, 15, map[int]bool{}
+	feed := pollertest.NewTable(n, 1+rnd.IntN(40))
+	feed.NoOther, feed.MaxAttempts = rnd.IntN(2) != 0, 15
 	if rnd.IntN(4) == 0 {
-		feed.maxParked = 1 + rnd.IntN(3)
+		feed.MaxParked = 1 + rnd.IntN(3)
 	}
-	feed.ordering = []Ordering{OrderKey, OrderKey, OrderKey, OrderSource, OrderNone}[rnd.IntN(5)]
-	to := &receiver{sink: newSink(t, nil), rnd: rnd, bad: map[string]int{}, mood: rnd.IntN(30)}
-	to.sink.answer, to.ordering = to.answer, feed.ordering
+	feed.Ordering = []poller.Ordering{poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderSource,
+		poller.OrderNone}[rnd.IntN(5)]
+	to := &receiver{Sink: pollertest.NewSink(t, nil), rnd: rnd, bad: map[string]int{}, mood: rnd.IntN(30)}
+	to.Sink.Answer, to.Ordering = to.answer, feed.Ordering
 	if rnd.IntN(3) > 0 {
 		for range rnd.IntN(8) {
 			to.bad[fmt.Sprint(rnd.IntN(n))] = []int{500, 422, 404, 0, -1}[rnd.IntN(5)]
 		}
-		feed.broken[rnd.IntN(n)] = true
+		feed.Broken[rnd.IntN(n)] = true
 	}
-	if feed.ordering == OrderSource {
+	if feed.Ordering == poller.OrderSource {
 		// Nothing may be sent before a bad event, so that one has to end while an acceptance before it is fresh.
-		feed.maxAttempts, feed.delay = 10, 100*time.Millisecond
+		feed.MaxAttempts, feed.Delay = 10, 100*time.Millisecond
 		delete(to.bad, "0")
-		delete(feed.broken, 0)
+		delete(feed.Broken, 0)
 	}
-	relay := relayOf(t, feed, to, func(c *Config) {
-		c.Ordering, c.RejectStatus = feed.ordering, rejectStatus
+	relay := pollertest.Relay(t, feed, to, func(c *poller.Config) {
+		c.Ordering, c.RejectStatus = feed.Ordering, []int{400, 413, 422}
 		c.Retries, c.Concurrency, c.MaxBatches = 1+rnd.IntN(3), 1+rnd.IntN(4), rnd.IntN(4)
 		c.RequestEvents, c.Fetch.Rows = 1+rnd.IntN(30), 1+rnd.IntN(40)
 		c.Timeout, c.Budget = 5*time.Second, time.Duration(1+rnd.IntN(20))*time.Second
 	})
-	var last Report
+	var last poller.Report
 	calm := 3 + rnd.IntN(10)
-	for ticks := 0; feed.position < n || len(feed.parked) > 0; ticks++ {
+	for ticks := 0; feed.Position < n || len(feed.Parked) > 0; ticks++ {
 		if ticks == calm {
 			to.mood = 0
-			feed.others = true
-			feed.rows = append(feed.rows, "always another", "and another")
+			feed.NoOther = false
+			feed.Rows = append(feed.Rows, "always another", "and another")
 			n += 2
 		}
 		if ticks > 400 {
-			t.Errorf("no progress beyond %d of %d, parked %v, bad %v: %+v", feed.position, n, feed.parked, to.bad, last)
+			t.Errorf("no progress beyond %d of %d, parked %v, bad %v: %+v", feed.Position, n, feed.Parked, to.bad, last)
 			return
 		}
 		if ticks > calm { // what was set aside without evidence is decided about
-			feed.rows = append(feed.rows, fmt.Sprint("new", ticks))
-			if len(feed.parked) > 0 {
+			feed.Rows = append(feed.Rows, fmt.Sprint("new", ticks))
+			if len(feed.Parked) > 0 {
 				n++
 			}
 		}
 		to.down = ticks < calm && rnd.IntN(4) == 0
-		before, rejected := feed.position, len(feed.dead)
-		feed.otherErr = nil
+		before, rejected := feed.Position, len(feed.Dead)
+		feed.OtherErr = nil
 		if ticks < calm {
 			switch rnd.IntN(8) {
 			case 0:
-				feed.otherErr = &Fault{FetchFailed, errors.New("no route to the database")}
+				feed.OtherErr = &poller.Fault{Event: poller.FetchFailed, Err: errors.New("no route to the database")}
 			case 1:
-				steal := time.AfterFunc(time.Duration(rnd.IntN(2000))*time.Millisecond, func() { feed.end(errors.New("stolen")) })
+				steal := time.AfterFunc(time.Duration(rnd.IntN(2000))*time.Millisecond, func() { feed.End(errors.New("stolen")) })
 				defer steal.Stop()
 			}
 		}
 		report := relay.Tick(t.Context())
 		last = report
-		if report.Event != TickComplete && report.Event != HandlerFailed && report.Event != FetchEmpty &&
-			(report.Event != LostLease || ticks >= calm+2) {
+		if report.Event != poller.TickComplete && report.Event != poller.HandlerFailed && report.Event != poller.FetchEmpty &&
+			(report.Event != poller.LostLease || ticks >= calm+2) {
 			t.Errorf("%+v", report)
 			return
 		}
-		if to.down && len(feed.dead) > rejected+3 {
-			t.Errorf("position from %d to %d: %+v", before, feed.position, report)
+		if to.down && len(feed.Dead) > rejected+3 {
+			t.Errorf("position from %d to %d: %+v", before, feed.Position, report)
 		}
 		time.Sleep(time.Duration(rnd.IntN(3000)) * time.Millisecond)
 	}
 	if checkOutcomes(t, feed, to); t.Failed() {
-		t.Logf("ordering %s, bad %v, broken %v, arrived %v", feed.ordering, to.bad, feed.broken, to.order)
+		t.Logf("ordering %s, bad %v, broken %v, arrived %v", feed.Ordering, to.bad, feed.Broken, to.Order)
 	}
 }
 
-func checkOutcomes(t *testing.T, feed *parkingTable, to *receiver) {
+func checkOutcomes(t *testing.T, feed *pollertest.Table, to *receiver) {
 	t.Helper()
 	given := map[string]int{} // the newest event of a key that was accepted or given up
-	for i := range feed.position {
-		if id := fmt.Sprint(i); to.accepted[id] > 0 || slices.Contains(feed.dead, id) {
-			given[feed.rows[i]] = i
+	for i := range feed.Position {
+		if id := fmt.Sprint(i); to.Accepted[id] > 0 || slices.Contains(feed.Dead, id) {
+			given[feed.Rows[i]] = i
 		}
 	}
-	for i := range feed.position {
+	for i := range feed.Position {
 		id := fmt.Sprint(i)
-		last, any := given[feed.rows[i]]
-		switch got := feed.outcomes[id]; {
-		case to.accepted[id] > 0, slices.Contains(feed.dead, id):
-		case feed.newest[feed.rows[i]] > i && any && last > i: // was never seen again
-		case !any || last < i || !slices.Contains(got, Absorbed) && !slices.Contains(got, Rejected):
-			t.Errorf("event %s of %s is lost: %v", id, feed.rows[i], got)
+		last, any := given[feed.Rows[i]]
+		switch got := feed.Outcomes[id]; {
+		case to.Accepted[id] > 0, slices.Contains(feed.Dead, id):
+		case feed.Newest[feed.Rows[i]] > i && any && last > i: // was never seen again
+		case !any || last < i || !slices.Contains(got, poller.Absorbed) && !slices.Contains(got, poller.Rejected):
+			t.Errorf("event %s of %s is lost: %v", id, feed.Rows[i], got)
 		}
 	}
-	for _, id := range feed.dead {
-		if _, bad := to.bad[id]; !bad && !feed.broken[atoi(t, id)] {
+	for _, id := range feed.Dead {
+		if _, bad := to.bad[id]; !bad && !feed.Broken[atoi(t, id)] {
 			t.Errorf("event %s was given up, and is good", id)
 		}
 	}
-	if feed.ordering != OrderNone {
-		assertOrderPerKey(t, feed.rows, to.order)
+	if feed.Ordering != poller.OrderNone {
+		pollertest.CheckOrder(t, feed.Rows, to.Order)
 	}
 	checkEvidence(t, feed, to)
 }
 
 // checkEvidence fails when an attempt was held against an event that never failed on its own, or against many while
 // nothing was ever accepted.
-func checkEvidence(t *testing.T, feed *parkingTable, to *receiver) {
+func checkEvidence(t *testing.T, feed *pollertest.Table, to *receiver) {
 	t.Helper()
 	accepted := slices.ContainsFunc(to.protocol, func(p protocolled) bool { return p.accepted })
-	if !accepted && len(feed.reasons) > maxProbes+len(feed.broken) {
-		t.Errorf("%d events were rejected, and none was ever accepted", len(feed.reasons))
+	if !accepted && len(feed.Reasons) > pollertest.MaxProbes+len(feed.Broken) {
+		t.Errorf("%d events were rejected, and none was ever accepted", len(feed.Reasons))
 	}
-	for id := range feed.reasons {
+	for id := range feed.Reasons {
 		alone := func(p protocolled) bool { return p.id == id && !p.accepted && p.single }
-		if !feed.broken[atoi(t, id)] && !slices.ContainsFunc(to.protocol, alone) {
+		if !feed.Broken[atoi(t, id)] && !slices.ContainsFunc(to.protocol, alone) {
 			t.Errorf("event %s was rejected, and never failed alone", id)
 		}
 	}

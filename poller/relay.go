@@ -70,7 +70,7 @@ func NewRelay(cfg Config) (*Relay, error) {
 	return &Relay{cfg: cfg}, nil
 }
 
-// longest is how long a tick may take: its budget, the requests that are under way at its end, and the last commit.
+// longest is how long a tick may take: its budget, the requests that are in flight at its end, and the last commit.
 func (r *Relay) longest() time.Duration { return r.cfg.Budget + r.cfg.Timeout + settleGrace }
 
 // newReport returns the report of a tick that begins now.

@@ -78,11 +78,11 @@ type Report struct {
 	Rows          int    // events acknowledged
 	Batches       []BatchStats
 	Drained       bool // the last fetch was not full, whatever it was of
-	// DrainedAt is when the fetch began behind which there was no live row, where all that had been fetched by then is
-	// settled; zero: that was not seen in this tick. Behind says that the tick ended while live rows were known to wait.
-	// Parked rows, and those that are held back above a safe point, count for neither; of an outbox neither is told.
+	// DrainedAt is the start time of the fetch that found the source empty, once every row fetched before it was settled.
+	// Zero if no fetch found it empty. RowsWait says that the tick ended while live rows were known to wait. Parked rows, and
+	// those that are held back above a safe point, count for neither. An outbox has neither.
 	DrainedAt time.Time
-	Behind    bool
+	RowsWait  bool
 
 	Started, Ended time.Time
 	// Lag is the age of the newest acknowledged event while there is more to come; 0 when there is not. -1: there is more
@@ -103,8 +103,8 @@ type Report struct {
 	// HeldBy says by what: a session of the database where it shows it. Zero when nothing is.
 	HeldBack time.Duration
 	HeldBy   string
-	// Remembered is the number of rows in the memory of late commits, Late what was found by it in this tick: rows that
-	// became visible behind the position.
+	// Remembered is the number of rows in the memory of late commits. Late is the number of rows found in this tick that
+	// became visible below the position.
 	Remembered, Late int
 	// NullCursors is the last count of rows with a NULL cursor; -1 when it was not counted.
 	NullCursors int64
@@ -129,8 +129,8 @@ type Share struct {
 
 // OutboxFigures count the events of an outbox by what becomes of them.
 type OutboxFigures struct {
-	// Pending are to be published, Failed have a next attempt, Waiting stand behind a failed or dead one, Dead are given
-	// up.
+	// Pending are to be published, Failed have a next attempt, Waiting wait for a failed or dead one of their key, Dead are
+	// given up.
 	Pending, Failed, Waiting, Dead int64
 	// Bound says that counting stopped there: the figure is at least that. 0: all are exact.
 	Bound int64

@@ -93,8 +93,8 @@ func (t *tick) newRequest(as role, items []*item, tries int) *request {
 	return q
 }
 
-// run makes attempts until no event is pending, the tries are used up, or the tick stops. Its error is the end of the
-// right to deliver.
+// run makes attempts until no event is pending, the tries are used up, or the tick stops. Its error says
+// that the batch may no longer be delivered.
 func (q *request) run(stop context.Context) error {
 	if q.cut = stop.Err() != nil; q.cut {
 		return nil
@@ -107,8 +107,8 @@ func (q *request) run(stop context.Context) error {
 			return &Fault{LostLease, err}
 		}
 		after, err := q.attempt(cfg, attempt)
-		if err != nil && q.grant.Right.Err() != nil {
-			return &Fault{LostLease, context.Cause(q.grant.Right)}
+		if err != nil && q.grant.Context.Err() != nil {
+			return &Fault{LostLease, context.Cause(q.grant.Context)}
 		}
 		if errors.Is(err, ErrCut) {
 			q.cut = true
@@ -132,10 +132,10 @@ func (q *request) run(stop context.Context) error {
 	}
 }
 
-// attempt makes one attempt for the pending events, and notes what became of them. It returns what the destination
-// wants to be waited for. Events that a further attempt is of no use for are no longer pending.
+// attempt makes one attempt for the pending events, and records what became of them. It returns how long the
+// destination wants to be left alone. Events that a further attempt is of no use for are no longer pending.
 func (q *request) attempt(cfg *Config, attempt int) (time.Duration, error) {
-	ctx, cancel := context.WithTimeoutCause(q.grant.Right, cfg.Timeout, &timeoutError{cfg.Timeout})
+	ctx, cancel := context.WithTimeoutCause(q.grant.Context, cfg.Timeout, &timeoutError{cfg.Timeout})
 	defer cancel()
 	number := q.tick.number.Add(1)
 	err := Guard(func() error { return cfg.To.Deliver(ctx, q.delivery(cfg, number, attempt)) })
@@ -154,12 +154,12 @@ func (q *request) attempt(cfg *Config, attempt int) (time.Duration, error) {
 		q.err = fmt.Errorf("the output named events as failed that were not in the request: %w", err)
 		said = FailAll(len(q.pending), Unavailable, 0, q.err)
 	}
-	q.note(number, said)
+	q.record(number, said)
 	return said.RetryAfter, err
 }
 
-// note takes an answer that failed some of the pending events and accepted the others.
-func (q *request) note(number uint64, said *DeliveryError) {
+// record takes an answer that failed some of the pending events and accepted the others.
+func (q *request) record(number uint64, said *DeliveryError) {
 	if q.failures == nil {
 		q.failures = make([]failure, len(q.items))
 	}
@@ -198,7 +198,7 @@ func (q *request) note(number uint64, said *DeliveryError) {
 	q.pending = again
 }
 
-// accept notes that the attempt of this number was accepted for some events.
+// accept records that the attempt of this number was accepted for some events.
 func (q *request) accept(number uint64, indices []int) {
 	for n, i := range indices {
 		q.outcomes[i] = Accepted

@@ -1,32 +1,33 @@
 package poller
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// hint is where the search of a tick that found no end goes on in the next tick of this process, by event id: a
-// receiver that is slow, or hangs at one row, would otherwise keep every tick busy with the beginning of the same
-// search. Another instance, or a process after a crash, begins the search from the start.
+// hint is where a search that was not finished goes on in the next tick of this process, by event id. Without it, a
+// receiver that is slow, or hangs at one row, would keep every tick busy with the beginning of the same search. Another
+// instance, or a process after a crash, begins the search from the start.
 type hint struct {
 	groups [][]string
 	tried  map[string]trial
 	// suspects had no verdict when the tick ended, by event id; their item is nil.
 	suspects map[string]suspect
-	// probed and limited are the probes that failed in a row, see doubts.
+	// probed and limited are the probes that failed in a row, see evidence.
 	probed, limited int
-	// avoid are order keys of events from elsewhere that failed as probes: the source shows others before it shows them
+	// avoid are order keys of events from the source that failed as probes: the source shows others before it shows them
 	// again.
 	avoid [][]byte
 	// accepted is when the destination last accepted an event; aside counts the events that it refused since, up to
 	// maxProbes: then it seems to accept nothing.
 	accepted time.Time
 	aside    int
-	// doubtful of these were set aside without any evidence, the last for the answer why: ticks fail until there is an
+	// unexplained of these were set aside without any evidence, the last for the answer why: ticks fail until there is an
 	// acceptance.
-	doubtful int
-	why      error
+	unexplained int
+	why         error
 	// busy is when events were first answered 503 while the destination accepted others, by id.
 	busy map[string]time.Time
 	// until is when the destination, which had no room for anything, wants to be asked again.
@@ -65,7 +66,7 @@ const (
 	maxBusy = 1000
 )
 
-// setBusy notes an event that is answered 503 while others are accepted.
+// setBusy remembers when an event was first answered 503 while others were accepted.
 func (h *hint) setBusy(id string, at time.Time) {
 	if !h.busy[id].IsZero() {
 		return
@@ -88,10 +89,10 @@ func (h *hint) refused(events int) { h.aside = min(h.aside+events, maxProbes) }
 // forget ends the search: every event was judged, or none can be.
 func (h *hint) forget() { h.groups, h.tried, h.suspects, h.probed, h.limited = nil, nil, nil, 0, 0 }
 
-// doubt notes an event that was set aside without evidence, for the first time or again.
-func (h *hint) doubt(first bool, why error) {
-	if h.why = why; first || h.doubtful == 0 {
-		h.doubtful++
+// setAside counts an event that was set aside without evidence, for the first time or again.
+func (h *hint) setAside(first bool, why error) {
+	if h.why = why; first || h.unexplained == 0 {
+		h.unexplained++
 	}
 }
 
@@ -143,9 +144,10 @@ func idsOf(groups ...[]*item) []string {
 	return ids
 }
 
-// resume takes the events of a new batch that the hint names out of the queue, to be searched at once; its suspects are
-// suspects again. A batch of live rows ends the hint: what is not in the first one is not next.
-func (t *tick) resume(p *passage) {
+// resume takes the events of a new batch that the hint names out of the queue, to be searched at once. The hint's
+// suspects are suspects again. A batch of live rows ends the hint: what is not in the first one is not next.
+func (t *tick) resume(p *inFlight) {
+	var left [][]string
 	for _, ids := range t.groups {
 		wanted := make(map[string]bool, len(ids))
 		for _, id := range ids {
@@ -159,6 +161,7 @@ func (t *tick) resume(p *passage) {
 				continue
 			}
 			it = t.lanes.remove(i)
+			delete(wanted, it.event().ID)
 			s, known := t.known[it.event().ID]
 			switch {
 			case t.withheld(it):
@@ -173,8 +176,11 @@ func (t *tick) resume(p *passage) {
 		if len(group) > 0 {
 			t.failed = append(t.failed, group)
 		}
+		// What is resumed is this tick's: kept once more, one refusal would count again in each tick that follows.
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !wanted[id] })
+		if len(ids) > 0 && p.grant.Batch.Kind != change.Live {
+			left = append(left, ids)
+		}
 	}
-	if p.grant.Batch.Kind == change.Live {
-		t.groups = nil
-	}
+	t.groups = left
 }

@@ -13,11 +13,12 @@ import (
 // ErrLate is why a commit is not waited for any longer.
 var ErrLate = errors.New("the tick has to end now: tick_budget, the output's timeout and 10s for the commit are over")
 
-// settle begins the commit of the oldest batch when all its events are done with, together with those behind it of
-// which that is true as well; or, once nothing more begins, of what comes before the first event that is not.
+// settle begins the commit of the oldest batch when all its events are done with, together with the batches after it of
+// which that is true as well. Once nothing more begins, it commits what comes before the first event that is not done
+// with.
 func (t *tick) settle() {
 	if t.settling || len(t.line) == 0 || t.extras > 0 {
-		// what is sent again as evidence must not meet its successor, which another owner may send once this is settled
+		// An event that is sent again as evidence must not meet its successor. Another owner may send that once this is settled.
 		return
 	}
 	p := t.line[0]
@@ -31,7 +32,7 @@ func (t *tick) settle() {
 			n++
 		}
 	} else if t.requests > 0 || t.fetching {
-		// The session ends with this settlement; a fetch or request under way has to be over before that.
+		// The session ends with this settlement. A fetch or request in flight has to end before that.
 		return
 	}
 	last := !whole || len(t.line) == n && !t.fetching && t.final()
@@ -42,7 +43,7 @@ func (t *tick) settle() {
 	t.settling = true
 	settling, begun := t.line[:n:n], time.Now()
 	offered := settling
-	if !whole { // the session ends with this: what was accepted behind the gap may be of use to it
+	if !whole { // the session ends with this: what was accepted after the gap may be of use to it
 		offered = slices.Clone(t.line)
 	}
 	accepted := t.hint.accepted
@@ -62,10 +63,10 @@ func (t *tick) settle() {
 }
 
 // settles reports whether every event of the batch is done with.
-func (p *passage) settles() bool { return p.open == 0 }
+func (p *inFlight) settles() bool { return p.open == 0 }
 
 // settlement is what one commit of batches in line carries.
-func settlement(line []*passage, accepted time.Time, last bool) Settlement {
+func settlement(line []*inFlight, accepted time.Time, last bool) Settlement {
 	batches := make([]Settled, len(line))
 	for i, p := range line {
 		batches[i] = Settled{Batch: p.grant.Batch, Outcomes: p.outcomes, Rejections: p.rejections}
@@ -74,7 +75,7 @@ func settlement(line []*passage, accepted time.Time, last bool) Settlement {
 }
 
 // settled takes the answer to a commit that acknowledges the first n events of the batches in line.
-func (t *tick) settled(line []*passage, n int, took time.Duration, whole bool, err error) {
+func (t *tick) settled(line []*inFlight, n int, took time.Duration, whole bool, err error) {
 	t.settling = false
 	for _, p := range line {
 		rows := min(n, len(p.outcomes))
@@ -93,7 +94,7 @@ func (t *tick) settled(line []*passage, n int, took time.Duration, whole bool, e
 		whole = false
 	}
 	if !whole {
-		// Prefetched batches are dropped: the next tick fetches them again behind what could not be acknowledged.
+		// Prefetched batches are dropped: the next tick fetches them again, after what could not be acknowledged.
 		t.dropped = t.liveInLine()
 		t.line, t.drained = nil, false
 		return
@@ -107,7 +108,7 @@ func (t *tick) settled(line []*passage, n int, took time.Duration, whole bool, e
 }
 
 // acknowledged reports the first rows events of a batch as done.
-func (t *tick) acknowledged(p *passage, rows int, took time.Duration, whole bool) {
+func (t *tick) acknowledged(p *inFlight, rows int, took time.Duration, whole bool) {
 	batch := &p.grant.Batch
 	for i := range p.rejections {
 		if i < rows {
@@ -143,8 +144,8 @@ func (t *tick) acknowledged(p *passage, rows int, took time.Duration, whole bool
 }
 
 // stuck completes the report where the settlement stops within a batch: at an event that is deferred, or at a rejected
-// one that cannot be parked, or has to be waited for (ordering=source).
-func (t *tick) stuck(p *passage, rows int, whole bool, err error) error {
+// one that cannot be parked, or that the poller has to wait for (ordering=source).
+func (t *tick) stuck(p *inFlight, rows int, whole bool, err error) error {
 	r, rejected := p.rejections[rows]
 	var fault *Fault
 	switch {
@@ -159,14 +160,4 @@ func (t *tick) stuck(p *passage, rows int, whole bool, err error) error {
 		}
 	}
 	return err
-}
-
-// prefix is the number of leading outcomes that settle: what a checkpoint can acknowledge.
-func prefix(outcomes []Outcome) int {
-	for i, o := range outcomes {
-		if !o.Settles() {
-			return i
-		}
-	}
-	return len(outcomes)
 }

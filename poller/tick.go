@@ -12,25 +12,24 @@ import (
 	"github.com/rowrelay/rowrelay/clock"
 )
 
-// fetchGrace is how long a fetch may outlast the budget before it is cancelled. What it brings then is not sent any
-// more, but a connection that is cut in the middle of a statement has to be opened anew.
+// fetchGrace is how long a fetch may outlast the budget before it is cancelled. Its rows are not sent any more. But a
+// connection that is cut in the middle of a statement has to be opened anew.
 const fetchGrace = 5 * time.Second
 
 // settleGrace is how long after the budget and the last request a commit may take (SETTINGS: tick_budget).
 const settleGrace = 10 * time.Second
 
-// Why a tick begins nothing more, without being a failure: its time is up; or, under ordering=source, an event was
-// rejected, and its settlement says what next.
+// Why a tick begins nothing more although it has not failed.
 var (
 	errBudget  = errors.New("the tick's budget is used up")
-	errInOrder = errors.New("an event was rejected, and ordering=source sends nothing behind it")
-	// errAhead ends a tick in which a row was probed ahead of its place, in vain: one of its order key that commits late
-	// would now come before it, although it was shown after it. The next tick reads both anew.
+	errInOrder = errors.New("an event was rejected, and ordering=source sends nothing after it")
+	// errAhead ends a tick in which a row was refused as a probe, ahead of its place. A row of its order key that commits
+	// late would now come before it, although it was read after it. The next tick reads both anew.
 	errAhead = errors.New("a row ahead of its place was refused as a probe")
 )
 
 // Tick runs one tick: it drains the feed, or works until its budget ends, ctx is cancelled, or something fails.
-// Whatever happens it waits for the requests under way (at most one timeout), settles what was accepted, and gives the
+// Whatever happens it waits for the requests in flight (at most one timeout), settles what was accepted, and gives the
 // lease back.
 //
 // A crash at any point loses nothing: what was not settled is fetched and delivered again.
@@ -42,14 +41,14 @@ func (r *Relay) Tick(ctx context.Context) Report {
 		inbox:  make(chan func(), r.cfg.Concurrency+8), // never blocks: see post
 		report: r.newReport(),
 
-		doubts: newDoubts(&r.hint),
+		evidence: newEvidence(&r.hint),
 	}
 	t.run()
 	t.report.Ended = time.Now()
 	return t.report
 }
 
-// leftAlone is why a tick sends nothing: the destination has no room for anything yet.
+// leftAlone is why a tick sends nothing: the destination has no room for any event yet.
 func (r *Relay) leftAlone(wait time.Duration) error {
 	return &Fault{HandlerFailed, fmt.Errorf("the destination has no room for any event, and wants to be asked again in %s (Retry-After): "+
 		"until then nothing is sent; its last answer: %w", wait.Round(time.Second), r.hint.why)}
@@ -65,25 +64,25 @@ type tick struct {
 	inbox   chan func()
 	report  Report
 
-	line     []*passage // fetched and not settled, oldest first: see room
-	requests int        // in flight
-	fetching bool       // or asking for a probe: the session is used by one at a time
-	fetches  int        // begun
-	fetchErr error      // why there will be no more; what was fetched before is delivered first
+	line     []*inFlight // fetched and not settled, oldest first: see room
+	requests int         // in flight
+	fetching bool        // or asking for a probe: the session is used by one at a time
+	fetches  int         // begun
+	fetchErr error       // why there will be no more; what was fetched before is delivered first
 	settling bool
 	extras   int       // requests in flight that send an event again, or ahead, as evidence only
 	began    time.Time // the last fetch
 	drained  bool      // the last fetch brought less than its limit
-	more     time.Time // when the last fetch began that showed live rows behind it
+	more     time.Time // when the last fetch began after which more live rows followed
 	dropped  bool      // live rows were fetched, and will not be settled
 	idle     int       // fetches in a row that brought nothing
 	batches  int       // live ones: retries that are always due must not use up max_batches
 	worked   bool      // a batch with events was fetched
-	seen     bool      // a batch with a right to deliver was fetched, and live whether one of them was live
+	seen     bool      // a granted batch was fetched; live: one of live rows
 	live     bool
-	returned bool // the right to deliver was given back with the last commit
+	returned bool // the lease or claim was given back with the last commit
 
-	doubts
+	evidence
 
 	// number counts the requests made under this lease, repetitions included.
 	number atomic.Uint64
@@ -96,18 +95,18 @@ type tick struct {
 	failure  error
 }
 
-// passage is a batch on its way through the tick.
-type passage struct {
+// inFlight is a batch that is fetched and not settled.
+type inFlight struct {
 	grant    Grant
 	outcomes []Outcome
-	// rejections tell of each rejected event why, by index; nil when there is none.
+	// rejections says why, for each rejected event, by index; nil when there is none.
 	rejections map[int]Rejection
 	parks      bool // an event was rejected or absorbed, and its order key counted in tick.parked
 	open       int  // events without a final outcome in this tick
 	bytes      int  // what its events hold
 	begun      time.Time
 	ended      time.Time
-	drains     time.Time // once it is settled, there was no live row left at this time; zero: that was not seen
+	drains     time.Time // no live row was left at this time, once the batch is settled; zero: that was not seen
 }
 
 func (t *tick) run() {
@@ -161,10 +160,10 @@ func (t *tick) final() bool {
 		t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
 }
 
-// busy reports whether anything is under way or can still be begun.
+// busy reports whether anything is in flight that may come back with more to do.
 func (t *tick) busy() bool { return t.requests > 0 || t.fetching || t.settling }
 
-// fail ends the tick as the first failure says; what is under way is waited for.
+// fail ends the tick as the first failure says, once what is in flight has ended.
 func (t *tick) fail(err error) {
 	if t.failure == nil {
 		t.failure = err
@@ -178,9 +177,9 @@ func (t *tick) stopped() bool { return t.stop.Err() != nil }
 // since the last commit began.
 const maxUnsettled = 8
 
-// room reports whether another batch may be fetched: at most two are on their way to the output. Where the output is
-// faster than the state store, delivered ones wait in line for the commit under way, to share the next one; all
-// together they hold no more memory than two of the largest.
+// room reports whether another batch may be fetched. At most two are not delivered. Where the output is faster than the
+// state store, delivered ones wait for the commit in flight, to share the next one. All together they hold no more
+// memory than two of the largest.
 func (t *tick) room() bool {
 	undelivered, bytes := 0, 0
 	for _, p := range t.line {
@@ -192,7 +191,7 @@ func (t *tick) room() bool {
 	return len(t.line) < 2 || undelivered < 2 && len(t.line) < maxUnsettled && bytes <= t.cfg.Fetch.Bytes
 }
 
-// fetch begins the next fetch where there is room for a batch and reason to look for one.
+// fetch begins the next fetch, where there is room for a batch and the source may have one.
 func (t *tick) fetch() {
 	if t.fetching || t.final() || !t.room() {
 		return
@@ -218,9 +217,9 @@ func (t *tick) fetch() {
 	}()
 }
 
-// interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart,
-// so that delivering and settling add nothing to what a change waits; after an empty answer the wait is a whole one (a
-// source that answers slowly is not asked without a pause), and it doubles with every further one, up to
+// interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart, so
+// that delivering and settling do not delay a change. After an empty answer the wait is a whole PollInterval, so that a
+// source that answers slowly is not asked without a pause. It doubles with every further empty answer, up to
 // PollIntervalMax.
 func (t *tick) interval() time.Duration {
 	if t.idle == 0 {
@@ -245,7 +244,7 @@ func (t *tick) fetched(grant Grant, err error) {
 		return
 	}
 	if grant.Accepted.After(t.hint.accepted) && !grant.Accepted.After(time.Now()) { // another's clock may be ahead
-		t.noteAccepted(grant.Accepted)
+		t.recordAccepted(grant.Accepted)
 	}
 	batch := &grant.Batch
 	t.drained = !batch.More
@@ -258,7 +257,7 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.more = t.began
 	}
 	if len(batch.Events) == 0 && batch.To == nil {
-		t.noMore(grant.Rest)
+		t.sawEnd(grant.Rest)
 		return
 	}
 	t.worked = t.worked || len(batch.Events) > 0
@@ -266,7 +265,7 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.batches++
 	}
 	t.report.BatchID, t.report.Token = batch.ID, grant.Token
-	p := &passage{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events)}
+	p := &inFlight{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events)}
 	for i := range batch.Events {
 		p.bytes += batch.Events[i].Size()
 	}
@@ -274,7 +273,7 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.seen = true
 		t.report.Before, t.report.After = batch.From, batch.From
 		// All batches of a session share the lease's context: one watch serves them all.
-		context.AfterFunc(grant.Right, func() { t.post(func() { t.rightEnded(context.Cause(grant.Right)) }) })
+		context.AfterFunc(grant.Context, func() { t.post(func() { t.expired(context.Cause(grant.Context)) }) })
 	}
 	if batch.Kind == change.Live && !t.live {
 		t.live = true
@@ -282,15 +281,14 @@ func (t *tick) fetched(grant Grant, err error) {
 	}
 	t.line = append(t.line, p)
 	t.lanes.add(p)
-	t.noMore(grant.Rest)
+	t.sawEnd(grant.Rest)
 	if len(t.groups) > 0 {
 		t.resume(p)
 	}
 }
 
-// noMore takes account of a fetch behind which there was no live row: the source is drained when all before it is
-// settled.
-func (t *tick) noMore(rest Rest) {
+// sawEnd records a fetch that no live row followed: the source is drained when all batches before it are settled.
+func (t *tick) sawEnd(rest Rest) {
 	switch n := len(t.line); {
 	case rest != RestNone:
 	case n > 0:
@@ -302,13 +300,14 @@ func (t *tick) noMore(rest Rest) {
 
 // liveInLine reports whether live rows were fetched and are not settled.
 func (t *tick) liveInLine() bool {
-	return slices.ContainsFunc(t.line, func(p *passage) bool {
+	return slices.ContainsFunc(t.line, func(p *inFlight) bool {
 		return p.grant.Batch.Kind == change.Live && len(p.outcomes) > 0
 	})
 }
 
-// rightEnded stops the tick at once: the requests under way are cancelled with the right itself.
-func (t *tick) rightEnded(cause error) {
+// expired stops the tick at once: the batches may no longer be delivered. The requests in flight end with the grant's
+// context.
+func (t *tick) expired(cause error) {
 	if !t.returned {
 		t.fail(&Fault{LostLease, cause})
 	}
@@ -327,17 +326,17 @@ func (t *tick) end() {
 		t.failure = t.fetchErr
 	}
 	if t.report.Parked == 0 {
-		t.hint.doubtful = 0 // they are gone, or an operator has purged them
+		t.hint.unexplained = 0 // they are gone, or an operator has purged them
 	}
-	if t.failure == nil && t.hint.doubtful > 0 {
+	if t.failure == nil && t.hint.unexplained > 0 {
 		t.report.Reason = Unavailable.String()
 		t.failure = &Fault{HandlerFailed,
 			fmt.Errorf("the destination refused %d events, and has accepted none since that could tell "+
 				"whether they or the destination are at fault: they are set aside, and tried again without coming to their last attempt; "+
-				"the last answer: %w", t.hint.doubtful, t.hint.why)}
+				"the last answer: %w", t.hint.unexplained, t.hint.why)}
 	}
 	if t.failure == nil && len(t.line) > 0 {
-		// Not reached, as far as we know: better a failed tick than one that says it is done.
+		// This should not happen. A failed tick is better than one that says it is done.
 		t.failure = &Fault{HandlerFailed,
 			fmt.Errorf("the tick ended with %d batches that are neither delivered nor deferred; "+
 				"please report this", len(t.line))}
@@ -349,7 +348,7 @@ func (t *tick) end() {
 				t.cfg.Budget)}
 	}
 	t.report.Drained = t.drained
-	t.report.Behind = t.dropped || t.liveInLine() || t.more.After(t.report.DrainedAt)
+	t.report.RowsWait = t.dropped || t.liveInLine() || t.more.After(t.report.DrainedAt)
 	switch {
 	case t.failure != nil:
 		t.report.fail(t.failure, HandlerFailed)
@@ -371,8 +370,8 @@ func (t *tick) endSearch() {
 		return
 	}
 	t.keep()
-	// Where there is no error, it was to go on with the search of an earlier tick, and did not get to it. A request that
-	// was cut because the process stops says nothing about the destination: a stop is no failure.
+	// Without an error, this tick did not come to the search of an earlier one. A request that was cut because the process
+	// stops says nothing about the destination: a stop is no failure.
 	if open > 0 && t.failure == nil && t.lastErr != nil && !errors.Is(t.lastErr, ErrCut) {
 		t.report.Reason = Unavailable.String()
 		t.failure = &Fault{HandlerFailed,
@@ -381,7 +380,7 @@ func (t *tick) endSearch() {
 	}
 }
 
-// starved reports whether the budget went into the first fetch: such ticks would go on for ever without a word.
+// starved reports whether the first fetch used up the budget: such ticks would go on for ever without a word.
 func (t *tick) starved() bool {
 	return t.fetches <= 1 && t.number.Load() == 0 && errors.Is(context.Cause(t.stop), errBudget)
 }
@@ -389,6 +388,6 @@ func (t *tick) starved() bool {
 // abandon gives the lease back when a panic has kept end from it: else its heartbeat would keep everybody out for ever.
 func (t *tick) abandon() {
 	if t.session != nil {
-		_ = t.session.Close(context.WithoutCancel(t.ctx), &t.report) // the panic is what is told
+		_ = t.session.Close(context.WithoutCancel(t.ctx), &t.report) // the panic is what is reported
 	}
 }

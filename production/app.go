@@ -12,7 +12,7 @@ func appItems() []item {
 		{
 			id: "settings", group: groupApp, asks: "`rowrelay check` finds no fault", app: judgeSettings,
 			why:  "A poller with a fault does not run; the others do, which hides it.",
-			mend: "mend each fault: rowrelay check says how",
+			mend: "correct each fault: rowrelay check says how",
 		},
 		{
 			id: "app-name", group: groupApp, asks: "the setting state__app_name is written", app: judgeAppName,

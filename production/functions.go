@@ -12,7 +12,7 @@ func judgeFunction(f *inspect.App, p *inspect.Poller) Answer {
 		return none("no host.json")
 	}
 	if len(p.Functions) == 0 {
-		return unknown("mend the settings first", "no function.json was read")
+		return unknown("correct the settings first", "no function.json was read")
 	}
 	var names []string
 	for i := range p.Functions {

@@ -1,8 +1,8 @@
 // Package production is the checklist behind `rowrelay check --production` and docs/production.md: a table of items,
 // and for each the judge that finds a verdict.
 //
-// A group of items is a file: its part of the table first, its judges below. [Judge] is handed [Facts], which are data:
-// the configuration, and what the command has asked of databases, stores and files. Nothing here asks anything itself.
+// A group of items is a file: its part of the table first, its judges below. [Judge] reads an [inspect.App]: the
+// settings, and what was asked of databases, stores and files. Nothing here asks anything itself.
 package production
 
 import (
@@ -46,6 +46,9 @@ func bad(mend, format string, args ...any) Answer {
 func unknown(mend, format string, args ...any) Answer {
 	return Answer{Verdict: CannotTell, Seen: fmt.Sprintf(format, args...), Mend: mend}
 }
+
+// notKnown says why something is not known: the settings, or what they lead to, have to be right first.
+func notKnown(why string) Answer { return unknown("correct the settings first", "%s", why) }
 
 // Report is the checklist with its answers.
 type Report struct {

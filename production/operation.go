@@ -49,7 +49,7 @@ func judgeMetrics(f *inspect.App) Answer {
 	}
 	for _, text := range f.Telemetry.Faults {
 		if strings.Contains(text, "metrics are not exported") {
-			return bad("mend the variable (docs/observability.md)", "%s", text)
+			return bad("correct the variable (docs/observability.md)", "%s", text)
 		}
 	}
 	if to := f.Telemetry.Metrics; to != nil {
@@ -115,7 +115,7 @@ func judgeStatus(f *inspect.App) Answer {
 	case len(open) > 0:
 		return bad("", "%s", list(open))
 	case len(f.Host.Unread) > 0:
-		return unknown("mend the file", "cannot be read: %s", list(f.Host.Unread))
+		return unknown("correct the file", "cannot be read: %s", list(f.Host.Unread))
 	}
 	return good("no function of HTTP is anonymous")
 }

@@ -43,7 +43,7 @@ const noOutbox = "no outbox"
 
 func judgeStrategy(_ *inspect.App, p *inspect.Poller) Answer {
 	if p.Outbox == nil {
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	}
 	if len(p.Outbox.Unsuited) > 0 {
 		return bad("", "%s", strings.Join(p.Outbox.Unsuited, " | "))
@@ -56,7 +56,7 @@ func judgeSnapshot(_ *inspect.App, p *inspect.Poller) Answer {
 	case p.Engine != "sqlserver":
 		return none("%s reads row versions anyway", p.Engine)
 	case !p.Rights.Told:
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	case !p.Rights.RowVersions:
 		return bad("", "READ_COMMITTED_SNAPSHOT is OFF")
 	}
@@ -85,7 +85,7 @@ func judgeVacuum(_ *inspect.App, p *inspect.Poller) Answer {
 	case p.Engine != "postgres":
 		return none("%s has no autovacuum", p.Engine)
 	case !p.Rights.Told:
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	case !p.Rights.Autovacuum:
 		return bad("turn autovacuum on, for the server and the table", "autovacuum is off for the table")
 	}

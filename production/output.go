@@ -106,7 +106,7 @@ func proves(header string) bool {
 
 func judgeQueues(_ *inspect.App, p *inspect.Poller) Answer {
 	if p.Queues == nil {
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	}
 	if len(p.Queues) == 0 {
 		return none("no queue of a storage account; dead letters go to %s", p.DeadLetters)
@@ -159,9 +159,9 @@ func judgeHeld(_ *inspect.App, p *inspect.Poller) Answer {
 	}
 	switch {
 	case p.Broken != "":
-		return unknown("mend the settings first", "%s", p.Broken)
+		return notKnown(p.Broken)
 	case p.Letters.StoredErr != nil:
-		return unknown("mend what state-reached says", "the dead letters cannot be listed: %v", p.Letters.StoredErr)
+		return unknown("see state-reached", "the dead letters cannot be listed: %v", p.Letters.StoredErr)
 	case p.Letters.QueuedErr != nil || p.Letters.Queued == nil && p.DeadQueue() != "":
 		unread = "how many dead letters wait in the queue " + p.DeadQueue() + " is not shown to this login"
 	}

@@ -63,7 +63,7 @@ func judgeSourceTLS(_ *inspect.App, p *inspect.Poller) Answer {
 			return bad("", "%s", l.How)
 		}
 	}
-	return unknown("mend the settings first", "%s", p.Because())
+	return notKnown(p.Because())
 }
 
 func judgeAdmin(_ *inspect.App, p *inspect.Poller) Answer {
@@ -71,7 +71,7 @@ func judgeAdmin(_ *inspect.App, p *inspect.Poller) Answer {
 	case p.Engine == "sqlite":
 		return none("SQLite has no logins: the file's rights count")
 	case !r.Told:
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	case len(r.Admin) > 0:
 		return bad("", "%s is %s", r.Login, list(r.Admin))
 	case len(r.Roles) > 0:
@@ -87,7 +87,7 @@ func judgeWrites(_ *inspect.App, p *inspect.Poller) Answer {
 	case p.Engine == "sqlite":
 		return none("SQLite has no logins; Rowrelay opens the file with query_only")
 	case !r.Told:
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	case p.Config.Source.Table == "":
 		return unknown("", "a query: which tables it reads is not looked into")
 	case len(r.Writes) > 0:

@@ -15,8 +15,8 @@ func sourceItems() []item {
 		{
 			id: "late-commits", group: groupSource, asks: "rows that commit late are found", each: judgeLate,
 			needs: mode.CursorColumns, without: "an outbox shows its rows by their state",
-			why: "A transaction takes its cursor value when it writes, and shows it when it commits. Whatever came between is passed over unless late rows " +
-				"are looked for (docs/late-commits.md).",
+			why: "A transaction takes its cursor value when it writes, and shows it when it commits. The position may have passed it meanwhile: such a row is lost, unless " +
+				"late rows are looked for (docs/late-commits.md).",
 			mend: "make the cursor exact (rowrelay check --ddl), or let the login see open transactions",
 		},
 		{
@@ -46,9 +46,9 @@ func sourceItems() []item {
 		{
 			id: "gaps", group: groupSource, asks: "a restored or failed-over database is noticed", each: judgeGaps,
 			needs: mode.Document, without: "an outbox that is restored publishes its restored rows",
-			why: "After a restore the stored position may be ahead of the data: what is written then below it would be passed over. With " +
+			why: "After a restore the stored position may be ahead of the data: rows that are written below it are not seen. With " +
 				"source__on_failover=continue the same holds for an asynchronous replica.",
-			mend: "let the login read what tells one life of the database from the next, and use source__on_failover=stop unless replicas are synchronous",
+			mend: "let the login read the database's incarnation, and use source__on_failover=stop unless replicas are synchronous",
 		},
 		{
 			id: "connections", group: groupSource, asks: "there is a connection for each output", each: judgeConnections,
@@ -62,7 +62,7 @@ func judgeLate(_ *inspect.App, p *inspect.Poller) Answer {
 	found, window := p.Table.Late, p.Config.Source.LateWindow
 	switch {
 	case found == nil:
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	case found.Mode == late.Exact:
 		return good("exact: %s", found.Why)
 	case found.Mode == late.None:
@@ -83,7 +83,7 @@ func judgeLate(_ *inspect.App, p *inspect.Poller) Answer {
 func judgeIndex(_ *inspect.App, p *inspect.Poller) Answer {
 	switch {
 	case p.Table.Late == nil:
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	case p.Table.Index != "":
 		return good("%s", p.Table.Index)
 	case p.Table.CreateIndex != "":
@@ -96,7 +96,7 @@ func judgeIndex(_ *inspect.App, p *inspect.Poller) Answer {
 func judgeKey(_ *inspect.App, p *inspect.Poller) Answer {
 	switch key := p.Table.KeyProof; {
 	case key == "":
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	case strings.HasPrefix(key, "not provable"):
 		return unknown("", "%s", key)
 	case slices.ContainsFunc(p.Warnings, func(w string) bool {
@@ -113,7 +113,7 @@ const coarse = time.Millisecond
 
 func judgeCursor(_ *inspect.App, p *inspect.Poller) Answer {
 	if len(p.Cursor) == 0 {
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	}
 	if n := p.Table.NullCursors; n > 0 {
 		return bad("give them a cursor, and make the column NOT NULL with a default",
@@ -136,7 +136,7 @@ func judgeCursor(_ *inspect.App, p *inspect.Poller) Answer {
 
 func judgeMoves(_ *inspect.App, p *inspect.Poller) Answer {
 	if len(p.Cursor) == 0 {
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	}
 	for _, w := range p.Warnings {
 		if strings.Contains(w, "updates will not be seen") {
@@ -156,10 +156,10 @@ func judgeGaps(_ *inspect.App, p *inspect.Poller) Answer {
 	cfg := &p.Config.Source
 	switch {
 	case p.Table.Late == nil:
-		return unknown("mend the settings first", "%s", p.Because())
+		return notKnown(p.Because())
 	case p.Table.Incarnation == "" && p.Engine == "sqlite":
 		return unknown("after the file was restored, run rowrelay check before the next start",
-			"a file of SQLite does not tell one life from the next; a counter that went back is noticed")
+			"a SQLite file does not show that it was restored; a counter that went back is noticed")
 	case p.Table.Incarnation == "":
 		return bad("PostgreSQL: GRANT EXECUTE ON FUNCTION pg_control_system(), pg_walfile_name(pg_lsn), pg_current_wal_lsn() TO the role", "the database does not show its incarnation to this login")
 	case cfg.OnFailover != "continue":

@@ -86,7 +86,7 @@ func sourceCases() []verdictCase {
 		{"gaps", nil, unread, CannotTell, "has a fault"},
 		{"gaps", nil, table(func(t *inspect.Table) { t.Incarnation = "" }), ToMend, "incarnation"},
 		{"gaps", nil, both(table(func(t *inspect.Table) { t.Incarnation = "" }), engineName("sqlite")), CannotTell,
-			"file of SQLite"},
+			"SQLite file"},
 		{"gaps", failover, nil, ToMend, "asynchronous"},
 		{"gaps", failover, standbys("ANY 1 (a, b)", "on"), CannotTell,
 			"synchronous_standby_names is ANY 1 (a, b), and synchronous_commit is on here"},

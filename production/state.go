@@ -36,7 +36,7 @@ func stateItems() []item {
 			mend: "turn soft delete for blobs and versions off in this account, or keep the state in an account of its own; soft delete for containers costs nothing",
 		},
 		{
-			id: "start", group: groupState, asks: "a lost document means doubles, not loss", each: judgeStart,
+			id: "start", group: groupState, asks: "if the state document is lost, rows are delivered again; none are lost", each: judgeStart,
 			needs: mode.Document, without: "an outbox has no document",
 			why: "source__start counts where there is no document: at the first start, and after somebody deleted it. With latest, rows that " +
 				"nobody has seen are then passed over without a word.",
@@ -82,7 +82,7 @@ func judgeReached(f *inspect.App) Answer {
 	case !f.Store.Opened && stateless(f):
 		return none(noDocuments)
 	case !f.Store.Opened:
-		return unknown("mend the settings first", "the settings have faults")
+		return unknown("correct the settings first", "the settings have faults")
 	case s.Kind == "memory":
 		return none("memory")
 	case s.Kind == "file" && f.Store.Missing:

@@ -30,7 +30,7 @@ func timeItems() []item {
 		},
 		{
 			id: "schedule", group: groupTime, asks: "the timer fires, and ticks that poll leave no gap", each: judgeSchedule,
-			why: "With poll_interval a tick looks again and again until its budget ends; a timer that fires less often leaves times in which nobody looks. " +
+			why: "With poll_interval a tick polls until its budget ends; a timer that fires less often leaves times in which nobody polls. " +
 				"A timer may fire every second: an idle tick takes no lease.",
 			mend: "make the timer's period at most tick_budget, or leave poll_interval out",
 		},
@@ -100,11 +100,11 @@ func judgeSchedule(f *inspect.App, p *inspect.Poller) Answer {
 	cfg := p.Config
 	switch {
 	case p.Broken != "" && p.Timer.Gap == 0:
-		return unknown("mend the settings first", "%s", p.Broken)
+		return notKnown(p.Broken)
 	case !p.Timer.Fires:
 		return bad("write an NCRONTAB expression such as */10 * * * * *", "%s never fires", p.Timer.Text)
 	case f.Hosted() && cfg.PollInterval > 0 && p.Timer.Gap > cfg.TickBudget && cfg.Source.FanoutQueue == "":
-		return bad("", "each %s a tick polls for %s, and nobody looks for the rest (%s)", p.Timer.Gap,
+		return bad("", "each %s a tick polls for %s, and nobody polls for the rest (%s)", p.Timer.Gap,
 			inspect.Plain(cfg.TickBudget), p.Timer.Text)
 	}
 	return good("%s", p.Timer.Text)
@@ -113,7 +113,7 @@ func judgeSchedule(f *inspect.App, p *inspect.Poller) Answer {
 func judgeLag(_ *inspect.App, p *inspect.Poller) Answer {
 	switch {
 	case p.Broken != "" && p.Timer.Gap == 0:
-		return unknown("mend the settings first", "%s", p.Broken)
+		return notKnown(p.Broken)
 	case !p.Timer.Fires:
 		return bad("write an NCRONTAB expression such as */10 * * * * *", "no tick ever begins")
 	case p.Timer.Gap >= longestGap:

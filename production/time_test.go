@@ -42,7 +42,7 @@ func timeCases() []verdictCase {
 		{"schedule", nil, never, ToMend, "never fires"},
 		{"schedule", nil, unread, CannotTell, "has a fault"},
 		{"schedule", polls, hosted, OK, ""},
-		{"schedule", polls, both(hosted, gap(time.Minute)), ToMend, "nobody looks"},
+		{"schedule", polls, both(hosted, gap(time.Minute)), ToMend, "nobody polls"},
 		{"schedule", polls, gap(time.Minute), OK, ""}, // `rowrelay run` begins the next tick at once
 		{"lag", nil, nil, OK, "10s"},
 		{"lag", nil, gap(time.Hour), ToMend, "1h0m0s"},

@@ -88,6 +88,9 @@ func ask[T any](ctx context.Context, t *fakeTable, method string, work func() (T
 	if fail != nil {
 		return answer, fail
 	}
+	if ctx.Err() != nil {
+		return answer, ctx.Err()
+	}
 	apply := func() (answer T, err error) {
 		t.db.mu.Lock()
 		defer t.db.mu.Unlock()

@@ -31,6 +31,11 @@ type target struct {
 	repeated int
 }
 
+func newTarget(t *testing.T) *target {
+	return &target{t: t, begun: time.Now(), refuses: map[int64]bool{}, tries: map[int64][]time.Duration{},
+		accepted: map[int64]time.Duration{}}
+}
+
 func (to *target) Deliver(_ context.Context, d change.Delivery) error {
 	to.mu.Lock()
 	defer to.mu.Unlock()
@@ -63,17 +68,8 @@ func publishing(t *testing.T, db *fakeDB, strategy claims.Strategy, poll time.Du
 	cfg := testConfig(strategy)
 	cfg.Policy = poller.Policy{MaxAttempts: 5,
 		Delays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute}, MaxParked: 1, Block: true}
-	to = &target{t: t, begun: time.Now(), refuses: map[int64]bool{}, tries: map[int64][]time.Duration{},
-		accepted: map[int64]time.Duration{}}
-	relay, err := poller.NewRelay(poller.Config{
-		App: "shop", Poller: "outbox", Feed: newFeed(cfg, db.connect().open), To: to, Ordering: cfg.Ordering, Concurrency: 8,
-		Fetch: poller.Limit{Rows: 500, Bytes: 1 << 20}, RequestEvents: 100, RequestBytes: 1 << 20,
-		Size:         func(e *change.Event) int { return e.Size() },
-		RejectStatus: []int{422}, Retries: 3, Timeout: 5 * time.Second, Budget: 5 * time.Second, PollInterval: poll,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	to = newTarget(t)
+	relay := relayTo(t, cfg, db, to, poll)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -85,6 +81,21 @@ func publishing(t *testing.T, db *fakeDB, strategy claims.Strategy, poll time.Du
 		}
 	}()
 	return to, func() { cancel(); <-ended }
+}
+
+// relayTo returns an instance that publishes to a target.
+func relayTo(t *testing.T, cfg feedConfig, db *fakeDB, to *target, poll time.Duration) *poller.Relay {
+	t.Helper()
+	relay, err := poller.NewRelay(poller.Config{
+		App: "shop", Poller: "outbox", Feed: newFeed(cfg, db.connect().open), To: to, Ordering: cfg.Ordering, Concurrency: 8,
+		Fetch: poller.Limit{Rows: 500, Bytes: 1 << 20}, RequestEvents: 100, RequestBytes: 1 << 20,
+		Size:         func(e *change.Event) int { return e.Size() },
+		RejectStatus: []int{422}, Retries: 3, Timeout: 5 * time.Second, Budget: 5 * time.Second, PollInterval: poll,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return relay
 }
 
 // set changes what the target does.

@@ -53,6 +53,18 @@ func (w *world) note(format string, args ...any) {
 	w.history = append(w.history, fmt.Sprintf("%s ", time.Now().Format("05.000"))+fmt.Sprintf(format, args...))
 }
 
+// noted counts the notes that hold a text.
+func (w *world) noted(text string) (n int) {
+	w.notes.Lock()
+	defer w.notes.Unlock()
+	for _, line := range w.history {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
 // broker is the output as one instance sees it.
 type broker struct {
 	w    *world

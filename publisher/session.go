@@ -57,6 +57,8 @@ type session struct {
 	exclusive chan struct{}
 	settled   chan struct{} // holds one signal: a settlement is done
 
+	deadLetters poller.DeadLetterWriter // Settle's own
+
 	parkedKeys atomic.Int64 // len(parked)
 
 	mu       sync.Mutex

@@ -60,7 +60,7 @@ func TestLostClaimEndsTheRightAndRefusesMarks(t *testing.T) {
 		db.mu.Unlock()
 		n, err := s.settle("aa", g)
 		wantFault(t, err, poller.LostLease)
-		if n != 0 || !errors.Is(g.Check(), claims.ErrLost) || g.Right.Err() == nil {
+		if n != 0 || !errors.Is(g.Check(), claims.ErrLost) || g.Context.Err() == nil {
 			t.Errorf("%d settled, the right is %v", n, g.Check())
 		}
 		s.states("PP")

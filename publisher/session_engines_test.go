@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -51,7 +53,7 @@ func engineConfig(b *bench, strategy claims.Strategy) Config {
 func (d *driver) nextWork() poller.Grant {
 	d.t.Helper()
 	var g poller.Grant
-	eventually(d.t, "work", func() bool {
+	programtest.Until(d.t, "work", func() bool {
 		g = d.next()
 		return len(g.Batch.Events) > 0
 	})
@@ -116,7 +118,7 @@ func TestTakeOverOnEngines(t *testing.T) {
 				first.cancel() // it renews no more, as if it were frozen
 				second := b.openOn(t, cfg)
 				var h poller.Grant
-				eventually(t, "a take-over", func() bool {
+				programtest.Until(t, "a take-over", func() bool {
 					var err error
 					if h, err = second.Next(t.Context(), poller.Limit{Rows: 10, Bytes: 1 << 20}); err != nil {
 						second.close()
@@ -147,7 +149,7 @@ func TestRebalancingOnEngines(t *testing.T) {
 		second.next()
 		b.write("A/1")
 		first.settled("a", g)
-		eventually(t, "an equal share", func() bool {
+		programtest.Until(t, "an equal share", func() bool {
 			if g := first.next(); len(g.Batch.Events) > 0 {
 				first.settled("a", g)
 			}
@@ -197,7 +199,7 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 		writers.Go(func() {
 			for range 12 {
 				b.write(fmt.Sprintf("A/%d", a))
-				time.Sleep(time.Duration(w.roll(80)) * time.Millisecond)
+				_ = clock.Sleep(t.Context(), time.Duration(w.roll(80))*time.Millisecond) // the pace of a writer
 			}
 		})
 	}
@@ -214,8 +216,11 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	}
 	start("one")
 	for life := range 2 {
-		kill := start(fmt.Sprintf("two.%d", life))
-		time.Sleep(700 * time.Millisecond)
+		name := fmt.Sprintf("two.%d", life)
+		kill := start(name)
+		programtest.Until(t, name+" delivers, or finds for the third time that it may not", func() bool {
+			return w.noted(" "+name+" sends ") > 0 || w.noted(" "+name+" ends ") > 2
+		})
 		kill()
 	}
 	start("three")
@@ -223,10 +228,9 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	w.mu.Lock()
 	w.lossy, w.calm = 0, true
 	w.mu.Unlock()
-	deadline := time.Now().Add(45 * time.Second)
-	for done := false; !done && time.Now().Before(deadline); {
-		time.Sleep(200 * time.Millisecond)
-		done = !slices.ContainsFunc(b.states(), func(s event.State) bool { return s != event.Published })
+	waiting := func(s event.State) bool { return s != event.Published }
+	for end := time.Now().Add(45 * time.Second); slices.ContainsFunc(b.states(), waiting) && time.Now().Before(end); {
+		_ = clock.Sleep(t.Context(), 200*time.Millisecond) // asking is work for the database too
 	}
 	close(stop)
 	all.Wait()

@@ -66,6 +66,11 @@ func (d *driver) next() poller.Grant {
 // settle gives every event of the batches the outcome of its place in outcomes: one letter for each event.
 func (d *driver) settle(outcomes string, grants ...poller.Grant) (int, error) {
 	d.t.Helper()
+	return d.settleIn(d.t.Context(), outcomes, grants...)
+}
+
+func (d *driver) settleIn(ctx context.Context, outcomes string, grants ...poller.Grant) (int, error) {
+	d.t.Helper()
 	var s poller.Settlement
 	for _, g := range grants {
 		b := poller.Settled{Batch: g.Batch, Rejections: map[int]poller.Rejection{}}
@@ -83,7 +88,7 @@ func (d *driver) settle(outcomes string, grants ...poller.Grant) (int, error) {
 		}
 		s.Batches = append(s.Batches, b)
 	}
-	return d.Settle(d.t.Context(), s)
+	return d.Settle(ctx, s)
 }
 
 func (d *driver) settled(outcomes string, grants ...poller.Grant) {
@@ -183,7 +188,7 @@ func (t *fakeTable) called() string {
 	return strings.Join(list, " ")
 }
 
-func cause(g poller.Grant) error { return context.Cause(g.Right) }
+func cause(g poller.Grant) error { return context.Cause(g.Context) }
 
 // letters is another place for dead letters.
 type letters struct {

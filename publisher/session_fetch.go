@@ -255,7 +255,7 @@ func (s *session) grant(list []change.Event, name string, now time.Time) poller.
 	return poller.Grant{
 		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches),
 			Events: list, Fetched: now},
-		Right: s.deadline.Context(), Token: s.token, Origin: s.outbox.Origin, Check: s.deadline.Check,
+		Context: s.deadline.Context(), Token: s.token, Origin: s.outbox.Origin, Check: s.deadline.Check,
 	}
 }
 

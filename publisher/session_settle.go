@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +25,13 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	if s.over() || s.deadline == nil {
 		return 0, nil
 	}
-	s.exclusive <- struct{}{}
-	defer func() { <-s.exclusive }()
 	t := &tally{s: s}
+	s.deadLetters.Begin(ctx)
 	for i := range settlement.Batches {
 		t.take(ctx, &settlement.Batches[i])
 	}
+	s.exclusive <- struct{}{} // not before: dead letters may take long, and fetches wait for this
+	defer func() { <-s.exclusive }()
 	freed := t.begin()
 	err := s.store(ctx, t, freed)
 	t.end(len(freed), err)
@@ -130,7 +132,8 @@ func (t *tally) rejected(ctx context.Context, e *change.Event, m event.Marked, w
 	f := event.Failure{Marked: m, Reason: plaintext.Start(why.Reason, maxReason)}
 	var last bool
 	if f.Attempts, f.Delay, last = cfg.Policy.Failed(e.Attempts, why); last {
-		f.Dead = t.bury(ctx, e, f.Attempts, why)
+		err := t.bury(ctx, e, f.Attempts, why)
+		f.Dead, t.owed = err == nil, cmp.Or(t.owed, err)
 	}
 	free := f.Dead && !cfg.Policy.Block
 	if !f.Dead && (t.soonest == 0 || f.Delay < t.soonest) {
@@ -140,7 +143,7 @@ func (t *tally) rejected(ctx context.Context, e *change.Event, m event.Marked, w
 	t.changes = append(t.changes, changed{orderKey: string(e.OrderKey), park: !free, unpark: free})
 	if cfg.Ordering == poller.OrderSource && !free && !t.stopped {
 		t.stopped = true
-		t.fault = inOrder(cfg, &f, why)
+		t.fault = cmp.Or(t.owed, inOrder(cfg, &f, why))
 	}
 }
 
@@ -156,9 +159,9 @@ func inOrder(cfg *feedConfig, f *event.Failure, why poller.Rejection) error {
 	return &poller.Fault{Event: poller.HandlerFailed, Err: errors.New(text)}
 }
 
-// bury tells that an event is given up, and reports whether it may be: not before the other place for dead letters
-// has it. A crash between the two puts it there again.
-func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why poller.Rejection) bool {
+// bury gives an event up, once its dead letter is written where the settings say. A crash after that writes the same one
+// again. After an error, which is a *Fault, the event comes again, and others need not wait for it.
+func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why poller.Rejection) error {
 	s := t.s
 	letter := poller.DeadLetter{
 		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.outbox.Engine, Table: s.outbox.Table, Event: *e,
@@ -168,16 +171,14 @@ func (t *tally) bury(ctx context.Context, e *change.Event, attempts int, why pol
 		letter.First = why.At
 	}
 	if s.cfg.DeadLetters != nil {
-		if err := s.cfg.DeadLetters.Put(ctx, letter); err != nil {
-			// The next attempt may find that place in order again. Others need not wait.
-			t.owed = &poller.Fault{Event: poller.HandlerFailed,
+		if err := s.deadLetters.Put(ctx, s.cfg.DeadLetters, letter); err != nil {
+			return &poller.Fault{Event: poller.HandlerFailed,
 				Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
-			return false
 		}
 	}
 	letter.Event.Row, letter.Event.Outbox = nil, nil // thousands may be given up in one tick: the report needs no rows
 	t.letters = append(t.letters, letter)
-	return true
+	return nil
 }
 
 // begin shows fetches under way what this settlement is about, and returns the aggregates whose claims it ends.

@@ -64,7 +64,7 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 		if got := table.called(); got != "look draw×2 join survey take due fetch" {
 			t.Errorf("the first Next with work calls %s", got)
 		}
-		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Right.Err() != nil ||
+		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Context.Err() != nil ||
 			g.Origin.Table != "outbox" {
 			t.Errorf("%+v", g)
 		}
@@ -74,8 +74,8 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 		if len(db.claims) != 0 || len(db.members) != 0 {
 			t.Errorf("left behind: %v %v", db.claims, db.members)
 		}
-		if err := g.Check(); !errors.Is(err, errReleased) || g.Right.Err() == nil {
-			t.Errorf("the right after Close: %v, %v", err, g.Right.Err())
+		if err := g.Check(); !errors.Is(err, errReleased) || g.Context.Err() == nil {
+			t.Errorf("the right after Close: %v, %v", err, g.Context.Err())
 		}
 	})
 }

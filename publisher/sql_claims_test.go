@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -75,7 +76,7 @@ func TestTakeOver(t *testing.T) {
 			t.Errorf("old holds %d, %v; want 2", held, err)
 		}
 		// It freezes. The other waits until the claims have expired.
-		eventually(t, "the claims expire", func() bool { return len(take("new", 2, time.Minute, "p0")) == 1 })
+		programtest.Until(t, "the claims expire", func() bool { return len(take("new", 2, time.Minute, "p0")) == 1 })
 		// Every way to mark is refused, and changes nothing.
 		one := []event.Marked{markedRow(&rows[0])}
 		for name, m := range map[string]event.Marks{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -168,12 +169,12 @@ func TestPickStallsAtItsMarks(t *testing.T) {
 				b.startLate(2 * time.Second)
 				late := b.pickLate(c.claims)
 				hint, suffix = b.db.Lock(true)
-				eventually(t, "the pick locks its owner's row", func() bool {
+				programtest.Until(t, "the pick locks its owner's row", func() bool {
 					units, err := b.db.Statement().Add("SELECT unit FROM rowrelay_claims", hint, " WHERE unit = 'i:late'",
 						suffix).Texts(t.Context(), b.raw)
 					return err == nil && len(units) == 0
 				})
-				eventually(t, "the membership lapses", func() bool { return b.live("i:late") == 0 })
+				programtest.Until(t, "the membership lapses", func() bool { return b.live("i:late") == 0 })
 				inForce := make(chan claims.Strategy, 1)
 				go func() {
 					s, err := b.rollOut(t.Context())

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -200,7 +201,7 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 						if i == 1 && first && b.conn.Engine != "sqlite" { // whose transactions come one after the other
 							first = false
 							ready <- struct{}{}
-							eventually(t, "both have locked a row", func() bool { return len(ready) == 2 })
+							programtest.Until(t, "both have locked a row", func() bool { return len(ready) == 2 })
 						}
 						if _, err := q.ExecContext(ctx,
 							fmt.Sprintf("UPDATE outbox SET retry_count = retry_count + 1 WHERE %s = %d", b.texts.rows.Seq(),

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -177,7 +178,7 @@ func TestLifeOfAnEvent(t *testing.T) {
 		}
 		// It becomes due.
 		var due []event.Row
-		eventually(t, "the failed event is due", func() bool {
+		programtest.Until(t, "the failed event is due", func() bool {
 			var err error
 			due, _, err = b.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{})
 			b.must(err)

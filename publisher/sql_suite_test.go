@@ -230,15 +230,3 @@ func (b *bench) lead(owner string, ttl time.Duration) {
 func markedRow(r *event.Row) event.Marked {
 	return event.Marked{Ref: r.Ref, Aggregate: r.Aggregate()}
 }
-
-// eventually polls until ok, for at most ten seconds.
-func eventually(tb testing.TB, what string, ok func() bool) {
-	tb.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for !ok() {
-		if time.Now().After(deadline) {
-			tb.Fatalf("not within ten seconds: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -178,7 +178,7 @@ func (w *world) readParked() {
 		return
 	}
 	var list struct {
-		Entries []checkpointed.ParkedEntry `json:"entries"`
+		Entries []parking.Entry `json:"entries"`
 	}
 	if err := json.Unmarshal(e.data, &list); err != nil {
 		w.fail("the parked events cannot be read: %v", err)
@@ -213,7 +213,7 @@ func (w *world) removed(p *process, key string) {
 // waits reports whether a row is parked, or waits behind a parked one.
 func (w *world) waits(v *version) bool {
 	key := v.event.Key
-	return slices.ContainsFunc(w.parked, func(e checkpointed.ParkedEntry) bool {
+	return slices.ContainsFunc(w.parked, func(e parking.Entry) bool {
 		return string(e.Key) == string(key) ||
 			slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool { return string(f) == string(key) })
 	})
@@ -286,7 +286,7 @@ const waitsInOrder = "[]"
 
 // blocked reports whether a row waits behind a dead letter, for an operator to act (after_dead_letter=block).
 func (w *world) blocked(v *version) bool {
-	return slices.ContainsFunc(w.parked, func(e checkpointed.ParkedEntry) bool {
+	return slices.ContainsFunc(w.parked, func(e parking.Entry) bool {
 		return e.Blocked && (w.pro.Settings > 0 || string(e.OrderKey) == string(w.laneOf(&v.event)))
 	}) && w.waits(v)
 }
@@ -319,7 +319,7 @@ func (w *world) doubtful(v *version) bool {
 	if w.unproven(v.event.ID) && (w.waits(v) || w.sink.badNow() > mostBad) {
 		return true
 	}
-	return slices.ContainsFunc(w.parked, func(e checkpointed.ParkedEntry) bool {
+	return slices.ContainsFunc(w.parked, func(e parking.Entry) bool {
 		return w.unproven(e.ID) && slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool {
 			return string(f) == string(v.event.Key)
 		})

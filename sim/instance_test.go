@@ -263,7 +263,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 }
 
 func (s *session) granted(g poller.Grant, probe bool) poller.Grant {
-	if len(g.Batch.Events) == 0 || g.Right == nil {
+	if len(g.Batch.Events) == 0 || g.Context == nil {
 		return g
 	}
 	w, p := s.p.w, s.p
@@ -275,16 +275,16 @@ func (s *session) granted(g poller.Grant, probe bool) poller.Grant {
 				all: p.set.ordering == poller.OrderSource && w.pro.Whole})
 	}
 	p.check, p.token = g.Check, g.Token
-	if s.right != g.Right {
-		s.right = g.Right
-		right, cancel := context.WithCancelCause(context.WithoutCancel(g.Right))
+	if s.right != g.Context {
+		s.right = g.Context
+		right, cancel := context.WithCancelCause(context.WithoutCancel(g.Context))
 		s.late = right
-		context.AfterFunc(g.Right, func() {
+		context.AfterFunc(g.Context, func() {
 			p.sleepFrozen()
-			cancel(context.Cause(g.Right))
+			cancel(context.Cause(g.Context))
 		})
 	}
-	g.Right = s.late
+	g.Context = s.late
 	return g
 }
 

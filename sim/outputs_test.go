@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -20,9 +20,9 @@ type output struct {
 	human   *operator
 	shows   shows
 
-	doc    state.Document             // as it is stored
-	parked []checkpointed.ParkedEntry // that it names
-	holder *process                   // who took the lease last
+	doc    state.Document  // as it is stored
+	parked []parking.Entry // that it names
+	holder *process        // who took the lease last
 	// freeSince is when the lease was given back last.
 	freeSince time.Time
 	read      []reading         // of the database's clock, that the document keeps or kept

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/rowrelay/rowrelay/admin"
-	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/deadletter"
 )
 
@@ -88,7 +88,7 @@ func (w *world) forget(key []byte, id string) {
 }
 
 // drop marks rows whose parked events an operator let go.
-func (w *world) drop(entries []checkpointed.ParkedEntry) {
+func (w *world) drop(entries []parking.Entry) {
 	for i := range entries {
 		w.forget(entries[i].Key, "")
 		for _, key := range entries[i].Followers {

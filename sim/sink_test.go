@@ -23,11 +23,10 @@ type sink struct {
 	bad     map[string]*badness // event ids that it refuses
 	limited map[string]*limit   // order keys whose rate it limits
 	history []attempt
-	// lastAccepted is when it accepted an event last, and refused are the events that it has refused since for the first
-	// time.
+	// lastAccepted is when it accepted an event last. refused are the events that it has refused since and that had no
+	// attempt counted: as the product does (hint.refused), not those that it refuses for the first time ever.
 	lastAccepted time.Time
 	refused      []string
-	everRefused  map[string]bool
 	numbers      map[rank]bool
 }
 
@@ -64,7 +63,6 @@ func newSink(w *world) *sink {
 	return &sink{
 		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{},
 		limited: map[string]*limit{}, numbers: map[rank]bool{},
-		everRefused: map[string]bool{},
 	}
 }
 
@@ -250,8 +248,7 @@ func (s *sink) note(q *request, i int, a attempt) {
 	switch {
 	case a.accepted:
 		s.lastAccepted, s.refused = a.at, nil
-	case a.status > 0 && a.lone && !s.everRefused[a.id]:
-		s.everRefused[a.id] = true
+	case a.status > 0 && a.lone && e.Attempts == 0 && !slices.Contains(s.refused, a.id):
 		s.refused = append(s.refused, a.id)
 	}
 	s.history = append(s.history, a)

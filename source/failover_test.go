@@ -21,7 +21,7 @@ import (
 func TestPostgresPromotion(t *testing.T) {
 	primary := testenv.OwnPostgres(t)
 	db := testenv.Open(t, "pgx", primary.URL)
-	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1), (2)")
+	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1), (2)")
 	standby := primary.Standby()
 
 	var target atomic.Value
@@ -68,7 +68,7 @@ func TestPostgresPromotion(t *testing.T) {
 		t.Errorf("a kept connection says %q, a new one %q", page.Incarnation, after)
 	}
 	promoted := testenv.Open(t, "pgx", standby.URL)
-	mustExec(t, promoted, "CHECKPOINT")
+	testenv.Exec(t, promoted, "CHECKPOINT")
 	if checkpointed := incarnation(); checkpointed != after {
 		t.Errorf("after a checkpoint the incarnation is %q, it was %q", checkpointed, after)
 	}
@@ -78,7 +78,7 @@ func TestPostgresPromotion(t *testing.T) {
 func TestPostgresIdentityRights(t *testing.T) {
 	server := testenv.OwnPostgres(t)
 	db := testenv.Open(t, "pgx", server.URL)
-	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1)", "CREATE ROLE reader LOGIN",
+	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1)", "CREATE ROLE reader LOGIN",
 		"GRANT SELECT ON o TO reader")
 	u, err := url.Parse(server.URL)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestPostgresIdentityRights(t *testing.T) {
 		{"pg_control_system()", "postgres//1/" + parts[3] + "/" + parts[4]},
 		{"pg_control_checkpoint()", ""},
 	} {
-		mustExec(t, db, "REVOKE EXECUTE ON FUNCTION "+c.revoke+" FROM PUBLIC")
+		testenv.Exec(t, db, "REVOKE EXECUTE ON FUNCTION "+c.revoke+" FROM PUBLIC")
 		is := incarnation()
 		if is != c.want {
 			t.Errorf("without %s the incarnation is %q", c.revoke, is)

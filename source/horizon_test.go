@@ -20,19 +20,8 @@ import (
 func writer(t *testing.T, driver, dsn string, ddl ...string) *sql.DB {
 	t.Helper()
 	db := testenv.Open(t, driver, strings.TrimPrefix(dsn, "sqlite:"))
-	execAll(t, db, ddl...)
+	testenv.Exec(t, db, ddl...)
 	return db
-}
-
-func execAll(t *testing.T, db interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, statements ...string) {
-	t.Helper()
-	for _, s := range statements {
-		if _, err := db.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
-	}
 }
 
 // begin opens a transaction that is rolled back when the test ends, if not before.
@@ -43,7 +32,7 @@ func begin(t *testing.T, db *sql.DB, statements ...string) *sql.Tx {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tx.Rollback() })
-	execAll(t, tx, statements...)
+	testenv.ExecOn(t, tx, statements...)
 	return tx
 }
 
@@ -139,7 +128,7 @@ func TestPostgresHorizon(t *testing.T) {
 
 	// A role that may see its own sessions only does not know.
 	role := "rr_plain_" + strings.ToLower(rand.Text())
-	execAll(t, db, "CREATE ROLE "+role+" LOGIN PASSWORD 'x'", "GRANT SELECT ON o TO "+role)
+	testenv.Exec(t, db, "CREATE ROLE "+role+" LOGIN PASSWORD 'x'", "GRANT SELECT ON o TO "+role)
 	t.Cleanup(func() {
 		for _, s := range []string{"DROP OWNED BY " + role, "DROP ROLE " + role} {
 			if _, err := db.ExecContext(context.WithoutCancel(t.Context()), s); err != nil {
@@ -157,7 +146,7 @@ func TestPostgresHorizon(t *testing.T) {
 	if h := horizonOf(t, plain); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("a plain role: %+v", h)
 	}
-	execAll(t, db, "GRANT pg_read_all_stats TO "+role)
+	testenv.Exec(t, db, "GRANT pg_read_all_stats TO "+role)
 	if h := horizonOf(t, plain); !h.Shown || h.Oldest.IsZero() {
 		t.Errorf("a role with pg_read_all_stats: %+v", h)
 	}
@@ -180,7 +169,7 @@ func TestMySQLHorizon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, tx, "SELECT * FROM o")
+	testenv.ExecOn(t, tx, "SELECT * FROM o")
 	writing := begin(t, db, "INSERT INTO o (id) VALUES (3)")
 	horizonWith(t, src, true)
 	if err := writing.Rollback(); err != nil {
@@ -192,7 +181,7 @@ func TestMySQLHorizon(t *testing.T) {
 	}
 
 	user := "rr_plain_" + strings.ToLower(rand.Text()[:16])
-	execAll(t, db, "CREATE USER "+user+" IDENTIFIED BY 'x'", "GRANT SELECT ON o TO "+user)
+	testenv.Exec(t, db, "CREATE USER "+user+" IDENTIFIED BY 'x'", "GRANT SELECT ON o TO "+user)
 	t.Cleanup(func() {
 		if _, err := db.ExecContext(context.WithoutCancel(t.Context()), "DROP USER "+user); err != nil {
 			t.Errorf("drop the user: %v", err)
@@ -222,7 +211,7 @@ func TestMySQLPreparedTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	xid := "'rr_" + strings.ToLower(rand.Text()) + "'"
-	execAll(t, conn, "XA START "+xid, "INSERT INTO o (id) VALUES (1)", "XA END "+xid, "XA PREPARE "+xid)
+	testenv.ExecOn(t, conn, "XA START "+xid, "INSERT INTO o (id) VALUES (1)", "XA END "+xid, "XA PREPARE "+xid)
 	// where the test has not ended it
 	t.Cleanup(func() { _, _ = db.ExecContext(context.WithoutCancel(t.Context()), "XA ROLLBACK "+xid) })
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
@@ -240,7 +229,7 @@ func TestMySQLPreparedTransaction(t *testing.T) {
 	if !h.Shown || h.Oldest.IsZero() || h.Oldest.After(h.Now.Add(-24*time.Hour)) || !strings.Contains(h.By, "XA RECOVER") {
 		t.Errorf("a prepared transaction: %+v", h)
 	}
-	execAll(t, db, "XA COMMIT "+xid)
+	testenv.Exec(t, db, "XA COMMIT "+xid)
 	horizonWith(t, src, false)
 }
 

@@ -2,15 +2,14 @@ package source
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/enginetest"
 	"github.com/rowrelay/rowrelay/engine/mysql"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/testenv"
@@ -30,13 +29,13 @@ func TestMySQLPlans(t *testing.T) {
 	for i := range 3000 {
 		numbers = append(numbers, fmt.Sprintf("(%d)", i))
 	}
-	mustExec(t, writer, "CREATE TABLE numbers (n int PRIMARY KEY)",
+	testenv.Exec(t, writer, "CREATE TABLE numbers (n int PRIMARY KEY)",
 		"INSERT INTO numbers VALUES "+strings.Join(numbers, ", "))
 	i := 0
 	for typ, expr := range types {
 		i++
 		name := "p" + strconv.Itoa(i)
-		mustExec(t, writer, "SET time_zone = '+00:00'",
+		testenv.Exec(t, writer, "SET time_zone = '+00:00'",
 			"CREATE TABLE "+name+" (id varchar(20) PRIMARY KEY, c "+typ+" NOT NULL, KEY by_c (c, id))",
 			"INSERT INTO "+name+" SELECT CONCAT('k', n), "+expr+" FROM numbers", "ANALYZE TABLE "+name)
 		tab, err := d.Table(t.Context(), conn, []string{name})
@@ -50,7 +49,8 @@ func TestMySQLPlans(t *testing.T) {
 		if p.IndexName != "by_c" {
 			t.Errorf("%s: the index found is %q", typ, p.IndexName)
 		}
-		at := readAll(t, d, conn, "SELECT r.c FROM "+tab.From+" AS r ORDER BY r.c LIMIT 1 OFFSET 2500", tab.Columns[1])
+		at := enginetest.Values(t, d, conn, "SELECT r.c FROM "+tab.From+" AS r ORDER BY r.c LIMIT 1 OFFSET 2500", nil,
+			tab.Columns[1])
 		st := p.Sel.After(50)
 		args, err := p.Args(st, keyset.Position{[]byte(at[0]), []byte(`"k2500"`)}, nil)
 		if err != nil {
@@ -117,47 +117,6 @@ func mysqlPrepared(t *testing.T) (*sql.Conn, *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := c.DB(2)
-	conn, err := pool.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(conn.Close(), pool.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	if _, err := c.Dialect.Prepare(t.Context(), conn, engine.Settings{Timeout: 30 * time.Second}); err != nil {
-		t.Fatal(err)
-	}
+	conn, _ := enginetest.Prepare(t, c.Dialect, c.DB(2))
 	return conn, testenv.Open(t, "mysql", testenv.MySQLDSN(t, url))
-}
-
-// readAll reads one column of every row.
-func readAll(t *testing.T, d engine.Dialect, conn *sql.Conn, text string, col engine.Column) []string {
-	t.Helper()
-	var got []string
-	err := d.Read(t.Context(), conn, text, nil, []engine.Column{col}, func(r engine.Row) (bool, error) {
-		v, err := r.AppendJSON(nil, 0)
-		got = append(got, string(v))
-		return true, err
-	})
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return got
-}
-
-func mustExec(t *testing.T, db *sql.DB, statements ...string) {
-	t.Helper()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close() //nolint:errcheck // back to the pool
-	for _, s := range statements {
-		if _, err := conn.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
-	}
 }

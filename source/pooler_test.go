@@ -21,7 +21,7 @@ func TestPgBouncer(t *testing.T) {
 			direct := testenv.Postgres(t)
 			pooled := testenv.PgBouncer(t, direct)
 			app := testenv.Open(t, "pgx", pooled+"&default_query_exec_mode=exec")
-			mustExec(t, app, "CREATE TABLE o (id bigint PRIMARY KEY, v text, tx xid8 NOT NULL DEFAULT pg_current_xact_id())",
+			testenv.Exec(t, app, "CREATE TABLE o (id bigint PRIMARY KEY, v text, tx xid8 NOT NULL DEFAULT pg_current_xact_id())",
 				"CREATE INDEX ON o (tx, id)")
 			before := sessionSettings(t, app)
 

@@ -26,14 +26,14 @@ func TestPostgresDDLPartitioned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, db, postgres.ExactColumn(&p.Table, "xid", []string{"id", "d"})...)
+	testenv.Exec(t, db, postgres.ExactColumn(&p.Table, "xid", []string{"id", "d"})...)
 	src = newSource(t, url, plan.Config{Poller: "p", Table: "o", Cursor: []string{"xid"}})
 	d, err := src.Describe(t.Context())
 	if err != nil || d.Late != late.Exact || len(d.Warnings) != 0 {
 		t.Fatalf("%+v %v", d, err)
 	}
 	r := (&reader{t: t, src: src}).start()
-	execAll(t, db, "INSERT INTO o VALUES (2, '2026-03-03')")
+	testenv.Exec(t, db, "INSERT INTO o VALUES (2, '2026-03-03')")
 	if got := r.drain(10); strings.Count(got, `"id"`) != 2 {
 		t.Errorf("read %s", got)
 	}
@@ -46,11 +46,11 @@ func TestPostgresForeignTransactions(t *testing.T) {
 	src := snapshotSource(t, url, nil)
 	r := (&reader{t: t, src: src}).start()
 	r.drain(10)
-	execAll(t, db, "CREATE TABLE archive AS SELECT * FROM o", "DELETE FROM o WHERE id = 2",
+	testenv.Exec(t, db, "CREATE TABLE archive AS SELECT * FROM o", "DELETE FROM o WHERE id = 2",
 		"INSERT INTO o SELECT * FROM archive WHERE id = 2")
 	r.want("brought back from an archive", 10, 2)
 
-	execAll(t, db, "ALTER TABLE o DISABLE TRIGGER USER", "INSERT INTO o (id, xid) VALUES (6, '99999999999')",
+	testenv.Exec(t, db, "ALTER TABLE o DISABLE TRIGGER USER", "INSERT INTO o (id, xid) VALUES (6, '99999999999')",
 		"ALTER TABLE o ENABLE TRIGGER USER")
 	other := snapshotSource(t, url, nil) // one that looks at once
 	_, err := other.Fetch(t.Context(), change.Range{After: r.at}, everything)
@@ -64,7 +64,7 @@ func TestPostgresForeignTransactions(t *testing.T) {
 	if !found {
 		t.Fatalf("no mend is named: %v", err)
 	}
-	execAll(t, db, "UPDATE "+mend)
+	testenv.Exec(t, db, "UPDATE "+mend)
 	r.src = other
 	r.want("mended", 10, 6)
 }
@@ -83,7 +83,7 @@ func TestPostgresTriggerWarnings(t *testing.T) {
 		"BEFORE INSERT OR UPDATE ON o FOR EACH STATEMENT":                     "updates are not seen",
 		"BEFORE UPDATE ON o FOR EACH ROW WHEN (OLD.v IS DISTINCT FROM NEW.v)": "updates are not seen",
 	} {
-		execAll(t, db, "DROP TRIGGER "+name+" ON o", "CREATE TRIGGER "+name+" "+trigger+" EXECUTE FUNCTION "+name+"()")
+		testenv.Exec(t, db, "DROP TRIGGER "+name+" ON o", "CREATE TRIGGER "+name+" "+trigger+" EXECUTE FUNCTION "+name+"()")
 		d, err := snapshotSource(t, url, nil).Describe(t.Context())
 		if err != nil {
 			t.Fatal(err)

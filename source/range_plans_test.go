@@ -27,7 +27,8 @@ func TestRangePlans(t *testing.T) {
 	} {
 		t.Run(e.name, func(t *testing.T) {
 			db := testenv.Open(t, e.driver, e.dsn)
-			mustExec(t, db, "CREATE TABLE o (k varchar(20) NOT NULL, id bigint NOT NULL, v bigint NOT NULL, u bigint NOT NULL UNIQUE, w bigint, PRIMARY KEY (k, id))",
+			testenv.Exec(t, db,
+				"CREATE TABLE o (k varchar(20) NOT NULL, id bigint NOT NULL, v bigint NOT NULL, u bigint NOT NULL UNIQUE, w bigint, PRIMARY KEY (k, id))",
 				"CREATE INDEX ix ON o (v, k, id)", e.fill, e.analyze)
 			where := "w < 2 OR w = 2"
 			composite := newSource(t, e.url, plan.Config{Table: "o", Cursor: []string{"v"}, Where: where})

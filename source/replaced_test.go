@@ -49,7 +49,7 @@ func TestReplaced(t *testing.T) {
 			}[name]
 			for _, statement := range harmless {
 				db, src, at, was := open()
-				mustExec(t, db, statement)
+				testenv.Exec(t, db, statement)
 				is := identity(t, src)
 				if is == was {
 					continue
@@ -63,7 +63,7 @@ func TestReplaced(t *testing.T) {
 			if name == "mysql" { // its times have seconds: this one is long past
 				was = "created 2020-01-01 00:00:00"
 			}
-			mustExec(t, db, "DROP TABLE o", "CREATE TABLE o (id "+e.id+", v int)")
+			testenv.Exec(t, db, "DROP TABLE o", "CREATE TABLE o (id "+e.id+", v int)")
 			is := identity(t, src)
 			if is == was {
 				t.Fatalf("the new table has the old one's identity %q", is)
@@ -72,7 +72,7 @@ func TestReplaced(t *testing.T) {
 				t.Errorf("an empty table has lost nothing: %q, %v", warning, err)
 			}
 			for range 60 {
-				mustExec(t, db, "INSERT INTO o (v) VALUES (1)")
+				testenv.Exec(t, db, "INSERT INTO o (v) VALUES (1)")
 			}
 			warning, err := src.Replaced(t.Context(), at, was, is)
 			switch {
@@ -84,7 +84,7 @@ func TestReplaced(t *testing.T) {
 			if warning, err := src.Replaced(t.Context(), nil, was, is); err != nil || warning != "" {
 				t.Errorf("at the beginning: %q, %v", warning, err)
 			}
-			mustExec(t, db, "DELETE FROM o WHERE id <= 10")
+			testenv.Exec(t, db, "DELETE FROM o WHERE id <= 10")
 			if warning, err := src.Replaced(t.Context(), at, was, is); err != nil || warning != "" {
 				t.Errorf("every row stands after the position: %q, %v", warning, err)
 			}
@@ -105,9 +105,9 @@ func TestReplacedMeanwhile(t *testing.T) {
 			}
 			was := page.Table
 			for is := was; is == was; is = identity(t, newSource(t, e.url, plan.Config{Table: "o", Cursor: []string{"id"}})) {
-				mustExec(t, db, "DROP TABLE o", "CREATE TABLE o (id "+e.id+", v int)") // MySQL's times have seconds
+				testenv.Exec(t, db, "DROP TABLE o", "CREATE TABLE o (id "+e.id+", v int)") // MySQL's times have seconds
 			}
-			mustExec(t, db, "INSERT INTO o (id, v) VALUES (11, 1)")
+			testenv.Exec(t, db, "INSERT INTO o (id, v) VALUES (11, 1)")
 			if page, err = src.Fetch(t.Context(), change.Range{After: at}, everything); err != nil || len(page.Events) != 1 ||
 				page.Table == was {
 				t.Fatalf("%d rows of the table %q, which was %q: %v", len(page.Events), page.Table, was, err)
@@ -144,7 +144,7 @@ func identity(t *testing.T, src *Cursor) string {
 func TestReplacedTransactions(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
-	mustExec(t, db, "INSERT INTO o (id, v) VALUES (6, 1)")
+	testenv.Exec(t, db, "INSERT INTO o (id, v) VALUES (6, 1)")
 	was := identity(t, src)
 	if warning, err := src.Replaced(t.Context(), change.Cursor(`{"kind":"transaction"}`), was, "oid 1"); err != nil ||
 		warning != "" {
@@ -156,7 +156,7 @@ func TestReplacedTransactions(t *testing.T) {
 func TestViewsAreNotReplaced(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
-	mustExec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "CREATE VIEW w AS SELECT id FROM o",
+	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "CREATE VIEW w AS SELECT id FROM o",
 		"INSERT INTO o VALUES (1)")
 	for _, cfg := range []plan.Config{{Table: "w"}, {Query: "SELECT id FROM o"}} {
 		cfg.Cursor, cfg.Key = []string{"id"}, []string{"id"}
@@ -171,7 +171,7 @@ func TestViewsAreNotReplaced(t *testing.T) {
 func TestColumnKinds(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
-	mustExec(t, db, "CREATE TABLE o (id int PRIMARY KEY, at timestamp(3) NOT NULL)")
+	testenv.Exec(t, db, "CREATE TABLE o (id int PRIMARY KEY, at timestamp(3) NOT NULL)")
 	kinds := func() string {
 		t.Helper()
 		d, err := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"at"}}).Describe(t.Context())
@@ -181,11 +181,11 @@ func TestColumnKinds(t *testing.T) {
 		return d.Columns
 	}
 	before := kinds()
-	mustExec(t, db, "ALTER TABLE o ALTER at TYPE timestamp(6), ALTER id TYPE bigint")
+	testenv.Exec(t, db, "ALTER TABLE o ALTER at TYPE timestamp(6), ALTER id TYPE bigint")
 	if wider := kinds(); wider != before || before != `"at" datetime, "id" integer` {
 		t.Errorf("%s, then %s", before, wider)
 	}
-	mustExec(t, db, "ALTER TABLE o ALTER at TYPE timestamptz")
+	testenv.Exec(t, db, "ALTER TABLE o ALTER at TYPE timestamptz")
 	if zoned := kinds(); zoned != `"at" instant, "id" integer` {
 		t.Errorf("%s", zoned)
 	}

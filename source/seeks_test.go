@@ -30,10 +30,11 @@ func (d uniting) Syntax() engine.Syntax {
 // columns, the cursor's, or none, on every number of columns, in small tables that are full of ties.
 func TestSeeksReadTheirRange(t *testing.T) {
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:"))
-	mustExec(t, db, "CREATE TABLE o (a int NOT NULL, b int NOT NULL, c int NOT NULL, d int NOT NULL, PRIMARY KEY (a, b, c, d))")
+	testenv.Exec(t, db,
+		"CREATE TABLE o (a int NOT NULL, b int NOT NULL, c int NOT NULL, d int NOT NULL, PRIMARY KEY (a, b, c, d))")
 	random := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // a test's
 	for range 60 {
-		mustExec(t, db, fmt.Sprintf("INSERT OR IGNORE INTO o VALUES (%d, %d, %d, %d)", random.IntN(3), random.IntN(3),
+		testenv.Exec(t, db, fmt.Sprintf("INSERT OR IGNORE INTO o VALUES (%d, %d, %d, %d)", random.IntN(3), random.IntN(3),
 			random.IntN(3), random.IntN(3)))
 	}
 	var checked int
@@ -131,7 +132,7 @@ func TestTiesAreReadOnce(t *testing.T) {
 			}{{"one", "id", []string{"v"}}, {"two", "k, id", []string{"v"}}, {"three", "k, id", []string{"v", "w"}}} {
 				order := strings.Join(c.cursor, ", ") + ", " + c.key
 				if e.fill != "" {
-					mustExec(t, db, "CREATE TABLE "+c.table+
+					testenv.Exec(t, db, "CREATE TABLE "+c.table+
 						" (w bigint NOT NULL, v bigint NOT NULL, k varchar(20) NOT NULL, id bigint NOT NULL, PRIMARY KEY ("+c.key+"))",
 						"CREATE INDEX ix_"+c.table+" ON "+c.table+" ("+order+")", fmt.Sprintf(e.fill, c.table), e.analyze+" "+c.table)
 				}

@@ -54,7 +54,7 @@ func idKeys(ids ...int) string {
 // marks.
 func settles(t *testing.T, src, serial *Cursor, db *sql.DB, old, young string) {
 	t.Helper()
-	execAll(t, db, "INSERT INTO o (id, c) VALUES (1, "+old+")", "INSERT INTO o (id, c) VALUES (2, "+young+")")
+	testenv.Exec(t, db, "INSERT INTO o (id, c) VALUES (1, "+old+")", "INSERT INTO o (id, c) VALUES (2, "+young+")")
 	page, err := src.Fetch(t.Context(), change.Range{}, everything)
 	if err != nil || rowKeys(page.Events) != idKeys(1) || page.More {
 		t.Fatalf("%s %v", rowKeys(page.Events), err)
@@ -72,13 +72,13 @@ func settles(t *testing.T, src, serial *Cursor, db *sql.DB, old, young string) {
 		t.Errorf("before any mark is old: %s", rowKeys(got))
 	}
 	ageMarks(serial)
-	execAll(t, db, "INSERT INTO o (id, c) VALUES (4, "+young+")")
+	testenv.Exec(t, db, "INSERT INTO o (id, c) VALUES (4, "+young+")")
 	if got, last := fetchAll(t, serial, change.Range{}, 1); rowKeys(got) != idKeys(1, 2) ||
 		!last.Safe.Equal(got[1].Cursor) {
 		t.Errorf("after a window: %s, safe %s", rowKeys(got), last.Safe)
 	}
 	// What commits late, below the highest, is there before the mark above it is old.
-	execAll(t, db, "INSERT INTO o (id, c) VALUES (3, "+young+")")
+	testenv.Exec(t, db, "INSERT INTO o (id, c) VALUES (3, "+young+")")
 	ageMarks(serial)
 	got, last := fetchAll(t, serial,
 		change.Range{After: change.Cursor(`{"kind":"integer+pk","value":2,"tiebreaker":{"id":2}}`)}, 10)

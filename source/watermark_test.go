@@ -29,7 +29,7 @@ func TestSQLServerWatermark(t *testing.T) {
 	at := first[0].Position()
 
 	late := begin(t, db, "INSERT INTO o (id) VALUES (2)")
-	execAll(t, db, "INSERT INTO o (id) VALUES (3)")
+	testenv.Exec(t, db, "INSERT INTO o (id) VALUES (3)")
 	held, last := fetchAll(t, exact, change.Range{After: at}, 10)
 	if len(held) != 0 || last.Safe == nil {
 		t.Fatalf("while a lower rowversion is open: %s, safe %s", rowKeys(held), last.Safe)
@@ -60,7 +60,7 @@ func TestSQLServerWatermark(t *testing.T) {
 	if err := rolled.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, db, "UPDATE o SET note = 'y' WHERE id = 1")
+	testenv.Exec(t, db, "UPDATE o SET note = 'y' WHERE id = 1")
 	if got, _ := fetchAll(t, exact, change.Range{After: at}, 10); rowKeys(got) != idKeys(2, 3, 1) {
 		t.Errorf("after a rollback: %s", rowKeys(got))
 	}

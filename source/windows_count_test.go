@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // TestPostgresSnapshotCount: at every position, what is counted behind it is what then comes; within a scan and within
@@ -12,15 +13,15 @@ func TestPostgresSnapshotCount(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	r := (&reader{t: t, src: src}).start()
-	execAll(t, db, "INSERT INTO o VALUES (6)")
+	testenv.Exec(t, db, "INSERT INTO o VALUES (6)")
 	r.drain(2)
 	open := begin(t, db, "INSERT INTO o VALUES (10)")
-	execAll(t, db, "INSERT INTO o SELECT i FROM generate_series(20, 24) i", "INSERT INTO o VALUES (25)")
+	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(20, 24) i", "INSERT INTO o VALUES (25)")
 	r.drain(2)
 	if err := open.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, db, "INSERT INTO o VALUES (30), (31), (32)")
+	testenv.Exec(t, db, "INSERT INTO o VALUES (30), (31), (32)")
 	r.drain(2)
 	scans, windows := 0, 0
 	p, _, err := src.current(t.Context())

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -71,7 +72,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 	r := (&reader{t: t, src: src}).start()
 	r.drain(10)
 	for _, id := range []string{"10", "11", "12", "13", "14"} {
-		execAll(t, db, "INSERT INTO o VALUES ("+id+")")
+		testenv.Exec(t, db, "INSERT INTO o VALUES ("+id+")")
 		rollBack(t, db)
 	}
 	r.page(2)
@@ -84,7 +85,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 	r.want("nothing", 2)
 	lasts("an idle poll", r.at)
 
-	execAll(t, db, "DELETE FROM o")
+	testenv.Exec(t, db, "DELETE FROM o")
 	rollBack(t, db)
 	at, err = src.Latest(t.Context())
 	if err != nil {
@@ -93,7 +94,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 	lasts("an empty table", at)
 	r = &reader{t: t, src: src}
 	r.move(at)
-	execAll(t, db, "INSERT INTO o VALUES (20)")
+	testenv.Exec(t, db, "INSERT INTO o VALUES (20)")
 	r.want("the first row", 2, 20)
 }
 
@@ -104,7 +105,7 @@ func TestPostgresSnapshotOfRow(t *testing.T) {
 	url, db := snapshotTable(t)
 	naive := snapshotSource(t, url, func(c *plan.Config) { c.LateCommits = "none" })
 	open := begin(t, db, "INSERT INTO o VALUES (10)")
-	execAll(t, db, "INSERT INTO o VALUES (11)")
+	testenv.Exec(t, db, "INSERT INTO o VALUES (11)")
 	rows, _ := fetchAll(t, naive, change.Range{}, 10)
 	at := rows[len(rows)-1].Position()
 	if rowKeys(rows) != idKeys(1, 2, 3, 4, 5, 11) {

@@ -1,10 +1,8 @@
 package source
 
 import (
-	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -23,7 +21,7 @@ func snapshotTable(t *testing.T) (url string, db *sql.DB) {
 	url = testenv.Postgres(t)
 	db = writer(t, "pgx", url, `CREATE TABLE o (id bigint PRIMARY KEY, tenant int NOT NULL DEFAULT 0, v int NOT NULL DEFAULT 0)`,
 		`INSERT INTO o SELECT i FROM generate_series(1, 5) i`)
-	execAll(t, db, postgres.ExactColumn(&engine.Table{Name: "o", From: `"o"`}, "xid", []string{"id"})...)
+	testenv.Exec(t, db, postgres.ExactColumn(&engine.Table{Name: "o", From: `"o"`}, "xid", []string{"id"})...)
 	return url, db
 }
 
@@ -121,7 +119,7 @@ func TestPostgresSnapshots(t *testing.T) {
 		t.Errorf("earliest begins with %s", r.at)
 	}
 	// Written after the start: not in the scan, and not lost. Row 4 in its new state only.
-	execAll(t, db, "UPDATE o SET v = 1 WHERE id = 4", "INSERT INTO o VALUES (6)")
+	testenv.Exec(t, db, "UPDATE o SET v = 1 WHERE id = 4", "INSERT INTO o VALUES (6)")
 	r.want("scan, then what came since", 2, 1, 2, 3, 5, 4, 6)
 	if e := r.events[4]; !strings.Contains(string(e.Row), `"v":1`) ||
 		!strings.HasPrefix(string(e.Cursor), `{"kind":"xid8+pk","value":`) ||
@@ -137,16 +135,16 @@ func TestPostgresSnapshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := begin(t, db, "INSERT INTO o VALUES (10)")
-	execAll(t, db, "INSERT INTO o VALUES (11)", "INSERT INTO o VALUES (12)")
+	testenv.Exec(t, db, "INSERT INTO o VALUES (11)", "INSERT INTO o VALUES (12)")
 	r.want("beside an open transaction", 1, 11, 12)
 	jumped, _ := fetchAll(t, naive, change.Range{After: passed}, 10)
 	rolled := begin(t, db, "INSERT INTO o VALUES (13)")
-	execAll(t, db, "UPDATE o SET v = 2 WHERE id = 11")
+	testenv.Exec(t, db, "UPDATE o SET v = 2 WHERE id = 11")
 	r.want("beside two", 10, 11)
 	if err := old.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, db, "INSERT INTO o VALUES (14)")
+	testenv.Exec(t, db, "INSERT INTO o VALUES (14)")
 	r.want("the late one first", 1, 10, 14)
 	if lost, _ := fetchAll(t, naive, change.Range{After: jumped[len(jumped)-1].Position()},
 		10); rowKeys(lost) != idKeys(11, 14) {
@@ -159,9 +157,9 @@ func TestPostgresSnapshots(t *testing.T) {
 	r.want("rolled back", 10)
 
 	// One transaction of many rows, page by page, with one that is open in the middle of the window.
-	execAll(t, db, "INSERT INTO o SELECT i FROM generate_series(100, 109) i")
+	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(100, 109) i")
 	open := begin(t, db, "INSERT INTO o VALUES (200)")
-	execAll(t, db, "INSERT INTO o VALUES (110)")
+	testenv.Exec(t, db, "INSERT INTO o VALUES (110)")
 	r.want("a bulk", 3, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110)
 	if err := open.Commit(); err != nil {
 		t.Fatal(err)
@@ -170,7 +168,7 @@ func TestPostgresSnapshots(t *testing.T) {
 
 	latest := (&reader{t: t, src: snapshotSource(t, url, func(c *plan.Config) { c.Start = "latest" })}).start()
 	latest.want("latest", 10)
-	execAll(t, db, "DELETE FROM o WHERE id = 1", "INSERT INTO o VALUES (300)")
+	testenv.Exec(t, db, "DELETE FROM o WHERE id = 1", "INSERT INTO o VALUES (300)")
 	latest.want("after the latest", 10, 300)
 
 	// A row's own cursor is a position too, of which its own transaction's rows come again.
@@ -203,12 +201,12 @@ func TestPostgresSnapshotCrash(t *testing.T) {
 	src := snapshotSource(t, url, nil)
 	r := (&reader{t: t, src: src}).start()
 	open := begin(t, db, "INSERT INTO o VALUES (10)", "INSERT INTO o VALUES (11)")
-	execAll(t, db, "INSERT INTO o SELECT i FROM generate_series(20, 26) i", "INSERT INTO o VALUES (30)")
+	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(20, 26) i", "INSERT INTO o VALUES (30)")
 	r.drain(3)
 	if err := open.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	execAll(t, db, "INSERT INTO o VALUES (31), (32)")
+	testenv.Exec(t, db, "INSERT INTO o VALUES (31), (32)")
 	r.drain(3)
 	want := len(r.events)
 	for _, s := range r.stored {
@@ -244,7 +242,7 @@ func TestPostgresSnapshotRange(t *testing.T) {
 	r := (&reader{t: t, src: src}).start()
 	r.want("the scan", 10, 1, 2, 3, 4, 5)
 	first := r.at
-	execAll(t, db, "INSERT INTO o VALUES (6), (7)")
+	testenv.Exec(t, db, "INSERT INTO o VALUES (6), (7)")
 	r.want("more", 10, 6, 7)
 	for want, c := range map[string]change.Range{
 		idKeys(1, 2, 3, 4, 5): {UpTo: first}, idKeys(1, 2, 3, 4, 5, 6, 7): {UpTo: r.at},
@@ -272,7 +270,7 @@ func TestPostgresSnapshotRange(t *testing.T) {
 		}
 	}
 	// Written again meanwhile: it is not what the end saw any more.
-	execAll(t, db, "UPDATE o SET v = 9 WHERE id = 6")
+	testenv.Exec(t, db, "UPDATE o SET v = 9 WHERE id = 6")
 	page, err := src.Fetch(t.Context(), change.Range{After: first, UpTo: r.stored[len(r.stored)-1].at}, everything)
 	if err != nil || rowKeys(page.Events) != idKeys(7) {
 		t.Errorf("%s %v", rowKeys(page.Events), err)
@@ -284,7 +282,7 @@ func TestPostgresSnapshotOther(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, func(c *plan.Config) { c.OrderKey, c.Start = []string{"tenant"}, "latest" })
 	r := (&reader{t: t, src: src}).start()
-	execAll(t, db, "INSERT INTO o SELECT i, 1 FROM generate_series(1000, 2999) i", "INSERT INTO o VALUES (3000, 2)")
+	testenv.Exec(t, db, "INSERT INTO o SELECT i, 1 FROM generate_series(1000, 2999) i", "INSERT INTO o VALUES (3000, 2)")
 	e, err := src.Other(t.Context(), r.at, [][]byte{[]byte(`{"tenant":1}`)})
 	if err != nil || e == nil || string(e.Key) != `{"id":3000}` {
 		t.Fatalf("%+v %v", e, err)
@@ -324,89 +322,4 @@ func TestPostgresSnapshotGap(t *testing.T) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
-}
-
-// explainAnalyze runs a page's statement as the source would, and returns how many rows its scans of the table's index
-// and heap touched.
-func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
-	t.Helper()
-	p, _, err := src.current(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := p.Snapshots().Decode(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, args, err := p.Snapshots().Statement(501, w, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
-		rows, err := s.conn.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+st.Text, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close() //nolint:errcheck // rows.Err is what tells
-		for rows.Next() {
-			var line string
-			if err := rows.Scan(&line); err != nil {
-				return err
-			}
-			plan += line + "\n"
-		}
-		return rows.Err()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan
-}
-
-// buffersOf is the number of pages that a plan touched, in shared buffers or behind them.
-func buffersOf(t *testing.T, plan string) int {
-	t.Helper()
-	line, _, _ := strings.Cut(plan[strings.Index(plan, "Buffers: shared"):], "\n")
-	total := 0
-	for part := range strings.FieldsSeq(line) {
-		var n int
-		if _, err := fmt.Sscanf(part, "hit=%d", &n); err == nil {
-			total += n
-		}
-		if _, err := fmt.Sscanf(part, "read=%d", &n); err == nil {
-			total += n
-		}
-	}
-	return total
-}
-
-// TestPostgresSnapshotCost: a poll reads few pages although a transaction has been open since long before many rows
-// that were delivered, and although another has many rows that are not committed.
-func TestPostgresSnapshotCost(t *testing.T) {
-	url, db := snapshotTable(t)
-	src := snapshotSource(t, url, func(c *plan.Config) { c.Start = "latest" })
-	begin(t, db, "INSERT INTO o VALUES (-1)") // the oldest: everything below comes after it
-	begin(t, db, "INSERT INTO o SELECT -i FROM generate_series(10, 20000) i")
-	execAll(t, db, "INSERT INTO o SELECT i FROM generate_series(100000, 150000) i", "ANALYZE o")
-	r := (&reader{t: t, src: src}).start()
-	execAll(t, db, "INSERT INTO o VALUES (6), (7)")
-	plan := explainAnalyze(t, src, r.at)
-	if n := buffersOf(t, plan); n > 60 {
-		t.Errorf("a poll of two rows touches %d pages:\n%s", n, plan)
-	}
-	r.want("two rows", 10, 6, 7)
-	plan = explainAnalyze(t, src, r.at)
-	if n := buffersOf(t, plan); n > 60 || strings.Contains(plan, "Seq Scan") {
-		t.Errorf("a poll of no rows touches %d pages:\n%s", n, plan)
-	}
-	// In the middle of a transaction of many rows a page begins where the last ended.
-	execAll(t, db, "INSERT INTO o SELECT i FROM generate_series(200000, 220000) i")
-	for range 30 {
-		r.page(500)
-	}
-	plan = explainAnalyze(t, src, r.at)
-	if n := buffersOf(t, plan); n > 700 {
-		t.Errorf("a page in the middle of a large transaction touches %d pages:\n%s", n, plan)
-	}
-	t.Logf("in the middle of a large transaction: %d pages", buffersOf(t, plan))
 }

@@ -18,7 +18,7 @@ func TestPostgresScanTies(t *testing.T) {
 	db := writer(t, "pgx", url, "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
 		"CREATE TABLE o (k text COLLATE ci, n int NOT NULL, xid xid8 NOT NULL DEFAULT pg_current_xact_id())")
 	for _, k := range []string{"a", "A", "b", "c", "B", "d"} { // each in a transaction of its own
-		execAll(t, db, "INSERT INTO o VALUES ('"+k+"', 1)")
+		testenv.Exec(t, db, "INSERT INTO o VALUES ('"+k+"', 1)")
 	}
 	open := func(key string) *Cursor {
 		return newSource(t, url, plan.Config{Poller: "p", Query: "SELECT * FROM o", Cursor: []string{"xid"},

@@ -129,11 +129,11 @@ func wellFormed(data []byte) error {
 	if !utf8.Valid(data) {
 		return &DocumentError{Fault: NotJSON, Detail: "not UTF-8"}
 	}
-	var value json.RawMessage
-	err := json.Unmarshal(data, &value)
-	if err == nil {
+	if json.Valid(data) {
 		return nil
 	}
+	var value json.RawMessage
+	err := json.Unmarshal(data, &value) // for its error
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && syntax.Offset >= int64(len(data)) && strings.Contains(err.Error(), "unexpected end") {
 		return &DocumentError{Fault: Truncated, Detail: fmt.Sprintf("after %d bytes", len(data))}
@@ -167,33 +167,34 @@ func (r *reader) member(name string, read func(raw []byte) error, required bool)
 	}
 	err := read(r.members[i].raw)
 	r.members = slices.Delete(r.members, i, i+1)
-	var inner *DocumentError
-	switch {
-	case errors.As(err, &inner):
-		r.err = inner
-	case err != nil:
-		r.err = &DocumentError{Fault: Malformed, Detail: fmt.Sprintf("%s%s: %v", r.path, name, err)}
+	if err == nil {
+		return
 	}
+	if inner, ok := errors.AsType[*DocumentError](err); ok {
+		r.err = inner
+		return
+	}
+	r.err = &DocumentError{Fault: Malformed, Detail: fmt.Sprintf("%s%s: %v", r.path, name, err)}
 }
 
 // failed returns err as a plain error: a nil *DocumentError in an error would not be nil.
 func (r *reader) failed() error { return r.err }
 
 func text(to *string) func([]byte) error {
-	return func(raw []byte) error {
-		if string(raw) == "null" {
-			return nil
+	return func(raw []byte) (err error) {
+		if string(raw) != "null" {
+			*to, err = unquote(raw)
 		}
-		return json.Unmarshal(raw, to)
+		return err
 	}
 }
 
 // integer reads a number, or a string that holds one, of 0 to 2^63−1.
 func integer(to *uint64) func([]byte) error {
-	return func(raw []byte) error {
+	return func(raw []byte) (err error) {
 		s := string(raw)
 		if raw[0] == '"' {
-			if err := json.Unmarshal(raw, &s); err != nil {
+			if s, err = unquote(raw); err != nil {
 				return err
 			}
 		}

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
+	"strings"
 )
 
 // member is one member of a JSON object with the bytes that it was written with.
@@ -15,46 +16,63 @@ type member struct {
 	raw     json.RawMessage
 }
 
-// splitObject returns the members of one JSON object in order. encoding/json's own way into a struct would match names
-// without regard to case, take the last of two equal ones, and forget those it does not know.
+// splitObject returns the members of one JSON object in order. data is known to be JSON, and the members are parts of
+// it. encoding/json's own way into a struct would match names without regard to case, take the last of two equal ones,
+// and forget those it does not know.
 func splitObject(data []byte) ([]member, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	open, err := dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	if open != json.Delim('{') {
+	rest := skipSpace(data)
+	if rest[0] != '{' {
 		return nil, errors.New("not an object")
 	}
-	var all []member
-	seen := map[string]bool{}
-	for dec.More() {
-		from := dec.InputOffset()
-		token, err := dec.Token()
-		if err != nil {
+	all := make([]member, 0, 12) // most have fewer
+	for rest = skipSpace(rest[1:]); rest[0] != '}'; {
+		var m member
+		var err error
+		m.rawName, rest = cutValue(rest)
+		if m.name, err = unquote(m.rawName); err != nil {
 			return nil, err
 		}
-		name, ok := token.(string)
-		if !ok {
-			return nil, fmt.Errorf("%v is not a member name", token)
+		if slices.ContainsFunc(all, func(other member) bool { return other.name == m.name }) {
+			return nil, fmt.Errorf("member %q stands there twice", m.name)
 		}
-		if seen[name] {
-			return nil, fmt.Errorf("member %q stands there twice", name)
-		}
-		seen[name] = true
-		m := member{name: name, rawName: bytes.TrimLeft(data[from:dec.InputOffset()], " \t\r\n,{")}
-		if err := dec.Decode(&m.raw); err != nil {
-			return nil, err
-		}
+		m.raw, rest = cutValue(skipSpace(rest[1:]))
 		all = append(all, m)
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows after its end")
+		if rest[0] == ',' {
+			rest = skipSpace(rest[1:])
+		}
 	}
 	return all, nil
+}
+
+// cutValue cuts the name or value at the beginning of an object's inside from what follows it.
+func cutValue(data []byte) (value, rest []byte) {
+	i := 0
+	for depth := 0; depth > 0 || strings.IndexByte(" \t\r\n,:}]", data[i]) < 0; i++ {
+		switch data[i] {
+		case '"':
+			for i++; data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+	}
+	return data[:i:i], skipSpace(data[i:])
+}
+
+func skipSpace(data []byte) []byte { return bytes.TrimLeft(data, " \t\r\n") }
+
+// unquote reads a string. json.Unmarshal reads those with escapes, and has the error for what is none.
+func unquote(raw []byte) (s string, err error) {
+	if raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	err = json.Unmarshal(raw, &s)
+	return s, err
 }
 
 // splitArray returns the elements of one JSON array.

@@ -19,7 +19,7 @@ func (n *Note) follow(r *poller.Report) {
 		since = r.DrainedAt.UTC()
 		n.DrainedAt, n.BehindSince = &since, nil
 	}
-	if r.Behind && n.BehindSince == nil {
+	if r.RowsWait && n.BehindSince == nil {
 		n.BehindSince = &since
 	}
 }
@@ -59,7 +59,7 @@ func (n *Note) lag(r *poller.Report) {
 	switch {
 	case r.Lag > 0, r.Lag == 0 && !r.Failed():
 		n.Lag = &seconds
-	case r.Lag < 0, r.Behind && n.Lag != nil && *n.Lag == 0:
+	case r.Lag < 0, r.RowsWait && n.Lag != nil && *n.Lag == 0:
 		n.Lag = nil
 	}
 }

@@ -11,7 +11,7 @@ import (
 // left is a report of a tick of a minute that ended so long after noon and left rows behind.
 func left(event poller.Event, after time.Duration) *poller.Report {
 	r := tick(event, after)
-	r.Started, r.Drained, r.Behind = r.Ended.Add(-time.Minute), false, true
+	r.Started, r.Drained, r.RowsWait = r.Ended.Add(-time.Minute), false, true
 	return r
 }
 

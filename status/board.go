@@ -161,6 +161,7 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 	o.Letters, o.Entries = []Letter{}, []Letter{}
 	f := facts{now: time.Now(), faults: len(r.Faults), shared: b.cfg.Faults, exists: true, alone: r.note == nil,
 		limit: r.Limit}
+	o.Unread = len(answers) == 0 // its settings have faults
 	for i, a := range answers {
 		main := r.Parts[i].Main
 		switch {
@@ -173,6 +174,8 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 			o.unread(&f, r.Parts[i].What, a.at, a.err)
 			if a.put != nil {
 				a.put(&o)
+			} else if main {
+				o.Unread = true
 			}
 		}
 	}

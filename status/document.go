@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -24,7 +25,7 @@ type documentPart struct {
 
 	mu      sync.Mutex
 	object  string
-	entries []checkpointed.ParkedEntry
+	entries []parking.Entry
 }
 
 func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
@@ -43,7 +44,7 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if name := doc.Parked.Object; name != d.object {
-		if d.entries, err = d.out.ParkedEvents(ctx, s); err != nil {
+		if d.entries, err = d.out.ParkedEvents(ctx, doc); err != nil {
 			d.object, problem = "", &Problem{Text: said(err.Error())}
 		} else {
 			d.object = name
@@ -59,8 +60,8 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 		if doc.Late.Mode != "" {
 			o.Late = &Late{Mode: doc.Late.Mode, Remembered: doc.Late.Memory.Count}
 			frontier := doc.Late.Frontier
-			if frontier.IsStart() && doc.Late.Mode == string(late.Overlap) {
-				frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
+			if doc.Late.Mode == string(late.Overlap) {
+				frontier = checkpointed.Frontier(doc)
 			}
 			if !frontier.IsStart() {
 				o.Late.Frontier = frontier.String()
@@ -89,9 +90,9 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 }
 
 // parkedLetters are the parked events that have waited longest.
-func parkedLetters(entries []checkpointed.ParkedEntry) []Letter {
+func parkedLetters(entries []parking.Entry) []Letter {
 	entries = slices.Clone(entries)
-	slices.SortStableFunc(entries, func(x, y checkpointed.ParkedEntry) int {
+	slices.SortStableFunc(entries, func(x, y parking.Entry) int {
 		return cmp.Compare(x.First.UnixNano(), y.First.UnixNano())
 	})
 	letters := []Letter{}

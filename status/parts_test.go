@@ -91,7 +91,7 @@ func TestAPartitionWithoutWorkFailsNoMore(t *testing.T) {
 		timer.part(-1, poller.TickComplete, 5)
 		pass(noteEvery)
 		fanned(t, store, Failing, "A tick failed", timer, p)
-		pass(lookEvery)
+		pass(rereadEvery)
 		timer.part(-1, poller.FetchEmpty)
 		pass(noteEvery)
 		fanned(t, store, Healthy, "", timer, p)

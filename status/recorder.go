@@ -16,7 +16,7 @@ import (
 // A note is written after a tick that did something, every 15 s at most; at once where a tick's outcome is another one
 // than the note says (it failed, failed otherwise, rows are held back, or that has ended; there was more to do, and is
 // not any more); never after other ticks that found nothing to do. So that another instance's last failure does not
-// stand for ever beside idle ticks, the stored note is looked at with the first tick of a process, and then every five
+// stand for ever beside idle ticks, the stored note is read with the first tick of a process, and then every five
 // minutes at most.
 type Recorder struct {
 	cfg  RecorderConfig
@@ -46,24 +46,24 @@ type sheet struct {
 
 	stored  Note          // as it was last read or written
 	version state.Version // of it; "" for none
-	looked  time.Time
+	readAt  time.Time
 	wrote   time.Time
-	tried   time.Time // of the last failure to look or write
+	tried   time.Time // of the last failure to read or write
 	worked  bool      // something is to be written, and may wait
-	relook  bool
+	reread  bool
 }
 
 // Times of the notes.
 const (
-	noteEvery = 15 * time.Second // also after a failure to write
-	noteSoon  = 2 * time.Second  // between two outcomes: partitions of one outbox may fail and succeed by turns
-	lookEvery = 5 * time.Minute
-	noteBound = 5 * time.Second // of one look or write
-	lastBound = 2 * time.Second // of all that is left at the end: a process that was told to stop must not wait for a note
-	clockNear = 5 * time.Second // by so much two clocks seem to differ because an answer takes its time
+	noteEvery   = 15 * time.Second // also after a failure to write
+	noteSoon    = 2 * time.Second  // between two outcomes: partitions of one outbox may fail and succeed by turns
+	rereadEvery = 5 * time.Minute
+	noteBound   = 5 * time.Second // of one read or write
+	lastBound   = 2 * time.Second // of all that is left at the end: a process that was told to stop must not wait for a note
+	clockNear   = 5 * time.Second // by so much two clocks seem to differ because an answer takes its time
 )
 
-// writers are the notes that are looked at or written at a time.
+// writers are the notes that are read or written at a time.
 const writers = 8
 
 // NewRecorder returns a Recorder. Close it when no tick runs any more.
@@ -102,7 +102,7 @@ func (c *Recorder) Observe(r *poller.Report, mend string) {
 	}
 	s.note = &note
 	s.worked = s.worked || r.Rows > 0 || r.Rejected > 0 || len(r.DeadLettered) > 0 || r.Failed() || note.HeldBack != nil
-	s.relook = s.relook || r.Ended.Sub(s.looked) >= lookEvery
+	s.reread = s.reread || r.Ended.Sub(s.readAt) >= rereadEvery
 	if c.cfg.Store == nil {
 		return
 	}
@@ -158,7 +158,7 @@ func (c *Recorder) Close() {
 	c.updateAll(ctx, left)
 }
 
-// keep looks and writes when it is time, until ctx ends.
+// keep reads and writes when it is time, until ctx ends.
 func (c *Recorder) keep(ctx context.Context) {
 	defer close(c.ended)
 	timer := time.NewTimer(0)
@@ -181,7 +181,7 @@ func (c *Recorder) keep(ctx context.Context) {
 	}
 }
 
-// ripe are the sheets that are to be looked at or written now.
+// ripe are the sheets that are to be read or written now.
 func (c *Recorder) ripe() []*sheet {
 	var ripe []*sheet
 	for _, s := range c.all() {
@@ -233,15 +233,15 @@ func (c *Recorder) all() []*sheet {
 	return all
 }
 
-// due is when a sheet is to be looked at or written next.
+// due is when a sheet is to be read or written next.
 func (c *Recorder) due(s *sheet) (at time.Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case s.note == nil:
 		return at, false
-	case s.looked.IsZero(), s.relook:
-		at = s.looked
+	case s.readAt.IsZero(), s.reread:
+		at = s.readAt
 	case s.note.replaces(&s.stored, false):
 		at = s.wrote.Add(noteSoon)
 	case s.note.replaces(&s.stored, s.worked):
@@ -257,5 +257,5 @@ func (c *Recorder) due(s *sheet) (at time.Time, ok bool) {
 
 // unwritten reports whether something is to be written. Only the goroutine that writes may ask.
 func (s *sheet) unwritten() bool {
-	return s.note != nil && (s.looked.IsZero() || s.note.replaces(&s.stored, s.worked))
+	return s.note != nil && (s.readAt.IsZero() || s.note.replaces(&s.stored, s.worked))
 }

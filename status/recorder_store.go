@@ -9,18 +9,18 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// update looks at the stored note where it is time for it, and writes this process's where it tells something else. A
+// update reads the stored note where it is time for it, and writes this process's where it tells something else. A
 // failure is a Debug line: notes are for looking at, and the next one is tried when it is time again.
 func (c *Recorder) update(ctx context.Context, s *sheet) {
 	ctx, cancel := context.WithTimeout(ctx, noteBound)
 	defer cancel()
 	c.mu.Lock()
 	note, stored, version := *s.note, s.stored, s.version
-	look, worked := s.looked.IsZero() || s.relook, s.worked
+	read, worked := s.readAt.IsZero() || s.reread, s.worked
 	c.mu.Unlock()
 	write := false
 	err := guarded(func() (err error) {
-		if look {
+		if read {
 			if stored, version, err = c.load(ctx, s.key); err != nil {
 				return err
 			}
@@ -39,8 +39,8 @@ func (c *Recorder) update(ctx context.Context, s *sheet) {
 		return
 	}
 	s.stored, s.version, s.tried = stored, version, time.Time{}
-	if look {
-		s.looked, s.relook = now, false
+	if read {
+		s.readAt, s.reread = now, false
 	}
 	if write {
 		s.wrote = now
@@ -50,7 +50,7 @@ func (c *Recorder) update(ctx context.Context, s *sheet) {
 	}
 }
 
-// failed tells of a note that could not be looked at or written.
+// failed tells of a note that could not be read or written.
 func (c *Recorder) failed(key string, err error) {
 	if err != nil && c.cfg.Log != nil {
 		c.cfg.Log.Debug("the status note was not written", "key", key, "error", err)
@@ -133,7 +133,7 @@ func readNote(ctx context.Context, store state.Store, key string) (*Note, error)
 	if err != nil {
 		return nil, err
 	}
-	note, err := decodeNote(found.Data) // an error: a newer binary's, or damage; the next tick that looks replaces it
+	note, err := decodeNote(found.Data) // an error: a newer binary's, or damage; the next tick that reads replaces it
 	if err != nil {
 		return nil, err
 	}

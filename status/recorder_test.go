@@ -163,7 +163,7 @@ func TestNotesAreFewAndInTime(t *testing.T) {
 		pass(time.Minute)
 		p.tick(poller.FetchEmpty, 0)
 		p.want("idle again: the failing ticks are told", 0, 0)
-		pass(lookEvery)
+		pass(rereadEvery)
 		p.tick(poller.FetchEmpty, 0)
 		p.want("five minutes later: one look", 1, 0)
 	})

@@ -80,6 +80,7 @@ type Output struct {
 	DeadLetters int64     `json:"dead_letters"`
 	Skipped     int64     `json:"skipped_rows"`         // by operators, as far as the document remembers
 	CountedTo   int64     `json:"counted_to,omitempty"` // a figure of an outbox that is this large is at least that
+	Unread      bool      `json:"unread,omitempty"`     // the figures above are not known: their zeros mean nothing
 
 	Late            *Late  `json:"late_commits,omitempty"`
 	Backfill        string `json:"backfill,omitempty"`          // one under way, in words

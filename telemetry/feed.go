@@ -86,8 +86,8 @@ func (s *session) fetched(ctx context.Context, began time.Time, grant poller.Gra
 			append(database(&grant.Origin), semconv.DBResponseReturnedRows(len(grant.Batch.Events)),
 				attrBatch.String(grant.Batch.ID), attrKind.String(kind), attrToken.Int64(int64(grant.Token)))...)
 	}
-	if grant.Right != nil && len(grant.Batch.Events) > 0 {
-		grant.Right = trace.ContextWithSpan(grant.Right, trace.SpanFromContext(t.begin()))
+	if grant.Context != nil && len(grant.Batch.Events) > 0 {
+		grant.Context = trace.ContextWithSpan(grant.Context, trace.SpanFromContext(t.begin()))
 	}
 	return grant, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // bolting is a Runner that fetches, delivers, and panics before it can report.
@@ -26,7 +27,7 @@ func (b bolting) Run(ctx context.Context) []poller.Report {
 	}
 	grant, err := s.Next(ctx, poller.Limit{})
 	if err == nil && len(grant.Batch.Events) > 0 {
-		err = b.to.Deliver(grant.Right, change.Delivery{Events: grant.Batch.Events})
+		err = b.to.Deliver(grant.Context, change.Delivery{Events: grant.Batch.Events})
 	}
 	if err != nil {
 		panic(err)
@@ -47,7 +48,8 @@ func TestAPanicEndsTheTick(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			tel, spans := recorder()
 			about := About{Poller: "orders"}
-			run := tel.Runner(bolting{tel.Feed(&rows{batches: test.batches}, about), tel.Output(&sink{}, about)})
+			from, to := &pollertest.Pages{Batches: test.batches}, pollertest.NewSink(t, nil)
+			run := tel.Runner(bolting{tel.Feed(from, about), tel.Output(to, about)})
 			func() {
 				defer func() {
 					if what := recover(); what != "planted-row-value" || !strings.Contains(string(debug.Stack()), "bolting.Run") {

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // The Functions host with Application Insights says "not sampled" of each invocation. Its ticks are recorded all the
@@ -30,11 +31,11 @@ func TestWhichInvocationsAreRecorded(t *testing.T) {
 			spans := tracetest.NewInMemoryExporter()
 			provider := sdktrace.NewTracerProvider(append(sampling(variables("OTEL_TRACES_SAMPLER", test.sampler)),
 				sdktrace.WithSyncer(spans))...)
-			to := &sink{}
+			to := pollertest.NewSink(t, nil)
 			tickOf(t, invocation(test.parent), &Telemetry{traces: provider, tracer: provider.Tracer("test")},
-				&rows{batches: [][]change.Event{{event(1)}}}, to)
+				&pollertest.Pages{Batches: [][]change.Event{{event(1)}}}, to)
 			all := spans.GetSpans()
-			flag := to.got[0].TraceParent[len(to.got[0].TraceParent)-3:]
+			flag := to.Calls[0].TraceParent[len(to.Calls[0].TraceParent)-3:]
 			if !test.recorded {
 				if len(all) != 0 || flag != "-00" {
 					t.Errorf("%d spans, and the destination is told %s", len(all), flag)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,67 +17,8 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
-
-// rows is a feed of prepared batches, and the session over it.
-type rows struct {
-	batches       [][]change.Event
-	open, settled error
-	next          error // after the batches
-}
-
-func (r *rows) Open(context.Context) (poller.Session, error) { return r, r.open }
-
-func (r *rows) Next(ctx context.Context, _ poller.Limit) (poller.Grant, error) {
-	g := poller.Grant{
-		Right: context.WithoutCancel(ctx), Token: 7, Check: func() error { return nil },
-		Origin: poller.Origin{Engine: "postgres", Table: "public.orders"},
-	}
-	if len(r.batches) == 0 {
-		return g, r.next
-	}
-	g.Batch = change.Batch{ID: "batch_1", Events: r.batches[0], More: len(r.batches) > 1 || r.next != nil}
-	r.batches = r.batches[1:]
-	return g, nil
-}
-
-func (r *rows) Parked([]byte) bool { return false }
-
-func (r *rows) Other(context.Context, [][]byte) (poller.Grant, error) { return poller.Grant{}, nil }
-
-func (r *rows) Settle(_ context.Context, s poller.Settlement) (int, error) {
-	n := 0
-	for i := range s.Batches {
-		for _, o := range s.Batches[i].Outcomes {
-			if !o.Settles() {
-				return n, r.settled
-			}
-			n++
-		}
-	}
-	return n, r.settled
-}
-
-func (r *rows) Close(context.Context, *poller.Report) error { return nil }
-
-// sink remembers deliveries, and fails the first of them with errs.
-type sink struct {
-	mu   sync.Mutex
-	got  []change.Delivery
-	errs []error
-}
-
-func (s *sink) Deliver(_ context.Context, d change.Delivery) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.got = append(s.got, d)
-	if len(s.errs) > 0 {
-		err := s.errs[0]
-		s.errs = s.errs[1:]
-		return err
-	}
-	return nil
-}
 
 func event(n int) change.Event {
 	return change.Event{
@@ -99,16 +39,9 @@ func recorder() (*Telemetry, *tracetest.InMemoryExporter) {
 func tickOf(tb testing.TB, ctx context.Context, t *Telemetry, from poller.Feed, to poller.Output) poller.Report {
 	tb.Helper()
 	about := About{Poller: "orders", Output: "audit", Kind: "http", Server: "shop.example", Port: 8443}
-	relay, err := poller.NewRelay(poller.Config{
-		App: "test", Poller: "orders", Output: "audit", Feed: t.Feed(from, about), To: t.Output(to, about),
-		Ordering:    poller.OrderKey,
-		Concurrency: 1, Fetch: poller.Limit{Rows: 10, Bytes: 1 << 20}, RequestEvents: 10, RequestBytes: 1 << 20,
-		Size:    func(*change.Event) int { return 1 },
-		Retries: 2, Timeout: time.Minute, Budget: time.Minute,
+	relay := pollertest.Relay(tb, t.Feed(from, about), t.Output(to, about), func(c *poller.Config) {
+		c.App, c.Output, c.Concurrency, c.RequestEvents, c.Retries = "test", "audit", 1, 10, 2
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
 	return t.Runner(poller.New("orders", relay)).Run(ctx)[0]
 }
 
@@ -144,9 +77,15 @@ func value(s tracetest.SpanStub, key string) any {
 
 func TestATickThatDeliversIsATrace(t *testing.T) {
 	tel, spans := recorder()
-	to := &sink{errs: []error{&poller.DeliveryError{Failed: []poller.FailedEvent{{Status: 503}, {Index: 1, Status: 503}},
-		Err: errors.New("shop.example answered 503\nand more")}}}
-	r := tickOf(t, invocation(invoked), tel, &rows{batches: [][]change.Event{{event(1), event(2)}}}, to)
+	to := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
+		if d.Attempt > 1 {
+			return nil
+		}
+		return poller.FailAll(2, poller.Unavailable, 503, errors.New("shop.example answered 503\nand more"))
+	})
+	from := &pollertest.Pages{Batches: [][]change.Event{{event(1), event(2)}},
+		Origin: poller.Origin{Engine: "postgres", Table: "public.orders"}}
+	r := tickOf(t, invocation(invoked), tel, from, to)
 	if r.Failed() {
 		t.Fatal(r.Err)
 	}
@@ -194,7 +133,7 @@ func TestATickThatDeliversIsATrace(t *testing.T) {
 		tick.SpanKind != trace.SpanKindInternal {
 		t.Error("the kinds are wrong")
 	}
-	for i, d := range to.got {
+	for i, d := range to.Calls {
 		if want := fmt.Sprintf("00-%s-%s-01", requests[i].SpanContext.TraceID(),
 			requests[i].SpanContext.SpanID()); d.TraceParent != want {
 			t.Errorf("delivery %d travelled with %q, want %q", i, d.TraceParent, want)
@@ -210,18 +149,18 @@ func TestWhatFoundNothingLeavesNoSpan(t *testing.T) {
 	fault := func(e poller.Event) error { return &poller.Fault{Event: e, Err: errors.New("why")} }
 	for _, test := range []struct {
 		name string
-		from *rows
+		from *pollertest.Pages
 		want string // the tick's error.type, "" for no span
 	}{
-		{"idle", &rows{}, ""},
-		{"another has the lease", &rows{next: fault(poller.LeaseAcquireSkipped)}, ""},
-		{"paused", &rows{open: fault(poller.Paused)}, ""},
-		{"opening fails", &rows{open: fault(poller.CheckpointLoadFailed)}, "checkpoint_load_failed"},
-		{"fetching fails", &rows{next: fault(poller.FetchFailed)}, "fetch_failed"},
+		{"idle", &pollertest.Pages{}, ""},
+		{"another has the lease", &pollertest.Pages{NextErr: fault(poller.LeaseAcquireSkipped)}, ""},
+		{"paused", &pollertest.Pages{OpenErr: fault(poller.Paused)}, ""},
+		{"opening fails", &pollertest.Pages{OpenErr: fault(poller.CheckpointLoadFailed)}, "checkpoint_load_failed"},
+		{"fetching fails", &pollertest.Pages{NextErr: fault(poller.FetchFailed)}, "fetch_failed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tel, spans := recorder()
-			tickOf(t, context.Background(), tel, test.from, &sink{})
+			tickOf(t, context.Background(), tel, test.from, pollertest.NewSink(t, nil))
 			all := spans.GetSpans()
 			if test.want == "" {
 				if len(all) > 0 {
@@ -241,8 +180,8 @@ func TestWhatFoundNothingLeavesNoSpan(t *testing.T) {
 func TestACommitThatFailsIsASpan(t *testing.T) {
 	tel, spans := recorder()
 	tickOf(t, context.Background(), tel,
-		&rows{batches: [][]change.Event{{event(1)}},
-			settled: &poller.Fault{Event: poller.CommitFailed, Err: errors.New("the store is away")}}, &sink{})
+		&pollertest.Pages{Batches: [][]change.Event{{event(1)}},
+			SettleErr: &poller.Fault{Event: poller.CommitFailed, Err: errors.New("the store is away")}}, pollertest.NewSink(t, nil))
 	commit := named(t, spans.GetSpans(), "commit", 1)[0]
 	if value(commit, "error.type") != "commit_failed" ||
 		!strings.Contains(commit.Status.Description, "the store is away") {
@@ -257,13 +196,13 @@ func TestAnEventsOwnTraceIsItsProducers(t *testing.T) {
 	bad := event(2)
 	bad.Outbox = &change.Outbox{TraceParent: "nonsense", IdempotencyKey: "l"}
 	none := event(3)
-	to := &sink{}
-	tickOf(t, context.Background(), tel, &rows{batches: [][]change.Event{{own, bad, none}}}, to)
+	to := pollertest.NewSink(t, nil)
+	tickOf(t, context.Background(), tel, &pollertest.Pages{Batches: [][]change.Event{{own, bad, none}}}, to)
 	request := named(t, spans.GetSpans(), "request", 1)[0]
 	if len(request.Links) != 1 || request.Links[0].SpanContext.SpanID().String() != "00f067aa0ba902b7" {
 		t.Errorf("the request is linked to %v", request.Links)
 	}
-	d := to.got[0]
+	d := to.Calls[0]
 	for i, want := range []string{invoked, "nonsense", d.TraceParent} {
 		got := ""
 		for _, a := range d.Attributes(nil, &d.Events[i]) {
@@ -279,12 +218,12 @@ func TestAnEventsOwnTraceIsItsProducers(t *testing.T) {
 
 func TestAnOutputOutsideATickIsNotTraced(t *testing.T) {
 	tel, spans := recorder()
-	to := &sink{}
+	to := pollertest.NewSink(t, nil)
 	if err := tel.Output(to, About{Poller: "orders"}).Deliver(context.Background(),
 		change.Delivery{Events: []change.Event{event(1)}}); err != nil {
 		t.Fatal(err)
 	}
-	if len(spans.GetSpans()) != 0 || to.got[0].TraceParent != "" {
+	if len(spans.GetSpans()) != 0 || to.Calls[0].TraceParent != "" {
 		t.Error("a delivery that no tick of ours made is traced")
 	}
 }
@@ -292,7 +231,7 @@ func TestAnOutputOutsideATickIsNotTraced(t *testing.T) {
 // What is not configured costs nothing: the very parts come back.
 func TestNothingDecoratesWhenNothingIsConfigured(t *testing.T) {
 	var none *Telemetry
-	from, to := &rows{}, &sink{}
+	from, to := &pollertest.Pages{}, pollertest.NewSink(t, nil)
 	p := poller.New("orders")
 	if none.Feed(from, About{}) != poller.Feed(from) || none.Output(to, About{}) != poller.Output(to) ||
 		none.Runner(p) != Runner(p) {
@@ -322,11 +261,11 @@ func BenchmarkTick(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				from := &rows{batches: make([][]change.Event, 100)}
-				for i := range from.batches {
-					from.batches[i] = batch
+				from := &pollertest.Pages{Batches: make([][]change.Event, 100)}
+				for i := range from.Batches {
+					from.Batches[i] = batch
 				}
-				tickOf(b, context.Background(), bench.tel, from, &sink{})
+				tickOf(b, context.Background(), bench.tel, from, pollertest.NewSink(b, nil))
 			}
 		})
 	}

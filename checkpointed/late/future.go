@@ -59,6 +59,9 @@ type future struct {
 	read  bool  // some hashes may have the stamp loaded
 	swept bool  // since the memory was read, its part of the window was met by a sweep, or there was none
 
+	// the last page of live rows was cut where the clock is not known exactly enough: it is read before the next page
+	unsure bool
+
 	fellTo  time.Time // the clock fell to this moment, and the position is ahead of it; zero: it is not
 	refused error     // what source__future_rows=fail says of the last page
 	told    map[string]time.Time
@@ -75,7 +78,7 @@ const (
 const tellEvery = time.Hour
 
 // session drops what belongs to one session.
-func (f *future) session() { f.on, f.due, f.refused = false, true, nil }
+func (f *future) session() { f.on, f.due, f.unsure, f.refused = false, true, false, nil }
 
 // date says how positions are read as times.
 func (l *Tracker) date(d *Dates) {
@@ -110,6 +113,15 @@ func (l *Tracker) present() time.Time {
 	return l.clock.latest(now)
 }
 
+// reachedAt is a moment that the database's clock has reached at a local time. Where it was never read, this machine's
+// has to do.
+func (l *Tracker) reachedAt(t time.Time) time.Time {
+	if l.clock.now.IsZero() {
+		return t
+	}
+	return l.clock.earliest(t)
+}
+
 // margin is how far live rows may be ahead of the clock. In overlap mode the low edge waits until the clock has reached
 // them, so clocks that differ a little cost a longer window and nothing else.
 func (l *Tracker) margin() time.Duration {
@@ -141,28 +153,45 @@ func (l *Tracker) nextPlain(ctx context.Context) Step {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.needsLook(time.Now()) {
+	if l.future.unsure || l.needsLook(time.Now()) {
 		l.look(ctx)
 	}
 	l.rewind()
 	if l.drained && l.foreseeDue(time.Now()) {
 		return l.foresee()
 	}
-	return Step{Kind: change.Live, Range: l.liveRange()}
+	return Step{Kind: change.Live, Range: l.liveRange(), asked: time.Now()}
 }
 
 // cutAhead takes the rows that are dated ahead from the end of a page of live rows. What is left of the page is its
 // end.
+//
+// Without a window the position passes a row only if the database's clock had surely reached it before the page was
+// read: rows that were written since may have lower cursors. So a row that is younger than the clock is known exactly
+// (the time that its reading took) is left out, although it may not be dated ahead. Then the clock is read anew, and
+// the page after that: it shows all rows that this one showed, for one reading and one page. What was written in
+// between waits for the next tick, like the row that is written a moment later. Older rows cost nothing.
 func (l *Tracker) cutAhead(step *Step, page *change.Page) {
 	if l.dates == nil {
 		return
 	}
-	l.future.refused = nil
-	ceiling, n := l.present().Add(l.margin()+l.dates.Slack), len(page.Events)
-	if n > 0 && l.beyond(&page.Events[n-1], ceiling) {
-		i := sort.Search(n, func(i int) bool { return l.beyond(&page.Events[i], ceiling) })
-		l.sawAhead(page.Events[i:])
-		page.Events, page.More = page.Events[:i], false
+	again := !l.future.unsure
+	l.future.refused, l.future.unsure = nil, false
+	n, ahead := len(page.Events), l.present().Add(l.margin()+l.dates.Slack)
+	sure := ahead
+	if l.mode != Overlap {
+		sure = l.reachedAt(step.asked).Add(l.dates.Slack)
+	}
+	if n > 0 && l.beyond(&page.Events[n-1], sure) {
+		firstBeyond := func(ceiling time.Time) int {
+			return sort.Search(n, func(i int) bool { return l.beyond(&page.Events[i], ceiling) })
+		}
+		i, j := firstBeyond(sure), firstBeyond(ahead)
+		if j < n {
+			l.sawAhead(page.Events[j:])
+		}
+		l.future.unsure = again && i < j
+		page.Events, page.More = page.Events[:i], l.future.unsure
 		return
 	}
 	if n > 0 {
@@ -214,7 +243,7 @@ func (l *Tracker) foreseeDue(now time.Time) bool {
 	if l.dates == nil || f.first == nil || l.mode == Settle || l.Future == FutureHold || l.Future == FutureFail {
 		return false
 	}
-	return f.due && !f.full || now.Sub(f.ended) >= max(l.pace(), 9*f.took)
+	return f.due && !f.full || now.Sub(f.ended) >= max(SweepEvery(l.Window), 9*f.took)
 }
 
 // foresee is the next step of a look. It begins where live rows end.

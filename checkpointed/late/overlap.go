@@ -56,8 +56,10 @@ type sweep struct {
 	took     time.Duration // by the last sweep
 }
 
-// pace is the wait between two sweeps.
-func (l *Tracker) pace() time.Duration { return min(max(l.Window/24, time.Second), 5*time.Second) }
+// SweepEvery is the wait between two sweeps under a source__late_window.
+func SweepEvery(window time.Duration) time.Duration {
+	return min(max(window/24, time.Second), 5*time.Second)
+}
 
 // liveEvery is how often live rows are looked at while a long sweep runs beside a drained source.
 const liveEvery = 200 * time.Millisecond
@@ -171,9 +173,9 @@ func (l *Tracker) sweepDue(now time.Time) bool {
 	if l.sweep.on || l.low.Equal(l.reached) || l.mode != Overlap {
 		return false
 	}
-	wait := max(l.pace(), 3*l.sweep.took)
+	wait := max(SweepEvery(l.Window), 3*l.sweep.took)
 	if l.passed(now) && !l.proved {
-		wait = l.pace()
+		wait = SweepEvery(l.Window)
 	}
 	return now.Sub(l.sweep.ended) >= wait
 }
@@ -317,5 +319,5 @@ func (l *Tracker) horizon(ctx context.Context) (change.Horizon, error) {
 // needsLook reports whether the clock should be read: it is needed for a mark, and was not asked just now.
 func (l *Tracker) needsLook(now time.Time) bool {
 	return (l.dates != nil || !l.low.Equal(l.reached)) && !l.clock.fresh(now) &&
-		(l.looked.IsZero() || now.Sub(l.looked) >= l.pace())
+		(l.looked.IsZero() || now.Sub(l.looked) >= SweepEvery(l.Window))
 }

@@ -100,6 +100,8 @@ type Step struct {
 
 	peek  bool
 	ahead bool // rows that are dated beyond the database's clock
+
+	asked time.Time // when Next returned a page of live rows of a mode without a window
 }
 
 // Config says how late commits are found.

@@ -35,13 +35,13 @@ func BenchmarkDepth(b *testing.B) {
 func benchDepth(b *testing.B, url string, rows int, layout string) {
 	const pages = 200
 	w := benchWire(b, benchPoller(url, "http://127.0.0.1:1/").with(benchSettings{"state__kind": "memory"})).pollers[0]
-	limit := poller.Limit{Rows: w.cfg.BatchSize, Bytes: w.cfg.BatchBytes}
+	limit := poller.Limit{Rows: w.Config.BatchSize, Bytes: w.Config.BatchBytes}
 	if rows < 2*pages*limit.Rows {
 		b.Fatalf("%d rows have no two ends: give at least %d", rows, 2*pages*limit.Rows)
 	}
 	fetch := func(after change.Cursor) (change.Cursor, time.Duration) {
 		begun := time.Now()
-		page, err := w.source.Fetch(b.Context(), change.Range{After: after}, limit)
+		page, err := w.Source.Fetch(b.Context(), change.Range{After: after}, limit)
 		took := time.Since(begun)
 		if err != nil || len(page.Events) != limit.Rows {
 			b.Fatalf("%d rows after %s: %v", len(page.Events), after, err)

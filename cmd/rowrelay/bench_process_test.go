@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -136,7 +137,7 @@ func benchStart(b *testing.B, program string) time.Duration {
 	for time.Since(begun) < 30*time.Second {
 		resp, err := client.Get("http://127.0.0.1:" + s["FUNCTIONS_CUSTOMHANDLER_PORT"] + "/")
 		if err != nil {
-			time.Sleep(500 * time.Microsecond) // not listening yet
+			_ = clock.Sleep(ctx, 500*time.Microsecond) // not listening yet
 			continue
 		}
 		_, _ = io.Copy(io.Discard, resp.Body) // the answer counts, not what it says

@@ -167,7 +167,7 @@ func benchTick(b *testing.B, a *app, n int) {
 // benchForget removes the state document: the next tick begins at the beginning.
 func benchForget(b *testing.B, a *app) {
 	b.Helper()
-	key := a.pollers[0].outputs[0].key
+	key := a.pollers[0].Outputs[0].Key
 	stored, err := a.store.Load(b.Context(), key)
 	if err == nil {
 		err = a.store.Delete(b.Context(), key, stored.Version)

@@ -34,8 +34,8 @@ It sends and changes nothing.
 It fails when anything is at fault; warnings do not make it fail.
 
 With --production it goes through the checklist of docs/production.md instead: for each item the verdict (ok, to mend,
-cannot tell, does not apply), what was seen, and the mend. It fails when an item is to mend that --accept does not ` +
-			`name.`,
+cannot tell, does not apply), what was seen, and what to do. It fails when an item is to mend that --accept does ` +
+			`not name.`,
 		Example: `  rowrelay check
   rowrelay check orders --rows 10
   rowrelay check orders --ddl > orders.sql
@@ -48,6 +48,9 @@ cannot tell, does not apply), what was seen, and the mend. It fails when an item
 			}
 			if len(accepted) > 0 {
 				return errors.New("--accept is for items of --production")
+			}
+			if rows < 0 {
+				return errors.New("--rows must not be negative")
 			}
 			return check(cmd.Context(), c, names, rows, ddl)
 		},

@@ -132,7 +132,7 @@ func (p *printer) output(out *checkedOutput) {
 // print writes what check says of an outbox for people.
 func (v *checkedOutbox) print(p *printer) {
 	if v.Layout == "" {
-		p.field("mend", v.Mend)
+		p.field("to do", v.Mend)
 	} else {
 		p.field("layout", fmt.Sprintf("%s columns, claims in %s", v.Layout, v.Claims))
 		p.field("strategy", v.strategy())

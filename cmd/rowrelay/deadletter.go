@@ -114,6 +114,12 @@ func (l *letters) check(ids []string) error {
 			return err
 		}
 	}
+	switch {
+	case l.since < 0, l.until < 0:
+		return errors.New("--since and --until must not be negative")
+	case l.since > 0 && l.until >= l.since:
+		return fmt.Errorf("no dead letter is newer than --since %s and older than --until %s", l.since, l.until)
+	}
 	if len(ids) > 0 && (l.cause != "" || l.reason != "" || l.key != "" || l.since > 0 || l.until > 0) {
 		return errors.New("give event ids, or filters (--cause, --reason, --key, --since, --until), not both")
 	}
@@ -156,12 +162,12 @@ func (l *letters) passedOver(unread []error) error {
 
 // tellElsewhere says that dead letters lie in a queue, which is read by other means.
 func (l *letters) tellElsewhere(w *wired) error {
-	to := &w.cfg.DeadLetter
+	to := &w.Config.DeadLetter
 	if to.Kind != "queue" {
 		return nil
 	}
 	_, err := fmt.Fprintf(l.err, "the dead letters of %s go to the queue %s (dead_letter__kind=queue, %s): read them there. "+
-		"What lies beside the state document are those that were too large for it, and those of before\n", w.cfg.Name,
+		"What lies beside the state document are those that were too large for it, and those of before\n", w.Config.Name,
 		to.Queue, to.ConnectionSetting)
 	return err
 }
@@ -262,9 +268,9 @@ func (l *letters) replay(ctx context.Context, name string, ids []string) error {
 	return l.onChosen(ctx, name, ids, func(d *managedDocument, chosen *admin.Chosen) error {
 		if l.asRecorded {
 			plan, err := chosen.Resend(func() (poller.Output, error) {
-				to, _, err := d.app.openOutput(l.console, d.w.cfg, d.out.cfg)
+				to, _, err := d.app.openOutput(l.console, d.w.Config, d.out.Config)
 				return to, err
-			}, d.out.cfg.Timeout)
+			}, d.out.Config.Timeout)
 			return l.carryOut(ctx, d.Poller, plan, err)
 		}
 		replay, err := chosen.Replay(ctx)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 )
 
 // TestPurgeKeepsAParkedRowThatChanged: a row waits for its next attempt, and another behind it. The first was changed
@@ -25,7 +25,7 @@ func TestPurgeKeepsAParkedRowThatChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, err := admin.Parked(t.Context(), d.Keeper, &snap.Doc)
+		entries, err := parking.Read(t.Context(), d.Keeper, &snap.Doc)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -237,7 +237,7 @@ func runDemo(ctx context.Context, c *console, o demoOptions) (err error) {
 	tell(ctx, log, a)
 	d := &demo.Run{
 		Shop: shop.Shop, Receiver: receiver, Rate: o.rate, For: o.length, Screen: demo.NewScreen(c.out, c.json),
-		Relay: &demoRelay{keeper: a.pollers[0].outputs[0].keeper,
+		Relay: &demoRelay{keeper: a.pollers[0].Outputs[0].Keeper,
 			handler: handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, nil), Log: log})},
 	}
 	if err := greet(ctx, c, o, d, shop, url); err != nil {

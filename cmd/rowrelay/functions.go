@@ -84,7 +84,8 @@ func writeFunctions(c *console, names []string, force bool) error {
 		}
 		p.lines(app.Leftovers(one))
 		if host.FansOut(one) {
-			p.lines(app.FanoutLacks())
+			faults, warnings := app.FanoutLacks()
+			p.lines(append(faults, warnings...))
 		}
 	}
 	if all {

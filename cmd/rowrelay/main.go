@@ -48,9 +48,6 @@ func main() {
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	root := newRoot(&console{environ: environ, in: stdin, out: stdout, err: stderr, stop: ctx.Done()})
 	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	return root.ExecuteContext(ctx)
 }
 
@@ -96,6 +93,9 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 			return cmd.Help()
 		},
 	}
+	root.SetIn(c.in)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
 	root.PersistentFlags().StringVar(&c.settings, "settings", "",
 		"file whose Values are added to the environment (default local.settings.json where there is one)")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for machines")
@@ -106,15 +106,25 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 	return root
 }
 
-// explainMistakes makes a mistyped command or flag an error that says what was meant. cobra shows the help of a command
-// that only has others below it, and succeeds: in a script "rowrelay state pasue orders" would look as if it had paused
-// something.
+// explainMistakes makes a mistyped command, flag or argument an error that says what to write. By default cobra shows
+// the help of a command that only has others below it, and succeeds: in a script "rowrelay state pasue orders" would
+// look as if it had paused something.
 func explainMistakes(root *cobra.Command) {
+	root.InitDefaultHelpCmd() // else cobra adds the two later, with its own ways
+	root.InitDefaultCompletionCmd()
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())
 	})
 	for _, cmd := range everyCommand(root) {
-		if !cmd.HasSubCommands() {
+		switch {
+		case cmd.Name() == "help":
+			cmd.Args = func(cmd *cobra.Command, args []string) error {
+				found, rest, _ := cmd.Root().Find(args) // its error is that there is a rest
+				return noSuchCommand(found, rest)
+			}
+			continue
+		case !cmd.HasSubCommands():
+			cmd.Args = withUsage(cmd.Args)
 			continue
 		}
 		cmd.Args = noSuchCommand
@@ -124,6 +134,19 @@ func explainMistakes(root *cobra.Command) {
 		if !cmd.Runnable() {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
+	}
+}
+
+// withUsage says how a command is written where it is given other arguments than it takes. accept is nil where it takes
+// any.
+func withUsage(accept cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if accept == nil || accept(cmd, args) == nil {
+			return nil
+		}
+		path := cmd.CommandPath()
+		return fmt.Errorf("%s does not take %d argument(s): write %s", path, len(args),
+			strings.TrimSuffix(path, cmd.Name())+cmd.Use)
 	}
 }
 

@@ -83,9 +83,9 @@ func TestManPages(t *testing.T) {
 	dir := pages(t)
 	for _, cmd := range everyCommand(newRoot(&console{})) {
 		text, err := os.ReadFile(filepath.Join(dir, manual.Name(cmd)+".1"))
-		if cmd.Hidden {
+		if cmd.Hidden || cmd.Name() == "help" {
 			if err == nil {
-				t.Errorf("%s is hidden and has a page", cmd.CommandPath())
+				t.Errorf("%s has a page", cmd.CommandPath())
 			}
 			continue
 		}

@@ -41,28 +41,31 @@ func (t *target) flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// onDocument opens the document of a poller's output for some work on it.
-func (t *target) onDocument(ctx context.Context, name string, work func(*managedDocument) error) error {
+// onApp joins the parts for some work on them.
+func (t *target) onApp(work func(*app) error) error {
 	cfg, err := load(t.console)
 	if err != nil {
 		return err
 	}
 	a := wire(t.console, cfg)
 	defer func() { _ = a.Close() }() // what was to be written is written by now
-	d, err := t.find(ctx, a, name)
-	if err != nil {
-		return err
-	}
-	return work(d)
+	return work(a)
+}
+
+// onDocument opens the document of a poller's output for some work on it.
+func (t *target) onDocument(ctx context.Context, name string, work func(*managedDocument) error) error {
+	return t.onApp(func(a *app) error {
+		d, err := t.find(ctx, a, name)
+		if err != nil {
+			return err
+		}
+		return work(d)
+	})
 }
 
 // find returns the document of the target's output of a poller, for the person at the console.
 func (t *target) find(ctx context.Context, a *app, name string) (*managedDocument, error) {
-	w, out, err := a.find(ctx, t, name)
-	if err != nil {
-		return nil, err
-	}
-	return a.administered(w, out, t.output, operator(), newLogger(t.console, a.cfg)), nil
+	return a.managed(ctx, t, name, operator(), newLogger(t.console, a.cfg))
 }
 
 // carryOut shows a plan, asks for the poller's name, and applies it. err is that of the planning.

@@ -200,7 +200,7 @@ func sharing(t *testing.T, connections []string, a, b string) (faults []config.F
 	wires := wire(&console{out: io.Discard, err: io.Discard}, cfg)
 	t.Cleanup(func() { _ = wires.Close() })
 	for _, w := range wires.pollers {
-		faults = append(faults, w.faults)
+		faults = append(faults, w.Faults)
 	}
 	return faults
 }

@@ -64,7 +64,7 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 		}
 	}
 	foreign := false
-	if !beside && len(w.cfg.Source.Map) == 0 {
+	if !beside && len(w.Config.Source.Map) == 0 {
 		if foreign, err = isForeign(ctx, w, apply); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 	}
 	if foreign {
 		d.note = fmt.Sprintf("%s exists, with columns of its own: only what goes beside it is created, as with --beside.",
-			w.cfg.Source.Table)
+			w.Config.Source.Table)
 	}
 	if !apply {
 		return t.printInit(w, &d)
@@ -85,12 +85,12 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 
 // createFile makes the SQLite file where there is none: an empty one is an empty database.
 func createFile(w *wired) error {
-	if w.conn.Engine != "sqlite" {
+	if w.Connection.Engine != "sqlite" {
 		return nil
 	}
-	f, err := os.OpenFile(w.conn.Identity, os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(w.Connection.Identity, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
-		return fmt.Errorf("create the SQLite file of %s: %w", w.cfg.Source.ConnectionSetting, err)
+		return fmt.Errorf("create the SQLite file of %s: %w", w.Config.Source.ConnectionSetting, err)
 	}
 	return f.Close()
 }
@@ -106,9 +106,9 @@ func isForeign(ctx context.Context, w *wired, must bool) (bool, error) {
 		ctx, cancel = context.WithTimeout(ctx, lookTimeout)
 		defer cancel()
 	}
-	look, err := publisher.Look(ctx, w.conn, w.cfg.Source.Table)
+	look, err := publisher.Look(ctx, w.Connection, w.Config.Source.Table)
 	if err != nil && must {
-		return false, flat(fmt.Errorf("look whether %s exists: %w", w.cfg.Source.Table, err))
+		return false, flat(fmt.Errorf("look whether %s exists: %w", w.Config.Source.Table, err))
 	}
 	return err == nil && look.Exists && !look.Own, nil
 }
@@ -121,14 +121,14 @@ type ddl struct {
 }
 
 func ddlOf(w *wired, beside bool) (d ddl, err error) {
-	s := &w.cfg.Source
+	s := &w.Config.Source
 	if beside || len(s.Map) > 0 {
 		d.tables = s.ClaimsTable + " and the table of failed events beside it"
-		d.statements, err = publisher.MappedDDL(w.conn.Engine, s.Table, s.ClaimsTable)
+		d.statements, err = publisher.MappedDDL(w.Connection.Engine, s.Table, s.ClaimsTable)
 		return d, err
 	}
 	d.tables = s.Table + " and " + s.ClaimsTable
-	d.statements, err = publisher.DDL(w.conn.Engine, s.Table, s.ClaimsTable)
+	d.statements, err = publisher.DDL(w.Connection.Engine, s.Table, s.ClaimsTable)
 	return d, err
 }
 
@@ -137,17 +137,17 @@ func (t *target) printInit(w *wired, d *ddl) error {
 		return encodeJSON(t.out, struct {
 			Engine     string   `json:"engine"`
 			Statements []string `json:"statements"`
-		}{w.conn.Engine, d.statements})
+		}{w.Connection.Engine, d.statements})
 	}
 	p := &printer{w: t.out}
-	p.line("-- For the outbox of the poller %s on %s: %s.", w.cfg.Name, w.conn.Engine, plaintext.Line(d.tables))
+	p.line("-- For the outbox of the poller %s on %s: %s.", w.Config.Name, w.Connection.Engine, plaintext.Line(d.tables))
 	if d.note != "" {
 		p.line("-- %s", plaintext.Line(d.note))
 	}
-	p.line("-- What exists already is left as it is. `rowrelay outbox init %s --apply` runs the same.", w.cfg.Name)
+	p.line("-- What exists already is left as it is. `rowrelay outbox init %s --apply` runs the same.", w.Config.Name)
 	for _, statement := range d.statements {
 		p.line("\n%s;", trimmed(statement))
-		if w.conn.Engine == "sqlserver" {
+		if w.Connection.Engine == "sqlserver" {
 			p.line("GO") // a batch is compiled as a whole: an index on a column of the statement before would not be
 		}
 	}
@@ -162,14 +162,14 @@ func (t *target) applyInit(ctx context.Context, w *wired, d *ddl) error {
 			return err
 		}
 	}
-	db := w.conn.WriteDB(1)
+	db := w.Connection.WriteDB(1)
 	defer func() { _ = db.Close() }() // nothing is under way
 	for i, statement := range d.statements {
 		title := firstWords(statement)
 		if err := t.say("%d/%d  %s", i+1, len(d.statements), title); err != nil {
 			return err
 		}
-		bounded, cancel := context.WithTimeout(ctx, max(initTimeout, w.cfg.Source.Timeout))
+		bounded, cancel := context.WithTimeout(ctx, max(initTimeout, w.Config.Source.Timeout))
 		_, err := db.ExecContext(bounded, statement)
 		cancel()
 		if err != nil {
@@ -179,7 +179,7 @@ func (t *target) applyInit(ctx context.Context, w *wired, d *ddl) error {
 			return flat(fmt.Errorf("statement %d of %d (%s): %w", i+1, len(d.statements), title, err))
 		}
 	}
-	return t.done("done: %s are there; rowrelay check %s proves it", d.tables, w.cfg.Name)
+	return t.done("done: %s are there; rowrelay check %s proves it", d.tables, w.Config.Name)
 }
 
 func trimmed(statement string) string { return strings.TrimRight(strings.TrimSpace(statement), "; \n") }

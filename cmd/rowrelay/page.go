@@ -61,7 +61,7 @@ func newStatusBoard(c *console, a *app, hosted bool, chosen, ticking []*wired, s
 		Backfill: func(b *state.Backfill) string { return admin.BackfillOf(b).String() },
 	}
 	return status.BoardOf(a.inspect(c, chosen, hosted), cfg, func(poller string) bool {
-		return slices.ContainsFunc(ticking, func(w *wired) bool { return w.cfg.Name == poller })
+		return slices.ContainsFunc(ticking, func(w *wired) bool { return w.Config.Name == poller })
 	})
 }
 
@@ -123,7 +123,7 @@ func (o *statusOperator) Resume(ctx context.Context, name, output, by string) (s
 // it.
 func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by string) (string, error) {
 	done := "The row will be read again and delivered with the next tick."
-	if w, err := o.app.poller(strings.ToLower(name)); err == nil && w.cfg.Source.Mode.Can(mode.Marks) {
+	if w, err := o.app.poller(strings.ToLower(name)); err == nil && w.Config.Source.Mode.Can(mode.Marks) {
 		done = "The event is due now, and what waits behind it follows."
 	}
 	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
@@ -157,7 +157,8 @@ func (o *statusOperator) act(ctx context.Context, name, output, by string,
 	if err := o.missing(name, output); err != nil {
 		return "", err
 	}
-	controls, end, err := o.controls(ctx, name, output, by)
+	about := &target{console: o.console, output: output, command: "rowrelay"}
+	controls, end, err := o.app.controls(ctx, about, name, by, o.log)
 	said := ""
 	if err == nil {
 		said, err = do(controls)
@@ -168,30 +169,6 @@ func (o *statusOperator) act(ctx context.Context, name, output, by string,
 		return "", refusal(flat(err))
 	}
 	return said, nil
-}
-
-// controls are those of an outbox that can be opened, else of the document. Whoever calls it ends them.
-func (o *statusOperator) controls(
-	ctx context.Context, name, output, by string,
-) (c admin.Controls, end func(), err error) {
-	if p, pub, err := openTable(o.console, o.app.cfg, name); err == nil {
-		outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: by, Log: o.log}
-		return outbox, func() { _ = pub.Close() }, nil // what was to be written is written by then
-	}
-	d, err := o.document(ctx, name, output, by)
-	if err != nil {
-		return nil, nil, err
-	}
-	return d, func() {}, nil
-}
-
-// document is that of a poller's output, for somebody to change.
-func (o *statusOperator) document(ctx context.Context, name, output, by string) (*managedDocument, error) {
-	w, out, err := o.app.find(ctx, &target{console: o.console, output: output, command: "rowrelay"}, name)
-	if err != nil {
-		return nil, err
-	}
-	return o.app.administered(w, out, output, by, o.log), nil
 }
 
 // begin counts an action, for end to wait for.
@@ -233,11 +210,11 @@ func (o *statusOperator) missing(name, output string) error {
 	if err != nil {
 		return &status.Refusal{Err: err, Missing: true}
 	}
-	if !w.cfg.Source.Mode.Can(mode.Document) ||
-		slices.ContainsFunc(w.cfg.Outputs, func(c config.Output) bool { return c.Name == output }) {
+	if !w.Config.Source.Mode.Can(mode.Document) ||
+		slices.ContainsFunc(w.Config.Outputs, func(c config.Output) bool { return c.Name == output }) {
 		return nil
 	}
-	return &status.Refusal{Err: fmt.Errorf("poller %s has no output %q", w.cfg.Name, output), Missing: true}
+	return &status.Refusal{Err: fmt.Errorf("poller %s has no output %q", w.Config.Name, output), Missing: true}
 }
 
 // refusal tells what stands against an action from a store or a database that failed.

@@ -98,7 +98,7 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 	var wg sync.WaitGroup
 	for _, w := range chosen {
 		wg.Go(func() { keepTicking(ctx, h, w, log) })
-		if w.outbox != nil && w.outbox.cleanup != nil {
+		if w.cleanup != nil {
 			wg.Go(func() { keepCleaning(ctx, h, w, log) })
 		}
 	}
@@ -114,7 +114,7 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 func refuse(cfg *config.App, chosen []*wired) error {
 	faults := append(config.Faults(nil), cfg.Faults...)
 	for _, w := range chosen {
-		faults = append(faults, w.faults...)
+		faults = append(faults, w.Faults...)
 	}
 	if len(faults) > 0 {
 		return fmt.Errorf("the settings have %d fault(s):\n%w", len(faults), faults)
@@ -130,14 +130,14 @@ func refuse(cfg *config.App, chosen []*wired) error {
 // tick.
 func refuseMarks(ctx context.Context, chosen []*wired) error {
 	for _, w := range chosen {
-		if w.source == nil {
+		if w.Source == nil {
 			continue // an outbox: its rows say themselves what was sent
 		}
-		d, err := w.source.Describe(ctx)
+		d, err := w.Source.Describe(ctx)
 		if err != nil || d.Late != late.Settle {
 			continue
 		}
-		last, err := w.source.Latest(ctx)
+		last, err := w.Source.Latest(ctx)
 		if err != nil || last.IsStart() {
 			continue
 		}
@@ -145,13 +145,13 @@ func refuseMarks(ctx context.Context, chosen []*wired) error {
 			Kind string `json:"kind"`
 		}
 		if err := json.Unmarshal(last, &cursor); err != nil {
-			return fmt.Errorf("reading the latest position of %s: %w", w.cfg.Name, err)
+			return fmt.Errorf("reading the latest position of %s: %w", w.Config.Name, err)
 		}
 		kind := cursor.Kind
-		if len(w.cfg.Source.Cursor) > 1 || !strings.HasPrefix(kind, "timestamp+") && !strings.HasPrefix(kind, "date+") {
+		if len(w.Config.Source.Cursor) > 1 || !strings.HasPrefix(kind, "timestamp+") && !strings.HasPrefix(kind, "date+") {
 			return fmt.Errorf("run --once of %s would never send anything: with %s=settle on a cursor that is no time (%s), a row is sent by "+
-				"the process that has seen it for %s: use overlap, or run without --once", w.cfg.Name,
-				w.cfg.Setting("source__late_commits"), kind, w.cfg.Source.LateWindow)
+				"the process that has seen it for %s: use overlap, or run without --once", w.Config.Name,
+				w.Config.Setting("source__late_commits"), kind, w.Config.Source.LateWindow)
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func runOnce(ctx context.Context, h *handler.Handler, chosen []*wired) error {
 	var wg sync.WaitGroup
 	for i, w := range chosen {
 		wg.Go(func() {
-			reports, err := h.Tick(ctx, w.cfg.Name, handler.Invocation{})
+			reports, err := h.Tick(ctx, w.Config.Name, handler.Invocation{})
 			failed[i] = err != nil
 			for j := range reports {
 				failed[i] = failed[i] || reports[j].Failed()
@@ -172,7 +172,7 @@ func runOnce(ctx context.Context, h *handler.Handler, chosen []*wired) error {
 	wg.Wait()
 	for i := range failed {
 		if failed[i] {
-			return &exitError{fmt.Errorf("a tick of %s failed", chosen[i].cfg.Name)} // its log line has said why
+			return &exitError{fmt.Errorf("a tick of %s failed", chosen[i].Config.Name)} // its log line has said why
 		}
 	}
 	return nil
@@ -207,12 +207,12 @@ func tell(ctx context.Context, log *slog.Logger, a *app) {
 			"next", f.Mend)
 	}
 	for _, w := range a.pollers {
-		for _, f := range w.faults {
-			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.cfg.Name, "setting", f.Setting,
+		for _, f := range w.Faults {
+			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.Config.Name, "setting", f.Setting,
 				"error", f.Problem, "next", f.Mend)
 		}
-		for _, f := range w.warnings {
-			log.WarnContext(ctx, f.Problem, "event", "warning", "poller", w.cfg.Name, "setting", f.Setting, "next", f.Mend)
+		for _, f := range w.Warnings {
+			log.WarnContext(ctx, f.Problem, "event", "warning", "poller", w.Config.Name, "setting", f.Setting, "next", f.Mend)
 		}
 	}
 	for _, f := range a.cfg.Warnings {
@@ -224,20 +224,20 @@ func tell(ctx context.Context, log *slog.Logger, a *app) {
 // later. A poller with poll_interval goes on polling where its tick ended at the budget: the next begins at once, or
 // else changes would wait for the schedule once in each budget.
 func keepTicking(ctx context.Context, h *handler.Handler, w *wired, log *slog.Logger) {
-	next, ok := w.schedule.Next(time.Now())
-	for ; ok; next, ok = w.schedule.Next(time.Now()) {
+	next, ok := w.Schedule.Next(time.Now())
+	for ; ok; next, ok = w.Schedule.Next(time.Now()) {
 		if clock.Sleep(ctx, time.Until(next)) != nil {
 			return
 		}
 		for again := true; again; {
-			reports, err := h.Tick(ctx, w.cfg.Name, handler.Invocation{})
+			reports, err := h.Tick(ctx, w.Config.Name, handler.Invocation{})
 			if err != nil {
-				log.Error("the tick could not begin", "poller", w.cfg.Name, "error", err)
+				log.Error("the tick could not begin", "poller", w.Config.Name, "error", err)
 			}
-			again = ctx.Err() == nil && endedAtBudget(w.cfg, reports)
+			again = ctx.Err() == nil && endedAtBudget(w.Config, reports)
 		}
 	}
-	log.Error("the schedule never fires", "poller", w.cfg.Name, "schedule", w.cfg.Schedule)
+	log.Error("the schedule never fires", "poller", w.Config.Name, "schedule", w.Config.Schedule)
 }
 
 // endedAtBudget reports whether a tick that polls ended because its time was over, and nothing else. One that failed
@@ -262,16 +262,16 @@ const cleanupSpread = 30 * time.Second
 // keepCleaning cleans an outbox up by its own schedule until ctx ends, beside its ticks. The start is no occasion: what
 // is to be deleted has waited for days.
 func keepCleaning(ctx context.Context, h *handler.Handler, w *wired, log *slog.Logger) {
-	next, ok := w.outbox.cleanup.Next(time.Now())
-	for ; ok; next, ok = w.outbox.cleanup.Next(time.Now()) {
+	next, ok := w.cleanup.Next(time.Now())
+	for ; ok; next, ok = w.cleanup.Next(time.Now()) {
 		spread := cleanupSpread
-		if after, ok := w.outbox.cleanup.Next(next); ok {
+		if after, ok := w.cleanup.Next(next); ok {
 			spread = min(spread, after.Sub(next)/2)
 		}
 		if clock.Sleep(ctx, time.Until(next.Add(rand.N(spread)))) != nil { //nolint:gosec // no secret
 			return
 		}
-		_ = h.Cleanup(ctx, w.cfg.Name, 0, handler.Invocation{}) // it has logged why; the next time goes on
+		_ = h.Cleanup(ctx, w.Config.Name, 0, handler.Invocation{}) // it has logged why; the next time goes on
 	}
-	log.Error("the clean-up schedule never fires", "poller", w.cfg.Name, "schedule", w.cfg.Source.CleanupSchedule)
+	log.Error("the clean-up schedule never fires", "poller", w.Config.Name, "schedule", w.Config.Source.CleanupSchedule)
 }

@@ -105,12 +105,12 @@ func serve(ctx context.Context, c *console, port string) error {
 	}
 	tell(ctx, log, a)
 	for _, w := range a.pollers {
-		if err := host.RefusedName(w.cfg.Name); err != nil && hosted {
-			log.Error("a poller never runs", "event", "config_invalid", "poller", w.cfg.Name, "error", err)
+		if err := host.RefusedName(w.Config.Name); err != nil && hosted {
+			log.Error("a poller never runs", "event", "config_invalid", "poller", w.Config.Name, "error", err)
 		}
-		if w.cfg.ScheduleSet {
+		if w.Config.ScheduleSet {
 			log.Warn("schedule has no effect under the Functions host: function.json owns it",
-				"setting", "pollers__"+w.cfg.Name+"__schedule", "next", "set the schedule in "+w.cfg.Name+"/function.json")
+				"setting", "pollers__"+w.Config.Name+"__schedule", "next", "set the schedule in "+w.Config.Name+"/function.json")
 		}
 	}
 	served := make(chan error, 1)

@@ -81,21 +81,21 @@ func printsEvents(p *config.Poller) bool {
 func handlerOf(c *console, a *app, file *host.File) []handler.Poller {
 	pollers := make([]handler.Poller, 0, len(a.pollers))
 	for _, w := range a.pollers {
-		p := handler.Poller{Name: w.cfg.Name}
-		for i := range w.cfg.Outputs {
-			p.Outputs = append(p.Outputs, w.cfg.Outputs[i].Name)
+		p := handler.Poller{Name: w.Config.Name}
+		for i := range w.Config.Outputs {
+			p.Outputs = append(p.Outputs, w.Config.Outputs[i].Name)
 		}
-		if w.cfg.Source.Mode == mode.Outbox {
+		if w.Config.Source.Mode == mode.Outbox {
 			p.Outbox = &handler.Outbox{} // so that its functions are known, and answer with its faults
 		}
-		if w.outbox != nil {
+		if w.Outbox != nil {
 			outbox, err := a.handlerOutbox(c, w, file)
 			if err != nil {
-				w.faults.Add(w.cfg.Setting("source__fanout_connection"), err.Error(), "")
+				w.Faults.Add(w.Config.Setting("source__fanout_connection"), err.Error(), "")
 			}
 			p.Outbox = outbox
 		}
-		p.Faults = faultsOf(w.faults)
+		p.Faults = faultsOf(w.Faults)
 		if w.runner != nil {
 			p.Runner = a.telemetry.Runner(w.runner)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -101,8 +102,8 @@ func newStateAcceptFingerprint(t *target) *cobra.Command {
 		Use:   "accept-fingerprint <poller>",
 		Short: "Go on at the stored position although the source definition has changed",
 		Long: `Accept-fingerprint goes on at the stored position after the source definition has changed (its server, table or query, key,
-cursor), or the way in which late commits are found. Rows that the new definition has behind that position are not ` +
-			`delivered.`,
+cursor), or the way in which late commits are found. Rows that the new definition has at or below that position are ` +
+			`not delivered.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
@@ -194,7 +195,7 @@ be the same in Rowrelay is refused, with what to do instead.`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
-				plan, err := d.Import(cmd.Context(), d.w.source, args[1], keys)
+				plan, err := d.Import(cmd.Context(), d.w.Source, args[1], keys)
 				return t.carryOut(cmd.Context(), d.Poller, plan, err)
 			})
 		},
@@ -225,12 +226,13 @@ func (t *target) resume(ctx context.Context, name string) error {
 // onEither does something with the document of a poller, or with its outbox.
 func (t *target) onEither(ctx context.Context, name string,
 	plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
-	if d, err := t.outbox(name); err == nil {
-		defer d.end()
-		return flat(d.carryOutOn(ctx, plan))
-	} // what is no outbox is a document, and for an outbox that cannot be opened the command says why
-	return t.onDocument(ctx, name, func(d *managedDocument) error {
-		p, err := plan(d, ctx)
-		return t.carryOut(ctx, d.Poller, p, err)
+	return t.onApp(func(a *app) error {
+		c, end, err := a.controls(ctx, t, name, operator(), newLogger(t.console, a.cfg))
+		if err != nil {
+			return err
+		}
+		defer end()
+		p, err := plan(c, ctx)
+		return flat(t.carryOut(ctx, strings.ToLower(name), p, err))
 	})
 }

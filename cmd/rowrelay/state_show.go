@@ -14,6 +14,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -28,23 +30,23 @@ func newStateShow(t *target) *cobra.Command {
 
 // stateView is what `state show --json` prints. Times are UTC.
 type stateView struct {
-	Document    string                     `json:"document"`
-	Poller      string                     `json:"poller"`
-	Position    change.Cursor              `json:"position"`
-	BatchID     string                     `json:"last_successful_batch_id"`
-	UpdatedAt   time.Time                  `json:"updated_at"`
-	Fingerprint string                     `json:"source_fingerprint"`
-	Incarnation string                     `json:"incarnation"`
-	Token       uint64                     `json:"fencing_token,string"`
-	Owner       string                     `json:"owner"`
-	HeartbeatAt time.Time                  `json:"heartbeat_at"`
-	ExpiresAt   time.Time                  `json:"expires_at"`
-	Held        string                     `json:"held"` // "" when the lease is free
-	Late        *lateView                  `json:"late_commits,omitempty"`
-	Paused      *pausedView                `json:"paused,omitempty"`
-	Backfill    *admin.Backfill            `json:"backfill,omitempty"`
-	Parked      []checkpointed.ParkedEntry `json:"parked"`
-	Skips       []skipView                 `json:"skips"`
+	Document    string          `json:"document"`
+	Poller      string          `json:"poller"`
+	Position    change.Cursor   `json:"position"`
+	BatchID     string          `json:"last_successful_batch_id"`
+	UpdatedAt   time.Time       `json:"updated_at"`
+	Fingerprint string          `json:"source_fingerprint"`
+	Incarnation string          `json:"incarnation"`
+	Token       uint64          `json:"fencing_token,string"`
+	Owner       string          `json:"owner"`
+	HeartbeatAt time.Time       `json:"heartbeat_at"`
+	ExpiresAt   time.Time       `json:"expires_at"`
+	Held        string          `json:"held"` // "" when the lease is free
+	Late        *lateView       `json:"late_commits,omitempty"`
+	Paused      *pausedView     `json:"paused,omitempty"`
+	Backfill    *admin.Backfill `json:"backfill,omitempty"`
+	Parked      []parking.Entry `json:"parked"`
+	Skips       []skipView      `json:"skips"`
 }
 
 // lateView tells how late commits are handled. With overlap, the position is the window's low edge.
@@ -68,22 +70,22 @@ type skipView struct {
 	Rows int64         `json:"rows"` // -1 when they could not be counted
 }
 
-func viewOf(out *wiredOutput, s *state.Snapshot) stateView {
+func viewOf(out *inspect.WiredOutput, s *state.Snapshot) stateView {
 	doc := &s.Doc
 	v := stateView{
-		Document: out.key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
+		Document: out.Key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
 		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
 		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt,
 		ExpiresAt: doc.Lease.ExpiresAt,
-		Backfill:  admin.BackfillOf(doc.Backfill), Parked: []checkpointed.ParkedEntry{}, Skips: []skipView{},
+		Backfill:  admin.BackfillOf(doc.Backfill), Parked: []parking.Entry{}, Skips: []skipView{},
 	}
 	if held := s.Held(); held != nil {
 		v.Held = held.Error()
 	}
 	if doc.Late.Mode != "" {
 		v.Late = &lateView{Mode: doc.Late.Mode, Frontier: doc.Late.Frontier, Remembered: doc.Late.Memory.Count}
-		if v.Late.Frontier.IsStart() && doc.Late.Mode == string(late.Overlap) {
-			v.Late.Frontier = doc.Checkpoint.Cursor // nothing was delivered since the position was set
+		if doc.Late.Mode == string(late.Overlap) {
+			v.Late.Frontier = checkpointed.Frontier(doc)
 		}
 	}
 	if p := s.Paused(); p != nil {
@@ -102,7 +104,7 @@ func (t *target) show(ctx context.Context, name string) error {
 			return err
 		}
 		view := viewOf(d.out, s)
-		if view.Parked, err = admin.Parked(ctx, d.Keeper, &s.Doc); err != nil {
+		if view.Parked, err = parking.Read(ctx, d.Keeper, &s.Doc); err != nil {
 			return err
 		}
 		if t.json {
@@ -163,7 +165,7 @@ func printState(w io.Writer, v *stateView) error {
 	return p.err
 }
 
-func parkedLine(e *checkpointed.ParkedEntry) string {
+func parkedLine(e *parking.Entry) string {
 	text := fmt.Sprintf("%s: %d attempt(s)", e.Key, e.Attempts)
 	switch {
 	case e.Blocked:

@@ -21,22 +21,18 @@ func newStatus(c *console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [poller ...]",
 		Short: "Show how every poller is doing: health, lag, position, lease, parked events, dead letters",
-		Long: `Status shows for each poller and output what the status page shows: how it is doing and why, how far it has come, who holds the
-lease, what is parked or was given up, and the last error with its mend. The worst comes first. With --json it ` +
-			`prints the report that
-/status.json answers.
+		Long: `Status shows for each poller and output what the status page shows: how it is doing and why, how far
+it has come, who holds the lease, what is parked or was given up, and the last error with what to do about it. The
+worst comes first. With --json it prints the report that /status.json answers.
 
-It asks the state store, and the databases of outboxes, each for five seconds at most, and changes nothing. What ` +
-			`only a tick knows (lag,
-rate, the last error, who holds rows back) is as of the note that the instance at work has left in the state store: ` +
-			`ticks that did
-something leave one every 15 seconds at most, ticks that find nothing leave none. Without a state store (outboxes ` +
-			`alone may do
-without) only that instance's own page knows it.
+It asks the state store and the databases of outboxes, each for five seconds at most, and changes nothing.
 
-It fails (exit code 1) when something is failing, stale or unknown (a part of its figures could not be read), or ` +
-			`when the settings have
-faults; parked events, dead letters and a pause do not make it fail.`,
+Only a tick knows the lag, the rate, the last error, and who holds rows back. Ticks leave a note of it in the state
+store: those that did something every 15 seconds at most, those that found nothing none. Without a state store,
+which outboxes do not need, only the page of the instance that ticks knows it.
+
+It fails (exit code 1) when something is failing, stale or unknown (a part of its figures could not be read), or
+when the settings have faults. Parked events, dead letters and a pause do not make it fail.`,
 		Example: `  rowrelay status
   rowrelay status orders
   rowrelay status --json | jq -r '.outputs[] | select(.health != "healthy") | .poller + ": " + .says'`,
@@ -106,12 +102,16 @@ func (p *printer) reported(o *status.Output, now time.Time) {
 	switch e := o.LastError; {
 	case e == nil:
 	case strings.Contains(o.Says, e.Text): // it is said above
-		p.wrapped("mend", e.Mend)
+		p.wrapped("to do", e.Mend)
 	default:
 		p.problem("last error", e)
 	}
 	for i := range o.Problems {
-		p.problem("problem", &o.Problems[i])
+		if problem := &o.Problems[i]; strings.Contains(o.Says, problem.Text) { // it is said above
+			p.wrapped("to do", problem.Mend)
+		} else {
+			p.problem("problem", problem)
+		}
 	}
 	p.wrapped("ticks", ticksText(o, now))
 	p.wrapped("position", o.Position)
@@ -121,7 +121,9 @@ func (p *printer) reported(o *status.Output, now time.Time) {
 	if o.Pending != nil {
 		p.wrapped("pending", atLeastText(*o.Pending, o.CountedTo))
 	}
-	p.wrapped("waits", waitsText(o))
+	if !o.Unread {
+		p.wrapped("waits", waitsText(o))
+	}
 	p.wrapped("lease", leaseText(o, now))
 	if o.Pause != nil {
 		since := ""
@@ -142,7 +144,7 @@ func (p *printer) problem(name string, problem *status.Problem) {
 		text = problem.At.UTC().Format(time.DateTime) + " " + problem.Event + ": " + text
 	}
 	p.wrapped(name, text)
-	p.wrapped("mend", problem.Mend)
+	p.wrapped("to do", problem.Mend)
 }
 
 // ticksText is what the last ticks told.
@@ -177,7 +179,7 @@ func waitsText(o *status.Output) string {
 	if o.Pending != nil {
 		parked = "failed"
 	}
-	text := fmt.Sprintf("%s %s, %s behind them, %s dead letter(s)", atLeastText(o.Parked, o.CountedTo), parked,
+	text := fmt.Sprintf("%s %s, %s waiting behind them, %s dead letter(s)", atLeastText(o.Parked, o.CountedTo), parked,
 		atLeastText(o.Waiting, o.CountedTo), atLeastText(o.DeadLetters, o.CountedTo))
 	if o.DeadLetterQueue != "" {
 		text += " here, others in the queue " + o.DeadLetterQueue

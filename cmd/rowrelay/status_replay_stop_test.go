@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -30,11 +31,7 @@ func (d *managedDocument) pauseNow(t *testing.T) state.Paused {
 // pausedBy waits until the document is paused by somebody.
 func (d *managedDocument) pausedBy(t *testing.T, by string) {
 	t.Helper()
-	for begun := time.Now(); d.pauseNow(t).By != by; _ = clock.Sleep(t.Context(), 10*time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("paused by %q, want %q", d.pauseNow(t).By, by)
-		}
-	}
+	programtest.Until(t, fmt.Sprintf("paused by %q", by), func() bool { return d.pauseNow(t).By == by })
 }
 
 // TestAStopEndsAReplay: the process is told to stop while a replay waits for the lease. It ends at once, the poller is

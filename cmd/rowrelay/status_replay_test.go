@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -28,7 +28,7 @@ func deadLettered(t *testing.T) (*statusShop, status.Output) {
 // ordersDocument is the document of the poller orders.
 func (o *statusOperator) ordersDocument(t *testing.T) *managedDocument {
 	t.Helper()
-	d, err := o.document(t.Context(), "orders", "", "test")
+	d, err := o.app.managed(t.Context(), &target{console: o.console, output: ""}, "orders", "test", o.log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 				}
 				return
 			}
-			_ = clock.Sleep(t.Context(), 20*time.Millisecond)
+			programtest.Pause(t.Context())
 		}
 	}()
 	s.says(side.Operator.Replay(t.Context(), "orders", "", o.Letters[0].ID, "ann"))("read again and delivered")
@@ -154,11 +154,7 @@ func TestPauseDuringAReplay(t *testing.T) {
 		}
 		return snap.Doc.Paused.By
 	}
-	for begun := time.Now(); pausedBy() == ""; _ = clock.Sleep(t.Context(), 10*time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Fatal("the replay does not pause")
-		}
-	}
+	programtest.Until(t, "the replay pauses", func() bool { return pausedBy() != "" })
 	s.says(side.Operator.Pause(t.Context(), "orders", "", "carol"))("Paused orders")
 	cancel()
 	if err := <-ended; err == nil {

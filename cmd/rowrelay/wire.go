@@ -14,9 +14,9 @@ import (
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
-	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
+	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/output/storagequeue"
@@ -41,24 +41,15 @@ type app struct {
 	cut       context.Context      //nolint:containedctx // its end gives up requests under way; nil: they have output__timeout
 }
 
-// wired is one poller. A poller with faults has no runner, and does not hinder the others.
+// wired is one poller. A poller with faults has no runner, and does not hinder the others. The app's faults stand in
+// app.cfg.
 type wired struct {
-	cfg      *config.Poller
-	schedule *schedule.Schedule
-	conn     engine.Connection
-	source   *source.Cursor // shared by the outputs; nil where there are faults, and of an outbox
-	outputs  []*wiredOutput // none of an outbox
-	outbox   *wiredOutbox   // of the mode outbox, without faults
-	runner   *poller.Poller
-	faults   config.Faults // its own; the app's stand in app.cfg
-	warnings config.Faults
-}
+	inspect.Wired
+	runner *poller.Poller
 
-// wiredOutput is one output of a poller, with the session's parts that commands look into.
-type wiredOutput struct {
-	cfg    *config.Output
-	key    string
-	keeper *state.Keeper
+	// Of an outbox: when `rowrelay run` cleans it up, nil for never; and the runner of one partition, for fan-out.
+	cleanup   *schedule.Schedule
+	partition func(n int) (handler.Runner, error)
 }
 
 // wire turns a configuration into pollers. It never fails: what is wrong stands in the faults of what it concerns.
@@ -77,18 +68,19 @@ func wire(c *console, cfg *config.App) *app {
 		}
 	}
 	for _, p := range cfg.Pollers {
-		w := &wired{cfg: p, faults: slices.Clone(p.Faults), warnings: p.Warnings}
+		w := &wired{Wired: inspect.Wired{Config: p, Faults: slices.Clone(p.Faults), Warnings: p.Warnings}}
 		a.pollers = append(a.pollers, w)
 		a.checkSchedule(w)
 		a.connect(w)
 		w.checkDestinations()
+		a.openDocuments(c, w)
 	}
 	a.checkSharing()
 	a.warnLinks(c.env)
 	for _, w := range a.pollers {
 		switch {
-		case len(cfg.Faults) > 0, len(w.faults) > 0:
-		case w.cfg.Source.Mode == mode.Outbox:
+		case len(cfg.Faults) > 0, len(w.Faults) > 0:
+		case w.Config.Source.Mode == mode.Outbox:
 			a.wireOutbox(c, w)
 		default:
 			a.wireOutputs(c, w)
@@ -109,10 +101,10 @@ func (a *app) Close() error {
 func (a *app) poller(name string) (*wired, error) {
 	names := make([]string, 0, len(a.pollers))
 	for _, w := range a.pollers {
-		if w.cfg.Name == name {
+		if w.Config.Name == name {
 			return w, nil
 		}
-		names = append(names, w.cfg.Name)
+		names = append(names, w.Config.Name)
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("there is no poller %q: the settings name no poller: is local.settings.json in this directory?", name)
@@ -120,7 +112,7 @@ func (a *app) poller(name string) (*wired, error) {
 	return nil, fmt.Errorf("there is no poller %q: the settings name %q", name, names)
 }
 
-// choose returns the named pollers, or all of them.
+// choose returns the named pollers, each once, or all of them.
 func (a *app) choose(names []string) ([]*wired, error) {
 	if len(names) == 0 {
 		return a.pollers, nil
@@ -131,98 +123,120 @@ func (a *app) choose(names []string) ([]*wired, error) {
 		if err != nil {
 			return nil, err
 		}
-		chosen = append(chosen, w)
+		if !slices.Contains(chosen, w) {
+			chosen = append(chosen, w)
+		}
 	}
 	return chosen, nil
 }
 
 func (a *app) checkSchedule(w *wired) {
-	s, err := schedule.Parse(w.cfg.Schedule)
+	s, err := schedule.Parse(w.Config.Schedule)
 	if err != nil {
-		w.faults.Add(w.cfg.Setting("schedule"), err.Error(), "Write an NCRONTAB expression such as */10 * * * * *")
+		w.Faults.Add(w.Config.Setting("schedule"), err.Error(), "Write an NCRONTAB expression such as */10 * * * * *")
 	}
-	w.schedule = s
+	w.Schedule = s
 }
 
 // connect reads the connection string; the pool that comes of it connects when it is first used.
 func (a *app) connect(w *wired) {
-	d := w.cfg.Source.Connection
+	d := w.Config.Source.Connection
 	var err error
 	switch {
 	case d.ConnectionString != "":
-		w.conn, err = engines.Parse(d.ConnectionString.Reveal())
+		w.Connection, err = engines.Parse(d.ConnectionString.Reveal())
 	case d.Server != "":
-		w.conn, err = sqlserver.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
+		w.Connection, err = sqlserver.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
 	default:
 		return // config has said what is missing
 	}
 	if err != nil {
-		w.faults.Add(d.Setting, err.Error(), "")
+		w.Faults.Add(d.Setting, err.Error(), "")
 		return
 	}
-	for _, text := range w.conn.Warnings {
-		w.warnings.Add(d.Setting, text, "")
+	for _, text := range w.Connection.Warnings {
+		w.Warnings.Add(d.Setting, text, "")
 	}
 }
 
 func (a *app) wireOutputs(c *console, w *wired) {
-	src, err := source.New(sourceConfig(w.cfg), w.conn)
+	src, err := source.New(sourceConfig(w.Config), w.Connection)
 	if err != nil {
-		w.faults.Add("pollers__"+w.cfg.Name+"__source", err.Error(), "")
+		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
 		return
 	}
-	w.source = src
+	w.Source = src
 	a.closers = append(a.closers, src.Close)
-	relays := make([]*poller.Relay, 0, len(w.cfg.Outputs))
-	for i := range w.cfg.Outputs {
-		out := &w.cfg.Outputs[i]
-		prefix := outputPrefix(w.cfg.Name, out.Name)
-		to, size, err := a.openOutput(c, w.cfg, out)
+	relays := make([]*poller.Relay, 0, len(w.Config.Outputs))
+	for _, document := range w.Outputs {
+		out := document.Config
+		prefix := outputPrefix(w.Config.Name, out.Name)
+		to, size, err := a.openOutput(c, w.Config, out)
 		if err != nil {
-			w.faults.Add(prefix, err.Error(), "")
+			w.Faults.Add(prefix, err.Error(), "")
 			continue
-		}
-		wired, err := a.document(c, w.cfg, out)
-		if err != nil {
-			w.faults.Add("state__kind", err.Error(), "")
-			return
 		}
 		letters, err := a.openDeadLetters(w)
 		if err != nil {
-			w.faults.Add(w.cfg.Setting("dead_letter__connection"), err.Error(), "")
+			w.Faults.Add(w.Config.Setting("dead_letter__connection"), err.Error(), "")
 			return
 		}
-		feed, err := checkpointed.New(checkpointed.Config{
-			App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: out.Name, Source: src, Keeper: wired.keeper,
-			Ordering: poller.Ordering(w.cfg.Ordering), Policy: policyOf(w.cfg), DeadLetters: letters,
-			LateWindow: w.cfg.Source.LateWindow, LateLimit: w.cfg.Source.LateLimit, LateMemory: w.cfg.Source.LateMemory,
-			MaxRowBytes: w.cfg.MaxRowBytes, FutureRows: late.FutureRows(w.cfg.Source.FutureRows),
-			Wait: w.cfg.Source.OnLongTransaction == "wait", Continue: w.cfg.Source.OnFailover == "continue",
-		})
+		rows := feedConfig(a, w.Config, out.Name, src, document.Keeper, letters)
+		rows.FutureRows = late.FutureRows(w.Config.Source.FutureRows)
+		rows.Wait, rows.Continue = w.Config.Source.OnLongTransaction == "wait", w.Config.Source.OnFailover == "continue"
+		feed, err := checkpointed.New(rows)
 		if err != nil {
-			w.faults.Add(prefix, err.Error(), "")
+			w.Faults.Add(prefix, err.Error(), "")
 			return
 		}
-		relay, err := poller.NewRelay(relayConfig(a, w.cfg, out, feed, to, size))
+		relay, err := poller.NewRelay(relayConfig(a, w.Config, out, feed, to, size))
 		if err != nil {
-			w.faults.Add(prefix, err.Error(), "")
+			w.Faults.Add(prefix, err.Error(), "")
 			return
 		}
-		w.outputs = append(w.outputs, wired)
 		relays = append(relays, relay)
 	}
-	if len(w.faults) == 0 {
-		w.runner = poller.New(w.cfg.Name, relays...)
+	if len(w.Faults) == 0 {
+		w.runner = poller.New(w.Config.Name, relays...)
 	}
 }
 
-// document is an output with the keeper of its state document.
-func (a *app) document(c *console, p *config.Poller, out *config.Output) (*wiredOutput, error) {
-	key := state.Key(a.cfg.State.AppName, p.Name, out.Name)
+// openDocuments makes the keepers of a poller's state documents. Those of a poller with faults can be read too.
+func (a *app) openDocuments(c *console, w *wired) {
+	if a.store == nil || !w.Config.Source.Mode.Can(mode.Document) {
+		return
+	}
+	outputs := inspect.OutputsOf(w.Config)
+	for i := range outputs {
+		out, err := a.document(c, w.Config, &outputs[i], outputs[i].Name)
+		if err != nil && len(w.Faults) == 0 { // else it may come of them
+			w.Faults.Add("state__kind", err.Error(), "")
+		}
+		if err != nil {
+			return
+		}
+		w.Outputs = append(w.Outputs, out)
+	}
+}
+
+// document is an output with a state document: its own by its name, or that of a named backfill.
+func (a *app) document(c *console, p *config.Poller, out *config.Output, name string) (inspect.WiredOutput, error) {
+	key := state.Key(a.cfg.State.AppName, p.Name, name)
 	keeper, err := state.New(state.Config{
 		Store: a.store, Key: key, Poller: p.Name, Owner: a.cfg.State.AppName + "/" + instance(c), TTL: p.LeaseTTL,
 	})
-	return &wiredOutput{cfg: out, key: key, keeper: keeper}, err
+	return inspect.WiredOutput{Config: out, Key: key, Keeper: keeper}, err
+}
+
+// feedConfig is how rows of a source go to an output, whatever range of it they are. name is that of the document.
+func feedConfig(a *app, p *config.Poller, name string, src checkpointed.Source, keeper *state.Keeper,
+	letters poller.DeadLetters) checkpointed.Config {
+	return checkpointed.Config{
+		App: a.cfg.State.AppName, Poller: p.Name, Output: name, Source: src, Keeper: keeper,
+		Ordering: poller.Ordering(p.Ordering), Policy: policyOf(p), DeadLetters: letters,
+		LateWindow: p.Source.LateWindow, LateLimit: p.Source.LateLimit, LateMemory: p.Source.LateMemory,
+		MaxRowBytes: p.MaxRowBytes,
+	}
 }
 
 func outputPrefix(name, output string) string {
@@ -253,7 +267,7 @@ func policyOf(p *config.Poller) poller.Policy {
 // store.
 func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
 	store := deadletter.NewStore(a.store)
-	to := &w.cfg.DeadLetter
+	to := &w.Config.DeadLetter
 	if to.Kind != "queue" {
 		return store, nil
 	}
@@ -262,7 +276,7 @@ func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
 		return nil, err
 	}
 	queue, err := storagequeue.New(storagequeue.Config{
-		Client: client, Format: change.Row, Concurrency: w.cfg.Concurrency,
+		Client: client, Format: change.Row, Concurrency: w.Config.Concurrency,
 		Create: to.Connection.Development || a.cfg.State.Create,
 	})
 	if err != nil {
@@ -297,10 +311,10 @@ func (a *app) warnLinks(env func(string) string) {
 		}
 	}
 	for _, w := range a.pollers {
-		for _, l := range inspect.LinksOf(w.cfg, w.conn) {
-			said := slices.ContainsFunc(w.warnings, func(f config.Fault) bool { return f.Problem == l.Warning() })
-			if l.Leaves() && l.Kind != "http" && l.Kind != w.conn.Engine && !said {
-				w.warnings.Add(l.Setting, l.Warning(), "")
+		for _, l := range inspect.LinksOf(w.Config, w.Connection) {
+			said := slices.ContainsFunc(w.Warnings, func(f config.Fault) bool { return f.Problem == l.Warning() })
+			if l.Leaves() && l.Kind != "http" && l.Kind != w.Connection.Engine && !said {
+				w.Warnings.Add(l.Setting, l.Warning(), "")
 			}
 		}
 	}
@@ -310,35 +324,11 @@ func (a *app) warnLinks(env func(string) string) {
 func (a *app) inspect(c *console, chosen []*wired, hosted bool) *inspect.App {
 	from := inspect.Wiring{Config: a.cfg, Settings: c.settings, Functions: c.functionApp(), Hosted: hosted, Store: a.store}
 	for _, w := range chosen {
-		one := inspect.Wired{
-			Config: w.cfg, Schedule: w.schedule, Connection: w.conn, Source: w.source, Runs: w.runner != nil, Faults: w.faults,
-			Warnings: w.warnings,
-			Outputs:  a.documents(c, w),
-		}
-		if w.outbox != nil {
-			one.Outbox = w.outbox.Operator
-		}
+		one := w.Wired
+		one.Runs = w.runner != nil
 		from.Pollers = append(from.Pollers, one)
 	}
 	return inspect.New(from)
-}
-
-// documents are the outputs of a poller with their state documents, those with faults included.
-func (a *app) documents(c *console, w *wired) (list []inspect.WiredOutput) {
-	if a.store == nil || !w.cfg.Source.Mode.Can(mode.Document) {
-		return nil
-	}
-	outputs := inspect.OutputsOf(w.cfg)
-	for i := range outputs {
-		out := &outputs[i]
-		at := slices.IndexFunc(w.outputs, func(o *wiredOutput) bool { return o.cfg == out })
-		if at >= 0 {
-			list = append(list, inspect.WiredOutput{Config: out, Key: w.outputs[at].key, Keeper: w.outputs[at].keeper})
-		} else if one, err := a.document(c, w.cfg, out); err == nil { // else a fault, which is told
-			list = append(list, inspect.WiredOutput{Config: out, Key: one.key, Keeper: one.keeper})
-		}
-	}
-	return list
 }
 
 // openStore opens the state store. It does not connect yet.

@@ -10,10 +10,10 @@ import (
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
-	"github.com/rowrelay/rowrelay/state"
 )
 
 // managedDocument is a state document in somebody's hands, with the parts that it was made of.
@@ -21,11 +21,11 @@ type managedDocument struct {
 	*admin.Document
 	app *app
 	w   *wired
-	out *wiredOutput
+	out *inspect.WiredOutput
 }
 
 // find returns what the target's output of a poller is made of. Other pollers' faults do not matter here.
-func (a *app) find(ctx context.Context, t *target, name string) (*wired, *wiredOutput, error) {
+func (a *app) find(ctx context.Context, t *target, name string) (*wired, *inspect.WiredOutput, error) {
 	w, err := a.poller(strings.ToLower(name))
 	if err != nil {
 		return nil, nil, err
@@ -33,12 +33,12 @@ func (a *app) find(ctx context.Context, t *target, name string) (*wired, *wiredO
 	if err := refuse(a.cfg, []*wired{w}); err != nil {
 		return nil, nil, err
 	}
-	if m := w.cfg.Source.Mode; !m.Can(mode.Document) {
-		return nil, nil, m.NoDocument(w.cfg.Name, t.command)
+	if m := w.Config.Source.Mode; !m.Can(mode.Document) {
+		return nil, nil, m.NoDocument(w.Config.Name, t.command)
 	}
 	part, isBackfill := strings.CutPrefix(t.output, admin.BackfillPrefix)
 	if isBackfill && t.history {
-		out, err := a.backfillOf(ctx, w, part, instance(t.console))
+		out, err := a.backfillOf(ctx, t.console, w, part)
 		return w, out, err
 	}
 	if out := w.output(t.output); out != nil {
@@ -52,54 +52,49 @@ func (a *app) find(ctx context.Context, t *target, name string) (*wired, *wiredO
 }
 
 // output returns an output by its name; nil where there is none.
-func (w *wired) output(name string) *wiredOutput {
-	for _, out := range w.outputs {
-		if out.cfg.Name == name {
-			return out
+func (w *wired) output(name string) *inspect.WiredOutput {
+	for i := range w.Outputs {
+		if w.Outputs[i].Config.Name == name {
+			return &w.Outputs[i]
 		}
 	}
 	return nil
 }
 
-// administered is the document of a poller's output, for somebody to change. output is its name, or that of a named
-// backfill.
-func (a *app) administered(w *wired, out *wiredOutput, output, by string, log *slog.Logger) *managedDocument {
+// managed is the document of the target's output of a poller, or of a named backfill, for somebody to change.
+func (a *app) managed(ctx context.Context, t *target, name, by string, log *slog.Logger) (*managedDocument, error) {
+	w, out, err := a.find(ctx, t, name)
+	if err != nil {
+		return nil, err
+	}
 	d := &admin.Document{
-		App: a.cfg.State.AppName, Poller: w.cfg.Name, Output: output, Key: out.key, Keeper: out.keeper,
-		Store: a.store, Letters: deadletter.NewStore(a.store), Source: w.source, Positions: w.source,
-		Ordering: poller.Ordering(w.cfg.Ordering), MaxParked: w.cfg.MaxParked, By: by, Log: log,
+		App: a.cfg.State.AppName, Poller: w.Config.Name, Output: t.output, Key: out.Key, Keeper: out.Keeper,
+		Store: a.store, Letters: deadletter.NewStore(a.store), Source: w.Source, Positions: w.Source,
+		Ordering: poller.Ordering(w.Config.Ordering), MaxParked: w.Config.MaxParked, By: by, Log: log,
 	}
-	if w.cfg.DeadLetter.Kind == "queue" {
-		d.Queue = w.cfg.DeadLetter.Queue
+	if w.Config.DeadLetter.Kind == "queue" {
+		d.Queue = w.Config.DeadLetter.Queue
 	}
-	return &managedDocument{d, a, w, out}
+	return &managedDocument{d, a, w, out}, nil
 }
 
 // backfillOf finds the document of a named backfill, with the output that it sends to.
-func (a *app) backfillOf(ctx context.Context, w *wired, name, owner string) (*wiredOutput, error) {
-	output, err := admin.Ranges{Store: a.store, App: a.cfg.State.AppName, Poller: w.cfg.Name}.OutputOf(ctx, name)
+func (a *app) backfillOf(ctx context.Context, c *console, w *wired, name string) (*inspect.WiredOutput, error) {
+	output, err := admin.Ranges{Store: a.store, App: a.cfg.State.AppName, Poller: w.Config.Name}.OutputOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if out := w.output(output); out != nil {
-		return a.namedOutput(w, out.cfg, name, owner)
+		named, err := a.document(c, w.Config, out.Config, admin.BackfillPrefix+name)
+		return &named, err
 	}
 	return nil, fmt.Errorf("the backfill %s was for output %q, which the settings do not have any more", name, output)
 }
 
-// namedOutput is an output with the document of a named backfill.
-func (a *app) namedOutput(w *wired, out *config.Output, name, owner string) (*wiredOutput, error) {
-	key := state.Key(a.cfg.State.AppName, w.cfg.Name, admin.BackfillPrefix+name)
-	keeper, err := state.New(state.Config{
-		Store: a.store, Key: key, Poller: w.cfg.Name, Owner: a.cfg.State.AppName + "/" + owner, TTL: w.cfg.LeaseTTL,
-	})
-	return &wiredOutput{cfg: out, key: key, keeper: keeper}, err
-}
-
 // sender sends the rows of a named backfill as its poller's output does.
 func (d *managedDocument) sender(c *console, name string, rate int, src checkpointed.Source) (*admin.Sender, error) {
-	a, p, out := d.app, d.w.cfg, d.out.cfg
-	named, err := a.namedOutput(d.w, out, name, instance(c))
+	a, p, out := d.app, d.w.Config, d.out.Config
+	named, err := a.document(c, p, out, admin.BackfillPrefix+name)
 	if err != nil {
 		return nil, err
 	}
@@ -111,31 +106,36 @@ func (d *managedDocument) sender(c *console, name string, rate int, src checkpoi
 	if err != nil {
 		return nil, err
 	}
-	policy := policyOf(p)
+	rows := feedConfig(a, p, admin.BackfillPrefix+name, src, named.Keeper, letters)
 	// A key that waits for a person would keep it from ending. What comes after it is the live poller's.
-	policy.Block = false
-	feed, err := checkpointed.New(checkpointed.Config{
-		App: a.cfg.State.AppName, Poller: p.Name, Output: admin.BackfillPrefix + name, Source: src, Keeper: named.keeper,
-		Ordering: poller.Ordering(p.Ordering), Policy: policy, DeadLetters: letters,
-		LateWindow: p.Source.LateWindow, LateLimit: p.Source.LateLimit, LateMemory: p.Source.LateMemory,
-		MaxRowBytes: p.MaxRowBytes,
-	})
+	rows.Policy.Block = false
+	feed, err := checkpointed.New(rows)
 	if err != nil {
 		return nil, err
 	}
-	rows := p.BatchSize
+	cfg := relayConfig(a, p, out, feed, to, size)
+	cfg.Backfill, cfg.MaxBatches, cfg.PollInterval = name, 1, 0
 	if rate > 0 {
-		rows = min(rows, rate)
+		cfg.Fetch.Rows = min(cfg.Fetch.Rows, rate)
 	}
-	relay, err := poller.NewRelay(poller.Config{
-		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name, Backfill: name, Feed: feed, To: to,
-		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
-		Fetch:         poller.Limit{Rows: rows, Bytes: p.BatchBytes},
-		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, RejectStatus: out.RejectStatus,
-		Retries: out.Retries,
-		Timeout: out.Timeout, Budget: p.TickBudget, MaxBatches: 1,
-	})
-	return &admin.Sender{Relay: relay, Keeper: named.keeper, Key: named.key}, err
+	relay, err := poller.NewRelay(cfg)
+	return &admin.Sender{Relay: relay, Keeper: named.Keeper, Key: named.Key}, err
+}
+
+// controls are what can be done with a poller at once: those of an outbox that can be opened, else of the document of
+// the target's output. Whoever calls it ends them.
+func (a *app) controls(ctx context.Context, t *target, name, by string, log *slog.Logger) (
+	c admin.Controls, end func(), err error,
+) {
+	if p, pub, err := openTable(t.console, a.cfg, name); err == nil {
+		outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: by, Log: log}
+		return outbox, func() { _ = pub.Close() }, nil // what was to be written is written by then
+	}
+	d, err := a.managed(ctx, t, name, by, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, func() {}, nil
 }
 
 // openTable opens the outbox of a poller, for its table alone. Nothing is published here: of its settings only those of
@@ -147,36 +147,36 @@ func openTable(c *console, cfg *config.App, name string) (*config.Poller, *publi
 	if err != nil {
 		return nil, nil, err
 	}
-	pub, err := publisher.New(publisherConfig(a, c, w.cfg, nil), w.conn)
+	pub, err := publisher.New(publisherConfig(a, c, w.Config, nil), w.Connection)
 	if err != nil {
-		return nil, nil, fmt.Errorf("pollers__%s__source: %w", w.cfg.Name, err)
+		return nil, nil, fmt.Errorf("pollers__%s__source: %w", w.Config.Name, err)
 	}
-	return w.cfg, pub, nil
+	return w.Config, pub, nil
 }
 
 // tableOf returns a poller that is an outbox, connected, without faults that concern its table. Nothing else of it is
 // wired.
 func (a *app) tableOf(name string) (*wired, error) {
 	for _, p := range a.cfg.Pollers {
-		a.pollers = append(a.pollers, &wired{cfg: p})
+		a.pollers = append(a.pollers, &wired{Wired: inspect.Wired{Config: p}})
 	}
 	w, err := a.poller(strings.ToLower(name))
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range w.cfg.Faults {
-		if aboutTable(w.cfg, f.Setting) {
-			w.faults = append(w.faults, f)
+	for _, f := range w.Config.Faults {
+		if aboutTable(w.Config, f.Setting) {
+			w.Faults = append(w.Faults, f)
 		}
 	}
-	if len(w.faults) == 0 {
+	if len(w.Faults) == 0 {
 		a.connect(w)
 	}
 	switch {
-	case len(w.faults) > 0:
-		return nil, fmt.Errorf("the settings have %d fault(s):\n%w", len(w.faults), w.faults)
-	case !w.cfg.Source.Mode.Can(mode.Marks):
-		return nil, w.cfg.Source.Mode.NoMarks(w.cfg.Name)
+	case len(w.Faults) > 0:
+		return nil, fmt.Errorf("the settings have %d fault(s):\n%w", len(w.Faults), w.Faults)
+	case !w.Config.Source.Mode.Can(mode.Marks):
+		return nil, w.Config.Source.Mode.NoMarks(w.Config.Name)
 	}
 	return w, nil
 }

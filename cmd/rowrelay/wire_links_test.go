@@ -64,7 +64,7 @@ func TestLinksThatLeaveUnverified(t *testing.T) {
 		}
 		a := wiredApp(t, settings...)
 		var said []string
-		for _, w := range append(append(config.Faults{}, a.cfg.Warnings...), a.pollers[0].warnings...) {
+		for _, w := range append(append(config.Faults{}, a.cfg.Warnings...), a.pollers[0].Warnings...) {
 			said = append(said, w.Error())
 		}
 		all := strings.Join(said, "\n")
@@ -105,7 +105,7 @@ func wiredApp(t *testing.T, settings ...string) *app {
 	}
 	a := wire(c, cfg)
 	t.Cleanup(func() { _ = a.Close() })
-	if faults := a.pollers[0].faults; len(faults) > 0 {
+	if faults := a.pollers[0].Faults; len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	return a

@@ -20,56 +20,49 @@ import (
 	"github.com/rowrelay/rowrelay/schedule"
 )
 
-// wiredOutbox is what a poller of the mode outbox has in the place of a source and a state document.
-type wiredOutbox struct {
-	publisher.Operator
-	cleanup *schedule.Schedule // nil: `rowrelay run` does not clean up
-	// partition is the runner of one partition, for fan-out.
-	partition func(n int) (handler.Runner, error)
-}
-
 // wireOutbox makes the publisher of a poller, and one relay over its feed.
 func (a *app) wireOutbox(c *console, w *wired) {
-	cleanup, err := cleanupSchedule(w.cfg.Source.CleanupSchedule)
+	cleanup, err := cleanupSchedule(w.Config.Source.CleanupSchedule)
 	if err != nil {
-		w.faults.Add(w.cfg.Setting("source__cleanup_schedule"), err.Error(),
+		w.Faults.Add(w.Config.Setting("source__cleanup_schedule"), err.Error(),
 			"Write an NCRONTAB expression such as 0 0 * * * *, or none")
 		return
 	}
 	for _, suffix := range []string{handler.CleanupSuffix, handler.PartitionSuffix} {
-		if a.cfg.Poller(w.cfg.Name+suffix) != nil {
-			w.faults.Add("pollers__"+w.cfg.Name,
-				fmt.Sprintf("there is a poller %s%s too, which is the name of a function of the outbox %[1]s", w.cfg.Name, suffix),
+		if a.cfg.Poller(w.Config.Name+suffix) != nil {
+			w.Faults.Add("pollers__"+w.Config.Name,
+				fmt.Sprintf("there is a poller %s%s too, which is the name of a function of the outbox %[1]s", w.Config.Name, suffix),
 				"Rename one of them")
 			return
 		}
 	}
 	letters, err := a.outboxDeadLetters(w)
 	if err != nil {
-		w.faults.Add(w.cfg.Setting("dead_letter__connection"), err.Error(), "")
+		w.Faults.Add(w.Config.Setting("dead_letter__connection"), err.Error(), "")
 		return
 	}
-	pub, err := publisher.New(publisherConfig(a, c, w.cfg, letters), w.conn)
+	pub, err := publisher.New(publisherConfig(a, c, w.Config, letters), w.Connection)
 	if err != nil {
-		w.faults.Add("pollers__"+w.cfg.Name+"__source", err.Error(), "")
+		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
 		return
 	}
 	a.closers = append(a.closers, pub.Close)
-	out := &w.cfg.Outputs[0]
-	prefix := outputPrefix(w.cfg.Name, out.Name)
-	to, size, err := a.openOutput(c, w.cfg, out)
+	out := &w.Config.Outputs[0]
+	prefix := outputPrefix(w.Config.Name, out.Name)
+	to, size, err := a.openOutput(c, w.Config, out)
 	if err != nil {
-		w.faults.Add(prefix, err.Error(), "")
+		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
-	relay, err := poller.NewRelay(relayConfig(a, w.cfg, out, pub.Feed(), to, size))
+	relay, err := poller.NewRelay(relayConfig(a, w.Config, out, pub.Feed(), to, size))
 	if err != nil {
-		w.faults.Add(prefix, err.Error(), "")
+		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
-	w.runner = poller.New(w.cfg.Name, relay)
-	w.outbox = &wiredOutbox{Operator: pub, cleanup: cleanup, partition: func(n int) (handler.Runner, error) {
-		c := relayConfig(a, w.cfg, out, pub.Partition(n), to, size)
+	w.runner = poller.New(w.Config.Name, relay)
+	w.Outbox, w.cleanup = pub, cleanup
+	w.partition = func(n int) (handler.Runner, error) {
+		c := relayConfig(a, w.Config, out, pub.Partition(n), to, size)
 		// A partition's function ends when it is drained: one that went on polling would keep others from running on this
 		// instance, and the platform from seeing that there is nothing to do.
 		c.PollInterval = 0
@@ -77,8 +70,8 @@ func (a *app) wireOutbox(c *console, w *wired) {
 		if err != nil {
 			return nil, err
 		}
-		return a.telemetry.Runner(poller.New(w.cfg.Name, relay)), nil
-	}}
+		return a.telemetry.Runner(poller.New(w.Config.Name, relay)), nil
+	}
 }
 
 func cleanupSchedule(text string) (*schedule.Schedule, error) {
@@ -100,7 +93,7 @@ func cleanupSchedule(text string) (*schedule.Schedule, error) {
 func (a *app) checkSharing() {
 	for i, w := range a.pollers {
 		for _, other := range a.pollers[:i] {
-			if w.cfg.Source.Mode.Can(mode.Marks) && other.cfg.Source.Mode.Can(mode.Marks) && sameTable(w, other) {
+			if w.Config.Source.Mode.Can(mode.Marks) && other.Config.Source.Mode.Can(mode.Marks) && sameTable(w, other) {
 				w.refuseSharing(other)
 				other.refuseSharing(w)
 			}
@@ -109,24 +102,24 @@ func (a *app) checkSharing() {
 }
 
 func (w *wired) refuseSharing(other *wired) {
-	w.faults.Add(w.cfg.Setting("source__table"),
+	w.Faults.Add(w.Config.Setting("source__table"),
 		fmt.Sprintf("%q is the outbox of the poller %s too (%s): an event is published once, so that each of the two "+
-			"destinations would get a part of the events", w.cfg.Source.Table, other.cfg.Name,
-			other.cfg.Setting("source__table")),
+			"destinations would get a part of the events", w.Config.Source.Table, other.Config.Name,
+			other.Config.Setting("source__table")),
 		"Remove one of the two pollers, or give each a table of its own; to send events to several places, let the broker do it")
 }
 
 // sameTable reports whether two pollers read one table, as far as their settings show it. Two names of one server are
 // not known for it.
 func sameTable(v, w *wired) bool {
-	if v.conn.Engine == "" || v.conn.Engine != w.conn.Engine || v.conn.Identity != w.conn.Identity {
+	if v.Connection.Engine == "" || v.Connection.Engine != w.Connection.Engine || v.Connection.Identity != w.Connection.Identity {
 		return false
 	}
 	a, b := qualifiedName(v), qualifiedName(w)
 	if a == nil || b == nil {
 		return false
 	}
-	if v.conn.Engine == "postgres" { // the only one that tells cases apart
+	if v.Connection.Engine == "postgres" { // the only one that tells cases apart
 		return slices.Equal(a, b)
 	}
 	return slices.EqualFunc(a, b, strings.EqualFold)
@@ -134,16 +127,16 @@ func sameTable(v, w *wired) bool {
 
 // qualifiedName is a table's schema and name: the schema that is meant where none is written. nil: it is no name.
 func qualifiedName(w *wired) []string {
-	parts, err := engine.SplitName(w.cfg.Source.Table)
+	parts, err := engine.SplitName(w.Config.Source.Table)
 	if err != nil || len(parts) == 0 {
 		return nil
 	}
 	if len(parts) > 1 {
 		return parts[len(parts)-2:]
 	}
-	schema := map[string]string{"postgres": "public", "sqlserver": "dbo", "sqlite": "main"}[w.conn.Engine]
-	if w.conn.Engine == "mysql" {
-		schema = w.conn.Identity[strings.LastIndex(w.conn.Identity, "/")+1:]
+	schema := map[string]string{"postgres": "public", "sqlserver": "dbo", "sqlite": "main"}[w.Connection.Engine]
+	if w.Connection.Engine == "mysql" {
+		schema = w.Connection.Identity[strings.LastIndex(w.Connection.Identity, "/")+1:]
 	}
 	return []string{schema, parts[0]}
 }
@@ -177,7 +170,7 @@ func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed,
 
 // outboxDeadLetters is what takes dead letters beside the rows; nil where the row, in its state DEAD LETTER, is all.
 func (a *app) outboxDeadLetters(w *wired) (poller.DeadLetters, error) {
-	if w.cfg.DeadLetter.Kind != "queue" {
+	if w.Config.DeadLetter.Kind != "queue" {
 		return nil, nil
 	}
 	if a.store == nil {
@@ -190,28 +183,28 @@ func (a *app) outboxDeadLetters(w *wired) (poller.DeadLetters, error) {
 // where partitions need no fan-out: every instance takes its share of them.
 func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Outbox, error) {
 	o := &handler.Outbox{Cleanup: func(ctx context.Context) (handler.Cleaned, error) {
-		did, err := w.outbox.Cleanup(ctx, func(int64) {})
+		did, err := w.Outbox.Cleanup(ctx, func(int64) {})
 		return handler.Cleaned{Rows: did.Rows, Chunks: did.Chunks, More: did.More}, err
 	}}
 	if file == nil {
 		return o, nil
 	}
 	o.CleanupBudget = cleanupBudget(file.Timeout())
-	if w.cfg.Source.FanoutQueue == "" {
+	if w.Config.Source.FanoutQueue == "" {
 		return o, nil
 	}
-	client, err := azure.Queue(&w.cfg.Source.Fanout, w.cfg.Source.FanoutQueue)
+	client, err := azure.Queue(&w.Config.Source.Fanout, w.Config.Source.FanoutQueue)
 	if err != nil {
 		return o, err
 	}
-	queue := host.NewFanout(client, c.functionApp().TimerPeriod(w.cfg.Name),
-		w.cfg.Source.Fanout.Development || a.cfg.State.Create)
+	queue := host.NewFanout(client, c.functionApp().TimerPeriod(w.Config.Name),
+		w.Config.Source.Fanout.Development || a.cfg.State.Create)
 	o.Fanout = &handler.Fanout{
-		Work: w.outbox.Work, About: func(ctx context.Context) (poller.OutboxFigures, bool, error) {
-			about, err := w.outbox.About(ctx)
+		Work: w.Outbox.Work, About: func(ctx context.Context) (poller.OutboxFigures, bool, error) {
+			about, err := w.Outbox.About(ctx)
 			return about.Figures, about.Paused != "", err
-		}, Send: queue.Send, Partition: w.outbox.partition, Partitions: claims.Buckets,
-		Timeout: w.cfg.Source.Timeout + fanoutTimeout,
+		}, Send: queue.Send, Partition: w.partition, Partitions: claims.Buckets,
+		Timeout: w.Config.Source.Timeout + fanoutTimeout,
 	}
 	return o, nil
 }

@@ -156,7 +156,7 @@ func kafkaConnection(b *config.Broker) (kafka.Connection, azcore.TokenCredential
 		}
 		return connection, nil, nil
 	}
-	credential, err := azure.Credential(b.Identity())
+	credential, err := azure.Credential(b.Identity)
 	if err != nil {
 		return kafka.Connection{}, nil, err
 	}
@@ -172,7 +172,7 @@ func namespaceConnection(b *config.Broker) (azmessaging.Connection, error) {
 		}
 		return connection, nil
 	}
-	credential, err := azure.Credential(b.Identity())
+	credential, err := azure.Credential(b.Identity)
 	if err != nil {
 		return azmessaging.Connection{}, err
 	}
@@ -181,8 +181,8 @@ func namespaceConnection(b *config.Broker) (azmessaging.Connection, error) {
 
 // checkDestinations says every fault of the templates of a poller's brokers: config does not know them.
 func (w *wired) checkDestinations() {
-	for i := range w.cfg.Outputs {
-		out := &w.cfg.Outputs[i]
+	for i := range w.Config.Outputs {
+		out := &w.Config.Outputs[i]
 		if out.Destination == "" {
 			continue // no broker, or config has said what is wrong
 		}
@@ -205,7 +205,7 @@ func (w *wired) checkDestination(key, template string) {
 	if inner := errors.Unwrap(err); inner != nil { // without the name, which the fault has in front of it
 		err = fmt.Errorf("%q: %w", template, inner)
 	}
-	w.faults.Add(w.cfg.Setting(key), err.Error(), "")
+	w.Faults.Add(w.Config.Setting(key), err.Error(), "")
 }
 
 // sizeIn returns the most that an event takes in a request, in bytes. What the request says besides the event (batch

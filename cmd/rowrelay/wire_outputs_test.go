@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -111,18 +112,18 @@ func TestOpenOutputFaults(t *testing.T) {
 func TestDestinationFaults(t *testing.T) {
 	_, p := loadOutput(t, "rabbitmq", "TO=amqp://h/", "pollers__orders__output__Destination={topic}",
 		"pollers__orders__output__destinations__Order.Placed={", "pollers__orders__output__destinations__b=fine")
-	w := &wired{cfg: p}
+	w := &wired{Wired: inspect.Wired{Config: p}}
 	w.checkDestinations()
 	want := []string{
 		`pollers__orders__output__Destination: "{topic}": {topic} is not known: choose of {app}, {poller}, {op}, {aggregate_type}, {aggregate_id}, {event_type}.`,
 		`pollers__orders__output__destinations__Order.Placed: "{": a { has no } behind it; write {{ for a brace.`,
 	}
-	if diff := cmp.Diff(want, strings.Split(w.faults.Error(), "\n")); diff != "" {
+	if diff := cmp.Diff(want, strings.Split(w.Faults.Error(), "\n")); diff != "" {
 		t.Error(diff)
 	}
 	_, p = loadOutput(t, "stdout")
-	w = &wired{cfg: p}
-	if w.checkDestinations(); len(w.faults) > 0 {
-		t.Error(w.faults)
+	w = &wired{Wired: inspect.Wired{Config: p}}
+	if w.checkDestinations(); len(w.Faults) > 0 {
+		t.Error(w.Faults)
 	}
 }

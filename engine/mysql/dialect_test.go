@@ -18,6 +18,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/enginetest"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
@@ -30,42 +31,8 @@ func mysqlConn(t *testing.T) (*sql.Conn, *sql.DB, engine.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := c.DB(2)
-	writer, err := sql.Open("mysql", testenv.MySQLDSN(t, url))
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pool.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for _, err := range []error{conn.Close(), pool.Close(), writer.Close()} {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	l, err := Dialect{}.Prepare(t.Context(), conn, engine.Settings{Timeout: 30 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conn, writer, l
-}
-
-// readValues reads one column of every row.
-func readValues(t *testing.T, conn *sql.Conn, text string, args []any, col engine.Column) []string {
-	t.Helper()
-	var got []string
-	err := Dialect{}.Read(t.Context(), conn, text, args, []engine.Column{col}, func(r engine.Row) (bool, error) {
-		v, err := r.AppendJSON(nil, 0)
-		got = append(got, string(v))
-		return true, err
-	})
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return got
+	conn, server := enginetest.Prepare(t, Dialect{}, c.DB(2))
+	return conn, testenv.Open(t, "mysql", testenv.MySQLDSN(t, url)), server
 }
 
 // TestMySQLValues: every type is mapped or refused; the values are read from the real server, and each that can be a
@@ -131,10 +98,10 @@ func TestMySQLValues(t *testing.T) {
 			continue
 		}
 		name := "t" + strconv.Itoa(n)
-		execute(t, writer, "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'",
+		testenv.Exec(t, writer, "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'",
 			"CREATE TABLE "+name+" (n int PRIMARY KEY, c "+rule.Sample+" NULL)")
 		for i, e := range list {
-			execute(t, writer, "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'",
+			testenv.Exec(t, writer, "SET sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'",
 				fmt.Sprintf("INSERT INTO %s VALUES (%d, %s)", name, i, e.literal))
 		}
 		tab, err := d.Table(t.Context(), conn, []string{name})
@@ -145,7 +112,8 @@ func TestMySQLValues(t *testing.T) {
 		if !reflect.DeepEqual(col.Value, rule.Value) {
 			t.Errorf("%s: the catalog maps it as %+v, the list as %+v", rule.Name, col.Value, rule.Value)
 		}
-		got := readValues(t, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+" AS r ORDER BY n", nil,
+		got := enginetest.Values(t, Dialect{}, conn,
+			"SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+" AS r ORDER BY n", nil,
 			col)
 		for i, e := range list {
 			if got[i] != e.json {
@@ -160,14 +128,15 @@ func TestMySQLValues(t *testing.T) {
 				continue
 			}
 			// A question mark in a literal makes the driver prepare the statement: the binary protocol brings the same.
-			binary := readValues(t, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+
+			binary := enginetest.Values(t, Dialect{}, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+
 				" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+
 				" AND '?' = '?' AND r.n = "+strconv.Itoa(i), []any{arg}, col)
 			if !slices.Equal(binary, []string{e.json}) {
 				t.Errorf("%s: %s is read as %v by a prepared statement", rule.Name, e.json, binary)
 			}
-			same := readValues(t, conn, "SELECT r.n FROM "+tab.From+" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+
-				" AND r.n = "+strconv.Itoa(i), []any{arg},
+			same := enginetest.Values(t, Dialect{}, conn,
+				"SELECT r.n FROM "+tab.From+" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+
+					" AND r.n = "+strconv.Itoa(i), []any{arg},
 				engine.Column{Value: engine.Value{Code: myInt}})
 			if !slices.Equal(same, []string{strconv.Itoa(i)}) {
 				t.Errorf("%s: %s does not find its own row: %v", rule.Name, got[i], same)
@@ -183,7 +152,7 @@ func TestMySQLValues(t *testing.T) {
 // TestMySQLFloats: the text protocol holds every bit of a double, and of a float by way of a double.
 func TestMySQLFloats(t *testing.T) {
 	conn, writer, _ := mysqlConn(t)
-	execute(t, writer, "CREATE TABLE f (n int PRIMARY KEY, f float, d double)")
+	testenv.Exec(t, writer, "CREATE TABLE f (n int PRIMARY KEY, f float, d double)")
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a fixed seed
 	var values []string
 	var doubles []float64
@@ -199,16 +168,16 @@ func TestMySQLFloats(t *testing.T) {
 		values = append(values, fmt.Sprintf("(%d, %s, %s)", i, strconv.FormatFloat(float64(s), 'e', -1, 64),
 			strconv.FormatFloat(d, 'e', -1, 64)))
 	}
-	execute(t, writer, "INSERT INTO f VALUES "+strings.Join(values, ", "))
+	testenv.Exec(t, writer, "INSERT INTO f VALUES "+strings.Join(values, ", "))
 	single, double := Type{Data: "float"}.Value(), Type{Data: "double"}.Value()
-	got := readValues(t, conn, "SELECT "+engine.Fill(single.Expr, "r.f")+" FROM f AS r ORDER BY n", nil,
+	got := enginetest.Values(t, Dialect{}, conn, "SELECT "+engine.Fill(single.Expr, "r.f")+" FROM f AS r ORDER BY n", nil,
 		engine.Column{Value: single})
 	for i, s := range singles {
 		if back, err := strconv.ParseFloat(got[i], 32); err != nil || float32(back) != s {
 			t.Fatalf("float %v is read as %s", s, got[i])
 		}
 	}
-	got = readValues(t, conn, "SELECT r.d FROM f AS r ORDER BY n", nil, engine.Column{Value: double})
+	got = enginetest.Values(t, Dialect{}, conn, "SELECT r.d FROM f AS r ORDER BY n", nil, engine.Column{Value: double})
 	for i, d := range doubles {
 		if back, err := strconv.ParseFloat(got[i], 64); err != nil || back != d {
 			t.Fatalf("double %v is read as %s", d, got[i])
@@ -218,7 +187,7 @@ func TestMySQLFloats(t *testing.T) {
 
 func TestMySQLSession(t *testing.T) {
 	conn, writer, l := mysqlConn(t)
-	execute(t, writer, "CREATE TABLE s (n int PRIMARY KEY)")
+	testenv.Exec(t, writer, "CREATE TABLE s (n int PRIMARY KEY)")
 	var zone, mode, version string
 	if err := conn.QueryRowContext(t.Context(), "SELECT @@time_zone, @@sql_mode, VERSION()").Scan(&zone, &mode,
 		&version); err != nil {
@@ -250,7 +219,8 @@ func TestMySQLSession(t *testing.T) {
 
 func TestMySQLCatalog(t *testing.T) {
 	conn, writer, l := mysqlConn(t)
-	execute(t, writer, "CREATE TABLE `Or``ders` (tenant varchar(20) NOT NULL, id bigint NOT NULL, at datetime(6) NULL, long_name varchar(200) NOT NULL, "+
+	testenv.Exec(t, writer, "CREATE TABLE `Or``ders` (tenant varchar(20) NOT NULL, id bigint NOT NULL, "+
+		"at datetime(6) NULL, long_name varchar(200) NOT NULL, "+
 		"`q\"` int, PRIMARY KEY (tenant, id), KEY by_at (at), UNIQUE KEY by_name (long_name(10)), KEY down (at DESC, id))",
 		"CREATE VIEW v AS SELECT id, at FROM `Or``ders`")
 	d := Dialect{}
@@ -298,7 +268,7 @@ func TestMySQLCatalog(t *testing.T) {
 // manuals.
 func TestMySQLFaults(t *testing.T) {
 	conn, writer, _ := mysqlConn(t)
-	execute(t, writer, "CREATE TABLE t (n int PRIMARY KEY)")
+	testenv.Exec(t, writer, "CREATE TABLE t (n int PRIMARY KEY)")
 	d := Dialect{}
 	for _, c := range []struct {
 		text string
@@ -338,20 +308,6 @@ func TestMySQLTimeout(t *testing.T) {
 	}
 }
 
-func execute(t *testing.T, db *sql.DB, statements ...string) {
-	t.Helper()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close() //nolint:errcheck // back to the pool
-	for _, s := range statements {
-		if _, err := conn.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
-	}
-}
-
 // TestAge: a clock that was put back makes an age negative.
 func TestAge(t *testing.T) {
 	if age, err := age("2026-10-25 02:00:10.000000", "2026-10-25 02:59:50"); err != nil || age >= 0 {
@@ -383,20 +339,5 @@ func BenchmarkMySQLRow(b *testing.B) {
 		{Data: "datetime", Scale: 6}} {
 		r.cols = append(r.cols, engine.Column{Value: t.Value()})
 	}
-	benchmarkEncode(b, &r, len(r.cols))
-}
-
-func benchmarkEncode(b *testing.B, r engine.Row, columns int) {
-	var dst []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		dst = dst[:0]
-		for i := range columns {
-			var err error
-			if dst, err = r.AppendJSON(dst, i); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.SetBytes(int64(len(dst)))
-	}
+	enginetest.Encode(b, &r, len(r.cols))
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/enginetest"
 )
 
 // BenchmarkSQLServerRow encodes one typical row as go-mssqldb returns it.
@@ -15,20 +16,5 @@ func BenchmarkSQLServerRow(b *testing.B) {
 		columnOf("at", false, Type{Base: "datetime2", Scale: 7}), columnOf("guid", false, Type{Base: "uniqueidentifier"}),
 	}, values: []any{int64(12093), "Ada Lovelace", []byte("1234.5600"),
 		time.Date(2026, 4, 7, 1, 23, 45, 123456700, time.UTC), make([]byte, 16)}}
-	benchmarkRow(b, &r, len(r.cols))
-}
-
-func benchmarkRow(b *testing.B, r engine.Row, columns int) {
-	var dst []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		dst = dst[:0]
-		for i := range columns {
-			var err error
-			if dst, err = r.AppendJSON(dst, i); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.SetBytes(int64(len(dst)))
-	}
+	enginetest.Encode(b, &r, len(r.cols))
 }

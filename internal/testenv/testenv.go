@@ -185,6 +185,29 @@ func closeDB(tb testing.TB, db *sql.DB) {
 	}
 }
 
+// Exec runs statements, all on one connection, and fails the test where one fails.
+func Exec(tb testing.TB, db *sql.DB, statements ...string) {
+	tb.Helper()
+	conn, err := db.Conn(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // back to the pool
+	ExecOn(tb, conn, statements...)
+}
+
+// ExecOn is Exec on a connection, or in a transaction.
+func ExecOn(tb testing.TB, conn interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, statements ...string) {
+	tb.Helper()
+	for _, s := range statements {
+		if _, err := conn.ExecContext(tb.Context(), s); err != nil {
+			tb.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
 func exec(tb testing.TB, db *sql.DB, statement string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), setup)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/output/rabbitmq"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -31,7 +32,7 @@ func TestABlockedConnection(t *testing.T) {
 	go func() { ended <- o.Deliver(ctx, rows(10, 2)) }()
 	<-arrived
 	p.inject(t, blockedFrame("low on memory"))
-	eventually(t, "the next delivery is refused at once", func() bool {
+	programtest.Until(t, "the next delivery is refused at once", func() bool {
 		short, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer stop()
 		err := o.Deliver(short, rows(20, 2))
@@ -46,7 +47,7 @@ func TestABlockedConnection(t *testing.T) {
 	// It ends.
 	p.inject(t, []byte{1, 0, 0, 0, 0, 0, 4, 0, 10, 0, 61, 0xce})
 	p.speak()
-	eventually(t, "deliveries go on", func() bool { return o.Deliver(t.Context(), rows(30, 2)) == nil })
+	programtest.Until(t, "deliveries go on", func() bool { return o.Deliver(t.Context(), rows(30, 2)) == nil })
 	if p.dials != 1 {
 		t.Errorf("%d connections, want 1", p.dials)
 	}
@@ -56,7 +57,7 @@ func TestABlockedConnectionIsClosed(t *testing.T) {
 	_, p, o := behindProxy(t, rabbitmq.Config{})
 	deliver(t, o, rows(0, 2))
 	p.inject(t, blockedFrame("low on disk"))
-	eventually(t, "deliveries are refused", func() bool {
+	programtest.Until(t, "deliveries are refused", func() bool {
 		err := o.Deliver(t.Context(), rows(20, 2))
 		return err != nil && strings.Contains(err.Error(), "low on disk")
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/output/rabbitmq"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -90,7 +91,7 @@ func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	close(stall) // from now on, what is still written is read
-	eventually(t, "the connection ends", func() bool {
+	programtest.Until(t, "the connection ends", func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.ended > 0

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/output/rabbitmq"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -21,7 +22,7 @@ func TestTheConnectionIsLostBetweenDeliveries(t *testing.T) {
 	p.refuse(true) // the broker restarts
 	p.drop()
 	var err error
-	eventually(t, "deliveries fail", func() bool { err = o.Deliver(t.Context(), d); return err != nil })
+	programtest.Until(t, "deliveries fail", func() bool { err = o.Deliver(t.Context(), d); return err != nil })
 	failed(t, err, poller.Unavailable, indices(0, 3), p.Addr().String())
 	p.refuse(false)
 	b.ids(t)
@@ -65,7 +66,7 @@ func TestTheConnectionIsLostInTheMiddle(t *testing.T) {
 func TestWhatWasConfirmedStaysAccepted(t *testing.T) {
 	b, p, o := behindProxy(t, rabbitmq.Config{})
 	accepted := 0
-	eventually(t, "a connection is cut between two confirms", func() bool { // the broker may confirm all at once
+	programtest.Until(t, "a connection is cut between two confirms", func() bool { // the broker may confirm all at once
 		deliver(t, o, rows(5000, 1))
 		b.ids(t)
 		p.dropAfter(21+10, 0) // one basic.ack is 21 bytes

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -339,19 +338,5 @@ func (p *proxy) inject(t testing.TB, frame []byte) {
 		if _, err := c.Write(frame); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// eventually polls until f is true.
-func eventually(t testing.TB, what string, f func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !f() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 s: %s", what)
-		}
-		<-tick.C
 	}
 }

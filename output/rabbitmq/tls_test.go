@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/tlstest"
 	"github.com/rowrelay/rowrelay/output/rabbitmq"
 	"github.com/rowrelay/rowrelay/poller"
@@ -42,7 +43,7 @@ func TestFailedDialsLeaveNothing(t *testing.T) {
 		for range 20 {
 			failed(t, o.Deliver(t.Context(), rows(0, 1)), poller.Unavailable, []int{0})
 		}
-		eventually(t, "goroutines end: "+u, func() bool { return runtime.NumGoroutine() <= before+3 })
+		programtest.Until(t, "goroutines end: "+u, func() bool { return runtime.NumGoroutine() <= before+3 })
 	}
 }
 

@@ -208,27 +208,28 @@ func TestEndlessAnswerIsNotReadToItsEnd(t *testing.T) {
 // ends.
 func TestDrippingAnswerIsNotWaitedFor(t *testing.T) {
 	for status, want := range map[int]string{200: "", 400: "refused 400", 503: "unavailable 503"} {
-		hold := make(chan struct{})
-		r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(status)
-			_, _ = io.WriteString(w, "the beginning")
-			_ = http.NewResponseController(w).Flush()
-			<-hold
-		})
-		o := open(t, webhook.Config{URL: r.URL})
-		err := o.Deliver(t.Context(), outputtest.Delivery(0, 1))
-		close(hold)
-		got := ""
-		var failure *poller.DeliveryError
-		if errors.As(err, &failure) {
-			got = fmt.Sprintf("%s %d", failure.Failed[0].Cause, failure.Failed[0].Status)
-			if !strings.Contains(err.Error(), "the beginning") {
-				t.Errorf("%d: no excerpt in %v", status, err)
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel() // each waits for its answer for as long as the output does
+			hold := make(chan struct{})
+			r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, "the beginning")
+				_ = http.NewResponseController(w).Flush()
+				<-hold
+			})
+			err := open(t, webhook.Config{URL: r.URL}).Deliver(t.Context(), outputtest.Delivery(0, 1))
+			close(hold)
+			got := ""
+			if failure, ok := errors.AsType[*poller.DeliveryError](err); ok {
+				got = fmt.Sprintf("%s %d", failure.Failed[0].Cause, failure.Failed[0].Status)
+				if !strings.Contains(err.Error(), "the beginning") {
+					t.Errorf("no excerpt in %v", err)
+				}
 			}
-		}
-		if got != want {
-			t.Errorf("%d: %q, want %q (%v)", status, got, want, err)
-		}
+			if got != want {
+				t.Errorf("%q, want %q (%v)", got, want, err)
+			}
+		})
 	}
 }
 

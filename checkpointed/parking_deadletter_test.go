@@ -11,20 +11,21 @@ import (
 
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
-// silentGraves is a place for dead letters that takes a while for each, and keeps what it has taken before its caller
+// slowDeadLetters is a place for dead letters that takes a while for each, and keeps what it has taken before its caller
 // gives up.
-type silentGraves struct {
-	graves
+type slowDeadLetters struct {
+	deadLetters
 	takes time.Duration
 }
 
-func (g *silentGraves) Put(ctx context.Context, d poller.DeadLetter) error {
-	if err := clock.Sleep(ctx, g.takes); err != nil {
+func (l *slowDeadLetters) Put(ctx context.Context, d poller.DeadLetter) error {
+	if err := clock.Sleep(ctx, l.takes); err != nil {
 		return errors.New("no answer")
 	}
-	return g.graves.Put(ctx, d)
+	return l.deadLetters.Put(ctx, d)
 }
 
 // TestOthersFlowWhileDeadLettersHang: many rows are given up at once, and the place for dead letters does not answer,
@@ -32,8 +33,8 @@ func (g *silentGraves) Put(ctx context.Context, d poller.DeadLetter) error {
 // arrive, and the error names the dead letters.
 func TestOthersFlowWhileDeadLettersHang(t *testing.T) {
 	for name, c := range map[string]struct {
-		takes  time.Duration
-		buried bool
+		takes   time.Duration
+		written bool
 	}{
 		"it hangs":   {24 * time.Hour, false},
 		"it is slow": {4 * time.Second, true},
@@ -48,12 +49,12 @@ func TestOthersFlowWhileDeadLettersHang(t *testing.T) {
 					}
 					shop.put(id, fmt.Sprint("t", id), text)
 				}
-				grave := &silentGraves{takes: c.takes}
+				letters := &slowDeadLetters{takes: c.takes}
 				p := newProcess(t, nil, shop, func(c *Config) {
-					c.Policy.MaxAttempts, c.DeadLetters = 2, grave
+					c.Policy.MaxAttempts, c.DeadLetters = 2, letters
 				})
 				sink := &anySink{got: map[int]int{}}
-				relay := relayOf(t, p.feed, sink, func(c *poller.Config) {
+				relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) {
 					c.RejectStatus, c.Budget, c.Timeout = []int{422}, 20*time.Second, 5*time.Second
 				})
 				relay.Tick(t.Context())
@@ -75,16 +76,16 @@ func TestOthersFlowWhileDeadLettersHang(t *testing.T) {
 				if len(sink.got) != len(shop.rows)-20 {
 					t.Errorf("%d rows arrived", len(sink.got))
 				}
-				if n := len(p.parked()) + len(grave.letters); n != 20 || (len(grave.letters) > 0) != c.buried {
-					t.Errorf("%d rows are parked, %d dead letters", len(p.parked()), len(grave.letters))
+				if n := len(p.parked()) + len(letters.letters); n != 20 || (len(letters.letters) > 0) != c.written {
+					t.Errorf("%d rows are parked, %d dead letters", len(p.parked()), len(letters.letters))
 				}
-				grave.takes = 0
+				letters.takes = 0
 				for range 30 {
 					time.Sleep(30 * time.Second)
 					relay.Tick(t.Context())
 				}
-				if len(p.parked()) != 0 || len(grave.letters) != 20 {
-					t.Errorf("in the end %d rows are parked, %d dead letters", len(p.parked()), len(grave.letters))
+				if len(p.parked()) != 0 || len(letters.letters) != 20 {
+					t.Errorf("in the end %d rows are parked, %d dead letters", len(p.parked()), len(letters.letters))
 				}
 			})
 		})
@@ -97,9 +98,9 @@ func TestSourceOrderWaitsForItsDeadLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
 		shop.put(1, "t1", "bad")
-		grave := &silentGraves{takes: time.Hour}
+		letters := &slowDeadLetters{takes: time.Hour}
 		p := newProcess(t, nil, shop, func(c *Config) {
-			c.Ordering, c.Policy.MaxAttempts, c.DeadLetters = poller.OrderSource, 2, grave
+			c.Ordering, c.Policy.MaxAttempts, c.DeadLetters = poller.OrderSource, 2, letters
 		})
 		p.verdict = poison(1)
 		p.tick()
@@ -111,10 +112,10 @@ func TestSourceOrderWaitsForItsDeadLetter(t *testing.T) {
 		if e := p.parked(); len(e) != 1 || e[0].Attempts != 2 {
 			t.Errorf("%+v", e)
 		}
-		grave.takes = 0
+		letters.takes = 0
 		p.tick()
-		if at := index(p.doc().Checkpoint.Cursor); at != 1 || len(grave.letters) != 1 || len(p.parked()) != 0 {
-			t.Errorf("position %d, %d dead letters, parked %+v", at, len(grave.letters), p.parked())
+		if at := index(p.doc().Checkpoint.Cursor); at != 1 || len(letters.letters) != 1 || len(p.parked()) != 0 {
+			t.Errorf("position %d, %d dead letters, parked %+v", at, len(letters.letters), p.parked())
 		}
 	})
 }

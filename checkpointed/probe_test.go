@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // TestNoProbeAheadOfItsKey: a probe that was cut is no reason to send a later row of its order key before it, in the
@@ -26,7 +27,7 @@ func TestNoProbeAheadOfItsKey(t *testing.T) {
 		var got []int
 		cut := false
 		bad := &anySink{got: map[int]int{}}
-		sink := outputFunc(func(ctx context.Context, d change.Delivery) error {
+		sink := pollertest.Func(func(ctx context.Context, d change.Delivery) error {
 			if id := idOf(&d.Events[0]); id == 3 && !cut {
 				cut = true
 				return fmt.Errorf("%w: connection closed", poller.ErrCut)
@@ -41,7 +42,7 @@ func TestNoProbeAheadOfItsKey(t *testing.T) {
 			}
 			return nil
 		})
-		relay := relayOf(t, p.feed, sink, func(c *poller.Config) { c.Fetch.Rows, c.RequestEvents = 1, 1 })
+		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) { c.Fetch.Rows, c.RequestEvents = 1, 1 })
 		for range 5 {
 			relay.Tick(t.Context())
 			time.Sleep(time.Second)
@@ -52,9 +53,9 @@ func TestNoProbeAheadOfItsKey(t *testing.T) {
 	})
 }
 
-// TestLooksGoOnBehindTheLastProbe: over sessions, too, the source shows each order key once, and those of rows at hand
+// TestProbesGoOnAfterTheLastOne: over sessions, too, the source shows each order key once, and those of rows in flight
 // not at all, until there is no other row.
-func TestLooksGoOnBehindTheLastProbe(t *testing.T) {
+func TestProbesGoOnAfterTheLastOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()
 		shop.describe.Coarse = true
@@ -63,7 +64,7 @@ func TestLooksGoOnBehindTheLastProbe(t *testing.T) {
 		}
 		p := newProcess(t, nil, shop, nil)
 		p.limit = 1
-		look := func(fetches int) int {
+		probe := func(fetches int) int {
 			t.Helper()
 			s := p.open()
 			defer func() { _ = s.Close(t.Context(), &poller.Report{}) }()
@@ -79,9 +80,9 @@ func TestLooksGoOnBehindTheLastProbe(t *testing.T) {
 			}
 			return idOf(&grant.Batch.Events[0])
 		}
-		// The first has rows 1 and 2 at hand, the others row 1.
-		if got, want := []int{look(2), look(1), look(1)}, []int{3, 7, 2}; !slices.Equal(got, want) {
-			t.Errorf("looks showed rows %v, want %v", got, want)
+		// The first has rows 1 and 2 in flight, the others row 1.
+		if got, want := []int{probe(2), probe(1), probe(1)}, []int{3, 7, 2}; !slices.Equal(got, want) {
+			t.Errorf("probes were rows %v, want %v", got, want)
 		}
 	})
 }

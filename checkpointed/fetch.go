@@ -1,0 +1,152 @@
+package checkpointed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// maxWait is the longest that Next waits for a throttled backfill, or for a retry that is on its way, when nothing else
+// is to be done. Live rows wait as long.
+const maxWait = 250 * time.Millisecond
+
+// fetch decides what comes next: retries that are due, then live rows, late ones and chunks of a backfill in turn.
+func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
+	s.rest = poller.RestUnknown
+	if wait, err := s.feed.parking.Wait(); wait || err != nil {
+		return change.Batch{}, details{}, err
+	}
+	awaits := s.awaits() // before Retry: what is stored after this is waited for below
+	batch, about, err := s.retry(ctx, limit)
+	if err != nil && ctx.Err() == nil {
+		s.failAtEnd(err) // others need not wait for rows that cannot be read; the next tick tries again
+		batch, about, err = change.Batch{}, details{}, nil
+	}
+	if err != nil || len(batch.Events) > 0 || about.mustStore() {
+		return batch, about, err
+	}
+	if err := s.feed.parking.Full(); err != nil {
+		return change.Batch{}, details{}, err
+	}
+	backfills := s.backfills()
+	if backfills && s.backfill.isNext && s.feed.throttle.wait(s.backfill.ID) <= 0 {
+		return s.fetchChunk(ctx, limit)
+	}
+	batch, err = s.fetchLive(ctx, limit)
+	if err != nil || !backfills && !awaits {
+		return batch, details{}, err
+	}
+	idle := len(batch.Events) == 0 && !batch.More
+	s.backfill.isNext = true
+	batch.More = true
+	switch {
+	case !idle:
+	case awaits:
+		s.awaitStored(ctx)
+	default:
+		if err := clock.Sleep(ctx, min(s.feed.throttle.wait(s.backfill.ID), maxWait)); err != nil {
+			return change.Batch{}, details{}, &poller.Fault{Event: poller.FetchFailed, Err: err}
+		}
+	}
+	return batch, details{}, nil
+}
+
+// retry reads the parked rows again that are due.
+func (s *session) retry(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
+	batch, retries, err := s.feed.parking.Retry(ctx, limit)
+	if err != nil {
+		err = s.feed.cfg.sourceFault("reading parked rows again", err)
+	}
+	batch.From = s.frontier
+	return batch, details{retries: retries}, err
+}
+
+// awaits reports whether rows can be retried as soon as a batch that is in flight is settled.
+func (s *session) awaits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.awaited > 0
+}
+
+// awaitStored waits until a settlement is stored, for maxWait at most.
+func (s *session) awaitStored(ctx context.Context) {
+	timer := time.NewTimer(maxWait)
+	defer timer.Stop()
+	select {
+	case <-s.stored:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// fetchLive fetches live rows, or late ones where the tracker says so.
+func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (change.Batch, error) {
+	step := s.feed.late.Next(ctx)
+	if step.Idle {
+		return change.Batch{}, nil
+	}
+	begun := time.Now()
+	page, err := s.read(ctx, "fetching rows", step.Range, limit)
+	if err != nil {
+		return change.Batch{}, err
+	}
+	batch, err := s.feed.late.Fetched(step, &page)
+	if err != nil {
+		// what is dated rightly need not wait
+		s.failAtEnd(&poller.Fault{Event: poller.NormalizeFailed, Err: fmt.Errorf("fetching rows: %w", err)})
+	}
+	batch.Fetched = time.Now()
+	batch.FetchTime = batch.Fetched.Sub(begun)
+	if batch.Kind == change.Live {
+		s.frontier, s.rest = endOf(&batch), poller.RestNone
+		if page.More {
+			s.rest = poller.RestMore
+		}
+	} else {
+		batch.From = s.frontier // what a tick reports as its position
+	}
+	s.feed.parking.Recall(batch.Events)
+	return batch, nil
+}
+
+// endOf is the position after a whole batch.
+func endOf(b *change.Batch) change.Cursor {
+	switch {
+	case b.To != nil:
+		return b.To
+	case len(b.Events) > 0:
+		return b.Events[len(b.Events)-1].Position()
+	default:
+		return b.From
+	}
+}
+
+// read fetches one page, and refuses that of another database.
+func (s *session) read(ctx context.Context, doing string, r change.Range, limit poller.Limit) (change.Page, error) {
+	page, err := s.feed.source.Fetch(ctx, r, limit)
+	if errors.Is(err, poller.ErrGap) {
+		return change.Page{}, &poller.Fault{Event: poller.SourceGap,
+			Err: fmt.Errorf("%s: %w. %s", doing, poller.NameDocument(err, s.feed.cfg.address()), s.gapRemedy())}
+	}
+	if err != nil {
+		return change.Page{}, s.feed.cfg.sourceFault(doing, err)
+	}
+	if err := s.sameDatabase(page.Incarnation); err != nil {
+		return change.Page{}, err
+	}
+	if err := s.sameTable(ctx, page.Table); err != nil {
+		return change.Page{}, err
+	}
+	s.mu.Lock()
+	s.warnings = append(s.warnings, page.Warnings...)
+	if page.NullCursors >= 0 {
+		s.nulls = page.NullCursors
+	}
+	s.mu.Unlock()
+	return page, nil
+}

@@ -1,0 +1,193 @@
+// Package parking keeps the events that were rejected until a retry is accepted, or they are given up.
+//
+// The position moves on past a rejected event. An [Entry] keeps its order key, and later events of that key wait. The
+// entry holds no row: a retry reads the row again by its key. A [Lot] belongs to the feed and outlives sessions.
+// One session uses it like this:
+//
+//	Adopt                                                       at Open, and after each state.MovedError
+//	Wait, Retry, Full                                           in Next
+//	u := Update(…); u.Leave(retries); u.Settle(…); u.Put; Lease.Commit; Stored(u)     in Settle, and in Close under a lease
+//	Report                                                      in Close
+//
+// Under ordering=source nothing is parked: one entry holds the event that the poller waits at.
+package parking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// sourceKey is the order key of the one entry that ordering=source has. It is no event's order key, because those are
+// objects of one column at least.
+const sourceKey = "[]"
+
+// Config says what a Lot reads again, when, and where it writes what is given up.
+type Config struct {
+	// App, Poller and Output name the feed in dead letters. Address is how commands name the feed's document.
+	App, Poller, Output, Address string
+	// Source reads rows again: see checkpointed.Source.
+	Source interface {
+		Reread(ctx context.Context, keys [][]byte) ([]change.Event, error)
+	}
+	Ordering    poller.Ordering
+	Policy      poller.Policy
+	DeadLetters poller.DeadLetters
+	// MaxRowBytes is what a row of unknown size counts as when it is read again. 0 counts nothing.
+	MaxRowBytes int
+}
+
+// Lot is the parked events of a feed. Wait, Retry and Full belong to one goroutine at a time, Update and Stored to
+// another. The other methods may be called by both.
+type Lot struct {
+	Config
+	origin poller.Origin
+	coarse bool // several rows share an order key
+
+	// table is what the document names. An Update is shown to others only once it is stored.
+	table atomic.Pointer[table]
+
+	writer poller.DeadLetterWriter // of this session
+
+	mu       sync.Mutex
+	handed   map[uint64]bool // attempts that this session has handed out
+	warned   bool            // this session said what the poller waits for
+	warnings []string
+	letters  []poller.DeadLetter // that this session wrote
+	gone     int                 // rows that this session found gone
+}
+
+// New returns an empty lot. Adopt fills it.
+func New(cfg Config) *Lot {
+	l := &Lot{Config: cfg}
+	l.table.Store(newTable(nil, ""))
+	return l
+}
+
+// Adopt begins a session with the entries that a document names. It reads them, unless this process read or wrote that
+// object last. What the session before handed out is forgotten. The error is a *Fault.
+func (l *Lot) Adopt(ctx context.Context, k *state.Keeper, doc *state.Document, origin poller.Origin, coarse bool) error {
+	l.mu.Lock()
+	l.origin, l.coarse, l.handed = origin, coarse, map[uint64]bool{}
+	l.mu.Unlock()
+	name := doc.Parked.Object
+	if name != "" && name == l.table.Load().object {
+		return nil
+	}
+	entries, err := Read(ctx, k, doc)
+	if err == nil {
+		l.table.Store(newTable(entries, name))
+		return nil
+	}
+	remedy := "nothing is delivered, because rejected rows would be forgotten. The next tick tries again"
+	if errors.Is(err, state.ErrNotFound) {
+		remedy = fmt.Sprintf("nothing is delivered, because rejected rows would be forgotten. Restore it, or run "+
+			"`rowrelay state reset %s --to beginning --parked drop`, which delivers every row again", l.Address)
+	}
+	return &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("%w; %s", err, remedy)}
+}
+
+// Parked reports whether events of an order key have to wait. Only under ordering=key do events wait for a parked one:
+// under none nothing waits, and under source nothing is parked.
+func (l *Lot) Parked(orderKey []byte) bool {
+	t := l.table.Load()
+	return t.count > 0 && l.Ordering == poller.OrderKey && t.entries[string(orderKey)] != nil
+}
+
+// Keys returns the order keys for which Parked is true.
+func (l *Lot) Keys() [][]byte {
+	if l.Ordering != poller.OrderKey {
+		return nil
+	}
+	t := l.table.Load()
+	keys := make([][]byte, 0, len(t.order))
+	for _, key := range t.order {
+		keys = append(keys, []byte(key))
+	}
+	return keys
+}
+
+// Full returns a *Fault where max_parked is reached. Then no live row may be fetched, because it may have to be parked.
+func (l *Lot) Full() error {
+	if l.Ordering == poller.OrderSource || !l.table.Load().full(&l.Policy) {
+		return nil
+	}
+	return fullFault(&l.Policy)
+}
+
+// Wait reports, under ordering=source, whether the event that the poller waits at is not due yet. The error is a *Fault
+// where it was given up and blocks the poller.
+func (l *Lot) Wait() (bool, error) {
+	e := l.table.Load().entries[sourceKey]
+	switch {
+	case e == nil, l.Ordering != poller.OrderSource:
+		return false, nil
+	case e.Blocked:
+		return true, &poller.Fault{Event: poller.HandlerFailed,
+			Err: fmt.Errorf("the poller is blocked (ordering=source, after_dead_letter=block) at key %s, "+
+				"event %s, which was dead-lettered after %d attempts: `rowrelay deadletter` replays or purges it", e.Key, e.ID,
+				e.Attempts)}
+	case !e.Next.After(time.Now()):
+		return false, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.warned {
+		l.warned = true
+		l.warnings = append(l.warnings, fmt.Sprintf(
+			"ordering=source: nothing is sent before %s, when attempt %d of %d of key %s, event %s, is due (%s)",
+			e.Next.UTC().Format(time.RFC3339), e.Attempts+1, l.Policy.MaxAttempts, e.Key, e.ID, e.Reason))
+	}
+	return true, nil
+}
+
+// Recall gives the event that the poller waits at (ordering=source) its attempts, wherever it was fetched.
+func (l *Lot) Recall(events []change.Event) {
+	e := l.table.Load().entries[sourceKey]
+	if e == nil || l.Ordering != poller.OrderSource {
+		return
+	}
+	for i := range events {
+		if events[i].ID == e.ID {
+			e.recall(&events[i])
+		}
+	}
+}
+
+// Report ends the session, and adds to its report what only the lot knows.
+func (l *Lot) Report(r *poller.Report) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.Warnings = append(r.Warnings, l.warnings...)
+	r.DeadLettered = append(r.DeadLettered, l.letters...)
+	r.Gone, r.Parked = l.gone, l.table.Load().count
+	l.warnings, l.letters, l.gone, l.warned, l.writer = nil, nil, 0, false, poller.DeadLetterWriter{}
+}
+
+func (l *Lot) warn(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.warnings = append(l.warnings, text)
+}
+
+// Update begins a settlement, which ctx bounds.
+func (l *Lot) Update(ctx context.Context) *Update {
+	l.writer.Begin(ctx)
+	return &Update{lot: l, table: *l.table.Load()}
+}
+
+// Stored shows an update to others: its commit is stored, or it changed nothing.
+func (l *Lot) Stored(u *Update) {
+	l.mu.Lock()
+	l.gone += u.gone
+	l.mu.Unlock()
+	t := u.table
+	l.table.Store(&t)
+}

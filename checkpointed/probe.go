@@ -1,0 +1,120 @@
+package checkpointed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// This file finds probes: events that the tick sends to see whether the destination accepts anything.
+//
+// A probe is sent ahead of its place, and never ahead of an earlier event of its order key. So it is the first event of
+// its order key after the position. A search goes on after the last probe: so a long run of bad rows is no outage for
+// ever. Rows before that are not read again: the search knows the order keys that may be there.
+
+const (
+	// maxSearchKeys bounds the order keys of a search: beyond it the search begins anew.
+	maxSearchKeys = 10_000
+	// maxSearchReads bounds the reads for one probe. Each costs a query.
+	maxSearchReads = 20
+)
+
+// probeSearch is how far the search for probes went. It outlives its session, as long as the document's frontier stays.
+type probeSearch struct {
+	start change.Cursor // the document's frontier when it began
+	at    change.Cursor // the last event that was read
+	// keys are the order keys of all events between the two: those that were avoided, in flight, or read.
+	keys map[string]bool
+}
+
+// Other returns one event of another order key, as a probe of the destination. An event of a parked key is no probe: it
+// has to wait.
+func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
+	event, err := s.findProbe(ctx, avoid)
+	if err != nil {
+		return poller.Grant{}, s.feed.cfg.sourceFault("looking for a row of another order key", err)
+	}
+	if event == nil || event.Broken != nil {
+		return poller.Grant{}, nil //nolint:nilerr // Broken is about the event, which is no probe
+	}
+	lease, err := s.acquire(ctx)
+	if err != nil {
+		return poller.Grant{}, poller.FaultOf(err, poller.LeaseAcquireFailed)
+	}
+	batch := change.Batch{From: s.frontier, Events: []change.Event{*event}, Fetched: time.Now()}
+	s.mu.Lock()
+	s.batches++
+	batch.ID = fmt.Sprintf("probe_%s_%04d", batch.Fetched.UTC().Format("20060102_150405"), s.batches)
+	s.mu.Unlock()
+	return s.grant(lease, batch), nil
+}
+
+// findProbe finds an event for a probe: after the last probe, else after what was fetched.
+func (s *session) findProbe(ctx context.Context, avoid [][]byte) (*change.Event, error) {
+	avoid = append(avoid[:len(avoid):len(avoid)], s.feed.parking.Keys()...)
+	// The source takes no more. What it shows is compared with all of them.
+	asked := slices.Clone(avoid[:min(len(avoid), poller.MaxAvoid)])
+	search, fresh := s.goOnSearching(avoid), false
+	if search == nil {
+		search, fresh = s.newSearch(avoid), true
+	}
+	for range maxSearchReads {
+		event, err := s.feed.source.Other(ctx, search.at, asked)
+		switch {
+		case err != nil:
+			return nil, err
+		case event == nil && fresh:
+			return nil, nil //nolint:nilnil // there is no other row
+		case event == nil:
+			search, fresh = s.newSearch(avoid), true
+			continue
+		}
+		search.at = event.Position()
+		if key := string(event.OrderKey); !search.keys[key] {
+			search.keys[key] = true
+			return event, nil
+		}
+		if len(asked) < poller.MaxAvoid {
+			asked = append(asked, event.OrderKey)
+		}
+	}
+	return nil, nil //nolint:nilnil // the next call goes on from here
+}
+
+// goOnSearching returns the search of the calls before, with the order keys that no probe may have now; nil where there
+// is none.
+func (s *session) goOnSearching(avoid [][]byte) *probeSearch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	search := s.feed.search
+	if search == nil || !search.start.Equal(s.start) || len(search.keys) > maxSearchKeys {
+		return nil
+	}
+	s.avoid(search, avoid)
+	return search
+}
+
+// newSearch begins a search after what was fetched.
+func (s *session) newSearch(avoid [][]byte) *probeSearch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.feed.search = &probeSearch{start: s.start, at: s.frontier, keys: make(map[string]bool)}
+	s.avoid(s.feed.search, avoid)
+	return s.feed.search
+}
+
+// avoid adds the order keys that no probe may have: those that are named, and those of events in flight.
+func (s *session) avoid(search *probeSearch, avoid [][]byte) {
+	for _, key := range avoid {
+		search.keys[string(key)] = true
+	}
+	for _, about := range s.inFlight {
+		for i := range about.events {
+			search.keys[string(about.events[i].OrderKey)] = true
+		}
+	}
+}

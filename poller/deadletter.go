@@ -1,0 +1,81 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// DeadLetter is an event that is given up, with its history.
+type DeadLetter struct {
+	App, Poller, Output string
+	Engine, Table       string
+	Event               change.Event // Row is null where it could not be encoded
+	Cause               Cause
+	Status              int
+	Reason              string
+	Attempts            int
+	First, Last         time.Time // of the attempts that failed
+}
+
+// DeadLetters keeps what is given up.
+type DeadLetters interface {
+	// Put stores a dead letter durably, named by its event id: the same one again replaces or repeats it. It is called
+	// before the commit that releases the event, so that a crash in between repeats it, and never loses it.
+	Put(ctx context.Context, d DeadLetter) error
+}
+
+// Dead letters are written before the commit that releases their events, and every other event of the settlement waits
+// for that commit. So a place for dead letters that hangs, or is slow, may delay the others, and never stop them.
+const (
+	// deadLetterTime is what the dead letters of one settlement may take together.
+	deadLetterTime = 10 * time.Second
+	// deadLetterPatience is what those that cannot be written may take of one session.
+	deadLetterPatience = 5 * time.Second
+	// commitTime is what they leave of the settlement's time, for the commit.
+	commitTime = 5 * time.Second
+)
+
+var (
+	errNoAnswer   = errors.New("there was no answer in time")
+	errNoTimeLeft = errors.New("too many others had to be tried first in this tick")
+)
+
+// DeadLetterWriter writes the dead letters of one session within a bounded time. Its settlements come one after the
+// other.
+type DeadLetterWriter struct {
+	until  time.Time     // when the settlement stops writing
+	failed time.Duration // spent on those that could not be written
+}
+
+// Begin begins a settlement, which ctx bounds.
+func (w *DeadLetterWriter) Begin(ctx context.Context) {
+	w.until = time.Now().Add(deadLetterTime)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Add(-commitTime).Before(w.until) {
+		w.until = deadline.Add(-commitTime)
+	}
+}
+
+// Put writes a dead letter in the time that is left for all of the settlement. After an error the event is not given
+// up: it comes again.
+func (w *DeadLetterWriter) Put(ctx context.Context, to DeadLetters, d DeadLetter) error {
+	begun := time.Now()
+	left := min(w.until.Sub(begun), deadLetterPatience-w.failed)
+	if left <= 0 {
+		return errNoTimeLeft
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, left, errNoAnswer)
+	defer cancel()
+	err := to.Put(ctx, d)
+	if err == nil {
+		return nil
+	}
+	w.failed += time.Since(begun)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/source/plan"
+)
+
+// explainAnalyze runs a page's statement as the source would, and returns how many rows its scans of the table's index
+// and heap touched.
+func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
+	t.Helper()
+	p, _, err := src.current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := p.Snapshots().Decode(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, args, err := p.Snapshots().Statement(501, w, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
+		rows, err := s.conn.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+st.Text, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() //nolint:errcheck // rows.Err is what tells
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				return err
+			}
+			plan += line + "\n"
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// buffersOf is the number of pages that a plan touched, in shared buffers or behind them.
+func buffersOf(t *testing.T, plan string) int {
+	t.Helper()
+	line, _, _ := strings.Cut(plan[strings.Index(plan, "Buffers: shared"):], "\n")
+	total := 0
+	for part := range strings.FieldsSeq(line) {
+		var n int
+		if _, err := fmt.Sscanf(part, "hit=%d", &n); err == nil {
+			total += n
+		}
+		if _, err := fmt.Sscanf(part, "read=%d", &n); err == nil {
+			total += n
+		}
+	}
+	return total
+}
+
+// TestPostgresSnapshotCost: a poll reads few pages although a transaction has been open since long before many rows
+// that were delivered, and although another has many rows that are not committed.
+func TestPostgresSnapshotCost(t *testing.T) {
+	url, db := snapshotTable(t)
+	src := snapshotSource(t, url, func(c *plan.Config) { c.Start = "latest" })
+	begin(t, db, "INSERT INTO o VALUES (-1)") // the oldest: everything below comes after it
+	begin(t, db, "INSERT INTO o SELECT -i FROM generate_series(10, 20000) i")
+	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(100000, 150000) i", "ANALYZE o")
+	r := (&reader{t: t, src: src}).start()
+	testenv.Exec(t, db, "INSERT INTO o VALUES (6), (7)")
+	plan := explainAnalyze(t, src, r.at)
+	if n := buffersOf(t, plan); n > 60 {
+		t.Errorf("a poll of two rows touches %d pages:\n%s", n, plan)
+	}
+	r.want("two rows", 10, 6, 7)
+	plan = explainAnalyze(t, src, r.at)
+	if n := buffersOf(t, plan); n > 60 || strings.Contains(plan, "Seq Scan") {
+		t.Errorf("a poll of no rows touches %d pages:\n%s", n, plan)
+	}
+	// In the middle of a transaction of many rows a page begins where the last ended.
+	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(200000, 220000) i")
+	for range 30 {
+		r.page(500)
+	}
+	plan = explainAnalyze(t, src, r.at)
+	if n := buffersOf(t, plan); n > 700 {
+		t.Errorf("a page in the middle of a large transaction touches %d pages:\n%s", n, plan)
+	}
+	t.Logf("in the middle of a large transaction: %d pages", buffersOf(t, plan))
+}
