@@ -205,7 +205,7 @@ func (f *fixture) letter(n int) {
 func (f *fixture) parks(entries ...parking.Entry) {
 	f.t.Helper()
 	lease := f.held()
-	ref, err := store(f.t.Context(), lease, entries)
+	ref, err := parking.Save(f.t.Context(), entries, lease.PutObject)
 	if err == nil {
 		err = lease.Commit(f.t.Context(), state.Commit{From: at(5), To: at(5), Parked: ref, Release: true})
 	}

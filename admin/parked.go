@@ -15,15 +15,6 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// ParkedRows counts parked rows: entries, and what waits behind them.
-func ParkedRows(entries []parking.Entry) int {
-	n := len(entries)
-	for i := range entries {
-		n += len(entries[i].Followers)
-	}
-	return n
-}
-
 // leased does what changes the parked events while nobody else can: a tick would fetch and settle meanwhile, and only
 // who holds the lease may store an object. change returns what the document is to name (nil: what it names now). The
 // lease is given back with the write that does so, or without one where change fails. It is free for who asks while the
@@ -66,11 +57,11 @@ func (d *Document) park(ctx context.Context, letters []deadletter.Entry) error {
 		for i := range letters {
 			entries = d.withRow(entries, letters[i].Record)
 		}
-		if n := ParkedRows(entries); n > d.MaxParked {
+		if n := parking.Rows(entries); n > d.MaxParked {
 			return nil, &Refusal{Err: fmt.Errorf("these would be %d parked rows, and max_parked is %d", n, d.MaxParked),
 				Remedy: "replay fewer at a time, or raise max_parked"}
 		}
-		return store(ctx, lease, entries)
+		return parking.Save(ctx, entries, lease.PutObject)
 	})
 }
 
@@ -91,19 +82,6 @@ func (d *Document) withRow(entries []parking.Entry, r *deadletter.Record) []park
 		entries[at].Followers = append(entries[at].Followers, r.Key)
 	}
 	return entries
-}
-
-// store stores entries for a document to name.
-func store(ctx context.Context, lease *state.Lease, entries []parking.Entry) (*state.ObjectRef, error) {
-	if len(entries) == 0 {
-		return &state.ObjectRef{}, nil
-	}
-	data, err := parking.Encode(entries)
-	if err != nil {
-		return nil, err
-	}
-	name, err := lease.PutObject(ctx, "parked", data)
-	return &state.ObjectRef{Object: name, Count: ParkedRows(entries)}, err
 }
 
 // unblock lets what waits behind purged events go on. Where the events have no record (parked), the document notes them
@@ -160,7 +138,7 @@ func (d *Document) let(
 	if !changed {
 		return nil, nil
 	}
-	return store(ctx, lease, left)
+	return parking.Save(ctx, left, lease.PutObject)
 }
 
 // successor is what waits in the place of an entry that is let go; nil for nothing. A head that waited for its next

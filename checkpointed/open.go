@@ -149,10 +149,7 @@ func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 		return err
 	}
 	s.snapshot, s.checked = snapshot, time.Now()
-	s.frontier, s.incarnation, s.table = doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation, doc.Checkpoint.Table
-	if s.source.Late == late.Overlap && !doc.Late.Frontier.IsStart() {
-		s.frontier = doc.Late.Frontier
-	}
+	s.frontier, s.incarnation, s.table = Frontier(doc), doc.Checkpoint.Incarnation, doc.Checkpoint.Table
 	s.start, s.backfill = s.frontier, backfill{}
 	s.mu.Lock()
 	s.inFlight, s.pending, s.awaited = map[string]*details{}, details{}, 0

@@ -58,10 +58,7 @@ func (s *session) findProbe(ctx context.Context, avoid [][]byte) (*change.Event,
 	avoid = append(avoid[:len(avoid):len(avoid)], s.feed.parking.Keys()...)
 	// The source takes no more. What it shows is compared with all of them.
 	asked := slices.Clone(avoid[:min(len(avoid), poller.MaxAvoid)])
-	search, fresh := s.goOnSearching(avoid), false
-	if search == nil {
-		search, fresh = s.newSearch(avoid), true
-	}
+	search, fresh := s.searching(avoid, false)
 	for range maxSearchReads {
 		event, err := s.feed.source.Other(ctx, search.at, asked)
 		switch {
@@ -70,7 +67,7 @@ func (s *session) findProbe(ctx context.Context, avoid [][]byte) (*change.Event,
 		case event == nil && fresh:
 			return nil, nil //nolint:nilnil // there is no other row
 		case event == nil:
-			search, fresh = s.newSearch(avoid), true
+			search, fresh = s.searching(avoid, true)
 			continue
 		}
 		search.at = event.Position()
@@ -85,30 +82,18 @@ func (s *session) findProbe(ctx context.Context, avoid [][]byte) (*change.Event,
 	return nil, nil //nolint:nilnil // the next call goes on from here
 }
 
-// goOnSearching returns the search of the calls before, with the order keys that no probe may have now; nil where there
-// is none.
-func (s *session) goOnSearching(avoid [][]byte) *probeSearch {
+// searching returns the search of the calls before, with the order keys that no probe may have now: those to avoid, and
+// those of events in flight. Where there is no search to go on with, or anew is asked for, it begins one after what was
+// fetched, and reports that it is fresh.
+func (s *session) searching(avoid [][]byte, anew bool) (search *probeSearch, fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	search := s.feed.search
-	if search == nil || !search.start.Equal(s.start) || len(search.keys) > maxSearchKeys {
-		return nil
+	search = s.feed.search
+	fresh = anew || search == nil || !search.start.Equal(s.start) || len(search.keys) > maxSearchKeys
+	if fresh {
+		search = &probeSearch{start: s.start, at: s.frontier, keys: make(map[string]bool)}
+		s.feed.search = search
 	}
-	s.avoid(search, avoid)
-	return search
-}
-
-// newSearch begins a search after what was fetched.
-func (s *session) newSearch(avoid [][]byte) *probeSearch {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.feed.search = &probeSearch{start: s.start, at: s.frontier, keys: make(map[string]bool)}
-	s.avoid(s.feed.search, avoid)
-	return s.feed.search
-}
-
-// avoid adds the order keys that no probe may have: those that are named, and those of events in flight.
-func (s *session) avoid(search *probeSearch, avoid [][]byte) {
 	for _, key := range avoid {
 		search.keys[string(key)] = true
 	}
@@ -117,4 +102,5 @@ func (s *session) avoid(search *probeSearch, avoid [][]byte) {
 			search.keys[string(about.events[i].OrderKey)] = true
 		}
 	}
+	return search, fresh
 }

@@ -39,9 +39,7 @@ func (b *badInput) try(t *testing.T, stored bool) {
 	s.add(1, 6) // more than a destination may refuse before that is an outage
 	have, rows := 0, 5
 	if stored {
-		if out, errs, err := command(t, t.TempDir(), s.settings, "run", "--once"); err != nil {
-			t.Fatalf("%v\n%s%s", err, out, errs)
-		}
+		once(t, t.TempDir(), s.settings)
 		s.add(6, 11)
 		have, rows = 5, 10
 	}

@@ -184,15 +184,11 @@ func TestBadInputSignature(t *testing.T) {
 	to := newSink(t)
 	s := postgresStall(t, to.URL)
 	s.add(1, 4)
-	if out, errs, err := command(t, t.TempDir(), s.settings, "run", "--once"); err != nil {
-		t.Fatalf("%v\n%s%s", err, out, errs)
-	}
+	once(t, t.TempDir(), s.settings)
 	s.add(4, 7)
 	again := s.withOwn(settings{".AzureWebJobsStorage": signed(t, s.settings["AzureWebJobsStorage"]),
 		".state__create": ""})
-	if out, errs, err := command(t, t.TempDir(), again, "run", "--once"); err != nil {
-		t.Fatalf("%v\n%s%s", err, out, errs)
-	}
+	once(t, t.TempDir(), again)
 	if n, repeated := to.count(); n != 6 || repeated != 0 {
 		t.Errorf("%d events, %d repeated", n, repeated)
 	}
@@ -246,9 +242,7 @@ func fullDisk(t *testing.T, stored bool, path string, breakIt breakDisk) {
 	s.add(1, 4)
 	have, rows := 0, 3
 	if stored {
-		if out, errs, err := command(t, t.TempDir(), s.settings, "run", "--once"); err != nil {
-			t.Fatalf("%v\n%s%s", err, out, errs)
-		}
+		once(t, t.TempDir(), s.settings)
 		s.add(4, 7)
 		have, rows = 3, 6
 	}

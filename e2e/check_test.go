@@ -92,9 +92,7 @@ func TestCheckOfAGoodApp(t *testing.T) {
 	wants(t, said, "blob container", "lines_changed serves the order", "would send", "statement", "changed_at",
 		"10s between two ticks", "lease_ttl 10s")
 
-	if out, errs, err := command(t, root, set, "run", "--once"); err != nil {
-		t.Fatalf("%v\n%s%s", err, out, errs)
-	}
+	once(t, root, set)
 	to.mu.Lock()
 	if to.accepted[first] != 1 {
 		t.Errorf("the event that check showed, %s, is not the one that was sent", first)

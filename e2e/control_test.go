@@ -106,8 +106,7 @@ func TestBackfillStatusAndStop(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, db := sqliteShop(t, to.URL, 300)
-	s = s.with(settings{
-		"pollers__orders__poll_interval": "10ms", "pollers__orders__schedule": "* * * * * *", "status__listen": "127.0.0.1:0",
+	s = busy(s).with(settings{
 		"pollers__orders__batch_size": "5",
 		// An idle holder meets what an operator asks for with its next heartbeat, after a third of this.
 		"pollers__orders__lease_ttl": "3s",

@@ -139,10 +139,7 @@ func TestAPollerNamedHostIsRefused(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 2)
-	named := settings{}
-	for name, value := range s {
-		named[strings.Replace(name, "pollers__orders__", "pollers__host__", 1)] = value
-	}
+	named := s.renamed("host")
 	root := functionApp(t, s)
 	_, errs, err := command(t, root, named, "functions")
 	if err == nil || !strings.Contains(errs, "refuses a function named host") {

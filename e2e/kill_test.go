@@ -45,9 +45,8 @@ func TestKilledTwentyTimesOnSQLite(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, db := sqliteShop(t, to.URL, 0)
-	s = s.with(settings{
+	s = busy(s).with(settings{
 		"pollers__orders__lease_ttl": "1s", "pollers__orders__batch_size": "50", "pollers__orders__output__batch": "7",
-		"pollers__orders__poll_interval": "10ms", "pollers__orders__schedule": "* * * * * *", "status__listen": "127.0.0.1:0",
 	})
 	dir := t.TempDir()
 	killed(t, to, 20, 4000, func(version int) {

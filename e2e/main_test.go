@@ -41,6 +41,15 @@ func (s settings) with(more settings) settings {
 	return merged
 }
 
+// renamed returns a copy in which the poller orders has another name.
+func (s settings) renamed(name string) settings {
+	copied := settings{}
+	for setting, value := range s {
+		copied[strings.Replace(setting, "pollers__orders__", "pollers__"+name+"__", 1)] = value
+	}
+	return copied
+}
+
 // functionApp makes a script root as it is published: the repository's own host.json, the program, and a function for
 // each poller made by the binary itself.
 func functionApp(t *testing.T, s settings, pollers ...string) string {
@@ -56,9 +65,7 @@ func functionApp(t *testing.T, s settings, pollers ...string) string {
 	if err := os.Link(programtest.Path(t), filepath.Join(root, "rowrelay")); err != nil {
 		t.Fatal(err)
 	}
-	if out, errs, err := command(t, root, s, append([]string{"functions"}, pollers...)...); err != nil {
-		t.Fatalf("rowrelay functions: %v\n%s%s", err, out, errs)
-	}
+	stdout(t, root, s, append([]string{"functions"}, pollers...)...)
 	return root
 }
 

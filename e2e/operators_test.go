@@ -22,6 +22,13 @@ func operate(t *testing.T, dir string, s settings, args ...string) string {
 	return out + errs
 }
 
+// busy is the settings for `rowrelay run` with a poller that looks for rows all the time.
+func busy(s settings) settings {
+	return s.with(settings{
+		"pollers__orders__poll_interval": "10ms", "pollers__orders__schedule": "* * * * * *", "status__listen": "127.0.0.1:0",
+	})
+}
+
 // once runs every poller once.
 func once(t *testing.T, dir string, s settings) string {
 	t.Helper()
@@ -93,13 +100,7 @@ func TestExportCloneImport(t *testing.T) {
 		t.Errorf("after a reset to what was exported: %v", came)
 	}
 
-	copied := s.with(settings{})
-	for name, value := range s {
-		if rest, ok := strings.CutPrefix(name, "pollers__orders__"); ok {
-			copied["pollers__copy__"+rest] = value
-			copied["pollers__other__"+rest] = value
-		}
-	}
+	copied := s.with(s.renamed("copy")).with(s.renamed("other"))
 	copied["pollers__other__source__where"] = "version > 3"
 	wants(t, operate(t, dir, copied, "state", "clone", "orders", "copy"), "done")
 	for name, want := range map[string]string{"copy": "has a state document already", "other": "reads another source"} {
@@ -127,10 +128,7 @@ func TestPauseAndResume(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, db := sqliteShop(t, to.URL, 3)
-	s = s.with(settings{
-		"pollers__orders__poll_interval": "20ms", "pollers__orders__schedule": "* * * * * *", "status__listen": "127.0.0.1:0",
-		"pollers__orders__batch_size": "1",
-	})
+	s = busy(s).with(settings{"pollers__orders__batch_size": "1"})
 	dir := t.TempDir()
 	relay := startRun(t, dir, s)
 	until(t, "the first rows", func() bool { n, _ := to.count(); return n == 3 })
@@ -188,10 +186,7 @@ func TestBackfillBesideLiveRows(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, db := sqliteShop(t, to.URL, 300)
-	s = s.with(settings{
-		"pollers__orders__poll_interval": "10ms", "pollers__orders__schedule": "* * * * * *", "status__listen": "127.0.0.1:0",
-		"pollers__orders__batch_size": "20",
-	})
+	s = busy(s).with(settings{"pollers__orders__batch_size": "20"})
 	dir := t.TempDir()
 	relay := startRun(t, dir, s)
 	until(t, "the first rows", func() bool { n, _ := to.count(); return n == 300 })

@@ -97,11 +97,7 @@ func TestCloneBeginsAfresh(t *testing.T) {
 	operate(t, dir, s, "state", "reset", "orders", "--to", "latest", "--parked", "keep") // a skip
 	operate(t, dir, s, "backfill", "orders", "--from", "beginning", "--detach")
 	operate(t, dir, s, "state", "pause", "orders")
-	for name, value := range s {
-		if rest, ok := strings.CutPrefix(name, "pollers__orders__"); ok {
-			s["pollers__copy__"+rest] = value
-		}
-	}
+	s = s.with(s.renamed("copy"))
 	wants(t, operate(t, dir, s, "state", "clone", "orders", "copy"), "1 parked event(s) stay with orders", "done")
 	out, errs, err := command(t, dir, s, "state", "show", "copy", "--json")
 	var view map[string]any

@@ -251,18 +251,3 @@ func TestTwoInstancesOnOneDocument(t *testing.T) {
 		t.Errorf("token %s, owner %q; want 2 and nobody", doc.Token, doc.Owner)
 	}
 }
-
-// TestCleanReleaseIsFreeAtOnce: the next tick, of another instance, need not wait for a grace.
-func TestCleanReleaseIsFreeAtOnce(t *testing.T) {
-	to := newSink(t)
-	s, db := postgresShop(t, 5)
-	s = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL})
-	root := functionApp(t, s)
-	first, second := startHost(t, root, s), startHost(t, root, s)
-	must(t, first, "lines")
-	insertLines(t, db, 5, 9)
-	must(t, second, "lines")
-	if n, _ := to.count(); n != 9 {
-		t.Errorf("%d events, want 9", n)
-	}
-}

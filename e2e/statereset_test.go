@@ -130,9 +130,7 @@ func TestStateResetOfAnUnreadableDocument(t *testing.T) {
 	s := sqliteStall(t, to.URL)
 	s.add(1, 4)
 	dir := t.TempDir()
-	if out, errs, err := command(t, dir, s.settings, "run", "--once"); err != nil {
-		t.Fatalf("%v\n%s%s", err, out, errs)
-	}
+	once(t, dir, s.settings)
 	for name, text := range map[string]string{"truncated": `{"version": 1, "lease": {"fencing_token": 41,`, "empty": ""} {
 		s.tamper(text)
 		if code, said := answering(t, dir, s.settings, "", "state", "show", "orders"); code != 1 ||

@@ -156,10 +156,7 @@ func TestAPollerNamedStatusComesFirst(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 2)
-	renamed := settings{}
-	for name, value := range s {
-		renamed[strings.Replace(name, "pollers__orders__", "pollers__status__", 1)] = value
-	}
+	renamed := s.renamed("status")
 	root := functionApp(t, renamed)
 	host, front := startFront(t, root, renamed)
 	must(t, host, "status")

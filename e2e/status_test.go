@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -37,11 +38,7 @@ func newOffice(t *testing.T) *office {
 	more := settings{}
 	for name, url := range map[string]string{"customers": o.customers.URL, "returns": o.returns.URL,
 		"letters": o.letters.URL, "invoices": "http://127.0.0.1:1/hook"} {
-		for setting, value := range o.settings {
-			if rest, ok := strings.CutPrefix(setting, "pollers__orders__"); ok {
-				more["pollers__"+name+"__"+rest] = value
-			}
-		}
+		maps.Copy(more, o.settings.renamed(name))
 		more["pollers__"+name+"__output__url"] = url
 	}
 	for _, name := range []string{"orders", "customers", "returns", "letters", "invoices"} {

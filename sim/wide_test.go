@@ -126,12 +126,7 @@ func (p *profile) widen(seed uint64) {
 		}
 	})
 	with(second, 0.15, func(*rand.Rand) { p.Second = true })
-	with(sieges, 0.25, func(*rand.Rand) {
-		p.Siege = true
-		if p.Budget < 3*p.Timeout {
-			p.Budget = 50 * time.Second // else a row that gets no answer leaves no tick the time to find out that others do
-		}
-	})
+	with(sieges, 0.25, func(*rand.Rand) { p.Siege = true })
 	with(hang, 0.3, func(r *rand.Rand) {
 		p.LetterHang = 0.1 + 0.5*r.Float64()
 		if r.IntN(3) == 0 {

@@ -130,10 +130,7 @@ func (l *Lot) Wait() (bool, error) {
 	case e == nil, l.Ordering != poller.OrderSource:
 		return false, nil
 	case e.Blocked:
-		return true, &poller.Fault{Event: poller.HandlerFailed,
-			Err: fmt.Errorf("the poller is blocked (ordering=source, after_dead_letter=block) at key %s, "+
-				"event %s, which was dead-lettered after %d attempts: `rowrelay deadletter` replays or purges it", e.Key, e.ID,
-				e.Attempts)}
+		return true, e.blockedFault()
 	case !e.Next.After(time.Now()):
 		return false, nil
 	}

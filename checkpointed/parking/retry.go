@@ -162,16 +162,15 @@ func keysOf(entries []*parkedKey) [][]byte {
 // rows of a tenant that was deleted need not be found out about one by one. One read has room for so many bytes.
 func (l *Lot) followers(ctx context.Context, t *table, heads []gone, room int) error {
 	var asked []*parkedKey
-	seen := map[string]bool{}
+	missing := map[string]bool{}
 	for i := range heads {
 		for _, key := range t.entries[heads[i].orderKey].Followers {
-			if len(asked) < maxRetries && !seen[string(key)] {
-				seen[string(key)] = true
+			if _, seen := missing[string(key)]; !seen && len(asked) < maxRetries {
+				missing[string(key)] = false
 				asked = append(asked, &parkedKey{Entry: Entry{Key: key}})
 			}
 		}
 	}
-	missing := map[string]bool{}
 	for len(asked) > 0 {
 		portion := l.portion(asked, room)
 		rows := map[string]*change.Event{} // not kept: only whether they are there counts

@@ -183,10 +183,7 @@ func (u *Update) inSourceOrder(ctx context.Context, event *change.Event, outcome
 	}
 	if policy.Block {
 		e.Blocked, e.Next = true, time.Time{}
-		return u.stop(&poller.Fault{Event: poller.HandlerFailed,
-			Err: fmt.Errorf("key %s, event %s, was dead-lettered after %d attempts, and the poller is blocked "+
-				"there (ordering=source, after_dead_letter=block): `rowrelay deadletter` replays or purges it", e.Key, e.ID,
-				e.Attempts)})
+		return u.stop(e.blockedFault())
 	}
 	u.leave(sourceKey, why.At)
 	return true
