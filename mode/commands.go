@@ -27,20 +27,8 @@ const (
 // commands are the operations by mode. "{}" is the poller, with its output where the mode has one document for each;
 // "<id>" is the event.
 var commands = map[Mode]map[Operation]string{
-	Cursor: {
-		Inspect:    "state show {}",
-		Pause:      "state pause {}",
-		Resume:     "state resume {}",
-		List:       "deadletter list {}",
-		ListDead:   "deadletter list {}",
-		ListFailed: "state show {} --json",
-		ShowOne:    "deadletter show {} <id>",
-		Replay:     "deadletter replay {}",
-		ReplayOne:  "deadletter replay {} <id>",
-		Purge:      "deadletter purge {}",
-		Reset:      "state reset {}",
-		Backfill:   "backfill {}",
-	},
+	Cursor:         ofDocuments,
+	ChangeTracking: ofDocuments,
 	Outbox: {
 		Inspect:    "outbox status {}",
 		Pause:      "outbox pause {}",
@@ -55,6 +43,22 @@ var commands = map[Mode]map[Operation]string{
 		Reset:      "outbox requeue {}",
 		Backfill:   "outbox requeue {}",
 	},
+}
+
+// ofDocuments are the commands about a state document.
+var ofDocuments = map[Operation]string{
+	Inspect:    "state show {}",
+	Pause:      "state pause {}",
+	Resume:     "state resume {}",
+	List:       "deadletter list {}",
+	ListDead:   "deadletter list {}",
+	ListFailed: "state show {} --json",
+	ShowOne:    "deadletter show {} <id>",
+	Replay:     "deadletter replay {}",
+	ReplayOne:  "deadletter replay {} <id>",
+	Purge:      "deadletter purge {}",
+	Reset:      "state reset {}",
+	Backfill:   "backfill {}",
 }
 
 // Command is the command line of an operation, for a poller of the mode. id is the event's, where the operation is
