@@ -17,6 +17,8 @@ type ChangeTable struct {
 	Key []string
 	// Name is the change table's own name, unquoted: it lies in the same schema. What belongs to it begins with its name.
 	Name string
+	// Poller is whose commands are named to people.
+	Poller string
 	// Rows is what stands after FROM: the change table joined with the table.
 	Rows string
 }

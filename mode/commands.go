@@ -90,3 +90,12 @@ func (m Mode) NoMarks(poller string) error {
 	return fmt.Errorf("%s is no outbox (source__mode=%s): rowrelay state and rowrelay deadletter are about it",
 		poller, m)
 }
+
+// NeedsTriggers refuses a command about triggers, for a poller of a mode without them.
+func (m Mode) NeedsTriggers(poller string) error {
+	if m.Can(Triggers) {
+		return nil
+	}
+	return fmt.Errorf("%s has no triggers (source__mode=%s): rowrelay track is about source__mode=%s", poller, m,
+		ChangeTracking)
+}

@@ -177,6 +177,11 @@ func (c *Cursor) CursorColumns(ctx context.Context) ([]CursorColumn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.Tracked != nil {
+		col := &p.Sel.Order[0]
+		return []CursorColumn{{Name: col.Name, Type: col.Type, Moved: "is set by triggers with every write",
+			Step: plan.StepOf(&p.Syntax, col)}}, nil
+	}
 	columns := make([]CursorColumn, 0, p.Sel.Cursors)
 	for i := range p.Sel.Order[:p.Sel.Cursors] {
 		col := &p.Sel.Order[i]

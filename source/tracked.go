@@ -20,7 +20,7 @@ import (
 
 // changesOf is the catalog of a table that is read through its change table. It proves that triggers keep that.
 func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (engine.Table, error) {
-	changes, err := tracking.Of(c.dialect, &t, c.cfg.TrackTable)
+	changes, err := tracking.Of(c.dialect, &t, c.cfg.TrackTable, c.cfg.Poller)
 	if err != nil {
 		return t, err
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
@@ -12,15 +13,18 @@ import (
 
 // Work is what a command does to a database: statements, in order.
 type Work struct {
+	Engine     string
 	Changes    *engine.ChangeTable
 	Statements []string
 	// AtOnce says that they are one transaction.
 	AtOnce bool
 	// Done says that there is nothing to do.
 	Done bool
-	// Rights are what it takes. Unseen says which writes to the table no trigger sees. Both are for people.
+	// Rights are what it takes, Unseen are the writes to the table that no trigger sees: for people.
 	Rights string
 	Unseen []string
+	// Read is what the poller's login must be granted.
+	Read []string
 }
 
 // found is a table and what is there of its change table.
@@ -31,10 +35,22 @@ type found struct {
 	faults  []string
 }
 
+// ask has a connection for some questions.
+func ask(ctx context.Context, to engine.Connection, work func(*sql.Conn) error) error {
+	db := to.DB(1)
+	defer func() { _ = db.Close() }() // nothing is under way
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	return work(conn)
+}
+
 var errNoTable = errors.New("could not find table")
 
 // find reads the catalog.
-func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name string) (f found, err error) {
+func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string) (f found, err error) {
 	parts, err := engine.SplitName(table)
 	if err != nil {
 		return f, fmt.Errorf("%w: source__table %q: %w", poller.ErrConfig, table, err)
@@ -47,7 +63,7 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name str
 	if err != nil {
 		return f, fmt.Errorf("read the catalog for %s: %w", table, err)
 	}
-	if f.changes, err = Of(d, &f.table, name); err != nil {
+	if f.changes, err = Of(d, &f.table, name, whose); err != nil {
 		return f, err
 	}
 	own, err := d.Table(ctx, conn, f.changes.Beside(f.changes.Name))
@@ -62,53 +78,51 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name str
 	return f, err
 }
 
-// Install says what it takes to have triggers keep a change table. A change table that does not fit its table any more
+// Install says what it takes to have triggers keep a change table. table, name and whose are source__table,
+// source__track_table and the poller. A change table that does not fit its table any more
 // is ErrConfig: it has to be uninstalled first.
-func Install(ctx context.Context, d engine.Dialect, db *sql.DB, table, name string) (w Work, err error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return w, fmt.Errorf("connect: %w", err)
-	}
-	defer conn.Close() //nolint:errcheck // nothing is under way
-	f, err := find(ctx, d, conn, table, name)
-	if err != nil {
-		return w, err
-	}
-	t := d.Syntax().Tracking
-	w = Work{Changes: f.changes, AtOnce: t.AtOnce, Rights: t.Rights}
-	if f.own != nil {
-		if _, err := Join(d, &f.table, f.own, f.changes); err != nil {
-			return w, err
+func Install(ctx context.Context, to engine.Connection, table, name, whose string) (w Work, err error) {
+	return w, ask(ctx, to, func(conn *sql.Conn) error {
+		f, err := find(ctx, to.Dialect, conn, table, name, whose)
+		if err != nil {
+			return err
 		}
-		w.Done = len(f.faults) == 0
-	}
-	declared, err := t.Declare(ctx, conn, f.changes)
-	if err != nil {
-		return w, fmt.Errorf("read the key's columns: %w", err)
-	}
-	if w.Unseen, err = t.Unseen(ctx, conn, f.changes); err != nil {
-		return w, fmt.Errorf("read what the triggers do not see: %w", err)
-	}
-	w.Statements = t.Install(f.changes, declared)
-	return w, nil
+		s := to.Dialect.Syntax()
+		t := s.Tracking
+		w = Work{Engine: s.Name, Changes: f.changes, AtOnce: t.AtOnce, Rights: t.Rights,
+			Read: []string{f.changes.Of, f.changes.In(s.Quote, f.changes.Name), f.changes.In(s.Quote, f.changes.State())}}
+		if f.own != nil {
+			if _, err := Join(to.Dialect, &f.table, f.own, f.changes); err != nil {
+				return err
+			}
+			w.Done = len(f.faults) == 0
+		}
+		declared, err := t.Declare(ctx, conn, f.changes)
+		if err != nil {
+			return fmt.Errorf("read the key's columns: %w", err)
+		}
+		if w.Unseen, err = t.Unseen(ctx, conn, f.changes); err != nil {
+			return fmt.Errorf("read what the triggers do not see: %w", err)
+		}
+		w.Statements = t.Install(f.changes, declared)
+		return nil
+	})
 }
 
 // Uninstall says what it takes to remove the triggers and the change table.
-func Uninstall(ctx context.Context, d engine.Dialect, db *sql.DB, table, name string) (w Work, err error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return w, fmt.Errorf("connect: %w", err)
-	}
-	defer conn.Close() //nolint:errcheck // nothing is under way
-	f, err := find(ctx, d, conn, table, name)
-	if errors.Is(err, errNoTable) {
-		f.changes, err = leftBehind(ctx, d, conn, table, name, err)
-	}
-	if err != nil {
-		return w, err
-	}
-	t := d.Syntax().Tracking
-	return Work{Changes: f.changes, AtOnce: t.AtOnce, Statements: t.Uninstall(f.changes)}, nil
+func Uninstall(ctx context.Context, to engine.Connection, table, name, whose string) (w Work, err error) {
+	return w, ask(ctx, to, func(conn *sql.Conn) error {
+		f, err := find(ctx, to.Dialect, conn, table, name, whose)
+		if errors.Is(err, errNoTable) {
+			f.changes, err = leftBehind(ctx, to.Dialect, conn, table, name, err)
+		}
+		if err != nil {
+			return err
+		}
+		t := to.Dialect.Syntax().Tracking
+		w = Work{Engine: to.Engine, Changes: f.changes, AtOnce: t.AtOnce, Statements: t.Uninstall(f.changes)}
+		return nil
+	})
 }
 
 // leftBehind finds the change table of a table that was dropped, and with it the triggers.
@@ -132,36 +146,70 @@ func leftBehind(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, na
 	return &engine.ChangeTable{OfParts: parts, Name: parts[len(parts)-1]}, nil
 }
 
-// Apply runs the statements. told is called before each; nil for nobody. Where they are no transaction, one that fails
-// leaves those before it, and the same work can be done again.
-func (w *Work) Apply(ctx context.Context, db *sql.DB, told func(n int, statement string)) error {
-	type runner interface {
-		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+// Notes are what people have to know of the work, each in a sentence.
+func (w *Work) Notes() (notes []string) {
+	if w.Rights != "" {
+		notes = append(notes, "Rights: "+w.Rights+".")
 	}
-	run := func(on runner) error {
-		for i, statement := range w.Statements {
-			if told != nil {
-				told(i+1, statement)
-			}
-			if _, err := on.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("statement %d of %d: %w", i+1, len(w.Statements), err)
-			}
+	if len(w.Read) > 0 {
+		notes = append(notes, "Rows that are there already are told of when they are written next.")
+		if w.Engine != "sqlite" {
+			notes = append(notes, "The login of source__connection needs no more than GRANT SELECT ON each of "+
+				strings.Join(w.Read, ", ")+".")
 		}
-		return nil
 	}
+	for _, text := range w.Unseen {
+		notes = append(notes, "Not seen: "+text+".")
+	}
+	return notes
+}
+
+// Script is the statements as a program of the engine reads them: psql, sqlite3, mysql.
+func (w *Work) Script() string {
+	var b strings.Builder
+	if w.AtOnce {
+		b.WriteString("BEGIN;\n")
+	}
+	for _, statement := range w.Statements {
+		if w.Engine == "mysql" && strings.Contains(statement, "\nBEGIN") { // else the first semicolon would end it
+			b.WriteString("DELIMITER //\n" + statement + "//\nDELIMITER ;\n")
+			continue
+		}
+		b.WriteString(statement + ";\n")
+	}
+	if w.AtOnce {
+		b.WriteString("COMMIT;\n")
+	}
+	return b.String()
+}
+
+// Apply runs the statements. Where they are no transaction, one that fails leaves those before it, and the same work
+// can be done again.
+func (w *Work) Apply(ctx context.Context, db *sql.DB) error {
 	if !w.AtOnce {
-		return run(db)
+		return w.run(ctx, db)
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
-	if err := run(tx); err != nil {
+	if err := w.run(ctx, tx); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+func (w *Work) run(ctx context.Context, on interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}) error {
+	for i, statement := range w.Statements {
+		if _, err := on.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("statement %d of %d: %w", i+1, len(w.Statements), err)
+		}
 	}
 	return nil
 }

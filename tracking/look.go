@@ -28,13 +28,15 @@ type Status struct {
 }
 
 // Look reads the status. It counts rows: on a large table that takes its time.
-func Look(ctx context.Context, d engine.Dialect, db *sql.DB, table, name string) (s Status, err error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return s, fmt.Errorf("connect: %w", err)
-	}
-	defer conn.Close() //nolint:errcheck // nothing is under way
-	f, err := find(ctx, d, conn, table, name)
+func Look(ctx context.Context, to engine.Connection, table, name, whose string) (s Status, err error) {
+	return s, ask(ctx, to, func(conn *sql.Conn) error {
+		s, err = look(ctx, to.Dialect, conn, table, name, whose)
+		return err
+	})
+}
+
+func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string) (s Status, err error) {
+	f, err := find(ctx, d, conn, table, name, whose)
 	if err != nil {
 		return s, err
 	}

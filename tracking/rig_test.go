@@ -56,11 +56,11 @@ func newRig(t testing.TB, name string) *rig {
 	if r.conn, err = engines.Parse(r.url); err != nil {
 		t.Fatal(err)
 	}
-	w, err := tracking.Install(t.Context(), r.conn.Dialect, r.db, "orders", "")
+	w, err := tracking.Install(t.Context(), r.conn, "orders", "", "orders")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Apply(t.Context(), r.db, nil); err != nil {
+	if err := w.Apply(t.Context(), r.db); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -38,9 +38,9 @@ func DefaultName(table string) string {
 	return strings.ToValidUTF8(name[:longest-9], "") + "_" + hex.EncodeToString(sum[:4])
 }
 
-// Of returns the change table of a table; name is source__track_table, or "". Errors wrap poller.ErrConfig: the table
-// cannot have one.
-func Of(d engine.Dialect, t *engine.Table, name string) (*engine.ChangeTable, error) {
+// Of returns the change table of a table; name is source__track_table, or "", whose the poller. Errors wrap
+// poller.ErrConfig: the table cannot have one.
+func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTable, error) {
 	refuse := func(format string, args ...any) (*engine.ChangeTable, error) {
 		return nil, fmt.Errorf("%w: source__mode=changetracking: "+format, append([]any{poller.ErrConfig}, args...)...)
 	}
@@ -80,7 +80,7 @@ func Of(d engine.Dialect, t *engine.Table, name string) (*engine.ChangeTable, er
 	if len(name) > longest {
 		return refuse("source__track_table %q is longer than %d bytes", name, longest)
 	}
-	return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Name: name}, nil
+	return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Name: name, Poller: whose}, nil
 }
 
 // Join returns the table whose rows are changes: the user's, read through its change table, in the order of versions.
@@ -143,18 +143,17 @@ func Floor(s *engine.Syntax, c *engine.ChangeTable) string {
 func stale(c *engine.ChangeTable, why string) error {
 	return fmt.Errorf("%w: the change table %s does not fit %s: %s. Make it anew: rowrelay track uninstall %s, "+
 		"then rowrelay track install %s; then rowrelay state reset %s --to beginning", poller.ErrConfig, c.Name, c.Of, why,
-		poller.AnyDocument, poller.AnyDocument, poller.AnyDocument)
+		c.Poller, c.Poller, poller.AnyDocument)
 }
 
 // Missing says that there is no change table.
 func Missing(c *engine.ChangeTable) error {
 	return fmt.Errorf("%w: could not find change tracking enabled for table %s: there is no change table %s, or the user may not "+
-		"read it. Install it: rowrelay track install %s", poller.ErrConfig, c.Of, c.Name, poller.AnyDocument)
+		"read it. Install it: rowrelay track install %s", poller.ErrConfig, c.Of, c.Name, c.Poller)
 }
 
 // Broken says that triggers do not keep a change table.
 func Broken(c *engine.ChangeTable, faults []string) error {
-	return fmt.Errorf("%w: the change table %s misses changes: %s. Mend it, or install it anew: rowrelay track install %s; "+
-		"then deliver what was missed: rowrelay backfill, or rowrelay state reset %s", poller.ErrConfig, c.Name,
-		strings.Join(faults, "; "), poller.AnyDocument, poller.AnyDocument)
+	return fmt.Errorf("%w: the change table %s misses changes: %s. Install it again: rowrelay track install %s; "+
+		"the poller then stops at the gap, and says how to go on", poller.ErrConfig, c.Name, strings.Join(faults, "; "), c.Poller)
 }

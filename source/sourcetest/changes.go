@@ -37,11 +37,11 @@ func (f fixture) track(table string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	w, err := tracking.Install(f.ctx(), conn.Dialect, f.e.DB, table, "")
+	w, err := tracking.Install(f.ctx(), conn, table, "", "orders")
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := w.Apply(f.ctx(), f.e.DB, nil); err != nil {
+	if err := w.Apply(f.ctx(), f.e.DB); err != nil {
 		f.Fatalf("%v\n%s", err, strings.Join(w.Statements, ";\n"))
 	}
 }

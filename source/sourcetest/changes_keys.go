@@ -105,7 +105,7 @@ func statusOf(f fixture) {
 	}
 	look := func() tracking.Status {
 		f.Helper()
-		s, err := tracking.Look(f.ctx(), conn.Dialect, f.e.DB, name, "")
+		s, err := tracking.Look(f.ctx(), conn, name, "", "orders")
 		if err != nil {
 			f.Fatal(err)
 		}

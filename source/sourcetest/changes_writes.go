@@ -116,11 +116,11 @@ func (f fixture) untrack(table string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	w, err := tracking.Uninstall(f.ctx(), conn.Dialect, f.e.DB, table, "")
+	w, err := tracking.Uninstall(f.ctx(), conn, table, "", "orders")
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := w.Apply(f.ctx(), f.e.DB, nil); err != nil {
+	if err := w.Apply(f.ctx(), f.e.DB); err != nil {
 		f.Fatal(err)
 	}
 	var left int
