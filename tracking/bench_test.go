@@ -40,6 +40,8 @@ func BenchmarkWrite(b *testing.B) {
 					r.exec(fmt.Sprintf("INSERT INTO %s (id, v) VALUES (%d, 1)", table, n))
 				}
 			})
+			r.exec("DELETE FROM " + table)
+			r.fill(table, 1000)
 			b.Run(engine+"/"+table+"/update", func(b *testing.B) {
 				for n := range b.N {
 					r.exec(fmt.Sprintf("UPDATE %s SET v = v + 1 WHERE id = %d", table, n%1000))
@@ -47,10 +49,24 @@ func BenchmarkWrite(b *testing.B) {
 			})
 			b.Run(engine+"/"+table+"/thousand", func(b *testing.B) {
 				for range b.N {
-					r.exec(fmt.Sprintf("UPDATE %s SET v = v + 1 WHERE id < 1000", table))
+					r.exec(fmt.Sprintf("UPDATE %s SET v = v + 1", table))
 				}
 			})
 		}
+	}
+}
+
+// fill inserts rows, a thousand in each statement.
+func (r *rig) fill(table string, rows int) {
+	for n := 0; n < rows; n += 1000 {
+		values := ""
+		for i := n; i < n+1000; i++ {
+			if i > n {
+				values += ", "
+			}
+			values += fmt.Sprintf("(%d, 1)", i+1)
+		}
+		r.exec("INSERT INTO " + table + " (id, v) VALUES " + values)
 	}
 }
 
@@ -60,16 +76,8 @@ func BenchmarkPoll(b *testing.B) {
 	for _, engine := range everyEngine {
 		r := newRig(b, engine)
 		r.plain(engine)
-		for n := 0; n < rows; n += 1000 {
-			values := ""
-			for i := n; i < n+1000; i++ {
-				if i > n {
-					values += ", "
-				}
-				values += fmt.Sprintf("(%d, 1)", i+1)
-			}
-			r.exec("INSERT INTO orders (id, v) VALUES "+values, "INSERT INTO plain (id, v) VALUES "+values)
-		}
+		r.fill("orders", rows)
+		r.fill("plain", rows)
 		switch engine {
 		case "postgres":
 			r.exec("VACUUM ANALYZE")

@@ -77,6 +77,8 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone boolean PRIMARY KEY DEFAULT true CHECK (one),\n\t" + floor +
 			" xid8 NOT NULL\n)",
 		trackingFunction(c),
+		// Else anybody could put a trigger with it on a table of his own, and record what never happened.
+		"REVOKE ALL ON FUNCTION " + c.In(quote, c.Trigger("keep")) + "() FROM PUBLIC",
 	}
 	statements = append(statements, trigger(onRow, "AFTER INSERT OR UPDATE OR DELETE", "ROW")...)
 	statements = append(statements, trigger(onTruncate, "BEFORE TRUNCATE", "STATEMENT")...)

@@ -47,8 +47,8 @@ func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (typ
 	return types, err
 }
 
-// trackingEvents are the triggers' events, in their names.
-var trackingEvents = []string{"insert", "update", "delete"}
+// trackingEvents are the triggers' events, in their names; a move is an update of the key.
+var trackingEvents = []string{"insert", "update", "move", "delete"}
 
 func installTracking(c *engine.ChangeTable, declared []string) []string {
 	changes, state := quote(c.Name), quote(c.State())
@@ -64,10 +64,9 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	}
 	// One statement of a trigger: the key of a row, changed now; created says since when the row is there, 0 for as long
 	// as is known.
-	touch := func(row, created_, when string) string {
+	touch := func(row, since string) string {
 		return "\tINSERT INTO " + changes + " (" + key + ", " + version + ", " + created + ")\n\t\tSELECT " +
-			engine.Names(quote, row, c.Key) + ", " + version + ", " + created_ + " FROM " + state + " WHERE " + when +
-			"\n\t\tON CONFLICT (" + key + ") DO UPDATE SET " + spelled.String() + version + " = excluded." + version + ", " +
+			engine.Names(quote, row, c.Key) + ", " + version + ", " + since + " FROM " + state + " WHERE true\n\t\tON CONFLICT (" + key + ") DO UPDATE SET " + spelled.String() + version + " = excluded." + version + ", " +
 			created + " = max(" + created + ", excluded." + created + ");\n"
 	}
 	var same []string
@@ -75,9 +74,9 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		same = append(same, "OLD."+quote(k)+" IS NEW."+quote(k))
 	}
 	kept := "(" + strings.Join(same, " AND ") + ")"
-	trigger := func(event, does string) string {
-		return "CREATE TRIGGER IF NOT EXISTS " + quote(c.Trigger(event)) + " AFTER " + strings.ToUpper(event) + " ON " + c.Of +
-			" FOR EACH ROW BEGIN\n\tUPDATE " + state + " SET " + version + " = " + version + " + 1;\n" + does + "END"
+	trigger := func(event, on, does string) string {
+		return "CREATE TRIGGER IF NOT EXISTS " + quote(c.Trigger(event)) + " AFTER " + strings.Replace(on, " ON", " ON "+c.Of, 1) +
+			" BEGIN\n\tUPDATE " + state + " SET " + version + " = " + version + " + 1;\n" + does + "END"
 	}
 	return []string{
 		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " INTEGER NOT NULL,\n\t" +
@@ -87,10 +86,10 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 			" INTEGER NOT NULL,\n\t" + floor + " INTEGER NOT NULL\n)",
 		"INSERT INTO " + state + " SELECT 1, n, n FROM (SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS n) WHERE true" +
 			"\n\tON CONFLICT (one) DO UPDATE SET " + version + " = " + version + " + 1, " + floor + " = " + version + " + 1",
-		trigger("insert", touch("NEW.", version, "true")),
-		trigger("update", touch("OLD.", "0", "NOT "+kept)+
-			touch("NEW.", "CASE WHEN "+kept+" THEN 0 ELSE "+version+" END", "true")),
-		trigger("delete", touch("OLD.", "0", "true")),
+		trigger("insert", "INSERT ON FOR EACH ROW", touch("NEW.", version)),
+		trigger("update", "UPDATE ON FOR EACH ROW WHEN "+kept, touch("NEW.", "0")),
+		trigger("move", "UPDATE ON FOR EACH ROW WHEN NOT "+kept, touch("OLD.", "0")+touch("NEW.", version)),
+		trigger("delete", "DELETE ON FOR EACH ROW", touch("OLD.", "0")),
 	}
 }
 
