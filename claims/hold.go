@@ -10,15 +10,15 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// Rows are the rows that are published under claims, where they are marked so.
+// Rows are the rows that are published under claims, if they are marked while they are published.
 type Rows interface {
-	// Restore makes free what the owner's claims of shards (nil: all) hold, in the transaction that gives them up.
+	// Restore unmarks the rows under the owner's claims of shards (nil: all), in the transaction that gives these up.
 	Restore(ctx context.Context, q statement.Querier, owner string, names []string) error
-	// Free makes everything free that is marked, in a transaction in which no claim is live.
+	// Free unmarks all rows, in a transaction in which no claim is live.
 	Free(ctx context.Context, q statement.Querier) error
 }
 
-// claimsTx is one transaction, or no more than one statement where the engine needs none.
+// claimsTx runs work in one transaction, or as a single statement if the engine needs no transaction.
 func (t *Table) claimsTx(ctx context.Context, what string, work func(context.Context, statement.Querier) error) error {
 	if t.syntax.InTx() {
 		return t.db.Tx(ctx, what, work)
@@ -35,14 +35,14 @@ func (t *Table) Draw(ctx context.Context) (token uint64, err error) {
 	return token, err
 }
 
-// Take claims shards that are free or expired, and returns those that it got, what it has under this token already
-// among them: a token is drawn for each take, and the answer to a first attempt may have been lost.
+// Take claims shards that are free or expired, and returns those that it got. They include those that the owner holds
+// under this token: a token is drawn for each call, and the answer to a first attempt may have been lost.
 func (t *Table) Take(ctx context.Context, owner string, token uint64, names []string,
 	ttl time.Duration) (got []string, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	err = t.claimsTx(ctx, "claim units", func(ctx context.Context, q statement.Querier) error {
+	err = t.claimsTx(ctx, "claim shards", func(ctx context.Context, q statement.Querier) error {
 		got, err = t.TakeIn(ctx, q, Claim{owner, token, ttl}, Named(names), "")
 		return err
 	})
@@ -50,8 +50,7 @@ func (t *Table) Take(ctx context.Context, owner string, token uint64, names []st
 	return got, err
 }
 
-// TakeFor claims shards for a live member only, in a transaction of the caller's. It returns those that it got, or an
-// ErrLost.
+// TakeFor claims shards for a live member only, in the caller's transaction. It returns those that it got, or ErrLost.
 func (t *Table) TakeFor(ctx context.Context, q statement.Querier, c Claim, shards []Shard) (got []string, err error) {
 	member := memberPrefix + c.Owner
 	if got, err = t.TakeIn(ctx, q, c, shards, member); err != nil {
@@ -70,7 +69,7 @@ func (t *Table) live(s *statement.Statement, owner string) {
 		" AND unit NOT LIKE 'i:%' AND expires_at > ", t.db.Now())
 }
 
-// Guard adds the condition that the owner holds at least so many live claims. The engine evaluates it once for a
+// Guard adds the condition that the owner holds at least so many live claims. The engine evaluates it once in a
 // statement.
 func (t *Table) Guard(s *statement.Statement, owner string, held int) {
 	s.Add("(SELECT COUNT(*) FROM ", t.Place.Table)
@@ -78,14 +77,14 @@ func (t *Table) Guard(s *statement.Statement, owner string, held int) {
 	s.Add(") >= ", s.Arg(held))
 }
 
-// Claimed adds the condition that a live claim exists of a shard, which is named by an expression.
+// Claimed adds the condition that a shard has a live claim. name is an SQL expression.
 func (t *Table) Claimed(s *statement.Statement, name string) {
 	s.Add("EXISTS (SELECT 1 FROM ", t.Place.Table, " c WHERE c.outbox = ", s.Arg(t.Place.Outbox), " AND c.unit = ",
 		name, " AND c.expires_at > ", t.db.Now(), ")")
 }
 
-// Hold keeps the owner's claims from being taken over until the transaction ends, and returns their shards, or
-// ErrLost. It looks for them without a lock first: see ByName.
+// Hold locks the owner's claims until the transaction ends, so that nobody takes them over. It returns their shards, or
+// ErrLost. It finds them without a lock first: see ByName.
 func (t *Table) Hold(ctx context.Context, q statement.Querier, owner string, least int) ([]string, error) {
 	s := t.db.Statement("SELECT unit FROM ", t.Place.Table)
 	t.live(s, owner)
@@ -104,7 +103,7 @@ func (t *Table) Hold(ctx context.Context, q statement.Querier, owner string, lea
 	return names, nil
 }
 
-// Check is hold without a lock, to tell why a guarded statement changed nothing.
+// Check is Hold without a lock. It says why a guarded statement changed nothing.
 func (t *Table) Check(ctx context.Context, q statement.Querier, owner string, least int) error {
 	s := t.db.Statement("SELECT COUNT(*) FROM ", t.Place.Table)
 	t.live(s, owner)
@@ -132,11 +131,11 @@ func (t *Table) LockShards(ctx context.Context, q statement.Querier, owner strin
 	return names, nil
 }
 
-// Renew keeps the member's row and all its claims alive for ttl, and returns how many claims the owner still holds,
-// the member's row not counted. A membership that has lapsed is not renewed: that is ErrLost.
+// Renew extends the membership and all claims of the owner by ttl. It returns how many claims the owner holds, without
+// the membership. A membership that has lapsed is not renewed: that is ErrLost.
 //
-// It extends only what has not expired: what has may be another's by now, or belong to a strategy or partition count
-// that is not in force any more. The member's row comes last and by itself, because a pick under way holds it.
+// An expired claim is not extended: it may be another's by now, or belong to a strategy or partition count that is no
+// longer in force. The member's row comes last, in a statement of its own, because a pick under way locks it.
 func (t *Table) Renew(ctx context.Context, owner string, ttl time.Duration) (int, error) {
 	var held []string
 	extend := func(s *statement.Statement, names []string) {
@@ -168,12 +167,11 @@ func (t *Table) Renew(ctx context.Context, owner string, ttl time.Duration) (int
 	})
 }
 
-// Release gives shards back; nil means all, and the member's row with them. What is marked under them becomes free.
+// Release gives shards back; nil means all of them and the membership. Rows that are marked under them are unmarked.
 //
-// It is one transaction, so that a row is never free while its shard is still claimed for longer than that, nor
-// marked under no claim. A crash before it: others wait until the claims have expired. (So they do where a pick whose
-// answer was lost commits while this waits for the member's row: its rows become free, its claims are not found any
-// more.)
+// It is one transaction: a row is never unmarked while its shard stays claimed, nor marked under no claim. After a
+// crash before it, others wait until the claims have expired. They also wait if a pick, whose answer was lost, commits
+// while Release waits for the member's row: then the rows are unmarked, and the claims are not found.
 func (t *Table) Release(ctx context.Context, owner string, names []string) error {
 	if names != nil && len(names) == 0 {
 		return nil
@@ -194,11 +192,11 @@ func (t *Table) Release(ctx context.Context, owner string, names []string) error
 		if err := t.Drop(ctx, q, owner, mine); err != nil {
 			return err
 		}
-		kept := slices.DeleteFunc(mine, passing)
+		kept := slices.DeleteFunc(mine, temporary)
 		if len(kept) == 0 {
 			return nil
 		}
-		// What stays has its token still. Its end lies in the past by the database's clock: that of the statement.
+		// These rows keep their tokens. Their claims end in the past, by the time of the statement.
 		s := t.db.Statement()
 		t.syntax.ByName(s, t.Place, "UPDATE", func() string { return "owner = '', expires_at = " + t.db.Earlier("1") }, kept)
 		s.Add(" AND c.owner = ", s.Arg(owner))
@@ -207,7 +205,7 @@ func (t *Table) Release(ctx context.Context, owner string, names []string) error
 	})
 }
 
-// namesOf returns names, or those of all that an owner has, its member's row and what has expired included.
+// namesOf returns names, or those of all rows of an owner: the membership and expired claims, too.
 func (t *Table) namesOf(ctx context.Context, q statement.Querier, owner string, names []string) ([]string, error) {
 	if names != nil {
 		return names, nil
@@ -221,24 +219,24 @@ func (t *Table) namesOf(ctx context.Context, q statement.Querier, owner string, 
 	return names, nil
 }
 
-// passing says that the row of a shard goes when its claim ends.
-func passing(name string) bool {
+// temporary reports whether the row of a shard is deleted when its claim ends.
+func temporary(name string) bool {
 	return strings.HasPrefix(name, AggregatePrefix) || strings.HasPrefix(name, memberPrefix)
 }
 
-// Drop deletes the rows of those shards that pass.
+// Drop deletes the rows of those shards that are temporary.
 func (t *Table) Drop(ctx context.Context, q statement.Querier, owner string, names []string) error {
-	var passed []string
+	var gone []string
 	for _, name := range names {
-		if passing(name) {
-			passed = append(passed, name)
+		if temporary(name) {
+			gone = append(gone, name)
 		}
 	}
-	if len(passed) == 0 {
+	if len(gone) == 0 {
 		return nil
 	}
 	s := t.db.Statement()
-	t.syntax.ByName(s, t.Place, "DELETE", nil, passed)
+	t.syntax.ByName(s, t.Place, "DELETE", nil, gone)
 	s.Add(" AND c.owner = ", s.Arg(owner))
 	_, err := s.Exec(ctx, q)
 	return err
@@ -247,12 +245,11 @@ func (t *Table) Drop(ctx context.Context, q statement.Querier, owner string, nam
 const (
 	// deadRowsKept is how long dead rows of members and aggregates are kept for people to see.
 	deadRowsKept = time.Hour
-	// dropAtOnce bounds how many of them one statement deletes. SQL Server makes one lock of the table of 5000 locks
-	// of rows.
+	// dropAtOnce bounds how many rows one statement deletes: SQL Server turns 5000 row locks into one lock of the table.
 	dropAtOnce = 4_000
 )
 
-// DropOld deletes rows of members and aggregates that have been dead for long, some at a time.
+// DropOld deletes rows of members and aggregates whose claims ended long ago, some thousands at a time.
 func (t *Table) DropOld(ctx context.Context) error {
 	return t.db.Do(ctx, "remove old claims", func(ctx context.Context, q statement.Querier) error {
 		age := deadRowsKept.Milliseconds()

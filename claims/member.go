@@ -11,8 +11,8 @@ import (
 
 // Join makes the owner a live member for ttl.
 //
-// It is sent once by an instance of skip_locked, which gives up where that fails: the membership is what its picks
-// depend on, and an attempt that takes effect late must not bring it back. The next session has another name.
+// Under skip_locked it is sent once, and the session gives up if that fails. Picks depend on the membership: an attempt
+// that takes effect late must not bring it back. The next session has another name.
 func (t *Table) Join(ctx context.Context, owner string, ttl time.Duration) error {
 	const what = "join the outbox"
 	put := func(ctx context.Context, q statement.Querier) error {
@@ -79,7 +79,7 @@ func (t *Table) Owners(ctx context.Context) ([]Owner, error) {
 	return owners, err
 }
 
-// OwnerName makes a name of parts that may come from settings: claims are compared and shown, so spaces are left out.
+// OwnerName makes the name of a session. The parts may come from settings: it leaves out spaces and #.
 func OwnerName(app, instance, random string) string {
 	clean := func(s string) string {
 		return string(slices.DeleteFunc([]byte(s), func(c byte) bool { return c <= ' ' || c == '#' }))

@@ -11,9 +11,9 @@ import (
 // Buckets is the number of buckets that keys are spread over; a partition is a range of them.
 const Buckets = 1024
 
-// What the column unit of the claims table says: a shard (the whole outbox, a partition, an aggregate), or one of the
-// rows beside these. The fencing counter's info is what is in force: {"strategy":"partitioned","partitions":64}. The
-// row of the pause exists while the outbox is paused.
+// What the column unit of the claims table holds: a shard (the whole outbox, a partition, an aggregate), a member, the
+// pause, the clean-up, or "*" for the counter of fencing tokens. The counter's info says what is in force:
+// {"strategy":"partitioned","partitions":64}. The pause has a row while the outbox is paused.
 const (
 	LeaderShard     = "leader"
 	AggregatePrefix = "a:"
@@ -25,7 +25,7 @@ const (
 // PartitionShard names partition i: "p0", "p1", …
 func PartitionShard(i int) string { return "p" + strconv.Itoa(i) }
 
-// PartitionOf is the other way round; false for a shard that is no partition.
+// PartitionOf reads such a name. It returns false for a shard that is no partition.
 func PartitionOf(name string) (int, bool) {
 	digits, ok := strings.CutPrefix(name, "p")
 	if !ok {
@@ -50,7 +50,7 @@ func PartitionAt(bucket, n int) int {
 	return i
 }
 
-// RangesOf merges partitions into few ranges, ascending: one seek each.
+// RangesOf merges partitions into few ranges, in ascending order. A range is one seek.
 func RangesOf(partitions []int, n int) []Range {
 	var ranges []Range
 	for _, i := range slices.Sorted(slices.Values(partitions)) {
@@ -64,8 +64,8 @@ func RangesOf(partitions []int, n int) []Range {
 	return ranges
 }
 
-// HashedShard names the shard of an aggregate by MD5 over its parts as the engine stores them: names of 255
-// characters each do not fit into a key. It tells aggregates apart; it keeps no secret.
+// HashedShard names the shard of an aggregate by MD5 over its parts as the engine stores them: two names of 255
+// characters do not fit into a key. The hash tells aggregates apart. It keeps no secret.
 func HashedShard(typ, id []byte) string {
 	t, i := md5.Sum(typ), md5.Sum(id) //nolint:gosec // not for security: every engine has it
 	return AggregatePrefix + hex.EncodeToString(t[:]) + hex.EncodeToString(i[:])

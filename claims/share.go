@@ -2,7 +2,7 @@ package claims
 
 import "slices"
 
-// FairShare is how many of n partitions each of so many members may hold: all are held when each holds that many.
+// FairShare is how many of n partitions each member may hold. If each holds that many, all partitions are held.
 func FairShare(n, members int) int {
 	members = max(members, 1)
 	return (n + members - 1) / members
@@ -14,9 +14,9 @@ type Plan struct {
 	Leave []int // beyond its share
 }
 
-// PlanOf compares what a session has with its share. preferred are partitions that this process held before: their
-// pages are warm, and a fleet that restarts settles down the way it was. Free ones are looked at from a start of the
-// session's own: sessions that come at the same time shall not all ask for the same.
+// PlanOf compares what a session holds with its share. preferred are partitions that this process held before: their
+// pages are cached, and after a restart all instances get the partitions that they had. Each session searches the free
+// ones from its own start, so that sessions which begin together do not all ask for the same.
 func PlanOf(s *Survey, owner string, has []int, preferred map[int]bool, start int) Plan {
 	share := FairShare(s.Partitions, len(s.Members))
 	if !slices.Contains(s.Members, owner) {

@@ -16,24 +16,24 @@ import (
 type Survey struct {
 	Force
 	Leader  string         // the owner of the leader's live claim
-	Members []string       // live, the asking one included where it has joined; sorted
+	Members []string       // live and sorted; the caller is among them if it has joined
 	Held    map[int]string // partition → owner, of live claims
 }
 
-// Force is what is in force for all instances; the zero value: nothing yet.
+// Force is what is in force for all instances. The zero value means nothing yet.
 type Force struct {
 	Strategy   Strategy `json:"strategy,omitempty"`
 	Partitions int      `json:"partitions,omitempty"`
 }
 
-// Survey returns the claims of the leader and of partitions, and the live members, by the database's clock. want is
-// what the settings say (Partitions 0: the strategy has none). It is stored where no claim of any kind and no member
-// but the owner is live, and what is in force is returned: strategies do not see each other's claims, so that two of
-// them at once would publish the same events. An owner joins before it surveys, and takes or picks only by a survey
-// made after that: otherwise another could change what is in force in between.
+// Survey returns the claims of the leader and of partitions, the live members, and what is in force, by the database's
+// clock. want is what the settings say (Partitions 0: the strategy has none). It comes into force if no claim of any
+// kind and no member but the owner is live. Strategies do not see each other's claims: two of them at once would
+// publish the same events. An owner joins first, then surveys, then takes or picks: otherwise another could change in
+// between what is in force.
 //
-// It locks the counter's row first, so that surveys come one after the other: an owner that has joined is seen by
-// every survey after its own, and no survey changes strategy or partition count between another's look and its takes.
+// It locks the counter's row first, so that surveys come one after the other. Every later survey sees an owner that has
+// joined, and none changes the strategy or the number of partitions between another's survey and its takes.
 func (t *Table) Survey(ctx context.Context, owner string, want Force) (result Survey, err error) {
 	err = t.db.Tx(ctx, "survey the claims", func(ctx context.Context, q statement.Querier) error {
 		stored, err := t.lockCounter(ctx, q)
@@ -42,7 +42,7 @@ func (t *Table) Survey(ctx context.Context, owner string, want Force) (result Su
 		}
 		var next Force
 		judge := func() (err error) {
-			if result, err = t.who(ctx, q); err != nil {
+			if result, err = t.holders(ctx, q); err != nil {
 				return err
 			}
 			next, err = t.nextInForce(ctx, q, &result, owner, stored, want)
@@ -62,8 +62,8 @@ func (t *Table) Survey(ctx context.Context, owner string, want Force) (result Su
 			}
 		}
 		if skipLockedEnds() && t.rows != nil {
-			// No claim is live, so that whoever left rows marked has died. The other strategies do not look for them
-			// before they publish what comes after.
+			// No claim is live: the instances that left rows marked have died. The other strategies do not read such rows,
+			// and would publish later ones first.
 			if err := t.rows.Free(ctx, q); err != nil {
 				return err
 			}
@@ -76,12 +76,12 @@ func (t *Table) Survey(ctx context.Context, owner string, want Force) (result Su
 	return result, err
 }
 
-// dropLapsed deletes the rows of all members that are not live, before another strategy comes into force. It waits
-// for picks of theirs that are under way, which have locked them; what those have committed is seen by every later
-// statement. A pick that comes later finds that its owner is no member, be its clock before the membership's end. (A
-// lock without a change would not do: a statement that waits for it goes on with the time at which it began.)
+// dropLapsed deletes the rows of all members that are not live, before another strategy comes into force. Their picks
+// under way have locked these rows: it waits for them, and every later statement sees what they have committed. A later
+// pick finds that its owner is no member, even if its statement began before the membership ended. (A lock alone would
+// not do: a statement that waits for a lock goes on with the time at which it began.)
 //
-// There is no row that it misses: whoever joins meanwhile surveys before it picks, and so waits for the counter.
+// It misses no row: an owner that joins meanwhile surveys before it picks, and so waits for the counter.
 func (t *Table) dropLapsed(ctx context.Context, q statement.Querier) error {
 	s := t.db.Statement("SELECT unit FROM ", t.Place.Table)
 	s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit LIKE 'i:%' AND expires_at <= ", t.db.Now())
@@ -98,9 +98,8 @@ func (t *Table) dropLapsed(ctx context.Context, q statement.Querier) error {
 	return nil
 }
 
-// nextInForce is what is in force from now on: what is wanted, where nobody else lives and nothing is claimed. Claims
-// are asked for beside members, because one that was taken after its owner's last renewal lives longer than that
-// owner's row.
+// nextInForce is what is in force from now on: what is wanted, if no other member is live and nothing is claimed. It
+// asks for claims, too: a claim that was taken after its owner's last renewal outlives the membership.
 func (t *Table) nextInForce(ctx context.Context, q statement.Querier, found *Survey, owner string, stored,
 	want Force) (Force, error) {
 	if want.Partitions <= 0 {
@@ -133,7 +132,7 @@ func (t *Table) nextInForce(ctx context.Context, q statement.Querier, found *Sur
 	return want, nil
 }
 
-// lockCounter reads what is in force, and locks its row, which it makes where there is none.
+// lockCounter reads what is in force, and locks the counter's row. It makes the row if there is none.
 func (t *Table) lockCounter(ctx context.Context, q statement.Querier) (Force, error) {
 	hint, suffix := t.db.Lock(false)
 	s := t.db.Statement("SELECT info FROM ", t.Place.Table, hint)
@@ -156,7 +155,7 @@ func (t *Table) Counter(s *statement.Statement) {
 	s.Add("(SELECT n.info FROM ", t.Place.Table, " n WHERE n.outbox = ", s.Arg(t.Place.Outbox), " AND n.unit = '*')")
 }
 
-// InForce reads the counter's info. It is zero where the info is not one that a survey wrote.
+// InForce reads the counter's info. It returns the zero value for an info that no survey wrote.
 func InForce(info string) Force {
 	var c Force
 	if json.Unmarshal([]byte(info), &c) != nil || c.Partitions < 0 || c.Partitions > Buckets {
@@ -176,8 +175,8 @@ func (t *Table) storeInForce(ctx context.Context, q statement.Querier, c Force) 
 	return err
 }
 
-// who reads who leads, who holds which partitions, and live members.
-func (t *Table) who(ctx context.Context, q statement.Querier) (Survey, error) {
+// holders reads who leads, who holds which partitions, and who is a live member.
+func (t *Table) holders(ctx context.Context, q statement.Querier) (Survey, error) {
 	result := Survey{Held: map[int]string{}}
 	s := t.db.Statement("SELECT unit, owner FROM ", t.Place.Table)
 	s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit NOT LIKE 'a:%' AND expires_at > ", t.db.Now())

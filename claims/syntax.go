@@ -10,9 +10,9 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// Syntax is how an engine writes claims. It says what is sent, in which order; Table sends it.
+// Syntax is how an engine writes claims. It says which statements are sent, and in which order. Table sends them.
 type Syntax interface {
-	// Draw counts the fencing token up. The first step that shows a row shows it.
+	// Draw increments the fencing token. The first step that returns a row returns the token.
 	Draw(p Place) []Step
 	// Take claims shards that are free or expired, in the order of their names, and shows those that it got: what is
 	// claimed under the same token already is among them. withMember says that the steps also lock the row of member
@@ -21,8 +21,8 @@ type Syntax interface {
 	// Put replaces owner, token, expiry and info of a row, whoever holds it, or makes it. The first step that changes
 	// a row is the last.
 	Put(p Place, c Claim, s Shard) []Step
-	// Met says that a step failed because somebody else has just made the same row: the steps are to be repeated.
-	Met(err error) bool
+	// Conflict reports whether a step failed because somebody else has just made the same row: the steps are repeated.
+	Conflict(err error) bool
 	// InTx says that draw and take need a transaction: they read what they have written.
 	InTx() bool
 	// Late says that a statement which has failed may still take effect: it was sent to a server.
@@ -66,7 +66,7 @@ func JSONShards(shards []Shard) any {
 func (t *Table) again(work func() error) error {
 	for try := 1; ; try++ {
 		err := work()
-		if err == nil || try == statement.Tries || !t.syntax.Met(err) {
+		if err == nil || try == statement.Tries || !t.syntax.Conflict(err) {
 			return err
 		}
 	}

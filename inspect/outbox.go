@@ -67,7 +67,7 @@ func (p *Poller) initCommand(ctx context.Context, err error) string {
 	ctx, cancel := context.WithTimeout(ctx, foreignTimeout)
 	defer cancel()
 	command := "rowrelay outbox init " + p.Config.Name
-	if look, err := publisher.Look(ctx, p.wired.Connection, p.Config.Source.Table); err == nil && look.Exists &&
+	if look, err := publisher.Find(ctx, p.wired.Connection, p.Config.Source.Table); err == nil && look.Exists &&
 		!look.Own {
 		command += " --beside"
 	}

@@ -40,6 +40,11 @@ func Start(s string, most int) string {
 	return s[:most]
 }
 
+// Storable is a text that every database takes: valid UTF-8 without NUL.
+func Storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
 // ShellWord is a text as one word of a POSIX shell, in which nothing is expanded or run.
 func ShellWord(text string) string {
 	if plainWord.MatchString(text) {

@@ -63,3 +63,11 @@ func TestShellWord(t *testing.T) {
 		}
 	}
 }
+
+func TestStorable(t *testing.T) {
+	for s, want := range map[string]string{"": "", "a\x00b": "a\uFFFDb", "\xff": "\uFFFD", "é\n": "é\n"} {
+		if got := Storable(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}

@@ -7,10 +7,33 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
+
+// Operator is what commands and timers do with an outbox beside publishing. *Publisher implements it.
+type Operator interface {
+	// About describes the outbox, from a fresh look.
+	About(ctx context.Context) (About, error)
+	// Count and List show events; List calls each in order of seq until it returns an error, which List returns.
+	Count(ctx context.Context, f event.Filter) (int64, error)
+	List(ctx context.Context, f event.Filter, each func(event.Entry) error) error
+	// Requeue makes dead letters (and FAILED events) due at once with their attempts forgotten; their aggregates'
+	// later events follow them in order. Discard gives dead letters, FAILED and WAITING events up for ever
+	// (DISCARDED, with who and why in last_error) and lets what waits only for them go on. Both work in chunks,
+	// call progress after each with the total so far, and return how many events changed.
+	Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error)
+	Discard(ctx context.Context, f event.Filter, by string, progress func(int64)) (int64, error)
+	// Pause and Resume stop and start publishing on every instance, with their next fetch.
+	Pause(ctx context.Context, by string) error
+	Resume(ctx context.Context) error
+	// Cleanup deletes published and discarded rows older than the retention, in chunks, until none is left or ctx
+	// ends. Another instance's clean-up under way is not an error: nothing is done.
+	Cleanup(ctx context.Context, progress func(int64)) (Cleaned, error)
+	// Work returns the partitions that have something to publish now, for fan-out, and the number of partitions in
+	// force.
+	Work(ctx context.Context) (partitions []int, of int, err error)
+}
 
 var _ Operator = (*Publisher)(nil)
 
@@ -49,45 +72,6 @@ type cleaner interface {
 	// Clean deletes what is older than the retention among the next rows after a position, at most chunk of them, and
 	// returns the position of the last row that it looked at: "" where there are no more.
 	Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error)
-}
-
-// About describes the outbox.
-func (p *Publisher) About(ctx context.Context) (About, error) {
-	o, err := p.catalog.open(ctx)
-	if err != nil {
-		return About{}, err
-	}
-	a := About{Origin: o.Origin, Warnings: o.warnings, Layout: "own", Strategy: p.strategy(o)}
-	if !o.own {
-		a.Layout = "mapped"
-	}
-	g, err := o.events.Look(ctx)
-	if err != nil {
-		return About{}, err
-	}
-	if g.Paused {
-		a.Paused = cmp.Or(g.By, "somebody")
-	}
-	if a.Strategy == claims.Partitioned {
-		a.Partitions = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
-	}
-	if a.Owners, err = o.claims.Owners(ctx); err != nil {
-		return About{}, err
-	}
-	a.Figures, err = o.events.Figures(ctx)
-	return a, err
-}
-
-// strategy is the one in force.
-func (p *Publisher) strategy(o *opened) claims.Strategy {
-	switch {
-	case p.catalog.cfg.Strategy != "":
-		return p.catalog.cfg.Strategy
-	case o.own:
-		return claims.Partitioned
-	default:
-		return claims.Leader
-	}
 }
 
 // Count returns how many events f chooses.
@@ -174,7 +158,7 @@ func (p *Publisher) Discard(ctx context.Context, f event.Filter, by string, prog
 	if err := f.Narrow("discard", event.Dead, event.Failed, event.Waiting); err != nil {
 		return 0, err
 	}
-	reason := plaintext.Start(statement.Sayable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"),
+	reason := plaintext.Start(plaintext.Storable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"),
 		time.Now().UTC().Format(time.RFC3339))), 1000)
 	var total int64
 	return p.pages(ctx, f, func(c changer, entries []event.Entry) (int64, error) {
@@ -221,7 +205,7 @@ func (p *Publisher) Work(ctx context.Context) (partitions []int, of int, err err
 		return nil, 0, err
 	}
 	of = 1
-	if p.strategy(o) == claims.Partitioned {
+	if p.catalog.cfg.StrategyFor(o.Own) == claims.Partitioned {
 		of = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
 	}
 	if g.Paused || !g.Work {

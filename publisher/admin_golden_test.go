@@ -10,13 +10,14 @@ import (
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/feed"
 )
 
 func goldenTable(engine string) *catalog {
 	e := textsOf[engine]
 	return &catalog{
-		cfg: Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 4 << 20,
-			Retention: 720 * time.Hour},
+		cfg: Config{Config: feed.Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey},
+			MaxRowBytes: 4 << 20, Retention: 720 * time.Hour},
 		texts: e, db: statement.NewDB(e.syntax, e.low, nil, 0, nil, nil),
 		outbox: statement.NewName(e.syntax, "shop", "outbox"), claims: statement.NewName(e.syntax, "shop", "rowrelay_claims"),
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/feed"
 	"github.com/rowrelay/rowrelay/publisher/mapping"
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
@@ -38,16 +39,14 @@ type catalog struct {
 
 // opened is an outbox, proved against the catalog.
 type opened struct {
-	poller.Origin
-	warnings []string // for the operator
-	own      bool     // it has the columns of `rowrelay outbox init`; otherwise it is mapped
-	claims   *claims.Table
-	events   events
+	feed.Outbox
+	claims *claims.Table
+	events events
 }
 
 // events are an outbox' events, for sessions and for operators: rows of an own table, or of a mapped one.
 type events interface {
-	feedEvents
+	feed.Events
 	adminEvents
 }
 
@@ -74,12 +73,13 @@ func (c *catalog) close() error {
 }
 
 // session is open for a session.
-func (c *catalog) session(ctx context.Context) (*feedOutbox, error) {
+func (c *catalog) session(ctx context.Context) (*feed.Outbox, error) {
 	o, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &feedOutbox{Origin: o.Origin, warnings: o.warnings, own: o.own, claims: o.claims, events: o.events}, nil
+	outbox := o.Outbox
+	return &outbox, nil
 }
 
 // explain wraps an error with what was tried, and with the remedy where settings or schema are at fault.
@@ -136,17 +136,19 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{
+	o := &opened{Outbox: feed.Outbox{
 		Origin:   poller.Origin{Engine: c.conn.Engine, Table: qualified, Fingerprint: c.fingerprint(qualified)},
-		warnings: c.conn.Warnings,
-		own:      own && len(c.cfg.Map) == 0,
-	}
-	if o.own {
+		Warnings: c.conn.Warnings,
+		Own:      own && len(c.cfg.Map) == 0,
+	}}
+	if o.Own {
 		rows := c.rows(qualified)
 		o.claims, o.events = rows.Claims, rows
-		return o, nil
+	} else if err := c.mapped(ctx, o); err != nil {
+		return nil, err
 	}
-	return o, c.mapped(ctx, o)
+	o.Claims, o.Events = o.claims, o.events
+	return o, nil
 }
 
 // place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its
@@ -176,7 +178,7 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 		return err
 	}
 	o.events = m
-	o.warnings = append(o.warnings[:len(o.warnings):len(o.warnings)], warnings...)
+	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], warnings...)
 	return nil
 }
 

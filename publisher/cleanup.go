@@ -11,6 +11,13 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
+// Cleaned is what a clean-up did.
+type Cleaned struct {
+	Rows, Chunks int64
+	More         bool // it was stopped before its end
+	Took         time.Duration
+}
+
 // longestRest is how long a clean-up rests between two chunks at most.
 const longestRest = time.Second
 
@@ -38,7 +45,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 	}
 	// One chunk may take as long as a statement may, and its repetitions; then comes the rest.
 	ttl := max(cfg.ClaimTTL, 2*cfg.Timeout) + longestRest
-	claim, err := o.claims.ClaimAlone(ctx, claims.CleanupShard, claims.OwnerName(cfg.App, cfg.Instance,
+	claim, err := o.claims.ClaimJob(ctx, claims.CleanupShard, claims.OwnerName(cfg.App, cfg.Instance,
 		"cleanup-"+rand.Text()[:8]), ttl)
 	if err != nil || claim == nil {
 		return c, stopped(ctx, &c, begun, err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
+
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"

@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/feed"
 )
 
 // recorded is a table that sends its statements to a recorder.
@@ -29,8 +30,8 @@ func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qual
 	change ...func(*Config)) (*instance, *statementtest.Recorder) {
 	t.Helper()
 	e := textsOf[engine]
-	cfg := Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey, MaxRowBytes: 1 << 20,
-		Strategy: claims.SkipLocked}
+	cfg := Config{Config: feed.Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey,
+		Strategy: claims.SkipLocked}, MaxRowBytes: 1 << 20}
 	for _, c := range change {
 		c(&cfg)
 	}

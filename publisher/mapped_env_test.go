@@ -1,6 +1,7 @@
 package publisher_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/feed"
 )
 
 // world is a database with an outbox, the application that writes to it, and a broker that can be told to refuse
@@ -55,10 +57,13 @@ func everyEngine(t *testing.T, test func(t *testing.T, w *world)) {
 			t.Cleanup(func() { _ = app.Close() })
 			w := &world{t: t, engine: e.name, url: url, app: app, broker: &broker{refuse: map[string]bool{}}}
 			w.cfg = publisher.Config{
-				App: "test", Poller: "events", Instance: "one", Table: "outbox", ClaimsTable: "rowrelay_claims", Partitions: 8,
-				ClaimTTL: 20 * time.Second,
-				Policy:   poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Millisecond}, MaxParked: 1000, Block: true},
-				Ordering: poller.OrderKey, Timeout: 20 * time.Second, Connections: 4, MaxRowBytes: 1 << 20,
+				Config: feed.Config{
+					App: "test", Poller: "events", Instance: "one", Partitions: 8, ClaimTTL: 20 * time.Second,
+					Policy: poller.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Millisecond}, MaxParked: 1000,
+						Block: true},
+					Ordering: poller.OrderKey,
+				},
+				Table: "outbox", ClaimsTable: "rowrelay_claims", Timeout: 20 * time.Second, Connections: 4, MaxRowBytes: 1 << 20,
 				Retention: 168 * time.Hour, CleanupChunk: 1000,
 			}
 			test(t, w)
@@ -223,6 +228,7 @@ func (w *world) states(p *publisher.Publisher) map[event.State]int {
 type broker struct {
 	mu     sync.Mutex
 	refuse map[string]bool // payloads
+	answer string          // to what it refuses
 	taken  []change.Outbox
 }
 
@@ -239,7 +245,7 @@ func (b *broker) Deliver(_ context.Context, d change.Delivery) error {
 		b.taken = append(b.taken, *o)
 	}
 	if failed != nil {
-		return &poller.DeliveryError{Failed: failed, Err: errors.New("422 refused")}
+		return &poller.DeliveryError{Failed: failed, Err: errors.New(cmp.Or(b.answer, "422 refused"))}
 	}
 	return nil
 }

@@ -186,3 +186,23 @@ func TestOnlyTheFirstFailedOne(t *testing.T) {
 		}
 	})
 }
+
+// TestReasonsThatNoDatabaseTakes: what a receiver answers may hold bytes that are no text.
+func TestReasonsThatNoDatabaseTakes(t *testing.T) {
+	everyEngine(t, func(t *testing.T, w *world) {
+		w.exec(w.seedTable())
+		w.mapped()
+		w.broker.answer = "422 refused: \x00\xff"
+		w.broker.will(true, "a1")
+		for _, aggregate := range []string{"a", "b"} {
+			w.write("Order", aggregate, "X", aggregate+"1")
+		}
+		p := w.open()
+		if r := w.tick(p); r.Event != poller.TickComplete {
+			t.Fatalf("%s: %v", r.Event, r.Err)
+		}
+		if states := w.states(p); states[event.Failed] != 1 || len(w.broker.payloads("b")) != 1 {
+			t.Errorf("%v, %v", states, w.broker.all())
+		}
+	})
+}

@@ -2,35 +2,48 @@ package publisher
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/feed"
 )
+
+// Config is one outbox and how it is published.
+type Config struct {
+	feed.Config
+	// Table is source__table as written; Map is source__map__<role>: role → column, or an option's value. Empty: the
+	// table has the columns of `rowrelay outbox init`.
+	Table string
+	Map   map[string]string
+	// ClaimsTable is source__claims_table, created by `rowrelay outbox init`.
+	ClaimsTable string
+	// Timeout bounds one statement, Connections the pool, MaxRowBytes a payload.
+	Timeout     time.Duration
+	Connections int
+	MaxRowBytes int
+	// Retention and CleanupChunk are for Cleanup.
+	Retention    time.Duration
+	CleanupChunk int
+}
 
 // Publisher is one outbox of one poller. It is safe for use by several goroutines.
 type Publisher struct {
 	catalog *catalog
-	feed    *Feed
+	feed    *feed.Feed
 }
 
 // New returns the publisher of an outbox. It does not connect. Errors name the member of cfg, or the setting, at
 // fault and wrap poller.ErrConfig.
 func New(cfg Config, conn engine.Connection) (*Publisher, error) {
-	feeding := cfg.feed()
-	if err := feeding.Check(); err != nil {
+	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
 	c, err := newCatalog(cfg, conn)
 	if err != nil {
 		return nil, err
 	}
-	return &Publisher{c, newFeed(feeding, c.session)}, nil
-}
-
-func (c *Config) feed() feedConfig {
-	return feedConfig{App: c.App, Poller: c.Poller, Instance: c.Instance, Strategy: c.Strategy,
-		Partitions: c.Partitions,
-		ClaimTTL:   c.ClaimTTL, Policy: c.Policy, Ordering: c.Ordering, DeadLetters: c.DeadLetters}
+	return &Publisher{c, feed.New(cfg.Config, c.session)}, nil
 }
 
 // Feed returns the feed of every partition: which of them a session gets is the strategy's business.

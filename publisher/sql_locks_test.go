@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/feed/feedtest"
 )
 
 // While somebody has locked the claims of one owner, another settles, renews, picks and releases: two owners whose
@@ -88,22 +89,22 @@ func TestFollowersWait(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("A/1")
 		s := b.openOn(t, engineConfig(b, claims.SkipLocked))
-		s.settled("r", s.nextWork())
+		s.Settled("r", s.nextWork())
 		b.write("A/1", "A/1", "A/1")
 		for retried := false; !retried; {
 			g := s.nextWork()
-			if shape(g) == "retry 1+" {
-				s.settled("a", g)
+			if feedtest.Shape(g) == "retry 1+" {
+				s.Settled("a", g)
 				retried = true
 				continue
 			}
-			s.settled("www"[:len(g.Batch.Events)], g)
+			s.Settled("www"[:len(g.Batch.Events)], g)
 			b.wantStates(event.Failed, event.Waiting, event.Waiting, event.Waiting)
 		}
 		b.wantStates(event.Published, event.Pending, event.Pending, event.Pending)
-		s.settled("aaa", s.nextWork())
+		s.Settled("aaa", s.nextWork())
 		b.wantStates(event.Published, event.Published, event.Published, event.Published)
-		s.close()
+		s.End()
 	}, func(c *Config) { c.Strategy = claims.SkipLocked })
 }
 
@@ -114,21 +115,21 @@ func TestNoAggregate(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				b.write("O/", "O/")
 				s := b.openOn(t, engineConfig(b, strategy))
-				s.settled("rr", s.nextWork())
+				s.Settled("rr", s.nextWork())
 				b.wantStates(event.Failed, event.Failed)
 				b.write("O/")
 				for published := 0; published < 3; {
 					g := s.nextWork()
 					for i := range g.Batch.Events {
 						if g.Batch.Events[i].Waits {
-							t.Errorf("an event without an aggregate waits: %s", shape(g))
+							t.Errorf("an event without an aggregate waits: %s", feedtest.Shape(g))
 						}
 					}
-					s.settled("aaa"[:len(g.Batch.Events)], g)
+					s.Settled("aaa"[:len(g.Batch.Events)], g)
 					published += len(g.Batch.Events)
 				}
 				b.wantStates(event.Published, event.Published, event.Published)
-				s.close()
+				s.End()
 			}, func(c *Config) { c.Strategy = strategy })
 		})
 	}

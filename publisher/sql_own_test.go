@@ -24,7 +24,7 @@ func TestDescribe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !d.own || d.Engine != b.conn.Engine || !strings.HasSuffix(d.Table, "outbox") ||
+		if !d.Own || d.Engine != b.conn.Engine || !strings.HasSuffix(d.Table, "outbox") ||
 			!strings.HasPrefix(d.Fingerprint, "sha256:") {
 			t.Errorf("got %+v", d)
 		}

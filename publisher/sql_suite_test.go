@@ -19,6 +19,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/feed"
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
@@ -73,9 +74,9 @@ func everyEngine(t *testing.T, test func(t *testing.T, b *bench), change ...func
 
 func newBench(tb testing.TB, url func(testing.TB) string, change ...func(*Config)) *bench {
 	tb.Helper()
-	cfg := Config{App: "shop", Poller: "orders", Table: "outbox", ClaimsTable: "rowrelay_claims",
-		Policy:   poller.Policy{Block: true},
-		Ordering: poller.OrderKey, Timeout: 30 * time.Second, Connections: 4, MaxRowBytes: 1 << 20}
+	cfg := Config{Table: "outbox", ClaimsTable: "rowrelay_claims",
+		Config:  feed.Config{App: "shop", Poller: "orders", Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey},
+		Timeout: 30 * time.Second, Connections: 4, MaxRowBytes: 1 << 20}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -106,7 +106,7 @@ func isForeign(ctx context.Context, w *wired, must bool) (bool, error) {
 		ctx, cancel = context.WithTimeout(ctx, lookTimeout)
 		defer cancel()
 	}
-	look, err := publisher.Look(ctx, w.Connection, w.Config.Source.Table)
+	look, err := publisher.Find(ctx, w.Connection, w.Config.Source.Table)
 	if err != nil && must {
 		return false, flat(fmt.Errorf("look whether %s exists: %w", w.Config.Source.Table, err))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/publisher/feed"
 	"github.com/rowrelay/rowrelay/schedule"
 )
 
@@ -145,10 +146,12 @@ func qualifiedName(w *wired) []string {
 func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLetters) publisher.Config {
 	s := &p.Source
 	return publisher.Config{
-		App: a.cfg.State.AppName, Poller: p.Name, Instance: instance(c), Table: s.Table, Map: s.Map,
-		ClaimsTable: s.ClaimsTable,
-		Strategy:    claims.Strategy(s.Strategy), Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p),
-		Ordering: poller.Ordering(p.Ordering), DeadLetters: letters, Timeout: s.Timeout, Connections: s.Connections,
+		Config: feed.Config{
+			App: a.cfg.State.AppName, Poller: p.Name, Instance: instance(c), Strategy: claims.Strategy(s.Strategy),
+			Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p), Ordering: poller.Ordering(p.Ordering),
+			DeadLetters: letters,
+		},
+		Table: s.Table, Map: s.Map, ClaimsTable: s.ClaimsTable, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, Retention: s.Retention, CleanupChunk: s.CleanupChunk,
 	}
 }

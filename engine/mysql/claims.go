@@ -82,8 +82,8 @@ func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.St
 	}}}
 }
 
-// Met is always false: ON DUPLICATE KEY UPDATE takes the place of an error for a row that is there already.
-func (Claims) Met(error) bool { return false }
+// Conflict is always false: ON DUPLICATE KEY UPDATE takes the place of an error for a row that is there already.
+func (Claims) Conflict(error) bool { return false }
 
 // InTx is true: Draw and Take read back what they wrote.
 func (Claims) InTx() bool { return true }

@@ -75,7 +75,8 @@ func Parse(text string) (engine.Connection, error) {
 	if verified {
 		connector = engine.Verified{Connector: connector, Unverified: "sslmode=require", Plain: "sslmode=disable"}
 	}
-	c.Connectors = engine.Connectors{Plain: connector, Reading: readingConnector{connector}, Writing: connector}
+	c.Connectors = engine.Connectors{Plain: connector, Reading: readingConnector{connector},
+		Writing: writingConnector{connector}}
 	switch {
 	case local:
 		c.Link = engine.LinkLocal

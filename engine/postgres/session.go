@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -70,6 +71,41 @@ func behindPooler(ctx context.Context, pg *pgconn.PgConn) (bool, error) {
 	return string(results[0].Rows[0][0]) != strconv.FormatUint(uint64(pg.PID()), 10), nil
 }
 
+// writingConnector opens the connections of an outbox.
+type writingConnector struct{ driver.Connector }
+
+// Connect opens a connection whose transactions are READ COMMITTED.
+func (c writingConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, err := stdlibConn(conn)
+	if err != nil {
+		return nil, err
+	}
+	return writer{own}, nil
+}
+
+// writer says the isolation with each BEGIN, whatever the default of the server, the database or the role is: behind a
+// pooler, what is set on a session would stay on a connection that other programs use.
+type writer struct{ *pgxDriverConn }
+
+// BeginTx begins a transaction.
+func (w writer) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
+	options.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
+	return w.pgxDriverConn.BeginTx(ctx, options)
+}
+
+// stdlibConn is a connection as pgx's own; it is closed where it is none.
+func stdlibConn(conn driver.Conn) (*stdlib.Conn, error) {
+	own, ok := conn.(*stdlib.Conn)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("the connection is a %T, not pgx's", conn), conn.Close())
+	}
+	return own, nil
+}
+
 // readingConnector opens the connections of a source.
 type readingConnector struct{ driver.Connector }
 
@@ -79,9 +115,9 @@ func (c readingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, ok := conn.(*stdlib.Conn)
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("the connection is a %T, not pgx's", conn), conn.Close())
+	own, err := stdlibConn(conn)
+	if err != nil {
+		return nil, err
 	}
 	return &session{pgxDriverConn: own}, nil
 }

@@ -24,8 +24,8 @@ func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.St
 	return claims.OnConflictPut(p, c, what)
 }
 
-// Met is always false: ON CONFLICT takes the place of an error for a row that is there already.
-func (Claims) Met(error) bool { return false }
+// Conflict is always false: ON CONFLICT takes the place of an error for a row that is there already.
+func (Claims) Conflict(error) bool { return false }
 
 // InTx is false: RETURNING shows what the statement itself has written.
 func (Claims) InTx() bool { return false }

@@ -73,8 +73,8 @@ const (
 	duplicateIndex = 2601
 )
 
-// Met reports whether the INSERT found its row there already: error 2627 or 2601.
-func (Claims) Met(err error) bool {
+// Conflict reports whether the INSERT found its row there already: error 2627 or 2601.
+func (Claims) Conflict(err error) bool {
 	var numbered interface{ SQLErrorNumber() int32 }
 	if !errors.As(err, &numbered) {
 		return false

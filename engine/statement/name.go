@@ -57,8 +57,3 @@ func (n Name) Index(what string) string {
 
 // IndexName is index, quoted.
 func (n Name) IndexName(what string) string { return n.syntax.Quote(n.Index(what)) }
-
-// Sayable is a text that every engine takes: valid UTF-8 without NUL.
-func Sayable(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}

@@ -10,7 +10,7 @@ func ParseInstant(text string) time.Time {
 	for _, form := range []string{"2006-01-02 15:04:05", time.RFC3339, "2006-01-02T15:04:05",
 		"2006-01-02 15:04:05Z07:00",
 		"2006-01-02 15:04:05 -0700 MST", "2006-01-02"} {
-		if t, err := time.Parse(form, text); err == nil { // a fraction is read behind the seconds of every form
+		if t, err := time.Parse(form, text); err == nil { // a fraction is read after the seconds of every form
 			return t.UTC()
 		}
 	}

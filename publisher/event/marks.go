@@ -28,7 +28,7 @@ type Failure struct {
 	Attempts int           // failed ones, this one included
 	Delay    time.Duration // until the next
 	Dead     bool          // it was the last
-	Reason   string        // at most 1000 characters, never the payload
+	Reason   string        // at most 1000 characters, never the payload; it may hold bytes that are no text
 }
 
 // State is what the event becomes.

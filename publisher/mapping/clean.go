@@ -80,7 +80,7 @@ func (q *writer) cleanLook(place, id string, retention int64, chunk int) *statem
 		published, " >= ")
 	s.Add(q.syntax.Now(q.publishedAt, s.Arg(retention)), " THEN 1 ELSE 0 END FROM ", q.table, " o WHERE 1 = 1")
 	if place != "" {
-		q.behind(s, place, id)
+		q.follows(s, place, id)
 	}
 	return s.Add(" ORDER BY ", q.ordered(), q.db.Limit(s.Arg(chunk), 0))
 }

@@ -139,7 +139,7 @@ func (m *mapped) answerable(f *event.Filter) error {
 	return nil
 }
 
-// place is where a row stands in the order, as text that behind takes.
+// place is where a row stands in the order, as text that follows takes.
 func (q *writer) place() string {
 	if q.seq != nil {
 		return q.text(q.seq)
@@ -147,8 +147,8 @@ func (q *writer) place() string {
 	return q.instant(q.createdAt, "o")
 }
 
-// behind adds the condition that o comes after a place and, of those at one instant, after an id.
-func (q *writer) behind(s *statement.Statement, place, id string) {
+// follows adds the condition that o comes after a place and, of those at one instant, after an id.
+func (q *writer) follows(s *statement.Statement, place, id string) {
 	if q.seq != nil {
 		s.Add(" AND ", q.column(q.seq, "o"), " > ", q.syntax.Typed(q.seq, s.Arg(place)))
 		return
@@ -159,7 +159,7 @@ func (q *writer) behind(s *statement.Statement, place, id string) {
 		s.Arg(id), ")")
 }
 
-// entriesOf reads the events that f chooses behind a position, or those of some ids.
+// entriesOf reads the events that f chooses after a position, or those of some ids.
 func (q *writer) entriesOf(f *event.Filter, ids []string, place, id string, limit int) *statement.Statement {
 	s := q.db.Statement("SELECT ", q.text(&q.id), ", ")
 	typ, aggregateID := q.aggregateExpr()
@@ -176,7 +176,7 @@ func (q *writer) entriesOf(f *event.Filter, ids []string, place, id string, limi
 	case ids != nil:
 		q.oneOf(s.Add(" AND "), "o", ids)
 	case place != "":
-		q.behind(s, place, id)
+		q.follows(s, place, id)
 	}
 	return s.Add(" ORDER BY ", q.ordered(), q.db.Limit(s.Arg(limit), 0))
 }
@@ -295,7 +295,7 @@ func (q *writer) requeueStatement(ids []string) *statement.Statement {
 }
 
 // DiscardThese changes the entries of events that failed, and makes entries for those that only wait. What waited
-// behind them is pending from then on, because nothing of it is stored.
+// for them is pending from then on, because nothing of it is stored.
 func (m *mapped) DiscardThese(ctx context.Context, entries []event.Entry, reason string) (n int64, err error) {
 	err = m.db.Tx(ctx, "discard events", func(ctx context.Context, q statement.Querier) error {
 		if n, err = m.sql.discardStatement(entryIDs(entries), reason).Exec(ctx, q); err != nil {

@@ -75,7 +75,7 @@ func (m *mapped) lookStatement() *statement.Statement {
 	s.Add(") THEN 1 WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
 	s.Add(s.Arg(q.outbox), " AND s.state = '", string(event.Failed), "' AND s.next_attempt_at <= ", q.db.Now(),
 		" AND ").Add(q.head(s))
-	// What waits is not stored: mend looks at the entries that it waits behind.
+	// What waits is not stored: mend looks at the entries that it waits for.
 	s.Add(") THEN 1 ELSE 0 END, CASE WHEN EXISTS (SELECT 1 FROM ", q.side, " s WHERE s.outbox = ")
 	return s.Add(s.Arg(q.outbox), " AND s.state IN (", event.Quoted(q.blocks), ")) THEN 1 ELSE 0 END")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -31,14 +32,16 @@ func (m *mapped) Settle(ctx context.Context, owner string, held int, marks event
 				return fmt.Errorf("mark as published: %w", err)
 			}
 		}
-		// Behind the marks: where these entries go, what waited behind them is shown, and only it.
+		// After the marks: as soon as these entries are gone, what waited for them is shown, and only that.
 		for part := range slices.Chunk(retried, m.chunk) {
 			if _, err := m.sql.forget(part).Exec(ctx, q); err != nil {
 				return fmt.Errorf("remove what was published from the failed ones: %w", err)
 			}
 		}
 		for i := range marks.Failed {
-			if err := m.fail(ctx, q, &marks.Failed[i]); err != nil {
+			f := marks.Failed[i]
+			f.Reason = plaintext.Storable(f.Reason)
+			if err := m.fail(ctx, q, &f); err != nil {
 				return fmt.Errorf("record a failure: %w", err)
 			}
 		}

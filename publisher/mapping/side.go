@@ -72,7 +72,7 @@ func (q *writer) next(s *statement.Statement, f *event.Failure) string {
 	return q.db.Later(s.Arg(f.Delay.Milliseconds()))
 }
 
-// forget removes the entries of events that are not to be published any more: what waits behind them may go on.
+// forget removes the entries of events that are not to be published any more: what waits for them may go on.
 func (q *writer) forget(ids []string) *statement.Statement {
 	s := q.db.Statement("DELETE FROM ", q.side, " WHERE outbox = ")
 	s.Add(s.Arg(q.outbox), " AND event IN (")
@@ -125,7 +125,7 @@ func (q *writer) stillPending(ids []string) *statement.Statement {
 	return q.oneOf(s, "o", ids)
 }
 
-// entries reads the ids in the side table behind an id.
+// entries reads the ids in the side table after an id.
 func (q *writer) entries(after string, limit int) *statement.Statement {
 	s := q.db.Statement("SELECT s.event FROM ", q.side, " s WHERE s.outbox = ")
 	return s.Add(s.Arg(q.outbox), " AND s.event > ", s.Arg(after), " ORDER BY s.event", q.db.Limit(s.Arg(limit), 0))

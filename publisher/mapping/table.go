@@ -172,7 +172,7 @@ func (m *mapped) Work(ctx context.Context, _ int) ([]int, error) {
 	return []int{0}, nil
 }
 
-// Mend removes entries of events that somebody published or deleted by hand: what waits behind them goes on. Waiting
+// Mend removes entries of events that somebody published or deleted by hand: what waits for them goes on. Waiting
 // itself is not stored, so that nothing else can be left over.
 func (m *mapped) Mend(ctx context.Context) (mended int, err error) {
 	for after, more := "", true; more; {

@@ -70,7 +70,7 @@ func (q *writer) textOr(c *column.Column) string {
 	return "COALESCE(" + q.text(c) + ", '')"
 }
 
-// ordered is the list behind ORDER BY.
+// ordered is the list after ORDER BY.
 func (q *writer) ordered() string {
 	if q.seq != nil {
 		return q.column(q.seq, "o")

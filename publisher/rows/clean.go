@@ -15,8 +15,8 @@ func (e *Table) Cleanable() error { return nil }
 const cleanStates = "'PUBLISHED', 'DISCARDED'"
 
 // Clean looks at the next rows by seq, which needs no index of its own, and deletes what is old enough among them.
-// Rows that stay (dead letters, what waits behind them) are passed. It ends where rows begin that were written within
-// the retention: nothing behind them was published before it.
+// Rows that stay (dead letters, what waits for them) are passed. It ends where rows begin that were written within
+// the retention: nothing after them was published before it.
 func (e *Table) Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error) {
 	from := int64(-1 << 63)
 	if after != "" {

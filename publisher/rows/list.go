@@ -53,7 +53,7 @@ func integers(list []string) []int64 {
 	return numbers
 }
 
-// PageStatement is the statement behind Page.
+// PageStatement is Page's statement.
 func (e *Table) PageStatement(f *event.Filter, after int64, limit int) *statement.Statement {
 	s := e.db.Statement()
 	s.Add("SELECT ", e.seq("o"), ", o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, ",
@@ -116,7 +116,7 @@ func (e *Table) RequeueThese(ctx context.Context, entries []event.Entry) (n int6
 	return n, err
 }
 
-// RequeueStatement is the statement behind RequeueThese.
+// RequeueStatement is RequeueThese's statement.
 func (e *Table) RequeueStatement(seqs []int64) *statement.Statement {
 	s := e.db.Statement()
 	e.syntax.BySeq(s, e.outbox, func() string {
@@ -125,7 +125,7 @@ func (e *Table) RequeueStatement(seqs []int64) *statement.Statement {
 	return s.Add(" AND state IN ('DEAD LETTER', 'FAILED')")
 }
 
-// DiscardThese lets those that waited only behind what is discarded go on in the same transaction, and more than
+// DiscardThese lets those that waited only for what is discarded go on in the same transaction, and more than
 // that takes in further ones.
 func (e *Table) DiscardThese(ctx context.Context, entries []event.Entry, reason string) (n int64, err error) {
 	var rest []event.Aggregate
@@ -134,7 +134,7 @@ func (e *Table) DiscardThese(ctx context.Context, entries []event.Entry, reason 
 			return err
 		}
 		if _, rest, err = e.LetGo(ctx, q, aggregatesOf(entries)); err != nil {
-			return fmt.Errorf("let what waited behind them go on: %w", err)
+			return fmt.Errorf("let what waited for them go on: %w", err)
 		}
 		return nil
 	})

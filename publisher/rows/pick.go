@@ -38,7 +38,7 @@ import (
 // Why nothing deadlocks: every transaction of an instance (a pick, a settlement, a renewal, a release) locks claims
 // first, in the order of their names, and then events of aggregates that it has claimed, which no other instance's
 // transaction writes. What it locks of the claims it finds by their keys: a search by owner would lock others' on the
-// way, out of that order. The member's row ("i:") comes behind those of aggregates ("a:"), too, and nobody locks it
+// way, out of that order. The member's row ("i:") comes after those of aggregates ("a:"), too, and nobody locks it
 // for long but its owner; a survey that ends skip_locked locks the counter and members, and then events, but no
 // aggregates, so that a pick that waits for it holds nothing that it wants.
 //
@@ -65,7 +65,7 @@ func (e *Table) PickFrom(ctx context.Context, bucket int, by claims.Claim, limit
 		}
 		got, err := e.claimAggregates(ctx, q, by, found)
 		if err != nil || len(got) == 0 {
-			more = len(found) >= limit.Rows // all were somebody's by now: behind them may be others
+			more = len(found) >= limit.Rows // all were somebody's by now: others may follow
 			return err
 		}
 		if rows, more, err = e.handOut(ctx, q, got, limit); err != nil {
@@ -159,8 +159,8 @@ func (e *Table) claimAggregates(ctx context.Context, q statement.Querier, c clai
 
 // shardInfo tells people which aggregate a hashed shard is.
 func shardInfo(a event.Aggregate) string {
-	data, err := json.Marshal(map[string]string{"type": plaintext.Start(statement.Sayable(a.Type), 120),
-		"id": plaintext.Start(statement.Sayable(a.ID), 120)})
+	data, err := json.Marshal(map[string]string{"type": plaintext.Start(plaintext.Storable(a.Type), 120),
+		"id": plaintext.Start(plaintext.Storable(a.ID), 120)})
 	if err != nil {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -132,7 +133,7 @@ func (e *Table) fail(ctx context.Context, q statement.Querier, failed []event.Fa
 	list := make([]object, len(failed))
 	for i := range failed {
 		f := &failed[i]
-		list[i] = object{f.Ref.Seq, f.Attempts, f.Delay.Milliseconds(), 0, statement.Sayable(f.Reason)}
+		list[i] = object{f.Ref.Seq, f.Attempts, f.Delay.Milliseconds(), 0, plaintext.Storable(f.Reason)}
 		if f.Dead {
 			list[i].Dead = 1
 		}

@@ -139,7 +139,7 @@ func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
 			s.Add(" AND NOT ")
 			e.claimed(s)
 		})
-		// Where no index leads with the state, the index of what waits holds what others wait behind too: to look for
+		// Where no index leads with the state, the index of what waits also holds what others wait for: to look for
 		// WAITING in it would read every dead letter. That there is anything of the kind is reason enough to let mend
 		// look.
 		s.Add(", 0), COALESCE(")
@@ -276,7 +276,7 @@ func (e *Table) columns(s *statement.Statement) {
 	s.Add(payload)
 }
 
-// scan reads one row of columns and, behind them, whether it waits.
+// scan reads one row of columns and, after them, whether it waits.
 func (e *Table) scan(scan func(...any) error) (event.Row, error) {
 	var r event.Row
 	var created any

@@ -1,0 +1,60 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
+
+// ErrTakenOver says that another instance has the claim, because this one was thought dead.
+var ErrTakenOver = errors.New("another instance has taken the clean-up over")
+
+// Job is the claim of a job that one instance does at a time. It has no token and no member.
+type Job struct {
+	t    *Table
+	name string
+	by   Claim
+}
+
+// ClaimJob claims a job. It returns nil if another instance does it.
+func (t *Table) ClaimJob(ctx context.Context, name, owner string, ttl time.Duration) (*Job, error) {
+	j := &Job{t, name, Claim{Owner: owner, TTL: ttl}}
+	var got []string
+	err := t.claimsTx(ctx, "claim the clean-up", func(ctx context.Context, q statement.Querier) (err error) {
+		got, err = t.TakeIn(ctx, q, j.by, []Shard{{Name: name}}, "")
+		return err
+	})
+	if err != nil || len(got) == 0 {
+		return nil, err
+	}
+	return j, nil
+}
+
+// Renew keeps the claim for another ttl, or returns ErrTakenOver.
+func (j *Job) Renew(ctx context.Context) error {
+	t := j.t
+	return t.db.Do(ctx, "renew the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
+		s := t.db.Statement("UPDATE ", t.Place.Table, " SET expires_at = ")
+		s.Add(t.db.Later(s.Arg(j.by.TTL.Milliseconds())), " WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '",
+			j.name, "' AND owner = ", s.Arg(j.by.Owner),
+			" AND expires_at > ", t.db.Now())
+		n, err := s.Exec(ctx, q)
+		if err == nil && n == 0 {
+			return ErrTakenOver
+		}
+		return err
+	})
+}
+
+// Release lets the next one begin at once. If it fails, the claim expires.
+func (j *Job) Release(ctx context.Context) error {
+	t := j.t
+	return t.db.Once(ctx, "release the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
+		s := t.db.Statement("DELETE FROM ", t.Place.Table)
+		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '", j.name, "' AND owner = ", s.Arg(j.by.Owner))
+		_, err := s.Exec(ctx, q)
+		return err
+	})
+}

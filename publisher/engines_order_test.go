@@ -1,0 +1,140 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/feed"
+	"github.com/rowrelay/rowrelay/publisher/feed/feedtest"
+	"github.com/rowrelay/rowrelay/publisher/rows"
+)
+
+// TestTwoStrategiesExcludeEachOther is a roll-out that changes source__strategy: while an instance of the old one is
+// live, one of the new one does nothing and says why. They do not see each other's claims.
+func TestTwoStrategiesExcludeEachOther(t *testing.T) {
+	all := []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked}
+	everyEngine(t, func(t *testing.T, b *bench) {
+		for _, first := range all {
+			for _, second := range all {
+				if first == second {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s then %s", first, second), func(t *testing.T) {
+					b.exec("DELETE FROM outbox")
+					b.exec("DELETE FROM rowrelay_claims")
+					b.write("A/1", "A/1")
+					x := b.openOn(t, engineConfig(b, first))
+					g := x.nextWork()
+					owners, err := b.claims.Owners(t.Context())
+					b.must(err)
+					b.write("A/1", "B/1")
+					y := b.openOn(t, engineConfig(b, second))
+					y.ExpectFault(poller.LeaseAcquireSkipped, "source__strategy="+string(first), "source__strategy="+string(second), owners[0].Name)
+					y.End()
+					x.Settled(strings.Repeat("a", len(g.Batch.Events)), g)
+					x.End()
+					y = b.openOn(t, engineConfig(b, second))
+					g = y.nextWork()
+					y.Settled(strings.Repeat("a", len(g.Batch.Events)), g)
+					y.End()
+				})
+			}
+		}
+	})
+}
+
+// TestManyFollowers: more events wait behind one than a transaction lets go. They come in their order.
+func TestManyFollowers(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		followers := 30_000
+		if b.conn.Engine == "sqlite" {
+			followers = 6_000 // written in Go, it is slow under the race detector: more than one part is enough
+		}
+		b.fillOf(followers+1, 1, event.Waiting)
+		seqs := b.seqs()
+		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.Now(), " WHERE ", b.texts.rows.Seq(),
+			" = ", seqs[0]))
+		cfg := engineConfig(b, claims.Leader)
+		cfg.ClaimTTL = time.Minute // what is shown is the order, not the speed
+		s := b.openOn(t, cfg)
+		s.Settled("a", s.nextWork())
+		for seqs = seqs[1:]; len(seqs) > 0; {
+			g, err := s.Next(t.Context(), poller.Limit{Rows: 5000, Bytes: 1 << 24})
+			b.must(err)
+			for i := range g.Batch.Events {
+				if got := feedtest.SeqOf(t, &g.Batch.Events[i]); got != seqs[0] || g.Batch.Events[i].Waits {
+					t.Fatalf("event %d comes (waits: %v), want %d", got, g.Batch.Events[i].Waits, seqs[0])
+				}
+				seqs = seqs[1:]
+			}
+			s.Settled(strings.Repeat("a", len(g.Batch.Events)), g)
+		}
+		s.End()
+	})
+}
+
+// unmended are the events of an outbox whose process has just mended it.
+type unmended struct{ feed.Events }
+
+func (unmended) Mend(context.Context) (int, error) { return 0, nil }
+
+// TestCrashWhileFollowersAreLetGo: what a crash left WAITING comes behind what was let go before, and before what was
+// written since.
+func TestCrashWhileFollowersAreLetGo(t *testing.T) {
+	defer func(n int) { rows.GoAtOnce = n }(rows.GoAtOnce)
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
+		t.Run(string(strategy), func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, b *bench) {
+				const followers = 100
+				rows.GoAtOnce = 30
+				b.fillOf(followers, 1, event.Waiting)
+				n, rest, err := b.rows.LetGo(t.Context(), b.db.Pool, []event.Aggregate{{Type: "O", ID: "0"}})
+				if err != nil || n != 30 || len(rest) != 1 {
+					t.Fatalf("%d events go on, %v have more, %v", n, rest, err)
+				}
+				b.write("O/0")
+				cfg := engineConfig(b, strategy)
+				cfg.ClaimTTL = time.Minute
+				s := b.openChanged(t, cfg, func(o *feed.Outbox) { o.Events = unmended{o.Events} })
+				for seqs := b.seqs(); len(seqs) > 0; {
+					g := s.nextWork()
+					outcomes := ""
+					for i := range g.Batch.Events {
+						e := &g.Batch.Events[i]
+						if e.Waits {
+							outcomes += "w"
+							continue
+						}
+						outcomes += "a"
+						if got := feedtest.SeqOf(t, e); got != seqs[0] {
+							t.Fatalf("event %d comes, want %d", got, seqs[0])
+						}
+						seqs = seqs[1:]
+					}
+					s.Settled(outcomes, g)
+					if strings.Contains(outcomes, "w") {
+						s.End()
+						s = b.openOn(t, cfg) // half a minute later
+					}
+				}
+				s.End()
+			})
+		})
+	}
+}
+
+// seqs are all rows', in order.
+func (b *bench) seqs() []int64 {
+	b.tb.Helper()
+	s := b.db.Statement()
+	list, err := s.Add("SELECT ", b.texts.rows.Seq(), " FROM ", b.outbox.String(), " ORDER BY ",
+		b.texts.rows.Seq()).Ints(context.Background(), b.raw)
+	b.must(err)
+	return list
+}

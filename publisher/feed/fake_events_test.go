@@ -1,0 +1,247 @@
+package feed
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
+)
+
+func (t *fakeTable) row(r *fakeRow) event.Row {
+	return event.Row{
+		Ref: event.Ref{Seq: r.seq}, At: event.Position{Bucket: r.bucket, Seq: r.seq}, Attempts: r.attempts,
+		Waits: t.db.blocked(r, false),
+		Outbox: change.Outbox{
+			AggregateType: r.agg.Type, AggregateID: r.agg.ID, EventType: "Changed", IdempotencyKey: fmt.Sprintf("key-%d", r.seq),
+			Payload: []byte(`{"a":1}`), JSON: true, CreatedAt: time.Now().UTC(),
+		},
+	}
+}
+
+func within(ranges []claims.Range, bucket int) bool {
+	return ranges == nil || slices.ContainsFunc(ranges, func(r claims.Range) bool {
+		return r.From <= bucket && bucket < r.To
+	})
+}
+
+// sorted are the committed rows as a fetch goes through them: by bucket where there are ranges.
+func (t *fakeTable) sorted(ranges []claims.Range) []*fakeRow {
+	var rows []*fakeRow
+	for _, r := range t.db.rows {
+		if r.committed && within(ranges, r.bucket) {
+			rows = append(rows, r)
+		}
+	}
+	if ranges != nil {
+		slices.SortStableFunc(rows, func(a, b *fakeRow) int { return cmp.Compare(a.bucket, b.bucket) })
+	}
+	return rows
+}
+
+func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after event.Position,
+	limit poller.Limit) (rows []event.Row, more bool, err error) {
+	err = t.do(ctx, "fetch", func() error {
+		rows, more = nil, false
+		list := t.sorted(ranges)
+		if after.BySeq {
+			slices.SortFunc(list, func(a, b *fakeRow) int { return cmp.Compare(a.seq, b.seq) })
+		}
+		for _, r := range list {
+			behind := r.bucket > after.Bucket || r.bucket == after.Bucket && r.seq > after.Seq
+			if ranges == nil || after.BySeq {
+				behind = r.seq > after.Seq
+			}
+			switch {
+			case r.state != event.Pending || !behind:
+			case len(rows) == limit.Rows:
+				more = true
+				return nil
+			default:
+				rows = append(rows, t.row(r))
+			}
+		}
+		return nil
+	})
+	return rows, more, err
+}
+
+func (t *fakeTable) Pick(ctx context.Context, by claims.Claim, limit poller.Limit) ([]event.Row, bool, error) {
+	type page struct {
+		rows []event.Row
+		more bool
+	}
+	p, err := ask(ctx, t, "pick", func() (p page, err error) {
+		if !t.db.member(by.Owner) {
+			return p, claims.ErrLost
+		}
+		mine := map[event.Aggregate]bool{}
+		for _, r := range t.sorted(nil) {
+			if r.state != event.Pending && r.state != event.Publishing {
+				continue
+			}
+			if _, claimed := t.db.live(unitOfAggregate(r.agg)); claimed && !mine[r.agg] {
+				continue
+			}
+			if len(p.rows) == limit.Rows {
+				p.more = true
+				return p, nil
+			}
+			if !mine[r.agg] {
+				mine[r.agg] = true
+				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{by.Owner, by.Token, t.db.now().Add(by.TTL), &r.agg}
+			}
+			p.rows = append(p.rows, t.row(r))
+			r.state = event.Publishing
+		}
+		return p, nil
+	})
+	return p.rows, p.more, err
+}
+
+func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit,
+	c claims.Claim) (rows []event.Row, next time.Duration, err error) {
+	err = t.do(ctx, "due", func() error {
+		size := 0
+		rows, next = nil, -1
+		if c.Owner != "" && !t.db.member(c.Owner) {
+			return claims.ErrLost
+		}
+		for _, r := range t.sorted(ranges) {
+			if r.state != event.Failed || t.db.blocked(r, true) {
+				continue
+			}
+			if wait := r.next.Sub(t.db.now()); wait > 0 {
+				if next < 0 || wait < next {
+					next = wait
+				}
+				continue
+			}
+			size += len(t.row(r).Outbox.Payload)
+			if len(rows) >= limit.Rows || len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
+				continue
+			}
+			if c.Owner != "" {
+				if _, claimed := t.db.live(unitOfAggregate(r.agg)); claimed {
+					continue
+				}
+				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{c.Owner, c.Token, t.db.now().Add(c.TTL), &r.agg}
+			}
+			rows = append(rows, t.row(r))
+		}
+		return nil
+	})
+	return rows, next, err
+}
+
+func (t *fakeTable) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row,
+	err error) {
+	err = t.do(ctx, "other", func() error {
+		for _, r := range t.sorted(ranges) {
+			_, claimed := t.db.live(unitOfAggregate(r.agg))
+			claimed = claimed || slices.ContainsFunc(t.db.rows, func(b *fakeRow) bool {
+				return b.agg == r.agg && b.state == event.Publishing
+			})
+			if r.state == event.Pending && !claimed && !t.db.blocked(r, false) && !slices.Contains(avoid, r.agg) {
+				one := t.row(r)
+				found = &one
+				return nil
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.Marks) error {
+	return t.do(ctx, "settle", func() error {
+		if n := t.db.holds(owner); n < held || held == 0 {
+			return fmt.Errorf("%w: %d of %d", claims.ErrLost, n, held)
+		}
+		open := func(r *fakeRow) bool { return r.state == event.Pending || r.state == event.Publishing }
+		for _, r := range m.Published {
+			if row := t.db.at(r.Seq); open(row) {
+				row.state = event.Published
+			}
+		}
+		for _, f := range m.Failed {
+			row := t.db.at(f.Ref.Seq)
+			if !open(row) && row.state != event.Failed || row.attempts != f.Attempts && row.attempts != f.Attempts-1 {
+				continue
+			}
+			row.state, row.attempts, row.next = event.Failed, f.Attempts, t.db.now().Add(f.Delay)
+			if f.Dead {
+				row.state = event.Dead
+			}
+			t.db.log("%s: %d of %v fails: %s", owner, row.seq, row.agg, row.state)
+		}
+		slices.SortFunc(m.Waiting, func(a, b event.Marked) int { return cmp.Compare(a.Ref.Seq, b.Ref.Seq) })
+		for _, w := range m.Waiting {
+			if row := t.db.at(w.Ref.Seq); open(row) {
+				row.state = event.Pending
+				if t.db.blocked(row, false) {
+					row.state = event.Waiting
+				}
+			}
+		}
+		for _, r := range m.Retried {
+			if row := t.db.at(r.Ref.Seq); row.state == event.Failed {
+				row.state = event.Published
+			}
+			t.db.letGo(r.Aggregate)
+		}
+		for _, f := range m.Failed {
+			t.db.letGo(f.Aggregate)
+		}
+		for _, r := range m.Returned {
+			if row := t.db.at(r.Seq); row.state == event.Publishing {
+				row.state = event.Pending
+			}
+		}
+		for _, a := range m.Freed {
+			if c, ok := t.db.claims[unitOfAggregate(a)]; ok && c.owner == owner {
+				delete(t.db.claims, unitOfAggregate(a))
+			}
+		}
+		return nil
+	})
+}
+
+func (t *fakeTable) Mend(ctx context.Context) (n int, err error) {
+	err = t.do(ctx, "mend", func() error {
+		n = t.db.flip(nil)
+		for _, r := range t.db.rows {
+			if _, claimed := t.db.live(unitOfAggregate(r.agg)); r.state == event.Publishing && !claimed {
+				r.state = event.Pending
+				n++
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (t *fakeTable) Figures(ctx context.Context) (f poller.OutboxFigures, err error) {
+	err = t.do(ctx, "figures", func() error {
+		f = poller.OutboxFigures{}
+		for _, r := range t.db.rows {
+			switch r.state {
+			case event.Pending, event.Publishing:
+				f.Pending++
+			case event.Failed:
+				f.Failed++
+			case event.Waiting:
+				f.Waiting++
+			case event.Dead:
+				f.Dead++
+			}
+		}
+		return nil
+	})
+	return f, err
+}

@@ -1,0 +1,119 @@
+package feed
+
+import (
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/publisher/event"
+)
+
+// inFlight are the events that a session has handed out and not settled. A fetch reads them again, and leaves them out.
+// It also keeps what a fetch under way must not believe: settlements change rows while it reads them.
+type inFlight struct {
+	events   map[event.Ref]sent
+	fetches  int  // the number of the fetch that was begun last
+	fetching bool // that fetch is under way
+
+	// settled are the events that were settled during the fetch: it may show them as they were before.
+	settled map[event.Ref]bool
+	// changed are order keys of which a settlement made an event FAILED, WAITING or PENDING during the fetch. settling are
+	// those of the settlement that is under way.
+	changed, settling map[string]bool
+	// waiting counts the events in flight of an order key that wait for an earlier one.
+	waiting map[string]int
+	// aggregates counts the events in flight of each aggregate. Under skip_locked its claim ends with the last of them.
+	aggregates map[event.Aggregate]int
+	// retries counts those that are FAILED.
+	retries int
+	// probing says that a probe was handed out. A probe is not settled: it is known to be over when nothing is in flight.
+	probing bool
+}
+
+// sent is an event in flight.
+type sent struct {
+	bucket, bytes int
+	aggregate     event.Aggregate
+	orderKey      string
+	waits, retry  bool
+}
+
+func newInFlight() inFlight {
+	return inFlight{
+		events: map[event.Ref]sent{}, settled: map[event.Ref]bool{}, changed: map[string]bool{},
+		settling: map[string]bool{}, waiting: map[string]int{}, aggregates: map[event.Aggregate]int{},
+	}
+}
+
+// beginFetch notes that a fetch begins. endFetch notes that its events were handed out.
+func (f *inFlight) beginFetch() {
+	f.fetches++
+	f.fetching = true
+}
+
+func (f *inFlight) endFetch() {
+	f.fetching = false
+	clear(f.settled)
+	clear(f.changed)
+}
+
+// within counts the events in flight that a fetch of a range of buckets may show again.
+func (f *inFlight) within(r claims.Range) (rows, bytes int) {
+	for _, e := range f.events {
+		if r.From <= e.bucket && e.bucket < r.To {
+			rows++
+			bytes += e.bytes
+		}
+	}
+	return rows, bytes
+}
+
+// known reports whether a fetched row is in flight, or was when the fetch began.
+func (f *inFlight) known(r event.Ref) bool {
+	_, known := f.events[r]
+	return known || f.settled[r]
+}
+
+func (f *inFlight) add(r event.Ref, e sent) {
+	f.events[r] = e
+	f.aggregates[e.aggregate]++
+	if e.waits {
+		f.waiting[e.orderKey]++
+	}
+	if e.retry {
+		f.retries++
+	}
+}
+
+// remove takes a settled event out.
+func (f *inFlight) remove(r event.Ref) {
+	e, known := f.events[r]
+	if !known {
+		return
+	}
+	delete(f.events, r)
+	if f.fetching {
+		f.settled[r] = true
+	}
+	if f.aggregates[e.aggregate]--; f.aggregates[e.aggregate] <= 0 {
+		delete(f.aggregates, e.aggregate)
+	}
+	if e.waits {
+		if f.waiting[e.orderKey]--; f.waiting[e.orderKey] <= 0 {
+			delete(f.waiting, e.orderKey)
+		}
+	}
+	if e.retry {
+		f.retries--
+	}
+	if len(f.events) == 0 {
+		f.probing = false
+	}
+}
+
+// has reports whether an event of an order key is in flight.
+func (f *inFlight) has(orderKey string) bool {
+	for _, e := range f.events {
+		if e.orderKey == orderKey {
+			return true
+		}
+	}
+	return false
+}

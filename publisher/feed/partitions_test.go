@@ -1,0 +1,236 @@
+package feed
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/feed/feedtest"
+)
+
+func TestSecondInstanceGetsItsShare(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		aggregates := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+		db.add(aggregates...)
+		first, second := open(t, testConfig(claims.Partitioned), db.connect()),
+			open(t, testConfig(claims.Partitioned), db.connect())
+		g := first.Fetch()
+		if len(first.partitions.held) != 4 || len(g.Batch.Events) != len(aggregates) {
+			t.Fatalf("%v, %s", first.partitions.held, feedtest.Shape(g))
+		}
+		second.Expect("") // it has none, and waits: the first one hands over what it does not need
+		time.Sleep(first.cfg.ClaimTTL / 3)
+		first.Expect("")
+		if len(first.partitions.leaving) != 2 || len(first.partitions.held) != 4 {
+			t.Fatalf("nothing is handed over while it is in flight: %+v", first.partitions)
+		}
+		db.add(aggregates...)
+		h := first.Fetch() // of its own share alone
+		for _, e := range h.Batch.Events {
+			if b := db.at(feedtest.SeqOf(t, &e)).bucket; b >= 512 {
+				t.Errorf("bucket %d is being handed over", b)
+			}
+		}
+		first.Settled("aaaaaaaa", g)
+		first.Fetch()
+		if !slices.Equal(first.partitions.held, []int{0, 1}) {
+			t.Fatalf("the first has %v", first.partitions.held)
+		}
+		i := second.Fetch()
+		if !slices.Equal(second.partitions.held, []int{2, 3}) || i.Token <= h.Token ||
+			len(i.Batch.Events)+len(h.Batch.Events) != len(aggregates) {
+			t.Fatalf("the second has %v, token %d after %d, %s and %s", second.partitions.held, i.Token, h.Token, feedtest.Shape(h), feedtest.Shape(i))
+		}
+		first.End()
+		time.Sleep(second.cfg.ClaimTTL / 3)
+		second.Fetch()
+		if len(second.partitions.held) != 4 {
+			t.Errorf("the second has %v after the first has gone", second.partitions.held)
+		}
+		second.End()
+	})
+}
+
+func TestHandOverDuringABacklog(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		for range 400 {
+			for _, a := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+				db.add(a)
+			}
+		}
+		first, second := open(t, testConfig(claims.Partitioned), db.connect()),
+			open(t, testConfig(claims.Partitioned), db.connect())
+		first.Settled(strings.Repeat("a", 10), first.Fetch())
+		second.Expect("")
+		for range 30 {
+			time.Sleep(time.Second / 2)
+			if g := first.Fetch(); len(g.Batch.Events) > 0 {
+				first.Settled(strings.Repeat("a", len(g.Batch.Events)), g)
+			}
+		}
+		second.Fetch()
+		if len(first.partitions.held) != 2 || len(second.partitions.held) != 2 {
+			t.Errorf("the first has %v, the second %v", first.partitions.held, second.partitions.held)
+		}
+		first.End()
+		second.End()
+	})
+}
+
+func TestInstanceTooMany(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		cfg := testConfig(claims.Partitioned)
+		cfg.Partitions = 1
+		db.add("a")
+		first, second := open(t, cfg, db.connect()), open(t, cfg, db.connect())
+		first.Expect("1")
+		for range 30 {
+			second.Expect("")
+			time.Sleep(time.Second)
+		}
+		second.ExpectFault(poller.LeaseAcquireSkipped, first.owner)
+		second.End()
+		first.End()
+	})
+}
+
+func TestOnePartition(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		db.add("a", "b", "c", "d", "e", "f", "g", "h")
+		table := db.connect()
+		p := New(testConfig(claims.Partitioned), table.open)
+		seen := 0
+		for n := range 4 {
+			s, rival := openFeed(t, p.Partition(n), table), openFeed(t, p.Partition(n), table)
+			g := s.Fetch()
+			for _, e := range g.Batch.Events {
+				if got := claims.PartitionAt(db.at(feedtest.SeqOf(t, &e)).bucket, 4); got != n {
+					t.Errorf("partition %d brings an event of %d", n, got)
+				}
+			}
+			seen += len(g.Batch.Events)
+			if seen < 8 || len(g.Batch.Events) > 0 {
+				rival.ExpectFault(poller.LeaseAcquireSkipped, s.owner)
+			}
+			rival.End()
+			s.End()
+		}
+		if seen != 8 {
+			t.Errorf("%d events in all", seen)
+		}
+		s := openFeed(t, p.Partition(9), table)
+		s.Expect("")
+		if report := s.End(); len(report.Warnings) != 1 {
+			t.Error(report.Warnings)
+		}
+		s = openFeed(t, New(testConfig(claims.Leader), table.open).Partition(0), table)
+		s.ExpectFault(poller.ConfigInvalid, "partitioned")
+		s.End()
+	})
+}
+
+func TestHotBucketDoesNotStarveOthers(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		for range 100 {
+			db.add("a")
+		}
+		db.add("b", "c")
+		s := open(t, testConfig(claims.Leader), db.connect())
+		seen := map[string]bool{}
+		for range 8 {
+			g := s.Fetch()
+			for _, e := range g.Batch.Events {
+				seen[e.Outbox.AggregateID] = true
+			}
+			if n := len(g.Batch.Events); n > 0 {
+				s.Settled("aaaaaaaaaa"[:n], g)
+			}
+		}
+		if len(seen) != 3 {
+			t.Errorf("after 8 pages only %v were seen", seen)
+		}
+		s.End()
+	})
+}
+
+func TestRoundGoesRound(t *testing.T) {
+	var p round
+	if !p.next(7, true) || p.bucket != 7 || !p.next(9, true) || p.bucket != 9 {
+		t.Errorf("%+v", p)
+	}
+	for range maxRepeats {
+		p.next(9, true)
+	}
+	if p.bucket != 10 {
+		t.Errorf("a bucket that is never empty: %+v", p)
+	}
+	if !p.next(10, false) || p.bucket != 0 {
+		t.Errorf("the way round is not complete: %+v", p)
+	}
+	if p.next(5, false) {
+		t.Error("a short page from the top is all there is")
+	}
+}
+
+func TestPiecesCoverTheRanges(t *testing.T) {
+	for _, ranges := range [][]claims.Range{{{From: 0, To: 1024}},
+		{{From: 0, To: 16}, {From: 32, To: 48}, {From: 1000, To: 1024}}, {{From: 7, To: 8}, {From: 9, To: 11}}} {
+		for n := 2; n < 12; n++ {
+			var got []claims.Range
+			for _, p := range segmentsOf(ranges, n) {
+				if p.bucket != p.From || p.done || p.To <= p.From {
+					t.Errorf("%+v", p)
+				}
+				if last := len(got) - 1; last >= 0 && got[last].To == p.From {
+					got[last].To = p.To
+				} else {
+					got = append(got, p.Range)
+				}
+			}
+			if !reflect.DeepEqual(got, ranges) {
+				t.Errorf("%v in %d segments is %v", ranges, n, got)
+			}
+		}
+	}
+	if segmentsOf([]claims.Range{{From: 5, To: 6}}, 8) != nil ||
+		segmentsOf([]claims.Range{{From: 0, To: 1024}}, 1) != nil {
+		t.Error("one page does as well")
+	}
+}
+
+func TestBacklogIsReadFromManyAggregatesAtOnce(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		for range 50 {
+			for i := range 20 {
+				db.add(fmt.Sprintf("order-%d", i))
+			}
+		}
+		s := open(t, testConfig(claims.Partitioned), db.connect())
+		seen, most := 0, 0
+		for seen < 1000 {
+			g, err := s.Next(t.Context(), poller.Limit{Rows: 40, Bytes: 1 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			aggregates := map[string]bool{}
+			for _, e := range g.Batch.Events {
+				aggregates[e.Outbox.AggregateID] = true
+			}
+			most, seen = max(most, len(aggregates)), seen+len(g.Batch.Events)
+			if n := len(g.Batch.Events); n > 0 {
+				s.Settled(strings.Repeat("a", n), g)
+			} else if !g.Batch.More {
+				t.Fatalf("the end after %d", seen)
+			}
+		}
+		if most < 5 {
+			t.Errorf("at most %d aggregates in a page of 40", most)
+		}
+		s.End()
+	})
+}

@@ -1,0 +1,136 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
+)
+
+const (
+	// maxRetries bounds the FAILED events of one batch: each may be sent alone, and several times.
+	maxRetries = 100
+	// dueEvery is how often FAILED events are asked for while none is known: an operator may have requeued some. dueAgain
+	// is how often while some are known, and under skip_locked, where any instance retries the failures of all.
+	dueEvery = 5 * time.Second
+	dueAgain = time.Second
+)
+
+// retries returns the FAILED events whose next attempt is due, as a batch of their own. It asks for none before the
+// time of the next one, if that is known.
+func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
+	s.mu.Lock()
+	early := time.Now().Before(s.dueAt)
+	s.mu.Unlock()
+	if early {
+		return poller.Grant{}, nil
+	}
+	ranges, some := s.ranges()
+	if !some {
+		return poller.Grant{}, nil
+	}
+	s.mu.Lock()
+	every := dueEvery
+	if s.strategy == claims.SkipLocked {
+		every = dueAgain
+	}
+	s.dueAt = time.Now().Add(every) // a failure that is settled meanwhile brings it forward
+	s.inFlight.beginFetch()
+	s.mu.Unlock()
+	defer s.endFetch()
+	begun := time.Now()
+	rows, next, err := s.dueRows(ctx, ranges, poller.Limit{Rows: min(limit.Rows, maxRetries), Bytes: limit.Bytes})
+	if err != nil {
+		return poller.Grant{}, faultOf(poller.FetchFailed, "fetching events to be tried again", err)
+	}
+	if s.cfg.Ordering == poller.OrderSource {
+		if s.blocked = next >= 0 && len(rows) == 0; s.blocked {
+			return poller.Grant{}, s.waitInOrder(next)
+		}
+	}
+	switch {
+	case len(rows) > 0:
+		s.bringForward(dueAgain)
+	case next >= 0:
+		s.bringForward(next)
+	}
+	grant, _ := s.handOut(rows, change.Retry, begun)
+	// Events that were not tried yet must not wait for the retries, nor for the poll interval.
+	grant.Batch.More = len(rows) > 0
+	s.idle = s.idle && len(rows) == 0
+	return grant, nil
+}
+
+// dueRows asks for as many rows more as are in flight: those are still FAILED, and due.
+func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row,
+	next time.Duration, err error) {
+	if s.strategy == claims.SkipLocked {
+		rows, err = s.claiming(ctx, func(ctx context.Context, c claims.Claim) (rows []event.Row, err error) {
+			rows, next, err = s.outbox.Events.Due(ctx, nil, most, c)
+			return rows, err
+		})
+		return rows, next, err
+	}
+	s.mu.Lock()
+	_, bytes := s.inFlight.within(claims.Range{From: 0, To: claims.Buckets})
+	asked := poller.Limit{Rows: most.Rows + s.inFlight.retries, Bytes: most.Bytes}
+	if most.Bytes > 0 {
+		asked.Bytes += bytes
+	}
+	s.mu.Unlock()
+	if rows, next, err = s.outbox.Events.Due(ctx, ranges, asked, claims.Claim{}); err != nil {
+		return nil, 0, err
+	}
+	rows, _ = s.fresh(rows, len(rows), false)
+	kept := rows[:0]
+	for _, r := range rows {
+		// one that waits for another FAILED one of its aggregate is not next
+		if !r.Waits || s.cfg.Ordering != poller.OrderKey {
+			kept = append(kept, r)
+		}
+	}
+	return fitting(kept, most), next, nil
+}
+
+// fitting cuts rows where a fetch would have stopped. The first comes however large it is.
+func fitting(rows []event.Row, most poller.Limit) []event.Row {
+	size := 0
+	for i := range rows {
+		size += len(rows[i].Outbox.Payload)
+		if i >= most.Rows || i > 0 && most.Bytes > 0 && size > most.Bytes {
+			return rows[:i]
+		}
+	}
+	return rows
+}
+
+// bringForward makes FAILED events be asked for after d at the latest.
+func (s *session) bringForward(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bringForwardLocked(d)
+}
+
+func (s *session) bringForwardLocked(d time.Duration) {
+	if at := time.Now().Add(d); at.Before(s.dueAt) {
+		s.dueAt = at
+	}
+}
+
+// waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on asking.
+func (s *session) waitInOrder(next time.Duration) error {
+	s.bringForward(max(next, 10*time.Millisecond))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.warned {
+		s.warned = true
+		s.warnings = append(s.warnings,
+			fmt.Sprintf("ordering=source: nothing is sent before the next attempt of a failed event, in %s",
+				next.Round(time.Millisecond)))
+	}
+	return nil
+}

@@ -1,0 +1,288 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
+)
+
+// session publishes an outbox for one tick.
+//
+// # What keeps the events of an aggregate in order
+//
+//   - A fetch shows, of each of its aggregates, all publishable events from the first on (see round). It leaves out
+//     only what is in flight. So an event that becomes visible late, because its transaction was slow or because it
+//     was WAITING, is sent before later ones that are still there.
+//   - The tick sends the events of one aggregate one after the other, in the order in which they were fetched.
+//   - An event is fetched as one that waits while an earlier one of its aggregate is FAILED, WAITING or (where it
+//     blocks) dead. The tick absorbs such an event: it is not sent.
+//   - Parked covers events that were fetched before the earlier one failed. It holds from the settlement that makes
+//     that one FAILED to the settlement of its retry. From its rejection to that settlement the tick knows by itself.
+//   - A fetch beside a settlement may show states from before and after it. Of the aggregates that the settlement
+//     changed, only events that wait are handed out.
+//   - Batches are settled in the order in which they were fetched. An absorbed event becomes WAITING only if what it
+//     waits for is still there. Otherwise it stays PENDING, and the next fetch shows it, with those that waited
+//     before it.
+type session struct {
+	shared   *shared
+	cfg      *Config
+	owner    string
+	only     int     // the partition that this session is for; -1 for all
+	outbox   *Outbox // nil until it was looked at
+	strategy claims.Strategy
+
+	// For Next and Other, which are never called side by side.
+	looked     time.Time // when look was last asked
+	idle       bool      // the last fetch brought nothing
+	blocked    bool      // ordering=source: a FAILED event waits for its next attempt
+	opened     bool      // mend was considered after claims were asked for
+	batches    int
+	round      round
+	partitions partitions
+
+	deadline     *clock.Deadline // of the session's claims; nil until these were asked for
+	cancel       context.CancelFunc
+	renewalEnded chan struct{} // closed when the renewal has ended
+
+	// exclusive holds one token while something changes the number of claims, or a settlement names that number. It is no
+	// mutex, because its holder waits for the database.
+	exclusive chan struct{}
+	settled   chan struct{} // holds one signal: a settlement is done
+
+	deadLetters poller.DeadLetterWriter // for Settle
+
+	parkedKeys atomic.Int64 // len(parked)
+
+	mu           sync.Mutex
+	ended        bool
+	claims       claimCount
+	token        uint64
+	inFlight     inFlight
+	refs         map[string][]event.Ref // of the events of each batch, by its ID
+	dueAt        time.Time              // when FAILED events are asked for next
+	warned       bool                   // that ordering=source waits
+	parked       map[string]int         // order key → number of the fetch that was the last one begun when it was parked
+	warnings     []string
+	deadLettered []poller.DeadLetter
+	unwritten    error // the first dead letter that could not be written: what Close returns
+}
+
+func newSession(p *shared, owner string, only, start int) *session {
+	return &session{
+		shared: p, cfg: &p.cfg, owner: owner, only: only, partitions: partitions{start: start},
+		exclusive: make(chan struct{}, 1), settled: make(chan struct{}, 1),
+		parked: map[string]int{}, refs: map[string][]event.Ref{}, inFlight: newInFlight(),
+	}
+}
+
+// ErrPaused says that an operator has paused the outbox.
+var ErrPaused = errors.New("the outbox is paused")
+
+// lookEvery is how often a session that holds claims asks whether an operator has paused the outbox.
+const lookEvery = time.Second
+
+// Next returns the next batch. While there is nothing to do, it costs one round trip and writes nothing: that is look
+// before the session has claims, and the fetch itself afterwards.
+func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
+	if s.over() {
+		return poller.Grant{}, nil // what ended it has said why
+	}
+	if s.deadline != nil {
+		if err := s.deadline.Check(); err != nil {
+			return poller.Grant{}, &poller.Fault{Event: poller.LostLease, Err: err}
+		}
+		if err := s.rebalance(ctx); err != nil {
+			return poller.Grant{}, err
+		}
+	}
+	if more, err := s.look(ctx); err != nil || !more {
+		return poller.Grant{}, err
+	}
+	if s.deadline == nil {
+		if err := s.acquire(ctx); err != nil {
+			return poller.Grant{}, err
+		}
+	}
+	if s.strategy == claims.Partitioned && len(s.partitions.held) == 0 {
+		s.idle = true
+		return poller.Grant{}, nil
+	}
+	if !s.opened && s.strategy == claims.SkipLocked {
+		if _, err := s.mend(ctx); err != nil { // a crash may have left events PUBLISHING
+			return poller.Grant{}, err
+		}
+	}
+	s.opened = true
+	if grant, err := s.retries(ctx, limit); err != nil || len(grant.Batch.Events) > 0 || s.blocked {
+		return grant, err
+	}
+	return s.fetch(ctx, limit)
+}
+
+// look asks whether the outbox is paused and whether there is anything to do, if that is due. It reports false if no
+// fetch is needed.
+func (s *session) look(ctx context.Context) (bool, error) {
+	if s.deadline != nil && time.Since(s.looked) < lookEvery {
+		return true, nil
+	}
+	g, err := s.glance(ctx)
+	switch {
+	case err != nil:
+		return false, faultOf(poller.FetchFailed, "looking at the outbox", err)
+	case g.Paused:
+		return false, &poller.Fault{Event: poller.Paused,
+			Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", ErrPaused, g.By, s.cfg.Poller)}
+	}
+	s.looked = time.Now()
+	// After a crash, or an operator's work beside a running session, events may be WAITING for nothing: nothing else would
+	// ever find them. And where there is work that a fetch does not find, it may be PUBLISHING under no claim.
+	if lost := g.Work && s.idle; g.Waiting || lost {
+		mended, err := s.mend(ctx)
+		if err != nil {
+			return false, err
+		}
+		g.Work = g.Work || mended
+	}
+	if g.Work && s.idle {
+		s.bringForward(0) // it may be a FAILED event that is due
+	}
+	return g.Work || s.deadline != nil && !s.idle, nil
+}
+
+func (s *session) glance(ctx context.Context) (event.Glance, error) {
+	if s.outbox == nil {
+		o, err := s.shared.open(ctx)
+		if err != nil {
+			return event.Glance{}, err
+		}
+		s.outbox = o
+	}
+	return s.outbox.Events.Look(ctx)
+}
+
+// mendEvery is how often a process looks for what crashes and operators leave behind, while anything waits.
+const mendEvery = 30 * time.Second
+
+// mend does so if that is due, and reports whether it made events publishable. It needs no claims: see Events.
+func (s *session) mend(ctx context.Context) (bool, error) {
+	if !s.shared.mendNow() {
+		return false, nil
+	}
+	n, err := s.outbox.Events.Mend(ctx)
+	if err != nil {
+		return false, faultOf(poller.FetchFailed, "mending states", err)
+	}
+	return n > 0, nil
+}
+
+// Parked reports whether an event of this order key failed in this session, and its retry is not settled yet.
+func (s *session) Parked(orderKey []byte) bool {
+	if s.parkedKeys.Load() == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.parked[string(orderKey)]
+	return ok
+}
+
+// Other returns the first event of another aggregate. Under skip_locked it is not claimed: another instance may be
+// sending it too. The event is evidence only, and comes again. So this may make a duplicate, and never marks events out
+// of order.
+func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
+	if s.over() || s.deadline == nil {
+		return poller.Grant{}, nil
+	}
+	var aggregates []event.Aggregate
+	for _, key := range avoid {
+		if a, ok := aggregateOf(key); ok {
+			aggregates = append(aggregates, a)
+		}
+	}
+	ranges, some := s.ranges()
+	if !some {
+		return poller.Grant{}, nil
+	}
+	r, err := s.outbox.Events.Other(ctx, ranges, aggregates)
+	if err != nil {
+		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
+	}
+	if r == nil || r.Waits || r.Broken != nil {
+		return poller.Grant{}, nil
+	}
+	now := time.Now()
+	list := eventsOf([]event.Row{*r}, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.inFlight.events[r.Ref]; known || slices.ContainsFunc(avoid,
+		func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
+		return poller.Grant{}, nil
+	}
+	s.inFlight.probing = true
+	return s.grant(list, "probe", now), nil
+}
+
+// Close gives back everything that the session may hold, also after a failure.
+func (s *session) Close(ctx context.Context, report *poller.Report) error {
+	s.mu.Lock()
+	s.ended = true
+	warnings, deadLettered, unwritten := s.warnings, s.deadLettered, s.unwritten
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(s.cfg.ClaimTTL/3, 5*time.Second))
+	defer cancel()
+	if s.deadline != nil {
+		s.deadline.End(errReleased)
+		s.cancel()
+		<-s.renewalEnded // a renewal under way ends with its context
+		s.shared.remember(s.partitions.held)
+		if err := s.outbox.Claims.Release(ctx, s.owner, nil); err != nil {
+			warnings = append(warnings, fmt.Sprintf("the claims of %s could not be released, others have to wait for their end (%s): %v",
+				s.owner, s.cfg.ClaimTTL, err))
+		}
+	}
+	report.Warnings = append(report.Warnings, warnings...)
+	report.DeadLettered = append(report.DeadLettered, deadLettered...)
+	if report.Outbox = s.shared.count(ctx); report.Outbox != nil {
+		report.Parked = int(report.Outbox.Failed + report.Outbox.Waiting)
+	}
+	return unwritten
+}
+
+func (s *session) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+func (s *session) warn(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.warnings = append(s.warnings, text)
+}
+
+// faultOf returns err as a Fault. What it wraps decides how the tick ends; otherwise that is event.
+func faultOf(event poller.Event, doing string, err error) error {
+	var fault *poller.Fault
+	switch {
+	case errors.As(err, &fault):
+		return fault
+	case errors.Is(err, ErrPaused):
+		event = poller.Paused
+	case errors.Is(err, poller.ErrConfig):
+		event = poller.ConfigInvalid
+	case errors.Is(err, claims.ErrLost):
+		event = poller.LostLease
+	case errors.Is(err, poller.ErrNormalize):
+		event = poller.NormalizeFailed
+	}
+	return &poller.Fault{Event: event, Err: fmt.Errorf("%s: %w", doing, err)}
+}

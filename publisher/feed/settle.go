@@ -1,0 +1,243 @@
+package feed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
+)
+
+// maxReason is how much of a reason is stored with an event, in bytes.
+const maxReason = 1000
+
+// Settle makes outcomes the states of rows. That is the acknowledgment: after a crash before it, the events are
+// published again with the same idempotency keys.
+//
+// Each row has its own mark. So events that were accepted after a deferred one are marked, too, and not repeated.
+func (s *session) Settle(ctx context.Context, offered poller.Settlement) (int, error) {
+	if s.over() || s.deadline == nil {
+		return 0, nil
+	}
+	t := &settlement{s: s}
+	s.deadLetters.Begin(ctx)
+	for i := range offered.Batches {
+		t.add(ctx, &offered.Batches[i])
+	}
+	s.exclusive <- struct{}{} // not earlier: dead letters may take long, and a fetch that claims waits for this
+	defer func() { <-s.exclusive }()
+	freed := t.begin()
+	err := s.store(ctx, t, freed)
+	t.end(len(freed), err)
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case s.settled <- struct{}{}:
+	default:
+	}
+	return t.n, t.fault
+}
+
+// store writes the marks. Errors are a *Fault. It is then unknown whether the marks were stored.
+func (s *session) store(ctx context.Context, t *settlement, freed []event.Aggregate) error {
+	if t.marks.Empty() {
+		return nil
+	}
+	t.marks.Freed = freed
+	s.mu.Lock()
+	held := s.claims.held
+	s.mu.Unlock()
+	err := s.outbox.Events.Settle(ctx, s.owner, held, t.marks)
+	if errors.Is(err, claims.ErrLost) {
+		s.deadline.End(claims.ErrLost)
+	}
+	if err != nil {
+		return faultOf(poller.CommitFailed, "marking events", err)
+	}
+	return nil
+}
+
+// settlement collects what one call of Settle makes durable.
+type settlement struct {
+	s            *session
+	marks        event.Marks
+	n            int         // how many events come before the first that is not settled
+	stopped      bool        // at that event
+	done         []event.Ref // no longer in flight
+	changes      []keyChange // of order keys with an event that becomes something else than PUBLISHED
+	nextRetry    time.Duration
+	deadLettered []poller.DeadLetter
+	unwritten    error // the first dead letter that could not be written
+	fault        error // why it stopped
+}
+
+// keyChange says what a settlement does to an order key.
+type keyChange struct {
+	orderKey     string
+	park, unpark bool
+}
+
+// add takes the outcomes of a batch.
+func (t *settlement) add(ctx context.Context, b *poller.Settled) {
+	refs := t.s.refsOf(b.Batch.ID)
+	for i := range b.Batch.Events {
+		e := &b.Batch.Events[i]
+		outcome, r := b.Outcomes[i], refs[i]
+		if outcome != poller.Deferred {
+			t.done = append(t.done, r)
+		}
+		m := event.Marked{Ref: r, Aggregate: event.Aggregate{Type: e.Outbox.AggregateType, ID: e.Outbox.AggregateID}}
+		switch {
+		case outcome == poller.Deferred:
+			t.stopped = true
+			if t.s.strategy == claims.SkipLocked {
+				t.marks.Returned = append(t.marks.Returned, r)
+				t.done = append(t.done, r)
+			}
+		case outcome == poller.Accepted && b.Batch.Kind == change.Retry:
+			t.marks.Retried = append(t.marks.Retried, m)
+			t.changes = append(t.changes, keyChange{orderKey: string(e.OrderKey), unpark: true})
+		case outcome == poller.Accepted:
+			t.marks.Published = append(t.marks.Published, r)
+		case outcome == poller.Absorbed:
+			t.marks.Waiting = append(t.marks.Waiting, m)
+			t.changes = append(t.changes, keyChange{orderKey: string(e.OrderKey)})
+		default:
+			t.rejected(ctx, e, m, b.Rejections[i])
+		}
+		if !t.stopped {
+			t.n++
+		}
+	}
+}
+
+// refsOf are the rows of a batch.
+func (s *session) refsOf(batch string) []event.Ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refs := s.refs[batch]
+	delete(s.refs, batch)
+	return refs
+}
+
+// rejected counts a failed attempt of an event. After the last one it gives the event up.
+func (t *settlement) rejected(ctx context.Context, e *change.Event, m event.Marked, why poller.Rejection) {
+	cfg := t.s.cfg
+	f := event.Failure{Marked: m, Reason: plaintext.Start(why.Reason, maxReason)}
+	var last bool
+	if f.Attempts, f.Delay, last = cfg.Policy.Failed(e.Attempts, why); last {
+		err := t.giveUp(ctx, e, f.Attempts, why)
+		f.Dead, t.unwritten = err == nil, cmp.Or(t.unwritten, err)
+	}
+	free := f.Dead && !cfg.Policy.Block
+	if !f.Dead && (t.nextRetry == 0 || f.Delay < t.nextRetry) {
+		t.nextRetry = max(f.Delay, time.Millisecond)
+	}
+	t.marks.Failed = append(t.marks.Failed, f)
+	t.changes = append(t.changes, keyChange{orderKey: string(e.OrderKey), park: !free, unpark: free})
+	if cfg.Ordering == poller.OrderSource && !free && !t.stopped {
+		t.stopped = true
+		t.fault = cmp.Or(t.unwritten, inOrder(cfg, &f, why))
+	}
+}
+
+// inOrder says why nothing is sent after a rejected event under ordering=source.
+func inOrder(cfg *Config, f *event.Failure, why poller.Rejection) error {
+	text := fmt.Sprintf("ordering=source: attempt %d of %d of the event with %s failed, next in %s: %s",
+		f.Attempts, cfg.Policy.MaxAttempts, describeRef(f.Ref), f.Delay, why.Reason)
+	if f.Dead {
+		text = fmt.Sprintf("ordering=source: the event with %s is a dead letter after %d attempts, and the outbox is blocked there "+
+			"(after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on: %s",
+			describeRef(f.Ref), f.Attempts, cfg.Poller, cfg.Poller, why.Reason)
+	}
+	return &poller.Fault{Event: poller.HandlerFailed, Err: errors.New(text)}
+}
+
+// giveUp writes the dead letter of an event where the settings say. A crash after that writes it again. After an error,
+// which is a *Fault, the event is not given up: it comes again. Others need not wait for it.
+func (t *settlement) giveUp(ctx context.Context, e *change.Event, attempts int, why poller.Rejection) error {
+	s := t.s
+	letter := poller.DeadLetter{
+		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.outbox.Engine, Table: s.outbox.Table, Event: *e,
+		Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: attempts, Last: why.At,
+	}
+	if attempts == 1 {
+		letter.First = why.At
+	}
+	if s.cfg.DeadLetters != nil {
+		if err := s.deadLetters.Put(ctx, s.cfg.DeadLetters, letter); err != nil {
+			return &poller.Fault{Event: poller.HandlerFailed,
+				Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
+		}
+	}
+	letter.Event.Row, letter.Event.Outbox = nil, nil // thousands may be given up in one tick: the report needs no rows
+	t.deadLettered = append(t.deadLettered, letter)
+	return nil
+}
+
+// begin shows a fetch under way which order keys the settlement changes. It returns the aggregates whose claims end.
+func (t *settlement) begin() []event.Aggregate {
+	s := t.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range t.changes {
+		s.inFlight.settling[c.orderKey] = true
+	}
+	if s.strategy != claims.SkipLocked {
+		return nil
+	}
+	count := map[event.Aggregate]int{}
+	var freed []event.Aggregate
+	for _, r := range t.done {
+		if e, known := s.inFlight.events[r]; known {
+			if count[e.aggregate]++; count[e.aggregate] == s.inFlight.aggregates[e.aggregate] {
+				freed = append(freed, e.aggregate)
+			}
+		}
+	}
+	s.claims.freeing(len(freed))
+	return freed
+}
+
+// end shows the session what is durable now. Nothing is shown earlier. Otherwise an order key could be free before its
+// failed event is marked: a later event would be sent, and after a crash the earlier one.
+func (t *settlement) end(freed int, err error) {
+	s := t.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.inFlight.settling)
+	s.claims.freed(freed)
+	// They are reported even if the marks have failed: the dead letters are written.
+	s.deadLettered = append(s.deadLettered, t.deadLettered...)
+	s.unwritten = cmp.Or(s.unwritten, t.unwritten)
+	if err != nil {
+		s.ended = true
+		return
+	}
+	s.ended = t.stopped // no settlement follows
+	for _, c := range t.changes {
+		if s.inFlight.fetching {
+			s.inFlight.changed[c.orderKey] = true
+		}
+		switch {
+		case s.cfg.Ordering != poller.OrderKey:
+		case c.park:
+			s.park(c.orderKey)
+		case c.unpark:
+			s.unpark(c.orderKey)
+		}
+	}
+	for _, r := range t.done {
+		s.inFlight.remove(r)
+	}
+	if t.nextRetry > 0 {
+		s.bringForwardLocked(t.nextRetry)
+	}
+}

@@ -1,0 +1,35 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/publisher/rows"
+)
+
+// Found is what there is of an outbox before `rowrelay outbox init`.
+type Found struct {
+	// Exists says that there is the table (and that the user may see it), Own that it has the columns of `rowrelay
+	// outbox init`.
+	Exists, Own bool
+}
+
+// Find says what there is of an outbox, table being named as source__table. It changes nothing, and needs no table of
+// claims.
+func Find(ctx context.Context, conn engine.Connection, table string) (found Found, err error) {
+	c, err := newCatalog(Config{Table: table, ClaimsTable: "rowrelay_claims"}, conn)
+	if err != nil {
+		return found, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	qualified, err := c.texts.tables.Resolve(ctx, c.db.Pool, c.outbox)
+	if err != nil || qualified == "" {
+		return found, err
+	}
+	columns, err := c.columns(ctx, c.db.Pool)
+	if err != nil {
+		return found, err
+	}
+	return Found{Exists: true, Own: rows.IsOwn(c.texts.rows, columns)}, nil
+}
