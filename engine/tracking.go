@@ -47,7 +47,7 @@ func (c *ChangeTable) Beside(name string) []string {
 	return parts
 }
 
-// State, Index and Trigger name what belongs to the change table, unquoted.
+// State is the table of one row that holds the floor, unquoted.
 func (c *ChangeTable) State() string { return c.Name + "_state" }
 
 // Index is the index in the order of versions.

@@ -59,7 +59,10 @@ func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 		return page, err
 	}
 	last := page.Events[n-1].Position()
-	page.Events = slices.DeleteFunc(page.Events, func(e change.Event) bool { return !slices.Contains(wanted, e.Op.String()) })
+	page.Events = slices.DeleteFunc(page.Events, func(e change.Event) bool {
+		return !slices.Contains(wanted,
+			e.Op.String())
+	})
 	if kept := len(page.Events); page.To == nil && kept < n &&
 		(kept == 0 || !page.Events[kept-1].Position().Equal(last)) {
 		page.To = last
@@ -82,7 +85,8 @@ func (c *Cursor) withoutDeletes(events []change.Event) []change.Event {
 // update wherever a page ended between the two versions.
 type changePages struct{ rowPages }
 
-func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page,
+func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limit,
+	also ...keyset.Condition) (change.Page,
 	error) {
 	p := w.p
 	if !r.UpTo.IsStart() {

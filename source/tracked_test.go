@@ -17,7 +17,8 @@ func TestChangesPostgres(t *testing.T) {
 
 func TestChangesSQLite(t *testing.T) {
 	url, db := sqliteFile(t)
-	sourcetest.RunChanges(t, sourcetest.Engine{Name: "sqlite", URL: url, DB: db, BigInt: "bigint", Text: "varchar(100)", Quote: quoted})
+	sourcetest.RunChanges(t, sourcetest.Engine{Name: "sqlite", URL: url, DB: db, BigInt: "bigint", Text: "varchar(100)",
+		Quote: quoted})
 }
 
 func TestChangesMySQL(t *testing.T) {

@@ -94,7 +94,7 @@ func BenchmarkPoll(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer src.Close()
+			defer func() { _ = src.Close() }()
 			at, _, err := src.Start(b.Context())
 			if err != nil {
 				b.Fatal(err)

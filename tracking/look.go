@@ -60,12 +60,15 @@ func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 func (s *Status) count(ctx context.Context, conn *sql.Conn, syntax *engine.Syntax, joined *engine.Table) error {
 	version := "r." + syntax.Quote(engine.ChangeVersion)
 	floor, oldest, newest := "("+Floor(syntax, joined.Changes)+")", "MIN("+version+")", "MAX("+version+")"
-	if syntax.Tracking.AtOnce && !syntax.Tracking.Counted { // xid8 has no MIN and MAX before PostgreSQL 16, and digits sort
-		floor, oldest, newest = floor+"::text", "MIN("+version+"::text::numeric)::text", "MAX("+version+"::text::numeric)::text"
+	// PostgreSQL before 16 has no MIN and MAX of xid8.
+	if syntax.Tracking.AtOnce && !syntax.Tracking.Counted {
+		floor, oldest, newest = floor+"::text", "MIN("+version+"::text::numeric)::text",
+			"MAX("+version+"::text::numeric)::text"
 	}
 	var low, high, at sql.NullString
-	err := conn.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(*) - COUNT(r."+syntax.Quote(engine.ChangePresent)+"), "+oldest+", "+
-		newest+", "+floor+" FROM "+joined.Changes.Rows+" AS r").Scan(&s.Rows, &s.Deleted, &low, &high, &at)
+	text := "SELECT COUNT(*), COUNT(*) - COUNT(r." + syntax.Quote(engine.ChangePresent) + "), " + oldest + ", " + newest +
+		", " + floor + " FROM " + joined.Changes.Rows + " AS r"
+	err := conn.QueryRowContext(ctx, text).Scan(&s.Rows, &s.Deleted, &low, &high, &at)
 	if err != nil {
 		return fmt.Errorf("count the changes: %w", err)
 	}

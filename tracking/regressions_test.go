@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// What the Azure SQL trigger binding loses or gets wrong, and what happens here. Its lease of a row lasts 60 s, it tries
-// a row five times, and a row whose attempts are used up is ignored without a word.
+// What the Azure SQL trigger binding loses or gets wrong, and what happens here. Its lease of a row lasts 60 s, it
+// tries a row five times, and a row whose attempts are used up is ignored without a word.
 
 var usual = settings{ttl: time.Second, delay: time.Millisecond, maxAttempts: 5, batch: 100}
 
@@ -185,9 +185,10 @@ func TestD7NoVersionIsLocalTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	for n, zone := range []string{"+05:00", "-11:00", "+13:00", "+00:00"} {
-		for _, text := range []string{"SET time_zone = '" + zone + "'", fmt.Sprintf("INSERT INTO orders VALUES (%d, 1)", n+1)} {
+		for _, text := range []string{"SET time_zone = '" + zone + "'", fmt.Sprintf("INSERT INTO orders VALUES (%d, 1)",
+			n+1)} {
 			if _, err := conn.ExecContext(t.Context(), text); err != nil {
 				t.Fatal(err)
 			}

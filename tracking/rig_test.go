@@ -157,7 +157,8 @@ func (s mortalStore) Create(ctx context.Context, key string, data []byte) (stamp
 	return stamp, err
 }
 
-func (s mortalStore) Replace(ctx context.Context, key string, data []byte, v state.Version) (stamp state.Stamp, err error) {
+func (s mortalStore) Replace(ctx context.Context, key string, data []byte, v state.Version) (stamp state.Stamp,
+	err error) {
 	err = s.of.alive(func() error { stamp, err = s.Store.Replace(ctx, key, data, v); return err })
 	return stamp, err
 }
@@ -280,7 +281,7 @@ func (r *rig) table() map[string]int64 {
 	if err != nil {
 		r.Fatal(err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	found := map[string]int64{}
 	for rows.Next() {
 		var id, v int64

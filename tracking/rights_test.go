@@ -24,7 +24,8 @@ func TestWritersNeedNoRights(t *testing.T) {
 		}
 		_ = conn.Close()
 	}()
-	for _, text := range []string{"SET ROLE " + role, "INSERT INTO orders VALUES (1, 1), (2, 1)", "UPDATE orders SET v = 2 WHERE id = 1",
+	for _, text := range []string{"SET ROLE " + role, "INSERT INTO orders VALUES (1, 1), (2, 1)",
+		"UPDATE orders SET v = 2 WHERE id = 1",
 		"DELETE FROM orders WHERE id = 2", "CREATE TABLE mine (id bigint, v bigint)"} {
 		if _, err := conn.ExecContext(t.Context(), text); err != nil {
 			t.Fatalf("%s: %v", text, err)

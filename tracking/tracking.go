@@ -6,8 +6,8 @@
 // are seen by one snapshot: a key whose row is not there is a delete, and every other change carries the row as it is.
 // So reading changes is reading a table in the order of a cursor, and package source does it with what it has for that.
 //
-// [Of] names a change table and refuses tables that cannot have one. [Join] makes the table that is read. [Look], [Plan]
-// and [Apply] are for the commands. What differs between engines is text (engine.Tracking).
+// [Of] names a change table and refuses tables that cannot have one. [Join] makes the table that is read. [Install],
+// [Uninstall] and [Look] are for the commands. What differs between engines is text (engine.Tracking).
 package tracking
 
 import (
@@ -116,7 +116,8 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 		"t."+first+" AS "+s.Quote(engine.ChangePresent))
 	name := c.In(s.Quote, c.Name)
 	joined.Changes = c
-	c.Rows = "(\n\tSELECT " + strings.Join(columns, ", ") + "\n\tFROM " + name + " AS c LEFT JOIN " + t.From + " AS t ON " +
+	c.Rows = "(\n\tSELECT " + strings.Join(columns, ", ") + "\n\tFROM " + name + " AS c LEFT JOIN " + t.From +
+		" AS t ON " +
 		strings.Join(on, " AND ") + "\n)"
 
 	value := changes.Columns[version].Value
@@ -128,7 +129,8 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	floor.Value.Expr = Floor(&s, c)
 	ordered := "h." + s.Quote(engine.ChangeVersion) // PostgreSQL before 16 knows no MAX of an xid8
 	head.Value.Expr = "(SELECT " + ordered + " FROM " + name + " AS h ORDER BY " + ordered + " DESC LIMIT 1)"
-	present := joined.Columns[slices.IndexFunc(t.Columns, func(col engine.Column) bool { return col.Name == t.PrimaryKey[0] })]
+	present := joined.Columns[slices.IndexFunc(t.Columns,
+		func(col engine.Column) bool { return col.Name == t.PrimaryKey[0] })]
 	present.Name, present.Nullable = engine.ChangePresent, true
 	joined.Columns = append(joined.Columns, own, created, present, floor, head)
 	return joined, nil
@@ -155,5 +157,6 @@ func Missing(c *engine.ChangeTable) error {
 // Broken says that triggers do not keep a change table.
 func Broken(c *engine.ChangeTable, faults []string) error {
 	return fmt.Errorf("%w: the change table %s misses changes: %s. Install it again: rowrelay track install %s; "+
-		"the poller then stops at the gap, and says how to go on", poller.ErrConfig, c.Name, strings.Join(faults, "; "), c.Poller)
+		"the poller then stops at the gap, and says how to go on", poller.ErrConfig, c.Name, strings.Join(faults, "; "),
+		c.Poller)
 }

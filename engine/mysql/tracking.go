@@ -123,7 +123,8 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
 	unseen = append(unseen, "TRUNCATE fires no trigger: it is not seen (the next tick warns that the table was rebuilt)")
 	err = engine.EachRow(ctx, conn, `SELECT CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS
-WHERE CONSTRAINT_SCHEMA = ? AND TABLE_NAME = ? AND (DELETE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT') OR UPDATE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT'))`,
+WHERE CONSTRAINT_SCHEMA = ? AND TABLE_NAME = ? AND (DELETE_RULE IN ('CASCADE', 'SET NULL',
+	'SET DEFAULT') OR UPDATE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT'))`,
 		[]any{c.OfParts[0], c.OfParts[1]}, func(scan func(...any) error) error {
 			var name string
 			err := scan(&name)

@@ -27,7 +27,8 @@ func tracking() *engine.Tracking {
 }
 
 const declareSQL = `SELECT k.n, format_type(a.atttypid, a.atttypmod) ||
-	CASE WHEN a.attcollation <> t.typcollation THEN ' COLLATE ' || quote_ident(cn.nspname) || '.' || quote_ident(co.collname) ELSE '' END
+	CASE WHEN a.attcollation <> t.typcollation THEN ' COLLATE ' || quote_ident(cn.nspname) || '.' ||
+		quote_ident(co.collname) ELSE '' END
 FROM pg_catalog.pg_index i CROSS JOIN LATERAL generate_series(1, i.indnkeyatts::int) AS k(n)
 JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n - 1]
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
@@ -71,7 +72,8 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	}
 	statements := []string{
 		"SET LOCAL lock_timeout = '10s'", // the triggers take a lock that waits for writers, and holds up others
-		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " xid8 NOT NULL,\n\t" + created +
+		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " xid8 NOT NULL,\n\t" +
+			created +
 			" xid8 NOT NULL,\n\tPRIMARY KEY (" + key + ")\n)",
 		"CREATE INDEX IF NOT EXISTS " + quote(c.Index()) + " ON " + changes + " (" + version + ", " + key + ")",
 		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone boolean PRIMARY KEY DEFAULT true CHECK (one),\n\t" + floor +

@@ -66,7 +66,9 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	// as is known.
 	touch := func(row, since string) string {
 		return "\tINSERT INTO " + changes + " (" + key + ", " + version + ", " + created + ")\n\t\tSELECT " +
-			engine.Names(quote, row, c.Key) + ", " + version + ", " + since + " FROM " + state + " WHERE true\n\t\tON CONFLICT (" + key + ") DO UPDATE SET " + spelled.String() + version + " = excluded." + version + ", " +
+			engine.Names(quote, row, c.Key) + ", " + version + ", " + since + " FROM " + state +
+			" WHERE true\n\t\tON CONFLICT (" + key + ") DO UPDATE SET " + spelled.String() + version + " = excluded." +
+			version + ", " +
 			created + " = max(" + created + ", excluded." + created + ");\n"
 	}
 	var same []string
@@ -75,7 +77,8 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	}
 	kept := "(" + strings.Join(same, " AND ") + ")"
 	trigger := func(event, on, does string) string {
-		return "CREATE TRIGGER IF NOT EXISTS " + quote(c.Trigger(event)) + " AFTER " + strings.Replace(on, " ON", " ON "+c.Of, 1) +
+		return "CREATE TRIGGER IF NOT EXISTS " + quote(c.Trigger(event)) + " AFTER " + strings.Replace(on, " ON",
+			" ON "+c.Of, 1) +
 			" BEGIN\n\tUPDATE " + state + " SET " + version + " = " + version + " + 1;\n" + does + "END"
 	}
 	return []string{

@@ -35,11 +35,15 @@ func compositeKeys(f fixture) {
 // it.
 func keyTypes(f fixture) {
 	for typ, values := range map[string]map[string]string{
-		"postgres": {"uuid": "'6f9619ff-8b86-d011-b42d-00c04fc964ff'", "text": "'é'", "text COLLATE \"C\"": "'a'", "numeric(12,3)": "1.500",
-			"timestamptz": "'2026-04-07 01:23:45.123456+00'", "timestamp": "'2026-04-07 01:23:45.123456'", "date": "'2026-04-07'",
+		"postgres": {"uuid": "'6f9619ff-8b86-d011-b42d-00c04fc964ff'", "text": "'é'", "text COLLATE \"C\"": "'a'",
+			"numeric(12,3)": "1.500",
+			"timestamptz":   "'2026-04-07 01:23:45.123456+00'", "timestamp": "'2026-04-07 01:23:45.123456'",
+			"date":  "'2026-04-07'",
 			"bytea": `'\x00ff'`, "char(5)": "'ab'", "bool": "true", "int2": "-3", "inet": "'10.0.0.1/8'", "bigint": "9007199254740993"},
-		"sqlite": {"integer": "9007199254740993", "text": "'é'", "text COLLATE NOCASE": "'Ab'", "varchar(10)": "'x'", "blob": "x'00ff'",
-			"numeric": "1.5", "datetime": "'2026-04-07 01:23:45'", "uuid": "'6f9619ff-8b86-d011-b42d-00c04fc964ff'", "boolean": "1"},
+		"sqlite": {"integer": "9007199254740993", "text": "'é'", "text COLLATE NOCASE": "'Ab'", "varchar(10)": "'x'",
+			"blob":    "x'00ff'",
+			"numeric": "1.5", "datetime": "'2026-04-07 01:23:45'", "uuid": "'6f9619ff-8b86-d011-b42d-00c04fc964ff'",
+			"boolean": "1"},
 		"mysql": {"bigint unsigned": "18446744073709551615", "varchar(50) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin": "'é'",
 			"varchar(50) CHARACTER SET latin1": "'Ab'", "decimal(12,3)": "1.5", "datetime(6)": "'2026-04-07 01:23:45.123456'",
 			"timestamp(3)": "'2026-04-07 01:23:45.123'", "date": "'2026-04-07'", "varbinary(9)": "x'00ff'", "char(5)": "'ab'",
@@ -118,7 +122,8 @@ func statusOf(f fixture) {
 	f.track(name) // the same again
 	f.insert(name, 1, 5, 1)
 	f.exec("DELETE FROM " + name + " WHERE id > 3")
-	if s := look(); !s.Installed || s.Rows != 5 || s.Deleted != 2 || len(s.Faults) > 0 || s.Floor == "" || s.Oldest == "" ||
+	if s := look(); !s.Installed || s.Rows != 5 || s.Deleted != 2 || len(s.Faults) > 0 || s.Floor == "" ||
+		s.Oldest == "" ||
 		s.Newest == "" || s.Changes != "rowrelay_changes_"+name {
 		f.Errorf("installed: %+v", s)
 	}

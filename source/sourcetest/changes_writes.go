@@ -34,7 +34,8 @@ var theWrites = []write{
 		before: []string{"INSERT INTO w VALUES (1, 10), (2, 20), (3, 30)"},
 		does:   []string{"UPDATE w SET id = id + 1"},
 		want:   "delete 1, insert 2=10, insert 3=20, insert 4=30"},
-	{name: "upsert", engines: "postgres sqlite", table: []string{plainTable}, before: []string{"INSERT INTO w VALUES (1, 1)"},
+	{name: "upsert", engines: "postgres sqlite", table: []string{plainTable},
+		before: []string{"INSERT INTO w VALUES (1, 1)"},
 		does: []string{"INSERT INTO w VALUES (1, 7), (2, 7) ON CONFLICT (id) DO UPDATE SET v = excluded.v",
 			"INSERT INTO w VALUES (1, 9), (3, 9) ON CONFLICT DO NOTHING"},
 		want: "update 1=7, insert 2=7, insert 3=9"},
@@ -42,9 +43,11 @@ var theWrites = []write{
 		does: []string{"INSERT INTO w VALUES (1, 7), (2, 7) ON DUPLICATE KEY UPDATE v = VALUES(v)",
 			"INSERT IGNORE INTO w VALUES (1, 9), (3, 9)", "REPLACE INTO w VALUES (2, 8)"},
 		want: "update 1=7, insert 3=9, insert 2=8"},
-	{name: "conflict clauses", engines: "sqlite", table: []string{plainTable}, before: []string{"INSERT INTO w VALUES (1, 1), (2, 1)"},
+	{name: "conflict clauses", engines: "sqlite", table: []string{plainTable},
+		before: []string{"INSERT INTO w VALUES (1, 1), (2, 1)"},
 		does: []string{"INSERT OR IGNORE INTO w VALUES (1, 9), (3, 3)", "UPDATE OR IGNORE w SET v = 4 WHERE id = 2",
-			"INSERT OR REPLACE INTO w VALUES (1, 5)", "UPDATE OR REPLACE w SET v = 6 WHERE id = 3", "UPDATE OR IGNORE w SET v = 7 WHERE id = 2"},
+			"INSERT OR REPLACE INTO w VALUES (1, 5)", "UPDATE OR REPLACE w SET v = 6 WHERE id = 3",
+			"UPDATE OR IGNORE w SET v = 7 WHERE id = 2"},
 		want: "insert 1=5, insert 3=6, update 2=7"},
 	{name: "cascades", engines: "postgres", table: []string{"CREATE TABLE p (id bigint PRIMARY KEY)",
 		"CREATE TABLE w (id bigint PRIMARY KEY, p bigint REFERENCES p ON DELETE CASCADE, v bigint)"},
@@ -54,12 +57,14 @@ var theWrites = []write{
 		"CREATE TABLE w (id bigint NOT NULL PRIMARY KEY, p bigint REFERENCES p ON DELETE CASCADE, v bigint)"},
 		before: []string{"INSERT INTO p VALUES (1), (2)", "INSERT INTO w VALUES (1, 1, 1), (2, 2, 1)"},
 		does:   []string{"PRAGMA foreign_keys = ON; DELETE FROM p WHERE id = 1"}, want: "delete 1"},
-	{name: "truncate", engines: "postgres", table: []string{plainTable}, before: []string{"INSERT INTO w VALUES (1, 1), (2, 1)"},
-		does: []string{"TRUNCATE w", "INSERT INTO w VALUES (2, 2)"}, want: "delete 1, insert 2=2"},
+	{name: "truncate", engines: "postgres", table: []string{plainTable},
+		before: []string{"INSERT INTO w VALUES (1, 1), (2, 1)"},
+		does:   []string{"TRUNCATE w", "INSERT INTO w VALUES (2, 2)"}, want: "delete 1, insert 2=2"},
 	{name: "a replica's writes", engines: "postgres", table: []string{plainTable},
 		does: []string{"SET session_replication_role = replica; INSERT INTO w VALUES (1, 1); RESET session_replication_role"},
 		want: "insert 1=1"},
-	{name: "merge", engines: "postgres", table: []string{plainTable}, before: []string{"INSERT INTO w VALUES (1, 1), (2, 1)"},
+	{name: "merge", engines: "postgres", table: []string{plainTable},
+		before: []string{"INSERT INTO w VALUES (1, 1), (2, 1)"},
 		does: []string{`MERGE INTO w USING (VALUES (1, 5), (3, 5)) AS s (id, v) ON s.id = w.id
 			WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v)`},
 		want: "update 1=5, insert 3=5"},
@@ -68,7 +73,8 @@ var theWrites = []write{
 		"CREATE TABLE w1 PARTITION OF w FOR VALUES FROM (0) TO (100)",
 		"CREATE TABLE w2 PARTITION OF w FOR VALUES FROM (100) TO (200)"},
 		before: []string{"INSERT INTO w VALUES (1, 1), (101, 1)"},
-		does: []string{"INSERT INTO w1 VALUES (2, 2)", "UPDATE w SET v = 3 WHERE id = 101", "UPDATE w SET id = 102 WHERE id = 1",
+		does: []string{"INSERT INTO w1 VALUES (2, 2)", "UPDATE w SET v = 3 WHERE id = 101",
+			"UPDATE w SET id = 102 WHERE id = 1",
 			"CREATE TABLE w3 PARTITION OF w FOR VALUES FROM (200) TO (300)", "INSERT INTO w VALUES (201, 4)"},
 		want: "insert 2=2, update 101=3, delete 1, insert 102=1, insert 201=4"},
 	{name: "savepoints", engines: "postgres sqlite", table: []string{plainTable},
@@ -138,9 +144,11 @@ func (f fixture) untrack(table string) {
 // refusedTables are those that changes cannot be told of.
 func refusedTables(f fixture) {
 	cfg := func(table string) plan.Config { return plan.Config{Table: table, Tracked: true} }
-	f.exec("CREATE TABLE nokey (a "+f.e.BigInt+")", "CREATE TABLE plain (id "+f.e.BigInt+" NOT NULL PRIMARY KEY, tenant "+f.e.BigInt+")",
+	f.exec("CREATE TABLE nokey (a "+f.e.BigInt+")", "CREATE TABLE plain (id "+f.e.BigInt+" NOT NULL PRIMARY KEY, "+
+		"tenant "+f.e.BigInt+")",
 		"CREATE VIEW seen AS SELECT id FROM plain",
-		"CREATE TABLE reserved (id "+f.e.BigInt+" NOT NULL PRIMARY KEY, rowrelay_version "+f.e.BigInt+", rowrelay_present "+f.e.BigInt+", rowrelay_head "+f.e.BigInt+")")
+		"CREATE TABLE reserved (id "+f.e.BigInt+" NOT NULL PRIMARY KEY, rowrelay_version "+f.e.BigInt+", "+
+			"rowrelay_present "+f.e.BigInt+", rowrelay_head "+f.e.BigInt+")")
 	f.refused(cfg("nowhere"), "nowhere", "no such table")
 	f.refused(cfg("nokey"), "could not find primary key", "nokey")
 	f.refused(cfg("seen"), "is a view")
@@ -155,7 +163,9 @@ func refusedTables(f fixture) {
 		f.refused(cfg("plain"), "no trigger", "rowrelay_changes_plain_update", "rowrelay track install")
 	}
 	if f.e.Name == "postgres" {
-		f.exec("ALTER TABLE plain DISABLE TRIGGER USER")
+		f.exec("DROP VIEW seen", "ALTER TABLE plain ALTER COLUMN id TYPE integer")
+		f.refused(cfg("plain"), "does not fit", "rowrelay track uninstall orders")
+		f.exec("ALTER TABLE plain ALTER COLUMN id TYPE bigint", "ALTER TABLE plain DISABLE TRIGGER USER")
 		f.refused(cfg("plain"), "is disabled", "ENABLE ALWAYS TRIGGER")
 	}
 }
