@@ -18,8 +18,8 @@ type backfill struct {
 	isNext         bool // live rows came last
 }
 
-// backfills reports whether there is more of a backfill to hand out. An operator's start, change or cancellation is seen
-// with the next write, or the next read of the document.
+// backfills reports whether there is more of a backfill to hand out. An operator's start, change or cancellation is
+// seen with the next write, or the next read of the document.
 func (s *session) backfills() bool {
 	asked := s.snapshot.Doc.Backfill
 	s.mu.Lock()

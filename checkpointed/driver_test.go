@@ -100,8 +100,8 @@ func (p *process) next(s *session) change.Batch {
 	return grant.Batch
 }
 
-// judge sends the events of a batch, one after the other, as a tick does: what is parked, or comes after a rejected event,
-// is absorbed.
+// judge sends the events of a batch, one after the other, as a tick does: what is parked, or comes after a rejected
+// event, is absorbed.
 func (p *process) judge(s *session, b change.Batch) poller.Settled {
 	settled := poller.Settled{Batch: b, Outcomes: make([]poller.Outcome, len(b.Events)),
 		Rejections: map[int]poller.Rejection{}}

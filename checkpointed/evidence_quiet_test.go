@@ -167,7 +167,8 @@ func TestOneOrderKeyOnly(t *testing.T) {
 			relay := p.ticking(to)
 			for len(p.deadLetters.letters) == 0 || len(p.parked()) > 0 {
 				if time.Since(to.begun) > 5*time.Minute {
-					t.Fatalf("%d: %d dead letters, parked %+v, accepted %v", status, len(p.deadLetters.letters), p.parked(), to.accepted)
+					t.Fatalf("%d: %d dead letters, parked %+v, accepted %v", status, len(p.deadLetters.letters), p.parked(),
+						to.accepted)
 				}
 				relay.Tick(t.Context())
 				time.Sleep(time.Second)

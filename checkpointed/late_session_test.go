@@ -192,9 +192,10 @@ func (w *lateWorld) relay() *poller.Relay {
 		w.t.Fatal(err)
 	}
 	feed, err := New(Config{
-		App: "app", Poller: "orders", Source: w.shared, Keeper: keeper, Ordering: poller.OrderKey, DeadLetters: &deadLetters{},
-		Policy:     poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}, MaxParked: 1000},
-		LateWindow: 24 * time.Second, LateLimit: 4 * time.Second, LateMemory: 100_000,
+		App: "app", Poller: "orders", Source: w.shared, Keeper: keeper, Ordering: poller.OrderKey,
+		DeadLetters: &deadLetters{},
+		Policy:      poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}, MaxParked: 1000},
+		LateWindow:  24 * time.Second, LateLimit: 4 * time.Second, LateMemory: 100_000,
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -36,7 +36,8 @@ func TestCorrectedRowIsDelivered(t *testing.T) {
 		time.Sleep(time.Second)
 		p.tick()
 		// By its retry, and then as the live row that it also is: that one was fetched after the retry was settled.
-		if !slices.Equal(p.got(poller.Accepted), []int{1, 3, 2, 2}) || len(p.parked()) != 0 || len(p.deadLetters.letters) != 0 {
+		if !slices.Equal(p.got(poller.Accepted), []int{1, 3, 2, 2}) || len(p.parked()) != 0 ||
+			len(p.deadLetters.letters) != 0 {
 			t.Errorf("accepted %v, parked %+v", p.got(poller.Accepted), p.parked())
 		}
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
-// slowDeadLetters is a place for dead letters that takes a while for each, and keeps what it has taken before its caller
-// gives up.
+// slowDeadLetters is a place for dead letters that takes a while for each, and keeps what it has taken before its
+// caller gives up.
 type slowDeadLetters struct {
 	deadLetters
 	takes time.Duration

@@ -170,7 +170,8 @@ func TestTicksWithADestinationThatRefusesAll(t *testing.T) {
 					time.Sleep(30 * time.Second)
 				}
 				down = false
-				if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(60)) || len(p.deadLetters.letters) != 0 {
+				if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(60)) ||
+					len(p.deadLetters.letters) != 0 {
 					t.Errorf("%s: %v, accepted %v", r.Event, r.Err, to.rows())
 				}
 			})
@@ -218,7 +219,8 @@ func TestTicksThroughAnOutage(t *testing.T) {
 		for range 2 {
 			relay.Tick(t.Context())
 		}
-		if !slices.Equal(to.rows(), upTo(inserts)) || inserts < 1800 || len(p.deadLetters.letters) != 0 || len(p.parked()) != 0 {
+		if !slices.Equal(to.rows(), upTo(inserts)) || inserts < 1800 || len(p.deadLetters.letters) != 0 ||
+			len(p.parked()) != 0 {
 			t.Errorf("accepted %d of %d, %d dead letters", len(to.rows()), inserts, len(p.deadLetters.letters))
 		}
 		if !slices.IsSorted(to.accepted) {

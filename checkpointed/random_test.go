@@ -17,8 +17,8 @@ import (
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
-// randomRun is a random run of a poller: rows are written and deleted while instances tick over one store, reject events,
-// fail, and die at any write.
+// randomRun is a random run of a poller: rows are written and deleted while instances tick over one store, reject
+// events, fail, and die at any write.
 type randomRun struct {
 	*testing.T
 	rnd         *rand.Rand

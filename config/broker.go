@@ -140,7 +140,8 @@ func (e environ) brokerIdentity(s *scope, key, name string) (b Broker, ok bool) 
 		}
 		return Broker{Setting: name}, true
 	}
-	return Broker{Setting: name, Namespace: parts["fullyQualifiedNamespace"], Identity: e.identity(s, key, name, parts)}, true
+	return Broker{Setting: name, Namespace: parts["fullyQualifiedNamespace"], Identity: e.identity(s, key, name, parts)},
+		true
 }
 
 func namespaceFlaw(name string, parts map[string]string) (problem, mend string) {

@@ -35,14 +35,17 @@ func TestStorageConnections(t *testing.T) {
 			Storage{Setting: "S", ConnectionString: developmentStorage("http://azurite"), Development: true}},
 		{"an identity by client id", []string{"S__queueServiceUri=https://a.queue.core.windows.net/",
 			"S__credential=ManagedIdentity", "S__clientId=c"}, queueService,
-			Storage{Setting: "S", QueueServiceURI: "https://a.queue.core.windows.net/", Identity: Identity{Credential: "managedidentity", ClientID: "c"}}},
+			Storage{Setting: "S", QueueServiceURI: "https://a.queue.core.windows.net/",
+				Identity: Identity{Credential: "managedidentity", ClientID: "c"}}},
 		{"an identity by resource id",
 			[]string{"S__serviceUri=https://a.queue.core.windows.net", "S__credential=managedidentity",
 				"S__managedIdentityResourceId=/r"}, queueService,
-			Storage{Setting: "S", QueueServiceURI: "https://a.queue.core.windows.net", Identity: Identity{Credential: "managedidentity", ResourceID: "/r"}}},
+			Storage{Setting: "S", QueueServiceURI: "https://a.queue.core.windows.net",
+				Identity: Identity{Credential: "managedidentity", ResourceID: "/r"}}},
 		{"a service principal", []string{"S__serviceUri=http://127.0.0.1:1/x", "S__tenantId=t", "S__clientId=c",
 			"S__clientSecret=p"}, blobService,
-			Storage{Setting: "S", BlobServiceURI: "http://127.0.0.1:1/x", Identity: Identity{TenantID: "t", ClientID: "c", ClientSecret: "p"}}},
+			Storage{Setting: "S", BlobServiceURI: "http://127.0.0.1:1/x",
+				Identity: Identity{TenantID: "t", ClientID: "c", ClientSecret: "p"}}},
 	} {
 		var faults Faults
 		s := newScope("", nil, &faults)

@@ -145,8 +145,9 @@ func TestLoadEverySetting(t *testing.T) {
 		RejectStatus: []int{409, 500},
 	}, {
 		Name: "audit", Kind: "queue", Timeout: 30 * time.Second, ConnectionSetting: "AzureWebJobsStorage", Queue: "orders",
-		Connection: Storage{Setting: "AzureWebJobsStorage", QueueServiceURI: "https://acct.queue.core.windows.net", Identity: Identity{Credential: "managedidentity", ClientID: "cid"}},
-		Format:     "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3, RejectStatus: []int{400, 413, 422},
+		Connection: Storage{Setting: "AzureWebJobsStorage", QueueServiceURI: "https://acct.queue.core.windows.net",
+			Identity: Identity{Credential: "managedidentity", ClientID: "cid"}},
+		Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3, RejectStatus: []int{400, 413, 422},
 	}}
 	if diff := cmp.Diff(wantOutputs, p.Outputs, same); diff != "" {
 		t.Error(diff)

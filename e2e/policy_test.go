@@ -110,7 +110,7 @@ func TestPoisonRowAmongAHundred(t *testing.T) {
 
 			// The destination is mended: a replay brings the row, and takes the record away.
 			to.decide(nil)
-			out = stdout(t, t.TempDir(), s, "deadletter", "replay", "orders", "--yes")
+			stdout(t, t.TempDir(), s, "deadletter", "replay", "orders", "--yes")
 			until(t, "the replayed row", func() bool { tick(t, host); return to.column("version")["42"] > 0 })
 			if left := deadLetters(t, s); len(left) != 0 {
 				t.Errorf("after the replay there are still %v", left)

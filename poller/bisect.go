@@ -1,8 +1,8 @@
 package poller
 
-// This file finds the event that a request of several failed for. The first half is sent. If it fails the search goes on
-// within it, else within the second half, until one event is alone. The other events go back to the queue. A tick does
-// one search at a time, and begins nothing else meanwhile: so a destination that accepts nothing costs a tick the
+// This file finds the event that a request of several failed for. The first half is sent. If it fails the search goes
+// on within it, else within the second half, until one event is alone. The other events go back to the queue. A tick
+// does one search at a time, and begins nothing else meanwhile: so a destination that accepts nothing costs a tick the
 // logarithm of one request, and a few.
 
 // descend goes on with the search among events of which at least one seems to be to blame. None ends it.

@@ -14,8 +14,8 @@ import (
 //   - when the destination accepts an event of another key after that (weigh);
 //   - when there is nothing else to send, the destination has answered, and it accepted any event recently (conclude).
 //
-// Without such evidence an answer still sets the event aside, so that it does not hold up others. That does not count to
-// its last attempt. At most maxProbes events are set aside so since the last acceptance. If more fail, or the
+// Without such evidence an answer still sets the event aside, so that it does not hold up others. That does not count
+// to its last attempt. At most maxProbes events are set aside so since the last acceptance. If more fail, or the
 // destination does not answer at all, it is an outage: nothing is held against any event.
 //
 // A crash forgets what was only suspected: the event is sent again.
@@ -290,8 +290,8 @@ func (t *tick) suspected(key uint64) bool {
 	return slices.ContainsFunc(t.suspects, func(s suspect) bool { return s.item.key == key })
 }
 
-// reject holds an attempt against an event. Later events of its order key are absorbed from now on. The settlement parks
-// it. Under ordering=source nothing after it may be sent, and the settlement says how long to wait.
+// reject holds an attempt against an event. Later events of its order key are absorbed from now on. The settlement
+// parks it. Under ordering=source nothing after it may be sent, and the settlement says how long to wait.
 func (t *tick) reject(it *item, r Rejection) {
 	p := it.batch
 	if p.rejections == nil {

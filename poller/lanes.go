@@ -19,10 +19,10 @@ const (
 	OrderNone Ordering = "none"
 )
 
-// lanes decides which events may be sent now. Events enter in fetch order, batch after batch. An event is ready when all
-// earlier events of its order key are done with: accepted, rejected or absorbed. The events of an order key that wait
-// form a chain. That takes constant time per event, whatever the number of keys, and lets the next batch begin while
-// the last requests of the one before are in flight.
+// lanes decides which events may be sent now. Events enter in fetch order, batch after batch. An event is ready when
+// all earlier events of its order key are done with: accepted, rejected or absorbed. The events of an order key that
+// wait form a chain. That takes constant time per event, whatever the number of keys, and lets the next batch begin
+// while the last requests of the one before are in flight.
 type lanes struct {
 	ordering Ordering
 	seed     maphash.Seed

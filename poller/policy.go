@@ -37,8 +37,8 @@ func (p *Policy) Check() error {
 
 // Failed counts one more failure against an event that has n. It returns how many there are now, the wait before the
 // next attempt, and whether this was the last. A failure that says nothing about the event (it was misplaced, or the
-// destination was busy, or it is not known which of the two is at fault) counts only as the first: so it brings no event
-// nearer to its last attempt. It waits for the first delay once, and for the last one after that.
+// destination was busy, or it is not known which of the two is at fault) counts only as the first: so it brings no
+// event nearer to its last attempt. It waits for the first delay once, and for the last one after that.
 func (p *Policy) Failed(n int, why Rejection) (attempts int, wait time.Duration, last bool) {
 	delay := min(n, len(p.Delays)-1)
 	if why.Cause == Misplaced || why.Cause == Unavailable {

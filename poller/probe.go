@@ -26,10 +26,10 @@ const (
 	MaxAvoid = 100
 )
 
-// beginProbe begins the next probe, and reports whether the tick may go on at once. If not, a request or fetch in flight
-// may bring a probe, or the tick has ended. Events that were not tried yet come first, from the queue and then from the
-// source. Events that may be to blame themselves come last. But the last probe is an event that was accepted before in
-// this tick, where there is one: bad events must not clear each other.
+// beginProbe begins the next probe, and reports whether the tick may go on at once. If not, a request or fetch in
+// flight may bring a probe, or the tick has ended. Events that were not tried yet come first, from the queue and then
+// from the source. Events that may be to blame themselves come last. But the last probe is an event that was accepted
+// before in this tick, where there is one: bad events must not clear each other.
 func (t *tick) beginProbe() bool {
 	switch {
 	case t.cfg.Ordering == OrderSource:
@@ -208,8 +208,8 @@ func (t *tick) usable(e *change.Event) bool {
 	})
 }
 
-// repeat sends the last accepted event of some key again, and reports whether there was one. The next tick would send it
-// again as well, since it is not settled.
+// repeat sends the last accepted event of some key again, and reports whether there was one. The next tick would send
+// it again as well, since it is not settled.
 func (t *tick) repeat() bool {
 	seen := make(map[string]bool)
 	for l := len(t.line) - 1; l >= 0; l-- {

@@ -126,7 +126,7 @@ func randomFailures(t *testing.T, seed uint64) {
 	feed.Ordering = []poller.Ordering{poller.OrderKey, poller.OrderKey, poller.OrderKey, poller.OrderSource,
 		poller.OrderNone}[rnd.IntN(5)]
 	to := &receiver{Sink: pollertest.NewSink(t, nil), rnd: rnd, bad: map[string]int{}, mood: rnd.IntN(30)}
-	to.Sink.Answer, to.Ordering = to.answer, feed.Ordering
+	to.Answer, to.Ordering = to.answer, feed.Ordering
 	if rnd.IntN(3) > 0 {
 		for range rnd.IntN(8) {
 			to.bad[fmt.Sprint(rnd.IntN(n))] = []int{500, 422, 404, 0, -1}[rnd.IntN(5)]

@@ -79,8 +79,8 @@ type Report struct {
 	Batches       []BatchStats
 	Drained       bool // the last fetch was not full, whatever it was of
 	// DrainedAt is the start time of the fetch that found the source empty, once every row fetched before it was settled.
-	// Zero if no fetch found it empty. RowsWait says that the tick ended while live rows were known to wait. Parked rows, and
-	// those that are held back above a safe point, count for neither. An outbox has neither.
+	// Zero if no fetch found it empty. RowsWait says that the tick ended while live rows were known to wait. Parked rows,
+	// and those that are held back above a safe point, count for neither. An outbox has neither.
 	DrainedAt time.Time
 	RowsWait  bool
 
@@ -129,8 +129,8 @@ type Share struct {
 
 // OutboxFigures count the events of an outbox by what becomes of them.
 type OutboxFigures struct {
-	// Pending are to be published, Failed have a next attempt, Waiting wait for a failed or dead one of their key, Dead are
-	// given up.
+	// Pending are to be published, Failed have a next attempt, Waiting wait for a failed or dead one of their key, Dead
+	// are given up.
 	Pending, Failed, Waiting, Dead int64
 	// Bound says that counting stopped there: the figure is at least that. 0: all are exact.
 	Bound int64

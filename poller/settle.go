@@ -18,7 +18,8 @@ var ErrLate = errors.New("the tick has to end now: tick_budget, the output's tim
 // with.
 func (t *tick) settle() {
 	if t.settling || len(t.line) == 0 || t.extras > 0 {
-		// An event that is sent again as evidence must not meet its successor. Another owner may send that once this is settled.
+		// An event that is sent again as evidence must not meet its successor. Another owner may send that once this is
+		// settled.
 		return
 	}
 	p := t.line[0]

@@ -217,9 +217,9 @@ func (t *tick) fetch() {
 	}()
 }
 
-// interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart, so
-// that delivering and settling do not delay a change. After an empty answer the wait is a whole PollInterval, so that a
-// source that answers slowly is not asked without a pause. It doubles with every further empty answer, up to
+// interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart,
+// so that delivering and settling do not delay a change. After an empty answer the wait is a whole PollInterval, so
+// that a source that answers slowly is not asked without a pause. It doubles with every further empty answer, up to
 // PollIntervalMax.
 func (t *tick) interval() time.Duration {
 	if t.idle == 0 {

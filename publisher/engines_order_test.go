@@ -35,7 +35,8 @@ func TestTwoStrategiesExcludeEachOther(t *testing.T) {
 					b.must(err)
 					b.write("A/1", "B/1")
 					y := b.openOn(t, engineConfig(b, second))
-					y.ExpectFault(poller.LeaseAcquireSkipped, "source__strategy="+string(first), "source__strategy="+string(second), owners[0].Name)
+					y.ExpectFault(poller.LeaseAcquireSkipped, "source__strategy="+string(first), "source__strategy="+string(second),
+						owners[0].Name)
 					y.End()
 					x.Settled(strings.Repeat("a", len(g.Batch.Events)), g)
 					x.End()

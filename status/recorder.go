@@ -59,8 +59,9 @@ const (
 	noteSoon    = 2 * time.Second  // between two outcomes: partitions of one outbox may fail and succeed by turns
 	rereadEvery = 5 * time.Minute
 	noteBound   = 5 * time.Second // of one read or write
-	lastBound   = 2 * time.Second // of all that is left at the end: a process that was told to stop must not wait for a note
-	clockNear   = 5 * time.Second // by so much two clocks seem to differ because an answer takes its time
+	// of all that is left at the end: a process that was told to stop must not wait for a note
+	lastBound = 2 * time.Second
+	clockNear = 5 * time.Second // by so much two clocks seem to differ because an answer takes its time
 )
 
 // writers are the notes that are read or written at a time.

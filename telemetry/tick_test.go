@@ -181,7 +181,8 @@ func TestACommitThatFailsIsASpan(t *testing.T) {
 	tel, spans := recorder()
 	tickOf(t, context.Background(), tel,
 		&pollertest.Pages{Batches: [][]change.Event{{event(1)}},
-			SettleErr: &poller.Fault{Event: poller.CommitFailed, Err: errors.New("the store is away")}}, pollertest.NewSink(t, nil))
+			SettleErr: &poller.Fault{Event: poller.CommitFailed, Err: errors.New("the store is away")}}, pollertest.NewSink(t,
+			nil))
 	commit := named(t, spans.GetSpans(), "commit", 1)[0]
 	if value(commit, "error.type") != "commit_failed" ||
 		!strings.Contains(commit.Status.Description, "the store is away") {

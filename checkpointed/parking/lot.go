@@ -73,7 +73,8 @@ func New(cfg Config) *Lot {
 
 // Adopt begins a session with the entries that a document names. It reads them, unless this process read or wrote that
 // object last. What the session before handed out is forgotten. The error is a *Fault.
-func (l *Lot) Adopt(ctx context.Context, k *state.Keeper, doc *state.Document, origin poller.Origin, coarse bool) error {
+func (l *Lot) Adopt(ctx context.Context, k *state.Keeper, doc *state.Document, origin poller.Origin,
+	coarse bool) error {
 	l.mu.Lock()
 	l.origin, l.coarse, l.handed = origin, coarse, map[uint64]bool{}
 	l.mu.Unlock()

@@ -55,9 +55,10 @@ func (t *table) list() []Entry {
 func (t *table) full(policy *poller.Policy) bool { return t.count >= policy.MaxParked }
 
 func fullFault(policy *poller.Policy) error {
-	return &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("max_parked: %d rejected rows, and rows after them, "+
-		"wait already, and another one would have to: nothing is dropped, so the position stays here. Repair the destination, "+
-		"raise max_parked, or let `rowrelay deadletter` replay or purge what is blocked", policy.MaxParked)}
+	return &poller.Fault{Event: poller.HandlerFailed,
+		Err: fmt.Errorf("max_parked: %d rejected rows, and rows after them, "+
+			"wait already, and another one would have to: nothing is dropped, so the position stays here. Repair the destination, "+
+			"raise max_parked, or let `rowrelay deadletter` replay or purge what is blocked", policy.MaxParked)}
 }
 
 // wrongClock is how far in the future an attempt must have been made to show that the clock of whoever made it was

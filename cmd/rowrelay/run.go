@@ -208,7 +208,8 @@ func tell(ctx context.Context, log *slog.Logger, a *app) {
 	}
 	for _, w := range a.pollers {
 		for _, f := range w.Faults {
-			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.Config.Name, "setting", f.Setting,
+			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.Config.Name, "setting",
+				f.Setting,
 				"error", f.Problem, "next", f.Mend)
 		}
 		for _, f := range w.Warnings {

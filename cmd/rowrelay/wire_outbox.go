@@ -32,7 +32,8 @@ func (a *app) wireOutbox(c *console, w *wired) {
 	for _, suffix := range []string{handler.CleanupSuffix, handler.PartitionSuffix} {
 		if a.cfg.Poller(w.Config.Name+suffix) != nil {
 			w.Faults.Add("pollers__"+w.Config.Name,
-				fmt.Sprintf("there is a poller %s%s too, which is the name of a function of the outbox %[1]s", w.Config.Name, suffix),
+				fmt.Sprintf("there is a poller %s%s too, which is the name of a function of the outbox %[1]s", w.Config.Name,
+					suffix),
 				"Rename one of them")
 			return
 		}
@@ -113,7 +114,8 @@ func (w *wired) refuseSharing(other *wired) {
 // sameTable reports whether two pollers read one table, as far as their settings show it. Two names of one server are
 // not known for it.
 func sameTable(v, w *wired) bool {
-	if v.Connection.Engine == "" || v.Connection.Engine != w.Connection.Engine || v.Connection.Identity != w.Connection.Identity {
+	if v.Connection.Engine == "" || v.Connection.Engine != w.Connection.Engine ||
+		v.Connection.Identity != w.Connection.Identity {
 		return false
 	}
 	a, b := qualifiedName(v), qualifiedName(w)

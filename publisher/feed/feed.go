@@ -26,9 +26,9 @@
 //
 // # Files
 //
-// session.go is Next; acquire.go, partitions.go and renew.go are its claims; fetch.go, round.go and retry.go choose rows;
-// event.go makes events of them; inflight.go knows which are not settled; settle.go marks them. outbox.go is what a
-// session asks of its outbox.
+// session.go is Next; acquire.go, partitions.go and renew.go are its claims; fetch.go, round.go and retry.go choose
+// rows; event.go makes events of them; inflight.go knows which are not settled; settle.go marks them. outbox.go is what
+// a session asks of its outbox.
 package feed
 
 import (

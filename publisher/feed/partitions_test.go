@@ -44,7 +44,8 @@ func TestSecondInstanceGetsItsShare(t *testing.T) {
 		i := second.Fetch()
 		if !slices.Equal(second.partitions.held, []int{2, 3}) || i.Token <= h.Token ||
 			len(i.Batch.Events)+len(h.Batch.Events) != len(aggregates) {
-			t.Fatalf("the second has %v, token %d after %d, %s and %s", second.partitions.held, i.Token, h.Token, feedtest.Shape(h), feedtest.Shape(i))
+			t.Fatalf("the second has %v, token %d after %d, %s and %s", second.partitions.held, i.Token, h.Token,
+				feedtest.Shape(h), feedtest.Shape(i))
 		}
 		first.End()
 		time.Sleep(second.cfg.ClaimTTL / 3)
