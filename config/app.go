@@ -104,13 +104,16 @@ type Source struct {
 	Start             string    `json:"start"` // earliest, latest, or a cursor value as it was written
 	TimeZone          string    `json:"time_zone"`
 	// Location is TimeZone, never nil in a poller without faults.
-	Location    *time.Location `json:"-"`
-	DeleteWhen  string         `json:"delete_when"` // a column; not NULL and not false means deleted
-	Op          string         `json:"op"`          // upsert or delete
-	NullCursor  string         `json:"null_cursor"` // report or fail
-	Identity    string         `json:"identity"`
-	Timeout     time.Duration  `json:"timeout"`
-	Connections int            `json:"connections"`
+	Location   *time.Location `json:"-"`
+	DeleteWhen string         `json:"delete_when"` // a column; not NULL and not false means deleted
+	Op         string         `json:"op"`          // upsert or delete
+	// Operations (of insert, update and delete; empty: all) and TrackTable have a value with Mode ChangeTracking only.
+	Operations  []string      `json:"operations"`
+	TrackTable  string        `json:"track_table"`
+	NullCursor  string        `json:"null_cursor"` // report or fail
+	Identity    string        `json:"identity"`
+	Timeout     time.Duration `json:"timeout"`
+	Connections int           `json:"connections"`
 	// LateCommits is auto, exact, overlap, settle or none.
 	LateCommits string        `json:"late_commits"`
 	LateWindow  time.Duration `json:"late_window"`

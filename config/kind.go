@@ -12,8 +12,6 @@ import (
 type kind struct {
 	// word names the type in the reference, example is a value.
 	word, example string
-	// later are values that another capability brings.
-	later []choice
 	// hidden values are never printed, not even in their own fault.
 	hidden bool
 	// parse returns the value in the type of its field. It is given a value that is not empty.
@@ -23,53 +21,22 @@ type kind struct {
 // flaw is what is wrong with a value: problem continues "the value …", mend is a sentence without its full stop.
 type flaw struct{ problem, mend string }
 
-// choice is one word of an enumeration, and the capability that brings it.
-type choice struct {
-	word  string
-	later capability
-}
-
 // text takes any value.
 func text(word, example string) kind {
 	return kind{word: word, example: example, parse: func(s string) (any, *flaw) { return s, nil }}
 }
 
+// oneOf takes one of some words, in any case of letters.
 func oneOf(words ...string) kind {
-	cs := make([]choice, len(words))
-	for i, w := range words {
-		cs[i] = choice{word: w}
-	}
-	return choices(cs...)
-}
-
-// choices takes one of some words, in any case of letters.
-func choices(cs ...choice) kind {
-	var words []string
-	var later []choice
-	for _, c := range cs {
-		if c.later == available {
-			words = append(words, c.word)
-		} else {
-			later = append(later, c)
-		}
-	}
 	mend := "Write " + orList(words)
-	return kind{word: strings.Join(words, ", "), example: words[0], later: later, parse: func(s string) (any, *flaw) {
-		for _, c := range cs {
-			if !strings.EqualFold(c.word, s) {
-				continue
+	return kind{word: strings.Join(words, ", "), example: words[0], parse: func(s string) (any, *flaw) {
+		for _, w := range words {
+			if strings.EqualFold(w, s) {
+				return w, nil
 			}
-			if c.later != available {
-				return nil, &flaw{laterText(c.later), mend}
-			}
-			return c.word, nil
 		}
 		return nil, &flaw{"is none of the values that this setting takes", mend}
 	}}
-}
-
-func laterText(c capability) string {
-	return fmt.Sprintf("is known, but not available in this version: the capability %q brings it", string(c))
 }
 
 // flag takes true and false.

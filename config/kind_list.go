@@ -60,3 +60,23 @@ var statuses = kind{word: "list of HTTP statuses, 400 to 599", example: "400,413
 		}
 		return list, nil
 	}}
+
+// operations takes what may happen to a row, separated by commas.
+var operations = kind{word: "list of insert, update, delete", example: "insert,update",
+	parse: func(s string) (any, *flaw) {
+		const mend = "Write insert, update and delete, those that are wanted, separated by commas"
+		var list []string
+		for part := range strings.SplitSeq(s, ",") {
+			part = strings.ToLower(strings.TrimSpace(part))
+			switch {
+			case part == "":
+				return nil, &flaw{"has an empty place", mend}
+			case part != "insert" && part != "update" && part != "delete":
+				return nil, &flaw{fmt.Sprintf("holds %q, which is no operation", part), mend}
+			case slices.Contains(list, part):
+				return nil, &flaw{fmt.Sprintf("holds %s twice", part), mend}
+			}
+			list = append(list, part)
+		}
+		return list, nil
+	}}

@@ -176,9 +176,13 @@ func (l *loader) readPoller(p *pollerScopes) {
 	p.own.mode = l.modeOf(p.own)
 	p.own.read(l.env, p.poller)
 	p.poller.ScheduleSet = p.own.has("schedule")
-	if p.own.mode == mode.Outbox {
+	switch p.own.mode {
+	case mode.Outbox:
 		l.checkOutbox(p)
-	} else {
+	case mode.ChangeTracking:
+		l.checkTracking(p)
+		l.checkLease(p)
+	default:
 		l.checkSource(p)
 		l.checkLate(p)
 		l.checkLease(p)

@@ -93,7 +93,6 @@ func WriteReference(w io.Writer) error {
 	writeTable(&b, "An output", "Below `pollers__<poller>__output__` for the default output, and below `pollers__<poller>__outputs__<output>__` for further ones. "+
 		"Each output has its own position, lease and document; a poller in outbox mode has the default output only.",
 		outputSettings)
-	writeLater(&b)
 	_, err := io.WriteString(w, b.String())
 	if err != nil {
 		return fmt.Errorf("write the settings reference: %w", err)
@@ -134,13 +133,4 @@ func (row setting) defaultText() string {
 		}
 	}
 	return text
-}
-
-func writeLater(b *strings.Builder) {
-	b.WriteString("\n## Known, but not in this version\n\nTo set one of these is a fault that says so.\n\n| setting | comes with |\n|---|---|\n")
-	for _, row := range pollerSettings {
-		for _, c := range row.kind.later {
-			fmt.Fprintf(b, "| `%s=%s` | %s |\n", row.name, c.word, c.later)
-		}
-	}
 }

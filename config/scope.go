@@ -204,6 +204,10 @@ func (s *scope) misplaced() {
 		}
 		mend := row.mend
 		switch {
+		case s.mode == mode.ChangeTracking && slices.Equal(row.modes, inCursor):
+			mend = "Remove it: the triggers of " + pollerPrefix(s.prefix) + "source__table say what changed"
+		case slices.Equal(row.modes, inTracking):
+			mend = "Write " + pollerPrefix(s.prefix) + "source__mode=changetracking, or remove it"
 		case slices.Equal(row.modes, inOutbox):
 			mend = "Write " + pollerPrefix(s.prefix) + "source__mode=outbox where the table is an outbox, or remove it"
 		case mend == "":

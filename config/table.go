@@ -32,18 +32,12 @@ func (row setting) isFor(m mode.Mode) bool {
 	return row.modes == nil || m == "" || slices.Contains(row.modes, m)
 }
 
-// capability is one of the later parts of Rowrelay, of which settings are known already.
-type capability string
-
-const (
-	available      capability = ""
-	changeTracking capability = "change tracking"
-)
-
 // Sets of modes, for rows of the tables.
 var (
-	inCursor = []mode.Mode{mode.Cursor}
-	inOutbox = []mode.Mode{mode.Outbox}
+	inCursor    = []mode.Mode{mode.Cursor}
+	inTracking  = []mode.Mode{mode.ChangeTracking}
+	inDocuments = []mode.Mode{mode.Cursor, mode.ChangeTracking}
+	inOutbox    = []mode.Mode{mode.Outbox}
 )
 
 // Scopes: where a table's settings stand.
@@ -79,11 +73,11 @@ var appSettings = []setting{
 var pollerSettings = []setting{
 	{name: "source__connection", kind: connectionName, need: true,
 		doc: "The setting that holds the connection string: `sqlite:shop.db`, `postgres://…`, `mysql://…`, `sqlserver://…`; see [Connections](#connections). For SQL Server with an identity: the X of `X__server`, `X__database`, `X__credential`, `X__clientId`."},
-	{name: "source__mode", kind: choices(choice{string(mode.Cursor), available}, choice{string(mode.Outbox), available},
-		choice{"changetracking", changeTracking}), def: string(mode.Cursor),
-		doc: "How changes are found: `cursor` reads rows after a position in a column that grows, `outbox` publishes the events of an outbox table and keeps their states in it."},
+	{name: "source__mode", kind: oneOf(string(mode.Cursor), string(mode.ChangeTracking), string(mode.Outbox)),
+		def: string(mode.Cursor),
+		doc: "How changes are found: `cursor` reads rows after a position in a column that grows, `changetracking` reads inserts, updates and deletes that triggers recorded ([change-tracking.md](change-tracking.md); PostgreSQL, MySQL, MariaDB, SQLite), `outbox` publishes the events of an outbox table and keeps their states in it."},
 	{name: "source__table", kind: text("a table", "dbo.Orders"),
-		defText: "this or `source__query`; required in outbox mode",
+		defText: "this or `source__query`; required in the other modes",
 		doc:     "The table or view, with its schema where needed; in outbox mode the outbox. Parts may be quoted (`[odd.schema].[Order Lines]`)."},
 	{name: "source__query", modes: inCursor,
 		mend: "Name the outbox with source__table: its rows are marked when they are published", kind: queryText,
@@ -97,16 +91,16 @@ var pollerSettings = []setting{
 		mend: "Remove it: an outbox's events are known by seq, or by the column that source__map__id names", kind: nameList,
 		defText: "the primary key",
 		doc:     "The columns that identify a row; they must be unique and NOT NULL."},
-	{name: "source__order_key", modes: inCursor,
+	{name: "source__order_key", modes: inDocuments,
 		mend: "Remove it: an outbox's events are kept in order by aggregate (source__map__aggregate_id)", kind: nameList,
 		defText: "the key",
 		doc:     "Events with the same values in these columns are delivered in order, never two at a time."},
-	{name: "source__columns", modes: inCursor, kind: nameList, defText: "all",
+	{name: "source__columns", modes: inDocuments, kind: nameList, defText: "all",
 		doc: "The columns that an event carries."},
-	{name: "source__where", modes: inCursor,
+	{name: "source__where", modes: inDocuments,
 		mend: "Remove it: every event of an outbox is published, or it would wait in the table for ever", kind: conditionText,
 		doc: "An SQL condition that rows must meet. It is put in parentheses."},
-	{name: "source__start", modes: inCursor, mend: "Remove it: every pending event is published, however old",
+	{name: "source__start", modes: inDocuments, mend: "Remove it: every pending event is published, however old",
 		kind: startText, def: "earliest",
 		doc: "Where a poller without a checkpoint begins: `earliest`, `latest`, or a cursor value (rows after it)."},
 	{name: "source__time_zone", modes: inCursor, kind: timeZone, def: "UTC",
@@ -117,7 +111,7 @@ var pollerSettings = []setting{
 		doc: "`delete` for a tombstone table: every row of it says that a row is gone."},
 	{name: "source__null_cursor", modes: inCursor, kind: oneOf("report", "fail"), def: "report",
 		doc: "Rows with a NULL cursor cannot be delivered. `report`: a metric and a warning count them. `fail`: the tick fails."},
-	{name: "source__identity", modes: inCursor,
+	{name: "source__identity", modes: inDocuments,
 		mend: "Remove it: an outbox's position is in its own rows, so that no fingerprint guards it",
 		kind: text("a stable name of the server", "orders-db"), defText: "from the connection",
 		doc: "A stable name of the server for the fingerprint, where the same database is reached under several (failover groups, private endpoints, moved files)."},
@@ -125,7 +119,7 @@ var pollerSettings = []setting{
 		mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed",
 		kind: oneOf("auto", "exact", "overlap", "settle", "none"), def: "auto",
 		doc: "How rows are found whose transaction commits after the cursor has passed them. `exact`: the database shows a safe point, and the cursor stays below it. `overlap`: rows are delivered at once, and the last `late_window` is read again and again for new ones. `settle`: rows wait until they are older than `late_window`. `none`: such rows are lost. `auto` picks `exact` where it can, else `overlap`, and keeps what it picked."},
-	{name: "source__late_window", modes: inCursor,
+	{name: "source__late_window", modes: inDocuments,
 		mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed",
 		kind: durations("1s", "24h", "2m"), def: "2m",
 		doc: "For `overlap` and `settle`: the longest time that a transaction may need from taking its cursor value to its commit. Rows of a longer one can be missed where the database does not show it (`rowrelay check` says whether it does)."},
@@ -137,15 +131,20 @@ var pollerSettings = []setting{
 		mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed",
 		kind: oneOf("deliver_late", "wait"), def: "deliver_late",
 		doc: "For `exact`: what becomes of rows that are held back for longer than `late_limit`. `deliver_late` delivers them and remembers them; `wait` waits for the transaction, however long it stays open."},
-	{name: "source__late_memory", modes: inCursor,
+	{name: "source__late_memory", modes: inDocuments,
 		mend: "Remove it: an event that is committed late is pending like any other, and cannot be missed",
 		kind: whole(1000, 8_000_000, "1000000"), def: "1000000",
 		doc: "How many delivered rows are remembered at most, 8 bytes each: by `overlap`, and for rows that were delivered late. When it is full, new rows wait until there is room; nothing is forgotten."},
 	{name: "source__future_rows", modes: inCursor, mend: "Remove it: an outbox's events are published by seq, not by time",
 		kind: oneOf("deliver", "hold", "fail"), def: "deliver",
 		doc: "What becomes of rows whose cursor is a time that the database's clock has not reached (in `overlap`: not within `late_window`). The position waits before them in every case, since rows that are written until then have lower cursors. `deliver` delivers each of them once and remembers it, `hold` leaves it until the clock has reached it (`settle` always does), `fail` also fails every tick that sees one."},
-	{name: "source__on_failover", modes: inCursor, kind: oneOf("stop", "continue"), def: "stop",
+	{name: "source__on_failover", modes: inDocuments, kind: oneOf("stop", "continue"), def: "stop",
 		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL, another replica of SQL Server): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
+	{name: "source__operations", modes: inTracking, kind: operations, defText: "all",
+		doc: "Which changes are delivered: a list of `insert`, `update` and `delete`. What a row was since the position counts: one that was inserted and updated since is an insert."},
+	{name: "source__track_table", modes: inTracking, kind: text("a table", "rowrelay_changes_orders"),
+		defText: "`rowrelay_changes_` and the table's name",
+		doc:     "The change table, beside `source__table` in its schema; `rowrelay track install` creates it. Several pollers may share one."},
 	{name: "source__timeout", kind: durations("1s", "10m", "30s"), def: "30s",
 		doc: "The longest time that one statement may take."},
 	{name: "source__connections", kind: whole(1, 100, "4"), def: "4",
@@ -191,7 +190,7 @@ var pollerSettings = []setting{
 	{name: "poll_interval_max", kind: durations("10ms", "1h", "1s"), defText: "`poll_interval`",
 		defIn: map[mode.Mode]string{mode.Outbox: "1s"},
 		doc:   "While there is nothing to do, the wait doubles from `poll_interval` up to this. The first event sets it back."},
-	{name: "lease_ttl", modes: inCursor,
+	{name: "lease_ttl", modes: inDocuments,
 		mend: "Write source__claim_ttl instead: an outbox has claims in its database, and no lease",
 		kind: durations("1s", "1h", "60s"), def: "60s",
 		doc: "How long a lease lasts unless it is renewed; at least 10s for `state__kind=blob`. After a crash another instance takes over when it has ended. It is renewed every third of this time."},
@@ -203,7 +202,7 @@ var pollerSettings = []setting{
 		doc: "How many attempts an event has before it becomes a dead letter; the first delivery is attempt 1. An attempt counts only where something shows that the event is at fault, and not the destination: another event that is accepted, or an answer that is about the event (docs/failures.md, \"Whose fault a failure is\"). An outage counts none, however long it lasts."},
 	{name: "retry_delays", kind: delays("10ms", "24h", "1s,5s,30s,2m"), def: "1s,5s,30s,2m",
 		doc: "The waits before attempt 2, 3 and so on, after the attempt before; past the end of the list the last one repeats. The event's order key is parked meanwhile, and other keys go on; with `ordering=source` the poller waits."},
-	{name: "max_parked", modes: inCursor,
+	{name: "max_parked", modes: inDocuments,
 		mend: "Remove it: failed and waiting events stay in the outbox, however many they are",
 		kind: whole(1, 20_000, "1000"), def: "1000",
 		doc: "How many events may be parked, those that wait behind them included, for each output. At this bound the poller stops and says so: it never drops one."},

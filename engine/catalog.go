@@ -31,6 +31,8 @@ type Table struct {
 	Partitioned bool
 	// NoTransactions says that the server has no type for transactions' ids (PostgreSQL before 13).
 	NoTransactions bool
+	// Changes is the change table that the rows are read through; nil where they are read themselves.
+	Changes *ChangeTable
 	// ReadOnly and locking are the server's.
 	ReadOnly, Locking bool
 	// Warnings are for the operator.

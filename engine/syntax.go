@@ -52,6 +52,8 @@ type Syntax struct {
 	Rebuilds    bool
 	OnlyRebuilt func(was, is string) bool
 	Advice      Advice
+	// Tracking is how triggers keep a change table; nil where none do.
+	Tracking *Tracking
 }
 
 // SafePoint is the lowest row version that an open transaction may have taken.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/source"
 )
 
@@ -46,6 +47,9 @@ func (v *Late) explain(engine string, shown bool, s *config.Source) {
 	switch v.Mode {
 	case late.Exact:
 		v.Cost, v.Missed = v.exact(engine, s), "nothing, but for "+unseen[engine]+" (docs/late-commits.md)"
+		if s.Mode.Can(mode.Triggers) {
+			v.Missed = "nothing, but for writes that fire no trigger (docs/change-tracking.md)"
+		}
 	case late.Overlap:
 		v.Cost = fmt.Sprintf("no delay; the rows of the last %s and more are read again every %s while there are new ones, and up to %d are remembered, "+
 			"with 8 bytes each: about %d rows per second, beyond which new rows are held back (late_memory)",

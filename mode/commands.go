@@ -27,20 +27,8 @@ const (
 // commands are the operations by mode. "{}" is the poller, with its output where the mode has one document for each;
 // "<id>" is the event.
 var commands = map[Mode]map[Operation]string{
-	Cursor: {
-		Inspect:    "state show {}",
-		Pause:      "state pause {}",
-		Resume:     "state resume {}",
-		List:       "deadletter list {}",
-		ListDead:   "deadletter list {}",
-		ListFailed: "state show {} --json",
-		ShowOne:    "deadletter show {} <id>",
-		Replay:     "deadletter replay {}",
-		ReplayOne:  "deadletter replay {} <id>",
-		Purge:      "deadletter purge {}",
-		Reset:      "state reset {}",
-		Backfill:   "backfill {}",
-	},
+	Cursor:         ofDocuments,
+	ChangeTracking: ofDocuments,
 	Outbox: {
 		Inspect:    "outbox status {}",
 		Pause:      "outbox pause {}",
@@ -55,6 +43,22 @@ var commands = map[Mode]map[Operation]string{
 		Reset:      "outbox requeue {}",
 		Backfill:   "outbox requeue {}",
 	},
+}
+
+// ofDocuments are the commands about a state document.
+var ofDocuments = map[Operation]string{
+	Inspect:    "state show {}",
+	Pause:      "state pause {}",
+	Resume:     "state resume {}",
+	List:       "deadletter list {}",
+	ListDead:   "deadletter list {}",
+	ListFailed: "state show {} --json",
+	ShowOne:    "deadletter show {} <id>",
+	Replay:     "deadletter replay {}",
+	ReplayOne:  "deadletter replay {} <id>",
+	Purge:      "deadletter purge {}",
+	Reset:      "state reset {}",
+	Backfill:   "backfill {}",
 }
 
 // Command is the command line of an operation, for a poller of the mode. id is the event's, where the operation is
@@ -85,4 +89,13 @@ func (m Mode) NoDocument(poller, typed string) error {
 func (m Mode) NoMarks(poller string) error {
 	return fmt.Errorf("%s is no outbox (source__mode=%s): rowrelay state and rowrelay deadletter are about it",
 		poller, m)
+}
+
+// NeedsTriggers refuses a command about triggers, for a poller of a mode without them.
+func (m Mode) NeedsTriggers(poller string) error {
+	if m.Can(Triggers) {
+		return nil
+	}
+	return fmt.Errorf("%s has no triggers (source__mode=%s): rowrelay track is about source__mode=%s", poller, m,
+		ChangeTracking)
 }

@@ -11,10 +11,12 @@ type Mode string
 const (
 	Cursor Mode = "cursor" // reads rows after a position in a column that grows
 	Outbox Mode = "outbox" // publishes the events of an outbox table
+	// ChangeTracking reads which keys of a table were inserted, updated and deleted.
+	ChangeTracking Mode = "changetracking"
 )
 
 // All returns every mode, in the order of the documents.
-func All() []Mode { return []Mode{Cursor, Outbox} }
+func All() []Mode { return []Mode{Cursor, ChangeTracking, Outbox} }
 
 // Ability is something that pollers of some modes can do, or have.
 type Ability uint
@@ -24,8 +26,7 @@ const (
 	// Document: each output has a state document, with its position, its lease and its parked events. So the position
 	// can be reset, cloned and imported, and a backfill can have a document of its own. The source is only read.
 	Document Ability = 1 << iota
-	// CursorColumns: the settings name the columns that give the rows their order. So a row can be late, and its cursor
-	// can be NULL.
+	// CursorColumns: columns give the rows their order. So a row can be late, and its cursor can be NULL.
 	CursorColumns
 	// Marks: the state of an event stands in its own row, from pending to dead letter. Rows that are done are cleaned
 	// up.
@@ -36,11 +37,14 @@ const (
 	Events
 	// Figures: the source tells at any time what is pending, failed and given up.
 	Figures
+	// Triggers: the source's table has triggers that keep a change table, which are installed first.
+	Triggers
 )
 
 var abilities = map[Mode]Ability{
-	Cursor: Document | CursorColumns,
-	Outbox: Marks | Claims | Events | Figures,
+	Cursor:         Document | CursorColumns,
+	ChangeTracking: Document | CursorColumns | Triggers,
+	Outbox:         Marks | Claims | Events | Figures,
 }
 
 // Can reports whether pollers of the mode have the ability. A mode that is not known, because its setting is faulty,

@@ -129,6 +129,13 @@ func (c *Cursor) look(ctx context.Context, s *session, p *plan.Plan, batch int, 
 		return err
 	}
 	out.NullCursors = n
+	if p.Tracked != nil {
+		unseen, err := p.Syntax.Tracking.Unseen(ctx, s.conn, p.Table.Changes)
+		if err != nil {
+			return err
+		}
+		out.Warnings = append(out.Warnings, unseen...)
+	}
 	out.Plan, err = c.strategy(p).explain(ctx, s, batch)
 	return err
 }
@@ -169,6 +176,11 @@ func (c *Cursor) CursorColumns(ctx context.Context) ([]CursorColumn, error) {
 	p, _, err := c.current(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if p.Tracked != nil {
+		col := &p.Sel.Order[0]
+		return []CursorColumn{{Name: col.Name, Type: col.Type, Moved: "is set by triggers with every write",
+			Step: plan.StepOf(&p.Syntax, col)}}, nil
 	}
 	columns := make([]CursorColumn, 0, p.Sel.Cursors)
 	for i := range p.Sel.Order[:p.Sel.Cursors] {

@@ -147,6 +147,9 @@ func (c *Cursor) catalog(ctx context.Context, s *session) (engine.Table, error) 
 	if err != nil {
 		return engine.Table{}, fmt.Errorf("read the catalog for %s: %w", c.cfg.Table, err)
 	}
+	if c.cfg.Tracked {
+		return c.changesOf(ctx, s, t)
+	}
 	return t, nil
 }
 

@@ -27,7 +27,7 @@ func (c *Cursor) Fetch(ctx context.Context, r change.Range, limit poller.Limit) 
 	limit.Rows, limit.Bytes = max(limit.Rows, 1), max(limit.Bytes, 1)
 	var page change.Page
 	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
-		page, err = c.strategy(p).page(ctx, r, limit)
+		page, err = c.wantedPage(ctx, p, r, limit)
 		return err
 	})
 	if err != nil {
@@ -65,6 +65,10 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 	if err != nil {
 		return change.Page{}, err
 	}
+	within, err := c.within(p, r)
+	if err != nil {
+		return change.Page{}, err
+	}
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
@@ -80,7 +84,7 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		col = collect.Collector{
 			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(),
-			Times: collect.TimesOf(p, pos),
+			Times: collect.TimesOf(p, pos), Since: within.newer(),
 		}
 		page = change.Page{NullCursors: -1}
 		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
@@ -122,6 +126,9 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 			return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 		}
 		page.More = true
+	}
+	if within != nil {
+		return page, within.place(c, &page, &col)
 	}
 	return page, nil
 }

@@ -58,7 +58,7 @@ func (c *Cursor) sound(at change.Cursor) {
 // what may come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
 func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position,
 	page *change.Page) error {
-	if !p.Counted(at) || s.server.ReadOnly || s.broken {
+	if at.IsStart() || !p.Counted(at) && p.Tracked == nil || s.server.ReadOnly && p.Tracked == nil || s.broken {
 		return nil
 	}
 	c.mu.Lock()
@@ -102,6 +102,10 @@ func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 
 func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor,
 	pos keyset.Position) (gap error, warning string, err error) {
+	if p.Tracked != nil {
+		gap, err = c.changeGap(ctx, s, p, at)
+		return gap, "", err
+	}
 	col := &p.Sel.Order[0]
 	var n engine.Counter
 	if k := col.Value.Kind; k == engine.KindInteger || k == engine.KindRowVersion {

@@ -48,8 +48,8 @@ func (c *Cursor) other(ctx context.Context, p *plan.Plan, after change.Cursor, a
 		limit = poller.Limit{Rows: 1, Bytes: 1}
 	}
 	for range otherPages {
-		page, err := c.strategy(p).page(ctx, change.Range{After: after}, limit, also...)
-		if err != nil || len(page.Events) == 0 {
+		page, err := c.wantedPage(ctx, p, change.Range{After: after}, limit, also...)
+		if err != nil || len(page.Events) == 0 && page.To == nil {
 			return nil, err
 		}
 		for i := range page.Events {
@@ -61,7 +61,9 @@ func (c *Cursor) other(ctx context.Context, p *plan.Plan, after change.Cursor, a
 		if !page.More {
 			return nil, nil
 		}
-		after = page.Events[len(page.Events)-1].Position()
+		if after = page.To; after == nil {
+			after = page.Events[len(page.Events)-1].Position()
+		}
 	}
 	return nil, nil
 }

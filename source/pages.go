@@ -164,11 +164,11 @@ func (w rowPages) count(ctx context.Context, r change.Range) (n int64, err error
 func (w rowPages) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	c, p := w.c, w.p
 	pos, err := p.Decode(at)
-	if err != nil || !p.Counted(at) {
+	if err != nil || !p.Counted(at) && p.Tracked == nil || at.IsStart() {
 		return nil, err
 	}
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
-		if !s.server.ReadOnly {
+		if !s.server.ReadOnly || p.Tracked != nil {
 			gap, _, err = c.lookForGap(ctx, s, p, at, pos)
 		}
 		return err

@@ -34,6 +34,7 @@ func (c *Cursor) Reread(ctx context.Context, keys [][]byte) ([]change.Event, err
 	var events []change.Event
 	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
 		events, err = c.reread(ctx, p, keys)
+		events = c.withoutDeletes(events)
 		return err
 	})
 	if err != nil {

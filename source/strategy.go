@@ -33,8 +33,11 @@ type strategy interface {
 }
 
 func (c *Cursor) strategy(p *plan.Plan) strategy {
-	if p.ByWindows() {
+	switch {
+	case p.ByWindows():
 		return windows{c, p}
+	case p.Tracked != nil:
+		return changePages{rowPages{c, p}}
 	}
 	return rowPages{c, p}
 }

@@ -134,6 +134,9 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		if w.Scanning {
 			col.Scan = &w
 		}
+		if p.Tracked != nil && fresh {
+			col.Since = sinceWindow(&w)
+		}
 		page = change.Page{NullCursors: -1}
 		if err := c.readSnapshot(ctx, s, st.Text, args, &col, &heard); err != nil {
 			return fmt.Errorf("read a page: %w", err)
@@ -148,6 +151,11 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		}
 		verdict = c.probe(ctx, s, p, nil, &page)
 		foreign = c.seek(ctx, s, p, &c.ahead, &page, func(ctx context.Context) (verdict, err error) {
+			if p.Tracked != nil && fresh {
+				if verdict, err = c.windowFloor(ctx, s, p, &w, nil); verdict != nil || err != nil {
+					return verdict, err
+				}
+			}
 			return c.findAhead(ctx, s, p)
 		})
 		return nil
@@ -161,6 +169,11 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 	}
 	if err := c.windowGap(w, now); err != nil {
 		return page, after, err
+	}
+	if p.Tracked != nil && fresh && col.Floor != nil {
+		if gap, err := c.windowFloor(ctx, nil, p, &w, col.Floor); gap != nil || err != nil {
+			return page, after, errors.Join(gap, err)
+		}
 	}
 	if small := after.AtMost(snapshot.MaxOpen); end == "" && len(small.XIP) < len(after.XIP) {
 		// More transactions are open than a position can name: once more, up to the first that it cannot.
@@ -181,7 +194,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		return change.Page{}, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 	}
 	if n := len(page.Events); n > 0 && fresh && !w.Scanning && !w.Open {
-		if after, err = w.Lasting(after, &page.Events[n-1]); err != nil {
+		if after, err = w.Lasting(after, &page.Events[n-1], col.Head); err != nil {
 			return change.Page{}, after, fmt.Errorf("%s: %w", c.name(), err)
 		}
 	}
@@ -250,7 +263,9 @@ func (c *Cursor) findAhead(ctx context.Context, s *session, p *plan.Plan) (verdi
 		return nil, fmt.Errorf("look for rows that are ahead of the server: %w", err)
 	}
 	remedy := "where the rows come from, write them again"
-	if from := p.Table.From; from != "" {
+	if p.Tracked != nil {
+		remedy = "rowrelay track uninstall " + poller.AnyDocument + ", then rowrelay track install " + poller.AnyDocument
+	} else if from := p.Table.From; from != "" {
 		column := p.Syntax.Quote(p.Sel.Order[0].Name)
 		key := p.Syntax.Quote(p.Sel.Columns[p.Key[0]].Name)
 		remedy = fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s >= pg_snapshot_xmax(pg_current_snapshot())", from, key, key,

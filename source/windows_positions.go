@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
@@ -45,6 +46,17 @@ func (c *Cursor) present(ctx context.Context, s *session, p *plan.Plan) (now, la
 		}
 		xid++
 	}
+	if p.Tracked != nil { // it is on disk, too
+		_, floor, err := c.readFloor(ctx, s, p)
+		if err != nil {
+			return now, lasting, err
+		}
+		n, err := strconv.ParseUint(strings.Trim(string(floor), `"`), 10, 64)
+		if err != nil {
+			return now, lasting, fmt.Errorf("read the change table's floor: %w", err)
+		}
+		xid = max(xid, n+1)
+	}
 	return now, now.Below(xid).AtMost(snapshot.MaxOpen), nil
 }
 
@@ -60,11 +72,13 @@ func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	}
 	var now snapshot.Snapshot
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
-		now, err = c.now(ctx, s)
+		if now, err = c.now(ctx, s); err == nil && ws.p.Tracked != nil {
+			gap, err = c.windowFloor(ctx, s, ws.p, &w, nil)
+		}
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || gap != nil {
+		return gap, err
 	}
 	return c.windowGap(w, now), nil
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
@@ -234,7 +236,7 @@ func feedConfig(a *app, p *config.Poller, name string, src checkpointed.Source, 
 	return checkpointed.Config{
 		App: a.cfg.State.AppName, Poller: p.Name, Output: name, Source: src, Keeper: keeper,
 		Ordering: poller.Ordering(p.Ordering), Policy: policyOf(p), DeadLetters: letters,
-		LateWindow: p.Source.LateWindow, LateLimit: p.Source.LateLimit, LateMemory: p.Source.LateMemory,
+		LateWindow: p.Source.LateWindow, LateLimit: cmp.Or(p.Source.LateLimit, time.Minute), LateMemory: p.Source.LateMemory,
 		MaxRowBytes: p.MaxRowBytes,
 	}
 }
@@ -253,6 +255,7 @@ func sourceConfig(p *config.Poller) plan.Config {
 		Columns: s.Columns, Where: s.Where, Start: s.Start, TimeZone: s.Location, DeleteWhen: s.DeleteWhen, Op: s.Op,
 		NullCursor: s.NullCursor, Identity: s.Identity, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, LateCommits: s.LateCommits, LateWindow: s.LateWindow,
+		Tracked: s.Mode.Can(mode.Triggers), TrackTable: s.TrackTable, Operations: s.Operations,
 	}
 }
 

@@ -157,6 +157,15 @@ func openTable(c *console, cfg *config.App, name string) (*config.Poller, *publi
 // tableOf returns a poller that is an outbox, connected, without faults that concern its table. Nothing else of it is
 // wired.
 func (a *app) tableOf(name string) (*wired, error) {
+	w, err := a.sourceOf(name)
+	if err == nil && !w.Config.Source.Mode.Can(mode.Marks) {
+		return nil, w.Config.Source.Mode.NoMarks(w.Config.Name)
+	}
+	return w, err
+}
+
+// sourceOf returns a poller, connected, without faults that concern its table. Nothing else of it is wired.
+func (a *app) sourceOf(name string) (*wired, error) {
 	for _, p := range a.cfg.Pollers {
 		a.pollers = append(a.pollers, &wired{Wired: inspect.Wired{Config: p}})
 	}
@@ -172,11 +181,8 @@ func (a *app) tableOf(name string) (*wired, error) {
 	if len(w.Faults) == 0 {
 		a.connect(w)
 	}
-	switch {
-	case len(w.Faults) > 0:
+	if len(w.Faults) > 0 {
 		return nil, fmt.Errorf("the settings have %d fault(s):\n%w", len(w.Faults), w.Faults)
-	case !w.Config.Source.Mode.Can(mode.Marks):
-		return nil, w.Config.Source.Mode.NoMarks(w.Config.Name)
 	}
 	return w, nil
 }

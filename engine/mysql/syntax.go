@@ -30,6 +30,7 @@ func (Dialect) Syntax() engine.Syntax {
 		Types:       types,
 		Step:        func(typ string) time.Duration { return engine.TypeStep(typ, 0) },
 		Rebuilds:    true,
+		Tracking:    tracking(),
 		Advice: engine.Advice{
 			Reach:    engine.ReachServer,
 			Grant:    "GRANT PROCESS ON *.* to the user",

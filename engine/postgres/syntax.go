@@ -31,6 +31,7 @@ func (Dialect) Syntax() engine.Syntax {
 		Words:     engine.Value{Kind: engine.KindText, Code: pgText, Expr: "%s"},
 		Types:     types,
 		Step:      func(typ string) time.Duration { return engine.TypeStep(typ, 6) },
+		Tracking:  tracking(),
 		Advice: engine.Advice{
 			Reach:       engine.ReachServer,
 			Grant:       "GRANT pg_read_all_stats to the role",

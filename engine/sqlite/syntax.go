@@ -32,6 +32,7 @@ func (Dialect) Syntax() engine.Syntax {
 		Step:        func(string) time.Duration { return 0 },
 		Rebuilds:    true,
 		OnlyRebuilt: onlyRebuilt,
+		Tracking:    tracking(),
 		Advice: engine.Advice{
 			Reach:    "check that the file can be read, and that no other program keeps it locked",
 			NotExact: "the cursor is not an INTEGER PRIMARY KEY AUTOINCREMENT",

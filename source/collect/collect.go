@@ -26,6 +26,11 @@ type Collector struct {
 	Cfg     *plan.Config
 	Limit   poller.Limit
 	Fetched time.Time // Event.Time where the cursor is no time
+	// Since reports, of a change table, whether a version lies after the position that the page begins at. Nil where there
+	// is none: then a row is an insert if it was not written since it was inserted.
+	Since func(version []byte) bool
+	// Floor and Head are those of the change table, as the last row told them.
+	Floor, Head []byte
 
 	Events []change.Event
 	bytes  int
@@ -260,14 +265,19 @@ func (c *Collector) event() (change.Event, error) {
 			c.scratch[start:keyEnd], c.size, c.Cfg.MaxRowBytes)
 	}
 	var content, rest []byte
-	if broken == nil {
+	op := c.op()
+	gone := p.Tracked != nil && op == change.Delete
+	if broken == nil && gone {
+		rest = c.keep(nil, c.scratch[start:])
+		content = rest[: keyEnd-start : keyEnd-start]
+	} else if broken == nil {
 		kept := c.keep(c.scratch[:rowEnd], c.scratch[start:])
 		content, rest = kept[:rowEnd:rowEnd], kept[rowEnd:]
 	} else {
 		content, rest = keyset.Null, c.keep(nil, c.scratch[start:])
 	}
 	e := change.Event{
-		Op:      c.op(),
+		Op:      op,
 		Key:     rest[: keyEnd-start : keyEnd-start],
 		Row:     content,
 		Cursor:  change.Cursor(rest[orderEnd-start : len(rest) : len(rest)]),
@@ -290,12 +300,23 @@ func (c *Collector) event() (change.Event, error) {
 	case p.UniqueCursor:
 		content = nil
 	}
-	e.ID = change.EventID(c.Cfg.Poller, e.Op, e.Key, e.Cursor, content)
+	e.ID = change.EventID(c.Cfg.Poller, identifying(e.Op), e.Key, e.Cursor, content)
 	return e, nil
+}
+
+// identifying is an operation as the id has it. Whether a row is new depends on who asks, and its id must not.
+func identifying(op change.Op) change.Op {
+	if op == change.Delete {
+		return op
+	}
+	return change.Upsert
 }
 
 // op is the row's operation: by setting, or by the soft-delete column.
 func (c *Collector) op() change.Op {
+	if c.Plan.Tracked != nil {
+		return c.tracked(c.Plan.Tracked)
+	}
 	if c.Plan.DeleteWhen >= 0 && truthy(c.value(c.Plan.DeleteWhen)) {
 		return change.Delete
 	}

@@ -17,6 +17,9 @@ type StoredCursor struct {
 	Kind       string                     `json:"kind"`
 	Value      json.RawMessage            `json:"value"`
 	Tiebreaker map[string]json.RawMessage `json:"tiebreaker"`
+	// Window is what the position is within, of a change table: the version that the window begins after, null for the
+	// beginning, and the last one that it holds.
+	Window []json.RawMessage `json:"window"`
 }
 
 // StartAgain is the command that delivers every row again.

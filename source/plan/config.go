@@ -14,6 +14,11 @@ type Config struct {
 	// Exactly one of Table and Query. Table holds one to three parts, each plain or quoted in the engine's or the
 	// standard's way: orders, dbo.orders, "Order Lines", [a.b].[c].
 	Table, Query string
+	// Tracked reads the table through its change table; TrackTable names that, where it has not the default name.
+	// Operations are those that are delivered: insert, update, delete; none is all.
+	Tracked    bool
+	TrackTable string
+	Operations []string
 	// Cursor and Key name columns; an empty Key is the primary key. OrderKey empty is Key. Columns empty is all.
 	Cursor, Key, OrderKey, Columns []string
 	// Where filters rows: an SQL condition of the engine. Columns stand bare, or qualified by the alias r.
@@ -73,6 +78,9 @@ func (c *Config) Complete() error {
 	}
 	if c.Op == "delete" && c.DeleteWhen != "" {
 		faults = append(faults, errors.New("source__op=delete makes every row a delete: remove source__delete_when, or source__op"))
+	}
+	if c.Tracked {
+		faults = append(faults, c.checkTracked())
 	}
 	if c.Timeout < 0 || c.Connections < 0 || c.MaxRowBytes < 0 {
 		faults = append(faults, errors.New("source__timeout, source__connections and max_row_bytes must be positive"))

@@ -26,6 +26,7 @@ type Plan struct {
 	Dialect engine.Dialect
 	Syntax  engine.Syntax
 	Table   engine.Table
+	Tracked *Tracked // nil in cursor mode
 	Sel     keyset.Selection
 	// Names holds, for each projected column of the row, `"name":` ready to be written; the first len(names) columns of
 	// sel.columns are the row's, the others are read for key, cursor, order key and delete_when only.
@@ -57,7 +58,8 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 		Warnings: slices.Clone(t.Warnings)}
 	r := resolver{cfg: cfg, plan: p}
 	r.checkText()
-	cursor := r.columns("source__cursor", cfg.Cursor)
+	r.tracked()
+	cursor := r.columns("source__cursor", r.cfg.Cursor)
 	key := r.key()
 	orderKey := key
 	if len(cfg.OrderKey) > 0 {
@@ -85,6 +87,7 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 	if deleteWhen >= 0 {
 		p.DeleteWhen = p.indexes([]int{deleteWhen})[0]
 	}
+	p.track()
 	for _, i := range slices.Concat(p.Cursor, p.Key) {
 		p.Sel.Columns[i].Positional = true
 	}
@@ -101,6 +104,9 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 		p.Op = change.Delete
 	}
 	p.describeCursor(t, cursor)
+	if p.Tracked != nil {
+		p.UniqueCursor = true // of one key every version is a higher one
+	}
 	if p.ByWindows() {
 		// A version of a row is its transaction and its key: within one transaction only the last is ever seen.
 		p.CursorKind, p.UniqueCursor = snapshot.TransactionKind, true

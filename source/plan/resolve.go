@@ -92,6 +92,7 @@ func (r *resolver) projection() []int {
 		for i := range r.all() {
 			at = append(at, i)
 		}
+		at = at[:len(at)-r.hidden()]
 	}
 	slices.Sort(at)
 	for _, i := range at {

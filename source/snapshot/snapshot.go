@@ -78,6 +78,12 @@ func (s *Snapshot) UnmarshalText(text []byte) (err error) {
 // Equal reports whether two snapshots see the same.
 func (s Snapshot) Equal(t Snapshot) bool { return s.XMax == t.XMax && slices.Equal(s.XIP, t.XIP) }
 
+// Sees reports whether the snapshot sees a transaction that was committed.
+func (s Snapshot) Sees(xid uint64) bool {
+	_, open := slices.BinarySearch(s.XIP, xid)
+	return xid < s.XMax && !open
+}
+
 // AtMost is the snapshot with at most n open transactions: one that saw less, up to the next that was open. What it
 // does not see comes with the next window.
 func (s Snapshot) AtMost(n int) Snapshot {

@@ -99,13 +99,17 @@ func (w *Window) Positions() func(*change.Event) change.Cursor {
 	}
 }
 
-// Lasting is what of a window's end a crash of the server cannot take back: up to the transaction of the last row.
-func (w *Window) Lasting(end Snapshot, last *change.Event) (Snapshot, error) {
-	var s keyset.StoredCursor
-	if err := json.Unmarshal(last.Cursor, &s); err != nil {
-		return end, fmt.Errorf("read a row's transaction: %w", err)
+// Lasting is what of a window's end a crash of the server cannot take back: up to the transaction of the last row of
+// the page, or up to head, where the highest transaction of all rows is known.
+func (w *Window) Lasting(end Snapshot, last *change.Event, head []byte) (Snapshot, error) {
+	if head == nil {
+		var s keyset.StoredCursor
+		if err := json.Unmarshal(last.Cursor, &s); err != nil {
+			return end, fmt.Errorf("read a row's transaction: %w", err)
+		}
+		head = s.Value
 	}
-	xid, err := transactionOf(s.Value)
+	xid, err := transactionOf(head)
 	if err != nil {
 		return end, fmt.Errorf("read a row's transaction: %w", err)
 	}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/tracking"
+)
+
+func newTrack(c *console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "track",
+		Short: "Install, look at and remove the triggers of a poller with source__mode=changetracking",
+		Long: `Track is about the triggers that record which keys of a table were inserted, updated and deleted, and the change table
+that they keep beside it. docs/change-tracking.md is the page about all of this.`,
+		Example: `  rowrelay track install orders
+  rowrelay track status orders
+  rowrelay track uninstall orders --apply`,
+		Args: cobra.NoArgs,
+	}
+	t := &target{console: c}
+	cmd.AddCommand(newTrackInstall(t), newTrackStatus(t), newTrackUninstall(t))
+	return cmd
+}
+
+func newTrackInstall(t *target) *cobra.Command {
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "install <poller>",
+		Short: "Print, or apply, the DDL of the change table and its triggers",
+		Long: `Install prints the statements that create the change table and the triggers on source__table, in the dialect of the
+poller's database, ready to be read and run by whoever may: with psql,
+	mysql or sqlite3. With --apply it runs them itself.
+
+Rows that are in the table already are told of when they are written next.
+
+Run it again where a trigger was dropped or disabled. Pollers then stop at the gap,
+	because writes may have been missed.`,
+		Example: `  rowrelay track install orders | psql "$ORDERS_DB"
+  rowrelay track install orders --apply`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.track(cmd.Context(), args[0], tracking.Install, apply)
+		},
+	}
+	return t.applies(cmd, &apply)
+}
+
+func newTrackUninstall(t *target) *cobra.Command {
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "uninstall <poller>",
+		Short: "Print, or apply, the DDL that removes the triggers and the change table",
+		Long: `Uninstall prints the statements that remove the triggers and the change table: nothing is left behind. With --apply it
+runs them itself. Every poller that reads the change table then fails, and says so.`,
+		Example: `  rowrelay track uninstall orders | sqlite3 shop.db
+  rowrelay track uninstall orders --apply`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.track(cmd.Context(), args[0], tracking.Uninstall, apply)
+		},
+	}
+	return t.applies(cmd, &apply)
+}
+
+// applies adds the flags of a command that prints statements, or runs them.
+func (t *target) applies(cmd *cobra.Command, apply *bool) *cobra.Command {
+	cmd.Flags().BoolVar(apply, "apply", false, "run the statements, instead of printing them")
+	cmd.Flags().BoolVar(&t.yes, "yes", false, "with --apply: do not ask")
+	return cmd
+}
+
+func newTrackStatus(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status <poller>",
+		Short: "Show whether the triggers are there, and what the change table holds",
+		Long: `Status shows whether the change table and its triggers are there and enabled, how many keys it holds, and which writes to
+the table no trigger sees. It fails where changes are missed. It counts rows: on a large table that takes its time.`,
+		Example: `  rowrelay track status orders
+  rowrelay track status orders --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return t.trackStatus(cmd.Context(), args[0]) },
+	}
+}
+
+// track prints what a command would do to the database, or does it.
+func (t *target) track(ctx context.Context, name string,
+	planned func(context.Context, engine.Connection, string, string, string) (tracking.Work, error), apply bool) error {
+	w, err := t.tracked(name)
+	if err != nil {
+		return err
+	}
+	work, err := planned(ctx, w.Connection, w.Config.Source.Table, w.Config.Source.TrackTable,
+		w.Config.Name)
+	switch {
+	case err != nil:
+		return flat(poller.NameDocument(err, w.Config.Name))
+	case apply && work.Done:
+		return t.idle("the change table %s and its triggers are there: nothing to do", work.Changes.Name)
+	case !apply:
+		return t.printWork(w, &work)
+	}
+	if err := t.say("%s", work.Script()); err != nil {
+		return err
+	}
+	if err := t.notes(work.Notes()); err != nil {
+		return err
+	}
+	if !t.yes {
+		if err := confirm(t.console, w.Config.Name); err != nil {
+			return err
+		}
+	}
+	bounded, cancel := context.WithTimeout(ctx, max(initTimeout, w.Config.Source.Timeout))
+	defer cancel()
+	db := w.Connection.WriteDB(1)
+	defer func() { _ = db.Close() }() // nothing is under way
+	if err := work.Apply(bounded, db); err != nil {
+		if work.Rights != "" {
+			err = fmt.Errorf("%w (%s)", err, work.Rights)
+		}
+		return flat(err)
+	}
+	return t.done("done: rowrelay track status %s shows what is there", w.Config.Name)
+}
+
+// tracked returns a poller whose table has triggers, connected. Nothing else of it is wired.
+func (t *target) tracked(name string) (*wired, error) {
+	cfg, err := load(t.console)
+	if err != nil {
+		return nil, err
+	}
+	w, err := (&app{cfg: cfg}).sourceOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Config.Source.Mode.NeedsTriggers(w.Config.Name); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (t *target) printWork(w *wired, work *tracking.Work) error {
+	if t.json {
+		return encodeJSON(t.out, struct {
+			Engine     string   `json:"engine"`
+			Statements []string `json:"statements"`
+			Notes      []string `json:"notes"`
+		}{w.Connection.Engine, work.Statements, work.Notes()})
+	}
+	p := &printer{w: t.out}
+	p.line("-- For the poller %s on %s: the change table %s.", w.Config.Name, w.Connection.Engine,
+		plaintext.Line(work.Changes.Name))
+	for _, note := range work.Notes() {
+		p.line("-- %s", plaintext.Line(note))
+	}
+	p.line("\n%s", work.Script())
+	return p.err
+}
+
+func (t *target) trackStatus(ctx context.Context, name string) error {
+	w, err := t.tracked(name)
+	if err != nil {
+		return err
+	}
+	s, err := tracking.Look(ctx, w.Connection, w.Config.Source.Table, w.Config.Source.TrackTable,
+		w.Config.Name)
+	if err != nil {
+		return flat(poller.NameDocument(err, w.Config.Name))
+	}
+	bad := errors.New(strings.Join(s.Faults, "; "))
+	if !s.Installed {
+		bad = fmt.Errorf("%s has no change table: rowrelay track install %s", s.Table, w.Config.Name)
+	}
+	if t.json {
+		if err := encodeJSON(t.out, s); err != nil {
+			return err
+		}
+	} else if s.Installed {
+		p := &printer{w: t.out}
+		p.line("table         %s", plaintext.Line(s.Table))
+		p.line("change table  %s", plaintext.Line(s.Changes))
+		p.line("keys          %d, of which %d are deleted", s.Rows, s.Deleted)
+		p.line("versions      %s to %s; changes up to %s may be missing", orNone(s.Oldest), orNone(s.Newest), s.Floor)
+		for _, text := range s.Unseen {
+			p.line("not seen      %s", plaintext.Line(text))
+		}
+		for _, text := range s.Faults {
+			p.line("✗             %s", plaintext.Line(text))
+		}
+		if p.err != nil {
+			return p.err
+		}
+	}
+	if s.Installed && len(s.Faults) == 0 {
+		return nil
+	}
+	return bad
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}

@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTracking is change tracking as a user meets it: check says what to install, the script that is printed is piped
+// into the engine's own program, inserts, updates and deletes arrive, and nothing is left in the end.
+func TestTracking(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, engine string) {
+		o := newOutboxShop(t, engine, "http://127.0.0.1:9/") // only its database
+		dir, source := t.TempDir(), o.settings["SHOP_DB"]
+		s := settings{
+			"state__kind": "file", "state__path": filepath.Join(dir, "state"), "state__app_name": "shop", "SHOP_DB": source,
+			"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__mode": "changetracking",
+			"pollers__orders__source__table": "orders", "pollers__orders__output__kind": "stdout",
+			"pollers__orders__output__format": "sqltrigger", "pollers__orders__ordering": "source",
+		}
+		execute(t, o.db, `CREATE TABLE orders (id bigint NOT NULL PRIMARY KEY, status varchar(20) NOT NULL)`)
+		execute(t, o.db, `INSERT INTO orders VALUES (1, 'new')`)
+		const missing = "rowrelay track install orders"
+		wants(t, refusal(t, dir, s, "run", "--once"), missing, "change tracking")
+		wants(t, refusal(t, dir, s, "track", "status", "orders"), missing)
+
+		script := stdout(t, dir, s, "track", "install", "orders")
+		wants(t, script, "CREATE TABLE IF NOT EXISTS", "rowrelay_changes_orders", "are told of when they are written next")
+		runShell(t, o, script)
+		wants(t, stdout(t, dir, s, "track", "install", "orders", "--apply"), "nothing to do")
+		wants(t, stdout(t, dir, s, "track", "status", "orders"), "keys          0")
+		wants(t, stdout(t, dir, s, "check"), "rowrelay_changes_orders_version serves the order")
+
+		told := func(want string) {
+			t.Helper()
+			if got := strings.TrimSpace(stdout(t, dir, s, "run", "--once")); got != want {
+				t.Errorf("told %s, want %s", got, want)
+			}
+		}
+		told("")
+		execute(t, o.db, `INSERT INTO orders VALUES (2, 'new')`)
+		execute(t, o.db, `UPDATE orders SET status = 'paid' WHERE id = 1`)
+		told(`[{"Operation":0,"Item":{"id":2,"status":"new"}}]` + "\n" + `[{"Operation":1,"Item":{"id":1,"status":"paid"}}]`)
+		execute(t, o.db, `DELETE FROM orders WHERE id = 2`)
+		told(`[{"Operation":2,"Item":{"id":2}}]`)
+		told("")
+		wants(t, stdout(t, dir, s, "track", "status", "orders"), "keys          2, of which 1 are deleted")
+
+		// Another poller of the same table begins with what is retained, and wants deletes only.
+		deletes := s.renamed("gone").with(settings{"pollers__gone__source__operations": "delete"})
+		if got := strings.TrimSpace(stdout(t, dir, deletes, "run", "--once")); got != `[{"Operation":2,"Item":{"id":2}}]` {
+			t.Errorf("told %s", got)
+		}
+
+		// Without the triggers nothing goes on; when they are back, the gap is told.
+		wants(t, stdout(t, dir, s, "track", "uninstall", "orders"), "DROP TABLE IF EXISTS")
+		wants(t, refusal(t, dir, s, "track", "uninstall", "orders", "--apply"), "not confirmed")
+		stdout(t, dir, s, "track", "uninstall", "orders", "--apply", "--yes")
+		execute(t, o.db, `DELETE FROM orders`)
+		wants(t, refusal(t, dir, s, "run", "--once"), missing)
+		stdout(t, dir, s, "track", "install", "orders", "--apply", "--yes")
+		wants(t, refusal(t, dir, s, "run", "--once"), "source_gap", "rowrelay state accept-gap orders")
+		stdout(t, dir, s, "state", "accept-gap", "orders", "--yes")
+		told("")
+		execute(t, o.db, `INSERT INTO orders VALUES (3, 'new')`)
+		told(`[{"Operation":0,"Item":{"id":3,"status":"new"}}]`)
+		stdout(t, dir, s, "track", "uninstall", "orders", "--apply", "--yes")
+	})
+}
+
+// TestTrackingIsRefused where the mode is another, and where no engine of ours keeps a change table.
+func TestTrackingIsRefused(t *testing.T) {
+	to := newSink(t)
+	s, _ := sqliteShop(t, to.URL, 1)
+	dir := t.TempDir()
+	wants(t, refusal(t, dir, s, "track", "install", "orders"), "orders has no triggers (source__mode=cursor)")
+	s = s.with(settings{"pollers__orders__source__mode": "changetracking", "pollers__orders__source__cursor": "",
+		"SHOP_DB": "sqlserver://sa:secret@db.example/shop"})
+	out, _, err := command(t, dir, s, "check")
+	if err == nil {
+		t.Error("check finds no fault")
+	}
+	wants(t, out, "changetracking is not there yet for SQL Server", "rowversion")
+}

@@ -1,0 +1,135 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
+)
+
+// tracking keeps a change table by triggers, which run with the rights of whoever made them. A version is the time of
+// the statement in UTC, and of one key always a higher one. Versions are no order of commits: what commits late is
+// found by reading the last window again.
+func tracking() *engine.Tracking {
+	return &engine.Tracking{
+		Rights: "it takes TRIGGER, SELECT and INSERT on the table and CREATE in its database; with the binary log on also " +
+			"SUPER (or SET_USER_ID and log_bin_trust_function_creators)",
+		Declare:   declareKey,
+		Install:   installTracking,
+		Uninstall: uninstallTracking,
+		Faults:    trackingFaults,
+		Unseen:    trackingUnseen,
+	}
+}
+
+const declareSQL = `SELECT s.SEQ_IN_INDEX, CONCAT(c.COLUMN_TYPE, CASE WHEN c.COLLATION_NAME IS NULL THEN '' ELSE
+	CONCAT(' CHARACTER SET ', c.CHARACTER_SET_NAME, ' COLLATE ', c.COLLATION_NAME) END)
+FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c
+	ON c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME AND c.COLUMN_NAME = s.COLUMN_NAME
+WHERE s.TABLE_SCHEMA = ? AND s.TABLE_NAME = ? AND s.INDEX_NAME = 'PRIMARY' ORDER BY s.SEQ_IN_INDEX`
+
+func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (types []string, err error) {
+	err = engine.EachRow(ctx, conn, declareSQL, []any{c.OfParts[0], c.OfParts[1]}, func(scan func(...any) error) error {
+		var n int
+		var typ string
+		err := scan(&n, &typ)
+		types = append(types, typ)
+		return err
+	})
+	return types, err
+}
+
+// trackingEvents are the triggers' events, in their names.
+var trackingEvents = []string{"insert", "update", "delete"}
+
+// before is the created of a row that was there before the triggers.
+const before = "'1970-01-01 00:00:00'"
+
+func installTracking(c *engine.ChangeTable, declared []string) []string {
+	changes, state := c.In(quote, c.Name), c.In(quote, c.State())
+	version, created, floor := quote(engine.ChangeVersion), quote(engine.ChangeCreated), quote(engine.StateFloor)
+	var columns strings.Builder
+	for i, k := range c.Key {
+		columns.WriteString("\t" + quote(k) + " " + declared[i] + " NOT NULL,\n")
+	}
+	key := engine.Names(quote, "", c.Key)
+	touch := func(row, createdAt, also string) string {
+		var spelled strings.Builder
+		for _, k := range c.Key {
+			spelled.WriteString(quote(k) + " = " + row + quote(k) + ", ")
+		}
+		// Assignments are made from left to right.
+		return "INSERT INTO " + changes + " (" + key + ", " + version + ", " + created + ")\n\t\tVALUES (" +
+			engine.Names(quote, row, c.Key) + ", UTC_TIMESTAMP(6), " + createdAt + ")\n\t\tON DUPLICATE KEY UPDATE " +
+			spelled.String() + version + " = GREATEST(UTC_TIMESTAMP(6), " + version + " + INTERVAL 1 MICROSECOND)" + also + ";\n"
+	}
+	created_ := ", " + created + " = " + version
+	insert, gone := touch("NEW.", "UTC_TIMESTAMP(6)", created_), touch("OLD.", before, "")
+	var same []string
+	for _, k := range c.Key {
+		same = append(same, "OLD."+quote(k)+" <=> NEW."+quote(k))
+	}
+	trigger := func(event, does string) string {
+		return "CREATE TRIGGER IF NOT EXISTS " + c.In(quote, c.Trigger(event)) + " AFTER " + strings.ToUpper(event) + " ON " +
+			c.Of + " FOR EACH ROW\nBEGIN\n\t" + does + "END"
+	}
+	return []string{
+		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " DATETIME(6) NOT NULL,\n\t" +
+			created + " DATETIME(6) NOT NULL,\n\tPRIMARY KEY (" + key + "),\n\tKEY " + quote(c.Index()) + " (" + version + ", " +
+			key + ")\n) ENGINE=InnoDB",
+		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone TINYINT NOT NULL PRIMARY KEY,\n\t" + floor +
+			" DATETIME(6) NOT NULL\n) ENGINE=InnoDB",
+		trigger("insert", insert),
+		trigger("update", "IF "+strings.Join(same, " AND ")+" THEN\n\t\t"+touch("NEW.", before, "")+"\tELSE\n\t\t"+gone+
+			"\t\t"+insert+"\tEND IF;\n"),
+		trigger("delete", gone),
+		"INSERT INTO " + state + " VALUES (1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE " + floor + " = UTC_TIMESTAMP(6)",
+	}
+}
+
+func uninstallTracking(c *engine.ChangeTable) []string {
+	var statements []string
+	for _, event := range trackingEvents {
+		statements = append(statements, "DROP TRIGGER IF EXISTS "+c.In(quote, c.Trigger(event)))
+	}
+	return append(statements, "DROP TABLE IF EXISTS "+c.In(quote, c.Name), "DROP TABLE IF EXISTS "+c.In(quote, c.State()))
+}
+
+// trackingFaults knows nothing where it sees no trigger: it takes TRIGGER on the table to see them.
+func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
+	found := map[string]bool{}
+	err = engine.EachRow(ctx, conn,
+		"SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ?",
+		[]any{c.OfParts[0], c.OfParts[1]}, func(scan func(...any) error) error {
+			var name string
+			err := scan(&name)
+			found[name] = true
+			return err
+		})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	for _, event := range trackingEvents {
+		if name := c.Trigger(event); !found[name] {
+			faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
+		}
+	}
+	return faults, nil
+}
+
+// trackingUnseen tells of foreign keys whose actions fire no triggers.
+func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
+	unseen = append(unseen, "TRUNCATE fires no trigger: it is not seen (the next tick warns that the table was rebuilt)")
+	err = engine.EachRow(ctx, conn, `SELECT CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS
+WHERE CONSTRAINT_SCHEMA = ? AND TABLE_NAME = ? AND (DELETE_RULE IN ('CASCADE', 'SET NULL',
+	'SET DEFAULT') OR UPDATE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT'))`,
+		[]any{c.OfParts[0], c.OfParts[1]}, func(scan func(...any) error) error {
+			var name string
+			err := scan(&name)
+			unseen = append(unseen, "what the foreign key "+name+" deletes or updates here by itself (CASCADE, SET NULL) fires no trigger: it is not seen")
+			return err
+		})
+	return unseen, err
+}

@@ -1,0 +1,168 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
+)
+
+// tracking keeps a change table by row triggers and one for TRUNCATE. A version is the writer's transaction.
+//
+// The function runs with its owner's rights, so that writers need none on the change table; its search_path is fixed,
+// so that nobody can put a function of his own in the way. The triggers are AFTER: what another trigger leaves out is
+// not recorded. They fire on a replica, too (ENABLE ALWAYS).
+func tracking() *engine.Tracking {
+	return &engine.Tracking{
+		Exact: true, AtOnce: true,
+		Rights:    "the owner of the table can do it; another role needs TRIGGER and SELECT on it, and CREATE in its schema, and cannot run ENABLE ALWAYS",
+		Declare:   declareKey,
+		Install:   installTracking,
+		Uninstall: uninstallTracking,
+		Faults:    trackingFaults,
+		Unseen:    trackingUnseen,
+	}
+}
+
+const declareSQL = `SELECT k.n, format_type(a.atttypid, a.atttypmod) ||
+	CASE WHEN a.attcollation <> t.typcollation THEN ' COLLATE ' || quote_ident(cn.nspname) || '.' ||
+		quote_ident(co.collname) ELSE '' END
+FROM pg_catalog.pg_index i CROSS JOIN LATERAL generate_series(1, i.indnkeyatts::int) AS k(n)
+JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n - 1]
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_catalog.pg_collation co ON co.oid = a.attcollation
+LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = co.collnamespace
+WHERE i.indrelid = to_regclass($1) AND i.indisprimary ORDER BY k.n`
+
+func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (types []string, err error) {
+	err = engine.EachRow(ctx, conn, declareSQL, []any{c.Of}, func(scan func(...any) error) error {
+		var n int
+		var typ string
+		err := scan(&n, &typ)
+		types = append(types, typ)
+		return err
+	})
+	return types, err
+}
+
+// The events of the two triggers, in their names.
+const (
+	onRow      = "row"
+	onTruncate = "truncate"
+)
+
+func installTracking(c *engine.ChangeTable, declared []string) []string {
+	changes, state := c.In(quote, c.Name), c.In(quote, c.State())
+	version, created, floor := quote(engine.ChangeVersion), quote(engine.ChangeCreated), quote(engine.StateFloor)
+	var columns strings.Builder
+	for i, k := range c.Key {
+		columns.WriteString("\t" + quote(k) + " " + declared[i] + " NOT NULL,\n")
+	}
+	key := engine.Names(quote, "", c.Key)
+	trigger := func(event, when, each string) []string {
+		name := quote(c.Trigger(event))
+		return []string{
+			"DROP TRIGGER IF EXISTS " + name + " ON " + c.Of,
+			"CREATE TRIGGER " + name + " " + when + " ON " + c.Of + " FOR EACH " + each + " EXECUTE FUNCTION " +
+				c.In(quote, c.Trigger("keep")) + "()",
+			"ALTER TABLE " + c.Of + " ENABLE ALWAYS TRIGGER " + name,
+		}
+	}
+	statements := []string{
+		"SET LOCAL lock_timeout = '10s'", // the triggers take a lock that waits for writers, and holds up others
+		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " xid8 NOT NULL,\n\t" +
+			created +
+			" xid8 NOT NULL,\n\tPRIMARY KEY (" + key + ")\n)",
+		"CREATE INDEX IF NOT EXISTS " + quote(c.Index()) + " ON " + changes + " (" + version + ", " + key + ")",
+		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone boolean PRIMARY KEY DEFAULT true CHECK (one),\n\t" + floor +
+			" xid8 NOT NULL\n)",
+		trackingFunction(c),
+		// Else anybody could put a trigger with it on a table of his own, and record what never happened.
+		"REVOKE ALL ON FUNCTION " + c.In(quote, c.Trigger("keep")) + "() FROM PUBLIC",
+	}
+	statements = append(statements, trigger(onRow, "AFTER INSERT OR UPDATE OR DELETE", "ROW")...)
+	statements = append(statements, trigger(onTruncate, "BEFORE TRUNCATE", "STATEMENT")...)
+	return append(statements, "INSERT INTO "+state+" ("+floor+") VALUES (pg_current_xact_id())\n\tON CONFLICT (one) DO UPDATE SET "+
+		floor+" = excluded."+floor)
+}
+
+// trackingFunction is what the triggers do. A version that is written again by its own transaction stays, so that many
+// updates of one row in one transaction write the change table once. A created of 0 is from before the triggers.
+func trackingFunction(c *engine.ChangeTable) string {
+	changes := c.In(quote, c.Name)
+	version, created := quote(engine.ChangeVersion), quote(engine.ChangeCreated)
+	key, old, now := engine.Names(quote, "", c.Key), engine.Names(quote, "OLD.", c.Key), engine.Names(quote, "NEW.", c.Key)
+	var spelled strings.Builder // of keys that a collation holds equal, the one that was written last
+	for _, k := range c.Key {
+		spelled.WriteString(quote(k) + " = excluded." + quote(k) + ", ")
+	}
+	insert := func(values string) string {
+		return "INSERT INTO " + changes + " AS c (" + key + ", " + version + ", " + created + ")\n\t\t" + values +
+			"\n\t\tON CONFLICT (" + key + ") DO UPDATE SET "
+	}
+	moved := version + " = rowrelay_now"
+	once := " WHERE c." + version + " <> rowrelay_now;\n"
+	return "CREATE OR REPLACE FUNCTION " + c.In(quote, c.Trigger("keep")) + "() RETURNS trigger\n" +
+		"LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$\n" +
+		"DECLARE\n\trowrelay_now CONSTANT xid8 := pg_current_xact_id();\nBEGIN\n" +
+		"\tIF TG_OP = 'TRUNCATE' THEN\n\t\t" +
+		insert("SELECT "+key+", rowrelay_now, '0'::xid8 FROM "+c.Of) + moved + ";\n\t\tRETURN NULL;\n\tEND IF;\n" +
+		"\tIF TG_OP = 'DELETE' OR TG_OP = 'UPDATE' AND (" + old + ") IS DISTINCT FROM (" + now + ") THEN\n\t\t" +
+		insert("VALUES ("+old+", rowrelay_now, '0'::xid8)") + moved + once +
+		"\tEND IF;\n" +
+		"\tIF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND (" + old + ") IS DISTINCT FROM (" + now + ") THEN\n\t\t" +
+		insert("VALUES ("+now+", rowrelay_now, rowrelay_now)") + spelled.String() + moved + ", " + created +
+		" = rowrelay_now;\n" +
+		"\tELSIF TG_OP = 'UPDATE' THEN\n\t\t" +
+		insert("VALUES ("+now+", rowrelay_now, '0'::xid8)") + spelled.String() + moved + once +
+		"\tEND IF;\n\tRETURN NULL;\nEND $rowrelay$"
+}
+
+func uninstallTracking(c *engine.ChangeTable) []string {
+	return []string{
+		"SET LOCAL lock_timeout = '10s'",
+		"DROP FUNCTION IF EXISTS " + c.In(quote, c.Trigger("keep")) + "() CASCADE", // the triggers, too
+		"DROP TABLE IF EXISTS " + c.In(quote, c.Name),
+		"DROP TABLE IF EXISTS " + c.In(quote, c.State()),
+	}
+}
+
+const trackingTriggersSQL = `SELECT tgname, tgenabled::text FROM pg_catalog.pg_trigger WHERE tgrelid = to_regclass($1) AND tgname = ANY (string_to_array($2, ','))`
+
+func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
+	found := map[string]string{}
+	names := []string{c.Trigger(onRow), c.Trigger(onTruncate)}
+	err = engine.EachRow(ctx, conn, trackingTriggersSQL, []any{c.Of, strings.Join(names, ",")},
+		func(scan func(...any) error) error {
+			var name, enabled string
+			err := scan(&name, &enabled)
+			found[name] = enabled
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read the triggers: %w", err)
+	}
+	for _, name := range names {
+		switch found[name] {
+		case "":
+			faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
+		case "D", "R":
+			faults = append(faults, fmt.Sprintf("the trigger %s is disabled (ALTER TABLE %s ENABLE ALWAYS TRIGGER %s)",
+				quote(name), c.Of, quote(name)))
+		}
+	}
+	return faults, nil
+}
+
+// trackingUnseen tells what statement triggers on a parent do not see of its partitions.
+func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
+	var partitioned bool
+	err := conn.QueryRowContext(ctx, "SELECT relkind = 'p' FROM pg_catalog.pg_class WHERE oid = to_regclass($1)",
+		c.Of).Scan(&partitioned)
+	if err != nil || !partitioned {
+		return nil, err
+	}
+	return []string{"the table is partitioned: TRUNCATE, DETACH, DROP and ATTACH of a partition are not seen (TRUNCATE of the whole table is)"}, nil
+}

@@ -1,0 +1,138 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
+)
+
+// tracking keeps a change table by triggers. A version is a number that the state counts: one writer at a time, so that
+// its order is that of the commits. It begins at the time in microseconds: what is installed again begins above what
+// was there before.
+//
+// A trigger takes the conflict clause of the statement that fires it (INSERT OR IGNORE), so that no statement in it may
+// depend on its own: an upsert does not.
+func tracking() *engine.Tracking {
+	return &engine.Tracking{
+		Exact: true, Counted: true, AtOnce: true,
+		Rights:    "whoever may write to the file can do it",
+		Declare:   declareKey,
+		Install:   installTracking,
+		Uninstall: uninstallTracking,
+		Faults:    trackingFaults,
+		Unseen:    trackingUnseen,
+	}
+}
+
+// declareKey reads the declared types, and the collations of the key's index; an INTEGER PRIMARY KEY has none.
+func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (types []string, err error) {
+	table := c.OfParts[len(c.OfParts)-1]
+	err = engine.EachRow(ctx, conn, `SELECT t.pk, t.type, coalesce((SELECT x.coll FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x
+			WHERE l.origin = 'pk' AND x."key" = 1 AND x.name = t.name LIMIT 1), 'BINARY')
+		FROM pragma_table_info(?1) t WHERE t.pk > 0 ORDER BY t.pk`, []any{table}, func(scan func(...any) error) error {
+		var n int
+		var typ, collation string
+		if err := scan(&n, &typ, &collation); err != nil {
+			return err
+		}
+		if !strings.EqualFold(collation, "BINARY") {
+			typ += " COLLATE " + quote(collation)
+		}
+		types = append(types, typ)
+		return nil
+	})
+	return types, err
+}
+
+// trackingEvents are the triggers' events, in their names; a move is an update of the key.
+var trackingEvents = []string{"insert", "update", "move", "delete"}
+
+func installTracking(c *engine.ChangeTable, declared []string) []string {
+	changes, state := quote(c.Name), quote(c.State())
+	version, created, floor := quote(engine.ChangeVersion), quote(engine.ChangeCreated), quote(engine.StateFloor)
+	var columns strings.Builder
+	for i, k := range c.Key {
+		columns.WriteString("\t" + quote(k) + " " + declared[i] + " NOT NULL,\n")
+	}
+	key := engine.Names(quote, "", c.Key)
+	var spelled strings.Builder
+	for _, k := range c.Key {
+		spelled.WriteString(quote(k) + " = excluded." + quote(k) + ", ")
+	}
+	// One statement of a trigger: the key of a row, changed now; created says since when the row is there, 0 for as long
+	// as is known.
+	touch := func(row, since string) string {
+		return "\tINSERT INTO " + changes + " (" + key + ", " + version + ", " + created + ")\n\t\tSELECT " +
+			engine.Names(quote, row, c.Key) + ", " + version + ", " + since + " FROM " + state +
+			" WHERE true\n\t\tON CONFLICT (" + key + ") DO UPDATE SET " + spelled.String() + version + " = excluded." +
+			version + ", " +
+			created + " = max(" + created + ", excluded." + created + ");\n"
+	}
+	var same []string
+	for _, k := range c.Key {
+		same = append(same, "OLD."+quote(k)+" IS NEW."+quote(k))
+	}
+	kept := "(" + strings.Join(same, " AND ") + ")"
+	trigger := func(event, on, does string) string {
+		return "CREATE TRIGGER IF NOT EXISTS " + quote(c.Trigger(event)) + " AFTER " + strings.Replace(on, " ON",
+			" ON "+c.Of, 1) +
+			" BEGIN\n\tUPDATE " + state + " SET " + version + " = " + version + " + 1;\n" + does + "END"
+	}
+	return []string{
+		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " INTEGER NOT NULL,\n\t" +
+			created + " INTEGER NOT NULL,\n\tPRIMARY KEY (" + key + ")\n)",
+		"CREATE INDEX IF NOT EXISTS " + quote(c.Index()) + " ON " + changes + " (" + version + ", " + key + ")",
+		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone INTEGER PRIMARY KEY CHECK (one = 1),\n\t" + version +
+			" INTEGER NOT NULL,\n\t" + floor + " INTEGER NOT NULL\n)",
+		"INSERT INTO " + state + " SELECT 1, n, n FROM (SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS n) WHERE true" +
+			"\n\tON CONFLICT (one) DO UPDATE SET " + version + " = " + version + " + 1, " + floor + " = " + version + " + 1",
+		trigger("insert", "INSERT ON FOR EACH ROW", touch("NEW.", version)),
+		trigger("update", "UPDATE ON FOR EACH ROW WHEN "+kept, touch("NEW.", "0")),
+		trigger("move", "UPDATE ON FOR EACH ROW WHEN NOT "+kept, touch("OLD.", "0")+touch("NEW.", version)),
+		trigger("delete", "DELETE ON FOR EACH ROW", touch("OLD.", "0")),
+	}
+}
+
+func uninstallTracking(c *engine.ChangeTable) []string {
+	var statements []string
+	for _, event := range trackingEvents {
+		statements = append(statements, "DROP TRIGGER IF EXISTS "+quote(c.Trigger(event)))
+	}
+	return append(statements, "DROP TABLE IF EXISTS "+quote(c.Name), "DROP TABLE IF EXISTS "+quote(c.State()))
+}
+
+func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
+	found := map[string]bool{}
+	err = engine.EachRow(ctx, conn, "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE",
+		[]any{c.OfParts[len(c.OfParts)-1]}, func(scan func(...any) error) error {
+			var name string
+			err := scan(&name)
+			found[name] = true
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read the triggers: %w", err)
+	}
+	for _, event := range trackingEvents {
+		if name := c.Trigger(event); !found[name] {
+			faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
+		}
+	}
+	return faults, nil
+}
+
+// trackingUnseen tells of unique indexes beside the key: a REPLACE deletes the rows that stand in its way there without
+// firing their triggers.
+func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
+	var n int
+	err = conn.QueryRowContext(ctx, `SELECT count(*) FROM pragma_index_list(?1) WHERE "unique" = 1 AND origin <> 'pk'`,
+		c.OfParts[len(c.OfParts)-1]).Scan(&n)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return []string{"the table has another unique index than its key: INSERT OR REPLACE and UPDATE OR REPLACE delete rows that stand in the way there, " +
+		"and that is seen only in connections with PRAGMA recursive_triggers = ON"}, nil
+}

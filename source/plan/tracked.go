@@ -1,0 +1,177 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/timeform"
+)
+
+// Tracked is what the rows of a change table say beside the row itself, as indexes in Sel.Columns.
+type Tracked struct {
+	// Version is the row's cursor, Created the version of its last insert. Present is NULL where the row is gone.
+	Version, Created, Present int
+	// Floor is the version up to which changes may be missing, Head the highest version that there is.
+	Floor, Head int
+}
+
+// Operations are the values of source__operations.
+var Operations = []string{change.Insert.String(), change.Update.String(), change.Delete.String()}
+
+// checkTracked refuses what has no meaning beside a change table.
+func (c *Config) checkTracked() error {
+	var faults []error
+	refuse := func(set bool, setting, why string) {
+		if set {
+			faults = append(faults, fmt.Errorf("%s does not go with source__mode=changetracking: %s", setting, why))
+		}
+	}
+	refuse(c.Query != "", "source__query", "triggers are on a table: name it by source__table")
+	refuse(len(c.Cursor) > 0, "source__cursor", "the change table has its own")
+	refuse(len(c.Key) > 0, "source__key", "the key is the table's primary key")
+	refuse(c.DeleteWhen != "", "source__delete_when", "deletes are seen as such; leave rows out by source__where")
+	refuse(c.Op != "", "source__op", "what happened to a row is seen")
+	refuse(c.LateCommits != "" && c.LateCommits != lateAuto, "source__late_commits", "the engine decides it")
+	refuse(c.Start == "snapshot", "source__start=snapshot", "it is not there yet: write the rows again that are to be delivered first (UPDATE …)")
+	for _, op := range c.Operations {
+		if !slices.Contains(Operations, op) {
+			faults = append(faults, fmt.Errorf("source__operations has %q: it holds %s", op, strings.Join(Operations, ", ")))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// hidden is how many of the last columns are the change table's own, and no part of a row.
+func (r *resolver) hidden() int {
+	if r.plan.Table.Changes == nil {
+		return 0
+	}
+	return 5
+}
+
+// tracked sets what the settings leave to the change table, and proves that the order key is known of a deleted row.
+func (r *resolver) tracked() {
+	t := &r.plan.Table
+	if t.Changes == nil {
+		return
+	}
+	cfg := *r.cfg
+	cfg.Cursor = []string{engine.ChangeVersion}
+	for _, name := range cfg.OrderKey {
+		if !slices.ContainsFunc(t.PrimaryKey, func(k string) bool { return strings.EqualFold(k, name) }) {
+			r.fault("source__order_key: %q is no part of the primary key (%s), and of a deleted row nothing else is known: name columns of the key",
+				name, strings.Join(t.PrimaryKey, ", "))
+		}
+	}
+	r.cfg = &cfg
+}
+
+// track finds the change table's columns.
+func (p *Plan) track() {
+	c := p.Table.Changes
+	if c == nil {
+		return
+	}
+	p.Sel.From = c.Rows
+	if p.Sel.Where != "" { // what a row that is gone held is not known
+		p.Sel.Where = "r." + p.Syntax.Quote(engine.ChangePresent) + " IS NULL OR (\n" + p.Sel.Where + "\n)"
+	}
+	at := func(name string) int {
+		i := slices.IndexFunc(p.Table.Columns, func(c engine.Column) bool { return c.Name == name })
+		return p.indexes([]int{i})[0]
+	}
+	p.Tracked = &Tracked{Version: p.Cursor[0], Created: at(engine.ChangeCreated), Present: at(engine.ChangePresent),
+		Floor: at(engine.StateFloor), Head: at(engine.ChangeHead)}
+}
+
+// Window are the versions that a page of changes is read within. What is new is told from its begin.
+type Window struct {
+	// Since is the version that it begins after, nil for the beginning; Whole says that nothing of that version is left
+	// to read. Head is the last version that it holds; nil where it ends with what there is.
+	Since, Head []byte
+	Whole       bool
+}
+
+// Within is the window that a position lies in: one that it names, else the one that begins there.
+func (p *Plan) Within(at change.Cursor) (Window, error) {
+	if at.IsStart() {
+		return Window{}, nil
+	}
+	var s keyset.StoredCursor
+	if err := json.Unmarshal(at, &s); err != nil {
+		return Window{}, fmt.Errorf("read the stored cursor %s: %w", at, err)
+	}
+	if len(s.Window) != 2 {
+		return Window{Since: s.Value, Whole: s.Tiebreaker == nil}, nil
+	}
+	w := Window{Since: s.Window[0], Head: s.Window[1], Whole: true}
+	if bytes.Equal(w.Since, keyset.Null) {
+		w.Since = nil
+	}
+	return w, nil
+}
+
+// Place is a row's position within a window.
+func (w *Window) Place(row change.Cursor, head []byte) change.Cursor {
+	since := w.Since
+	if since == nil {
+		since = keyset.Null
+	}
+	at := make(change.Cursor, 0, len(row)+len(since)+len(head)+len(`,"window":[,]`))
+	at = append(append(at, row[:len(row)-1]...), `,"window":[`...)
+	at = append(append(at, since...), ',')
+	return append(append(at, head...), "]}"...)
+}
+
+// Later reports whether a version is higher than another; nil is what was before every change. Versions are integers,
+// or times in UTC.
+func Later(a, b []byte) bool {
+	n, isNumber := number(a)
+	if isNumber {
+		m, _ := number(b)
+		return n > m
+	}
+	at, _ := timeform.Parse(a, time.UTC)
+	than := time.Unix(0, 0)
+	if b != nil {
+		than, _ = timeform.Parse(b, time.UTC)
+	}
+	return at.After(than)
+}
+
+// number is an integer's value; 0 for none.
+func number(scalar []byte) (uint64, bool) {
+	n, err := strconv.ParseUint(strings.Trim(string(scalar), `"`), 10, 64)
+	return n, err == nil
+}
+
+// OfOperations writes that the last change of a row was one of these, as far as the row alone tells: it was inserted if
+// it was not written since.
+func (p *Plan) OfOperations(wanted []string) keyset.Condition {
+	return func(b *keyset.Builder, s *keyset.Selection) {
+		column := func(i int) string { return s.Column(p.Sel.Columns[i]) }
+		created := column(p.Tracked.Created) + " %s " + column(p.Tracked.Version)
+		means := map[string]string{
+			change.Insert.String(): column(p.Tracked.Present) + " IS NOT NULL AND " + engine.Fill(created, "="),
+			change.Update.String(): column(p.Tracked.Present) + " IS NOT NULL AND " + engine.Fill(created, "<>"),
+			change.Delete.String(): column(p.Tracked.Present) + " IS NULL",
+		}
+		b.Add("(")
+		for i, op := range wanted {
+			if i > 0 {
+				b.Add(" OR ")
+			}
+			b.Add(means[op])
+		}
+		b.Add(")")
+	}
+}

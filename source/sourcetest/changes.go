@@ -1,0 +1,280 @@
+package sourcetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/tracking"
+)
+
+// RunChanges runs the suite of a source that reads a change table, on an engine where triggers keep one.
+func RunChanges(t *testing.T, e Engine) {
+	for _, c := range []struct {
+		name string
+		test func(fixture)
+	}{
+		{"single_operations", singleOperations}, {"net_change", netChange}, {"pages", changePages},
+		{"key_change", keyChange}, {"rolled_back", rolledBack}, {"two_pollers", twoPollers},
+		{"writes", writes}, {"refused_tables", refusedTables}, {"gaps", changeGaps}, {"retention", retained},
+		{"composite_keys", compositeKeys}, {"key_types", keyTypes}, {"recased", recased}, {"status", statusOf},
+		{"operations", operations}, {"where_of_changes", whereOfChanges}, {"reread_changes", rereadChanges},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(fixture{t, e}) })
+	}
+}
+
+// track puts triggers on a table.
+func (f fixture) track(table string) {
+	f.Helper()
+	conn, err := engines.Parse(f.e.URL)
+	if err != nil {
+		f.Fatal(err)
+	}
+	w, err := tracking.Install(f.ctx(), conn, table, "", "orders")
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := w.Apply(f.ctx(), f.e.DB); err != nil {
+		f.Fatalf("%v\n%s", err, strings.Join(w.Statements, ";\n"))
+	}
+}
+
+// tracked makes a table with triggers on it.
+func (f fixture) tracked() string {
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL")
+	f.track(name)
+	return name
+}
+
+// insert writes the rows from..to, each with the value v.
+func (f fixture) insert(table string, from, to, v int) {
+	f.Helper()
+	var rows []string
+	for i := from; i <= to; i++ {
+		rows = append(rows, fmt.Sprintf("(%d, %d)", i, v))
+	}
+	f.exec("INSERT INTO " + table + " (id, v) VALUES " + strings.Join(rows, ", "))
+}
+
+// reader follows changes as a poller does.
+type reader struct {
+	fixture
+	src *source.Cursor
+	at  change.Cursor
+	of  string // the table
+}
+
+func (f fixture) reader(cfg plan.Config) *reader {
+	f.Helper()
+	cfg.Tracked = true
+	src := f.open(cfg)
+	f.describe(src)
+	at, _, err := src.Start(f.ctx())
+	if err != nil {
+		f.Fatal(err)
+	}
+	return &reader{f, src, at, cfg.Table}
+}
+
+// read takes everything that there is now, in pages of so many rows.
+func (r *reader) read(rows int) (all []change.Event) {
+	r.Helper()
+	for range 10_000 {
+		p := r.page(r.src, stored(r.T, r.at), poller.Limit{Rows: rows, Bytes: plenty})
+		all = append(all, p.Events...)
+		switch n := len(p.Events); {
+		case p.To != nil:
+			r.at = p.To
+		case n > 0:
+			r.at = p.Events[n-1].Position()
+		}
+		if len(p.Events) == 0 && !p.More {
+			return all
+		}
+	}
+	r.Fatal("the source does not end")
+	return nil
+}
+
+// told are events as op, key and the value of the row: "insert 1=5".
+func told(events []change.Event) string {
+	var out []string
+	for _, e := range events {
+		row := string(e.Row)
+		if e.Op == change.Delete {
+			row = ""
+			if string(e.Row) != string(e.Key) {
+				row = "with the row " + string(e.Row)
+			}
+		}
+		row = strings.TrimSuffix(row[strings.LastIndexByte(row, ':')+1:], "}")
+		id := strings.TrimSuffix(strings.TrimPrefix(string(e.Key), `{"id":`), "}")
+		out = append(out, strings.TrimSuffix(e.Op.String()+" "+id+"="+row, "="))
+	}
+	return strings.Join(out, ", ")
+}
+
+// sorted puts what one statement did to several rows in an order: the engines' own differ.
+func sorted(told string) string {
+	parts := strings.Split(told, ", ")
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+// each writes the same for a range of keys.
+func each(op string, from, to int, v string) string {
+	var out []string
+	for i := from; i <= to; i++ {
+		text := fmt.Sprintf("%s %d", op, i)
+		if v != "" {
+			text += "=" + v
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+func singleOperations(f fixture) {
+	name := f.tracked()
+	r := f.reader(plan.Config{Table: name})
+	f.same("nothing yet", told(r.read(100)), "")
+	f.insert(name, 1, 30, 1)
+	f.same("inserts", told(r.read(100)), each("insert", 1, 30, "1"))
+	f.exec("UPDATE " + name + " SET v = 2 WHERE id <= 20")
+	f.same("updates", told(r.read(100)), each("update", 1, 20, "2"))
+	f.exec("DELETE FROM " + name + " WHERE id >= 11")
+	f.same("deletes", told(r.read(100)), each("delete", 11, 30, ""))
+	f.same("no more", told(r.read(100)), "")
+}
+
+func netChange(f fixture) {
+	name := f.tracked()
+	f.insert(name, 8, 9, 1)
+	r := f.reader(plan.Config{Table: name, Start: "latest"})
+	f.same("latest", told(r.read(10)), "")
+	f.insert(name, 1, 3, 1)
+	f.exec("UPDATE "+name+" SET v = 2 WHERE id = 1", "UPDATE "+name+" SET v = 3 WHERE id = 1") // insert, update, update
+	f.exec("UPDATE "+name+" SET v = 2 WHERE id = 8", "UPDATE "+name+" SET v = 3 WHERE id = 8") // update, update
+	f.exec("UPDATE "+name+" SET v = 2 WHERE id = 2", "DELETE FROM "+name+" WHERE id = 2")      // insert, update, delete
+	f.exec("DELETE FROM "+name+" WHERE id = 9", "INSERT INTO "+name+" VALUES (9, 5)")          // delete, insert
+	f.same("the net changes", told(r.read(10)), "insert 3=1, insert 1=3, update 8=3, delete 2, insert 9=5")
+}
+
+// changePages has more changes than a page holds, of rows that were written after they were inserted.
+func changePages(f fixture) {
+	name := f.tracked()
+	for rows := 1; rows <= 7; rows++ {
+		r := f.reader(plan.Config{Table: name, Start: "latest"})
+		f.insert(name, 1, 9, 1)
+		f.exec("UPDATE " + name + " SET v = 2 WHERE id <= 6")
+		f.exec("DELETE FROM " + name + " WHERE id = 4")
+		f.same(fmt.Sprintf("pages of %d", rows), told(r.read(rows)),
+			"insert 7=1, insert 8=1, insert 9=1, insert 1=2, insert 2=2, insert 3=2, insert 5=2, insert 6=2, delete 4")
+		f.exec("UPDATE " + name + " SET v = 3 WHERE id = 7")
+		f.same("a later update", told(r.read(rows)), "update 7=3")
+		f.exec("DELETE FROM " + name)
+	}
+}
+
+func keyChange(f fixture) {
+	name := f.tracked()
+	f.insert(name, 1, 3, 1)
+	r := f.reader(plan.Config{Table: name, Start: "latest"})
+	f.exec("UPDATE " + name + " SET id = 7 WHERE id = 2")
+	f.same("a key", told(r.read(10)), "delete 2, insert 7=1")
+	f.exec("UPDATE " + name + " SET id = id + 100")
+	f.same("all keys", sorted(told(r.read(10))), "delete 1, delete 3, delete 7, insert 101=1, insert 103=1, insert 107=1")
+}
+
+func rolledBack(f fixture) {
+	name := f.tracked()
+	r := f.reader(plan.Config{Table: name})
+	tx, err := f.e.DB.BeginTx(f.ctx(), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := tx.ExecContext(f.ctx(), "INSERT INTO "+name+" VALUES (1, 1)"); err != nil {
+		f.Fatal(err)
+	}
+	if err := tx.Rollback(); err != nil {
+		f.Fatal(err)
+	}
+	f.same("nothing", told(r.read(10)), "")
+	f.insert(name, 2, 2, 1)
+	f.same("what was committed", told(r.read(10)), "insert 2=1")
+}
+
+func twoPollers(f fixture) {
+	name := f.tracked()
+	a, b := f.reader(plan.Config{Table: name, Poller: "a"}), f.reader(plan.Config{Table: name, Poller: "b"})
+	f.insert(name, 1, 3, 1)
+	f.same("a", told(a.read(2)), each("insert", 1, 3, "1"))
+	f.exec("UPDATE " + name + " SET v = 2 WHERE id = 2")
+	f.same("a later", told(a.read(2)), "update 2=2")
+	f.same("b", told(b.read(2)), "insert 1=1, insert 3=1, insert 2=2")
+}
+
+func operations(f fixture) {
+	name := f.tracked()
+	for _, op := range plan.Operations {
+		r := f.reader(plan.Config{Table: name, Start: "latest", Operations: []string{op}})
+		f.insert(name, 1, 9, 1)
+		got := []string{told(r.read(2))}
+		f.exec("UPDATE " + name + " SET v = 2 WHERE id <= 3")
+		got = append(got, told(r.read(2)))
+		f.exec("DELETE FROM " + name)
+		got = append(got, told(r.read(2)))
+		want := []string{"", "", ""}
+		switch op {
+		case "insert":
+			want[0] = each("insert", 1, 9, "1")
+		case "update":
+			want[1] = each("update", 1, 3, "2")
+		default:
+			want[2] = each("delete", 1, 9, "")
+		}
+		f.same(op, strings.Join(got, "|"), strings.Join(want, "|"))
+	}
+}
+
+func whereOfChanges(f fixture) {
+	name := f.tracked()
+	r := f.reader(plan.Config{Table: name, Where: "v > 1"})
+	f.insert(name, 1, 2, 1)
+	f.insert(name, 3, 4, 2)
+	f.same("rows", told(r.read(10)), "insert 3=2, insert 4=2")
+	f.exec("DELETE FROM " + name)
+	f.same("every delete", told(r.read(10)), each("delete", 1, 4, ""))
+}
+
+// rereadChanges: the newest state of a key is its delete where it is gone, and the id of a row that was not written
+// since is the same.
+func rereadChanges(f fixture) {
+	name := f.tracked()
+	r := f.reader(plan.Config{Table: name})
+	f.insert(name, 1, 3, 1)
+	f.exec("UPDATE " + name + " SET v = 2 WHERE id = 3")
+	first := r.read(10)
+	f.exec("DELETE FROM " + name + " WHERE id = 2")
+	again, err := r.src.Reread(f.ctx(), [][]byte{[]byte(`{"id":1}`), []byte(`{"id":2}`), []byte(`{"id":3}`),
+		[]byte(`{"id":4}`)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.same("the newest", told(again), "insert 1=1, delete 2, update 3=2")
+	ids := map[string]string{}
+	for _, e := range first {
+		ids[string(e.Key)] = e.ID
+	}
+	if again[0].ID != ids[`{"id":1}`] || again[2].ID != ids[`{"id":3}`] || again[1].ID == ids[`{"id":2}`] {
+		f.Errorf("the ids were %v, and are %s, %s, %s", ids, again[0].ID, again[1].ID, again[2].ID)
+	}
+	f.same("the delete", again[1].ID, r.read(10)[0].ID)
+}

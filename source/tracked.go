@@ -1,0 +1,284 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/snapshot"
+	"github.com/rowrelay/rowrelay/tracking"
+)
+
+// changesOf is the catalog of a table that is read through its change table. It proves that triggers keep that.
+func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (engine.Table, error) {
+	changes, err := tracking.Of(c.dialect, &t, c.cfg.TrackTable, c.cfg.Poller)
+	if err != nil {
+		return t, err
+	}
+	own, err := c.dialect.Table(ctx, s.conn, changes.Beside(changes.Name))
+	if errors.Is(err, engine.ErrNoTable) {
+		return t, tracking.Missing(changes)
+	}
+	if err != nil {
+		return t, fmt.Errorf("read the catalog for %s: %w", changes.Name, err)
+	}
+	syntax := c.dialect.Syntax()
+	faults, err := syntax.Tracking.Faults(ctx, s.conn, changes)
+	switch {
+	case err != nil:
+		return t, err
+	case len(faults) > 0:
+		return t, tracking.Broken(changes, faults)
+	}
+	return tracking.Join(c.dialect, &t, &own, changes)
+}
+
+// wantedPage is a page of the operations that source__operations names. What is left out of live rows moves the
+// position all the same: what happens to a row later is told from there.
+func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
+	also ...keyset.Condition) (change.Page, error) {
+	wanted := c.cfg.Operations
+	if p.Tracked == nil || len(wanted) == 0 {
+		return c.strategy(p).page(ctx, r, limit, also...)
+	}
+	if !r.UpTo.IsStart() {
+		return c.strategy(p).page(ctx, r, limit, append(also[:len(also):len(also)], p.OfOperations(wanted))...)
+	}
+	page, err := c.strategy(p).page(ctx, r, limit, also...)
+	n := len(page.Events)
+	if err != nil || n == 0 {
+		return page, err
+	}
+	last := page.Events[n-1].Position()
+	page.Events = slices.DeleteFunc(page.Events, func(e change.Event) bool {
+		return !slices.Contains(wanted,
+			e.Op.String())
+	})
+	if kept := len(page.Events); page.To == nil && kept < n &&
+		(kept == 0 || !page.Events[kept-1].Position().Equal(last)) {
+		page.To = last
+	}
+	return page, nil
+}
+
+// withoutDeletes leaves out of rows that were read again those that are gone, where nobody asked for deletes.
+func (c *Cursor) withoutDeletes(events []change.Event) []change.Event {
+	if len(c.cfg.Operations) == 0 || slices.Contains(c.cfg.Operations, change.Delete.String()) {
+		return events
+	}
+	return slices.DeleteFunc(events, func(e change.Event) bool { return e.Op == change.Delete && c.cfg.Tracked })
+}
+
+// changePages reads a change table whose positions are those of rows. Pages follow each other within a window of
+// versions, which begins at a position without one and ends with the highest version that its first page saw. A row of
+// the window was not written since that page, so it was not delivered in the window before; it is new to the receiver
+// if it was inserted within the window. Without windows a row that was inserted and then written again would come as an
+// update wherever a page ended between the two versions.
+type changePages struct{ rowPages }
+
+func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limit,
+	also ...keyset.Condition) (change.Page,
+	error) {
+	p := w.p
+	if !r.UpTo.IsStart() {
+		return w.rowPages.page(ctx, r, limit, also...)
+	}
+	within, err := p.Within(r.After)
+	if err != nil {
+		return change.Page{}, fmt.Errorf("%w: %w", poller.ErrConfig, err)
+	}
+	if within.Head == nil {
+		return w.rowPages.page(ctx, r, limit, also...)
+	}
+	version := &p.Sel.Columns[p.Tracked.Version]
+	head, err := p.Dialect.Arg(version, within.Head)
+	if err != nil {
+		return change.Page{}, fmt.Errorf("%w: the stored cursor %s: %w", poller.ErrConfig, r.After, err)
+	}
+	page, err := w.rowPages.page(ctx, r, limit, append(also[:len(also):len(also)],
+		func(b *keyset.Builder, s *keyset.Selection) {
+			b.Add(s.Column(*version) + " <= ")
+			b.Value(version, head)
+		})...)
+	if err != nil || len(page.Events) > 0 {
+		page.More = page.More || err == nil // the window's end is not that of the rows
+		return page, err
+	}
+	after := p.AppendCursor(nil, [][]byte{within.Head}, nil)
+	page, err = w.page(ctx, change.Range{After: after}, limit, also...)
+	if err == nil && len(page.Events) == 0 && page.To == nil {
+		page.To = after
+	}
+	return page, err
+}
+
+// start is that of rows. Where nothing was recorded yet, latest is where the recording began.
+func (w changePages) start(ctx context.Context, s *session) (change.Cursor, error) {
+	at, err := w.rowPages.start(ctx, s)
+	if err != nil || at != nil || w.c.cfg.Start != "latest" {
+		return at, err
+	}
+	return w.latest(ctx, s)
+}
+
+func (w changePages) latest(ctx context.Context, s *session) (change.Cursor, error) {
+	at, err := w.rowPages.latest(ctx, s)
+	if err != nil || at != nil {
+		return at, err
+	}
+	_, floor, err := w.c.readFloor(ctx, s, w.p)
+	if err != nil {
+		return nil, err
+	}
+	return w.p.AppendCursor(nil, [][]byte{floor}, nil), nil
+}
+
+// within is the window of a page of live changes; nil for every other page.
+func (c *Cursor) within(p *plan.Plan, r change.Range) (*changeWindow, error) {
+	if p.Tracked == nil || !r.UpTo.IsStart() {
+		return nil, nil
+	}
+	w, err := p.Within(r.After)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
+	}
+	return &changeWindow{w, r.After}, nil
+}
+
+// changeWindow is the window of one page.
+type changeWindow struct {
+	plan.Window
+	after change.Cursor
+}
+
+// newer tells what was inserted within the window.
+func (w *changeWindow) newer() func([]byte) bool {
+	if w == nil {
+		return nil
+	}
+	return func(created []byte) bool { return plan.Later(created, w.Since) }
+}
+
+// place gives the events of a page their positions, and refuses a page from before what the change table still has.
+func (w *changeWindow) place(c *Cursor, page *change.Page, col *collect.Collector) error {
+	if col.Floor != nil {
+		if err := c.belowFloor(w.after, &w.Window, col.Floor); err != nil {
+			*page = change.Page{}
+			return err
+		}
+	}
+	head := w.Head
+	if head == nil {
+		head = slices.Clone(col.Head)
+	}
+	for i := range page.Events {
+		if last := i == len(page.Events)-1; !last || page.More {
+			page.Events[i].At = w.Place(page.Events[i].Cursor, head)
+		}
+	}
+	return nil
+}
+
+// belowFloor is the gap of a position below which changes are missing.
+func (c *Cursor) belowFloor(at change.Cursor, w *plan.Window, floor []byte) error {
+	if w.Since == nil || !plan.Later(floor, w.Since) && (w.Whole || plan.Later(w.Since, floor)) {
+		return nil
+	}
+	return c.errFloor(string(at), floor)
+}
+
+func (c *Cursor) errFloor(at string, floor []byte) error {
+	return fmt.Errorf("%w: %s: the position %s is from before version %s, up to which changes are missing in the change table: "+
+		"it was purged, or installed anew. Deliver all that is retained: %s; or go on after the last change that there is now: "+
+		"rowrelay state accept-gap %s. Rows that were deleted meanwhile are not told of",
+		poller.ErrGap, c.name(), at, floor, keyset.StartAgain, poller.AnyDocument)
+}
+
+// readFloor reads the change table's floor, and the version that its state counts, where it counts.
+func (c *Cursor) readFloor(ctx context.Context, s *session, p *plan.Plan) (counted, floor []byte, err error) {
+	column := p.Sel.Columns[p.Tracked.Floor]
+	columns, text := []engine.Column{column}, "SELECT "+column.Value.Expr
+	if p.Syntax.Tracking.Counted {
+		columns = append(columns, column)
+		text += ", (SELECT s." + p.Syntax.Quote(engine.ChangeVersion) + " FROM " +
+			p.Table.Changes.In(p.Syntax.Quote, p.Table.Changes.State()) + " AS s)"
+	}
+	err = c.dialect.Read(ctx, s.conn, text, nil, columns, func(r engine.Row) (bool, error) {
+		if floor, err = r.AppendJSON(nil, 0); err == nil && len(columns) > 1 {
+			counted, err = r.AppendJSON(nil, 1)
+		}
+		return false, err
+	})
+	if err == nil && string(floor) == "null" {
+		err = tracking.Broken(p.Table.Changes, []string{"its state has no row"})
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the change table's state: %w", err)
+	}
+	return counted, floor, nil
+}
+
+// changeGap holds a position against the change table's state.
+func (c *Cursor) changeGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor) (gap, err error) {
+	w, err := p.Within(at)
+	if err != nil {
+		return nil, err
+	}
+	counted, floor, err := c.readFloor(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	if counted != nil && w.Since != nil && plan.Later(w.Since, counted) {
+		return fmt.Errorf("%w: %s: the position %s is ahead of the change table, which is at version %s: the database was restored, or is "+
+			"another one, and changes to come would not be seen. Deliver all that is retained: %s; or go on after the last change "+
+			"that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, counted, keyset.StartAgain,
+			poller.AnyDocument), nil
+	}
+	return c.belowFloor(at, &w, floor), nil
+}
+
+// sinceWindow tells what was inserted since a window's begin. A scan has none: then all is new that was inserted under
+// the triggers.
+func sinceWindow(w *snapshot.Window) func([]byte) bool {
+	return func(created []byte) bool {
+		xid, err := strconv.ParseUint(strings.Trim(string(created), `"`), 10, 64)
+		return err == nil && xid > 0 && (w.Scanning || !w.Seen.Sees(xid))
+	}
+}
+
+// windowFloor is the gap of a window that begins before changes that are missing. A nil floor is read.
+func (c *Cursor) windowFloor(ctx context.Context, s *session, p *plan.Plan, w *snapshot.Window,
+	floor []byte) (gap, err error) {
+	if floor == nil {
+		if _, floor, err = c.readFloor(ctx, s, p); err != nil {
+			return nil, err
+		}
+	}
+	xid, err := strconv.ParseUint(strings.Trim(string(floor), `"`), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("read the change table's floor: %w", err)
+	}
+	if !w.Begun || w.Seen.Sees(xid) {
+		return nil, nil
+	}
+	return c.errFloor(w.Seen.String(), floor), nil
+}
+
+// rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same; but where
+// TRUNCATE fires none, it rebuilds the table.
+func (c *Cursor) rebuilt(p *plan.Plan, was, is string) string {
+	if p.Syntax.Tracking.Exact {
+		return ""
+	}
+	return fmt.Sprintf("%s: the table was rebuilt, or truncated (%s, now %s): a TRUNCATE fires no trigger, and the rows that it deleted "+
+		"were not told of", c.name(), was, is)
+}

@@ -1,0 +1,56 @@
+package tracking_test
+
+import (
+	"testing"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/mysql"
+	"github.com/rowrelay/rowrelay/engine/postgres"
+	"github.com/rowrelay/rowrelay/engine/sqlite"
+	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/tracking"
+)
+
+// TestStatements pins what is run on a user's database, and what changes are read through.
+func TestStatements(t *testing.T) {
+	for _, d := range []engine.Dialect{postgres.Dialect{}, mysql.Dialect{}, sqlite.Dialect{}} {
+		s := d.Syntax()
+		from := "shop.orders"
+		if s.Name == "sqlite" {
+			from = "orders"
+		}
+		parts, err := engine.SplitName(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := []engine.Column{{Name: "tenant", Type: "varchar(20)"}, {Name: "id", Type: "bigint"}}
+		orders := engine.Table{Name: from, From: engine.QuotedName(parts, s.Quote), PrimaryKey: []string{"tenant", "id"},
+			Columns: append(key[:2:2], engine.Column{Name: "note", Type: "text", Nullable: true})}
+		changes := engine.Table{PrimaryKey: orders.PrimaryKey, Columns: append(key[:2:2],
+			engine.Column{Name: engine.ChangeVersion}, engine.Column{Name: engine.ChangeCreated})}
+		c, err := tracking.Of(d, &orders, "", "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		joined, err := tracking.Join(d, &orders, &changes, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		install := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce,
+			Statements: s.Tracking.Install(c, []string{"varchar(20)", "bigint"})}
+		uninstall := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce, Statements: s.Tracking.Uninstall(c)}
+		golden.Pin(t, s.Name+".sql", install.Script()+"\n-- uninstall\n"+uninstall.Script()+"\n-- rows\n"+
+			joined.Changes.Rows+"\n")
+	}
+}
+
+func TestDefaultName(t *testing.T) {
+	long := "a_table_with_a_name_that_is_rather_long_for_every_engine"
+	for table, want := range map[string]string{"orders": "rowrelay_changes_orders",
+		long: "rowrelay_changes_a_table_with_a_name_that_is_99c0"} {
+		got := tracking.DefaultName(table)
+		if len(got) > 52 || got != want && table != long || table == long && got == tracking.DefaultName(long+"2") {
+			t.Errorf("%s: %s", table, got)
+		}
+	}
+}

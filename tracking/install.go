@@ -1,0 +1,215 @@
+package tracking
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Work is what a command does to a database: statements, in order.
+type Work struct {
+	Engine     string
+	Changes    *engine.ChangeTable
+	Statements []string
+	// AtOnce says that they are one transaction.
+	AtOnce bool
+	// Done says that there is nothing to do.
+	Done bool
+	// Rights are what it takes, Unseen are the writes to the table that no trigger sees: for people.
+	Rights string
+	Unseen []string
+	// Read is what the poller's login must be granted.
+	Read []string
+}
+
+// found is a table and what is there of its change table.
+type found struct {
+	table   engine.Table
+	changes *engine.ChangeTable
+	own     *engine.Table // nil where there is none
+	faults  []string
+}
+
+// ask has a connection for some questions.
+func ask(ctx context.Context, to engine.Connection, work func(*sql.Conn) error) error {
+	db := to.DB(1)
+	defer func() { _ = db.Close() }() // nothing is under way
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	return work(conn)
+}
+
+var errNoTable = errors.New("could not find table")
+
+// find reads the catalog.
+func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string) (f found, err error) {
+	parts, err := engine.SplitName(table)
+	if err != nil {
+		return f, fmt.Errorf("%w: source__table %q: %w", poller.ErrConfig, table, err)
+	}
+	f.table, err = d.Table(ctx, conn, parts)
+	if errors.Is(err, engine.ErrNoTable) {
+		return f, fmt.Errorf("%w: %w: %s: correct source__table (schema.table), or grant SELECT on it",
+			poller.ErrConfig, errNoTable, table)
+	}
+	if err != nil {
+		return f, fmt.Errorf("read the catalog for %s: %w", table, err)
+	}
+	if f.changes, err = Of(d, &f.table, name, whose); err != nil {
+		return f, err
+	}
+	own, err := d.Table(ctx, conn, f.changes.Beside(f.changes.Name))
+	switch {
+	case errors.Is(err, engine.ErrNoTable):
+		return f, nil
+	case err != nil:
+		return f, fmt.Errorf("read the catalog for %s: %w", f.changes.Name, err)
+	}
+	f.own = &own
+	f.faults, err = d.Syntax().Tracking.Faults(ctx, conn, f.changes)
+	return f, err
+}
+
+// Install says what it takes to have triggers keep a change table. table, name and whose are source__table,
+// source__track_table and the poller. A change table that does not fit its table any more
+// is ErrConfig: it has to be uninstalled first.
+func Install(ctx context.Context, to engine.Connection, table, name, whose string) (w Work, err error) {
+	return w, ask(ctx, to, func(conn *sql.Conn) error {
+		f, err := find(ctx, to.Dialect, conn, table, name, whose)
+		if err != nil {
+			return err
+		}
+		s := to.Dialect.Syntax()
+		t := s.Tracking
+		w = Work{Engine: s.Name, Changes: f.changes, AtOnce: t.AtOnce, Rights: t.Rights,
+			Read: []string{f.changes.Of, f.changes.In(s.Quote, f.changes.Name), f.changes.In(s.Quote, f.changes.State())}}
+		if f.own != nil {
+			if _, err := Join(to.Dialect, &f.table, f.own, f.changes); err != nil {
+				return err
+			}
+			w.Done = len(f.faults) == 0
+		}
+		declared, err := t.Declare(ctx, conn, f.changes)
+		if err != nil {
+			return fmt.Errorf("read the key's columns: %w", err)
+		}
+		if w.Unseen, err = t.Unseen(ctx, conn, f.changes); err != nil {
+			return fmt.Errorf("read what the triggers do not see: %w", err)
+		}
+		w.Statements = t.Install(f.changes, declared)
+		return nil
+	})
+}
+
+// Uninstall says what it takes to remove the triggers and the change table.
+func Uninstall(ctx context.Context, to engine.Connection, table, name, whose string) (w Work, err error) {
+	return w, ask(ctx, to, func(conn *sql.Conn) error {
+		f, err := find(ctx, to.Dialect, conn, table, name, whose)
+		if errors.Is(err, errNoTable) {
+			f.changes, err = leftBehind(ctx, to.Dialect, conn, table, name, err)
+		}
+		if err != nil {
+			return err
+		}
+		t := to.Dialect.Syntax().Tracking
+		w = Work{Engine: to.Engine, Changes: f.changes, AtOnce: t.AtOnce, Statements: t.Uninstall(f.changes)}
+		return nil
+	})
+}
+
+// leftBehind finds the change table of a table that was dropped, and with it the triggers.
+func leftBehind(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name string,
+	noTable error) (*engine.ChangeTable, error) {
+	parts, err := engine.SplitName(table)
+	if err != nil || d.Syntax().Tracking == nil {
+		return nil, noTable
+	}
+	if name == "" {
+		name = DefaultName(parts[len(parts)-1])
+	}
+	parts[len(parts)-1] = name
+	own, err := d.Table(ctx, conn, parts)
+	if err != nil {
+		return nil, noTable
+	}
+	if parts, err = engine.SplitName(own.From); err != nil {
+		return nil, noTable
+	}
+	return &engine.ChangeTable{OfParts: parts, Name: parts[len(parts)-1]}, nil
+}
+
+// Notes are what people have to know of the work, each in a sentence.
+func (w *Work) Notes() (notes []string) {
+	if w.Rights != "" {
+		notes = append(notes, "Rights: "+w.Rights+".")
+	}
+	if len(w.Read) > 0 {
+		notes = append(notes, "Rows that are there already are told of when they are written next.")
+		if w.Engine != "sqlite" {
+			notes = append(notes, "The login of source__connection needs no more than GRANT SELECT ON each of "+
+				strings.Join(w.Read, ", ")+".")
+		}
+	}
+	for _, text := range w.Unseen {
+		notes = append(notes, "Not seen: "+text+".")
+	}
+	return notes
+}
+
+// Script is the statements as a program of the engine reads them: psql, sqlite3, mysql.
+func (w *Work) Script() string {
+	var b strings.Builder
+	if w.AtOnce {
+		b.WriteString("BEGIN;\n")
+	}
+	for _, statement := range w.Statements {
+		if w.Engine == "mysql" && strings.Contains(statement, "\nBEGIN") { // else the first semicolon would end it
+			b.WriteString("DELIMITER //\n" + statement + "//\nDELIMITER ;\n")
+			continue
+		}
+		b.WriteString(statement + ";\n")
+	}
+	if w.AtOnce {
+		b.WriteString("COMMIT;\n")
+	}
+	return b.String()
+}
+
+// Apply runs the statements. Where they are no transaction, one that fails leaves those before it, and the same work
+// can be done again.
+func (w *Work) Apply(ctx context.Context, db *sql.DB) error {
+	if !w.AtOnce {
+		return w.run(ctx, db)
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	if err := w.run(ctx, tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+func (w *Work) run(ctx context.Context, on interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}) error {
+	for i, statement := range w.Statements {
+		if _, err := on.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("statement %d of %d: %w", i+1, len(w.Statements), err)
+		}
+	}
+	return nil
+}

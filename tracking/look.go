@@ -1,0 +1,80 @@
+package tracking
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/engine"
+)
+
+// Status is what there is of a change table.
+type Status struct {
+	// Table is the user's table, Changes the change table's name.
+	Table   string `json:"table"`
+	Changes string `json:"changes"`
+	// Installed says that there is a change table. Faults says what keeps it from being right, each in a sentence.
+	Installed bool     `json:"installed"`
+	Faults    []string `json:"faults,omitempty"`
+	// Unseen says which writes to the table no trigger sees.
+	Unseen []string `json:"unseen,omitempty"`
+	// Rows counts the keys in the change table, Deleted those of them whose row is gone.
+	Rows    int64 `json:"rows"`
+	Deleted int64 `json:"deleted"`
+	// Floor is the version up to which changes may be missing; Oldest and Newest are those of the rows, "" for none.
+	Floor  string `json:"floor"`
+	Oldest string `json:"oldest,omitempty"`
+	Newest string `json:"newest,omitempty"`
+}
+
+// Look reads the status. It counts rows: on a large table that takes its time.
+func Look(ctx context.Context, to engine.Connection, table, name, whose string) (s Status, err error) {
+	return s, ask(ctx, to, func(conn *sql.Conn) error {
+		s, err = look(ctx, to.Dialect, conn, table, name, whose)
+		return err
+	})
+}
+
+func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string) (s Status, err error) {
+	f, err := find(ctx, d, conn, table, name, whose)
+	if err != nil {
+		return s, err
+	}
+	syntax := d.Syntax()
+	s = Status{Table: f.table.Name, Changes: f.changes.Name, Installed: f.own != nil, Faults: f.faults}
+	if s.Unseen, err = syntax.Tracking.Unseen(ctx, conn, f.changes); err != nil {
+		return s, fmt.Errorf("read what the triggers do not see: %w", err)
+	}
+	if f.own == nil {
+		return s, nil
+	}
+	joined, err := Join(d, &f.table, f.own, f.changes)
+	if err != nil {
+		s.Faults = append(s.Faults, err.Error())
+		return s, nil
+	}
+	return s, s.count(ctx, conn, &syntax, &joined)
+}
+
+// count reads what the rows tell.
+func (s *Status) count(ctx context.Context, conn *sql.Conn, syntax *engine.Syntax, joined *engine.Table) error {
+	version := "r." + syntax.Quote(engine.ChangeVersion)
+	floor, oldest, newest := "("+Floor(syntax, joined.Changes)+")", "MIN("+version+")", "MAX("+version+")"
+	// PostgreSQL before 16 has no MIN and MAX of xid8.
+	if syntax.Tracking.AtOnce && !syntax.Tracking.Counted {
+		floor, oldest, newest = floor+"::text", "MIN("+version+"::text::numeric)::text",
+			"MAX("+version+"::text::numeric)::text"
+	}
+	var low, high, at sql.NullString
+	text := "SELECT COUNT(*), COUNT(*) - COUNT(r." + syntax.Quote(engine.ChangePresent) + "), " + oldest + ", " + newest +
+		", " + floor + " FROM " + joined.Changes.Rows + " AS r"
+	err := conn.QueryRowContext(ctx, text).Scan(&s.Rows, &s.Deleted, &low, &high, &at)
+	if err != nil {
+		return fmt.Errorf("count the changes: %w", err)
+	}
+	s.Oldest, s.Newest, s.Floor = low.String, high.String, at.String
+	if !at.Valid {
+		s.Faults = append(s.Faults, "its state has no row")
+	}
+	return nil
+}

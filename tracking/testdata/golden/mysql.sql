@@ -1,0 +1,59 @@
+CREATE TABLE IF NOT EXISTS `shop`.`rowrelay_changes_orders` (
+	`tenant` varchar(20) NOT NULL,
+	`id` bigint NOT NULL,
+	`rowrelay_version` DATETIME(6) NOT NULL,
+	`rowrelay_created` DATETIME(6) NOT NULL,
+	PRIMARY KEY (`tenant`, `id`),
+	KEY `rowrelay_changes_orders_version` (`rowrelay_version`, `tenant`, `id`)
+) ENGINE=InnoDB;
+CREATE TABLE IF NOT EXISTS `shop`.`rowrelay_changes_orders_state` (
+	one TINYINT NOT NULL PRIMARY KEY,
+	`rowrelay_floor` DATETIME(6) NOT NULL
+) ENGINE=InnoDB;
+DELIMITER //
+CREATE TRIGGER IF NOT EXISTS `shop`.`rowrelay_changes_orders_insert` AFTER INSERT ON `shop`.`orders` FOR EACH ROW
+BEGIN
+	INSERT INTO `shop`.`rowrelay_changes_orders` (`tenant`, `id`, `rowrelay_version`, `rowrelay_created`)
+		VALUES (NEW.`tenant`, NEW.`id`, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))
+		ON DUPLICATE KEY UPDATE `tenant` = NEW.`tenant`, `id` = NEW.`id`, `rowrelay_version` = GREATEST(UTC_TIMESTAMP(6), `rowrelay_version` + INTERVAL 1 MICROSECOND), `rowrelay_created` = `rowrelay_version`;
+END//
+DELIMITER ;
+DELIMITER //
+CREATE TRIGGER IF NOT EXISTS `shop`.`rowrelay_changes_orders_update` AFTER UPDATE ON `shop`.`orders` FOR EACH ROW
+BEGIN
+	IF OLD.`tenant` <=> NEW.`tenant` AND OLD.`id` <=> NEW.`id` THEN
+		INSERT INTO `shop`.`rowrelay_changes_orders` (`tenant`, `id`, `rowrelay_version`, `rowrelay_created`)
+		VALUES (NEW.`tenant`, NEW.`id`, UTC_TIMESTAMP(6), '1970-01-01 00:00:00')
+		ON DUPLICATE KEY UPDATE `tenant` = NEW.`tenant`, `id` = NEW.`id`, `rowrelay_version` = GREATEST(UTC_TIMESTAMP(6), `rowrelay_version` + INTERVAL 1 MICROSECOND);
+	ELSE
+		INSERT INTO `shop`.`rowrelay_changes_orders` (`tenant`, `id`, `rowrelay_version`, `rowrelay_created`)
+		VALUES (OLD.`tenant`, OLD.`id`, UTC_TIMESTAMP(6), '1970-01-01 00:00:00')
+		ON DUPLICATE KEY UPDATE `tenant` = OLD.`tenant`, `id` = OLD.`id`, `rowrelay_version` = GREATEST(UTC_TIMESTAMP(6), `rowrelay_version` + INTERVAL 1 MICROSECOND);
+		INSERT INTO `shop`.`rowrelay_changes_orders` (`tenant`, `id`, `rowrelay_version`, `rowrelay_created`)
+		VALUES (NEW.`tenant`, NEW.`id`, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))
+		ON DUPLICATE KEY UPDATE `tenant` = NEW.`tenant`, `id` = NEW.`id`, `rowrelay_version` = GREATEST(UTC_TIMESTAMP(6), `rowrelay_version` + INTERVAL 1 MICROSECOND), `rowrelay_created` = `rowrelay_version`;
+	END IF;
+END//
+DELIMITER ;
+DELIMITER //
+CREATE TRIGGER IF NOT EXISTS `shop`.`rowrelay_changes_orders_delete` AFTER DELETE ON `shop`.`orders` FOR EACH ROW
+BEGIN
+	INSERT INTO `shop`.`rowrelay_changes_orders` (`tenant`, `id`, `rowrelay_version`, `rowrelay_created`)
+		VALUES (OLD.`tenant`, OLD.`id`, UTC_TIMESTAMP(6), '1970-01-01 00:00:00')
+		ON DUPLICATE KEY UPDATE `tenant` = OLD.`tenant`, `id` = OLD.`id`, `rowrelay_version` = GREATEST(UTC_TIMESTAMP(6), `rowrelay_version` + INTERVAL 1 MICROSECOND);
+END//
+DELIMITER ;
+INSERT INTO `shop`.`rowrelay_changes_orders_state` VALUES (1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE `rowrelay_floor` = UTC_TIMESTAMP(6);
+
+-- uninstall
+DROP TRIGGER IF EXISTS `shop`.`rowrelay_changes_orders_insert`;
+DROP TRIGGER IF EXISTS `shop`.`rowrelay_changes_orders_update`;
+DROP TRIGGER IF EXISTS `shop`.`rowrelay_changes_orders_delete`;
+DROP TABLE IF EXISTS `shop`.`rowrelay_changes_orders`;
+DROP TABLE IF EXISTS `shop`.`rowrelay_changes_orders_state`;
+
+-- rows
+(
+	SELECT c.`tenant`, c.`id`, t.`note`, c.`rowrelay_version`, c.`rowrelay_created`, t.`tenant` AS `rowrelay_present`
+	FROM `shop`.`rowrelay_changes_orders` AS c LEFT JOIN `shop`.`orders` AS t ON t.`tenant` = c.`tenant` AND t.`id` = c.`id`
+)

@@ -1,0 +1,162 @@
+// Package tracking knows the change table that triggers keep beside a user's table, for source__mode=changetracking on
+// engines that track no changes themselves.
+//
+// The change table has one row for each key that was written since the triggers are there: the version of the last
+// write, and the version of the last insert. It is joined with the table by the statement that reads it, so that both
+// are seen by one snapshot: a key whose row is not there is a delete, and every other change carries the row as it is.
+// So reading changes is reading a table in the order of a cursor, and package source does it with what it has for that.
+//
+// [Of] names a change table and refuses tables that cannot have one. [Join] makes the table that is read. [Install],
+// [Uninstall] and [Look] are for the commands. What differs between engines is text (engine.Tracking).
+package tracking
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// reserved are the columns of the rows that are read, which the table must not have itself.
+var reserved = []string{engine.ChangeVersion, engine.ChangeCreated, engine.ChangePresent, engine.StateFloor,
+	engine.ChangeHead}
+
+// longest is the longest name of a change table: what belongs to it has longer ones, and PostgreSQL allows 63 bytes.
+const longest = 52
+
+// DefaultName is a change table's name, unless source__track_table says another: rowrelay_changes_<table>.
+func DefaultName(table string) string {
+	name := "rowrelay_changes_" + table
+	if len(name) <= longest {
+		return name
+	}
+	sum := sha256.Sum256([]byte(table))
+	return strings.ToValidUTF8(name[:longest-9], "") + "_" + hex.EncodeToString(sum[:4])
+}
+
+// Of returns the change table of a table; name is source__track_table, or "", whose the poller. Errors wrap
+// poller.ErrConfig: the table cannot have one.
+func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTable, error) {
+	refuse := func(format string, args ...any) (*engine.ChangeTable, error) {
+		return nil, fmt.Errorf("%w: source__mode=changetracking: "+format, append([]any{poller.ErrConfig}, args...)...)
+	}
+	s := d.Syntax()
+	if s.Tracking == nil {
+		return refuse("it is not there yet on %s: use a rowversion column with source__mode=cursor, or an outbox", s.Name)
+	}
+	if t.View {
+		return refuse("%s is a view, and no trigger sees what changes in it: name the table", t.Name)
+	}
+	if len(t.PrimaryKey) == 0 {
+		return refuse("could not find primary key created in table %s: changes are told by it; add one", t.Name)
+	}
+	var taken []string
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if slices.ContainsFunc(reserved, func(n string) bool { return strings.EqualFold(n, c.Name) }) {
+			taken = append(taken, c.Name)
+		}
+		if c.Nullable && slices.Contains(t.PrimaryKey, c.Name) {
+			return refuse("the key's column %q of %s can be NULL, and a NULL identifies no row: declare it NOT NULL", c.Name, t.Name)
+		}
+	}
+	if len(taken) > 0 {
+		return refuse("found reserved column name(s) in table %s: %s: rename them", t.Name, strings.Join(taken, ", "))
+	}
+	parts, err := engine.SplitName(t.From)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the table's name %s: %w", poller.ErrConfig, t.From, err)
+	}
+	if s.Tracking.Counted && len(parts) > 1 {
+		return refuse("%s lies in an attached file: name a table of the file itself", t.Name)
+	}
+	if name == "" {
+		name = DefaultName(parts[len(parts)-1])
+	}
+	if len(name) > longest {
+		return refuse("source__track_table %q is longer than %d bytes", name, longest)
+	}
+	return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Name: name, Poller: whose}, nil
+}
+
+// Join returns the table whose rows are changes: the user's, read through its change table, in the order of versions.
+// changes is what the catalog says of the change table.
+func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (engine.Table, error) {
+	s := d.Syntax()
+	version := slices.IndexFunc(changes.Columns, func(col engine.Column) bool { return col.Name == engine.ChangeVersion })
+	if !slices.Equal(changes.PrimaryKey, t.PrimaryKey) || version < 0 {
+		return engine.Table{}, stale(c, fmt.Sprintf("its key is (%s), and the table's is (%s)",
+			strings.Join(changes.PrimaryKey, ", "), strings.Join(t.PrimaryKey, ", ")))
+	}
+	joined := *t
+	joined.Indexes, joined.Columns = changes.Indexes, slices.Clone(t.Columns)
+	var columns, on []string
+	for i := range t.Columns {
+		col := &t.Columns[i]
+		from := "t"
+		if slices.Contains(t.PrimaryKey, col.Name) {
+			from = "c"
+			at := slices.IndexFunc(changes.Columns, func(k engine.Column) bool { return k.Name == col.Name })
+			if own := changes.Columns[at].Type; own != col.Type {
+				return engine.Table{}, stale(c, fmt.Sprintf("its %q is %s, and the table's is %s", col.Name, own, col.Type))
+			}
+		}
+		columns = append(columns, from+"."+s.Quote(col.Name))
+		joined.Columns[i].Serial = false
+	}
+	for _, k := range t.PrimaryKey {
+		on = append(on, "t."+s.Quote(k)+" = c."+s.Quote(k))
+	}
+	first := s.Quote(t.PrimaryKey[0])
+	columns = append(columns, "c."+s.Quote(engine.ChangeVersion), "c."+s.Quote(engine.ChangeCreated),
+		"t."+first+" AS "+s.Quote(engine.ChangePresent))
+	name := c.In(s.Quote, c.Name)
+	joined.Changes = c
+	c.Rows = "(\n\tSELECT " + strings.Join(columns, ", ") + "\n\tFROM " + name + " AS c LEFT JOIN " + t.From +
+		" AS t ON " +
+		strings.Join(on, " AND ") + "\n)"
+
+	value := changes.Columns[version].Value
+	value.Zoned = value.Kind.IsTime() // UTC, whatever its type says
+	value.CursorWarning = ""          // the triggers set it
+	own := engine.Column{Name: engine.ChangeVersion, Type: changes.Columns[version].Type, Value: value}
+	created, floor, head := own, own, own
+	created.Name, floor.Name, head.Name = engine.ChangeCreated, engine.StateFloor, engine.ChangeHead
+	floor.Value.Expr = Floor(&s, c)
+	ordered := "h." + s.Quote(engine.ChangeVersion) // PostgreSQL before 16 knows no MAX of an xid8
+	head.Value.Expr = "(SELECT " + ordered + " FROM " + name + " AS h ORDER BY " + ordered + " DESC LIMIT 1)"
+	present := joined.Columns[slices.IndexFunc(t.Columns,
+		func(col engine.Column) bool { return col.Name == t.PrimaryKey[0] })]
+	present.Name, present.Nullable = engine.ChangePresent, true
+	joined.Columns = append(joined.Columns, own, created, present, floor, head)
+	return joined, nil
+}
+
+// Floor is the expression that reads a change table's floor.
+func Floor(s *engine.Syntax, c *engine.ChangeTable) string {
+	return "(SELECT s." + s.Quote(engine.StateFloor) + " FROM " + c.In(s.Quote, c.State()) + " AS s)"
+}
+
+// stale says that a change table is not that of its table any more.
+func stale(c *engine.ChangeTable, why string) error {
+	return fmt.Errorf("%w: the change table %s does not fit %s: %s. Make it anew: rowrelay track uninstall %s, "+
+		"then rowrelay track install %s; then rowrelay state reset %s --to beginning", poller.ErrConfig, c.Name, c.Of, why,
+		c.Poller, c.Poller, poller.AnyDocument)
+}
+
+// Missing says that there is no change table.
+func Missing(c *engine.ChangeTable) error {
+	return fmt.Errorf("%w: could not find change tracking enabled for table %s: there is no change table %s, or the user may not "+
+		"read it. Install it: rowrelay track install %s", poller.ErrConfig, c.Of, c.Name, c.Poller)
+}
+
+// Broken says that triggers do not keep a change table.
+func Broken(c *engine.ChangeTable, faults []string) error {
+	return fmt.Errorf("%w: the change table %s misses changes: %s. Install it again: rowrelay track install %s; "+
+		"the poller then stops at the gap, and says how to go on", poller.ErrConfig, c.Name, strings.Join(faults, "; "),
+		c.Poller)
+}
