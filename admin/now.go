@@ -95,8 +95,7 @@ func (d *Document) whilePaused(
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
 	for {
-		// Not bounded: what has begun is finished, within the bound of the action.
-		if err = do(ctx); !isAtWork(err) {
+		if err = finish(ctx, do); !isAtWork(err) {
 			return err
 		}
 		select {
@@ -112,6 +111,13 @@ func (d *Document) whilePaused(
 		}
 		return err
 	}
+}
+
+// finish makes an attempt, which ends also when nobody waits for it any more: so it is known what came of it.
+func finish(ctx context.Context, attempt func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leasePatience)
+	defer cancel()
+	return attempt(ctx)
 }
 
 // restore ends our own pause, also when nobody waits for it any more; another's stays.
