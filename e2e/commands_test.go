@@ -91,7 +91,7 @@ func TestMistypedCommands(t *testing.T) {
 		"check absent":                 `there is no poller "absent"`,
 		"state show absent":            `there is no poller "absent"`,
 		"state show orders":            "there is no state document yet",
-		"state show":                   "accepts 1 arg(s)",
+		"state show":                   "does not take 0 argument(s): write rowrelay state show <poller>",
 		"state reset orders":           `say where to: --to beginning`,
 		"state show --output x orders": `no output "x"`,
 		"functions absent":             `no poller "absent"`,

@@ -197,7 +197,7 @@ func TestOutboxAndDocuments(t *testing.T) {
 		"outbox list events --state lost":       "pending, publishing",
 		"outbox list events --limit -1":         "--limit",
 		"outbox requeue events --state waiting": "only failed, dead",
-		"outbox init":                           "accepts 1 arg(s)",
+		"outbox init":                           "does not take 0 argument(s): write rowrelay outbox init <poller>",
 	} {
 		wants(t, o.refused(strings.Fields(args)...), want)
 	}
