@@ -55,8 +55,10 @@ func TestAcceptedEventsAreMarkedWhileDeadLettersHang(t *testing.T) {
 					for range 30 {
 						add(false)
 						r := relay.Tick(t.Context())
+						// A settlement that took long may leave the tick no time to find out whose fault a failure is.
 						if r.Event != poller.TickComplete && r.Event != poller.FetchEmpty &&
-							(r.Event != poller.HandlerFailed || !strings.Contains(r.Err.Error(), "dead letter")) {
+							(r.Event != poller.HandlerFailed || !strings.Contains(r.Err.Error(), "dead letter") &&
+								!strings.Contains(r.Err.Error(), "no attempt is counted")) {
 							t.Fatalf("the tick ends as %s: %v", r.Event, r.Err)
 						}
 						for i, state := range db.states() {
