@@ -21,6 +21,10 @@ type letters struct {
 	since    map[string]int  // attempts that do not count any more, of those that were replayed
 }
 
+func newLetters(w *world) *letters {
+	return &letters{w: w, ids: map[string]bool{}, replayed: map[string]bool{}, since: map[string]int{}}
+}
+
 type lettersOf struct{ p *process }
 
 var _ poller.DeadLetters = lettersOf{}
