@@ -147,6 +147,7 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 		}
 	}
 	w.readParked()
+	w.letters.stored()
 	w.checkLoss()
 	w.human.backfilled(&was, &w.doc)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -23,6 +24,46 @@ func judged() (w *world, a, b change.Event) {
 		return v.event
 	}
 	return w, made(1), made(2)
+}
+
+// shown hands an event out in a session.
+func (w *world) shown(e *change.Event, session int) show {
+	w.shows.add(e.ID, show{session: session, token: uint64(session), batch: "batch"})
+	return w.shows.latest(e.ID, uint64(session), "batch")
+}
+
+func TestDeadLetterBroughtAgain(t *testing.T) {
+	for _, c := range []struct {
+		name                   string
+		letter, stored, parked bool
+		want                   bool // that it is an inversion
+	}{
+		{"given up", true, true, false, false},
+		{"its dead letter is not stored yet", true, false, false, true},
+		{"the document still has it parked", true, true, true, true},
+		{"not given up", false, true, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, a, b := judged()
+			w.shown(&a, 1)
+			if c.letter {
+				w.letters.written[a.ID] = true
+			}
+			if c.parked {
+				w.parked = []parking.Entry{{OrderKey: a.OrderKey, Key: a.Key, ID: a.ID}}
+			}
+			if c.stored {
+				w.doc.Checkpoint.Cursor = a.Cursor
+				w.letters.stored()
+			}
+			if by := w.sink.plain.add(w, &b, w.shown(&b, 1)); by != "" {
+				t.Errorf("b came after %s", by)
+			}
+			if by := w.sink.plain.add(w, &a, w.shown(&a, 2)); (by == b.ID) != c.want {
+				t.Errorf("inverted by %q, want an inversion: %v", by, c.want)
+			}
+		})
+	}
 }
 
 func TestProbeBesideAFetchOfARestoredDatabase(t *testing.T) {
