@@ -48,8 +48,10 @@ func (w *world) begun(c *call) {
 		w.fail("%s sends in a tick that began while the poller was paused", c.p.name)
 	}
 	for i := range q.d.Events {
-		// A retry's row comes from a re-read, which shows no incarnation (docs/simulation.md).
-		if e := &q.d.Events[i]; w.human.gap() && c.p.foreign[e.ID] && q.shows[i].kind != change.Retry {
+		// What a retry or a probe sends comes from a read that shows no incarnation (docs/simulation.md), whatever a fetch
+		// beside it has brought.
+		e, from := &q.d.Events[i], &q.shows[i]
+		if w.human.gap() && c.p.foreign[e.ID] && from.kind != change.Retry && !from.probe {
 			w.fail("%s sends %s of a restored database", c.p.name, w.id(e.ID))
 		}
 	}
@@ -146,6 +148,7 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 		}
 	}
 	w.readParked()
+	w.letters.stored()
 	w.checkLoss()
 	w.human.backfilled(&was, &w.doc)
 }
