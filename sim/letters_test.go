@@ -111,7 +111,7 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		switch {
 		case a.accepted:
 			accepted = a.at
-			if a.order != string(w.laneOf(e)) {
+			if a.other(e) {
 				maps.Copy(proven, open)
 				clear(open)
 			}
