@@ -84,8 +84,8 @@ const recently = 5 * time.Minute
 
 // judge checks that there was evidence for each attempt but the first that is held against an event. It failed alone or
 // by name; and the receiver took an event of another order key afterwards, or it answered, had refused few events since
-// it took the last one, and that was lately, or the answer is about this event, or an attempt counted before. An answer that there is no room now says
-// nothing.
+// it took the last one, and that was lately, or the answer is about this event, or an attempt counted before. An answer
+// that there is no room now says nothing.
 func (l *letters) judge(d *poller.DeadLetter) {
 	w, e := l.w, &d.Event
 	if d.Cause == poller.Impossible {

@@ -248,7 +248,8 @@ func (s *sink) note(q *request, i int, a attempt) {
 	switch {
 	case a.accepted:
 		s.lastAccepted, s.refused = a.at, nil
-	case a.status > 0 && a.lone && (e.Attempts == 0 || !e.Refused && a.at.Sub(s.lastAccepted) >= recently) && !slices.Contains(s.refused, a.id):
+	case a.status > 0 && a.lone && !slices.Contains(s.refused, a.id) &&
+		(e.Attempts == 0 || !e.Refused && a.at.Sub(s.lastAccepted) >= recently):
 		s.refused = append(s.refused, a.id)
 	}
 	s.history = append(s.history, a)
