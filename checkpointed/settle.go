@@ -28,13 +28,24 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	c := s.newCommit(ctx, lease)
 	c.accepted = settlement.Accepted
 	for i := range settlement.Batches {
-		if !c.take(ctx, &settlement.Batches[i]) {
-			s.incomplete = true
-			s.mu.Lock()
-			s.ended = true
-			s.mu.Unlock()
+		b, rows := &settlement.Batches[i], c.rows
+		if s.incomplete && b.Batch.Kind != change.Retry {
 			break
 		}
+		whole := c.take(ctx, b)
+		if s.incomplete {
+			c.rows = rows
+		}
+		if whole {
+			continue
+		}
+		s.incomplete = true
+		s.mu.Lock()
+		s.ended = true
+		s.mu.Unlock()
+		if b.Batch.Kind != change.Retry {
+			break
+		} // retries after it do not wait for it either: see take
 	}
 	s.failAtEnd(c.parked.Later)
 	if _, err := s.commit(ctx, c, settlement.Last); err != nil {

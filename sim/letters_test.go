@@ -126,8 +126,8 @@ const recently = 5 * time.Minute
 
 // judge checks that there was evidence for each attempt but the first that is held against an event. It failed alone or
 // by name; and the receiver took an event of another order key afterwards, or it answered, had refused few events since
-// it took the last one, and that was lately or the answer is about this event. An answer that there is no room now says
-// nothing.
+// it took the last one, and that was lately, or the answer is about this event, or an attempt counted before. An answer
+// that there is no room now says nothing.
 func (l *letters) judge(d *poller.DeadLetter) {
 	w, e := l.w, &d.Event
 	if d.Cause == poller.Impossible {
@@ -153,13 +153,13 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		switch {
 		case a.accepted:
 			accepted = a.at
-			if a.order != string(w.laneOf(e)) {
+			if a.other(e) {
 				maps.Copy(proven, open)
 				clear(open)
 			}
 		case a.id != e.ID, !a.lone, i < l.since[e.ID], a.busy():
 		case a.cause == poller.Impossible, about && len(proven) > 0,
-			a.status != 0 && len(refused[a.by]) <= w.pro.MostBad && (about || a.at.Sub(accepted) < recently):
+			a.status != 0 && len(refused[a.by]) <= w.pro.MostBad && (about || len(proven) > 0 || a.at.Sub(accepted) < recently):
 			proven[a.batch] = true
 		default:
 			open[a.batch] = true
