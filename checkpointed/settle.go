@@ -28,24 +28,26 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	c := s.newCommit(ctx, lease)
 	c.accepted = settlement.Accepted
 	for i := range settlement.Batches {
-		b, rows := &settlement.Batches[i], c.rows
-		if s.incomplete && b.Batch.Kind != change.Retry {
+		b := &settlement.Batches[i]
+		// A retry without a verdict holds up no other retry (see take). Everything else after it waits.
+		retry, waits := b.Batch.Kind == change.Retry, s.incomplete
+		if waits && !retry {
 			break
 		}
+		rows := c.rows
 		whole := c.take(ctx, b)
-		if s.incomplete {
-			c.rows = rows
+		if waits {
+			c.rows = rows // it counts the rows before the first that waits
 		}
-		if whole {
-			continue
+		if !whole {
+			s.incomplete = true
+			s.mu.Lock()
+			s.ended = true
+			s.mu.Unlock()
+			if !retry {
+				break
+			}
 		}
-		s.incomplete = true
-		s.mu.Lock()
-		s.ended = true
-		s.mu.Unlock()
-		if b.Batch.Kind != change.Retry {
-			break
-		} // retries after it do not wait for it either: see take
 	}
 	s.failAtEnd(c.parked.Later)
 	if _, err := s.commit(ctx, c, settlement.Last); err != nil {
