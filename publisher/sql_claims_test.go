@@ -75,8 +75,13 @@ func TestTakeOver(t *testing.T) {
 		if held, err := b.claims.Renew(ctx, "old", 100*time.Millisecond); err != nil || held != 2 {
 			t.Errorf("old holds %d, %v; want 2", held, err)
 		}
-		// It freezes. The other waits until the claims have expired.
+		// It freezes. The other waits until the claims have expired, and the membership, which was renewed after them.
 		programtest.Until(t, "the claims expire", func() bool { return len(take("new", 2, time.Minute, "p0")) == 1 })
+		programtest.Until(t, "the membership lapses", func() bool {
+			owners, err := b.claims.Owners(ctx)
+			b.must(err)
+			return !slices.ContainsFunc(owners, func(o claims.Owner) bool { return o.Name == "old" })
+		})
 		// Every way to mark is refused, and changes nothing.
 		one := []event.Marked{markedRow(&rows[0])}
 		for name, m := range map[string]event.Marks{
