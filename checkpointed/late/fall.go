@@ -24,8 +24,8 @@ func (l *Tracker) notice(reading *databaseClock) {
 		if !l.unbridged(earlier, reading, then) {
 			continue
 		}
-		if earlier == &l.foretold { // the time since then is the store's: its clock may have been set back, too
-			then = then.Add(-l.Window)
+		if earlier == &l.foretold { // the time since then is the store's: its clock may have fallen, too, and as far
+			then = then.Add(-max(l.Window, -earlier.jumped(reading)))
 		}
 		if then.Before(lowest) {
 			lowest = then

@@ -66,8 +66,8 @@ func TestClockSetForwardUnread(t *testing.T) {
 	}
 }
 
-// TestClocksFallTogether: between two processes the database's clock is set back, and the store's too, by less than the
-// window. The second one's clock makes the time between the two readings seem shorter than it was.
+// TestClocksFallTogether: between two processes the database's clock is set back, and the store's too, by
+// less. The second one's clock makes the time between the two readings seem shorter than it was.
 func TestClocksFallTogether(t *testing.T) {
 	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 		d.writes(100)
