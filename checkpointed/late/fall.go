@@ -20,7 +20,14 @@ func (l *Tracker) notice(reading *databaseClock) {
 	}
 	lowest := reading.now
 	for _, earlier := range [...]*databaseClock{&l.clock, &l.foretold} {
-		if then := reading.since(earlier); l.unbridged(earlier, reading, then) && then.Before(lowest) {
+		then := reading.since(earlier)
+		if !l.unbridged(earlier, reading, then) {
+			continue
+		}
+		if earlier == &l.foretold { // the time since then is the store's: its clock may have fallen, too, and as far
+			then = then.Add(-max(l.Window, -earlier.jumped(reading)))
+		}
+		if then.Before(lowest) {
 			lowest = then
 		}
 	}
