@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -94,7 +95,7 @@ func TestOperatorsBesidePublishers(t *testing.T) {
 				}
 			}
 		}
-		deadline := time.Now().Add(60 * time.Second)
+		deadline := time.Now().Add(programtest.Patience)
 		operator := w.open()
 		done := make(chan struct{})
 		var instances sync.WaitGroup
