@@ -41,6 +41,8 @@ func TestMappedRefusals(t *testing.T) {
 		refused("a strategy that needs our columns", "source__strategy=skip_locked", "leader")
 		w.cfg.Strategy, w.cfg.Map = "", map[string]string{"payload": "body"}
 		refused("a column that is not there", "source__map__payload=body", "idempotency_key")
+		w.cfg.Map = map[string]string{"id": "retry_count"}
+		refused("an id that two events may have", "source__map__id", "retry_count", "create a unique index")
 	})
 }
 
