@@ -31,6 +31,8 @@ const (
 	// ChangePresent is, in the joined rows, NULL where the row is gone; ChangeHead is the highest version that there is.
 	ChangePresent = "rowrelay_present"
 	ChangeHead    = "rowrelay_head"
+	// ChangeNow is a variable of triggers.
+	ChangeNow = "rowrelay_now"
 	// StateFloor is the version up to which changes may be missing: those from before the triggers, and what was purged.
 	StateFloor = "rowrelay_floor"
 )
@@ -76,6 +78,8 @@ type Tracking struct {
 	// Faults says what is wrong with the triggers, each in a sentence with what to do. What the user may not see is no
 	// fault.
 	Faults func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
+	// Others names tables beside this one whose triggers keep the same change table.
+	Others func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Unseen says which writes to this table the triggers do not see, each in a sentence.
 	Unseen func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 }

@@ -31,15 +31,16 @@ func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (eng
 	if err != nil {
 		return t, fmt.Errorf("read the catalog for %s: %w", changes.Name, err)
 	}
+	joined, err := tracking.Join(c.dialect, &t, &own, changes)
+	if err != nil {
+		return t, err
+	}
 	syntax := c.dialect.Syntax()
 	faults, err := syntax.Tracking.Faults(ctx, s.conn, changes)
-	switch {
-	case err != nil:
-		return t, err
-	case len(faults) > 0:
-		return t, tracking.Broken(changes, faults)
+	if err == nil && len(faults) > 0 {
+		err = tracking.Broken(changes, faults)
 	}
-	return tracking.Join(c.dialect, &t, &own, changes)
+	return joined, err
 }
 
 // wantedPage is a page of the operations that source__operations names. What is left out of live rows moves the
@@ -121,23 +122,27 @@ func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limi
 	return page, err
 }
 
-// start is that of rows. Where nothing was recorded yet, latest is where the recording began.
+// start is that of rows, but for the latest.
 func (w changePages) start(ctx context.Context, s *session) (change.Cursor, error) {
-	at, err := w.rowPages.start(ctx, s)
-	if err != nil || at != nil || w.c.cfg.Start != "latest" {
-		return at, err
+	if w.c.cfg.Start == "latest" {
+		return w.latest(ctx, s)
 	}
-	return w.latest(ctx, s)
+	return w.rowPages.start(ctx, s)
 }
 
+// latest is where the recording began, if nothing was recorded since. What is older is below the floor.
 func (w changePages) latest(ctx context.Context, s *session) (change.Cursor, error) {
 	at, err := w.rowPages.latest(ctx, s)
-	if err != nil || at != nil {
-		return at, err
+	if err != nil {
+		return nil, err
 	}
 	_, floor, err := w.c.readFloor(ctx, s, w.p)
 	if err != nil {
 		return nil, err
+	}
+	within, err := w.p.Within(at)
+	if err != nil || plan.Later(within.Since, floor) {
+		return at, err
 	}
 	return w.p.AppendCursor(nil, [][]byte{floor}, nil), nil
 }
@@ -271,6 +276,22 @@ func (c *Cursor) windowFloor(ctx context.Context, s *session, p *plan.Plan, w *s
 		return nil, nil
 	}
 	return c.errFloor(w.Seen.String(), floor), nil
+}
+
+// idleFloor is the gap of a window without rows whose begin is about to move: no row tells its floor, and the looks
+// that seek takes now and then are shared by all positions of the source.
+func (c *Cursor) idleFloor(ctx context.Context, p *plan.Plan, w *snapshot.Window) (gap error) {
+	if p.Tracked == nil {
+		return nil
+	}
+	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+		gap, err = c.windowFloor(ctx, s, p, w, nil)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return gap
 }
 
 // rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same; but where

@@ -65,7 +65,12 @@ func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, 
 	case len(page.Events) == 0 && end != "":
 		page.To = nil
 	case len(page.Events) == 0:
-		page.To = c.idling.due(r.After, w.Seen, after)
+		if page.To = c.idling.due(r.After, w.Seen, after); page.To != nil {
+			err = c.idleFloor(ctx, p, &w)
+		}
+	}
+	if err != nil {
+		return change.Page{}, err
 	}
 	if page.To == nil && w.OfRow {
 		page.To = snapshot.After(w.Seen) // what was open at this moment is news later, and must not be asked for again

@@ -191,7 +191,12 @@ func (l *Tracker) cutAhead(step *Step, page *change.Page) {
 			l.sawAhead(page.Events[j:])
 		}
 		l.future.unsure = again && i < j
-		page.Events, page.More = page.Events[:i], l.future.unsure
+		// The position after the page is that of its last event again.
+		page.Events, page.More, page.To = page.Events[:i], l.future.unsure, nil
+		return
+	}
+	if first, _ := l.span(page.To); first.After(sure) { // rows that the source leaves out: they are not passed either
+		page.To, page.More = nil, false
 		return
 	}
 	if n > 0 {

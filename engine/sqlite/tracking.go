@@ -23,6 +23,7 @@ func tracking() *engine.Tracking {
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
 		Faults:    trackingFaults,
+		Others:    trackingOthers,
 		Unseen:    trackingUnseen,
 	}
 }
@@ -122,6 +123,18 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 		}
 	}
 	return faults, nil
+}
+
+func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (others []string, err error) {
+	err = engine.EachRow(ctx, conn, `SELECT DISTINCT tbl_name FROM sqlite_master
+		WHERE type = 'trigger' AND name = ?1 COLLATE NOCASE AND tbl_name <> ?2 COLLATE NOCASE`,
+		[]any{c.Trigger(trackingEvents[0]), c.OfParts[len(c.OfParts)-1]}, func(scan func(...any) error) error {
+			var name string
+			err := scan(&name)
+			others = append(others, name)
+			return err
+		})
+	return others, err
 }
 
 // trackingUnseen tells of unique indexes beside the key: a REPLACE deletes the rows that stand in its way there without

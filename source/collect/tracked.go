@@ -17,7 +17,7 @@ func (c *Collector) tracked(t *plan.Tracked) change.Op {
 	switch {
 	case bytes.Equal(c.value(t.Present), keyset.Null):
 		return change.Delete
-	case c.Since != nil && c.Since(created), c.Since == nil && bytes.Equal(created, c.value(t.Version)):
+	case bytes.Equal(created, c.value(t.Version)), c.Since != nil && c.Since(created):
 		return change.Insert
 	}
 	return change.Update
