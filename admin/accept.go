@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -22,7 +23,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 		return nil, err
 	}
 	doc := &d.snap.Doc
-	stored, late := doc.SourceFingerprint, doc.Late.Mode
+	stored, was := doc.SourceFingerprint, doc.Late.Mode
 	another, kinds, same := stored != source.Fingerprint, source.Retyped(doc), source.SameLate(doc)
 	if !another && same && kinds == "" {
 		return nil, nothing("The stored fingerprint is that of the settings: there is nothing to accept.")
@@ -43,7 +44,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 	}
 	if !same {
 		p.What += fmt.Sprintf("\nLate commits were handled by %s, and will be by %s. "+
-			"The memory of delivered rows is forgotten: rows of the last window may come again.", late, source.Late)
+			"The memory of delivered rows is forgotten: rows of the last window may come again.", was, source.Late)
 	}
 	drop, err := d.drops(parked)
 	if err != nil {
@@ -76,7 +77,9 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 			if !same {
 				clock, at := doc.Late.Clock, doc.Late.ClockAt
 				doc.Late = state.Late{}
-				if !another { // the position stays, and what the database's clock was with it
+				// The position stays, and what the database's clock was with it. In the other modes the position moves on
+				// without the reading: beside it, an older one would look like a clock that was set back.
+				if !another && (was == string(late.Overlap) || was == string(late.Settle)) {
 					doc.Late.Clock, doc.Late.ClockAt = clock, at
 				}
 			}
@@ -86,7 +89,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 		}
 		d.auditDropped(dropped)
 		d.auditStopped(ended)
-		d.audit("fingerprint_accepted", "from", stored, "to", source.Fingerprint, "late_from", late, "late_to",
+		d.audit("fingerprint_accepted", "from", stored, "to", source.Fingerprint, "late_from", was, "late_to",
 			string(source.Late))
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -230,6 +231,30 @@ func TestAcceptFingerprint(t *testing.T) {
 		t.Errorf("%+v", doc)
 	}
 	f.logged("fingerprint_accepted", "from=sha256:1", "to=sha256:2")
+}
+
+// TestAcceptKeepsTheClock: the reading of the database's clock stays where it goes with the position. With none the
+// position is ahead of an old reading, and the next process would take it back to there (the simulation's seed 59244).
+func TestAcceptKeepsTheClock(t *testing.T) {
+	for from, kept := range map[late.Mode]bool{late.Overlap: true, late.Settle: true, late.None: false, late.Exact: false} {
+		f := newFixture(t)
+		at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		if err := f.loadFree(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.edit(t.Context(), func(doc *state.Document) {
+			doc.Late = state.Late{Mode: string(from), Clock: at, ClockAt: at}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if f.table.now.Late = late.Overlap; from == late.Overlap {
+			f.table.now.Late = late.Settle
+		}
+		f.apply(f.AcceptFingerprint(t.Context(), ""))
+		if doc := f.doc(); doc.Late.Mode != "" || doc.Late.ClockAt.Equal(at) != kept || doc.Late.Clock.Equal(at) != kept {
+			t.Errorf("from %s: %+v", from, doc.Late)
+		}
+	}
 }
 
 func TestAcceptGap(t *testing.T) {

@@ -118,34 +118,36 @@ func TestOnlyRowIsBad(t *testing.T) {
 // TestSilentRowHoldsUpNoOther: a row that gets no answer is due before another that is refused, and has no verdict. The
 // other is given up, and not sent with every tick.
 func TestSilentRowHoldsUpNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.fill(1, 3)
-		p := newProcess(t, nil, s, nil)
-		asked := 0
-		sink := pollertest.Func(func(_ context.Context, d change.Delivery) error {
-			for i := range d.Events {
-				switch idOf(&d.Events[i]) {
-				case 1:
-					return poller.FailAll(len(d.Events), poller.Unavailable, 0, errors.New("no answer"))
-				case 2:
-					asked++
-					return poller.FailAll(len(d.Events), poller.Refused, 400, errors.New("HTTP 400"))
+	for _, rows := range []int{100, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newShop()
+			s.fill(1, 3)
+			p := newProcess(t, nil, s, nil)
+			asked := 0
+			sink := pollertest.Func(func(_ context.Context, d change.Delivery) error {
+				for i := range d.Events {
+					switch idOf(&d.Events[i]) {
+					case 1:
+						return poller.FailAll(len(d.Events), poller.Unavailable, 0, errors.New("no answer"))
+					case 2:
+						asked++
+						return poller.FailAll(len(d.Events), poller.Refused, 400, errors.New("HTTP 400"))
+					}
 				}
+				return nil
+			})
+			relay := pollertest.Relay(t, p.feed, sink, pollertest.Hundred, func(c *poller.Config) {
+				c.RequestEvents, c.Retries, c.Fetch.Rows = 1, 1, rows
+			})
+			for range 600 {
+				relay.Tick(t.Context())
+				time.Sleep(time.Second)
 			}
-			return nil
+			if n := len(p.deadLetters.letters); n != 1 || asked > 20 {
+				t.Errorf("%d rows at once: %d dead letters, asked %d times, parked %+v", rows, n, asked, p.parked())
+			}
 		})
-		relay := pollertest.Relay(t, p.feed, sink, pollertest.Hundred, func(c *poller.Config) {
-			c.RequestEvents, c.Retries = 1, 1
-		})
-		for range 600 {
-			relay.Tick(t.Context())
-			time.Sleep(time.Second)
-		}
-		if n := len(p.deadLetters.letters); n != 1 || asked > 20 {
-			t.Errorf("%d dead letters, asked %d times, parked %+v", n, asked, p.parked())
-		}
-	})
+	}
 }
 
 // TestOneOrderKeyOnly: what the destination accepted of the key itself is evidence too.

@@ -120,3 +120,38 @@ func TestLongRunOfBadRows(t *testing.T) {
 		}
 	})
 }
+
+// TestRowsSetAsideByAnotherProcess: a process that takes over knows no more than the one before whether two rows are at
+// fault, or the destination that refuses both. An acceptance tells.
+func TestRowsSetAsideByAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 2)
+		first := newProcess(t, nil, s, nil)
+		if r := first.ticking(newDestination(func(int) int { return 404 })).Tick(t.Context()); r.Parked != 2 {
+			t.Fatalf("%s: %v, %d parked", r.Event, r.Err, r.Parked)
+		}
+		p := newProcess(t, first.memory, s, nil)
+		relay := p.ticking(newDestination(func(row int) int {
+			if row <= 2 {
+				return 422
+			}
+			return 200
+		}))
+		for range 600 {
+			time.Sleep(time.Second)
+			relay.Tick(t.Context())
+		}
+		if n := len(p.deadLetters.letters); n != 0 || len(p.parked()) != 2 {
+			t.Errorf("%d dead letters, parked %+v", n, p.parked())
+		}
+		s.fill(3, 3)
+		for range 600 {
+			time.Sleep(time.Second)
+			relay.Tick(t.Context())
+		}
+		if n := len(p.deadLetters.letters); n != 2 || len(p.parked()) != 0 {
+			t.Errorf("%d dead letters after an acceptance, parked %+v", n, p.parked())
+		}
+	})
+}

@@ -28,12 +28,25 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	c := s.newCommit(ctx, lease)
 	c.accepted = settlement.Accepted
 	for i := range settlement.Batches {
-		if !c.take(ctx, &settlement.Batches[i]) {
+		b := &settlement.Batches[i]
+		// A retry without a verdict holds up no other retry (see take). Everything else after it waits.
+		retry, waits := b.Batch.Kind == change.Retry, s.incomplete
+		if waits && !retry {
+			break
+		}
+		rows := c.rows
+		whole := c.take(ctx, b)
+		if waits {
+			c.rows = rows // it counts the rows before the first that waits
+		}
+		if !whole {
 			s.incomplete = true
 			s.mu.Lock()
 			s.ended = true
 			s.mu.Unlock()
-			break
+			if !retry {
+				break
+			}
 		}
 	}
 	s.failAtEnd(c.parked.Later)

@@ -53,7 +53,7 @@ func parseTemplate(text string) (template, error) {
 		case rest[0] == '{':
 			name, after, ok := strings.Cut(rest[1:], "}")
 			if !ok {
-				return template{}, errors.New("a { has no } behind it; write {{ for a brace")
+				return template{}, errors.New("a { has no } after it; write {{ for a brace")
 			}
 			if !slices.Contains(placeholders, name) {
 				return template{}, fmt.Errorf("{%s} is not known: choose of {%s}", name, strings.Join(placeholders, "}, {"))
@@ -85,7 +85,7 @@ func (d *Destinations) Of(delivery *change.Delivery, e *change.Event) (string, e
 	return text, err
 }
 
-// Cut is Of in two parts: what stands before and behind the first "/" that the template itself holds; without one,
+// Cut is Of in two parts: what stands before and after the first "/" that the template itself holds; without one,
 // found is false, and all is before. What a row holds cannot move the cut: a "/" in a value stays in the second part,
 // and in the first one it is an error.
 func (d *Destinations) Cut(delivery *change.Delivery, e *change.Event) (before, after string, found bool, err error) {

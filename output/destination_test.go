@@ -79,7 +79,7 @@ func TestDestinationsAreCutByTheTemplate(t *testing.T) {
 
 func TestDestinationFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "is empty", "{": "has no } behind it", "a}": "has no { before it",
+		"": "is empty", "{": "has no } after it", "a}": "has no { before it",
 		"{topic}":          "{topic} is not known: choose of {app}, {poller}",
 		"{Aggregate_Type}": "is not known", "{}": "is not known", "{{a}": "has no { before it",
 	} {

@@ -212,7 +212,7 @@ func (t *tick) verdict(s *suspect) verdict {
 		return setAside
 	case t.acceptedRecently(s.rejection.At):
 		return held
-	case s.clear && first, t.probed == 0 && (s.convicted || s.item.event().Refused):
+	case s.clear && first, t.probed == 0 && (s.item.event().Refused || s.convicted && t.uncounted() <= several):
 		return held // retry_delays may be longer than an acceptance is fresh
 	default:
 		return setAside
@@ -224,6 +224,17 @@ func (t *tick) firsts() int {
 	n := 0
 	for i := range t.suspects {
 		if t.suspects[i].item.event().Attempts == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// uncounted is the number of suspects of which no attempt counted last: they were set aside, maybe by another process.
+func (t *tick) uncounted() int {
+	n := 0
+	for i := range t.suspects {
+		if !t.suspects[i].item.event().Refused {
 			n++
 		}
 	}

@@ -181,7 +181,7 @@ func workers(ctx context.Context, binary, dir string, first, count, processes, v
 		}
 		all.Tally.add(r.Tally)
 		all.Violations = append(all.Violations, r.Violations...)
-		all.Trace = r.Trace
+		all.Trace = append(all.Trace, r.Trace...)
 	}
 	return all, nil
 }

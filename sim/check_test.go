@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -47,8 +48,10 @@ func (w *world) begun(c *call) {
 		w.fail("%s sends in a tick that began while the poller was paused", c.p.name)
 	}
 	for i := range q.d.Events {
-		// A retry's row comes from a re-read, which shows no incarnation (docs/simulation.md).
-		if e := &q.d.Events[i]; w.human.gap() && c.p.foreign[e.ID] && q.shows[i].kind != change.Retry {
+		// What a retry or a probe sends comes from a read that shows no incarnation (docs/simulation.md), whatever a fetch
+		// beside it has brought.
+		e, from := &q.d.Events[i], &q.shows[i]
+		if w.human.gap() && c.p.foreign[e.ID] && from.kind != change.Retry && !from.probe {
 			w.fail("%s sends %s of a restored database", c.p.name, w.id(e.ID))
 		}
 	}
@@ -133,7 +136,7 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 		from, err := placeOf(was.Checkpoint.Cursor)
 		to, err2 := placeOf(doc.Checkpoint.Cursor)
 		order, err3 := to.compare(from)
-		if err := errors.Join(err, err2, err3); err != nil || order < 0 && !w.pro.falls() {
+		if err := errors.Join(err, err2, err3); err != nil || order < 0 && !w.mayGoBack() {
 			w.fail("%s moved the checkpoint from %s to %s: %v", p.name, from, to, err)
 		}
 	}
@@ -145,8 +148,16 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 		}
 	}
 	w.readParked()
+	w.letters.stored()
 	w.checkLoss()
 	w.human.backfilled(&was, &w.doc)
+}
+
+// mayGoBack reports whether the position may have gone back by itself. By the document a process knows what the
+// database's clock showed when the store's showed something. So where the store's jumped ahead, the database's seems to
+// have been set back: in overlap mode the position goes back too, which costs duplicates.
+func (w *world) mayGoBack() bool {
+	return w.pro.falls() || w.pro.Clock && w.store.shaky && w.doc.Late.Mode == string(late.Overlap)
 }
 
 // acquired checks an acquisition by p upon the document was.
@@ -363,8 +374,8 @@ func (w *world) tellDocument() string {
 		owner = "free"
 	}
 	text := fmt.Sprintf("at %s, %s, token %d, write %d", brief(c.Cursor), owner, l.FencingToken, l.WriteSeq)
-	if late := &w.doc.Late; late.Mode != "" {
-		text += fmt.Sprintf(", %s frontier %s next %s", late.Mode, brief(late.Frontier), brief(late.Next))
+	if d := &w.doc.Late; d.Mode != "" {
+		text += fmt.Sprintf(", %s frontier %s next %s", d.Mode, brief(d.Frontier), brief(d.Next))
 	}
 	if w.doc.Paused != nil {
 		text += ", paused"

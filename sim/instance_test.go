@@ -330,7 +330,9 @@ func (s *shows) latest(id string, token uint64, batch string) show {
 	return found
 }
 
-// before reports whether the session of y showed the event before y.
-func (s *shows) before(id string, y show) bool {
-	return slices.ContainsFunc(s.by[id], func(at show) bool { return at.session == y.session && at.seq < y.seq })
+// before reports whether the session of y showed the event before y, and after the show since.
+func (s *shows) before(id string, y show, since int) bool {
+	return slices.ContainsFunc(s.by[id], func(at show) bool {
+		return at.session == y.session && since < at.seq && at.seq < y.seq
+	})
 }

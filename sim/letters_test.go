@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -19,6 +20,47 @@ type letters struct {
 	records  []*record
 	replayed map[string]bool // by an operator
 	since    map[string]int  // attempts that do not count any more, of those that were replayed
+
+	written map[string]bool  // by event id: the document does not say so yet
+	freed   map[string][]int // after which shows the document did: from then on nothing waits for the event
+}
+
+// stored notes which dead letters the document that was just written lets go: it has passed them, and they are not
+// parked.
+func (l *letters) stored() {
+	w := l.w
+	front := w.doc.Late.Frontier
+	if front.IsStart() {
+		front = w.doc.Checkpoint.Cursor
+	}
+	at, err := placeOf(front)
+	if err != nil {
+		return // checkLoss says so
+	}
+	for id := range l.written {
+		head := func(e parking.Entry) bool { return e.ID == id }
+		if at.passed(w.versions[id]) && !slices.ContainsFunc(w.parked, head) {
+			delete(l.written, id)
+			l.freed[id] = append(l.freed[id], w.shows.seq)
+		}
+	}
+}
+
+// before is the last show after which an event was let go, before another show; 0 where there is none.
+func (l *letters) before(id string, y show) (last int) {
+	for _, seq := range l.freed[id] {
+		if seq < y.seq {
+			last = seq
+		}
+	}
+	return last
+}
+
+func newLetters(w *world) *letters {
+	return &letters{
+		w: w, ids: map[string]bool{}, replayed: map[string]bool{}, since: map[string]int{}, written: map[string]bool{},
+		freed: map[string][]int{},
+	}
 }
 
 type lettersOf struct{ p *process }
@@ -35,7 +77,7 @@ func (o lettersOf) Put(ctx context.Context, d poller.DeadLetter) (err error) {
 		if !w.letters.ids[d.Event.ID] {
 			w.tally.DeadLettered++
 		}
-		w.letters.ids[d.Event.ID] = true
+		w.letters.ids[d.Event.ID], w.letters.written[d.Event.ID] = true, true
 		if !slices.ContainsFunc(w.letters.records, func(r *record) bool { return r.id == d.Event.ID }) {
 			w.letters.records = append(w.letters.records, &record{d.Event.ID, d.Event.Key, d.Event.OrderKey})
 		}
@@ -84,8 +126,8 @@ const recently = 5 * time.Minute
 
 // judge checks that there was evidence for each attempt but the first that is held against an event. It failed alone or
 // by name; and the receiver took an event of another order key afterwards, or it answered, had refused few events since
-// it took the last one, and that was lately or the answer is about this event. An answer that there is no room now says
-// nothing.
+// it took the last one, and that was lately, or the answer is about this event, or an attempt counted before. An answer
+// that there is no room now says nothing.
 func (l *letters) judge(d *poller.DeadLetter) {
 	w, e := l.w, &d.Event
 	if d.Cause == poller.Impossible {
@@ -111,13 +153,13 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		switch {
 		case a.accepted:
 			accepted = a.at
-			if a.order != string(w.laneOf(e)) {
+			if a.other(e) {
 				maps.Copy(proven, open)
 				clear(open)
 			}
 		case a.id != e.ID, !a.lone, i < l.since[e.ID], a.busy():
 		case a.cause == poller.Impossible, about && len(proven) > 0,
-			a.status != 0 && len(refused[a.by]) <= w.pro.MostBad && (about || a.at.Sub(accepted) < recently):
+			a.status != 0 && len(refused[a.by]) <= w.pro.MostBad && (about || len(proven) > 0 || a.at.Sub(accepted) < recently):
 			proven[a.batch] = true
 		default:
 			open[a.batch] = true

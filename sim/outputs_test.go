@@ -40,7 +40,7 @@ func (w *world) addOutput(name string) {
 	w.outputs = append(w.outputs, o)
 	w.output = o
 	o.sink = newSink(w)
-	o.letters = &letters{w: w, ids: map[string]bool{}, replayed: map[string]bool{}, since: map[string]int{}}
+	o.letters = newLetters(w)
 	o.human = &operator{w: w, out: o}
 	for range w.pro.Instances {
 		w.slots = append(w.slots, w.newProcess(len(w.slots)))

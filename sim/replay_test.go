@@ -66,6 +66,9 @@ func (o *operator) purge() {
 		}
 		plan, err := letters.Purge()
 		return p.done(ctx, plan, err, func() {
+			if string(chosen.OrderKey) == waitsInOrder {
+				return // the position is before that one: it is sent again
+			}
 			for _, e := range letters.Entries {
 				w.forget(e.Record.Key, e.Record.ID)
 			}
@@ -90,6 +93,9 @@ func (w *world) forget(key []byte, id string) {
 // drop marks rows whose parked events an operator let go.
 func (w *world) drop(entries []parking.Entry) {
 	for i := range entries {
+		if string(entries[i].OrderKey) == waitsInOrder {
+			continue // the position is before that one: it is sent again
+		}
 		w.forget(entries[i].Key, "")
 		for _, key := range entries[i].Followers {
 			w.forget(key, "")

@@ -48,15 +48,15 @@ type outage struct {
 
 // attempt is one failure or acceptance of an event that the sink answered for, in order.
 type attempt struct {
-	id, order string
-	accepted  bool
-	lone      bool // it failed alone, or was named
-	named     bool
-	batch     string // repetitions of a request are one attempt
-	at        time.Time
-	by        *process
-	status    int
-	cause     poller.Cause
+	id, key, order string
+	accepted       bool
+	lone           bool // it failed alone, or was named
+	named          bool
+	batch          string // repetitions of a request are one attempt
+	at             time.Time
+	by             *process
+	status         int
+	cause          poller.Cause
 }
 
 func newSink(w *world) *sink {
@@ -243,12 +243,13 @@ func (s *sink) unheard(q *request) {
 
 func (s *sink) note(q *request, i int, a attempt) {
 	e := &q.d.Events[i]
-	a.id, a.order, a.at, a.by = e.ID, string(s.w.laneOf(e)), time.Now(), q.life
+	a.id, a.key, a.order, a.at, a.by = e.ID, string(e.Key), string(e.OrderKey), time.Now(), q.life
 	a.batch = fmt.Sprint(q.d.Token, q.d.BatchID)
 	switch {
 	case a.accepted:
 		s.lastAccepted, s.refused = a.at, nil
-	case a.status > 0 && a.lone && e.Attempts == 0 && !slices.Contains(s.refused, a.id):
+	case a.status > 0 && a.lone && !slices.Contains(s.refused, a.id) &&
+		(e.Attempts == 0 || !e.Refused && a.at.Sub(s.lastAccepted) >= recently):
 		s.refused = append(s.refused, a.id)
 	}
 	s.history = append(s.history, a)
@@ -335,6 +336,14 @@ func names(w *world, events []change.Event) string {
 		b.WriteString(w.id(events[i].ID))
 	}
 	return b.String()
+}
+
+// other reports whether the attempt was at another key than that of an event, as its process took it: settings change.
+func (a *attempt) other(e *change.Event) bool {
+	if a.by.set.ordering == poller.OrderNone {
+		return a.key != string(e.Key)
+	}
+	return a.order != string(e.OrderKey)
 }
 
 // laneOf is the key whose events wait for each other, and are parked together.

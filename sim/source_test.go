@@ -158,7 +158,7 @@ func (o sourceOf) Reread(ctx context.Context, keys [][]byte) (found []change.Eve
 		found = found[:0]
 		for _, r := range t.rows {
 			if r.cur != nil {
-				delete(o.p.foreign, r.cur.event.ID) // see docs/simulation.md: these two show no incarnation
+				delete(o.p.foreign, r.cur.event.ID) // see docs/simulation.md: it shows no incarnation
 			}
 			if r.cur != nil && slices.ContainsFunc(keys, func(k []byte) bool { return string(k) == string(r.cur.event.Key) }) {
 				found = append(found, r.cur.event)
@@ -192,7 +192,6 @@ func (o sourceOf) Other(ctx context.Context, after change.Cursor, avoid [][]byte
 			o.p.keyed(one)
 			if e := one[0]; !slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(e.OrderKey) }) {
 				found = &e
-				delete(o.p.foreign, e.ID)
 				return w.id(e.ID), nil
 			}
 		}

@@ -107,12 +107,7 @@ func (t *table) act() {
 		t.close(x, w.chance(0.8))
 		return
 	}
-	t.txs++
-	x := &tx{id: t.txs, began: time.Now(), value: t.clock(), era: len(t.eras) - 1}
-	if !w.pro.LateCommit { // then the order of the cursor is that of the commits
-		x.value = max(x.value, t.sequence+1)
-		t.sequence = x.value
-	}
+	x := t.begin()
 	t.open = append(t.open, x)
 	if w.pro.Shown && w.chance(0.2) {
 		x.until = time.Now().Add(w.span(w.pro.Window/2, 3*w.pro.Window))
@@ -125,6 +120,17 @@ func (t *table) act() {
 		t.write(x)
 	}
 	t.close(x, true)
+}
+
+// begin draws a transaction's cursor value.
+func (t *table) begin() *tx {
+	t.txs++
+	x := &tx{id: t.txs, began: time.Now(), value: t.clock(), era: len(t.eras) - 1}
+	if !t.w.pro.LateCommit { // then the order of the cursor is that of the commits
+		x.value = max(x.value, t.sequence+1)
+		t.sequence = x.value
+	}
+	return x
 }
 
 // longest is how long a transaction may stay open where the server does not show it: the promise of overlap mode ends

@@ -45,8 +45,7 @@ func (t *table) insert(groups int) *row {
 
 // rewrite commits a row's next version, alone.
 func (t *table) rewrite(r *row) {
-	t.txs++
-	x := &tx{id: t.txs, began: time.Now(), value: max(t.clock(), t.sequence+1), era: len(t.eras) - 1}
+	x := t.begin()
 	t.inserted++
 	t.draw(x, r)
 	t.close(x, true)

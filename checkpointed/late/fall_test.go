@@ -66,6 +66,27 @@ func TestClockSetForwardUnread(t *testing.T) {
 	}
 }
 
+// TestClocksFallTogether: between two processes the database's clock is set back, and the store's too, by
+// less. The second one's clock makes the time between the two readings seem shorter than it was.
+func TestClocksFallTogether(t *testing.T) {
+	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
+		d.writes(100)
+		d.quiet(5 * time.Minute)
+		d.table.Skew -= time.Hour
+		for range 15 {
+			d.put(0)
+			time.Sleep(time.Second)
+		}
+		d.storeOff = -20 * time.Second
+		d.crash()
+		d.writes(60)
+		d.quiet(5 * time.Minute)
+		if lost := d.lost(); len(lost) > 0 {
+			t.Errorf("%d of %d rows never came", len(lost), len(d.table.Rows))
+		}
+	})
+}
+
 // TestFallIsKeptUntilThePositionIsBack: a process that has seen a fall, and dies before the position has gone back,
 // leaves the reading before it in the document.
 func TestFallIsKeptUntilThePositionIsBack(t *testing.T) {

@@ -239,7 +239,7 @@ func (l *Tracker) sawAhead(events []change.Event) {
 }
 
 // foreseeDue reports whether a look is under way, or due: at once where a row was seen that was not delivered, and at a
-// slow pace for those behind it. A look that takes long is followed by a longer rest.
+// slow pace for those after it. A look that takes long is followed by a longer rest.
 func (l *Tracker) foreseeDue(now time.Time) bool {
 	f := &l.future
 	if f.on {
@@ -308,7 +308,7 @@ func (l *Tracker) foreseen(batch *change.Batch, page *change.Page) {
 
 // forgetAhead forgets what was remembered as dated ahead, but for what is kept by its stamp: it is gone, or live rows
 // have met it. In overlap mode what they met is remembered as theirs. In the other modes it is forgotten with the rest
-// once the position behind it is stored: a session that begins before it meets it again.
+// once the position after it is stored: a session that begins before it meets it again.
 func (l *Tracker) forgetAhead(keep func(stamp uint8) bool) {
 	f := &l.future
 	if !f.early || l.mode == Overlap && !f.swept {
@@ -345,7 +345,7 @@ func (l *Tracker) loadedAhead() {
 	l.future.read = l.future.early
 }
 
-// forgetLoaded makes room in a full memory, in which there is none for the live rows and for the look behind them. What
+// forgetLoaded makes room in a full memory, in which there is none for the live rows and for the look after them. What
 // a sweep and a look have not met since the memory was read is gone from the window, or is dated ahead and comes once
 // more.
 func (l *Tracker) forgetLoaded() {

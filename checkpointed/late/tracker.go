@@ -13,7 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Tracker finds the rows that became visible behind the position. It belongs to the feed and
+// Tracker finds the rows that became visible before the position. It belongs to the feed and
 // outlives sessions: it keeps the memory that it last read or stored, so that a process reads it once. It decides what
 // is fetched next, drops what was delivered before, and says what a commit has to store. It asks the database for its
 // clock, and fetches and writes nothing itself. One session uses it like this:

@@ -116,7 +116,7 @@ func TestDestinationFaults(t *testing.T) {
 	w.checkDestinations()
 	want := []string{
 		`pollers__orders__output__Destination: "{topic}": {topic} is not known: choose of {app}, {poller}, {op}, {aggregate_type}, {aggregate_id}, {event_type}.`,
-		`pollers__orders__output__destinations__Order.Placed: "{": a { has no } behind it; write {{ for a brace.`,
+		`pollers__orders__output__destinations__Order.Placed: "{": a { has no } after it; write {{ for a brace.`,
 	}
 	if diff := cmp.Diff(want, strings.Split(w.Faults.Error(), "\n")); diff != "" {
 		t.Error(diff)
