@@ -66,6 +66,8 @@ type Tracking struct {
 	Counted bool
 	// AtOnce says that the statements are of one transaction.
 	AtOnce bool
+	// Before is the created of a row that was there before the triggers.
+	Before string
 	// Rights are what it takes to install, for people.
 	Rights string
 	// Declare reads how the columns of the key are declared, types and collations, in key order.

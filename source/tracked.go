@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,11 @@ func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 		return c.strategy(p).page(ctx, r, limit, also...)
 	}
 	if !r.UpTo.IsStart() {
-		return c.strategy(p).page(ctx, r, limit, append(also[:len(also):len(also)], p.OfOperations(wanted))...)
+		told, err := c.toldArg(p, r)
+		if err != nil {
+			return change.Page{}, err
+		}
+		return c.strategy(p).page(ctx, r, limit, append(also[:len(also):len(also)], p.OfOperations(&c.cfg, told))...)
 	}
 	page, err := c.strategy(p).page(ctx, r, limit, also...)
 	n := len(page.Events)
@@ -71,12 +76,56 @@ func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 	return page, nil
 }
 
-// withoutDeletes leaves out of rows that were read again those that are gone, where nobody asked for deletes.
-func (c *Cursor) withoutDeletes(events []change.Event) []change.Event {
-	if len(c.cfg.Operations) == 0 || slices.Contains(c.cfg.Operations, change.Delete.String()) {
+// wantedAgain leaves out of rows that were read again those that are gone, where nobody asked for deletes, and those
+// that are there, where nobody asked for anything else.
+func (c *Cursor) wantedAgain(events []change.Event) []change.Event {
+	wanted := c.cfg.Operations
+	if len(wanted) == 0 || !c.cfg.Tracked {
 		return events
 	}
-	return slices.DeleteFunc(events, func(e change.Event) bool { return e.Op == change.Delete && c.cfg.Tracked })
+	deletes := slices.Contains(wanted, change.Delete.String())
+	return slices.DeleteFunc(events, func(e change.Event) bool {
+		return e.Op == change.Delete && !deletes || e.Op != change.Delete && deletes && len(wanted) == 1
+	})
+}
+
+// recorded reports whether a row was inserted under the triggers.
+func recorded(created []byte) bool { return plan.Later(created, nil) }
+
+// untold tells, where only inserts are wanted, which of them may not have been delivered: nil where others are, too.
+func (c *Cursor) untold(p *plan.Plan, within *changeWindow, r change.Range) (func([]byte) bool, error) {
+	if p.Tracked == nil || !c.cfg.OnlyInserts() {
+		return nil, nil
+	}
+	told, err := lateTold(p, r)
+	if err != nil || within == nil {
+		return func(created []byte) bool { return plan.Later(created, told) }, err
+	}
+	if !r.Late || plan.Later(told, within.Told) {
+		told = within.Told
+	}
+	return func(created []byte) bool { return plan.Later(created, told) }, nil
+}
+
+// lateTold is the version up to which a range says that all was delivered; nil where it does not.
+func lateTold(p *plan.Plan, r change.Range) ([]byte, error) {
+	if !r.Late {
+		return nil, nil
+	}
+	w, err := p.Within(r.Told)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
+	}
+	return w.Told, nil
+}
+
+// toldArg is lateTold as the driver's argument.
+func (c *Cursor) toldArg(p *plan.Plan, r change.Range) (any, error) {
+	told, err := lateTold(p, r)
+	if err != nil || told == nil {
+		return nil, err
+	}
+	return p.Dialect.Arg(&p.Sel.Columns[p.Tracked.Version], told)
 }
 
 // changePages reads a change table whose positions are those of rows. Pages follow each other within a window of
@@ -98,7 +147,15 @@ func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limi
 		return change.Page{}, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
 	if within.Head == nil {
-		return w.rowPages.page(ctx, r, limit, also...)
+		page, err := w.rowPages.page(ctx, r, limit, also...)
+		if err == nil && len(page.Events) == 0 && !bytes.Equal(within.Told, within.Since) { // all was told by now
+			pos, err := p.Decode(r.After)
+			if err != nil {
+				return change.Page{}, err
+			}
+			page.To = p.Encode(pos)
+		}
+		return page, err
 	}
 	version := &p.Sel.Columns[p.Tracked.Version]
 	head, err := p.Dialect.Arg(version, within.Head)
@@ -114,7 +171,7 @@ func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limi
 		page.More = page.More || err == nil // the window's end is not that of the rows
 		return page, err
 	}
-	after := p.AppendCursor(nil, [][]byte{within.Head}, nil)
+	after := within.End(p.AppendCursor(nil, [][]byte{within.Head}, nil))
 	page, err = w.page(ctx, change.Range{After: after}, limit, also...)
 	if err == nil && len(page.Events) == 0 && page.To == nil {
 		page.To = after
@@ -186,8 +243,12 @@ func (w *changeWindow) place(c *Cursor, page *change.Page, col *collect.Collecto
 		head = slices.Clone(col.Head)
 	}
 	for i := range page.Events {
-		if last := i == len(page.Events)-1; !last || page.More {
-			page.Events[i].At = w.Place(page.Events[i].Cursor, head)
+		e := &page.Events[i]
+		switch last := i == len(page.Events)-1; {
+		case !last || page.More:
+			e.At = w.Place(e.Cursor, head)
+		case w.Head != nil:
+			e.At = w.End(e.Cursor)
 		}
 	}
 	return nil
@@ -249,6 +310,22 @@ func (c *Cursor) changeGap(ctx context.Context, s *session, p *plan.Plan, at cha
 			poller.AnyDocument), nil
 	}
 	return c.belowFloor(at, &w, floor), nil
+}
+
+// untoldWindow is untold of a window; fresh says that it ends with the present.
+func (c *Cursor) untoldWindow(w *snapshot.Window, fresh bool) func([]byte) bool {
+	switch {
+	case !c.cfg.OnlyInserts():
+		return nil
+	case !fresh:
+		return recorded
+	case w.Told == 0:
+		return nil
+	}
+	return func(created []byte) bool {
+		xid, err := strconv.ParseUint(strings.Trim(string(created), `"`), 10, 64)
+		return err == nil && xid >= w.Told
+	}
 }
 
 // sinceWindow tells what was inserted since a window's begin. A scan has none: then all is new that was inserted under

@@ -17,6 +17,7 @@ import (
 // reading the last window again.
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
+		Before: before,
 		Rights: "it takes TRIGGER, SELECT and INSERT on the table and CREATE in its database; with the binary log on also " +
 			"SUPER (or SET_USER_ID and log_bin_trust_function_creators)",
 		Declare:   declareKey,

@@ -17,7 +17,7 @@ import (
 // not recorded. They fire on a replica, too (ENABLE ALWAYS).
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
-		Exact: true, AtOnce: true,
+		Exact: true, AtOnce: true, Before: before,
 		Rights:    "the owner of the table can do it; another role needs TRIGGER and SELECT on it, and CREATE in its schema, and cannot run ENABLE ALWAYS",
 		Declare:   declareKey,
 		Install:   installTracking,
@@ -48,6 +48,8 @@ func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (typ
 	})
 	return types, err
 }
+
+const before = "'0'::xid8"
 
 // The events of the two triggers, in their names.
 const (
@@ -110,15 +112,15 @@ func trackingFunction(c *engine.ChangeTable) string {
 		"LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$\n" +
 		"DECLARE\n\trowrelay_now CONSTANT xid8 := pg_current_xact_id();\nBEGIN\n" +
 		"\tIF TG_OP = 'TRUNCATE' THEN\n\t\t" +
-		insert("SELECT "+key+", rowrelay_now, '0'::xid8 FROM "+c.Of) + moved + ";\n\t\tRETURN NULL;\n\tEND IF;\n" +
+		insert("SELECT "+key+", rowrelay_now, "+before+" FROM "+c.Of) + moved + ";\n\t\tRETURN NULL;\n\tEND IF;\n" +
 		"\tIF TG_OP = 'DELETE' OR TG_OP = 'UPDATE' AND (" + old + ") IS DISTINCT FROM (" + now + ") THEN\n\t\t" +
-		insert("VALUES ("+old+", rowrelay_now, '0'::xid8)") + moved + once +
+		insert("VALUES ("+old+", rowrelay_now, "+before+")") + moved + once +
 		"\tEND IF;\n" +
 		"\tIF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND (" + old + ") IS DISTINCT FROM (" + now + ") THEN\n\t\t" +
 		insert("VALUES ("+now+", rowrelay_now, rowrelay_now)") + spelled.String() + moved + ", " + created +
 		" = rowrelay_now;\n" +
 		"\tELSIF TG_OP = 'UPDATE' THEN\n\t\t" +
-		insert("VALUES ("+now+", rowrelay_now, '0'::xid8)") + spelled.String() + moved + once +
+		insert("VALUES ("+now+", rowrelay_now, "+before+")") + spelled.String() + moved + once +
 		"\tEND IF;\n\tRETURN NULL;\nEND $rowrelay$"
 }
 

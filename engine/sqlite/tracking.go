@@ -17,7 +17,7 @@ import (
 // depend on its own: an upsert does not.
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
-		Exact: true, Counted: true, AtOnce: true,
+		Exact: true, Counted: true, AtOnce: true, Before: before,
 		Rights:    "whoever may write to the file can do it",
 		Declare:   declareKey,
 		Install:   installTracking,
@@ -47,6 +47,8 @@ func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (typ
 	})
 	return types, err
 }
+
+const before = "0"
 
 // trackingEvents are the triggers' events, in their names; a move is an update of the key.
 var trackingEvents = []string{"insert", "update", "move", "delete"}
@@ -91,9 +93,9 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		"INSERT INTO " + state + " SELECT 1, n, n FROM (SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS n) WHERE true" +
 			"\n\tON CONFLICT (one) DO UPDATE SET " + version + " = " + version + " + 1, " + floor + " = " + version + " + 1",
 		trigger("insert", "INSERT ON FOR EACH ROW", touch("NEW.", version)),
-		trigger("update", "UPDATE ON FOR EACH ROW WHEN "+kept, touch("NEW.", "0")),
-		trigger("move", "UPDATE ON FOR EACH ROW WHEN NOT "+kept, touch("OLD.", "0")+touch("NEW.", version)),
-		trigger("delete", "DELETE ON FOR EACH ROW", touch("OLD.", "0")),
+		trigger("update", "UPDATE ON FOR EACH ROW WHEN "+kept, touch("NEW.", before)),
+		trigger("move", "UPDATE ON FOR EACH ROW WHEN NOT "+kept, touch("OLD.", before)+touch("NEW.", version)),
+		trigger("delete", "DELETE ON FOR EACH ROW", touch("OLD.", before)),
 	}
 }
 
