@@ -375,7 +375,8 @@ func TestFutureRowLeftOut(t *testing.T) {
 			}
 			batch, err := d.late.Fetched(step, &page)
 			if err != nil || batch.To != nil || !d.late.Position().Equal(first) {
-				t.Errorf("delivered %t: the position is %s, and was %s (%s, %v)", delivered, d.late.Position(), first, batch.To, err)
+				t.Errorf("delivered %t: the position is %s, and was %s (%s, %v)", delivered, d.late.Position(), first, batch.To,
+					err)
 			}
 		}
 	})

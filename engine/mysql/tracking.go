@@ -138,12 +138,12 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 // hidden reports whether there may be a trigger of a name that this user is not shown.
 func hidden(ctx context.Context, conn *sql.Conn, name string) bool {
 	rows, err := conn.QueryContext(ctx, "SHOW CREATE TRIGGER "+name)
-	if err == nil { // it is shown, and is not on this table
-		_ = rows.Close()
-		return rows.Err() != nil
+	if err != nil {
+		var told *mysql.MySQLError
+		return !errors.As(err, &told) || told.Number != errNoTrigger
 	}
-	var told *mysql.MySQLError
-	return !errors.As(err, &told) || told.Number != errNoTrigger
+	defer func() { _ = rows.Close() }()
+	return rows.Err() != nil // else it is shown, and is not on this table
 }
 
 func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (others []string, err error) {

@@ -199,7 +199,8 @@ func (p *Plan) OfOperations(cfg *Config, told any) keyset.Condition {
 				b.Add(means[op])
 				continue
 			}
-			b.Add(column(p.Tracked.Present) + " IS NOT NULL AND " + column(p.Tracked.Created) + " <> " + p.Syntax.Tracking.Before)
+			b.Add(column(p.Tracked.Present) + " IS NOT NULL AND " + column(p.Tracked.Created) + " <> " +
+				p.Syntax.Tracking.Before)
 			if told != nil {
 				b.Add(" AND " + column(p.Tracked.Created) + " > ")
 				b.Value(&p.Sel.Columns[p.Tracked.Version], told)

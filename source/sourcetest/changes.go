@@ -24,8 +24,9 @@ func RunChanges(t *testing.T, e Engine) {
 		{"key_change", keyChange}, {"rolled_back", rolledBack}, {"two_pollers", twoPollers},
 		{"writes", writes}, {"refused_tables", refusedTables}, {"gaps", changeGaps}, {"retention", retained},
 		{"composite_keys", compositeKeys}, {"key_types", keyTypes}, {"recased", recased}, {"status", statusOf},
-		{"foreign_tables", foreignTables}, {"unseen_writes", unseenWrites}, {"one_moment", oneMoment}, {"odd_tables", oddTables},
-		{"operations", operations}, {"only_inserts", onlyInserts}, {"where_of_changes", whereOfChanges}, {"reread_changes", rereadChanges},
+		{"foreign_tables", foreignTables}, {"unseen_writes", unseenWrites}, {"one_moment", oneMoment},
+		{"odd_tables", oddTables}, {"operations", operations}, {"only_inserts", onlyInserts},
+		{"where_of_changes", whereOfChanges}, {"reread_changes", rereadChanges},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(fixture{t, e}) })
 	}
