@@ -231,3 +231,24 @@ func TestRowOnItsWayWhileAnotherEntersItsOrderKey(t *testing.T) {
 		}
 	})
 }
+
+// TestRowDoesNotWaitForItself: the poller waits at a row (ordering=source), and goes on with ordering=key. Live, the row
+// is refused before that entry is due; the entry then moves to where the row is the head already.
+func TestRowDoesNotWaitForItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.put(1, "t1", "bad")
+		p := newProcess(t, nil, shop, func(c *Config) { c.Ordering = poller.OrderSource })
+		p.verdict = poison(1)
+		p.tick()
+		p = newProcess(t, p.memory, shop, func(c *Config) { c.Policy.MaxAttempts = 3 })
+		p.verdict = poison(1)
+		for range 20 {
+			p.tick()
+			time.Sleep(3 * time.Minute)
+		}
+		if n := len(p.deadLetters.letters); n != 1 || len(p.sent) != 3 {
+			t.Errorf("%d dead letters of one event, which was sent %d times (max_attempts 3)", n, len(p.sent))
+		}
+	})
+}
