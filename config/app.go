@@ -175,7 +175,9 @@ type Output struct {
 	Format     string `json:"format"` // cloudevents, rowchange, sqltrigger, row or payload
 	Batch      int    `json:"batch"`
 	BatchBytes int    `json:"batch_bytes"`
-	Retries    int    `json:"retries"` // attempts of one request, at least 1
+	// MaxMessageBytes bounds one message to kafka, with its key and headers.
+	MaxMessageBytes int `json:"max_message_bytes"`
+	Retries         int `json:"retries"` // attempts of one request, at least 1
 	// RejectStatus are the HTTP statuses, 400 to 599, after which a request is bisected instead of repeated.
 	RejectStatus []int `json:"reject_status"`
 }

@@ -37,7 +37,7 @@ func TestOutboxDefaults(t *testing.T) {
 		Outputs: []Output{{Kind: "rabbitmq", Timeout: 30 * time.Second, ConnectionSetting: "RABBIT",
 			Broker:      Broker{Setting: "RABBIT", ConnectionString: "amqp://guest:guest@localhost/"},
 			Destination: "{aggregate_type}.events",
-			Format:      "payload", Batch: 100, BatchBytes: 1 << 20, Retries: 3, RejectStatus: []int{400, 413, 422}}},
+			Format:      "payload", Batch: 100, BatchBytes: 1 << 20, MaxMessageBytes: 1_000_000, Retries: 3, RejectStatus: []int{400, 413, 422}}},
 		Schedule: "*/1 * * * * *", BatchSize: 500, BatchBytes: 8 << 20, MaxRowBytes: 4 << 20, TickBudget: 50 * time.Second,
 		PollInterval: 100 * time.Millisecond, PollIntervalMax: time.Second, Ordering: "key", Concurrency: 8,
 		MaxAttempts: 5, RetryDelays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute},

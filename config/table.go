@@ -247,6 +247,8 @@ var outputSettings = []setting{
 		doc: "How many events one request carries at most."},
 	{name: "batch_bytes", kind: sizes("1KiB", "100MiB", "1MiB"), def: "1MiB",
 		doc: "How many bytes one request has at most."},
+	{name: "max_message_bytes", kind: sizes("1KiB", "90MiB", "4MiB"), def: "1000000",
+		doc: "For `kind=kafka`: how many bytes one event takes at most, with its key and headers. Above the default, brokers (`message.max.bytes`) and topics (`max.message.bytes`) have to take as much."},
 	{name: "retries", kind: whole(1, 20, "3"), def: "3",
 		doc: "How often one request is tried in a tick, with a growing wait in between, before its events are tried one by one."},
 	{name: "reject_status", kind: statuses, def: "400,413,422",

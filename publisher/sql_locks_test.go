@@ -43,7 +43,7 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		if units, err := b.claims.LockShards(t.Context(), tx, "one", []string{"i:one"}, ""); err != nil || len(units) != 1 {
 			t.Fatalf("locked %v, %v", units, err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		if n, err := b.claims.Renew(ctx, "two", time.Minute); err != nil || n != 4 {
 			t.Errorf("renew: %d, %v", n, err)

@@ -98,7 +98,7 @@ func (a *app) openBroker(p *config.Poller, out *config.Output, format change.For
 		}
 		return kafka.New(kafka.Config{
 			Connection: connection, Credential: credential, Destinations: destinations, Format: format,
-			Timeout: out.Timeout, Create: a.cfg.State.Create,
+			MaxMessage: out.MaxMessageBytes, Timeout: out.Timeout, Create: a.cfg.State.Create,
 		})
 	case "eventhubs", "servicebus":
 		connection, err := namespaceConnection(&out.Broker)
