@@ -27,6 +27,8 @@ type Table struct {
 	// allowed, warned about, and its NULLs are counted.
 	LooseKey bool
 	Indexes  []Index
+	// RowSecurity says that rows may be hidden from the user (PostgreSQL).
+	RowSecurity bool
 	// Foreign says that the table lies in another database of the server than the connection's.
 	Foreign bool
 	// Partitioned says that it is PostgreSQL's parent of partitions.

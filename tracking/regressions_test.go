@@ -224,3 +224,45 @@ func TestOrderANewerChangeIsNotOvertaken(t *testing.T) {
 		t.Errorf("told %q, dead letters %v", told, r.letters)
 	}
 }
+
+// TestALateInsertIsToldWithoutUpdates: a row that is inserted and written again by a transaction which commits late is
+// an insert, also for a poller that wants no updates: whether others were read beyond its insert, or beyond both.
+func TestALateInsertIsToldWithoutUpdates(t *testing.T) {
+	for _, engine := range []string{"postgres", "mysql"} {
+		for _, beyond := range []string{"its insert", "both"} {
+			t.Run(engine+" "+beyond, func(t *testing.T) {
+				r := newRig(t, engine)
+				s := usual
+				s.operations = []string{"insert"}
+				i := r.instance(s)
+				tx, err := r.db.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = tx.Rollback() }()
+				write := func(text string) {
+					t.Helper()
+					if _, err := tx.ExecContext(t.Context(), text); err != nil {
+						t.Fatal(err)
+					}
+				}
+				write("INSERT INTO orders VALUES (1, 1)")
+				if beyond == "both" {
+					write("UPDATE orders SET v = 2 WHERE id = 1")
+				}
+				r.insert(2, 2)
+				r.until(i, "insert 2=1")
+				if beyond != "both" {
+					write("UPDATE orders SET v = 2 WHERE id = 1")
+				}
+				if err := tx.Commit(); err != nil {
+					t.Fatal(err)
+				}
+				r.until(i, "insert 1=2")
+				r.exec("UPDATE orders SET v = 3 WHERE id = 2")
+				r.insert(3, 3)
+				r.until(i, "insert 3=1")
+			})
+		}
+	}
+}

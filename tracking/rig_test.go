@@ -88,11 +88,12 @@ type settings struct {
 	ttl, delay  time.Duration
 	maxAttempts int
 	batch       int
+	operations  []string
 }
 
 func (r *rig) instance(s settings) instance {
 	r.Helper()
-	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true}, r.conn)
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, Operations: s.operations}, r.conn)
 	if err != nil {
 		r.Fatal(err)
 	}

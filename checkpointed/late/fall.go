@@ -121,7 +121,7 @@ func (l *Tracker) rewind() {
 	l.unmark()
 	l.sweep.on, l.tail, l.drained, l.rest = false, nil, false, false
 	if low {
-		l.low = at
+		l.low, l.told, l.nextTold = at, at, at
 	}
 	if far || l.mode != Overlap {
 		l.front, l.reached, l.future.first = at, at, nil

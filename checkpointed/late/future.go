@@ -143,7 +143,7 @@ func (l *Tracker) liveRange() change.Range {
 	if l.mode == Settle || l.future.first.Equal(l.reached) {
 		l.future.first = nil
 	}
-	return change.Range{After: l.reached, UpTo: l.future.first}
+	return change.Range{After: l.reached, UpTo: l.future.first, Late: l.mode == Overlap, Told: l.told}
 }
 
 // nextPlain decides between live rows and a look at those that are dated ahead.
@@ -191,7 +191,12 @@ func (l *Tracker) cutAhead(step *Step, page *change.Page) {
 			l.sawAhead(page.Events[j:])
 		}
 		l.future.unsure = again && i < j
-		page.Events, page.More = page.Events[:i], l.future.unsure
+		// The position after the page is that of its last event again.
+		page.Events, page.More, page.To = page.Events[:i], l.future.unsure, nil
+		return
+	}
+	if first, _ := l.span(page.To); first.After(sure) { // rows that the source leaves out: they are not passed either
+		page.To, page.More = nil, false
 		return
 	}
 	if n > 0 {
@@ -255,7 +260,7 @@ func (l *Tracker) foresee() Step {
 		f.stamp ^= 1
 		f.stamp |= foreseen
 	}
-	return Step{Kind: change.Sweep, Range: change.Range{After: f.at}, ahead: true}
+	return Step{Kind: change.Sweep, Range: change.Range{After: f.at, Late: l.mode == Overlap, Told: l.told}, ahead: true}
 }
 
 // foreseen takes a page of a look. What is not dated ahead is left to the live rows. Half of the memory is the most
