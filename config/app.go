@@ -169,8 +169,9 @@ type Output struct {
 	Queue             string  `json:"queue"`
 	Broker            Broker  `json:"broker"`
 	// Destination and Destinations (by event type, in lower case) are a broker's templates.
-	Destination  string            `json:"destination"`
-	Destinations map[string]string `json:"destinations"`
+	Destination     string            `json:"destination"`
+	DestinationCase string            `json:"destination_case"` // lower or keep
+	Destinations    map[string]string `json:"destinations"`
 
 	Format     string `json:"format"` // cloudevents, rowchange, sqltrigger, row or payload
 	Batch      int    `json:"batch"`

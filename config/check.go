@@ -134,7 +134,7 @@ var (
 	queueOnly = []string{"queue"}
 	// connected are queue and brokers.
 	connected  = []string{"connection"}
-	brokerOnly = []string{"destination", "destinations__"}
+	brokerOnly = []string{"destination", "destination_case", "destinations__"}
 	kafkaOnly  = []string{"max_message_bytes"}
 )
 
@@ -164,7 +164,7 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 		warnUnused(p, s, out.Kind, unused)
 		return
 	}
-	out.Destination, out.Destinations = "", nil
+	out.Destination, out.DestinationCase, out.Destinations = "", "", nil
 }
 
 // checkFormat fills in the default, and sees to it that rows have what the format sends.

@@ -85,6 +85,7 @@ func (a *app) openBroker(p *config.Poller, out *config.Output, format change.For
 	if err != nil {
 		return nil, err
 	}
+	destinations.KeepCase = out.DestinationCase == "keep"
 	switch out.Kind {
 	case "rabbitmq":
 		return rabbitmq.New(rabbitmq.Config{
