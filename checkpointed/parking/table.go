@@ -65,12 +65,16 @@ func fullFault(policy *poller.Policy) error {
 // wrong. Its due time is wrong too, and is not waited for.
 const wrongClock = time.Minute
 
+// due reports whether the next attempt may be made.
+func (e *parkedKey) due(now time.Time) bool {
+	return !e.Blocked && (!e.Next.After(now) || e.Attempts == 0 || e.Last.After(now.Add(wrongClock)))
+}
+
 // due returns the entries whose next attempt is due, the longest waiting first.
 func (t *table) due(now time.Time) []*parkedKey {
 	var due []*parkedKey
 	for _, key := range t.order {
-		e := t.entries[key]
-		if !e.Blocked && (!e.Next.After(now) || e.Attempts == 0 || e.Last.After(now.Add(wrongClock))) {
+		if e := t.entries[key]; e.due(now) {
 			due = append(due, e)
 		}
 	}
@@ -226,11 +230,12 @@ func (u *Update) append(orderKey string, rowKey []byte, at int) {
 // under its new key, or the head, which is due at once.
 func (u *Update) enter(event *change.Event, now time.Time) {
 	orderKey := string(event.OrderKey)
-	if e := u.entries[orderKey]; e != nil {
+	switch e := u.entries[orderKey]; {
+	case e == nil:
+		u.park(event.OrderKey, event).Next = now
+	case e.Blocked || !bytes.Equal(e.Key, event.Key): // else it is the head there: its retry reads its newest state
 		u.append(orderKey, event.Key, e.follower(event.Key))
-		return
 	}
-	u.park(event.OrderKey, event).Next = now
 }
 
 // drop removes rows from the followers of a head, and returns how many they were.
