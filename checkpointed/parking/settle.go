@@ -68,7 +68,7 @@ func (u *Update) Settle(ctx context.Context, b *poller.Settled, i int, r *Retrie
 	}
 	switch {
 	case b.Batch.Kind == change.Retry && i < len(r.attempts):
-		return u.retried(ctx, r.attempts[i], event, outcome, why)
+		return u.retried(ctx, r.attempts[i], orderKey, event, outcome, why)
 	case ordering == poller.OrderSource:
 		return u.inSourceOrder(ctx, event, outcome, why)
 	case outcome == poller.Rejected:
@@ -82,12 +82,14 @@ func (u *Update) Settle(ctx context.Context, b *poller.Settled, i int, r *Retrie
 
 // retried takes the outcome of a retry. A row may come back with its key written differently, and another row may be at
 // the head by now: the attempt's number says whether this was an attempt at the head that is there.
-func (u *Update) retried(ctx context.Context, a attempt, event *change.Event, outcome poller.Outcome,
-	why poller.Rejection) bool {
+func (u *Update) retried(ctx context.Context, a attempt, orderKey []byte, event *change.Event,
+	outcome poller.Outcome, why poller.Rejection) bool {
 	own := u.attempted(a) != nil
 	switch {
 	case outcome == poller.Rejected && own:
 		u.failed(ctx, a.orderKey, event, why)
+	case outcome == poller.Rejected && a.orderKey == sourceKey: // the row has its place under its own order key by now
+		return u.rejected(ctx, orderKey, event, why)
 	case outcome == poller.Rejected:
 		return u.rejected(ctx, []byte(a.orderKey), event, why)
 	case outcome == poller.Accepted && own:
