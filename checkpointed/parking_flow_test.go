@@ -157,11 +157,14 @@ func TestHangingRetryHoldsUpNoLiveRow(t *testing.T) {
 		p := newProcess(t, nil, shop, nil)
 		p.verdict = poison(1)
 		p.tick()
+		var mu sync.Mutex
 		sent := map[int]int{}
 		hangs := pollertest.Func(func(ctx context.Context, d change.Delivery) error {
 			for i := range d.Events {
 				id := idOf(&d.Events[i])
+				mu.Lock()
 				sent[id]++
+				mu.Unlock()
 				if id == 1 {
 					<-ctx.Done()
 					return context.Cause(ctx)
