@@ -3,7 +3,9 @@ package parking
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -128,6 +130,9 @@ func (u *Update) failed(ctx context.Context, orderKey string, event *change.Even
 	switch err := u.giveUp(ctx, e, event, why); {
 	case err != nil:
 		// The next attempt, after the last delay, may find the place for dead letters in order again.
+		if errors.Is(err, poller.ErrNoAnswer) {
+			e.Next = e.Next.Add(slices.Max(u.lot.Policy.Delays))
+		}
 		if u.Later == nil {
 			u.Later = err
 		}
@@ -210,9 +215,8 @@ func (u *Update) giveUp(ctx context.Context, e *parkedKey, event *change.Event, 
 			Err: fmt.Errorf("the dead letter of key %s, event %s, could not be written where "+
 				"dead_letter__kind says, and the event waits until it can be: %w", e.Key, e.ID, err)}
 	}
-	letter.Event.Row = nil // thousands may be given up in one tick: the report needs no rows
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.letters = append(l.letters, letter) // reported even where the commit fails: the dead letter is there
+	l.letters = append(l.letters, letter.Reported()) // reported even where the commit fails: the dead letter is there
 	return nil
 }
