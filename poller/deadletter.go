@@ -22,8 +22,8 @@ type DeadLetter struct {
 	First, Last         time.Time // of the attempts that failed
 }
 
-// Reported is what a tick's report keeps of a dead letter. Thousands may be given up in one tick: the copy holds neither
-// the row, nor the memory that the row shares with the event's other parts.
+// Reported is what a tick's report keeps of a dead letter. Thousands may be given up in one tick: the copy holds
+// neither the row, nor the memory that the row shares with the event's other parts.
 func (d DeadLetter) Reported() DeadLetter {
 	e := &d.Event
 	d.Event = change.Event{ID: e.ID, Op: e.Op, Key: bytes.Clone(e.Key), Cursor: bytes.Clone(e.Cursor), Time: e.Time,
@@ -49,8 +49,8 @@ const (
 	commitTime = 5 * time.Second
 )
 
-// ErrNoAnswer says that a dead letter took the time that was left, and was not written. Its event has to wait longer than
-// those that came to errNoTimeLeft by it: else it would come before them each time.
+// ErrNoAnswer says that a dead letter took the time that was left, and was not written. Its event has to wait longer
+// than those that came to errNoTimeLeft by it: else it would come before them each time.
 var ErrNoAnswer = errors.New("there was no answer in time")
 
 var errNoTimeLeft = errors.New("too many others had to be tried first in this tick")

@@ -113,8 +113,8 @@ func TestParkedRowsLeaveByTheirOwnOutcomeOnly(t *testing.T) {
 	}
 }
 
-// TestRetryOfTheWaitedEvent: ordering=source waited at a row, and its retry is on its way when the row is refused at its
-// place. Then the retry is refused, too: the row is parked once, under its own order key.
+// TestRetryOfTheWaitedEvent: ordering=source waited at a row, and its retry is on its way when the row is refused at
+// its place. Then the retry is refused, too: the row is parked once, under its own order key.
 func TestRetryOfTheWaitedEvent(t *testing.T) {
 	lot := New(Config{Ordering: poller.OrderKey, Policy: poller.Policy{
 		MaxAttempts: 9, MaxParked: 10, Delays: []time.Duration{time.Second}}})

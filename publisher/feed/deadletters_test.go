@@ -158,8 +158,8 @@ func TestPickingGoesOnWhileDeadLettersHang(t *testing.T) {
 
 // TestDeadLettersOfATickHoldNoRows: the report keeps the key of each, and not the memory that it shares with the row.
 func TestDeadLettersOfATickHoldNoRows(t *testing.T) {
-	s := newSession(&shared{cfg: Config{Policy: poller.Policy{MaxAttempts: 1, Delays: []time.Duration{time.Second}}}}, "me",
-		-1, 0)
+	policy := poller.Policy{MaxAttempts: 1, Delays: []time.Duration{time.Second}}
+	s := newSession(&shared{cfg: Config{Policy: policy}}, "me", -1, 0)
 	s.cfg, s.outbox = &s.shared.cfg, &Outbox{}
 	set := &settlement{s: s}
 	var before, after runtime.MemStats
