@@ -24,7 +24,7 @@ func TestDrained(t *testing.T) {
 		rows           int
 		answer         func(context.Context, change.Delivery) error
 		adjust         func(*poller.Config)
-		before         func(p *process, s *rowSource)
+		before         func(p *process, s *shop)
 		drained, waits bool
 	}{
 		"idle":                              {drained: true},
@@ -35,16 +35,16 @@ func TestDrained(t *testing.T) {
 		"more than max_batches":             {rows: 11, adjust: func(c *poller.Config) { c.MaxBatches = 1 }, waits: true},
 		"the destination is away":           {rows: 1, answer: away, waits: true},
 		"away, and more":                    {rows: 25, answer: away, waits: true},
-		"paused":                            {rows: 1, before: func(p *process, _ *rowSource) { p.amend(pause1) }},
-		"another source":                    {rows: 1, before: func(_ *process, s *rowSource) { s.fingerprint = "sha256:b" }},
-		"a throttled backfill, nothing new": {before: func(p *process, s *rowSource) { replay(p, s) }, drained: true},
-		"a throttled backfill, and rows": {rows: 25, before: func(p *process, s *rowSource) {
+		"paused":                            {rows: 1, before: func(p *process, _ *shop) { p.amend(pause1) }},
+		"another source":                    {rows: 1, before: func(_ *process, s *shop) { s.describe.Fingerprint = "sha256:b" }},
+		"a throttled backfill, nothing new": {before: func(p *process, s *shop) { replay(p, s) }, drained: true},
+		"a throttled backfill, and rows": {rows: 25, before: func(p *process, s *shop) {
 			replay(p, s)
 		}, drained: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(5, 5)}
+				source := newRows(pollertest.Keys(5, 5)...)
 				store := memstore.New()
 				newInstance(t, store, source, pollertest.NewSink(t, nil)).Tick(t.Context())
 				one := newInstance(t, store, source, pollertest.NewSink(t, c.answer), func(cfg *poller.Config) {
@@ -71,7 +71,7 @@ func TestDrained(t *testing.T) {
 }
 
 // replay asks for a backfill that takes longer than a tick.
-func replay(p *process, s *rowSource) {
+func replay(p *process, s *shop) {
 	p.backfill(state.Backfill{ID: "b1", To: position(len(s.rows)), PerSecond: 1, Total: 1000})
 	p.amend(func(d *state.Document) { d.Backfill.To = position(1000) })
 }
@@ -79,7 +79,7 @@ func replay(p *process, s *rowSource) {
 // TestDrainedBeforeMoreCame: a tick that goes on polling reports the last time, although it ends in a backlog.
 func TestDrainedBeforeMoreCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &rowSource{fingerprint: "sha256:a"}
+		source := newRows()
 		slow := func(context.Context, change.Delivery) error { time.Sleep(time.Second); return nil }
 		one := newInstance(t, memstore.New(), source, pollertest.NewSink(t, slow), func(c *poller.Config) {
 			c.PollInterval, c.PollIntervalMax, c.Concurrency = time.Second, time.Second, 1
@@ -98,7 +98,7 @@ func TestDrainedBeforeMoreCame(t *testing.T) {
 func TestLagOfACursorWithoutATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, undated := range []bool{false, true} {
-			source := &undatedSource{rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(25, 25)}, undated}
+			source := &undatedSource{newRows(pollertest.Keys(25, 25)...), undated}
 			store := memstore.New()
 			to := pollertest.NewSink(t, func(context.Context, change.Delivery) error { time.Sleep(time.Second); return nil })
 			one := newInstance(t, store, source, to, func(c *poller.Config) { c.MaxBatches = 1 })
@@ -114,12 +114,12 @@ func TestLagOfACursorWithoutATime(t *testing.T) {
 }
 
 type undatedSource struct {
-	rowSource
+	*shop
 	undated bool
 }
 
 func (s *undatedSource) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
-	page, err := s.rowSource.Fetch(ctx, r, limit)
+	page, err := s.shop.Fetch(ctx, r, limit)
 	for i := range page.Events {
 		page.Events[i].Undated = s.undated
 	}
@@ -131,15 +131,15 @@ func (s *undatedSource) Fetch(ctx context.Context, r change.Range, limit poller.
 func TestSkipsAreKnownHoweverATickEnds(t *testing.T) {
 	skip := func(d *state.Document) { d.Skips = []state.Skip{{At: time.Now(), Rows: 7}} }
 	for name, c := range map[string]struct {
-		ruin func(p *process, s *rowSource)
+		ruin func(p *process, s *shop)
 		want poller.Event
 		read bool
 	}{
 		"idle":             {nil, poller.FetchEmpty, true},
-		"paused":           {func(p *process, _ *rowSource) { p.amend(pause1) }, poller.Paused, true},
-		"another source":   {func(_ *process, s *rowSource) { s.fingerprint = "sha256:b" }, poller.FingerprintMismatch, true},
-		"another database": {func(_ *process, s *rowSource) { s.incarnation = "restored" }, poller.SourceGap, true},
-		"another at work": {func(p *process, _ *rowSource) {
+		"paused":           {func(p *process, _ *shop) { p.amend(pause1) }, poller.Paused, true},
+		"another source":   {func(_ *process, s *shop) { s.describe.Fingerprint = "sha256:b" }, poller.FingerprintMismatch, true},
+		"another database": {func(_ *process, s *shop) { s.incarnation = "restored" }, poller.SourceGap, true},
+		"another at work": {func(p *process, _ *shop) {
 			at, err := p.keeper.Load(p.t.Context())
 			if err != nil {
 				p.t.Fatal(err)
@@ -150,7 +150,7 @@ func TestSkipsAreKnownHoweverATickEnds(t *testing.T) {
 			}
 			p.t.Cleanup(func() { _ = lease.Release(context.Background()) }) // its heartbeat ends
 		}, poller.LeaseAcquireSkipped, true},
-		"no document to be read": {func(p *process, _ *rowSource) {
+		"no document to be read": {func(p *process, _ *shop) {
 			at, err := p.memory.Load(p.t.Context(), testKey)
 			if err == nil {
 				_, err = p.memory.Replace(p.t.Context(), testKey, []byte("damaged"), at.Version)
@@ -162,7 +162,8 @@ func TestSkipsAreKnownHoweverATickEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				source := &rowSource{fingerprint: "sha256:a", incarnation: "first"}
+				source := newRows()
+				source.incarnation = "first"
 				store := memstore.New()
 				one := newInstance(t, store, source, pollertest.NewSink(t, nil))
 				one.Tick(t.Context())

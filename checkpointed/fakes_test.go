@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type shop struct {
 	table, rebuilt string
 	asked          []string
 	anew           error
+	start          int // where Start begins
 	incarnation    string
 	err            error // of Fetch
 	windows        bool  // a page that is the last ends where the writes do
@@ -58,6 +60,21 @@ func (s *shop) put(id int, tenant, text string) {
 func (s *shop) fill(from, to int) {
 	for id := from; id <= to; id++ {
 		s.put(id, fmt.Sprint("t", id), "new")
+	}
+}
+
+// newRows returns a shop with rows, one for each order key.
+func newRows(orderKeys ...string) *shop {
+	s := newShop()
+	s.describe.Coarse = true
+	s.add(orderKeys...)
+	return s
+}
+
+// add inserts a row for each order key.
+func (s *shop) add(orderKeys ...string) {
+	for _, key := range orderKeys {
+		s.put(s.writes+1, key, "new")
 	}
 }
 
@@ -120,12 +137,28 @@ func (s *shop) Describe(context.Context) (Description, error) { return s.describ
 
 func (s *shop) Compare(was, is string) (Relation, string) { return compareLives(was, is) }
 
+// compareLives takes what follows a slash for what a failover changes.
+func compareLives(was, is string) (Relation, string) {
+	a, _, _ := strings.Cut(was, "/")
+	b, _, _ := strings.Cut(is, "/")
+	switch {
+	case was == is:
+		return SameDatabase, is
+	case a == b:
+		return FailedOver, is
+	default:
+		return AnotherDatabase, is
+	}
+}
+
 func (s *shop) Replaced(_ context.Context, at change.Cursor, was, is string) (string, error) {
 	s.asked = append(s.asked, was+" "+is+" "+string(at))
 	return s.rebuilt, s.anew
 }
 
-func (s *shop) Start(context.Context) (change.Cursor, string, error) { return nil, s.incarnation, nil }
+func (s *shop) Start(context.Context) (change.Cursor, string, error) {
+	return position(s.start), s.incarnation, nil
+}
 
 func (s *shop) Fetch(_ context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	s.mu.Lock()

@@ -14,7 +14,7 @@ import (
 // TestPanicGivesTheLeaseBack: else its heartbeat would keep every instance out until the process ends.
 func TestPanicGivesTheLeaseBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := &rowSource{fingerprint: "sha256:a", rows: pollertest.Keys(3, 3)}
+		source := newRows(pollertest.Keys(3, 3)...)
 		panics := 1
 		one := newInstance(t, memstore.New(), source, pollertest.NewSink(t, nil), func(c *poller.Config) {
 			c.Size = func(e *change.Event) int {
