@@ -135,9 +135,11 @@ func TestSkipsAreKnownHoweverATickEnds(t *testing.T) {
 		want poller.Event
 		read bool
 	}{
-		"idle":             {nil, poller.FetchEmpty, true},
-		"paused":           {func(p *process, _ *shop) { p.amend(pause1) }, poller.Paused, true},
-		"another source":   {func(_ *process, s *shop) { s.describe.Fingerprint = "sha256:b" }, poller.FingerprintMismatch, true},
+		"idle":   {nil, poller.FetchEmpty, true},
+		"paused": {func(p *process, _ *shop) { p.amend(pause1) }, poller.Paused, true},
+		"another source": {func(_ *process, s *shop) {
+			s.describe.Fingerprint = "sha256:b"
+		}, poller.FingerprintMismatch, true},
 		"another database": {func(_ *process, s *shop) { s.incarnation = "restored" }, poller.SourceGap, true},
 		"another at work": {func(p *process, _ *shop) {
 			at, err := p.keeper.Load(p.t.Context())
