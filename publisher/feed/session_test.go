@@ -64,10 +64,10 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 		db.add("a", "b", "a")
 		s := open(t, testConfig(claims.Leader), table)
 		g := s.Fetch()
-		if got := table.called(); got != "look draw×2 join survey take due fetch" {
+		if got := table.called(); got != "look survey take due fetch" {
 			t.Errorf("the first Next with work calls %s", got)
 		}
-		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Context.Err() != nil ||
+		if len(g.Batch.Events) != 3 || g.Token != 1 || g.Check() != nil || g.Context.Err() != nil ||
 			g.Origin.Table != "outbox" {
 			t.Errorf("%+v", g)
 		}
@@ -190,10 +190,8 @@ func TestReportAtClose(t *testing.T) {
 
 func TestFaultsSayWhatTheyAre(t *testing.T) {
 	for method, want := range map[string]poller.Event{
-		"look": poller.FetchFailed, "take": poller.LeaseAcquireFailed, "draw": poller.LeaseAcquireFailed,
-		"fetch": poller.FetchFailed,
-		"due":   poller.FetchFailed, "mend": poller.FetchFailed, "join": poller.LeaseAcquireFailed,
-		"survey": poller.LeaseAcquireFailed,
+		"look": poller.FetchFailed, "take": poller.LeaseAcquireFailed, "fetch": poller.FetchFailed, "due": poller.FetchFailed,
+		"mend": poller.FetchFailed, "survey": poller.LeaseAcquireFailed,
 	} {
 		in(t, func(t *testing.T, db *fakeDB) {
 			db.add("a", "b")
