@@ -182,7 +182,7 @@ func (b *bench) explain(text string, args []any) string {
 
 var (
 	sqliteScan  = regexp.MustCompile(`SCAN [obda]\b`)
-	sqliteSmall = regexp.MustCompile(`SCAN [obda] USING (COVERING )?INDEX outbox_(pending|due|publishing|blocked)`)
+	sqliteSmall = regexp.MustCompile(`SCAN [obda] USING (COVERING )?INDEX outbox_(pending|due|blocked)`)
 )
 
 // readsAll names the step of a plan that reads the outbox from one end to the other.

@@ -53,6 +53,9 @@ func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.
 		page, more = s.fresh(page, limit.Rows, more)
 		return page, more, nil
 	}
+	if s.strategy == claims.SkipLocked {
+		return s.readTurned(ctx, ranges, limit)
+	}
 	if s.round.segments != nil {
 		return s.readSegments(ctx, limit)
 	}
@@ -92,6 +95,35 @@ func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit po
 		s.beginSegments(ranges, limit)
 	}
 	return page, more, nil
+}
+
+// readTurned reads by bucket from the partition that chance has put first, and then from the low end up to it: so that
+// none starves, and nothing is read of what others have claimed, however much that is.
+func (s *session) readTurned(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
+	more bool, err error) {
+	start := s.turn
+	page, more, err = s.read(ctx, ranges, claims.Range{From: start, To: claims.Buckets}, limit)
+	if below := belowOf(ranges, start); err == nil && !more && len(page) < limit.Rows && below != nil {
+		var rest []event.Row
+		rest, more, err = s.read(ctx, below, claims.Range{From: 0, To: start},
+			poller.Limit{Rows: limit.Rows - len(page), Bytes: limit.Bytes})
+		page = append(page, rest...)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	page, more = s.fresh(page, limit.Rows, more)
+	return page, more, nil
+}
+
+// belowOf is the part of the ranges below a bucket.
+func belowOf(ranges []claims.Range, bucket int) (below []claims.Range) {
+	for _, r := range ranges {
+		if r.From < bucket {
+			below = append(below, claims.Range{From: r.From, To: min(r.To, bucket)})
+		}
+	}
+	return below
 }
 
 // read fetches from the beginning of a bucket. It asks for as many rows more as are in flight there.

@@ -102,6 +102,7 @@ func (s *session) pick(ctx context.Context) error {
 		s.width = n
 	}
 	some := free[:min(len(free), s.width)]
+	s.turn = claims.BucketsOf(some[0], n).From
 	_, err = s.take(ctx, false, func(v *claims.Survey) []int {
 		if v.Partitions != n {
 			return nil

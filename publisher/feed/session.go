@@ -45,6 +45,7 @@ type session struct {
 	blocked bool      // ordering=source: a FAILED event waits for its next attempt
 	others  bool      // skip_locked: more partitions have work than were taken
 	width   int       // skip_locked: how many are taken at most; 0: not decided yet
+	turn    int       // skip_locked: the bucket to begin at
 	unread  bool      // there were retries, and nothing was fetched after them
 	failed  bool      // a fetch failed
 	batches int

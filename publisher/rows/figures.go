@@ -42,12 +42,12 @@ const mostDue = 1000
 func (e *Table) workStatement(partitions []int, n int) *statement.Statement {
 	s := e.db.Statement("SELECT bucket FROM (SELECT o.bucket FROM ", e.outbox.String(),
 		" o WHERE o.state = 'FAILED' AND o.next_attempt_at <= ", e.db.Now(), " ORDER BY o.next_attempt_at",
-		e.db.Limit(strconv.Itoa(mostDue), 0), ") d")
+		e.db.Limit(strconv.Itoa(mostDue), 0), ") n")
 	for _, i := range partitions {
 		r := claims.BucketsOf(i, n)
 		s.Add(" UNION ALL SELECT bucket FROM (SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o",
 			e.forced(event.Pending), " WHERE o.state = 'PENDING' AND o.bucket >= ", strconv.Itoa(r.From), " AND o.bucket < ",
-			strconv.Itoa(r.To), " ORDER BY o.bucket, ", e.seq("o"), e.db.Limit("1", 0), ") p", strconv.Itoa(i))
+			strconv.Itoa(r.To), " ORDER BY o.bucket, ", e.seq("o"), e.db.Limit("1", 0), ") r", strconv.Itoa(i))
 	}
 	return s
 }
