@@ -9,6 +9,10 @@ type Range struct {
 	UpTo Cursor
 	// Unsafe also shows rows above the safe point (source__late_commits=exact and settle), and reports no Page.Safe.
 	Unsafe bool
+	// Late says that rows may have become visible after the position had passed them, but none up to Told: they were all
+	// delivered.
+	Late bool
+	Told Cursor
 }
 
 // Page is what one fetch brought.

@@ -169,13 +169,16 @@ type Output struct {
 	Queue             string  `json:"queue"`
 	Broker            Broker  `json:"broker"`
 	// Destination and Destinations (by event type, in lower case) are a broker's templates.
-	Destination  string            `json:"destination"`
-	Destinations map[string]string `json:"destinations"`
+	Destination     string            `json:"destination"`
+	DestinationCase string            `json:"destination_case"` // lower or keep
+	Destinations    map[string]string `json:"destinations"`
 
 	Format     string `json:"format"` // cloudevents, rowchange, sqltrigger, row or payload
 	Batch      int    `json:"batch"`
 	BatchBytes int    `json:"batch_bytes"`
-	Retries    int    `json:"retries"` // attempts of one request, at least 1
+	// MaxMessageBytes bounds one message to kafka, with its key and headers.
+	MaxMessageBytes int `json:"max_message_bytes"`
+	Retries         int `json:"retries"` // attempts of one request, at least 1
 	// RejectStatus are the HTTP statuses, 400 to 599, after which a request is bisected instead of repeated.
 	RejectStatus []int `json:"reject_status"`
 }

@@ -128,13 +128,14 @@ func (l *loader) checkLease(p *pollerScopes) {
 	}
 }
 
-// httpOnly and queueOnly have no effect on an output of another kind.
+// httpOnly, queueOnly and kafkaOnly have no effect on an output of another kind.
 var (
 	httpOnly  = []string{"url", "headers__", "secret", "gzip"}
 	queueOnly = []string{"queue"}
 	// connected are queue and brokers.
 	connected  = []string{"connection"}
-	brokerOnly = []string{"destination", "destinations__"}
+	brokerOnly = []string{"destination", "destination_case", "destinations__"}
+	kafkaOnly  = []string{"max_message_bytes"}
 )
 
 func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
@@ -146,20 +147,24 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 	switch out.Kind {
 	case "http":
 		l.checkHTTP(p, s, out)
-		warnUnused(p, s, out.Kind, slices.Concat(queueOnly, connected, brokerOnly))
+		warnUnused(p, s, out.Kind, slices.Concat(queueOnly, connected, brokerOnly, kafkaOnly))
 		checkStatuses(p, s, out)
 	case "queue":
 		l.checkQueue(p, s, out)
-		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, brokerOnly))
+		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, brokerOnly, kafkaOnly))
 		checkStatuses(p, s, out)
 	case "stdout":
-		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, []string{statuses}))
+		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, kafkaOnly, []string{statuses}))
 	default:
 		l.checkBroker(s, out)
-		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, queueOnly, []string{statuses}))
+		unused := slices.Concat(httpOnly, queueOnly, []string{statuses})
+		if out.Kind != "kafka" {
+			unused = slices.Concat(unused, kafkaOnly)
+		}
+		warnUnused(p, s, out.Kind, unused)
 		return
 	}
-	out.Destination, out.Destinations = "", nil
+	out.Destination, out.DestinationCase, out.Destinations = "", "", nil
 }
 
 // checkFormat fills in the default, and sees to it that rows have what the format sends.

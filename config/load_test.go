@@ -54,7 +54,7 @@ func TestLoadDefaults(t *testing.T) {
 				LateCommits: "auto", LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,
 				OnLongTransaction: "deliver_late", OnFailover: "stop", FutureRows: "deliver",
 			},
-			Outputs: []Output{{Kind: "stdout", Timeout: 30 * time.Second, Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20,
+			Outputs: []Output{{Kind: "stdout", Timeout: 30 * time.Second, Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, MaxMessageBytes: 1_000_000,
 				Retries:      3,
 				RejectStatus: []int{400, 413, 422}}},
 			Schedule: "*/1 * * * * *", BatchSize: 500, BatchBytes: 8 << 20, MaxRowBytes: 4 << 20, TickBudget: 50 * time.Second,
@@ -141,13 +141,13 @@ func TestLoadEverySetting(t *testing.T) {
 		Kind: "http", URL: "https://example.com/x?code=abc%3D", Timeout: 3 * time.Second,
 		Headers: map[string]Secret{"X-Api-Key": "k"},
 		Secret:  "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", Gzip: true, Format: "row", Batch: 1,
-		BatchBytes: 1 << 20, Retries: 1,
+		BatchBytes: 1 << 20, MaxMessageBytes: 1_000_000, Retries: 1,
 		RejectStatus: []int{409, 500},
 	}, {
 		Name: "audit", Kind: "queue", Timeout: 30 * time.Second, ConnectionSetting: "AzureWebJobsStorage", Queue: "orders",
 		Connection: Storage{Setting: "AzureWebJobsStorage", QueueServiceURI: "https://acct.queue.core.windows.net",
 			Identity: Identity{Credential: "managedidentity", ClientID: "cid"}},
-		Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, Retries: 3, RejectStatus: []int{400, 413, 422},
+		Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, MaxMessageBytes: 1_000_000, Retries: 3, RejectStatus: []int{400, 413, 422},
 	}}
 	if diff := cmp.Diff(wantOutputs, p.Outputs, same); diff != "" {
 		t.Error(diff)

@@ -76,7 +76,7 @@ func jsonPlace(data []byte, err error) string {
 // plainJSON blanks // and /* */ comments and trailing commas, keeping every line break so that places stay right.
 func plainJSON(data []byte) []byte {
 	out := bytes.Clone(data)
-	comma := -1 // the last comma with nothing but blanks and comments behind it
+	comma := -1 // the last comma with nothing but blanks and comments after it
 	for i := 0; i < len(out); i++ {
 		switch c := out[i]; {
 		case c == '"':

@@ -44,7 +44,7 @@ func textFlaw(text, engine string, check func(sqltext.Syntax, string) *sqltext.F
 	case found != nil:
 		return &flaw{found.Problem, found.Remedy}
 	case swallows:
-		return &flaw{"ends in a comment that would swallow what is put behind it",
+		return &flaw{"ends in a comment that would swallow what is put after it",
 			"Write the comment as /* … */, or leave it out"}
 	}
 	return nil

@@ -23,8 +23,8 @@ func TestQueryFlaw(t *testing.T) {
 		{"", "SELECT id) FROM t", "closes a parenthesis that it did not open"},
 		{"", "SELECT 'x FROM t", "has a quote that does not end"},
 		{"", "SELECT id /* FROM t", "has a comment that does not end"},
-		{"", "SELECT id FROM t -- all", "ends in a comment that would swallow what is put behind it"},
-		{"mysql", "SELECT a FROM t # all", "ends in a comment that would swallow what is put behind it"},
+		{"", "SELECT id FROM t -- all", "ends in a comment that would swallow what is put after it"},
+		{"mysql", "SELECT a FROM t # all", "ends in a comment that would swallow what is put after it"},
 		{"postgres", "SELECT top, a[1] FROM t", ""},
 		{"sqlserver", "SELECT TOP 5 id FROM t", "has an outer TOP"},
 	} {
@@ -45,7 +45,7 @@ func TestConditionFlaw(t *testing.T) {
 		"a IN (SELECT b FROM c ORDER BY d)": "",
 		"a = 1) OR (b = 2":                  "closes a parenthesis that it did not open",
 		"a = 1; DELETE":                     "has a semicolon",
-		"a = 1 -- x":                        "ends in a comment that would swallow what is put behind it",
+		"a = 1 -- x":                        "ends in a comment that would swallow what is put after it",
 		"WHERE a = 1":                       "begins with WHERE",
 	} {
 		got := ""

@@ -85,10 +85,14 @@ func WriteReference(w io.Writer) error {
 	writeTable(&b, "The application", "", appSettings)
 	writeTable(&b, "A poller", "Below `pollers__<poller>__`, for example `pollers__orders__source__table`. A setting that is not for the poller's `source__mode` is a fault.",
 		settingsOf(pollerSettings, func(row setting) bool { return row.modes == nil }))
-	for _, m := range mode.All() {
-		intro := fmt.Sprintf("These stand where the others of a poller do, with `source__mode=%s`.", m)
-		writeTable(&b, fmt.Sprintf("A poller in %s mode", m), intro,
-			settingsOf(pollerSettings, func(row setting) bool { return slices.Contains(row.modes, m) }))
+	for _, modes := range modeSets(pollerSettings) {
+		var names []string
+		for _, m := range modes {
+			names = append(names, string(m))
+		}
+		writeTable(&b, fmt.Sprintf("A poller in %s mode", strings.Join(names, " or ")),
+			fmt.Sprintf("These stand where the others of a poller do, with `source__mode=%s`.", strings.Join(names, "` or `source__mode=")),
+			settingsOf(pollerSettings, func(row setting) bool { return slices.Equal(row.modes, modes) }))
 	}
 	writeTable(&b, "An output", "Below `pollers__<poller>__output__` for the default output, and below `pollers__<poller>__outputs__<output>__` for further ones. "+
 		"Each output has its own position, lease and document; a poller in outbox mode has the default output only.",
@@ -98,6 +102,17 @@ func WriteReference(w io.Writer) error {
 		return fmt.Errorf("write the settings reference: %w", err)
 	}
 	return nil
+}
+
+// modeSets returns the sets of modes that rows of a table are for, in the table's order.
+func modeSets(table []setting) [][]mode.Mode {
+	var sets [][]mode.Mode
+	for _, row := range table {
+		if row.modes != nil && !slices.ContainsFunc(sets, func(s []mode.Mode) bool { return slices.Equal(s, row.modes) }) {
+			sets = append(sets, row.modes)
+		}
+	}
+	return sets
 }
 
 // settingsOf returns the rows of a table that are meant.

@@ -222,7 +222,7 @@ func (s *scope) suggest(key string) string {
 	var known []string
 	for _, row := range s.table {
 		if strings.HasPrefix(row.name, key+"__<") {
-			return "Write a further name behind it: " + s.prefix + row.name
+			return "Write a further name after it: " + s.prefix + row.name
 		}
 		known = append(known, row.name)
 	}

@@ -14,5 +14,5 @@
 //
 // The cursor is the column version. The writer takes it inside its transaction, as one more than the highest committed
 // one, and the column is UNIQUE: version n+1 can only be written by somebody who has seen n committed. So versions
-// become visible in their order, and no late commit can slip in behind the relay, with any number of writers.
+// become visible in their order, and no late commit can slip in before the position, with any number of writers.
 package demo

@@ -132,9 +132,9 @@ func rowsWait(t *testing.T, listen string) {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	type output struct {
-		Poller      string     `json:"poller"`
-		BehindSince *time.Time `json:"behind_since"`
-		Lag         *float64   `json:"lag_seconds"`
+		Poller       string     `json:"poller"`
+		WaitingSince *time.Time `json:"waiting_since"`
+		Lag          *float64   `json:"lag_seconds"`
 	}
 	var report struct {
 		Outputs []output `json:"outputs"`
@@ -143,7 +143,7 @@ func rowsWait(t *testing.T, listen string) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(report.Outputs, func(o output) bool { return o.Poller == "flooded" })
-	if i < 0 || report.Outputs[i].BehindSince == nil || report.Outputs[i].Lag != nil {
+	if i < 0 || report.Outputs[i].WaitingSince == nil || report.Outputs[i].Lag != nil {
 		t.Errorf("rows of flooded wait, and the status says %+v", report.Outputs)
 	}
 }

@@ -81,7 +81,7 @@ var expected = map[string][]string{
 	"nulls":       {"RowrelayNullCursors"},
 	"paused":      {"RowrelayPaused"},
 	"events":      {"RowrelayOutboxDeadLetters"},
-	"behind":      {"RowrelayOutboxBehind", "RowrelayTicksFailing", "RowrelayNoSuccess"},
+	"behind":      {"RowrelayOutboxLag", "RowrelayTicksFailing", "RowrelayNoSuccess"},
 	"uncleanable": {"RowrelayOutboxCleanupFailing"},
 }
 

@@ -55,20 +55,14 @@ var quickstarts = []quickstart{
 	},
 	{
 		page: "mysql", url: testenv.MySQL, says: "mysql://root:secret@127.0.0.1:3306/shop", client: mysqlClient, delivered: 1,
-		tools:  "start",
-		counts: map[string]int{"sh": 7, "sh repository": 1, "sh forever": 1, "sh not-run": 2, "sql": 2, "text": 3},
+		counts: map[string]int{"sh": 6, "sh repository": 1, "sh forever": 1, "sh not-run": 1, "sql": 2, "text": 2},
 	},
 	{
-		page: "outbox", url: testenv.Postgres, says: "postgres://shop:secret@localhost/shop?sslmode=disable", client: psql,
-		delivered: 1,
-		counts:    map[string]int{"sh": 5, "sh repository": 1, "sh forever": 1, "sh not-run": 1, "sql": 1, "text": 2},
-	},
-	{
-		page: "sql-server", tools: "start",
+		page: "sql-server",
 		refused: func(page, nobody string) string {
 			return strings.Replace(page, "@127.0.0.1:1433?", "@"+nobody+"?", 1)
 		},
-		counts: map[string]int{"sh": 6, "sh repository": 1, "sh not-run": 4, "sql": 3, "text": 1},
+		counts: map[string]int{"sh": 5, "sh repository": 1, "sh not-run": 3, "sql": 3},
 		statements: []string{"CreateTableStatement", "CreateIndexStatement", "InsertStatement", "CreateLoginStatement",
 			"CreateUserStatement", "GrantStatement", "UpdateStatement"},
 	},

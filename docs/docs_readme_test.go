@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReadmeSample does what README says, in its order: its first settings file, and then its commands. The binary is
-// made as in the quick starts.
+// TestReadmeSample does what README says, in its order: its settings file, and then its commands. The binary is made as
+// in the quick starts.
 func TestReadmeSample(t *testing.T) {
 	t.Parallel()
 	var script strings.Builder
@@ -15,9 +15,8 @@ func TestReadmeSample(t *testing.T) {
 	for _, b := range fencedBlocks(t, "../README.md") {
 		switch b.lang + " " + b.tag {
 		case "json ":
-			if files++; files == 1 {
-				fmt.Fprintf(&script, "cat >local.settings.json <<'ROWRELAY_JSON'\n%sROWRELAY_JSON\n", b.text)
-			}
+			files++
+			fmt.Fprintf(&script, "cat >local.settings.json <<'ROWRELAY_JSON'\n%sROWRELAY_JSON\n", b.text)
 		case "sh ":
 			ran++
 			fmt.Fprintf(&script, "mark %d\n%s", ran, b.text)
@@ -29,7 +28,7 @@ func TestReadmeSample(t *testing.T) {
 			bashSyntax(t, b.text)
 		}
 	}
-	if files != 2 || ran != 1 {
+	if files != 1 || ran != 1 {
 		t.Fatalf("%d settings files, %d blocks that are run", files, ran)
 	}
 	printed := shell(t, script.String())

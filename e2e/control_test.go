@@ -109,7 +109,7 @@ func TestBackfillStatusAndStop(t *testing.T) {
 	s = busy(s).with(settings{
 		"pollers__orders__batch_size": "5",
 		// An idle holder meets what an operator asks for with its next heartbeat, after a third of this.
-		"pollers__orders__lease_ttl": "3s",
+		"pollers__orders__lease_ttl": "9s",
 	})
 	dir := t.TempDir()
 	relay := startRun(t, dir, s)
@@ -129,14 +129,14 @@ func TestBackfillStatusAndStop(t *testing.T) {
 	wants(t, backfill(1, "--from", "beginning", "--rate", "-1"), "must not be negative")
 	wants(t, backfill(0, "--from", "cursor=300"), "holds no rows")
 	wants(t, backfill(0, "--from", "beginning", "--dry-run"), "300 row(s) after", "dry run: nothing was changed")
-	wants(t, backfill(0, "--from", "cursor=100", "--to", "cursor=300", "--rate", "5", "--detach", "--yes"),
+	wants(t, backfill(0, "--from", "cursor=100", "--to", "cursor=300", "--rate", "2", "--detach", "--yes"),
 		"200 row(s) after", "backfill_begun", "is asked for")
 	wants(t, backfill(0, "--status"), "of about 200 row(s)")
 	wants(t, backfill(1, "--from", "beginning", "--yes"), "a backfill is running")
 	until(t, "rows to come again", func() bool { _, repeated := to.count(); return repeated > 0 })
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (301, 'new')`)
 	until(t, "the live row", func() bool { return to.column("version")["301"] == 1 })
-	wants(t, backfill(0, "--status", "--json"), `"per_second":5`, `"total":200`)
+	wants(t, backfill(0, "--status", "--json"), `"per_second":2`, `"total":200`)
 	wants(t, backfill(0, "--stop", "--yes"), "stopped", "backfill_stopped")
 	wants(t, backfill(0, "--status"), "no backfill of orders is running")
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (302, 'new')`)

@@ -239,8 +239,8 @@ func newCounted(t *testing.T, more settings) *counted {
 	c := &counted{t: t, to: newSink(t)}
 	var s settings
 	s, c.db = postgresShop(t, 10)
-	c.settings = s.with(settings{"pollers__lines__output__kind": "http",
-		"pollers__lines__output__url": c.to.URL}).with(more)
+	c.settings = s.with(settings{"pollers__lines__output__kind": "http", "pollers__lines__output__url": c.to.URL,
+		"pollers__lines__lease_ttl": "10m"}).with(more) // a tick that takes long would write a heartbeat
 	var storage, url string
 	c.storage, storage = countStorage(t, s["AzureWebJobsStorage"])
 	c.database, url = countPostgres(t, s["SHOP_DB"])

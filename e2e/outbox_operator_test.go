@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -189,14 +188,8 @@ func TestOutboxStopAtTheQuestion(t *testing.T) {
 	r := programtest.Start(t, programtest.Options{Dir: o.dir, Settings: o.settings, Stdin: in}, "outbox", "discard",
 		"events")
 	r.Until("the question", func() bool { return strings.Contains(r.Log(), "Type the poller's name") })
-	begun := time.Now()
-	r.Signal(syscall.SIGINT)
-	r.Until("its end", func() bool { return strings.Contains(r.Log(), "stopped: nothing was changed") })
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("it took %s", took)
-	}
-	if code := r.Wait(); code != 1 {
-		t.Errorf("exit code %d", code)
+	if code := r.Interrupt(); code != 1 || !strings.Contains(r.Log(), "stopped: nothing was changed") {
+		t.Errorf("exit code %d: %s", code, r.Log())
 	}
 	if s := o.status(); s.Dead != 1 {
 		t.Errorf("%+v", s)
@@ -256,7 +249,7 @@ func TestOutboxPartitionEndsWhenDrained(t *testing.T) {
 	to := newSink(t)
 	o := newOutboxShop(t, "postgres", to.URL)
 	root, _ := fanoutApp(t, o)
-	o.settings = o.settings.with(settings{"pollers__events__poll_interval": "", "pollers__events__tick_budget": ""})
+	o.settings = o.settings.with(settings{"pollers__events__poll_interval": ""})
 	o.write(20, 5)
 	host := startHost(t, root, o.settings)
 	var slowest time.Duration
@@ -273,7 +266,7 @@ func TestOutboxPartitionEndsWhenDrained(t *testing.T) {
 			}
 			took := time.Since(begun)
 			slowest = max(slowest, took)
-			if took > 20*time.Second { // tick_budget is 50s
+			if took > 40*time.Second { // tick_budget is 50s
 				t.Fatalf("the %s partition %d held its function for %s", what, n, took)
 			}
 		}

@@ -60,8 +60,7 @@ func newOutboxShop(t *testing.T, engine, url string) *outboxShop {
 		"pollers__events__output__kind":  "http", "pollers__events__output__url": url,
 		"pollers__events__output__format": "cloudevents",
 		"pollers__events__retry_delays":   "20ms,50ms", "pollers__events__max_attempts": "3",
-		"pollers__events__tick_budget": "2s", // reports come at the end of a tick
-		"status__listen":               "127.0.0.1:0",
+		"status__listen": "127.0.0.1:0",
 	}
 	o.say("outbox", "init", "events", "--apply")
 	return o

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,13 +94,11 @@ func TestPoisonRowAmongAHundred(t *testing.T) {
 			if fmt.Sprint(letter["attempts"]) != "3" || fmt.Sprint(letter["status"]) != fmt.Sprint(status) {
 				t.Errorf("the dead letter says %v", letter)
 			}
-			said := false
-			for _, line := range host.Logs() {
-				said = said || line.Level == fakehost.Error && strings.Contains(line.Text, "dead_lettered")
-			}
-			if !said {
-				t.Errorf("no Error line tells of the dead letter\n%s", transcript(host))
-			}
+			until(t, "an Error line to tell of the dead letter", func() bool {
+				return slices.ContainsFunc(host.Logs(), func(l fakehost.Line) bool {
+					return l.Level == fakehost.Error && strings.Contains(l.Text, "dead_lettered")
+				})
+			})
 			if n, _ := to.count(); n != next-2 {
 				t.Errorf("%d events arrived of %d good ones", n, next-2)
 			}

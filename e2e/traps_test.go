@@ -158,8 +158,8 @@ func TestTrap8KilledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 40)
-	s = s.with(settings{"pollers__orders__lease_ttl": "5s", "pollers__orders__batch_size": "10",
-		"pollers__orders__output__batch": "1"})
+	s = s.with(settings{"pollers__orders__lease_ttl": "12s", "pollers__orders__batch_size": "10",
+		"pollers__orders__output__batch": "1"}) // the lease outlives the start of the next worker
 	host := startHost(t, functionApp(t, s), s)
 	reached := make(chan struct{})
 	release := make(chan struct{})

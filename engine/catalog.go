@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"slices"
+	"strings"
 )
 
 // Table is what the catalog says about a table, a view or a query.
@@ -25,6 +27,8 @@ type Table struct {
 	// allowed, warned about, and its NULLs are counted.
 	LooseKey bool
 	Indexes  []Index
+	// RowSecurity says that rows may be hidden from the user (PostgreSQL).
+	RowSecurity bool
 	// Foreign says that the table lies in another database of the server than the connection's.
 	Foreign bool
 	// Partitioned says that it is PostgreSQL's parent of partitions.
@@ -37,6 +41,33 @@ type Table struct {
 	ReadOnly, Locking bool
 	// Warnings are for the operator.
 	Warnings []string
+}
+
+// Unique names what proves that columns are unique together, the primary key or a unique index: "" where nothing does.
+func (t *Table) Unique(columns []string) string {
+	if covers(columns, t.PrimaryKey) {
+		return "primary key (" + strings.Join(t.PrimaryKey, ", ") + ")"
+	}
+	for _, ix := range t.Indexes {
+		if ix.Unique && !ix.Partial && ix.Declared > 0 && ix.Declared <= len(ix.Columns) &&
+			covers(columns, ix.Columns[:ix.Declared]) {
+			return "unique index " + ix.Name
+		}
+	}
+	return ""
+}
+
+// covers reports whether names hold all of unique, which is then a proof that names are unique together.
+func covers(names, unique []string) bool {
+	if len(unique) == 0 {
+		return false
+	}
+	for _, u := range unique {
+		if !slices.Contains(names, u) {
+			return false
+		}
+	}
+	return true
 }
 
 // Index is an index or unique constraint.

@@ -81,7 +81,7 @@ func QuotedName(parts []string, quote func(string) string) string {
 	return strings.Join(quoted, ".")
 }
 
-// Names writes columns one after the other, each behind what qualifies it.
+// Names writes columns one after the other, each after what qualifies it.
 func Names(quote func(string) string, qualifier string, columns []string) string {
 	quoted := make([]string, len(columns))
 	for i, c := range columns {

@@ -31,6 +31,8 @@ const (
 	// ChangePresent is, in the joined rows, NULL where the row is gone; ChangeHead is the highest version that there is.
 	ChangePresent = "rowrelay_present"
 	ChangeHead    = "rowrelay_head"
+	// ChangeNow is a variable of triggers.
+	ChangeNow = "rowrelay_now"
 	// StateFloor is the version up to which changes may be missing: those from before the triggers, and what was purged.
 	StateFloor = "rowrelay_floor"
 )
@@ -64,6 +66,8 @@ type Tracking struct {
 	Counted bool
 	// AtOnce says that the statements are of one transaction.
 	AtOnce bool
+	// Before is the created of a row that was there before the triggers.
+	Before string
 	// Rights are what it takes to install, for people.
 	Rights string
 	// Declare reads how the columns of the key are declared, types and collations, in key order.
@@ -76,6 +80,8 @@ type Tracking struct {
 	// Faults says what is wrong with the triggers, each in a sentence with what to do. What the user may not see is no
 	// fault.
 	Faults func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
+	// Others names tables beside this one whose triggers keep the same change table.
+	Others func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Unseen says which writes to this table the triggers do not see, each in a sentence.
 	Unseen func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 }

@@ -1,5 +1,5 @@
 // Package handler speaks the custom-handler protocol of the Azure Functions host: one POST for each invocation, one
-// JSON answer, and nothing else that the host would see (facts: the Functions host and a custom handler).
+// JSON answer, and nothing else that the host would see.
 //
 // Rowrelay is not a native database trigger. It is a pseudo trigger built on Azure Functions timers. Delivery is
 // at-least-once: an event may arrive more than once, and receivers must be idempotent.

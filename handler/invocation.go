@@ -66,7 +66,7 @@ func traced(ctx context.Context, header http.Header) context.Context {
 }
 
 // triggerOf returns the value of the invocation's only binding, which for a queue trigger is the message: JSON text in
-// a JSON string, or in a string within that (facts, trap 5); nil where there is none, or more than one.
+// a JSON string, or in a string within that; nil where there is none, or more than one.
 func triggerOf(body []byte) json.RawMessage {
 	var envelope struct {
 		Data map[string]json.RawMessage

@@ -82,10 +82,10 @@ func ExampleWriter_Write() {
 		outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "OrderPaid", Payload: []byte(`{}`)},
 		outbox.Event{AggregateType: "Customer", AggregateID: "7", Type: "PointsEarned", Payload: []byte(`{"points":19}`)},
 	))
-	fmt.Println(w.Write(ctx, tx, outbox.Event{AggregateType: "Order", Type: "OrderPaid"}))
+	fmt.Println(w.Write(ctx, tx, outbox.Event{AggregateType: "Order", AggregateID: "42"}))
 	// Output:
 	// <nil>
-	// outbox: Event.AggregateID is empty
+	// outbox: Event.Type is empty
 }
 
 // A table's name becomes part of a statement: it may hold letters, digits and underscores, and a schema.

@@ -24,9 +24,11 @@ SELECT @got;`
 // lock locks the aggregates of the events, each once, in one order for all writers. SQLite needs no lock: it has one
 // writer at a time, and a seq is drawn by the one who writes.
 func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
-	aggregates := make([][2]string, len(events))
+	aggregates := make([][2]string, 0, len(events))
 	for i := range events {
-		aggregates[i] = [2]string{events[i].AggregateType, events[i].AggregateID}
+		if e := &events[i]; e.AggregateID != "" {
+			aggregates = append(aggregates, [2]string{e.AggregateType, e.AggregateID})
+		}
 	}
 	slices.SortFunc(aggregates, func(a, b [2]string) int {
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))

@@ -52,7 +52,8 @@ const (
 // Event is one event to be published.
 type Event struct {
 	// AggregateType and AggregateID name what the event is about, "Order" and "42", and decide what it is kept in order
-	// with. At most 255 characters each; like Type and IdempotencyKey valid UTF-8 without NUL.
+	// with. At most 255 characters each; like Type and IdempotencyKey valid UTF-8 without NUL. An event with an empty
+	// AggregateID belongs to no aggregate: it waits for no other, and none for it.
 	AggregateType, AggregateID string
 	// Type names what happened: "OrderPlaced". At most 255 characters.
 	Type string
@@ -70,9 +71,9 @@ type Event struct {
 // check returns an error that names the member at fault.
 func (e *Event) check() error {
 	for _, member := range []struct{ name, value string }{
-		{"AggregateType", e.AggregateType}, {"AggregateID", e.AggregateID}, {"Type", e.Type},
+		{"AggregateType", e.AggregateType}, {"Type", e.Type}, {"AggregateID", e.AggregateID},
 	} {
-		if member.value == "" {
+		if member.value == "" && member.name != "AggregateID" {
 			return fmt.Errorf("outbox: Event.%s is empty", member.name)
 		}
 		if err := plain(member.name, member.value); err != nil {

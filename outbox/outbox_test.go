@@ -83,7 +83,8 @@ func TestWrite(t *testing.T) {
 					Payload: []byte(`{"é":"ü\u0000"}`), TraceParent: "00-1-2-01"},
 				outbox.Event{AggregateType: "Customer", AggregateID: "7", Type: "Moved", Payload: []byte("no JSON"),
 					TraceParent: strings.Repeat("0", 256), TraceState: strings.Repeat("a", 1001)},
-				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Paid", IdempotencyKey: "k3", Payload: []byte(`{}`)})
+				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Paid", IdempotencyKey: "k3", Payload: []byte(`{}`)},
+				outbox.Event{AggregateType: "News", Type: "Told", IdempotencyKey: "k4", Payload: []byte(`{}`)})
 			write(false, outbox.Event{AggregateType: "Order", AggregateID: "43", Type: "Placed", Payload: []byte(`{}`)})
 
 			rows, err := db.QueryContext(t.Context(),
@@ -110,7 +111,7 @@ func TestWrite(t *testing.T) {
 			if err := rows.Err(); err != nil {
 				t.Fatal(err)
 			}
-			want := "Order 42 Placed {\"é\":\"ü\\u0000\"} k1 PENDING 00-1-2-01\nCustomer 7 Moved no JSON random PENDING \nOrder 42 Paid {} k3 PENDING "
+			want := "Order 42 Placed {\"é\":\"ü\\u0000\"} k1 PENDING 00-1-2-01\nCustomer 7 Moved no JSON random PENDING \nOrder 42 Paid {} k3 PENDING \nNews  Told {} k4 PENDING "
 			if strings.Join(got, "\n") != want {
 				t.Errorf("stored:\n%s\nwant:\n%s", strings.Join(got, "\n"), want)
 			}
@@ -236,12 +237,12 @@ func TestRefused(t *testing.T) {
 		"an engine that is none": func() error { _, err := outbox.NewWriter("oracle", "outbox"); return err },
 		"a table with a quote":   func() error { _, err := outbox.NewWriter(outbox.Postgres, `out"box`); return err },
 		"no table":               func() error { _, err := outbox.NewWriter(outbox.Postgres, ""); return err },
-		"no aggregate": func() error {
+		"no type": func() error {
 			w, err := outbox.NewWriter(outbox.Postgres, "shop.outbox")
 			if err != nil {
 				t.Fatal(err)
 			}
-			return w.Write(t.Context(), nil, outbox.Event{AggregateType: "Order", Type: "Placed"})
+			return w.Write(t.Context(), nil, outbox.Event{AggregateType: "Order", AggregateID: "42"})
 		},
 		"an id that is too long": func() error {
 			w, err := outbox.NewWriter(outbox.Postgres, "outbox")

@@ -12,6 +12,10 @@ import (
 // Destinations say where an event goes: a topic, an exchange with a routing key, a queue (output__destination and
 // output__destinations__<event_type>).
 type Destinations struct {
+	// KeepCase leaves the values of placeholders as they are (output__destination_case=keep); else Order goes to
+	// order.events.
+	KeepCase bool
+
 	byDefault template
 	byType    map[string]template // by event type, lower-cased; see ofType
 }
@@ -53,7 +57,7 @@ func parseTemplate(text string) (template, error) {
 		case rest[0] == '{':
 			name, after, ok := strings.Cut(rest[1:], "}")
 			if !ok {
-				return template{}, errors.New("a { has no } behind it; write {{ for a brace")
+				return template{}, errors.New("a { has no } after it; write {{ for a brace")
 			}
 			if !slices.Contains(placeholders, name) {
 				return template{}, fmt.Errorf("{%s} is not known: choose of {%s}", name, strings.Join(placeholders, "}, {"))
@@ -76,21 +80,19 @@ func parseTemplate(text string) (template, error) {
 	return t, nil
 }
 
-// Of returns an event's destination: the values of its placeholders are lower-cased (Order goes to
-// order.events), the template's own text stands as it is written, because brokers tell Orders from orders. A
-// placeholder that has no value for this event is an error: such an event cannot be sent.
+// Of returns an event's destination: the values of its placeholders are lower-cased, unless KeepCase is set, and the
+// template's own text stands as it is written, because brokers tell Orders from orders. A placeholder that has no value
+// for this event is an error: such an event cannot be sent.
 func (d *Destinations) Of(delivery *change.Delivery, e *change.Event) (string, error) {
-	t := d.of(e)
-	text, _, err := t.expand(delivery, e)
+	text, _, err := d.expand(delivery, e)
 	return text, err
 }
 
-// Cut is Of in two parts: what stands before and behind the first "/" that the template itself holds; without one,
+// Cut is Of in two parts: what stands before and after the first "/" that the template itself holds; without one,
 // found is false, and all is before. What a row holds cannot move the cut: a "/" in a value stays in the second part,
 // and in the first one it is an error.
 func (d *Destinations) Cut(delivery *change.Delivery, e *change.Event) (before, after string, found bool, err error) {
-	t := d.of(e)
-	text, slash, err := t.expand(delivery, e)
+	text, slash, err := d.expand(delivery, e)
 	if err != nil || slash < 0 {
 		return text, "", false, err
 	}
@@ -112,7 +114,8 @@ func (d *Destinations) of(e *change.Event) *template {
 }
 
 // expand returns the text, and where in it the template's own first "/" is; -1 for none.
-func (t *template) expand(delivery *change.Delivery, e *change.Event) (text string, slash int, err error) {
+func (d *Destinations) expand(delivery *change.Delivery, e *change.Event) (text string, slash int, err error) {
+	t := d.of(e)
 	if len(t.names) == 0 {
 		return t.texts[0], strings.IndexByte(t.texts[0], '/'), nil
 	}
@@ -130,7 +133,10 @@ func (t *template) expand(delivery *change.Delivery, e *change.Event) (text stri
 		if value == "" {
 			return "", -1, fmt.Errorf("its destination needs {%s}, and the event has none", t.names[i])
 		}
-		b.WriteString(strings.ToLower(value))
+		if !d.KeepCase {
+			value = strings.ToLower(value)
+		}
+		b.WriteString(value)
 	}
 	return b.String(), slash, nil
 }

@@ -43,6 +43,18 @@ func TestDestinations(t *testing.T) {
 	}
 }
 
+func TestDestinationsKeepCase(t *testing.T) {
+	destinations, err := output.ParseDestinations("outbox.event.{aggregate_type}", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	destinations.KeepCase = true
+	e := &change.Event{Outbox: &change.Outbox{AggregateType: "Order"}}
+	if got, err := destinations.Of(&change.Delivery{}, e); got != "outbox.event.Order" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // Where a destination is cut says the template alone, whatever the row holds.
 func TestDestinationsAreCutByTheTemplate(t *testing.T) {
 	d := &change.Delivery{App: "Shop", Poller: "orders"}
@@ -79,7 +91,7 @@ func TestDestinationsAreCutByTheTemplate(t *testing.T) {
 
 func TestDestinationFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "is empty", "{": "has no } behind it", "a}": "has no { before it",
+		"": "is empty", "{": "has no } after it", "a}": "has no { before it",
 		"{topic}":          "{topic} is not known: choose of {app}, {poller}",
 		"{Aggregate_Type}": "is not known", "{}": "is not known", "{{a}": "has no { before it",
 	} {

@@ -177,9 +177,37 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 	if err != nil {
 		return err
 	}
+	if err := c.proveID(ctx, o.Table, m.ID()); err != nil {
+		return err
+	}
 	o.events = m
 	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], warnings...)
 	return nil
+}
+
+// proveID refuses a mapped table whose id may stand in two rows: they would be marked together, and one never sent.
+func (c *catalog) proveID(ctx context.Context, table, id string) error {
+	name, err := engine.SplitName(c.cfg.Table)
+	if err != nil {
+		return err
+	}
+	var proof string
+	err = c.db.Do(ctx, "read the keys of the table", func(ctx context.Context, _ statement.Querier) error {
+		conn, err := c.db.Pool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		t, err := c.conn.Dialect.Table(ctx, conn, name)
+		proof = t.Unique([]string{id})
+		return err
+	})
+	if err != nil || proof != "" {
+		return err
+	}
+	return fmt.Errorf("%w: source__map__id: no primary key and no unique index of %s proves that %s stands in one row only; two with the same "+
+		"would be marked as published together, and one of them never sent: create a unique index on %[3]s, or name another column",
+		poller.ErrConfig, table, id)
 }
 
 func (c *catalog) mappedConfig() mapping.Config {

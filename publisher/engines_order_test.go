@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
@@ -71,9 +70,7 @@ func TestManyFollowers(t *testing.T) {
 		seqs := b.seqs()
 		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.Now(), " WHERE ", b.texts.rows.Seq(),
 			" = ", seqs[0]))
-		cfg := engineConfig(b, claims.Leader)
-		cfg.ClaimTTL = time.Minute // what is shown is the order, not the speed
-		s := b.openOn(t, cfg)
+		s := b.openOn(t, engineConfig(b, claims.Leader))
 		s.Settled("a", s.nextWork())
 		for seqs = seqs[1:]; len(seqs) > 0; {
 			g, err := s.Next(t.Context(), poller.Limit{Rows: 5000, Bytes: 1 << 24})
@@ -111,7 +108,6 @@ func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 				}
 				b.write("O/0")
 				cfg := engineConfig(b, strategy)
-				cfg.ClaimTTL = time.Minute
 				s := b.openChanged(t, cfg, func(o *feed.Outbox) { o.Events = unmended{o.Events} })
 				for seqs := b.seqs(); len(seqs) > 0; {
 					g := s.nextWork()

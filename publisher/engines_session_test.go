@@ -70,9 +70,10 @@ func (b *bench) publish(cfg Config) *Publisher {
 	return p
 }
 
+// engineConfig is an instance's. Its claims last longer than a test may stand still.
 func engineConfig(b *bench, strategy claims.Strategy) Config {
 	cfg := b.cfg
-	cfg.Strategy, cfg.Partitions, cfg.ClaimTTL, cfg.Instance = strategy, 4, 3*time.Second, "one"
+	cfg.Strategy, cfg.Partitions, cfg.ClaimTTL, cfg.Instance = strategy, 4, time.Minute, "one"
 	cfg.Policy = poller.Policy{MaxAttempts: 3, Delays: []time.Duration{300 * time.Millisecond}, MaxParked: 1, Block: true}
 	return cfg
 }
@@ -141,8 +142,10 @@ func TestTakeOverOnEngines(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
 				cfg := engineConfig(b, strategy)
 				b.write("A/1")
+				cfg.ClaimTTL = 3 * time.Second // which is waited for
 				first := b.openChanged(t, cfg, func(o *feed.Outbox) { o.Claims = frozen{o.Claims} })
 				g := first.nextWork()
+				cfg.ClaimTTL = 9 * time.Second // it looks for partitions that are free after a third of it
 				second := b.openOn(t, cfg)
 				var h poller.Grant
 				programtest.Until(t, "a take-over", func() bool {
@@ -170,6 +173,7 @@ func TestTakeOverOnEngines(t *testing.T) {
 func TestRebalancingOnEngines(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		cfg := engineConfig(b, claims.Partitioned)
+		cfg.ClaimTTL = 6 * time.Second // the shares are looked at after a third of it
 		b.write("A/1")
 		first, second := b.openOn(t, cfg), b.openOn(t, cfg)
 		g := first.nextWork()
@@ -271,7 +275,7 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	writers.Wait()
 	w.Change(func(f *feedtest.Faults) { f.Lossy, f.Calm = 0, true })
 	waiting := func(s event.State) bool { return s != event.Published }
-	for end := time.Now().Add(45 * time.Second); slices.ContainsFunc(b.states(), waiting) && time.Now().Before(end); {
+	for end := time.Now().Add(programtest.Patience); slices.ContainsFunc(b.states(), waiting) && time.Now().Before(end); {
 		_ = clock.Sleep(t.Context(), 200*time.Millisecond) // asking is work for the database too
 	}
 	close(stop)

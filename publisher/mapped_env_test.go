@@ -14,6 +14,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
@@ -201,7 +202,7 @@ func (w *world) tick(p *publisher.Publisher) poller.Report {
 // until runs ticks until a condition holds.
 func (w *world) until(p *publisher.Publisher, what string, met func() bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(programtest.Patience)
 	for !met() {
 		report := w.tick(p)
 		if time.Now().After(deadline) {

@@ -1,8 +1,10 @@
 package publisher_test
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -41,6 +44,43 @@ func TestMappedRefusals(t *testing.T) {
 		refused("a strategy that needs our columns", "source__strategy=skip_locked", "leader")
 		w.cfg.Strategy, w.cfg.Map = "", map[string]string{"payload": "body"}
 		refused("a column that is not there", "source__map__payload=body", "idempotency_key")
+		w.cfg.Map = map[string]string{"id": "retry_count"}
+		refused("an id that two events may have", "source__map__id", "retry_count", "create a unique index")
+	})
+}
+
+// TestLongAggregates: the ids of aggregates may be longer than what an index of the side table takes. One that failed
+// keeps its own later events waiting, and not those of another that begins as it does.
+func TestLongAggregates(t *testing.T) {
+	everyEngine(t, func(t *testing.T, w *world) {
+		w.exec(strings.ReplaceAll(w.seedTable(), "aggregate_id    VARCHAR(255)", "aggregate_id    TEXT"))
+		w.mapped()
+		random := rand.NewChaCha8([32]byte{1})
+		noise := make([]byte, 2500)
+		_, _ = random.Read(noise)
+		long := hex.EncodeToString(noise)
+		first, second := long+"1", long+"2"
+		w.broker.will(true, "a1")
+		w.write("Order", first, "X", "a1")
+		w.write("Order", first, "X", "a2")
+		p, n := w.open(), 0
+		w.until(p, "the refused event is given up", func() bool {
+			n++
+			w.write("Order", second, "X", fmt.Sprintf("b%d", n))
+			return w.states(p)[event.Dead] == 1
+		})
+		w.until(p, "the other aggregate is published", func() bool { return w.states(p)[event.Pending] == 0 })
+		if got := w.states(p); got[event.Waiting] != 1 || got[event.Published] != n {
+			t.Errorf("states: %v, want one that waits and %d published", got, n)
+		}
+		w.broker.will(false, "a1")
+		if n, err := p.Requeue(t.Context(), event.Filter{Aggregate: first}, nil); n != 1 || err != nil {
+			t.Fatalf("requeued %d, %v", n, err)
+		}
+		w.until(p, "it goes on", func() bool { return w.states(p)[event.Published] == n+2 })
+		if got := w.broker.payloads(first); !slices.Equal(got, []string{"a1", "a2"}) {
+			t.Errorf("taken: %v", got)
+		}
 	})
 }
 
@@ -94,7 +134,7 @@ func TestOperatorsBesidePublishers(t *testing.T) {
 				}
 			}
 		}
-		deadline := time.Now().Add(60 * time.Second)
+		deadline := time.Now().Add(programtest.Patience)
 		operator := w.open()
 		done := make(chan struct{})
 		var instances sync.WaitGroup

@@ -30,7 +30,7 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 		if _, err := tx.ExecContext(t.Context(), "UPDATE rowrelay_claims SET info = 'x' WHERE unit = 'i:one'"); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		if n, err := b.claims.Renew(ctx, "two", []int{1, 3, 5}, time.Minute); err != nil || n != 4 {
 			t.Errorf("renew: %d, %v", n, err)

@@ -69,6 +69,10 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 	if err != nil {
 		return change.Page{}, err
 	}
+	untold, err := c.untold(p, within, r)
+	if err != nil {
+		return change.Page{}, err
+	}
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
@@ -84,7 +88,7 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		col = collect.Collector{
 			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(),
-			Times: collect.TimesOf(p, pos), Since: within.newer(),
+			Times: collect.TimesOf(p, pos), Since: within.newer(), Untold: untold,
 		}
 		page = change.Page{NullCursors: -1}
 		if err := c.read(ctx, s, st.Text, args, &col); err != nil {

@@ -34,7 +34,7 @@ func (c *Cursor) Reread(ctx context.Context, keys [][]byte) ([]change.Event, err
 	var events []change.Event
 	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
 		events, err = c.reread(ctx, p, keys)
-		events = c.withoutDeletes(events)
+		events = c.wantedAgain(events)
 		return err
 	})
 	if err != nil {
@@ -117,6 +117,9 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) 
 	var events []change.Event
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		col, events = collect.Collector{Plan: p, Cfg: &c.cfg, Fetched: time.Now()}, events[:0]
+		if c.cfg.OnlyInserts() {
+			col.Untold = recorded // it was not delivered, or it would not be read again
+		}
 		err := c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Columns, func(r engine.Row) (bool, error) {
 			event, ok := col.Make(r)
 			if ok {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,15 +32,16 @@ func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (eng
 	if err != nil {
 		return t, fmt.Errorf("read the catalog for %s: %w", changes.Name, err)
 	}
+	joined, err := tracking.Join(c.dialect, &t, &own, changes)
+	if err != nil {
+		return t, err
+	}
 	syntax := c.dialect.Syntax()
 	faults, err := syntax.Tracking.Faults(ctx, s.conn, changes)
-	switch {
-	case err != nil:
-		return t, err
-	case len(faults) > 0:
-		return t, tracking.Broken(changes, faults)
+	if err == nil && len(faults) > 0 {
+		err = tracking.Broken(changes, faults)
 	}
-	return tracking.Join(c.dialect, &t, &own, changes)
+	return joined, err
 }
 
 // wantedPage is a page of the operations that source__operations names. What is left out of live rows moves the
@@ -51,7 +53,11 @@ func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 		return c.strategy(p).page(ctx, r, limit, also...)
 	}
 	if !r.UpTo.IsStart() {
-		return c.strategy(p).page(ctx, r, limit, append(also[:len(also):len(also)], p.OfOperations(wanted))...)
+		told, err := c.toldArg(p, r)
+		if err != nil {
+			return change.Page{}, err
+		}
+		return c.strategy(p).page(ctx, r, limit, append(also[:len(also):len(also)], p.OfOperations(&c.cfg, told))...)
 	}
 	page, err := c.strategy(p).page(ctx, r, limit, also...)
 	n := len(page.Events)
@@ -70,12 +76,56 @@ func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 	return page, nil
 }
 
-// withoutDeletes leaves out of rows that were read again those that are gone, where nobody asked for deletes.
-func (c *Cursor) withoutDeletes(events []change.Event) []change.Event {
-	if len(c.cfg.Operations) == 0 || slices.Contains(c.cfg.Operations, change.Delete.String()) {
+// wantedAgain leaves out of rows that were read again those that are gone, where nobody asked for deletes, and those
+// that are there, where nobody asked for anything else.
+func (c *Cursor) wantedAgain(events []change.Event) []change.Event {
+	wanted := c.cfg.Operations
+	if len(wanted) == 0 || !c.cfg.Tracked {
 		return events
 	}
-	return slices.DeleteFunc(events, func(e change.Event) bool { return e.Op == change.Delete && c.cfg.Tracked })
+	deletes := slices.Contains(wanted, change.Delete.String())
+	return slices.DeleteFunc(events, func(e change.Event) bool {
+		return e.Op == change.Delete && !deletes || e.Op != change.Delete && deletes && len(wanted) == 1
+	})
+}
+
+// recorded reports whether a row was inserted under the triggers.
+func recorded(created []byte) bool { return plan.Later(created, nil) }
+
+// untold tells, where only inserts are wanted, which of them may not have been delivered: nil where others are, too.
+func (c *Cursor) untold(p *plan.Plan, within *changeWindow, r change.Range) (func([]byte) bool, error) {
+	if p.Tracked == nil || !c.cfg.OnlyInserts() {
+		return nil, nil
+	}
+	told, err := lateTold(p, r)
+	if err != nil || within == nil {
+		return func(created []byte) bool { return plan.Later(created, told) }, err
+	}
+	if !r.Late || plan.Later(told, within.Told) {
+		told = within.Told
+	}
+	return func(created []byte) bool { return plan.Later(created, told) }, nil
+}
+
+// lateTold is the version up to which a range says that all was delivered; nil where it does not.
+func lateTold(p *plan.Plan, r change.Range) ([]byte, error) {
+	if !r.Late {
+		return nil, nil
+	}
+	w, err := p.Within(r.Told)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
+	}
+	return w.Told, nil
+}
+
+// toldArg is lateTold as the driver's argument.
+func (c *Cursor) toldArg(p *plan.Plan, r change.Range) (any, error) {
+	told, err := lateTold(p, r)
+	if err != nil || told == nil {
+		return nil, err
+	}
+	return p.Dialect.Arg(&p.Sel.Columns[p.Tracked.Version], told)
 }
 
 // changePages reads a change table whose positions are those of rows. Pages follow each other within a window of
@@ -97,7 +147,15 @@ func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limi
 		return change.Page{}, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
 	if within.Head == nil {
-		return w.rowPages.page(ctx, r, limit, also...)
+		page, err := w.rowPages.page(ctx, r, limit, also...)
+		if err == nil && len(page.Events) == 0 && !bytes.Equal(within.Told, within.Since) { // all was told by now
+			pos, err := p.Decode(r.After)
+			if err != nil {
+				return change.Page{}, err
+			}
+			page.To = p.Encode(pos)
+		}
+		return page, err
 	}
 	version := &p.Sel.Columns[p.Tracked.Version]
 	head, err := p.Dialect.Arg(version, within.Head)
@@ -113,7 +171,7 @@ func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limi
 		page.More = page.More || err == nil // the window's end is not that of the rows
 		return page, err
 	}
-	after := p.AppendCursor(nil, [][]byte{within.Head}, nil)
+	after := within.End(p.AppendCursor(nil, [][]byte{within.Head}, nil))
 	page, err = w.page(ctx, change.Range{After: after}, limit, also...)
 	if err == nil && len(page.Events) == 0 && page.To == nil {
 		page.To = after
@@ -121,23 +179,27 @@ func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limi
 	return page, err
 }
 
-// start is that of rows. Where nothing was recorded yet, latest is where the recording began.
+// start is that of rows, but for the latest.
 func (w changePages) start(ctx context.Context, s *session) (change.Cursor, error) {
-	at, err := w.rowPages.start(ctx, s)
-	if err != nil || at != nil || w.c.cfg.Start != "latest" {
-		return at, err
+	if w.c.cfg.Start == "latest" {
+		return w.latest(ctx, s)
 	}
-	return w.latest(ctx, s)
+	return w.rowPages.start(ctx, s)
 }
 
+// latest is where the recording began, if nothing was recorded since. What is older is below the floor.
 func (w changePages) latest(ctx context.Context, s *session) (change.Cursor, error) {
 	at, err := w.rowPages.latest(ctx, s)
-	if err != nil || at != nil {
-		return at, err
+	if err != nil {
+		return nil, err
 	}
 	_, floor, err := w.c.readFloor(ctx, s, w.p)
 	if err != nil {
 		return nil, err
+	}
+	within, err := w.p.Within(at)
+	if err != nil || plan.Later(within.Since, floor) {
+		return at, err
 	}
 	return w.p.AppendCursor(nil, [][]byte{floor}, nil), nil
 }
@@ -181,8 +243,12 @@ func (w *changeWindow) place(c *Cursor, page *change.Page, col *collect.Collecto
 		head = slices.Clone(col.Head)
 	}
 	for i := range page.Events {
-		if last := i == len(page.Events)-1; !last || page.More {
-			page.Events[i].At = w.Place(page.Events[i].Cursor, head)
+		e := &page.Events[i]
+		switch last := i == len(page.Events)-1; {
+		case !last || page.More:
+			e.At = w.Place(e.Cursor, head)
+		case w.Head != nil:
+			e.At = w.End(e.Cursor)
 		}
 	}
 	return nil
@@ -246,6 +312,22 @@ func (c *Cursor) changeGap(ctx context.Context, s *session, p *plan.Plan, at cha
 	return c.belowFloor(at, &w, floor), nil
 }
 
+// untoldWindow is untold of a window; fresh says that it ends with the present.
+func (c *Cursor) untoldWindow(w *snapshot.Window, fresh bool) func([]byte) bool {
+	switch {
+	case !c.cfg.OnlyInserts():
+		return nil
+	case !fresh:
+		return recorded
+	case w.Told == 0:
+		return nil
+	}
+	return func(created []byte) bool {
+		xid, err := strconv.ParseUint(strings.Trim(string(created), `"`), 10, 64)
+		return err == nil && xid >= w.Told
+	}
+}
+
 // sinceWindow tells what was inserted since a window's begin. A scan has none: then all is new that was inserted under
 // the triggers.
 func sinceWindow(w *snapshot.Window) func([]byte) bool {
@@ -271,6 +353,22 @@ func (c *Cursor) windowFloor(ctx context.Context, s *session, p *plan.Plan, w *s
 		return nil, nil
 	}
 	return c.errFloor(w.Seen.String(), floor), nil
+}
+
+// idleFloor is the gap of a window without rows whose begin is about to move: no row tells its floor, and the looks
+// that seek takes now and then are shared by all positions of the source.
+func (c *Cursor) idleFloor(ctx context.Context, p *plan.Plan, w *snapshot.Window) (gap error) {
+	if p.Tracked == nil {
+		return nil
+	}
+	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+		gap, err = c.windowFloor(ctx, s, p, w, nil)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return gap
 }
 
 // rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same; but where

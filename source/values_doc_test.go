@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,8 +60,10 @@ func typesTable(t *testing.T, d engine.Dialect) string {
 		if rule.Name == "" {
 			name = "(none declared)"
 		}
-		if n := len(lines) - 1; n >= 0 && lines[n].note == rule.Note && lines[n].v.Refused == rule.Value.Refused &&
-			role(lines[n].v) == role(rule.Value) {
+		if n := slices.IndexFunc(lines, func(l line) bool {
+			return l.note == rule.Note && l.v.Refused == rule.Value.Refused && l.v.Cast == rule.Value.Cast &&
+				role(l.v) == role(rule.Value)
+		}); n >= 0 {
 			lines[n].names = append(lines[n].names, name)
 			continue
 		}

@@ -57,7 +57,11 @@ func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, 
 		return page, err
 	}
 	page.To = snapshot.After(after)
-	switch whole := w.Begun && !w.Open && !w.Scanning; { // a window whose end was taken now
+	whole := w.Begun && !w.Open && !w.Scanning // a window whose end was taken now
+	if p.Tracked != nil && !whole {
+		page.To = w.Continued(after)
+	}
+	switch {
 	case !whole && len(page.Events) > 0:
 		page.More = true
 	case !whole:
@@ -65,9 +69,14 @@ func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, 
 	case len(page.Events) == 0 && end != "":
 		page.To = nil
 	case len(page.Events) == 0:
-		page.To = c.idling.due(r.After, w.Seen, after)
+		if page.To = c.idling.due(r.After, w.Seen, after); page.To != nil {
+			err = c.idleFloor(ctx, p, &w)
+		}
 	}
-	if page.To == nil && w.OfRow {
+	if err != nil {
+		return change.Page{}, err
+	}
+	if page.To == nil && (w.OfRow || w.Told > 0) {
 		page.To = snapshot.After(w.Seen) // what was open at this moment is news later, and must not be asked for again
 	}
 	return page, nil
@@ -136,6 +145,9 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		}
 		if p.Tracked != nil && fresh {
 			col.Since = sinceWindow(&w)
+		}
+		if p.Tracked != nil {
+			col.Untold = c.untoldWindow(&w, fresh)
 		}
 		page = change.Page{NullCursors: -1}
 		if err := c.readSnapshot(ctx, s, st.Text, args, &col, &heard); err != nil {

@@ -237,7 +237,7 @@ func (o *owner) lost(pending []*request, s *Snapshot, cause error) {
 }
 
 // landed reports whether a request that was sent is part of doc, which is not ours any more. The lease in it says so,
-// if it is ours or the one that followed ours. Further on, or behind a binary that does not write down what it found, a
+// if it is ours or the one that followed ours. Further on, or after a binary that does not write down what it found, a
 // commit is looked for by its content; and a release that was sent while the right lasted must have landed, because
 // nobody may take a lease that is neither released nor expired (unless an operator broke it, which is as good).
 func (o *owner) landed(r *request, doc *Document, valid bool) bool {

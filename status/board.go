@@ -230,7 +230,7 @@ func (o *Output) noted(n *Note) {
 		o.LagSeconds = n.Lag
 	}
 	if !o.Mode.Can(mode.Figures) {
-		o.BehindSince = n.BehindSince
+		o.WaitingSince = n.WaitingSince
 	}
 	o.Rate, o.HeldBack, o.LastError = n.Rate, n.HeldBack, n.problem()
 	o.NotedAt = &n.At

@@ -57,8 +57,8 @@ func judge(o *Output, f *facts) (Health, string) {
 			text += " since " + stamp(*o.Pause.At)
 		}
 		return Paused, text
-	case behind(o, f.now) != "":
-		return Behind, behind(o, f.now)
+	case lagging(o, f.now) != "":
+		return Lagging, lagging(o, f.now)
 	case o.Parked+o.Waiting+o.DeadLetters > 0:
 		return Parked, waiting(o)
 	case len(f.gaps) > 0:

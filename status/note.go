@@ -23,14 +23,14 @@ type Note struct {
 	// More says that the tick ended although there was more to do.
 	More bool     `json:"more,omitempty"`
 	Lag  *float64 `json:"lag_seconds,omitempty"` // nil: not known
-	// BehindSince is since when live rows wait, nil while none does; DrainedAt is when it was last seen that none does.
-	// See behind.go.
-	BehindSince *time.Time `json:"behind_since,omitempty"`
-	DrainedAt   *time.Time `json:"drained_at,omitempty"`
-	Rate        *float64   `json:"events_per_second,omitempty"` // of the last tick that delivered something
-	HeldBack    *HeldBack  `json:"held_back,omitempty"`
-	LastSuccess *time.Time `json:"last_success,omitempty"`
-	LastError   *Problem   `json:"last_error,omitempty"` // also after a later success
+	// WaitingSince is since when live rows wait, nil while none does; DrainedAt is when it was last seen that none does.
+	// See lag.go.
+	WaitingSince *time.Time `json:"waiting_since,omitempty"`
+	DrainedAt    *time.Time `json:"drained_at,omitempty"`
+	Rate         *float64   `json:"events_per_second,omitempty"` // of the last tick that delivered something
+	HeldBack     *HeldBack  `json:"held_back,omitempty"`
+	LastSuccess  *time.Time `json:"last_success,omitempty"`
+	LastError    *Problem   `json:"last_error,omitempty"` // also after a later success
 	// Parts are the partitions of an outbox under fan-out whose last tick failed, and those that have recovered; Handed is
 	// what the timer found last. Both are nil where ticks are about everything. See parts.go.
 	Parts  map[string]PartEnd `json:"partitions,omitempty"`
@@ -159,7 +159,7 @@ func (n Note) fit(now time.Time) Note {
 	if n.At.After(limit) {
 		return Note{unfit: true}
 	}
-	n.fitBehind(limit)
+	n.fitLag(limit)
 	if n.LastSuccess != nil && n.LastSuccess.After(limit) {
 		n.LastSuccess = nil
 	}
@@ -180,7 +180,7 @@ func (n Note) fit(now time.Time) Note {
 // with is the note with what an older one knows and it does not.
 func (n Note) with(older *Note) Note {
 	n.joinParts(older)
-	n.joinBehind(older)
+	n.joinLag(older)
 	if n.Rate == nil {
 		n.Rate = older.Rate
 	}

@@ -22,12 +22,12 @@ type Recorder struct {
 	cfg  RecorderConfig
 	wake chan struct{}
 
-	mu     sync.Mutex
-	sheets map[[2]string]*sheet // by poller and output
-	behind time.Duration        // of this process's clock, behind the store's: 0 where they are about the same
-	ending func()               // nil while nothing is written in the background
-	ended  chan struct{}
-	closed bool
+	mu       sync.Mutex
+	sheets   map[[2]string]*sheet // by poller and output
+	clockLag time.Duration        // of this process's clock against the store's: 0 where they are about the same
+	ending   func()               // nil while nothing is written in the background
+	ended    chan struct{}
+	closed   bool
 }
 
 // RecorderConfig is what NewRecorder needs.
@@ -93,9 +93,9 @@ func (c *Recorder) Observe(r *poller.Report, mend string) {
 		before = *s.note
 	}
 	told := *r // by the store's clock, as every instance's notes are: they are compared by their times
-	told.Started, told.Ended = r.Started.Add(c.behind), r.Ended.Add(c.behind)
+	told.Started, told.Ended = r.Started.Add(c.clockLag), r.Ended.Add(c.clockLag)
 	if !r.DrainedAt.IsZero() {
-		told.DrainedAt = r.DrainedAt.Add(c.behind)
+		told.DrainedAt = r.DrainedAt.Add(c.clockLag)
 	}
 	note, tells := before.after(&told, mend, c.cfg.Instance)
 	if !tells {

@@ -62,9 +62,9 @@ func (c *Recorder) failed(key string, err error) {
 func (c *Recorder) heard(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.behind = time.Until(now)
-	if c.behind.Abs() < clockNear {
-		c.behind = 0
+	c.clockLag = time.Until(now)
+	if c.clockLag.Abs() < clockNear {
+		c.clockLag = 0
 	}
 }
 

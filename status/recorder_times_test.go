@@ -76,15 +76,15 @@ func (s lateClock) Replace(ctx context.Context, key string, data []byte, version
 	return stamp, err
 }
 
-// TestAClockThatIsBehind: a process whose clock is behind by minutes fails, and another's success of before stands in
+// TestClockThatLags: a process whose clock is behind by minutes fails, and another's success of before stands in
 // the note, by a clock that is right. Its failure is seen, on its own page and on any other.
-func TestAClockThatIsBehind(t *testing.T) {
+func TestClockThatLags(t *testing.T) {
 	const by = 3 * time.Minute
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		ahead(t, store, by-90*time.Second) // 90 s ago by a clock that is right
 		seen := lateClock{store, by}
-		r := NewRecorder(RecorderConfig{App: "shop", Instance: "behind", Store: seen})
+		r := NewRecorder(RecorderConfig{App: "shop", Instance: "late", Store: seen})
 		defer r.Close()
 		for _, event := range []poller.Event{poller.FetchEmpty, poller.FetchFailed} {
 			report := &poller.Report{Poller: "orders", Event: event, Started: time.Now(), Ended: time.Now(), Drained: true}
@@ -101,7 +101,7 @@ func TestAClockThatIsBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, err := decodeNote(found.Data)
-		if off := n.At.Sub(time.Now().Add(by)); err != nil || !n.Failed || n.Instance != "behind" || off.Abs() > time.Minute {
+		if off := n.At.Sub(time.Now().Add(by)); err != nil || !n.Failed || n.Instance != "late" || off.Abs() > time.Minute {
 			t.Errorf("%v: %+v", err, n)
 		}
 	})

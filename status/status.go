@@ -22,7 +22,7 @@ const (
 	Failing Health = "failing" // its last tick failed, or its settings have faults
 	Stale   Health = "stale"   // no tick has succeeded for far longer than its schedule says
 	Blocked Health = "blocked" // rows are held back, or as many are parked as max_parked allows
-	Behind  Health = "behind"  // it works, and rows have been waiting for 15 minutes or longer
+	Lagging Health = "lagging" // it works, and rows have been waiting for 15 minutes or longer
 	Paused  Health = "paused"  // by an operator
 	Parked  Health = "parked"  // it works; some events wait for a repetition or for an operator
 	Unknown Health = "unknown" // nothing wrong is known, but a part of its figures could not be read
@@ -31,7 +31,7 @@ const (
 )
 
 // Healths are all of them, the worst first.
-var Healths = []Health{Failing, Stale, Blocked, Behind, Paused, Parked, Unknown, Healthy, New}
+var Healths = []Health{Failing, Stale, Blocked, Lagging, Paused, Parked, Unknown, Healthy, New}
 
 // Report is everything at one moment. Times are UTC.
 type Report struct {
@@ -64,8 +64,8 @@ type Output struct {
 	// of the last tick, where its cursor is a time or nothing waits; of an outbox the age of the oldest pending event, now
 	LagSeconds *float64 `json:"lag_seconds,omitempty"`
 	// rows wait, and no tick has come to their end since; not of an outbox
-	BehindSince *time.Time `json:"behind_since,omitempty"`
-	Rate        *float64   `json:"events_per_second,omitempty"`
+	WaitingSince *time.Time `json:"waiting_since,omitempty"`
+	Rate         *float64   `json:"events_per_second,omitempty"`
 	// what ticks told is as of then: rate, held_back, last_error, and lag but for an outbox
 	NotedAt *time.Time `json:"noted_at,omitempty"`
 	// that a tick has noted; ticks that find nothing to do note none

@@ -66,16 +66,33 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	if f.changes, err = Of(d, &f.table, name, whose); err != nil {
 		return f, err
 	}
-	own, err := d.Table(ctx, conn, f.changes.Beside(f.changes.Name))
-	switch {
-	case errors.Is(err, engine.ErrNoTable):
-		return f, nil
-	case err != nil:
-		return f, fmt.Errorf("read the catalog for %s: %w", f.changes.Name, err)
+	if f.own, err = made(ctx, d, conn, f.changes); err != nil || f.own == nil {
+		return f, err
 	}
-	f.own = &own
 	f.faults, err = d.Syntax().Tracking.Faults(ctx, conn, f.changes)
 	return f, err
+}
+
+// made is the change table where there is one. What stands in its place, or in that of its state, and is somebody's own
+// is an error: nothing must be done to it.
+func made(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.ChangeTable) (own *engine.Table, err error) {
+	for _, of := range []struct {
+		name    string
+		columns []string
+	}{{c.State(), []string{engine.StateFloor}}, {c.Name, []string{engine.ChangeVersion, engine.ChangeCreated}}} {
+		t, err := d.Table(ctx, conn, c.Beside(of.name))
+		switch {
+		case errors.Is(err, engine.ErrNoTable):
+			own = nil
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read the catalog for %s: %w", of.name, err)
+		case !holds(&t, of.columns...):
+			return nil, foreign(c, of.name)
+		}
+		own = &t
+	}
+	return own, nil
 }
 
 // Install says what it takes to have triggers keep a change table. table, name and whose are source__table,
@@ -96,6 +113,15 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 				return err
 			}
 			w.Done = len(f.faults) == 0
+		}
+		others, err := t.Others(ctx, conn, f.changes)
+		if err != nil {
+			return fmt.Errorf("read whose the change table is: %w", err)
+		}
+		if len(others) > 0 {
+			return fmt.Errorf("%w: the change table %s is that of %s, whose triggers keep it: name another by "+
+				"source__track_table, or remove it by rowrelay track uninstall %s", poller.ErrConfig, f.changes.Name,
+				strings.Join(others, ", "), whose)
 		}
 		declared, err := t.Declare(ctx, conn, f.changes)
 		if err != nil {
@@ -136,8 +162,11 @@ func leftBehind(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, na
 		name = DefaultName(parts[len(parts)-1])
 	}
 	parts[len(parts)-1] = name
-	own, err := d.Table(ctx, conn, parts)
+	own, err := made(ctx, d, conn, &engine.ChangeTable{OfParts: parts, Name: name})
 	if err != nil {
+		return nil, err
+	}
+	if own == nil {
 		return nil, noTable
 	}
 	if parts, err = engine.SplitName(own.From); err != nil {

@@ -11,6 +11,7 @@
 package tracking
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 
 // reserved are the columns of the rows that are read, which the table must not have itself.
 var reserved = []string{engine.ChangeVersion, engine.ChangeCreated, engine.ChangePresent, engine.StateFloor,
-	engine.ChangeHead}
+	engine.ChangeHead, engine.ChangeNow}
 
 // longest is the longest name of a change table: what belongs to it has longer ones, and PostgreSQL allows 63 bytes.
 const longest = 52
@@ -60,9 +61,19 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 		if slices.ContainsFunc(reserved, func(n string) bool { return strings.EqualFold(n, c.Name) }) {
 			taken = append(taken, c.Name)
 		}
-		if c.Nullable && slices.Contains(t.PrimaryKey, c.Name) {
+		if !slices.Contains(t.PrimaryKey, c.Name) {
+			continue
+		}
+		if c.Nullable {
 			return refuse("the key's column %q of %s can be NULL, and a NULL identifies no row: declare it NOT NULL", c.Name, t.Name)
 		}
+		if why := cmp.Or(c.Value.Refused, c.Value.NoKey); why != "" {
+			return refuse("the key's column %q of %s has type %s, and no change can be told by it: %s", c.Name, t.Name, c.Type, why)
+		}
+	}
+	if t.RowSecurity {
+		return refuse("row security may hide rows of %s from this login, and a hidden row would be told as deleted: "+
+			"ALTER ROLE … BYPASSRLS, or let the table's owner read it", t.Name)
 	}
 	if len(taken) > 0 {
 		return refuse("found reserved column name(s) in table %s: %s: rename them", t.Name, strings.Join(taken, ", "))
@@ -86,9 +97,12 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 // Join returns the table whose rows are changes: the user's, read through its change table, in the order of versions.
 // changes is what the catalog says of the change table.
 func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (engine.Table, error) {
+	if !holds(changes, engine.ChangeVersion, engine.ChangeCreated) {
+		return engine.Table{}, foreign(c, c.Name)
+	}
 	s := d.Syntax()
 	version := slices.IndexFunc(changes.Columns, func(col engine.Column) bool { return col.Name == engine.ChangeVersion })
-	if !slices.Equal(changes.PrimaryKey, t.PrimaryKey) || version < 0 {
+	if !slices.Equal(changes.PrimaryKey, t.PrimaryKey) {
 		return engine.Table{}, stale(c, fmt.Sprintf("its key is (%s), and the table's is (%s)",
 			strings.Join(changes.PrimaryKey, ", "), strings.Join(t.PrimaryKey, ", ")))
 	}
@@ -146,6 +160,20 @@ func stale(c *engine.ChangeTable, why string) error {
 	return fmt.Errorf("%w: the change table %s does not fit %s: %s. Make it anew: rowrelay track uninstall %s, "+
 		"then rowrelay track install %s; then rowrelay state reset %s --to beginning", poller.ErrConfig, c.Name, c.Of, why,
 		c.Poller, c.Poller, poller.AnyDocument)
+}
+
+// holds reports whether a table has these columns.
+func holds(t *engine.Table, columns ...string) bool {
+	return !slices.ContainsFunc(columns, func(name string) bool {
+		return !slices.ContainsFunc(t.Columns, func(c engine.Column) bool { return c.Name == name })
+	})
+}
+
+// foreign says that a table that stands where the change table or its state is looked for is neither. Nothing is done
+// to it: it is somebody's.
+func foreign(c *engine.ChangeTable, name string) error {
+	return fmt.Errorf("%w: source__track_table=%s: the table %s is there, and was not made by rowrelay track install: name another",
+		poller.ErrConfig, c.Name, name)
 }
 
 // Missing says that there is no change table.

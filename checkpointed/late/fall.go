@@ -9,7 +9,7 @@ import (
 )
 
 // notice holds the position against a new reading of the database's clock. A clock that was set back by less than
-// late_window is bridged by the window: the low edge is as far behind, and the mark waits until the clock has come to
+// late_window is bridged by the window: the low edge is as much lower, and the mark waits until the clock has come to
 // it again. Where it was set back further, at once or little by little, or a row that is dated ahead has moved the
 // position (older binaries let it), rows that are written now are below the position. So are those that were written
 // since the reading before, when the clock had not come to the position again.
@@ -32,11 +32,11 @@ func (l *Tracker) notice(reading *databaseClock) {
 		}
 	}
 	l.foretold = databaseClock{}
-	reading.passed = l.behind()
+	reading.passed = l.readTo()
 	if to := l.future.fellTo; !to.IsZero() && to.Before(lowest) {
 		return // the position has not gone back yet, and has further to go
 	}
-	if l.aheadOf(l.behind(), lowest) || l.farAheadOf(lowest) {
+	if l.aheadOf(l.readTo(), lowest) || l.farAheadOf(lowest) {
 		l.future.fellTo = lowest
 	}
 }
@@ -53,8 +53,8 @@ func (l *Tracker) unbridged(earlier, reading *databaseClock, then time.Time) boo
 	return jump < 0 && (jump+bridged < clockTolerance || l.aheadOf(earlier.passed, then))
 }
 
-// behind is the position below which nothing is read any more.
-func (l *Tracker) behind() change.Cursor {
+// readTo is the position below which nothing is read any more.
+func (l *Tracker) readTo() change.Cursor {
 	if l.mode == Overlap {
 		return l.low
 	}
@@ -121,7 +121,7 @@ func (l *Tracker) rewind() {
 	l.unmark()
 	l.sweep.on, l.tail, l.drained, l.rest = false, nil, false, false
 	if low {
-		l.low = at
+		l.low, l.told, l.nextTold = at, at, at
 	}
 	if far || l.mode != Overlap {
 		l.front, l.reached, l.future.first = at, at, nil

@@ -143,7 +143,7 @@ func (l *Tracker) liveRange() change.Range {
 	if l.mode == Settle || l.future.first.Equal(l.reached) {
 		l.future.first = nil
 	}
-	return change.Range{After: l.reached, UpTo: l.future.first}
+	return change.Range{After: l.reached, UpTo: l.future.first, Late: l.mode == Overlap, Told: l.told}
 }
 
 // nextPlain decides between live rows and a look at those that are dated ahead.
@@ -191,7 +191,12 @@ func (l *Tracker) cutAhead(step *Step, page *change.Page) {
 			l.sawAhead(page.Events[j:])
 		}
 		l.future.unsure = again && i < j
-		page.Events, page.More = page.Events[:i], l.future.unsure
+		// The position after the page is that of its last event again.
+		page.Events, page.More, page.To = page.Events[:i], l.future.unsure, nil
+		return
+	}
+	if first, _ := l.span(page.To); first.After(sure) { // rows that the source leaves out: they are not passed either
+		page.To, page.More = nil, false
 		return
 	}
 	if n > 0 {
@@ -234,7 +239,7 @@ func (l *Tracker) sawAhead(events []change.Event) {
 }
 
 // foreseeDue reports whether a look is under way, or due: at once where a row was seen that was not delivered, and at a
-// slow pace for those behind it. A look that takes long is followed by a longer rest.
+// slow pace for those after it. A look that takes long is followed by a longer rest.
 func (l *Tracker) foreseeDue(now time.Time) bool {
 	f := &l.future
 	if f.on {
@@ -255,7 +260,7 @@ func (l *Tracker) foresee() Step {
 		f.stamp ^= 1
 		f.stamp |= foreseen
 	}
-	return Step{Kind: change.Sweep, Range: change.Range{After: f.at}, ahead: true}
+	return Step{Kind: change.Sweep, Range: change.Range{After: f.at, Late: l.mode == Overlap, Told: l.told}, ahead: true}
 }
 
 // foreseen takes a page of a look. What is not dated ahead is left to the live rows. Half of the memory is the most
@@ -303,7 +308,7 @@ func (l *Tracker) foreseen(batch *change.Batch, page *change.Page) {
 
 // forgetAhead forgets what was remembered as dated ahead, but for what is kept by its stamp: it is gone, or live rows
 // have met it. In overlap mode what they met is remembered as theirs. In the other modes it is forgotten with the rest
-// once the position behind it is stored: a session that begins before it meets it again.
+// once the position after it is stored: a session that begins before it meets it again.
 func (l *Tracker) forgetAhead(keep func(stamp uint8) bool) {
 	f := &l.future
 	if !f.early || l.mode == Overlap && !f.swept {
@@ -340,7 +345,7 @@ func (l *Tracker) loadedAhead() {
 	l.future.read = l.future.early
 }
 
-// forgetLoaded makes room in a full memory, in which there is none for the live rows and for the look behind them. What
+// forgetLoaded makes room in a full memory, in which there is none for the live rows and for the look after them. What
 // a sweep and a look have not met since the memory was read is gone from the window, or is dated ahead and comes once
 // more.
 func (l *Tracker) forgetLoaded() {

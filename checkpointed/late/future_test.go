@@ -360,3 +360,24 @@ func TestFullMemoryAfterARestart(t *testing.T) {
 		}
 	})
 }
+
+// TestFutureRowLeftOut: rows that are dated ahead are not passed where the source leaves out the page's last rows, and
+// says so by a position after the page.
+func TestFutureRowLeftOut(t *testing.T) {
+	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
+		d.writes(1)
+		for _, delivered := range []bool{true, false} {
+			first := d.late.Position()
+			step := Step{Kind: change.Live, Range: change.Range{After: first}}
+			page := change.Page{To: latetest.Position{Kind: "test", Value: d.wall(d.now().Add(2 * time.Hour)), Key: 99}.Cursor()}
+			if delivered {
+				page.Events = []change.Event{d.table.Event(98, latetest.Row{Cursor: d.wall(d.now().Add(time.Hour)), Text: "row"})}
+			}
+			batch, err := d.late.Fetched(step, &page)
+			if err != nil || batch.To != nil || !d.late.Position().Equal(first) {
+				t.Errorf("delivered %t: the position is %s, and was %s (%s, %v)", delivered, d.late.Position(), first, batch.To,
+					err)
+			}
+		}
+	})
+}

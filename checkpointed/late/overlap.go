@@ -10,10 +10,12 @@ import (
 
 // overlap is what the overlap mode knows. Positions are compared for equality only.
 type overlap struct {
-	edge    change.Cursor // the low edge in the document
-	low     change.Cursor // the low edge
-	front   change.Cursor // live rows are settled up to here
-	reached change.Cursor // live rows are fetched up to here; also in the other modes
+	told     change.Cursor // Range.Told
+	nextTold change.Cursor // what told becomes once live rows were read to their end
+	edge     change.Cursor // the low edge in the document
+	low      change.Cursor // the low edge
+	front    change.Cursor // live rows are settled up to here
+	reached  change.Cursor // live rows are fetched up to here; also in the other modes
 
 	// The mark: live rows were settled up to markAt at since, by the database's clock. A zero since is no mark.
 	markAt change.Cursor
@@ -50,6 +52,8 @@ type sweep struct {
 	last     change.Cursor // the end of the last leg
 	first    bool          // this leg ends at the mark
 	proves   bool          // it began after the window had passed: the end of the first leg proves the mark
+	from     change.Cursor // the low edge when it began
+	told     change.Cursor // Range.Told
 	old, new uint8         // stamps of what the first leg saw; of what the second saw, or was settled since
 	began    time.Time
 	ended    time.Time     // of the last sweep
@@ -82,11 +86,12 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	live := !l.full() && !l.drained
 	switch {
 	case live && (!l.sweeps || !l.sweep.on):
-		return Step{Kind: change.Live, Range: l.liveRange()}
+		return Step{Kind: change.Live, Range: l.liveRange(), nextTold: l.nextTold}
 	case l.drained && l.foreseeDue(time.Now()):
 		return l.foresee()
 	case l.sweep.on:
-		return Step{Kind: change.Sweep, Range: change.Range{After: l.sweep.at, UpTo: l.sweep.to}}
+		return Step{Kind: change.Sweep,
+			Range: change.Range{After: l.sweep.at, UpTo: l.sweep.to, Late: true, Told: l.sweep.told}}
 	default:
 		l.rest = true
 		return Step{Idle: true}
@@ -197,6 +202,7 @@ func (l *Tracker) beginSweep(ctx context.Context) {
 	s := &l.sweep
 	s.on, s.proves, s.began = true, proves, time.Now()
 	s.at, s.to, s.last, s.first = l.low, l.reached, l.reached, false
+	s.from, s.told = l.low, l.told
 	if !l.since.IsZero() {
 		s.to, s.first = l.markAt, true
 	}
@@ -221,6 +227,7 @@ func (l *Tracker) swept(page *change.Page) {
 		return
 	}
 	s.on, s.ended = false, time.Now()
+	l.nextTold = s.from // all that was visible when it began, and was passed before, is told
 	s.took = s.ended.Sub(s.began)
 	l.future.swept = true
 	if dropped := l.remembered.keep(func(stamp uint8) bool {

@@ -67,7 +67,7 @@ func (l *Tracker) Adopt(
 		return nil
 	}
 	l.basis, l.changes = basis{doc.Late, doc.Checkpoint.Cursor}, 0
-	l.low, l.front = l.edge, l.edge
+	l.low, l.front, l.told, l.nextTold = l.edge, l.edge, l.edge, l.edge
 	l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
 	if mode == Overlap && !doc.Late.Frontier.IsStart() {
 		l.front = doc.Late.Frontier

@@ -13,7 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// Tracker finds the rows that became visible behind the position. It belongs to the feed and
+// Tracker finds the rows that became visible before the position. It belongs to the feed and
 // outlives sessions: it keeps the memory that it last read or stored, so that a process reads it once. It decides what
 // is fetched next, drops what was delivered before, and says what a commit has to store. It asks the database for its
 // clock, and fetches and writes nothing itself. One session uses it like this:
@@ -101,7 +101,8 @@ type Step struct {
 	peek  bool
 	ahead bool // rows that are dated beyond the database's clock
 
-	asked time.Time // when Next returned a page of live rows of a mode without a window
+	nextTold change.Cursor // of overlap, when Next returned a page of live rows
+	asked    time.Time     // when Next returned a page of live rows of a mode without a window
 }
 
 // Config says how late commits are found.
@@ -162,7 +163,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 	}
 	batch := change.Batch{Kind: step.Kind, From: step.Range.After, To: page.To, Events: page.Events, More: page.More}
 	if step.Kind == change.Live {
-		l.live(&batch, page)
+		l.live(&step, &batch, page)
 		if l.future.clear {
 			l.future.clear = false
 			l.forgetAhead(func(uint8) bool { return false })
@@ -187,7 +188,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 }
 
 // live takes a page of live rows.
-func (l *Tracker) live(batch *change.Batch, page *change.Page) {
+func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 	if n := len(page.Events); page.To != nil {
 		l.reached = page.To
 	} else if n > 0 {
@@ -197,6 +198,9 @@ func (l *Tracker) live(batch *change.Batch, page *change.Page) {
 		l.reached = page.Events[n-1].Position()
 	}
 	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
+	if l.drained && l.mode == Overlap {
+		l.told = step.nextTold
+	}
 	l.safe = page.Safe
 	if len(page.Events) > 0 {
 		l.overtaken(l.liveAt)

@@ -38,7 +38,7 @@ func everyCommand(root *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// placeholders are the words of a command's Use behind its name: "<new poller>" is one word.
+// placeholders are the words of a command's Use after its name: "<new poller>" is one word.
 func placeholders(use string) (words []string) {
 	_, rest, _ := strings.Cut(use, " ")
 	for rest = strings.TrimLeft(rest, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
@@ -178,7 +178,7 @@ func addFlagCompletion(c *console, cmd *cobra.Command, f *pflag.Flag) {
 	_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)
 }
 
-// directiveOf keeps the shell from putting a space behind a value that is only the beginning of one.
+// directiveOf keeps the shell from putting a space after a value that is only the beginning of one.
 func directiveOf(values []cobra.Completion) cobra.ShellCompDirective {
 	for _, v := range values {
 		text, _, _ := strings.Cut(v, "\t")

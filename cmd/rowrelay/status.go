@@ -153,8 +153,8 @@ func ticksText(o *status.Output, now time.Time) string {
 	if o.LagSeconds != nil {
 		parts = append(parts, "lag "+seconds(*o.LagSeconds))
 	}
-	if o.BehindSince != nil {
-		parts = append(parts, "rows waiting since "+o.BehindSince.UTC().Format(time.DateTime))
+	if o.WaitingSince != nil {
+		parts = append(parts, "rows waiting since "+o.WaitingSince.UTC().Format(time.DateTime))
 	}
 	if o.Rate != nil {
 		parts = append(parts, fmt.Sprintf("%.4g events/s", *o.Rate))

@@ -143,13 +143,16 @@ func TestWhyAnActionIsNotDone(t *testing.T) {
 		return refused
 	}
 	atWork(t, operator.(*statusOperator))
-	short, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
+	held := func() (string, error) {
+		short, cancel := context.WithTimeout(ctx, untilRefused)
+		defer cancel()
+		return operator.Replay(short, "orders", "", o.Letters[0].ID, "ann")
+	}
 	for what, c := range map[string][2]string{
 		"an unknown poller":      {kind(operator.Pause(ctx, "nobody", "", "ann")), missing},
 		"an unknown output":      {kind(operator.Resume(ctx, "orders", "audit", "ann")), missing},
 		"an unknown dead letter": {kind(operator.Replay(ctx, "orders", "", "gone", "ann")), missing},
-		"a lease that is held":   {kind(operator.Replay(short, "orders", "", o.Letters[0].ID, "ann")), refused},
+		"a lease that is held":   {kind(held()), refused},
 		"another spelling":       {kind(operator.Pause(ctx, "ORDERS", "", "ann")), "done"},
 		"what is so already":     {kind(operator.Pause(ctx, "orders", "", "ann")), "done"},
 	} {
@@ -162,7 +165,9 @@ func TestWhyAnActionIsNotDone(t *testing.T) {
 		"AzureWebJobsStorage": "DefaultEndpointsProtocol=http;AccountName=shop;AccountKey=cGxhbnRlZA==;BlobEndpoint=http://127.0.0.1:1/shop;",
 	})
 	side, _ = dead.page()
-	if got := kind(side.Operator.Pause(short, "orders", "", "ann")); got != failed {
+	spent, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if got := kind(side.Operator.Pause(spent, "orders", "", "ann")); got != failed {
 		t.Errorf("a dead store: %s", got)
 	}
 	fresh := ordersShop(t, stores(t)["file"])

@@ -100,35 +100,41 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 	}
 }
 
+// untilRefused is how long a replay waits for a lease in vain: longer than all takes that it does before.
+const untilRefused = 5 * time.Second
+
 // TestReplayThatIsNotToBeHad: the lease is not given back in time. Nothing is replayed, the poller is as it was, and
 // another's pause stays.
 func TestReplayThatIsNotToBeHad(t *testing.T) {
-	for _, before := range []*state.Paused{nil, {At: time.Now(), By: "bob"}} {
-		s, o := deadLettered(t)
-		side, _ := s.page()
-		operator := side.Operator.(*statusOperator)
-		op, _ := atWork(t, operator)
-		if _, err := op.Keeper.Amend(t.Context(), func(doc *state.Document) error {
-			doc.Paused = before
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		// Whoever asked is not waited for: the bound of the test is shorter than the real one.
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		_, err := side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
-		cancel()
-		if err == nil || !strings.Contains(err.Error(), "nothing was replayed: the lease is held by") ||
-			strings.Contains(err.Error(), "--break-lease") {
-			t.Errorf("%v", err)
-		}
-		snap, err := op.Keeper.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if after := snap.Doc.Paused; (after == nil) != (before == nil) || after != nil && after.By != "bob" {
-			t.Errorf("paused before: %+v, after: %+v", before, after)
-		}
+	for name, before := range map[string]*state.Paused{"not paused": nil, "paused": {At: time.Now(), By: "bob"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits
+			s, o := deadLettered(t)
+			side, _ := s.page()
+			operator := side.Operator.(*statusOperator)
+			op, _ := atWork(t, operator)
+			if _, err := op.Keeper.Amend(t.Context(), func(doc *state.Document) error {
+				doc.Paused = before
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			// Whoever asked is not waited for: the bound of the test is shorter than the real one.
+			ctx, cancel := context.WithTimeout(t.Context(), untilRefused)
+			defer cancel()
+			_, err := side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
+			if err == nil || !strings.Contains(err.Error(), "nothing was replayed: the lease is held by") ||
+				strings.Contains(err.Error(), "--break-lease") {
+				t.Errorf("%v", err)
+			}
+			snap, err := op.Keeper.Load(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after := snap.Doc.Paused; (after == nil) != (before == nil) || after != nil && after.By != "bob" {
+				t.Errorf("paused before: %+v, after: %+v", before, after)
+			}
+		})
 	}
 }
 

@@ -63,7 +63,7 @@ func newStatusShop(t *testing.T, driver, url, dsn string) *statusShop {
 		"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__table": "orders",
 		"pollers__orders__output__kind": "http", "pollers__orders__output__url": receiver.URL,
 		"pollers__orders__output__retries": "1",
-		"pollers__orders__retry_delays":    "1h", "pollers__orders__max_attempts": "2", "pollers__orders__tick_budget": "2s",
+		"pollers__orders__retry_delays":    "1h", "pollers__orders__max_attempts": "2",
 	}
 	return s
 }

@@ -85,6 +85,7 @@ func (a *app) openBroker(p *config.Poller, out *config.Output, format change.For
 	if err != nil {
 		return nil, err
 	}
+	destinations.KeepCase = out.DestinationCase == "keep"
 	switch out.Kind {
 	case "rabbitmq":
 		return rabbitmq.New(rabbitmq.Config{
@@ -98,7 +99,7 @@ func (a *app) openBroker(p *config.Poller, out *config.Output, format change.For
 		}
 		return kafka.New(kafka.Config{
 			Connection: connection, Credential: credential, Destinations: destinations, Format: format,
-			Timeout: out.Timeout, Create: a.cfg.State.Create,
+			MaxMessage: out.MaxMessageBytes, Timeout: out.Timeout, Create: a.cfg.State.Create,
 		})
 	case "eventhubs", "servicebus":
 		connection, err := namespaceConnection(&out.Broker)

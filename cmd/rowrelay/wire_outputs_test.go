@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -31,6 +32,25 @@ func loadOutput(t *testing.T, kind string, more ...string) (*app, *config.Poller
 }
 
 const namespaceKey = "TO=Endpoint=sb://127.0.0.1:1/;SharedAccessKeyName=n;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true"
+
+// TestMaxMessageBytes: output__max_message_bytes reaches the output, which refuses an event before it connects.
+func TestMaxMessageBytes(t *testing.T) {
+	a, p := loadOutput(t, "kafka", "TO=kafka://127.0.0.1:1", "pollers__orders__output__max_message_bytes=1KiB")
+	to, _, err := a.openOutput(&console{out: io.Discard}, p, &p.Outputs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := change.Event{ID: "k-1", Key: []byte(`{"seq":1}`), OrderKey: []byte(`{}`), Row: []byte(`{}`),
+		Outbox: &change.Outbox{AggregateType: "Order", Payload: bytes.Repeat([]byte("x"), 1<<10)}}
+	var failed *poller.DeliveryError
+	err = to.Deliver(t.Context(), change.Delivery{Poller: "orders", Events: []change.Event{large}})
+	if !errors.As(err, &failed) || failed.Failed[0].Cause != poller.Impossible {
+		t.Errorf("an event larger than output__max_message_bytes: %v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
 
 // Every kind of output opens without connecting, takes a delivery whose time is up, and closes.
 func TestOpenOutputs(t *testing.T) {
@@ -116,7 +136,7 @@ func TestDestinationFaults(t *testing.T) {
 	w.checkDestinations()
 	want := []string{
 		`pollers__orders__output__Destination: "{topic}": {topic} is not known: choose of {app}, {poller}, {op}, {aggregate_type}, {aggregate_id}, {event_type}.`,
-		`pollers__orders__output__destinations__Order.Placed: "{": a { has no } behind it; write {{ for a brace.`,
+		`pollers__orders__output__destinations__Order.Placed: "{": a { has no } after it; write {{ for a brace.`,
 	}
 	if diff := cmp.Diff(want, strings.Split(w.Faults.Error(), "\n")); diff != "" {
 		t.Error(diff)

@@ -3,6 +3,7 @@ package column
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
@@ -20,6 +21,20 @@ type Column struct {
 
 // Unsigned says that the type holds no negative number.
 func (c *Column) Unsigned() bool { return strings.Contains(strings.ToLower(c.Type), "unsigned") }
+
+// Fits says that the type holds no value of more than n characters, as text.
+func (c *Column) Fits(n int) bool {
+	if c.Kind != Text && c.Kind != Bytes {
+		return true
+	}
+	_, length, _ := strings.Cut(c.Type, "(")
+	length, _, _ = strings.Cut(length, ")")
+	most, err := strconv.Atoi(strings.TrimSpace(length)) // text and varchar(max) say none
+	if c.Kind == Bytes {
+		most *= 2 // hex digits
+	}
+	return err == nil && most <= n
+}
 
 // Kind is what a type of a user's table is for statements.
 type Kind uint8

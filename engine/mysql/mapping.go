@@ -22,6 +22,15 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return compared(expr)
 }
 
+// Short takes 191 characters and SHA2 of what is longer than 255.
+func (d Mapping) Short(c *column.Column, expr string) string {
+	text := d.Text(c, expr)
+	if c.Fits(255) {
+		return text
+	}
+	return "IF(CHAR_LENGTH(" + text + ") <= 255, " + text + ", CONCAT(LEFT(" + text + ", 191), SHA2(" + text + ", 256)))"
+}
+
 // Typed casts a text to a signed or an unsigned integer, and decodes hex digits for a column of bytes. Any other kind
 // takes the text as it is.
 func (Mapping) Typed(c *column.Column, parameter string) string {

@@ -3,23 +3,28 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/rowrelay/rowrelay/engine"
 )
 
 // tracking keeps a change table by triggers, which run with the rights of whoever made them. A version is the time of
-// the statement in UTC, and of one key always a higher one. Versions are no order of commits: what commits late is
-// found by reading the last window again.
+// the write in UTC, and of one key always a higher one. Versions are no order of commits: what commits late is found by
+// reading the last window again.
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
+		Before: before,
 		Rights: "it takes TRIGGER, SELECT and INSERT on the table and CREATE in its database; with the binary log on also " +
 			"SUPER (or SET_USER_ID and log_bin_trust_function_creators)",
 		Declare:   declareKey,
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
 		Faults:    trackingFaults,
+		Others:    trackingOthers,
 		Unseen:    trackingUnseen,
 	}
 }
@@ -44,6 +49,11 @@ func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (typ
 // trackingEvents are the triggers' events, in their names.
 var trackingEvents = []string{"insert", "update", "delete"}
 
+// writtenAt is the time in UTC at which a trigger fires. UTC_TIMESTAMP alone is when the statement began, which then
+// may have waited for a lock of another table, however long, without a transaction that anybody could see. SYSDATE
+// knows local time only, hence the difference.
+const writtenAt = "GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND)"
+
 // before is the created of a row that was there before the triggers.
 const before = "'1970-01-01 00:00:00'"
 
@@ -54,7 +64,7 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	for i, k := range c.Key {
 		columns.WriteString("\t" + quote(k) + " " + declared[i] + " NOT NULL,\n")
 	}
-	key := engine.Names(quote, "", c.Key)
+	key, now := engine.Names(quote, "", c.Key), quote(engine.ChangeNow)
 	touch := func(row, createdAt, also string) string {
 		var spelled strings.Builder
 		for _, k := range c.Key {
@@ -62,18 +72,18 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		}
 		// Assignments are made from left to right.
 		return "INSERT INTO " + changes + " (" + key + ", " + version + ", " + created + ")\n\t\tVALUES (" +
-			engine.Names(quote, row, c.Key) + ", UTC_TIMESTAMP(6), " + createdAt + ")\n\t\tON DUPLICATE KEY UPDATE " +
-			spelled.String() + version + " = GREATEST(UTC_TIMESTAMP(6), " + version + " + INTERVAL 1 MICROSECOND)" + also + ";\n"
+			engine.Names(quote, row, c.Key) + ", " + now + ", " + createdAt + ")\n\t\tON DUPLICATE KEY UPDATE " +
+			spelled.String() + version + " = GREATEST(" + now + ", " + version + " + INTERVAL 1 MICROSECOND)" + also + ";\n"
 	}
 	created_ := ", " + created + " = " + version
-	insert, gone := touch("NEW.", "UTC_TIMESTAMP(6)", created_), touch("OLD.", before, "")
+	insert, gone := touch("NEW.", now, created_), touch("OLD.", before, "")
 	var same []string
 	for _, k := range c.Key {
 		same = append(same, "OLD."+quote(k)+" <=> NEW."+quote(k))
 	}
 	trigger := func(event, does string) string {
 		return "CREATE TRIGGER IF NOT EXISTS " + c.In(quote, c.Trigger(event)) + " AFTER " + strings.ToUpper(event) + " ON " +
-			c.Of + " FOR EACH ROW\nBEGIN\n\t" + does + "END"
+			c.Of + " FOR EACH ROW\nBEGIN\n\tDECLARE " + now + " DATETIME(6) DEFAULT " + writtenAt + ";\n\t" + does + "END"
 	}
 	return []string{
 		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " DATETIME(6) NOT NULL,\n\t" +
@@ -97,7 +107,11 @@ func uninstallTracking(c *engine.ChangeTable) []string {
 	return append(statements, "DROP TABLE IF EXISTS "+c.In(quote, c.Name), "DROP TABLE IF EXISTS "+c.In(quote, c.State()))
 }
 
-// trackingFaults knows nothing where it sees no trigger: it takes TRIGGER on the table to see them.
+// errNoTrigger is the server's number for "Trigger does not exist".
+const errNoTrigger = 1360
+
+// trackingFaults reads the catalog, which shows triggers only to whoever has TRIGGER on the table. To others the server
+// still says of each name whether there is such a trigger.
 func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
 	found := map[string]bool{}
 	err = engine.EachRow(ctx, conn,
@@ -108,28 +122,68 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 			found[name] = true
 			return err
 		})
-	if err != nil || len(found) == 0 {
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("read the triggers: %w", err)
 	}
 	for _, event := range trackingEvents {
-		if name := c.Trigger(event); !found[name] {
-			faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
+		name := c.Trigger(event)
+		if found[name] || len(found) == 0 && hidden(ctx, conn, c.In(quote, name)) {
+			continue
 		}
+		faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
 	}
 	return faults, nil
 }
 
-// trackingUnseen tells of foreign keys whose actions fire no triggers.
-func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
-	unseen = append(unseen, "TRUNCATE fires no trigger: it is not seen (the next tick warns that the table was rebuilt)")
-	err = engine.EachRow(ctx, conn, `SELECT CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS
-WHERE CONSTRAINT_SCHEMA = ? AND TABLE_NAME = ? AND (DELETE_RULE IN ('CASCADE', 'SET NULL',
-	'SET DEFAULT') OR UPDATE_RULE IN ('CASCADE', 'SET NULL', 'SET DEFAULT'))`,
-		[]any{c.OfParts[0], c.OfParts[1]}, func(scan func(...any) error) error {
+// hidden reports whether there may be a trigger of a name that this user is not shown.
+func hidden(ctx context.Context, conn *sql.Conn, name string) bool {
+	rows, err := conn.QueryContext(ctx, "SHOW CREATE TRIGGER "+name)
+	if err != nil {
+		var told *mysql.MySQLError
+		return !errors.As(err, &told) || told.Number != errNoTrigger
+	}
+	defer func() { _ = rows.Close() }()
+	return rows.Err() != nil // else it is shown, and is not on this table
+}
+
+func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (others []string, err error) {
+	err = engine.EachRow(ctx, conn, `SELECT DISTINCT EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS
+WHERE TRIGGER_SCHEMA = ? AND TRIGGER_NAME = ? AND EVENT_OBJECT_TABLE <> ?`,
+		[]any{c.OfParts[0], c.Trigger(trackingEvents[0]), c.OfParts[1]}, func(scan func(...any) error) error {
 			var name string
 			err := scan(&name)
-			unseen = append(unseen, "what the foreign key "+name+" deletes or updates here by itself (CASCADE, SET NULL) fires no trigger: it is not seen")
+			others = append(others, name)
 			return err
 		})
-	return unseen, err
+	return others, err
 }
+
+// cascading finds the foreign keys in a table's definition whose actions write to the table.
+var cascading = regexp.MustCompile("(?m)^ *CONSTRAINT `((?:[^`]|``)+)` FOREIGN KEY .* ON (?:DELETE|UPDATE) (?:CASCADE|SET)")
+
+// trackingUnseen reads the table's definition, which SELECT is enough for: the catalog shows foreign keys to those only
+// who may do more.
+func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
+	unseen = append(unseen, "TRUNCATE fires no trigger: it is not seen (the next tick warns that the table was rebuilt)")
+	var name, definition string
+	if err := conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+c.Of).Scan(&name, &definition); err != nil {
+		return nil, fmt.Errorf("read the table's definition: %w", err)
+	}
+	for _, found := range cascading.FindAllStringSubmatch(definition, -1) {
+		unseen = append(unseen, "what the foreign key "+strings.ReplaceAll(found[1], "``", "`")+
+			" deletes or updates here by itself (CASCADE, SET NULL) fires no trigger: it is not seen")
+	}
+	if partitioned.MatchString(definition) {
+		unseen = append(unseen, "the table is partitioned: DROP, TRUNCATE and EXCHANGE of a partition are not seen")
+	}
+	if of := storage.FindStringSubmatch(definition); of != nil && !strings.EqualFold(of[1], "InnoDB") {
+		unseen = append(unseen, "the table's engine is "+of[1]+", which has no transactions: what stays of a write that was rolled back is not seen")
+	}
+	return unseen, nil
+}
+
+// Both stand at the begin of a line of a table's definition.
+var (
+	storage     = regexp.MustCompile(`(?m)^\) ENGINE=(\w+)`)
+	partitioned = regexp.MustCompile(`(?m)^(?: |/\*!\d+ )PARTITION BY `)
+)

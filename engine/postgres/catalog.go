@@ -15,7 +15,8 @@ import (
 
 // tableSQL finds a table by name on the search path, or in the schema given; an unquoted name in another case is
 // found too, unless it is ambiguous.
-const tableSQL = `SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, pg_catalog.to_regtype('xid8') IS NULL
+const tableSQL = `SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, pg_catalog.to_regtype('xid8') IS NULL,
+	pg_catalog.row_security_active(c.oid)
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ` +
@@ -69,7 +70,8 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 		}
 	}
 	var oid, relkind string
-	err := conn.QueryRowContext(ctx, tableSQL, schema, rel).Scan(&oid, &schema, &rel, &relkind, &t.NoTransactions)
+	err := conn.QueryRowContext(ctx, tableSQL, schema, rel).Scan(&oid, &schema, &rel, &relkind, &t.NoTransactions,
+		&t.RowSecurity)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, engine.ErrNoTable
 	}

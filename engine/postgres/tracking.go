@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
@@ -16,12 +17,13 @@ import (
 // not recorded. They fire on a replica, too (ENABLE ALWAYS).
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
-		Exact: true, AtOnce: true,
+		Exact: true, AtOnce: true, Before: before,
 		Rights:    "the owner of the table can do it; another role needs TRIGGER and SELECT on it, and CREATE in its schema, and cannot run ENABLE ALWAYS",
 		Declare:   declareKey,
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
 		Faults:    trackingFaults,
+		Others:    trackingOthers,
 		Unseen:    trackingUnseen,
 	}
 }
@@ -46,6 +48,8 @@ func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (typ
 	})
 	return types, err
 }
+
+const before = "'0'::xid8"
 
 // The events of the two triggers, in their names.
 const (
@@ -108,15 +112,15 @@ func trackingFunction(c *engine.ChangeTable) string {
 		"LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$\n" +
 		"DECLARE\n\trowrelay_now CONSTANT xid8 := pg_current_xact_id();\nBEGIN\n" +
 		"\tIF TG_OP = 'TRUNCATE' THEN\n\t\t" +
-		insert("SELECT "+key+", rowrelay_now, '0'::xid8 FROM "+c.Of) + moved + ";\n\t\tRETURN NULL;\n\tEND IF;\n" +
+		insert("SELECT "+key+", rowrelay_now, "+before+" FROM "+c.Of) + moved + ";\n\t\tRETURN NULL;\n\tEND IF;\n" +
 		"\tIF TG_OP = 'DELETE' OR TG_OP = 'UPDATE' AND (" + old + ") IS DISTINCT FROM (" + now + ") THEN\n\t\t" +
-		insert("VALUES ("+old+", rowrelay_now, '0'::xid8)") + moved + once +
+		insert("VALUES ("+old+", rowrelay_now, "+before+")") + moved + once +
 		"\tEND IF;\n" +
 		"\tIF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND (" + old + ") IS DISTINCT FROM (" + now + ") THEN\n\t\t" +
 		insert("VALUES ("+now+", rowrelay_now, rowrelay_now)") + spelled.String() + moved + ", " + created +
 		" = rowrelay_now;\n" +
 		"\tELSIF TG_OP = 'UPDATE' THEN\n\t\t" +
-		insert("VALUES ("+now+", rowrelay_now, '0'::xid8)") + spelled.String() + moved + once +
+		insert("VALUES ("+now+", rowrelay_now, "+before+")") + spelled.String() + moved + once +
 		"\tEND IF;\n\tRETURN NULL;\nEND $rowrelay$"
 }
 
@@ -129,40 +133,75 @@ func uninstallTracking(c *engine.ChangeTable) []string {
 	}
 }
 
-const trackingTriggersSQL = `SELECT tgname, tgenabled::text FROM pg_catalog.pg_trigger WHERE tgrelid = to_regclass($1) AND tgname = ANY (string_to_array($2, ','))`
+// The triggers of the table, and their clones on its partitions.
+const trackingTriggersSQL = `SELECT t.tgname, t.tgenabled::text, t.tgrelid = to_regclass($1), t.tgrelid::regclass::text
+FROM pg_catalog.pg_trigger t WHERE t.tgname IN ($2, $3) AND (t.tgrelid = to_regclass($1) OR t.tgparentid <> 0
+	AND t.tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree(to_regclass($1)))) ORDER BY 1, 4`
 
 func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
-	found := map[string]string{}
 	names := []string{c.Trigger(onRow), c.Trigger(onTruncate)}
-	err = engine.EachRow(ctx, conn, trackingTriggersSQL, []any{c.Of, strings.Join(names, ",")},
+	missing := slices.Clone(names)
+	err = engine.EachRow(ctx, conn, trackingTriggersSQL, []any{c.Of, names[0], names[1]},
 		func(scan func(...any) error) error {
-			var name, enabled string
-			err := scan(&name, &enabled)
-			found[name] = enabled
+			var name, enabled, on string
+			var own bool
+			err := scan(&name, &enabled, &own, &on)
+			if own {
+				missing = slices.DeleteFunc(missing, func(n string) bool { return n == name })
+			}
+			switch enabled {
+			case "D", "R":
+				faults = append(faults, fmt.Sprintf("the trigger %s on %s is disabled", quote(name), on))
+			case "O": // it was made ENABLE ALWAYS
+				faults = append(faults, fmt.Sprintf("the trigger %s on %s was disabled and enabled again, so that writes may have been missed",
+					quote(name), on))
+			}
 			return err
 		})
 	if err != nil {
 		return nil, fmt.Errorf("read the triggers: %w", err)
 	}
-	for _, name := range names {
-		switch found[name] {
-		case "":
-			faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
-		case "D", "R":
-			faults = append(faults, fmt.Sprintf("the trigger %s is disabled (ALTER TABLE %s ENABLE ALWAYS TRIGGER %s)",
-				quote(name), c.Of, quote(name)))
-		}
+	for _, name := range missing {
+		faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
 	}
 	return faults, nil
 }
 
-// trackingUnseen tells what statement triggers on a parent do not see of its partitions.
-func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
-	var partitioned bool
-	err := conn.QueryRowContext(ctx, "SELECT relkind = 'p' FROM pg_catalog.pg_class WHERE oid = to_regclass($1)",
-		c.Of).Scan(&partitioned)
-	if err != nil || !partitioned {
+const trackingOthersSQL = `SELECT DISTINCT t.tgrelid::regclass::text
+FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname = $2 AND p.proname = $3 AND t.tgparentid = 0 AND t.tgrelid <> to_regclass($1) ORDER BY 1`
+
+func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (others []string, err error) {
+	err = engine.EachRow(ctx, conn, trackingOthersSQL, []any{c.Of, c.OfParts[0], c.Trigger("keep")},
+		func(scan func(...any) error) error {
+			var name string
+			err := scan(&name)
+			others = append(others, name)
+			return err
+		})
+	return others, err
+}
+
+const trackingUnseenSQL = `SELECT c.relkind = 'p', c.relpersistence = 'u', coalesce((
+	SELECT string_agg(i.inhrelid::regclass::text, ', ') FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid), '')
+FROM pg_catalog.pg_class c WHERE c.oid = to_regclass($1)`
+
+// trackingUnseen tells what triggers on a parent do not see of its partitions and children.
+func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
+	var partitioned, unlogged bool
+	var children string
+	err = conn.QueryRowContext(ctx, trackingUnseenSQL, c.Of).Scan(&partitioned, &unlogged, &children)
+	switch {
+	case err != nil:
 		return nil, err
+	case partitioned:
+		unseen = append(unseen, "the table is partitioned: TRUNCATE, DETACH, DROP and ATTACH of a partition are not seen (TRUNCATE of the whole table is)")
+	case children != "":
+		unseen = append(unseen, "other tables inherit from it ("+children+"): what is written to their rows is not seen, also by a statement on the table itself")
 	}
-	return []string{"the table is partitioned: TRUNCATE, DETACH, DROP and ATTACH of a partition are not seen (TRUNCATE of the whole table is)"}, nil
+	if unlogged {
+		unseen = append(unseen, "the table is UNLOGGED: a crash of the server empties it, and that is not seen")
+	}
+	return unseen, nil
 }

@@ -17,6 +17,9 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return "CAST(" + expr + " AS TEXT)"
 }
 
+// Short is Text: nothing is too long for an index of SQLite.
+func (d Mapping) Short(c *column.Column, expr string) string { return d.Text(c, expr) }
+
 // Typed decodes hex digits for a column of bytes. SQLite gives any other parameter the column's affinity.
 func (Mapping) Typed(c *column.Column, parameter string) string {
 	if c.Kind == column.Bytes {

@@ -17,12 +17,13 @@ import (
 // depend on its own: an upsert does not.
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
-		Exact: true, Counted: true, AtOnce: true,
+		Exact: true, Counted: true, AtOnce: true, Before: before,
 		Rights:    "whoever may write to the file can do it",
 		Declare:   declareKey,
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
 		Faults:    trackingFaults,
+		Others:    trackingOthers,
 		Unseen:    trackingUnseen,
 	}
 }
@@ -46,6 +47,8 @@ func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (typ
 	})
 	return types, err
 }
+
+const before = "0"
 
 // trackingEvents are the triggers' events, in their names; a move is an update of the key.
 var trackingEvents = []string{"insert", "update", "move", "delete"}
@@ -90,9 +93,9 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		"INSERT INTO " + state + " SELECT 1, n, n FROM (SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS n) WHERE true" +
 			"\n\tON CONFLICT (one) DO UPDATE SET " + version + " = " + version + " + 1, " + floor + " = " + version + " + 1",
 		trigger("insert", "INSERT ON FOR EACH ROW", touch("NEW.", version)),
-		trigger("update", "UPDATE ON FOR EACH ROW WHEN "+kept, touch("NEW.", "0")),
-		trigger("move", "UPDATE ON FOR EACH ROW WHEN NOT "+kept, touch("OLD.", "0")+touch("NEW.", version)),
-		trigger("delete", "DELETE ON FOR EACH ROW", touch("OLD.", "0")),
+		trigger("update", "UPDATE ON FOR EACH ROW WHEN "+kept, touch("NEW.", before)),
+		trigger("move", "UPDATE ON FOR EACH ROW WHEN NOT "+kept, touch("OLD.", before)+touch("NEW.", version)),
+		trigger("delete", "DELETE ON FOR EACH ROW", touch("OLD.", before)),
 	}
 }
 
@@ -122,6 +125,18 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 		}
 	}
 	return faults, nil
+}
+
+func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (others []string, err error) {
+	err = engine.EachRow(ctx, conn, `SELECT DISTINCT tbl_name FROM sqlite_master
+		WHERE type = 'trigger' AND name = ?1 COLLATE NOCASE AND tbl_name <> ?2 COLLATE NOCASE`,
+		[]any{c.Trigger(trackingEvents[0]), c.OfParts[len(c.OfParts)-1]}, func(scan func(...any) error) error {
+			var name string
+			err := scan(&name)
+			others = append(others, name)
+			return err
+		})
+	return others, err
 }
 
 // trackingUnseen tells of unique indexes beside the key: a REPLACE deletes the rows that stand in its way there without

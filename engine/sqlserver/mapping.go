@@ -15,10 +15,24 @@ func compared(expr string) string { return "CAST(" + expr + " AS nvarchar(255))"
 
 // Text casts a value to nvarchar under the side table's collation. Bytes become hex digits in upper case, without 0x.
 func (Mapping) Text(c *column.Column, expr string) string {
-	if c.Kind == column.Bytes {
-		expr = "CONVERT(varchar(255), " + expr + ", 2)"
+	length := "255"
+	if !c.Fits(255) {
+		length = "max"
 	}
-	return compared(expr)
+	if c.Kind == column.Bytes {
+		expr = "CONVERT(varchar(" + length + "), " + expr + ", 2)"
+	}
+	return "CAST(" + expr + " AS nvarchar(" + length + "))" + Exact
+}
+
+// Short takes 191 characters and HASHBYTES of what is longer than 255.
+func (d Mapping) Short(c *column.Column, expr string) string {
+	text := d.Text(c, expr)
+	if c.Fits(255) {
+		return text
+	}
+	return compared("CASE WHEN DATALENGTH(" + text + ") <= 510 THEN " + text + " ELSE LEFT(" + text +
+		", 191) + CONVERT(char(64), HASHBYTES('SHA2_256', " + text + "), 2) END")
 }
 
 // Typed casts a text to the column's type, and decodes hex digits for a column of bytes.

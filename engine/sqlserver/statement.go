@@ -84,7 +84,7 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 	return "OPENJSON(" + param + ") WITH (" + strings.Join(columns, ", ") + ") AS " + alias
 }
 
-// Lock writes hints behind the table: UPDLOCK, with READPAST to leave out rows that are locked. The suffix is empty.
+// Lock writes hints after the table: UPDLOCK, with READPAST to leave out rows that are locked. The suffix is empty.
 func (Statement) Lock(skip bool) (hint, suffix string) {
 	if skip { // where READ COMMITTED reads by versions, READPAST needs READCOMMITTEDLOCK, which excludes ROWLOCK
 		return " WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST)", ""

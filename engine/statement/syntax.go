@@ -18,7 +18,7 @@ type Syntax interface {
 	Earlier(ms string) string
 	// Age is how many milliseconds an instant lies back, as an integer; negative in the future.
 	Age(at string) string
-	// Limit stands behind ORDER BY, which must be there. It passes over skip rows.
+	// Limit stands after ORDER BY, which must be there. It passes over skip rows.
 	Limit(n string, skip int) string
 	// Bytes is the length of a text column in bytes, or a little less, found without reading it where that is
 	// possible.
@@ -28,7 +28,7 @@ type Syntax interface {
 	AnyText(s *Statement, expr string, list []string) string
 	// Table is a table expression over a parameter that holds a JSON array of objects.
 	Table(param, alias string, fields []Field) string
-	// Lock makes a SELECT of one table lock its rows until the transaction ends: hint stands behind the table and its
+	// Lock makes a SELECT of one table lock its rows until the transaction ends: hint stands after the table and its
 	// alias, suffix at the end of the statement. skip leaves rows out that are locked already.
 	Lock(skip bool) (hint, suffix string)
 }

@@ -14,7 +14,7 @@ import (
 // second statement would otherwise pass it.
 func Is(t *testing.T, text string, types ...string) {
 	t.Helper()
-	// The parser does not know COLLATE inside of CAST, which Microsoft's grammar allows behind any expression.
+	// The parser does not know COLLATE inside of CAST, which Microsoft's grammar allows after any expression.
 	parsed := strings.ReplaceAll(text, " COLLATE Latin1_General_CI_AS AS ", " AS ")
 	script, err := parser.Parse(t.Context(), strings.NewReader(parsed))
 	if err != nil {

@@ -7,7 +7,7 @@ import "encoding/binary"
 type watcher struct {
 	head [headSize]byte // the beginning of the frame that is being read
 	have int            // of head
-	skip uint64         // what is left of the frame behind head
+	skip uint64         // what is left of the frame after head
 }
 
 const (
@@ -19,7 +19,7 @@ const (
 )
 
 // look takes the next bytes and reports whether a message was settled without being accepted or rejected. The first
-// such outcome is what matters: nothing is to be read behind it.
+// such outcome is what matters: nothing is to be read after it.
 func (w *watcher) look(p []byte) bool {
 	for len(p) > 0 {
 		if w.skip > 0 {

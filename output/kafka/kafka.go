@@ -59,8 +59,8 @@ type Config struct {
 	// Format is output__format.
 	Format change.Format
 	// MaxMessage is the most bytes that a batch of records takes, and so a record with its key and headers: what the
-	// brokers have as message.max.bytes, and topics as max.message.bytes. 0 means 1,000,000, a little less than both
-	// Kafka's default and Event Hubs' limit.
+	// brokers have as message.max.bytes, and topics as max.message.bytes: output__max_message_bytes. 0 means 1,000,000, a
+	// little less than both Kafka's default and Event Hubs' limit.
 	MaxMessage int
 	// Timeout bounds a delivery, connecting included: output__timeout. 0 means 30 s.
 	Timeout time.Duration

@@ -59,7 +59,7 @@ func (o *Output) encode(d *change.Delivery) []sent {
 		}
 		if size := sizeOf(r); size > o.cfg.MaxMessage {
 			s.err, s.alone = impossible{fmt.Errorf(
-				"event %s takes %d bytes as a record, and a message takes %d: leave columns out with source__columns, take a smaller output__format, or let brokers, topic and this output take more",
+				"event %s takes %d bytes as a record, and a message takes %d: leave columns out with source__columns, take a smaller output__format, or let brokers (message.max.bytes), topic (max.message.bytes) and this output (output__max_message_bytes) take more",
 				e.ID, size, o.cfg.MaxMessage)}, true
 			continue
 		}

@@ -109,3 +109,19 @@ func TestRecordThatTheBrokerRefuses(t *testing.T) {
 	contains(t, err, "INVALID_TIMESTAMP")
 	arrivedOnce(t, server.Records(t, topic), d, 3)
 }
+
+// TestMaxMessageBytes: an event of 3 MB reaches a topic that takes it, once the output is told to send as much.
+func TestMaxMessageBytes(t *testing.T) {
+	server := testenv.Kafka(t)
+	topic := server.Topic(t, 1, "max.message.bytes=4000000")
+	d := outbox(0, 3)
+	d.Events[1].Outbox.Payload = bytes.Repeat([]byte("x"), 3_000_000)
+	err := open(t, server.Address, topic, func(c *kafka.Config) { c.Format = change.Payload }).Deliver(t.Context(), d)
+	failed(t, err, poller.FailedEvent{Index: 1, Cause: poller.Impossible, Named: true})
+	contains(t, err, "output__max_message_bytes")
+	o := open(t, server.Address, topic, func(c *kafka.Config) { c.Format, c.MaxMessage = change.Payload, 4_000_000 })
+	if err := o.Deliver(t.Context(), change.Delivery{Token: d.Token, Events: d.Events[1:2]}); err != nil {
+		t.Fatal(err)
+	}
+	arrivedOnce(t, server.Records(t, topic), d)
+}

@@ -132,7 +132,7 @@ func tooLarge(e *change.Event, size int, limit int64) error {
 var sizes = regexp.MustCompile(`message size (\d+) .*max size (\d+)`)
 
 // learnLimit notes that the broker's limit is lower than ours. It closed the channel over one event, which is then
-// impossible; what came behind it was not taken, and is sent again without it.
+// impossible; what came after it was not taken, and is sent again without it.
 func (n *lane) learnLimit(reason *amqp.Error, d *change.Delivery, results []result) {
 	found := sizes.FindStringSubmatch(reason.Reason)
 	if found == nil {

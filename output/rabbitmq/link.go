@@ -64,7 +64,7 @@ func (o *Output) connect(ctx context.Context) (*link, error) {
 	}
 }
 
-// ready returns a connection over which nothing of an earlier delivery can reach the broker behind what is published
+// ready returns a connection over which nothing of an earlier delivery can reach the broker after what is published
 // next.
 func (o *Output) ready(ctx context.Context) (*link, error) {
 	for {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,10 +90,10 @@ func TestTheConnectionIsLostAgainAndAgain(t *testing.T) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	accepted := map[string]bool{}
-	stop := make(chan struct{})
+	var progress atomic.Bool // cut at once, no connection would accept anything where connecting takes long
 	for k := range 8 {
 		wg.Go(func() {
-			for i := range 30 {
+			for i := 0; i < 30 || p.dialled() < 3; i++ {
 				d := rows(100_000*k+100*i, 20)
 				var failure *poller.DeliveryError
 				errors.As(o.Deliver(t.Context(), d), &failure)
@@ -105,23 +106,29 @@ func TestTheConnectionIsLostAgainAndAgain(t *testing.T) {
 					}
 				}
 				mu.Unlock()
+				if failure == nil {
+					progress.Store(true)
+				}
 			}
 		})
 	}
+	ended := make(chan struct{})
 	go func() {
-		tick := time.NewTicker(30 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				p.drop()
-			case <-stop:
-				return
-			}
-		}
+		wg.Wait()
+		close(ended)
 	}()
-	wg.Wait()
-	close(stop)
+	tick := time.NewTicker(30 * time.Millisecond)
+	defer tick.Stop()
+	for running := true; running; {
+		select {
+		case <-tick.C:
+			if progress.Swap(false) {
+				p.drop()
+			}
+		case <-ended:
+			running = false
+		}
+	}
 	there := map[string]bool{}
 	for _, id := range b.ids(t) {
 		there[id] = true
@@ -131,7 +138,7 @@ func TestTheConnectionIsLostAgainAndAgain(t *testing.T) {
 			t.Errorf("event %s was called accepted, and is not there", id)
 		}
 	}
-	if len(accepted) == 0 || p.dials < 3 {
-		t.Errorf("%d accepted over %d connections: that proves little", len(accepted), p.dials)
+	if len(accepted) == 0 {
+		t.Error("nothing was accepted: that proves little")
 	}
 }

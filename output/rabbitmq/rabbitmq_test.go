@@ -152,8 +152,8 @@ func TestAThousandDeliveriesAtOnce(t *testing.T) {
 	if len(all) != 3000 || len(seen) != 3000 {
 		t.Errorf("%d messages of %d events arrived, want 3000 of 3000", len(all), len(seen))
 	}
-	if p.dials != 1 {
-		t.Errorf("%d connections, want 1", p.dials)
+	if n := p.dialled(); n != 1 {
+		t.Errorf("%d connections, want 1", n)
 	}
 }
 
@@ -199,8 +199,8 @@ func TestHeadersThatNoFrameHolds(t *testing.T) {
 	d := rows(0, 3)
 	d.Events[2].ID = strings.Repeat("i", 256)
 	failed(t, o.Deliver(t.Context(), d), poller.Impossible, []int{2}, "its id 256")
-	if p.dials != 1 {
-		t.Errorf("%d connections, want 1", p.dials)
+	if n := p.dialled(); n != 1 {
+		t.Errorf("%d connections, want 1", n)
 	}
 }
 

@@ -306,6 +306,13 @@ func (p *proxy) speak() {
 	p.mute, p.heard = nil, nil
 }
 
+// dialled is how many connections there were.
+func (p *proxy) dialled() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dials
+}
+
 // drop cuts all connections.
 func (p *proxy) drop() {
 	p.mu.Lock()

@@ -83,7 +83,7 @@ func headerID(id string) string {
 }
 
 // isTraceParent reports whether s is a traceparent (W3C Trace Context, 3.2.2): version-trace-parent-flags in lower-case
-// hex. A version beyond 00 may have more behind it.
+// hex. A version beyond 00 may have more after it.
 func isTraceParent(s string) bool {
 	const length = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	if len(s) < length || len(s) > length && (s[:2] == "00" || s[length] != '-' || !isPrintable(s)) {

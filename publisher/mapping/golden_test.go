@@ -19,11 +19,11 @@ import (
 )
 
 // goldenTypes are the types of a mapped table's columns, by engine.
-var goldenTypes = map[string]struct{ id, uuid, text, moment, flag, number string }{
-	"postgres":  {"bigint", "uuid", "character varying(255)", "timestamp with time zone", "boolean", "integer"},
-	"mysql":     {"bigint(20)", "binary(16)", "varchar(255)", "datetime(6)", "tinyint(1)", "int(11)"},
-	"sqlserver": {"bigint", "uniqueidentifier", "nvarchar(255)", "datetimeoffset(7)", "bit", "int"},
-	"sqlite":    {"INTEGER", "uuid", "VARCHAR(255)", "TIMESTAMP", "BOOLEAN", "INT"},
+var goldenTypes = map[string]struct{ id, uuid, text, long, moment, flag, number string }{
+	"postgres":  {"bigint", "uuid", "character varying(255)", "text", "timestamp with time zone", "boolean", "integer"},
+	"mysql":     {"bigint(20)", "binary(16)", "varchar(255)", "longtext", "datetime(6)", "tinyint(1)", "int(11)"},
+	"sqlserver": {"bigint", "uniqueidentifier", "nvarchar(255)", "nvarchar(max)", "datetimeoffset(7)", "bit", "int"},
+	"sqlite":    {"INTEGER", "uuid", "VARCHAR(255)", "TEXT", "TIMESTAMP", "BOOLEAN", "INT"},
 }
 
 // goldenEngines are what engines write.
@@ -39,7 +39,7 @@ var goldenEngines = map[string]struct {
 }
 
 // goldenLayouts are a table with a number and a flag (the seed's), one with a text state and no aggregate, one whose
-// rows are deleted, and one that is ordered by time.
+// rows are deleted, and one that is ordered by time. The third one's aggregates have ids of any length.
 func goldenLayouts(t *testing.T, engine string) map[string]layout {
 	t.Helper()
 	g := goldenTypes[engine]
@@ -57,7 +57,7 @@ func goldenLayouts(t *testing.T, engine string) map[string]layout {
 	foreign := kinds(engine, []column.Column{
 		{Name: "Id", Type: g.uuid, Kind: 0, Nullable: false}, {Name: "Status", Type: g.text, Kind: 0, Nullable: false},
 		{Name: "Body", Type: g.text, Kind: 0, Nullable: true}, {Name: "Added", Type: g.moment, Kind: 0, Nullable: false},
-		{Name: "Key", Type: g.text, Kind: 0, Nullable: true}, {Name: "Sent", Type: g.moment, Kind: 0, Nullable: true},
+		{Name: "Key", Type: g.long, Kind: 0, Nullable: true}, {Name: "Sent", Type: g.moment, Kind: 0, Nullable: true},
 	})
 	layouts := map[string]layout{}
 	for name, c := range map[string]struct {

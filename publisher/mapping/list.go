@@ -329,7 +329,7 @@ func (q *writer) discardStatement(ids []string, reason string) *statement.Statem
 // discarded with them may have been what they waited for.
 func (q *writer) discardWaiting(ids []string, reason string) *statement.Statement {
 	s := q.db.Statement()
-	typ, id := q.aggregateExpr()
+	typ, id := q.aggregateKey()
 	s.Add("INSERT INTO ", q.side, " (outbox, event, aggregate_type, aggregate_id, position, state, attempts, last_error) SELECT ", s.Arg(q.outbox), ", ",
 		q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", '", string(event.Discarded), "', 0, ", s.Arg(reason),
 		" FROM ", q.table, " o WHERE ",

@@ -54,7 +54,7 @@ func (q *writer) failAgain(f *event.Failure) *statement.Statement {
 // failFirst makes the entry of an event that did not fail before, if it is still to be published.
 func (q *writer) failFirst(f *event.Failure) *statement.Statement {
 	s := q.db.Statement()
-	typ, id := q.aggregateExpr()
+	typ, id := q.aggregateKey()
 	return s.Add("INSERT INTO ", q.side,
 		" (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ",
 		s.Arg(q.outbox), ", ", q.text(&q.id), ", ", typ, ", ", id, ", ", q.position("o"), ", ", s.Arg(string(f.State())),

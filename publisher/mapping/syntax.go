@@ -23,6 +23,9 @@ type Catalog interface {
 type Values interface {
 	// Text writes a value as the text that stands in the side table, and in Go.
 	Text(c *column.Column, expr string) string
+	// Short is Text for a column of the side table, which has an index: what has over 255 characters is its beginning and
+	// a hash of it all.
+	Short(c *column.Column, expr string) string
 	// Typed casts a text parameter to a column's type, so that an index on the column can be used.
 	Typed(c *column.Column, parameter string) string
 	// Position writes a number as text of one width, so that texts compare as the numbers do.

@@ -40,6 +40,9 @@ type Config struct {
 	Retention time.Duration
 }
 
+// ID is the column that identifies an event.
+func (m *mapped) ID() string { return m.sql.id.Name }
+
 // idsAtOnce stays below the parameters that every engine takes (SQL Server: 2,100).
 const idsAtOnce = 1000
 

@@ -51,23 +51,27 @@ func (q *writer) pending(alias string) string {
 }
 
 // aggregateExpr writes a row's aggregate; an empty id means that it has none, and waits for nobody.
-func (q *writer) aggregateExpr() (typ, id string) {
-	typ, id = "''", "''"
-	if q.aggregateType != nil {
-		typ = q.textOr(q.aggregateType)
+func (q *writer) aggregateExpr() (typ, id string) { return q.aggregate(q.syntax.Text) }
+
+// aggregateKey writes a row's aggregate as it stands in the side table.
+func (q *writer) aggregateKey() (typ, id string) { return q.aggregate(q.syntax.Short) }
+
+func (q *writer) aggregate(as func(c *column.Column, expr string) string) (typ, id string) {
+	text := func(c *column.Column) string {
+		if c == nil {
+			return "''"
+		}
+		return orEmpty(c, as(c, q.column(c, "o")))
 	}
-	if q.aggregateID != nil {
-		id = q.textOr(q.aggregateID)
-	}
-	return typ, id
+	return text(q.aggregateType), text(q.aggregateID)
 }
 
-// textOr is text, empty for NULL.
-func (q *writer) textOr(c *column.Column) string {
+// orEmpty is the text of a column, empty for NULL.
+func orEmpty(c *column.Column, expr string) string {
 	if !c.Nullable {
-		return q.text(c)
+		return expr
 	}
-	return "COALESCE(" + q.text(c) + ", '')"
+	return "COALESCE(" + expr + ", '')"
 }
 
 // ordered is the list after ORDER BY.
@@ -91,7 +95,7 @@ func (q *writer) blocked(s *statement.Statement) string {
 	}
 	cond := "EXISTS (SELECT 1 FROM " + q.side + " s" + q.syntax.Hold() + " WHERE s.outbox = " + s.Arg(q.outbox)
 	if q.byAggregate {
-		typ, id := q.aggregateExpr()
+		typ, id := q.aggregateKey()
 		cond += " AND s.aggregate_type = " + typ + " AND s.aggregate_id = " + id + " AND s.aggregate_id <> ''"
 	}
 	cond += " AND s.state IN (" + event.Quoted(q.blocks) + ") AND "

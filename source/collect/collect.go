@@ -29,6 +29,9 @@ type Collector struct {
 	// Since reports, of a change table, whether a version lies after the position that the page begins at. Nil where there
 	// is none: then a row is an insert if it was not written since it was inserted.
 	Since func(version []byte) bool
+	// Untold reports whether the insert of such a version may not have been delivered yet: then it is an insert. Nil where
+	// updates are wanted, and say as much.
+	Untold func(version []byte) bool
 	// Floor and Head are those of the change table, as the last row told them.
 	Floor, Head []byte
 
@@ -300,7 +303,7 @@ func (c *Collector) event() (change.Event, error) {
 	case p.UniqueCursor:
 		content = nil
 	}
-	e.ID = change.EventID(c.Cfg.Poller, identifying(e.Op), e.Key, e.Cursor, content)
+	e.ID = change.EventID(c.Cfg.Poller, identifying(e.Op), e.Key, c.identity(&e), content)
 	return e, nil
 }
 

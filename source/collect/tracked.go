@@ -17,8 +17,18 @@ func (c *Collector) tracked(t *plan.Tracked) change.Op {
 	switch {
 	case bytes.Equal(c.value(t.Present), keyset.Null):
 		return change.Delete
-	case c.Since != nil && c.Since(created), c.Since == nil && bytes.Equal(created, c.value(t.Version)):
+	case bytes.Equal(created, c.value(t.Version)), c.Since != nil && c.Since(created),
+		c.Untold != nil && c.Untold(created):
 		return change.Insert
 	}
 	return change.Update
+}
+
+// identity is what the id is made of: the row's cursor. Where updates are not wanted, an insert is the same however
+// often the row was written since, so that it can be told once more where it may not have been told.
+func (c *Collector) identity(e *change.Event) change.Cursor {
+	if c.Plan.Tracked == nil || e.Op != change.Insert || !c.Cfg.OnlyInserts() {
+		return e.Cursor
+	}
+	return c.Plan.AppendCursor(nil, [][]byte{c.value(c.Plan.Tracked.Created)}, e.Key)
 }

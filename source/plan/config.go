@@ -3,8 +3,11 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // Config is what a poller's source__… settings say, already parsed. Names are the settings' own.
@@ -46,6 +49,11 @@ type Config struct {
 	Connections int
 	// MaxRowBytes is the largest row that may travel; 0 is 4 MiB.
 	MaxRowBytes int
+}
+
+// OnlyInserts reports that inserts are wanted, and updates are not.
+func (c *Config) OnlyInserts() bool {
+	return slices.Contains(c.Operations, change.Insert.String()) && !slices.Contains(c.Operations, change.Update.String())
 }
 
 // Complete fills in the defaults and checks what can be checked without a database.

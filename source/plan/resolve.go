@@ -185,34 +185,14 @@ func (r *resolver) checkKey(at []int) {
 		}
 		r.fault("source__key: column %q of %s can be NULL, and a NULL identifies no row: make it NOT NULL, or name other columns", c.Name, t.Name)
 	}
-	if covers(names, t.PrimaryKey) {
-		r.plan.KeyProved, r.plan.KeyProof = true, "primary key ("+strings.Join(t.PrimaryKey, ", ")+")"
+	if proof := t.Unique(names); proof != "" {
+		r.plan.KeyProved, r.plan.KeyProof = true, proof
 		return
-	}
-	for _, ix := range t.Indexes {
-		if ix.Unique && !ix.Partial && ix.Declared > 0 && ix.Declared <= len(ix.Columns) &&
-			covers(names, ix.Columns[:ix.Declared]) {
-			r.plan.KeyProved, r.plan.KeyProof = true, "unique index "+ix.Name
-			return
-		}
 	}
 	if len(names) > 0 {
 		r.faults = append(r.faults, errors.New("source__key: no primary key and no unique index of "+t.Name+" proves that ("+
 			strings.Join(names, ", ")+") is unique: leave source__key out to use the primary key, or create a unique index on it"))
 	}
-}
-
-// covers reports whether names hold all of unique, which is then a proof that names are unique together.
-func covers(names, unique []string) bool {
-	if len(unique) == 0 {
-		return false
-	}
-	for _, u := range unique {
-		if !slices.Contains(names, u) {
-			return false
-		}
-	}
-	return true
 }
 
 // deleteWhen is the soft-delete column; -1 when there is none.

@@ -99,6 +99,9 @@ type Window struct {
 	// to read. Head is the last version that it holds; nil where it ends with what there is.
 	Since, Head []byte
 	Whole       bool
+	// Told is the version up to which every insert was delivered for certain. It is lower than Since after windows of
+	// several pages: a row of such a window that was written again before its page was read has left the window.
+	Told []byte
 }
 
 // Within is the window that a position lies in: one that it names, else the one that begins there.
@@ -110,26 +113,47 @@ func (p *Plan) Within(at change.Cursor) (Window, error) {
 	if err := json.Unmarshal(at, &s); err != nil {
 		return Window{}, fmt.Errorf("read the stored cursor %s: %w", at, err)
 	}
-	if len(s.Window) != 2 {
-		return Window{Since: s.Value, Whole: s.Tiebreaker == nil}, nil
+	for i, v := range s.Window {
+		if bytes.Equal(v, keyset.Null) {
+			s.Window[i] = nil
+		}
 	}
-	w := Window{Since: s.Window[0], Head: s.Window[1], Whole: true}
-	if bytes.Equal(w.Since, keyset.Null) {
-		w.Since = nil
+	switch w := s.Window; len(w) {
+	case 0:
+		return Window{Since: s.Value, Whole: s.Tiebreaker == nil, Told: s.Value}, nil
+	case 1:
+		return Window{Since: s.Value, Whole: s.Tiebreaker == nil, Told: w[0]}, nil
+	default:
+		return Window{Since: w[0], Head: w[1], Whole: true, Told: toldOf(w)}, nil
 	}
-	return w, nil
+}
+
+// toldOf is what a position within a window says.
+func toldOf(window []json.RawMessage) []byte {
+	if len(window) > 2 {
+		return window[2]
+	}
+	return window[0]
 }
 
 // Place is a row's position within a window.
 func (w *Window) Place(row change.Cursor, head []byte) change.Cursor {
-	since := w.Since
-	if since == nil {
-		since = keyset.Null
+	return within(row, w.Since, head, w.Told)
+}
+
+// End is a position at which a window of several pages ends.
+func (w *Window) End(at change.Cursor) change.Cursor { return within(at, w.Told) }
+
+// within adds versions to a position.
+func within(at change.Cursor, versions ...[]byte) change.Cursor {
+	at = append(at[:len(at)-1:len(at)-1], `,"window":[`...)
+	for i, v := range versions {
+		if v == nil {
+			v = keyset.Null
+		}
+		at = append(append(at, keyset.Comma(i)...), v...)
 	}
-	at := make(change.Cursor, 0, len(row)+len(since)+len(head)+len(`,"window":[,]`))
-	at = append(append(at, row[:len(row)-1]...), `,"window":[`...)
-	at = append(append(at, since...), ',')
-	return append(append(at, head...), "]}"...)
+	return append(at, "]}"...)
 }
 
 // Later reports whether a version is higher than another; nil is what was before every change. Versions are integers,
@@ -155,8 +179,9 @@ func number(scalar []byte) (uint64, bool) {
 }
 
 // OfOperations writes that the last change of a row was one of these, as far as the row alone tells: it was inserted if
-// it was not written since.
-func (p *Plan) OfOperations(wanted []string) keyset.Condition {
+// it was not written since. Where updates are not wanted, it may have been inserted: since the version told, if that is
+// given.
+func (p *Plan) OfOperations(cfg *Config, told any) keyset.Condition {
 	return func(b *keyset.Builder, s *keyset.Selection) {
 		column := func(i int) string { return s.Column(p.Sel.Columns[i]) }
 		created := column(p.Tracked.Created) + " %s " + column(p.Tracked.Version)
@@ -166,11 +191,20 @@ func (p *Plan) OfOperations(wanted []string) keyset.Condition {
 			change.Delete.String(): column(p.Tracked.Present) + " IS NULL",
 		}
 		b.Add("(")
-		for i, op := range wanted {
+		for i, op := range cfg.Operations {
 			if i > 0 {
 				b.Add(" OR ")
 			}
-			b.Add(means[op])
+			if op != change.Insert.String() || !cfg.OnlyInserts() {
+				b.Add(means[op])
+				continue
+			}
+			b.Add(column(p.Tracked.Present) + " IS NOT NULL AND " + column(p.Tracked.Created) + " <> " +
+				p.Syntax.Tracking.Before)
+			if told != nil {
+				b.Add(" AND " + column(p.Tracked.Created) + " > ")
+				b.Value(&p.Sel.Columns[p.Tracked.Version], told)
+			}
 		}
 		b.Add(")")
 	}

@@ -121,7 +121,7 @@ func (p Reader) decodeWindowParts(c change.Cursor) (w Window, err error) {
 	case s.Scan != nil || s.S1 == nil || (s.S2 == nil) != (s.After == nil):
 		return w, errors.New("it is no snapshot, no window between two, and no scan")
 	}
-	w.Seen = *s.S1
+	w.Seen, w.Told = *s.S1, s.Told
 	if s.S2 == nil {
 		return w, nil
 	}

@@ -39,6 +39,10 @@ type Window struct {
 	UpTo Snapshot
 	// After is the last row: its key when scanning, otherwise its transaction and key in the plan's order. Nil for none.
 	After keyset.Position
+	// Told is, of a change table, the first transaction whose inserts may not have been told: windows of several pages
+	// came before, and a row of such a window that was written again before its page was read has left it. 0 where all
+	// were told.
+	Told uint64
 }
 
 // storedWindow is a window as a checkpoint holds it.
@@ -48,6 +52,7 @@ type storedWindow struct {
 	S1    *Snapshot       `json:"s1"`
 	S2    *Snapshot       `json:"s2"`
 	After json.RawMessage `json:"after"`
+	Told  uint64          `json:"told,string"`
 }
 
 // rowPosition is a row's place within a window.
@@ -74,6 +79,27 @@ func After(s Snapshot) change.Cursor {
 	return append(strconv.AppendQuote([]byte(`{"kind":"`+positionKind+`","s1":`), s.String()), '}')
 }
 
+// Continued is After at the end of a scan or a window of several pages.
+func (w *Window) Continued(s Snapshot) change.Cursor {
+	told := w.Told
+	switch {
+	case w.Scanning || !w.Begun:
+		told = 1
+	case told == 0:
+		told = w.Seen.XMin
+	}
+	return withTold(After(s), told)
+}
+
+// withTold adds the member to a position.
+func withTold(at change.Cursor, told uint64) change.Cursor {
+	if told == 0 {
+		return at
+	}
+	at = append(at[:len(at)-1], `,"told":"`...)
+	return append(strconv.AppendUint(at, told, 10), `"}`...)
+}
+
 // ScanFrom is the position at the begin of a scan.
 func ScanFrom(s Snapshot) change.Cursor {
 	return append(strconv.AppendQuote([]byte(`{"kind":"`+positionKind+`","scan":`), s.String()), '}')
@@ -89,7 +115,7 @@ func (w *Window) Positions() func(*change.Event) change.Cursor {
 			return append(append(append(at, begin...), e.Key...), '}')
 		}
 	}
-	begin := string(After(w.Seen))
+	begin := string(withTold(After(w.Seen), w.Told))
 	begin = begin[:len(begin)-1] + `,"s2":"` + w.UpTo.String() + `","after":{`
 	skip := len(`{"kind":"` + TransactionKind + `",`)
 	return func(e *change.Event) change.Cursor {

@@ -36,6 +36,15 @@ func changeGaps(f fixture) {
 	f.same("accepted", told(now.read(10)), "")
 	f.exec("DELETE FROM " + name + " WHERE id = 1")
 	f.same("goes on", told(now.read(10)), "delete 1")
+
+	// The same again, and nothing has been recorded since.
+	f.track(name)
+	now.gap("installed anew")
+	now = f.reader(plan.Config{Table: name, Start: "latest"})
+	f.same("accepted again", told(now.read(10)), "")
+	f.exec("DELETE FROM " + name + " WHERE id = 3")
+	f.same("goes on again", told(now.read(10)), "delete 3")
+
 	if r.at = old; f.e.Name != "sqlite" {
 		return
 	}

@@ -162,10 +162,25 @@ func refusedTables(f fixture) {
 		f.exec("DROP TRIGGER rowrelay_changes_plain_update")
 		f.refused(cfg("plain"), "no trigger", "rowrelay_changes_plain_update", "rowrelay track install")
 	}
+	if f.e.Name == "mysql" {
+		for _, event := range []string{"insert", "update", "delete"} {
+			f.exec("DROP TRIGGER rowrelay_changes_plain_" + event)
+		}
+		f.refused(cfg("plain"), "no trigger", "rowrelay_changes_plain_insert", "rowrelay track install")
+	}
 	if f.e.Name == "postgres" {
 		f.exec("DROP VIEW seen", "ALTER TABLE plain ALTER COLUMN id TYPE integer")
 		f.refused(cfg("plain"), "does not fit", "rowrelay track uninstall orders")
 		f.exec("ALTER TABLE plain ALTER COLUMN id TYPE bigint", "ALTER TABLE plain DISABLE TRIGGER USER")
-		f.refused(cfg("plain"), "is disabled", "ENABLE ALWAYS TRIGGER")
+		f.refused(cfg("plain"), "is disabled", "rowrelay track install")
+		f.exec("ALTER TABLE plain ENABLE TRIGGER USER")
+		f.refused(cfg("plain"), "was disabled and enabled again", "rowrelay track install")
+		f.exec("CREATE TABLE parent (id bigint PRIMARY KEY) PARTITION BY RANGE (id)",
+			"CREATE TABLE part PARTITION OF parent FOR VALUES FROM (0) TO (100)")
+		f.track("parent")
+		f.exec("ALTER TABLE part DISABLE TRIGGER ALL")
+		f.refused(cfg("parent"), "on part is disabled", "rowrelay track install")
+		f.exec("CREATE EXTENSION IF NOT EXISTS ltree", "CREATE TABLE tree (id ltree PRIMARY KEY)")
+		f.refused(cfg("tree"), `key's column "id"`, "ltree", "no change can be told by it")
 	}
 }

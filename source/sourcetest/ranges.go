@@ -99,7 +99,7 @@ func upToBoundary(f fixture) {
 			f.same(what+", itself", keys(f.within(src, change.Range{UpTo: all[i].Cursor}, 100)), keys(all[:i+1]))
 			valueOf := change.Cursor(value(all[i].Cursor) + "}")
 			f.same(what+", its value", keys(f.within(src, change.Range{UpTo: valueOf}, 100)), keys(all[:i+2]))
-			f.same(what+", behind its value", keys(f.within(src, change.Range{After: valueOf}, 100)), keys(all[i+2:]))
+			f.same(what+", after its value", keys(f.within(src, change.Range{After: valueOf}, 100)), keys(all[i+2:]))
 			f.same(what+", nothing between", keys(f.within(src, change.Range{After: all[i].Cursor, UpTo: all[i].Cursor}, 100)),
 				"")
 		}
@@ -137,7 +137,7 @@ func other(f fixture) {
 	}
 	if found, err := src.Other(f.ctx(), all[4].Cursor, avoid[1:]); err != nil || found == nil ||
 		string(found.Key) != ids(6) {
-		f.Errorf("behind the fifth: %v, %v", found, err)
+		f.Errorf("after the fifth: %v, %v", found, err)
 	}
 	// A key of another form is no row's: there is nothing to avoid.
 	if found, err := src.Other(f.ctx(), nil,
@@ -149,11 +149,11 @@ func other(f fixture) {
 	f.exec("UPDATE " + name + " SET tenant = '" + strings.Repeat("x", 80) + "' WHERE id = 1")
 	narrow := f.open(plan.Config{Table: name, Cursor: []string{"v"}, OrderKey: []string{"region"}, MaxRowBytes: 140})
 	if found, err := narrow.Other(f.ctx(), nil, nil); err != nil || found == nil || string(found.Key) != ids(2) {
-		f.Errorf("behind a broken row: %v, %v", found, err)
+		f.Errorf("after a broken row: %v, %v", found, err)
 	}
 }
 
-// broken holds that a row which is too large is an event that says so, and nothing behind it waits.
+// broken holds that a row which is too large is an event that says so, and nothing after it waits.
 func broken(f fixture) {
 	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, note " + f.e.Text + " NOT NULL")
 	f.exec(fmt.Sprintf("INSERT INTO %s (id, note) VALUES (1, 'small'), (2, '%s'), (3, 'small')", name,

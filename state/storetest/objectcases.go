@@ -126,7 +126,7 @@ func (w *world) collectLost() {
 	}
 }
 
-// collectReleased: the lease was given back, and an operator is about to name an object when the clean-up behind it
+// collectReleased: the lease was given back, and an operator is about to name an object when the clean-up after it
 // runs; from another process, or from the same one. Without a lease nobody can write an object.
 func (w *world) collectReleased() {
 	in, other := w.instance(), w.instance()

@@ -166,7 +166,7 @@ func (a *Answers) Next(into []sqldriver.Value) error {
 // second statement would otherwise pass it.
 func IsTSQL(t *testing.T, text string) {
 	t.Helper()
-	// The parser does not know COLLATE behind an expression within EXISTS.
+	// The parser does not know COLLATE after an expression within EXISTS.
 	parsed := strings.ReplaceAll(text, exact, "")
 	Script, err := parser.Parse(t.Context(), strings.NewReader(parsed))
 	if err != nil {

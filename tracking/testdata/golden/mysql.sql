@@ -13,34 +13,37 @@ CREATE TABLE IF NOT EXISTS `shop`.`rowrelay_changes_orders_state` (
 DELIMITER //
 CREATE TRIGGER IF NOT EXISTS `shop`.`rowrelay_changes_orders_insert` AFTER INSERT ON `shop`.`orders` FOR EACH ROW
 BEGIN
+	DECLARE `rowrelay_now` DATETIME(6) DEFAULT GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND);
 	INSERT INTO `shop`.`rowrelay_changes_orders` (`tenant`, `id`, `rowrelay_version`, `rowrelay_created`)
-		VALUES (NEW.`tenant`, NEW.`id`, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))
-		ON DUPLICATE KEY UPDATE `tenant` = NEW.`tenant`, `id` = NEW.`id`, `rowrelay_version` = GREATEST(UTC_TIMESTAMP(6), `rowrelay_version` + INTERVAL 1 MICROSECOND), `rowrelay_created` = `rowrelay_version`;
+		VALUES (NEW.`tenant`, NEW.`id`, `rowrelay_now`, `rowrelay_now`)
+		ON DUPLICATE KEY UPDATE `tenant` = NEW.`tenant`, `id` = NEW.`id`, `rowrelay_version` = GREATEST(`rowrelay_now`, `rowrelay_version` + INTERVAL 1 MICROSECOND), `rowrelay_created` = `rowrelay_version`;
 END//
 DELIMITER ;
 DELIMITER //
 CREATE TRIGGER IF NOT EXISTS `shop`.`rowrelay_changes_orders_update` AFTER UPDATE ON `shop`.`orders` FOR EACH ROW
 BEGIN
+	DECLARE `rowrelay_now` DATETIME(6) DEFAULT GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND);
 	IF OLD.`tenant` <=> NEW.`tenant` AND OLD.`id` <=> NEW.`id` THEN
 		INSERT INTO `shop`.`rowrelay_changes_orders` (`tenant`, `id`, `rowrelay_version`, `rowrelay_created`)
-		VALUES (NEW.`tenant`, NEW.`id`, UTC_TIMESTAMP(6), '1970-01-01 00:00:00')
-		ON DUPLICATE KEY UPDATE `tenant` = NEW.`tenant`, `id` = NEW.`id`, `rowrelay_version` = GREATEST(UTC_TIMESTAMP(6), `rowrelay_version` + INTERVAL 1 MICROSECOND);
+		VALUES (NEW.`tenant`, NEW.`id`, `rowrelay_now`, '1970-01-01 00:00:00')
+		ON DUPLICATE KEY UPDATE `tenant` = NEW.`tenant`, `id` = NEW.`id`, `rowrelay_version` = GREATEST(`rowrelay_now`, `rowrelay_version` + INTERVAL 1 MICROSECOND);
 	ELSE
 		INSERT INTO `shop`.`rowrelay_changes_orders` (`tenant`, `id`, `rowrelay_version`, `rowrelay_created`)
-		VALUES (OLD.`tenant`, OLD.`id`, UTC_TIMESTAMP(6), '1970-01-01 00:00:00')
-		ON DUPLICATE KEY UPDATE `tenant` = OLD.`tenant`, `id` = OLD.`id`, `rowrelay_version` = GREATEST(UTC_TIMESTAMP(6), `rowrelay_version` + INTERVAL 1 MICROSECOND);
+		VALUES (OLD.`tenant`, OLD.`id`, `rowrelay_now`, '1970-01-01 00:00:00')
+		ON DUPLICATE KEY UPDATE `tenant` = OLD.`tenant`, `id` = OLD.`id`, `rowrelay_version` = GREATEST(`rowrelay_now`, `rowrelay_version` + INTERVAL 1 MICROSECOND);
 		INSERT INTO `shop`.`rowrelay_changes_orders` (`tenant`, `id`, `rowrelay_version`, `rowrelay_created`)
-		VALUES (NEW.`tenant`, NEW.`id`, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6))
-		ON DUPLICATE KEY UPDATE `tenant` = NEW.`tenant`, `id` = NEW.`id`, `rowrelay_version` = GREATEST(UTC_TIMESTAMP(6), `rowrelay_version` + INTERVAL 1 MICROSECOND), `rowrelay_created` = `rowrelay_version`;
+		VALUES (NEW.`tenant`, NEW.`id`, `rowrelay_now`, `rowrelay_now`)
+		ON DUPLICATE KEY UPDATE `tenant` = NEW.`tenant`, `id` = NEW.`id`, `rowrelay_version` = GREATEST(`rowrelay_now`, `rowrelay_version` + INTERVAL 1 MICROSECOND), `rowrelay_created` = `rowrelay_version`;
 	END IF;
 END//
 DELIMITER ;
 DELIMITER //
 CREATE TRIGGER IF NOT EXISTS `shop`.`rowrelay_changes_orders_delete` AFTER DELETE ON `shop`.`orders` FOR EACH ROW
 BEGIN
+	DECLARE `rowrelay_now` DATETIME(6) DEFAULT GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND);
 	INSERT INTO `shop`.`rowrelay_changes_orders` (`tenant`, `id`, `rowrelay_version`, `rowrelay_created`)
-		VALUES (OLD.`tenant`, OLD.`id`, UTC_TIMESTAMP(6), '1970-01-01 00:00:00')
-		ON DUPLICATE KEY UPDATE `tenant` = OLD.`tenant`, `id` = OLD.`id`, `rowrelay_version` = GREATEST(UTC_TIMESTAMP(6), `rowrelay_version` + INTERVAL 1 MICROSECOND);
+		VALUES (OLD.`tenant`, OLD.`id`, `rowrelay_now`, '1970-01-01 00:00:00')
+		ON DUPLICATE KEY UPDATE `tenant` = OLD.`tenant`, `id` = OLD.`id`, `rowrelay_version` = GREATEST(`rowrelay_now`, `rowrelay_version` + INTERVAL 1 MICROSECOND);
 END//
 DELIMITER ;
 INSERT INTO `shop`.`rowrelay_changes_orders_state` VALUES (1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE `rowrelay_floor` = UTC_TIMESTAMP(6);

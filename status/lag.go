@@ -7,8 +7,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// behindLong is how long rows may wait before that is more than a busy moment: as in the alert RowrelayBacklog.
-const behindLong = 15 * time.Minute
+// lagsLong is how long rows may wait before that is more than a busy moment: as in the alert RowrelayBacklog.
+const lagsLong = 15 * time.Minute
 
 // follow notes whether live rows wait, and since when: over ticks, until one has seen that none is left. A tick that
 // did not see either changes nothing. Of outboxes nothing is noted: their rows say themselves what waits, and each
@@ -17,35 +17,37 @@ func (n *Note) follow(r *poller.Report) {
 	since := r.Started.UTC()
 	if !r.DrainedAt.IsZero() {
 		since = r.DrainedAt.UTC()
-		n.DrainedAt, n.BehindSince = &since, nil
+		n.DrainedAt, n.WaitingSince = &since, nil
 	}
-	if r.RowsWait && n.BehindSince == nil {
-		n.BehindSince = &since
+	if r.RowsWait && n.WaitingSince == nil {
+		n.WaitingSince = &since
 	}
 }
 
-// joinBehind adds what an older note knows, mostly another instance's: rows wait since the first of the times behind
+// joinLag adds what an older note knows, mostly another instance's: rows wait since the first of the times after
 // which no instance has seen that none is left.
-func (n *Note) joinBehind(older *Note) {
+func (n *Note) joinLag(older *Note) {
 	if before(n.DrainedAt, older.DrainedAt) {
 		n.DrainedAt = older.DrainedAt
 	}
 	var since *time.Time
-	for _, t := range []*time.Time{n.BehindSince, older.BehindSince} {
+	for _, t := range []*time.Time{n.WaitingSince, older.WaitingSince} {
 		if t != nil && !before(t, n.DrainedAt) && (since == nil || t.Before(*since)) {
 			since = t
 		}
 	}
-	n.BehindSince = since
+	n.WaitingSince = since
 }
 
 // catchesUp reports whether nothing waits any more where the stored note says that rows do.
-func (n *Note) catchesUp(stored *Note) bool { return stored.BehindSince != nil && n.BehindSince == nil }
+func (n *Note) catchesUp(stored *Note) bool {
+	return stored.WaitingSince != nil && n.WaitingSince == nil
+}
 
-// fitBehind forgets times that are after limit.
-func (n *Note) fitBehind(limit time.Time) {
-	if before(&limit, n.BehindSince) {
-		n.BehindSince = nil
+// fitLag forgets times that are after limit.
+func (n *Note) fitLag(limit time.Time) {
+	if before(&limit, n.WaitingSince) {
+		n.WaitingSince = nil
 	}
 	if before(&limit, n.DrainedAt) {
 		n.DrainedAt = nil
@@ -64,10 +66,10 @@ func (n *Note) lag(r *poller.Report) {
 	}
 }
 
-// behind says that rows wait, and have done so for long; "" where they do not.
-func behind(o *Output, now time.Time) string {
-	if o.BehindSince == nil || now.Sub(*o.BehindSince) <= behindLong {
+// lagging says that rows wait, and have done so for long; "" where they do not.
+func lagging(o *Output, now time.Time) string {
+	if o.WaitingSince == nil || now.Sub(*o.WaitingSince) <= lagsLong {
 		return ""
 	}
-	return fmt.Sprintf("Rows have been waiting since %s: they come faster than they are delivered, or a backlog is worked off", stamp(*o.BehindSince))
+	return fmt.Sprintf("Rows have been waiting since %s: they come faster than they are delivered, or a backlog is worked off", stamp(*o.WaitingSince))
 }

@@ -47,8 +47,8 @@ func TestRowsWaitSince(t *testing.T) {
 		{drained(poller.FetchEmpty, minutes(61)), nil},
 	} {
 		n, _ = n.after(c.r, "", "one")
-		if (n.BehindSince == nil) != (c.want == nil) || c.want != nil && !n.BehindSince.Equal(*c.want) {
-			t.Errorf("tick %d: rows wait since %v, want %v", i, n.BehindSince, c.want)
+		if (n.WaitingSince == nil) != (c.want == nil) || c.want != nil && !n.WaitingSince.Equal(*c.want) {
+			t.Errorf("tick %d: rows wait since %v, want %v", i, n.WaitingSince, c.want)
 		}
 	}
 }
@@ -75,9 +75,9 @@ func TestRowsWaitSinceOverInstances(t *testing.T) {
 		"both, the other drained between":  {5, 4, 9, 8, 9},
 		"drained and more at one moment":   {8, 8, -1, 7, 8},
 	} {
-		own := Note{At: *at(20), BehindSince: at(c.own), DrainedAt: at(c.drained)}
-		stored := Note{At: *at(10), BehindSince: at(c.others), DrainedAt: at(c.othersDrained)}
-		got, want := own.with(&stored).BehindSince, at(c.want)
+		own := Note{At: *at(20), WaitingSince: at(c.own), DrainedAt: at(c.drained)}
+		stored := Note{At: *at(10), WaitingSince: at(c.others), DrainedAt: at(c.othersDrained)}
+		got, want := own.with(&stored).WaitingSince, at(c.want)
 		if (got == nil) != (want == nil) || want != nil && !got.Equal(*want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
@@ -94,8 +94,8 @@ func TestAnIdleTickEndsTheWait(t *testing.T) {
 	}
 	written := idle.with(&waits)
 	again, _ := idle.after(drained(poller.FetchEmpty, 2*time.Hour), "", "two")
-	if written.BehindSince != nil || again.replaces(&written, false) {
-		t.Errorf("since %v; written again: %v", written.BehindSince, again.replaces(&written, false))
+	if written.WaitingSince != nil || again.replaces(&written, false) {
+		t.Errorf("since %v; written again: %v", written.WaitingSince, again.replaces(&written, false))
 	}
 }
 
@@ -123,7 +123,7 @@ func TestLagThatIsNotKnown(t *testing.T) {
 }
 
 // TestBehind: the word, its order among the others, and an outbox, of which nothing is noted.
-func TestBehind(t *testing.T) {
+func TestLagging(t *testing.T) {
 	since := noon.Add(-time.Hour)
 	now := noon
 	f := func() *facts { return &facts{now: now, exists: true} }
@@ -131,31 +131,31 @@ func TestBehind(t *testing.T) {
 		o    Output
 		want Health
 	}{
-		"for an hour":             {Output{BehindSince: &since}, Behind},
-		"for an hour, and parked": {Output{BehindSince: &since, Parked: 1}, Behind},
-		"paused":                  {Output{BehindSince: &since, Pause: &Pause{By: "ann"}}, Paused},
-		"held back":               {Output{BehindSince: &since, HeldBack: &HeldBack{Seconds: 60}}, Blocked},
+		"for an hour":             {Output{WaitingSince: &since}, Lagging},
+		"for an hour, and parked": {Output{WaitingSince: &since, Parked: 1}, Lagging},
+		"paused":                  {Output{WaitingSince: &since, Pause: &Pause{By: "ann"}}, Paused},
+		"held back":               {Output{WaitingSince: &since, HeldBack: &HeldBack{Seconds: 60}}, Blocked},
 	} {
 		if got, says := judge(&c.o, f()); got != c.want {
 			t.Errorf("%s: %s (%s)", name, got, says)
 		}
 	}
-	now = since.Add(behindLong)
-	if got, _ := judge(&Output{BehindSince: &since}, f()); got != Healthy {
+	now = since.Add(lagsLong)
+	if got, _ := judge(&Output{WaitingSince: &since}, f()); got != Healthy {
 		t.Errorf("for a quarter of an hour: %s", got)
 	}
 	late := noon.Add(time.Hour)
-	n := Note{At: noon, BehindSince: &late, DrainedAt: &late}.fit(noon)
-	if n.BehindSince != nil || n.DrainedAt != nil {
+	n := Note{At: noon, WaitingSince: &late, DrainedAt: &late}.fit(noon)
+	if n.WaitingSince != nil || n.DrainedAt != nil {
 		t.Errorf("a time of the future is believed: %+v", n)
 	}
 	o := Output{Mode: mode.Outbox}
-	o.noted(&Note{At: noon, BehindSince: &since})
-	if o.BehindSince != nil {
-		t.Error("an outbox is told to be behind")
+	o.noted(&Note{At: noon, WaitingSince: &since})
+	if o.WaitingSince != nil {
+		t.Error("an outbox is told to lag")
 	}
 	o = Output{}
-	if o.noted(&Note{At: noon, BehindSince: &since}); o.BehindSince != &since {
+	if o.noted(&Note{At: noon, WaitingSince: &since}); o.WaitingSince != &since {
 		t.Error("a poller is not")
 	}
 }
