@@ -170,7 +170,7 @@ func TestPause(t *testing.T) {
 // partition is held by two.
 func TestTakeTogether(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		const owners, rounds = 6, 25
+		const owners, rounds = 4, 12
 		var mu sync.Mutex
 		held := map[int]string{}
 		var group sync.WaitGroup
