@@ -3,6 +3,7 @@ package checkpointed
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,6 +97,57 @@ func TestOthersFlowWhileParkedRowsCannotBeRead(t *testing.T) {
 	})
 }
 
+// unreadable is a shop that refuses every read by key that names a row: it has no place in the order any more, or its key
+// is from before source__key was changed.
+type unreadable struct {
+	*shop
+	row int
+	err error
+}
+
+func (s unreadable) Reread(ctx context.Context, keys [][]byte) ([]change.Event, error) {
+	if slices.ContainsFunc(keys, func(k []byte) bool { return string(k) == string(rowKey(s.row)) }) {
+		return nil, s.err
+	}
+	return s.shop.Reread(ctx, keys)
+}
+
+// TestOthersAreRetriedBesideARowThatCannotBeRead: a head, or a row that waits for a head that is gone. It stays parked,
+// and the tick fails at its end.
+func TestOthersAreRetriedBesideARowThatCannotBeRead(t *testing.T) {
+	for _, fault := range []error{poller.ErrNormalize, poller.ErrConfig} {
+		for _, row := range []int{1, 2} {
+			synctest.Test(t, func(t *testing.T) {
+				shop := newShop()
+				shop.describe.Coarse = true
+				for i, tenant := range []string{"a", "a", "b", "c"} {
+					shop.put(i+1, tenant, "new")
+				}
+				p := newProcess(t, nil, shop, func(c *Config) { c.Source = unreadable{shop, row, fault} })
+				p.verdict = poison(1, 3, 4)
+				p.tick()
+				gone := 0
+				if row == 2 {
+					shop.remove(1)
+					gone = 1
+				}
+				p.verdict = poison()
+				time.Sleep(time.Minute)
+				r := p.tick()
+				if r.Gone != gone || !errors.Is(r.Err, fault) || !strings.Contains(r.Err.Error(), string(rowKey(row))) {
+					t.Errorf("%d are gone, %v", r.Gone, r.Err)
+				}
+				if got := p.got(poller.Accepted); !slices.Equal(got, []int{3, 4}) {
+					t.Errorf("accepted %v", got)
+				}
+				if e := p.parked(); len(e) != 1 || string(e[0].Key) != string(rowKey(row)) {
+					t.Errorf("parked %+v", e)
+				}
+			})
+		}
+	}
+}
+
 // TestHangingRetryHoldsUpNoLiveRow: every tick is a process of its own, which has no time for a verdict about a parked
 // row that hangs at the receiver. The position moves on all the same.
 func TestHangingRetryHoldsUpNoLiveRow(t *testing.T) {
@@ -105,11 +157,14 @@ func TestHangingRetryHoldsUpNoLiveRow(t *testing.T) {
 		p := newProcess(t, nil, shop, nil)
 		p.verdict = poison(1)
 		p.tick()
+		var mu sync.Mutex
 		sent := map[int]int{}
 		hangs := pollertest.Func(func(ctx context.Context, d change.Delivery) error {
 			for i := range d.Events {
 				id := idOf(&d.Events[i])
+				mu.Lock()
 				sent[id]++
+				mu.Unlock()
 				if id == 1 {
 					<-ctx.Done()
 					return context.Cause(ctx)
@@ -331,25 +386,29 @@ func TestDeletedTenantIsForgottenSoon(t *testing.T) {
 // TestAttemptOfAClockThatWasAhead: an instance whose clock was a day ahead parked a row; the next attempt does not wait
 // a day.
 func TestAttemptOfAClockThatWasAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shop := newShop()
-		shop.put(1, "t1", "bad")
-		p := newProcess(t, nil, shop, nil)
-		p.verdict = func(e *change.Event, _ change.Kind) poller.Outcome { return poller.Rejected }
-		s := p.open()
-		settled := p.judge(s, p.next(s))
-		settled.Rejections[0] = poller.Rejection{Cause: poller.Refused, Reason: "bad", At: time.Now().Add(24 * time.Hour)}
-		p.settle(s, settled)
-		_ = s.Close(t.Context(), &poller.Report{})
-		p.verdict = poison()
-		for range 30 {
-			time.Sleep(time.Minute)
-			p.tick()
-		}
-		if n := len(p.got(poller.Accepted)); n == 0 {
-			t.Errorf("half an hour after a delay of 1s nothing was tried: %+v", p.parked())
-		}
-	})
+	for _, ordering := range []poller.Ordering{poller.OrderKey, poller.OrderSource} {
+		t.Run(string(ordering), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				shop := newShop()
+				shop.put(1, "t1", "bad")
+				p := newProcess(t, nil, shop, func(c *Config) { c.Ordering = ordering })
+				p.verdict = poison(1)
+				s := p.open()
+				settled := p.judge(s, p.next(s))
+				settled.Rejections[0] = poller.Rejection{Cause: poller.Refused, Reason: "bad", At: time.Now().Add(24 * time.Hour)}
+				_, _ = s.Settle(t.Context(), poller.Settlement{Batches: []poller.Settled{settled}}) // source order stops there
+				_ = s.Close(t.Context(), &poller.Report{})
+				p.verdict = poison()
+				for range 30 {
+					time.Sleep(time.Minute)
+					p.tick()
+				}
+				if n := len(p.got(poller.Accepted)); n == 0 {
+					t.Errorf("half an hour after a delay of 1s nothing was tried: %+v", p.parked())
+				}
+			})
+		})
+	}
 }
 
 // TestMaxParkedThroughTheTick: the bound in the middle of a settlement loses nothing, and it goes on when there is

@@ -22,11 +22,12 @@ func newTrack(c *console) *cobra.Command {
 that they keep beside it. docs/change-tracking.md is the page about all of this.`,
 		Example: `  rowrelay track install orders
   rowrelay track status orders
+  rowrelay track purge orders --apply
   rowrelay track uninstall orders --apply`,
 		Args: cobra.NoArgs,
 	}
 	t := &target{console: c}
-	cmd.AddCommand(newTrackInstall(t), newTrackStatus(t), newTrackUninstall(t))
+	cmd.AddCommand(newTrackInstall(t), newTrackStatus(t), newTrackPurge(t), newTrackUninstall(t))
 	return cmd
 }
 
@@ -99,6 +100,11 @@ func (t *target) track(ctx context.Context, name string,
 	}
 	work, err := planned(ctx, w.Connection, w.Config.Source.Table, w.Config.Source.TrackTable,
 		w.Config.Name)
+	return t.carryOutWork(ctx, w, work, err, apply)
+}
+
+// carryOutWork prints statements, or runs them. err is that of the planning.
+func (t *target) carryOutWork(ctx context.Context, w *wired, work tracking.Work, err error, apply bool) error {
 	switch {
 	case err != nil:
 		return flat(poller.NameDocument(err, w.Config.Name))
