@@ -97,8 +97,8 @@ func TestOthersFlowWhileParkedRowsCannotBeRead(t *testing.T) {
 	})
 }
 
-// unreadable is a shop that refuses every read by key that names a row: it has no place in the order any more, or its key
-// is from before source__key was changed.
+// unreadable is a shop that refuses every read by key that names a row: it has no place in the order any more, or its
+// key is from before source__key was changed.
 type unreadable struct {
 	*shop
 	row int
