@@ -58,10 +58,17 @@ func readStored(info string) stored {
 	return c
 }
 
+// marks reports whether rows may be marked as being published: an earlier version's skip_locked did that.
+func (c stored) marks() bool { return c.Strategy == SkipLocked }
+
 // PartitionsIn reads the number of partitions from the counter's info; 0 where it has none.
 func PartitionsIn(info string) int { return readStored(info).Partitions }
 
-// Counter adds a subquery for the counter's info, which PartitionsIn reads.
+// MarksIn reads from the counter's info whether an earlier version may have left rows that are marked as being
+// published. A Take makes them publishable.
+func MarksIn(info string) bool { return readStored(info).marks() }
+
+// Counter adds a subquery for the counter's info, which PartitionsIn and MarksIn read.
 func (t *Table) Counter(s *statement.Statement) {
 	s.Add("(SELECT n.info FROM ", t.Place.Table, " n WHERE n.outbox = ", s.Arg(t.Place.Outbox), " AND n.unit = '*')")
 }

@@ -19,17 +19,9 @@ type Taken struct {
 	Partitions []int
 }
 
-// Draw returns a token larger than every token drawn before for this outbox.
-func (t *Table) Draw(ctx context.Context) (token uint64, err error) {
-	err = t.db.Tx(ctx, "draw a fencing token", func(ctx context.Context, q statement.Querier) error {
-		token, err = t.drawIn(ctx, q)
-		return err
-	})
-	return token, err
-}
-
-// Take claims those partitions that choose returns, as far as they are free or the owner's own. choose may be called
-// several times. With join the owner becomes a live member, too, so that others leave it a share.
+// Take draws a token larger than every token drawn before for this outbox. It claims those partitions that choose
+// returns, as far as they are free or the owner's own. choose may be called several times. With join the owner becomes
+// a live member, too, so that others leave it a share.
 //
 // It is one transaction, in which the counter's row is locked: takes come one after the other. So the token is larger
 // than those under which former owners of the partitions delivered, as they drew theirs before their claims ended. And
@@ -87,7 +79,7 @@ func (t *Table) settled(ctx context.Context, q statement.Querier) (Survey, error
 	if len(found.live) > 0 || found.stored == want {
 		return found.survey(t.partitions), nil
 	}
-	if s := found.stored.Strategy; s != Partitioned && s != Leader && t.free != nil {
+	if found.stored.marks() && t.free != nil {
 		if err := t.free(ctx, q); err != nil {
 			return Survey{}, err
 		}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -71,8 +70,8 @@ func (c *undone) QueryContext(context.Context, string, []sqldriver.NamedValue) (
 func TestSQLServerDrawIsReadToItsEnd(t *testing.T) {
 	db := sql.OpenDB(&undone{statementtest.Recording{Recorder: &statementtest.Recorder{}}})
 	t.Cleanup(func() { _ = db.Close() })
-	if token, err := claimsOn(db).Draw(t.Context()); err == nil {
-		t.Errorf("drew %d", token)
+	if got, err := claimsOn(db).Take(t.Context(), "me", time.Minute, false, just()); err == nil {
+		t.Errorf("drew %d", got.Token)
 	}
 }
 
@@ -90,11 +89,7 @@ func TestSQLServerClaimsMeet(t *testing.T) {
 		want string
 	}{
 		"draw": {want: "UPDATE INSERT UPDATE", do: func(table *claims.Table) error {
-			token, err := table.Draw(t.Context())
-			if err == nil && token != 8 {
-				err = fmt.Errorf("drew %d", token)
-			}
-			return err
+			return table.Pause(t.Context(), "ann")
 		}},
 		"take": {want: "UPDATE INSERT INSERT UPDATE", do: func(table *claims.Table) error {
 			job, err := table.ClaimJob(t.Context(), "p1", "me", time.Minute)

@@ -84,7 +84,6 @@ var goldenCases = []struct {
 	change []func(*Config)
 }{
 	{name: "look", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Look(ctx); return err }},
-	{name: "draw", do: func(ctx context.Context, t *instance) error { _, err := t.claims.Draw(ctx); return err }},
 	{name: "survey", do: func(ctx context.Context, t *instance) error { _, err := t.claims.Survey(ctx); return err }},
 	{name: "renew", do: func(ctx context.Context, t *instance) error {
 		_, err := t.claims.Renew(ctx, "me", []int{0, 1}, time.Minute)

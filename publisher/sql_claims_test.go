@@ -18,7 +18,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-func TestDraw(t *testing.T) {
+// TestTokens: every take has a token of its own, larger than those before, even if it claims nothing.
+func TestTokens(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		var mu sync.Mutex
 		var tokens []uint64
@@ -28,13 +29,13 @@ func TestDraw(t *testing.T) {
 			group.Go(func() {
 				var last uint64
 				for range 5 {
-					token, err := other.claims.Draw(t.Context())
-					if err != nil || token <= last {
-						t.Errorf("got the token %d after %d, %v", token, last, err)
+					got, err := other.claims.Take(t.Context(), "me", time.Minute, false, just())
+					if err != nil || got.Token <= last {
+						t.Errorf("got the token %d after %d, %v", got.Token, last, err)
 					}
-					last = token
+					last = got.Token
 					mu.Lock()
-					tokens = append(tokens, token)
+					tokens = append(tokens, got.Token)
 					mu.Unlock()
 				}
 			})

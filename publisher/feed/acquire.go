@@ -12,19 +12,21 @@ import (
 // acquire takes what the strategy gives this session, or goes on with what the session before it held. Close gives it
 // back. After a crash the claims expire.
 func (s *session) acquire(ctx context.Context) error {
-	var err error
-	if s.strategy, err = s.cfg.strategy(s.outbox.Own, s.only); err != nil {
+	strategy, err := s.cfg.strategy(s.outbox.Own, s.only)
+	if err != nil {
 		return &poller.Fault{Event: poller.ConfigInvalid, Err: err}
 	}
+	s.strategy = strategy
 	s.warnings = append(s.warnings, s.outbox.Warnings...)
 	// A statement given up half-way could take a claim after Close has given all back. Each is bounded by source__timeout.
 	ctx = context.WithoutCancel(ctx)
-	if err = s.begin(ctx); err == nil {
+	found, err := s.begin(ctx)
+	if err == nil {
 		switch {
 		case s.strategy == claims.Leader:
-			err = s.lead(ctx)
+			err = s.lead(ctx, &found)
 		case s.only >= 0:
-			err = s.takeOnly(ctx)
+			err = s.takeOnly(ctx, &found)
 		default:
 			err = s.rebalance(ctx)
 		}
@@ -38,26 +40,24 @@ func (s *session) acquire(ctx context.Context) error {
 	return nil
 }
 
-// begin makes a holding the session's. One that goes on gets a token of its own for the session.
-func (s *session) begin(ctx context.Context) error {
+// begin makes a holding the session's, one that goes on or a new one, and draws a token for the session. What the
+// session hands out ends with the session, even where the holding goes on.
+func (s *session) begin(ctx context.Context) (claims.Survey, error) {
 	var h *holding
 	if s.only < 0 {
 		h = s.shared.goOn()
 	}
 	if h == nil {
-		s.use(newHolding(s.outbox.Claims, s.owner, s.cfg.ClaimTTL))
-		return nil
+		h = newHolding(s.outbox.Claims, s.owner, s.cfg.ClaimTTL)
 	}
-	s.use(h)
-	token, err := h.claims.Draw(ctx)
-	s.raise(token)
-	return err
-}
-
-// use makes h the session's. What the session hands out ends with the session, even where h goes on.
-func (s *session) use(h *holding) {
 	s.hold, s.owner = h, h.owner
 	s.ctx, s.cancel = context.WithCancelCause(h.deadline.Context())
+	got, err := h.take(ctx, false, func(*claims.Survey) []int { return nil })
+	if err != nil {
+		return claims.Survey{}, err
+	}
+	s.raise(got.Token)
+	return got.Survey, s.agree(&got.Survey)
 }
 
 // check returns nil while the session may deliver.
@@ -142,13 +142,9 @@ func (s *session) take(ctx context.Context, join bool, choose func(*claims.Surve
 }
 
 // lead takes all partitions, or none.
-func (s *session) lead(ctx context.Context) error {
+func (s *session) lead(ctx context.Context, found *claims.Survey) error {
 	if len(s.hold.partitions()) > 0 {
 		return nil // it goes on
-	}
-	found, err := s.survey(ctx)
-	if err != nil {
-		return err
 	}
 	all := func(v *claims.Survey) []int {
 		if free := v.Free(s.owner, nil); len(free) == v.Partitions {
@@ -156,7 +152,7 @@ func (s *session) lead(ctx context.Context) error {
 		}
 		return nil
 	}
-	if all(&found) == nil {
+	if all(found) == nil {
 		return skipped(found.Owners)
 	}
 	got, err := s.take(ctx, false, all)
@@ -167,11 +163,8 @@ func (s *session) lead(ctx context.Context) error {
 }
 
 // takeOnly takes the one partition that this session is for.
-func (s *session) takeOnly(ctx context.Context) error {
-	found, err := s.survey(ctx)
+func (s *session) takeOnly(ctx context.Context, found *claims.Survey) error {
 	switch {
-	case err != nil:
-		return err
 	case s.only >= found.Partitions:
 		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed",
 			s.only, found.Partitions))

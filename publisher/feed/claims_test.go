@@ -1,10 +1,12 @@
 package feed
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
@@ -203,11 +205,12 @@ func TestClaimsGoOnWithTheNextSession(t *testing.T) {
 			}
 			time.Sleep(cfg.ClaimTTL) // renewed
 			s.Settled("a", h)
-			if called := table.called(); strings.Contains(called, "take") {
-				t.Errorf("called %s", called)
+			if called := table.called(); strings.Contains(called, "take×") || db.claims[0].token >= h.Token {
+				t.Errorf("called %s, and claimed again: %v", called, db.claims)
 			}
 			s.End()
 			time.Sleep(cfg.ClaimTTL/3 + time.Second)
+			synctest.Wait()
 			if len(db.claims)+len(db.members) > 0 {
 				t.Errorf("still claimed: %v, %v", db.claims, db.members)
 			}
@@ -242,6 +245,73 @@ func TestCloseGivesBackWhatRests(t *testing.T) {
 		s.End()
 		if err := feed.Close(); err != nil || len(db.claims)+len(db.members) > 0 {
 			t.Errorf("%v, still claimed: %v, %v", err, db.claims, db.members)
+		}
+	})
+}
+
+// TestGoingOnFindsALostClaim: the database's clock has jumped while claims rested, and another has taken one. Nothing is
+// sent under a token that would be larger than the other's.
+func TestGoingOnFindsALostClaim(t *testing.T) {
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned} {
+		in(t, func(t *testing.T, db *fakeDB) {
+			table := db.connect()
+			feed := New(testConfig(strategy), table.open)
+			feed.Stay()
+			db.add("a")
+			s := openFeed(t, feed, table)
+			s.Settled("a", s.Expect("1"))
+			s.End()
+			db.mu.Lock()
+			db.claims[2] = fakeClaim{owner: "other", expires: db.now().Add(time.Hour)}
+			db.mu.Unlock()
+			db.add("a")
+			s = openFeed(t, feed, table)
+			s.ExpectFault(poller.LostLease)
+			s.End()
+			if c, live := db.live(2); len(db.claims) != 1 || !live || c.owner != "other" {
+				t.Errorf("claims %v", db.claims)
+			}
+		})
+	}
+}
+
+// lateAnswer are claims whose Take is answered late.
+type lateAnswer struct {
+	*fakeTable
+	by time.Duration
+}
+
+func (l *lateAnswer) Take(ctx context.Context, owner string, ttl time.Duration, join bool,
+	choose func(*claims.Survey) []int) (claims.Taken, error) {
+	got, err := l.fakeTable.Take(ctx, owner, ttl, join, choose)
+	time.Sleep(l.by)
+	return got, err
+}
+
+// TestRenewalBesideATake: a renewal does not extend what is granted beside it. So the right ends before that expires.
+func TestRenewalBesideATake(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		const ttl = 30 * time.Second
+		table := db.connect()
+		h := newHolding(&lateAnswer{table, ttl / 2}, "me", ttl)
+		begun := time.Now()
+		got, err := h.take(t.Context(), false, func(*claims.Survey) []int { return []int{1} })
+		if err != nil || len(got.Partitions) != 1 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		table.mu.Lock()
+		table.fail["renew"] = errCut
+		table.mu.Unlock()
+		time.Sleep(time.Until(begun.Add(ttl - marginOf(ttl) - time.Second)))
+		if err := h.deadline.Check(); err != nil {
+			t.Errorf("it ends early: %v", err)
+		}
+		time.Sleep(time.Second)
+		if err := h.deadline.Check(); err == nil {
+			t.Error("the right outlives the claim")
+		}
+		if err := h.end(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -72,7 +72,7 @@ func (t *fakeTable) called() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []string
-	for _, m := range []string{"look", "draw", "survey", "work", "take", "renew", "release", "mend", "due", "fetch",
+	for _, m := range []string{"look", "survey", "work", "take", "renew", "release", "mend", "due", "fetch",
 		"other", "settle", "figures"} {
 		if n := t.calls[m]; n == 1 {
 			list = append(list, m)

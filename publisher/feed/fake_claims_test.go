@@ -31,11 +31,6 @@ func (t *fakeTable) Look(ctx context.Context) (g event.Glance, err error) {
 	return g, err
 }
 
-func (t *fakeTable) Draw(ctx context.Context) (token uint64, err error) {
-	err = t.do(ctx, "draw", func() error { t.db.token++; token = t.db.token; return nil })
-	return token, err
-}
-
 // survey is what the contract says. parts is 0 while nothing has ever been claimed.
 func (t *fakeTable) survey() claims.Survey {
 	s := claims.Survey{Partitions: t.db.parts, Held: map[int]string{}}

@@ -46,9 +46,10 @@ type holding struct {
 
 	mu     sync.Mutex
 	joined bool
-	held   []int // sorted: a partition counts from the answer that granted it to the answer that it is released
-	least  int   // how many claims the renewal under way must find
-	going  int   // of held, those that a request under way releases
+	held   []int     // sorted: a partition counts from the answer that granted it to the answer that it is released
+	taking time.Time // when the take under way began: the database may count what it grants from then; zero: none is
+	least  int       // how many claims the renewal under way must find
+	going  int       // of held, those that a request under way releases
 }
 
 func newHolding(c Claims, owner string, ttl time.Duration) *holding {
@@ -61,17 +62,30 @@ func newHolding(c Claims, owner string, ttl time.Duration) *holding {
 	return h
 }
 
-// take claims what choose returns. A session gives up where it fails: what it has claimed without knowing is given back
-// then, or expires.
+// take claims what choose returns, under a new token. A session gives up where it fails: what it has claimed without
+// knowing is given back then, or expires.
+//
+// The token is larger than those of whoever has taken a partition over from this owner, if the database's clock has
+// jumped. So nothing may be sent under it unless everything is held still.
 func (h *holding) take(ctx context.Context, join bool, choose func(*claims.Survey) []int) (claims.Taken, error) {
 	h.exclusive <- struct{}{}
 	defer func() { <-h.exclusive }()
+	h.mu.Lock()
+	h.taking = time.Now()
+	h.mu.Unlock()
 	got, err := h.claims.Take(ctx, h.owner, h.ttl, join, choose)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.taking = time.Time{}
 	if err != nil {
 		return got, fmt.Errorf("claiming partitions: %w", err)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	for _, i := range h.held {
+		if got.Survey.Held[i] != h.owner {
+			h.deadline.End(claims.ErrLost)
+			return got, fmt.Errorf("claiming partitions: %w", claims.ErrLost)
+		}
+	}
 	h.joined = h.joined || join && got.Survey.Partitions > 0
 	h.held = append(h.held, got.Partitions...)
 	slices.Sort(h.held)
@@ -124,25 +138,30 @@ func (h *holding) keepAlive(ctx context.Context, begun time.Time) {
 		if clock.Sleep(ctx, time.Until(again)) != nil || h.deadline.Check() != nil {
 			return
 		}
-		begun := time.Now()
-		again = begun.Add(h.ttl / 3)
-		if err := h.renew(ctx); errors.Is(err, claims.ErrLost) {
+		again = time.Now().Add(h.ttl / 3)
+		since, err := h.renew(ctx)
+		if errors.Is(err, claims.ErrLost) {
 			h.deadline.End(err)
 			return
 		} else if err != nil {
 			again = time.Now().Add(max(h.ttl/30, 50*time.Millisecond))
 			continue
 		}
-		// It counts from when the request began: the database may have counted the ttl from any moment since.
-		h.deadline.Extend(begun.Add(h.ttl - marginOf(h.ttl)))
+		h.deadline.Extend(since.Add(h.ttl - marginOf(h.ttl)))
 	}
 }
 
 // renew makes one attempt. It may take a third of the ttl: a connection that hangs must leave time for another attempt.
-func (h *holding) renew(ctx context.Context) error {
+//
+// since is the earliest moment from which the database may have counted the ttl of any claim. That is when the request
+// began, or when a take began whose answer had not come by then: what that grants is not renewed here.
+func (h *holding) renew(ctx context.Context) (since time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, min(h.ttl/3, h.deadline.Left()))
 	defer cancel()
 	h.mu.Lock()
+	if since = h.taking; since.IsZero() {
+		since = time.Now()
+	}
 	h.least = len(h.held) - h.going
 	if h.joined {
 		h.least++
@@ -151,12 +170,12 @@ func (h *holding) renew(ctx context.Context) error {
 	h.mu.Unlock()
 	n, err := h.claims.Renew(ctx, h.owner, held, h.ttl)
 	if err != nil {
-		return err
+		return since, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n < h.least {
-		return fmt.Errorf("%w (%d of %d are left)", claims.ErrLost, n, h.least)
+		return since, fmt.Errorf("%w (%d of %d are left)", claims.ErrLost, n, h.least)
 	}
-	return nil
+	return since, nil
 }

@@ -26,12 +26,10 @@ type Outbox struct {
 
 // Claims say who may publish what.
 type Claims interface {
-	// Draw returns a token larger than every token drawn before for this outbox.
-	Draw(ctx context.Context) (uint64, error)
 	// Survey says who holds what, without a lock.
 	Survey(ctx context.Context) (claims.Survey, error)
-	// Take claims those partitions that choose returns, as far as they are free or the owner's own, under a new token.
-	// With join the owner becomes a live member, too.
+	// Take draws a token larger than every token drawn before for this outbox, and claims those partitions that choose
+	// returns, as far as they are free or the owner's own. With join the owner becomes a live member, too.
 	Take(ctx context.Context, owner string, ttl time.Duration, join bool,
 		choose func(*claims.Survey) []int) (claims.Taken, error)
 	// Renew extends the owner's claims of partitions and its membership, and returns how many it has extended. Release
@@ -44,8 +42,8 @@ type Claims interface {
 type Events interface {
 	reader
 	marker
-	// Look reports, without writing, whether there is anything to publish (pending or due), whether anything may be WAITING, whether the outbox is paused, and the partition count that is in force (0:
-	// none yet). One round trip.
+	// Look reports, without writing, whether there is anything to publish (pending or due), whether anything may be
+	// WAITING, whether the outbox is paused, and the partition count that is in force (0: none yet). One round trip.
 	Look(ctx context.Context) (event.Glance, error)
 	// Work returns which of these partitions, of n, have something to publish now.
 	Work(ctx context.Context, partitions []int, n int) ([]int, error)

@@ -64,10 +64,10 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 		db.add("a", "b", "a")
 		s := open(t, testConfig(claims.Leader), table)
 		g := s.Fetch()
-		if got := table.called(); got != "look survey take due fetch" {
+		if got := table.called(); got != "look take×2 due fetch" {
 			t.Errorf("the first Next with work calls %s", got)
 		}
-		if len(g.Batch.Events) != 3 || g.Token != 1 || g.Check() != nil || g.Context.Err() != nil ||
+		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Context.Err() != nil ||
 			g.Origin.Table != "outbox" {
 			t.Errorf("%+v", g)
 		}
@@ -198,7 +198,11 @@ func TestFaultsSayWhatTheyAre(t *testing.T) {
 			db.at(2).state = event.Waiting
 			table := db.connect()
 			table.fail[method] = errCut
-			s := open(t, testConfig(claims.Leader), table)
+			strategy := claims.Leader
+			if method == "survey" {
+				strategy = claims.Partitioned
+			}
+			s := open(t, testConfig(strategy), table)
 			s.ExpectFault(want, errCut.Error())
 			s.End()
 			if len(db.claims) != 0 {
