@@ -13,8 +13,8 @@ import (
 
 // Survey is what the claims table says at one moment.
 type Survey struct {
-	// Partitions is how many there are for all instances. 0: an instance of an earlier version publishes by another
-	// strategy, whose claims are none of partitions.
+	// Partitions is how many there are for all instances. 0: an instance of an earlier version publishes, whose claims
+	// are none of partitions.
 	Partitions int
 	Held       map[int]string // partition → owner, of live claims
 	Members    []string       // who is live and wants a share, sorted

@@ -141,7 +141,10 @@ var goldenCases = []struct {
 			event.Marks{Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}})
 	}, change: []func(*Config){byOrder(poller.OrderSource)}},
 	{name: "mend", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Mend(ctx); return err }},
-	{name: "work", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Work(ctx, []int{0, 1}, 2); return err }},
+	{name: "work", do: func(ctx context.Context, t *instance) error {
+		_, err := t.rows.Work(ctx, []int{0, 1}, 2)
+		return err
+	}},
 	{name: "figures", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Figures(ctx); return err }},
 }
 

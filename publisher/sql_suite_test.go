@@ -75,7 +75,8 @@ func everyEngine(t *testing.T, test func(t *testing.T, b *bench), change ...func
 func newBench(tb testing.TB, url func(testing.TB) string, change ...func(*Config)) *bench {
 	tb.Helper()
 	cfg := Config{Table: "outbox", ClaimsTable: "rowrelay_claims",
-		Config:  feed.Config{App: "shop", Poller: "orders", Partitions: 4, Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey},
+		Config: feed.Config{App: "shop", Poller: "orders", Partitions: 4, Policy: poller.Policy{Block: true},
+			Ordering: poller.OrderKey},
 		Timeout: 30 * time.Second, Connections: 4, MaxRowBytes: 1 << 20}
 	for _, c := range change {
 		c(&cfg)

@@ -75,7 +75,8 @@ func (t *fakeTable) Work(ctx context.Context, partitions []int, n int) (parts []
 	err = t.do(ctx, "work", func() error {
 		parts = nil
 		for _, r := range t.db.rows {
-			if i := claims.PartitionAt(r.bucket, n); t.db.work(r) && slices.Contains(partitions, i) && !slices.Contains(parts, i) {
+			i := claims.PartitionAt(r.bucket, n)
+			if t.db.work(r) && slices.Contains(partitions, i) && !slices.Contains(parts, i) {
 				parts = append(parts, i)
 			}
 		}
@@ -137,7 +138,8 @@ func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.
 		}
 		for _, f := range m.Failed {
 			row := t.db.at(f.Ref.Seq)
-			if row.state != event.Pending && row.state != event.Failed || row.attempts != f.Attempts && row.attempts != f.Attempts-1 {
+			if row.state != event.Pending && row.state != event.Failed ||
+				row.attempts != f.Attempts && row.attempts != f.Attempts-1 {
 				continue
 			}
 			row.state, row.attempts, row.next = event.Failed, f.Attempts, t.db.now().Add(f.Delay)

@@ -208,8 +208,8 @@ func (p *shared) giveUp(h *holding) error {
 func releaseTimeout(ttl time.Duration) time.Duration { return min(ttl/3, 5*time.Second) }
 
 // Stay is for a process that ticks again and again by itself. Its claims then outlive a session that ended well, for a
-// third of their ttl, so that the next one goes on with them. Otherwise they end with the session: under a host, another
-// process may be the next to tick.
+// third of their ttl, so that the next one goes on with them. Otherwise they end with the session: under a host,
+// another process may be the next to tick.
 func (f *Feed) Stay() {
 	f.shared.mu.Lock()
 	defer f.shared.mu.Unlock()

@@ -113,7 +113,8 @@ func (s *session) pick(ctx context.Context) error {
 	return err
 }
 
-// fewest is how many partitions are taken for one batch at least, so that the lanes have aggregates to send side by side.
+// fewest is how many partitions are taken for one batch at least, so that the lanes have aggregates to send side by
+// side.
 const fewest = 8
 
 // widen decides how many partitions the next batch is looked for in: half as many after a page that was full, so that

@@ -3,14 +3,6 @@ SELECT COALESCE((SELECT 1 FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) 
 --   shop.outbox
 --   shop.outbox
 
--- draw
-BEGIN
-INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at) VALUES (?, '*', '', 1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE token = token + 1
---   shop.outbox
-SELECT token FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit = '*'
---   shop.outbox
-COMMIT
-
 -- survey
 SELECT unit, owner, info, CASE WHEN expires_at > UTC_TIMESTAMP(6) THEN 1 ELSE 0 END FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT IN ('pause', 'cleanup')
 --   shop.outbox

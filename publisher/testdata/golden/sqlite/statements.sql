@@ -3,12 +3,6 @@ SELECT COALESCE((SELECT 1 FROM "shop"."outbox" o WHERE o.state = 'PENDING' ORDER
 --   shop.outbox
 --   shop.outbox
 
--- draw
-BEGIN
-INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at) VALUES (?1, '*', '', 1, strftime('%Y-%m-%d %H:%M:%f', 'now')) ON CONFLICT (outbox, unit) DO UPDATE SET token = c.token + 1 RETURNING token
---   shop.outbox
-COMMIT
-
 -- survey
 SELECT unit, owner, info, CASE WHEN expires_at > strftime('%Y-%m-%d %H:%M:%f', 'now') THEN 1 ELSE 0 END FROM "shop"."rowrelay_claims" WHERE outbox = ?1 AND unit NOT IN ('pause', 'cleanup')
 --   shop.outbox

@@ -3,12 +3,6 @@ SELECT COALESCE((SELECT 1 FROM [shop].[outbox] o WHERE o.state = 'PENDING' ORDER
 --   shop.outbox
 --   shop.outbox
 
--- draw
-BEGIN
-UPDATE [shop].[rowrelay_claims] WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit = '*'
---   shop.outbox
-COMMIT
-
 -- survey
 SELECT unit, owner, info, CASE WHEN expires_at > SYSUTCDATETIME() THEN 1 ELSE 0 END FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit NOT IN ('pause', 'cleanup')
 --   shop.outbox
