@@ -18,8 +18,8 @@ const maxWait = 250 * time.Millisecond
 // fetch decides what comes next: retries that are due, then live rows, late ones and chunks of a backfill in turn.
 func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
 	s.rest = poller.RestUnknown
-	if wait, err := s.feed.parking.Wait(); wait || err != nil {
-		return change.Batch{}, details{}, err
+	if s.feed.parking.Wait() {
+		return change.Batch{}, details{}, nil
 	}
 	awaits := s.awaits() // before Retry: what is stored after this is waited for below
 	batch, about, err := s.retry(ctx, limit)
