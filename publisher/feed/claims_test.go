@@ -249,8 +249,8 @@ func TestCloseGivesBackWhatRests(t *testing.T) {
 	})
 }
 
-// TestGoingOnFindsALostClaim: the database's clock has jumped while claims rested, and another has taken one. Nothing is
-// sent under a token that would be larger than the other's.
+// TestGoingOnFindsALostClaim: the database's clock has jumped while claims rested, and another has taken one. Nothing
+// is sent under a token that would be larger than the other's.
 func TestGoingOnFindsALostClaim(t *testing.T) {
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned} {
 		in(t, func(t *testing.T, db *fakeDB) {

@@ -81,7 +81,7 @@ func (h *holding) take(ctx context.Context, join bool, choose func(*claims.Surve
 		return got, fmt.Errorf("claiming partitions: %w", err)
 	}
 	for _, i := range h.held {
-		if got.Survey.Held[i] != h.owner {
+		if got.Held[i] != h.owner {
 			h.deadline.End(claims.ErrLost)
 			return got, fmt.Errorf("claiming partitions: %w", claims.ErrLost)
 		}

@@ -151,7 +151,8 @@ func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
 			return err
 		}
 		g = event.Glance{
-			Work: !work.Valid || work.Int64 != 0 || claims.MarksIn(info.String), Waiting: !waiting.Valid || waiting.Int64 != 0, Paused: by.Valid, By: by.String,
+			Work:    !work.Valid || work.Int64 != 0 || claims.MarksIn(info.String),
+			Waiting: !waiting.Valid || waiting.Int64 != 0, Paused: by.Valid, By: by.String,
 			Partitions: claims.PartitionsIn(info.String),
 		}
 		return nil
