@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestRunOnceGoesRoundARowThatHangs: the receiver never answers a request that holds one row. To find it among those of a
-// request takes longer than a tick has. A process that lives for one tick would begin the search anew each time.
+// TestRunOnceGoesRoundARowThatHangs: the receiver never answers a request that holds one row. To find it among those of
+// a request takes longer than a tick has. A process that lives for one tick would begin the search anew each time.
 func TestRunOnceGoesRoundARowThatHangs(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
