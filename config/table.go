@@ -94,7 +94,8 @@ var pollerSettings = []setting{
 	{name: "source__order_key", modes: inDocuments,
 		mend: "Remove it: an outbox's events are kept in order by aggregate (source__map__aggregate_id)", kind: nameList,
 		defText: "the key",
-		doc:     "Events with the same values in these columns are delivered in order, never two at a time."},
+		doc: "Events with the same values in these columns are delivered in order, never two at a time. Under " +
+			"`source__late_commits=overlap` [order has limits](late-commits.md#order)."},
 	{name: "source__columns", modes: inDocuments, kind: nameList, defText: "all",
 		doc: "The columns that an event carries."},
 	{name: "source__where", modes: inDocuments,
