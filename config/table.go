@@ -75,7 +75,7 @@ var pollerSettings = []setting{
 		doc: "The setting that holds the connection string: `sqlite:shop.db`, `postgres://…`, `mysql://…`, `sqlserver://…`; see [Connections](#connections). For SQL Server with an identity: the X of `X__server`, `X__database`, `X__credential`, `X__clientId`."},
 	{name: "source__mode", kind: oneOf(string(mode.Cursor), string(mode.ChangeTracking), string(mode.Outbox)),
 		def: string(mode.Cursor),
-		doc: "How changes are found: `cursor` reads rows after a position in a column that grows, `changetracking` reads inserts, updates and deletes that triggers recorded ([change-tracking.md](change-tracking.md); PostgreSQL, MySQL, MariaDB, SQLite), `outbox` publishes the events of an outbox table and keeps their states in it."},
+		doc: "How changes are found: `cursor` reads rows after a position in a column that grows, `changetracking` reads inserts, updates and deletes that triggers recorded, on SQL Server its own change tracking ([change-tracking.md](change-tracking.md)), `outbox` publishes the events of an outbox table and keeps their states in it."},
 	{name: "source__table", kind: text("a table", "dbo.Orders"),
 		defText: "this or `source__query`; required in the other modes",
 		doc:     "The table or view, with its schema where needed; in outbox mode the outbox. Parts may be quoted (`[odd.schema].[Order Lines]`)."},

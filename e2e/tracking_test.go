@@ -69,17 +69,17 @@ func TestTracking(t *testing.T) {
 	})
 }
 
-// TestTrackingIsRefused where the mode is another, and where no engine of ours keeps a change table.
+// TestTrackingIsRefused where the mode is another, and where a change table is named that the engine does not need.
 func TestTrackingIsRefused(t *testing.T) {
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 1)
 	dir := t.TempDir()
 	wants(t, refusal(t, dir, s, "track", "install", "orders"), "orders has no triggers (source__mode=cursor)")
 	s = s.with(settings{"pollers__orders__source__mode": "changetracking", "pollers__orders__source__cursor": "",
-		"SHOP_DB": "sqlserver://sa:secret@db.example/shop"})
+		"SHOP_DB": "sqlserver://sa:secret@db.example/shop", "pollers__orders__source__track_table": "changes"})
 	out, _, err := command(t, dir, s, "check")
 	if err == nil {
 		t.Error("check finds no fault")
 	}
-	wants(t, out, "changetracking is not there yet for SQL Server", "rowversion")
+	wants(t, out, "source__track_table", "SQL Server needs none", "Remove it")
 }

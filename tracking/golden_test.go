@@ -7,17 +7,19 @@ import (
 	"github.com/rowrelay/rowrelay/engine/mysql"
 	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/engine/sqlite"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/tsqltest"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // TestStatements pins what is run on a user's database, and what changes are read through.
 func TestStatements(t *testing.T) {
-	for _, d := range []engine.Dialect{postgres.Dialect{}, mysql.Dialect{}, sqlite.Dialect{}} {
+	for _, d := range []engine.Dialect{postgres.Dialect{}, mysql.Dialect{}, sqlite.Dialect{}, sqlserver.Dialect{}} {
 		s := d.Syntax()
-		from := "shop.orders"
-		if s.Name == "sqlite" {
-			from = "orders"
+		from := map[string]string{"sqlite": "orders", "sqlserver": "shop.[or'ders]"}[s.Name]
+		if from == "" {
+			from = "shop.orders"
 		}
 		parts, err := engine.SplitName(from)
 		if err != nil {
@@ -31,6 +33,12 @@ func TestStatements(t *testing.T) {
 		c, err := tracking.Of(d, &orders, "", "orders")
 		if err != nil {
 			t.Fatal(err)
+		}
+		if b := s.Tracking.BuiltIn; b != nil {
+			changes = *tracking.BuiltIn(b, &orders)
+			for _, text := range append(s.Tracking.Install(c, nil), s.Tracking.Uninstall(c)...) {
+				tsqltest.Is(t, text, "IfStatement")
+			}
 		}
 		joined, err := tracking.Join(d, &orders, &changes, c)
 		if err != nil {

@@ -20,6 +20,7 @@ func tracking() *engine.Tracking {
 		Before: before,
 		Rights: "it takes TRIGGER, SELECT and INSERT on the table and CREATE in its database; with the binary log on also " +
 			"SUPER (or SET_USER_ID and log_bin_trust_function_creators)",
+		Grant:     "SELECT",
 		Declare:   declareKey,
 		Install:   installTracking,
 		Uninstall: uninstallTracking,

@@ -19,6 +19,7 @@ func tracking() *engine.Tracking {
 	return &engine.Tracking{
 		Exact: true, AtOnce: true, Before: before,
 		Rights:    "the owner of the table can do it; another role needs TRIGGER and SELECT on it, and CREATE in its schema, and cannot run ENABLE ALWAYS",
+		Grant:     "SELECT",
 		Declare:   declareKey,
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
