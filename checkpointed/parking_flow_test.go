@@ -96,6 +96,44 @@ func TestOthersFlowWhileParkedRowsCannotBeRead(t *testing.T) {
 	})
 }
 
+// TestHangingRetryHoldsUpNoLiveRow: every tick is a process of its own, which has no time for a verdict about a parked
+// row that hangs at the receiver. The position moves on all the same.
+func TestHangingRetryHoldsUpNoLiveRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.fill(1, 3)
+		p := newProcess(t, nil, shop, nil)
+		p.verdict = poison(1)
+		p.tick()
+		sent := map[int]int{}
+		hangs := pollertest.Func(func(ctx context.Context, d change.Delivery) error {
+			for i := range d.Events {
+				id := idOf(&d.Events[i])
+				sent[id]++
+				if id == 1 {
+					<-ctx.Done()
+					return context.Cause(ctx)
+				}
+			}
+			return nil
+		})
+		for tick := range 10 {
+			shop.put(100+tick, "t", "new")
+			time.Sleep(time.Minute)
+			p = newProcess(t, p.memory, shop, nil)
+			pollertest.Relay(t, p.feed, hangs, func(c *poller.Config) { c.Budget = 50 * time.Second }).Tick(t.Context())
+		}
+		if at := index(p.doc().Checkpoint.Cursor); at != shop.writes {
+			t.Errorf("the position is %d of %d", at, shop.writes)
+		}
+		for tick := range 10 {
+			if n := sent[100+tick]; n != 1 {
+				t.Errorf("row %d was sent %d times", 100+tick, n)
+			}
+		}
+	})
+}
+
 // TestRetriesDoNotUseUpMaxBatches: a tenant with followers whose retries are always due, and max_batches=1.
 func TestRetriesDoNotUseUpMaxBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -231,3 +231,49 @@ func TestRowOnItsWayWhileAnotherEntersItsOrderKey(t *testing.T) {
 		}
 	})
 }
+
+// TestRowOfOrderingSourceIsParkedOnce: the poller waits at a row (ordering=source), and goes on with ordering=key. The
+// row is refused at its place before that attempt is due: it is one entry, with all of its attempts.
+func TestRowOfOrderingSourceIsParkedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.put(1, "t1", "bad")
+		p := newProcess(t, nil, shop, func(c *Config) { c.Ordering = poller.OrderSource })
+		p.verdict = poison(1)
+		p.tick()
+		p = newProcess(t, p.memory, shop, func(c *Config) { c.Policy.MaxAttempts = 3 })
+		p.verdict = poison(1)
+		p.tick()
+		if now := p.parked(); len(now) != 1 || now[0].Attempts != 2 || string(now[0].OrderKey) == "[]" {
+			t.Errorf("parked: %+v", now)
+		}
+		for range 20 {
+			time.Sleep(3 * time.Minute)
+			p.tick()
+		}
+		if n := len(p.deadLetters.letters); n != 1 || len(p.sent) != 2 {
+			t.Errorf("%d dead letters of one event, which was sent %d times more (max_attempts 3)", n, len(p.sent))
+		}
+	})
+}
+
+// TestRowDoesNotWaitForItself: a parked row gets another order key, and is refused there before its retry sees that. The
+// entry then moves to where the row is the head already.
+func TestRowDoesNotWaitForItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		shop.describe.Coarse = true
+		shop.put(1, "t1", "bad")
+		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxAttempts = 3 })
+		p.verdict = poison(1)
+		p.tick()
+		shop.put(1, "t2", "bad")
+		for range 20 {
+			p.tick()
+			time.Sleep(3 * time.Minute)
+		}
+		if n := len(p.deadLetters.letters); n != 1 || len(p.sent) != 4 {
+			t.Errorf("%d dead letters of one row, which was sent %d times (once, and max_attempts 3)", n, len(p.sent))
+		}
+	})
+}

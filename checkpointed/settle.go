@@ -29,11 +29,8 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	c.accepted = settlement.Accepted
 	for i := range settlement.Batches {
 		b := &settlement.Batches[i]
-		// A retry without a verdict holds up no other retry (see take). Everything else after it waits.
+		// A retry without a verdict stays parked, and holds up nothing. After any other batch without one all else waits.
 		retry, waits := b.Batch.Kind == change.Retry, s.incomplete
-		if waits && !retry {
-			break
-		}
 		rows := c.rows
 		whole := c.take(ctx, b)
 		if waits {

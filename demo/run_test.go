@@ -132,7 +132,7 @@ func TestTwoDemosShareTheWork(t *testing.T) {
 func TestMissingOrderFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if out, errs, code := demo(t, dir, "--dir", "d", "--for", "1s"); code != 0 {
+	if out, errs, code := demo(t, dir, "--dir", "d", "--rate", "100", "--for", "2s"); code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, out, errs)
 	}
 	receiver, err := sql.Open("sqlite", filepath.Join(dir, "d", "receiver.db"))
@@ -155,7 +155,7 @@ func TestMissingOrderFails(t *testing.T) {
 func TestVanishedShop(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if out, errs, code := demo(t, dir, "--for", "1s"); code != 0 {
+	if out, errs, code := demo(t, dir, "--rate", "100", "--for", "2s"); code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, out, errs)
 	}
 	for _, name := range []string{"shop.db", "shop.db-wal", "shop.db-shm"} {

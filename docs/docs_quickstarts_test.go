@@ -58,11 +58,6 @@ var quickstarts = []quickstart{
 		counts: map[string]int{"sh": 6, "sh repository": 1, "sh forever": 1, "sh not-run": 1, "sql": 2, "text": 2},
 	},
 	{
-		page: "outbox", url: testenv.Postgres, says: "postgres://shop:secret@localhost/shop?sslmode=disable", client: psql,
-		delivered: 1,
-		counts:    map[string]int{"sh": 5, "sh repository": 1, "sh forever": 1, "sh not-run": 1, "sql": 1, "text": 2},
-	},
-	{
 		page: "sql-server",
 		refused: func(page, nobody string) string {
 			return strings.Replace(page, "@127.0.0.1:1433?", "@"+nobody+"?", 1)

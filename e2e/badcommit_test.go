@@ -20,9 +20,10 @@ func TestStateFailsBeforeTheCommit(t *testing.T) {
 		// ready returns what breaks and mends the state under a running host, and the settings that lead there.
 		ready func(t *testing.T, s *stall) (more settings, breakIt, mend func(*fakehost.Host))
 	}{
-		"full disk": {sqliteStall, "10s", func(t *testing.T, _ *stall) (settings, func(*fakehost.Host), func(*fakehost.Host)) {
-			return nil, limitTo(t, "0:"), limitTo(t, "unlimited:")
-		}},
+		"full disk": {sqliteStall, "10s",
+			func(t *testing.T, _ *stall) (settings, func(*fakehost.Host), func(*fakehost.Host)) {
+				return nil, limitTo(t, "0:"), limitTo(t, "unlimited:")
+			}},
 		"access denied": {postgresStall, "10s",
 			func(t *testing.T, s *stall) (settings, func(*fakehost.Host), func(*fakehost.Host)) {
 				storage, through := countStorage(t, s.settings["AzureWebJobsStorage"])

@@ -23,6 +23,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	_ "github.com/go-sql-driver/mysql" // database/sql driver "mysql"
 
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -233,10 +234,11 @@ type gate struct {
 	t               *testing.T
 	address, target string
 
-	mu       sync.Mutex
-	listener net.Listener
-	open     map[net.Conn]bool
+	listener net.Listener // nil while it is shut
 	running  sync.WaitGroup
+
+	mu   sync.Mutex
+	open map[net.Conn]bool // nil while it is shut
 }
 
 // gateBefore returns a gate before the host of a URL, and the URL that leads through it.
@@ -246,7 +248,8 @@ func gateBefore(t *testing.T, address string) (*gate, string) {
 	if err != nil {
 		t.Fatal("not a URL") // without the value: it holds a password
 	}
-	g := &gate{t: t, address: "127.0.0.1:0", target: u.Host, open: map[net.Conn]bool{}}
+	// an address that it finds free again: the kernel gives it to no connection
+	g := &gate{t: t, address: programtest.FreeAddress(t), target: u.Host}
 	g.up()
 	u.Host = g.address
 	t.Cleanup(g.down)
@@ -264,7 +267,10 @@ func (g *gate) up() {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	g.address, g.listener = listener.Addr().String(), listener
+	g.listener = listener
+	g.mu.Lock()
+	g.open = map[net.Conn]bool{}
+	g.mu.Unlock()
 	g.running.Go(func() {
 		for {
 			client, err := listener.Accept()
@@ -283,11 +289,17 @@ func (g *gate) relay(client net.Conn) {
 		_ = client.Close() // the test has failed
 		return
 	}
-	g.mu.Lock()
-	g.open[client], g.open[server] = true, true
-	g.mu.Unlock()
 	cut := func() { _ = errors.Join(client.Close(), server.Close()) } // whichever side ended, both do
 	defer cut()
+	g.mu.Lock()
+	shut := g.open == nil // it came in just before
+	if !shut {
+		g.open[client], g.open[server] = true, true
+	}
+	g.mu.Unlock()
+	if shut {
+		return
+	}
 	g.running.Go(func() {
 		_, _ = io.Copy(client, server) // ends when either side does
 		cut()
@@ -308,7 +320,7 @@ func (g *gate) down() {
 	for conn := range g.open {
 		_ = conn.Close() // it may have ended
 	}
-	clear(g.open)
+	g.open = nil
 	g.mu.Unlock()
 	g.running.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -79,17 +81,22 @@ func showsWriter(t *testing.T, src *Cursor, db *sql.DB, insert string, words ...
 // last, unless that is 100 ms ago.
 func horizonWith(t *testing.T, src *Cursor, open bool) change.Horizon {
 	t.Helper()
+	return horizonUntil(t, src, fmt.Sprintf("an open writer is shown: %v", open), func(h change.Horizon) bool {
+		return h.Shown && h.Oldest.IsZero() != open
+	})
+}
+
+// horizonUntil looks until what is shown is wanted.
+func horizonUntil(t *testing.T, src *Cursor, what string, wanted func(change.Horizon) bool) (h change.Horizon) {
+	t.Helper()
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
-	for range 50 {
-		h := horizonOf(t, src)
-		if h.Shown && h.Oldest.IsZero() != open {
-			return h
-		}
+	programtest.Until(t, what, func() bool {
 		<-again.C
-	}
-	t.Fatalf("an open writer should be shown: %v", open)
-	return change.Horizon{}
+		h = horizonOf(t, src)
+		return wanted(h)
+	})
+	return h
 }
 
 func TestPostgresHorizon(t *testing.T) {
@@ -216,17 +223,10 @@ func TestMySQLPreparedTransaction(t *testing.T) {
 	t.Cleanup(func() { _, _ = db.ExecContext(context.WithoutCancel(t.Context()), "XA ROLLBACK "+xid) })
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
-	again := time.NewTicker(200 * time.Millisecond)
-	defer again.Stop()
-	h := horizonOf(t, src)
-	for range 50 { // until the session has ended
-		if strings.Contains(h.By, "XA RECOVER") {
-			break
-		}
-		<-again.C
-		h = horizonOf(t, src)
-	}
-	if !h.Shown || h.Oldest.IsZero() || h.Oldest.After(h.Now.Add(-24*time.Hour)) || !strings.Contains(h.By, "XA RECOVER") {
+	h := horizonUntil(t, src, "the session ends", func(h change.Horizon) bool {
+		return strings.Contains(h.By, "XA RECOVER")
+	})
+	if !h.Shown || h.Oldest.IsZero() || h.Oldest.After(h.Now.Add(-24*time.Hour)) {
 		t.Errorf("a prepared transaction: %+v", h)
 	}
 	testenv.Exec(t, db, "XA COMMIT "+xid)

@@ -36,8 +36,10 @@ func TestUnreachable(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ address, word string }{{silent.Addr().String(), "within source__timeout (1s)"},
-		{refusing, "3 attempts"}} {
+	for _, c := range []struct {
+		address, word string
+		timeout       time.Duration
+	}{{silent.Addr().String(), "within source__timeout (1s)", time.Second}, {refusing, "3 attempts", time.Minute}} {
 		for _, url := range []string{
 			"postgres://u:p@" + c.address + "/d?sslmode=disable", "mysql://u:p@" + c.address + "/d",
 			"sqlserver://u:p@" + c.address + "?database=d&encrypt=disable",
@@ -46,7 +48,7 @@ func TestUnreachable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			src, err := New(plan.Config{Poller: "p", Table: "o", Cursor: []string{"v"}, Timeout: time.Second}, conn)
+			src, err := New(plan.Config{Poller: "p", Table: "o", Cursor: []string{"v"}, Timeout: c.timeout}, conn)
 			if err != nil {
 				t.Fatal(err)
 			}

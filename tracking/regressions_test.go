@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 // What the Azure SQL trigger binding loses or gets wrong, and what happens here. Its lease of a row lasts 60 s, it
 // tries a row five times, and a row whose attempts are used up is ignored without a word.
 
-var usual = settings{ttl: time.Second, delay: time.Millisecond, maxAttempts: 5, batch: 100}
+var usual = settings{ttl: time.Minute, delay: time.Millisecond, maxAttempts: 5, batch: 100}
 
 // until has an instance tick until the receiver has been told something.
 func (r *rig) until(i instance, want string) {
@@ -21,7 +22,7 @@ func (r *rig) until(i instance, want string) {
 	var got []string
 	wanted := strings.Split(want, ", ")
 	slices.Sort(wanted)
-	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
+	for until := time.Now().Add(programtest.Patience); time.Now().Before(until); {
 		i.Tick(r.Context())
 		if told := r.to.take(); told != "" {
 			got = append(got, strings.Split(told, ", ")...)
@@ -60,7 +61,7 @@ func TestL1AnOutageLosesNothing(t *testing.T) {
 		i.Tick(t.Context())
 	}
 	r.to.set(nil, false)
-	for until := time.Now().Add(20 * time.Second); len(r.differ()) > 0 && time.Now().Before(until); {
+	for until := time.Now().Add(programtest.Patience); len(r.differ()) > 0 && time.Now().Before(until); {
 		i.Tick(t.Context())
 	}
 	if d := r.differ(); len(d) > 0 || len(r.letters) > 0 {
@@ -102,7 +103,7 @@ func TestL3ANewVersionHasItsOwnAttempts(t *testing.T) {
 		i.Tick(t.Context())
 	}
 	r.exec("UPDATE orders SET v = 2 WHERE id = 1")
-	for until := time.Now().Add(20 * time.Second); len(r.differ()) > 0 && time.Now().Before(until); {
+	for until := time.Now().Add(programtest.Patience); len(r.differ()) > 0 && time.Now().Before(until); {
 		i.Tick(t.Context())
 	}
 	if d := r.differ(); len(d) > 0 || len(r.letters) > 0 {
@@ -134,13 +135,13 @@ func TestL5CrashesDropNothingD3RepetitionsHaveOneID(t *testing.T) {
 	for range 7 {
 		i := r.instance(brief)
 		r.to.set(func(*change.Event) bool { i.dieLater(); return false }, false) // delivered, and not committed
-		for until := time.Now().Add(20 * time.Second); !i.isDead() && time.Now().Before(until); {
+		for until := time.Now().Add(programtest.Patience); !i.isDead() && time.Now().Before(until); {
 			i.Tick(t.Context())
 		}
 	}
 	r.to.set(nil, false)
 	i := r.instance(brief)
-	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
+	for until := time.Now().Add(programtest.Patience); time.Now().Before(until); {
 		if report := i.Tick(t.Context()); report.Rows > 0 {
 			break
 		}

@@ -106,7 +106,7 @@ func (r *rig) instance(s settings) instance {
 	feed, err := checkpointed.New(checkpointed.Config{App: "app", Poller: "orders", Source: src, Keeper: keeper,
 		Ordering: poller.OrderKey, DeadLetters: &r.graves,
 		Policy:     poller.Policy{MaxAttempts: s.maxAttempts, Delays: []time.Duration{s.delay}, MaxParked: 1000},
-		LateWindow: 3 * time.Second, LateLimit: time.Minute, LateMemory: 1_000_000})
+		LateWindow: 20 * time.Second, LateLimit: time.Minute, LateMemory: 1_000_000})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 // TestSiege has writers insert, update, delete, move keys and roll back, over a thousand keys, while one instance after
@@ -53,7 +54,7 @@ func TestSiege(t *testing.T) {
 			r.to.set(nil, false)
 			last := r.instance(s)
 			var differ []string
-			for until := time.Now().Add(40 * time.Second); time.Now().Before(until); {
+			for until := time.Now().Add(programtest.Patience); time.Now().Before(until); {
 				last.Tick(t.Context())
 				if differ = r.differ(); len(differ) == 0 {
 					break

@@ -106,7 +106,12 @@ func (u *Update) rejected(ctx context.Context, orderKey []byte, event *change.Ev
 	case e == nil && u.full(&u.lot.Policy):
 		return u.stopFull()
 	case e == nil:
-		u.park(orderKey, event)
+		e = u.park(orderKey, event)
+		if was := u.entries[sourceKey]; was != nil && bytes.Equal(was.Key, event.Key) {
+			// ordering=source waited at the row. Its place is under its own order key now, with the attempts so far.
+			e.ID, e.Attempts, e.First = was.ID, was.Attempts, was.First
+			u.leave(sourceKey, why.At)
+		}
 	}
 	u.failed(ctx, string(orderKey), event, why)
 	return true

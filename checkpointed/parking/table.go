@@ -226,11 +226,12 @@ func (u *Update) append(orderKey string, rowKey []byte, at int) {
 // under its new key, or the head, which is due at once.
 func (u *Update) enter(event *change.Event, now time.Time) {
 	orderKey := string(event.OrderKey)
-	if e := u.entries[orderKey]; e != nil {
+	switch e := u.entries[orderKey]; {
+	case e == nil:
+		u.park(event.OrderKey, event).Next = now
+	case e.Blocked || !bytes.Equal(e.Key, event.Key): // else it is the head there: its retry reads its newest state
 		u.append(orderKey, event.Key, e.follower(event.Key))
-		return
 	}
-	u.park(event.OrderKey, event).Next = now
 }
 
 // drop removes rows from the followers of a head, and returns how many they were.

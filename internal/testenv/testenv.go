@@ -33,8 +33,8 @@ import (
 	_ "modernc.org/sqlite"              // database/sql driver "sqlite"
 )
 
-// setup bounds each statement that makes or drops a database.
-const setup = time.Minute
+// setup bounds the start of a server, and each statement that makes or drops a database.
+const setup = 3 * time.Minute
 
 // Postgres returns the postgres:// URL, password included, of a new and empty database. It is
 // dropped, with every connection still open to it, when the test ends.

@@ -111,7 +111,7 @@ func silent(t *testing.T, broker *testenv.KafkaBroker) {
 	err := o.Deliver(t.Context(), outbox(0, 1))
 	failed(t, err, poller.FailedEvent{Index: 0})
 	contains(t, err, "no confirmation within 1s (output__timeout)", topic)
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > 15*time.Second { // by default it would be 30 s
 		t.Errorf("it took %s", took)
 	}
 	_ = p.listener.Close()
@@ -134,7 +134,7 @@ func fewReplicas(t *testing.T, broker *testenv.KafkaBroker) {
 	failed(t, err, poller.FailedEvent{Index: 0, Cause: poller.Misplaced, Named: true},
 		poller.FailedEvent{Index: 1, Cause: poller.Misplaced, Named: true})
 	contains(t, err, topic, "NOT_ENOUGH_REPLICAS", "min.insync.replicas")
-	if took := time.Since(begin); took > 15*time.Second { // of the 30 s of output__timeout
+	if took := time.Since(begin); took > 25*time.Second { // of the 30 s of output__timeout
 		t.Errorf("it took %s", took)
 	}
 	_ = p.listener.Close()
@@ -171,7 +171,7 @@ func restarted(t *testing.T, broker *testenv.KafkaBroker) {
 			if d.Events, err = unavailable(t, o, d); err == nil {
 				break
 			}
-			if failures++; failures > 2000 {
+			if failures++; failures > 10_000 { // some minutes
 				t.Fatalf("the output does not recover: %v", err)
 			}
 			select {

@@ -88,12 +88,12 @@ func position(f fixture) {
 // patience: an operator's count is bounded by its context, not by source__timeout.
 func patience(f fixture) {
 	name := orders(f)
-	// longer than the timeout
-	slow := map[string]string{"postgres": "(SELECT 1 FROM pg_sleep(1.2)) = 1", "mysql": "SLEEP(0.5) = 0"}[f.e.Name]
+	// longer than the timeout, for a table of three rows
+	slow := map[string]string{"postgres": "(SELECT 1 FROM pg_sleep(3.2)) = 1", "mysql": "SLEEP(1.1) = 0"}[f.e.Name]
 	if slow == "" {
 		return
 	}
-	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: slow, Timeout: time.Second, Connections: 1})
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: slow, Timeout: 3 * time.Second, Connections: 1})
 	f.describe(src) // a session is kept
 	if n := f.counted(src, change.Range{}); n != 3 {
 		f.Errorf("%d rows", n)
