@@ -7,7 +7,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
-	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -46,24 +45,19 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 		p.What += fmt.Sprintf("\nLate commits were handled by %s, and will be by %s. "+
 			"The memory of delivered rows is forgotten: rows of the last window may come again.", was, source.Late)
 	}
-	drop, err := d.drops(parked)
+	drop, err := drops(parked, doc.Parked.Count)
 	if err != nil {
 		return &p, err
 	}
-	var dropped []parking.Entry
-	if n := doc.Parked.Count; drop && n > 0 {
-		p.What += fmt.Sprintf("\n%d parked event(s) will be forgotten: their rows come when they are changed, "+
-			"or with rowrelay backfill.", n)
-	}
+	var dropped parkedEvents
 	if drop {
-		if dropped, err = d.toDrop(ctx); err != nil {
-			p.note("%v", err)
-		}
+		dropped = d.parked(ctx, &p)
+		p.What += forgetting(dropped.rows) + notSkipped(dropped.waited)
 	}
 	p.apply = func(ctx context.Context, _ *Result) error {
 		err := d.edit(ctx, func(doc *state.Document) {
-			if drop && doc.Parked.Count > 0 {
-				d.forget(doc, int64(doc.Parked.Count))
+			if drop {
+				d.forget(doc, dropped.rows)
 				doc.Parked = state.ObjectRef{}
 			}
 			doc.SourceFingerprint = source.Fingerprint
@@ -87,7 +81,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 		if err != nil {
 			return err
 		}
-		d.auditDropped(dropped)
+		d.auditDropped(dropped.entries)
 		d.auditStopped(ended)
 		d.audit("fingerprint_accepted", "from", stored, "to", source.Fingerprint, "late_from", was, "late_to",
 			string(source.Late))
@@ -132,6 +126,7 @@ func (d *Document) AcceptGap(ctx context.Context) (*Plan, error) {
 	p := d.plan("The poller will go on in the database, and the table, as they are now. Rows that were written before the restore " +
 		"or failover and have been lost since are not missed; rows that were written again at or below the position are not delivered.")
 	to, skipped := from, int64(0)
+	var parked parkedEvents
 	if ahead != nil {
 		var err error
 		if to, err = d.Positions.Latest(ctx); err != nil {
@@ -146,8 +141,13 @@ func (d *Document) AcceptGap(ctx context.Context) (*Plan, error) {
 		p.What = fmt.Sprintf("The position is ahead of the source (%v).\nThe poller will go on at %s, the last row that there is "+
 			"now: %s: they are never delivered, which is data loss where they were not before; rows after it are delivered.",
 			poller.NameDocument(ahead, d.address()), to, rows)
+		parked = d.parked(ctx, &p)
+		p.What += parked.moved()
 	}
 	p.apply = func(ctx context.Context, _ *Result) error {
+		if err := d.endWait(ctx, &parked); err != nil {
+			return err
+		}
 		err := d.edit(ctx, func(doc *state.Document) {
 			doc.Checkpoint.Incarnation, doc.Checkpoint.Table = "", ""
 			// The memory of delivered rows is the old database's: a cursor that is drawn again would be taken for a row

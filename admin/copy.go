@@ -36,7 +36,7 @@ func (d *Document) Clone(ctx context.Context, from string, other *Document, to s
 		return nil, err
 	}
 	p := d.plan("%s will begin at the position of %s, in %s.", to, from, other.Key)
-	if n := d.snap.Doc.Parked.Count; n > 0 {
+	if n := d.parked(ctx, &p).rows; n > 0 {
 		p.What += fmt.Sprintf("\n%d parked event(s) stay with %s: %s does not get them until their rows change.", n, from, to)
 	}
 	p.apply = func(ctx context.Context, _ *Result) error {

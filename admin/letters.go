@@ -33,6 +33,7 @@ type Chosen struct {
 	Found
 	d      *Document
 	parked bool
+	waited *parking.Entry // the event that the poller waits at (ordering=source), where it is chosen
 }
 
 // Find reads records, the oldest first. The state document is not needed.
@@ -50,6 +51,11 @@ func (d *Document) Choose(ctx context.Context, c *Choice) (*Chosen, error) {
 	chosen := &Chosen{d: d, parked: c.Parked}
 	if c.Parked {
 		chosen.Entries, err = d.waiting(c, d.standIns(parked, false))
+		for i := range parked {
+			if parked[i].Waited() && indexOf(chosen.Entries, parked[i].ID) >= 0 {
+				chosen.waited = &parked[i]
+			}
+		}
 	} else {
 		chosen.Found, err = d.find(ctx, c, d.standIns(parked, true))
 	}

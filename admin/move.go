@@ -8,7 +8,6 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
-	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -26,6 +25,7 @@ type Move struct {
 	Parked int
 
 	d      *Document
+	parked parkedEvents
 	window bool // the window of late commits, or a part of it, is before the new position
 	// source is as it is defined now. The move accepts it; changed says that the document was written for another.
 	source  checkpointed.Description
@@ -66,9 +66,10 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 	} else {
 		m.weigh(ctx)
 	}
-	drop, err := d.drops(r.Parked)
+	m.parked = d.parked(ctx, &m.Plan)
+	drop, err := drops(r.Parked, m.parked.rows)
 	if drop {
-		m.Parked = doc.Parked.Count
+		m.Parked = m.parked.rows
 	}
 	return m, err
 }
@@ -129,6 +130,7 @@ func (m *Move) text() string {
 	if m.Parked > 0 {
 		text += fmt.Sprintf("\n%d parked event(s) will be forgotten.", m.Parked)
 	}
+	text += m.parked.moved()
 	if m.changed {
 		text += "\nThe source is defined in another way than when the document was written: it is accepted as the settings have it now."
 	}
@@ -156,19 +158,17 @@ func (m *Move) rows() string {
 }
 
 // carryOut makes the move.
-func (m *Move) carryOut(ctx context.Context, r *Result) error {
+func (m *Move) carryOut(ctx context.Context) error {
 	d, lost, was := m.d, m.Lost(), m.d.snap.Doc
-	var dropped []parking.Entry
-	if m.Parked > 0 {
-		var err error
-		if dropped, err = d.toDrop(ctx); err != nil {
-			r.note("%v", err)
-		}
+	if err := d.endWait(ctx, &m.parked); err != nil {
+		return err
 	}
 	if err := d.edit(ctx, func(doc *state.Document) { m.write(doc, lost) }); err != nil {
 		return err
 	}
-	d.auditDropped(dropped)
+	if m.Parked > 0 {
+		d.auditDropped(m.parked.entries)
+	}
 	if m.changed {
 		d.audit("fingerprint_accepted", "from", was.SourceFingerprint, "to", m.source.Fingerprint,
 			"late_from", was.Late.Mode, "late_to", string(m.source.Late))
@@ -202,7 +202,7 @@ func (m *Move) write(doc *state.Document, lost int64) {
 	doc.Checkpoint.Table, doc.Checkpoint.Columns = "", ""
 	if m.Parked > 0 {
 		if !m.To.IsStart() { // from the beginning they come again
-			m.d.forget(doc, int64(m.Parked))
+			m.d.forget(doc, m.Parked)
 		}
 		doc.Parked = state.ObjectRef{}
 	}

@@ -28,9 +28,7 @@ func (d *Document) leased(ctx context.Context, change func(*state.Lease) (*state
 		return &Refusal{Err: fmt.Errorf("%w since it was shown", state.ErrConflict),
 			Remedy: "run the command again when the process that sends this backfill has ended"}
 	case errors.As(err, &moved):
-		return &Refusal{Err: fmt.Errorf("%w since it was shown", state.ErrConflict),
-			Remedy: fmt.Sprintf("run the command again; where the poller is too busy for that, pause it first "+
-				"(`rowrelay state pause %s`)", d.address())}
+		return d.conflict()
 	case errors.As(err, &held):
 		return d.busy(held)
 	case err != nil:
@@ -45,6 +43,85 @@ func (d *Document) leased(ctx context.Context, change func(*state.Lease) (*state
 		}
 	}
 	return errors.Join(err, lease.Release(kept))
+}
+
+// conflict says that the document was changed since the plan was made.
+func (d *Document) conflict() error {
+	return &Refusal{Err: fmt.Errorf("%w since it was shown", state.ErrConflict),
+		Remedy: fmt.Sprintf("run the command again; where the poller is too busy for that, pause it first "+
+			"(`rowrelay state pause %s`)", d.address())}
+}
+
+// parkedEvents are the parked events of a document. The one that the poller waits at (ordering=source) stands apart: it
+// belongs to the position, which is before it.
+type parkedEvents struct {
+	rows    int // those that wait behind others included
+	entries []parking.Entry
+	waited  *parking.Entry
+}
+
+// parked reads the parked events. Those that cannot be read, which the plan notes, may be dropped all the same: that is
+// the way out then.
+func (d *Document) parked(ctx context.Context, p *Plan) parkedEvents {
+	entries, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
+	if err != nil {
+		p.note("which events are parked cannot be told: %v", err)
+		return parkedEvents{rows: d.snap.Doc.Parked.Count}
+	}
+	var parked parkedEvents
+	if i := slices.IndexFunc(entries, func(e parking.Entry) bool { return e.Waited() }); i >= 0 {
+		waited := entries[i]
+		parked.waited, entries = &waited, slices.Delete(entries, i, i+1)
+	}
+	parked.rows, parked.entries = parking.Rows(entries), entries
+	return parked
+}
+
+// forgetting says that parked events are dropped while the position stays.
+func forgetting(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n%d parked event(s) will be forgotten: their rows come when they are changed, or with rowrelay backfill.", n)
+}
+
+// moved says what a move of the position does to the event that the poller waits at.
+func (p *parkedEvents) moved() string {
+	if p.waited == nil {
+		return ""
+	}
+	return fmt.Sprintf("\nThe event that the poller waits at (ordering=source, key %s) comes again from the new position, if it is "+
+		"after it.", p.waited.Key)
+}
+
+// notSkipped says what becomes of the event that the poller waits at where its entry is dropped and the position stays.
+func notSkipped(waited *parking.Entry) string {
+	if waited == nil {
+		return ""
+	}
+	return fmt.Sprintf("\nThe event that the poller waits at (ordering=source, key %s) is not skipped: the position is before it. It "+
+		"is tried again with the next tick, with all its attempts. To pass over it, move the position: rowrelay state reset.",
+		waited.Key)
+}
+
+// endWait drops the entry of the event that the poller waits at, before the position is moved: left there, the poller
+// would wait at it wherever it is. A crash in between costs the event's count of attempts only.
+func (d *Document) endWait(ctx context.Context, p *parkedEvents) error {
+	if p.waited == nil {
+		return nil
+	}
+	at, token := d.snap.Doc.Checkpoint.Cursor, uint64(0)
+	err := d.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
+		token = lease.Token()
+		return parking.Save(ctx, p.entries, lease.PutObject)
+	})
+	if err == nil {
+		err = d.load(ctx)
+	}
+	if err == nil && (d.snap.Doc.Lease.FencingToken != token || !bytes.Equal(d.snap.Doc.Checkpoint.Cursor, at)) {
+		err = d.conflict()
+	}
+	return err
 }
 
 // park puts the rows of records among the parked events, due at once.
@@ -86,18 +163,19 @@ func (d *Document) withRow(entries []parking.Entry, r *deadletter.Record) []park
 
 // unblock lets what waits behind purged events go on. Where the events have no record (parked), the document notes them
 // as skipped: nothing else tells of them.
-func (d *Document) unblock(ctx context.Context, purge []deadletter.Entry, parked bool, r *Result) error {
+func (c *Chosen) unblock(ctx context.Context, r *Result) error {
+	d := c.d
 	if d.snap.Doc.Parked.Count == 0 {
 		return nil // nothing waits: the lease, which a poller at work holds, is not needed
 	}
 	return d.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
-		ref, err := d.let(ctx, lease, purge, r)
-		if err != nil || ref == nil || !parked || ref.Count >= d.snap.Doc.Parked.Count {
+		ref, err := d.let(ctx, lease, c.Entries, r)
+		if err != nil || ref == nil || !c.parked {
 			return ref, err
 		}
 		// Before they are dropped: a note too many is better than rows that left without one.
 		_, err = d.Keeper.Amend(ctx, func(doc *state.Document) error {
-			d.forget(doc, int64(d.snap.Doc.Parked.Count-ref.Count))
+			d.forget(doc, c.forgotten(d.snap.Doc.Parked.Count-ref.Count))
 			return nil
 		})
 		return ref, err
@@ -127,6 +205,9 @@ func (d *Document) let(
 			continue
 		}
 		changed = true
+		if e.Waited() {
+			continue // the position is before it: the next tick fetches it
+		}
 		next, err := d.successor(ctx, e, r)
 		if err != nil {
 			return nil, err

@@ -71,8 +71,10 @@ func (d *Document) skip(doc *state.Document, from, to change.Cursor, rows int64)
 }
 
 // forget notes rows that were parked and are dropped: nobody sends them any more, wherever the position is.
-func (d *Document) forget(doc *state.Document, rows int64) {
-	d.skip(doc, doc.Checkpoint.Cursor, doc.Checkpoint.Cursor, rows)
+func (d *Document) forget(doc *state.Document, rows int) {
+	if rows > 0 {
+		d.skip(doc, doc.Checkpoint.Cursor, doc.Checkpoint.Cursor, int64(rows))
+	}
 }
 
 // move puts the checkpoint somewhere else. The memory of late commits belongs to the old position, and is forgotten.

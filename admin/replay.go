@@ -172,6 +172,14 @@ func (d *Document) sendRecorded(
 	return len(letters), nil
 }
 
+// forgotten is how many of n parked rows that are taken out nobody sends any more.
+func (c *Chosen) forgotten(n int) int {
+	if c.waited != nil {
+		n--
+	}
+	return n
+}
+
 // Purge deletes records for good, or takes out parked events. What waits behind them goes on.
 func (c *Chosen) Purge() (*Plan, error) {
 	d := c.d
@@ -183,12 +191,10 @@ func (c *Chosen) Purge() (*Plan, error) {
 	p := d.plan("%d dead letter(s) will be deleted for good.", len(c.Entries))
 	event := "deadletter_purged"
 	if c.parked {
-		p = d.plan("%d parked event(s) will be forgotten: their rows come when they are changed, or with rowrelay backfill.",
-			len(c.Entries))
-		event = "parked_purged"
+		p, event = d.plan("%s", strings.TrimSpace(forgetting(c.forgotten(len(c.Entries)))+notSkipped(c.waited))), "parked_purged"
 	}
 	p.apply = func(ctx context.Context, r *Result) error {
-		if err := d.unblock(ctx, c.Entries, c.parked, r); err != nil {
+		if err := c.unblock(ctx, r); err != nil {
 			return err
 		}
 		return d.remove(ctx, c.Entries, event, r)

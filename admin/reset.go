@@ -52,7 +52,7 @@ func (d *Document) Reset(ctx context.Context, r *Reset) (*Move, error) {
 		return m, err
 	}
 	texts := []string{m.text()}
-	m.apply = m.carryOut
+	m.apply = func(ctx context.Context, _ *Result) error { return m.carryOut(ctx) }
 	if held != nil {
 		first := d.breaking(held)
 		texts = append([]string{first.What}, texts...)
@@ -62,7 +62,7 @@ func (d *Document) Reset(ctx context.Context, r *Reset) (*Move, error) {
 			}
 			r.note("%s", r.Text)
 			r.Text = ""
-			return m.carryOut(ctx, r)
+			return m.carryOut(ctx)
 		}
 	}
 	p := d.plan("%s", strings.Join(texts, "\n"))
@@ -112,9 +112,8 @@ func (d *Document) rewrite(ctx context.Context, fault state.DocumentFault, why e
 	return m, nil
 }
 
-// drops decides what becomes of parked events.
-func (d *Document) drops(parked string) (bool, error) {
-	n := d.snap.Doc.Parked.Count
+// drops decides what becomes of n parked events.
+func drops(parked string, n int) (bool, error) {
 	switch {
 	case parked == "keep" || parked == "" && n == 0:
 		return false, nil
@@ -127,16 +126,6 @@ func (d *Document) drops(parked string) (bool, error) {
 		Remedy: "say --parked keep (they are tried again as they " +
 			"are due) or --parked drop (they are forgotten: right where the new position brings their rows again, or where " +
 			"source__key has changed)"}
-}
-
-// toDrop are the parked events that a change is about to drop, for the log. Those that cannot be read may be dropped
-// all the same: that is the way out then.
-func (d *Document) toDrop(ctx context.Context) ([]parking.Entry, error) {
-	entries, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
-	if err != nil {
-		return nil, fmt.Errorf("which events these are cannot be told: %w", err)
-	}
-	return entries, nil
 }
 
 // auditDropped writes to the log which parked rows were dropped.

@@ -331,25 +331,29 @@ func TestDeletedTenantIsForgottenSoon(t *testing.T) {
 // TestAttemptOfAClockThatWasAhead: an instance whose clock was a day ahead parked a row; the next attempt does not wait
 // a day.
 func TestAttemptOfAClockThatWasAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shop := newShop()
-		shop.put(1, "t1", "bad")
-		p := newProcess(t, nil, shop, nil)
-		p.verdict = func(e *change.Event, _ change.Kind) poller.Outcome { return poller.Rejected }
-		s := p.open()
-		settled := p.judge(s, p.next(s))
-		settled.Rejections[0] = poller.Rejection{Cause: poller.Refused, Reason: "bad", At: time.Now().Add(24 * time.Hour)}
-		p.settle(s, settled)
-		_ = s.Close(t.Context(), &poller.Report{})
-		p.verdict = poison()
-		for range 30 {
-			time.Sleep(time.Minute)
-			p.tick()
-		}
-		if n := len(p.got(poller.Accepted)); n == 0 {
-			t.Errorf("half an hour after a delay of 1s nothing was tried: %+v", p.parked())
-		}
-	})
+	for _, ordering := range []poller.Ordering{poller.OrderKey, poller.OrderSource} {
+		t.Run(string(ordering), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				shop := newShop()
+				shop.put(1, "t1", "bad")
+				p := newProcess(t, nil, shop, func(c *Config) { c.Ordering = ordering })
+				p.verdict = poison(1)
+				s := p.open()
+				settled := p.judge(s, p.next(s))
+				settled.Rejections[0] = poller.Rejection{Cause: poller.Refused, Reason: "bad", At: time.Now().Add(24 * time.Hour)}
+				_, _ = s.Settle(t.Context(), poller.Settlement{Batches: []poller.Settled{settled}}) // source order stops there
+				_ = s.Close(t.Context(), &poller.Report{})
+				p.verdict = poison()
+				for range 30 {
+					time.Sleep(time.Minute)
+					p.tick()
+				}
+				if n := len(p.got(poller.Accepted)); n == 0 {
+					t.Errorf("half an hour after a delay of 1s nothing was tried: %+v", p.parked())
+				}
+			})
+		})
+	}
 }
 
 // TestMaxParkedThroughTheTick: the bound in the middle of a settlement loses nothing, and it goes on when there is

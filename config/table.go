@@ -151,8 +151,8 @@ var pollerSettings = []setting{
 		doc: "How many connections to the database the poller opens at most."},
 	{name: "source__map__<role>", kind: text("column, or an option's value", "EventId"), modes: inOutbox, member: roleName,
 		defText: "the role's own name, `retry_count` for `attempts`",
-		doc: "For a table that was not made by `rowrelay outbox init`: the column for each role, or `none`; and the options `pending`, `done` and `on_published` ([outbox-tables.md](outbox-tables.md#how-a-column-is-named))." + codeList(roles) +
-			"), `none` where there is none. The options: `pending` and `done` are the values of the state column that mean so, `on_published` is `mark` or `delete`."},
+		doc: "For a table that was not made by `rowrelay outbox init`: the column for each role (" + codeList(roles) +
+			"), or `none`; and the options `pending`, `done` and `on_published` ([outbox-tables.md](outbox-tables.md#how-a-column-is-named))."},
 	{name: "source__strategy", kind: oneOf("leader", "partitioned", "skip_locked"), modes: inOutbox,
 		defText: "`partitioned`, or `leader` where there is no bucket column",
 		doc:     "How instances share an outbox: one publishes all of it (`leader`), each takes partitions of its buckets (`partitioned`), or each claims aggregates as it meets them (`skip_locked`)."},
@@ -193,7 +193,7 @@ var pollerSettings = []setting{
 	{name: "lease_ttl", modes: inDocuments,
 		mend: "Write source__claim_ttl instead: an outbox has claims in its database, and no lease",
 		kind: durations("1s", "1h", "60s"), def: "60s",
-		doc: "How long a lease lasts unless it is renewed; at least 10s for `state__kind=blob`. After a crash another instance takes over when it has ended. It is renewed every third of this time."},
+		doc: "How long a lease lasts unless it is renewed, which happens every third of this time; at least 10s for `state__kind=blob`. After a crash another instance takes over when it has ended."},
 	{name: "ordering", kind: oneOf("key", "source", "none"), def: "key",
 		doc: "What is kept in order: the events of one order key, all events (one lane), or nothing."},
 	{name: "concurrency", kind: whole(1, 256, "8"), def: "8",

@@ -53,6 +53,26 @@ func TestTracking(t *testing.T) {
 			t.Errorf("told %s", got)
 		}
 
+		// What was delivered to everybody is purged: not while one is before it, or its window is not over.
+		purge := []string{"track", "purge", "orders", "--apply", "--yes"}
+		if engine == "mysql" {
+			wants(t, refusal(t, dir, s, purge...), "still read from the beginning")
+		} else {
+			execute(t, o.db, `UPDATE orders SET status = 'sent' WHERE id = 1`)
+			told(`[{"Operation":1,"Item":{"id":1,"status":"sent"}}]`)
+			both := s.with(settings{
+				"pollers__late__source__connection": "SHOP_DB", "pollers__late__source__mode": "changetracking",
+				"pollers__late__source__table": "orders", "pollers__late__output__kind": "stdout",
+			})
+			stdout(t, dir, both.with(settings{"pollers__late__source__start": "latest"}), "run", "--once", "late")
+			stdout(t, dir, both, "state", "reset", "late", "--to", "beginning", "--yes")
+			wants(t, refusal(t, dir, both, purge...), "poller late", "still read from the beginning")
+			wants(t, stdout(t, dir, s, "track", "purge", "orders"), "DELETE FROM", "NOT EXISTS")
+			stdout(t, dir, s, purge...)
+			wants(t, stdout(t, dir, s, "track", "status", "orders"), "keys          1, of which 0 are deleted")
+			told("")
+		}
+
 		// Without the triggers nothing goes on; when they are back, the gap is told.
 		wants(t, stdout(t, dir, s, "track", "uninstall", "orders"), "DROP TABLE IF EXISTS")
 		wants(t, refusal(t, dir, s, "track", "uninstall", "orders", "--apply"), "not confirmed")

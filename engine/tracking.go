@@ -90,6 +90,8 @@ type Tracking struct {
 	// Install are the statements that make the change table and the triggers, in order. Each may be repeated; then the
 	// floor is raised, because writes may have been missed.
 	Install func(c *ChangeTable, declared []string) []string
+	// Together makes one transaction of some statements, where AtOnce does not.
+	Together func(statements []string) []string
 	// Uninstall are those that remove all of it.
 	Uninstall func(c *ChangeTable) []string
 	// Faults says what is wrong with the triggers, each in a sentence with what to do. What the user may not see is no

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,6 +82,8 @@ type instance struct {
 	src  *source.Cursor
 	dead *bool
 	mu   *sync.Mutex
+	// stopped, where it is not nil, holds up every write to the store until it is closed: a process that stands still.
+	stopped *atomic.Pointer[chan struct{}]
 }
 
 // settings are what differs between tests.
@@ -97,7 +100,7 @@ func (r *rig) instance(s settings) instance {
 	if err != nil {
 		r.Fatal(err)
 	}
-	i := instance{src: src, dead: new(bool), mu: new(sync.Mutex)}
+	i := instance{src: src, dead: new(bool), mu: new(sync.Mutex), stopped: new(atomic.Pointer[chan struct{}])}
 	keeper, err := state.New(state.Config{Store: mortalStore{r.store, i}, Key: "state/app/orders.json", Poller: "orders",
 		Owner: "app/test", TTL: s.ttl})
 	if err != nil {
@@ -160,6 +163,9 @@ func (s mortalStore) Create(ctx context.Context, key string, data []byte) (stamp
 
 func (s mortalStore) Replace(ctx context.Context, key string, data []byte, v state.Version) (stamp state.Stamp,
 	err error) {
+	if until := s.of.stopped.Load(); until != nil {
+		<-*until
+	}
 	err = s.of.alive(func() error { stamp, err = s.Store.Replace(ctx, key, data, v); return err })
 	return stamp, err
 }

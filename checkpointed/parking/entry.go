@@ -50,6 +50,10 @@ type Entry struct {
 	Blocked bool `json:"blocked,omitempty"`
 }
 
+// Waited reports whether the entry is the event that the poller waits at (ordering=source). Its row was not passed: the
+// position is before it.
+func (e *Entry) Waited() bool { return string(e.OrderKey) == sourceKey }
+
 // object is the form of the side object.
 type object struct {
 	Version int     `json:"version"`

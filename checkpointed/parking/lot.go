@@ -132,7 +132,7 @@ func (l *Lot) Wait() (bool, error) {
 		return false, nil
 	case e.Blocked:
 		return true, e.blockedFault()
-	case !e.Next.After(time.Now()):
+	case e.due(time.Now()):
 		return false, nil
 	}
 	l.mu.Lock()

@@ -93,7 +93,7 @@ func (l *Lot) Retry(ctx context.Context, limit poller.Limit) (change.Batch, Retr
 			retries.more = true // itself, in its new place
 			continue
 		}
-		if l.Ordering == poller.OrderSource && string(e.OrderKey) == sourceKey {
+		if l.Ordering == poller.OrderSource && e.Waited() {
 			continue // it comes at its place; it was only to be known whether it is gone
 		}
 		if event.ID == e.ID {

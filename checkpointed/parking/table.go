@@ -65,12 +65,16 @@ func fullFault(policy *poller.Policy) error {
 // wrong. Its due time is wrong too, and is not waited for.
 const wrongClock = time.Minute
 
+// due reports whether the next attempt may be made.
+func (e *parkedKey) due(now time.Time) bool {
+	return !e.Blocked && (!e.Next.After(now) || e.Attempts == 0 || e.Last.After(now.Add(wrongClock)))
+}
+
 // due returns the entries whose next attempt is due, the longest waiting first.
 func (t *table) due(now time.Time) []*parkedKey {
 	var due []*parkedKey
 	for _, key := range t.order {
-		e := t.entries[key]
-		if !e.Blocked && (!e.Next.After(now) || e.Attempts == 0 || e.Last.After(now.Add(wrongClock))) {
+		if e := t.entries[key]; e.due(now) {
 			due = append(due, e)
 		}
 	}

@@ -23,11 +23,12 @@ that they keep beside it. SQL Server needs neither: there it is about its own ch
 is the page about all of this.`,
 		Example: `  rowrelay track install orders
   rowrelay track status orders
+  rowrelay track purge orders --apply
   rowrelay track uninstall orders --apply`,
 		Args: cobra.NoArgs,
 	}
 	t := &target{console: c}
-	cmd.AddCommand(newTrackInstall(t), newTrackStatus(t), newTrackUninstall(t))
+	cmd.AddCommand(newTrackInstall(t), newTrackStatus(t), newTrackPurge(t), newTrackUninstall(t))
 	return cmd
 }
 
@@ -100,6 +101,11 @@ func (t *target) track(ctx context.Context, name string,
 	}
 	work, err := planned(ctx, w.Connection, w.Config.Source.Table, w.Config.Source.TrackTable,
 		w.Config.Name)
+	return t.carryOutWork(ctx, w, work, err, apply)
+}
+
+// carryOutWork prints statements, or runs them. err is that of the planning.
+func (t *target) carryOutWork(ctx context.Context, w *wired, work tracking.Work, err error, apply bool) error {
 	switch {
 	case err != nil:
 		return flat(poller.NameDocument(err, w.Config.Name))

@@ -22,6 +22,7 @@ func tracking() *engine.Tracking {
 			"SUPER (or SET_USER_ID and log_bin_trust_function_creators)",
 		Grant:     "SELECT",
 		Declare:   declareKey,
+		Together:  together,
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
 		Faults:    trackingFaults,
@@ -98,6 +99,12 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		trigger("delete", gone),
 		"INSERT INTO " + state + " VALUES (1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE " + floor + " = UTC_TIMESTAMP(6)",
 	}
+}
+
+// together reads committed rows: else what is only looked at is locked, and writers wait.
+func together(statements []string) []string {
+	begin := []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"}
+	return append(append(begin, statements...), "COMMIT")
 }
 
 func uninstallTracking(c *engine.ChangeTable) []string {

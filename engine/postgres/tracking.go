@@ -21,6 +21,7 @@ func tracking() *engine.Tracking {
 		Rights:    "the owner of the table can do it; another role needs TRIGGER and SELECT on it, and CREATE in its schema, and cannot run ENABLE ALWAYS",
 		Grant:     "SELECT",
 		Declare:   declareKey,
+		Together:  func(statements []string) []string { return statements },
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
 		Faults:    trackingFaults,

@@ -20,6 +20,7 @@ func tracking() *engine.Tracking {
 		Exact: true, Counted: true, AtOnce: true, Before: before,
 		Rights:    "whoever may write to the file can do it",
 		Declare:   declareKey,
+		Together:  func(statements []string) []string { return statements },
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
 		Faults:    trackingFaults,

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/tracking"
+)
+
+func newTrackPurge(t *target) *cobra.Command {
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "purge <poller>",
+		Short: "Print, or apply, the statements that remove deletes which every poller has delivered",
+		Long: `Purge prints the statements that remove keys from the change table whose rows are gone, as far as every poller of these
+settings that reads it has delivered their deletes: none after the lowest position, and none after a parked event. With
+--apply it runs them itself. A poller of other settings that is behind finds a gap afterwards, and says so.
+
+The change table grows by a row for each key that is deleted. Run it now and then, where many are.`,
+		Example: `  rowrelay track purge orders
+  rowrelay track purge orders --apply --yes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return t.purgeTracked(cmd.Context(), args[0], apply) },
+	}
+	return t.applies(cmd, &apply)
+}
+
+func (t *target) purgeTracked(ctx context.Context, name string, apply bool) error {
+	return t.onApp(func(a *app) error {
+		w, err := a.poller(name)
+		if err == nil {
+			err = refuse(a.cfg, []*wired{w})
+		}
+		if err == nil {
+			err = w.Config.Source.Mode.NeedsTriggers(w.Config.Name)
+		}
+		if err != nil {
+			return err
+		}
+		passed, err := t.passed(ctx, a, w)
+		if err != nil {
+			return flat(err)
+		}
+		work, err := tracking.Purge(ctx, w.Connection, w.Config.Source.Table, w.Config.Source.TrackTable, w.Config.Name,
+			passed)
+		return t.carryOutWork(ctx, w, work, err, apply)
+	})
+}
+
+// passed are the conditions of all pollers that read the same change table.
+func (t *target) passed(ctx context.Context, a *app, of *wired) (conditions []string, err error) {
+	table, err := of.Source.ChangeTable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range a.pollers {
+		if !w.Config.Source.Mode.Can(mode.Triggers) || w.Connection.Identity != of.Connection.Identity {
+			continue
+		}
+		if err := refuse(a.cfg, []*wired{w}); err != nil {
+			return nil, err
+		}
+		other, err := w.Source.ChangeTable(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("poller %s: %w", w.Config.Name, err)
+		}
+		if other != table {
+			continue
+		}
+		for _, out := range w.Outputs {
+			d, err := a.managed(ctx, &target{console: t.console, output: out.Config.Name}, w.Config.Name, operator(),
+				newLogger(t.console, a.cfg))
+			if err != nil {
+				return nil, err
+			}
+			needed, err := d.Needed(ctx)
+			if err != nil {
+				return nil, err
+			}
+			more, err := w.Source.Passed(ctx, needed)
+			if err != nil {
+				return nil, fmt.Errorf("poller %s: %w", w.Config.Name, err)
+			}
+			conditions = append(conditions, more...)
+		}
+	}
+	slices.Sort(conditions)
+	if conditions = slices.Compact(conditions); len(conditions) == 0 {
+		return nil, fmt.Errorf("no poller has read the change table %s yet", table)
+	}
+	return conditions, nil
+}
