@@ -25,7 +25,7 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 	batch, about, err := s.retry(ctx, limit)
 	if err != nil && ctx.Err() == nil {
 		s.failAtEnd(err) // others need not wait for rows that cannot be read; the next tick tries again
-		batch, about, err = change.Batch{}, details{}, nil
+		err = nil
 	}
 	if err != nil || len(batch.Events) > 0 || about.mustStore() {
 		return batch, about, err

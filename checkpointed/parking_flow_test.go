@@ -3,6 +3,7 @@ package checkpointed
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +95,57 @@ func TestOthersFlowWhileParkedRowsCannotBeRead(t *testing.T) {
 			t.Errorf("position %d of %d", at, shop.writes)
 		}
 	})
+}
+
+// unreadable is a shop that refuses every read by key that names a row: it has no place in the order any more, or its key
+// is from before source__key was changed.
+type unreadable struct {
+	*shop
+	row int
+	err error
+}
+
+func (s unreadable) Reread(ctx context.Context, keys [][]byte) ([]change.Event, error) {
+	if slices.ContainsFunc(keys, func(k []byte) bool { return string(k) == string(rowKey(s.row)) }) {
+		return nil, s.err
+	}
+	return s.shop.Reread(ctx, keys)
+}
+
+// TestOthersAreRetriedBesideARowThatCannotBeRead: a head, or a row that waits for a head that is gone. It stays parked,
+// and the tick fails at its end.
+func TestOthersAreRetriedBesideARowThatCannotBeRead(t *testing.T) {
+	for _, fault := range []error{poller.ErrNormalize, poller.ErrConfig} {
+		for _, row := range []int{1, 2} {
+			synctest.Test(t, func(t *testing.T) {
+				shop := newShop()
+				shop.describe.Coarse = true
+				for i, tenant := range []string{"a", "a", "b", "c"} {
+					shop.put(i+1, tenant, "new")
+				}
+				p := newProcess(t, nil, shop, func(c *Config) { c.Source = unreadable{shop, row, fault} })
+				p.verdict = poison(1, 3, 4)
+				p.tick()
+				gone := 0
+				if row == 2 {
+					shop.remove(1)
+					gone = 1
+				}
+				p.verdict = poison()
+				time.Sleep(time.Minute)
+				r := p.tick()
+				if r.Gone != gone || !errors.Is(r.Err, fault) || !strings.Contains(r.Err.Error(), string(rowKey(row))) {
+					t.Errorf("%d are gone, %v", r.Gone, r.Err)
+				}
+				if got := p.got(poller.Accepted); !slices.Equal(got, []int{3, 4}) {
+					t.Errorf("accepted %v", got)
+				}
+				if e := p.parked(); len(e) != 1 || string(e[0].Key) != string(rowKey(row)) {
+					t.Errorf("parked %+v", e)
+				}
+			})
+		}
+	}
 }
 
 // TestHangingRetryHoldsUpNoLiveRow: every tick is a process of its own, which has no time for a verdict about a parked

@@ -62,7 +62,7 @@ func runSick(t *testing.T) recording {
 	// "leased" is held by another instance, which is frozen while its request is under way.
 	a.insert(t, "leased", "held by another")
 	other := a.start(t, map[string]string{"status__listen": "127.0.0.1:0",
-		"pollers__leased__output__url": to.URL + "/hang", "pollers__leased__output__timeout": "1m"}, "leased")
+		"pollers__leased__output__url": to.URL + "/hang", "pollers__leased__output__timeout": "10m"}, "leased")
 	other.Until("the other instance holds the lease", func() bool { return len(to.hanging) > 0 })
 
 	a.start(t, nil)

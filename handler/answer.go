@@ -69,11 +69,11 @@ func next(r *poller.Report, outbox bool) string {
 		return "nothing was lost, and the next tick tries again; if it lasts, check the state store: state__connection, its " +
 			"container, the identity's role, the network"
 	case poller.FetchFailed:
-		return "the checkpoint did not move, and the next tick tries again; if it lasts, check the database of " + p +
+		return "nothing was lost, and the next tick tries again; if it lasts, check the database of " + p +
 			"source__connection: its network, login and permissions"
 	case poller.NormalizeFailed:
-		return "the poller stands still until the source changes: cast or leave out the column that the error names (" + p +
-			"source__columns, or a view)"
+		return "what cannot be read waits until the source changes, a parked row alone, another one with all that comes after it: " +
+			"mend the row, or cast or leave out the column that the error names (" + p + "source__columns, or a view)"
 	case poller.HandlerFailed:
 		return nextDelivery(r, p)
 	case poller.LostLease:
@@ -88,8 +88,8 @@ func next(r *poller.Report, outbox bool) string {
 			"`rowrelay state accept-gap " + document + "` to go on at the stored position, or `rowrelay state reset " +
 			document + " --to beginning`"
 	case poller.ConfigInvalid:
-		return "mend the settings that the error names (`rowrelay check` shows them all); until then every tick fails and " +
-			"nothing moves"
+		return "mend the settings that the error names (`rowrelay check` shows them all), or where it names a parked row, whose key " +
+			"does not fit them any more, take that out with `rowrelay deadletter purge " + r.Poller + " --parked`; until then every tick fails"
 	case poller.TickComplete, poller.FetchEmpty, poller.LeaseAcquireSkipped, poller.Paused:
 		return ""
 	default:

@@ -47,7 +47,9 @@ func TestStatements(t *testing.T) {
 		install := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce,
 			Statements: s.Tracking.Install(c, []string{"varchar(20)", "bigint"})}
 		uninstall := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce, Statements: s.Tracking.Uninstall(c)}
-		golden.Pin(t, s.Name+".sql", install.Script()+"\n-- uninstall\n"+uninstall.Script()+"\n-- rows\n"+
+		purge := tracking.PurgeOf(d, c, []string{"this", "that"})
+		golden.Pin(t, s.Name+".sql", install.Script()+"\n-- uninstall\n"+uninstall.Script()+"\n-- purge\n"+purge.Script()+
+			"\n-- rows\n"+
 			joined.Changes.Rows+"\n")
 	}
 }

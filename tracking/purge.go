@@ -22,14 +22,14 @@ func Purge(ctx context.Context, to engine.Connection, table, name, whose string,
 		if f.own == nil {
 			return Missing(f.changes)
 		}
-		s := to.Dialect.Syntax()
-		w = Work{Engine: s.Name, Changes: f.changes, AtOnce: s.Tracking.AtOnce}
-		w.Statements = s.Tracking.Together(purge(&s, f.changes, passed))
+		w = PurgeOf(to.Dialect, f.changes, passed)
 		return nil
 	})
 }
 
-func purge(s *engine.Syntax, c *engine.ChangeTable, passed []string) []string {
+// PurgeOf is Purge of a change table that is there.
+func PurgeOf(d engine.Dialect, c *engine.ChangeTable, passed []string) Work {
+	s := d.Syntax()
 	changes, state := c.In(s.Quote, c.Name), c.In(s.Quote, c.State())
 	version, floor := changes+"."+s.Quote(engine.ChangeVersion), s.Quote(engine.StateFloor)
 	same := make([]string, len(c.Key))
@@ -38,10 +38,10 @@ func purge(s *engine.Syntax, c *engine.ChangeTable, passed []string) []string {
 	}
 	gone := strings.Join(passed, "\n\tAND ") + "\n\tAND NOT EXISTS (SELECT 1 FROM " + c.Of + " AS t WHERE " +
 		strings.Join(same, " AND ") + ")"
-	return []string{
+	return Work{Engine: s.Name, Changes: c, AtOnce: s.Tracking.AtOnce, Statements: s.Tracking.Together([]string{
 		"UPDATE " + state + " SET " + floor + " = (SELECT " + version + " FROM " + changes + " WHERE " + gone +
 			"\n\tORDER BY " + version + " DESC LIMIT 1)\nWHERE EXISTS (SELECT 1 FROM " + changes + " WHERE " + version + " > " +
 			floor + " AND " + gone + ")",
 		"DELETE FROM " + changes + " WHERE " + gone,
-	}
+	})}
 }

@@ -2,7 +2,10 @@ package parking
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -54,7 +57,8 @@ func (r Retries) After(earlier Retries) Retries {
 }
 
 // Retry reads the rows again whose next attempt is due, each once in a session unless its entry's head changes, and
-// tells which of them are gone. It sets all of the batch but From. The error is the source's.
+// tells which of them are gone. It sets all of the batch but From. Rows that cannot be read are left out, and tried
+// again in the next session: the error, the source's first, comes beside the others.
 //
 // What is fetched later than this is settled later than this. So an event that is absorbed before the retry is settled
 // was either fetched before it, and what was read here is newer; or it waits for the entry that Settle makes of it.
@@ -65,16 +69,15 @@ func (l *Lot) Retry(ctx context.Context, limit poller.Limit) (change.Batch, Retr
 		return change.Batch{}, Retries{}, nil
 	}
 	begun := time.Now()
-	rows := map[string]*change.Event{}
-	read, total := 0, 0
-	for read < len(due) && (read == 0 || total < limit.Bytes) {
-		portion := l.portion(due[read:], limit.Bytes-total)
+	rows := newRows()
+	read := 0
+	var err error
+	for err == nil && read < len(due) && (read == 0 || rows.size < limit.Bytes) {
+		portion := l.portion(due[read:], limit.Bytes-rows.size)
 		l.handOut(portion)
-		size, err := l.reread(ctx, keysOf(portion), rows)
-		if err != nil {
-			return change.Batch{}, Retries{}, err
+		if err = l.reread(ctx, keysOf(portion), rows); err == nil {
+			read += len(portion)
 		}
-		read, total = read+len(portion), total+size
 	}
 	due = due[:read] // the others come with the next batch
 	batch := change.Batch{Kind: change.Retry, More: true, Fetched: time.Now()}
@@ -82,7 +85,10 @@ func (l *Lot) Retry(ctx context.Context, limit poller.Limit) (change.Batch, Retr
 	var retries Retries
 	for _, e := range due {
 		next := attempt{string(e.OrderKey), e.attempt}
-		event := rows[string(e.Key)]
+		event := rows.found[string(e.Key)]
+		if rows.unread[string(e.Key)] {
+			continue
+		}
 		if event == nil {
 			retries.gone = append(retries.gone, gone{attempt: next})
 			retries.more = retries.more || len(e.Followers) > 0
@@ -103,7 +109,10 @@ func (l *Lot) Retry(ctx context.Context, limit poller.Limit) (change.Batch, Retr
 		retries.attempts = append(retries.attempts, next)
 		retries.more = retries.more || len(e.Followers) > 0
 	}
-	return batch, retries, l.followers(ctx, t, retries.gone, limit.Bytes)
+	if err == nil {
+		err = l.followers(ctx, t, retries.gone, limit.Bytes)
+	}
+	return batch, retries, cmp.Or(rows.err, err)
 }
 
 // due returns the entries that are to be tried now, each row once.
@@ -159,7 +168,8 @@ func keysOf(entries []*parkedKey) [][]byte {
 }
 
 // followers adds to heads that are gone which of their followers are gone too. It asks for maxRetries rows at most: the
-// rows of a tenant that was deleted need not be found out about one by one. One read has room for so many bytes.
+// rows of a tenant that was deleted need not be found out about one by one. One read has room for so many bytes. Those
+// that cannot be read count as there: they are read again when they are at the head.
 func (l *Lot) followers(ctx context.Context, t *table, heads []gone, room int) error {
 	var asked []*parkedKey
 	missing := map[string]bool{}
@@ -171,14 +181,16 @@ func (l *Lot) followers(ctx context.Context, t *table, heads []gone, room int) e
 			}
 		}
 	}
+	var first error
 	for len(asked) > 0 {
 		portion := l.portion(asked, room)
-		rows := map[string]*change.Event{} // not kept: only whether they are there counts
-		if _, err := l.reread(ctx, keysOf(portion), rows); err != nil {
-			return err
+		rows := newRows() // not kept: only whether they are there counts
+		err := l.reread(ctx, keysOf(portion), rows)
+		if first = cmp.Or(first, rows.err, err); err != nil {
+			break
 		}
 		for _, e := range portion {
-			missing[string(e.Key)] = rows[string(e.Key)] == nil
+			missing[string(e.Key)] = rows.found[string(e.Key)] == nil && !rows.unread[string(e.Key)]
 		}
 		asked = asked[len(portion):]
 	}
@@ -189,43 +201,72 @@ func (l *Lot) followers(ctx context.Context, t *table, heads []gone, room int) e
 			}
 		}
 	}
+	return first
+}
+
+// rows are what reading rows by their keys has shown. What is neither found nor unread is gone.
+type rows struct {
+	found  map[string]*change.Event // the newest, by key
+	size   int                      // of these, in bytes
+	unread map[string]bool          // keys of rows that cannot be read
+	err    error                    // why the first of them cannot
+}
+
+func newRows() *rows { return &rows{found: map[string]*change.Event{}, unread: map[string]bool{}} }
+
+func (r *rows) add(key []byte, event *change.Event) {
+	r.found[string(key)] = event
+	r.size += event.Size()
+}
+
+// reread adds the newest events of rows by key. A key that the database takes for equal to one that is spelled otherwise
+// (a collation without case) comes back in the row's spelling. Such a row is read once more, alone, to know whose it is.
+// So is each where one row, or one key, is at fault: the others need not wait for it. The error is of all of them.
+func (l *Lot) reread(ctx context.Context, keys [][]byte, to *rows) error {
+	if len(keys) == 1 {
+		return l.alone(ctx, keys[0], to)
+	}
+	events, err := l.Source.Reread(ctx, keys)
+	each := ofOneRow(err)
+	if err != nil && !each {
+		return err
+	}
+	for i := range events {
+		if contains(keys, events[i].Key) {
+			to.add(events[i].Key, &events[i])
+		} else {
+			each = true
+		}
+	}
+	for _, key := range keys {
+		if !each || to.found[string(key)] != nil {
+			continue
+		}
+		if err := l.alone(ctx, key, to); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// reread adds the newest events of rows by key to found, and returns their bytes. A key that the database takes for
-// equal to one that is spelled otherwise (a collation without case) comes back in the row's spelling. Such a row is
-// read once more, alone, to know whose it is.
-func (l *Lot) reread(ctx context.Context, keys [][]byte, found map[string]*change.Event) (size int, err error) {
-	events, err := l.Source.Reread(ctx, keys)
-	if err != nil {
-		return 0, err
+// alone adds the newest event of one row.
+func (l *Lot) alone(ctx context.Context, key []byte, to *rows) error {
+	events, err := l.Source.Reread(ctx, [][]byte{key})
+	switch {
+	case ofOneRow(err):
+		to.unread[string(key)] = true
+		to.err = cmp.Or(to.err, fmt.Errorf("the parked row %s: %w", key, err))
+	case err != nil:
+		return err
+	case len(events) > 0:
+		to.add(key, &events[0])
 	}
-	respelled := false
-	for i := range events {
-		if !contains(keys, events[i].Key) {
-			respelled = true
-			continue
-		}
-		found[string(events[i].Key)] = &events[i]
-		size += events[i].Size()
-	}
-	if !respelled {
-		return size, nil
-	}
-	for _, key := range keys {
-		if found[string(key)] != nil {
-			continue
-		}
-		one, err := l.Source.Reread(ctx, [][]byte{key})
-		if err != nil {
-			return 0, err
-		}
-		if len(one) > 0 {
-			found[string(key)] = &one[0]
-			size += one[0].Size()
-		}
-	}
-	return size, nil
+	return nil
+}
+
+// ofOneRow reports whether an error of reading rows may be of one row, or of one key from before source__key was changed.
+func ofOneRow(err error) bool {
+	return errors.Is(err, poller.ErrNormalize) || errors.Is(err, poller.ErrConfig)
 }
 
 func contains(keys [][]byte, key []byte) bool {

@@ -53,6 +53,20 @@ DROP TABLE IF EXISTS "rowrelay_changes_orders";
 DROP TABLE IF EXISTS "rowrelay_changes_orders_state";
 COMMIT;
 
+-- purge
+BEGIN;
+UPDATE "rowrelay_changes_orders_state" SET "rowrelay_floor" = (SELECT "rowrelay_changes_orders"."rowrelay_version" FROM "rowrelay_changes_orders" WHERE this
+	AND that
+	AND NOT EXISTS (SELECT 1 FROM "orders" AS t WHERE t."tenant" = "rowrelay_changes_orders"."tenant" AND t."id" = "rowrelay_changes_orders"."id")
+	ORDER BY "rowrelay_changes_orders"."rowrelay_version" DESC LIMIT 1)
+WHERE EXISTS (SELECT 1 FROM "rowrelay_changes_orders" WHERE "rowrelay_changes_orders"."rowrelay_version" > "rowrelay_floor" AND this
+	AND that
+	AND NOT EXISTS (SELECT 1 FROM "orders" AS t WHERE t."tenant" = "rowrelay_changes_orders"."tenant" AND t."id" = "rowrelay_changes_orders"."id"));
+DELETE FROM "rowrelay_changes_orders" WHERE this
+	AND that
+	AND NOT EXISTS (SELECT 1 FROM "orders" AS t WHERE t."tenant" = "rowrelay_changes_orders"."tenant" AND t."id" = "rowrelay_changes_orders"."id");
+COMMIT;
+
 -- rows
 (
 	SELECT c."tenant", c."id", t."note", c."rowrelay_version", c."rowrelay_created", t."tenant" AS "rowrelay_present"
