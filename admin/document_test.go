@@ -237,7 +237,9 @@ func TestAcceptFingerprint(t *testing.T) {
 // TestAcceptKeepsTheClock: the reading of the database's clock stays where it goes with the position. With none the
 // position is ahead of an old reading, and the next process would take it back to there (the simulation's seed 59244).
 func TestAcceptKeepsTheClock(t *testing.T) {
-	for from, kept := range map[late.Mode]bool{late.Overlap: true, late.Settle: true, late.None: false, late.Exact: false} {
+	for from, kept := range map[late.Mode]bool{
+		late.Overlap: true, late.Settle: true, late.None: false, late.Exact: false,
+	} {
 		f := newFixture(t)
 		at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		if err := f.loadFree(t.Context()); err != nil {

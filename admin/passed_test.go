@@ -15,7 +15,8 @@ func TestNeeded(t *testing.T) {
 	if positions, err := f.document(f.Store, "stock").Needed(t.Context()); err != nil || len(positions) > 0 {
 		t.Errorf("without a document: %s, %v", positions, err)
 	}
-	parked := parking.Entry{ID: "e1", Cursor: change.Cursor(`{"kind":"test","value":3}`), Key: keyOf(1), OrderKey: keyOf(1)}
+	parked := parking.Entry{ID: "e1", Cursor: change.Cursor(`{"kind":"test","value":3}`), Key: keyOf(1),
+		OrderKey: keyOf(1)}
 	f.parks(parked)
 	positions, err := f.Needed(t.Context())
 	if err != nil || len(positions) != 2 || !positions[0].Equal(f.doc().Checkpoint.Cursor) ||

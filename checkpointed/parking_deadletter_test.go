@@ -92,6 +92,35 @@ func TestOthersFlowWhileDeadLettersHang(t *testing.T) {
 	}
 }
 
+// oneHangs is a place for dead letters that never answers for one row.
+type oneHangs struct {
+	deadLetters
+	row int
+}
+
+func (l *oneHangs) Put(ctx context.Context, d poller.DeadLetter) error {
+	if idOf(&d.Event) == l.row {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return l.deadLetters.Put(ctx, d)
+}
+
+// TestOneDeadLetterThatHangs uses up the time for all of its tick, and does not come first in the next.
+func TestOneDeadLetterThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		letters := &oneHangs{row: 1}
+		_, p := refusing(t, func(c *Config) { c.DeadLetters, c.Policy.MaxAttempts = letters, 2 }, 6, 1, 2, 3)
+		for range 4 {
+			p.tick()
+			time.Sleep(3 * time.Minute)
+		}
+		if e := p.parked(); len(letters.letters) != 2 || len(e) != 1 || string(e[0].Key) != string(rowKey(1)) {
+			t.Errorf("%d dead letters, parked %+v", len(letters.letters), e)
+		}
+	})
+}
+
 // TestSourceOrderWaitsForItsDeadLetter: ordering=source cannot go on without it. The attempts are stored all the
 // same, and the error names the dead letter.
 func TestSourceOrderWaitsForItsDeadLetter(t *testing.T) {

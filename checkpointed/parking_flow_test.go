@@ -97,8 +97,8 @@ func TestOthersFlowWhileParkedRowsCannotBeRead(t *testing.T) {
 	})
 }
 
-// unreadable is a shop that refuses every read by key that names a row: it has no place in the order any more, or its key
-// is from before source__key was changed.
+// unreadable is a shop that refuses every read by key that names a row: it has no place in the order any more, or its
+// key is from before source__key was changed.
 type unreadable struct {
 	*shop
 	row int
@@ -157,11 +157,14 @@ func TestHangingRetryHoldsUpNoLiveRow(t *testing.T) {
 		p := newProcess(t, nil, shop, nil)
 		p.verdict = poison(1)
 		p.tick()
+		var mu sync.Mutex
 		sent := map[int]int{}
 		hangs := pollertest.Func(func(ctx context.Context, d change.Delivery) error {
 			for i := range d.Events {
 				id := idOf(&d.Events[i])
+				mu.Lock()
 				sent[id]++
+				mu.Unlock()
 				if id == 1 {
 					<-ctx.Done()
 					return context.Cause(ctx)

@@ -257,8 +257,8 @@ func TestRowOfOrderingSourceIsParkedOnce(t *testing.T) {
 	})
 }
 
-// TestRowDoesNotWaitForItself: a parked row gets another order key, and is refused there before its retry sees that. The
-// entry then moves to where the row is the head already.
+// TestRowDoesNotWaitForItself: a parked row gets another order key, and is refused there before its retry sees that.
+// The entry then moves to where the row is the head already.
 func TestRowDoesNotWaitForItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shop := newShop()

@@ -114,8 +114,9 @@ func mustDuration(s string) time.Duration {
 	return d
 }
 
-// sizes takes numbers of bytes between two that are themselves written so.
-func sizes(low, high, example string) kind {
+// sizes takes numbers of bytes from 1KiB to one that is itself written so.
+func sizes(high, example string) kind {
+	const low = "1KiB"
 	lowest, okLow := parseSize(low)
 	highest, okHigh := parseSize(high)
 	if !okLow || !okHigh {

@@ -54,9 +54,8 @@ func TestLoadDefaults(t *testing.T) {
 				LateCommits: "auto", LateWindow: 2 * time.Minute, LateLimit: time.Minute, LateMemory: 1_000_000,
 				OnLongTransaction: "deliver_late", OnFailover: "stop", FutureRows: "deliver",
 			},
-			Outputs: []Output{{Kind: "stdout", Timeout: 30 * time.Second, Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, MaxMessageBytes: 1_000_000,
-				Retries:      3,
-				RejectStatus: []int{400, 413, 422}}},
+			Outputs: []Output{{Kind: "stdout", Timeout: 30 * time.Second, Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20,
+				MaxMessageBytes: 1_000_000, Retries: 3, RejectStatus: []int{400, 413, 422}}},
 			Schedule: "*/1 * * * * *", BatchSize: 500, BatchBytes: 8 << 20, MaxRowBytes: 4 << 20, TickBudget: 50 * time.Second,
 			LeaseTTL: time.Minute, Ordering: "key", Concurrency: 8,
 			MaxAttempts: 5, RetryDelays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute},
@@ -147,7 +146,8 @@ func TestLoadEverySetting(t *testing.T) {
 		Name: "audit", Kind: "queue", Timeout: 30 * time.Second, ConnectionSetting: "AzureWebJobsStorage", Queue: "orders",
 		Connection: Storage{Setting: "AzureWebJobsStorage", QueueServiceURI: "https://acct.queue.core.windows.net",
 			Identity: Identity{Credential: "managedidentity", ClientID: "cid"}},
-		Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, MaxMessageBytes: 1_000_000, Retries: 3, RejectStatus: []int{400, 413, 422},
+		Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20, MaxMessageBytes: 1_000_000,
+		Retries: 3, RejectStatus: []int{400, 413, 422},
 	}}
 	if diff := cmp.Diff(wantOutputs, p.Outputs, same); diff != "" {
 		t.Error(diff)

@@ -135,8 +135,8 @@ func bashSyntax(t *testing.T, text string) {
 // squeeze makes one space of many: a page's columns need not be those of the program.
 func squeeze(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// TestCommandsExist runs each command that a page, or an alert, names as far as its help: the subcommand exists, and so do
-// its flags.
+// TestCommandsExist runs each command that a page, or an alert, names as far as its help: the subcommand exists, and so
+// do its flags.
 func TestCommandsExist(t *testing.T) {
 	t.Parallel()
 	pages := []string{"../deploy/README.md", "../deploy/alerts.yaml"}

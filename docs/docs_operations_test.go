@@ -276,8 +276,8 @@ func metricNames(t *testing.T) map[string]bool {
 	return names
 }
 
-// TestOperationsHasRunbooks: each alert's runbook link leads to a section of the page that says what to do, or leads on;
-// and the page tells of no alert that there is not.
+// TestOperationsHasRunbooks: each alert's runbook link leads to a section of the page that says what to do, or leads
+// on; and the page tells of no alert that there is not.
 func TestOperationsHasRunbooks(t *testing.T) {
 	alerts := read(t, "../deploy/alerts.yaml")
 	names := regexp.MustCompile(`(?m)^\s*-?\s*alert:\s*"?(\w+)"?\s*$`).FindAllStringSubmatch(alerts, -1)

@@ -1,6 +1,7 @@
 package poller
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,15 @@ type DeadLetter struct {
 	First, Last         time.Time // of the attempts that failed
 }
 
+// Reported is what a tick's report keeps of a dead letter. Thousands may be given up in one tick: the copy holds
+// neither the row, nor the memory that the row shares with the event's other parts.
+func (d DeadLetter) Reported() DeadLetter {
+	e := &d.Event
+	d.Event = change.Event{ID: e.ID, Op: e.Op, Key: bytes.Clone(e.Key), Cursor: bytes.Clone(e.Cursor), Time: e.Time,
+		Undated: e.Undated}
+	return d
+}
+
 // DeadLetters keeps what is given up.
 type DeadLetters interface {
 	// Put stores a dead letter durably, named by its event id: the same one again replaces or repeats it. It is called
@@ -39,10 +49,11 @@ const (
 	commitTime = 5 * time.Second
 )
 
-var (
-	errNoAnswer   = errors.New("there was no answer in time")
-	errNoTimeLeft = errors.New("too many others had to be tried first in this tick")
-)
+// ErrNoAnswer says that a dead letter took the time that was left, and was not written. Its event has to wait longer
+// than those that came to errNoTimeLeft by it: else it would come before them each time.
+var ErrNoAnswer = errors.New("there was no answer in time")
+
+var errNoTimeLeft = errors.New("too many others had to be tried first in this tick")
 
 // DeadLetterWriter writes the dead letters of one session within a bounded time. Its settlements come one after the
 // other.
@@ -67,7 +78,7 @@ func (w *DeadLetterWriter) Put(ctx context.Context, to DeadLetters, d DeadLetter
 	if left <= 0 {
 		return errNoTimeLeft
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, left, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, left, ErrNoAnswer)
 	defer cancel()
 	err := to.Put(ctx, d)
 	if err == nil {

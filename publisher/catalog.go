@@ -197,7 +197,7 @@ func (c *catalog) proveID(ctx context.Context, table, id string) error {
 		if err != nil {
 			return err
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		t, err := c.conn.Dialect.Table(ctx, conn, name)
 		proof = t.Unique([]string{id})
 		return err

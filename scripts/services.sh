@@ -370,8 +370,8 @@ log.cleaner.enable=false
 num.network.threads=2
 num.io.threads=4
 log.index.size.max.bytes=65536
-# A killed broker's id is free again when its session has ended: by default that takes 9 s.
-broker.session.timeout.ms=1000
+# A broker that stands still for this long on a loaded machine loses its leaders.
+broker.session.timeout.ms=6000
 broker.heartbeat.interval.ms=250
 CONF
     mkdir -p "$DIR/kafka/data"; give "$DIR/kafka/data"

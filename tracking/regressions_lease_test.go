@@ -24,7 +24,8 @@ func TestD2AnExpiredOwnerMovesNothing(t *testing.T) {
 	r.until(first, inserts(1, 3))
 
 	stopped := make(chan struct{})
-	r.to.set(func(*change.Event) bool { first.stopped.Store(&stopped); return false }, false) // delivered, and not committed
+	// What it delivers is accepted, and not committed.
+	r.to.set(func(*change.Event) bool { first.stopped.Store(&stopped); return false }, false)
 	r.exec("UPDATE orders SET v = 2")
 	ended := make(chan poller.Report, 1)
 	go func() { ended <- first.Tick(t.Context()) }()

@@ -83,7 +83,8 @@ func TestParkedRowsLeaveByTheirOwnOutcomeOnly(t *testing.T) {
 					left = ""
 				case what == 3:
 					event.Key, event.OrderKey = []byte(left), []byte(at.orderKey)
-					u.retried(t.Context(), at, &event, []poller.Outcome{poller.Accepted, poller.Rejected}[rnd.IntN(2)], why)
+					outcome := []poller.Outcome{poller.Accepted, poller.Rejected}[rnd.IntN(2)]
+					u.retried(t.Context(), at, event.OrderKey, &event, outcome, why)
 				case rnd.IntN(2) == 0:
 					event.Key = []byte(left)
 					u.Leave(&Retries{moved: []moved{{at, &event}}})
@@ -109,5 +110,23 @@ func TestParkedRowsLeaveByTheirOwnOutcomeOnly(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRetryOfTheWaitedEvent: ordering=source waited at a row, and its retry is on its way when the row is refused at
+// its place. Then the retry is refused, too: the row is parked once, under its own order key.
+func TestRetryOfTheWaitedEvent(t *testing.T) {
+	lot := New(Config{Ordering: poller.OrderKey, Policy: poller.Policy{
+		MaxAttempts: 9, MaxParked: 10, Delays: []time.Duration{time.Second}}})
+	u := lot.Update(t.Context())
+	event := change.Event{ID: "1", Cursor: change.Cursor(`{"kind":"value","value":1}`), Key: []byte(`{"id":1}`),
+		OrderKey: []byte(`{"id":1}`)}
+	why := poller.Rejection{Cause: poller.Refused, Reason: "bad", At: time.Now()}
+	waited := u.park([]byte(sourceKey), &event)
+	underWay := attempt{sourceKey, waited.attempt}
+	u.rejected(t.Context(), event.OrderKey, &event, why)
+	u.retried(t.Context(), underWay, event.OrderKey, &event, poller.Rejected, why)
+	if e := u.entries[string(event.OrderKey)]; len(u.entries) != 1 || e == nil || e.Attempts != 2 || u.count != 1 {
+		t.Errorf("%d entries, %d rows: %+v", len(u.entries), u.count, e)
 	}
 }

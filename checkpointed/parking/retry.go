@@ -219,9 +219,10 @@ func (r *rows) add(key []byte, event *change.Event) {
 	r.size += event.Size()
 }
 
-// reread adds the newest events of rows by key. A key that the database takes for equal to one that is spelled otherwise
-// (a collation without case) comes back in the row's spelling. Such a row is read once more, alone, to know whose it is.
-// So is each where one row, or one key, is at fault: the others need not wait for it. The error is of all of them.
+// reread adds the newest events of rows by key. A key that the database takes for equal to one that is spelled
+// otherwise (a collation without case) comes back in the row's spelling. Such a row is read once more, alone, to know
+// whose it is. So is each where one row, or one key, is at fault: the others need not wait for it. The error is of all
+// of them.
 func (l *Lot) reread(ctx context.Context, keys [][]byte, to *rows) error {
 	if len(keys) == 1 {
 		return l.alone(ctx, keys[0], to)
@@ -264,7 +265,8 @@ func (l *Lot) alone(ctx context.Context, key []byte, to *rows) error {
 	return nil
 }
 
-// ofOneRow reports whether an error of reading rows may be of one row, or of one key from before source__key was changed.
+// ofOneRow reports whether an error of reading rows may be of one row, or of one key from before source__key was
+// changed.
 func ofOneRow(err error) bool {
 	return errors.Is(err, poller.ErrNormalize) || errors.Is(err, poller.ErrConfig)
 }

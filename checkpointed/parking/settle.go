@@ -3,7 +3,9 @@ package parking
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -68,7 +70,7 @@ func (u *Update) Settle(ctx context.Context, b *poller.Settled, i int, r *Retrie
 	}
 	switch {
 	case b.Batch.Kind == change.Retry && i < len(r.attempts):
-		return u.retried(ctx, r.attempts[i], event, outcome, why)
+		return u.retried(ctx, r.attempts[i], orderKey, event, outcome, why)
 	case ordering == poller.OrderSource:
 		return u.inSourceOrder(ctx, event, outcome, why)
 	case outcome == poller.Rejected:
@@ -82,12 +84,14 @@ func (u *Update) Settle(ctx context.Context, b *poller.Settled, i int, r *Retrie
 
 // retried takes the outcome of a retry. A row may come back with its key written differently, and another row may be at
 // the head by now: the attempt's number says whether this was an attempt at the head that is there.
-func (u *Update) retried(ctx context.Context, a attempt, event *change.Event, outcome poller.Outcome,
-	why poller.Rejection) bool {
+func (u *Update) retried(ctx context.Context, a attempt, orderKey []byte, event *change.Event,
+	outcome poller.Outcome, why poller.Rejection) bool {
 	own := u.attempted(a) != nil
 	switch {
 	case outcome == poller.Rejected && own:
 		u.failed(ctx, a.orderKey, event, why)
+	case outcome == poller.Rejected && a.orderKey == sourceKey: // the row has its place under its own order key by now
+		return u.rejected(ctx, orderKey, event, why)
 	case outcome == poller.Rejected:
 		return u.rejected(ctx, []byte(a.orderKey), event, why)
 	case outcome == poller.Accepted && own:
@@ -126,6 +130,9 @@ func (u *Update) failed(ctx context.Context, orderKey string, event *change.Even
 	switch err := u.giveUp(ctx, e, event, why); {
 	case err != nil:
 		// The next attempt, after the last delay, may find the place for dead letters in order again.
+		if errors.Is(err, poller.ErrNoAnswer) {
+			e.Next = e.Next.Add(slices.Max(u.lot.Policy.Delays))
+		}
 		if u.Later == nil {
 			u.Later = err
 		}
@@ -208,9 +215,8 @@ func (u *Update) giveUp(ctx context.Context, e *parkedKey, event *change.Event, 
 			Err: fmt.Errorf("the dead letter of key %s, event %s, could not be written where "+
 				"dead_letter__kind says, and the event waits until it can be: %w", e.Key, e.ID, err)}
 	}
-	letter.Event.Row = nil // thousands may be given up in one tick: the report needs no rows
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.letters = append(l.letters, letter) // reported even where the commit fails: the dead letter is there
+	l.letters = append(l.letters, letter.Reported()) // reported even where the commit fails: the dead letter is there
 	return nil
 }

@@ -78,8 +78,8 @@ log.cleaner.enable=false
 num.network.threads=1
 num.io.threads=2
 log.index.size.max.bytes=65536
-broker.session.timeout.ms=1000
-broker.heartbeat.interval.ms=250
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
 `, address(0), b.Behind, b.Proxied, b.Login, address(4), KafkaUser, KafkaPassword, filepath.Join(b.dir, "data"),
 		b.BearerBehind, b.BearerProxied)
 	if err := os.WriteFile(b.config(), []byte(config), 0o600); err != nil {

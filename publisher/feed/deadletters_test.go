@@ -1,15 +1,19 @@
 package feed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
@@ -150,4 +154,29 @@ func TestPickingGoesOnWhileDeadLettersHang(t *testing.T) {
 		s.states("Fxx")
 		_ = s.Close(t.Context(), &poller.Report{})
 	})
+}
+
+// TestDeadLettersOfATickHoldNoRows: the report keeps the key of each, and not the memory that it shares with the row.
+func TestDeadLettersOfATickHoldNoRows(t *testing.T) {
+	policy := poller.Policy{MaxAttempts: 1, Delays: []time.Duration{time.Second}}
+	s := newSession(&shared{cfg: Config{Policy: policy}}, "me", -1, 0)
+	s.cfg, s.outbox = &s.shared.cfg, &Outbox{}
+	set := &settlement{s: s}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range 100 {
+		payload := slices.Concat([]byte(`"`), bytes.Repeat([]byte("x"), 1<<20), []byte(`"`))
+		rows := []event.Row{{Ref: event.Ref{Seq: int64(i)}, Outbox: change.Outbox{AggregateType: "a", AggregateID: "b",
+			IdempotencyKey: "k", Payload: payload, JSON: true}}}
+		e := eventsOf(rows, time.Now())
+		set.rejected(t.Context(), &e[0], event.Marked{Ref: rows[0].Ref},
+			poller.Rejection{Cause: poller.Refused, At: time.Now()})
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > 10<<20 || len(set.deadLettered) != 100 {
+		t.Errorf("%d dead letters hold %d MiB", len(set.deadLettered), held>>20)
+	}
+	runtime.KeepAlive(set)
 }

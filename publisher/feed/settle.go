@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -135,6 +136,9 @@ func (t *settlement) rejected(ctx context.Context, e *change.Event, m event.Mark
 	if f.Attempts, f.Delay, last = cfg.Policy.Failed(e.Attempts, why); last {
 		err := t.giveUp(ctx, e, f.Attempts, why)
 		f.Dead, t.unwritten = err == nil, cmp.Or(t.unwritten, err)
+		if errors.Is(err, poller.ErrNoAnswer) {
+			f.Delay += slices.Max(cfg.Policy.Delays)
+		}
 	}
 	free := f.Dead && !cfg.Policy.Block
 	if !f.Dead && (t.nextRetry == 0 || f.Delay < t.nextRetry) {
@@ -177,8 +181,7 @@ func (t *settlement) giveUp(ctx context.Context, e *change.Event, attempts int, 
 				Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
 		}
 	}
-	letter.Event.Row, letter.Event.Outbox = nil, nil // thousands may be given up in one tick: the report needs no rows
-	t.deadLettered = append(t.deadLettered, letter)
+	t.deadLettered = append(t.deadLettered, letter.Reported())
 	return nil
 }
 
