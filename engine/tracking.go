@@ -35,6 +35,8 @@ const (
 	// ChangePresent is, in the joined rows, NULL where the row is gone; ChangeHead is the highest version that there is.
 	ChangePresent = "rowrelay_present"
 	ChangeHead    = "rowrelay_head"
+	// ChangeGone is BuiltIn's column that says whether the row may be missing.
+	ChangeGone = "rowrelay_gone"
 	// ChangeNow is a variable of triggers.
 	ChangeNow = "rowrelay_now"
 	// StateFloor is the version up to which changes may be missing: those from before the triggers, and what was purged.
@@ -107,8 +109,8 @@ type Tracking struct {
 type BuiltIn struct {
 	// Version is the column of versions.
 	Version Column
-	// Changes stands for the change table: what was written after a version, which is a parameter or a number. Its column
-	// gone is 1 where the row may be missing: of one that is there and is not shown nothing is told. OfKeys is
+	// Changes stands for the change table: what was written after a version, which is a parameter or a number. ChangeGone
+	// is 1 where the row may be missing: of one that is there and is not shown nothing is told. OfKeys is
 	// the same for keys that are listed as rows of values; what became of them is there without having been written
 	// lately. When a row was inserted is not known there: ChangeCreated is 0.
 	Changes func(c *ChangeTable, since string) string

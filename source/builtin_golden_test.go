@@ -53,7 +53,7 @@ func TestBuiltInStatements(t *testing.T) {
 		fmt.Fprintf(&b, "-- %s, parameters %v\n%s\n\n", name, s.Args, s.Text)
 	}
 	transaction := []string{"PredicateSetStatement", "SetTransactionIsolationLevelStatement", "BeginTransactionStatement",
-		"DeclareVariableStatement", "IfStatement", "SetVariableStatement", "CommitTransactionStatement"}
+		"DeclareVariableStatement", "IfStatement", "IfStatement", "SetVariableStatement", "CommitTransactionStatement"}
 	page := func(at string, cursors int) keyset.Statement {
 		w, err := p.Within([]byte(at))
 		if err != nil {

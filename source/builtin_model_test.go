@@ -38,6 +38,7 @@ type tracked struct {
 	// meanwhile is run once, between what a page's transaction asks for: after the version, and after the changes.
 	meanwhile [2]func()
 	asked     []string // what was asked: "idle", "changes", "keys", "how far"
+	invalid   int      // how often changes were asked for after a version of which the server says that it is too old
 }
 
 type written struct {
@@ -125,10 +126,10 @@ func (m *tracked) QueryContext(_ context.Context, text string, args []driver.Nam
 			}
 			rows = append(rows, m.row(a.Value.(int64), version, 0))
 		}
-		return &answer{rows}, nil
+		return &answer{rows: rows}, nil
 	case strings.HasPrefix(text, "SELECT CONCAT"):
 		m.asked = append(m.asked, "how far")
-		return &answer{[][]driver.Value{{m.told(m.current)}}}, nil
+		return &answer{rows: [][]driver.Value{{m.told(m.current)}}}, nil
 	case strings.HasPrefix(text, "SELECT TOP (1) "): // proves that changes can be read
 		return &answer{}, nil
 	case !strings.HasPrefix(text, "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL SNAPSHOT;\nBEGIN TRANSACTION;"):
@@ -158,13 +159,20 @@ func (m *tracked) page(text string, args []driver.NamedValue) (driver.Rows, erro
 		return nil, err
 	}
 	m.once(0)
+	since := named["since"].(int64)
+	if strings.Contains(text, "SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(") {
+		since = max(since, m.valid)
+	}
 	var rows [][]driver.Value
 	if head > named["read"].(int64) {
 		if m.off {
 			return nil, mssql.Error{Number: 22105, Message: "Change tracking is not enabled on table 'dbo.orders'."}
 		}
 		m.asked = append(m.asked, "changes")
-		for _, r := range m.changes(named["since"].(int64)) {
+		if since < m.valid {
+			m.invalid++
+		}
+		for _, r := range m.changes(since) {
 			version, id := r[2].(int64), r[0].(int64)
 			after := len(at) == 0 || version > at[0] || len(at) == 2 && version == at[0] && id > at[1]
 			if after && version <= until && int64(len(rows)) < limit {
@@ -175,8 +183,8 @@ func (m *tracked) page(text string, args []driver.NamedValue) (driver.Rows, erro
 		m.asked = append(m.asked, "idle")
 	}
 	m.once(1)
-	*named["told"].(sql.Out).Dest.(*string) = m.told(head)
-	return &answer{rows}, nil
+	told, into := m.told(head), named["told"].(sql.Out).Dest.(*string)
+	return &answer{rows: rows, end: func() { *into = told }}, nil // it comes after the last row
 }
 
 func (m *tracked) once(n int) {
@@ -187,7 +195,10 @@ func (m *tracked) once(n int) {
 }
 
 // answer is a result's rows.
-type answer struct{ rows [][]driver.Value }
+type answer struct {
+	rows [][]driver.Value
+	end  func() // it was read to its end
+}
 
 func (a *answer) Columns() []string {
 	if len(a.rows) == 0 {
@@ -198,6 +209,9 @@ func (a *answer) Columns() []string {
 func (a *answer) Close() error { return nil }
 func (a *answer) Next(into []driver.Value) error {
 	if len(a.rows) == 0 {
+		if a.end != nil {
+			a.end()
+		}
 		return io.EOF
 	}
 	copy(into, a.rows[0])

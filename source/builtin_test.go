@@ -103,6 +103,24 @@ func TestBuiltInGaps(t *testing.T) {
 	}
 }
 
+// TestBuiltInRestoredWithinAWindow: the window's end is ahead of what was restored, though its rows are not.
+func TestBuiltInRestoredWithinAWindow(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{})
+	for i := range 6 {
+		m.commit(fmt.Sprintf("i %d 1", i+1))
+	}
+	if _, err := f.page(2); err != nil {
+		t.Fatal(err)
+	}
+	m.current, m.log = 4, m.log[:4]
+	delete(m.rows, 5)
+	delete(m.rows, 6)
+	if _, err := f.page(2); !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "ahead of") {
+		t.Errorf("the window ends at 6, and the database is at 4: %v", err)
+	}
+}
+
 // TestBuiltInRetentionWithinAWindow: what a window began after may be cleaned up once it was read; what is still to be
 // read may not.
 func TestBuiltInRetentionWithinAWindow(t *testing.T) {
@@ -128,6 +146,42 @@ func TestBuiltInRetentionWithinAWindow(t *testing.T) {
 	if _, err := f.page(1); !errors.Is(err, poller.ErrGap) {
 		t.Errorf("the rest of a version is gone: %v", err)
 	}
+}
+
+// TestBuiltInAsksForValidVersionsOnly: of changes after a version below the lowest valid one the server says that the
+// result may not be valid. A window that began there is read from the lowest valid one on, and so is the beginning.
+func TestBuiltInAsksForValidVersionsOnly(t *testing.T) {
+	m := newTracked()
+	for i := range 9 {
+		m.commit(fmt.Sprintf("i %d 1", i+1))
+	}
+	m.clean(2)
+	f := m.follow(t, plan.Config{Start: "earliest"})
+	for range 3 {
+		if _, err := f.page(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.clean(4)
+	f.want("all", f.read(1), "insert 3=1, insert 4=1, insert 5=1, insert 6=1, insert 7=1, insert 8=1, insert 9=1")
+	if m.invalid > 0 {
+		t.Errorf("%d pages are of changes after a version that is not valid", m.invalid)
+	}
+}
+
+// TestBuiltInFullPagesAskOnce: how far the engine has come stands after the rows, and is read with them.
+func TestBuiltInFullPagesAskOnce(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{})
+	for i := range 7 {
+		m.commit(fmt.Sprintf("i %d 1", i+1))
+	}
+	for range 3 {
+		if p, err := f.page(2); err != nil || !p.More {
+			t.Fatal(p, err)
+		}
+	}
+	f.want("asked", strings.Join(m.asked, " "), "changes changes changes")
 }
 
 // TestBuiltInBetween: what is committed, or cleaned up, while a page's transaction asks is not lost: the version is

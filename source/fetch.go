@@ -187,7 +187,8 @@ func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, 
 			s.broken = true
 			abandon()
 		}
-		return more, nil
+		// The statement's last row: what the engine tells of its tracking stands behind it.
+		return more || col.Plan.BuiltIn() != nil && col.Unread() == 0, nil
 	})
 	if s.broken {
 		return nil // the page is whole, however the reading ended

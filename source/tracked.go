@@ -331,7 +331,7 @@ func (c *Cursor) changeGap(ctx context.Context, s *session, p *plan.Plan, at cha
 
 // outside is the gap of a position that is ahead of what was counted, nil where nothing is, or below the floor.
 func (c *Cursor) outside(p *plan.Plan, at change.Cursor, w *plan.Window, counted, floor []byte) error {
-	if counted == nil || !plan.Later(w.At, counted) {
+	if counted == nil || !plan.Later(w.At, counted) && !plan.Later(w.Head, counted) {
 		return c.belowFloor(p, at, w, floor)
 	}
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at version %s: the database was restored, or is "+

@@ -24,7 +24,7 @@ import (
 
 // reserved are the columns of the rows that are read, which the table must not have itself.
 var reserved = []string{engine.ChangeVersion, engine.ChangeCreated, engine.ChangePresent, engine.StateFloor,
-	engine.ChangeHead, engine.ChangeNow}
+	engine.ChangeHead, engine.ChangeGone, engine.ChangeNow}
 
 // longest is the longest name of a change table: what belongs to it has longer ones, and PostgreSQL allows 63 bytes.
 const longest = 52
@@ -150,7 +150,7 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	joined.Changes = c
 	shown := ""
 	if s.Tracking.BuiltIn != nil {
-		shown = "\n\tWHERE c.gone = 1 OR t." + first + " IS NOT NULL"
+		shown = "\n\tWHERE c." + s.Quote(engine.ChangeGone) + " = 1 OR t." + first + " IS NOT NULL"
 	}
 	rows := func(changes string) string {
 		return "(\n\tSELECT " + strings.Join(columns, ", ") + "\n\tFROM " + changes + " AS c LEFT JOIN " + t.From +

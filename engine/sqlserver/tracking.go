@@ -46,7 +46,7 @@ func tracking() *engine.Tracking {
 func changesSince(c *engine.ChangeTable, since string) string {
 	return "(SELECT " + engine.Names(quote, "n.", c.Key) + ", n.SYS_CHANGE_VERSION AS " + quote(engine.ChangeVersion) +
 		", COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS " + quote(engine.ChangeCreated) +
-		", CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS gone" +
+		", CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS " + quote(engine.ChangeGone) +
 		"\n\t\tFROM CHANGETABLE(CHANGES " + c.Of + ", " + since + ") AS n)"
 }
 
@@ -54,16 +54,19 @@ func changesSince(c *engine.ChangeTable, since string) string {
 func changesOfKeys(c *engine.ChangeTable, keys string) string {
 	names := engine.Names(quote, "", c.Key)
 	return "(SELECT " + engine.Names(quote, "k.", c.Key) + ", COALESCE(n.SYS_CHANGE_VERSION, 0) AS " +
-		quote(engine.ChangeVersion) + ", CAST(0 AS bigint) AS " + quote(engine.ChangeCreated) + ", 1 AS gone" +
+		quote(engine.ChangeVersion) + ", CAST(0 AS bigint) AS " + quote(engine.ChangeCreated) + ", 1 AS " + quote(engine.ChangeGone) +
 		"\n\t\tFROM (VALUES " + keys + ") AS k (" + names + ")" +
 		"\n\t\tOUTER APPLY CHANGETABLE(VERSION " + c.Of + ", (" + names + "), (" + engine.Names(quote, "k.", c.Key) +
 		")) AS n)"
 }
 
-// beforeChanges begins the transaction of a page. Within a parametrised statement the settings end with it.
-func beforeChanges(*engine.ChangeTable) string {
+// beforeChanges begins the transaction of a page. Within a parametrised statement the settings end with it. Of changes
+// since a version below the lowest that is valid the server does not promise anything: they are read from that one on.
+// What is missing then, the page finds by what is told after it.
+func beforeChanges(c *engine.ChangeTable) string {
 	return "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL SNAPSHOT;\nBEGIN TRANSACTION;\n" +
-		"DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();\nIF @head > @read\n"
+		"DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();\n" +
+		"IF @since < " + validFrom(c) + "\n\tSET @since = " + validFrom(c) + ";\nIF @head > @read\n"
 }
 
 func afterChanges(c *engine.ChangeTable) string {

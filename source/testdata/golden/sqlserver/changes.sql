@@ -3,13 +3,15 @@ SET XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL SNAPSHOT;
 BEGIN TRANSACTION;
 DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
+IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
+	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
 SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
 FROM (
 	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS gone
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
-	WHERE c.gone = 1 OR t.[tenant] IS NOT NULL
+	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
 WHERE (
 r.[rowrelay_present] IS NULL OR (
@@ -29,13 +31,15 @@ SET XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL SNAPSHOT;
 BEGIN TRANSACTION;
 DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
+IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
+	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
 SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
 FROM (
 	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS gone
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
-	WHERE c.gone = 1 OR t.[tenant] IS NOT NULL
+	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
 WHERE (
 r.[rowrelay_present] IS NULL OR (
@@ -55,13 +59,15 @@ SET XACT_ABORT ON;
 SET TRANSACTION ISOLATION LEVEL SNAPSHOT;
 BEGIN TRANSACTION;
 DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
+IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
+	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
 SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
 FROM (
 	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS gone
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
-	WHERE c.gone = 1 OR t.[tenant] IS NOT NULL
+	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
 WHERE (
 r.[rowrelay_present] IS NULL OR (
@@ -80,9 +86,9 @@ COMMIT TRANSACTION
 SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
 FROM (
 	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS gone
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], 0) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
-	WHERE c.gone = 1 OR t.[tenant] IS NOT NULL
+	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
 WHERE (
 r.[rowrelay_present] IS NULL OR (
@@ -95,9 +101,9 @@ ORDER BY r.[rowrelay_version], r.[tenant], r.[id]
 SELECT COUNT_BIG(*)
 FROM (
 	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS gone
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], 0) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
-	WHERE c.gone = 1 OR t.[tenant] IS NOT NULL
+	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
 WHERE (
 r.[rowrelay_present] IS NULL OR (
@@ -109,10 +115,10 @@ note <> 'x'
 SELECT r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
 FROM (
 	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT k.[tenant], k.[id], COALESCE(n.SYS_CHANGE_VERSION, 0) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], 1 AS gone
+	FROM (SELECT k.[tenant], k.[id], COALESCE(n.SYS_CHANGE_VERSION, 0) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], 1 AS [rowrelay_gone]
 		FROM (VALUES (CAST(@p1 COLLATE Latin1_General_CI_AS AS varchar(20)), CAST(@p2 AS bigint)), (CAST(@p3 COLLATE Latin1_General_CI_AS AS varchar(20)), CAST(@p4 AS bigint))) AS k ([tenant], [id])
 		OUTER APPLY CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (k.[tenant], k.[id])) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
-	WHERE c.gone = 1 OR t.[tenant] IS NOT NULL
+	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
 WHERE (
 r.[rowrelay_present] IS NULL OR (
@@ -124,9 +130,9 @@ note <> 'x'
 SELECT TOP (1) r.[rowrelay_version], r.[tenant], r.[id]
 FROM (
 	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS gone
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], 0) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
-	WHERE c.gone = 1 OR t.[tenant] IS NOT NULL
+	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
 WHERE (
 r.[rowrelay_present] IS NULL OR (
