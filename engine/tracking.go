@@ -21,8 +21,8 @@ type ChangeTable struct {
 	Poller string
 	// Rows is what stands after FROM: the change table joined with the table.
 	Rows string
-	// Newer and OfKeys are the same where the engine tracks changes by itself: for the changes after BuiltIn.Since, and for
-	// keys that are listed as rows of values.
+	// Newer and OfKeys are the same where the engine tracks changes by itself: for the changes after BuiltIn.Since, and
+	// for keys that are listed as rows of values.
 	Newer  string
 	OfKeys func(keys string) string
 }

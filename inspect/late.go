@@ -50,7 +50,8 @@ func (v *Late) explain(engine string, shown bool, s *config.Source) {
 		if s.Mode.Can(mode.Triggers) {
 			v.Missed = "nothing, but for writes that fire no trigger (docs/change-tracking.md)"
 			if engine == "sqlserver" {
-				v.Cost, v.Missed = "nothing: a change gets its version at the commit", "nothing: what is not retained any more is a gap"
+				v.Cost = "nothing: a change gets its version at the commit"
+				v.Missed = "nothing: what is not retained any more is a gap"
 			}
 		}
 	case late.Overlap:

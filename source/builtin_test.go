@@ -78,8 +78,9 @@ func TestBuiltInGaps(t *testing.T) {
 		happens func(*tracked)
 		says    string
 	}{
-		"retention": {func(m *tracked) { m.commit("i 3 1"); m.commit("i 4 1"); m.clean(m.current) }, "CHANGE_RETENTION has passed"},
-		"truncate":  {func(m *tracked) { m.commit("i 3 1"); clear(m.rows); m.again() }, "truncated"},
+		"retention": {func(m *tracked) { m.commit("i 3 1"); m.commit("i 4 1"); m.clean(m.current) },
+			"CHANGE_RETENTION has passed"},
+		"truncate": {func(m *tracked) { m.commit("i 3 1"); clear(m.rows); m.again() }, "truncated"},
 		// Nothing was committed elsewhere: the versions alone do not tell.
 		"truncate at the position": {func(m *tracked) { clear(m.rows); m.again() }, "truncated"},
 		"off and on":               {func(m *tracked) { delete(m.rows, 1); m.again() }, "switched off and on"},

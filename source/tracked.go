@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
@@ -15,7 +13,6 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
-	"github.com/rowrelay/rowrelay/source/snapshot"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
@@ -226,8 +223,8 @@ func (c *Cursor) within(p *plan.Plan, r change.Range) (*changeWindow, error) {
 type changeWindow struct {
 	plan.Window
 	after change.Cursor
-	// builtIn is the engine's own tracking, nil for a change table; told is what that says beside the page. onlyInserts says
-	// that nothing else is wanted.
+	// builtIn is the engine's own tracking, nil for a change table; told is what that says beside the page. onlyInserts
+	// says that nothing else is wanted.
 	builtIn     *engine.BuiltIn
 	told        string
 	onlyInserts bool
@@ -338,65 +335,6 @@ func (c *Cursor) outside(p *plan.Plan, at change.Cursor, w *plan.Window, counted
 		"another one, and changes to come would not be seen. Deliver all that is retained: %s; or go on after the last change "+
 		"that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, p.Table.Changes.Title(), counted,
 		keyset.StartAgain, poller.AnyDocument)
-}
-
-// untoldWindow is untold of a window; fresh says that it ends with the present.
-func (c *Cursor) untoldWindow(w *snapshot.Window, fresh bool) func([]byte) bool {
-	switch {
-	case !c.cfg.OnlyInserts():
-		return nil
-	case !fresh:
-		return recorded
-	case w.Told == 0:
-		return nil
-	}
-	return func(created []byte) bool {
-		xid, err := strconv.ParseUint(strings.Trim(string(created), `"`), 10, 64)
-		return err == nil && xid >= w.Told
-	}
-}
-
-// sinceWindow tells what was inserted since a window's begin. A scan has none: then all is new that was inserted under
-// the triggers.
-func sinceWindow(w *snapshot.Window) func([]byte) bool {
-	return func(created []byte) bool {
-		xid, err := strconv.ParseUint(strings.Trim(string(created), `"`), 10, 64)
-		return err == nil && xid > 0 && (w.Scanning || !w.Seen.Sees(xid))
-	}
-}
-
-// windowFloor is the gap of a window that begins before changes that are missing. A nil floor is read.
-func (c *Cursor) windowFloor(ctx context.Context, s *session, p *plan.Plan, w *snapshot.Window,
-	floor []byte) (gap, err error) {
-	if floor == nil {
-		if _, floor, err = c.readFloor(ctx, s, p); err != nil {
-			return nil, err
-		}
-	}
-	xid, err := strconv.ParseUint(strings.Trim(string(floor), `"`), 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("read the change table's floor: %w", err)
-	}
-	if !w.Begun || w.Seen.Sees(xid) {
-		return nil, nil
-	}
-	return c.errFloor(p, w.Seen.String(), floor), nil
-}
-
-// idleFloor is the gap of a window without rows whose begin is about to move: no row tells its floor, and the looks
-// that seek takes now and then are shared by all positions of the source.
-func (c *Cursor) idleFloor(ctx context.Context, p *plan.Plan, w *snapshot.Window) (gap error) {
-	if p.Tracked == nil {
-		return nil
-	}
-	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
-		gap, err = c.windowFloor(ctx, s, p, w, nil)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return gap
 }
 
 // rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same; but where

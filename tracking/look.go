@@ -13,8 +13,8 @@ type Status struct {
 	// Table is the user's table, Changes the change table's name; "" where the engine tracks changes by itself.
 	Table   string `json:"table"`
 	Changes string `json:"changes,omitempty"`
-	// Installed says that there is a change table, or that the engine tracks changes of this one. Faults says what keeps it
-	// from being right, each in a sentence.
+	// Installed says that there is a change table, or that the engine tracks changes of this one. Faults says what keeps
+	// it from being right, each in a sentence.
 	Installed bool     `json:"installed"`
 	Faults    []string `json:"faults,omitempty"`
 	// Unseen says which writes to the table no trigger sees.

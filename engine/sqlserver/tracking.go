@@ -54,7 +54,8 @@ func changesSince(c *engine.ChangeTable, since string) string {
 func changesOfKeys(c *engine.ChangeTable, keys string) string {
 	names := engine.Names(quote, "", c.Key)
 	return "(SELECT " + engine.Names(quote, "k.", c.Key) + ", COALESCE(n.SYS_CHANGE_VERSION, 0) AS " +
-		quote(engine.ChangeVersion) + ", CAST(0 AS bigint) AS " + quote(engine.ChangeCreated) + ", 1 AS " + quote(engine.ChangeGone) +
+		quote(engine.ChangeVersion) + ", CAST(0 AS bigint) AS " + quote(engine.ChangeCreated) + ", 1 AS " +
+		quote(engine.ChangeGone) +
 		"\n\t\tFROM (VALUES " + keys + ") AS k (" + names + ")" +
 		"\n\t\tOUTER APPLY CHANGETABLE(VERSION " + c.Of + ", (" + names + "), (" + engine.Names(quote, "k.", c.Key) +
 		")) AS n)"
@@ -126,9 +127,11 @@ func isTracked(c *engine.ChangeTable) string {
 
 // trackedSQL asks what there is to read changes with. A right that cannot be asked for is NULL.
 const trackedSQL = `SELECT CAST(CASE WHEN CHANGE_TRACKING_CURRENT_VERSION() IS NULL THEN 0 ELSE 1 END AS bit),
-	CAST(CASE WHEN EXISTS (SELECT 1 FROM sys.change_tracking_tables AS t WHERE t.object_id = OBJECT_ID(@p1)) THEN 1 ELSE 0 END AS bit),
+	CAST(CASE WHEN EXISTS (SELECT 1 FROM sys.change_tracking_tables AS t WHERE t.object_id = OBJECT_ID(@p1))
+		THEN 1 ELSE 0 END AS bit),
 	CAST(COALESCE(HAS_PERMS_BY_NAME(@p1, N'OBJECT', N'VIEW CHANGE TRACKING'), 1) AS bit),
-	CAST(CASE WHEN EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.name = DB_NAME() AND d.snapshot_isolation_state = 1) THEN 1 ELSE 0 END AS bit),
+	CAST(CASE WHEN EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.name = DB_NAME() AND d.snapshot_isolation_state = 1)
+		THEN 1 ELSE 0 END AS bit),
 	COALESCE(USER_NAME(), N'')`
 
 // trackingFaults tells all that is missing at once.
@@ -156,7 +159,8 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 }
 
 // retainedSQL names the database twice: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
-const retainedSQL = `SELECT CONCAT(c.retention_period, N' ', LOWER(c.retention_period_units_desc), CASE WHEN c.is_auto_cleanup_on = 0 THEN N', but AUTO_CLEANUP is off' END)
+const retainedSQL = `SELECT CONCAT(c.retention_period, N' ', LOWER(c.retention_period_units_desc),
+	CASE WHEN c.is_auto_cleanup_on = 0 THEN N', but AUTO_CLEANUP is off' END)
 FROM sys.change_tracking_databases AS c
 WHERE c.database_id IN (DB_ID(), (SELECT d.database_id FROM sys.databases AS d WHERE d.name = DB_NAME()))`
 

@@ -15,8 +15,12 @@ import (
 
 // TestTrackingFaults: whatever is missing is told, all of it at once, each with what to run.
 func TestTrackingFaults(t *testing.T) {
-	const database, table = "SET CHANGE_TRACKING = ON (CHANGE_RETENTION = 7 DAYS", "ALTER TABLE [dbo].[orders] ENABLE CHANGE_TRACKING"
-	const right, snapshots = "GRANT VIEW CHANGE TRACKING ON [dbo].[orders] TO [reader]", "SET ALLOW_SNAPSHOT_ISOLATION ON"
+	const (
+		database  = "SET CHANGE_TRACKING = ON (CHANGE_RETENTION = 7 DAYS"
+		table     = "ALTER TABLE [dbo].[orders] ENABLE CHANGE_TRACKING"
+		right     = "GRANT VIEW CHANGE TRACKING ON [dbo].[orders] TO [reader]"
+		snapshots = "SET ALLOW_SNAPSHOT_ISOLATION ON"
+	)
 	for name, c := range map[string]struct {
 		database, table, right, snapshots bool
 		want                              []string

@@ -20,8 +20,8 @@ import (
 type Tracked struct {
 	// Version is the row's cursor, Created the version of its last insert. Present is NULL where the row is gone.
 	Version, Created, Present int
-	// Floor is the version up to which changes may be missing, Head the highest version that there is; -1 where rows do not
-	// tell.
+	// Floor is the version up to which changes may be missing, Head the highest version that there is; -1 where rows do
+	// not tell.
 	Floor, Head int
 }
 

@@ -48,8 +48,9 @@ func keyTypes(f fixture) {
 			"varchar(50) CHARACTER SET latin1": "'Ab'", "decimal(12,3)": "1.5", "datetime(6)": "'2026-04-07 01:23:45.123456'",
 			"timestamp(3)": "'2026-04-07 01:23:45.123'", "date": "'2026-04-07'", "varbinary(9)": "x'00ff'", "char(5)": "'ab'",
 			"binary(3)": "x'0102'", "time(3)": "'01:02:03.123'", "bit(9)": "b'101'"},
-		"sqlserver": {"bigint": "9007199254740993", "int": "-3", "decimal(12,3)": "1.5", "uniqueidentifier": "'6f9619ff-8b86-d011-b42d-00c04fc964ff'",
-			"nvarchar(50)": "N'é'", "varchar(50) COLLATE Latin1_General_BIN2": "'Ab'", "nchar(5)": "N'ab'", "char(5)": "'ab'",
+		"sqlserver": {"bigint": "9007199254740993", "int": "-3", "decimal(12,3)": "1.5",
+			"uniqueidentifier": "'6f9619ff-8b86-d011-b42d-00c04fc964ff'",
+			"nvarchar(50)":     "N'é'", "varchar(50) COLLATE Latin1_General_BIN2": "'Ab'", "nchar(5)": "N'ab'", "char(5)": "'ab'",
 			"date": "'2026-04-07'", "datetime": "'2026-04-07T01:23:45.187'", "datetime2(7)": "'2026-04-07T01:23:45.1234567'",
 			"datetimeoffset(7)": "'2026-04-07T03:23:45.1234567+02:00'", "time(3)": "'01:02:03.123'", "varbinary(9)": "0x00ff",
 			"binary(3)": "0x010203", "bit": "1", "money": "1.5"},
@@ -86,7 +87,8 @@ func keyTypes(f fixture) {
 
 // recased changes a key to one that its collation holds equal: that is no other key.
 func recased(f fixture) {
-	typ := map[string]string{"sqlite": "text COLLATE NOCASE", "sqlserver": "varchar(50) COLLATE Latin1_General_CI_AS", "mysql": "varchar(50) COLLATE utf8mb4_general_ci",
+	typ := map[string]string{"sqlite": "text COLLATE NOCASE", "sqlserver": "varchar(50) COLLATE Latin1_General_CI_AS",
+		"mysql":    "varchar(50) COLLATE utf8mb4_general_ci",
 		"postgres": "text COLLATE caseless"}[f.e.Name]
 	if f.e.Name == "postgres" {
 		f.exec("CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
