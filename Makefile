@@ -8,8 +8,8 @@ SHELL := bash
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
-demo: ## rows of a real table arriving at a real endpoint; needs nothing but Go
-	@go run ./cmd/rowrelay demo
+demo: build ## rows of a real table arriving at a real endpoint; needs nothing but Go
+	@./rowrelay demo
 
 quick: ## race tests without services, in a minute at most: for each save (make test runs everything)
 	@scripts/quick.sh

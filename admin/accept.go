@@ -17,7 +17,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 	if err := d.loadFree(ctx); err != nil {
 		return nil, err
 	}
-	source, err := d.describe(ctx)
+	source, err := d.Source.Describe(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -145,15 +145,6 @@ func (d *Document) address() string { return poller.Address(d.Poller, d.Output) 
 // reached is how far rows were delivered.
 func (d *Document) reached() change.Cursor { return checkpointed.Frontier(&d.snap.Doc) }
 
-// describe says what the source is as the settings have it now.
-func (d *Document) describe(ctx context.Context) (checkpointed.Description, error) {
-	source, err := d.Source.Describe(ctx)
-	if err != nil {
-		return source, fmt.Errorf("describing the source: %w", err)
-	}
-	return source, nil
-}
-
 // progress tells how far work is.
 func (d *Document) progress(done, total int, line string) {
 	if d.Progress != nil {

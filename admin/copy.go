@@ -23,7 +23,7 @@ func (d *Document) Clone(ctx context.Context, from string, other *Document, to s
 	}
 	source, err := other.Source.Describe(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("describing the source of %s: %w", to, err)
+		return nil, fmt.Errorf("%s: %w", to, err)
 	}
 	if source.Fingerprint != d.snap.Doc.SourceFingerprint {
 		return nil, fmt.Errorf("%s reads another source (its fingerprint is %s, that of the document of %s is %s): a position means "+
@@ -95,7 +95,7 @@ func (d *Document) Import(ctx context.Context, from Foreign, path string, keys [
 	if err != nil {
 		return nil, err
 	}
-	source, err := d.describe(ctx)
+	source, err := d.Source.Describe(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type table struct {
 	checkpointed.Source // what is not needed here
 	last                int
 	gone                map[int]bool // deleted, as far as Reread shows
+	unreadable          int          // it has no place in the order
 	now                 checkpointed.Description
 	incarnation         string
 	ahead               error
@@ -63,6 +64,9 @@ func (s *table) Reread(_ context.Context, keys [][]byte) (found []change.Event, 
 		var k struct{ ID int }
 		if err := json.Unmarshal(key, &k); err != nil {
 			return nil, poller.ErrConfig
+		}
+		if k.ID == s.unreadable && k.ID > 0 {
+			return nil, fmt.Errorf("%w: it has no place in the order", poller.ErrNormalize)
 		}
 		if k.ID <= s.last && !s.gone[k.ID] {
 			found = append(found, change.Event{ID: fmt.Sprint("e", k.ID), Key: key, OrderKey: key})

@@ -225,6 +225,24 @@ func TestPurgeLetsWhatWaitsGoOn(t *testing.T) {
 	}
 }
 
+// A row that cannot be read any more is what its operator wants to be rid of.
+func TestPurgeOfAParkedRowThatCannotBeRead(t *testing.T) {
+	f := newFixture(t)
+	f.table.unreadable = 1
+	f.parks(parking.Entry{ID: "e1", Key: keyOf(1), OrderKey: keyOf(1), Followers: rawKeys(2)})
+	c, err := f.Choose(t.Context(), &Choice{Parked: true})
+	if err != nil || len(c.Entries) != 1 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	r := f.apply(c.Purge())
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "cannot be read as an event") {
+		t.Errorf("%+v", r)
+	}
+	if got := f.parkedKeys(); !slices.Equal(got, []string{`{"id":2}`}) {
+		t.Errorf("parked: %q", got)
+	}
+}
+
 func TestPurgeOfParkedEventsIsNoted(t *testing.T) {
 	f := newFixture(t)
 	f.parks(parking.Entry{ID: "e1", Key: keyOf(1), OrderKey: keyOf(1)},

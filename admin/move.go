@@ -54,7 +54,7 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 		return nil, err
 	}
 	m := &Move{d: d, From: d.reached(), To: to}
-	if m.source, err = d.describe(ctx); err != nil {
+	if m.source, err = d.Source.Describe(ctx); err != nil {
 		return nil, err
 	}
 	doc := &d.snap.Doc

@@ -120,7 +120,12 @@ func TestRequeueSaysWhatIsMissing(t *testing.T) {
 		t.Error(text)
 	}
 	_, err = o.Requeue(t.Context(), dead("1"))
-	nothingToDo(t, err, "there are no such events; no such event has --id 1: rowrelay outbox list events")
+	if r := new(Refusal); !errors.As(err, &r) || !r.Missing || err.Error() != "poller events has no such events; "+
+		"no such event has --id 1: rowrelay outbox list events shows those that failed, wait or were given up" {
+		t.Error(err)
+	}
+	_, err = o.Requeue(t.Context(), event.Filter{States: []event.State{event.Failed}})
+	nothingToDo(t, err, "there are no such events: rowrelay outbox list events")
 }
 
 func TestRequeueThatIsStopped(t *testing.T) {
@@ -148,7 +153,9 @@ func TestReplayNowOfAnOutbox(t *testing.T) {
 		t.Errorf("%+v, %v", rows.all, err)
 	}
 	_, err := o.ReplayNow(t.Context(), "3", nil, nil)
-	nothingToDo(t, err, "there are no such events")
+	if r := new(Refusal); !errors.As(err, &r) || !r.Missing {
+		t.Error(err)
+	}
 }
 
 func TestIDsAreComparedAsDatabasesDo(t *testing.T) {

@@ -233,6 +233,8 @@ func (d *Document) successor(ctx context.Context, e *parking.Entry, r *Result) (
 		r.note("the key %s does not fit the settings any more: it is taken out, with %d row(s) behind it", e.Key,
 			len(e.Followers))
 		return nil, nil
+	case errors.Is(err, poller.ErrNormalize): // what it has become is not known, and others wait behind it
+		r.note("the row %s cannot be read as an event (%v): what it has become is taken out with it", e.Key, err)
 	case err != nil:
 		return nil, fmt.Errorf("reading the row %s again: %w", e.Key, err)
 	}

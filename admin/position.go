@@ -71,7 +71,7 @@ func (d *Document) exported(ctx context.Context, path string) (change.Cursor, er
 	if err := json.Unmarshal(data, &x); err != nil || x.Format != exportFormat {
 		return nil, fmt.Errorf("--to file=%s: this is not what `rowrelay state export` writes", path)
 	}
-	source, err := d.describe(ctx)
+	source, err := d.Source.Describe(ctx)
 	if err != nil {
 		return nil, err
 	}

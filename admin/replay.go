@@ -121,7 +121,7 @@ func (c *Chosen) Resend(open func() (poller.Output, error), timeout time.Duratio
 		if err != nil {
 			return err
 		}
-		source, err := d.describe(ctx)
+		source, err := d.Source.Describe(ctx)
 		if err != nil {
 			return err
 		}

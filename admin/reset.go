@@ -95,7 +95,7 @@ func (d *Document) rewrite(ctx context.Context, fault state.DocumentFault, why e
 	if to != "beginning" || fault == state.OtherVersion || fault == state.UnknownRequires {
 		return nil, why
 	}
-	source, err := d.describe(ctx)
+	source, err := d.Source.Describe(ctx)
 	if err != nil {
 		return nil, err
 	}

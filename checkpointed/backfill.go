@@ -2,6 +2,8 @@ package checkpointed
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -49,8 +51,11 @@ func (s *session) fetchChunk(ctx context.Context, limit poller.Limit) (change.Ba
 		limit.Rows = min(limit.Rows, b.PerSecond)
 	}
 	begun := time.Now()
-	page, err := s.read(ctx, "fetching rows of the backfill", change.Range{After: b.At, UpTo: b.To}, limit)
+	page, err := s.read(ctx, change.Range{After: b.At, UpTo: b.To}, limit)
 	if err != nil {
+		if fault := new(poller.Fault); errors.As(err, &fault) {
+			fault.Err = fmt.Errorf("backfill: %w", fault.Err)
+		}
 		return change.Batch{}, details{}, err
 	}
 	batch := change.Batch{Kind: change.Backfill, From: s.frontier, To: page.To, Events: page.Events, More: true,

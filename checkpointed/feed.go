@@ -100,7 +100,7 @@ func New(cfg Config) (*Feed, error) {
 }
 
 // sourceFault is what a tick ends as when its source fails.
-func (c *Config) sourceFault(doing string, err error) error {
+func (c *Config) sourceFault(err error) error {
 	event := poller.FetchFailed
 	switch {
 	case errors.Is(err, poller.ErrConfig):
@@ -110,5 +110,5 @@ func (c *Config) sourceFault(doing string, err error) error {
 	case errors.Is(err, poller.ErrGap):
 		event = poller.SourceGap
 	}
-	return &poller.Fault{Event: event, Err: fmt.Errorf("%s: %w", doing, poller.NameDocument(err, c.address()))}
+	return &poller.Fault{Event: event, Err: poller.NameDocument(err, c.address())}
 }

@@ -18,8 +18,8 @@ const maxWait = 250 * time.Millisecond
 // fetch decides what comes next: retries that are due, then live rows, late ones and chunks of a backfill in turn.
 func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
 	s.rest = poller.RestUnknown
-	if wait, err := s.feed.parking.Wait(); wait || err != nil {
-		return change.Batch{}, details{}, err
+	if s.feed.parking.Wait() {
+		return change.Batch{}, details{}, nil
 	}
 	awaits := s.awaits() // before Retry: what is stored after this is waited for below
 	batch, about, err := s.retry(ctx, limit)
@@ -60,7 +60,7 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 func (s *session) retry(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
 	batch, retries, err := s.feed.parking.Retry(ctx, limit)
 	if err != nil {
-		err = s.feed.cfg.sourceFault("reading parked rows again", err)
+		err = s.feed.cfg.sourceFault(err)
 	}
 	batch.From = s.frontier
 	return batch, details{retries: retries}, err
@@ -91,7 +91,7 @@ func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (change.Bat
 		return change.Batch{}, nil
 	}
 	begun := time.Now()
-	page, err := s.read(ctx, "fetching rows", step.Range, limit)
+	page, err := s.read(ctx, step.Range, limit)
 	if err != nil {
 		return change.Batch{}, err
 	}
@@ -127,14 +127,14 @@ func endOf(b *change.Batch) change.Cursor {
 }
 
 // read fetches one page, and refuses that of another database.
-func (s *session) read(ctx context.Context, doing string, r change.Range, limit poller.Limit) (change.Page, error) {
+func (s *session) read(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	page, err := s.feed.source.Fetch(ctx, r, limit)
 	if errors.Is(err, poller.ErrGap) {
 		return change.Page{}, &poller.Fault{Event: poller.SourceGap,
-			Err: fmt.Errorf("%s: %w. %s", doing, poller.NameDocument(err, s.feed.cfg.address()), s.gapRemedy())}
+			Err: fmt.Errorf("%w. %s", poller.NameDocument(err, s.feed.cfg.address()), s.gapRemedy())}
 	}
 	if err != nil {
-		return change.Page{}, s.feed.cfg.sourceFault(doing, err)
+		return change.Page{}, s.feed.cfg.sourceFault(err)
 	}
 	if err := s.sameDatabase(page.Incarnation); err != nil {
 		return change.Page{}, err

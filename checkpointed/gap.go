@@ -64,7 +64,7 @@ func (s *session) sameTable(ctx context.Context, table string) error {
 		case errors.Is(err, poller.ErrGap):
 			return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("%w. %s", err, s.gapRemedy())}
 		case err != nil:
-			return s.feed.cfg.sourceFault("comparing the table with that of the checkpoint", err)
+			return s.feed.cfg.sourceFault(err)
 		case warning != "":
 			s.warn(warning)
 		}

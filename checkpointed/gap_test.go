@@ -128,7 +128,7 @@ func TestReplacedAboveTheLivePosition(t *testing.T) {
 		session := p.open()
 		p.settle(session, p.judge(session, p.next(session)))
 		session.table, s.table = "oid 1", "oid 2"
-		if _, err := session.read(t.Context(), "looking", change.Range{After: position(9), Unsafe: true},
+		if _, err := session.read(t.Context(), change.Range{After: position(9), Unsafe: true},
 			poller.Limit{Rows: 1, Bytes: 1 << 20}); err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func (f *Feed) open(ctx context.Context, snapshot *state.Snapshot, fresh bool) (
 	}
 	source, err := f.source.Describe(ctx)
 	if err != nil {
-		return nil, f.cfg.sourceFault("describing the source", err)
+		return nil, f.cfg.sourceFault(err)
 	}
 	s := &session{feed: f, source: source, warnings: source.Warnings, nulls: -1, stored: make(chan struct{}, 1)}
 	if fresh {
@@ -74,10 +74,9 @@ func (s *session) widen(
 	if !ok || s.source.Late != late.Overlap || latest.IsStart() {
 		return latest, first, nil, nil
 	}
-	const doing = "reading the rows before the start"
 	low, asked, err := source.BeforeLatest(ctx, min(beforeLatest, s.feed.cfg.LateMemory/2))
 	if err != nil {
-		return nil, first, nil, s.feed.cfg.sourceFault(doing, err)
+		return nil, first, nil, s.feed.cfg.sourceFault(err)
 	}
 	if !asked {
 		return latest, first, nil, nil
@@ -86,7 +85,7 @@ func (s *session) widen(
 	for at, more := low, true; more; {
 		page, err := s.feed.source.Fetch(ctx, change.Range{After: at, UpTo: latest}, poller.Limit{Rows: 1000, Bytes: 8 << 20})
 		if err != nil {
-			return nil, first, nil, s.feed.cfg.sourceFault(doing, err)
+			return nil, first, nil, s.feed.cfg.sourceFault(err)
 		}
 		for i := range page.Events {
 			there = append(there, page.Events[i].ID)
@@ -102,7 +101,7 @@ func (s *session) widen(
 func (s *session) create(ctx context.Context) (*state.Snapshot, error) {
 	start, incarnation, err := s.feed.source.Start(ctx)
 	if err != nil {
-		return nil, s.feed.cfg.sourceFault("finding the start position", err)
+		return nil, s.feed.cfg.sourceFault(err)
 	}
 	twins, err := s.feed.keeper.Twins(ctx, s.source.Fingerprint)
 	if err != nil { // a hint only: a store that may not be listed must not stop a poller

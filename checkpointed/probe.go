@@ -36,7 +36,7 @@ type probeSearch struct {
 func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
 	event, err := s.findProbe(ctx, avoid)
 	if err != nil {
-		return poller.Grant{}, s.feed.cfg.sourceFault("looking for a row of another order key", err)
+		return poller.Grant{}, s.feed.cfg.sourceFault(err)
 	}
 	if event == nil || event.Broken != nil {
 		return poller.Grant{}, nil //nolint:nilerr // Broken is about the event, which is no probe

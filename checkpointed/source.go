@@ -8,7 +8,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Source is a table or query that shows rows in the order of a cursor.
+// Source is a table or query that shows rows in the order of a cursor. Its errors say what was being done.
 type Source interface {
 	// Describe connects where needed, proves the settings against the catalog, and says what the source is. It costs no
 	// round trip while what it learned before is fresh. Errors wrap ErrConfig where the settings are at fault.

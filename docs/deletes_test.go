@@ -4,7 +4,6 @@ package docs_test
 import (
 	"context"
 	"database/sql"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,39 +20,15 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// block returns the SQL that docs/deletes.md shows for an engine.
-func block(t *testing.T, engine string) string {
+// tombstones are the statements that docs/deletes.md shows.
+func tombstones(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("deletes.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, ok := strings.Cut(string(text), "<!-- sql: "+engine+" -->\n```sql\n")
+	_, rest, ok := strings.Cut(read(t, "deletes.md"), "\n```sql\n")
 	if !ok {
-		t.Fatalf("deletes.md shows no SQL for %s", engine)
+		t.Fatal("deletes.md shows no SQL")
 	}
-	sql, _, _ := strings.Cut(rest, "\n```")
-	return sql
-}
-
-// statements are the block as the engine's own client would send it.
-func statements(engine, block string) []string {
-	switch engine {
-	case "sqlserver":
-		return strings.Split(block, "\nGO\n")
-	case "mysql":
-		before, rest, _ := strings.Cut(block, "DELIMITER //\n")
-		trigger, _, _ := strings.Cut(rest, "//\n")
-		var out []string
-		for _, s := range strings.Split(before, ";\n") {
-			if strings.TrimSpace(s) != "" {
-				out = append(out, s)
-			}
-		}
-		return append(out, trigger)
-	default:
-		return []string{block}
-	}
+	block, _, _ := strings.Cut(rest, "\n```")
+	return strings.Split(block, "\nGO\n")
 }
 
 // onEngines are a database to run in, its driver's name for it, and a table with a soft-delete column.
@@ -157,35 +132,31 @@ func (r *reader) want(t *testing.T, what string, want ...string) {
 }
 
 func TestTombstones(t *testing.T) {
-	for engine := range onEngines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			url, db := open(t, engine)
-			for _, s := range statements(engine, block(t, engine)) {
-				exec(t, db, s)
-			}
-			exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2), (3, 3), (4, 4)")
-			r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"},
-				Key: []string{"id"}, Op: "delete"})
-			r.want(t, "nothing deleted")
-			exec(t, db, "DELETE FROM orders WHERE id = 3")
-			r.want(t, "one row", `delete {"id":3}`)
-			exec(t, db, "DELETE FROM orders WHERE id = 99")
-			r.want(t, "no row")
-			exec(t, db, "DELETE FROM orders WHERE id IN (1, 4)")
-			got := r.read(t)
-			slices.Sort(got)
-			if want := []string{`delete {"id":1}`, `delete {"id":4}`}; !slices.Equal(got, want) {
-				t.Errorf("two rows: got %q, want %q", got, want)
-			}
-			exec(t, db, "INSERT INTO orders (id, seq) VALUES (3, 5)")
-			r.want(t, "inserted again")
-			exec(t, db, "DELETE FROM orders WHERE id = 3")
-			r.want(t, "deleted again", `delete {"id":3}`)
-			rolledBack(t, db)
-			r.want(t, "rolled back")
-		})
+	t.Parallel()
+	url, db := open(t, "sqlserver")
+	for _, s := range tombstones(t) {
+		exec(t, db, s)
 	}
+	exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2), (3, 3), (4, 4)")
+	r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"},
+		Key: []string{"id"}, Op: "delete"})
+	r.want(t, "nothing deleted")
+	exec(t, db, "DELETE FROM orders WHERE id = 3")
+	r.want(t, "one row", `delete {"id":3}`)
+	exec(t, db, "DELETE FROM orders WHERE id = 99")
+	r.want(t, "no row")
+	exec(t, db, "DELETE FROM orders WHERE id IN (1, 4)")
+	got := r.read(t)
+	slices.Sort(got)
+	if want := []string{`delete {"id":1}`, `delete {"id":4}`}; !slices.Equal(got, want) {
+		t.Errorf("two rows: got %q, want %q", got, want)
+	}
+	exec(t, db, "INSERT INTO orders (id, seq) VALUES (3, 5)")
+	r.want(t, "inserted again")
+	exec(t, db, "DELETE FROM orders WHERE id = 3")
+	r.want(t, "deleted again", `delete {"id":3}`)
+	rolledBack(t, db)
+	r.want(t, "rolled back")
 }
 
 // rolledBack deletes, and changes its mind.
@@ -206,64 +177,47 @@ func rolledBack(t *testing.T, db *sql.DB) {
 // Two transactions that delete: the one that began to delete later cannot commit first. Without the lock, the tombstone
 // of the first would become visible behind a position that the second had moved on.
 func TestTombstonesCommitInOrder(t *testing.T) {
-	for _, engine := range []string{"postgres", "mysql", "sqlserver"} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			url, db := open(t, engine)
-			for _, s := range statements(engine, block(t, engine)) {
-				exec(t, db, s)
-			}
-			exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2)")
-			r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"},
-				Key: []string{"id"}, Op: "delete"})
-			first, err := db.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = first.Rollback() }() // does nothing after the commit
-			if _, err := first.ExecContext(t.Context(), "DELETE FROM orders WHERE id = 1"); err != nil {
-				t.Fatal(err)
-			}
-			second := make(chan error, 1)
-			go func() {
-				_, err := db.ExecContext(context.WithoutCancel(t.Context()), "DELETE FROM orders WHERE id = 2")
-				second <- err
-			}()
-			waitUntilBlocked(t, db, engine, second)
-			r.want(t, "while the first is open")
-			if err := first.Commit(); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-second; err != nil {
-				t.Fatal(err)
-			}
-			r.want(t, "after both", `delete {"id":1}`, `delete {"id":2}`)
-		})
+	t.Parallel()
+	url, db := open(t, "sqlserver")
+	for _, s := range tombstones(t) {
+		exec(t, db, s)
 	}
+	exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2)")
+	r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"},
+		Key: []string{"id"}, Op: "delete"})
+	first, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = first.Rollback() }() // does nothing after the commit
+	if _, err := first.ExecContext(t.Context(), "DELETE FROM orders WHERE id = 1"); err != nil {
+		t.Fatal(err)
+	}
+	second := make(chan error, 1)
+	go func() {
+		_, err := db.ExecContext(context.WithoutCancel(t.Context()), "DELETE FROM orders WHERE id = 2")
+		second <- err
+	}()
+	waitUntilBlocked(t, db, second)
+	r.want(t, "while the first is open")
+	if err := first.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-second; err != nil {
+		t.Fatal(err)
+	}
+	r.want(t, "after both", `delete {"id":1}`, `delete {"id":2}`)
 }
 
 // waitUntilBlocked returns when a transaction waits for a lock, or fails when the deletion went through.
-func waitUntilBlocked(t *testing.T, db *sql.DB, engine string, done chan error) {
+func waitUntilBlocked(t *testing.T, db *sql.DB, done chan error) {
 	t.Helper()
-	query := map[string]string{
-		"postgres":  "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-		"mysql":     "SHOW ENGINE INNODB STATUS", // innodb_trx is a cache that a loop of readers keeps from being filled
-		"sqlserver": "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE database_id = DB_ID() AND blocking_session_id <> 0",
-	}[engine]
-	for waiting := false; !waiting; {
+	for waiting := 0; waiting == 0; {
 		if len(done) > 0 {
 			t.Fatal("the second deletion did not wait for the first")
 		}
-		var n int
-		var kind, name, status string
-		var err error
-		if row := db.QueryRowContext(t.Context(), query); engine == "mysql" {
-			err = row.Scan(&kind, &name, &status)
-			waiting = strings.Contains(status, "LOCK WAIT") && strings.Contains(status, "orders_deleted_seq")
-		} else {
-			err = row.Scan(&n)
-			waiting = n > 0
-		}
+		err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM sys.dm_exec_requests "+
+			"WHERE database_id = DB_ID() AND blocking_session_id <> 0").Scan(&waiting)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,11 +253,7 @@ func TestSoftDelete(t *testing.T) {
 
 // One poller over rows and tombstones that share a counter: the query of the document, as it stands there.
 func TestUpsertsAndDeletesInOneOrder(t *testing.T) {
-	text, err := os.ReadFile("deletes.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	query := regexp.MustCompile(`source__query=(SELECT .*)`).FindSubmatch(text)
+	query := regexp.MustCompile(`source__query=(SELECT .*)`).FindStringSubmatch(read(t, "deletes.md"))
 	if query == nil {
 		t.Fatal("deletes.md shows no query")
 	}
@@ -314,7 +264,7 @@ func TestUpsertsAndDeletesInOneOrder(t *testing.T) {
 			exec(t, db, "CREATE TABLE orders_deleted (id INT NOT NULL PRIMARY KEY, seq INT NOT NULL)")
 			exec(t, db, "INSERT INTO orders (id, seq, customer) VALUES (1, 1, 'Ada'), (2, 3, 'Bob'), (3, 5, 'Cy')")
 			exec(t, db, "INSERT INTO orders_deleted (id, seq) VALUES (3, 2), (9, 4)")
-			r := newReader(t, url, plan.Config{Poller: "orders", Query: string(query[1]), Cursor: []string{"seq"},
+			r := newReader(t, url, plan.Config{Poller: "orders", Query: query[1], Cursor: []string{"seq"},
 				Key: []string{"id"}, DeleteWhen: "gone"})
 			r.want(t, "both", `upsert {"id":1}`, `delete {"id":3}`, `upsert {"id":2}`, `delete {"id":9}`, `upsert {"id":3}`)
 		})
@@ -323,7 +273,7 @@ func TestUpsertsAndDeletesInOneOrder(t *testing.T) {
 
 // Where no SQL Server is given, its statements are at least parsed.
 func TestTombstonesOfSQLServerParse(t *testing.T) {
-	for _, s := range statements("sqlserver", block(t, "sqlserver")) {
+	for _, s := range tombstones(t) {
 		if _, err := parser.Parse(t.Context(), strings.NewReader(s)); err != nil {
 			t.Errorf("%v in:\n%s", err, s)
 		}

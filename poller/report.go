@@ -97,6 +97,9 @@ type Report struct {
 	// Rejected counts the attempts held against events in this tick, Parked the parked events and their followers when it
 	// ended (-1: not known), Gone the parked events whose row was found gone.
 	Rejected, Parked, Gone int
+	// Searching is what is left of the search for the events that requests failed for; 0: no search is under way. The next
+	// tick of this process goes on with it, and leaves less unless the destination fails.
+	Searching int
 	// DeadLettered are the events given up in this tick, without their rows.
 	DeadLettered []DeadLetter
 	// HeldBack is how long rows have been held back above the safe point, or because the memory of delivered rows is full;

@@ -96,6 +96,20 @@ func (h *hint) setAside(first bool, why error) {
 	}
 }
 
+// left is what is left of the search: two for each event that nothing is known of, one for another.
+func (h *hint) left() int {
+	left := 0
+	for _, ids := range h.groups {
+		for _, id := range ids {
+			left++
+			if _, suspected := h.suspects[id]; !suspected && h.tried[id] == 0 {
+				left++
+			}
+		}
+	}
+	return left
+}
+
 // keep stores what the next tick needs to go on with the search.
 func (t *tick) keep() {
 	h := t.hint

@@ -347,7 +347,7 @@ func (t *tick) end() {
 				"that nothing could be sent: let an index serve the order (`rowrelay check` names it), or raise tick_budget",
 				t.cfg.Budget)}
 	}
-	t.report.Drained = t.drained
+	t.report.Drained, t.report.Searching = t.drained, t.hint.left()
 	t.report.RowsWait = t.dropped || t.liveInLine() || t.more.After(t.report.DrainedAt)
 	switch {
 	case t.failure != nil:

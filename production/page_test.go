@@ -32,8 +32,9 @@ store and the queues; it sends and changes nothing. It does not ask the destinat
 | does not apply | to this app |
 
 ` + "`--accept lag,ordering`" + ` shows an item that is meant to be so as accepted, and does not fail for it. ` + "`--json`" + ` prints
-the same for machines. A verdict is what the command saw at that moment, with the rights and from the place where it
-ran. For Azure, run it in the app's own environment, or with its settings in the file of ` + "`--settings`" + `.
+the same for machines. Beside each item that is not ok it says what to do. A verdict is what the command saw at that
+moment, with the rights and from the place where it ran. For Azure, run it in the app's own environment, or with its
+settings in the file of ` + "`--settings`" + `.
 `
 
 // page is docs/production.md: the checklist, and the end of an output of the command.
@@ -48,11 +49,9 @@ func page(output string) string {
 			line("## %s\n", group)
 		}
 		line("### `%s`\n\n%s%s. %s\n", i.id, strings.ToUpper(i.asks[:1]), i.asks[1:], linked(i.why))
-		verdict := ""
 		if i.untold {
-			verdict = " (Always *cannot tell*: a person has to look.)"
+			line("A person has to look, as it is always *cannot tell*: %s.\n", linked(strings.TrimSuffix(i.mend, ".")))
 		}
-		line("**What to do**: %s.%s\n", linked(strings.TrimSuffix(i.mend, ".")), verdict)
 	}
 	line("## What it prints\n\nThe end of what the binary printed in a test (`e2e/production_test.go`, on PostgreSQL and Azurite) "+
 		"about a Function App that works, and is not ready.\n\n%s", strings.TrimRight(fenced(ending(output)), "\n"))

@@ -123,17 +123,11 @@ func (l *Lot) Full() error {
 	return fullFault(&l.Policy)
 }
 
-// Wait reports, under ordering=source, whether the event that the poller waits at is not due yet. The error is a *Fault
-// where it was given up and blocks the poller.
-func (l *Lot) Wait() (bool, error) {
+// Wait reports, under ordering=source, whether the event that the poller waits at is not due yet.
+func (l *Lot) Wait() bool {
 	e := l.table.Load().entries[sourceKey]
-	switch {
-	case e == nil, l.Ordering != poller.OrderSource:
-		return false, nil
-	case e.Blocked:
-		return true, e.blockedFault()
-	case e.due(time.Now()):
-		return false, nil
+	if e == nil || l.Ordering != poller.OrderSource || e.due(time.Now()) {
+		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,7 +137,7 @@ func (l *Lot) Wait() (bool, error) {
 			"ordering=source: nothing is sent before %s, when attempt %d of %d of key %s, event %s, is due (%s)",
 			e.Next.UTC().Format(time.RFC3339), e.Attempts+1, l.Policy.MaxAttempts, e.Key, e.ID, e.Reason))
 	}
-	return true, nil
+	return true
 }
 
 // Recall gives the event that the poller waits at (ordering=source) its attempts, wherever it was fetched.

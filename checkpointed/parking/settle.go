@@ -183,19 +183,14 @@ func (u *Update) inSourceOrder(ctx context.Context, event *change.Event, outcome
 		u.park([]byte(sourceKey), event)
 	}
 	e = u.edit(sourceKey)
-	policy := &u.lot.Policy
 	if last := u.fail(e, event, why); !last {
 		return u.stop(&poller.Fault{Event: poller.HandlerFailed,
 			Err: fmt.Errorf("ordering=source: attempt %d of %d of key %s, event %s, failed, next in %s: %s",
-				e.Attempts, policy.MaxAttempts, e.Key, e.ID, e.Next.Sub(why.At), e.Reason)})
+				e.Attempts, u.lot.Policy.MaxAttempts, e.Key, e.ID, e.Next.Sub(why.At), e.Reason)})
 	}
 	if err := u.giveUp(ctx, e, event, why); err != nil {
 		e.Next = why.At
 		return u.stop(err)
-	}
-	if policy.Block {
-		e.Blocked, e.Next = true, time.Time{}
-		return u.stop(e.blockedFault())
 	}
 	u.leave(sourceKey, why.At)
 	return true

@@ -87,13 +87,6 @@ func (e *parkedKey) recall(event *change.Event) {
 	event.Attempts, event.Refused = e.Attempts, e.Cause == poller.Refused.String()
 }
 
-// blockedFault is why a poller with ordering=source goes no further.
-func (e *parkedKey) blockedFault() error {
-	return &poller.Fault{Event: poller.HandlerFailed,
-		Err: fmt.Errorf("the poller is blocked (ordering=source, after_dead_letter=block) at key %s, event %s, which was "+
-			"dead-lettered after %d attempts: `rowrelay deadletter` replays or purges it", e.Key, e.ID, e.Attempts)}
-}
-
 // follower returns the place of a row among the followers; -1 when it is none of them.
 func (e *parkedKey) follower(rowKey []byte) int {
 	return slices.IndexFunc(e.Followers, func(f json.RawMessage) bool { return bytes.Equal(f, rowKey) })

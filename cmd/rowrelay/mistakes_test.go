@@ -38,6 +38,27 @@ func TestMistakesAreExplained(t *testing.T) {
 	}
 }
 
+// A database that is not there: check, and the tick, say once what was being done, and what to correct.
+func TestFaultsOfTheSourceAreSaidOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	environ := []string{"SHOP_DB=sqlite:gone.db", "state__kind=file", "pollers__orders__source__connection=SHOP_DB",
+		"pollers__orders__source__table=orders", "pollers__orders__source__cursor=id",
+		"pollers__orders__output__kind=stdout"}
+	for _, line := range []string{"check", "run --once"} {
+		var out, errs bytes.Buffer
+		err := run(context.Background(), strings.Fields(line), environ, nil, &out, &errs)
+		if err == nil {
+			t.Errorf("%s succeeds", line)
+			continue
+		}
+		said := out.String() + errs.String() + err.Error()
+		if strings.Count(said, "describ") != 1 ||
+			!strings.Contains(said, "describe the source: configuration: sqlite orders: the server or file cannot be found") {
+			t.Errorf("%s: %s", line, said)
+		}
+	}
+}
+
 // The settings that --help begins with are without a fault.
 func TestSmallestSettingsAreRight(t *testing.T) {
 	var environ []string

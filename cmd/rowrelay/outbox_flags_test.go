@@ -113,18 +113,15 @@ func TestUnmatchedIDsAreNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		says string
-		none bool
 	}{
-		"one of two": {[]string{"--id", "6", "--id", "77"}, "done: 1; no such event has --id 77", false},
-		"a key":      {[]string{"--id", "6", "--key", "$(x) y"}, "done: 1; no such event has --key '$(x) y'", false},
+		"one of two": {[]string{"--id", "6", "--id", "77"}, "done: 1; no such event has --id 77"},
+		"a key":      {[]string{"--id", "6", "--key", "$(x) y"}, "done: 1; no such event has --key '$(x) y'"},
 		"both": {[]string{"--id", "78", "--id", "6", "--key", "no"},
-			"done: 1; no such event has --id 78, --key no", false},
-		"none": {[]string{"--id", "77", "--key", "no"},
-			"there are no such events; no such event has --id 77, --key no", true},
-		"of another state": {[]string{"--id", "6", "--id", "3"}, "done: 1; no such event has --id 3", false},
-		"all are there":    {[]string{"--id", "006", "--id", "6"}, "done: 1\n", false},
-		"beyond the limit": {[]string{"--id", "1", "--id", "6", "--limit", "1"}, "done: 1\n", false},
-		"percent signs":    {[]string{"--id", "6", "--key", "100%d"}, "done: 1; no such event has --key '100%d'", false},
+			"done: 1; no such event has --id 78, --key no"},
+		"of another state": {[]string{"--id", "6", "--id", "3"}, "done: 1; no such event has --id 3"},
+		"all are there":    {[]string{"--id", "006", "--id", "6"}, "done: 1\n"},
+		"beyond the limit": {[]string{"--id", "1", "--id", "6", "--limit", "1"}, "done: 1\n"},
+		"percent signs":    {[]string{"--id", "6", "--key", "100%d"}, "done: 1; no such event has --key '100%d'"},
 	} {
 		o := &fakeOutbox{events: some()}
 		d, out, _ := outboxOf(o, "")
@@ -132,9 +129,15 @@ func TestUnmatchedIDsAreNamed(t *testing.T) {
 		if err := d.requeue(t.Context(), parsed(t, false, c.args...)); err != nil || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
-		if strings.Contains(c.says, "no such event has") && !c.none && strings.Count(out.String(), "no such event has") != 2 {
+		if strings.Contains(c.says, "no such event has") && strings.Count(out.String(), "no such event has") != 2 {
 			t.Errorf("%s: it has to be said before the question, too:\n%s", name, out)
 		}
+	}
+	d, out, _ := outboxOf(&fakeOutbox{events: some()}, "")
+	d.yes = true
+	err := d.requeue(t.Context(), parsed(t, false, "--id", "77", "--key", "no"))
+	if err == nil || !strings.Contains(err.Error(), "no such event has --id 77, --key no") {
+		t.Errorf("what was named and is nowhere fails the command: %v\n%s", err, out)
 	}
 }
 

@@ -128,9 +128,6 @@ func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by st
 	}
 	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
 		_, err := c.ReplayNow(ctx, letter, o.console.stop, errStopped)
-		if nothing := new(admin.Nothing); errors.As(err, &nothing) {
-			err = &status.Refusal{Err: nothing, Missing: true}
-		}
 		return done, err
 	})
 }

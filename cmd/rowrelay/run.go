@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -43,7 +44,8 @@ second Ctrl-C ends at once; then what was not committed is delivered again.
 		RunE: func(cmd *cobra.Command, names []string) error { return runAlone(cmd.Context(), c, names, once) },
 	}
 	cmd.Flags().BoolVar(&once, "once", false,
-		"run one tick of each poller, until it is drained or its budget is over, then exit; fails when a tick failed")
+		"run one tick of each poller, until it is drained or its budget is over, then exit; fails when a tick failed. "+
+			"More ticks follow only while the search for an event that requests fail for goes on")
 	return cmd
 }
 
@@ -162,11 +164,7 @@ func runOnce(ctx context.Context, h *handler.Handler, chosen []*wired) error {
 	var wg sync.WaitGroup
 	for i, w := range chosen {
 		wg.Go(func() {
-			reports, err := h.Tick(ctx, w.Config.Name, handler.Invocation{})
-			failed[i] = err != nil
-			for j := range reports {
-				failed[i] = failed[i] || reports[j].Failed()
-			}
+			failed[i] = tickOnce(ctx, h, w.Config.Name)
 		})
 	}
 	wg.Wait()
@@ -176,6 +174,24 @@ func runOnce(ctx context.Context, h *handler.Handler, chosen []*wired) error {
 		}
 	}
 	return nil
+}
+
+// tickOnce runs one tick of a poller, and more only while each goes on with the search for an event that the last one's
+// requests failed for: no other process could go on with it. It reports whether a tick failed.
+func tickOnce(ctx context.Context, h *handler.Handler, name string) (failed bool) {
+	for last := math.MaxInt; ; {
+		reports, err := h.Tick(ctx, name, handler.Invocation{})
+		failed = failed || err != nil
+		left := 0
+		for i := range reports {
+			failed = failed || reports[i].Failed()
+			left += reports[i].Searching
+		}
+		if left == 0 || left >= last || ctx.Err() != nil {
+			return failed
+		}
+		last = left
+	}
 }
 
 // serveStatus serves the status page and /metrics.

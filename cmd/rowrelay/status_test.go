@@ -198,7 +198,7 @@ func TestStatusOfAnOutbox(t *testing.T) {
 	s.says(side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann"))("due now")
 	_, err := side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
 	if refusal := new(status.Refusal); !errors.As(err, &refusal) || !refusal.Missing ||
-		!strings.Contains(err.Error(), "there are no such events") {
+		!strings.Contains(err.Error(), "no such event has --id") {
 		t.Errorf("a second replay: %v", err)
 	}
 	if text := log.String(); !strings.Contains(text, `"event":"outbox_requeued","poller":"orders","by":"ann"`) ||

@@ -7,7 +7,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// Statement is how MySQL 8.0.17 and MariaDB 10.6 and later write statements, in a session that is in UTC and READ
+// Statement is how MySQL 8.0.17, MariaDB 10.11 and later write statements, in a session that is in UTC and READ
 // COMMITTED.
 type Statement struct{}
 

@@ -16,15 +16,19 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// judgeDial tells what a failed attempt to connect means.
+// judgeDial tells what a failed attempt to connect means. A broker either says why it refuses, or closes the connection
+// without a word, as it also does when it is just starting or going down: then the library names the step.
 func judgeDial(err error) error {
+	var said *amqp.Error
+	errors.As(err, &said)
 	switch {
-	// The library says so for whatever ends the handshake at that point: a broker that closes the connection without a
-	// word, as it does with a wrong password, and one that is just going down.
-	case errors.Is(err, amqp.ErrCredentials), errors.Is(err, amqp.ErrSASL):
+	case errors.Is(err, amqp.ErrCredentials), errors.Is(err, amqp.ErrSASL),
+		said != nil && said.Server && said.Code == amqp.AccessRefused:
 		return output.Errorf(err, "the broker did not let us in: check user and password in the URL that output__connection names (or it is just starting or stopping)")
 	case errors.Is(err, amqp.ErrVhost):
 		return output.Errorf(err, "the broker did not open the virtual host: check the path of the URL that output__connection names, and the user's permissions (rabbitmqctl list_permissions)")
+	case said != nil && said.Server && said.Code == amqp.NotAllowed:
+		return output.Errorf(err, "the broker did not open the virtual host (%s): check the path of the URL that output__connection names, and the user's permissions and limits (rabbitmqctl list_permissions)", said.Reason)
 	default:
 		return output.Errorf(err, "connect: %v", err)
 	}
