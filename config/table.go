@@ -145,6 +145,8 @@ var pollerSettings = []setting{
 	{name: "source__track_table", modes: inTracking, kind: text("a table", "rowrelay_changes_orders"),
 		defText: "`rowrelay_changes_` and the table's name",
 		doc:     "The change table, beside `source__table` in its schema; `rowrelay track install` creates it. Several pollers may share one."},
+	{name: "source__track_retention", modes: inTracking, kind: durations("1h", "8760h", "168h"), def: "168h",
+		doc: "For how long `rowrelay track purge` keeps deletes that a poller has not delivered. Older ones go all the same: the poller then stops at a gap. Not for SQL Server, whose database has its own (`CHANGE_RETENTION`)."},
 	{name: "source__timeout", kind: durations("1s", "10m", "30s"), def: "30s",
 		doc: "The longest time that one statement may take."},
 	{name: "source__connections", kind: whole(1, 100, "4"), def: "4",

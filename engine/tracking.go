@@ -66,6 +66,9 @@ func (c *ChangeTable) Beside(name string) []string {
 // State is the table of one row that holds the floor, unquoted.
 func (c *ChangeTable) State() string { return c.Name + "_state" }
 
+// Marks is the table of marks, unquoted: when was which version. See Aging.
+func (c *ChangeTable) Marks() string { return c.Name + "_marks" }
+
 // Index is the index in the order of versions.
 func (c *ChangeTable) Index() string { return c.Name + "_version" }
 
@@ -96,6 +99,8 @@ type Tracking struct {
 	Together func(statements []string) []string
 	// Uninstall are those that remove all of it.
 	Uninstall func(c *ChangeTable) []string
+	// Aging tells how old changes are.
+	Aging Aging
 	// Faults says what is wrong with the triggers, each in a sentence with what to do. What the user may not see is no
 	// fault.
 	Faults func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
@@ -103,6 +108,22 @@ type Tracking struct {
 	Others func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Unseen says which writes to this table the triggers do not see, each in a sentence.
 	Unseen func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
+}
+
+// Aging tells which changes are older than a time, for a change table that is purged. Versions that are no times tell
+// it by marks, which every purge leaves.
+type Aging struct {
+	// Mark are the statements that leave a mark and remove those that are needed no more; they come first in their
+	// transaction. Nil where versions are times.
+	Mark func(c *ChangeTable, seconds int64) []string
+	// Before is the expression of a version: what is below it was committed so many seconds ago. NULL where no mark is as
+	// old as that.
+	Before func(c *ChangeTable, seconds int64) string
+	// Floor is the expression of a version that every position has passed which is not older than that, and no position
+	// that may lack such changes. "" where versions are in the order in which they are read.
+	Floor func(c *ChangeTable, seconds int64) string
+	// Near is added to a version, for the last one that may have been read although the position is before it.
+	Near string
 }
 
 // BuiltIn is the change tracking that an engine has itself. Its texts name parameters of the statement.

@@ -2,6 +2,7 @@ package tracking_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/mysql"
@@ -49,7 +50,7 @@ func TestStatements(t *testing.T) {
 		uninstall := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce, Statements: s.Tracking.Uninstall(c)}
 		script := install.Script() + "\n-- uninstall\n" + uninstall.Script()
 		if s.Tracking.BuiltIn == nil {
-			purge := tracking.PurgeOf(d, c, []string{"this", "that"})
+			purge := tracking.PurgeOf(d, c, []tracking.Reader{{Passed: "this"}, {Passed: "that", Own: "near"}}, time.Hour)
 			script += "\n-- purge\n" + purge.Script()
 		}
 		golden.Pin(t, s.Name+".sql", script+"\n-- rows\n"+joined.Changes.Rows+"\n")

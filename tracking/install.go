@@ -87,7 +87,8 @@ func made(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.Chang
 	for _, of := range []struct {
 		name    string
 		columns []string
-	}{{c.State(), []string{engine.StateFloor}}, {c.Name, []string{engine.ChangeVersion, engine.ChangeCreated}}} {
+	}{{c.Marks(), []string{"taken", engine.ChangeVersion}}, {c.State(), []string{engine.StateFloor}},
+		{c.Name, []string{engine.ChangeVersion, engine.ChangeCreated}}} {
 		t, err := d.Table(ctx, conn, c.Beside(of.name))
 		switch {
 		case errors.Is(err, engine.ErrNoTable):

@@ -25,9 +25,15 @@ func tracking() *engine.Tracking {
 		Together:  together,
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
-		Faults:    trackingFaults,
-		Others:    trackingOthers,
-		Unseen:    trackingUnseen,
+		Aging: engine.Aging{
+			Before: func(_ *engine.ChangeTable, seconds int64) string {
+				return fmt.Sprintf("(UTC_TIMESTAMP(6) - INTERVAL %d SECOND)", seconds)
+			},
+			Near: " + INTERVAL 1 DAY", // the longest source__late_window
+		},
+		Faults: trackingFaults,
+		Others: trackingOthers,
+		Unseen: trackingUnseen,
 	}
 }
 
