@@ -129,7 +129,8 @@ func (o *Outbox) change(
 	shown := fmt.Sprintf("rowrelay outbox list %s shows those that failed, wait or were given up", o.Poller)
 	switch {
 	case total == 0 && missing != "": // it was named: a mistake, or somebody was here before
-		return nil, &Refusal{Missing: true, Err: fmt.Errorf("poller %s has no such events%s", o.Poller, missing), Remedy: shown}
+		return nil, &Refusal{Missing: true, Err: fmt.Errorf("poller %s has no such events%s", o.Poller, missing),
+			Remedy: shown}
 	case total == 0:
 		return nil, nothing("there are no such events: %s", shown)
 	}

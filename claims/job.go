@@ -11,19 +11,21 @@ import (
 // ErrTakenOver says that another instance has the claim, because this one was thought dead.
 var ErrTakenOver = errors.New("another instance has taken the clean-up over")
 
-// Job is the claim of a job that one instance does at a time. It has no token and no member.
+// Job is the claim of a job that one instance does at a time.
 type Job struct {
 	t    *Table
-	name string
+	unit string
 	by   Claim
 }
 
 // ClaimJob claims a job. It returns nil if another instance does it.
-func (t *Table) ClaimJob(ctx context.Context, name, owner string, ttl time.Duration) (*Job, error) {
-	j := &Job{t, name, Claim{Owner: owner, TTL: ttl}}
+func (t *Table) ClaimJob(ctx context.Context, unit, owner string, ttl time.Duration) (*Job, error) {
+	j := &Job{t, unit, Claim{Owner: owner, TTL: ttl}}
 	var got []string
-	err := t.claimsTx(ctx, "claim the clean-up", func(ctx context.Context, q statement.Querier) (err error) {
-		got, err = t.TakeIn(ctx, q, j.by, []Shard{{Name: name}}, "")
+	err := t.db.Tx(ctx, "claim the clean-up", func(ctx context.Context, q statement.Querier) (err error) {
+		if j.by.Token, err = t.drawIn(ctx, q); err == nil {
+			got, err = t.takeIn(ctx, q, j.by, []string{unit})
+		}
 		return err
 	})
 	if err != nil || len(got) == 0 {
@@ -38,7 +40,7 @@ func (j *Job) Renew(ctx context.Context) error {
 	return t.db.Do(ctx, "renew the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
 		s := t.db.Statement("UPDATE ", t.Place.Table, " SET expires_at = ")
 		s.Add(t.db.Later(s.Arg(j.by.TTL.Milliseconds())), " WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '",
-			j.name, "' AND owner = ", s.Arg(j.by.Owner),
+			j.unit, "' AND owner = ", s.Arg(j.by.Owner),
 			" AND expires_at > ", t.db.Now())
 		n, err := s.Exec(ctx, q)
 		if err == nil && n == 0 {
@@ -53,7 +55,7 @@ func (j *Job) Release(ctx context.Context) error {
 	t := j.t
 	return t.db.Once(ctx, "release the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
 		s := t.db.Statement("DELETE FROM ", t.Place.Table)
-		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '", j.name, "' AND owner = ", s.Arg(j.by.Owner))
+		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit = '", j.unit, "' AND owner = ", s.Arg(j.by.Owner))
 		_, err := s.Exec(ctx, q)
 		return err
 	})

@@ -14,10 +14,9 @@ type Plan struct {
 	Leave []int // beyond its share
 }
 
-// PlanOf compares what a session holds with its share. preferred are partitions that this process held before: their
-// pages are cached, and after a restart all instances get the partitions that they had. Each session searches the free
-// ones from its own start, so that sessions which begin together do not all ask for the same.
-func PlanOf(s *Survey, owner string, has []int, preferred map[int]bool, start int) Plan {
+// PlanOf compares what a session holds with its share. Each session searches the free ones from its own start, so that
+// sessions which begin together do not all ask for the same.
+func PlanOf(s *Survey, owner string, has []int, start int) Plan {
 	share := FairShare(s.Partitions, len(s.Members))
 	if !slices.Contains(s.Members, owner) {
 		share = FairShare(s.Partitions, len(s.Members)+1)
@@ -26,14 +25,9 @@ func PlanOf(s *Survey, owner string, has []int, preferred map[int]bool, start in
 		leave := slices.Sorted(slices.Values(has))
 		return Plan{Leave: leave[share:]}
 	}
-	var free []int
-	for _, again := range []bool{true, false} {
-		for k := range s.Partitions {
-			i := (start + k) % s.Partitions
-			if by, held := s.Held[i]; preferred[i] == again && (!held || by == owner) && !slices.Contains(has, i) {
-				free = append(free, i)
-			}
-		}
+	free := s.Free(owner, has)
+	if n := len(free); n > 0 {
+		free = slices.Concat(free[start%n:], free[:start%n])
 	}
 	return Plan{Take: free[:min(len(free), share-len(has))]}
 }

@@ -3,10 +3,10 @@
 //
 // # The claims table
 //
-// A claim is a row: (outbox, unit, owner, token, expires_at, info), by the database's clock. The column unit names a
-// shard: the whole outbox (strategy leader), a partition, that is a range of buckets (partitioned), or one aggregate
-// (skip_locked). An owner is a session. It is a member while its member's row lives, and holds a shard while the
-// shard's row names it and lives. All claims of an owner end together.
+// What is claimed are partitions: ranges of the buckets that aggregates are spread over. A claim is a row (outbox,
+// unit, owner, token, expires_at, info), by the database's clock; the column unit names the partition. An owner holds
+// a partition while the partition's row names it and lives. A strategy decides which partitions an owner takes and
+// when it gives them back. All strategies claim the same partitions, so they exclude each other.
 //
 // # Tokens
 //
@@ -14,49 +14,47 @@
 // shared rows does so in one statement with [Table.Guard], or after [Table.Hold] in a transaction: both refuse an owner
 // whose claims do not hold any more.
 //
-// # Strategies
+// # The number of partitions
 //
-// Claims of one strategy are none to another. So which strategy, and how many partitions, are in force is stored with
-// the token's counter, and changes only while nobody else is a live member and nothing is claimed: see [Table.Survey].
+// It is stored with the token's counter, and changes only while nothing is claimed and no member is live: see
+// [Table.Take].
 package claims
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// Strategy is how several instances share the work.
+// Strategy is how several instances share the partitions.
 type Strategy string
 
 // The strategies.
 const (
-	Leader      Strategy = "leader"
-	Partitioned Strategy = "partitioned"
-	SkipLocked  Strategy = "skip_locked"
+	Leader      Strategy = "leader"      // one has all of them
+	Partitioned Strategy = "partitioned" // each has its share
+	SkipLocked  Strategy = "skip_locked" // each takes some that are free and have work, for one batch
 )
 
-// ErrLost is the error where a claim of the session does not hold any more, by the database's word.
+// ErrLost is the error where a claim of the owner does not hold any more, by the database's word.
 var ErrLost = errors.New("a claim of this instance has expired or was taken over")
-
-// errNoMember: whoever has lapsed may have been replaced by another strategy.
-var errNoMember = fmt.Errorf("%w: its membership has lapsed", ErrLost)
 
 // Table are the claims of one outbox. It is safe for use by several goroutines.
 type Table struct {
-	db     *statement.DB
-	syntax Syntax
-	Place  Place
-	// strategy is the settings'.
-	strategy Strategy
-	rows     Rows
+	db         *statement.DB
+	syntax     Syntax
+	Place      Place
+	partitions int
+	free       func(context.Context, statement.Querier) error
 }
 
-// New returns the claims of an outbox. rows is nil where no row is ever marked as being published under a claim.
-func New(db *statement.DB, d Syntax, p Place, strategy Strategy, rows Rows) *Table {
-	return &Table{db: db, syntax: d, Place: p, strategy: strategy, rows: rows}
+// New returns the claims of an outbox that the settings divide into so many partitions. free makes rows publishable
+// that an earlier version has marked as being published; nil where none ever are.
+func New(db *statement.DB, d Syntax, p Place, partitions int,
+	free func(context.Context, statement.Querier) error) *Table {
+	return &Table{db: db, syntax: d, Place: p, partitions: partitions, free: free}
 }
 
 // Place is where the claims of one outbox stand.
@@ -65,21 +63,9 @@ type Place struct {
 	Outbox string // what the column outbox says
 }
 
-// Claim says under whose name shards are claimed, and for how long; the zero value: not at all.
+// Claim says under whose name something is claimed, and for how long.
 type Claim struct {
 	Owner string
 	Token uint64
 	TTL   time.Duration
-}
-
-// Shard is what is to be claimed, with what people are told of it.
-type Shard struct{ Name, Info string }
-
-// Named are shards without a word about them.
-func Named(names []string) []Shard {
-	list := make([]Shard, len(names))
-	for i, name := range names {
-		list[i].Name = name
-	}
-	return list
 }

@@ -26,7 +26,7 @@ func (l *loader) checkOutbox(p *pollerScopes) {
 		s.fault(strategy, "must be leader with ordering=source: of several instances that publish, none knows the order of all events",
 			"Write "+s.prefix+strategy+"=leader, or "+s.prefix+"ordering=key")
 	}
-	if src.Strategy != "" && src.Strategy != "partitioned" && s.has("source__partitions") &&
+	if src.Strategy == "leader" && s.has("source__partitions") &&
 		s.ok("source__partitions", strategy) {
 		p.poller.Warnings.Add(s.named("source__partitions"), "has no effect with source__strategy="+src.Strategy,
 			"Remove it if it is not needed any more")

@@ -21,6 +21,8 @@ type Late struct {
 	// would.
 	Missed string `json:"missed"`
 	Mend   string `json:"mend,omitempty"`
+	// Order says where the order of an order key does not hold; "" where it does.
+	Order string `json:"order,omitempty"`
 	// Held is the oldest open write transaction, where the database shows one.
 	Held string `json:"held,omitempty"`
 
@@ -39,6 +41,9 @@ func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *con
 		v.Held = fmt.Sprintf("a transaction that has written is open for %s: %s", v.Age.Round(time.Second), h.By)
 	}
 	v.explain(found.Engine, h.Shown, s)
+	if v.Mode == late.Overlap && found.Coarse {
+		v.Order = late.Unordered
+	}
 	return v, err
 }
 

@@ -83,14 +83,14 @@ func (p *Poller) unsuited(about *publisher.About) []string {
 	case about.Strategy == claims.Leader && s.FanoutQueue != "":
 		add("source__fanout_queue has no effect: with the strategy leader one instance publishes everything; partitions need a bucket column (rowrelay outbox init)")
 	case about.Strategy == claims.SkipLocked && p.Engine == "sqlite":
-		add("skip_locked gains nothing on SQLite, which has one writer at a time, and writes each event twice: use leader")
+		add("skip_locked gains nothing on SQLite, which has one writer at a time: use leader")
 	case s.Strategy == string(claims.Partitioned) && p.Engine == "sqlite": // chosen by somebody, not by default
 		add("partitions gain little on SQLite, which has one writer at a time and lives on one machine: leader is enough")
 	}
-	if about.Strategy == claims.Partitioned && about.Partitions > 0 && about.Partitions != s.Partitions {
+	if about.Partitions > 0 && about.Partitions != s.Partitions {
 		add("%d partitions are in force, and source__partitions is %d: it takes effect when no instance holds a claim (rowrelay outbox pause %s, then resume)", about.Partitions, s.Partitions, p.Config.Name)
 	}
-	if n := len(about.Owners); about.Strategy == claims.Partitioned && about.Partitions > 0 && n > about.Partitions {
+	if n := len(about.Owners); about.Partitions > 0 && n > about.Partitions {
 		add("%d instances share %d partitions: the others are idle; raise source__partitions", n, about.Partitions)
 	}
 	if p.Config.AfterDeadLetter == "release" {

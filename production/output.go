@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/azure"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 )
@@ -205,6 +206,9 @@ func judgeOrdering(_ *inspect.App, p *inspect.Poller) Answer {
 		key = "the aggregate"
 	case len(cfg.Source.OrderKey) > 0:
 		key = list(cfg.Source.OrderKey)
+	}
+	if found := p.Table.Late; found != nil && found.Order != "" {
+		return bad(late.OrderMend, "by %s, but %s", key, found.Order)
 	}
 	return good("by %s, %d lane(s)", key, cfg.Concurrency)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/azure"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/inspect"
 )
 
@@ -92,6 +93,9 @@ func outputCases() []verdictCase {
 		}, ToMend, "paused by x, 3 failed"},
 		{"ordering", nil, nil, OK, "by the key"},
 		{"ordering", []string{"pollers__orders__source__order_key=customer"}, nil, OK, "by customer"},
+		{"ordering", []string{"pollers__orders__source__order_key=customer"}, func(_ *inspect.App, p *inspect.Poller) {
+			p.Table.Late = &inspect.Late{Mode: late.Overlap, Order: "not in order"}
+		}, ToMend, "by customer, but not in order"},
 		{"ordering", []string{outboxMode}, nil, OK, "by the aggregate"},
 		{"ordering", []string{"pollers__orders__ordering=source"}, nil, OK, "one lane"},
 		{"ordering", []string{"pollers__orders__ordering=none"}, nil, ToMend, "ordering=none"},

@@ -39,7 +39,7 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 	if g.Paused {
 		a.Paused = cmp.Or(g.By, "somebody")
 	}
-	if a.Strategy == claims.Partitioned {
+	if a.Strategy != claims.Leader {
 		a.Partitions = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
 	}
 	if a.Owners, err = o.claims.Owners(ctx); err != nil {

@@ -33,6 +33,8 @@ type Operator interface {
 	// Work returns the partitions that have something to publish now, for fan-out, and the number of partitions in
 	// force.
 	Work(ctx context.Context) (partitions []int, of int, err error)
+	// Stay is for a process that ticks again and again by itself: its claims outlive a tick.
+	Stay()
 }
 
 var _ Operator = (*Publisher)(nil)
@@ -45,8 +47,6 @@ type adminEvents interface {
 	lister
 	changer
 	cleaner
-	// Work returns the partitions (of n) that have something to publish now.
-	Work(ctx context.Context, n int) ([]int, error)
 }
 
 // lister shows events.
@@ -211,6 +211,10 @@ func (p *Publisher) Work(ctx context.Context) (partitions []int, of int, err err
 	if g.Paused || !g.Work {
 		return nil, of, nil
 	}
-	partitions, err = o.events.Work(ctx, of)
+	all := make([]int, of)
+	for i := range all {
+		all[i] = i
+	}
+	partitions, err = o.events.Work(ctx, all, of)
 	return partitions, of, err
 }

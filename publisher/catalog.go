@@ -159,7 +159,7 @@ func (c *catalog) place(qualified string) claims.Place {
 
 func (c *catalog) rows(qualified string) *rows.Table {
 	cfg := &c.cfg
-	return rows.New(c.db, c.texts.rows, c.outbox, rows.Config{Strategy: cfg.Strategy, Ordering: cfg.Ordering,
+	return rows.New(c.db, c.texts.rows, c.outbox, rows.Config{Ordering: cfg.Ordering, Partitions: cfg.Partitions,
 		Block:       cfg.Policy.Block,
 		MaxRowBytes: cfg.MaxRowBytes, Timeout: cfg.Timeout, Retention: cfg.Retention}, c.texts.claims, c.place(qualified))
 }
@@ -171,7 +171,7 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 		return fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
 			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
 	}
-	o.claims = claims.New(c.db, c.texts.claims, c.place(o.Table), cfg.Strategy, nil)
+	o.claims = claims.New(c.db, c.texts.claims, c.place(o.Table), 1, nil) // it has no buckets to divide
 	m, warnings, err := mapping.Open(ctx, c.db.Pool, c.db, c.texts.mapping, o.claims, c.outbox,
 		mapping.SideOf(c.claims), o.Table, c.mappedConfig())
 	if err != nil {

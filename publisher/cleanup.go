@@ -45,7 +45,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 	}
 	// One chunk may take as long as a statement may, and its repetitions; then comes the rest.
 	ttl := max(cfg.ClaimTTL, 2*cfg.Timeout) + longestRest
-	claim, err := o.claims.ClaimJob(ctx, claims.CleanupShard, claims.OwnerName(cfg.App, cfg.Instance,
+	claim, err := o.claims.ClaimJob(ctx, claims.CleanupUnit, claims.OwnerName(cfg.App, cfg.Instance,
 		"cleanup-"+rand.Text()[:8]), ttl)
 	if err != nil || claim == nil {
 		return c, stopped(ctx, &c, begun, err)

@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +22,7 @@ import (
 type taking struct {
 	statementtest.Recording
 	sent     []string
+	drawn    bool // the counter's row is there
 	inserted bool
 }
 
@@ -33,6 +32,8 @@ func (c *taking) QueryContext(_ context.Context, text string, _ []sqldriver.Name
 	verb, _, _ := strings.Cut(text, " ")
 	c.sent = append(c.sent, verb)
 	switch {
+	case c.drawn && strings.Contains(text, "inserted.token"):
+		return &statementtest.Answers{Rows: [][]sqldriver.Value{{int64(8)}}}, nil
 	case verb == "INSERT" && !c.inserted:
 		c.inserted = true
 		return nil, mssql.Error{Number: sqlserver.DuplicateKey}
@@ -69,53 +70,38 @@ func (c *undone) QueryContext(context.Context, string, []sqldriver.NamedValue) (
 func TestSQLServerDrawIsReadToItsEnd(t *testing.T) {
 	db := sql.OpenDB(&undone{statementtest.Recording{Recorder: &statementtest.Recorder{}}})
 	t.Cleanup(func() { _ = db.Close() })
-	table, _ := recorded(t, "sqlserver")
-	if token, err := table.claims.DrawIn(t.Context(), db); err == nil {
-		t.Errorf("drew %d", token)
+	if got, err := claimsOn(db).Take(t.Context(), "me", time.Minute, false, just()); err == nil {
+		t.Errorf("drew %d", got.Token)
 	}
 }
 
-func (c *taking) ExecContext(ctx context.Context, text string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
-	verb, _, _ := strings.Cut(text, " ")
-	had := c.inserted
-	if _, err := c.QueryContext(ctx, text, args); err != nil {
-		return nil, err
-	}
-	if verb == "UPDATE" && !had {
-		return sqldriver.RowsAffected(0), nil
-	}
-	return sqldriver.RowsAffected(1), nil
+// claimsOn are claims in such a server.
+func claimsOn(db *sql.DB) *claims.Table {
+	e := textsOf["sqlserver"]
+	return claims.New(statement.NewDB(e.syntax, e.low, db, 0, func(error) bool { return false },
+		func(_ string, err error) error { return err }), e.claims, claims.Place{Table: "[claims]", Outbox: "outbox"}, 4, nil)
 }
 
 // TestSQLServerClaimsMeet: where two insert one row, the one that comes second finds it with the next statement.
 func TestSQLServerClaimsMeet(t *testing.T) {
 	for name, c := range map[string]struct {
-		do   func(q statement.Querier, t *claims.Table) error
+		do   func(t *claims.Table) error
 		want string
 	}{
-		"draw": {want: "UPDATE INSERT UPDATE", do: func(q statement.Querier, table *claims.Table) error {
-			token, err := table.DrawIn(t.Context(), q)
-			if err == nil && token != 8 {
-				err = fmt.Errorf("drew %d", token)
+		"draw": {want: "UPDATE INSERT UPDATE", do: func(table *claims.Table) error {
+			return table.Pause(t.Context(), "ann")
+		}},
+		"take": {want: "UPDATE INSERT INSERT UPDATE", do: func(table *claims.Table) error {
+			job, err := table.ClaimJob(t.Context(), "p1", "me", time.Minute)
+			if err == nil && job == nil {
+				err = errors.New("took nothing")
 			}
 			return err
-		}},
-		"take": {want: "INSERT INSERT UPDATE", do: func(q statement.Querier, table *claims.Table) error {
-			got, err := table.TakeIn(t.Context(), q, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute},
-				claims.Named([]string{"p0", "p1"}), "")
-			if err == nil && !slices.Equal(got, []string{"p1"}) {
-				err = fmt.Errorf("took %v", got)
-			}
-			return err
-		}},
-		"put": {want: "UPDATE INSERT UPDATE", do: func(q statement.Querier, table *claims.Table) error {
-			return table.PutIn(t.Context(), q, claims.Claim{}, claims.Shard{Name: "pause", Info: "ann"})
 		}},
 	} {
-		server := &taking{Recording: statementtest.Recording{Recorder: &statementtest.Recorder{}}}
+		server := &taking{Recording: statementtest.Recording{Recorder: &statementtest.Recorder{}}, drawn: name == "take"}
 		db := sql.OpenDB(server)
-		table, _ := recorded(t, "sqlserver")
-		if err := c.do(db, table.claims); err != nil {
+		if err := c.do(claimsOn(db)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := strings.Join(server.sent, " "); got != c.want {

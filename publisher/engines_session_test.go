@@ -55,7 +55,7 @@ type engineSession struct{ feedtest.Driver }
 // frozen are claims that are not renewed, as those of a process that is frozen.
 type frozen struct{ feed.Claims }
 
-func (frozen) Renew(context.Context, string, time.Duration) (int, error) {
+func (frozen) Renew(context.Context, string, []int, time.Duration) (int, error) {
 	return 0, errors.New("it is frozen")
 }
 
@@ -212,7 +212,7 @@ func TestRebalancingOnEngines(t *testing.T) {
 
 // equalShares reports whether two sessions hold two partitions each.
 func equalShares(b *bench) bool {
-	found, err := b.claims.Survey(context.Background(), "", claims.Force{Strategy: claims.Partitioned, Partitions: 4})
+	found, err := b.claims.Survey(context.Background())
 	b.must(err)
 	has := map[string]int{}
 	for _, owner := range found.Held {

@@ -31,11 +31,11 @@ func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qual
 	t.Helper()
 	e := textsOf[engine]
 	cfg := Config{Config: feed.Config{Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey,
-		Strategy: claims.SkipLocked}, MaxRowBytes: 1 << 20}
+		Partitions: 32}, MaxRowBytes: 1 << 20}
 	for _, c := range change {
 		c(&cfg)
 	}
-	r := &statementtest.Recorder{Shard: e.rows.ShardOf("O", "1")}
+	r := &statementtest.Recorder{}
 	c := &catalog{cfg: cfg, texts: e, outbox: outbox, claims: beside}
 	c.db = statement.NewDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
 	rows := c.rows(qualified)
@@ -84,22 +84,17 @@ var goldenCases = []struct {
 	change []func(*Config)
 }{
 	{name: "look", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Look(ctx); return err }},
-	{name: "draw", do: func(ctx context.Context, t *instance) error { _, err := t.claims.Draw(ctx); return err }},
-	{name: "survey", do: func(ctx context.Context, t *instance) error {
-		_, err := t.claims.Survey(ctx, "me", claims.Force{Strategy: claims.Partitioned, Partitions: 32})
-		return err
-	}},
-	{name: "join", do: func(ctx context.Context, t *instance) error { return t.claims.Join(ctx, "me", time.Minute) }},
+	{name: "survey", do: func(ctx context.Context, t *instance) error { _, err := t.claims.Survey(ctx); return err }},
 	{name: "renew", do: func(ctx context.Context, t *instance) error {
-		_, err := t.claims.Renew(ctx, "me", time.Minute)
+		_, err := t.claims.Renew(ctx, "me", []int{0, 1}, time.Minute)
 		return err
 	}},
 	{name: "take", do: func(ctx context.Context, t *instance) error {
-		_, err := t.claims.Take(ctx, "me", 7, []string{"p1", "p0"}, time.Minute)
+		_, err := t.claims.Take(ctx, "me", time.Minute, true, just(1, 0))
 		return err
 	}},
-	{name: "release two units", do: func(ctx context.Context, t *instance) error {
-		return t.claims.Release(ctx, "me", []string{"p0", "p1"})
+	{name: "release two partitions", do: func(ctx context.Context, t *instance) error {
+		return t.claims.Release(ctx, "me", []int{0, 1})
 	}},
 	{name: "release everything", do: func(ctx context.Context, t *instance) error {
 		return t.claims.Release(ctx, "me", nil)
@@ -126,17 +121,8 @@ var goldenCases = []struct {
 		return fetched(ctx, t, nil, event.Position{})
 	},
 		change: []func(*Config){byOrder(poller.OrderNone), func(c *Config) { c.Policy.Block = false }}},
-	{name: "pick", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.PickFrom(ctx, 629, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}, poller.Limit{Rows: 100})
-		return err
-	}},
 	{name: "due", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.Due(ctx, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, poller.Limit{Rows: 10},
-			claims.Claim{})
-		return err
-	}},
-	{name: "due, with claims", do: func(ctx context.Context, t *instance) error {
-		_, _, err := t.rows.Due(ctx, nil, poller.Limit{Rows: 10}, claims.Claim{Owner: "me", Token: 7, TTL: time.Minute})
+		_, _, err := t.rows.Due(ctx, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, poller.Limit{Rows: 10})
 		return err
 	}},
 	{name: "other", do: func(ctx context.Context, t *instance) error {
@@ -155,14 +141,16 @@ var goldenCases = []struct {
 			event.Marks{Retried: []event.Marked{goldenMarked}, Waiting: []event.Marked{goldenMarked}})
 	}, change: []func(*Config){byOrder(poller.OrderSource)}},
 	{name: "mend", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Mend(ctx); return err }},
-	{name: "work", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Work(ctx, 2); return err }},
+	{name: "work", do: func(ctx context.Context, t *instance) error {
+		_, err := t.rows.Work(ctx, []int{0, 1}, 2)
+		return err
+	}},
 	{name: "figures", do: func(ctx context.Context, t *instance) error { _, err := t.rows.Figures(ctx); return err }},
 }
 
 var goldenMarks = event.Marks{Published: []event.Ref{{Seq: 1}}, Retried: []event.Marked{goldenMarked},
-	Waiting: []event.Marked{goldenMarked}, Returned: []event.Ref{{Seq: 3}},
-	Failed: []event.Failure{{Marked: goldenMarked, Attempts: 2, Delay: 5 * time.Second, Reason: "refused"}},
-	Freed:  []event.Aggregate{{Type: "O", ID: "1"}}}
+	Waiting: []event.Marked{goldenMarked},
+	Failed:  []event.Failure{{Marked: goldenMarked, Attempts: 2, Delay: 5 * time.Second, Reason: "refused"}}}
 
 func fetched(ctx context.Context, t *instance, ranges []claims.Range, after event.Position) error {
 	_, _, err := t.rows.Fetch(ctx, ranges, after, poller.Limit{Rows: 500})

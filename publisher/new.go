@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -54,5 +55,12 @@ func (p *Publisher) Feed() poller.Feed { return p.feed }
 // partition (any more). The strategy must be partitioned.
 func (p *Publisher) Partition(n int) poller.Feed { return p.feed.Partition(n) }
 
-// Close ends the connections. Sessions have to be closed before.
-func (p *Publisher) Close() error { return p.catalog.close() }
+// Stay is for a process that ticks again and again by itself: its claims outlive a tick, so that the next one goes on
+// with them.
+func (p *Publisher) Stay() { p.feed.Stay() }
+
+// Close gives back what no session uses, and ends the connections. Sessions have to be closed before.
+func (p *Publisher) Close() error {
+	err := p.feed.Close()
+	return errors.Join(err, p.catalog.close())
+}

@@ -1,9 +1,11 @@
 package publisher
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,12 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/internal/programtest"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-func TestDraw(t *testing.T) {
+// TestTokens: every take has a token of its own, larger than those before, even if it claims nothing.
+func TestTokens(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		var mu sync.Mutex
 		var tokens []uint64
@@ -26,13 +29,13 @@ func TestDraw(t *testing.T) {
 			group.Go(func() {
 				var last uint64
 				for range 5 {
-					token, err := other.claims.Draw(t.Context())
-					if err != nil || token <= last {
-						t.Errorf("got the token %d after %d, %v", token, last, err)
+					got, err := other.claims.Take(t.Context(), "me", time.Minute, false, just())
+					if err != nil || got.Token <= last {
+						t.Errorf("got the token %d after %d, %v", got.Token, last, err)
 					}
-					last = token
+					last = got.Token
 					mu.Lock()
-					tokens = append(tokens, token)
+					tokens = append(tokens, got.Token)
 					mu.Unlock()
 				}
 			})
@@ -45,6 +48,19 @@ func TestDraw(t *testing.T) {
 	})
 }
 
+// just chooses partitions whatever the survey says.
+func just(partitions ...int) func(*claims.Survey) []int {
+	return func(*claims.Survey) []int { return partitions }
+}
+
+// take claims partitions.
+func (b *bench) take(owner string, ttl time.Duration, partitions ...int) claims.Taken {
+	b.tb.Helper()
+	got, err := b.claims.Take(context.Background(), owner, ttl, true, just(partitions...))
+	b.must(err)
+	return got
+}
+
 // TestTakeOver: a claim is its owner's until it expires or is given back, and nobody's marks count after that but the
 // next one's.
 func TestTakeOver(t *testing.T) {
@@ -52,140 +68,86 @@ func TestTakeOver(t *testing.T) {
 		ctx := t.Context()
 		b.write("O/1", "O/2")
 		rows := b.all()
-		take := func(owner string, token uint64, ttl time.Duration, units ...string) []string {
+		wants := func(got claims.Taken, want ...int) {
 			t.Helper()
-			got, err := b.claims.Take(ctx, owner, token, units, ttl)
-			b.must(err)
-			return got
+			if !slices.Equal(got.Partitions, want) {
+				t.Errorf("got %v, want %v", got.Partitions, want)
+			}
 		}
-		b.must(b.claims.Join(ctx, "old", time.Minute))
-		if got := take("old", 1, time.Minute, "p0", "p1", "p2"); !slices.Equal(got, []string{"p0", "p1", "p2"}) {
-			t.Fatalf("old got %v", got)
+		first := b.take("old", time.Minute, 0, 2, 1)
+		wants(first, 0, 1, 2)
+		second := b.take("new", time.Minute, 0, 3)
+		wants(second, 3)
+		if second.Token <= first.Token {
+			t.Errorf("tokens %d, %d", first.Token, second.Token)
 		}
-		if got := take("new", 2, time.Minute, "p0", "p3"); !slices.Equal(got, []string{"p3"}) {
-			t.Errorf("new got %v, want p3: the other is held", got)
+		wants(b.take("old", time.Minute, 0, 1, 3), 0, 1) // its own, by an answer that was lost
+		b.must(b.claims.Release(ctx, "old", []int{1, 3}))
+		wants(b.take("new", time.Minute, 0, 1), 1)
+		if n, err := b.claims.Renew(ctx, "old", []int{0, 1, 2, 3}, 100*time.Millisecond); err != nil || n != 3 {
+			t.Errorf("old has renewed %d, %v; want two partitions and its membership", n, err)
 		}
-		if got := take("old", 3, time.Minute, "p0"); len(got) != 0 {
-			t.Errorf("old got %v again", got)
-		}
-		b.must(b.claims.Release(ctx, "old", []string{"p1"}))
-		if got := take("new", 2, time.Minute, "p0", "p1"); !slices.Equal(got, []string{"p1"}) {
-			t.Errorf("new got %v, want p1: it was given back", got)
-		}
-		if held, err := b.claims.Renew(ctx, "old", 100*time.Millisecond); err != nil || held != 2 {
-			t.Errorf("old holds %d, %v; want 2", held, err)
-		}
-		// It freezes. The other waits until the claims have expired, and the membership, which was renewed after them.
-		programtest.Until(t, "the claims expire", func() bool { return len(take("new", 2, time.Minute, "p0")) == 1 })
-		programtest.Until(t, "the membership lapses", func() bool {
-			owners, err := b.claims.Owners(ctx)
-			b.must(err)
-			return !slices.ContainsFunc(owners, func(o claims.Owner) bool { return o.Name == "old" })
-		})
+		// It freezes. The other waits until the claims have expired.
+		programtest.Until(t, "the claims expire", func() bool { return len(b.take("new", time.Minute, 0).Partitions) == 1 })
 		// Every way to mark is refused, and changes nothing.
 		one := []event.Marked{markedRow(&rows[0])}
 		for name, m := range map[string]event.Marks{
 			"published": {Published: []event.Ref{rows[0].Ref, rows[1].Ref}}, "retried": {Retried: one},
-			"waiting":  {Waiting: one},
-			"failed":   {Failed: []event.Failure{{Marked: one[0], Attempts: 1, Dead: true}}},
-			"returned": {Returned: []event.Ref{rows[0].Ref}},
+			"waiting": {Waiting: one},
+			"failed":  {Failed: []event.Failure{{Marked: one[0], Attempts: 1, Dead: true}}},
 		} {
 			if err := b.rows.Settle(ctx, "old", 2, m); !errors.Is(err, claims.ErrLost) {
 				t.Errorf("%s: settle of a lost owner returned %v, want errLost", name, err)
 			}
 		}
 		b.wantStates(event.Pending, event.Pending)
-		if held, err := b.claims.Renew(ctx, "old", time.Minute); !errors.Is(err, claims.ErrLost) || held != 0 {
-			t.Errorf("old holds %d, %v: what expired is not renewed", held, err)
+		if n, err := b.claims.Renew(ctx, "old", []int{0, 2}, time.Minute); err != nil || n != 0 {
+			t.Errorf("old has renewed %d, %v: what expired is not renewed", n, err)
 		}
 		b.must(b.rows.Settle(ctx, "new", 3, event.Marks{Published: []event.Ref{rows[0].Ref}}))
 		b.wantStates(event.Published, event.Pending)
 		// Everything is given back.
 		b.must(b.claims.Release(ctx, "new", nil))
-		if got := take("third", 3, time.Minute, "p0", "p1", "p2", "p3"); len(got) != 4 {
-			t.Errorf("third got %v, want all four", got)
-		}
+		wants(b.take("third", time.Minute, 0, 1, 2, 3), 0, 1, 2, 3)
 	})
 }
 
-// TestSurvey: strategy and partition count change only where nobody else lives.
+// TestSurvey: the number of partitions changes only where nothing is live.
 func TestSurvey(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()
-		want := func(owner string, want int, partitions int, members []string, held map[int]string) {
+		want := func(who *instance, want claims.Survey) {
 			t.Helper()
-			s, err := b.claims.Survey(ctx, owner, claims.Force{Strategy: claims.Partitioned, Partitions: want})
+			s, err := who.claims.Survey(ctx)
 			b.must(err)
-			if diff := cmp.Diff(claims.Survey{Force: claims.Force{Strategy: claims.Partitioned, Partitions: partitions},
-				Leader: "", Members: members, Held: held}, s, cmp.AllowUnexported(claims.Survey{})); diff != "" {
+			if diff := cmp.Diff(want, s); diff != "" {
 				t.Errorf("survey (-want +got):\n%s", diff)
 			}
 		}
 		none := map[int]string{}
-		b.must(b.claims.Join(ctx, "a", time.Minute))
-		want("a", 64, 64, []string{"a"}, none)
-		want("a", 32, 32, []string{"a"}, none) // alone, with nothing held
-		b.must(b.claims.Join(ctx, "b", time.Minute))
-		want("b", 16, 32, []string{"a", "b"}, none)
-		got, err := b.claims.Take(ctx, "a", 1, []string{"p3", "p31"}, time.Minute)
-		if err != nil || len(got) != 2 {
-			t.Fatalf("a got %v, %v", got, err)
+		other := b.open(func(c *Config) { c.Partitions = 32 })
+		want(b.instance, claims.Survey{Partitions: 4, Held: none})
+		want(other, claims.Survey{Partitions: 32, Held: none})
+		b.take("a", time.Minute)
+		want(other, claims.Survey{Partitions: 4, Held: none, Members: []string{"a"}, Owners: []string{"a"}})
+		b.take("a", time.Minute, 1, 3)
+		got, err := other.claims.Take(ctx, "b", time.Minute, false, func(s *claims.Survey) []int { return s.Free("b", nil) })
+		if err != nil || got.Survey.Partitions != 4 || !slices.Equal(got.Partitions, []int{0, 2}) {
+			t.Fatalf("b got %+v, %v", got, err)
 		}
+		want(b.instance, claims.Survey{Partitions: 4, Held: map[int]string{0: "b", 1: "a", 2: "b", 3: "a"},
+			Members: []string{"a"}, Owners: []string{"a", "b"}})
+		b.must(b.claims.Release(ctx, "a", nil))
 		b.must(b.claims.Release(ctx, "b", nil))
-		want("a", 16, 32, []string{"a"}, map[int]string{3: "a", 31: "a"})
+		if got, err = other.claims.Take(ctx, "b", time.Minute, false, just(31)); err != nil || len(got.Partitions) != 1 {
+			t.Errorf("b got %+v, %v", got, err)
+		}
+		want(b.instance, claims.Survey{Partitions: 32, Held: map[int]string{31: "b"}, Owners: []string{"b"}})
 		g, err := b.rows.Look(ctx)
 		if err != nil || g.Partitions != 32 || g.Paused {
 			t.Errorf("look: %+v, %v", g, err)
 		}
-		b.must(b.claims.Release(ctx, "a", nil))
-		b.must(b.claims.Join(ctx, "b", time.Minute))
-		want("b", 16, 16, []string{"b"}, none)
-		if token, err := b.claims.Draw(ctx); err != nil || token == 0 {
-			t.Errorf("draw: %d, %v", token, err)
-		}
-		want("b", 16, 16, []string{"b"}, none)
-	})
-}
-
-// TestStrategyInForce: a strategy is in force until no other member, and no claim of any kind, is live.
-func TestStrategyInForce(t *testing.T) {
-	everyEngine(t, func(t *testing.T, b *bench) {
-		ctx := t.Context()
-		in := func(owner string, mine, want claims.Strategy, leader string) {
-			t.Helper()
-			s, err := b.claims.Survey(ctx, owner,
-				claims.Force{Strategy: mine, Partitions: map[claims.Strategy]int{claims.Partitioned: 8}[mine]})
-			b.must(err)
-			if s.Strategy != want || s.Leader != leader {
-				t.Errorf("%s with %s: %s is in force, led by %q; want %s, %q", owner, mine, s.Strategy, s.Leader, want, leader)
-			}
-		}
-		b.must(b.claims.Join(ctx, "a", time.Minute))
-		in("a", claims.Leader, claims.Leader, "")
-		b.must(b.claims.Join(ctx, "b", time.Minute))
-		in("b", claims.Partitioned, claims.Leader, "") // a is live, although it has claimed nothing yet
-		in("b", claims.SkipLocked, claims.Leader, "")
-		b.lead("a", time.Minute)
-		in("a", claims.SkipLocked, claims.Leader, "a")
-		b.must(b.claims.Release(ctx, "b", nil))
-		in("a", claims.SkipLocked, claims.Leader, "a") // its own claim
-		b.exec("DELETE FROM rowrelay_claims WHERE unit = 'i:a'")
-		in("c", claims.Partitioned, claims.Leader, "a") // a claim that lives longer than its member
-		b.must(b.claims.Release(ctx, "a", nil))
-		in("c", claims.SkipLocked, claims.SkipLocked, "")
-		// A crash under skip_locked leaves events PUBLISHING, and a claim that has to expire.
-		b.must(b.claims.Join(ctx, "c", time.Minute))
-		b.write("A/1", "A/1", "B/1")
-		rows, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "c", Token: 9, TTL: time.Hour}, poller.Limit{Rows: 2})
-		if err != nil || len(rows) != 2 {
-			t.Fatalf("picked %d rows, %v", len(rows), err)
-		}
-		b.lapse("c")
-		in("d", claims.Leader, claims.SkipLocked, "")
-		b.exec("UPDATE rowrelay_claims SET expires_at = " + b.db.Earlier("1000") + " WHERE unit LIKE 'a:%'")
-		in("d", claims.Leader, claims.Leader, "")
-		b.wantStates(event.Pending, event.Pending, event.Pending)
-	}, func(c *Config) { c.Strategy = claims.SkipLocked })
+	}, func(c *Config) { c.Partitions = 4 })
 }
 
 func TestPause(t *testing.T) {
@@ -195,6 +157,9 @@ func TestPause(t *testing.T) {
 		if g, err := b.rows.Look(t.Context()); err != nil || !g.Paused || g.By != "bob" {
 			t.Errorf("look: %+v, %v", g, err)
 		}
+		if s, err := b.claims.Survey(t.Context()); err != nil || len(s.Owners) > 0 {
+			t.Errorf("a pause is a claim: %+v, %v", s, err)
+		}
 		b.must(b.claims.Resume(t.Context()))
 		if g, err := b.rows.Look(t.Context()); err != nil || g.Paused {
 			t.Errorf("look: %+v, %v", g, err)
@@ -202,41 +167,66 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// TestUnits: Go and the database name an aggregate's unit alike.
-func TestUnits(t *testing.T) {
+// TestTakeTogether has owners take partitions, renew them, give them back and at times vanish, all at once. No
+// partition is held by two.
+func TestTakeTogether(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
-		for _, a := range []event.Aggregate{{Type: "Order", ID: "1"}, {Type: "O", ID: ""}, {Type: "ünï", ID: "🚀"},
-			{Type: "a:b", ID: "c"}, {Type: "a", ID: "b:c"}, {Type: strings.Repeat("x", 255), ID: strings.Repeat("y", 255)}} {
-			b.insert(b.raw, a, "{}")
+		const owners, rounds = 4, 12
+		var mu sync.Mutex
+		held := map[int]string{}
+		var group sync.WaitGroup
+		work := func(table *instance, owner string, random *rand.Rand) (vanished bool) {
+			ttl := time.Minute
+			if vanished = random.IntN(8) == 0; vanished {
+				ttl = 300 * time.Millisecond
+			}
+			got, err := table.claims.Take(t.Context(), owner, ttl, true, func(s *claims.Survey) []int {
+				free := s.Free(owner, nil)
+				random.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
+				return free[:min(len(free), 1+random.IntN(6))]
+			})
+			if err != nil {
+				t.Errorf("%s: %v", owner, err)
+				return true
+			}
+			mu.Lock()
+			for _, i := range got.Partitions {
+				if by := held[i]; by != "" {
+					t.Errorf("%s and %s hold partition %d", by, owner, i)
+				}
+				if !vanished {
+					held[i] = owner
+				}
+			}
+			mu.Unlock()
+			if vanished {
+				return true
+			}
+			if n, err := table.claims.Renew(t.Context(), owner, got.Partitions, time.Minute); err != nil ||
+				n != len(got.Partitions)+1 {
+				t.Errorf("%s has renewed %d of %d, %v", owner, n, len(got.Partitions), err)
+			}
+			_ = clock.Sleep(t.Context(), time.Duration(random.IntN(10))*time.Millisecond) // the pace of a batch
+			mu.Lock()
+			for _, i := range got.Partitions {
+				delete(held, i)
+			}
+			mu.Unlock()
+			if err := table.claims.Release(t.Context(), owner, got.Partitions); err != nil {
+				t.Errorf("%s: %v", owner, err)
+			}
+			return false
 		}
-		b.must(b.claims.Join(t.Context(), "me", time.Minute))
-		rows, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute},
-			poller.Limit{Rows: 100})
-		if err != nil || len(rows) != 6 {
-			t.Fatalf("picked %d rows, %v", len(rows), err)
+		for o := range owners {
+			table, random := b.open(), rand.New(rand.NewPCG(8, uint64(o)))
+			group.Go(func() {
+				for round, life := 0, 0; round < rounds && !t.Failed(); round++ {
+					if work(table, fmt.Sprintf("owner-%d-%d", o, life), random) {
+						life++
+					}
+				}
+			})
 		}
-		if again, _, err := b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute},
-			poller.Limit{Rows: 100}); err != nil || len(again) != 0 {
-			t.Errorf("picked %d rows that are in flight, %v", len(again), err)
-		}
-		b.wantStates(event.Publishing, event.Publishing, event.Publishing, event.Publishing, event.Publishing,
-			event.Publishing)
-		var m event.Marks
-		for i := range rows {
-			m.Returned = append(m.Returned, rows[i].Ref)
-			m.Freed = append(m.Freed, markedRow(&rows[i]).Aggregate)
-		}
-		b.must(b.rows.Settle(t.Context(), "me", 6, m))
-		b.wantStates(event.Pending, event.Pending, event.Pending, event.Pending, event.Pending, event.Pending)
-		if held, err := b.claims.Renew(t.Context(), "me", time.Minute); err != nil || held != 0 {
-			t.Errorf("%d claims are left, %v", held, err)
-		}
-		// What is given up without a settlement is pending again.
-		if rows, _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: "me", Token: 1, TTL: time.Minute},
-			poller.Limit{Rows: 100}); err != nil || len(rows) != 6 {
-			t.Fatalf("picked %d rows, %v", len(rows), err)
-		}
-		b.must(b.claims.Release(t.Context(), "me", nil))
-		b.wantStates(event.Pending, event.Pending, event.Pending, event.Pending, event.Pending, event.Pending)
-	}, func(c *Config) { c.Strategy = claims.SkipLocked })
+		group.Wait()
+	}, func(c *Config) { c.Partitions, c.Connections = 16, 2 })
 }

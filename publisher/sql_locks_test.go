@@ -2,7 +2,6 @@ package publisher
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
@@ -13,74 +12,40 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/feed/feedtest"
 )
 
-// While somebody has locked the claims of one owner, another settles, renews, picks and releases: two owners whose
+// While somebody has locked the claims of one owner, another settles, renews, takes and releases: two owners whose
 // statements lock each other's claims on the way to their own deadlock.
 func TestClaimsOfOthersLocked(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if b.conn.Engine == "sqlite" {
 			return // one writer: there are no locks of rows
 		}
-		b.write("A/1", "A/2", "A/3", "A/4", "A/5", "A/6", "A/7", "A/8")
-		owners := []string{"one", "two"}
-		var rows [2][]event.Row
-		for i, owner := range owners {
-			b.must(b.claims.Join(t.Context(), owner, time.Minute))
-			token, err := b.claims.Draw(t.Context())
-			b.must(err)
-			rows[i], _, err = b.rows.Pick(t.Context(), claims.Claim{Owner: owner, Token: token, TTL: time.Minute},
-				poller.Limit{Rows: 4})
-			b.must(err)
-			if len(rows[i]) != 4 {
-				t.Fatalf("%s got %d events, want 4", owner, len(rows[i]))
-			}
-		}
+		b.write("A/1", "A/2")
+		rows := b.all()
+		b.take("one", time.Minute, 0, 2, 4, 6)
+		b.take("two", time.Minute, 1, 3, 5)
 		tx, err := b.raw.BeginTx(t.Context(), nil)
 		b.must(err)
 		defer tx.Rollback() //nolint:errcheck // it changes nothing
-		if units, err := b.claims.Hold(t.Context(), tx, "one", 4); err != nil || len(units) != 4 {
-			t.Fatalf("locked %v, %v", units, err)
-		}
-		if units, err := b.claims.LockShards(t.Context(), tx, "one", []string{"i:one"}, ""); err != nil || len(units) != 1 {
-			t.Fatalf("locked %v, %v", units, err)
+		b.must(b.claims.Hold(t.Context(), tx, "one", 4))
+		if _, err := tx.ExecContext(t.Context(), "UPDATE rowrelay_claims SET info = 'x' WHERE unit = 'i:one'"); err != nil {
+			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if n, err := b.claims.Renew(ctx, "two", time.Minute); err != nil || n != 4 {
+		if n, err := b.claims.Renew(ctx, "two", []int{1, 3, 5}, time.Minute); err != nil || n != 4 {
 			t.Errorf("renew: %d, %v", n, err)
 		}
-		mine := rows[1]
-		m := event.Marks{Published: []event.Ref{mine[0].Ref}, Returned: []event.Ref{mine[1].Ref},
-			Freed: []event.Aggregate{markedRow(&mine[0]).Aggregate, markedRow(&mine[1]).Aggregate}}
-		if err := b.rows.Settle(ctx, "two", 4, m); err != nil {
+		failed := event.Marks{Failed: []event.Failure{{Marked: markedRow(&rows[0]), Attempts: 1}}}
+		if err := b.rows.Settle(ctx, "two", 3, failed); err != nil {
 			t.Errorf("settle: %v", err)
 		}
-		if again, _, err := b.rows.Pick(ctx, claims.Claim{Owner: "two", Token: 1000, TTL: time.Minute},
-			poller.Limit{Rows: 4}); err != nil || len(again) != 1 {
-			t.Errorf("pick: %d rows, %v; want the one that was given back", len(again), err)
+		if got, err := b.claims.Take(ctx, "two", time.Minute, true, just(7)); err != nil || len(got.Partitions) != 1 {
+			t.Errorf("take: %+v, %v", got, err)
 		}
 		if err := b.claims.Release(ctx, "two", nil); err != nil {
 			t.Errorf("release: %v", err)
 		}
-	}, func(c *Config) { c.Strategy = claims.SkipLocked; c.Connections = 2 })
-}
-
-// Whoever repeats a take whose answer was lost is told of what it has.
-func TestTakeAgain(t *testing.T) {
-	everyEngine(t, func(t *testing.T, b *bench) {
-		for range 2 {
-			got, err := b.claims.Take(t.Context(), "me", 7, []string{"p1", "p0"}, time.Minute)
-			if err != nil || !slices.Equal(got, []string{"p0", "p1"}) {
-				t.Errorf("got %v, %v", got, err)
-			}
-		}
-		// another attempt, and another instance
-		for _, c := range []claims.Claim{{Owner: "me", Token: 8}, {Owner: "other", Token: 7}} {
-			if got, err := b.claims.Take(t.Context(), c.Owner, c.Token, []string{"p0"}, time.Minute); err != nil ||
-				len(got) > 0 {
-				t.Errorf("%s with token %d got %v, %v", c.Owner, c.Token, got, err)
-			}
-		}
-	})
+	}, func(c *Config) { c.Partitions, c.Connections = 8, 2 })
 }
 
 // What is written behind a failed event becomes WAITING under skip_locked, too, and does not keep the failed one from
@@ -152,7 +117,7 @@ func TestRequeueInFlight(t *testing.T) {
 		b.must(b.rows.Settle(t.Context(), "me", 1,
 			event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 3, Dead: true, Reason: "refused"}}}))
 		b.wantStates(event.Failed)
-		due, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
+		due, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10})
 		if err != nil || len(due) != 1 || due[0].Attempts != 0 {
 			t.Errorf("due: %+v, %v", due, err)
 		}
@@ -160,7 +125,7 @@ func TestRequeueInFlight(t *testing.T) {
 		for range 2 {
 			b.must(b.rows.Settle(t.Context(), "me", 1,
 				event.Marks{Failed: []event.Failure{{Marked: markedRow(&r), Attempts: 1, Delay: time.Hour, Reason: "misplaced"}}}))
-			if due, next, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{}); err != nil ||
+			if due, next, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}); err != nil ||
 				len(due) != 0 || next < 59*time.Minute {
 				t.Errorf("due: %+v in %v, %v", due, next, err)
 			}
@@ -174,15 +139,10 @@ func TestDueBytes(t *testing.T) {
 		b.write("A/1", "A/2", "A/3", "A/4") // 7 bytes each
 		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now())
 		for limit, want := range map[int]int{1: 1, 7: 1, 13: 1, 14: 2, 22: 3, 0: 4} {
-			rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: limit}, claims.Claim{})
+			rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: limit})
 			if err != nil || len(rows) != want {
 				t.Errorf("limit %d: got %d rows, %v; want %d", limit, len(rows), err, want)
 			}
-		}
-		b.must(b.claims.Join(t.Context(), "me", time.Minute))
-		if rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10, Bytes: 14},
-			claims.Claim{Owner: "me", Token: 7, TTL: time.Minute}); err != nil || len(rows) != 2 {
-			t.Errorf("with claims: got %d rows, %v; want 2", len(rows), err)
 		}
 	})
 }
@@ -225,7 +185,7 @@ func TestDueReadsNoFollowers(t *testing.T) {
 		return n
 	}
 	before := read()
-	rows, _, err := one.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
+	rows, _, err := one.rows.Due(t.Context(), nil, poller.Limit{Rows: 10})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("due: %d rows, %v", len(rows), err)
 	}

@@ -86,7 +86,7 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 		b.write("O/1", "O/1", "O/2")
 		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Earlier("1000"))
 		due := func() (list []int64) {
-			rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10}, claims.Claim{})
+			rows, _, err := b.rows.Due(t.Context(), nil, poller.Limit{Rows: 10})
 			b.must(err)
 			for _, r := range rows {
 				list = append(list, r.Ref.Seq)

@@ -75,7 +75,8 @@ func everyEngine(t *testing.T, test func(t *testing.T, b *bench), change ...func
 func newBench(tb testing.TB, url func(testing.TB) string, change ...func(*Config)) *bench {
 	tb.Helper()
 	cfg := Config{Table: "outbox", ClaimsTable: "rowrelay_claims",
-		Config:  feed.Config{App: "shop", Poller: "orders", Policy: poller.Policy{Block: true}, Ordering: poller.OrderKey},
+		Config: feed.Config{App: "shop", Poller: "orders", Partitions: 4, Policy: poller.Policy{Block: true},
+			Ordering: poller.OrderKey},
 		Timeout: 30 * time.Second, Connections: 4, MaxRowBytes: 1 << 20}
 	for _, c := range change {
 		c(&cfg)
@@ -215,16 +216,11 @@ func (b *bench) must(err error) {
 	}
 }
 
-// lead joins and takes the leader's claim.
+// lead takes a claim.
 func (b *bench) lead(owner string, ttl time.Duration) {
 	b.tb.Helper()
-	b.must(b.claims.Join(context.Background(), owner, ttl))
-	token, err := b.claims.Draw(context.Background())
-	b.must(err)
-	got, err := b.claims.Take(context.Background(), owner, token, []string{claims.LeaderShard}, ttl)
-	b.must(err)
-	if len(got) != 1 {
-		b.tb.Fatalf("%s did not get the leader's claim", owner)
+	if got := b.take(owner, ttl, 0); len(got.Partitions) != 1 {
+		b.tb.Fatalf("%s did not get the claim", owner)
 	}
 }
 

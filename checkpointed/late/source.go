@@ -14,3 +14,11 @@ const (
 	// None: a row that commits late is lost.
 	None Mode = "none"
 )
+
+// What overlap does to an order key that several rows share, and the ways out: for people.
+const (
+	Unordered = "a row that commits late is found seconds later, so it may arrive after a row of its order key that was " +
+		"written after it"
+	OrderMend = "use a cursor for source__late_commits=exact (rowrelay check --ddl), or settle, or remove source__order_key " +
+		"if the order of each row is enough"
+)

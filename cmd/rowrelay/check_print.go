@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/plaintext"
 )
@@ -103,6 +104,10 @@ func (p *printer) late(v *inspect.Late) {
 	p.field("", "can still be missed: "+v.Missed)
 	if v.Mend != "" {
 		p.field("", "to see them: "+v.Mend)
+	}
+	if v.Order != "" {
+		p.field("order", v.Order)
+		p.field("", "to keep it: "+late.OrderMend)
 	}
 	p.field("", v.Held)
 }

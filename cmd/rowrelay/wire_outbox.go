@@ -192,6 +192,7 @@ func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Out
 		return handler.Cleaned{Rows: did.Rows, Chunks: did.Chunks, More: did.More}, err
 	}}
 	if file == nil {
+		w.Outbox.Stay()
 		return o, nil
 	}
 	o.CleanupBudget = cleanupBudget(file.Timeout())

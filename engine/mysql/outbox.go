@@ -3,7 +3,6 @@ package mysql
 import (
 	"time"
 
-	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
@@ -17,14 +16,6 @@ func (Outbox) Seq() string { return "id" }
 func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	return typ1 + " = " + typ2 + " " + Exact + " AND " + id1 + " = " + id2 + " " + Exact
 }
-
-// Shard names the shard by the MD5 hashes of type and id, in hex digits.
-func (Outbox) Shard(typ, id string) string {
-	return "CONCAT('a:', MD5(" + typ + "), MD5(" + id + "))"
-}
-
-// ShardOf hashes the UTF-8 bytes of type and id, as Shard does on the server.
-func (Outbox) ShardOf(typ, id string) string { return claims.HashedShard([]byte(typ), []byte(id)) }
 
 // Update writes UPDATE … JOIN … ON … SET.
 func (Outbox) Update(table, alias, set, from, where string) string {

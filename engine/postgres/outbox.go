@@ -3,7 +3,6 @@ package postgres
 import (
 	"time"
 
-	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
@@ -17,12 +16,6 @@ func (Outbox) Seq() string { return "seq" }
 func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
 }
-
-// Shard names the shard by the MD5 hashes of type and id, in hex digits.
-func (Outbox) Shard(typ, id string) string { return "('a:' || md5(" + typ + ") || md5(" + id + "))" }
-
-// ShardOf hashes the UTF-8 bytes of type and id, as Shard does on the server.
-func (Outbox) ShardOf(typ, id string) string { return claims.HashedShard([]byte(typ), []byte(id)) }
 
 // Update writes UPDATE … SET … FROM … WHERE.
 func (Outbox) Update(table, alias, set, from, where string) string {
@@ -85,8 +78,6 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
 			` (bucket, seq) WHERE state = 'PENDING'`,
 		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("order") + ` ON ` + table.String() +
 			` (seq, bucket) WHERE state = 'PENDING'`,
-		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("publishing") + ` ON ` + table.String() +
-			` (seq) WHERE state = 'PUBLISHING'`,
 		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("due") + ` ON ` + table.String() +
 			` (next_attempt_at) WHERE state = 'FAILED'`,
 		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("blocked") + ` ON ` + table.String() +

@@ -1,11 +1,8 @@
 package sqlite
 
 import (
-	"strconv"
 	"time"
-	"unicode/utf8"
 
-	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
@@ -18,16 +15,6 @@ func (Outbox) Seq() string { return "seq" }
 // Same is plain equality: the default collation, BINARY, compares byte by byte.
 func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
-}
-
-// Shard is the aggregate itself: SQLite has no hash, and no limit to the length of a key.
-func (Outbox) Shard(typ, id string) string {
-	return "('a:' || length(" + typ + ") || ':' || " + typ + " || ':' || " + id + ")"
-}
-
-// ShardOf counts the type's length in code points, as length() does in Shard.
-func (Outbox) ShardOf(typ, id string) string {
-	return claims.AggregatePrefix + strconv.Itoa(utf8.RuneCountInString(typ)) + ":" + typ + ":" + id
 }
 
 // Update writes UPDATE … SET … FROM … WHERE.
@@ -95,8 +82,6 @@ func (d Outbox) Ddl(table statement.Name, claims, states, blocked string) []stri
 			` (bucket, seq) WHERE state = 'PENDING'`,
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("order") + ` ON ` + on +
 			` (seq, bucket) WHERE state = 'PENDING'`,
-		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("publishing") + ` ON ` + on +
-			` (seq) WHERE state = 'PUBLISHING'`,
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("due") + ` ON ` + on +
 			` (next_attempt_at) WHERE state = 'FAILED'`,
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("blocked") + ` ON ` + on +

@@ -10,8 +10,8 @@ import (
 
 // Claims is how SQL Server writes claims: by plain statements, an UPDATE of the rows that are there, an INSERT of
 // those that are not, and both again where somebody else was there in between, which the primary key tells. MERGE
-// would need HOLDLOCK for that, and keep the places of rows that are not there, and their neighbours', locked until a
-// pick's transaction ends.
+// would need HOLDLOCK for that, and keep the places of rows that are not there, and their neighbours', locked until the
+// transaction ends.
 type Claims struct{}
 
 // Draw counts the token up by an UPDATE. The INSERT after it makes the row where there was none to count.
@@ -25,46 +25,30 @@ func (Claims) Draw(p claims.Place) []claims.Step {
 	}}}
 }
 
-// Take inserts first: the claims of aggregates are rows that go when they end.
-func (d Claims) Take(p claims.Place, c claims.Claim, shards []claims.Shard, _ string) ([]claims.Step, bool) {
+// Take inserts first, where no row is there.
+func (d Claims) Take(p claims.Place, c claims.Claim, units []string) []claims.Step {
 	return []claims.Step{
-		{Shows: true, Write: func(s *statement.Statement) { d.insert(s, p, c, shards) }},
-		{Shows: true, Rest: true, Write: func(s *statement.Statement) { d.takeOver(s, p, c, shards) }},
-	}, false
+		{Shows: true, Write: func(s *statement.Statement) { d.insert(s, p, c, units) }},
+		{Shows: true, Rest: true, Write: func(s *statement.Statement) { d.takeOver(s, p, c, units) }},
+	}
 }
 
 // insert makes the claims that are not there.
-func (Claims) insert(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
+func (Claims) insert(s *statement.Statement, p claims.Place, c claims.Claim, units []string) {
 	outbox := s.Arg(p.Outbox)
-	s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT ",
+	s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at) OUTPUT inserted.unit SELECT ",
 		outbox, ", r.unit, ", s.Arg(c.Owner),
-		", ", s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", r.info FROM ", s.Rows("r", claims.ShardFields, claims.JSONShards(shards)), //nolint:gosec // tokens count up from 1
+		", ", s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), " FROM ", claims.Units(s, "r", units), //nolint:gosec // tokens count up from 1
 		" WHERE NOT EXISTS (SELECT 1 FROM ", p.Table, " AS c WHERE c.outbox = ", outbox, " AND c.unit = r.unit", Exact, ")")
 }
 
-// takeOver replaces the claims that have ended. What had been taken under the same token is shown, too: the answer to
-// that was lost.
-func (Claims) takeOver(s *statement.Statement, p claims.Place, c claims.Claim, shards []claims.Shard) {
-	owner, token := s.Arg(c.Owner), s.Arg(int64(c.Token)) //nolint:gosec // as above
-	s.Add("UPDATE c SET owner = ", owner, ", token = ", token, ", expires_at = ",
-		s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", info = r.info OUTPUT inserted.unit FROM ",
-		s.Rows("r", claims.ShardFields, claims.JSONShards(shards)), " INNER LOOP JOIN ", p.Table,
-		" AS c WITH (ROWLOCK) ON c.unit = r.unit", Exact,
-		" WHERE c.outbox = ", s.Arg(p.Outbox), " AND (c.expires_at <= ", s.Syntax.Now(), " OR c.owner = ", owner,
-		" AND c.token = ", token, ")")
-}
-
-// Put updates the row, and inserts it where there was none.
-func (Claims) Put(p claims.Place, c claims.Claim, what claims.Shard) []claims.Step {
-	return []claims.Step{{Write: func(s *statement.Statement) {
-		s.Add("UPDATE ", p.Table, " WITH (ROWLOCK) SET owner = ", s.Arg(c.Owner), ", token = ", s.Arg(int64(c.Token)), ", expires_at = ", //nolint:gosec // as above
-			s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", info = ", s.Arg(what.Info), " WHERE outbox = ", s.Arg(p.Outbox),
-			" AND unit = ", s.Arg(what.Name))
-	}}, {Write: func(s *statement.Statement) {
-		s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at, info) VALUES (", s.Arg(p.Outbox),
-			", ", s.Arg(what.Name), ", ", s.Arg(c.Owner), ", ",
-			s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), ", ", s.Arg(what.Info), ")") //nolint:gosec // as above
-	}}}
+// takeOver replaces the claims that have ended, or are the owner's.
+func (Claims) takeOver(s *statement.Statement, p claims.Place, c claims.Claim, units []string) {
+	owner := s.Arg(c.Owner)
+	s.Add("UPDATE c SET owner = ", owner, ", token = ", s.Arg(int64(c.Token)), ", expires_at = ", //nolint:gosec // as above
+		s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), " OUTPUT inserted.unit FROM ", claims.Units(s, "r", units),
+		" INNER LOOP JOIN ", p.Table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", Exact,
+		" WHERE c.outbox = ", s.Arg(p.Outbox), " AND (c.expires_at <= ", s.Syntax.Now(), " OR c.owner = ", owner, ")")
 }
 
 // Numbers of the errors for a row that is there already: a primary key or unique constraint, a unique index.
@@ -83,14 +67,8 @@ func (Claims) Conflict(err error) bool {
 	return n == DuplicateKey || n == duplicateIndex
 }
 
-// InTx is false: OUTPUT shows what the statement itself has written.
-func (Claims) InTx() bool { return false }
-
-// Late is true: the server may still carry out a statement after its connection was lost.
-func (Claims) Late() bool { return true }
-
-// ByName reads the list first and seeks each shard's row.
-func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, names []string) {
+// ByName reads the list first and seeks each unit's row.
+func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, units []string) {
 	hint, _ := s.Syntax.Lock(false)
 	switch verb {
 	case "SELECT":
@@ -100,8 +78,7 @@ func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set fu
 	default:
 		s.Add("UPDATE c SET ", set())
 	}
-	s.Add(" FROM ", s.Rows("r", claims.ShardFields, claims.JSONShards(claims.Named(names))), " INNER LOOP JOIN ",
-		p.Table, " AS c", hint,
+	s.Add(" FROM ", claims.Units(s, "r", units), " INNER LOOP JOIN ", p.Table, " AS c", hint,
 		" ON c.unit = r.unit", Exact, " WHERE c.outbox = ", s.Arg(p.Outbox))
 }
 

@@ -1,11 +1,8 @@
 package sqlserver
 
 import (
-	"encoding/binary"
 	"time"
-	"unicode/utf16"
 
-	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
@@ -21,25 +18,6 @@ func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 		return a + " = " + b + Exact + " AND DATALENGTH(" + a + ") = DATALENGTH(" + b + ")"
 	}
 	return equal(typ1, typ2) + " AND " + equal(id1, id2)
-}
-
-// Shard names the shard by the MD5 hashes of type and id in UTF-16, in hex digits.
-func (Outbox) Shard(typ, id string) string {
-	return "(N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', " + typ +
-		"), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', " + id + "), 2)))"
-}
-
-// ShardOf hashes the UTF-16 bytes of type and id, as Shard does on the server.
-func (Outbox) ShardOf(typ, id string) string {
-	return claims.HashedShard(utf16Bytes(typ), utf16Bytes(id))
-}
-
-func utf16Bytes(s string) []byte {
-	var b []byte
-	for _, unit := range utf16.Encode([]rune(s)) {
-		b = binary.LittleEndian.AppendUint16(b, unit)
-	}
-	return b
 }
 
 // Update reads the list first, and seeks its rows: any other plan would lock what it looks at, up to the whole table.
@@ -112,7 +90,6 @@ CREATE TABLE ` + table.String() + ` (
 )`,
 		index("pending", "(bucket, seq)", "state = 'PENDING'"),
 		index("order", "(seq, bucket)", "state = 'PENDING'"),
-		index("publishing", "(seq)", "state = 'PUBLISHING'"),
 		index("due", "(next_attempt_at)", "state = 'FAILED'"),
 		index("blocked", "(aggregate_type, aggregate_id, seq) INCLUDE (state)", "state IN ("+blocked+")"),
 		claims,

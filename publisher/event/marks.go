@@ -10,10 +10,6 @@ type Marks struct {
 	Failed  []Failure
 	// Waiting become WAITING, unless no earlier event of their aggregate is in the way any more.
 	Waiting []Marked
-	// Returned become PENDING again (skip_locked: they are PUBLISHING).
-	Returned []Ref
-	// Freed are aggregates whose claim ends with this settlement (skip_locked).
-	Freed []Aggregate
 }
 
 // Marked is an event that a settlement marks, and whose order it is in.
@@ -41,12 +37,12 @@ func (f *Failure) State() State {
 
 // Empty says that no row changes its state.
 func (m *Marks) Empty() bool {
-	return len(m.Published)+len(m.Retried)+len(m.Failed)+len(m.Waiting)+len(m.Returned) == 0
+	return len(m.Published)+len(m.Retried)+len(m.Failed)+len(m.Waiting) == 0
 }
 
 // Plain says that events were published, and nothing else happened.
 func (m *Marks) Plain() bool {
-	return len(m.Retried)+len(m.Failed)+len(m.Waiting)+len(m.Returned)+len(m.Freed) == 0
+	return len(m.Retried)+len(m.Failed)+len(m.Waiting) == 0
 }
 
 // Unblocked are the aggregates whose waiting events may go on: those of a retried event, and of a dead one where that

@@ -10,7 +10,7 @@ type State string
 // The states.
 const (
 	Pending    State = "PENDING"
-	Publishing State = "PUBLISHING"
+	Publishing State = "PUBLISHING" // written by earlier versions only
 	Published  State = "PUBLISHED"
 	Failed     State = "FAILED"
 	Waiting    State = "WAITING"

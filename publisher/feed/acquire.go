@@ -2,43 +2,33 @@ package feed
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
-	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// acquire takes the claims that the strategy gives this session. Close gives them back. After a crash they expire.
+// acquire takes what the strategy gives this session, or goes on with what the session before it held. Close gives it
+// back. After a crash the claims expire.
 func (s *session) acquire(ctx context.Context) error {
-	var err error
-	if s.strategy, err = s.cfg.strategy(s.outbox.Own, s.only); err != nil {
+	strategy, err := s.cfg.strategy(s.outbox.Own, s.only)
+	if err != nil {
 		return &poller.Fault{Event: poller.ConfigInvalid, Err: err}
 	}
+	s.strategy = strategy
 	s.warnings = append(s.warnings, s.outbox.Warnings...)
 	// A statement given up half-way could take a claim after Close has given all back. Each is bounded by source__timeout.
 	ctx = context.WithoutCancel(ctx)
-	begun := time.Now()
-	s.deadline = clock.NewDeadline(context.Background(), begun.Add(s.cfg.ClaimTTL-marginOf(s.cfg.ClaimTTL)), errExpired)
-	s.renewalEnded = make(chan struct{})
-	keeping, cancel := context.WithCancel(context.Background())
-	s.cancel = cancel
-	go s.keepAlive(keeping, begun)
-
-	switch {
-	case s.strategy == claims.Leader:
-		err = s.lead(ctx)
-	case s.strategy == claims.SkipLocked:
-		err = s.share(ctx)
-	case s.only >= 0:
-		err = s.takeOnly(ctx)
-	default:
-		if err = s.join(ctx); err == nil {
-			err = s.survey(ctx)
+	found, err := s.begin(ctx)
+	if err == nil {
+		switch {
+		case s.strategy == claims.Leader:
+			err = s.lead(ctx, &found)
+		case s.only >= 0:
+			err = s.takeOnly(ctx, &found)
+		default:
+			err = s.rebalance(ctx)
 		}
 	}
 	if err == nil && s.cfg.Ordering == poller.OrderSource && s.cfg.Policy.Block {
@@ -48,6 +38,34 @@ func (s *session) acquire(ctx context.Context) error {
 		return faultOf(poller.LeaseAcquireFailed, "claiming the outbox", err)
 	}
 	return nil
+}
+
+// begin makes a holding the session's, one that goes on or a new one, and draws a token for the session. What the
+// session hands out ends with the session, even where the holding goes on.
+func (s *session) begin(ctx context.Context) (claims.Survey, error) {
+	var h *holding
+	if s.only < 0 {
+		h = s.shared.goOn()
+	}
+	if h == nil {
+		h = newHolding(s.outbox.Claims, s.owner, s.cfg.ClaimTTL)
+	}
+	s.hold, s.owner = h, h.owner
+	s.ctx, s.cancel = context.WithCancelCause(h.deadline.Context())
+	got, err := h.take(ctx, false, func(*claims.Survey) []int { return nil })
+	if err != nil {
+		return claims.Survey{}, err
+	}
+	s.raise(got.Token)
+	return got.Survey, s.agree(&got.Survey)
+}
+
+// check returns nil while the session may deliver.
+func (s *session) check() error {
+	if err := s.hold.deadline.Check(); err != nil {
+		return err
+	}
+	return context.Cause(s.ctx)
 }
 
 // StrategyFor is the strategy for a table: that of the settings, or the one that suits the table.
@@ -65,143 +83,105 @@ func (c *Config) StrategyFor(own bool) claims.Strategy {
 func (c *Config) strategy(own bool, only int) (claims.Strategy, error) {
 	strategy := c.StrategyFor(own)
 	switch {
-	case strategy == claims.Partitioned && !own:
-		return "", errors.New("source__strategy=partitioned needs a bucket column, and the outbox has none: use leader, or a table of `rowrelay outbox init`")
-	case strategy == claims.SkipLocked && !own:
-		return "", errors.New("source__strategy=skip_locked needs a table of `rowrelay outbox init`: a mapped one has no state to mark events with; use leader")
+	case strategy != claims.Leader && !own:
+		return "", fmt.Errorf("source__strategy=%s needs a bucket column, and the outbox has none: use leader, or a table of `rowrelay outbox init`", strategy)
 	case strategy != claims.Partitioned && only >= 0:
 		return "", fmt.Errorf("fan-out by partitions needs source__strategy=partitioned, not %s", strategy)
 	}
 	return strategy, nil
 }
 
-// draw makes a new fencing token the session's.
-//
-// A token is drawn again after each claim. The owner before drew its last token before its claim ended: only a token
-// drawn after ours is surely larger than all under which it delivered.
-func (s *session) draw(ctx context.Context) error {
-	token, err := s.outbox.Claims.Draw(ctx)
-	if err != nil {
-		return fmt.Errorf("drawing a fencing token: %w", err)
-	}
+// raise makes a fencing token the session's.
+func (s *session) raise(token uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.token = max(s.token, token)
-	return nil
 }
 
-// take claims shards, and returns those that it got.
-func (s *session) take(ctx context.Context, shards []string) ([]string, error) {
-	if err := s.draw(ctx); err != nil {
-		return nil, err
-	}
-	s.exclusive <- struct{}{}
-	defer func() { <-s.exclusive }()
-	s.mu.Lock()
-	token := s.token
-	s.mu.Unlock()
-	got, err := s.outbox.Claims.Take(ctx, s.owner, token, shards, s.cfg.ClaimTTL)
+// survey asks who holds what. It ends the session where an instance of an earlier version claims something else than
+// partitions.
+func (s *session) survey(ctx context.Context) (claims.Survey, error) {
+	found, err := s.hold.claims.Survey(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("claiming %d shards: %w", len(shards), err)
-	}
-	if len(got) == 0 {
-		return nil, nil
-	}
-	s.mu.Lock()
-	s.claims.held += len(got)
-	s.mu.Unlock()
-	return got, s.draw(ctx)
-}
-
-// join makes the session a live member. It comes before a survey: otherwise another strategy, or another number of
-// partitions, could come into force after it.
-func (s *session) join(ctx context.Context) error {
-	return s.outbox.Claims.Join(ctx, s.owner, s.cfg.ClaimTTL)
-}
-
-// checkStrategy surveys the claims. It ends the session if another strategy is in force: the claims of one strategy
-// mean nothing to another. The strategy changes only while no other member and no claim is live, so a session that
-// finds it changed later has lost its claims.
-func (s *session) checkStrategy(ctx context.Context, partitions int) (claims.Survey, error) {
-	found, err := s.outbox.Claims.Survey(ctx, s.owner, claims.Force{Strategy: s.strategy, Partitions: partitions})
-	if err != nil || found.Strategy == s.strategy {
 		return found, err
 	}
-	s.deadline.End(claims.ErrLost)
-	who := "whose claims have not expired yet"
-	if others := s.others(found.Members); len(others) > 0 {
-		who = "by " + strings.Join(others, ", ")
-	}
-	return found, &poller.Fault{Event: poller.LeaseAcquireSkipped,
-		Err: fmt.Errorf("the outbox is being published with source__strategy=%s, %s: "+
-			"this instance's source__strategy=%s takes effect when no other instance is live", found.Strategy, who, s.strategy)}
+	return found, s.agree(&found)
 }
 
-// others are members without this session.
-func (s *session) others(members []string) []string {
-	return slices.DeleteFunc(slices.Clone(members), func(m string) bool { return m == s.owner })
-}
-
-// lead takes the claim of the whole outbox.
-func (s *session) lead(ctx context.Context) error {
-	if err := s.join(ctx); err != nil {
-		return err
+// agree takes over the number of partitions. It changes only while nothing is live: our claims have ended then.
+func (s *session) agree(found *claims.Survey) error {
+	h := s.hold
+	switch {
+	case found.Partitions == 0:
+		return &poller.Fault{Event: poller.LeaseAcquireSkipped,
+			Err: fmt.Errorf("the outbox is being published by %s, of an earlier version, with source__strategy=leader or "+
+				"skip_locked: this instance begins when that has stopped", strings.Join(found.Owners, ", "))}
+	case h.count != found.Partitions && len(h.partitions()) > 0:
+		h.deadline.End(claims.ErrLost)
+		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", claims.ErrLost, h.count,
+			found.Partitions)
 	}
-	found, err := s.checkStrategy(ctx, 0)
-	if err != nil {
-		return err
-	}
-	if found.Leader != "" {
-		return skipped([]string{found.Leader})
-	}
-	got, err := s.take(ctx, []string{claims.LeaderShard})
-	if err != nil {
-		return err
-	}
-	if len(got) == 0 {
-		return skipped(s.others(found.Members))
-	}
+	h.count = found.Partitions
 	return nil
 }
 
-// share joins under skip_locked: aggregates are claimed as they are picked.
-func (s *session) share(ctx context.Context) error {
-	if err := s.join(ctx); err != nil {
-		return err
+// take claims what choose returns, and returns what it got.
+func (s *session) take(ctx context.Context, join bool, choose func(*claims.Survey) []int) ([]int, error) {
+	got, err := s.hold.take(ctx, join, choose)
+	if err != nil {
+		return nil, err
 	}
-	if _, err := s.checkStrategy(ctx, 0); err != nil {
-		return err
+	s.raise(got.Token)
+	if len(got.Partitions) > 0 {
+		s.hold.count = got.Survey.Partitions
+		s.round = round{}
+		s.bringForward(0) // the owner before may have left FAILED events
+		return got.Partitions, nil
 	}
-	return s.draw(ctx)
+	return nil, s.agree(&got.Survey)
 }
 
-// takeOnly takes the claim of the one partition that this session is for.
-func (s *session) takeOnly(ctx context.Context) error {
-	if err := s.join(ctx); err != nil {
-		return err
+// lead takes all partitions, or none.
+func (s *session) lead(ctx context.Context, found *claims.Survey) error {
+	if len(s.hold.partitions()) > 0 {
+		return nil // it goes on
 	}
-	found, err := s.checkStrategy(ctx, s.cfg.Partitions)
-	if err != nil {
-		return err
+	all := func(v *claims.Survey) []int {
+		if free := v.Free(s.owner, nil); len(free) == v.Partitions {
+			return free
+		}
+		return nil
 	}
-	s.partitions.count = found.Partitions
-	if s.only >= found.Partitions {
+	if all(found) == nil {
+		return skipped(found.Owners)
+	}
+	got, err := s.take(ctx, false, all)
+	if err == nil && len(got) < s.hold.count {
+		err = skipped(nil)
+	}
+	return err
+}
+
+// takeOnly takes the one partition that this session is for.
+func (s *session) takeOnly(ctx context.Context, found *claims.Survey) error {
+	switch {
+	case s.only >= found.Partitions:
 		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed",
 			s.only, found.Partitions))
 		return nil
+	case found.Held[s.only] != "":
+		return skipped([]string{found.Held[s.only]})
 	}
-	if by := found.Held[s.only]; by != "" {
-		return skipped([]string{by})
+	got, err := s.take(ctx, false, func(v *claims.Survey) []int {
+		if v.Partitions != found.Partitions {
+			return nil
+		}
+		return []int{s.only}
+	})
+	if err == nil && len(got) == 0 {
+		err = skipped(nil)
 	}
-	got, err := s.take(ctx, []string{claims.PartitionShard(s.only)})
-	if err != nil {
-		return err
-	}
-	if len(got) == 0 {
-		return skipped(nil)
-	}
-	s.partitions.held = []int{s.only}
-	return nil
+	return err
 }
 
 // skipped says who publishes instead of this session.

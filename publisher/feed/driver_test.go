@@ -47,7 +47,7 @@ func openFeed(t *testing.T, feed poller.Feed, table *fakeTable) *driver {
 	}
 	d := &driver{&feedtest.Driver{T: t, Session: own}, own, table}
 	t.Cleanup(func() {
-		if !own.over() || own.deadline != nil && own.deadline.Check() == nil { // the test has failed
+		if !own.over() || own.hold != nil && own.hold.deadline.Check() == nil { // the test has failed
 			_ = own.Close(context.Background(), &poller.Report{})
 		}
 	})
@@ -56,7 +56,7 @@ func openFeed(t *testing.T, feed poller.Feed, table *fakeTable) *driver {
 
 func (d *driver) states(want string) {
 	d.T.Helper()
-	short := map[event.State]string{event.Pending: "P", event.Publishing: "G", event.Published: "x", event.Failed: "F",
+	short := map[event.State]string{event.Pending: "P", event.Published: "x", event.Failed: "F",
 		event.Waiting: "W", event.Dead: "D", event.Discarded: "0"}
 	var got string
 	for _, s := range d.table.db.states() {
@@ -72,8 +72,8 @@ func (t *fakeTable) called() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []string
-	for _, m := range []string{"look", "draw", "join", "survey", "take", "renew", "release", "mend", "due", "fetch",
-		"pick", "other", "settle", "figures"} {
+	for _, m := range []string{"look", "survey", "work", "take", "renew", "release", "mend", "due", "fetch",
+		"other", "settle", "figures"} {
 		if n := t.calls[m]; n == 1 {
 			list = append(list, m)
 		} else if n > 1 {

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,9 +21,8 @@ func (t *fakeTable) Look(ctx context.Context) (g event.Glance, err error) {
 	err = t.do(ctx, "look", func() error {
 		g = event.Glance{Paused: t.db.pausedBy != "", By: t.db.pausedBy, Partitions: t.db.parts}
 		for _, r := range t.db.rows {
-			if _, claimed := t.db.live(unitOfAggregate(r.agg)); r.committed {
-				g.Work = g.Work || r.state == event.Pending || r.state == event.Failed && !r.next.After(t.db.now()) ||
-					r.state == event.Publishing && !claimed
+			if r.committed {
+				g.Work = g.Work || t.db.work(r)
 				g.Waiting = g.Waiting || r.state == event.Waiting
 			}
 		}
@@ -31,105 +31,86 @@ func (t *fakeTable) Look(ctx context.Context) (g event.Glance, err error) {
 	return g, err
 }
 
-func (t *fakeTable) Draw(ctx context.Context) (token uint64, err error) {
-	err = t.do(ctx, "draw", func() error { t.db.token++; token = t.db.token; return nil })
-	return token, err
+// survey is what the contract says. parts is 0 while nothing has ever been claimed.
+func (t *fakeTable) survey() claims.Survey {
+	s := claims.Survey{Partitions: t.db.parts, Held: map[int]string{}}
+	owners := map[string]bool{}
+	for i := range t.db.claims {
+		if c, live := t.db.live(i); live {
+			s.Held[i] = c.owner
+			owners[c.owner] = true
+		}
+	}
+	for member := range t.db.members {
+		if t.db.member(member) {
+			s.Members = append(s.Members, member)
+			owners[member] = true
+		}
+	}
+	if t.db.earlier != "" {
+		s.Partitions = 0
+		owners[t.db.earlier] = true
+	} else if len(owners) == 0 {
+		s.Partitions = t.partitions
+	}
+	slices.Sort(s.Members)
+	s.Owners = slices.Sorted(maps.Keys(owners))
+	return s
 }
 
-func (t *fakeTable) Survey(ctx context.Context, owner string, wanted claims.Force) (result claims.Survey, err error) {
-	strategy, want := wanted.Strategy, wanted.Partitions
-	err = t.do(ctx, "survey", func() error {
-		result = claims.Survey{Held: map[int]string{}}
-		claimed := false
-		for unit := range t.db.claims {
-			if c, live := t.db.live(unit); live {
-				claimed = true
-				if unit == claims.LeaderShard {
-					result.Leader = c.owner
-				}
-				if i, ok := claims.PartitionOf(unit); ok {
-					result.Held[i] = c.owner
-				}
-			}
-		}
-		for member := range t.db.members {
-			if t.db.member(member) {
-				result.Members = append(result.Members, member)
-			}
-		}
-		slices.Sort(result.Members)
-		alone := len(result.Members) == 0 || len(result.Members) == 1 && result.Members[0] == owner
-		if want > 0 && (t.db.parts == 0 || alone && !claimed) {
-			t.db.parts = want
-		}
-		if t.db.strategy == "" || alone && !claimed {
-			if t.db.strategy == claims.SkipLocked && strategy != claims.SkipLocked {
-				for _, r := range t.db.rows {
-					if r.state == event.Publishing {
-						r.state = event.Pending
-					}
-				}
-			}
-			t.db.strategy = strategy
-		}
-		result.Force = claims.Force{Strategy: t.db.strategy, Partitions: t.db.parts}
-		return nil
-	})
-	return result, err
+func (t *fakeTable) Survey(ctx context.Context) (claims.Survey, error) {
+	return ask(ctx, t, "survey", func() (claims.Survey, error) { return t.survey(), nil })
 }
 
-func (t *fakeTable) Join(ctx context.Context, owner string, ttl time.Duration) error {
-	return t.do(ctx, "join", func() error { t.db.members[owner] = t.db.now().Add(ttl); return nil })
-}
-
-func (t *fakeTable) Renew(ctx context.Context, owner string, ttl time.Duration) (n int, err error) {
-	err = t.do(ctx, "renew", func() error {
-		n = 0
-		if !t.db.member(owner) {
-			return claims.ErrLost
+func (t *fakeTable) Take(ctx context.Context, owner string, ttl time.Duration, join bool,
+	choose func(*claims.Survey) []int) (claims.Taken, error) {
+	return ask(ctx, t, "take", func() (got claims.Taken, err error) {
+		t.db.token++
+		got.Token, got.Survey = t.db.token, t.survey()
+		if got.Survey.Partitions == 0 {
+			return got, nil
 		}
-		for unit := range t.db.claims {
-			if c, live := t.db.live(unit); live && c.owner == owner {
-				c.expires = t.db.now().Add(ttl)
-				t.db.claims[unit] = c
-				n++
-			}
+		t.db.parts = got.Survey.Partitions
+		if join {
+			t.db.members[owner] = t.db.now().Add(ttl)
 		}
-		t.db.members[owner] = t.db.now().Add(ttl)
-		return nil
-	})
-	return n, err
-}
-
-func (t *fakeTable) Take(ctx context.Context, owner string, token uint64, units []string, ttl time.Duration) ([]string,
-	error) {
-	return ask(ctx, t, "take", func() (got []string, err error) {
-		for _, unit := range units {
-			if c, live := t.db.live(unit); !live || c.owner == owner {
-				t.db.claims[unit] = fakeClaim{owner: owner, token: token, expires: t.db.now().Add(ttl)}
-				got = append(got, unit)
+		for _, i := range choose(&got.Survey) {
+			if c, live := t.db.live(i); !live || c.owner == owner {
+				t.db.claims[i] = fakeClaim{owner: owner, token: got.Token, expires: t.db.now().Add(ttl)}
+				got.Partitions = append(got.Partitions, i)
 			}
 		}
 		return got, nil
 	})
 }
 
-func (t *fakeTable) Release(ctx context.Context, owner string, units []string) error {
-	return t.do(ctx, "release", func() error {
-		for unit, c := range t.db.claims {
-			if c.owner != owner || units != nil && !slices.Contains(units, unit) {
-				continue
+func (t *fakeTable) Renew(ctx context.Context, owner string, partitions []int, ttl time.Duration) (n int, err error) {
+	err = t.do(ctx, "renew", func() error {
+		n = 0
+		for _, i := range partitions {
+			if c, live := t.db.live(i); live && c.owner == owner {
+				c.expires = t.db.now().Add(ttl)
+				t.db.claims[i] = c
+				n++
 			}
-			if c.agg != nil {
-				for _, r := range t.db.rows {
-					if r.agg == *c.agg && r.state == event.Publishing {
-						r.state = event.Pending
-					}
-				}
-			}
-			delete(t.db.claims, unit)
 		}
-		if units == nil {
+		if t.db.member(owner) {
+			t.db.members[owner] = t.db.now().Add(ttl)
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (t *fakeTable) Release(ctx context.Context, owner string, partitions []int) error {
+	return t.do(ctx, "release", func() error {
+		for i, c := range t.db.claims {
+			if c.owner == owner && (partitions == nil || slices.Contains(partitions, i)) {
+				delete(t.db.claims, i)
+			}
+		}
+		if partitions == nil {
 			delete(t.db.members, owner)
 		}
 		return nil

@@ -12,21 +12,22 @@ import (
 // fakeTable is one instance's connection. It fails in three ways: not done, done but reported failed, done later.
 // After a crash no call has an effect.
 type fakeTable struct {
-	db    *fakeDB
-	mu    sync.Mutex
-	rnd   *rand.Rand // nil: it is quick, and never fails
-	slow  time.Duration
-	odds  int // of 1000 calls, how many fail
-	stall time.Time
-	dead  chan struct{}
-	calls map[string]int
-	fail  map[string]error // by method: it is not done
-	gate  func(method string)
-	bad   int // calls that failed
+	db         *fakeDB
+	partitions int // the settings'
+	mu         sync.Mutex
+	rnd        *rand.Rand // nil: it is quick, and never fails
+	slow       time.Duration
+	odds       int // of 1000 calls, how many fail
+	stall      time.Time
+	dead       chan struct{}
+	calls      map[string]int
+	fail       map[string]error // by method: it is not done
+	gate       func(method string)
+	bad        int // calls that failed
 }
 
 func (db *fakeDB) connect() *fakeTable {
-	return &fakeTable{db: db, dead: make(chan struct{}), calls: map[string]int{}, fail: map[string]error{}}
+	return &fakeTable{db: db, partitions: 4, dead: make(chan struct{}), calls: map[string]int{}, fail: map[string]error{}}
 }
 
 var errCut = errors.New("the connection was cut")
@@ -119,7 +120,7 @@ func ask[T any](ctx context.Context, t *fakeTable, method string, work func() (T
 		case 1:
 			_, _ = apply()
 		default:
-			if slices.Contains([]string{"take", "pick", "join", "release", "settle"}, method) {
+			if slices.Contains([]string{"take", "release", "settle"}, method) {
 				time.AfterFunc(time.Duration(t.roll(int(3*time.Second))), func() { _, _ = apply() })
 			}
 		}

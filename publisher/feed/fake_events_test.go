@@ -71,47 +71,25 @@ func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after even
 	return rows, more, err
 }
 
-func (t *fakeTable) Pick(ctx context.Context, by claims.Claim, limit poller.Limit) ([]event.Row, bool, error) {
-	type page struct {
-		rows []event.Row
-		more bool
-	}
-	p, err := ask(ctx, t, "pick", func() (p page, err error) {
-		if !t.db.member(by.Owner) {
-			return p, claims.ErrLost
+func (t *fakeTable) Work(ctx context.Context, partitions []int, n int) (parts []int, err error) {
+	err = t.do(ctx, "work", func() error {
+		parts = nil
+		for _, r := range t.db.rows {
+			i := claims.PartitionAt(r.bucket, n)
+			if t.db.work(r) && slices.Contains(partitions, i) && !slices.Contains(parts, i) {
+				parts = append(parts, i)
+			}
 		}
-		mine := map[event.Aggregate]bool{}
-		for _, r := range t.sorted(nil) {
-			if r.state != event.Pending && r.state != event.Publishing {
-				continue
-			}
-			if _, claimed := t.db.live(unitOfAggregate(r.agg)); claimed && !mine[r.agg] {
-				continue
-			}
-			if len(p.rows) == limit.Rows {
-				p.more = true
-				return p, nil
-			}
-			if !mine[r.agg] {
-				mine[r.agg] = true
-				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{by.Owner, by.Token, t.db.now().Add(by.TTL), &r.agg}
-			}
-			p.rows = append(p.rows, t.row(r))
-			r.state = event.Publishing
-		}
-		return p, nil
+		return nil
 	})
-	return p.rows, p.more, err
+	return parts, err
 }
 
-func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit,
-	c claims.Claim) (rows []event.Row, next time.Duration, err error) {
+func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit) (rows []event.Row,
+	next time.Duration, err error) {
 	err = t.do(ctx, "due", func() error {
 		size := 0
 		rows, next = nil, -1
-		if c.Owner != "" && !t.db.member(c.Owner) {
-			return claims.ErrLost
-		}
 		for _, r := range t.sorted(ranges) {
 			if r.state != event.Failed || t.db.blocked(r, true) {
 				continue
@@ -126,12 +104,6 @@ func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller
 			if len(rows) >= limit.Rows || len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
 				continue
 			}
-			if c.Owner != "" {
-				if _, claimed := t.db.live(unitOfAggregate(r.agg)); claimed {
-					continue
-				}
-				t.db.claims[unitOfAggregate(r.agg)] = fakeClaim{c.Owner, c.Token, t.db.now().Add(c.TTL), &r.agg}
-			}
 			rows = append(rows, t.row(r))
 		}
 		return nil
@@ -143,11 +115,7 @@ func (t *fakeTable) Other(ctx context.Context, ranges []claims.Range, avoid []ev
 	err error) {
 	err = t.do(ctx, "other", func() error {
 		for _, r := range t.sorted(ranges) {
-			_, claimed := t.db.live(unitOfAggregate(r.agg))
-			claimed = claimed || slices.ContainsFunc(t.db.rows, func(b *fakeRow) bool {
-				return b.agg == r.agg && b.state == event.Publishing
-			})
-			if r.state == event.Pending && !claimed && !t.db.blocked(r, false) && !slices.Contains(avoid, r.agg) {
+			if r.state == event.Pending && !t.db.blocked(r, false) && !slices.Contains(avoid, r.agg) {
 				one := t.row(r)
 				found = &one
 				return nil
@@ -163,15 +131,15 @@ func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.
 		if n := t.db.holds(owner); n < held || held == 0 {
 			return fmt.Errorf("%w: %d of %d", claims.ErrLost, n, held)
 		}
-		open := func(r *fakeRow) bool { return r.state == event.Pending || r.state == event.Publishing }
 		for _, r := range m.Published {
-			if row := t.db.at(r.Seq); open(row) {
+			if row := t.db.at(r.Seq); row.state == event.Pending {
 				row.state = event.Published
 			}
 		}
 		for _, f := range m.Failed {
 			row := t.db.at(f.Ref.Seq)
-			if !open(row) && row.state != event.Failed || row.attempts != f.Attempts && row.attempts != f.Attempts-1 {
+			if row.state != event.Pending && row.state != event.Failed ||
+				row.attempts != f.Attempts && row.attempts != f.Attempts-1 {
 				continue
 			}
 			row.state, row.attempts, row.next = event.Failed, f.Attempts, t.db.now().Add(f.Delay)
@@ -182,11 +150,8 @@ func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.
 		}
 		slices.SortFunc(m.Waiting, func(a, b event.Marked) int { return cmp.Compare(a.Ref.Seq, b.Ref.Seq) })
 		for _, w := range m.Waiting {
-			if row := t.db.at(w.Ref.Seq); open(row) {
-				row.state = event.Pending
-				if t.db.blocked(row, false) {
-					row.state = event.Waiting
-				}
+			if row := t.db.at(w.Ref.Seq); row.state == event.Pending && t.db.blocked(row, false) {
+				row.state = event.Waiting
 			}
 		}
 		for _, r := range m.Retried {
@@ -198,16 +163,6 @@ func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.
 		for _, f := range m.Failed {
 			t.db.letGo(f.Aggregate)
 		}
-		for _, r := range m.Returned {
-			if row := t.db.at(r.Seq); row.state == event.Publishing {
-				row.state = event.Pending
-			}
-		}
-		for _, a := range m.Freed {
-			if c, ok := t.db.claims[unitOfAggregate(a)]; ok && c.owner == owner {
-				delete(t.db.claims, unitOfAggregate(a))
-			}
-		}
 		return nil
 	})
 }
@@ -215,12 +170,6 @@ func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.
 func (t *fakeTable) Mend(ctx context.Context) (n int, err error) {
 	err = t.do(ctx, "mend", func() error {
 		n = t.db.flip(nil)
-		for _, r := range t.db.rows {
-			if _, claimed := t.db.live(unitOfAggregate(r.agg)); r.state == event.Publishing && !claimed {
-				r.state = event.Pending
-				n++
-			}
-		}
 		return nil
 	})
 	return n, err
@@ -231,7 +180,7 @@ func (t *fakeTable) Figures(ctx context.Context) (f poller.OutboxFigures, err er
 		f = poller.OutboxFigures{}
 		for _, r := range t.db.rows {
 			switch r.state {
-			case event.Pending, event.Publishing:
+			case event.Pending:
 				f.Pending++
 			case event.Failed:
 				f.Failed++

@@ -1,7 +1,6 @@
 package feed
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -20,12 +19,12 @@ type fakeDB struct {
 	block    bool
 	mapped   bool // without buckets
 	rows     []*fakeRow
-	claims   map[string]fakeClaim
+	claims   map[int]fakeClaim // of partitions
 	members  map[string]time.Time
 	token    uint64
-	parts    int
-	strategy claims.Strategy // in force
-	chunk    int             // how many events of an aggregate a settlement lets go at once; 0: all
+	parts    int    // in force; 0: not said yet
+	earlier  string // an instance of an earlier version that publishes by another strategy
+	chunk    int    // how many events of an aggregate a settlement lets go at once; 0: all
 	rnd      *rand.Rand
 	pausedBy string
 	log      func(format string, args ...any)
@@ -45,12 +44,11 @@ type fakeClaim struct {
 	owner   string
 	token   uint64
 	expires time.Time
-	agg     *event.Aggregate // skip_locked
 }
 
 func newFakeDB() *fakeDB {
 	return &fakeDB{
-		ahead: 7 * time.Hour, ordering: poller.OrderKey, block: true, claims: map[string]fakeClaim{},
+		ahead: 7 * time.Hour, ordering: poller.OrderKey, block: true, claims: map[int]fakeClaim{},
 		members: map[string]time.Time{},
 		log:     func(string, ...any) {},
 	}
@@ -149,18 +147,21 @@ func (db *fakeDB) letGo(agg event.Aggregate) {
 	}
 }
 
-func (db *fakeDB) live(unit string) (fakeClaim, bool) {
-	c, ok := db.claims[unit]
+// work: it is publishable now.
+func (db *fakeDB) work(r *fakeRow) bool {
+	return r.committed && (r.state == event.Pending || r.state == event.Failed && !r.next.After(db.now()))
+}
+
+func (db *fakeDB) live(partition int) (fakeClaim, bool) {
+	c, ok := db.claims[partition]
 	return c, ok && c.expires.After(db.now())
 }
 
 func (db *fakeDB) member(owner string) bool { return db.members[owner].After(db.now()) }
 
-func unitOfAggregate(a event.Aggregate) string { return fmt.Sprintf("a:%s/%s", a.Type, a.ID) }
-
 func (db *fakeDB) holds(owner string) (n int) {
-	for unit := range db.claims {
-		if c, live := db.live(unit); live && c.owner == owner {
+	for i := range db.claims {
+		if c, live := db.live(i); live && c.owner == owner {
 			n++
 		}
 	}

@@ -4,10 +4,11 @@
 //
 // # Events and their states
 //
-//	PENDING ──▶ (PUBLISHING) ──▶ PUBLISHED        PUBLISHING is written by the strategy skip_locked only
-//	   │ ▲            │
-//	   ▼ │            ▼
-//	WAITING ◀───── FAILED ──▶ DEAD LETTER ──▶ DISCARDED (by an operator)
+//	PENDING ─────────────▶ PUBLISHED
+//	 │ ▲  │                   ▲
+//	 │ │  └──▶ FAILED ────────┘
+//	 ▼ │          │
+//	WAITING       └──▶ DEAD LETTER ──▶ DISCARDED (by an operator)
 //
 // Events of one aggregate are published by seq. An event that fails with evidence against it becomes FAILED, with the
 // time of its next attempt. Later events of its aggregate become WAITING when they are first fetched, and so leave the
@@ -16,8 +17,9 @@
 //
 // # Claims
 //
-// A session claims the whole table (leader), partitions, that is ranges of buckets (partitioned), or aggregates
-// (skip_locked). Marks are refused unless its claims hold.
+// A session claims partitions, that is ranges of buckets: all of them (leader), its share (partitioned), or some that
+// are free and have work, for one batch (skip_locked). Marks are refused unless its claims hold. They may outlive a
+// session that ended well, so that the next one of this process goes on with them.
 //
 // # What a crash means
 //
@@ -26,7 +28,7 @@
 //
 // # Files
 //
-// session.go is Next; acquire.go, partitions.go and renew.go are its claims; fetch.go, round.go and retry.go choose
+// session.go is Next; acquire.go, partitions.go and holding.go are its claims; fetch.go, round.go and retry.go choose
 // rows; event.go makes events of them; inflight.go knows which are not settled; settle.go marks them. outbox.go is what
 // a session asks of its outbox.
 package feed
@@ -94,7 +96,9 @@ type shared struct {
 	open func(context.Context) (*Outbox, error)
 
 	mu      sync.Mutex
-	before  map[int]bool // partitions that the last session of this process held
+	stays   bool        // this process is the next to tick
+	resting *holding    // of a session that ended well, for the next one
+	rest    *time.Timer // its end
 	counted time.Time
 	figures *poller.OutboxFigures // as of counted
 	mended  time.Time             // when mend last began, in any session: one may last only seconds
@@ -157,18 +161,65 @@ func (p *shared) count(ctx context.Context) *poller.OutboxFigures {
 	return p.figures
 }
 
-// remember keeps which partitions a session held. The next session prefers them.
-func (p *shared) remember(partitions []int) {
+// leave takes a holding back from its session: it rests for the next one where that may be, or ends.
+func (p *shared) leave(ctx context.Context, h *holding, well bool) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.before = make(map[int]bool, len(partitions))
-	for _, i := range partitions {
-		p.before[i] = true
+	if well && p.stays && p.resting == nil && h.deadline.Check() == nil {
+		defer p.mu.Unlock()
+		p.resting = h
+		p.rest = time.AfterFunc(h.ttl/3, func() { _ = p.giveUp(h) }) // where it fails, the claims expire
+		return nil
 	}
+	p.mu.Unlock()
+	return h.end(ctx)
 }
 
-func (p *shared) preferred() map[int]bool {
+// goOn returns the holding that rests; nil where there is none.
+func (p *shared) goOn() *holding {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.before
+	h := p.resting
+	if h == nil || h.deadline.Check() != nil {
+		return nil // giveUp ends it
+	}
+	p.rest.Stop()
+	p.resting = nil
+	return h
+}
+
+// giveUp ends a holding if it still rests.
+func (p *shared) giveUp(h *holding) error {
+	p.mu.Lock()
+	rests := h != nil && p.resting == h
+	if rests {
+		p.rest.Stop()
+		p.resting = nil
+	}
+	p.mu.Unlock()
+	if !rests {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout(h.ttl))
+	defer cancel()
+	return h.end(ctx)
+}
+
+// releaseTimeout bounds how long claims are given back. Then others wait until they expire.
+func releaseTimeout(ttl time.Duration) time.Duration { return min(ttl/3, 5*time.Second) }
+
+// Stay is for a process that ticks again and again by itself. Its claims then outlive a session that ended well, for a
+// third of their ttl, so that the next one goes on with them. Otherwise they end with the session: under a host,
+// another process may be the next to tick.
+func (f *Feed) Stay() {
+	f.shared.mu.Lock()
+	defer f.shared.mu.Unlock()
+	f.shared.stays = true
+}
+
+// Close gives back what rests. Sessions have to be closed before.
+func (f *Feed) Close() error {
+	f.shared.mu.Lock()
+	h := f.shared.resting
+	f.shared.mu.Unlock()
+	return f.shared.giveUp(h)
 }

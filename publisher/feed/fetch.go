@@ -16,15 +16,7 @@ import (
 const settleWait = 100 * time.Millisecond
 
 // fetch brings events that can be published.
-func (s *session) fetch(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
-	if s.strategy == claims.SkipLocked {
-		return s.pick(ctx, limit)
-	}
-	ranges, some := s.ranges()
-	if !some {
-		s.idle = true
-		return poller.Grant{}, nil
-	}
+func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller.Limit) (poller.Grant, error) {
 	s.mu.Lock()
 	s.inFlight.beginFetch()
 	s.mu.Unlock()
@@ -35,7 +27,13 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (poller.Grant, 
 		return poller.Grant{}, faultOf(poller.FetchFailed, "fetching", err)
 	}
 	grant, left := s.handOut(page, change.Live, begun)
-	grant.Batch.More = more
+	grant.Batch.More = more || s.others && len(grant.Batch.Events) > 0
+	if s.strategy == claims.SkipLocked {
+		s.widen(more)
+		if err := s.giveBack(context.WithoutCancel(ctx)); err != nil { // what the page had no room for
+			return poller.Grant{}, faultOf(poller.LeaseAcquireFailed, "giving partitions back", err)
+		}
+	}
 	if len(grant.Batch.Events) == 0 && (left || more && s.anyInFlight()) {
 		grant.Batch.More = true
 		s.await(ctx)
@@ -54,6 +52,9 @@ func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.
 		}
 		page, more = s.fresh(page, limit.Rows, more)
 		return page, more, nil
+	}
+	if s.strategy == claims.SkipLocked {
+		return s.readTurned(ctx, ranges, limit)
 	}
 	if s.round.segments != nil {
 		return s.readSegments(ctx, limit)
@@ -96,6 +97,35 @@ func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit po
 	return page, more, nil
 }
 
+// readTurned reads by bucket from the partition that chance has put first, and then from the low end up to it: so that
+// none starves, and nothing is read of what others have claimed, however much that is.
+func (s *session) readTurned(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
+	more bool, err error) {
+	start := s.turn
+	page, more, err = s.read(ctx, ranges, claims.Range{From: start, To: claims.Buckets}, limit)
+	if below := belowOf(ranges, start); err == nil && !more && len(page) < limit.Rows && below != nil {
+		var rest []event.Row
+		rest, more, err = s.read(ctx, below, claims.Range{From: 0, To: start},
+			poller.Limit{Rows: limit.Rows - len(page), Bytes: limit.Bytes})
+		page = append(page, rest...)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	page, more = s.fresh(page, limit.Rows, more)
+	return page, more, nil
+}
+
+// belowOf is the part of the ranges below a bucket.
+func belowOf(ranges []claims.Range, bucket int) (below []claims.Range) {
+	for _, r := range ranges {
+		if r.From < bucket {
+			below = append(below, claims.Range{From: r.From, To: min(r.To, bucket)})
+		}
+	}
+	return below
+}
+
 // read fetches from the beginning of a bucket. It asks for as many rows more as are in flight there.
 func (s *session) read(ctx context.Context, ranges []claims.Range, from claims.Range,
 	limit poller.Limit) ([]event.Row, bool, error) {
@@ -107,59 +137,6 @@ func (s *session) read(ctx context.Context, ranges []claims.Range, from claims.R
 		after = event.Position{Bucket: from.From, Seq: math.MinInt64}
 	}
 	return s.outbox.Events.Fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
-}
-
-// pick is fetch for skip_locked, which claims the aggregates of what it fetches. A claimed aggregate is not picked
-// again, so a page has no events of one that is in flight.
-func (s *session) pick(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
-	begun := time.Now()
-	s.mu.Lock()
-	s.inFlight.beginFetch()
-	s.mu.Unlock()
-	defer s.endFetch()
-	more := false
-	page, err := s.claiming(ctx, func(ctx context.Context, c claims.Claim) (rows []event.Row, err error) {
-		rows, more, err = s.outbox.Events.Pick(ctx, c, limit)
-		return rows, err
-	})
-	if err != nil {
-		return poller.Grant{}, faultOf(poller.FetchFailed, "picking aggregates", err)
-	}
-	s.idle = len(page) == 0 && !more
-	grant, _ := s.handOut(page, change.Live, begun)
-	grant.Batch.More = more
-	return grant, nil
-}
-
-// claiming runs a fetch that claims the aggregates of its events. It counts these claims, and draws the token under
-// which the events are delivered: see draw. A crash after it leaves events PUBLISHING, until the claims expire.
-func (s *session) claiming(ctx context.Context, fetch func(context.Context, claims.Claim) ([]event.Row,
-	error)) ([]event.Row, error) {
-	ctx = context.WithoutCancel(ctx) // given up half-way, it could make claims that nobody knows of
-	s.exclusive <- struct{}{}
-	defer func() { <-s.exclusive }()
-	s.mu.Lock()
-	c := claims.Claim{Owner: s.owner, Token: s.token, TTL: s.cfg.ClaimTTL}
-	s.mu.Unlock()
-	rows, err := fetch(ctx, c)
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	fresh := rows[:0:0]
-	s.mu.Lock()
-	for _, r := range rows {
-		if _, known := s.inFlight.events[r.Ref]; known {
-			continue
-		}
-		a := r.Aggregate()
-		if s.inFlight.aggregates[a] == 0 {
-			s.claims.held++
-		}
-		s.inFlight.add(r.Ref, sent{bucket: r.At.Bucket, aggregate: a})
-		fresh = append(fresh, r)
-	}
-	s.mu.Unlock()
-	return fresh, s.draw(ctx)
 }
 
 func (s *session) anyInFlight() bool {
@@ -202,18 +179,12 @@ func (s *session) handOut(rows []event.Row, kind change.Kind, begun time.Time) (
 	kept, refs := list[:0], make([]event.Ref, 0, len(list))
 	for i, e := range list {
 		if s.cfg.Ordering == poller.OrderKey && kind == change.Live && !e.Waits && s.uncertain(string(e.OrderKey)) {
-			if s.strategy != claims.SkipLocked {
-				continue
-			}
-			e.Waits = true // it is PUBLISHING: the tick absorbs it, and so gives it back
+			continue
 		}
 		r := &rows[i]
 		f := sent{
-			bucket: r.At.Bucket, bytes: len(r.Outbox.Payload), aggregate: r.Aggregate(),
-			orderKey: string(e.OrderKey), waits: e.Waits, retry: kind == change.Retry,
-		}
-		if s.strategy == claims.SkipLocked {
-			s.inFlight.remove(r.Ref) // it was counted when it was claimed
+			bucket: r.At.Bucket, bytes: len(r.Outbox.Payload), orderKey: string(e.OrderKey), waits: e.Waits,
+			retry: kind == change.Retry,
 		}
 		s.inFlight.add(r.Ref, f)
 		kept, refs = append(kept, e), append(refs, r.Ref)
@@ -254,7 +225,7 @@ func (s *session) grant(list []change.Event, name string, now time.Time) poller.
 	return poller.Grant{
 		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches),
 			Events: list, Fetched: now},
-		Context: s.deadline.Context(), Token: s.token, Origin: s.outbox.Origin, Check: s.deadline.Check,
+		Context: s.ctx, Token: s.token, Origin: s.outbox.Origin, Check: s.check,
 	}
 }
 

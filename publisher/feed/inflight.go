@@ -19,8 +19,6 @@ type inFlight struct {
 	changed, settling map[string]bool
 	// waiting counts the events in flight of an order key that wait for an earlier one.
 	waiting map[string]int
-	// aggregates counts the events in flight of each aggregate. Under skip_locked its claim ends with the last of them.
-	aggregates map[event.Aggregate]int
 	// retries counts those that are FAILED.
 	retries int
 	// probing says that a probe was handed out. A probe is not settled: it is known to be over when nothing is in flight.
@@ -30,7 +28,6 @@ type inFlight struct {
 // sent is an event in flight.
 type sent struct {
 	bucket, bytes int
-	aggregate     event.Aggregate
 	orderKey      string
 	waits, retry  bool
 }
@@ -38,7 +35,7 @@ type sent struct {
 func newInFlight() inFlight {
 	return inFlight{
 		events: map[event.Ref]sent{}, settled: map[event.Ref]bool{}, changed: map[string]bool{},
-		settling: map[string]bool{}, waiting: map[string]int{}, aggregates: map[event.Aggregate]int{},
+		settling: map[string]bool{}, waiting: map[string]int{},
 	}
 }
 
@@ -73,7 +70,6 @@ func (f *inFlight) known(r event.Ref) bool {
 
 func (f *inFlight) add(r event.Ref, e sent) {
 	f.events[r] = e
-	f.aggregates[e.aggregate]++
 	if e.waits {
 		f.waiting[e.orderKey]++
 	}
@@ -91,9 +87,6 @@ func (f *inFlight) remove(r event.Ref) {
 	delete(f.events, r)
 	if f.fetching {
 		f.settled[r] = true
-	}
-	if f.aggregates[e.aggregate]--; f.aggregates[e.aggregate] <= 0 {
-		delete(f.aggregates, e.aggregate)
 	}
 	if e.waits {
 		if f.waiting[e.orderKey]--; f.waiting[e.orderKey] <= 0 {

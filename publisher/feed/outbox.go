@@ -26,26 +26,27 @@ type Outbox struct {
 
 // Claims say who may publish what.
 type Claims interface {
-	// Draw returns a token larger than every token drawn before for this outbox.
-	Draw(ctx context.Context) (uint64, error)
-	// Join makes owner a live member for ttl. Survey says who holds what, and what is in force. See package claims.
-	Join(ctx context.Context, owner string, ttl time.Duration) error
-	Survey(ctx context.Context, owner string, want claims.Force) (claims.Survey, error)
-	// Take claims shards that are free or expired, and returns those that it got. Renew extends all of them and the
-	// membership, and returns how many there are. Release gives shards back; nil means all of them and the membership.
-	Take(ctx context.Context, owner string, token uint64, shards []string, ttl time.Duration) ([]string, error)
-	Renew(ctx context.Context, owner string, ttl time.Duration) (int, error)
-	Release(ctx context.Context, owner string, shards []string) error
+	// Survey says who holds what, without a lock.
+	Survey(ctx context.Context) (claims.Survey, error)
+	// Take draws a token larger than every token drawn before for this outbox, and claims those partitions that choose
+	// returns, as far as they are free or the owner's own. With join the owner becomes a live member, too.
+	Take(ctx context.Context, owner string, ttl time.Duration, join bool,
+		choose func(*claims.Survey) []int) (claims.Taken, error)
+	// Renew extends the owner's claims of partitions and its membership, and returns how many it has extended. Release
+	// gives partitions back; nil means all of them and the membership.
+	Renew(ctx context.Context, owner string, partitions []int, ttl time.Duration) (int, error)
+	Release(ctx context.Context, owner string, partitions []int) error
 }
 
 // Events are the rows of the outbox.
 type Events interface {
 	reader
 	marker
-	// Look reports, without writing, whether there is anything to publish (pending or due, or left PUBLISHING),
-	// whether anything may be WAITING, whether the outbox is paused, and the partition count that is in force (0:
-	// none yet). One round trip.
+	// Look reports, without writing, whether there is anything to publish (pending or due), whether anything may be
+	// WAITING, whether the outbox is paused, and the partition count that is in force (0: none yet). One round trip.
 	Look(ctx context.Context) (event.Glance, error)
+	// Work returns which of these partitions, of n, have something to publish now.
+	Work(ctx context.Context, partitions []int, n int) ([]int, error)
 	// Figures counts what gauges show.
 	Figures(ctx context.Context) (poller.OutboxFigures, error)
 }
@@ -57,16 +58,11 @@ type reader interface {
 	// set.
 	Fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row,
 		more bool, err error)
-	// Pick is Fetch for skip_locked: one transaction that claims aggregates with work and returns their rows, marked
-	// PUBLISHING. It is undone with ErrLost if the owner is no live member by then: another strategy may be in force,
-	// which does not read such rows.
-	Pick(ctx context.Context, by claims.Claim, limit poller.Limit) (rows []event.Row, more bool, err error)
 	// Due returns FAILED rows whose next attempt is due, at most limit, and how long it is until the next attempt; -1 if
-	// there is none. For skip_locked (by is not zero) it claims their aggregates as Pick does.
-	Due(ctx context.Context, ranges []claims.Range, limit poller.Limit, by claims.Claim) (rows []event.Row,
-		next time.Duration, err error)
-	// Other returns one publishable row whose aggregate is none of avoid, without claiming it; nil if there is none. No
-	// earlier event of its aggregate is unpublished. For skip_locked, none is PUBLISHING either, under any claim.
+	// there is none.
+	Due(ctx context.Context, ranges []claims.Range, limit poller.Limit) (rows []event.Row, next time.Duration, err error)
+	// Other returns one publishable row whose aggregate is none of avoid; nil if there is none. No earlier event of its
+	// aggregate is unpublished.
 	Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (*event.Row, error)
 }
 
@@ -77,7 +73,7 @@ type marker interface {
 	// because an operator acted.
 	Settle(ctx context.Context, owner string, held int, m event.Marks) error
 	// Mend repairs what a crash, or an operator beside a running session, may leave. It makes PENDING the WAITING rows
-	// without an earlier failed one in their aggregate, and the PUBLISHING rows without a live claim, and returns how
-	// many. The caller needs no claim: a row that becomes PENDING too early is fetched with Waits set.
+	// without an earlier failed one in their aggregate, and returns how many. The caller needs no claim: a row that
+	// becomes PENDING too early is fetched with Waits set.
 	Mend(ctx context.Context) (int, error)
 }

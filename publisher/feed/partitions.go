@@ -2,8 +2,8 @@ package feed
 
 import (
 	"context"
-	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -11,17 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// partitions is what a session of the strategy partitioned knows of partitions. Next alone uses it.
-type partitions struct {
-	start      int // where it begins to look for free ones
-	count      int // partitions in force
-	held       []int
-	leaving    []int // of held: no longer fetched, and released when nothing of them is in flight
-	surveyed   time.Time
-	emptySince time.Time // since when it has none; zero while it has some
-}
-
-// surveyIdle is how often a session surveys the claims while it has no work, or no partition.
+// surveyIdle is how often a session of the strategy partitioned surveys the claims while it has no work, or no
+// partition.
 const surveyIdle = 2 * time.Second
 
 // rebalance keeps a session's partitions at its share.
@@ -37,136 +28,147 @@ func (s *session) rebalance(ctx context.Context) error {
 	if s.idle {
 		every = min(every, surveyIdle)
 	}
-	if time.Since(s.partitions.surveyed) < every {
+	if time.Since(s.hold.surveyed) < every {
 		return nil
 	}
-	if err := s.survey(ctx); err != nil {
-		return faultOf(poller.LeaseAcquireFailed, "looking at who holds which partitions", err)
-	}
-	return nil
+	return faultOf(poller.LeaseAcquireFailed, "looking at who holds which partitions", s.balance(ctx))
 }
 
-// survey asks who holds which partitions. It takes what the session lacks of its share, or begins to hand over what is
+// balance is for the strategy partitioned. It takes what the session lacks of its share, or begins to hand over what is
 // beyond it.
-func (s *session) survey(ctx context.Context) error {
-	found, err := s.checkStrategy(ctx, s.cfg.Partitions)
+func (s *session) balance(ctx context.Context) error {
+	found, err := s.survey(ctx)
 	if err != nil {
 		return err
 	}
-	p := &s.partitions
-	p.surveyed = time.Now()
-	if p.count != found.Partitions && len(p.held) > 0 {
-		// The number changes only while nobody holds a claim: ours have ended.
-		s.deadline.End(claims.ErrLost)
-		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", claims.ErrLost, p.count,
-			found.Partitions)
-	}
-	p.count = found.Partitions
-	plan := claims.PlanOf(&found, s.owner, p.held, s.shared.preferred(), p.start)
-	p.leaving = plan.Leave // it keeps partitions that were leaving, and are part of its share again
+	h := s.hold
+	h.surveyed = time.Now()
+	held := h.partitions()
+	plan := claims.PlanOf(&found, s.owner, held, s.start)
+	h.leaving = plan.Leave // it keeps partitions that were leaving, and are part of its share again
 	if len(plan.Leave) > 0 {
 		s.round = round{} // its cursor may be in what leaves
 		return s.handOver(ctx)
 	}
-	if len(plan.Take) > 0 {
-		got, err := s.take(ctx, partitionShards(plan.Take))
-		if err != nil {
+	if len(plan.Take) > 0 || !slices.Contains(found.Members, s.owner) {
+		if _, err := s.take(ctx, true, func(v *claims.Survey) []int {
+			return claims.PlanOf(v, s.owner, held, s.start).Take
+		}); err != nil {
 			return err
 		}
-		for _, shard := range got {
-			if i, ok := claims.PartitionOf(shard); ok {
-				p.held = append(p.held, i)
-			}
-		}
-		slices.Sort(p.held)
-		s.round = round{}
-		s.bringForward(0) // the owner before may have left FAILED events
 	}
 	return s.endIfEmpty(&found)
-}
-
-// partitionShards names the shards of partitions.
-func partitionShards(partitions []int) []string {
-	names := make([]string, len(partitions))
-	for k, i := range partitions {
-		names[k] = claims.PartitionShard(i)
-	}
-	return names
 }
 
 // endIfEmpty ends a session that has had no partition for a ttl: there are more instances than partitions. It waits
 // that long, because others hand partitions over only to a member that is live.
 func (s *session) endIfEmpty(found *claims.Survey) error {
-	p := &s.partitions
+	h := s.hold
 	switch {
-	case len(p.held) > 0:
-		p.emptySince = time.Time{}
+	case len(h.partitions()) > 0:
+		h.emptySince = time.Time{}
 		return nil
-	case p.emptySince.IsZero():
-		p.emptySince = time.Now()
+	case h.emptySince.IsZero():
+		h.emptySince = time.Now()
 		return nil
-	case time.Since(p.emptySince) < s.cfg.ClaimTTL:
+	case time.Since(h.emptySince) < s.cfg.ClaimTTL:
 		return nil
 	}
 	return skipped(slices.Compact(slices.Sorted(maps.Values(found.Held))))
 }
 
+// pick is for the strategy skip_locked. It takes some partitions that are free and have work, for one batch, and gives
+// those back that it took for earlier ones and of which nothing is in flight.
+func (s *session) pick(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := s.giveBack(ctx); err != nil {
+		return err
+	}
+	found, err := s.survey(ctx)
+	if err != nil {
+		return err
+	}
+	held, n := s.hold.partitions(), found.Partitions
+	s.others = false
+	free := found.Free(s.owner, held)
+	if len(free) == 0 {
+		return nil
+	}
+	if free, err = s.outbox.Events.Work(ctx, free, n); err != nil || len(free) == 0 {
+		return err
+	}
+	rand.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
+	if s.width == 0 {
+		s.width = n
+	}
+	some := free[:min(len(free), s.width)]
+	s.turn = claims.BucketsOf(some[0], n).From
+	_, err = s.take(ctx, false, func(v *claims.Survey) []int {
+		if v.Partitions != n {
+			return nil
+		}
+		return slices.DeleteFunc(v.Free(s.owner, held), func(i int) bool { return !slices.Contains(some, i) })
+	})
+	s.others = len(free) > len(some)
+	return err
+}
+
+// fewest is how many partitions are taken for one batch at least, so that the lanes have aggregates to send side by
+// side.
+const fewest = 8
+
+// widen decides how many partitions the next batch is looked for in: half as many after a page that was full, so that
+// other instances find some, and otherwise twice as many.
+func (s *session) widen(full bool) {
+	if s.width = 2 * s.width; full {
+		s.width = max(s.width/4, fewest)
+	}
+	s.width = min(s.width, s.hold.count)
+}
+
+// giveBack is handOver of all partitions that the session holds.
+func (s *session) giveBack(ctx context.Context) error {
+	s.hold.leaving = s.hold.partitions()
+	return s.handOver(ctx)
+}
+
 // handOver releases the leaving partitions of which nothing is in flight any more. After a crash before that, their
 // claims expire.
 func (s *session) handOver(ctx context.Context) error {
-	p := &s.partitions
-	if len(p.leaving) == 0 {
+	h := s.hold
+	if len(h.leaving) == 0 {
 		return nil
 	}
-	s.exclusive <- struct{}{}
-	defer func() { <-s.exclusive }()
+	h.exclusive <- struct{}{}
+	defer func() { <-h.exclusive }()
 	s.mu.Lock()
 	var free []int
 	if !s.inFlight.probing {
 		busy := map[int]bool{}
 		for _, f := range s.inFlight.events {
-			busy[claims.PartitionAt(f.bucket, p.count)] = true
+			busy[claims.PartitionAt(f.bucket, h.count)] = true
 		}
-		for _, i := range p.leaving {
-			if !busy[i] {
-				free = append(free, i)
-			}
-		}
-	}
-	if len(free) > 0 {
-		s.claims.freeing(len(free))
+		free = slices.DeleteFunc(slices.Clone(h.leaving), func(i int) bool { return busy[i] })
 	}
 	s.mu.Unlock()
 	if len(free) == 0 {
 		return nil
 	}
-	if err := s.outbox.Claims.Release(ctx, s.owner, partitionShards(free)); err != nil {
+	if err := h.release(ctx, free); err != nil {
 		return err
 	}
-	gone := func(i int) bool { return slices.Contains(free, i) }
-	p.held, p.leaving = slices.DeleteFunc(p.held, gone), slices.DeleteFunc(p.leaving, gone)
-	s.mu.Lock()
-	s.claims.freed(len(free))
-	s.mu.Unlock()
 	s.round = round{}
 	return nil
 }
 
-// ranges are the buckets to fetch from: nil means the whole table. It reports false if there are none.
-func (s *session) ranges() ([]claims.Range, bool) {
+// ranges are the buckets of partitions that the session holds: nil means the whole table. It reports false if there
+// are none.
+func (s *session) ranges(partitions []int) ([]claims.Range, bool) {
 	switch {
-	case s.strategy == claims.Partitioned:
-	case s.strategy == claims.Leader && s.outbox.Own && s.cfg.Ordering != poller.OrderSource:
+	case s.strategy != claims.Leader:
+		return claims.RangesOf(partitions, s.hold.count), len(partitions) > 0
+	case s.outbox.Own && s.cfg.Ordering != poller.OrderSource:
 		return []claims.Range{{From: 0, To: claims.Buckets}}, true // the index of pending events leads with the bucket
-	default:
-		return nil, true
 	}
-	p := &s.partitions
-	active := make([]int, 0, len(p.held))
-	for _, i := range p.held {
-		if !slices.Contains(p.leaving, i) {
-			active = append(active, i)
-		}
-	}
-	return claims.RangesOf(active, p.count), len(active) > 0
+	return nil, true
 }

@@ -20,14 +20,14 @@ func TestSecondInstanceGetsItsShare(t *testing.T) {
 		first, second := open(t, testConfig(claims.Partitioned), db.connect()),
 			open(t, testConfig(claims.Partitioned), db.connect())
 		g := first.Fetch()
-		if len(first.partitions.held) != 4 || len(g.Batch.Events) != len(aggregates) {
-			t.Fatalf("%v, %s", first.partitions.held, feedtest.Shape(g))
+		if len(first.hold.partitions()) != 4 || len(g.Batch.Events) != len(aggregates) {
+			t.Fatalf("%v, %s", first.hold.partitions(), feedtest.Shape(g))
 		}
 		second.Expect("") // it has none, and waits: the first one hands over what it does not need
 		time.Sleep(first.cfg.ClaimTTL / 3)
 		first.Expect("")
-		if len(first.partitions.leaving) != 2 || len(first.partitions.held) != 4 {
-			t.Fatalf("nothing is handed over while it is in flight: %+v", first.partitions)
+		if len(first.hold.leaving) != 2 || len(first.hold.partitions()) != 4 {
+			t.Fatalf("nothing is handed over while it is in flight: %+v", first.hold.leaving)
 		}
 		db.add(aggregates...)
 		h := first.Fetch() // of its own share alone
@@ -38,20 +38,20 @@ func TestSecondInstanceGetsItsShare(t *testing.T) {
 		}
 		first.Settled("aaaaaaaa", g)
 		first.Fetch()
-		if !slices.Equal(first.partitions.held, []int{0, 1}) {
-			t.Fatalf("the first has %v", first.partitions.held)
+		if !slices.Equal(first.hold.partitions(), []int{0, 1}) {
+			t.Fatalf("the first has %v", first.hold.partitions())
 		}
 		i := second.Fetch()
-		if !slices.Equal(second.partitions.held, []int{2, 3}) || i.Token <= h.Token ||
+		if !slices.Equal(second.hold.partitions(), []int{2, 3}) || i.Token <= h.Token ||
 			len(i.Batch.Events)+len(h.Batch.Events) != len(aggregates) {
-			t.Fatalf("the second has %v, token %d after %d, %s and %s", second.partitions.held, i.Token, h.Token,
+			t.Fatalf("the second has %v, token %d after %d, %s and %s", second.hold.partitions(), i.Token, h.Token,
 				feedtest.Shape(h), feedtest.Shape(i))
 		}
 		first.End()
 		time.Sleep(second.cfg.ClaimTTL / 3)
 		second.Fetch()
-		if len(second.partitions.held) != 4 {
-			t.Errorf("the second has %v after the first has gone", second.partitions.held)
+		if len(second.hold.partitions()) != 4 {
+			t.Errorf("the second has %v after the first has gone", second.hold.partitions())
 		}
 		second.End()
 	})
@@ -75,8 +75,8 @@ func TestHandOverDuringABacklog(t *testing.T) {
 			}
 		}
 		second.Fetch()
-		if len(first.partitions.held) != 2 || len(second.partitions.held) != 2 {
-			t.Errorf("the first has %v, the second %v", first.partitions.held, second.partitions.held)
+		if len(first.hold.partitions()) != 2 || len(second.hold.partitions()) != 2 {
+			t.Errorf("the first has %v, the second %v", first.hold.partitions(), second.hold.partitions())
 		}
 		first.End()
 		second.End()
@@ -88,7 +88,9 @@ func TestInstanceTooMany(t *testing.T) {
 		cfg := testConfig(claims.Partitioned)
 		cfg.Partitions = 1
 		db.add("a")
-		first, second := open(t, cfg, db.connect()), open(t, cfg, db.connect())
+		one, two := db.connect(), db.connect()
+		one.partitions, two.partitions = 1, 1
+		first, second := open(t, cfg, one), open(t, cfg, two)
 		first.Expect("1")
 		for range 30 {
 			second.Expect("")

@@ -94,16 +94,28 @@ func randomInstances(t *testing.T, seed uint64) {
 	tables := make([]*fakeTable, 1+w.Roll(4))
 	start := func(i, life int) {
 		table := db.connect()
+		table.partitions = cfg.Partitions
+		if mixed {
+			table.partitions = 1 + w.Roll(12)
+		}
 		table.rnd, table.slow, table.odds = rand.New(rand.NewPCG(seed, uint64(100*i+life))), 30*time.Millisecond, odds
 		mu.Lock()
 		tables[i] = table
 		mu.Unlock()
+		var feed *Feed
+		stays := w.Roll(2) == 0
 		feedOf := func(strategy claims.Strategy) poller.Feed {
 			own := cfg
 			own.Strategy = strategy
-			return New(own, table.open)
+			if feed = New(own, table.open); stays {
+				feed.Stay()
+			}
+			return feed
 		}
-		all.Go(func() { w.Instance(fmt.Sprintf("i%d.%d", i, life), feedOf, table.dead, table.faults, stop) })
+		all.Go(func() {
+			w.Instance(fmt.Sprintf("i%d.%d", i, life), feedOf, table.dead, table.faults, stop)
+			_ = feed.Close() // after a crash it fails
+		})
 	}
 	for i := range tables {
 		start(i, 0)

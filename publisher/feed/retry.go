@@ -15,30 +15,22 @@ const (
 	// maxRetries bounds the FAILED events of one batch: each may be sent alone, and several times.
 	maxRetries = 100
 	// dueEvery is how often FAILED events are asked for while none is known: an operator may have requeued some. dueAgain
-	// is how often while some are known, and under skip_locked, where any instance retries the failures of all.
+	// is how often while some are known.
 	dueEvery = 5 * time.Second
 	dueAgain = time.Second
 )
 
 // retries returns the FAILED events whose next attempt is due, as a batch of their own. It asks for none before the
 // time of the next one, if that is known.
-func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
+func (s *session) retries(ctx context.Context, ranges []claims.Range, limit poller.Limit) (poller.Grant, error) {
 	s.mu.Lock()
 	early := time.Now().Before(s.dueAt)
 	s.mu.Unlock()
 	if early {
 		return poller.Grant{}, nil
 	}
-	ranges, some := s.ranges()
-	if !some {
-		return poller.Grant{}, nil
-	}
 	s.mu.Lock()
-	every := dueEvery
-	if s.strategy == claims.SkipLocked {
-		every = dueAgain
-	}
-	s.dueAt = time.Now().Add(every) // a failure that is settled meanwhile brings it forward
+	s.dueAt = time.Now().Add(dueEvery) // a failure that is settled meanwhile brings it forward
 	s.inFlight.beginFetch()
 	s.mu.Unlock()
 	defer s.endFetch()
@@ -68,13 +60,6 @@ func (s *session) retries(ctx context.Context, limit poller.Limit) (poller.Grant
 // dueRows asks for as many rows more as are in flight: those are still FAILED, and due.
 func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row,
 	next time.Duration, err error) {
-	if s.strategy == claims.SkipLocked {
-		rows, err = s.claiming(ctx, func(ctx context.Context, c claims.Claim) (rows []event.Row, err error) {
-			rows, next, err = s.outbox.Events.Due(ctx, nil, most, c)
-			return rows, err
-		})
-		return rows, next, err
-	}
 	s.mu.Lock()
 	_, bytes := s.inFlight.within(claims.Range{From: 0, To: claims.Buckets})
 	asked := poller.Limit{Rows: most.Rows + s.inFlight.retries, Bytes: most.Bytes}
@@ -82,7 +67,7 @@ func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most polle
 		asked.Bytes += bytes
 	}
 	s.mu.Unlock()
-	if rows, next, err = s.outbox.Events.Due(ctx, ranges, asked, claims.Claim{}); err != nil {
+	if rows, next, err = s.outbox.Events.Due(ctx, ranges, asked); err != nil {
 		return nil, 0, err
 	}
 	rows, _ = s.fresh(rows, len(rows), false)

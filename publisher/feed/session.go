@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
-	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -41,30 +40,31 @@ type session struct {
 	strategy claims.Strategy
 
 	// For Next and Other, which are never called side by side.
-	looked     time.Time // when look was last asked
-	idle       bool      // the last fetch brought nothing
-	blocked    bool      // ordering=source: a FAILED event waits for its next attempt
-	opened     bool      // mend was considered after claims were asked for
-	batches    int
-	round      round
-	partitions partitions
+	looked  time.Time // when look was last asked
+	idle    bool      // the last fetch brought nothing
+	blocked bool      // ordering=source: a FAILED event waits for its next attempt
+	others  bool      // skip_locked: more partitions have work than were taken
+	width   int       // skip_locked: how many are taken at most; 0: not decided yet
+	turn    int       // skip_locked: the bucket to begin at
+	unread  bool      // there were retries, and nothing was fetched after them
+	failed  bool      // a fetch failed
+	batches int
+	round   round
+	start   int // where it begins to look for free partitions
 
-	deadline     *clock.Deadline // of the session's claims; nil until these were asked for
-	cancel       context.CancelFunc
-	renewalEnded chan struct{} // closed when the renewal has ended
+	hold   *holding        // nil until claims were asked for
+	ctx    context.Context //nolint:containedctx // that of its batches: it ends with the session, and with the claims
+	cancel context.CancelCauseFunc
 
-	// exclusive holds one token while something changes the number of claims, or a settlement names that number. It is no
-	// mutex, because its holder waits for the database.
-	exclusive chan struct{}
-	settled   chan struct{} // holds one signal: a settlement is done
+	settled chan struct{} // holds one signal: a settlement is done
 
 	deadLetters poller.DeadLetterWriter // for Settle
 
 	parkedKeys atomic.Int64 // len(parked)
 
 	mu           sync.Mutex
-	ended        bool
-	claims       claimCount
+	ended        bool // nothing is fetched or settled any more
+	unsettled    bool // a settlement failed
 	token        uint64
 	inFlight     inFlight
 	refs         map[string][]event.Ref // of the events of each batch, by its ID
@@ -78,8 +78,7 @@ type session struct {
 
 func newSession(p *shared, owner string, only, start int) *session {
 	return &session{
-		shared: p, cfg: &p.cfg, owner: owner, only: only, partitions: partitions{start: start},
-		exclusive: make(chan struct{}, 1), settled: make(chan struct{}, 1),
+		shared: p, cfg: &p.cfg, owner: owner, only: only, start: start, settled: make(chan struct{}, 1),
 		parked: map[string]int{}, refs: map[string][]event.Ref{}, inFlight: newInFlight(),
 	}
 }
@@ -93,11 +92,17 @@ const lookEvery = time.Second
 // Next returns the next batch. While there is nothing to do, it costs one round trip and writes nothing: that is look
 // before the session has claims, and the fetch itself afterwards.
 func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
+	grant, err := s.next(ctx, limit)
+	s.failed = s.failed || err != nil
+	return grant, err
+}
+
+func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	if s.over() {
 		return poller.Grant{}, nil // what ended it has said why
 	}
-	if s.deadline != nil {
-		if err := s.deadline.Check(); err != nil {
+	if s.hold != nil {
+		if err := s.check(); err != nil {
 			return poller.Grant{}, &poller.Fault{Event: poller.LostLease, Err: err}
 		}
 		if err := s.rebalance(ctx); err != nil {
@@ -107,31 +112,43 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	if more, err := s.look(ctx); err != nil || !more {
 		return poller.Grant{}, err
 	}
-	if s.deadline == nil {
+	if s.hold == nil {
 		if err := s.acquire(ctx); err != nil {
 			return poller.Grant{}, err
 		}
 	}
-	if s.strategy == claims.Partitioned && len(s.partitions.held) == 0 {
-		s.idle = true
-		return poller.Grant{}, nil
-	}
-	if !s.opened && s.strategy == claims.SkipLocked {
-		if _, err := s.mend(ctx); err != nil { // a crash may have left events PUBLISHING
-			return poller.Grant{}, err
+	if s.strategy == claims.SkipLocked && !s.unread {
+		if err := s.pick(ctx); err != nil {
+			return poller.Grant{}, faultOf(poller.LeaseAcquireFailed, "looking for partitions with work", err)
 		}
 	}
-	s.opened = true
-	if grant, err := s.retries(ctx, limit); err != nil || len(grant.Batch.Events) > 0 || s.blocked {
+	ranges, some := s.ranges(s.hold.active())
+	if !some {
+		return s.nothing(ctx), nil
+	}
+	grant, err := s.retries(ctx, ranges, limit)
+	s.unread = len(grant.Batch.Events) > 0
+	if err != nil || s.unread || s.blocked {
 		return grant, err
 	}
-	return s.fetch(ctx, limit)
+	return s.fetch(ctx, ranges, limit)
+}
+
+// nothing is what a session without partitions to fetch from returns. Under skip_locked, those whose events are in
+// flight may have more.
+func (s *session) nothing(ctx context.Context) (grant poller.Grant) {
+	if s.strategy == claims.SkipLocked && s.anyInFlight() {
+		s.await(ctx)
+		grant.Batch.More = true
+	}
+	s.idle = !grant.Batch.More
+	return grant
 }
 
 // look asks whether the outbox is paused and whether there is anything to do, if that is due. It reports false if no
 // fetch is needed.
 func (s *session) look(ctx context.Context) (bool, error) {
-	if s.deadline != nil && time.Since(s.looked) < lookEvery {
+	if s.hold != nil && time.Since(s.looked) < lookEvery {
 		return true, nil
 	}
 	g, err := s.glance(ctx)
@@ -144,8 +161,8 @@ func (s *session) look(ctx context.Context) (bool, error) {
 	}
 	s.looked = time.Now()
 	// After a crash, or an operator's work beside a running session, events may be WAITING for nothing: nothing else would
-	// ever find them. And where there is work that a fetch does not find, it may be PUBLISHING under no claim.
-	if lost := g.Work && s.idle; g.Waiting || lost {
+	// ever find them.
+	if g.Waiting {
 		mended, err := s.mend(ctx)
 		if err != nil {
 			return false, err
@@ -155,7 +172,7 @@ func (s *session) look(ctx context.Context) (bool, error) {
 	if g.Work && s.idle {
 		s.bringForward(0) // it may be a FAILED event that is due
 	}
-	return g.Work || s.deadline != nil && !s.idle, nil
+	return g.Work || s.hold != nil && !s.idle, nil
 }
 
 func (s *session) glance(ctx context.Context) (event.Glance, error) {
@@ -195,11 +212,9 @@ func (s *session) Parked(orderKey []byte) bool {
 	return ok
 }
 
-// Other returns the first event of another aggregate. Under skip_locked it is not claimed: another instance may be
-// sending it too. The event is evidence only, and comes again. So this may make a duplicate, and never marks events out
-// of order.
+// Other returns the first event of another aggregate.
 func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
-	if s.over() || s.deadline == nil {
+	if s.over() || s.hold == nil {
 		return poller.Grant{}, nil
 	}
 	var aggregates []event.Aggregate
@@ -208,12 +223,13 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 			aggregates = append(aggregates, a)
 		}
 	}
-	ranges, some := s.ranges()
+	ranges, some := s.ranges(s.hold.partitions())
 	if !some {
 		return poller.Grant{}, nil
 	}
 	r, err := s.outbox.Events.Other(ctx, ranges, aggregates)
 	if err != nil {
+		s.failed = true
 		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
 	}
 	if r == nil || r.Waits || r.Broken != nil {
@@ -231,20 +247,19 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	return s.grant(list, "probe", now), nil
 }
 
-// Close gives back everything that the session may hold, also after a failure.
+// Close gives back everything that the session may hold, also after a failure. Where all went well, the claims may go
+// on with the next session.
 func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	s.mu.Lock()
 	s.ended = true
 	warnings, deadLettered, unwritten := s.warnings, s.deadLettered, s.unwritten
+	well := !s.failed && !s.unsettled
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(s.cfg.ClaimTTL/3, 5*time.Second))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout(s.cfg.ClaimTTL))
 	defer cancel()
-	if s.deadline != nil {
-		s.deadline.End(errReleased)
-		s.cancel()
-		<-s.renewalEnded // a renewal under way ends with its context
-		s.shared.remember(s.partitions.held)
-		if err := s.outbox.Claims.Release(ctx, s.owner, nil); err != nil {
+	if s.hold != nil {
+		s.cancel(errReleased)
+		if err := s.shared.leave(ctx, s.hold, well && s.strategy != claims.SkipLocked && s.only < 0); err != nil {
 			warnings = append(warnings, fmt.Sprintf("the claims of %s could not be released, others have to wait for their end (%s): %v",
 				s.owner, s.cfg.ClaimTTL, err))
 		}
@@ -269,8 +284,11 @@ func (s *session) warn(text string) {
 	s.warnings = append(s.warnings, text)
 }
 
-// faultOf returns err as a Fault. What it wraps decides how the tick ends; otherwise that is event.
+// faultOf returns an error as a Fault. What it wraps decides how the tick ends; otherwise that is event.
 func faultOf(event poller.Event, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var fault *poller.Fault
 	switch {
 	case errors.As(err, &fault):

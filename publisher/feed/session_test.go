@@ -64,7 +64,7 @@ func TestWorkIsClaimedFetchedMarkedAndReleased(t *testing.T) {
 		db.add("a", "b", "a")
 		s := open(t, testConfig(claims.Leader), table)
 		g := s.Fetch()
-		if got := table.called(); got != "look draw×2 join survey take due fetch" {
+		if got := table.called(); got != "look take×2 due fetch" {
 			t.Errorf("the first Next with work calls %s", got)
 		}
 		if len(g.Batch.Events) != 3 || g.Token != 2 || g.Check() != nil || g.Context.Err() != nil ||
@@ -190,17 +190,19 @@ func TestReportAtClose(t *testing.T) {
 
 func TestFaultsSayWhatTheyAre(t *testing.T) {
 	for method, want := range map[string]poller.Event{
-		"look": poller.FetchFailed, "take": poller.LeaseAcquireFailed, "draw": poller.LeaseAcquireFailed,
-		"fetch": poller.FetchFailed,
-		"due":   poller.FetchFailed, "mend": poller.FetchFailed, "join": poller.LeaseAcquireFailed,
-		"survey": poller.LeaseAcquireFailed,
+		"look": poller.FetchFailed, "take": poller.LeaseAcquireFailed, "fetch": poller.FetchFailed, "due": poller.FetchFailed,
+		"mend": poller.FetchFailed, "survey": poller.LeaseAcquireFailed,
 	} {
 		in(t, func(t *testing.T, db *fakeDB) {
 			db.add("a", "b")
 			db.at(2).state = event.Waiting
 			table := db.connect()
 			table.fail[method] = errCut
-			s := open(t, testConfig(claims.Leader), table)
+			strategy := claims.Leader
+			if method == "survey" {
+				strategy = claims.Partitioned
+			}
+			s := open(t, testConfig(strategy), table)
 			s.ExpectFault(want, errCut.Error())
 			s.End()
 			if len(db.claims) != 0 {

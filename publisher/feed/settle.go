@@ -23,7 +23,7 @@ const maxReason = 1000
 //
 // Each row has its own mark. So events that were accepted after a deferred one are marked, too, and not repeated.
 func (s *session) Settle(ctx context.Context, offered poller.Settlement) (int, error) {
-	if s.over() || s.deadline == nil {
+	if s.over() || s.hold == nil {
 		return 0, nil
 	}
 	t := &settlement{s: s}
@@ -31,11 +31,11 @@ func (s *session) Settle(ctx context.Context, offered poller.Settlement) (int, e
 	for i := range offered.Batches {
 		t.add(ctx, &offered.Batches[i])
 	}
-	s.exclusive <- struct{}{} // not earlier: dead letters may take long, and a fetch that claims waits for this
-	defer func() { <-s.exclusive }()
-	freed := t.begin()
-	err := s.store(ctx, t, freed)
-	t.end(len(freed), err)
+	s.hold.exclusive <- struct{}{} // not earlier: dead letters may take long, and whoever takes partitions waits for this
+	defer func() { <-s.hold.exclusive }()
+	t.begin()
+	err := s.store(ctx, t)
+	t.end(err)
 	if err != nil {
 		return 0, err
 	}
@@ -47,17 +47,13 @@ func (s *session) Settle(ctx context.Context, offered poller.Settlement) (int, e
 }
 
 // store writes the marks. Errors are a *Fault. It is then unknown whether the marks were stored.
-func (s *session) store(ctx context.Context, t *settlement, freed []event.Aggregate) error {
+func (s *session) store(ctx context.Context, t *settlement) error {
 	if t.marks.Empty() {
 		return nil
 	}
-	t.marks.Freed = freed
-	s.mu.Lock()
-	held := s.claims.held
-	s.mu.Unlock()
-	err := s.outbox.Events.Settle(ctx, s.owner, held, t.marks)
+	err := s.outbox.Events.Settle(ctx, s.owner, len(s.hold.partitions()), t.marks)
 	if errors.Is(err, claims.ErrLost) {
-		s.deadline.End(claims.ErrLost)
+		s.hold.deadline.End(claims.ErrLost)
 	}
 	if err != nil {
 		return faultOf(poller.CommitFailed, "marking events", err)
@@ -98,10 +94,6 @@ func (t *settlement) add(ctx context.Context, b *poller.Settled) {
 		switch {
 		case outcome == poller.Deferred:
 			t.stopped = true
-			if t.s.strategy == claims.SkipLocked {
-				t.marks.Returned = append(t.marks.Returned, r)
-				t.done = append(t.done, r)
-			}
 		case outcome == poller.Accepted && b.Batch.Kind == change.Retry:
 			t.marks.Retried = append(t.marks.Retried, m)
 			t.changes = append(t.changes, keyChange{orderKey: string(e.OrderKey), unpark: true})
@@ -185,43 +177,28 @@ func (t *settlement) giveUp(ctx context.Context, e *change.Event, attempts int, 
 	return nil
 }
 
-// begin shows a fetch under way which order keys the settlement changes. It returns the aggregates whose claims end.
-func (t *settlement) begin() []event.Aggregate {
+// begin shows a fetch under way which order keys the settlement changes.
+func (t *settlement) begin() {
 	s := t.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range t.changes {
 		s.inFlight.settling[c.orderKey] = true
 	}
-	if s.strategy != claims.SkipLocked {
-		return nil
-	}
-	count := map[event.Aggregate]int{}
-	var freed []event.Aggregate
-	for _, r := range t.done {
-		if e, known := s.inFlight.events[r]; known {
-			if count[e.aggregate]++; count[e.aggregate] == s.inFlight.aggregates[e.aggregate] {
-				freed = append(freed, e.aggregate)
-			}
-		}
-	}
-	s.claims.freeing(len(freed))
-	return freed
 }
 
 // end shows the session what is durable now. Nothing is shown earlier. Otherwise an order key could be free before its
 // failed event is marked: a later event would be sent, and after a crash the earlier one.
-func (t *settlement) end(freed int, err error) {
+func (t *settlement) end(err error) {
 	s := t.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.inFlight.settling)
-	s.claims.freed(freed)
 	// They are reported even if the marks have failed: the dead letters are written.
 	s.deadLettered = append(s.deadLettered, t.deadLettered...)
 	s.unwritten = cmp.Or(s.unwritten, t.unwritten)
 	if err != nil {
-		s.ended = true
+		s.ended, s.unsettled = true, true
 		return
 	}
 	s.ended = t.stopped // no settlement follows

@@ -10,7 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// Settle makes marks durable. What waits is not marked (see writer), and nothing is ever PUBLISHING.
+// Settle makes marks durable. What waits is not marked (see writer).
 //
 // Only marks of publishing: one statement, unless there are more rows than it can name. A crash between two of them
 // is a crash before the second: its events are published again.
@@ -19,7 +19,7 @@ func (m *mapped) Settle(ctx context.Context, owner string, held int, marks event
 		return m.publish(ctx, owner, held, marks.Published)
 	}
 	return m.db.Tx(ctx, "settle", func(ctx context.Context, q statement.Querier) error {
-		if _, err := m.claims.Hold(ctx, q, owner, held); err != nil {
+		if err := m.claims.Hold(ctx, q, owner, held); err != nil {
 			return err
 		}
 		ids := refIDs(marks.Published)

@@ -16,7 +16,7 @@ import (
 
 // mapped is an outbox that is not ours: another framework's table (mapping.go). Nothing is written
 // there but the mark of publishing, and the count of failed attempts where the table has one; failures stand in the
-// side table. Its only strategy is leader.
+// side table. It has no buckets, and so its only strategy is leader.
 type mapped struct {
 	db     *statement.DB
 	claims *claims.Table
@@ -111,7 +111,7 @@ func (m *mapped) Fetch(ctx context.Context, _ []claims.Range, _ event.Position, 
 }
 
 // Due shows the first failed event of each aggregate whose time has come. One round trip while nothing has failed.
-func (m *mapped) Due(ctx context.Context, _ []claims.Range, limit poller.Limit, _ claims.Claim) (rows []event.Row,
+func (m *mapped) Due(ctx context.Context, _ []claims.Range, limit poller.Limit) (rows []event.Row,
 	next time.Duration, err error) {
 	err = m.db.Do(ctx, "look for events that are due", func(ctx context.Context, q statement.Querier) error {
 		rows, next = nil, -1
@@ -161,13 +161,8 @@ func (m *mapped) Other(ctx context.Context, _ []claims.Range, avoid []event.Aggr
 	return &rows[0], nil
 }
 
-// Pick belongs to skip_locked, which mapped tables do not have.
-func (m *mapped) Pick(context.Context, claims.Claim, poller.Limit) ([]event.Row, bool, error) {
-	return nil, false, fmt.Errorf("%w: a mapped table has no strategy skip_locked", poller.ErrConfig)
-}
-
 // Work is partition 0 of 1, if there is anything to publish.
-func (m *mapped) Work(ctx context.Context, _ int) ([]int, error) {
+func (m *mapped) Work(ctx context.Context, _ []int, _ int) ([]int, error) {
 	g, err := m.Look(ctx)
 	if err != nil || !g.Work {
 		return nil, err

@@ -12,39 +12,24 @@ import (
 )
 
 // Due returns failed events whose time has come, and which are the first of their aggregate: where an operator made
-// several due at once, they go out one after the other. For skip_locked their aggregates are claimed; the events stay
-// FAILED, so that a crash leaves them due.
-func (e *Table) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit,
-	by claims.Claim) (rows []event.Row, next time.Duration, err error) {
+// several due at once, they go out one after the other.
+func (e *Table) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit) (rows []event.Row,
+	next time.Duration, err error) {
 	limit.Rows = max(limit.Rows, 1)
-	work := func(ctx context.Context, q statement.Querier) error {
+	err = e.db.Do(ctx, "look for due events", func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		s.Add("SELECT ")
 		e.columns(s)
 		s.Add(", 0 FROM ", e.outbox.String(), " o WHERE o.state = 'FAILED' AND o.next_attempt_at <= ", e.db.Now())
 		e.inRanges(s, ranges)
 		e.first(s)
-		if by.Owner != "" {
-			s.Add(" AND NOT ")
-			e.claimed(s)
-		}
 		s.Add(" ORDER BY o.next_attempt_at, ", e.seq("o"), e.db.Limit(s.Arg(limit.Rows), 0))
 		if rows, _, err = event.Read(ctx, s, q, limit, e.scan); err != nil {
 			return err
 		}
-		if by.Owner != "" && len(rows) > 0 {
-			if rows, err = e.claimRows(ctx, q, by, rows); err != nil {
-				return err
-			}
-		}
 		next, err = e.nextDue(ctx, q, ranges)
 		return err
-	}
-	if by.Owner != "" {
-		err = e.db.Tx(ctx, "look for due events", work)
-	} else {
-		err = e.db.Do(ctx, "look for due events", work)
-	}
+	})
 	if err != nil {
 		return nil, -1, err
 	}
@@ -69,47 +54,6 @@ func (e *Table) first(s *statement.Statement) {
 			"o.aggregate_type", "o.aggregate_id"))
 	}
 	s.Add(e.inTheWay("b", true), " ORDER BY ", e.seq("b"), e.db.Limit("1", 0), ") = ", e.seq("o"), ")")
-}
-
-// claimRows is steps 2 and 3 of pick for failed events: a row that is not FAILED any more when its aggregate is
-// claimed was settled by another instance in between.
-func (e *Table) claimRows(ctx context.Context, q statement.Querier, by claims.Claim, rows []event.Row) ([]event.Row,
-	error) {
-	found := make([]candidate, 0, len(rows))
-	seen := map[string]bool{}
-	for i := range rows {
-		c := candidate{seq: rows[i].Ref.Seq, bucket: rows[i].At.Bucket, Aggregate: rows[i].Aggregate()}
-		c.shard = e.syntax.ShardOf(c.Type, c.ID)
-		if !seen[c.shard] { // events without an aggregate have one shard
-			seen[c.shard] = true
-			found = append(found, c)
-		}
-	}
-	got, err := e.claimAggregates(ctx, q, by, found)
-	if err != nil || len(got) == 0 {
-		return nil, err
-	}
-	claimed := map[event.Aggregate]bool{}
-	for i := range got {
-		claimed[got[i].Aggregate] = true
-	}
-	var list []int64
-	for i := range rows {
-		if claimed[rows[i].Aggregate()] {
-			list = append(list, rows[i].Ref.Seq)
-		}
-	}
-	s := e.db.Statement()
-	s.Add("SELECT ")
-	e.columns(s)
-	s.Add(", 0 FROM ", e.outbox.String(), " o WHERE ", e.db.AnyInt(s, e.seq("o"), list), " AND o.state = 'FAILED'")
-	e.first(s)
-	s.Add(" ORDER BY o.next_attempt_at, ", e.seq("o"))
-	rows, _, err = event.Read(ctx, s, q, poller.Limit{Rows: len(list) + 1}, e.scan)
-	if err != nil {
-		return nil, err
-	}
-	return rows, e.dropUnused(ctx, q, by.Owner, got, rows)
 }
 
 func (e *Table) inRanges(s *statement.Statement, ranges []claims.Range) {

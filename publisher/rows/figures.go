@@ -3,6 +3,8 @@ package rows
 import (
 	"context"
 	"database/sql"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
@@ -11,35 +13,43 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-var rangeColumns = []statement.Field{statement.Int("part"), statement.Int("low"), statement.Int("high")}
+// seeksAtOnce bounds the parts of one statement: SQLite takes 500.
+const seeksAtOnce = 256
 
-// Work returns which of n partitions have events to publish now.
-func (e *Table) Work(ctx context.Context, n int) (parts []int, err error) {
-	type object struct {
-		Part int `json:"part"`
-		Low  int `json:"low"`
-		High int `json:"high"`
-	}
-	list := make([]object, n)
-	for i := range list {
-		r := claims.BucketsOf(i, n)
-		list[i] = object{i, r.From, r.To}
-	}
+// Work returns which of these partitions, of n, have events to publish now. It is one seek for each, by constants: a
+// join with a list of ranges reads all that lies in them, where statistics mislead.
+func (e *Table) Work(ctx context.Context, partitions []int, n int) (parts []int, err error) {
 	err = e.db.Do(ctx, "look for partitions with work", func(ctx context.Context, q statement.Querier) error {
-		parts = nil
-		s := e.db.Statement()
-		s.Add("SELECT r.part FROM ", s.Rows("r", rangeColumns, list), " WHERE (SELECT 1 FROM ", e.outbox.String(),
-			" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, ", e.seq("o"),
-			e.db.Limit("1", 0), ") = 1",
-			" OR EXISTS (SELECT 1 FROM ", e.outbox.String(), " d WHERE d.state = 'FAILED' AND d.next_attempt_at <= ", e.db.Now(),
-			" AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part")
-		found, err := s.Ints(ctx, q)
-		for _, p := range found {
-			parts = append(parts, int(p))
+		has := map[int]bool{}
+		for some := range slices.Chunk(partitions, seeksAtOnce) {
+			buckets, err := e.workStatement(some, n).Ints(ctx, q)
+			if err != nil {
+				return err
+			}
+			for _, b := range buckets {
+				has[claims.PartitionAt(int(b), n)] = true
+			}
 		}
-		return err
+		parts = slices.DeleteFunc(slices.Clone(partitions), func(i int) bool { return !has[i] })
+		return nil
 	})
 	return parts, err
+}
+
+// mostDue bounds the failed events that are looked at: those of other partitions are found when these are settled.
+const mostDue = 1000
+
+func (e *Table) workStatement(partitions []int, n int) *statement.Statement {
+	s := e.db.Statement("SELECT bucket FROM (SELECT o.bucket FROM ", e.outbox.String(),
+		" o WHERE o.state = 'FAILED' AND o.next_attempt_at <= ", e.db.Now(), " ORDER BY o.next_attempt_at",
+		e.db.Limit(strconv.Itoa(mostDue), 0), ") n")
+	for _, i := range partitions {
+		r := claims.BucketsOf(i, n)
+		s.Add(" UNION ALL SELECT bucket FROM (SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o",
+			e.forced(event.Pending), " WHERE o.state = 'PENDING' AND o.bucket >= ", strconv.Itoa(r.From), " AND o.bucket < ",
+			strconv.Itoa(r.To), " ORDER BY o.bucket, ", e.seq("o"), e.db.Limit("1", 0), ") r", strconv.Itoa(i))
+	}
+	return s
 }
 
 // bound is where counting stops.

@@ -12,9 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// Settle is idempotent but for one thing: where the answer to a commit that freed aggregates is lost, the repetition
-// finds their claims gone and says errLost, although all was marked. The session then ends as if it had lost them,
-// which is safe.
+// Settle is idempotent.
 func (e *Table) Settle(ctx context.Context, owner string, held int, m event.Marks) error { //nolint:gocritic // the interface's
 	if m.Plain() && len(m.Published) == 0 {
 		return nil
@@ -30,10 +28,10 @@ func (e *Table) Settle(ctx context.Context, owner string, held int, m event.Mark
 	}
 	var rest []event.Aggregate
 	err := e.db.Tx(ctx, "mark events", func(ctx context.Context, q statement.Querier) (err error) {
-		if _, err := e.Claims.Hold(ctx, q, owner, held); err != nil {
+		if err := e.Claims.Hold(ctx, q, owner, held); err != nil {
 			return err
 		}
-		rest, err = e.apply(ctx, q, owner, &m)
+		rest, err = e.apply(ctx, q, &m)
 		return err
 	})
 	if err != nil {
@@ -46,13 +44,12 @@ func (e *Table) Settle(ctx context.Context, owner string, held int, m event.Mark
 // apply makes marks, in the order in which they depend on each other: what failed decides what waits, and what does
 // not wait any more is found last. It returns the aggregates of which more events wait for nothing than one
 // transaction lets go.
-func (e *Table) apply(ctx context.Context, q statement.Querier, owner string, m *event.Marks) (rest []event.Aggregate,
-	err error) {
+func (e *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) (rest []event.Aggregate, err error) {
 	published := seqs(m.Published)
 	for _, r := range m.Retried {
 		published = append(published, r.Ref.Seq)
 	}
-	if err := e.set(ctx, q, e.published(), published, "'PENDING', 'PUBLISHING', 'FAILED'"); err != nil {
+	if err := e.set(ctx, q, e.published(), published, "'PENDING', 'FAILED'"); err != nil {
 		return nil, fmt.Errorf("published: %w", err)
 	}
 	if err := e.fail(ctx, q, m.Failed); err != nil {
@@ -63,19 +60,6 @@ func (e *Table) apply(ctx context.Context, q statement.Querier, owner string, m 
 	}
 	if _, rest, err = e.LetGo(ctx, q, m.Unblocked(e.cfg.Block)); err != nil {
 		return nil, fmt.Errorf("pending again: %w", err)
-	}
-	if err := e.set(ctx, q, "state = 'PENDING'", seqs(m.Returned), "'PUBLISHING'"); err != nil {
-		return nil, fmt.Errorf("returned: %w", err)
-	}
-	if len(m.Freed) == 0 {
-		return rest, nil
-	}
-	shards := make([]string, len(m.Freed))
-	for i, a := range m.Freed {
-		shards[i] = e.syntax.ShardOf(a.Type, a.ID)
-	}
-	if err := e.Claims.Drop(ctx, q, owner, shards); err != nil {
-		return nil, fmt.Errorf("freed: %w", err)
 	}
 	return rest, nil
 }
@@ -97,7 +81,7 @@ func (e *Table) markPublished(ctx context.Context, q statement.Querier, owner st
 	refs []event.Ref) (int64, error) {
 	s := e.db.Statement()
 	e.syntax.BySeq(s, e.outbox, e.published, seqs(refs))
-	s.Add(" AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND ")
+	s.Add(" AND state IN ('PENDING', 'FAILED') AND ")
 	e.Claims.Guard(s, owner, held)
 	return s.Exec(ctx, q)
 }
@@ -143,12 +127,12 @@ func (e *Table) fail(ctx context.Context, q statement.Querier, failed []event.Fa
 		"state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, "+
 			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+e.db.Later("f.pause")+" END",
 		s.Rows("f", failureColumns, list),
-		e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')"))
+		e.seq("o")+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'FAILED')"))
 	_, err := s.Exec(ctx, q)
 	return err
 }
 
-// wait makes events WAITING as long as one before them is in the way; the others are, or become, PENDING.
+// wait makes events WAITING as long as one before them is in the way; the others stay PENDING.
 func (e *Table) wait(ctx context.Context, q statement.Querier, waiting []event.Marked) error {
 	if len(waiting) == 0 {
 		return nil
@@ -164,10 +148,7 @@ func (e *Table) wait(ctx context.Context, q statement.Querier, waiting []event.M
 	if err != nil {
 		return err
 	}
-	if err := e.set(ctx, q, "state = 'WAITING'", blocked, "'PENDING', 'PUBLISHING'"); err != nil {
-		return err
-	}
-	return e.set(ctx, q, "state = 'PENDING'", all, "'PUBLISHING'")
+	return e.set(ctx, q, "state = 'WAITING'", blocked, "'PENDING'")
 }
 
 // GoAtOnce is how many events one transaction lets go, of all its aggregates together: however many wait, it must not

@@ -13,9 +13,6 @@ type Syntax interface {
 	// Same is that two aggregates, given as expressions of type and id, are one, byte by byte. The first one's are
 	// columns of an outbox: an index over them can serve it.
 	Same(typ1, id1, typ2, id2 string) string
-	// Shard names the shard of an aggregate, as an expression; shardOf is the same in Go.
-	Shard(typ, id string) string
-	ShardOf(typ, id string) string
 	// Update is UPDATE table AS alias with a join: of rows of `from`, where `where`.
 	Update(table, alias, set, from, where string) string
 	// BySeq begins an UPDATE of rows of the outbox o by their numbers, up to conditions in WHERE. It looks at no

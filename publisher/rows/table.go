@@ -1,5 +1,5 @@
 // Package rows reads and changes the events of an outbox of our own, a table of `rowrelay outbox init`: fetching,
-// picking, marking, what waits and what is due, listing and cleaning up.
+// marking, what waits and what is due, listing and cleaning up.
 package rows
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 // Table are the events of a table of `rowrelay outbox init`. In its statements o is the outbox, b another row of it
-// that may be in the way, and c a claim.
+// that may be in the way.
 //
 // Every search for pending events goes by (bucket, seq) over the index of pending ones, and says so in ORDER BY even
 // where one row would do: statistics from another hour must not make a plan that reads the whole table. Where
@@ -30,8 +30,9 @@ type Table struct {
 
 // Config is how events are published, and what is kept of them.
 type Config struct {
-	Strategy claims.Strategy
 	Ordering poller.Ordering
+	// Partitions are the settings'.
+	Partitions int
 	// Block says that a dead letter holds up the later events of its aggregate.
 	Block bool
 	// MaxRowBytes bounds a payload; 0: no bound.
@@ -45,7 +46,7 @@ type Config struct {
 // New returns the events of an outbox, and its claims.
 func New(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how claims.Syntax, where claims.Place) *Table {
 	e := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg}
-	e.Claims = claims.New(db, how, where, cfg.Strategy, e)
+	e.Claims = claims.New(db, how, where, cfg.Partitions, e.free)
 	return e
 }
 
@@ -66,8 +67,6 @@ func (e *Table) order(state event.State) string {
 		return "o.next_attempt_at"
 	case state == event.Pending || e.syntax.ByState():
 		return "o.bucket, " + e.seq("o")
-	case state == event.Publishing:
-		return e.seq("o")
 	default:
 		return "o.aggregate_type, o.aggregate_id, " + e.seq("o")
 	}
@@ -116,12 +115,8 @@ func (e *Table) inTheWay(alias string, heads bool) string {
 	return cond
 }
 
-// claimed adds the condition that a live claim of the aggregate of o exists.
-func (e *Table) claimed(s *statement.Statement) {
-	e.Claims.Claimed(s, e.syntax.Shard("o.aggregate_type", "o.aggregate_id"))
-}
-
-// Look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
+// Look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement. What an
+// earlier version may have marked as being published is work: nothing else shows it before it is PENDING again.
 func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
 	first := func(s *statement.Statement, state event.State, also func()) {
 		s.Add("(SELECT 1 FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
@@ -134,11 +129,6 @@ func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
 		first(s, event.Pending, func() {})
 		s.Add(", ")
 		first(s, event.Failed, func() { s.Add(" AND o.next_attempt_at <= ", e.db.Now()) })
-		s.Add(", ")
-		first(s, event.Publishing, func() {
-			s.Add(" AND NOT ")
-			e.claimed(s)
-		})
 		// Where no index leads with the state, the index of what waits also holds what others wait for: to look for
 		// WAITING in it would read every dead letter. That there is anything of the kind is reason enough to let mend
 		// look.
@@ -161,8 +151,9 @@ func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
 			return err
 		}
 		g = event.Glance{
-			Work: !work.Valid || work.Int64 != 0, Waiting: !waiting.Valid || waiting.Int64 != 0, Paused: by.Valid, By: by.String,
-			Partitions: claims.InForce(info.String).Partitions,
+			Work:    !work.Valid || work.Int64 != 0 || claims.MarksIn(info.String),
+			Waiting: !waiting.Valid || waiting.Int64 != 0, Paused: by.Valid, By: by.String,
+			Partitions: claims.PartitionsIn(info.String),
 		}
 		return nil
 	})
@@ -324,8 +315,7 @@ func (e *Table) fetchStatement(s *statement.Statement, ranges []claims.Range, af
 	s.Add("k.", e.syntax.Seq())
 }
 
-// Other leaves out what waits, what is avoided, and for skip_locked what anybody has claimed or has left PUBLISHING
-// under a claim that expired: what comes first among the rest is the next of its aggregate.
+// Other leaves out what waits and what is avoided: what comes first among the rest is the next of its aggregate.
 func (e *Table) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row,
 	err error) {
 	err = e.db.Do(ctx, "look for another event", func(ctx context.Context, q statement.Querier) error {
@@ -340,13 +330,6 @@ func (e *Table) Other(ctx context.Context, ranges []claims.Range, avoid []event.
 				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", s.Rows("a", aggregateColumns, jsonAggregates(avoid)),
 					" WHERE ",
 					e.syntax.Same("o.aggregate_type", "o.aggregate_id", "a.typ", "a.id"), ")")
-			}
-			if e.cfg.Strategy == claims.SkipLocked {
-				s.Add(" AND NOT ")
-				e.claimed(s)
-				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", e.outbox.String(),
-					" p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND ",
-					e.syntax.Same("p.aggregate_type", "p.aggregate_id", "o.aggregate_type", "o.aggregate_id"), ")")
 			}
 		})
 		s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq())

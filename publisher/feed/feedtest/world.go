@@ -134,13 +134,11 @@ type broker struct {
 
 func (b *broker) Deliver(ctx context.Context, d change.Delivery) error {
 	w := b.w
-	probe := (w.Strategy == claims.SkipLocked || w.Mixed) && strings.HasPrefix(d.BatchID, "probe")
 	var marked []string
 	w.mu.Lock()
 	for i, e := range d.Events {
-		// A witness against another event is evidence only, and not claimed for as long as it is sent: a probe under
-		// skip_locked, and an accepted event that the tick repeats while its batch is settled.
-		if !probe && !w.batches[fmt.Sprint(b.name, d.BatchID, SeqOf(w.T, &d.Events[i]))] {
+		// An accepted event that the tick repeats, while its batch is settled, is evidence against another event only.
+		if !w.batches[fmt.Sprint(b.name, d.BatchID, SeqOf(w.T, &d.Events[i]))] {
 			if by := w.inFlight[string(e.OrderKey)]; by != "" && w.Ordering != poller.OrderNone {
 				w.T.Errorf("seed %d: %s sends %s of %s while %s sends another", w.Seed, b.name, e.Key, e.OrderKey, by)
 			}

@@ -1,131 +1,78 @@
 -- look
-SELECT COALESCE((SELECT 1 FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' ORDER BY o.bucket, o.id LIMIT 1), (SELECT 1 FROM `shop`.`outbox` o WHERE o.state = 'FAILED' AND o.next_attempt_at <= UTC_TIMESTAMP(6) ORDER BY o.next_attempt_at LIMIT 1), (SELECT 1 FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) AND c.expires_at > UTC_TIMESTAMP(6)) ORDER BY o.bucket, o.id LIMIT 1), 0), COALESCE((SELECT 1 FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'WAITING' ORDER BY o.bucket, o.id LIMIT 1), 0), (SELECT COALESCE(p.info, '') FROM `shop`.`rowrelay_claims` p WHERE p.outbox = ? AND p.unit = 'pause'), (SELECT n.info FROM `shop`.`rowrelay_claims` n WHERE n.outbox = ? AND n.unit = '*')
+SELECT COALESCE((SELECT 1 FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' ORDER BY o.bucket, o.id LIMIT 1), (SELECT 1 FROM `shop`.`outbox` o WHERE o.state = 'FAILED' AND o.next_attempt_at <= UTC_TIMESTAMP(6) ORDER BY o.next_attempt_at LIMIT 1), 0), COALESCE((SELECT 1 FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'WAITING' ORDER BY o.bucket, o.id LIMIT 1), 0), (SELECT COALESCE(p.info, '') FROM `shop`.`rowrelay_claims` p WHERE p.outbox = ? AND p.unit = 'pause'), (SELECT n.info FROM `shop`.`rowrelay_claims` n WHERE n.outbox = ? AND n.unit = '*')
 --   shop.outbox
 --   shop.outbox
---   shop.outbox
-
--- draw
-BEGIN
-INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at) VALUES (?, '*', '', 1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE token = token + 1
---   shop.outbox
-SELECT token FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit = '*'
---   shop.outbox
-COMMIT
 
 -- survey
-BEGIN
-SELECT info FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit = '*' FOR UPDATE
+SELECT unit, owner, info, CASE WHEN expires_at > UTC_TIMESTAMP(6) THEN 1 ELSE 0 END FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT IN ('pause', 'cleanup')
 --   shop.outbox
-SELECT unit, owner FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT LIKE 'a:%' AND expires_at > UTC_TIMESTAMP(6)
---   shop.outbox
-SELECT COUNT(*) FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > UTC_TIMESTAMP(6)
---   shop.outbox
-SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit LIKE 'i:%' AND expires_at <= UTC_TIMESTAMP(6)
---   shop.outbox
-DELETE c FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.expires_at <= UTC_TIMESTAMP(6)
---   [{"unit":"p0","info":null}]
---   shop.outbox
-SELECT unit, owner FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT LIKE 'a:%' AND expires_at > UTC_TIMESTAMP(6)
---   shop.outbox
-SELECT COUNT(*) FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > UTC_TIMESTAMP(6)
---   shop.outbox
-UPDATE `shop`.`outbox` SET state = 'PENDING' WHERE state = 'PUBLISHING'
-UPDATE `shop`.`rowrelay_claims` SET info = ? WHERE outbox = ? AND unit = '*'
---   {"strategy":"partitioned","partitions":32}
---   shop.outbox
-COMMIT
-
--- join
-INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at, info) VALUES (?, ?, ?, ?, UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND, ?) ON DUPLICATE KEY UPDATE owner = VALUES(owner), token = VALUES(token), expires_at = VALUES(expires_at), info = VALUES(info)
---   shop.outbox
---   i:me
---   me
---   0
---   60000
---   
 
 -- renew
-BEGIN
-SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND unit NOT LIKE 'i:%' AND expires_at > UTC_TIMESTAMP(6)
---   shop.outbox
---   me
-SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? AND c.expires_at > UTC_TIMESTAMP(6) ORDER BY c.unit FOR UPDATE
---   [{"unit":"p0","info":null}]
---   shop.outbox
---   me
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ SET expires_at = UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND WHERE 1 = 1 AND c.owner = ?
---   [{"unit":"p0","info":null}]
---   shop.outbox
---   60000
---   me
-COMMIT
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ SET expires_at = UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND WHERE 1 = 1 AND c.owner = ? AND c.expires_at > UTC_TIMESTAMP(6)
---   [{"unit":"i:me","info":null}]
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ SET expires_at = UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND WHERE 1 = 1 AND c.owner = ? AND c.expires_at > UTC_TIMESTAMP(6)
+--   [{"unit":"i:me"},{"unit":"p0"},{"unit":"p1"}]
 --   shop.outbox
 --   60000
 --   me
 
 -- take
 BEGIN
-INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at, info) SELECT n.* FROM (SELECT ? AS outbox, r.unit, ? AS owner, ? AS token, UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND AS expires_at, r.info FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r ORDER BY r.unit) n ON DUPLICATE KEY UPDATE owner = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(owner), `shop`.`rowrelay_claims`.owner), token = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(token), `shop`.`rowrelay_claims`.token), info = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(info), `shop`.`rowrelay_claims`.info), expires_at = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(expires_at), `shop`.`rowrelay_claims`.expires_at)
+INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at) VALUES (?, '*', '', 1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE token = token + 1
+--   shop.outbox
+SELECT token FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit = '*'
+--   shop.outbox
+SELECT unit, owner, info, CASE WHEN expires_at > UTC_TIMESTAMP(6) THEN 1 ELSE 0 END FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT IN ('pause', 'cleanup')
+--   shop.outbox
+DELETE c FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.expires_at <= UTC_TIMESTAMP(6)
+--   [{"unit":"i:old"}]
+--   shop.outbox
+SELECT unit, owner, info, CASE WHEN expires_at > UTC_TIMESTAMP(6) THEN 1 ELSE 0 END FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT IN ('pause', 'cleanup')
+--   shop.outbox
+UPDATE `shop`.`outbox` SET state = 'PENDING' WHERE state = 'PUBLISHING'
+UPDATE `shop`.`rowrelay_claims` SET info = ? WHERE outbox = ? AND unit = '*'
+--   {"strategy":"partitioned","partitions":32}
+--   shop.outbox
+INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at) SELECT n.* FROM (SELECT ? AS outbox, r.unit, ? AS owner, ? AS token, UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND AS expires_at FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit')) AS r ORDER BY r.unit) n ON DUPLICATE KEY UPDATE owner = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6) OR `shop`.`rowrelay_claims`.owner = VALUES(owner), VALUES(owner), `shop`.`rowrelay_claims`.owner), token = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6) OR `shop`.`rowrelay_claims`.owner = VALUES(owner), VALUES(token), `shop`.`rowrelay_claims`.token), expires_at = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6) OR `shop`.`rowrelay_claims`.owner = VALUES(owner), VALUES(expires_at), `shop`.`rowrelay_claims`.expires_at)
 --   shop.outbox
 --   me
---   7
+--   1
 --   60000
---   [{"unit":"p0","info":null},{"unit":"p1","info":null}]
-SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND token = ? AND expires_at > UTC_TIMESTAMP(6) AND unit IN (?, ?)
+--   [{"unit":"i:me"},{"unit":"p0"},{"unit":"p1"}]
+SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND token = ? AND unit IN (?, ?, ?)
 --   shop.outbox
 --   me
---   7
+--   1
 --   p1
 --   p0
+--   i:me
 COMMIT
 
--- release two units
-BEGIN
-SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? ORDER BY c.unit FOR UPDATE
---   [{"unit":"p0","info":null},{"unit":"p1","info":null}]
+-- release two partitions
+DELETE c FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ?
+--   [{"unit":"p0"},{"unit":"p1"}]
 --   shop.outbox
 --   me
-SELECT o.id FROM `shop`.`outbox` o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) AND c.owner = ? AND c.unit IN (?, ?))
---   shop.outbox
---   me
---   p0
---   p1
-UPDATE `shop`.`outbox` SET state = 'PENDING' WHERE id IN (1) AND state IN ('PUBLISHING')
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ SET owner = '', expires_at = UTC_TIMESTAMP(6) - INTERVAL (1) * 1000 MICROSECOND WHERE 1 = 1 AND c.owner = ?
---   [{"unit":"p0","info":null}]
---   shop.outbox
---   me
-COMMIT
 
 -- release everything
-BEGIN
 SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ?
 --   shop.outbox
 --   me
-SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? ORDER BY c.unit FOR UPDATE
---   [{"unit":"p0","info":null}]
+DELETE c FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ?
+--   [{"unit":"p0"}]
 --   shop.outbox
 --   me
-SELECT o.id FROM `shop`.`outbox` o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) AND c.owner = ?)
---   shop.outbox
---   me
-UPDATE `shop`.`outbox` SET state = 'PENDING' WHERE id IN (1) AND state IN ('PUBLISHING')
-UPDATE JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ SET owner = '', expires_at = UTC_TIMESTAMP(6) - INTERVAL (1) * 1000 MICROSECOND WHERE 1 = 1 AND c.owner = ?
---   [{"unit":"p0","info":null}]
---   shop.outbox
---   me
-COMMIT
 
 -- pause
-INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at, info) VALUES (?, ?, ?, ?, UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND, ?) ON DUPLICATE KEY UPDATE owner = VALUES(owner), token = VALUES(token), expires_at = VALUES(expires_at), info = VALUES(info)
+BEGIN
+INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at) VALUES (?, '*', '', 1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE token = token + 1
 --   shop.outbox
---   pause
---   
---   0
---   0
+SELECT token FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit = '*'
+--   shop.outbox
+DELETE FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit = 'pause'
+--   shop.outbox
+INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at, info) VALUES (?, 'pause', '', 0, UTC_TIMESTAMP(6), ?)
+--   shop.outbox
 --   ann
+COMMIT
 
 -- resume
 DELETE FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit = 'pause'
@@ -181,47 +128,6 @@ SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempot
 --   1024
 --   501
 
--- pick
-BEGIN
-SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) AND c.expires_at > UTC_TIMESTAMP(6)) ORDER BY o.bucket, o.id LIMIT ?
---   629
---   1024
---   shop.outbox
---   100
-SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) AND c.expires_at > UTC_TIMESTAMP(6)) ORDER BY o.bucket, o.id LIMIT ?
---   0
---   629
---   shop.outbox
---   99
-SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) AND c.expires_at > UTC_TIMESTAMP(6)) ORDER BY o.bucket, o.id LIMIT ?
---   shop.outbox
---   98
-INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at, info) SELECT n.* FROM (SELECT ? AS outbox, r.unit, ? AS owner, ? AS token, UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND AS expires_at, r.info FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r ORDER BY r.unit) n ON DUPLICATE KEY UPDATE owner = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(owner), `shop`.`rowrelay_claims`.owner), token = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(token), `shop`.`rowrelay_claims`.token), info = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(info), `shop`.`rowrelay_claims`.info), expires_at = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(expires_at), `shop`.`rowrelay_claims`.expires_at)
---   shop.outbox
---   me
---   7
---   60000
---   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":"{\"id\":\"1\",
-SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? AND (c.token = ? OR c.unit = ?) AND c.expires_at > UTC_TIMESTAMP(6) ORDER BY c.unit FOR UPDATE
---   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":null},{"unit":"
---   shop.outbox
---   me
---   7
---   i:me
-SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, id FROM (SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket <= ? AND o.bucket IN (5) AND CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) IN (?) ORDER BY o.bucket, o.id LIMIT ?) p UNION ALL SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PUBLISHING' AND o.bucket >= ? AND o.bucket <= ? AND o.bucket IN (5) AND CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) IN (?) ORDER BY o.bucket, o.id LIMIT ?) l) u ORDER BY bucket, id LIMIT ?) k JOIN `shop`.`outbox` o ON o.id = k.id ORDER BY k.bucket, k.id
---   1048576
---   5
---   5
---   a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b
---   101
---   5
---   5
---   a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b
---   101
---   101
-UPDATE `shop`.`outbox` SET state = 'PUBLISHING' WHERE id IN (1) AND state IN ('PENDING')
-COMMIT
-
 -- due
 SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, 0 FROM `shop`.`outbox` o WHERE o.state = 'FAILED' AND o.next_attempt_at <= UTC_TIMESTAMP(6) AND (1 = 0 OR o.bucket >= ? AND o.bucket < ? OR o.bucket >= ? AND o.bucket < ?) AND (NOT OCTET_LENGTH(o.aggregate_id) > 0 OR (SELECT b.id FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.id LIMIT 1) = o.id) ORDER BY o.next_attempt_at, o.id LIMIT ?
 --   1048576
@@ -236,40 +142,16 @@ SELECT COALESCE(-MAX(TIMESTAMPDIFF(MICROSECOND, n.due, UTC_TIMESTAMP(6)) DIV 100
 --   64
 --   80
 
--- due, with claims
-BEGIN
-SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, 0 FROM `shop`.`outbox` o WHERE o.state = 'FAILED' AND o.next_attempt_at <= UTC_TIMESTAMP(6) AND (NOT OCTET_LENGTH(o.aggregate_id) > 0 OR (SELECT b.id FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.id LIMIT 1) = o.id) AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) AND c.expires_at > UTC_TIMESTAMP(6)) ORDER BY o.next_attempt_at, o.id LIMIT ?
---   1048576
---   shop.outbox
---   10
-INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at, info) SELECT n.* FROM (SELECT ? AS outbox, r.unit, ? AS owner, ? AS token, UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND AS expires_at, r.info FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r ORDER BY r.unit) n ON DUPLICATE KEY UPDATE owner = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(owner), `shop`.`rowrelay_claims`.owner), token = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(token), `shop`.`rowrelay_claims`.token), info = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(info), `shop`.`rowrelay_claims`.info), expires_at = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6), VALUES(expires_at), `shop`.`rowrelay_claims`.expires_at)
---   shop.outbox
---   me
---   7
---   60000
---   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":"{\"id\":\"1\",
-SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? AND (c.token = ? OR c.unit = ?) AND c.expires_at > UTC_TIMESTAMP(6) ORDER BY c.unit FOR UPDATE
---   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":null},{"unit":"
---   shop.outbox
---   me
---   7
---   i:me
-SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, 0 FROM `shop`.`outbox` o WHERE o.id IN (1) AND o.state = 'FAILED' AND (NOT OCTET_LENGTH(o.aggregate_id) > 0 OR (SELECT b.id FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.id LIMIT 1) = o.id) ORDER BY o.next_attempt_at, o.id
---   1048576
-SELECT COALESCE(-MAX(TIMESTAMPDIFF(MICROSECOND, n.due, UTC_TIMESTAMP(6)) DIV 1000), -1) FROM (SELECT o.next_attempt_at AS due FROM `shop`.`outbox` o WHERE o.state = 'FAILED' AND o.next_attempt_at > UTC_TIMESTAMP(6) ORDER BY o.next_attempt_at LIMIT 1) n
-COMMIT
-
 -- other
-SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, 0 FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? AND NOT EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM JSON_TABLE(?, '$[*]' COLUMNS (typ VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.typ', id VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.id')) AS a WHERE o.aggregate_type = a.typ /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND o.aggregate_id = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */) AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) AND c.expires_at > UTC_TIMESTAMP(6)) AND NOT EXISTS (SELECT 1 FROM `shop`.`outbox` p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND p.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND p.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */) ORDER BY o.bucket, o.id LIMIT ?) k JOIN `shop`.`outbox` o ON o.id = k.id
+SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, 0 FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? AND NOT EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM JSON_TABLE(?, '$[*]' COLUMNS (typ VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.typ', id VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.id')) AS a WHERE o.aggregate_type = a.typ /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND o.aggregate_id = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */) ORDER BY o.bucket, o.id LIMIT ?) k JOIN `shop`.`outbox` o ON o.id = k.id
 --   1048576
 --   0
 --   16
 --   [{"typ":"O","id":"1"},{"typ":"O","id":"2"}]
---   shop.outbox
 --   1
 
 -- settle published
-UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE id IN (1,2) AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND (SELECT COUNT(*) FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND unit NOT LIKE 'i:%' AND expires_at > UTC_TIMESTAMP(6)) >= ?
+UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE id IN (1,2) AND state IN ('PENDING', 'FAILED') AND (SELECT COUNT(*) FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND unit NOT LIKE 'i:%' AND expires_at > UTC_TIMESTAMP(6)) >= ?
 --   shop.outbox
 --   me
 --   1
@@ -279,25 +161,19 @@ BEGIN
 SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND unit NOT LIKE 'i:%' AND expires_at > UTC_TIMESTAMP(6)
 --   shop.outbox
 --   me
-SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? AND c.expires_at > UTC_TIMESTAMP(6) ORDER BY c.unit FOR UPDATE
---   [{"unit":"p0","info":null}]
+SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? AND c.expires_at > UTC_TIMESTAMP(6) ORDER BY c.unit FOR UPDATE
+--   [{"unit":"p0"}]
 --   shop.outbox
 --   me
-UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE id IN (1,1) AND state IN ('PENDING', 'PUBLISHING', 'FAILED')
-UPDATE `shop`.`outbox` AS o JOIN JSON_TABLE(?, '$[*]' COLUMNS (seq BIGINT PATH '$.seq', attempts BIGINT PATH '$.attempts', pause BIGINT PATH '$.pause', dead BIGINT PATH '$.dead', reason VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.reason')) AS f ON o.id = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED') SET state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE UTC_TIMESTAMP(6) + INTERVAL (f.pause) * 1000 MICROSECOND END
+UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE id IN (1,1) AND state IN ('PENDING', 'FAILED')
+UPDATE `shop`.`outbox` AS o JOIN JSON_TABLE(?, '$[*]' COLUMNS (seq BIGINT PATH '$.seq', attempts BIGINT PATH '$.attempts', pause BIGINT PATH '$.pause', dead BIGINT PATH '$.dead', reason VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.reason')) AS f ON o.id = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'FAILED') SET state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE UTC_TIMESTAMP(6) + INTERVAL (f.pause) * 1000 MICROSECOND END
 --   [{"seq":1,"attempts":2,"pause":5000,"dead":0,"reason":"refused"}]
 SELECT o.id FROM `shop`.`outbox` o WHERE o.id IN (1) AND EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')
-UPDATE `shop`.`outbox` SET state = 'WAITING' WHERE id IN (1) AND state IN ('PENDING', 'PUBLISHING')
-UPDATE `shop`.`outbox` SET state = 'PENDING' WHERE id IN (1) AND state IN ('PUBLISHING')
+UPDATE `shop`.`outbox` SET state = 'WAITING' WHERE id IN (1) AND state IN ('PENDING')
 SELECT a.typ, a.id, (SELECT b.id FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = a.typ /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.id LIMIT 1), (SELECT b.id FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = a.typ /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state = 'WAITING' ORDER BY b.id LIMIT 1 OFFSET 4000) FROM JSON_TABLE(?, '$[*]' COLUMNS (typ VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.typ', id VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.id')) AS a
 --   [{"typ":"O","id":"1"}]
 UPDATE `shop`.`outbox` AS o FORCE INDEX (rowrelay_blocked) JOIN JSON_TABLE(?, '$[*]' COLUMNS (typ VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.typ', id VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.id', head BIGINT PATH '$.head')) AS h ON o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.id < h.head AND o.blocked = h.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND o.aggregate_type = h.typ /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND o.aggregate_id = h.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ SET state = 'PENDING'
 --   [{"typ":"O","id":"1","head":9}]
-UPDATE `shop`.`outbox` SET state = 'PENDING' WHERE id IN (3) AND state IN ('PUBLISHING')
-DELETE c FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ?
---   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":null}]
---   shop.outbox
---   me
 COMMIT
 
 -- settle a retry in the order of the source
@@ -305,14 +181,13 @@ BEGIN
 SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND unit NOT LIKE 'i:%' AND expires_at > UTC_TIMESTAMP(6)
 --   shop.outbox
 --   me
-SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? AND c.expires_at > UTC_TIMESTAMP(6) ORDER BY c.unit FOR UPDATE
---   [{"unit":"p0","info":null}]
+SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.owner = ? AND c.expires_at > UTC_TIMESTAMP(6) ORDER BY c.unit FOR UPDATE
+--   [{"unit":"p0"}]
 --   shop.outbox
 --   me
-UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE id IN (1) AND state IN ('PENDING', 'PUBLISHING', 'FAILED')
+UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE id IN (1) AND state IN ('PENDING', 'FAILED')
 SELECT o.id FROM `shop`.`outbox` o WHERE o.id IN (1) AND EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_pending) WHERE b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')
-UPDATE `shop`.`outbox` SET state = 'WAITING' WHERE id IN (1) AND state IN ('PENDING', 'PUBLISHING')
-UPDATE `shop`.`outbox` SET state = 'PENDING' WHERE id IN (1) AND state IN ('PUBLISHING')
+UPDATE `shop`.`outbox` SET state = 'WAITING' WHERE id IN (1) AND state IN ('PENDING')
 SELECT a.typ, a.id, (SELECT b.id FROM `shop`.`outbox` b FORCE INDEX (rowrelay_pending) WHERE 1 = 1 AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.id LIMIT 1), (SELECT b.id FROM `shop`.`outbox` b FORCE INDEX (rowrelay_pending) WHERE 1 = 1 AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state = 'WAITING' ORDER BY b.id LIMIT 1 OFFSET 4000) FROM JSON_TABLE(?, '$[*]' COLUMNS (typ VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.typ', id VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.id')) AS a
 --   [{"typ":"","id":""}]
 UPDATE `shop`.`outbox` AS o FORCE INDEX (rowrelay_pending) JOIN JSON_TABLE(?, '$[*]' COLUMNS (typ VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.typ', id VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.id', head BIGINT PATH '$.head')) AS h ON o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.id < h.head SET state = 'PENDING'
@@ -320,23 +195,6 @@ UPDATE `shop`.`outbox` AS o FORCE INDEX (rowrelay_pending) JOIN JSON_TABLE(?, '$
 COMMIT
 
 -- mend
-BEGIN
-SELECT o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) AND c.expires_at > UTC_TIMESTAMP(6)) ORDER BY o.bucket, o.id LIMIT ? FOR UPDATE SKIP LOCKED
---   shop.outbox
---   4000
-SELECT o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PUBLISHING' AND o.id IN (1) AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims` c WHERE c.outbox = ? AND c.unit = CONCAT('a:', MD5(o.aggregate_type), MD5(o.aggregate_id)) AND c.expires_at > UTC_TIMESTAMP(6)) ORDER BY o.bucket, o.id LIMIT ?
---   shop.outbox
---   4000
-UPDATE `shop`.`outbox` SET state = 'PENDING' WHERE id IN (1) AND state IN ('PUBLISHING')
-COMMIT
-SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND ORDER BY unit LIMIT ?
---   shop.outbox
---   3600000
---   4000
-DELETE c FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit', info VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.info')) AS r STRAIGHT_JOIN `shop`.`rowrelay_claims` c ON c.outbox = ? AND c.unit = r.unit /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ WHERE 1 = 1 AND c.expires_at <= UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND
---   [{"unit":"p0","info":null}]
---   shop.outbox
---   3600000
 SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING'
 SELECT a.typ, a.id, (SELECT b.id FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = a.typ /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.id LIMIT 1), (SELECT b.id FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = a.typ /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state = 'WAITING' ORDER BY b.id LIMIT 1 OFFSET 4000) FROM JSON_TABLE(?, '$[*]' COLUMNS (typ VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.typ', id VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.id')) AS a
 --   [{"typ":"O","id":"1"}]
@@ -344,8 +202,7 @@ UPDATE `shop`.`outbox` AS o FORCE INDEX (rowrelay_blocked) JOIN JSON_TABLE(?, '$
 --   [{"typ":"O","id":"1","head":9}]
 
 -- work
-SELECT r.part FROM JSON_TABLE(?, '$[*]' COLUMNS (part BIGINT PATH '$.part', low BIGINT PATH '$.low', high BIGINT PATH '$.high')) AS r WHERE (SELECT 1 FROM `shop`.`outbox` o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, o.id LIMIT 1) = 1 OR EXISTS (SELECT 1 FROM `shop`.`outbox` d WHERE d.state = 'FAILED' AND d.next_attempt_at <= UTC_TIMESTAMP(6) AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part
---   [{"part":0,"low":0,"high":512},{"part":1,"low":512,"high":1024}]
+SELECT bucket FROM (SELECT o.bucket FROM `shop`.`outbox` o WHERE o.state = 'FAILED' AND o.next_attempt_at <= UTC_TIMESTAMP(6) ORDER BY o.next_attempt_at LIMIT 1000) n UNION ALL SELECT bucket FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= 0 AND o.bucket < 512 ORDER BY o.bucket, o.id LIMIT 1) r0 UNION ALL SELECT bucket FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= 512 AND o.bucket < 1024 ORDER BY o.bucket, o.id LIMIT 1) r1
 
 -- figures
 SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' ORDER BY o.bucket, o.id LIMIT ?) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM `shop`.`outbox` o WHERE o.state = 'FAILED' ORDER BY o.next_attempt_at LIMIT ?) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' ORDER BY o.bucket, o.id LIMIT ?) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'DEAD LETTER' ORDER BY o.bucket, o.id LIMIT ?) n), (SELECT TIMESTAMPDIFF(MICROSECOND, a.created_at, UTC_TIMESTAMP(6)) DIV 1000 FROM `shop`.`outbox` a WHERE a.id = (SELECT MIN(h.seq) FROM (SELECT (SELECT o.id FROM `shop`.`outbox` o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, o.id LIMIT 1) AS seq FROM JSON_TABLE(?, '$[*]' COLUMNS (b BIGINT PATH '$.b')) AS r) h))

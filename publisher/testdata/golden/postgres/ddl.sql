@@ -20,7 +20,6 @@ CREATE TABLE IF NOT EXISTS "shop"."outbox" (
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000);
 CREATE INDEX IF NOT EXISTS "outbox_pending" ON "shop"."outbox" (bucket, seq) WHERE state = 'PENDING';
 CREATE INDEX IF NOT EXISTS "outbox_order" ON "shop"."outbox" (seq, bucket) WHERE state = 'PENDING';
-CREATE INDEX IF NOT EXISTS "outbox_publishing" ON "shop"."outbox" (seq) WHERE state = 'PUBLISHING';
 CREATE INDEX IF NOT EXISTS "outbox_due" ON "shop"."outbox" (next_attempt_at) WHERE state = 'FAILED';
 CREATE INDEX IF NOT EXISTS "outbox_blocked" ON "shop"."outbox" (aggregate_type, aggregate_id, seq) WHERE state IN ('FAILED', 'DEAD LETTER', 'WAITING');
 CREATE TABLE IF NOT EXISTS "shop"."rowrelay_claims" (

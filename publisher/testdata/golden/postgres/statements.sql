@@ -1,120 +1,67 @@
 -- look
-SELECT COALESCE((SELECT 1 FROM "shop"."outbox" o WHERE o.state = 'PENDING' ORDER BY o.bucket, o.seq LIMIT 1), (SELECT 1 FROM "shop"."outbox" o WHERE o.state = 'FAILED' AND o.next_attempt_at <= statement_timestamp() ORDER BY o.next_attempt_at LIMIT 1), (SELECT 1 FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $1 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) ORDER BY o.seq LIMIT 1), 0), COALESCE((SELECT 1 FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') ORDER BY o.aggregate_type, o.aggregate_id, o.seq LIMIT 1), 0), (SELECT COALESCE(p.info, '') FROM "shop"."rowrelay_claims" p WHERE p.outbox = $2 AND p.unit = 'pause'), (SELECT n.info FROM "shop"."rowrelay_claims" n WHERE n.outbox = $3 AND n.unit = '*')
+SELECT COALESCE((SELECT 1 FROM "shop"."outbox" o WHERE o.state = 'PENDING' ORDER BY o.bucket, o.seq LIMIT 1), (SELECT 1 FROM "shop"."outbox" o WHERE o.state = 'FAILED' AND o.next_attempt_at <= statement_timestamp() ORDER BY o.next_attempt_at LIMIT 1), 0), COALESCE((SELECT 1 FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') ORDER BY o.aggregate_type, o.aggregate_id, o.seq LIMIT 1), 0), (SELECT COALESCE(p.info, '') FROM "shop"."rowrelay_claims" p WHERE p.outbox = $1 AND p.unit = 'pause'), (SELECT n.info FROM "shop"."rowrelay_claims" n WHERE n.outbox = $2 AND n.unit = '*')
 --   shop.outbox
---   shop.outbox
---   shop.outbox
-
--- draw
-INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at) VALUES ($1, '*', '', 1, statement_timestamp()) ON CONFLICT (outbox, unit) DO UPDATE SET token = c.token + 1 RETURNING token
 --   shop.outbox
 
 -- survey
+SELECT unit, owner, info, CASE WHEN expires_at > statement_timestamp() THEN 1 ELSE 0 END FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT IN ('pause', 'cleanup')
+--   shop.outbox
+
+-- renew
+UPDATE "shop"."rowrelay_claims" AS c SET expires_at = statement_timestamp() + CAST($1 AS bigint) * interval '1 millisecond' WHERE c.outbox = $2 AND c.unit = ANY(CAST($3 AS text[])) AND c.owner = $4 AND c.expires_at > statement_timestamp()
+--   60000
+--   shop.outbox
+--   [p0 p1 i:me]
+--   me
+
+-- take
 BEGIN
-SELECT info FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit = '*' FOR UPDATE
+INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at) VALUES ($1, '*', '', 1, statement_timestamp()) ON CONFLICT (outbox, unit) DO UPDATE SET token = c.token + 1 RETURNING token
 --   shop.outbox
-SELECT unit, owner FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT LIKE 'a:%' AND expires_at > statement_timestamp()
---   shop.outbox
-SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > statement_timestamp()
---   shop.outbox
-SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit LIKE 'i:%' AND expires_at <= statement_timestamp()
+SELECT unit, owner, info, CASE WHEN expires_at > statement_timestamp() THEN 1 ELSE 0 END FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT IN ('pause', 'cleanup')
 --   shop.outbox
 DELETE FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.expires_at <= statement_timestamp()
 --   shop.outbox
---   [p0]
-SELECT unit, owner FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT LIKE 'a:%' AND expires_at > statement_timestamp()
---   shop.outbox
-SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > statement_timestamp()
+--   [i:old]
+SELECT unit, owner, info, CASE WHEN expires_at > statement_timestamp() THEN 1 ELSE 0 END FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit NOT IN ('pause', 'cleanup')
 --   shop.outbox
 UPDATE "shop"."outbox" SET state = 'PENDING' WHERE state = 'PUBLISHING'
 UPDATE "shop"."rowrelay_claims" SET info = $1 WHERE outbox = $2 AND unit = '*'
 --   {"strategy":"partitioned","partitions":32}
 --   shop.outbox
+INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond' FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text) ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner RETURNING unit
+--   shop.outbox
+--   me
+--   1
+--   60000
+--   [{"unit":"i:me"},{"unit":"p0"},{"unit":"p1"}]
 COMMIT
 
--- join
-INSERT INTO "shop"."rowrelay_claims" (outbox, unit, owner, token, expires_at, info) VALUES ($1, $2, $3, $4, statement_timestamp() + CAST($5 AS bigint) * interval '1 millisecond', $6) ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info
---   shop.outbox
---   i:me
---   me
---   0
---   60000
---   
-
--- renew
-BEGIN
-SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND owner = $2 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()
---   shop.outbox
---   me
-SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3 AND c.expires_at > statement_timestamp() ORDER BY c.unit FOR UPDATE
---   shop.outbox
---   [p0]
---   me
-UPDATE "shop"."rowrelay_claims" AS c SET expires_at = statement_timestamp() + CAST($1 AS bigint) * interval '1 millisecond' WHERE c.outbox = $2 AND c.unit = ANY(CAST($3 AS text[])) AND c.owner = $4
---   60000
---   shop.outbox
---   [p0]
---   me
-COMMIT
-UPDATE "shop"."rowrelay_claims" AS c SET expires_at = statement_timestamp() + CAST($1 AS bigint) * interval '1 millisecond' WHERE c.outbox = $2 AND c.unit = ANY(CAST($3 AS text[])) AND c.owner = $4 AND c.expires_at > statement_timestamp()
---   60000
---   shop.outbox
---   [i:me]
---   me
-
--- take
-INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at, info) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond', r.info FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text, info text) ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner AND c.token = excluded.token RETURNING unit
---   shop.outbox
---   me
---   7
---   60000
---   [{"unit":"p0","info":null},{"unit":"p1","info":null}]
-
--- release two units
-BEGIN
-SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3 ORDER BY c.unit FOR UPDATE
+-- release two partitions
+DELETE FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3
 --   shop.outbox
 --   [p0 p1]
 --   me
-SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $1 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.owner = $2 AND c.unit = ANY(CAST($3 AS text[])))
---   shop.outbox
---   me
---   [p0 p1]
-UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PUBLISHING')
---   [1]
-UPDATE "shop"."rowrelay_claims" AS c SET owner = '', expires_at = statement_timestamp() - CAST(1 AS bigint) * interval '1 millisecond' WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3
---   shop.outbox
---   [p0]
---   me
-COMMIT
 
 -- release everything
-BEGIN
 SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND owner = $2
 --   shop.outbox
 --   me
-SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3 ORDER BY c.unit FOR UPDATE
+DELETE FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3
 --   shop.outbox
 --   [p0]
 --   me
-SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $1 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.owner = $2)
---   shop.outbox
---   me
-UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PUBLISHING')
---   [1]
-UPDATE "shop"."rowrelay_claims" AS c SET owner = '', expires_at = statement_timestamp() - CAST(1 AS bigint) * interval '1 millisecond' WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3
---   shop.outbox
---   [p0]
---   me
-COMMIT
 
 -- pause
-INSERT INTO "shop"."rowrelay_claims" (outbox, unit, owner, token, expires_at, info) VALUES ($1, $2, $3, $4, statement_timestamp() + CAST($5 AS bigint) * interval '1 millisecond', $6) ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info
+BEGIN
+INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at) VALUES ($1, '*', '', 1, statement_timestamp()) ON CONFLICT (outbox, unit) DO UPDATE SET token = c.token + 1 RETURNING token
 --   shop.outbox
---   pause
---   
---   0
---   0
+DELETE FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit = 'pause'
+--   shop.outbox
+INSERT INTO "shop"."rowrelay_claims" (outbox, unit, owner, token, expires_at, info) VALUES ($1, 'pause', '', 0, statement_timestamp(), $2)
+--   shop.outbox
 --   ann
+COMMIT
 
 -- resume
 DELETE FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND unit = 'pause'
@@ -169,47 +116,6 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   1024
 --   501
 
--- pick
-BEGIN
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $1 AND o.bucket < $2 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $3 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) ORDER BY o.bucket, o.seq LIMIT $4
---   629
---   1024
---   shop.outbox
---   100
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $1 AND o.bucket < $2 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $3 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) ORDER BY o.bucket, o.seq LIMIT $4
---   0
---   629
---   shop.outbox
---   99
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $1 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) ORDER BY o.seq LIMIT $2
---   shop.outbox
---   98
-WITH taken AS (INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at, info) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond', r.info FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text, info text) ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner AND c.token = excluded.token RETURNING unit), alive AS (SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $6 AND c.unit = ANY(CAST($7 AS text[])) AND c.owner = $8 AND c.expires_at > statement_timestamp() FOR UPDATE) SELECT unit FROM taken UNION ALL SELECT unit FROM alive
---   shop.outbox
---   me
---   7
---   60000
---   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":"{\"id\":\"1\",
---   shop.outbox
---   [i:me]
---   me
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $2 AND o.bucket <= $3 AND o.bucket = ANY(CAST($4 AS bigint[])) AND ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) = ANY(CAST($5 AS text[])) ORDER BY o.bucket, o.seq LIMIT $6) p UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND o.bucket >= $7 AND o.bucket <= $8 AND o.bucket = ANY(CAST($9 AS bigint[])) AND ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) = ANY(CAST($10 AS text[])) ORDER BY o.bucket, o.seq LIMIT $11) l) u ORDER BY bucket, seq LIMIT $12) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
---   1048576
---   5
---   5
---   [5]
---   [a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b]
---   101
---   5
---   5
---   [5]
---   [a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b]
---   101
---   101
-UPDATE "shop"."outbox" SET state = 'PUBLISHING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING')
---   [1]
-COMMIT
-
 -- due
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, 0 FROM "shop"."outbox" o WHERE o.state = 'FAILED' AND o.next_attempt_at <= statement_timestamp() AND (1 = 0 OR o.bucket >= $2 AND o.bucket < $3 OR o.bucket >= $4 AND o.bucket < $5) AND (NOT octet_length(o.aggregate_id) > 0 OR (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1) = o.seq) ORDER BY o.next_attempt_at, o.seq LIMIT $6
 --   1048576
@@ -224,38 +130,16 @@ SELECT COALESCE(-MAX(CAST(EXTRACT(EPOCH FROM (statement_timestamp() - n.due)) * 
 --   64
 --   80
 
--- due, with claims
-BEGIN
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, 0 FROM "shop"."outbox" o WHERE o.state = 'FAILED' AND o.next_attempt_at <= statement_timestamp() AND (NOT octet_length(o.aggregate_id) > 0 OR (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1) = o.seq) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $2 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) ORDER BY o.next_attempt_at, o.seq LIMIT $3
---   1048576
---   shop.outbox
---   10
-WITH taken AS (INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at, info) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond', r.info FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text, info text) ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at, info = excluded.info WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner AND c.token = excluded.token RETURNING unit), alive AS (SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $6 AND c.unit = ANY(CAST($7 AS text[])) AND c.owner = $8 AND c.expires_at > statement_timestamp() FOR UPDATE) SELECT unit FROM taken UNION ALL SELECT unit FROM alive
---   shop.outbox
---   me
---   7
---   60000
---   [{"unit":"a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b","info":"{\"id\":\"1\",
---   shop.outbox
---   [i:me]
---   me
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, 0 FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($2 AS bigint[])) AND o.state = 'FAILED' AND (NOT octet_length(o.aggregate_id) > 0 OR (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1) = o.seq) ORDER BY o.next_attempt_at, o.seq
---   1048576
---   [1]
-SELECT COALESCE(-MAX(CAST(EXTRACT(EPOCH FROM (statement_timestamp() - n.due)) * 1000 AS bigint)), -1) FROM (SELECT o.next_attempt_at AS due FROM "shop"."outbox" o WHERE o.state = 'FAILED' AND o.next_attempt_at > statement_timestamp() ORDER BY o.next_attempt_at LIMIT 1) n
-COMMIT
-
 -- other
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $2 AND o.bucket < $3 AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM jsonb_to_recordset(CAST($4 AS jsonb)) AS a(typ text, id text) WHERE o.aggregate_type = a.typ AND o.aggregate_id = a.id) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $5 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND p.aggregate_type = o.aggregate_type AND p.aggregate_id = o.aggregate_id) ORDER BY o.bucket, o.seq LIMIT $6) k JOIN "shop"."outbox" o ON o.seq = k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $2 AND o.bucket < $3 AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM jsonb_to_recordset(CAST($4 AS jsonb)) AS a(typ text, id text) WHERE o.aggregate_type = a.typ AND o.aggregate_id = a.id) ORDER BY o.bucket, o.seq LIMIT $5) k JOIN "shop"."outbox" o ON o.seq = k.seq
 --   1048576
 --   0
 --   16
 --   [{"typ":"O","id":"1"},{"typ":"O","id":"2"}]
---   shop.outbox
 --   1
 
 -- settle published
-UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND (SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = $2 AND owner = $3 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()) >= $4
+UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'FAILED') AND (SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = $2 AND owner = $3 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()) >= $4
 --   [1 2]
 --   shop.outbox
 --   me
@@ -270,26 +154,18 @@ SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit 
 --   shop.outbox
 --   [p0]
 --   me
-UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'PUBLISHING', 'FAILED')
+UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'FAILED')
 --   [1 1]
-UPDATE "shop"."outbox" AS o SET state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE statement_timestamp() + CAST(f.pause AS bigint) * interval '1 millisecond' END FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS f(seq bigint, attempts bigint, pause bigint, dead bigint, reason text) WHERE o.seq = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')
+UPDATE "shop"."outbox" AS o SET state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE statement_timestamp() + CAST(f.pause AS bigint) * interval '1 millisecond' END FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS f(seq bigint, attempts bigint, pause bigint, dead bigint, reason text) WHERE o.seq = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'FAILED')
 --   [{"seq":1,"attempts":2,"pause":5000,"dead":0,"reason":"refused"}]
 SELECT o.seq FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($1 AS bigint[])) AND EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')
 --   [1]
-UPDATE "shop"."outbox" SET state = 'WAITING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'PUBLISHING')
---   [1]
-UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PUBLISHING')
+UPDATE "shop"."outbox" SET state = 'WAITING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING')
 --   [1]
 SELECT a.typ, a.id, (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = a.typ AND b.aggregate_id = a.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1), (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = a.typ AND b.aggregate_id = a.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state = 'WAITING' ORDER BY b.seq LIMIT 1 OFFSET 4000) FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS a(typ text, id text)
 --   [{"typ":"O","id":"1"}]
 UPDATE "shop"."outbox" AS o SET state = 'PENDING' FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS h(typ text, id text, head bigint) WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head AND o.aggregate_type = h.typ AND o.aggregate_id = h.id
 --   [{"typ":"O","id":"1","head":9}]
-UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PUBLISHING')
---   [3]
-DELETE FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3
---   shop.outbox
---   [a:f186217753c37b9b9f958d906208506ec4ca4238a0b923820dcc509a6f75849b]
---   me
 COMMIT
 
 -- settle a retry in the order of the source
@@ -301,13 +177,11 @@ SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit 
 --   shop.outbox
 --   [p0]
 --   me
-UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'PUBLISHING', 'FAILED')
+UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'FAILED')
 --   [1]
 SELECT o.seq FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($1 AS bigint[])) AND EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')
 --   [1]
-UPDATE "shop"."outbox" SET state = 'WAITING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'PUBLISHING')
---   [1]
-UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PUBLISHING')
+UPDATE "shop"."outbox" SET state = 'WAITING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING')
 --   [1]
 SELECT a.typ, a.id, (SELECT b.seq FROM "shop"."outbox" b WHERE 1 = 1 AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1), (SELECT b.seq FROM "shop"."outbox" b WHERE 1 = 1 AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state = 'WAITING' ORDER BY b.seq LIMIT 1 OFFSET 4000) FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS a(typ text, id text)
 --   [{"typ":"","id":""}]
@@ -316,25 +190,6 @@ UPDATE "shop"."outbox" AS o SET state = 'PENDING' FROM jsonb_to_recordset(CAST($
 COMMIT
 
 -- mend
-BEGIN
-SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $1 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) ORDER BY o.seq LIMIT $2 FOR UPDATE SKIP LOCKED
---   shop.outbox
---   4000
-SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PUBLISHING' AND o.seq = ANY(CAST($1 AS bigint[])) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims" c WHERE c.outbox = $2 AND c.unit = ('a:' || md5(o.aggregate_type) || md5(o.aggregate_id)) AND c.expires_at > statement_timestamp()) ORDER BY o.seq LIMIT $3
---   [1]
---   shop.outbox
---   4000
-UPDATE "shop"."outbox" SET state = 'PENDING' WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PUBLISHING')
---   [1]
-COMMIT
-SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= statement_timestamp() - CAST($2 AS bigint) * interval '1 millisecond' ORDER BY unit LIMIT $3
---   shop.outbox
---   3600000
---   4000
-DELETE FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.expires_at <= statement_timestamp() - CAST($3 AS bigint) * interval '1 millisecond'
---   shop.outbox
---   [p0]
---   3600000
 SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING'
 SELECT a.typ, a.id, (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = a.typ AND b.aggregate_id = a.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq LIMIT 1), (SELECT b.seq FROM "shop"."outbox" b WHERE b.aggregate_type = a.typ AND b.aggregate_id = a.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state = 'WAITING' ORDER BY b.seq LIMIT 1 OFFSET 4000) FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS a(typ text, id text)
 --   [{"typ":"O","id":"1"}]
@@ -342,8 +197,7 @@ UPDATE "shop"."outbox" AS o SET state = 'PENDING' FROM jsonb_to_recordset(CAST($
 --   [{"typ":"O","id":"1","head":9}]
 
 -- work
-SELECT r.part FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS r(part bigint, low bigint, high bigint) WHERE (SELECT 1 FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, o.seq LIMIT 1) = 1 OR EXISTS (SELECT 1 FROM "shop"."outbox" d WHERE d.state = 'FAILED' AND d.next_attempt_at <= statement_timestamp() AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part
---   [{"part":0,"low":0,"high":512},{"part":1,"low":512,"high":1024}]
+SELECT bucket FROM (SELECT o.bucket FROM "shop"."outbox" o WHERE o.state = 'FAILED' AND o.next_attempt_at <= statement_timestamp() ORDER BY o.next_attempt_at LIMIT 1000) n UNION ALL SELECT bucket FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= 0 AND o.bucket < 512 ORDER BY o.bucket, o.seq LIMIT 1) r0 UNION ALL SELECT bucket FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= 512 AND o.bucket < 1024 ORDER BY o.bucket, o.seq LIMIT 1) r1
 
 -- figures
 SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state = 'PENDING' ORDER BY o.bucket, o.seq LIMIT $1) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state = 'FAILED' ORDER BY o.next_attempt_at LIMIT $2) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' ORDER BY o.aggregate_type, o.aggregate_id, o.seq LIMIT $3) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM "shop"."outbox" o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'DEAD LETTER' ORDER BY o.aggregate_type, o.aggregate_id, o.seq LIMIT $4) n), (SELECT CAST(EXTRACT(EPOCH FROM (statement_timestamp() - a.created_at)) * 1000 AS bigint) FROM "shop"."outbox" a WHERE a.seq = (SELECT MIN(h.seq) FROM (SELECT (SELECT o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, o.seq LIMIT 1) AS seq FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(b bigint)) h))

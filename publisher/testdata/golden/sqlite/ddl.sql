@@ -20,7 +20,6 @@ CREATE TABLE IF NOT EXISTS "shop"."outbox" (
 );
 CREATE INDEX IF NOT EXISTS "shop"."outbox_pending" ON "outbox" (bucket, seq) WHERE state = 'PENDING';
 CREATE INDEX IF NOT EXISTS "shop"."outbox_order" ON "outbox" (seq, bucket) WHERE state = 'PENDING';
-CREATE INDEX IF NOT EXISTS "shop"."outbox_publishing" ON "outbox" (seq) WHERE state = 'PUBLISHING';
 CREATE INDEX IF NOT EXISTS "shop"."outbox_due" ON "outbox" (next_attempt_at) WHERE state = 'FAILED';
 CREATE INDEX IF NOT EXISTS "shop"."outbox_blocked" ON "outbox" (aggregate_type, aggregate_id, seq) WHERE state IN ('FAILED', 'DEAD LETTER', 'WAITING');
 CREATE TABLE IF NOT EXISTS "shop"."rowrelay_claims" (

@@ -22,8 +22,6 @@ IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[o
 CREATE INDEX [outbox_pending] ON [shop].[outbox] (bucket, seq) WHERE state = 'PENDING';
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_order')
 CREATE INDEX [outbox_order] ON [shop].[outbox] (seq, bucket) WHERE state = 'PENDING';
-IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_publishing')
-CREATE INDEX [outbox_publishing] ON [shop].[outbox] (seq) WHERE state = 'PUBLISHING';
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_due')
 CREATE INDEX [outbox_due] ON [shop].[outbox] (next_attempt_at) WHERE state = 'FAILED';
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_blocked')

@@ -1,126 +1,73 @@
 -- look
-SELECT COALESCE((SELECT 1 FROM [shop].[outbox] o WHERE o.state = 'PENDING' ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), (SELECT 1 FROM [shop].[outbox] o WHERE o.state = 'FAILED' AND o.next_attempt_at <= SYSUTCDATETIME() ORDER BY o.next_attempt_at OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), (SELECT 1 FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = CAST(@p1 AS nvarchar(4000)) AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), 0), COALESCE((SELECT 1 FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') ORDER BY o.aggregate_type, o.aggregate_id, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), 0), (SELECT COALESCE(p.info, '') FROM [shop].[rowrelay_claims] p WHERE p.outbox = CAST(@p2 AS nvarchar(4000)) AND p.unit = 'pause'), (SELECT n.info FROM [shop].[rowrelay_claims] n WHERE n.outbox = CAST(@p3 AS nvarchar(4000)) AND n.unit = '*')
+SELECT COALESCE((SELECT 1 FROM [shop].[outbox] o WHERE o.state = 'PENDING' ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), (SELECT 1 FROM [shop].[outbox] o WHERE o.state = 'FAILED' AND o.next_attempt_at <= SYSUTCDATETIME() ORDER BY o.next_attempt_at OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), 0), COALESCE((SELECT 1 FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') ORDER BY o.aggregate_type, o.aggregate_id, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), 0), (SELECT COALESCE(p.info, '') FROM [shop].[rowrelay_claims] p WHERE p.outbox = CAST(@p1 AS nvarchar(4000)) AND p.unit = 'pause'), (SELECT n.info FROM [shop].[rowrelay_claims] n WHERE n.outbox = CAST(@p2 AS nvarchar(4000)) AND n.unit = '*')
 --   shop.outbox
---   shop.outbox
---   shop.outbox
-
--- draw
-UPDATE [shop].[rowrelay_claims] WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit = '*'
 --   shop.outbox
 
 -- survey
+SELECT unit, owner, info, CASE WHEN expires_at > SYSUTCDATETIME() THEN 1 ELSE 0 END FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit NOT IN ('pause', 'cleanup')
+--   shop.outbox
+
+-- renew
+UPDATE c SET expires_at = DATEADD(millisecond, CAST(@p1 AS int), SYSUTCDATETIME()) FROM OPENJSON(@p2) WITH (unit nvarchar(1000) '$.unit') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p3 AS nvarchar(4000)) AND c.owner = CAST(@p4 AS nvarchar(4000)) AND c.expires_at > SYSUTCDATETIME()
+--   60000
+--   [{"unit":"i:me"},{"unit":"p0"},{"unit":"p1"}]
+--   shop.outbox
+--   me
+
+-- take
 BEGIN
-SELECT info FROM [shop].[rowrelay_claims] WITH (UPDLOCK, ROWLOCK) WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit = '*'
+UPDATE [shop].[rowrelay_claims] WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit = '*'
 --   shop.outbox
-SELECT unit, owner FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit NOT LIKE 'a:%' AND expires_at > SYSUTCDATETIME()
+SELECT unit, owner, info, CASE WHEN expires_at > SYSUTCDATETIME() THEN 1 ELSE 0 END FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit NOT IN ('pause', 'cleanup')
 --   shop.outbox
-SELECT COUNT(*) FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > SYSUTCDATETIME()
+DELETE c FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.expires_at <= SYSUTCDATETIME()
+--   [{"unit":"i:old"}]
 --   shop.outbox
-SELECT unit FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit LIKE 'i:%' AND expires_at <= SYSUTCDATETIME()
---   shop.outbox
-DELETE c FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.expires_at <= SYSUTCDATETIME()
---   [{"unit":"p0","info":null}]
---   shop.outbox
-SELECT unit, owner FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit NOT LIKE 'a:%' AND expires_at > SYSUTCDATETIME()
---   shop.outbox
-SELECT COUNT(*) FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit NOT LIKE 'i:%' AND unit NOT IN ('*', 'pause') AND expires_at > SYSUTCDATETIME()
+SELECT unit, owner, info, CASE WHEN expires_at > SYSUTCDATETIME() THEN 1 ELSE 0 END FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit NOT IN ('pause', 'cleanup')
 --   shop.outbox
 UPDATE [shop].[outbox] SET state = 'PENDING' WHERE state = 'PUBLISHING'
 UPDATE [shop].[rowrelay_claims] SET info = CAST(@p1 AS nvarchar(4000)) WHERE outbox = CAST(@p2 AS nvarchar(4000)) AND unit = '*'
 --   {"strategy":"partitioned","partitions":32}
 --   shop.outbox
+INSERT INTO [shop].[rowrelay_claims] (outbox, unit, owner, token, expires_at) OUTPUT inserted.unit SELECT CAST(@p1 AS nvarchar(4000)), r.unit, CAST(@p2 AS nvarchar(4000)), @p3, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()) FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit') AS r WHERE NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] AS c WHERE c.outbox = CAST(@p1 AS nvarchar(4000)) AND c.unit = r.unit COLLATE Latin1_General_100_BIN2)
+--   shop.outbox
+--   me
+--   1
+--   60000
+--   [{"unit":"i:me"},{"unit":"p0"},{"unit":"p1"}]
+UPDATE c SET owner = CAST(@p1 AS nvarchar(4000)), token = @p2, expires_at = DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()) OUTPUT inserted.unit FROM OPENJSON(@p4) WITH (unit nvarchar(1000) '$.unit') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p5 AS nvarchar(4000)) AND (c.expires_at <= SYSUTCDATETIME() OR c.owner = CAST(@p1 AS nvarchar(4000)))
+--   me
+--   1
+--   60000
+--   [{"unit":"i:me"},{"unit":"p0"},{"unit":"p1"}]
+--   shop.outbox
 COMMIT
 
--- join
-UPDATE [shop].[rowrelay_claims] WITH (ROWLOCK) SET owner = CAST(@p1 AS nvarchar(4000)), token = @p2, expires_at = DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()), info = CAST(@p4 AS nvarchar(4000)) WHERE outbox = CAST(@p5 AS nvarchar(4000)) AND unit = CAST(@p6 AS nvarchar(4000))
---   me
---   0
---   60000
---   
---   shop.outbox
---   i:me
-
--- renew
-BEGIN
-SELECT unit FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND owner = CAST(@p2 AS nvarchar(4000)) AND unit NOT LIKE 'i:%' AND expires_at > SYSUTCDATETIME()
+-- release two partitions
+DELETE c FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000))
+--   [{"unit":"p0"},{"unit":"p1"}]
 --   shop.outbox
 --   me
-SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000)) AND c.expires_at > SYSUTCDATETIME() ORDER BY c.unit
---   [{"unit":"p0","info":null}]
---   shop.outbox
---   me
-UPDATE c SET expires_at = DATEADD(millisecond, CAST(@p1 AS int), SYSUTCDATETIME()) FROM OPENJSON(@p2) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p3 AS nvarchar(4000)) AND c.owner = CAST(@p4 AS nvarchar(4000))
---   60000
---   [{"unit":"p0","info":null}]
---   shop.outbox
---   me
-COMMIT
-UPDATE c SET expires_at = DATEADD(millisecond, CAST(@p1 AS int), SYSUTCDATETIME()) FROM OPENJSON(@p2) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p3 AS nvarchar(4000)) AND c.owner = CAST(@p4 AS nvarchar(4000)) AND c.expires_at > SYSUTCDATETIME()
---   60000
---   [{"unit":"i:me","info":null}]
---   shop.outbox
---   me
-
--- take
-INSERT INTO [shop].[rowrelay_claims] (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT CAST(@p1 AS nvarchar(4000)), r.unit, CAST(@p2 AS nvarchar(4000)), @p3, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()), r.info FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r WHERE NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] AS c WHERE c.outbox = CAST(@p1 AS nvarchar(4000)) AND c.unit = r.unit COLLATE Latin1_General_100_BIN2)
---   shop.outbox
---   me
---   7
---   60000
---   [{"unit":"p0","info":null},{"unit":"p1","info":null}]
-UPDATE c SET owner = CAST(@p1 AS nvarchar(4000)), token = @p2, expires_at = DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()), info = r.info OUTPUT inserted.unit FROM OPENJSON(@p4) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p5 AS nvarchar(4000)) AND (c.expires_at <= SYSUTCDATETIME() OR c.owner = CAST(@p1 AS nvarchar(4000)) AND c.token = @p2)
---   me
---   7
---   60000
---   [{"unit":"p0","info":null},{"unit":"p1","info":null}]
---   shop.outbox
-
--- release two units
-BEGIN
-SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000)) ORDER BY c.unit
---   [{"unit":"p0","info":null},{"unit":"p1","info":null}]
---   shop.outbox
---   me
-SELECT o.seq FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = CAST(@p1 AS nvarchar(4000)) AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.owner = CAST(@p2 AS nvarchar(4000)) AND c.unit IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p3) AS j))
---   shop.outbox
---   me
---   ["p0","p1"]
-UPDATE o SET state = 'PENDING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PUBLISHING')
---   [{"seq":1}]
-UPDATE c SET owner = '', expires_at = DATEADD(millisecond, -CAST(1 AS int), SYSUTCDATETIME()) FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000))
---   [{"unit":"p0","info":null}]
---   shop.outbox
---   me
-COMMIT
 
 -- release everything
-BEGIN
 SELECT unit FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND owner = CAST(@p2 AS nvarchar(4000))
 --   shop.outbox
 --   me
-SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000)) ORDER BY c.unit
---   [{"unit":"p0","info":null}]
+DELETE c FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000))
+--   [{"unit":"p0"}]
 --   shop.outbox
 --   me
-SELECT o.seq FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = CAST(@p1 AS nvarchar(4000)) AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.owner = CAST(@p2 AS nvarchar(4000)))
---   shop.outbox
---   me
-UPDATE o SET state = 'PENDING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PUBLISHING')
---   [{"seq":1}]
-UPDATE c SET owner = '', expires_at = DATEADD(millisecond, -CAST(1 AS int), SYSUTCDATETIME()) FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000))
---   [{"unit":"p0","info":null}]
---   shop.outbox
---   me
-COMMIT
 
 -- pause
-UPDATE [shop].[rowrelay_claims] WITH (ROWLOCK) SET owner = CAST(@p1 AS nvarchar(4000)), token = @p2, expires_at = DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()), info = CAST(@p4 AS nvarchar(4000)) WHERE outbox = CAST(@p5 AS nvarchar(4000)) AND unit = CAST(@p6 AS nvarchar(4000))
---   
---   0
---   0
---   ann
+BEGIN
+UPDATE [shop].[rowrelay_claims] WITH (ROWLOCK) SET token = token + 1 OUTPUT inserted.token WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit = '*'
 --   shop.outbox
---   pause
+DELETE FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit = 'pause'
+--   shop.outbox
+INSERT INTO [shop].[rowrelay_claims] (outbox, unit, owner, token, expires_at, info) VALUES (CAST(@p1 AS nvarchar(4000)), 'pause', '', 0, SYSUTCDATETIME(), CAST(@p2 AS nvarchar(4000)))
+--   shop.outbox
+--   ann
+COMMIT
 
 -- resume
 DELETE FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit = 'pause'
@@ -176,48 +123,6 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   1024
 --   501
 
--- pick
-BEGIN
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p1 AND o.bucket < @p2 AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = CAST(@p3 AS nvarchar(4000)) AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY
---   629
---   1024
---   shop.outbox
---   100
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p1 AND o.bucket < @p2 AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = CAST(@p3 AS nvarchar(4000)) AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY
---   0
---   629
---   shop.outbox
---   99
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = CAST(@p1 AS nvarchar(4000)) AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p2 ROWS ONLY
---   shop.outbox
---   98
-INSERT INTO [shop].[rowrelay_claims] (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT CAST(@p1 AS nvarchar(4000)), r.unit, CAST(@p2 AS nvarchar(4000)), @p3, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()), r.info FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r WHERE NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] AS c WHERE c.outbox = CAST(@p1 AS nvarchar(4000)) AND c.unit = r.unit COLLATE Latin1_General_100_BIN2)
---   shop.outbox
---   me
---   7
---   60000
---   [{"unit":"a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b","info":"{\"id\":\"1\",
-SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000)) AND c.expires_at > SYSUTCDATETIME() ORDER BY c.unit
---   [{"unit":"i:me","info":null}]
---   shop.outbox
---   me
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket <= @p3 AND o.bucket IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p4) AS j) AND (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p5) AS j) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p6 ROWS ONLY) p UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND o.bucket >= @p7 AND o.bucket <= @p8 AND o.bucket IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p9) AS j) AND (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p10) AS j) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p11 ROWS ONLY) l) u ORDER BY bucket, seq OFFSET 0 ROWS FETCH NEXT @p12 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
---   1048576
---   5
---   5
---   [5]
---   ["a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b"]
---   101
---   5
---   5
---   [5]
---   ["a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b"]
---   101
---   101
-UPDATE o SET state = 'PUBLISHING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING')
---   [{"seq":1}]
-COMMIT
-
 -- due
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM [shop].[outbox] o WHERE o.state = 'FAILED' AND o.next_attempt_at <= SYSUTCDATETIME() AND (1 = 0 OR o.bucket >= @p2 AND o.bucket < @p3 OR o.bucket >= @p4 AND o.bucket < @p5) AND (NOT (DATALENGTH(o.aggregate_id) / 2) > 0 OR (SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) = o.seq) ORDER BY o.next_attempt_at, o.seq OFFSET 0 ROWS FETCH NEXT @p6 ROWS ONLY
 --   1048576
@@ -232,39 +137,16 @@ SELECT COALESCE(-MAX(DATEDIFF_BIG(millisecond, n.due, SYSUTCDATETIME())), -1) FR
 --   64
 --   80
 
--- due, with claims
-BEGIN
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM [shop].[outbox] o WHERE o.state = 'FAILED' AND o.next_attempt_at <= SYSUTCDATETIME() AND (NOT (DATALENGTH(o.aggregate_id) / 2) > 0 OR (SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) = o.seq) AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.next_attempt_at, o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY
---   1048576
---   shop.outbox
---   10
-INSERT INTO [shop].[rowrelay_claims] (outbox, unit, owner, token, expires_at, info) OUTPUT inserted.unit SELECT CAST(@p1 AS nvarchar(4000)), r.unit, CAST(@p2 AS nvarchar(4000)), @p3, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()), r.info FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r WHERE NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] AS c WHERE c.outbox = CAST(@p1 AS nvarchar(4000)) AND c.unit = r.unit COLLATE Latin1_General_100_BIN2)
---   shop.outbox
---   me
---   7
---   60000
---   [{"unit":"a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b","info":"{\"id\":\"1\",
-SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000)) AND c.expires_at > SYSUTCDATETIME() ORDER BY c.unit
---   [{"unit":"i:me","info":null}]
---   shop.outbox
---   me
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM [shop].[outbox] o WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p2) AS j) AND o.state = 'FAILED' AND (NOT (DATALENGTH(o.aggregate_id) / 2) > 0 OR (SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) = o.seq) ORDER BY o.next_attempt_at, o.seq
---   1048576
---   [1]
-SELECT COALESCE(-MAX(DATEDIFF_BIG(millisecond, n.due, SYSUTCDATETIME())), -1) FROM (SELECT o.next_attempt_at AS due FROM [shop].[outbox] o WHERE o.state = 'FAILED' AND o.next_attempt_at > SYSUTCDATETIME() ORDER BY o.next_attempt_at OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) n
-COMMIT
-
 -- other
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket < @p3 AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM OPENJSON(@p4) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a WHERE o.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(a.typ) AND o.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(a.id)) AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = CAST(@p5 AS nvarchar(4000)) AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] p WHERE p.state = 'PUBLISHING' AND p.bucket = o.bucket AND p.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(p.aggregate_type) = DATALENGTH(o.aggregate_type) AND p.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(p.aggregate_id) = DATALENGTH(o.aggregate_id)) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p6 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket < @p3 AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM OPENJSON(@p4) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a WHERE o.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(a.typ) AND o.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(a.id)) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p5 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq
 --   1048576
 --   0
 --   16
 --   [{"typ":"O","id":"1"},{"typ":"O","id":"2"}]
---   shop.outbox
 --   1
 
 -- settle published
-UPDATE o SET state = 'PUBLISHED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING', 'PUBLISHING', 'FAILED') AND (SELECT COUNT(*) FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p2 AS nvarchar(4000)) AND owner = CAST(@p3 AS nvarchar(4000)) AND unit NOT LIKE 'i:%' AND expires_at > SYSUTCDATETIME()) >= @p4
+UPDATE o SET state = 'PUBLISHED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING', 'FAILED') AND (SELECT COUNT(*) FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p2 AS nvarchar(4000)) AND owner = CAST(@p3 AS nvarchar(4000)) AND unit NOT LIKE 'i:%' AND expires_at > SYSUTCDATETIME()) >= @p4
 --   [{"seq":1},{"seq":2}]
 --   shop.outbox
 --   me
@@ -275,30 +157,22 @@ BEGIN
 SELECT unit FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND owner = CAST(@p2 AS nvarchar(4000)) AND unit NOT LIKE 'i:%' AND expires_at > SYSUTCDATETIME()
 --   shop.outbox
 --   me
-SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000)) AND c.expires_at > SYSUTCDATETIME() ORDER BY c.unit
---   [{"unit":"p0","info":null}]
+SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000)) AND c.expires_at > SYSUTCDATETIME() ORDER BY c.unit
+--   [{"unit":"p0"}]
 --   shop.outbox
 --   me
-UPDATE o SET state = 'PUBLISHED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING', 'PUBLISHING', 'FAILED')
+UPDATE o SET state = 'PUBLISHED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING', 'FAILED')
 --   [{"seq":1},{"seq":1}]
-UPDATE o SET state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE DATEADD(millisecond, CAST(f.pause AS int), SYSUTCDATETIME()) END FROM OPENJSON(@p1) WITH (seq bigint '$.seq', attempts bigint '$.attempts', pause bigint '$.pause', dead bigint '$.dead', reason nvarchar(1000) '$.reason') AS f INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'PUBLISHING', 'FAILED')
+UPDATE o SET state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE DATEADD(millisecond, CAST(f.pause AS int), SYSUTCDATETIME()) END FROM OPENJSON(@p1) WITH (seq bigint '$.seq', attempts bigint '$.attempts', pause bigint '$.pause', dead bigint '$.dead', reason nvarchar(1000) '$.reason') AS f INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'FAILED')
 --   [{"seq":1,"attempts":2,"pause":5000,"dead":0,"reason":"refused"}]
 SELECT o.seq FROM [shop].[outbox] o WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')
 --   [1]
-UPDATE o SET state = 'WAITING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING', 'PUBLISHING')
---   [{"seq":1}]
-UPDATE o SET state = 'PENDING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PUBLISHING')
+UPDATE o SET state = 'WAITING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING')
 --   [{"seq":1}]
 SELECT a.typ, a.id, (SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(a.typ) AND b.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(a.id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), (SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(a.typ) AND b.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(a.id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state = 'WAITING' ORDER BY b.seq OFFSET 4000 ROWS FETCH NEXT 1 ROWS ONLY) FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a
 --   [{"typ":"O","id":"1"}]
 UPDATE o SET state = 'PENDING' FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id', head bigint '$.head') AS h INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' AND o.seq < h.head AND o.aggregate_type = h.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(h.typ) AND o.aggregate_id = h.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(h.id)
 --   [{"typ":"O","id":"1","head":9}]
-UPDATE o SET state = 'PENDING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PUBLISHING')
---   [{"seq":3}]
-DELETE c FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000))
---   [{"unit":"a:a16cfc54f6f70bbf6e4a582a9b0fc24006d49632c9dc9bcb62aeaef99612ba6b","info":null}]
---   shop.outbox
---   me
 COMMIT
 
 -- settle a retry in the order of the source
@@ -306,17 +180,15 @@ BEGIN
 SELECT unit FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND owner = CAST(@p2 AS nvarchar(4000)) AND unit NOT LIKE 'i:%' AND expires_at > SYSUTCDATETIME()
 --   shop.outbox
 --   me
-SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000)) AND c.expires_at > SYSUTCDATETIME() ORDER BY c.unit
---   [{"unit":"p0","info":null}]
+SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.owner = CAST(@p3 AS nvarchar(4000)) AND c.expires_at > SYSUTCDATETIME() ORDER BY c.unit
+--   [{"unit":"p0"}]
 --   shop.outbox
 --   me
-UPDATE o SET state = 'PUBLISHED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING', 'PUBLISHING', 'FAILED')
+UPDATE o SET state = 'PUBLISHED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING', 'FAILED')
 --   [{"seq":1}]
 SELECT o.seq FROM [shop].[outbox] o WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')
 --   [1]
-UPDATE o SET state = 'WAITING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING', 'PUBLISHING')
---   [{"seq":1}]
-UPDATE o SET state = 'PENDING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PUBLISHING')
+UPDATE o SET state = 'WAITING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING')
 --   [{"seq":1}]
 SELECT a.typ, a.id, (SELECT b.seq FROM [shop].[outbox] b WHERE 1 = 1 AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), (SELECT b.seq FROM [shop].[outbox] b WHERE 1 = 1 AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state = 'WAITING' ORDER BY b.seq OFFSET 4000 ROWS FETCH NEXT 1 ROWS ONLY) FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a
 --   [{"typ":"","id":""}]
@@ -325,25 +197,6 @@ UPDATE o SET state = 'PENDING' FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.ty
 COMMIT
 
 -- mend
-BEGIN
-SELECT o.seq FROM [shop].[outbox] o WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST) WHERE o.state = 'PUBLISHING' AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = CAST(@p1 AS nvarchar(4000)) AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p2 ROWS ONLY
---   shop.outbox
---   4000
-SELECT o.seq FROM [shop].[outbox] o WHERE o.state = 'PUBLISHING' AND o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] c WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.unit = (N'a:' + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_type), 2)) + LOWER(CONVERT(nvarchar(32), HASHBYTES('MD5', o.aggregate_id), 2))) AND c.expires_at > SYSUTCDATETIME()) ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY
---   [1]
---   shop.outbox
---   4000
-UPDATE o SET state = 'PENDING' FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PUBLISHING')
---   [{"seq":1}]
-COMMIT
-SELECT unit FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND (unit LIKE 'i:%' OR unit LIKE 'a:%') AND expires_at <= DATEADD(millisecond, -CAST(@p2 AS int), SYSUTCDATETIME()) ORDER BY unit OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY
---   shop.outbox
---   3600000
---   4000
-DELETE c FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit', info nvarchar(1000) '$.info') AS r INNER LOOP JOIN [shop].[rowrelay_claims] AS c WITH (UPDLOCK, ROWLOCK) ON c.unit = r.unit COLLATE Latin1_General_100_BIN2 WHERE c.outbox = CAST(@p2 AS nvarchar(4000)) AND c.expires_at <= DATEADD(millisecond, -CAST(@p3 AS int), SYSUTCDATETIME())
---   [{"unit":"p0","info":null}]
---   shop.outbox
---   3600000
 SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING'
 SELECT a.typ, a.id, (SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(a.typ) AND b.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(a.id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING' ORDER BY b.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY), (SELECT b.seq FROM [shop].[outbox] b WHERE b.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(a.typ) AND b.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(a.id) AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state = 'WAITING' ORDER BY b.seq OFFSET 4000 ROWS FETCH NEXT 1 ROWS ONLY) FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a
 --   [{"typ":"O","id":"1"}]
@@ -351,8 +204,7 @@ UPDATE o SET state = 'PENDING' FROM OPENJSON(@p1) WITH (typ nvarchar(1000) '$.ty
 --   [{"typ":"O","id":"1","head":9}]
 
 -- work
-SELECT r.part FROM OPENJSON(@p1) WITH (part bigint '$.part', low bigint '$.low', high bigint '$.high') AS r WHERE (SELECT 1 FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= r.low AND o.bucket < r.high ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) = 1 OR EXISTS (SELECT 1 FROM [shop].[outbox] d WHERE d.state = 'FAILED' AND d.next_attempt_at <= SYSUTCDATETIME() AND d.bucket >= r.low AND d.bucket < r.high) ORDER BY r.part
---   [{"part":0,"low":0,"high":512},{"part":1,"low":512,"high":1024}]
+SELECT bucket FROM (SELECT o.bucket FROM [shop].[outbox] o WHERE o.state = 'FAILED' AND o.next_attempt_at <= SYSUTCDATETIME() ORDER BY o.next_attempt_at OFFSET 0 ROWS FETCH NEXT 1000 ROWS ONLY) n UNION ALL SELECT bucket FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= 0 AND o.bucket < 512 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) r0 UNION ALL SELECT bucket FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= 512 AND o.bucket < 1024 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) r1
 
 -- figures
 SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state = 'PENDING' ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state = 'FAILED' ORDER BY o.next_attempt_at OFFSET 0 ROWS FETCH NEXT @p2 ROWS ONLY) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'WAITING' ORDER BY o.aggregate_type, o.aggregate_id, o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY) n), (SELECT COUNT(*) FROM (SELECT 1 AS one FROM [shop].[outbox] o WHERE o.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND o.state = 'DEAD LETTER' ORDER BY o.aggregate_type, o.aggregate_id, o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY) n), (SELECT DATEDIFF_BIG(millisecond, a.created_at, SYSUTCDATETIME()) FROM [shop].[outbox] a WHERE a.seq = (SELECT MIN(h.seq) FROM (SELECT (SELECT o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) AS seq FROM OPENJSON(@p5) WITH (b bigint '$.b') AS r) h))
