@@ -107,9 +107,12 @@ type Source struct {
 	Location   *time.Location `json:"-"`
 	DeleteWhen string         `json:"delete_when"` // a column; not NULL and not false means deleted
 	Op         string         `json:"op"`          // upsert or delete
-	// Operations (of insert, update and delete; empty: all) and TrackTable have a value with Mode ChangeTracking only.
-	Operations  []string      `json:"operations"`
-	TrackTable  string        `json:"track_table"`
+	// Operations (of insert, update and delete; empty: all), TrackTable and TrackRetention have a value with Mode
+	// ChangeTracking only.
+	Operations     []string      `json:"operations"`
+	TrackTable     string        `json:"track_table"`
+	TrackRetention time.Duration `json:"track_retention"`
+
 	NullCursor  string        `json:"null_cursor"` // report or fail
 	Identity    string        `json:"identity"`
 	Timeout     time.Duration `json:"timeout"`

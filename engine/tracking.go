@@ -21,6 +21,10 @@ type ChangeTable struct {
 	Poller string
 	// Rows is what stands after FROM: the change table joined with the table.
 	Rows string
+	// Newer and OfKeys are the same where the engine tracks changes by itself: for the changes after BuiltIn.Since, and
+	// for keys that are listed as rows of values.
+	Newer  string
+	OfKeys func(keys string) string
 }
 
 // The columns of a change table beside the key's, and of its state, which has one row.
@@ -31,11 +35,21 @@ const (
 	// ChangePresent is, in the joined rows, NULL where the row is gone; ChangeHead is the highest version that there is.
 	ChangePresent = "rowrelay_present"
 	ChangeHead    = "rowrelay_head"
+	// ChangeGone is BuiltIn's column that says whether the row may be missing.
+	ChangeGone = "rowrelay_gone"
 	// ChangeNow is a variable of triggers.
 	ChangeNow = "rowrelay_now"
 	// StateFloor is the version up to which changes may be missing: those from before the triggers, and what was purged.
 	StateFloor = "rowrelay_floor"
 )
+
+// Title is what people are told of.
+func (c *ChangeTable) Title() string {
+	if c.Name == "" {
+		return "the change tracking of " + c.Of
+	}
+	return "the change table " + c.Name
+}
 
 // In writes a name in the change table's schema.
 func (c *ChangeTable) In(quote func(string) string, name string) string {
@@ -52,14 +66,20 @@ func (c *ChangeTable) Beside(name string) []string {
 // State is the table of one row that holds the floor, unquoted.
 func (c *ChangeTable) State() string { return c.Name + "_state" }
 
+// Marks is the table of marks, unquoted: when was which version. See Aging.
+func (c *ChangeTable) Marks() string { return c.Name + "_marks" }
+
 // Index is the index in the order of versions.
 func (c *ChangeTable) Index() string { return c.Name + "_version" }
 
 // Trigger is the trigger for an event; what it does is in the function of the same name, where the engine has those.
 func (c *ChangeTable) Trigger(event string) string { return c.Name + "_" + event }
 
-// Tracking is how an engine keeps a change table.
+// Tracking is how changes of a table become known: by triggers that keep a change table, or by what the engine has for
+// that itself.
 type Tracking struct {
+	// BuiltIn is set where the engine tracks changes by itself. Then there is no change table: its name is empty.
+	BuiltIn *BuiltIn
 	// Exact says that versions are in the order of commits, so that no row can be late.
 	Exact bool
 	// Counted says that versions are numbers which the state counts: a position ahead of them is a gap.
@@ -68,8 +88,8 @@ type Tracking struct {
 	AtOnce bool
 	// Before is the created of a row that was there before the triggers.
 	Before string
-	// Rights are what it takes to install, for people.
-	Rights string
+	// Rights are what it takes to install, for people; Grant is what the poller's login needs on what it reads.
+	Rights, Grant string
 	// Declare reads how the columns of the key are declared, types and collations, in key order.
 	Declare func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Install are the statements that make the change table and the triggers, in order. Each may be repeated; then the
@@ -79,6 +99,8 @@ type Tracking struct {
 	Together func(statements []string) []string
 	// Uninstall are those that remove all of it.
 	Uninstall func(c *ChangeTable) []string
+	// Aging tells how old changes are.
+	Aging Aging
 	// Faults says what is wrong with the triggers, each in a sentence with what to do. What the user may not see is no
 	// fault.
 	Faults func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
@@ -86,4 +108,49 @@ type Tracking struct {
 	Others func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Unseen says which writes to this table the triggers do not see, each in a sentence.
 	Unseen func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
+}
+
+// Aging tells which changes are older than a time, for a change table that is purged. Versions that are no times tell
+// it by marks, which every purge leaves.
+type Aging struct {
+	// Mark are the statements that leave a mark and remove those that are needed no more; they come first in their
+	// transaction. Nil where versions are times.
+	Mark func(c *ChangeTable, seconds int64) []string
+	// Before is the expression of a version: what is below it was committed so many seconds ago. NULL where no mark is as
+	// old as that.
+	Before func(c *ChangeTable, seconds int64) string
+	// Floor is the expression of a version that every position has passed which is not older than that, and no position
+	// that may lack such changes. "" where versions are in the order in which they are read.
+	Floor func(c *ChangeTable, seconds int64) string
+	// Near is added to a version, for the last one that may have been read although the position is before it.
+	Near string
+}
+
+// BuiltIn is the change tracking that an engine has itself. Its texts name parameters of the statement.
+type BuiltIn struct {
+	// Version is the column of versions.
+	Version Column
+	// Changes stands for the change table: what was written after a version, which is a parameter or a number. ChangeGone
+	// is 1 where the row may be missing: of one that is there and is not shown nothing is told. OfKeys is
+	// the same for keys that are listed as rows of values; what became of them is there without having been written
+	// lately. When a row was inserted is not known there: ChangeCreated is 0.
+	Changes func(c *ChangeTable, since string) string
+	OfKeys  func(c *ChangeTable, keys string) string
+	// Before and After stand around the statement of a page, in the same round trip. All of it is one transaction, which
+	// sees one snapshot. The statement itself runs only where the engine has come further than the version Read.
+	Before, After func(c *ChangeTable) string
+	// Since and Read are the names of parameters that go in: the version that changes are read after, and the one up to
+	// which all was read already. Told comes out: see Tell. Head is how the statement writes the version that the engine
+	// had come to when the transaction began.
+	Since, Read, Told, Head string
+	// Floor is the expression of the version up to which changes may be missing, Lost what may have removed them, for
+	// people.
+	Floor func(c *ChangeTable) string
+	Lost  string
+	// Retained says for how long changes are kept, for people; "" where the user may not see it.
+	Retained func(ctx context.Context, conn *sql.Conn) (string, error)
+	// Tell reads by itself what Told is: the version that the engine has come to, the floor, and the identity of the table
+	// and its tracking, with bars between them. The first two are empty where nothing is tracked, or the user may not see
+	// it.
+	Tell func(c *ChangeTable) string
 }

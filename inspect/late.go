@@ -54,6 +54,10 @@ func (v *Late) explain(engine string, shown bool, s *config.Source) {
 		v.Cost, v.Missed = v.exact(engine, s), "nothing, but for "+unseen[engine]+" (docs/late-commits.md)"
 		if s.Mode.Can(mode.Triggers) {
 			v.Missed = "nothing, but for writes that fire no trigger (docs/change-tracking.md)"
+			if engine == "sqlserver" {
+				v.Cost = "nothing: a change gets its version at the commit"
+				v.Missed = "nothing: what is not retained any more is a gap"
+			}
 		}
 	case late.Overlap:
 		v.Cost = fmt.Sprintf("no delay; the rows of the last %s and more are read again every %s while there are new ones, and up to %d are remembered, "+

@@ -37,7 +37,8 @@ const (
 	Events
 	// Figures: the source tells at any time what is pending, failed and given up.
 	Figures
-	// Triggers: the source's table has triggers that keep a change table, which are installed first.
+	// Triggers: the source's table has triggers that keep a change table, which are installed first. SQL Server has its
+	// own change tracking in their place, which is switched on.
 	Triggers
 )
 

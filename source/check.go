@@ -179,7 +179,7 @@ func (c *Cursor) CursorColumns(ctx context.Context) ([]CursorColumn, error) {
 	}
 	if p.Tracked != nil {
 		col := &p.Sel.Order[0]
-		return []CursorColumn{{Name: col.Name, Type: col.Type, Moved: "is set by triggers with every write",
+		return []CursorColumn{{Name: col.Name, Type: col.Type, Moved: "is set with every write",
 			Step: plan.StepOf(&p.Syntax, col)}}, nil
 	}
 	columns := make([]CursorColumn, 0, p.Sel.Cursors)

@@ -76,7 +76,8 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
-	st := p.Sel.Page(ask+1, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end), Also: also})
+	sel, all := within.selection(p, also)
+	st := sel.Page(ask+1, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end), Also: all})
 	args, err := p.Args(st, pos, end)
 	if err != nil {
 		return change.Page{}, err
@@ -91,6 +92,9 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 			Times: collect.TimesOf(p, pos), Since: within.newer(), Untold: untold,
 		}
 		page = change.Page{NullCursors: -1}
+		if within != nil {
+			within.told = ""
+		}
 		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
@@ -103,7 +107,7 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 			}
 		}
 		verdict = c.probe(ctx, s, p, pos, &page)
-		if gap = nil; len(col.Events) == 0 && col.Bad == nil && r.UpTo.IsStart() {
+		if gap = nil; len(col.Events) == 0 && col.Bad == nil && r.UpTo.IsStart() && !within.isBuiltIn() {
 			gap = c.seekGap(ctx, s, p, r.After, pos, &page)
 		}
 		return nil
@@ -132,7 +136,7 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 		page.More = true
 	}
 	if within != nil {
-		return page, within.place(c, &page, &col)
+		return page, within.place(ctx, c, p, &page, &col)
 	}
 	return page, nil
 }
@@ -183,7 +187,8 @@ func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, 
 			s.broken = true
 			abandon()
 		}
-		return more, nil
+		// The statement's last row: what the engine tells of its tracking stands behind it.
+		return more || col.Plan.BuiltIn() != nil && col.Unread() == 0, nil
 	})
 	if s.broken {
 		return nil // the page is whole, however the reading ended

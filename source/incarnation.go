@@ -47,7 +47,7 @@ func (c *Cursor) Replaced(ctx context.Context, at change.Cursor, was, is string)
 func (c *Cursor) replaced(ctx context.Context, p *plan.Plan, at change.Cursor, was, is string) (warning string,
 	err error) {
 	if p.Tracked != nil {
-		return c.rebuilt(p, was, is), nil
+		return c.rebuilt(p, was, is)
 	}
 	counted := p.ByWindows() || p.Sel.Order[0].Value.Kind == engine.KindRowVersion
 	if at.IsStart() || counted || p.Syntax.OnlyRebuilt != nil && p.Syntax.OnlyRebuilt(was, is) {

@@ -10,7 +10,8 @@ import (
 )
 
 // strategy is how the rows of a plan are read, and what its positions mean. There are two: positions of rows, in the
-// order of cursor and key (rowPages), and windows between two snapshots (windows), which PostgreSQL alone has.
+// order of cursor and key (rowPages, and for recorded changes changePages and builtInPages), and windows between two
+// snapshots (windows), which PostgreSQL alone has.
 type strategy interface {
 	// page reads one page as source__late_commits says, under further conditions.
 	page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error)
@@ -36,6 +37,8 @@ func (c *Cursor) strategy(p *plan.Plan) strategy {
 	switch {
 	case p.ByWindows():
 		return windows{c, p}
+	case p.BuiltIn() != nil:
+		return builtInPages{rowPages{c, p}}
 	case p.Tracked != nil:
 		return changePages{rowPages{c, p}}
 	}

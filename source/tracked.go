@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
@@ -15,7 +13,6 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
-	"github.com/rowrelay/rowrelay/source/snapshot"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
@@ -24,6 +21,9 @@ func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (eng
 	changes, err := tracking.Of(c.dialect, &t, c.cfg.TrackTable, c.cfg.Poller)
 	if err != nil {
 		return t, err
+	}
+	if c.dialect.Syntax().Tracking.BuiltIn != nil {
+		return c.builtIn(ctx, s, &t, changes)
 	}
 	own, err := c.dialect.Table(ctx, s.conn, changes.Beside(changes.Name))
 	if errors.Is(err, engine.ErrNoTable) {
@@ -213,13 +213,21 @@ func (c *Cursor) within(p *plan.Plan, r change.Range) (*changeWindow, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	return &changeWindow{w, r.After}, nil
+	if p.BuiltIn() != nil {
+		return newBuiltInWindow(p, w, r.After, c.cfg.OnlyInserts()), nil
+	}
+	return &changeWindow{Window: w, after: r.After}, nil
 }
 
 // changeWindow is the window of one page.
 type changeWindow struct {
 	plan.Window
 	after change.Cursor
+	// builtIn is the engine's own tracking, nil for a change table; told is what that says beside the page. onlyInserts
+	// says that nothing else is wanted.
+	builtIn     *engine.BuiltIn
+	told        string
+	onlyInserts bool
 }
 
 // newer tells what was inserted within the window.
@@ -231,9 +239,13 @@ func (w *changeWindow) newer() func([]byte) bool {
 }
 
 // place gives the events of a page their positions, and refuses a page from before what the change table still has.
-func (w *changeWindow) place(c *Cursor, page *change.Page, col *collect.Collector) error {
+func (w *changeWindow) place(ctx context.Context, c *Cursor, p *plan.Plan, page *change.Page,
+	col *collect.Collector) error {
+	if w.isBuiltIn() {
+		return w.placeBuiltIn(ctx, c, p, page)
+	}
 	if col.Floor != nil {
-		if err := c.belowFloor(w.after, &w.Window, col.Floor); err != nil {
+		if err := c.belowFloor(p, w.after, &w.Window, col.Floor); err != nil {
 			*page = change.Page{}
 			return err
 		}
@@ -255,22 +267,30 @@ func (w *changeWindow) place(c *Cursor, page *change.Page, col *collect.Collecto
 }
 
 // belowFloor is the gap of a position below which changes are missing.
-func (c *Cursor) belowFloor(at change.Cursor, w *plan.Window, floor []byte) error {
-	if w.Since == nil || !plan.Later(floor, w.Since) && (w.Whole || plan.Later(w.Since, floor)) {
+func (c *Cursor) belowFloor(p *plan.Plan, at change.Cursor, w *plan.Window, floor []byte) error {
+	if w.At == nil || !plan.Later(floor, w.At) && (w.Whole || plan.Later(w.At, floor)) {
 		return nil
 	}
-	return c.errFloor(string(at), floor)
+	return c.errFloor(p, string(at), floor)
 }
 
-func (c *Cursor) errFloor(at string, floor []byte) error {
-	return fmt.Errorf("%w: %s: the position %s is from before version %s, up to which changes are missing in the change table: "+
-		"it was purged, or installed anew. Deliver all that is retained: %s; or go on after the last change that there is now: "+
+func (c *Cursor) errFloor(p *plan.Plan, at string, floor []byte) error {
+	why := "it was purged, or installed anew"
+	if b := p.BuiltIn(); b != nil {
+		why = b.Lost
+	}
+	return fmt.Errorf("%w: %s: the position %s is from before version %s, up to which changes are missing in %s: "+
+		"%s. Deliver all that is retained: %s; or go on after the last change that there is now: "+
 		"rowrelay state accept-gap %s. Rows that were deleted meanwhile are not told of",
-		poller.ErrGap, c.name(), at, floor, keyset.StartAgain, poller.AnyDocument)
+		poller.ErrGap, c.name(), at, floor, p.Table.Changes.Title(), why, keyset.StartAgain, poller.AnyDocument)
 }
 
 // readFloor reads the change table's floor, and the version that its state counts, where it counts.
 func (c *Cursor) readFloor(ctx context.Context, s *session, p *plan.Plan) (counted, floor []byte, err error) {
+	if p.BuiltIn() != nil {
+		t, err := c.tell(ctx, s, p)
+		return t.head, t.floor, err
+	}
 	column := p.Sel.Columns[p.Tracked.Floor]
 	columns, text := []engine.Column{column}, "SELECT "+column.Value.Expr
 	if p.Syntax.Tracking.Counted {
@@ -303,80 +323,29 @@ func (c *Cursor) changeGap(ctx context.Context, s *session, p *plan.Plan, at cha
 	if err != nil {
 		return nil, err
 	}
-	if counted != nil && w.Since != nil && plan.Later(w.Since, counted) {
-		return fmt.Errorf("%w: %s: the position %s is ahead of the change table, which is at version %s: the database was restored, or is "+
-			"another one, and changes to come would not be seen. Deliver all that is retained: %s; or go on after the last change "+
-			"that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, counted, keyset.StartAgain,
-			poller.AnyDocument), nil
-	}
-	return c.belowFloor(at, &w, floor), nil
+	return c.outside(p, at, &w, counted, floor), nil
 }
 
-// untoldWindow is untold of a window; fresh says that it ends with the present.
-func (c *Cursor) untoldWindow(w *snapshot.Window, fresh bool) func([]byte) bool {
-	switch {
-	case !c.cfg.OnlyInserts():
-		return nil
-	case !fresh:
-		return recorded
-	case w.Told == 0:
-		return nil
+// outside is the gap of a position that is ahead of what was counted, nil where nothing is, or below the floor.
+func (c *Cursor) outside(p *plan.Plan, at change.Cursor, w *plan.Window, counted, floor []byte) error {
+	if counted == nil || !plan.Later(w.At, counted) && !plan.Later(w.Head, counted) {
+		return c.belowFloor(p, at, w, floor)
 	}
-	return func(created []byte) bool {
-		xid, err := strconv.ParseUint(strings.Trim(string(created), `"`), 10, 64)
-		return err == nil && xid >= w.Told
-	}
-}
-
-// sinceWindow tells what was inserted since a window's begin. A scan has none: then all is new that was inserted under
-// the triggers.
-func sinceWindow(w *snapshot.Window) func([]byte) bool {
-	return func(created []byte) bool {
-		xid, err := strconv.ParseUint(strings.Trim(string(created), `"`), 10, 64)
-		return err == nil && xid > 0 && (w.Scanning || !w.Seen.Sees(xid))
-	}
-}
-
-// windowFloor is the gap of a window that begins before changes that are missing. A nil floor is read.
-func (c *Cursor) windowFloor(ctx context.Context, s *session, p *plan.Plan, w *snapshot.Window,
-	floor []byte) (gap, err error) {
-	if floor == nil {
-		if _, floor, err = c.readFloor(ctx, s, p); err != nil {
-			return nil, err
-		}
-	}
-	xid, err := strconv.ParseUint(strings.Trim(string(floor), `"`), 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("read the change table's floor: %w", err)
-	}
-	if !w.Begun || w.Seen.Sees(xid) {
-		return nil, nil
-	}
-	return c.errFloor(w.Seen.String(), floor), nil
-}
-
-// idleFloor is the gap of a window without rows whose begin is about to move: no row tells its floor, and the looks
-// that seek takes now and then are shared by all positions of the source.
-func (c *Cursor) idleFloor(ctx context.Context, p *plan.Plan, w *snapshot.Window) (gap error) {
-	if p.Tracked == nil {
-		return nil
-	}
-	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
-		gap, err = c.windowFloor(ctx, s, p, w, nil)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return gap
+	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at version %s: the database was restored, or is "+
+		"another one, and changes to come would not be seen. Deliver all that is retained: %s; or go on after the last change "+
+		"that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, p.Table.Changes.Title(), counted,
+		keyset.StartAgain, poller.AnyDocument)
 }
 
 // rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same; but where
 // TRUNCATE fires none, it rebuilds the table.
-func (c *Cursor) rebuilt(p *plan.Plan, was, is string) string {
-	if p.Syntax.Tracking.Exact {
-		return ""
+func (c *Cursor) rebuilt(p *plan.Plan, was, is string) (warning string, err error) {
+	switch {
+	case p.BuiltIn() != nil:
+		return "", c.trackedAnew(p, was, is)
+	case p.Syntax.Tracking.Exact:
+		return "", nil
 	}
 	return fmt.Sprintf("%s: the table was rebuilt, or truncated (%s, now %s): a TRUNCATE fires no trigger, and the rows that it deleted "+
-		"were not told of", c.name(), was, is)
+		"were not told of", c.name(), was, is), nil
 }

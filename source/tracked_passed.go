@@ -2,62 +2,84 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/tracking"
 )
 
-// Passed writes, for each of some positions, that a row of the change table was delivered before it: conditions on the
-// change table, by its own name. A position at the beginning passed nothing: that is an error.
-func (c *Cursor) Passed(ctx context.Context, positions []change.Cursor) (conditions []string, err error) {
+// Readers writes, for each of some positions, which rows of the change table were delivered before it: conditions on
+// the change table, by its own name.
+func (c *Cursor) Readers(ctx context.Context, positions []change.Cursor) (readers []tracking.Reader, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		conditions = nil
+		readers = nil
 		version := p.Table.Changes.In(p.Syntax.Quote, p.Table.Changes.Name) + "." + p.Sel.Syntax.Quote(p.Sel.Order[0].Name)
 		for _, at := range positions {
-			condition, err := passed(p, version, at)
+			r, err := readerAt(p, version, at)
 			if err != nil {
 				return fmt.Errorf("%w: the position %s: %w", poller.ErrConfig, at, err)
 			}
-			conditions = append(conditions, condition)
+			readers = append(readers, r)
 		}
 		return nil
 	})
-	return conditions, err
+	return readers, err
 }
 
 // ChangeTable is the name of the change table, with its schema where there are schemas.
 func (c *Cursor) ChangeTable(ctx context.Context) (name string, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		if p.BuiltIn() != nil {
+			return fmt.Errorf("%w: there is no change table on %s: what is older than its retention goes by itself",
+				poller.ErrConfig, p.Syntax.Name)
+		}
 		name = p.Table.Changes.In(p.Syntax.Quote, p.Table.Changes.Name)
 		return nil
 	})
 	return name, err
 }
 
-var errNothingPassed = errors.New("changes are still read from the beginning, so that none may be removed")
+// none is the condition that no change meets: changes are still read from the beginning.
+const none = "1 = 0"
 
-func passed(p *plan.Plan, version string, at change.Cursor) (string, error) {
+func readerAt(p *plan.Plan, version string, at change.Cursor) (r tracking.Reader, err error) {
 	if p.ByWindows() {
 		w, err := p.Snapshots().Decode(at)
 		if err == nil && (!w.Begun || w.Scanning) {
-			err = errNothingPassed
+			return tracking.Reader{Passed: none}, nil
 		}
-		return "pg_visible_in_snapshot(" + version + ", '" + w.Seen.String() + "'::pg_snapshot)", err
+		return tracking.Reader{Passed: "pg_visible_in_snapshot(" + version + ", '" + w.Seen.String() + "'::pg_snapshot)"}, err
 	}
 	w, err := p.Within(at)
-	switch {
-	case err != nil:
-		return "", err
-	case w.Since == nil:
-		return "", errNothingPassed
+	if err != nil {
+		return r, err
 	}
-	literal := strings.ReplaceAll(string(w.Since), `"`, "'")
-	if literal == "" || strings.Trim(literal, "'-:.T0123456789") != "" {
-		return "", fmt.Errorf("%s is no version", w.Since)
+	r.Passed = none
+	if w.Since != nil {
+		since, err := literal(w.Since)
+		if err != nil {
+			return r, err
+		}
+		r.Passed = version + " < " + since
 	}
-	return version + " < " + literal, nil
+	if w.At != nil {
+		read, err := literal(w.At)
+		if err != nil {
+			return r, err
+		}
+		r.Own = version + " BETWEEN " + read + " AND " + read + p.Syntax.Tracking.Aging.Near
+	}
+	return r, nil
+}
+
+// literal is a version as a statement writes it.
+func literal(version []byte) (string, error) {
+	text := strings.ReplaceAll(string(version), `"`, "'")
+	if text == "" || strings.Trim(text, "'-:.T0123456789") != "" {
+		return "", fmt.Errorf("%s is no version", version)
+	}
+	return text, nil
 }

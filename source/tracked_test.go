@@ -28,6 +28,13 @@ func TestChangesMySQL(t *testing.T) {
 		Quote: func(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }})
 }
 
+func TestChangesSQLServer(t *testing.T) {
+	url := testenv.SQLServer(t)
+	sourcetest.RunChanges(t, sourcetest.Engine{Name: "sqlserver", URL: url, DB: testenv.Open(t, "sqlserver", url),
+		BigInt: "bigint", Text: "varchar(100)",
+		Quote: func(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }})
+}
+
 // sqliteFile makes a database file, and returns its URL and who writes to it.
 func sqliteFile(t testing.TB) (string, *sql.DB) {
 	t.Helper()

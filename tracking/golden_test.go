@@ -2,22 +2,25 @@ package tracking_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/mysql"
 	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/engine/sqlite"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/tsqltest"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // TestStatements pins what is run on a user's database, and what changes are read through.
 func TestStatements(t *testing.T) {
-	for _, d := range []engine.Dialect{postgres.Dialect{}, mysql.Dialect{}, sqlite.Dialect{}} {
+	for _, d := range []engine.Dialect{postgres.Dialect{}, mysql.Dialect{}, sqlite.Dialect{}, sqlserver.Dialect{}} {
 		s := d.Syntax()
-		from := "shop.orders"
-		if s.Name == "sqlite" {
-			from = "orders"
+		from := map[string]string{"sqlite": "orders", "sqlserver": "shop.[or'ders]"}[s.Name]
+		if from == "" {
+			from = "shop.orders"
 		}
 		parts, err := engine.SplitName(from)
 		if err != nil {
@@ -32,6 +35,12 @@ func TestStatements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if b := s.Tracking.BuiltIn; b != nil {
+			changes = *tracking.BuiltIn(b, &orders)
+			for _, text := range append(s.Tracking.Install(c, nil), s.Tracking.Uninstall(c)...) {
+				tsqltest.Is(t, text, "IfStatement")
+			}
+		}
 		joined, err := tracking.Join(d, &orders, &changes, c)
 		if err != nil {
 			t.Fatal(err)
@@ -39,10 +48,12 @@ func TestStatements(t *testing.T) {
 		install := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce,
 			Statements: s.Tracking.Install(c, []string{"varchar(20)", "bigint"})}
 		uninstall := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce, Statements: s.Tracking.Uninstall(c)}
-		purge := tracking.PurgeOf(d, c, []string{"this", "that"})
-		golden.Pin(t, s.Name+".sql", install.Script()+"\n-- uninstall\n"+uninstall.Script()+"\n-- purge\n"+purge.Script()+
-			"\n-- rows\n"+
-			joined.Changes.Rows+"\n")
+		script := install.Script() + "\n-- uninstall\n" + uninstall.Script()
+		if s.Tracking.BuiltIn == nil {
+			purge := tracking.PurgeOf(d, c, []tracking.Reader{{Passed: "this"}, {Passed: "that", Own: "near"}}, time.Hour)
+			script += "\n-- purge\n" + purge.Script()
+		}
+		golden.Pin(t, s.Name+".sql", script+"\n-- rows\n"+joined.Changes.Rows+"\n")
 	}
 }
 

@@ -23,8 +23,9 @@ type Work struct {
 	// Rights are what it takes, Unseen are the writes to the table that no trigger sees: for people.
 	Rights string
 	Unseen []string
-	// Read is what the poller's login must be granted.
-	Read []string
+	// Read is what the poller's login reads, and Grant what it must be granted on that.
+	Read  []string
+	Grant string
 }
 
 // found is a table and what is there of its change table.
@@ -66,10 +67,17 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	if f.changes, err = Of(d, &f.table, name, whose); err != nil {
 		return f, err
 	}
+	t := d.Syntax().Tracking
+	if t.BuiltIn != nil {
+		if f.faults, err = t.Faults(ctx, conn, f.changes); len(f.faults) == 0 {
+			f.own = BuiltIn(t.BuiltIn, &f.table)
+		}
+		return f, err
+	}
 	if f.own, err = made(ctx, d, conn, f.changes); err != nil || f.own == nil {
 		return f, err
 	}
-	f.faults, err = d.Syntax().Tracking.Faults(ctx, conn, f.changes)
+	f.faults, err = t.Faults(ctx, conn, f.changes)
 	return f, err
 }
 
@@ -79,7 +87,8 @@ func made(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.Chang
 	for _, of := range []struct {
 		name    string
 		columns []string
-	}{{c.State(), []string{engine.StateFloor}}, {c.Name, []string{engine.ChangeVersion, engine.ChangeCreated}}} {
+	}{{c.Marks(), []string{"taken", engine.ChangeVersion}}, {c.State(), []string{engine.StateFloor}},
+		{c.Name, []string{engine.ChangeVersion, engine.ChangeCreated}}} {
 		t, err := d.Table(ctx, conn, c.Beside(of.name))
 		switch {
 		case errors.Is(err, engine.ErrNoTable):
@@ -106,8 +115,11 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 		}
 		s := to.Dialect.Syntax()
 		t := s.Tracking
-		w = Work{Engine: s.Name, Changes: f.changes, AtOnce: t.AtOnce, Rights: t.Rights,
-			Read: []string{f.changes.Of, f.changes.In(s.Quote, f.changes.Name), f.changes.In(s.Quote, f.changes.State())}}
+		w = Work{Engine: s.Name, Changes: f.changes, AtOnce: t.AtOnce, Rights: t.Rights, Grant: t.Grant,
+			Read: []string{f.changes.Of}}
+		if t.BuiltIn == nil {
+			w.Read = append(w.Read, f.changes.In(s.Quote, f.changes.Name), f.changes.In(s.Quote, f.changes.State()))
+		}
 		if f.own != nil {
 			if _, err := Join(to.Dialect, &f.table, f.own, f.changes); err != nil {
 				return err
@@ -155,7 +167,7 @@ func Uninstall(ctx context.Context, to engine.Connection, table, name, whose str
 func leftBehind(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name string,
 	noTable error) (*engine.ChangeTable, error) {
 	parts, err := engine.SplitName(table)
-	if err != nil || d.Syntax().Tracking == nil {
+	if err != nil || d.Syntax().Tracking.BuiltIn != nil { // that goes with its table
 		return nil, noTable
 	}
 	if name == "" {
@@ -182,8 +194,8 @@ func (w *Work) Notes() (notes []string) {
 	}
 	if len(w.Read) > 0 {
 		notes = append(notes, "Rows that are there already are told of when they are written next.")
-		if w.Engine != "sqlite" {
-			notes = append(notes, "The login of source__connection needs no more than GRANT SELECT ON each of "+
+		if w.Grant != "" {
+			notes = append(notes, "The login of source__connection needs no more than GRANT "+w.Grant+" ON each of "+
 				strings.Join(w.Read, ", ")+".")
 		}
 	}

@@ -10,10 +10,11 @@ import (
 
 // Status is what there is of a change table.
 type Status struct {
-	// Table is the user's table, Changes the change table's name.
+	// Table is the user's table, Changes the change table's name; "" where the engine tracks changes by itself.
 	Table   string `json:"table"`
-	Changes string `json:"changes"`
-	// Installed says that there is a change table. Faults says what keeps it from being right, each in a sentence.
+	Changes string `json:"changes,omitempty"`
+	// Installed says that there is a change table, or that the engine tracks changes of this one. Faults says what keeps
+	// it from being right, each in a sentence.
 	Installed bool     `json:"installed"`
 	Faults    []string `json:"faults,omitempty"`
 	// Unseen says which writes to the table no trigger sees.
@@ -25,6 +26,8 @@ type Status struct {
 	Floor  string `json:"floor"`
 	Oldest string `json:"oldest,omitempty"`
 	Newest string `json:"newest,omitempty"`
+	// Retained is for how long an engine that tracks changes by itself keeps them.
+	Retained string `json:"retained,omitempty"`
 }
 
 // Look reads the status. It counts rows: on a large table that takes its time.
@@ -47,6 +50,11 @@ func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	}
 	if f.own == nil {
 		return s, nil
+	}
+	if b := syntax.Tracking.BuiltIn; b != nil {
+		if s.Retained, err = b.Retained(ctx, conn); err != nil {
+			return s, err
+		}
 	}
 	joined, err := Join(d, &f.table, f.own, f.changes)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 // reserved are the columns of the rows that are read, which the table must not have itself.
 var reserved = []string{engine.ChangeVersion, engine.ChangeCreated, engine.ChangePresent, engine.StateFloor,
-	engine.ChangeHead, engine.ChangeNow}
+	engine.ChangeHead, engine.ChangeGone, engine.ChangeNow}
 
 // longest is the longest name of a change table: what belongs to it has longer ones, and PostgreSQL allows 63 bytes.
 const longest = 52
@@ -46,9 +46,7 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 		return nil, fmt.Errorf("%w: source__mode=changetracking: "+format, append([]any{poller.ErrConfig}, args...)...)
 	}
 	s := d.Syntax()
-	if s.Tracking == nil {
-		return refuse("it is not there yet on %s: use a rowversion column with source__mode=cursor, or an outbox", s.Name)
-	}
+	builtIn := s.Tracking.BuiltIn != nil
 	if t.View {
 		return refuse("%s is a view, and no trigger sees what changes in it: name the table", t.Name)
 	}
@@ -82,7 +80,15 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 	if err != nil {
 		return nil, fmt.Errorf("%w: the table's name %s: %w", poller.ErrConfig, t.From, err)
 	}
-	if s.Tracking.Counted && len(parts) > 1 {
+	switch {
+	case builtIn && t.Foreign:
+		return refuse("%s lies in another database than the connection's, and each counts its own versions: name that "+
+			"database in the connection string", t.Name)
+	case builtIn && name != "":
+		return refuse("source__track_table is the table that triggers keep, and %s needs none: leave it out", s.Name)
+	case builtIn:
+		return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Poller: whose}, nil
+	case s.Tracking.Counted && len(parts) > 1:
 		return refuse("%s lies in an attached file: name a table of the file itself", t.Name)
 	}
 	if name == "" {
@@ -92,6 +98,15 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 		return refuse("source__track_table %q is longer than %d bytes", name, longest)
 	}
 	return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Name: name, Poller: whose}, nil
+}
+
+// BuiltIn is what a catalog would say of a change table, where the engine tracks changes by itself.
+func BuiltIn(b *engine.BuiltIn, t *engine.Table) *engine.Table {
+	order := append([]string{b.Version.Name}, t.PrimaryKey...)
+	created := b.Version
+	created.Name = engine.ChangeCreated
+	return &engine.Table{PrimaryKey: t.PrimaryKey, Columns: append(slices.Clone(t.Columns), b.Version, created),
+		Indexes: []engine.Index{{Name: "change tracking", Columns: order, Unique: true, Declared: len(order)}}}
 }
 
 // Join returns the table whose rows are changes: the user's, read through its change table, in the order of versions.
@@ -119,7 +134,11 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 				return engine.Table{}, stale(c, fmt.Sprintf("its %q is %s, and the table's is %s", col.Name, own, col.Type))
 			}
 		}
-		columns = append(columns, from+"."+s.Quote(col.Name))
+		text := from + "." + s.Quote(col.Name)
+		if from == "c" && s.Tracking.BuiltIn != nil { // of keys that a collation holds equal, the row's own spelling
+			text = "COALESCE(t." + s.Quote(col.Name) + ", " + text + ") AS " + s.Quote(col.Name)
+		}
+		columns = append(columns, text)
 		joined.Columns[i].Serial = false
 	}
 	for _, k := range t.PrimaryKey {
@@ -128,11 +147,15 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	first := s.Quote(t.PrimaryKey[0])
 	columns = append(columns, "c."+s.Quote(engine.ChangeVersion), "c."+s.Quote(engine.ChangeCreated),
 		"t."+first+" AS "+s.Quote(engine.ChangePresent))
-	name := c.In(s.Quote, c.Name)
 	joined.Changes = c
-	c.Rows = "(\n\tSELECT " + strings.Join(columns, ", ") + "\n\tFROM " + name + " AS c LEFT JOIN " + t.From +
-		" AS t ON " +
-		strings.Join(on, " AND ") + "\n)"
+	shown := ""
+	if s.Tracking.BuiltIn != nil {
+		shown = "\n\tWHERE c." + s.Quote(engine.ChangeGone) + " = 1 OR t." + first + " IS NOT NULL"
+	}
+	rows := func(changes string) string {
+		return "(\n\tSELECT " + strings.Join(columns, ", ") + "\n\tFROM " + changes + " AS c LEFT JOIN " + t.From +
+			" AS t ON " + strings.Join(on, " AND ") + shown + "\n)"
+	}
 
 	value := changes.Columns[version].Value
 	value.Zoned = value.Kind.IsTime() // UTC, whatever its type says
@@ -140,18 +163,29 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	own := engine.Column{Name: engine.ChangeVersion, Type: changes.Columns[version].Type, Value: value}
 	created, floor, head := own, own, own
 	created.Name, floor.Name, head.Name = engine.ChangeCreated, engine.StateFloor, engine.ChangeHead
-	floor.Value.Expr = Floor(&s, c)
-	ordered := "h." + s.Quote(engine.ChangeVersion) // PostgreSQL before 16 knows no MAX of an xid8
-	head.Value.Expr = "(SELECT " + ordered + " FROM " + name + " AS h ORDER BY " + ordered + " DESC LIMIT 1)"
 	present := joined.Columns[slices.IndexFunc(t.Columns,
 		func(col engine.Column) bool { return col.Name == t.PrimaryKey[0] })]
 	present.Name, present.Nullable = engine.ChangePresent, true
-	joined.Columns = append(joined.Columns, own, created, present, floor, head)
+	joined.Columns = append(joined.Columns, own, created, present)
+	if b := s.Tracking.BuiltIn; b != nil {
+		c.Rows, c.Newer = rows(b.Changes(c, "0")), rows(b.Changes(c, "@"+b.Since))
+		c.OfKeys = func(keys string) string { return rows(b.OfKeys(c, keys)) }
+		return joined, nil
+	}
+	name := c.In(s.Quote, c.Name)
+	c.Rows = rows(name)
+	floor.Value.Expr = Floor(&s, c)
+	ordered := "h." + s.Quote(engine.ChangeVersion) // PostgreSQL before 16 knows no MAX of an xid8
+	head.Value.Expr = "(SELECT " + ordered + " FROM " + name + " AS h ORDER BY " + ordered + " DESC LIMIT 1)"
+	joined.Columns = append(joined.Columns, floor, head)
 	return joined, nil
 }
 
 // Floor is the expression that reads a change table's floor.
 func Floor(s *engine.Syntax, c *engine.ChangeTable) string {
+	if b := s.Tracking.BuiltIn; b != nil {
+		return b.Floor(c)
+	}
 	return "(SELECT s." + s.Quote(engine.StateFloor) + " FROM " + c.In(s.Quote, c.State()) + " AS s)"
 }
 
@@ -187,4 +221,10 @@ func Broken(c *engine.ChangeTable, faults []string) error {
 	return fmt.Errorf("%w: the change table %s misses changes: %s. Install it again: rowrelay track install %s; "+
 		"the poller then stops at the gap, and says how to go on", poller.ErrConfig, c.Name, strings.Join(faults, "; "),
 		c.Poller)
+}
+
+// Off says that the engine's own tracking cannot be read as it is.
+func Off(c *engine.ChangeTable, faults []string) error {
+	return fmt.Errorf("%w: could not find change tracking enabled for table %s: %s. All that switches it on: rowrelay track "+
+		"install %s", poller.ErrConfig, c.Of, strings.Join(faults, "; "), c.Poller)
 }

@@ -251,7 +251,7 @@ func (l *Tracker) advance() {
 		if l.mode == Overlap {
 			l.changes++
 		} else if l.ahead.IsZero() {
-			l.ahead = time.Now()
+			l.ahead = l.written
 		}
 		l.front, l.tail = l.tail, nil
 	}

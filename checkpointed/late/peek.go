@@ -31,6 +31,7 @@ type peek struct {
 	overtakers int
 	met        uint8     // the stamp of that look
 	ahead      time.Time // since when the position is ahead of the stored one without an event between; zero: it is not
+	written    time.Time // when the stored one was written, by our clock: a process may live for one tick only
 
 	seed maphash.Seed
 }

@@ -60,7 +60,7 @@ func (l *Tracker) Adopt(
 	l.mode, l.saveEvery, l.saved = mode, saveEvery(doc.Lease.TTL), time.Now()
 	l.session()
 	l.recall(&doc.Late, doc.Checkpoint.Cursor, storeNow)
-	l.edge = doc.Checkpoint.Cursor
+	l.edge, l.written = doc.Checkpoint.Cursor, time.Now().Add(-max(0, storeNow.Sub(doc.Checkpoint.UpdatedAt)))
 	if same && mode == Overlap {
 		// Nobody wrote since: what this process knows beyond the document (its mark, its pace) still holds.
 		l.reached = l.front
@@ -202,7 +202,7 @@ func (l *Tracker) worth(final bool) bool {
 func (l *Tracker) Stored(c Commit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.basis.cursor, l.edge = c.To, c.To
+	l.basis.cursor, l.edge, l.written = c.To, c.To, time.Now()
 	if c.Late != nil {
 		l.basis.late, l.kept = *c.Late, keptClock{c.Late.Clock, c.Late.ClockAt}
 		l.object, l.saved = c.Late.Memory, time.Now()

@@ -17,9 +17,10 @@ import (
 func newTrack(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "track",
-		Short: "Install, look at and remove the triggers of a poller with source__mode=changetracking",
+		Short: "Install, look at and remove what a poller with source__mode=changetracking reads",
 		Long: `Track is about the triggers that record which keys of a table were inserted, updated and deleted, and the change table
-that they keep beside it. docs/change-tracking.md is the page about all of this.`,
+that they keep beside it. SQL Server needs neither: there it is about its own change tracking. docs/change-tracking.md
+is the page about all of this.`,
 		Example: `  rowrelay track install orders
   rowrelay track status orders
   rowrelay track purge orders --apply
@@ -109,7 +110,7 @@ func (t *target) carryOutWork(ctx context.Context, w *wired, work tracking.Work,
 	case err != nil:
 		return flat(poller.NameDocument(err, w.Config.Name))
 	case apply && work.Done:
-		return t.idle("the change table %s and its triggers are there: nothing to do", work.Changes.Name)
+		return t.idle("%s is there: nothing to do", work.Changes.Title())
 	case !apply:
 		return t.printWork(w, &work)
 	}
@@ -162,8 +163,7 @@ func (t *target) printWork(w *wired, work *tracking.Work) error {
 		}{w.Connection.Engine, work.Statements, work.Notes()})
 	}
 	p := &printer{w: t.out}
-	p.line("-- For the poller %s on %s: the change table %s.", w.Config.Name, w.Connection.Engine,
-		plaintext.Line(work.Changes.Name))
+	p.line("-- For the poller %s on %s: %s.", w.Config.Name, w.Connection.Engine, plaintext.Line(work.Changes.Title()))
 	for _, note := range work.Notes() {
 		p.line("-- %s", plaintext.Line(note))
 	}
@@ -182,7 +182,7 @@ func (t *target) trackStatus(ctx context.Context, name string) error {
 		return flat(poller.NameDocument(err, w.Config.Name))
 	}
 	bad := errors.New(strings.Join(s.Faults, "; "))
-	if !s.Installed {
+	if !s.Installed && len(s.Faults) == 0 {
 		bad = fmt.Errorf("%s has no change table: rowrelay track install %s", s.Table, w.Config.Name)
 	}
 	if t.json {
@@ -192,9 +192,14 @@ func (t *target) trackStatus(ctx context.Context, name string) error {
 	} else if s.Installed {
 		p := &printer{w: t.out}
 		p.line("table         %s", plaintext.Line(s.Table))
-		p.line("change table  %s", plaintext.Line(s.Changes))
+		if s.Changes != "" {
+			p.line("change table  %s", plaintext.Line(s.Changes))
+		}
 		p.line("keys          %d, of which %d are deleted", s.Rows, s.Deleted)
 		p.line("versions      %s to %s; changes up to %s may be missing", orNone(s.Oldest), orNone(s.Newest), s.Floor)
+		if s.Retained != "" {
+			p.line("retained      %s: a poller that stands still for longer stops at a gap", s.Retained)
+		}
 		for _, text := range s.Unseen {
 			p.line("not seen      %s", plaintext.Line(text))
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,7 +21,11 @@ func newTrackPurge(t *target) *cobra.Command {
 settings that reads it has delivered their deletes: none after the lowest position, and none after a parked event. With
 --apply it runs them itself. A poller of other settings that is behind finds a gap afterwards, and says so.
 
-The change table grows by a row for each key that is deleted. Run it now and then, where many are.`,
+A poller that stands still is waited for no longer than source__track_retention: older deletes go all the same, and the
+poller that has not delivered them stops at a gap. On PostgreSQL and SQLite their age is counted from the first purge
+after them.
+
+The change table grows by a row for each key that is deleted. Where many are, run it daily.`,
 		Example: `  rowrelay track purge orders
   rowrelay track purge orders --apply --yes`,
 		Args: cobra.ExactArgs(1),
@@ -41,18 +46,18 @@ func (t *target) purgeTracked(ctx context.Context, name string, apply bool) erro
 		if err != nil {
 			return err
 		}
-		passed, err := t.passed(ctx, a, w)
+		readers, err := t.readers(ctx, a, w)
 		if err != nil {
 			return flat(err)
 		}
-		work, err := tracking.Purge(ctx, w.Connection, w.Config.Source.Table, w.Config.Source.TrackTable, w.Config.Name,
-			passed)
+		of := &w.Config.Source
+		work, err := tracking.Purge(ctx, w.Connection, of.Table, of.TrackTable, w.Config.Name, readers, of.TrackRetention)
 		return t.carryOutWork(ctx, w, work, err, apply)
 	})
 }
 
-// passed are the conditions of all pollers that read the same change table.
-func (t *target) passed(ctx context.Context, a *app, of *wired) (conditions []string, err error) {
+// readers are the positions of all pollers that read the same change table.
+func (t *target) readers(ctx context.Context, a *app, of *wired) (readers []tracking.Reader, err error) {
 	table, err := of.Source.ChangeTable(ctx)
 	if err != nil {
 		return nil, err
@@ -81,16 +86,18 @@ func (t *target) passed(ctx context.Context, a *app, of *wired) (conditions []st
 			if err != nil {
 				return nil, err
 			}
-			more, err := w.Source.Passed(ctx, needed)
+			more, err := w.Source.Readers(ctx, needed)
 			if err != nil {
 				return nil, fmt.Errorf("poller %s: %w", w.Config.Name, err)
 			}
-			conditions = append(conditions, more...)
+			readers = append(readers, more...)
 		}
 	}
-	slices.Sort(conditions)
-	if conditions = slices.Compact(conditions); len(conditions) == 0 {
+	slices.SortFunc(readers, func(a, b tracking.Reader) int {
+		return cmp.Or(cmp.Compare(a.Passed, b.Passed), cmp.Compare(a.Own, b.Own))
+	})
+	if readers = slices.Compact(readers); len(readers) == 0 {
 		return nil, fmt.Errorf("no poller has read the change table %s yet", table)
 	}
-	return conditions, nil
+	return readers, nil
 }

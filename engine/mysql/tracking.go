@@ -20,13 +20,20 @@ func tracking() *engine.Tracking {
 		Before: before,
 		Rights: "it takes TRIGGER, SELECT and INSERT on the table and CREATE in its database; with the binary log on also " +
 			"SUPER (or SET_USER_ID and log_bin_trust_function_creators)",
+		Grant:     "SELECT",
 		Declare:   declareKey,
 		Together:  together,
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
-		Faults:    trackingFaults,
-		Others:    trackingOthers,
-		Unseen:    trackingUnseen,
+		Aging: engine.Aging{
+			Before: func(_ *engine.ChangeTable, seconds int64) string {
+				return fmt.Sprintf("(UTC_TIMESTAMP(6) - INTERVAL %d SECOND)", seconds)
+			},
+			Near: " + INTERVAL 1 DAY", // the longest source__late_window
+		},
+		Faults: trackingFaults,
+		Others: trackingOthers,
+		Unseen: trackingUnseen,
 	}
 }
 

@@ -23,6 +23,7 @@ func tracking() *engine.Tracking {
 		Together:  func(statements []string) []string { return statements },
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
+		Aging:     engine.Aging{Mark: mark, Before: agedVersion},
 		Faults:    trackingFaults,
 		Others:    trackingOthers,
 		Unseen:    trackingUnseen,
@@ -91,6 +92,8 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		"CREATE INDEX IF NOT EXISTS " + quote(c.Index()) + " ON " + changes + " (" + version + ", " + key + ")",
 		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone INTEGER PRIMARY KEY CHECK (one = 1),\n\t" + version +
 			" INTEGER NOT NULL,\n\t" + floor + " INTEGER NOT NULL\n)",
+		"CREATE TABLE IF NOT EXISTS " + quote(c.Marks()) + " (\n\ttaken INTEGER NOT NULL,\n\t" + version +
+			" INTEGER NOT NULL\n)",
 		"INSERT INTO " + state + " SELECT 1, n, n FROM (SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS n) WHERE true" +
 			"\n\tON CONFLICT (one) DO UPDATE SET " + version + " = " + version + " + 1, " + floor + " = " + version + " + 1",
 		trigger("insert", "INSERT ON FOR EACH ROW", touch("NEW.", version)),
@@ -100,12 +103,32 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	}
 }
 
+// mark notes the version of now.
+func mark(c *engine.ChangeTable, seconds int64) []string {
+	marks := quote(c.Marks())
+	return []string{
+		"INSERT INTO " + marks + " SELECT " + now + ", " + quote(engine.ChangeVersion) + " FROM " + quote(c.State()),
+		fmt.Sprintf("DELETE FROM %s WHERE taken < (SELECT max(m.taken) FROM %s AS m WHERE m.taken <= %s - %d)", marks, marks,
+			now, seconds),
+	}
+}
+
+func agedVersion(c *engine.ChangeTable, seconds int64) string {
+	return fmt.Sprintf("(SELECT max(m.%s) FROM %s AS m WHERE m.taken <= %s - %d)", quote(engine.ChangeVersion),
+		quote(c.Marks()), now, seconds)
+}
+
+const now = "CAST(strftime('%s', 'now') AS INTEGER)"
+
 func uninstallTracking(c *engine.ChangeTable) []string {
 	var statements []string
 	for _, event := range trackingEvents {
 		statements = append(statements, "DROP TRIGGER IF EXISTS "+quote(c.Trigger(event)))
 	}
-	return append(statements, "DROP TABLE IF EXISTS "+quote(c.Name), "DROP TABLE IF EXISTS "+quote(c.State()))
+	for _, table := range []string{c.Name, c.State(), c.Marks()} {
+		statements = append(statements, "DROP TABLE IF EXISTS "+quote(table))
+	}
+	return statements
 }
 
 func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {

@@ -78,7 +78,8 @@ func faultOf(number int32) engine.Fault {
 		return engine.FaultLogin
 	case 229, 230, 297, 300, 371, 15247, 15562:
 		return engine.FaultDenied
-	case 208, 207, 4121, 2812, 942, 911, 4104, 8155, 4413, 4502:
+	case 208, 207, 4121, 2812, 942, 911, 4104, 8155, 4413, 4502,
+		22105: // change tracking is off for the table
 		return engine.FaultSchema
 	case 102, 105, 103, 111, 113, 116, 137, 145, 156, 170, 209, 319, 1033, 4145, 8114, 8115, 8120, 8156, 8158, 10743,
 		11512,

@@ -32,6 +32,7 @@ func (Dialect) Syntax() engine.Syntax {
 		Words:       engine.Value{Kind: engine.KindText, Code: msText},
 		Types:       types,
 		Step:        step,
+		Tracking:    tracking(),
 		Advice: engine.Advice{
 			Reach:       engine.ReachServer,
 			Unopened:    unopened,

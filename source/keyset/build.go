@@ -58,6 +58,8 @@ type Selection struct {
 	Syntax *engine.Syntax
 	// From is the quoted table; query the text of a query, wrapped as a derived table. One of them is set.
 	From, Query string
+	// OfKeys is what stands instead of From where rows are looked up by keys, which it lists; nil for From itself.
+	OfKeys func(keys string) string
 	// Hint follows the table and its alias.
 	Hint string
 	// Columns are what is projected.
@@ -191,12 +193,13 @@ func (s *Selection) projected(c engine.Column) string { return engine.Fill(c.Val
 
 // Builder writes one statement: its text and its arguments grow together.
 type Builder struct {
-	Syntax  *engine.Syntax
-	Before  string // a statement of its own, in the same round trip
-	Text    strings.Builder
-	args    []int
-	values  []bound
-	numbers map[int]int // value of a position → number of its placeholder, where one can be repeated
+	Syntax *engine.Syntax
+	// Before and After are statements of their own, in the same round trip.
+	Before, After string
+	Text          strings.Builder
+	args          []int
+	values        []bound
+	numbers       map[int]int // value of a position → number of its placeholder, where one can be repeated
 }
 
 // NewBuilder begins a statement.
@@ -209,7 +212,7 @@ func (b *Builder) Add(text string) { b.Text.WriteString(text) }
 
 // Statement is what was written.
 func (b *Builder) Statement() Statement {
-	return Statement{b.Before + b.Text.String(), b.args, b.values}
+	return Statement{b.Before + b.Text.String() + b.After, b.args, b.values}
 }
 
 // SelectFrom writes which columns are read, and where from; limit 0 is no limit.

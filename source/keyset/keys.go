@@ -12,12 +12,30 @@ type Key struct {
 // several rows: they come in the order of the cursor.
 func (s *Selection) ByKeys(columns []*engine.Column, keys []Key, ordered bool) Statement {
 	b := NewBuilder(s.Syntax)
-	b.SelectFrom(s, s.Columns, 0)
-	b.Conditions(s, Span{Also: []Condition{func(b *Builder, s *Selection) { b.oneOf(s, columns, keys) }}})
+	if s.OfKeys != nil {
+		b.selectColumns(s.Columns, 0, s.projected)
+		b.Add("\nFROM " + s.OfKeys(b.aside(func() { b.list(columns, keys) })) + " AS r")
+		b.userConditions(s, "\nWHERE ")
+	} else {
+		b.SelectFrom(s, s.Columns, 0)
+		b.Conditions(s, Span{Also: []Condition{func(b *Builder, s *Selection) { b.oneOf(s, columns, keys) }}})
+	}
 	if ordered {
 		b.orderBy(s, "")
 	}
 	return b.Statement()
+}
+
+// list writes the keys as rows of values.
+func (b *Builder) list(columns []*engine.Column, keys []Key) {
+	for i, k := range keys {
+		b.Add(Comma(i) + "(")
+		for n, col := range columns {
+			b.Add(Comma(n))
+			b.Value(col, k.Args[n])
+		}
+		b.Add(")")
+	}
 }
 
 // oneOf writes k IN (x, y) for a key of one column, and (a = x AND b = y OR a = v AND b = w) for others: every engine

@@ -102,7 +102,7 @@ func (r *resolver) exact(cursor []int) (exactWay, string) {
 	t, c := &r.plan.Table, &r.all()[cursor[0]]
 	switch {
 	case t.Changes != nil && r.plan.Syntax.Tracking.Counted:
-		return exactOneWriter, "the change table's versions are counted, and SQLite has one writer at a time: they are of the order of commits"
+		return exactOneWriter, "the versions of changes are counted in the order of commits"
 	case c.Value.Kind == engine.KindRowVersion && t.Foreign:
 		return ExactNone, fmt.Sprintf("%s lies in another database than the connection's, and each has its own counter of rowversions: name that database in the connection string", t.Name)
 	case c.Value.Kind == engine.KindRowVersion && t.ReadOnly:

@@ -20,8 +20,17 @@ import (
 type Tracked struct {
 	// Version is the row's cursor, Created the version of its last insert. Present is NULL where the row is gone.
 	Version, Created, Present int
-	// Floor is the version up to which changes may be missing, Head the highest version that there is.
+	// Floor is the version up to which changes may be missing, Head the highest version that there is; -1 where rows do
+	// not tell.
 	Floor, Head int
+}
+
+// BuiltIn is the engine's own change tracking, where rows are read through that.
+func (p *Plan) BuiltIn() *engine.BuiltIn {
+	if p.Table.Changes == nil {
+		return nil
+	}
+	return p.Syntax.Tracking.BuiltIn
 }
 
 // Operations are the values of source__operations.
@@ -35,8 +44,8 @@ func (c *Config) checkTracked() error {
 			faults = append(faults, fmt.Errorf("%s does not go with source__mode=changetracking: %s", setting, why))
 		}
 	}
-	refuse(c.Query != "", "source__query", "triggers are on a table: name it by source__table")
-	refuse(len(c.Cursor) > 0, "source__cursor", "the change table has its own")
+	refuse(c.Query != "", "source__query", "changes are tracked of a table: name it by source__table")
+	refuse(len(c.Cursor) > 0, "source__cursor", "changes have their own")
 	refuse(len(c.Key) > 0, "source__key", "the key is the table's primary key")
 	refuse(c.DeleteWhen != "", "source__delete_when", "deletes are seen as such; leave rows out by source__where")
 	refuse(c.Op != "", "source__op", "what happened to a row is seen")
@@ -55,7 +64,7 @@ func (r *resolver) hidden() int {
 	if r.plan.Table.Changes == nil {
 		return 0
 	}
-	return 5
+	return len(r.all()) - slices.IndexFunc(r.all(), func(c engine.Column) bool { return c.Name == engine.ChangeVersion })
 }
 
 // tracked sets what the settings leave to the change table, and proves that the order key is known of a deleted row.
@@ -81,12 +90,18 @@ func (p *Plan) track() {
 	if c == nil {
 		return
 	}
-	p.Sel.From = c.Rows
+	p.Sel.From, p.Sel.OfKeys = c.Rows, c.OfKeys
+	if p.BuiltIn() != nil {
+		p.Syntax.Unites = false // no index gives changes in their order: to read them several times over serves nothing
+	}
 	if p.Sel.Where != "" { // what a row that is gone held is not known
 		p.Sel.Where = "r." + p.Syntax.Quote(engine.ChangePresent) + " IS NULL OR (\n" + p.Sel.Where + "\n)"
 	}
 	at := func(name string) int {
 		i := slices.IndexFunc(p.Table.Columns, func(c engine.Column) bool { return c.Name == name })
+		if i < 0 {
+			return -1
+		}
 		return p.indexes([]int{i})[0]
 	}
 	p.Tracked = &Tracked{Version: p.Cursor[0], Created: at(engine.ChangeCreated), Present: at(engine.ChangePresent),
@@ -95,10 +110,12 @@ func (p *Plan) track() {
 
 // Window are the versions that a page of changes is read within. What is new is told from its begin.
 type Window struct {
-	// Since is the version that it begins after, nil for the beginning; Whole says that nothing of that version is left
-	// to read. Head is the last version that it holds; nil where it ends with what there is.
+	// Since is the version that it begins after, nil for the beginning. Head is the last version that it holds; nil where
+	// it ends with what there is.
 	Since, Head []byte
-	Whole       bool
+	// At is the version that was read last, nil for none. Whole says that nothing of that version is left to read.
+	At    []byte
+	Whole bool
 	// Told is the version up to which every insert was delivered for certain. It is lower than Since after windows of
 	// several pages: a row of such a window that was written again before its page was read has left the window.
 	Told []byte
@@ -120,11 +137,11 @@ func (p *Plan) Within(at change.Cursor) (Window, error) {
 	}
 	switch w := s.Window; len(w) {
 	case 0:
-		return Window{Since: s.Value, Whole: s.Tiebreaker == nil, Told: s.Value}, nil
+		return Window{Since: s.Value, At: s.Value, Whole: s.Tiebreaker == nil, Told: s.Value}, nil
 	case 1:
-		return Window{Since: s.Value, Whole: s.Tiebreaker == nil, Told: w[0]}, nil
+		return Window{Since: s.Value, At: s.Value, Whole: s.Tiebreaker == nil, Told: w[0]}, nil
 	default:
-		return Window{Since: w[0], Head: w[1], Whole: true, Told: toldOf(w)}, nil
+		return Window{Since: w[0], Head: w[1], At: s.Value, Whole: s.Tiebreaker == nil, Told: toldOf(w)}, nil
 	}
 }
 

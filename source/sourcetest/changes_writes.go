@@ -39,6 +39,11 @@ var theWrites = []write{
 		does: []string{"INSERT INTO w VALUES (1, 7), (2, 7) ON CONFLICT (id) DO UPDATE SET v = excluded.v",
 			"INSERT INTO w VALUES (1, 9), (3, 9) ON CONFLICT DO NOTHING"},
 		want: "update 1=7, insert 2=7, insert 3=9"},
+	{name: "merge", engines: "sqlserver", table: []string{plainTable},
+		before: []string{"INSERT INTO w VALUES (1, 1), (2, 1)"},
+		does: []string{`MERGE INTO w WITH (HOLDLOCK) USING (VALUES (1, 5), (3, 5)) AS s (id, v) ON s.id = w.id
+			WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v);`},
+		want: "update 1=5, insert 3=5"},
 	{name: "upsert", engines: "mysql", table: []string{plainTable}, before: []string{"INSERT INTO w VALUES (1, 1)"},
 		does: []string{"INSERT INTO w VALUES (1, 7), (2, 7) ON DUPLICATE KEY UPDATE v = VALUES(v)",
 			"INSERT IGNORE INTO w VALUES (1, 9), (3, 9)", "REPLACE INTO w VALUES (2, 8)"},
@@ -49,6 +54,10 @@ var theWrites = []write{
 			"INSERT OR REPLACE INTO w VALUES (1, 5)", "UPDATE OR REPLACE w SET v = 6 WHERE id = 3",
 			"UPDATE OR IGNORE w SET v = 7 WHERE id = 2"},
 		want: "insert 1=5, insert 3=6, update 2=7"},
+	{name: "cascades", engines: "sqlserver", table: []string{"CREATE TABLE p (id bigint PRIMARY KEY)",
+		"CREATE TABLE w (id bigint PRIMARY KEY, p bigint REFERENCES p ON DELETE CASCADE, v bigint)"},
+		before: []string{"INSERT INTO p VALUES (1), (2)", "INSERT INTO w VALUES (1, 1, 1), (2, 2, 1)"},
+		does:   []string{"DELETE FROM p WHERE id = 1"}, want: "delete 1"},
 	{name: "cascades", engines: "postgres", table: []string{"CREATE TABLE p (id bigint PRIMARY KEY)",
 		"CREATE TABLE w (id bigint PRIMARY KEY, p bigint REFERENCES p ON DELETE CASCADE, v bigint)"},
 		before: []string{"INSERT INTO p VALUES (1), (2)", "INSERT INTO w VALUES (1, 1, 1), (2, 2, 1)"},
@@ -135,6 +144,7 @@ func (f fixture) untrack(table string) {
 		"sqlite":   "SELECT count(*) FROM sqlite_master WHERE name LIKE 'rowrelay_changes_w%'",
 		"mysql": "SELECT (SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'rowrelay_changes_w%') + " +
 			"(SELECT count(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE() AND TRIGGER_NAME LIKE 'rowrelay_changes_w%')",
+		"sqlserver": "SELECT COUNT(*) FROM sys.change_tracking_tables",
 	}[f.e.Name]).Scan(&left)
 	if err != nil || table == "w" && left != 0 && f.e.Name != "postgres" {
 		f.Errorf("%d things are left (%v)", left, err)
@@ -167,6 +177,10 @@ func refusedTables(f fixture) {
 			f.exec("DROP TRIGGER rowrelay_changes_plain_" + event)
 		}
 		f.refused(cfg("plain"), "no trigger", "rowrelay_changes_plain_insert", "rowrelay track install")
+	}
+	if f.e.Name == "sqlserver" {
+		f.exec("ALTER TABLE plain DISABLE CHANGE_TRACKING")
+		f.refused(cfg("plain"), "ALTER TABLE [dbo].[plain] ENABLE CHANGE_TRACKING")
 	}
 	if f.e.Name == "postgres" {
 		f.exec("DROP VIEW seen", "ALTER TABLE plain ALTER COLUMN id TYPE integer")

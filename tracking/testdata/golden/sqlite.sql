@@ -12,6 +12,10 @@ CREATE TABLE IF NOT EXISTS "rowrelay_changes_orders_state" (
 	"rowrelay_version" INTEGER NOT NULL,
 	"rowrelay_floor" INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS "rowrelay_changes_orders_marks" (
+	taken INTEGER NOT NULL,
+	"rowrelay_version" INTEGER NOT NULL
+);
 INSERT INTO "rowrelay_changes_orders_state" SELECT 1, n, n FROM (SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS n) WHERE true
 	ON CONFLICT (one) DO UPDATE SET "rowrelay_version" = "rowrelay_version" + 1, "rowrelay_floor" = "rowrelay_version" + 1;
 CREATE TRIGGER IF NOT EXISTS "rowrelay_changes_orders_insert" AFTER INSERT ON "orders" FOR EACH ROW BEGIN
@@ -51,19 +55,22 @@ DROP TRIGGER IF EXISTS "rowrelay_changes_orders_move";
 DROP TRIGGER IF EXISTS "rowrelay_changes_orders_delete";
 DROP TABLE IF EXISTS "rowrelay_changes_orders";
 DROP TABLE IF EXISTS "rowrelay_changes_orders_state";
+DROP TABLE IF EXISTS "rowrelay_changes_orders_marks";
 COMMIT;
 
 -- purge
 BEGIN;
-UPDATE "rowrelay_changes_orders_state" SET "rowrelay_floor" = (SELECT "rowrelay_changes_orders"."rowrelay_version" FROM "rowrelay_changes_orders" WHERE this
-	AND that
+INSERT INTO "rowrelay_changes_orders_marks" SELECT CAST(strftime('%s', 'now') AS INTEGER), "rowrelay_version" FROM "rowrelay_changes_orders_state";
+DELETE FROM "rowrelay_changes_orders_marks" WHERE taken < (SELECT max(m.taken) FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600);
+UPDATE "rowrelay_changes_orders_state" SET "rowrelay_floor" = (SELECT "rowrelay_changes_orders"."rowrelay_version" FROM "rowrelay_changes_orders" WHERE (this OR "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600))
+	AND (that OR "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600) AND NOT (near))
 	AND NOT EXISTS (SELECT 1 FROM "orders" AS t WHERE t."tenant" = "rowrelay_changes_orders"."tenant" AND t."id" = "rowrelay_changes_orders"."id")
 	ORDER BY "rowrelay_changes_orders"."rowrelay_version" DESC LIMIT 1)
-WHERE EXISTS (SELECT 1 FROM "rowrelay_changes_orders" WHERE "rowrelay_changes_orders"."rowrelay_version" > "rowrelay_floor" AND this
-	AND that
+WHERE EXISTS (SELECT 1 FROM "rowrelay_changes_orders" WHERE "rowrelay_changes_orders"."rowrelay_version" > "rowrelay_floor" AND (this OR "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600))
+	AND (that OR "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600) AND NOT (near))
 	AND NOT EXISTS (SELECT 1 FROM "orders" AS t WHERE t."tenant" = "rowrelay_changes_orders"."tenant" AND t."id" = "rowrelay_changes_orders"."id"));
-DELETE FROM "rowrelay_changes_orders" WHERE this
-	AND that
+DELETE FROM "rowrelay_changes_orders" WHERE (this OR "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600))
+	AND (that OR "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600) AND NOT (near))
 	AND NOT EXISTS (SELECT 1 FROM "orders" AS t WHERE t."tenant" = "rowrelay_changes_orders"."tenant" AND t."id" = "rowrelay_changes_orders"."id");
 COMMIT;
 

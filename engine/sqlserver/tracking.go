@@ -1,0 +1,173 @@
+package sqlserver
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
+)
+
+// tracking is SQL Server's own change tracking. Versions are given at the commit, so that none comes late. It takes no
+// right to write anything.
+//
+// One transaction under SNAPSHOT reads a page: how far the database has come, then the changes with their rows, then
+// the lowest version that is still valid. In this order nothing is passed over, whatever of the three the snapshot
+// covers: what commits after the first is read again, and a clean-up that took changes from the second is seen by the
+// third.
+func tracking() *engine.Tracking {
+	return &engine.Tracking{
+		Exact: true, Counted: true, Before: "0",
+		Rights:    "it takes ALTER on the database and on the table",
+		Grant:     "SELECT, VIEW CHANGE TRACKING",
+		Declare:   func(context.Context, *sql.Conn, *engine.ChangeTable) ([]string, error) { return nil, nil },
+		Install:   installTracking,
+		Uninstall: uninstallTracking,
+		Faults:    trackingFaults,
+		Others:    func(context.Context, *sql.Conn, *engine.ChangeTable) ([]string, error) { return nil, nil },
+		Unseen: func(context.Context, *sql.Conn, *engine.ChangeTable) ([]string, error) {
+			return []string{"TRUNCATE is not tracked: the poller stops at a gap"}, nil
+		},
+		BuiltIn: &engine.BuiltIn{
+			Version: engine.Column{Name: engine.ChangeVersion, Type: "bigint", Value: Type{Base: "bigint"}.Value()},
+			Changes: changesSince, OfKeys: changesOfKeys,
+			Since: "since", Read: "read", Told: "told", Head: "@head",
+			Before: beforeChanges, After: afterChanges, Floor: validFrom, Tell: tellTracking,
+			Retained: retained,
+			Lost:     "CHANGE_RETENTION has passed, the table was truncated, or its change tracking was switched off and on again",
+		},
+	}
+}
+
+// changesSince reads what was written after a version. CHANGETABLE takes no expression there. What was not inserted
+// since then has no creation version.
+func changesSince(c *engine.ChangeTable, since string) string {
+	return "(SELECT " + engine.Names(quote, "n.", c.Key) + ", n.SYS_CHANGE_VERSION AS " + quote(engine.ChangeVersion) +
+		", COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS " + quote(engine.ChangeCreated) +
+		", CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS " + quote(engine.ChangeGone) +
+		"\n\t\tFROM CHANGETABLE(CHANGES " + c.Of + ", " + since + ") AS n)"
+}
+
+// changesOfKeys reads the last version of each key: 0 where that is longer ago than changes are retained.
+func changesOfKeys(c *engine.ChangeTable, keys string) string {
+	names := engine.Names(quote, "", c.Key)
+	return "(SELECT " + engine.Names(quote, "k.", c.Key) + ", COALESCE(n.SYS_CHANGE_VERSION, 0) AS " +
+		quote(engine.ChangeVersion) + ", CAST(0 AS bigint) AS " + quote(engine.ChangeCreated) + ", 1 AS " +
+		quote(engine.ChangeGone) +
+		"\n\t\tFROM (VALUES " + keys + ") AS k (" + names + ")" +
+		"\n\t\tOUTER APPLY CHANGETABLE(VERSION " + c.Of + ", (" + names + "), (" + engine.Names(quote, "k.", c.Key) +
+		")) AS n)"
+}
+
+// beforeChanges begins the transaction of a page. Within a parametrised statement the settings end with it. Of changes
+// since a version below the lowest that is valid the server does not promise anything: they are read from that one on.
+// What is missing then, the page finds by what is told after it.
+func beforeChanges(c *engine.ChangeTable) string {
+	return "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL SNAPSHOT;\nBEGIN TRANSACTION;\n" +
+		"DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();\n" +
+		"IF @since < " + validFrom(c) + "\n\tSET @since = " + validFrom(c) + ";\nIF @head > @read\n"
+}
+
+func afterChanges(c *engine.ChangeTable) string {
+	return ";\nSET @told = " + toldOf(c, "@head") + ";\nCOMMIT TRANSACTION"
+}
+
+func tellTracking(c *engine.ChangeTable) string {
+	return "SELECT " + toldOf(c, "CHANGE_TRACKING_CURRENT_VERSION()")
+}
+
+// toldOf is the engine's version, the lowest that is valid, and the table's identity with its tracking's: the version
+// that it begins with, which TRUNCATE sets anew, and when the table that it keeps was made. CONCAT takes a NULL for no
+// text.
+func toldOf(c *engine.ChangeTable, head string) string {
+	return "CONCAT(" + head + ", N'|', " + validFrom(c) + ", N'|', (\n" +
+		"\tSELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))\n" +
+		"\tFROM sys.change_tracking_tables AS t\n" +
+		"\tLEFT JOIN sys.internal_tables AS i ON i.parent_object_id = t.object_id AND i.internal_type = 209\n" +
+		"\tWHERE t.object_id = " + objectID(c) + "))"
+}
+
+func validFrom(c *engine.ChangeTable) string {
+	return "CHANGE_TRACKING_MIN_VALID_VERSION(" + objectID(c) + ")"
+}
+
+func objectID(c *engine.ChangeTable) string {
+	return "OBJECT_ID(N'" + strings.ReplaceAll(c.Of, "'", "''") + "')"
+}
+
+// What switches tracking on. How long changes are retained is how long a poller may stand still.
+const (
+	trackDatabase = "ALTER DATABASE CURRENT SET CHANGE_TRACKING = ON (CHANGE_RETENTION = 7 DAYS, AUTO_CLEANUP = ON)"
+	snapshotsOn   = "ALTER DATABASE CURRENT SET ALLOW_SNAPSHOT_ISOLATION ON"
+)
+
+func trackTable(c *engine.ChangeTable) string {
+	return "ALTER TABLE " + c.Of + " ENABLE CHANGE_TRACKING"
+}
+
+func installTracking(c *engine.ChangeTable, _ []string) []string {
+	return []string{
+		"IF CHANGE_TRACKING_CURRENT_VERSION() IS NULL\n\t" + trackDatabase,
+		"IF NOT EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.name = DB_NAME() AND d.snapshot_isolation_state = 1)\n\t" +
+			snapshotsOn,
+		"IF NOT EXISTS (" + isTracked(c) + ")\n\t" + trackTable(c),
+	}
+}
+
+// uninstallTracking leaves the database as it is: other tables may be tracked, and others may read snapshots.
+func uninstallTracking(c *engine.ChangeTable) []string {
+	return []string{"IF EXISTS (" + isTracked(c) + ")\n\tALTER TABLE " + c.Of + " DISABLE CHANGE_TRACKING"}
+}
+
+func isTracked(c *engine.ChangeTable) string {
+	return "SELECT 1 FROM sys.change_tracking_tables AS t WHERE t.object_id = " + objectID(c)
+}
+
+// trackedSQL asks what there is to read changes with. A right that cannot be asked for is NULL.
+const trackedSQL = `SELECT CAST(CASE WHEN CHANGE_TRACKING_CURRENT_VERSION() IS NULL THEN 0 ELSE 1 END AS bit),
+	CAST(CASE WHEN EXISTS (SELECT 1 FROM sys.change_tracking_tables AS t WHERE t.object_id = OBJECT_ID(@p1))
+		THEN 1 ELSE 0 END AS bit),
+	CAST(COALESCE(HAS_PERMS_BY_NAME(@p1, N'OBJECT', N'VIEW CHANGE TRACKING'), 1) AS bit),
+	CAST(CASE WHEN EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.name = DB_NAME() AND d.snapshot_isolation_state = 1)
+		THEN 1 ELSE 0 END AS bit),
+	COALESCE(USER_NAME(), N'')`
+
+// trackingFaults tells all that is missing at once.
+func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
+	var database, table, right, snapshots bool
+	var user string
+	err = conn.QueryRowContext(ctx, trackedSQL, c.Of).Scan(&database, &table, &right, &snapshots, &user)
+	if err != nil {
+		return nil, fmt.Errorf("read whether changes are tracked: %w", err)
+	}
+	if !database {
+		faults = append(faults, "change tracking is off in the database: run "+trackDatabase)
+	}
+	if !table {
+		faults = append(faults, "it is off for "+c.Of+": run "+trackTable(c))
+	}
+	if !right {
+		faults = append(faults, "the user may not read it: run GRANT VIEW CHANGE TRACKING ON "+c.Of+" TO "+quote(user))
+	}
+	if !snapshots {
+		faults = append(faults, "snapshot isolation is off in the database, and changes must be read in one snapshot with "+
+			"their rows: run "+snapshotsOn)
+	}
+	return faults, nil
+}
+
+// retainedSQL names the database twice: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
+const retainedSQL = `SELECT CONCAT(c.retention_period, N' ', LOWER(c.retention_period_units_desc),
+	CASE WHEN c.is_auto_cleanup_on = 0 THEN N', but AUTO_CLEANUP is off' END)
+FROM sys.change_tracking_databases AS c
+WHERE c.database_id IN (DB_ID(), (SELECT d.database_id FROM sys.databases AS d WHERE d.name = DB_NAME()))`
+
+func retained(ctx context.Context, conn *sql.Conn) (text string, err error) {
+	err = conn.QueryRowContext(ctx, retainedSQL).Scan(&text)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("read how long changes are retained: %w", err)
+	}
+	return text, nil
+}

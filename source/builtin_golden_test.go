@@ -1,0 +1,80 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
+	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/tsqltest"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/tracking"
+)
+
+// builtInPlan is a plan of a table whose changes SQL Server tracks.
+func builtInPlan(t *testing.T, cfg plan.Config) *plan.Plan {
+	t.Helper()
+	d := sqlserver.Dialect{}
+	table := engine.Table{Name: "dbo.or'ders", From: "[dbo].[or'ders]", PrimaryKey: []string{"tenant", "id"},
+		Columns: []engine.Column{
+			sqlServerColumn("id", false, sqlserver.Type{Base: "bigint"}),
+			sqlServerColumn("tenant", false, sqlserver.Type{Base: "varchar", Length: 20, Collation: "Latin1_General_CI_AS"}),
+			sqlServerColumn("note", true, sqlserver.Type{Base: "nvarchar", Length: 100}),
+			sqlServerColumn("version", false, sqlserver.Type{Base: "timestamp"}),
+		}}
+	changes, err := tracking.Of(d, &table, "", "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined, err := tracking.Join(d, &table, tracking.BuiltIn(d.Syntax().Tracking.BuiltIn, &table), changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Table, cfg.Poller, cfg.Tracked = "x", "orders", true
+	if err := cfg.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.New(d, &cfg, "h/d", joined)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestBuiltInStatements pins what SQL Server is asked for its changes.
+func TestBuiltInStatements(t *testing.T) {
+	p := builtInPlan(t, plan.Config{Where: "note <> 'x'"})
+	var b strings.Builder
+	add := func(name string, s keyset.Statement, types ...string) {
+		tsqltest.Is(t, s.Text, types...)
+		fmt.Fprintf(&b, "-- %s, parameters %v\n%s\n\n", name, s.Args, s.Text)
+	}
+	transaction := []string{"PredicateSetStatement", "SetTransactionIsolationLevelStatement", "BeginTransactionStatement",
+		"DeclareVariableStatement", "IfStatement", "IfStatement", "SetVariableStatement", "CommitTransactionStatement"}
+	page := func(at string, cursors int) keyset.Statement {
+		w, err := p.Within([]byte(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		window := newBuiltInWindow(p, w, []byte(at), false)
+		sel, also := window.selection(p, nil)
+		return sel.Page(500, keyset.Span{After: cursors, Also: also})
+	}
+	add("page from the beginning", page("null", 0), transaction...)
+	add("page after a version", page(`{"kind":"integer+pk","value":7}`, 1), transaction...)
+	add("page within a window",
+		page(`{"kind":"integer+pk","value":7,"tiebreaker":{"tenant":"a","id":1},"window":[3,9]}`, 3), transaction...)
+	add("range of a backfill", p.Sel.Page(500, keyset.Span{After: 3, UpTo: 3}), "SelectStatement")
+	add("count", p.Sel.Count(keyset.Span{After: 3, UpTo: 3}), "SelectStatement")
+	add("keys", p.Sel.ByKeys(p.KeyColumns(), []keyset.Key{{Args: make([]any, 2)}, {Args: make([]any, 2)}}, false),
+		"SelectStatement")
+	add("before a version", p.Sel.Below(), "SelectStatement")
+	add("how far", keyset.Statement{Text: p.BuiltIn().Tell(p.Table.Changes)}, "SelectStatement")
+	golden.Pin(t, "sqlserver/changes.sql", b.String())
+	if nulls := p.Sel.Nulls(true).Text + p.Sel.Nulls(false).Text; nulls != "" {
+		t.Errorf("NULLs are looked for: %s", nulls)
+	}
+}

@@ -1,0 +1,338 @@
+package source_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
+)
+
+// tracked models what SQL Server's documentation says of change tracking, for the table dbo.orders (id, v): no server
+// runs here. It answers the statements of a source, which it tells apart by their texts, and does not run them.
+type tracked struct {
+	rows    map[int64]int64
+	log     []written
+	current int64 // the version of the last commit
+	valid   int64 // CHANGE_TRACKING_MIN_VALID_VERSION
+	begin   int64 // of the tracking
+	object  int64
+	made    int  // when the tracking's own table was made
+	off     bool // for the table
+
+	// meanwhile is run once, between what a page's transaction asks for: after the version, and after the changes.
+	meanwhile [2]func()
+	asked     []string // what was asked: "idle", "changes", "keys", "how far"
+	invalid   int      // how often changes were asked for after a version of which the server says that it is too old
+}
+
+type written struct {
+	version, id int64
+	op          byte
+}
+
+func newTracked() *tracked { return &tracked{rows: map[int64]int64{}, object: 7} }
+
+// commit does the work of one transaction: "i 1 5" and "u 1 6" write a row, "d 1" deletes it.
+func (m *tracked) commit(work ...string) {
+	m.current++
+	for _, text := range work {
+		var op byte
+		var id, v int64
+		_, _ = fmt.Sscanf(text+" 0", "%c %d %d", &op, &id, &v)
+		if op == 'd' {
+			delete(m.rows, id)
+		} else {
+			m.rows[id] = v
+		}
+		m.log = append(m.log, written{m.current, id, op})
+	}
+}
+
+// clean removes what is retained no longer.
+func (m *tracked) clean(upTo int64) {
+	m.valid = upTo
+	m.log = slices.DeleteFunc(m.log, func(w written) bool { return w.version <= upTo })
+}
+
+func (m *tracked) again() {
+	m.begin, m.valid, m.log = m.current, m.current, nil
+	m.made++
+}
+
+// changes is CHANGETABLE(CHANGES …) joined with the table: id, v, version, created, present.
+func (m *tracked) changes(since int64) [][]driver.Value {
+	last, created := map[int64]int64{}, map[int64]int64{}
+	for _, w := range m.log {
+		if w.version > since {
+			last[w.id] = w.version
+			if w.op == 'i' {
+				created[w.id] = w.version
+			}
+		}
+	}
+	var rows [][]driver.Value
+	for id, version := range last {
+		rows = append(rows, m.row(id, version, created[id]))
+	}
+	slices.SortFunc(rows, func(a, b []driver.Value) int {
+		return int(2*(a[2].(int64)-b[2].(int64)) + min(max(a[0].(int64)-b[0].(int64), -1), 1))
+	})
+	return rows
+}
+
+func (m *tracked) row(id, version, created int64) []driver.Value {
+	if v, there := m.rows[id]; there {
+		return []driver.Value{id, v, version, created, id}
+	}
+	return []driver.Value{id, nil, version, created, nil}
+}
+
+func (m *tracked) told(head int64) string {
+	if m.off {
+		return fmt.Sprintf("%d||", head)
+	}
+	return fmt.Sprintf("%d|%d|object %d/%d/%d", head, m.valid, m.object, m.begin, m.made)
+}
+
+var topOf = regexp.MustCompile(`TOP \((\d+)\)`)
+
+func (m *tracked) QueryContext(_ context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	switch {
+	case strings.Contains(text, "CHANGETABLE(VERSION"):
+		m.asked = append(m.asked, "keys")
+		var rows [][]driver.Value
+		for _, a := range args {
+			version := int64(0)
+			for _, w := range m.log {
+				if w.id == a.Value.(int64) {
+					version = w.version
+				}
+			}
+			rows = append(rows, m.row(a.Value.(int64), version, 0))
+		}
+		return &answer{rows: rows}, nil
+	case strings.HasPrefix(text, "SELECT CONCAT"):
+		m.asked = append(m.asked, "how far")
+		return &answer{rows: [][]driver.Value{{m.told(m.current)}}}, nil
+	case strings.HasPrefix(text, "SELECT TOP (1) "): // proves that changes can be read
+		return &answer{}, nil
+	case !strings.HasPrefix(text, "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL SNAPSHOT;\nBEGIN TRANSACTION;"):
+		return nil, errors.New("not to be asked: " + text)
+	}
+	return m.page(text, args)
+}
+
+// page answers as the parts of the transaction do, one after the other.
+func (m *tracked) page(text string, args []driver.NamedValue) (driver.Rows, error) {
+	var at []int64
+	named := map[string]any{}
+	head := m.current
+	until := head
+	for _, a := range args {
+		switch {
+		case a.Name != "":
+			named[a.Name] = a.Value
+		case len(named) > 0:
+			until = a.Value.(int64)
+		default:
+			at = append(at, a.Value.(int64))
+		}
+	}
+	limit, err := strconv.ParseInt(topOf.FindStringSubmatch(text)[1], 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	m.once(0)
+	since := named["since"].(int64)
+	if strings.Contains(text, "SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(") {
+		since = max(since, m.valid)
+	}
+	var rows [][]driver.Value
+	if head > named["read"].(int64) {
+		if m.off {
+			return nil, mssql.Error{Number: 22105, Message: "Change tracking is not enabled on table 'dbo.orders'."}
+		}
+		m.asked = append(m.asked, "changes")
+		if since < m.valid {
+			m.invalid++
+		}
+		for _, r := range m.changes(since) {
+			version, id := r[2].(int64), r[0].(int64)
+			after := len(at) == 0 || version > at[0] || len(at) == 2 && version == at[0] && id > at[1]
+			if after && version <= until && int64(len(rows)) < limit {
+				rows = append(rows, r)
+			}
+		}
+	} else {
+		m.asked = append(m.asked, "idle")
+	}
+	m.once(1)
+	told, into := m.told(head), named["told"].(sql.Out).Dest.(*string)
+	return &answer{rows: rows, end: func() { *into = told }}, nil // it comes after the last row
+}
+
+func (m *tracked) once(n int) {
+	if do := m.meanwhile[n]; do != nil {
+		m.meanwhile[n] = nil
+		do()
+	}
+}
+
+// answer is a result's rows.
+type answer struct {
+	rows [][]driver.Value
+	end  func() // it was read to its end
+}
+
+func (a *answer) Columns() []string {
+	if len(a.rows) == 0 {
+		return nil
+	}
+	return make([]string, len(a.rows[0]))
+}
+func (a *answer) Close() error { return nil }
+func (a *answer) Next(into []driver.Value) error {
+	if len(a.rows) == 0 {
+		if a.end != nil {
+			a.end()
+		}
+		return io.EOF
+	}
+	copy(into, a.rows[0])
+	a.rows = a.rows[1:]
+	return nil
+}
+
+func (m *tracked) Connect(context.Context) (driver.Conn, error) { return m, nil }
+func (m *tracked) Driver() driver.Driver                        { return nil }
+func (m *tracked) Prepare(string) (driver.Stmt, error)          { panic("not used") }
+func (m *tracked) Begin() (driver.Tx, error)                    { panic("not used") }
+func (m *tracked) Close() error                                 { return nil }
+func (m *tracked) CheckNamedValue(*driver.NamedValue) error     { return nil }
+
+// trackedDialect is SQL Server's, but for what asks the catalog.
+type trackedDialect struct {
+	sqlserver.Dialect
+	of *tracked
+}
+
+func (d trackedDialect) Syntax() engine.Syntax {
+	s := d.Dialect.Syntax()
+	own := *s.Tracking
+	own.Faults = func(context.Context, *sql.Conn, *engine.ChangeTable) (faults []string, err error) {
+		if d.of.off {
+			faults = append(faults, "it is off")
+		}
+		return faults, nil
+	}
+	s.Tracking = &own
+	return s
+}
+
+func (trackedDialect) Prepare(context.Context, *sql.Conn, engine.Settings) (engine.Server, error) {
+	return engine.Server{Incarnation: "sqlserver/1"}, nil
+}
+
+func (trackedDialect) Table(context.Context, *sql.Conn, []string) (engine.Table, error) {
+	value := sqlserver.Type{Base: "bigint"}.Value()
+	return engine.Table{Name: "dbo.orders", From: "[dbo].[orders]", PrimaryKey: []string{"id"}, Columns: []engine.Column{
+		{Name: "id", Type: "bigint", Value: value}, {Name: "v", Type: "bigint", Nullable: true, Value: value}}}, nil
+}
+
+// follower reads a model's changes as a poller does.
+type follower struct {
+	*testing.T
+	m   *tracked
+	src *source.Cursor
+	at  change.Cursor
+	// table is the identity that was recorded with the position.
+	table string
+	got   map[string]string // key → the row's value; "" where it is gone
+	told  []string
+}
+
+func (m *tracked) follow(t *testing.T, cfg plan.Config) *follower {
+	t.Helper()
+	cfg.Poller, cfg.Table, cfg.Tracked = "orders", "dbo.orders", true
+	src, err := source.New(cfg, engine.Connection{Engine: "sqlserver", Dialect: trackedDialect{of: m},
+		Connectors: engine.Connectors{Plain: m, Reading: m}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = src.Close() })
+	f := &follower{T: t, m: m, src: src, got: map[string]string{}}
+	if f.at, _, err = src.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.asked = nil
+	return f
+}
+
+// page takes one page, and holds the table's identity as a session does.
+func (f *follower) page(rows int) (change.Page, error) {
+	p, err := f.src.Fetch(f.Context(), change.Range{After: f.at}, poller.Limit{Rows: rows, Bytes: 1 << 20})
+	if err != nil {
+		return p, err
+	}
+	if f.table != "" && p.Table != f.table {
+		if _, err := f.src.Replaced(f.Context(), f.at, f.table, p.Table); err != nil {
+			return p, err
+		}
+	}
+	f.table = p.Table
+	for _, e := range p.Events {
+		key := strings.TrimSuffix(strings.TrimPrefix(string(e.Key), `{"id":`), "}")
+		text := e.Op.String() + " " + key
+		f.got[key] = ""
+		if e.Op != change.Delete {
+			_, v, _ := strings.Cut(string(e.Row), `"v":`)
+			f.got[key] = strings.TrimSuffix(v, "}")
+			text += "=" + f.got[key]
+		}
+		f.told = append(f.told, text)
+		f.at = e.Position()
+	}
+	if p.To != nil {
+		f.at = p.To
+	}
+	return p, nil
+}
+
+// read takes everything that there is, and returns what was told.
+func (f *follower) read(rows int) string {
+	f.Helper()
+	for {
+		p, err := f.page(rows)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if !p.More {
+			told := strings.Join(f.told, ", ")
+			f.told = nil
+			return told
+		}
+	}
+}
+
+func (f *follower) want(what, got, want string) {
+	f.Helper()
+	if got != want {
+		f.Errorf("%s: %s, want %s", what, got, want)
+	}
+}

@@ -1,0 +1,380 @@
+package source_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
+)
+
+// TestBuiltInOperations: what is told is what happened since the position, in pages of every size.
+func TestBuiltInOperations(t *testing.T) {
+	for rows := 1; rows <= 7; rows++ {
+		m := newTracked()
+		m.commit("i 8 1", "i 9 1")
+		f := m.follow(t, plan.Config{Start: "latest"})
+		f.want("latest", f.read(rows), "")
+		m.commit("i 1 1", "i 2 1", "i 3 1")
+		m.commit("u 1 2")
+		m.commit("u 1 3", "u 8 2")
+		m.commit("u 2 2")
+		m.commit("d 2")
+		m.commit("d 9", "i 9 5")
+		f.want("the net changes", f.read(rows), "insert 3=1, insert 1=3, update 8=2, delete 2, insert 9=5")
+		m.commit("u 3 2")
+		f.want("an update is no insert", f.read(rows), "update 3=2")
+		m.commit("i 4 1", "i 5 1", "i 6 1")
+		m.commit("d 5", "u 3 3")
+		f.want("one version", f.read(rows), "insert 4=1, insert 6=1, update 3=3, delete 5")
+	}
+}
+
+// TestBuiltInIdle: a poll for which nothing was committed asks once, and reads no changes. What others commit moves the
+// position, so that it stays above what is cleaned up.
+func TestBuiltInIdle(t *testing.T) {
+	m := newTracked()
+	m.commit("i 1 1")
+	f := m.follow(t, plan.Config{})
+	f.want("first", f.read(10), "insert 1=1")
+	m.asked = nil
+	for range 3 {
+		f.want("nothing", f.read(10), "")
+	}
+	f.want("asked", strings.Join(m.asked, " "), "idle idle idle")
+	m.asked = nil
+	for range 5 {
+		m.current += 10 // other tables
+		f.want("of others", f.read(10), "")
+		f.want("the position", string(f.at), fmt.Sprintf(`{"kind":"integer+pk","value":%d}`, m.current))
+		m.clean(m.current)
+	}
+	f.want("asked", strings.Join(m.asked, " "), "changes changes changes changes changes")
+	m.commit("d 1")
+	f.want("goes on", f.read(10), "delete 1")
+}
+
+// TestBuiltInStartsAtTheBeginning: what is retained is delivered; an update of a row whose insert is gone is none.
+func TestBuiltInStartsAtTheBeginning(t *testing.T) {
+	m := newTracked()
+	m.commit("i 1 1", "i 2 1")
+	m.commit("u 1 2")
+	m.commit("i 3 1")
+	m.clean(1)
+	f := m.follow(t, plan.Config{Start: "earliest"})
+	f.want("retained", f.read(1), "update 1=2, insert 3=1")
+}
+
+// TestBuiltInGaps: whatever may have removed changes stops, says why, and what goes on.
+func TestBuiltInGaps(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(*tracked)
+		says    string
+	}{
+		"retention": {func(m *tracked) { m.commit("i 3 1"); m.commit("i 4 1"); m.clean(m.current) },
+			"CHANGE_RETENTION has passed"},
+		"truncate": {func(m *tracked) { m.commit("i 3 1"); clear(m.rows); m.again() }, "truncated"},
+		// Nothing was committed elsewhere: the versions alone do not tell.
+		"truncate at the position": {func(m *tracked) { clear(m.rows); m.again() }, "truncated"},
+		"off and on":               {func(m *tracked) { delete(m.rows, 1); m.again() }, "switched off and on"},
+		"another table":            {func(m *tracked) { m.object = 8; m.rows = map[int64]int64{5: 5} }, "made anew"},
+		"restored":                 {func(m *tracked) { m.current--; m.log = m.log[:1] }, "ahead of"},
+	} {
+		m := newTracked()
+		m.commit("i 1 1")
+		m.commit("i 2 1")
+		f := m.follow(t, plan.Config{})
+		f.want(name, f.read(10), "insert 1=1, insert 2=1")
+		at := string(f.at)
+		c.happens(m)
+		for range 2 {
+			_, err := f.page(10)
+			if !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v", name, err)
+			}
+			f.want(name+": the position", string(f.at), at)
+		}
+	}
+}
+
+// TestBuiltInRestoredWithinAWindow: the window's end is ahead of what was restored, though its rows are not.
+func TestBuiltInRestoredWithinAWindow(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{})
+	for i := range 6 {
+		m.commit(fmt.Sprintf("i %d 1", i+1))
+	}
+	if _, err := f.page(2); err != nil {
+		t.Fatal(err)
+	}
+	m.current, m.log = 4, m.log[:4]
+	delete(m.rows, 5)
+	delete(m.rows, 6)
+	if _, err := f.page(2); !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "ahead of") {
+		t.Errorf("the window ends at 6, and the database is at 4: %v", err)
+	}
+}
+
+// TestBuiltInRetentionWithinAWindow: what a window began after may be cleaned up once it was read; what is still to be
+// read may not.
+func TestBuiltInRetentionWithinAWindow(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{})
+	f.want("nothing", f.read(1), "")
+	for i := range 6 {
+		m.commit(fmt.Sprintf("i %d 1", i+1))
+	}
+	for range 3 {
+		if _, err := f.page(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.clean(2)
+	f.want("what is left", f.read(1), "insert 1=1, insert 2=1, insert 3=1, insert 4=1, insert 5=1, insert 6=1")
+
+	m.commit("i 7 1", "i 8 1")
+	if _, err := f.page(1); err != nil {
+		t.Fatal(err)
+	}
+	m.clean(m.current) // with the rest of the version that was begun
+	if _, err := f.page(1); !errors.Is(err, poller.ErrGap) {
+		t.Errorf("the rest of a version is gone: %v", err)
+	}
+}
+
+// TestBuiltInAsksForValidVersionsOnly: of changes after a version below the lowest valid one the server says that the
+// result may not be valid. A window that began there is read from the lowest valid one on, and so is the beginning.
+func TestBuiltInAsksForValidVersionsOnly(t *testing.T) {
+	m := newTracked()
+	for i := range 9 {
+		m.commit(fmt.Sprintf("i %d 1", i+1))
+	}
+	m.clean(2)
+	f := m.follow(t, plan.Config{Start: "earliest"})
+	for range 3 {
+		if _, err := f.page(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.clean(4)
+	f.want("all", f.read(1), "insert 3=1, insert 4=1, insert 5=1, insert 6=1, insert 7=1, insert 8=1, insert 9=1")
+	if m.invalid > 0 {
+		t.Errorf("%d pages are of changes after a version that is not valid", m.invalid)
+	}
+}
+
+// TestBuiltInFullPagesAskOnce: how far the engine has come stands after the rows, and is read with them.
+func TestBuiltInFullPagesAskOnce(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{})
+	for i := range 7 {
+		m.commit(fmt.Sprintf("i %d 1", i+1))
+	}
+	for range 3 {
+		if p, err := f.page(2); err != nil || !p.More {
+			t.Fatal(p, err)
+		}
+	}
+	f.want("asked", strings.Join(m.asked, " "), "changes changes changes")
+}
+
+// TestBuiltInBetween: what is committed, or cleaned up, while a page's transaction asks is not lost: the version is
+// asked for before the changes, and what is valid after them.
+func TestBuiltInBetween(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{})
+	m.commit("i 1 1", "i 2 1")
+	m.meanwhile[0] = func() { m.commit("u 1 2", "i 3 1") }
+	f.want("changes", f.read(10), "insert 2=1")
+	f.want("the others", f.read(10), "update 1=2, insert 3=1")
+	m.commit("u 1 3")
+	m.commit("u 2 3")
+	m.meanwhile[0] = func() { m.clean(m.current - 1) }
+	if _, err := f.page(10); !errors.Is(err, poller.ErrGap) {
+		t.Errorf("a change was cleaned up before it was read: %v", err)
+	}
+}
+
+// TestBuiltInOnlyInserts: an insert is told although its row was written again before its page was read, also where no
+// update is wanted.
+func TestBuiltInOnlyInserts(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{Operations: []string{"insert"}})
+	inserted := func(from, to int) {
+		for i := from; i <= to; i++ {
+			m.commit(fmt.Sprintf("i %d 1", i))
+		}
+	}
+	inserted(1, 9)
+	for page, more := 1, true; more; page++ {
+		p, err := f.page(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		more = p.More
+		switch page { // the row leaves the window, and then the next one
+		case 1:
+			m.commit("u 6 2", "u 8 2")
+			inserted(10, 14)
+		case 4:
+			m.commit("u 8 3")
+		}
+	}
+	told := strings.Join(f.told, ", ") + ","
+	for i := 1; i <= 14; i++ {
+		if !strings.Contains(told, fmt.Sprintf("insert %d=", i)) {
+			t.Errorf("the insert of %d was not told: %s", i, told)
+		}
+	}
+	f.told = nil
+	m.commit("u 1 9", "u 8 9")
+	f.want("updates", f.read(3), "")
+}
+
+// TestBuiltInReread: the newest state of a key by itself, however long ago it changed.
+func TestBuiltInReread(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{})
+	m.commit("i 1 1", "i 2 1", "i 3 1")
+	page, err := f.page(10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.commit("d 2")
+	again, err := f.src.Reread(t.Context(), [][]byte{[]byte(`{"id":1}`), []byte(`{"id":2}`), []byte(`{"id":4}`)})
+	if err != nil || len(again) != 3 {
+		t.Fatalf("%v, %v", again, err)
+	}
+	if again[0].Op != change.Update || again[0].ID != page.Events[0].ID || string(again[0].Row) != `{"id":1,"v":1}` {
+		t.Errorf("an unchanged row: %+v", again[0])
+	}
+	for _, gone := range again[1:] {
+		if gone.Op != change.Delete || string(gone.Row) != string(gone.Key) {
+			t.Errorf("a row that is gone: %+v", gone)
+		}
+	}
+}
+
+// TestBuiltInSwitchedOff: the catalog is asked again, and says what is missing, also where nothing was committed.
+func TestBuiltInSwitchedOff(t *testing.T) {
+	for _, committed := range []int64{0, 1} {
+		m := newTracked()
+		m.commit("i 1 1")
+		f := m.follow(t, plan.Config{})
+		f.want("before", f.read(10), "insert 1=1")
+		m.off, m.current = true, m.current+committed
+		_, err := f.page(10)
+		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "could not find change tracking enabled") {
+			t.Errorf("%d commits later: %v", committed, err)
+		}
+	}
+}
+
+// TestBuiltInRandomly lets a writer, a clean-up and a reader that crashes interleave: the reader's last state of every
+// key is the table's, or a gap was reported, and then there was one.
+func TestBuiltInRandomly(t *testing.T) {
+	gaps := 0
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's
+		m := newTracked()
+		f := m.follow(t, plan.Config{})
+		stored := f.at
+		gap := false
+		for range 150 {
+			switch n := random.IntN(20); {
+			case n < 8:
+				m.writeAny(random)
+			case n < 9:
+				m.cleanAny(random)
+			case n < 10:
+				f.at = stored // it crashed
+			default:
+				for i := range m.meanwhile {
+					if random.IntN(4) == 0 {
+						m.meanwhile[i] = func() { m.writeAny(random) }
+					} else if random.IntN(20) == 0 {
+						m.meanwhile[i] = func() { m.cleanAny(random) }
+					}
+				}
+				at := f.at
+				_, err := f.page(1 + random.IntN(4))
+				m.meanwhile = [2]func(){}
+				if gap = err != nil; gap {
+					f.mustBeGap(at, err)
+				} else if random.IntN(2) == 0 {
+					stored = f.at
+				}
+			}
+			if gap {
+				gaps++
+				break
+			}
+		}
+		if gap {
+			continue
+		}
+		f.read(3)
+		for id := range int64(8) {
+			key := strconv.FormatInt(id, 10)
+			want := ""
+			if v, there := m.rows[id]; there {
+				want = strconv.FormatInt(v, 10)
+			}
+			if f.got[key] != want {
+				t.Fatalf("seed %d: %s is %q, and the receiver has %q", seed, key, want, f.got[key])
+			}
+		}
+	}
+	if gaps == 0 || gaps > 120 {
+		t.Errorf("%d of 200 ended at a gap", gaps)
+	}
+}
+
+// writeAny commits a transaction of a few writes, also several of one key.
+func (m *tracked) writeAny(random *rand.Rand) {
+	now, work := maps.Clone(m.rows), []string{}
+	for range 1 + random.IntN(4) {
+		id, v := int64(random.IntN(8)), random.Int64N(1000)
+		_, there := now[id]
+		switch {
+		case !there:
+			work = append(work, fmt.Sprintf("i %d %d", id, v))
+			now[id] = v
+		case random.IntN(3) == 0:
+			work = append(work, fmt.Sprintf("d %d", id))
+			delete(now, id)
+		default:
+			work = append(work, fmt.Sprintf("u %d %d", id, v))
+		}
+	}
+	m.commit(work...)
+}
+
+func (m *tracked) cleanAny(random *rand.Rand) {
+	m.clean(max(m.valid, m.current-5-int64(random.IntN(30))))
+}
+
+// mustBeGap: changes after the position are not retained any more.
+func (f *follower) mustBeGap(at change.Cursor, err error) {
+	f.Helper()
+	var s struct {
+		Value      int64
+		Tiebreaker json.RawMessage
+	}
+	if !errors.Is(err, poller.ErrGap) {
+		f.Fatal(err)
+	}
+	if err := json.Unmarshal(at, &s); err != nil {
+		f.Fatal(err)
+	}
+	if s.Value > f.m.valid || s.Value == f.m.valid && s.Tiebreaker == nil {
+		f.Errorf("%s is no gap: everything after %d is there: %v", at, f.m.valid, err)
+	}
+}

@@ -1,0 +1,70 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/snapshot"
+)
+
+// untoldWindow is untold of a window; fresh says that it ends with the present.
+func (c *Cursor) untoldWindow(w *snapshot.Window, fresh bool) func([]byte) bool {
+	switch {
+	case !c.cfg.OnlyInserts():
+		return nil
+	case !fresh:
+		return recorded
+	case w.Told == 0:
+		return nil
+	}
+	return func(created []byte) bool {
+		xid, err := strconv.ParseUint(strings.Trim(string(created), `"`), 10, 64)
+		return err == nil && xid >= w.Told
+	}
+}
+
+// sinceWindow tells what was inserted since a window's begin. A scan has none: then all is new that was inserted under
+// the triggers.
+func sinceWindow(w *snapshot.Window) func([]byte) bool {
+	return func(created []byte) bool {
+		xid, err := strconv.ParseUint(strings.Trim(string(created), `"`), 10, 64)
+		return err == nil && xid > 0 && (w.Scanning || !w.Seen.Sees(xid))
+	}
+}
+
+// windowFloor is the gap of a window that begins before changes that are missing. A nil floor is read.
+func (c *Cursor) windowFloor(ctx context.Context, s *session, p *plan.Plan, w *snapshot.Window,
+	floor []byte) (gap, err error) {
+	if floor == nil {
+		if _, floor, err = c.readFloor(ctx, s, p); err != nil {
+			return nil, err
+		}
+	}
+	xid, err := strconv.ParseUint(strings.Trim(string(floor), `"`), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("read the change table's floor: %w", err)
+	}
+	if !w.Begun || w.Seen.Sees(xid) {
+		return nil, nil
+	}
+	return c.errFloor(p, w.Seen.String(), floor), nil
+}
+
+// idleFloor is the gap of a window without rows whose begin is about to move: no row tells its floor, and the looks
+// that seek takes now and then are shared by all positions of the source.
+func (c *Cursor) idleFloor(ctx context.Context, p *plan.Plan, w *snapshot.Window) (gap error) {
+	if p.Tracked == nil {
+		return nil
+	}
+	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+		gap, err = c.windowFloor(ctx, s, p, w, nil)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return gap
+}

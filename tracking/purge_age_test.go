@@ -1,0 +1,147 @@
+package tracking_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
+)
+
+func (r *rig) open() *source.Cursor {
+	r.Helper()
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true}, r.conn)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = src.Close() })
+	return src
+}
+
+// follow is read of so many events.
+func (r *rig) follow(src *source.Cursor, at change.Cursor, want int) change.Cursor {
+	r.Helper()
+	at, events, err := r.read(src, at)
+	if err != nil || len(events) != want {
+		r.Fatalf("%d events, want %d: %v", len(events), want, err)
+	}
+	return at
+}
+
+func (r *rig) isGap(at change.Cursor) {
+	r.Helper()
+	if _, told, err := r.read(r.open(), at); !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "purged") {
+		r.Errorf("a position before what was purged: %+v, %v", told, err)
+	}
+}
+
+// age makes all that was written on this day two hours older, for purge, which removes what is older than one.
+func (r *rig) age(src *source.Cursor, positions ...change.Cursor) {
+	r.Helper()
+	if r.conn.Engine == "mysql" {
+		r.exec("UPDATE rowrelay_changes_orders SET rowrelay_version = rowrelay_version - INTERVAL 2 HOUR " +
+			"WHERE rowrelay_version > UTC_TIMESTAMP(6) - INTERVAL 1 DAY")
+		return
+	}
+	for older := r.conn.Engine == "postgres"; older; { // a mark is below every open transaction, other tests' too
+		if err := r.db.QueryRowContext(r.Context(), `SELECT EXISTS (SELECT 1 FROM rowrelay_changes_orders
+			WHERE rowrelay_version >= pg_snapshot_xmin(pg_current_snapshot()))`).Scan(&older); err != nil {
+			r.Fatal(err)
+		}
+	}
+	r.purge(src, positions...)
+	r.exec(map[string]string{"postgres": "UPDATE rowrelay_changes_orders_marks SET taken = taken - interval '2 hours'",
+		"sqlite": "UPDATE rowrelay_changes_orders_marks SET taken = taken - 7200"}[r.conn.Engine])
+}
+
+// TestPurgeByAge: deletes that are older than the retention go, although a position is before them. It is a gap then,
+// and no other is.
+func TestPurgeByAge(t *testing.T) {
+	for _, name := range everyEngine {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, name)
+			src := r.open()
+			start, _, err := src.Start(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.insert(1, 6)
+			if name == "mysql" { // versions are times, and a day after a position may be read already
+				r.exec("UPDATE rowrelay_changes_orders SET rowrelay_version = rowrelay_version - INTERVAL 9 DAY",
+					"UPDATE rowrelay_changes_orders_state SET rowrelay_floor = rowrelay_floor - INTERVAL 10 DAY")
+			}
+			slow := r.follow(src, start, 6)
+			r.exec("DELETE FROM orders WHERE id <= 3", "UPDATE orders SET v = 2 WHERE id = 4")
+			r.age(src, slow)
+			r.exec("UPDATE orders SET v = 2 WHERE id = 5")
+			fast := r.follow(src, slow, 5)
+			if left := r.purgeOlder(24*time.Hour, src, fast, slow); left != 6 {
+				t.Errorf("%d keys are left, and nothing is a day old", left)
+			}
+			if left := r.purge(src, fast, slow, start); left != 3 {
+				t.Errorf("%d keys are left: those that are there", left)
+			}
+			r.isGap(slow)
+			fast = r.follow(src, fast, 0)
+		})
+	}
+}
+
+// TestPurgeByAgeKeepsWhatIsThePositions: the change that a quiet poller read last is not removed under it.
+func TestPurgeByAgeKeepsWhatIsThePositions(t *testing.T) {
+	r := newRig(t, "sqlite") // PostgreSQL has windows, and MySQL a day
+	src := r.open()
+	at, _, err := src.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.insert(1, 2)
+	r.exec("DELETE FROM orders WHERE id = 1")
+	quiet := r.follow(src, at, 2)
+	r.exec("UPDATE orders SET v = 2 WHERE id = 2") // it is not interested in that
+	r.age(src, quiet)
+	if left := r.purge(src, quiet); left != 2 {
+		t.Errorf("%d keys are left", left)
+	}
+	r.follow(src, quiet, 1)
+}
+
+// TestPurgeByAgeOfAnOpenTransaction: a position that sees a later transaction and not an earlier one lacks the earlier
+// one's delete. The later one alone does not tell.
+func TestPurgeByAgeOfAnOpenTransaction(t *testing.T) {
+	r := newRig(t, "postgres")
+	src := r.open()
+	start, _, err := src.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.insert(1, 4)
+	at := r.follow(src, start, 4)
+	open, err := r.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = open.Rollback() }()
+	if _, err := open.ExecContext(t.Context(), "DELETE FROM orders WHERE id = 1"); err != nil {
+		t.Fatal(err)
+	}
+	r.exec("DELETE FROM orders WHERE id = 2")
+	slow := r.follow(src, at, 1)
+	if err := open.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	fast := r.follow(src, slow, 1)
+	r.age(src, fast, slow)
+	r.exec("UPDATE orders SET v = 2 WHERE id = 4")
+	fast = r.follow(src, fast, 1)
+	if left := r.purge(src, fast, slow); left != 2 {
+		t.Errorf("%d keys are left: those that are there", left)
+	}
+	r.isGap(slow)
+	r.exec("DELETE FROM orders WHERE id = 3")
+	r.follow(src, fast, 1)
+}
