@@ -86,7 +86,7 @@ func TestPurgeByAge(t *testing.T) {
 				t.Errorf("%d keys are left: those that are there", left)
 			}
 			r.isGap(slow)
-			fast = r.follow(src, fast, 0)
+			r.follow(src, fast, 0)
 		})
 	}
 }
