@@ -30,7 +30,7 @@ type guard struct {
 // besiege makes one order key a bad one and looks what becomes of the others.
 func (w *world) besiege() {
 	w.about(w.outputs[0])
-	if w.set.ordering == poller.OrderSource || w.parkedRows()+3 > w.pro.Policy.MaxParked {
+	if w.set.ordering == poller.OrderSource || w.parkedRows()+w.refusedRows()+3 > w.pro.Policy.MaxParked {
 		return // there one key does stop others
 	}
 	w.siege = true
@@ -134,6 +134,17 @@ func (w *world) standing() (what string, bad []guard) {
 		what += ", and no place for dead letters"
 	}
 	return what, bad
+}
+
+// refusedRows counts the rows that the destination refuses and that are not parked yet.
+func (w *world) refusedRows() int {
+	n := 0
+	for id := range w.sink.bad {
+		if v := w.versions[id]; v != nil && !w.arrived(v) && !w.waits(v) {
+			n++
+		}
+	}
+	return n
 }
 
 // parkedRows counts parked rows, and those behind them.
