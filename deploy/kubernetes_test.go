@@ -348,11 +348,11 @@ func TestScalingAsksForAMetricThatExists(t *testing.T) {
 		t.Errorf("the query is no PromQL: %v\n%s", err, out)
 	}
 	metric := regexp.MustCompile(`rowrelay_[a-z_]+`).FindString(promql)
-	documented, err := os.ReadFile("../docs/outbox.md")
+	documented, err := os.ReadFile("../docs/observability.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if metric == "" || !strings.Contains(string(documented), "`"+metric+"`") {
-		t.Errorf("%s asks for the metric %q, which docs/outbox.md does not have", promql, metric)
+		t.Errorf("%s asks for the metric %q, which docs/observability.md does not have", promql, metric)
 	}
 }
