@@ -177,6 +177,12 @@ func (l *Tracker) cutAhead(step *Step, page *change.Page) {
 	}
 	again := !l.future.unsure
 	l.future.refused, l.future.unsure = nil, false
+	if l.mode == None && l.clock.now.IsZero() {
+		// Nothing is known to have been reached: this machine's clock says nothing of the database's. The page is read
+		// again after another try to read that.
+		page.Events, page.To, page.More, l.future.unsure = nil, nil, again, again
+		return
+	}
 	n, ahead := len(page.Events), l.present().Add(l.margin()+l.dates.Slack)
 	sure := ahead
 	if l.mode != Overlap {

@@ -284,8 +284,11 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 		return change.Horizon{}, false
 	case err != nil:
 		if !l.blind {
-			l.warn(fmt.Sprintf("the database's clock and open transactions could not be read: rows that commit late are still found, "+
-				"but the checkpoint does not move meanwhile: %v", err))
+			meanwhile := "rows that commit late are still found, but the checkpoint does not move meanwhile"
+			if l.mode != Overlap {
+				meanwhile = "rows that carry a time are held against its last reading; before the first one they wait"
+			}
+			l.warn(fmt.Sprintf("the database's clock and open transactions could not be read: %s: %v", meanwhile, err))
 		}
 		l.blind = true
 		return change.Horizon{}, false

@@ -2,6 +2,7 @@ package late
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -122,6 +123,41 @@ func TestRowsWithoutEndDoNotKeepATick(t *testing.T) {
 		d.ticks(1)
 		if lost := d.lost(); len(lost) > 0 || d.refused != nil {
 			t.Errorf("lost %v; refused: %v", lost, d.refused)
+		}
+	})
+}
+
+// noClock is a database whose rows can be read, and whose clock cannot.
+type noClock struct {
+	*latetest.Table
+	err error
+}
+
+func (n *noClock) Horizon(ctx context.Context) (change.Horizon, error) {
+	if n.err != nil {
+		return change.Horizon{}, n.err
+	}
+	return n.Table.Horizon(ctx)
+}
+
+// TestClockThatWasNeverRead: while the database's clock cannot be read, no row counts as reached by it, because this
+// machine's clock may be another. Nothing is passed, and all comes when the clock can be read.
+func TestClockThatWasNeverRead(t *testing.T) {
+	inDated(t, None, FutureHold, func(t *testing.T, d *dated) {
+		d.table.Skew = -time.Hour
+		clock := &noClock{d.table, errors.New("refused")}
+		d.source, d.cfg.Database = clock, clock
+		d.start()
+		d.put(30 * time.Minute)
+		d.drain()
+		d.put(0)
+		clock.err = nil
+		d.ticks(90)
+		d.put(0)
+		time.Sleep(time.Hour)
+		d.ticks(5)
+		if lost := d.lost(); len(lost) > 0 {
+			t.Errorf("lost %v", lost)
 		}
 	})
 }
