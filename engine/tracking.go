@@ -41,6 +41,9 @@ const (
 	ChangeNow = "rowrelay_now"
 	// StateFloor is the version up to which changes may be missing: those from before the triggers, and what was purged.
 	StateFloor = "rowrelay_floor"
+	// StatePurged is the version up to which changes were purged, where positions are snapshots: a snapshot may see the
+	// version of the floor, and not all below it.
+	StatePurged = "rowrelay_purged"
 )
 
 // Title is what people are told of.
@@ -84,6 +87,8 @@ type Tracking struct {
 	Exact bool
 	// Counted says that versions are numbers which the state counts: a position ahead of them is a gap.
 	Counted bool
+	// Snapshots says that positions are snapshots and versions transactions: then the state has StatePurged.
+	Snapshots bool
 	// AtOnce says that the statements are of one transaction.
 	AtOnce bool
 	// Before is the created of a row that was there before the triggers.
@@ -119,9 +124,6 @@ type Aging struct {
 	// Before is the expression of a version: what is below it was committed so many seconds ago. NULL where no mark is as
 	// old as that.
 	Before func(c *ChangeTable, seconds int64) string
-	// Floor is the expression of a version that every position has passed which is not older than that, and no position
-	// that may lack such changes. "" where versions are in the order in which they are read.
-	Floor func(c *ChangeTable, seconds int64) string
 	// Near is added to a version, for the last one that may have been read although the position is before it.
 	Near string
 }

@@ -51,7 +51,8 @@ func readerAt(p *plan.Plan, version string, at change.Cursor) (r tracking.Reader
 		if err == nil && (!w.Begun || w.Scanning) {
 			return tracking.Reader{Passed: none}, nil
 		}
-		return tracking.Reader{Passed: "pg_visible_in_snapshot(" + version + ", '" + w.Seen.String() + "'::pg_snapshot)"}, err
+		// Only what every later snapshot sees, too: a position that nobody spoke of is then held against one number.
+		return tracking.Reader{Passed: fmt.Sprintf("%s < '%d'::xid8", version, w.Seen.Whole())}, err
 	}
 	w, err := p.Within(at)
 	if err != nil {

@@ -2,12 +2,12 @@ package source
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/snapshot"
+	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // untoldWindow is untold of a window; fresh says that it ends with the present.
@@ -43,14 +43,11 @@ func (c *Cursor) windowFloor(ctx context.Context, s *session, p *plan.Plan, w *s
 			return nil, err
 		}
 	}
-	xid, err := strconv.ParseUint(strings.Trim(string(floor), `"`), 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("read the change table's floor: %w", err)
+	least, purged, err := tracking.ParseFloor(strings.Trim(string(floor), `"`))
+	if err != nil || !w.Begun || w.Seen.Sees(least) && purged < w.Seen.Whole() {
+		return nil, err
 	}
-	if !w.Begun || w.Seen.Sees(xid) {
-		return nil, nil
-	}
-	return c.errFloor(p, w.Seen.String(), floor), nil
+	return c.errFloor(p, w.Seen.String(), strconv.AppendUint(nil, max(least, purged), 10)), nil
 }
 
 // idleFloor is the gap of a window without rows whose begin is about to move: no row tells its floor, and the looks

@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/snapshot"
+	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // now reads the present snapshot of a primary.
@@ -51,11 +52,11 @@ func (c *Cursor) present(ctx context.Context, s *session, p *plan.Plan) (now, la
 		if err != nil {
 			return now, lasting, err
 		}
-		n, err := strconv.ParseUint(strings.Trim(string(floor), `"`), 10, 64)
+		least, purged, err := tracking.ParseFloor(strings.Trim(string(floor), `"`))
 		if err != nil {
-			return now, lasting, fmt.Errorf("read the change table's floor: %w", err)
+			return now, lasting, err
 		}
-		xid = max(xid, n+1)
+		xid = max(xid, least+1, purged+1)
 	}
 	return now, now.Below(xid).AtMost(snapshot.MaxOpen), nil
 }

@@ -84,10 +84,14 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 // made is the change table where there is one. What stands in its place, or in that of its state, and is somebody's own
 // is an error: nothing must be done to it.
 func made(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.ChangeTable) (own *engine.Table, err error) {
+	state := []string{engine.StateFloor}
+	if d.Syntax().Tracking.Snapshots {
+		state = append(state, engine.StatePurged)
+	}
 	for _, of := range []struct {
 		name    string
 		columns []string
-	}{{c.Marks(), []string{"taken", engine.ChangeVersion}}, {c.State(), []string{engine.StateFloor}},
+	}{{c.Marks(), []string{"taken", engine.ChangeVersion}}, {c.State(), state},
 		{c.Name, []string{engine.ChangeVersion, engine.ChangeCreated}}} {
 		t, err := d.Table(ctx, conn, c.Beside(of.name))
 		switch {

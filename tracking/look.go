@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 
 	"github.com/rowrelay/rowrelay/engine"
 )
@@ -69,8 +70,8 @@ func (s *Status) count(ctx context.Context, conn *sql.Conn, syntax *engine.Synta
 	version := "r." + syntax.Quote(engine.ChangeVersion)
 	floor, oldest, newest := "("+Floor(syntax, joined.Changes)+")", "MIN("+version+")", "MAX("+version+")"
 	// PostgreSQL before 16 has no MIN and MAX of xid8.
-	if syntax.Tracking.AtOnce && !syntax.Tracking.Counted {
-		floor, oldest, newest = floor+"::text", "MIN("+version+"::text::numeric)::text",
+	if syntax.Tracking.Snapshots {
+		oldest, newest = "MIN("+version+"::text::numeric)::text",
 			"MAX("+version+"::text::numeric)::text"
 	}
 	var low, high, at sql.NullString
@@ -83,6 +84,12 @@ func (s *Status) count(ctx context.Context, conn *sql.Conn, syntax *engine.Synta
 	s.Oldest, s.Newest, s.Floor = low.String, high.String, at.String
 	if !at.Valid {
 		s.Faults = append(s.Faults, "its state has no row")
+		return nil
+	}
+	if syntax.Tracking.Snapshots {
+		floor, purged, err := ParseFloor(at.String)
+		s.Floor = strconv.FormatUint(max(floor, purged), 10)
+		return err
 	}
 	return nil
 }

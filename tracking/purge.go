@@ -43,17 +43,20 @@ func PurgeOf(d engine.Dialect, c *engine.ChangeTable, readers []Reader, retentio
 	aging, seconds := s.Tracking.Aging, int64(retention/time.Second)
 	changes, state := c.In(s.Quote, c.Name), c.In(s.Quote, c.State())
 	version, floor := changes+"."+s.Quote(engine.ChangeVersion), s.Quote(engine.StateFloor)
+	if s.Tracking.Snapshots {
+		floor = s.Quote(engine.StatePurged)
+	}
 	same := make([]string, len(c.Key))
 	for i, k := range c.Key {
 		same[i] = "t." + s.Quote(k) + " = " + changes + "." + s.Quote(k)
 	}
-	passed, told := make([]string, len(readers)), make([]string, len(readers))
+	told := make([]string, len(readers))
 	for i, r := range readers {
 		aged := version + " < " + aging.Before(c, seconds)
 		if r.Own != "" {
 			aged += " AND NOT (" + r.Own + ")"
 		}
-		passed[i], told[i] = r.Passed, "("+r.Passed+" OR "+aged+")"
+		told[i] = "(" + r.Passed + " OR " + aged + ")"
 	}
 	gone := strings.Join(told, "\n\tAND ") + "\n\tAND NOT EXISTS (SELECT 1 FROM " + c.Of + " AS t WHERE " +
 		strings.Join(same, " AND ") + ")"
@@ -65,11 +68,6 @@ func PurgeOf(d engine.Dialect, c *engine.ChangeTable, readers []Reader, retentio
 		"UPDATE "+state+" SET "+floor+" = (SELECT "+version+" FROM "+changes+" WHERE "+gone+
 			"\n\tORDER BY "+version+" DESC LIMIT 1)\nWHERE EXISTS (SELECT 1 FROM "+changes+" WHERE "+version+" > "+
 			floor+" AND "+gone+")")
-	if aging.Floor != nil {
-		least := aging.Floor(c, seconds)
-		statements = append(statements, "UPDATE "+state+" SET "+floor+" = "+least+"\nWHERE "+floor+" < "+least+
-			" AND EXISTS (SELECT 1 FROM "+changes+" WHERE NOT ("+strings.Join(passed, " AND ")+")\n\tAND "+gone+")")
-	}
 	return Work{Engine: s.Name, Changes: c, AtOnce: s.Tracking.AtOnce,
 		Statements: s.Tracking.Together(append(statements, "DELETE FROM "+changes+" WHERE "+gone))}
 }

@@ -82,6 +82,7 @@ func TestPurge(t *testing.T) {
 			}
 			follow := func(at change.Cursor, want int) (change.Cursor, []change.Event) {
 				t.Helper()
+				r.finished()
 				at, events, err := r.read(src, at)
 				if err != nil || len(events) != want {
 					t.Fatalf("%d events, want %d: %v", len(events), want, err)

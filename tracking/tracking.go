@@ -174,6 +174,9 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	}
 	name := c.In(s.Quote, c.Name)
 	c.Rows = rows(name)
+	if s.Tracking.Snapshots {
+		floor.Value = s.Words
+	}
 	floor.Value.Expr = Floor(&s, c)
 	ordered := "h." + s.Quote(engine.ChangeVersion) // PostgreSQL before 16 knows no MAX of an xid8
 	head.Value.Expr = "(SELECT " + ordered + " FROM " + name + " AS h ORDER BY " + ordered + " DESC LIMIT 1)"
@@ -181,12 +184,26 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	return joined, nil
 }
 
-// Floor is the expression that reads a change table's floor.
+// ParseFloor reads what Floor says where positions are snapshots: a snapshot may be a position if it sees the version of
+// the floor, and every one up to that of the purge.
+func ParseFloor(text string) (floor, purged uint64, err error) {
+	if _, err = fmt.Sscanf(text, "%d %d", &floor, &purged); err != nil {
+		return 0, 0, fmt.Errorf("read the change table's floor: %w", err)
+	}
+	return floor, purged, nil
+}
+
+// Floor is the expression that reads a change table's floor; where positions are snapshots, the floor and up to where
+// changes were purged, as text, with a space in between.
 func Floor(s *engine.Syntax, c *engine.ChangeTable) string {
 	if b := s.Tracking.BuiltIn; b != nil {
 		return b.Floor(c)
 	}
-	return "(SELECT s." + s.Quote(engine.StateFloor) + " FROM " + c.In(s.Quote, c.State()) + " AS s)"
+	floor := "s." + s.Quote(engine.StateFloor)
+	if s.Tracking.Snapshots {
+		floor += "::text || ' ' || s." + s.Quote(engine.StatePurged) + "::text"
+	}
+	return "(SELECT " + floor + " FROM " + c.In(s.Quote, c.State()) + " AS s)"
 }
 
 // stale says that a change table is not that of its table any more.

@@ -20,8 +20,7 @@ func newTrackPurge(t *target) *cobra.Command {
 		Long: `Purge prints the statements that remove keys from the change table whose rows are gone, as far as every poller of these
 settings that reads it has delivered their deletes: none after the lowest position, and none after a parked event. With
 --apply it runs them itself. A poller of other settings that is behind finds a gap afterwards, and says so. On
-PostgreSQL it may miss a delete whose transaction was open at its last read: keep all pollers of a change table in one
-app's settings.
+PostgreSQL a key stays as long as a transaction is open that is older than its delete.
 
 A poller that stands still is waited for no longer than source__track_retention: older deletes go all the same, and the
 poller that has not delivered them stops at a gap. On PostgreSQL and SQLite their age is counted from the first purge

@@ -17,14 +17,14 @@ import (
 // not recorded. They fire on a replica, too (ENABLE ALWAYS).
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
-		Exact: true, AtOnce: true, Before: before,
+		Exact: true, AtOnce: true, Snapshots: true, Before: before,
 		Rights:    "the owner of the table can do it; another role needs TRIGGER and SELECT on it, and CREATE in its schema, and cannot run ENABLE ALWAYS",
 		Grant:     "SELECT",
 		Declare:   declareKey,
 		Together:  func(statements []string) []string { return statements },
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
-		Aging:     engine.Aging{Mark: mark, Before: agedVersion, Floor: agedFloor},
+		Aging:     engine.Aging{Mark: mark, Before: aged},
 		Faults:    trackingFaults,
 		Others:    trackingOthers,
 		Unseen:    trackingUnseen,
@@ -84,9 +84,9 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 			" xid8 NOT NULL,\n\tPRIMARY KEY (" + key + ")\n)",
 		"CREATE INDEX IF NOT EXISTS " + quote(c.Index()) + " ON " + changes + " (" + version + ", " + key + ")",
 		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone boolean PRIMARY KEY DEFAULT true CHECK (one),\n\t" + floor +
-			" xid8 NOT NULL\n)",
+			" xid8 NOT NULL,\n\t" + quote(engine.StatePurged) + " xid8 NOT NULL DEFAULT '0'\n)",
 		"CREATE TABLE IF NOT EXISTS " + c.In(quote, c.Marks()) + " (\n\ttaken timestamptz NOT NULL,\n\t" + version +
-			" xid8 NOT NULL,\n\t" + floor + " xid8 NOT NULL\n)",
+			" xid8 NOT NULL\n)",
 		trackingFunction(c),
 		// Else anybody could put a trigger with it on a table of his own, and record what never happened.
 		"REVOKE ALL ON FUNCTION " + c.In(quote, c.Trigger("keep")) + "() FROM PUBLIC",
@@ -139,30 +139,20 @@ func uninstallTracking(c *engine.ChangeTable) []string {
 	}
 }
 
-// mark notes below which transaction all are finished, and the one that notes it. A snapshot that sees the latter sees
-// the former, too. One that does not see some of the former was taken before the latter got its id, so that it sees
-// nothing above it either: therefore the statement is the first of its transaction.
+// mark notes below which transaction all are finished. Every later snapshot sees all of them.
 func mark(c *engine.ChangeTable, seconds int64) []string {
 	marks := c.In(quote, c.Marks())
 	return []string{
-		"INSERT INTO " + marks + " VALUES (now(), pg_snapshot_xmin(pg_current_snapshot()), pg_current_xact_id())",
+		"INSERT INTO " + marks + " VALUES (now(), pg_snapshot_xmin(pg_current_snapshot()))",
 		fmt.Sprintf("DELETE FROM %s WHERE taken < (SELECT max(m.taken) FROM %s AS m\n"+
 			"\tWHERE m.taken <= now() - interval '%d seconds')", marks, marks, seconds),
 	}
 }
 
-func agedVersion(c *engine.ChangeTable, seconds int64) string {
-	return aged(c, engine.ChangeVersion, seconds)
-}
-
-func agedFloor(c *engine.ChangeTable, seconds int64) string {
-	return aged(c, engine.StateFloor, seconds)
-}
-
-// aged is a column of the newest mark that is old enough.
-func aged(c *engine.ChangeTable, column string, seconds int64) string {
+// aged is the version of the newest mark that is old enough.
+func aged(c *engine.ChangeTable, seconds int64) string {
 	return fmt.Sprintf("(SELECT m.%s FROM %s AS m WHERE m.taken <= now() - interval '%d seconds'\n"+
-		"\tORDER BY m.taken DESC LIMIT 1)", quote(column), c.In(quote, c.Marks()), seconds)
+		"\tORDER BY m.taken DESC LIMIT 1)", quote(engine.ChangeVersion), c.In(quote, c.Marks()), seconds)
 }
 
 // The triggers of the table, and their clones on its partitions.

@@ -84,6 +84,14 @@ func (s Snapshot) Sees(xid uint64) bool {
 	return xid < s.XMax && !open
 }
 
+// Whole is the transaction below which it sees all.
+func (s Snapshot) Whole() uint64 {
+	if len(s.XIP) > 0 {
+		return s.XIP[0]
+	}
+	return s.XMax
+}
+
 // AtMost is the snapshot with at most n open transactions: one that saw less, up to the next that was open. What it
 // does not see comes with the next window.
 func (s Snapshot) AtMost(n int) Snapshot {

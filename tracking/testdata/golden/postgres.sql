@@ -10,12 +10,12 @@ CREATE TABLE IF NOT EXISTS "shop"."rowrelay_changes_orders" (
 CREATE INDEX IF NOT EXISTS "rowrelay_changes_orders_version" ON "shop"."rowrelay_changes_orders" ("rowrelay_version", "tenant", "id");
 CREATE TABLE IF NOT EXISTS "shop"."rowrelay_changes_orders_state" (
 	one boolean PRIMARY KEY DEFAULT true CHECK (one),
-	"rowrelay_floor" xid8 NOT NULL
+	"rowrelay_floor" xid8 NOT NULL,
+	"rowrelay_purged" xid8 NOT NULL DEFAULT '0'
 );
 CREATE TABLE IF NOT EXISTS "shop"."rowrelay_changes_orders_marks" (
 	taken timestamptz NOT NULL,
-	"rowrelay_version" xid8 NOT NULL,
-	"rowrelay_floor" xid8 NOT NULL
+	"rowrelay_version" xid8 NOT NULL
 );
 CREATE OR REPLACE FUNCTION "shop"."rowrelay_changes_orders_keep"() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$
@@ -66,25 +66,16 @@ COMMIT;
 
 -- purge
 BEGIN;
-INSERT INTO "shop"."rowrelay_changes_orders_marks" VALUES (now(), pg_snapshot_xmin(pg_current_snapshot()), pg_current_xact_id());
+INSERT INTO "shop"."rowrelay_changes_orders_marks" VALUES (now(), pg_snapshot_xmin(pg_current_snapshot()));
 DELETE FROM "shop"."rowrelay_changes_orders_marks" WHERE taken < (SELECT max(m.taken) FROM "shop"."rowrelay_changes_orders_marks" AS m
 	WHERE m.taken <= now() - interval '3600 seconds');
-UPDATE "shop"."rowrelay_changes_orders_state" SET "rowrelay_floor" = (SELECT "shop"."rowrelay_changes_orders"."rowrelay_version" FROM "shop"."rowrelay_changes_orders" WHERE (this OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
+UPDATE "shop"."rowrelay_changes_orders_state" SET "rowrelay_purged" = (SELECT "shop"."rowrelay_changes_orders"."rowrelay_version" FROM "shop"."rowrelay_changes_orders" WHERE (this OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
 	ORDER BY m.taken DESC LIMIT 1))
 	AND (that OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
 	ORDER BY m.taken DESC LIMIT 1) AND NOT (near))
 	AND NOT EXISTS (SELECT 1 FROM "shop"."orders" AS t WHERE t."tenant" = "shop"."rowrelay_changes_orders"."tenant" AND t."id" = "shop"."rowrelay_changes_orders"."id")
 	ORDER BY "shop"."rowrelay_changes_orders"."rowrelay_version" DESC LIMIT 1)
-WHERE EXISTS (SELECT 1 FROM "shop"."rowrelay_changes_orders" WHERE "shop"."rowrelay_changes_orders"."rowrelay_version" > "rowrelay_floor" AND (this OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
-	ORDER BY m.taken DESC LIMIT 1))
-	AND (that OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
-	ORDER BY m.taken DESC LIMIT 1) AND NOT (near))
-	AND NOT EXISTS (SELECT 1 FROM "shop"."orders" AS t WHERE t."tenant" = "shop"."rowrelay_changes_orders"."tenant" AND t."id" = "shop"."rowrelay_changes_orders"."id"));
-UPDATE "shop"."rowrelay_changes_orders_state" SET "rowrelay_floor" = (SELECT m."rowrelay_floor" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
-	ORDER BY m.taken DESC LIMIT 1)
-WHERE "rowrelay_floor" < (SELECT m."rowrelay_floor" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
-	ORDER BY m.taken DESC LIMIT 1) AND EXISTS (SELECT 1 FROM "shop"."rowrelay_changes_orders" WHERE NOT (this AND that)
-	AND (this OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
+WHERE EXISTS (SELECT 1 FROM "shop"."rowrelay_changes_orders" WHERE "shop"."rowrelay_changes_orders"."rowrelay_version" > "rowrelay_purged" AND (this OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
 	ORDER BY m.taken DESC LIMIT 1))
 	AND (that OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
 	ORDER BY m.taken DESC LIMIT 1) AND NOT (near))
