@@ -184,8 +184,8 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	return joined, nil
 }
 
-// ParseFloor reads what Floor says where positions are snapshots: a snapshot may be a position if it sees the version of
-// the floor, and every one up to that of the purge.
+// ParseFloor reads what Floor says where positions are snapshots: a snapshot may be a position if it sees the version
+// of the floor, and every one up to that of the purge.
 func ParseFloor(text string) (floor, purged uint64, err error) {
 	if _, err = fmt.Sscanf(text, "%d %d", &floor, &purged); err != nil {
 		return 0, 0, fmt.Errorf("read the change table's floor: %w", err)
