@@ -40,6 +40,9 @@ func (f *Feed) open(ctx context.Context, snapshot *state.Snapshot, fresh bool) (
 		}
 	}
 	source, err := f.source.Describe(ctx)
+	if err == nil {
+		err = source.Refused
+	}
 	if err != nil {
 		return nil, f.cfg.sourceFault(err)
 	}

@@ -61,6 +61,9 @@ type Description struct {
 	Late late.Mode
 	// Coarse says that the order key is not the row's key: several rows share one.
 	Coarse bool
+	// Refused is a fault of the settings under which nothing is delivered, although all can be told of the source; nil
+	// for none.
+	Refused error
 	// Columns names the cursor's and the key's columns with the kinds of their values. A position has another meaning
 	// in columns of another kind.
 	Columns string

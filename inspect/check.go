@@ -31,6 +31,7 @@ func (p *Poller) checkTable(ctx context.Context, rows int) {
 		found, err := p.wired.Source.Check(ctx, position, rows, p.Config.BatchSize)
 		if !told {
 			p.fault(poller.NameDocument(errors.Join(err, found.ReadError), out.address)) // at most one of them
+			p.fault(found.Refused)
 		}
 		if err != nil {
 			continue

@@ -14,7 +14,7 @@ import (
 func TestBrokenOrderKey(t *testing.T) {
 	url := testenv.SQLite(t)
 	cfg := plan.Config{Table: "o", Cursor: []string{"v"}, OrderKey: []string{"tenant"}, Columns: []string{"id"},
-		DeleteWhen: "gone"}
+		DeleteWhen: "gone", LateCommits: "overlap"}
 	src := openSource(t, url, "sqlite", cfg,
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL, tenant TEXT, gone INT)",
 		"INSERT INTO o VALUES (1, 1, 'a', 1), (2, 2, x'ff', 0), (3, 3, 'a', x'ff')")

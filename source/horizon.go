@@ -62,7 +62,7 @@ func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan.Plan) {
 		p.Warnings = append(p.Warnings,
 			"source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
 	case late.Overlap:
-		if p.Coarse {
+		if p.Coarse && p.Late.Refused == nil {
 			p.Warnings = append(p.Warnings,
 				"source__order_key under source__late_commits=overlap: "+late.Unordered+". Ways out: "+late.OrderMend)
 		}

@@ -143,8 +143,8 @@ func TestCoarse(t *testing.T) {
 	for want, keys := range map[bool][2][]string{
 		false: {{"id", "seq"}, {"seq", "id"}}, true: {{"id"}, {"version"}},
 	} {
-		p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{"created_at"}, Key: keys[0], OrderKey: keys[1]},
-			"h/d", lateTable(d))
+		p, err := plan.New(d, &plan.Config{Table: "orders", Cursor: []string{"created_at"}, Key: keys[0], OrderKey: keys[1],
+			LateCommits: "overlap"}, "h/d", lateTable(d))
 		if err != nil || p.Coarse != want {
 			t.Errorf("key %v, order key %v: coarse %v (%v)", keys[0], keys[1], p.Coarse, err)
 		}

@@ -12,6 +12,7 @@ import (
 func TestPurgeKeepsAParkedRowThatChanged(t *testing.T) {
 	s := ordersShop(t, stores(t)["file"])
 	s.settings["pollers__orders__source__order_key"] = "note"
+	s.settings["pollers__orders__source__late_commits"] = "overlap"
 	s.receiver(`"id":2`, false)
 	s.execute(`INSERT INTO orders VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')`)
 	s.tick()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 // defaultLateWindow is source__late_window where it is not said.
@@ -22,6 +23,8 @@ type Late struct {
 	// Auto says that the mode was chosen, not said; why says what decided.
 	Auto bool
 	Why  string
+	// Refused says why nothing may be delivered so; nil where it may. What the mode would be can be shown all the same.
+	Refused error
 	// Exact is how an exact source stays below its safe point; ExactNone in the other modes.
 	Exact exactWay
 }
@@ -85,8 +88,13 @@ func (r *resolver) late(cursor []int) Late {
 			"exact covers the table that the cursor is a column of: where a query, a view or source__where reads another table too, "+
 				"a row that appears because of what was written there carries an old cursor, and is not delivered; update the cursor's row in the transaction that writes the other table")
 	}
-	if l.Mode == late.Settle {
+	switch {
+	case l.Mode == late.Settle:
 		r.checkSettle(cursor)
+	case l.Auto && l.Mode == late.Overlap && r.plan.Coarse && !r.cfg.Tracked:
+		l.Refused = fmt.Errorf("%w: source__order_key: source__late_commits=auto would be overlap (%s), and there %s. "+
+			"Ways out: %s; or set source__late_commits=overlap, if that does no harm", poller.ErrConfig, l.Why,
+			late.Unordered, late.OrderMend)
 	}
 	return l
 }

@@ -69,9 +69,9 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 	r.checkCursor(cursor)
 	r.checkKey(key)
 	deleteWhen := r.deleteWhen()
+	p.Coarse = !sameColumns(key, orderKey)
 	p.Late = r.late(cursor)
 	p.Forms = timeform.Rules{Lengths: p.Late.Mode != late.Overlap, Utc: cfg.TimeZone == time.UTC}
-	p.Coarse = !sameColumns(key, orderKey)
 	if len(r.faults) > 0 {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, errors.Join(r.faults...))
 	}
