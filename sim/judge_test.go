@@ -35,14 +35,16 @@ func TestMayGoBack(t *testing.T) {
 		mode             late.Mode
 		clock, shaky, is bool
 		jumps            float64
+		margin           time.Duration
 	}{
+		{mode: late.Overlap, clock: true, margin: 3 * time.Second, is: true},
 		{mode: late.Overlap, clock: true, shaky: true, is: true},
 		{mode: late.Overlap, clock: true},
 		{mode: late.Overlap, shaky: true},
 		{mode: late.None, clock: true, shaky: true},
 		{mode: late.None, clock: true, jumps: 0.1, is: true},
 	} {
-		w := &world{pro: profile{Clock: c.clock, Jumps: c.jumps}, store: &store{shaky: c.shaky}, output: &output{}}
+		w := &world{pro: profile{Clock: c.clock, Jumps: c.jumps, Margin: c.margin}, store: &store{shaky: c.shaky}, output: &output{}}
 		w.doc.Late.Mode = string(c.mode)
 		if w.mayGoBack() != c.is {
 			t.Errorf("%+v: %v", c, w.mayGoBack())
