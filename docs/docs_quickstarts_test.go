@@ -67,6 +67,14 @@ var quickstarts = []quickstart{
 			"CreateUserStatement", "GrantStatement", "UpdateStatement"},
 	},
 	{
+		page: "azure-sql-trigger",
+		refused: func(page, nobody string) string {
+			return strings.Replace(page, "@127.0.0.1:1433?", "@"+nobody+"?", 1)
+		},
+		counts:     map[string]int{"sh": 2, "sh repository": 1, "sql": 3},
+		statements: []string{"SelectStatement", "GrantStatement", "AlterDatabaseSetStatement", "UpdateStatement"},
+	},
+	{
 		page: "azure-sql-identity", tools: "publish",
 		refused: func(page, nobody string) string {
 			return strings.Replace(page, "export SHOP_DB__server=shop-sql.database.windows.net",

@@ -72,6 +72,22 @@ func TestBuiltInStartsAtTheBeginning(t *testing.T) {
 	f.want("retained", f.read(1), "update 1=2, insert 3=1")
 }
 
+// TestBuiltInStartsAfterAVersion: a poller takes over where another program stood, as the Azure SQL trigger's
+// LastSyncVersion says it. A version that is retained no more is a gap, and is not jumped over.
+func TestBuiltInStartsAfterAVersion(t *testing.T) {
+	m := newTracked()
+	m.commit("i 1 1")
+	m.commit("i 2 1")
+	m.commit("u 1 2", "d 2")
+	m.commit("i 3 1")
+	f := m.follow(t, plan.Config{Start: "2"})
+	f.want("after version 2", f.read(1), "update 1=2, delete 2, insert 3=1")
+	m.clean(3)
+	if _, err := m.follow(t, plan.Config{Start: "2"}).page(1); !errors.Is(err, poller.ErrGap) {
+		t.Errorf("version 2 is not retained: %v", err)
+	}
+}
+
 // TestBuiltInGaps: whatever may have removed changes stops, says why, and what goes on.
 func TestBuiltInGaps(t *testing.T) {
 	for name, c := range map[string]struct {
