@@ -4,7 +4,7 @@
 // An engine is a folder below this one. All have the same file names, so that a behaviour is found in each by one name:
 //
 //	syntax.go       how statements are written, and what people are told
-//	dsn.go          connection strings
+//	dsn.go          connection strings (SQL Server's are taken apart in sqlserver/target)
 //	open.go         physical connections, where the driver needs help
 //	prepare.go      a connection that was just opened: settings, and what is true for it
 //	catalog.go      tables, views, queries and their columns

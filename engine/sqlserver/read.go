@@ -244,3 +244,11 @@ func rowVersionArg(stored []byte) (any, error) {
 	}
 	return nil, errors.New("expected a rowversion: 8 bytes in base64, or as 0x00000000000007D1")
 }
+
+// watermarkSQL reads MIN_ACTIVE_ROWVERSION() into a variable before the page, and hands it out with the last rowversion
+// given (@@DBTS), and whether the database can be written.
+const watermarkSQL = `DECLARE @safe binary(8) = MIN_ACTIVE_ROWVERSION();
+SET @watermark = CAST(CAST(@safe AS bigint) AS nvarchar(20)) ` +
+	`+ N' ' + CAST(CAST(@@DBTS AS bigint) AS nvarchar(20)) + N' '
+	+ CONVERT(nvarchar(60), DATABASEPROPERTYEX(DB_NAME(), N'Updateability'));
+`

@@ -1,4 +1,4 @@
-package sqlserver
+package target
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/azuread"
 
 	"github.com/rowrelay/rowrelay/engine"
@@ -17,7 +18,7 @@ import (
 
 // setAuthentication reads ADO.NET's Authentication and go-mssqldb's fedauth, and writes the latter's own spelling:
 // azuread compares it letter for letter once it asks for a token.
-func setAuthentication(t *target, value string) error {
+func setAuthentication(t *Target, value string) error {
 	switch strings.ToLower(strings.ReplaceAll(value, " ", "")) {
 	case "sqlpassword", "":
 		t.fedauth = ""
@@ -47,57 +48,67 @@ func setAuthentication(t *target, value string) error {
 	return nil
 }
 
-// connection checks the whole and builds the driver's connector.
-func (t *target) connection() (engine.Connection, error) {
-	if err := t.check(); err != nil {
-		return engine.Connection{}, err
-	}
+// Connector is the driver's, for the target.
+func (t *Target) Connector() (*mssql.Connector, error) {
 	u, err := t.driverURL()
 	if err != nil {
-		return engine.Connection{}, err
+		return nil, err
 	}
-	// The driver's own messages may quote values. Everything that is the user's was checked above; what is left are
-	// certificate files, whose fault is the system's message.
+	// The driver's own messages may quote values. Everything that is the user's was checked; what is left are certificate
+	// files, whose fault is the system's message.
 	connector, err := azuread.NewConnector(u)
 	if err != nil {
 		var path interface{ Timeout() bool }
 		if errors.As(err, &path) && !strings.Contains(err.Error(), t.password) {
-			return engine.Connection{}, fmt.Errorf("the certificate file: %w", err)
+			return nil, fmt.Errorf("the certificate file: %w", err)
 		}
-		return engine.Connection{}, errors.New("the driver refuses it: check Encrypt, the certificate settings (files end in .pem or .der) and the authentication's parameters")
+		return nil, errors.New("the driver refuses it: check Encrypt, the certificate settings (files end in .pem or .der) and the authentication's parameters")
 	}
-	host := dsn.Host(t.host)
-	verified := engine.Verified{Connector: newConnector(connector), Unverified: "TrustServerCertificate=True",
-		Plain: "Encrypt=False"}
-	c := engine.Connection{Engine: dsn.SQLServer, Dialect: Dialect{}, Warnings: t.warnings, Secret: t.password != "",
-		Connectors: engine.Connectors{Plain: verified, Reading: verified, Writing: verified}}
-	c.Identity = host
+	return connector, nil
+}
+
+// HasPassword reports whether the target holds a secret.
+func (t *Target) HasPassword() bool { return t.password != "" }
+
+// Identity names the database, without who asks and how: host[:port][\instance]/database.
+func (t *Target) Identity() string {
+	identity := dsn.Host(t.host)
 	if t.port != "" && t.port != "1433" {
-		c.Identity += ":" + t.port
+		identity += ":" + t.port
 	}
 	if t.instance != "" {
-		c.Identity += `\` + strings.ToLower(t.instance)
+		identity += `\` + strings.ToLower(t.instance)
 	}
-	c.Identity += "/" + t.database
+	return identity + "/" + t.database
+}
+
+// Link says what protects the way to the server; Warnings hold what is to be said of it.
+func (t *Target) Link() engine.Link {
 	trusted, _ := dsn.Yes(t.trust)
 	switch {
 	case loopback.Is(t.host):
-		c.Link = engine.LinkLocal
+		return engine.LinkLocal
 	case t.encrypt == "disable" || t.encrypt == "false":
-		c.Link = engine.LinkPlain
-		c.Warnings = append(c.Warnings, dsn.Unencrypted("Encrypt", "set Encrypt=True"))
+		return engine.LinkPlain
 	case trusted && t.encrypt != "strict":
-		c.Link = engine.LinkUnverified
-		c.Warnings = append(c.Warnings,
-			dsn.Unverified("TrustServerCertificate", "remove it, or give the server's certificate by "+
-				"ServerCertificate or HostNameInCertificate"))
-	default:
-		c.Link = engine.LinkVerified
+		return engine.LinkUnverified
 	}
-	return c, nil
+	return engine.LinkVerified
 }
 
-func (t *target) check() error {
+// Warnings are what a user should know of the string.
+func (t *Target) Warnings() []string {
+	switch t.Link() {
+	case engine.LinkPlain:
+		return append(t.warnings, dsn.Unencrypted("Encrypt", "set Encrypt=True"))
+	case engine.LinkUnverified:
+		return append(t.warnings, dsn.Unverified("TrustServerCertificate",
+			"remove it, or give the server's certificate by ServerCertificate or HostNameInCertificate"))
+	}
+	return t.warnings
+}
+
+func (t *Target) check() error {
 	if t.host == "" {
 		return errors.New("it names no server")
 	}
@@ -128,7 +139,7 @@ func (t *target) check() error {
 	return t.checkLogin()
 }
 
-func (t *target) checkTLS() error {
+func (t *Target) checkTLS() error {
 	if t.options["servercertificate"] != "" &&
 		(t.options["certificate"] != "" || t.options["hostnameincertificate"] != "") {
 		return errors.New("ServerCertificate stands for itself: remove Certificate and HostNameInCertificate")
@@ -144,7 +155,7 @@ func (t *target) checkTLS() error {
 }
 
 // checkLogin names what a login lacks before the server or Entra ID would say so less clearly.
-func (t *target) checkLogin() error {
+func (t *Target) checkLogin() error {
 	switch t.fedauth {
 	case "":
 		if t.user == "" || t.password == "" {
@@ -172,7 +183,7 @@ func (t *target) checkLogin() error {
 }
 
 // driverURL writes the target as the URL that go-mssqldb and its azuread package read.
-func (t *target) driverURL() (string, error) {
+func (t *Target) driverURL() (string, error) {
 	q := url.Values{}
 	for name, value := range t.options {
 		q.Set(name, value)

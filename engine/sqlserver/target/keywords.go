@@ -1,4 +1,4 @@
-package sqlserver
+package target
 
 import (
 	"errors"
@@ -12,17 +12,17 @@ import (
 // lower case without spaces.
 type keyword struct {
 	// set stores the value; nil where the keyword is refused.
-	set func(*target, string) error
+	set func(*Target, string) error
 	// remedy says why a refused keyword is refused, and what to do.
 	remedy string
 }
 
 func option(name string) keyword {
-	return keyword{set: func(t *target, v string) error { t.options[name] = v; return nil }}
+	return keyword{set: func(t *Target, v string) error { t.options[name] = v; return nil }}
 }
 
 func number(name string) keyword {
-	return keyword{set: func(t *target, v string) error {
+	return keyword{set: func(t *Target, v string) error {
 		if _, err := strconv.ParseUint(v, 10, 31); err != nil {
 			return errors.New("must be a whole number")
 		}
@@ -35,27 +35,27 @@ func refuse(remedy string) keyword { return keyword{remedy: remedy} }
 
 // keywords is a function, not a variable: it is read once for each string.
 func keywords() map[string]keyword {
-	server := keyword{set: setADOServer}
-	database := keyword{set: func(t *target, v string) error { t.database = v; return nil }}
-	user := keyword{set: func(t *target, v string) error { t.user = v; return nil }}
-	password := keyword{set: func(t *target, v string) error { t.password = v; return nil }}
-	encrypt := keyword{set: func(t *target, v string) error { t.encrypt = strings.ToLower(v); return nil }}
-	trust := keyword{set: func(t *target, v string) error { t.trust = strings.ToLower(v); return nil }}
+	server := keyword{set: setServer}
+	database := keyword{set: func(t *Target, v string) error { t.database = v; return nil }}
+	user := keyword{set: func(t *Target, v string) error { t.user = v; return nil }}
+	password := keyword{set: func(t *Target, v string) error { t.password = v; return nil }}
+	encrypt := keyword{set: func(t *Target, v string) error { t.encrypt = strings.ToLower(v); return nil }}
+	trust := keyword{set: func(t *Target, v string) error { t.trust = strings.ToLower(v); return nil }}
 	auth := keyword{set: setAuthentication}
-	ignored := keyword{set: func(*target, string) error { return nil }}
-	windows := keyword{set: func(_ *target, v string) error {
+	ignored := keyword{set: func(*Target, string) error { return nil }}
+	windows := keyword{set: func(_ *Target, v string) error {
 		if on, ok := dsn.Yes(v); ok && !on {
 			return nil
 		}
 		return errors.New("is Windows authentication, which is not available here: remove it and give User ID and Password, " +
 			"or Authentication=Active Directory Managed Identity")
 	}}
-	pool := keyword{set: func(t *target, _ string) error {
+	pool := keyword{set: func(t *Target, _ string) error {
 		t.warnings = append(t.warnings,
 			"pool keywords of the connection string have no effect: source__connections sets the pool's size")
 		return nil
 	}}
-	command := keyword{set: func(t *target, _ string) error {
+	command := keyword{set: func(t *Target, _ string) error {
 		t.warnings = append(t.warnings,
 			"Command Timeout of the connection string has no effect: source__timeout bounds each statement")
 		return nil
@@ -69,7 +69,7 @@ func keywords() map[string]keyword {
 		"authentication": auth, "fedauth": auth,
 		"integratedsecurity": windows, "trusted_connection": windows,
 
-		"port":                  {set: func(t *target, v string) error { t.port = v; return nil }},
+		"port":                  {set: func(t *Target, v string) error { t.port = v; return nil }},
 		"hostnameincertificate": option("hostnameincertificate"),
 		"servercertificate":     option("servercertificate"),
 		"certificate":           option("certificate"),
@@ -123,7 +123,7 @@ func keywords() map[string]keyword {
 	return m
 }
 
-func setIntent(t *target, value string) error {
+func setIntent(t *Target, value string) error {
 	switch strings.ToLower(value) {
 	case "readonly":
 		t.options["applicationintent"] = "ReadOnly"
@@ -136,7 +136,7 @@ func setIntent(t *target, value string) error {
 	return nil
 }
 
-func setMultiSubnet(t *target, value string) error {
+func setMultiSubnet(t *Target, value string) error {
 	on, ok := dsn.Yes(value)
 	if !ok {
 		return errors.New("must be True or False")
