@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/rowrelay/rowrelay/config/kind"
 	"github.com/rowrelay/rowrelay/loopback"
 	"github.com/rowrelay/rowrelay/mode"
 )
@@ -108,12 +109,12 @@ func (l *loader) checkSource(p *pollerScopes) {
 	checkText(s, "source__where", src.Where, engineOf(src.Connection), conditionFlaw)
 }
 
-func checkText(s *scope, key, text, engine string, flawOf func(text, engine string) *flaw) {
+func checkText(s *scope, key, text, engine string, flawOf func(text, engine string) *kind.Flaw) {
 	if text == "" || !s.ok(key) {
 		return
 	}
 	if f := flawOf(text, engine); f != nil {
-		s.fault(key, f.problem, f.mend)
+		s.fault(key, f.Problem, f.Mend)
 	}
 }
 
@@ -224,19 +225,19 @@ func (l *loader) checkQueue(p *Poller, s *scope, out *Output) {
 
 // defaultQueue is the poller's name and a suffix, or a fault where no queue can have that name.
 func defaultQueue(s *scope, key, name, suffix string) string {
-	_, f := queueName.parse(name + suffix)
+	_, f := queueName.Parse(name + suffix)
 	if f == nil {
 		return name + suffix
 	}
 	suggestion := strings.ReplaceAll(name, "_", "-") + suffix
-	if _, f := queueName.parse(suggestion); f != nil {
-		suggestion = queueName.example + suffix
+	if _, f := queueName.Parse(suggestion); f != nil {
+		suggestion = queueName.Example + suffix
 	}
 	its := "its default"
 	if suffix != "" {
 		its = "of which its default is made"
 	}
-	s.fault(key, fmt.Sprintf("is not set, and the poller's name %q, %s, %s", name, its, f.problem),
+	s.fault(key, fmt.Sprintf("is not set, and the poller's name %q, %s, %s", name, its, f.Problem),
 		"Set it, such as "+s.named(key)+"="+suggestion)
 	return ""
 }
@@ -249,14 +250,14 @@ var reservedHeaders = []string{"Connection", "Content-Encoding", "Content-Length
 var headerForm = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
 
 // headerName turns x_api_key into X-Api-Key.
-func headerName(key string) (string, *flaw) {
+func headerName(key string) (string, *kind.Flaw) {
 	name := textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(key, "_", "-"))
 	if !headerForm.MatchString(name) {
-		return "", &flaw{"names a header with a character that no header has",
-			"Write letters, digits and _ (which stands for -), such as headers__X_Api_Key"}
+		return "", kind.Wrong("names a header with a character that no header has",
+			"Write letters, digits and _ (which stands for -), such as headers__X_Api_Key")
 	}
 	if slices.Contains(reservedHeaders, name) || strings.HasPrefix(name, "Rowrelay-") {
-		return "", &flaw{"sets " + name + ", which Rowrelay sets itself", "Remove it"}
+		return "", kind.Wrong("sets "+name+", which Rowrelay sets itself", "Remove it")
 	}
 	return name, nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/config/kind"
 )
 
 // environ is the environment: every variable by its exact name, and the names by their lower case.
@@ -76,7 +78,7 @@ func isKeyVaultReference(s string) bool {
 const keyVaultMend = "Let the app's identity read the vault (role Key Vault Secrets User) and check the reference; locally, put the value itself in its place"
 
 // expand replaces %NAME% and %%. What it puts in is not expanded again. A hidden value's flaw names nothing of it.
-func (e environ) expand(raw string, hidden bool) (string, *flaw) {
+func (e environ) expand(raw string, hidden bool) (string, *kind.Flaw) {
 	var b strings.Builder
 	for rest := raw; ; {
 		before, after, ok := strings.Cut(rest, "%")
@@ -87,17 +89,17 @@ func (e environ) expand(raw string, hidden bool) (string, *flaw) {
 		name, tail, ok := strings.Cut(after, "%")
 		switch {
 		case !ok || (name != "" && !settingName.MatchString(name) && !isPlain(name)):
-			return "", &flaw{"has a percent sign that begins no %NAME%", "Write %% for a percent sign"}
+			return "", kind.Wrong("has a percent sign that begins no %NAME%", "Write %% for a percent sign")
 		case name == "":
 			b.WriteByte('%')
 		default:
 			_, value, ok := e.find(name)
 			if !ok && hidden {
-				return "", &flaw{"refers by %…% to an environment variable that is not set (its name is not shown: it could be a part of the secret)",
-					"Set that variable, or write %% for a percent sign"}
+				return "", kind.Wrong("refers by %…% to an environment variable that is not set (its name is not shown: it could be a part of the secret)",
+					"Set that variable, or write %% for a percent sign")
 			}
 			if !ok {
-				return "", &flaw{"refers to " + name + ", which is not set", "Set " + name + ", or write %% for a percent sign"}
+				return "", kind.Wrong("refers to "+name+", which is not set", "Set "+name+", or write %% for a percent sign")
 			}
 			b.WriteString(value)
 		}

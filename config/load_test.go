@@ -194,7 +194,7 @@ func TestEveryRowHasItsField(t *testing.T) {
 		{outputSettings, func() any { return &Output{} }},
 	} {
 		for _, row := range c.table {
-			value := row.kind.example
+			value := row.kind.Example
 			switch {
 			case row.name == "secret":
 				value = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/rowrelay/rowrelay/config/kind"
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/sqltext"
 )
@@ -14,16 +15,16 @@ func engineOf(d Database) string {
 }
 
 // queryFlaw says what keeps a query from being paged, nil when nothing does.
-func queryFlaw(query, engine string) *flaw { return textFlaw(query, engine, sqltext.Syntax.Query) }
+func queryFlaw(query, engine string) *kind.Flaw { return textFlaw(query, engine, sqltext.Syntax.Query) }
 
 // conditionFlaw says what keeps a condition from standing in parentheses.
-func conditionFlaw(where, engine string) *flaw {
+func conditionFlaw(where, engine string) *kind.Flaw {
 	return textFlaw(where, engine, sqltext.Syntax.Condition)
 }
 
 // textFlaw reads a text as its engine would. Where the engine is not known, the text is read as each of them would, and
 // the readings in which it is whole are believed.
-func textFlaw(text, engine string, check func(sqltext.Syntax, string) *sqltext.Flaw) *flaw {
+func textFlaw(text, engine string, check func(sqltext.Syntax, string) *sqltext.Flaw) *kind.Flaw {
 	var broken, found *sqltext.Flaw
 	whole, swallows := false, false
 	for _, syntax := range sqltext.Of(engine) {
@@ -40,12 +41,12 @@ func textFlaw(text, engine string, check func(sqltext.Syntax, string) *sqltext.F
 	}
 	switch {
 	case !whole:
-		return &flaw{broken.Problem, broken.Remedy}
+		return kind.Wrong(broken.Problem, broken.Remedy)
 	case found != nil:
-		return &flaw{found.Problem, found.Remedy}
+		return kind.Wrong(found.Problem, found.Remedy)
 	case swallows:
-		return &flaw{"ends in a comment that would swallow what is put after it",
-			"Write the comment as /* … */, or leave it out"}
+		return kind.Wrong("ends in a comment that would swallow what is put after it",
+			"Write the comment as /* … */, or leave it out")
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func TestQueryFlaw(t *testing.T) {
 	} {
 		got := ""
 		if f := queryFlaw(c.query, c.engine); f != nil {
-			got = f.problem
+			got = f.Problem
 		}
 		if got != c.want {
 			t.Errorf("%s %q: %q, want %q", c.engine, c.query, got, c.want)
@@ -50,7 +50,7 @@ func TestConditionFlaw(t *testing.T) {
 	} {
 		got := ""
 		if f := conditionFlaw(where, ""); f != nil {
-			got = f.problem
+			got = f.Problem
 		}
 		if got != want {
 			t.Errorf("%q: %q, want %q", where, got, want)

@@ -127,7 +127,7 @@ func writeTable(b *strings.Builder, title, intro string, table []setting) {
 	}
 	b.WriteString("| setting | default | value | meaning |\n|---|---|---|---|\n")
 	for _, row := range table {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", row.name, row.defaultText(), row.kind.word,
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", row.name, row.defaultText(), row.kind.Word,
 			strings.ReplaceAll(row.doc, "|", `\|`))
 	}
 }

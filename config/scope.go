@@ -9,6 +9,7 @@ import (
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
 
+	"github.com/rowrelay/rowrelay/config/kind"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -98,7 +99,7 @@ func (s *scope) value(env environ, key string, row setting) (any, bool) {
 		if f == nil {
 			return v, true
 		}
-		s.fault(key, subject+" "+f.problem, f.mend)
+		s.fault(key, subject+" "+f.Problem, f.Mend)
 	} else if row.need {
 		s.fault(key, "is required", "Set it"+row.hint(s.named(key)))
 	}
@@ -109,30 +110,30 @@ func (s *scope) value(env environ, key string, row setting) (any, bool) {
 	if def == "" || !row.isFor(s.mode) {
 		return nil, false
 	}
-	v, f := row.kind.parse(def)
+	v, f := row.kind.Parse(def)
 	if f != nil {
-		panic("config: the default of " + row.name + " " + f.problem)
+		panic("config: the default of " + row.name + " " + f.Problem)
 	}
 	return v, true
 }
 
 // parse expands and parses a value. With a flaw comes how its fault speaks of the value.
-func (row setting) parse(env environ, raw string) (v any, subject string, f *flaw) {
+func (row setting) parse(env environ, raw string) (v any, subject string, f *kind.Flaw) {
 	subject = row.subject(raw)
 	if isKeyVaultReference(raw) {
-		return nil, "the value", &flaw{"is a Key Vault reference that was not resolved", keyVaultMend}
+		return nil, "the value", kind.Wrong("is a Key Vault reference that was not resolved", keyVaultMend)
 	}
-	expanded, f := env.expand(raw, row.kind.hidden)
+	expanded, f := env.expand(raw, row.kind.Hidden)
 	if f != nil {
 		return nil, subject, f
 	}
-	if expanded != raw && !row.kind.hidden {
+	if expanded != raw && !row.kind.Hidden {
 		subject += " (expanded)"
 	}
 	if isKeyVaultReference(expanded) {
-		return nil, subject, &flaw{"is a Key Vault reference that was not resolved", keyVaultMend}
+		return nil, subject, kind.Wrong("is a Key Vault reference that was not resolved", keyVaultMend)
 	}
-	v, f = row.kind.parse(strings.TrimSpace(expanded))
+	v, f = row.kind.Parse(strings.TrimSpace(expanded))
 	return v, subject, f
 }
 
@@ -140,7 +141,7 @@ func (row setting) parse(env environ, raw string) (v any, subject string, f *fla
 func (row setting) subject(raw string) string {
 	const long = 60
 	switch {
-	case row.kind.hidden:
+	case row.kind.Hidden:
 		return "the value"
 	case len(raw) > long:
 		return "the value that begins with " + strconv.Quote(strings.ToValidUTF8(raw[:long], ""))
@@ -149,10 +150,10 @@ func (row setting) subject(raw string) string {
 }
 
 func (row setting) hint(name string) string {
-	if row.kind.example == "" {
+	if row.kind.Example == "" {
 		return ""
 	}
-	return fmt.Sprintf(", such as %s=%s", name, row.kind.example)
+	return fmt.Sprintf(", such as %s=%s", name, row.kind.Example)
 }
 
 // family reads headers__X, headers__Y into one map; an empty one is left out.
@@ -162,12 +163,12 @@ func (s *scope) family(env environ, prefix string, row setting, values map[strin
 		if !ok || !s.ok(key) {
 			continue
 		}
-		var f *flaw
+		var f *kind.Flaw
 		if row.member != nil {
 			name, f = row.member(name)
 		}
 		if f != nil {
-			s.fault(key, f.problem, f.mend)
+			s.fault(key, f.Problem, f.Mend)
 		}
 		if v, ok := s.value(env, key, row); ok && f == nil {
 			values[prefix+name] = v

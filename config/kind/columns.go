@@ -1,10 +1,28 @@
-package config
+package kind
 
 import (
 	"errors"
 	"slices"
 	"strings"
 )
+
+// Columns takes names separated by commas.
+var Columns = Kind{Word: "column, or list of columns", Example: "updated_at", Parse: func(s string) (any, *Flaw) {
+	names, err := parseList(s)
+	if err != nil {
+		return nil, &Flaw{err.Error(), `Write names separated by commas; quote an odd one: id, "odd, name" or [odd, name]`}
+	}
+	return names, nil
+}}
+
+// Column takes one name.
+var Column = Kind{Word: "column", Example: "deleted_at", Parse: func(s string) (any, *Flaw) {
+	names, err := parseList(s)
+	if err != nil || len(names) != 1 {
+		return nil, &Flaw{"is not one column", `Write one name, such as deleted_at; quote an odd one: "odd, name"`}
+	}
+	return names[0], nil
+}}
 
 // closers are the quotes that a name may stand in, each with the one that ends it; doubled, it stands for itself.
 var closers = map[byte]byte{'"': '"', '[': ']', '`': '`'}

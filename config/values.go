@@ -1,0 +1,177 @@
+package config
+
+import (
+	"encoding/base64"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowrelay/rowrelay/config/kind"
+)
+
+var (
+	settingName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,79}$`)
+	azureName    = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
+	appNameForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	offsetForm   = regexp.MustCompile(`^([+-])(\d{2}):?(\d{2})?$`)
+	secretPrefix = "whsec_"
+)
+
+// connectionName takes the name of another setting. What is no name is most likely the connection string itself: it is
+// never printed.
+var connectionName = kind.Kind{Word: "name of a setting", Example: "ORDERS_DB", Hidden: true,
+	Parse: func(s string) (any, *kind.Flaw) {
+		if !settingName.MatchString(s) {
+			return nil, kind.Wrong("holds a connection string, or something else that is no name, where the name of a setting belongs",
+				"Put the connection string into a setting of its own, such as ORDERS_DB, and write that name here, without percent signs")
+		}
+		return s, nil
+	}}
+
+// secretText takes any value and never shows it.
+var secretText = kind.Kind{Word: "secret", Hidden: true,
+	Parse: func(s string) (any, *kind.Flaw) { return Secret(s), nil }}
+
+var headerValue = kind.Kind{Word: "secret", Hidden: true, Parse: func(s string) (any, *kind.Flaw) {
+	for _, r := range s {
+		if (r < ' ' && r != '\t') || r == 0x7f {
+			return nil, kind.Wrong("holds a control character, which no header can carry",
+				"Remove line breaks and the like from the value")
+		}
+	}
+	return Secret(s), nil
+}}
+
+// signingSecret takes what Standard Webhooks calls a symmetric secret.
+var signingSecret = kind.Kind{Word: "secret", Hidden: true, Parse: func(s string) (any, *kind.Flaw) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, secretPrefix))
+	if err != nil || len(key) < 24 || len(key) > 64 {
+		return nil, kind.Wrong("is not a signing secret of Standard Webhooks",
+			"Write whsec_ followed by the base64 of 24 to 64 random bytes, which `openssl rand -base64 32` makes")
+	}
+	return Secret(s), nil
+}}
+
+var containerName = azureResource("container", "db-state")
+
+var queueName = azureResource("queue", "orders")
+
+// azureResource takes the names that Azure Storage allows for containers and queues.
+func azureResource(what, example string) kind.Kind {
+	return kind.Kind{Word: "name of a " + what, Example: example, Parse: func(s string) (any, *kind.Flaw) {
+		if len(s) < 3 || len(s) > 63 || !azureName.MatchString(s) {
+			return nil, kind.Wrong("is no name that Azure Storage allows for a "+what,
+				"Write 3 to 63 lower-case letters, digits and single hyphens, such as "+example)
+		}
+		return s, nil
+	}}
+}
+
+var appName = kind.Kind{Word: "name", Example: "shop-relay", Parse: func(s string) (any, *kind.Flaw) {
+	if !appNameForm.MatchString(s) {
+		return nil, kind.Wrong("is not usable as a part of a document's name",
+			"Write up to 64 letters, digits, dots, hyphens and underscores, such as shop-relay")
+	}
+	return s, nil
+}}
+
+var listenAddress = kind.Kind{Word: "host:port", Example: "127.0.0.1:7878", Parse: func(s string) (any, *kind.Flaw) {
+	_, port, err := net.SplitHostPort(s)
+	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n > 65535 {
+		return nil, kind.Wrong("is not an address to listen on", "Write host:port, such as 127.0.0.1:7878")
+	}
+	return s, nil
+}}
+
+// httpURL takes absolute http and https URLs. They may carry keys, so they are not printed.
+var httpURL = kind.Kind{Word: "URL", Example: "https://example.com/hooks/orders", Hidden: true,
+	Parse: func(s string) (any, *kind.Flaw) {
+		const mend = "Write the whole URL, such as https://example.com/hooks/orders; a percent sign in it is written %%"
+		u, err := url.Parse(s)
+		switch {
+		case err != nil:
+			return nil, kind.Wrong("is not a URL", mend)
+		case (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
+			return nil, kind.Wrong("is not an absolute http or https URL", mend)
+		case u.Fragment != "":
+			return nil, kind.Wrong("has a fragment (#…), which is never sent", "Remove the part from # on")
+		}
+		return Address(s), nil
+	}}
+
+var startText = kind.Kind{Word: "earliest, latest, or a cursor value", Example: "latest",
+	Parse: func(s string) (any, *kind.Flaw) {
+		if strings.EqualFold(s, "earliest") || strings.EqualFold(s, "latest") {
+			return strings.ToLower(s), nil
+		}
+		return s, nil
+	}}
+
+var timeZone = kind.Kind{Word: "time zone", Example: "Europe/Berlin", Parse: func(s string) (any, *kind.Flaw) {
+	if _, ok := location(s); !ok {
+		return nil, kind.Wrong("is no time zone", "Write an IANA name such as Europe/Berlin, an offset such as +02:00, or UTC")
+	}
+	return s, nil
+}}
+
+// location reads an IANA name or an offset. "Local" is refused: it would mean another zone on another machine.
+func location(s string) (*time.Location, bool) {
+	if strings.EqualFold(s, "UTC") || strings.EqualFold(s, "Z") {
+		return time.UTC, true
+	}
+	if m := offsetForm.FindStringSubmatch(s); m != nil {
+		hours, _ := strconv.Atoi(m[2])   // two digits by the form
+		minutes, _ := strconv.Atoi(m[3]) // two digits or none
+		if hours > 14 || minutes > 59 {
+			return nil, false
+		}
+		seconds := hours*3600 + minutes*60
+		if m[1] == "-" {
+			seconds = -seconds
+		}
+		return time.FixedZone(s, seconds), true
+	}
+	if strings.EqualFold(s, "Local") {
+		return nil, false
+	}
+	loc, err := time.LoadLocation(s)
+	return loc, err == nil
+}
+
+// scheduleOrNone takes an NCRONTAB text, which whoever follows the schedule parses; "none" becomes "".
+var scheduleOrNone = kind.Kind{Word: "an NCRONTAB schedule, or none", Example: "0 0 3 * * *",
+	Parse: func(s string) (any, *kind.Flaw) {
+		if strings.EqualFold(s, "none") {
+			return "", nil
+		}
+		return s, nil
+	}}
+
+// queryText and conditionText are read once the engine is known: see checkSource.
+var queryText = kind.Text("SELECT", "SELECT id, total, updated_at FROM orders")
+
+var conditionText = kind.Text("SQL condition", "region = 'EU'")
+
+// roles are what a column of an outbox can be for: source__map__<role>.
+var roles = []string{
+	"id", "seq", "aggregate_type", "aggregate_id", "event_type", "payload", "created_at", "published", "published_at",
+	"state", "attempts", "next_attempt_at", "last_error", "bucket", "idempotency_key", "traceparent", "tracestate",
+}
+
+// roleOptions are what else source__map__ says of a table.
+var roleOptions = []string{"pending", "done", "on_published"}
+
+// roleName takes the name of a role or option.
+func roleName(key string) (string, *kind.Flaw) {
+	if slices.Contains(roles, key) || slices.Contains(roleOptions, key) {
+		return key, nil
+	}
+	return "", kind.Wrong("names no role of an outbox's column",
+		"Write one of "+strings.Join(slices.Concat(roles, roleOptions), ", "))
+}
+
+func codeList(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }
