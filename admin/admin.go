@@ -157,9 +157,3 @@ func (d *Document) audit(event string, args ...any) {
 	d.Log.Warn("an operator changed the state",
 		append([]any{"event", event, "poller", d.Poller, "output", d.Output, "by", d.By}, args...)...)
 }
-
-// Snapshot reads the document.
-func (d *Document) Snapshot(ctx context.Context) (*state.Snapshot, error) {
-	err := d.load(ctx)
-	return d.snap, err
-}

@@ -211,9 +211,9 @@ func TestClone(t *testing.T) {
 	f := newFixture(t)
 	stock := f.document(f.Store, "stock")
 	f.apply(f.Clone(t.Context(), "orders", stock, "stock"))
-	snap, err := stock.Snapshot(t.Context())
-	if err != nil || number(snap.Doc.Checkpoint.Cursor) != 5 {
-		t.Errorf("%+v, %v", snap, err)
+	shown, err := stock.State(t.Context())
+	if err != nil || number(shown.Position) != 5 {
+		t.Errorf("%+v, %v", shown, err)
 	}
 	if _, err := f.Clone(t.Context(), "orders", stock, "stock"); err == nil ||
 		!strings.Contains(err.Error(), "nothing is written over it") {
@@ -297,8 +297,8 @@ func TestImport(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	f.apply(p, nil)
-	snap, err := stock.Snapshot(t.Context())
-	if err != nil || number(snap.Doc.Checkpoint.Cursor) != 4 {
-		t.Errorf("%+v, %v", snap, err)
+	shown, err := stock.State(t.Context())
+	if err != nil || number(shown.Position) != 4 {
+		t.Errorf("%+v, %v", shown, err)
 	}
 }

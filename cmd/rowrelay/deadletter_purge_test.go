@@ -3,8 +3,6 @@ package main
 import (
 	"slices"
 	"testing"
-
-	"github.com/rowrelay/rowrelay/checkpointed/parking"
 )
 
 // TestPurgeKeepsAParkedRowThatChanged: a row waits for its next attempt, and another behind it. The first was changed
@@ -22,15 +20,11 @@ func TestPurgeKeepsAParkedRowThatChanged(t *testing.T) {
 	parked := func() (rows []string) {
 		side, _ := s.page()
 		d := side.Operator.(*statusOperator).ordersDocument(t)
-		snap, err := d.Snapshot(t.Context())
+		shown, err := d.State(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, err := parking.Read(t.Context(), d.Keeper, &snap.Doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
+		for _, e := range shown.Parked {
 			rows = append(rows, string(e.Key))
 			for _, f := range e.Followers {
 				rows = append(rows, string(f))

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 )
 
 func newState(c *console) *cobra.Command {
@@ -29,6 +36,30 @@ compare-and-swap, and is written to the log.`,
 	cmd.AddCommand(newStateShow(t), newStateReset(t), newStatePause(t), newStateResume(t), newStateAcceptFingerprint(t),
 		newStateAcceptGap(t), newStateExport(t), newStateClone(t), newStateImport(t))
 	return cmd
+}
+
+func newStateShow(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show <poller>",
+		Short: "Show position, lease, parked events, skips and source of a poller",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return t.show(cmd.Context(), args[0]) },
+	}
+}
+
+func (t *target) show(ctx context.Context, name string) error {
+	return t.onDocument(ctx, name, func(d *managedDocument) error {
+		view, err := d.State(ctx)
+		if err != nil {
+			return err
+		}
+		if t.json {
+			encoder := json.NewEncoder(t.out)
+			encoder.SetEscapeHTML(false)
+			return encoder.Encode(view)
+		}
+		return printState(t.out, view)
+	})
 }
 
 func newStatePause(t *target) *cobra.Command {
@@ -235,4 +266,77 @@ func (t *target) onEither(ctx context.Context, name string,
 		p, err := plan(c, ctx)
 		return flat(t.carryOut(ctx, strings.ToLower(name), p, err))
 	})
+}
+
+func printState(w io.Writer, v *admin.State) error {
+	lease := "free"
+	switch {
+	case v.Held != "":
+		lease = v.Held
+	case v.Owner != "":
+		lease = fmt.Sprintf("expired (last held by %s until %s)", v.Owner, v.ExpiresAt.Format(time.RFC3339))
+	}
+	p := &printer{w: w}
+	p.line("poller       %s", v.Poller)
+	p.line("document     %s", v.Document)
+	p.line("position     %s", v.Position)
+	if v.Late != nil {
+		mode := v.Late.Mode
+		if v.Late.Mode == string(late.Overlap) {
+			mode += fmt.Sprintf(": the position is the window's low edge; delivered as far as %s, %d row(s) remembered",
+				v.Late.Frontier, v.Late.Remembered)
+		}
+		p.line("late commits %s", mode)
+	}
+	p.line("last batch   %s", cmp.Or(v.BatchID, "none"))
+	p.line("committed    %s", orNever(v.UpdatedAt))
+	p.line("source       %s", v.Fingerprint)
+	p.line("incarnation  %s", cmp.Or(v.Incarnation, "none"))
+	p.line("lease        %s", lease)
+	p.line("token        %d", v.Token)
+	if v.Paused != nil {
+		ends := ""
+		if !v.Paused.Until.IsZero() {
+			ends = ", until " + v.Paused.Until.UTC().Format(time.RFC3339) + " at the latest"
+		}
+		p.line("paused       since %s by %s%s", v.Paused.At.UTC().Format(time.RFC3339), v.Paused.By, ends)
+	}
+	if v.Backfill != nil {
+		p.line("backfill     %s", v.Backfill)
+	}
+	for _, e := range v.Parked {
+		p.line("parked       %s", parkedLine(&e))
+	}
+	for _, s := range v.Skips {
+		rows := fmt.Sprintf("%d row(s)", s.Rows)
+		if s.Rows < 0 {
+			rows = "rows that could not be counted"
+		}
+		p.line("SKIPPED      %s by %s on %s: from %s to %s", rows, s.By, s.At.UTC().Format(time.RFC3339), s.From, s.To)
+	}
+	return p.err
+}
+
+func parkedLine(e *parking.Entry) string {
+	text := fmt.Sprintf("%s: %d attempt(s)", e.Key, e.Attempts)
+	switch {
+	case e.Blocked:
+		text += ", dead-lettered and blocked until it is replayed or purged"
+	default:
+		text += ", next " + e.Next.UTC().Format(time.RFC3339)
+	}
+	if n := len(e.Followers); n > 0 {
+		text += fmt.Sprintf(", %d row(s) of %s wait behind it", n, e.OrderKey)
+	}
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
+}
+
+func orNever(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format(time.RFC3339Nano)
 }

@@ -45,7 +45,7 @@ func atWork(t *testing.T, o *statusOperator) (*managedDocument, *state.Lease) {
 // leased takes the lease of a document.
 func leased(t *testing.T, d *managedDocument) *state.Lease {
 	t.Helper()
-	snap, err := d.Snapshot(t.Context())
+	snap, err := d.Keeper.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

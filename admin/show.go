@@ -1,0 +1,90 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
+)
+
+// State is what a document says, as `rowrelay state show --json` prints it. Times are UTC.
+type State struct {
+	Document    string          `json:"document"`
+	Poller      string          `json:"poller"`
+	Position    change.Cursor   `json:"position"`
+	BatchID     string          `json:"last_successful_batch_id"`
+	UpdatedAt   time.Time       `json:"updated_at"`
+	Fingerprint string          `json:"source_fingerprint"`
+	Incarnation string          `json:"incarnation"`
+	Token       uint64          `json:"fencing_token,string"`
+	Owner       string          `json:"owner"`
+	HeartbeatAt time.Time       `json:"heartbeat_at"`
+	ExpiresAt   time.Time       `json:"expires_at"`
+	Held        string          `json:"held"` // "" when the lease is free
+	Late        *Late           `json:"late_commits,omitempty"`
+	Paused      *Paused         `json:"paused,omitempty"`
+	Backfill    *Backfill       `json:"backfill,omitempty"`
+	Parked      []parking.Entry `json:"parked"`
+	Skips       []Skip          `json:"skips"`
+}
+
+// Late tells how late commits are handled. With overlap, the position is the window's low edge.
+type Late struct {
+	Mode       string        `json:"mode"`
+	Frontier   change.Cursor `json:"frontier,omitempty"`
+	Remembered int           `json:"remembered"`
+}
+
+// Paused tells who paused a poller, and when.
+type Paused struct {
+	At    time.Time `json:"at"`
+	Until time.Time `json:"until,omitzero"` // when it ends by itself
+	By    string    `json:"by"`
+}
+
+// Skip are rows that somebody moved the position past.
+type Skip struct {
+	At   time.Time     `json:"at"`
+	By   string        `json:"by"`
+	From change.Cursor `json:"from"`
+	To   change.Cursor `json:"to"`
+	Rows int64         `json:"rows"` // -1 when they could not be counted
+}
+
+// State reads the document, and the parked events beside it.
+func (d *Document) State(ctx context.Context) (*State, error) {
+	if err := d.load(ctx); err != nil {
+		return nil, err
+	}
+	doc := &d.snap.Doc
+	v := &State{
+		Document: d.Key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
+		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
+		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt,
+		ExpiresAt: doc.Lease.ExpiresAt,
+		Backfill:  BackfillOf(doc.Backfill), Skips: []Skip{},
+	}
+	if held := d.snap.Held(); held != nil {
+		v.Held = held.Error()
+	}
+	if doc.Late.Mode != "" {
+		v.Late = &Late{Mode: doc.Late.Mode, Frontier: doc.Late.Frontier, Remembered: doc.Late.Memory.Count}
+		if doc.Late.Mode == string(late.Overlap) {
+			v.Late.Frontier = checkpointed.Frontier(doc)
+		}
+	}
+	if p := d.snap.Paused(); p != nil {
+		v.Paused = &Paused{At: p.At, Until: p.Until, By: p.By}
+	}
+	for _, s := range doc.Skips {
+		v.Skips = append(v.Skips, Skip{At: s.At, By: s.By, From: s.From, To: s.To, Rows: s.Rows})
+	}
+	var err error
+	if v.Parked, err = parking.Read(ctx, d.Keeper, doc); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
