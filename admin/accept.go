@@ -97,7 +97,7 @@ func (d *Document) unfit(ctx context.Context) string {
 	if !errors.Is(err, poller.ErrConfig) {
 		return ""
 	}
-	return fmt.Sprintf("\nThe stored position does not fit the settings (%v): put it elsewhere afterwards, with rowrelay state reset.",
+	return fmt.Sprintf("\nThe stored position does not fit the settings (%v). Move it afterwards: rowrelay state reset.",
 		poller.NameDocument(err, d.address()))
 }
 
@@ -123,8 +123,8 @@ func (d *Document) AcceptGap(ctx context.Context) (*Plan, error) {
 				"there is no gap to accept.")
 		}
 	}
-	p := d.plan("The poller will go on in the database, and the table, as they are now. Rows that were written before the restore " +
-		"or failover and have been lost since are not missed; rows that were written again at or below the position are not delivered.")
+	p := d.plan("The poller will go on in the database, and the table, as they are now. It does not notice which rows " +
+		"the restore or failover lost. It does not deliver rows that are written again at or below the position.")
 	to, skipped := from, int64(0)
 	var parked parkedEvents
 	if ahead != nil {
@@ -138,8 +138,9 @@ func (d *Document) AcceptGap(ctx context.Context) (*Plan, error) {
 		if skipped >= 0 {
 			rows = fmt.Sprintf("at most %d row(s) up to it are SKIPPED", skipped)
 		}
-		p.What = fmt.Sprintf("The position is ahead of the source (%v).\nThe poller will go on at %s, the last row that there is "+
-			"now: %s: they are never delivered, which is data loss where they were not before; rows after it are delivered.",
+		p.What = fmt.Sprintf("The position is ahead of the source (%v).\nThe poller will go on at %s, the last row that "+
+			"there is now. Rows after it are delivered; %s: they are never delivered, which is data loss where they were not "+
+			"before.",
 			poller.NameDocument(ahead, d.address()), to, rows)
 		parked = d.parked(ctx, &p)
 		p.What += parked.moved()

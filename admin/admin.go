@@ -131,11 +131,11 @@ func (d *Document) free() error {
 // busy says that somebody holds the lease, and what to do.
 func (d *Document) busy(held *state.HeldError) error {
 	if strings.HasPrefix(d.Output, BackfillPrefix) {
-		return &Refusal{Err: held, Remedy: "stop the process that sends this backfill (Ctrl-C), which gives the lease back; " +
-			"where it has died, wait until the lease has run out"}
+		return &Refusal{Err: held, Remedy: "stop the process that sends this backfill (Ctrl-C): it gives the lease " +
+			"back. If it has died, wait until the lease has run out"}
 	}
-	return &Refusal{Err: held, Remedy: fmt.Sprintf("pause the poller first (rowrelay state pause %s), which makes it give the "+
-		"lease back; for a holder that has died, wait, or take the lease from it (rowrelay state reset %[1]s --break-lease)",
+	return &Refusal{Err: held, Remedy: fmt.Sprintf("pause the poller first (rowrelay state pause %s): it gives the lease "+
+		"back. If the holder has died, wait, or take the lease from it (rowrelay state reset %[1]s --break-lease)",
 		d.address())}
 }
 

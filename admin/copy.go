@@ -26,8 +26,8 @@ func (d *Document) Clone(ctx context.Context, from string, other *Document, to s
 		return nil, fmt.Errorf("%s: %w", to, err)
 	}
 	if source.Fingerprint != d.snap.Doc.SourceFingerprint {
-		return nil, fmt.Errorf("%s reads another source (its fingerprint is %s, that of the document of %s is %s): a position means "+
-			"nothing there", to, source.Fingerprint, from, d.snap.Doc.SourceFingerprint)
+		return nil, fmt.Errorf("%s reads another source, where the position means nothing (its fingerprint is %s, that of "+
+			"the document of %s is %s)", to, source.Fingerprint, from, d.snap.Doc.SourceFingerprint)
 	}
 	if err := other.absent(ctx); err != nil {
 		if errors.Is(err, errExists) {
@@ -114,8 +114,8 @@ func (d *Document) Import(ctx context.Context, from Foreign, path string, keys [
 	}
 	if err := d.absent(ctx); err != nil {
 		if errors.Is(err, errExists) {
-			err = fmt.Errorf("%s has a state document already (%s): nothing is written over it; `rowrelay state reset` moves it",
-				d.Poller, d.Key)
+			err = fmt.Errorf("%s has a state document already (%s): nothing is written over it; `rowrelay state reset` "+
+				"moves it", d.Poller, d.Key)
 		}
 		return nil, err
 	}
@@ -146,8 +146,9 @@ func readForeign(path string) (*foreignDocument, error) {
 		return nil, fmt.Errorf("%s is no state document of azure-functions-db: it needs version 1, and has %d", path,
 			doc.Version)
 	case len(at) == 0 || string(at) == "null":
-		return nil, fmt.Errorf("%s is no state document of azure-functions-db with a position: its checkpoint has no cursor, because "+
-			"that function has delivered no batch (it stores no date, for instance); begin with source__start instead", path)
+		return nil, fmt.Errorf("%s is no state document of azure-functions-db with a position: its checkpoint has no "+
+			"cursor. That function has delivered no batch (it cannot store a date, for instance): begin with source__start "+
+			"instead", path)
 	case doc.Lease.OwnerID != "" && doc.Lease.ExpiresAt.After(time.Now()):
 		return nil, fmt.Errorf("%s: %s holds its lease until %s: stop that function first, or both deliver",
 			path, doc.Lease.OwnerID, doc.Lease.ExpiresAt.UTC().Format(time.RFC3339))

@@ -123,8 +123,8 @@ func (m *Move) text() string {
 		case m.Late < 0:
 			text += " How many such rows there are already could not be counted."
 		case m.Late > m.Skipped:
-			text += fmt.Sprintf(" At most %d row(s) up to there that are not remembered as delivered are SKIPPED, which is data loss.",
-				m.Late)
+			text += fmt.Sprintf(" At most %d row(s) up to there are SKIPPED, which is data loss: they are not remembered as "+
+				"delivered.", m.Late)
 		}
 	}
 	if m.Parked > 0 {
@@ -132,7 +132,7 @@ func (m *Move) text() string {
 	}
 	text += m.parked.moved()
 	if m.changed {
-		text += "\nThe source is defined in another way than when the document was written: it is accepted as the settings have it now."
+		text += "\nThe source is defined in another way than when the document was written: it is accepted as it is now."
 	}
 	if m.retyped != "" {
 		text += fmt.Sprintf("\nThe columns of the cursor or key were %s, and are %s: they are accepted as they are now.",
@@ -144,8 +144,8 @@ func (m *Move) text() string {
 func (m *Move) rows() string {
 	switch {
 	case m.foreign && m.Skipped > 0:
-		return fmt.Sprintf("at most %d row(s) up to there will be SKIPPED: they are never delivered, which is data loss where they "+
-			"were not delivered before", m.Skipped)
+		return fmt.Sprintf("at most %d row(s) up to there will be SKIPPED: they are never delivered, which is data loss "+
+			"where they were not before", m.Skipped)
 	case m.foreign && m.Skipped == 0:
 		return "every row after that will be delivered"
 	case m.Again < 0 || m.Skipped < 0:

@@ -97,8 +97,8 @@ func (r Ranges) create(ctx context.Context, name string, begun *Range) error {
 		_, err = r.Store.Create(ctx, r.key(name), append(data, '\n'))
 	}
 	if errors.Is(err, state.ErrConflict) {
-		return fmt.Errorf("writing %s: a backfill of this name was begun meanwhile: start this one again, or under another --name",
-			r.key(name))
+		return fmt.Errorf("writing %s: a backfill of this name was begun meanwhile: start this one again, or under another "+
+			"--name", r.key(name))
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", r.key(name), err)
@@ -190,8 +190,8 @@ func (d *Document) NamedBackfill(ctx context.Context, b *Named) (*Plan, error) {
 			return nil, err
 		}
 	}
-	p := d.plan("%d row(s) after %s and up to %s will be sent from here, marked as backfill %s, OUTSIDE the order promise.",
-		total, at, r.To, b.Name)
+	p := d.plan("%d row(s) after %s and up to %s will be sent from here, marked as backfill %s, OUTSIDE the order "+
+		"promise.", total, at, r.To, b.Name)
 	p.apply = func(ctx context.Context, out *Result) error {
 		if fresh {
 			if err := ranges.create(ctx, b.Name, r); err != nil {
@@ -224,9 +224,9 @@ func (d *Document) resumes(ctx context.Context, b *Named, r *Range) error {
 	if from && to && r.Output == d.Output {
 		return nil
 	}
-	return fmt.Errorf("the backfill %s was begun on %s by %s with --from %s --to %s for output %q (the rows after %s and up to %s): "+
-		"without --from and --to it goes on; for another range give another --name",
-		b.Name, r.StartedAt.UTC().Format(time.RFC3339), r.By, r.FromText, r.ToText, r.Output, r.From, r.To)
+	return fmt.Errorf("%s began the backfill %s on %s with --from %s --to %s for output %q (the rows after %s and up to "+
+		"%s): without --from and --to it goes on; for another range give another --name", r.By,
+		b.Name, r.StartedAt.UTC().Format(time.RFC3339), r.FromText, r.ToText, r.Output, r.From, r.To)
 }
 
 // left is where a backfill that was begun goes on, and how many rows there are from there on.
@@ -281,8 +281,8 @@ func (d *Document) givenUp(b *Named, n int) string {
 	case n == 0:
 		return ""
 	case d.Queue != "":
-		return fmt.Sprintf(", of which %d were given up: their dead letters are in the queue %s (dead_letter__kind=queue)", n,
-			d.Queue)
+		return fmt.Sprintf(", of which %d were given up: their dead letters are in the queue %s "+
+			"(dead_letter__kind=queue)", n, d.Queue)
 	}
 	return fmt.Sprintf(", of which %d were given up: rowrelay deadletter list %s --output %s%s shows them",
 		n, d.Poller, BackfillPrefix, b.Name)

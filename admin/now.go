@@ -106,8 +106,8 @@ func (d *Document) whilePaused(
 		case <-bounded.Done():
 		}
 		if held := new(state.HeldError); errors.As(err, &held) {
-			return fmt.Errorf("nothing was replayed: %w, and did not give it back within %s: pause %s, and replay when the lease is free",
-				held, leasePatience, d.Poller)
+			return fmt.Errorf("nothing was replayed: %w, and did not give it back within %s: pause %s, and replay when the "+
+				"lease is free", held, leasePatience, d.Poller)
 		}
 		return err
 	}

@@ -82,7 +82,8 @@ func forgetting(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\n%d parked event(s) will be forgotten: their rows come when they are changed, or with rowrelay backfill.", n)
+	return fmt.Sprintf("\n%d parked event(s) will be forgotten. Their rows come when they change, or with rowrelay "+
+		"backfill.", n)
 }
 
 // moved says what a move of the position does to the event that the poller waits at.
@@ -90,8 +91,8 @@ func (p *parkedEvents) moved() string {
 	if p.waited == nil {
 		return ""
 	}
-	return fmt.Sprintf("\nThe event that the poller waits at (ordering=source, key %s) comes again from the new position, if it is "+
-		"after it.", p.waited.Key)
+	return fmt.Sprintf("\nThe event that the poller waits at (ordering=source, key %s) comes again from the new "+
+		"position, if it is after it.", p.waited.Key)
 }
 
 // notSkipped says what becomes of the event that the poller waits at where its entry is dropped and the position stays.
@@ -99,8 +100,8 @@ func notSkipped(waited *parking.Entry) string {
 	if waited == nil {
 		return ""
 	}
-	return fmt.Sprintf("\nThe event that the poller waits at (ordering=source, key %s) is not skipped: the position is before it. It "+
-		"is tried again with the next tick, with all its attempts. To pass over it, move the position: rowrelay state reset.",
+	return fmt.Sprintf("\nThe event that the poller waits at (ordering=source, key %s) is not skipped: the position is "+
+		"before it. The next tick tries it again, with all its attempts. To pass over it: rowrelay state reset.",
 		waited.Key)
 }
 

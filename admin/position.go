@@ -76,18 +76,18 @@ func (d *Document) exported(ctx context.Context, path string) (change.Cursor, er
 		return nil, err
 	}
 	if x.Fingerprint != source.Fingerprint {
-		return nil, fmt.Errorf("--to file=%s: it was written for another source definition (its fingerprint is %s, that of the "+
-			"settings %s)", path, x.Fingerprint, source.Fingerprint)
+		return nil, fmt.Errorf("--to file=%s: it was written for another source definition (its fingerprint is %s, the "+
+			"settings' is %s)", path, x.Fingerprint, source.Fingerprint)
 	}
 	_, incarnation, err := d.Source.Start(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("asking the database which one it is: %w", err)
 	}
 	if relation, _ := d.Source.Compare(x.Incarnation, incarnation); relation != checkpointed.SameDatabase {
-		return nil, fmt.Errorf("--to file=%s: it was written in another database, or before this one was restored or failed over "+
-			"(incarnation %s, now %s): the rows up to that position here are not those that were delivered. Use --to beginning, or --to "+
-			"cursor=VALUE where you know what was; to go on at the stored position: rowrelay state accept-gap %s",
-			path, x.Incarnation, incarnation, d.address())
+		return nil, fmt.Errorf("--to file=%s: it was written in another database, or before this one was restored or "+
+			"failed over (incarnation %s, now %s): other rows than these were delivered up to that position. Use --to "+
+			"beginning, or --to cursor=VALUE if you know which were; to go on at the stored position: rowrelay state "+
+			"accept-gap %s", path, x.Incarnation, incarnation, d.address())
 	}
 	return x.Position, nil
 }

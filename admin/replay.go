@@ -47,8 +47,9 @@ func (c *Chosen) Replay(ctx context.Context) (*Replay, error) {
 	}
 	r := &Replay{Rows: found}
 	if len(gone) > 0 {
-		r.Kept = &Refusal{Err: fmt.Errorf("%d of %d dead letter(s) are kept: their rows are gone from the source, do not meet "+
-			"source__where any more, or have keys that do not fit the settings (%s)", len(gone), len(c.Entries), namesOf(gone)),
+		r.Kept = &Refusal{Err: fmt.Errorf("%d of %d dead letter(s) are kept: their rows are gone from the source, do not "+
+			"meet source__where any more, or have keys that do not fit the settings (%s)", len(gone), len(c.Entries),
+			namesOf(gone)),
 			Remedy: "send them with --as-recorded, or delete them with rowrelay deadletter purge"}
 	}
 	if len(found) == 0 {
@@ -108,13 +109,13 @@ func (c *Chosen) Resend(open func() (poller.Output, error), timeout time.Duratio
 	if err := d.free(); err != nil {
 		return nil, err
 	}
-	p := d.plan("%d recorded row(s) will be sent now, as they were. This BREAKS THE ORDER: newer states of them may have arrived already.",
-		len(letters))
+	p := d.plan("%d recorded row(s) will be sent now, as they were. This BREAKS THE ORDER: newer states of them may have "+
+		"arrived already.", len(letters))
 	p.apply = func(ctx context.Context, out *Result) error {
 		for i := range letters {
 			if letters[i].Record.Row == nil {
-				return &Refusal{Err: fmt.Errorf("the store has no recorded row of %s (it could not be written when it was given up, "+
-					"or lies in a queue)", letters[i].Record.ID), Remedy: "replay it without --as-recorded"}
+				return &Refusal{Err: fmt.Errorf("the store has no recorded row of %s (it could not be written when it was "+
+					"given up, or lies in a queue)", letters[i].Record.ID), Remedy: "replay it without --as-recorded"}
 			}
 		}
 		to, err := open()
@@ -191,7 +192,8 @@ func (c *Chosen) Purge() (*Plan, error) {
 	p := d.plan("%d dead letter(s) will be deleted for good.", len(c.Entries))
 	event := "deadletter_purged"
 	if c.parked {
-		p, event = d.plan("%s", strings.TrimSpace(forgetting(c.forgotten(len(c.Entries)))+notSkipped(c.waited))), "parked_purged"
+		said := forgetting(c.forgotten(len(c.Entries))) + notSkipped(c.waited)
+		p, event = d.plan("%s", strings.TrimSpace(said)), "parked_purged"
 	}
 	p.apply = func(ctx context.Context, r *Result) error {
 		if err := c.unblock(ctx, r); err != nil {

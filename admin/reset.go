@@ -72,8 +72,8 @@ func (d *Document) Reset(ctx context.Context, r *Reset) (*Move, error) {
 
 // breaking takes the lease away from whoever holds it, and raises the fencing token.
 func (d *Document) breaking(held *state.HeldError) Plan {
-	p := d.plan("The lease will be taken away: %v.\nIf that instance is alive, it may deliver for a moment longer under token %d.",
-		held, held.Token)
+	p := d.plan("The lease will be taken away: %v.\nIf that instance is alive, it may deliver for a moment longer, under "+
+		"token %d.", held, held.Token)
 	p.apply = func(ctx context.Context, r *Result) error {
 		before := d.snap.Doc.Lease.FencingToken
 		after, err := d.Keeper.BreakLease(ctx, d.snap)
@@ -100,8 +100,8 @@ func (d *Document) rewrite(ctx context.Context, fault state.DocumentFault, why e
 		return nil, err
 	}
 	m := &Move{d: d}
-	m.What = fmt.Sprintf("%v\nIt will be written anew: every row of the source will be delivered again, from the beginning.\n"+
-		"Stop every instance of this poller first: whether one holds the lease cannot be read.", why)
+	m.What = fmt.Sprintf("%v\nIt will be written anew: every row of the source will be delivered again, from the "+
+		"beginning.\nStop every instance of this poller first: whether one holds the lease cannot be read.", why)
 	m.apply = func(ctx context.Context, _ *Result) error {
 		if _, err := d.Keeper.Reset(ctx, source.Fingerprint, "", nil); err != nil {
 			return err

@@ -41,13 +41,13 @@ func newTrackInstall(t *target) *cobra.Command {
 		Use:   "install <poller>",
 		Short: "Print, or apply, the DDL of the change table and its triggers",
 		Long: `Install prints the statements that create the change table and the triggers on source__table, in the dialect of the
-poller's database, ready to be read and run by whoever may: with psql,
-	mysql or sqlite3. With --apply it runs them itself.
+poller's database, ready to be read and run by whoever may: with psql, mysql or sqlite3. With --apply it runs
+them itself.
 
 Rows that are in the table already are told of when they are written next.
 
-Run it again where a trigger was dropped or disabled. Pollers then stop at the gap,
-	because writes may have been missed.`,
+Run it again where a trigger was dropped or disabled. Pollers then stop at the gap, because writes may
+have been missed.`,
 		Example: `  rowrelay track install orders | psql "$ORDERS_DB"
   rowrelay track install orders --apply`,
 		Args: cobra.ExactArgs(1),
