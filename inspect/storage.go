@@ -40,13 +40,13 @@ var ErrUnmade = errors.New("not there yet")
 
 func newStore(s *config.State, opened bool) Store {
 	return Store{
-		Name: StoreName(s), Link: StateLink(s), Opened: opened, Account: azure.Account(&s.Connection),
+		Name: storeName(s), Link: StateLink(s), Opened: opened, Account: azure.Account(&s.Connection),
 		OneContainer: azure.OfOneContainer(&s.Connection),
 	}
 }
 
-// StoreName is the state store for people.
-func StoreName(s *config.State) string {
+// storeName is the state store for people.
+func storeName(s *config.State) string {
 	switch s.Kind {
 	case "blob":
 		return "blob container " + s.Container + " of " + s.ConnectionSetting

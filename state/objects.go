@@ -19,8 +19,8 @@ const MaxObject = 64 << 20
 // objectRoot is what the keys of side objects begin with.
 const objectRoot = "objects/"
 
-// ObjectPrefix is what the names of a document's side objects begin with, by the document's key.
-func ObjectPrefix(key string) string {
+// objectPrefix is what the names of a document's side objects begin with, by the document's key.
+func objectPrefix(key string) string {
 	return objectRoot + strings.TrimSuffix(strings.TrimPrefix(key, root), ".json") + "/"
 }
 
@@ -101,7 +101,7 @@ func (k *Keeper) putObject(ctx context.Context, kind string, data []byte, l *Lea
 		return "", fmt.Errorf("writing a side object of kind %s: it takes %d bytes, the most is %d", kind, len(data),
 			MaxObject)
 	}
-	name := ObjectPrefix(k.cfg.Key) + kind + "-" + strings.ToLower(rand.Text())
+	name := objectPrefix(k.cfg.Key) + kind + "-" + strings.ToLower(rand.Text())
 	k.put.set(name, put{underWay, l})
 	version, err := retry(ctx, k.patience()+time.Duration(len(data)>>20)*perMiB,
 		func(ctx context.Context) (Version, error) {
@@ -151,7 +151,7 @@ func (l *Lease) Collect(ctx context.Context, keep ...string) error {
 	k := l.keeper
 	made := k.put.done() // before the list: what is put meanwhile is not ours to judge
 	listed, err := retry(ctx, k.patience(), func(ctx context.Context) ([]string, error) {
-		return k.cfg.Store.List(ctx, ObjectPrefix(k.cfg.Key))
+		return k.cfg.Store.List(ctx, objectPrefix(k.cfg.Key))
 	})
 	if err != nil {
 		return fmt.Errorf("listing the side objects of %s: %w", k.cfg.Key, err)

@@ -2,6 +2,7 @@ package dsn
 
 import (
 	"errors"
+	"net/url"
 	"strings"
 )
 
@@ -19,9 +20,22 @@ func Host(host string) string {
 var ErrURL = errors.New("it is not a valid URL: percent-encode the characters : / ? # [ ] @ % in the user and the password " +
 	"(@ is %40, / is %2F, # is %23, ? is %3F, % is %25)")
 
-// StrayUserinfo reports an @ after the authority of a URL that has none in it: the sign of a password with an
+// ParseURL takes a connection string that is a URL apart. The error shows nothing of it: it is ErrURL.
+func ParseURL(text string) (*url.URL, url.Values, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Opaque != "" || u.User == nil && strayUserinfo(text) {
+		return nil, nil, ErrURL
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, nil, ErrURL
+	}
+	return u, query, nil
+}
+
+// strayUserinfo reports an @ after the authority of a URL that has none in it: the sign of a password with an
 // unescaped / ? or #, whose pieces must not be named as if they were hosts or parameters.
-func StrayUserinfo(text string) bool {
+func strayUserinfo(text string) bool {
 	_, rest, _ := strings.Cut(text, "://")
 	end := strings.IndexAny(rest, "/?#")
 	return end >= 0 && strings.Contains(rest[end:], "@")

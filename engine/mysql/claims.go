@@ -58,7 +58,7 @@ func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set fu
 	from := func() {
 		s.Add(claims.Units(s, "r", units), " STRAIGHT_JOIN ", p.Table,
 			" c ON c.outbox = ", s.Arg(p.Outbox),
-			" AND c.unit = r.unit ", Exact)
+			" AND c.unit = r.unit ", exact)
 	}
 	switch verb {
 	case "SELECT":
@@ -85,5 +85,5 @@ func (Claims) Ddl(claims statement.Name) string {
     expires_at datetime(6) NOT NULL,
     info varchar(1000) NULL,
     PRIMARY KEY (outbox, unit)
-) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + Exact
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + exact
 }

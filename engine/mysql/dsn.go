@@ -39,13 +39,9 @@ func Parse(text string) (engine.Connection, error) {
 
 // parseURL reads mysql://user:password@host[:port]/database?parameters; mariadb:// is the same.
 func parseURL(text string) (engine.Connection, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" || u.User == nil && dsn.StrayUserinfo(text) {
-		return engine.Connection{}, dsn.ErrURL
-	}
-	query, err := url.ParseQuery(u.RawQuery)
+	u, query, err := dsn.ParseURL(text)
 	if err != nil {
-		return engine.Connection{}, dsn.ErrURL
+		return engine.Connection{}, err
 	}
 	t := target{network: "tcp", host: u.Hostname(), query: query}
 	if u.User != nil {

@@ -14,7 +14,7 @@ func (Outbox) Seq() string { return "id" }
 
 // Same compares type and id byte by byte, trailing blanks included.
 func (Outbox) Same(typ1, id1, typ2, id2 string) string {
-	return typ1 + " = " + typ2 + " " + Exact + " AND " + id1 + " = " + id2 + " " + Exact
+	return typ1 + " = " + typ2 + " " + exact + " AND " + id1 + " = " + id2 + " " + exact
 }
 
 // Update writes UPDATE … JOIN … ON … SET.
@@ -29,7 +29,7 @@ func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() s
 
 // Seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise:
 // MySQL has no partial indexes.
-func (Outbox) Seek(b, id string) string { return b + ".blocked = " + id + " " + Exact + " AND " }
+func (Outbox) Seek(b, id string) string { return b + ".blocked = " + id + " " + exact + " AND " }
 
 // Force keeps MariaDB, whose statistics know nothing of a state that many events have just got, from reading the
 // table.
@@ -82,7 +82,7 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
     KEY rowrelay_order (state, id, bucket),
     KEY rowrelay_due (next_attempt_at),
     KEY rowrelay_blocked (blocked, id)
-) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + Exact,
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + exact,
 		claims,
 		`CREATE TABLE IF NOT EXISTS rowrelay_locks (slot smallint NOT NULL PRIMARY KEY) ENGINE=InnoDB`,
 		`INSERT IGNORE INTO rowrelay_locks WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 1023) SELECT slot FROM slots`,

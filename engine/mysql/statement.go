@@ -11,9 +11,9 @@ import (
 // COMMITTED.
 type Statement struct{}
 
-// Exact is a collation that compares byte by byte, trailing blanks included; each family has its own name for it, and
+// exact is a collation that compares byte by byte, trailing blanks included; each family has its own name for it, and
 // reads the other's comment as a comment.
-const Exact = "/*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */"
+const exact = "/*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */"
 
 // Quote writes a name in backticks, a backtick in it twice.
 func (Statement) Quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

@@ -24,13 +24,9 @@ import (
 // Parse reads postgres://user:password@host[:port][,host[:port]…]/database?parameters, with libpq's parameters
 // as pgx knows them. Only what a pooler (PgBouncer) lets through is sent at the start of a session.
 func Parse(text string) (engine.Connection, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" || u.User == nil && dsn.StrayUserinfo(text) {
-		return engine.Connection{}, dsn.ErrURL
-	}
-	query, err := url.ParseQuery(u.RawQuery)
+	u, query, err := dsn.ParseURL(text)
 	if err != nil {
-		return engine.Connection{}, dsn.ErrURL
+		return engine.Connection{}, err
 	}
 	for _, key := range []string{"statement_timeout", "timezone", "TimeZone", "datestyle", "DateStyle",
 		"default_transaction_read_only"} {

@@ -76,11 +76,7 @@ type writingConnector struct{ driver.Connector }
 
 // Connect opens a connection whose transactions are READ COMMITTED.
 func (c writingConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	own, err := stdlibConn(conn)
+	own, err := connect(ctx, c.Connector)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +93,12 @@ func (w writer) BeginTx(ctx context.Context, options driver.TxOptions) (driver.T
 	return w.pgxDriverConn.BeginTx(ctx, options)
 }
 
-// stdlibConn is a connection as pgx's own; it is closed where it is none.
-func stdlibConn(conn driver.Conn) (*stdlib.Conn, error) {
+// connect opens a connection, as pgx's own; it is closed where it is none.
+func connect(ctx context.Context, c driver.Connector) (*stdlib.Conn, error) {
+	conn, err := c.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
 	own, ok := conn.(*stdlib.Conn)
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("the connection is a %T, not pgx's", conn), conn.Close())
@@ -111,11 +111,7 @@ type readingConnector struct{ driver.Connector }
 
 // Connect opens a connection whose every statement is a transaction of its own.
 func (c readingConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	own, err := stdlibConn(conn)
+	own, err := connect(ctx, c.Connector)
 	if err != nil {
 		return nil, err
 	}

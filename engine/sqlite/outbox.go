@@ -1,49 +1,13 @@
 package sqlite
 
-import (
-	"time"
-
-	"github.com/rowrelay/rowrelay/engine/statement"
-)
+import "github.com/rowrelay/rowrelay/engine/statement"
 
 // Outbox is how SQLite writes what depends on the columns of an outbox.
-type Outbox struct{}
-
-// Seq is seq, the rowid by another name.
-func (Outbox) Seq() string { return "seq" }
-
-// Same is plain equality: the default collation, BINARY, compares byte by byte.
-func (Outbox) Same(typ1, id1, typ2, id2 string) string {
-	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
-}
-
-// Update writes UPDATE … SET … FROM … WHERE.
-func (Outbox) Update(table, alias, set, from, where string) string {
-	return statement.UpdateFrom(table, alias, set, from, where)
-}
-
-// BySeq takes the numbers as one JSON array.
-func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
-	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
-}
-
-// Seek is empty: the index of blocked rows holds type and id themselves.
-func (Outbox) Seek(_, _ string) string { return "" }
-
-// Force is empty: SQLite's own choice of index is relied on.
-func (Outbox) Force(string) string { return "" }
-
-// ByState is false: the index of pending events is partial and serves that state only.
-func (Outbox) ByState() bool { return false }
+type Outbox struct{ statement.Outbox }
 
 // Orderly compares row values, by which SQLite searches the index.
 func (Outbox) Orderly(alias, bucket, seq string) string {
 	return "(" + alias + ".bucket, " + alias + ".seq) > (" + bucket + ", " + seq + ")"
-}
-
-// Ago subtracts the seconds as milliseconds, by Earlier.
-func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
-	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }
 
 // Ddl for SQLite. It has no hash function: the bucket is arithmetic over the code points of the id's last four

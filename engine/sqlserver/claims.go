@@ -39,7 +39,7 @@ func (Claims) insert(s *statement.Statement, p claims.Place, c claims.Claim, uni
 	s.Add("INSERT INTO ", p.Table, " (outbox, unit, owner, token, expires_at) OUTPUT inserted.unit SELECT ",
 		outbox, ", r.unit, ", s.Arg(c.Owner),
 		", ", s.Arg(int64(c.Token)), ", ", s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), " FROM ", claims.Units(s, "r", units), //nolint:gosec // tokens count up from 1
-		" WHERE NOT EXISTS (SELECT 1 FROM ", p.Table, " AS c WHERE c.outbox = ", outbox, " AND c.unit = r.unit", Exact, ")")
+		" WHERE NOT EXISTS (SELECT 1 FROM ", p.Table, " AS c WHERE c.outbox = ", outbox, " AND c.unit = r.unit", exact, ")")
 }
 
 // takeOver replaces the claims that have ended, or are the owner's.
@@ -47,7 +47,7 @@ func (Claims) takeOver(s *statement.Statement, p claims.Place, c claims.Claim, u
 	owner := s.Arg(c.Owner)
 	s.Add("UPDATE c SET owner = ", owner, ", token = ", s.Arg(int64(c.Token)), ", expires_at = ", //nolint:gosec // as above
 		s.Syntax.Later(s.Arg(c.TTL.Milliseconds())), " OUTPUT inserted.unit FROM ", claims.Units(s, "r", units),
-		" INNER LOOP JOIN ", p.Table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", Exact,
+		" INNER LOOP JOIN ", p.Table, " AS c WITH (ROWLOCK) ON c.unit = r.unit", exact,
 		" WHERE c.outbox = ", s.Arg(p.Outbox), " AND (c.expires_at <= ", s.Syntax.Now(), " OR c.owner = ", owner, ")")
 }
 
@@ -79,16 +79,16 @@ func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set fu
 		s.Add("UPDATE c SET ", set())
 	}
 	s.Add(" FROM ", claims.Units(s, "r", units), " INNER LOOP JOIN ", p.Table, " AS c", hint,
-		" ON c.unit = r.unit", Exact, " WHERE c.outbox = ", s.Arg(p.Outbox))
+		" ON c.unit = r.unit", exact, " WHERE c.outbox = ", s.Arg(p.Outbox))
 }
 
 // Ddl creates the claims table with a collation that compares keys by code units.
 func (Claims) Ddl(claims statement.Name) string {
 	return `IF OBJECT_ID(` + textLiteral(claims.String()) + `) IS NULL
 CREATE TABLE ` + claims.String() + ` (
-    outbox nvarchar(190)` + Exact + ` NOT NULL,
-    unit nvarchar(255)` + Exact + ` NOT NULL,
-    owner nvarchar(255)` + Exact + ` NOT NULL,
+    outbox nvarchar(190)` + exact + ` NOT NULL,
+    unit nvarchar(255)` + exact + ` NOT NULL,
+    owner nvarchar(255)` + exact + ` NOT NULL,
     token bigint NOT NULL,
     expires_at datetime2(6) NOT NULL,
     info nvarchar(1000) NULL,

@@ -11,7 +11,7 @@ import (
 type Mapping struct{ Tables }
 
 // compared writes a text under the side table's collation.
-func compared(expr string) string { return "CAST(" + expr + " AS nvarchar(255))" + Exact }
+func compared(expr string) string { return "CAST(" + expr + " AS nvarchar(255))" + exact }
 
 // Text casts a value to nvarchar under the side table's collation. Bytes become hex digits in upper case, without 0x.
 func (Mapping) Text(c *column.Column, expr string) string {
@@ -22,7 +22,7 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	if c.Kind == column.Bytes {
 		expr = "CONVERT(varchar(" + length + "), " + expr + ", 2)"
 	}
-	return "CAST(" + expr + " AS nvarchar(" + length + "))" + Exact
+	return "CAST(" + expr + " AS nvarchar(" + length + "))" + exact
 }
 
 // Short takes 191 characters and HASHBYTES of what is longer than 255.
@@ -123,12 +123,12 @@ func (Mapping) Ddl(side statement.Name, states string) []string {
 	return []string{
 		`IF OBJECT_ID(` + textLiteral(side.String()) + `) IS NULL
 CREATE TABLE ` + side.String() + ` (
-    outbox nvarchar(190)` + Exact + ` NOT NULL,
-    event nvarchar(255)` + Exact + ` NOT NULL,
-    aggregate_type nvarchar(255)` + Exact + ` NOT NULL,
-    aggregate_id nvarchar(255)` + Exact + ` NOT NULL,
-    position nvarchar(64)` + Exact + ` NOT NULL,
-    state varchar(16)` + Exact + ` NOT NULL CHECK (state IN (` + states + `)),
+    outbox nvarchar(190)` + exact + ` NOT NULL,
+    event nvarchar(255)` + exact + ` NOT NULL,
+    aggregate_type nvarchar(255)` + exact + ` NOT NULL,
+    aggregate_id nvarchar(255)` + exact + ` NOT NULL,
+    position nvarchar(64)` + exact + ` NOT NULL,
+    state varchar(16)` + exact + ` NOT NULL CHECK (state IN (` + states + `)),
     attempts int NOT NULL,
     next_attempt_at datetime2(6) NULL,
     last_error nvarchar(1000) NULL,

@@ -15,7 +15,7 @@ func (Outbox) Seq() string { return "seq" }
 // Same compares the lengths, too: to SQL Server, text with more blanks at its end is equal.
 func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	equal := func(a, b string) string {
-		return a + " = " + b + Exact + " AND DATALENGTH(" + a + ") = DATALENGTH(" + b + ")"
+		return a + " = " + b + exact + " AND DATALENGTH(" + a + ") = DATALENGTH(" + b + ")"
 	}
 	return equal(typ1, typ2) + " AND " + equal(id1, id2)
 }
@@ -71,16 +71,16 @@ CREATE INDEX ` + table.IndexName(what) + ` ON ` + table.String() + ` ` + columns
 CREATE TABLE ` + table.String() + ` (
     seq bigint IDENTITY(1, 1) NOT NULL PRIMARY KEY,
     id AS (seq),
-    aggregate_type nvarchar(255)` + Exact + ` NOT NULL,
-    aggregate_id nvarchar(255)` + Exact + ` NOT NULL,
-    event_type nvarchar(255)` + Exact + ` NOT NULL,
+    aggregate_type nvarchar(255)` + exact + ` NOT NULL,
+    aggregate_id nvarchar(255)` + exact + ` NOT NULL,
+    event_type nvarchar(255)` + exact + ` NOT NULL,
     payload nvarchar(max) NOT NULL,
     created_at datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
     published AS (CAST(CASE WHEN state = 'PUBLISHED' THEN 1 ELSE 0 END AS bit)),
     published_at datetime2(6) NULL,
     retry_count int NOT NULL DEFAULT 0,
-    idempotency_key nvarchar(255)` + Exact + ` NOT NULL UNIQUE,
-    state varchar(16)` + Exact + ` NOT NULL DEFAULT 'PENDING' CHECK (state IN (` + states + `)),
+    idempotency_key nvarchar(255)` + exact + ` NOT NULL UNIQUE,
+    state varchar(16)` + exact + ` NOT NULL DEFAULT 'PENDING' CHECK (state IN (` + states + `)),
     next_attempt_at datetime2(6) NULL,
     last_error nvarchar(1000) NULL,
     bucket AS (CAST((CAST(SUBSTRING(HASHBYTES('MD5', aggregate_id), 1, 2) AS int) / 16) ` +

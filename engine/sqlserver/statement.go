@@ -11,8 +11,8 @@ import (
 // Statement is how SQL Server 2016 and later (compatibility level 130: OPENJSON) and Azure SQL write statements.
 type Statement struct{}
 
-// Exact is a collation that compares by code units.
-const Exact = " COLLATE Latin1_General_100_BIN2"
+// exact is a collation that compares by code units.
+const exact = " COLLATE Latin1_General_100_BIN2"
 
 // Quote writes a name in brackets, a closing bracket in it twice.
 func (Statement) Quote(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
@@ -65,9 +65,9 @@ func (Statement) AnyInt(s *statement.Statement, expr string, list []int64) strin
 	return expr + " IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(" + s.List(statement.AsJSON(list)) + ") AS j)"
 }
 
-// AnyText reads the list by OPENJSON from one parameter, each value under the collation Exact.
+// AnyText reads the list by OPENJSON from one parameter, each value under the collation exact.
 func (Statement) AnyText(s *statement.Statement, expr string, list []string) string {
-	return expr + " IN (SELECT CAST(j.value AS nvarchar(255))" + Exact + " FROM OPENJSON(" +
+	return expr + " IN (SELECT CAST(j.value AS nvarchar(255))" + exact + " FROM OPENJSON(" +
 		s.List(statement.AsJSON(list)) + ") AS j)"
 }
 

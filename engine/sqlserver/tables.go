@@ -15,14 +15,14 @@ import (
 // Tables is what SQL Server's catalog says of tables.
 type Tables struct{}
 
-// Options names the database: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
-const Options = "SELECT is_read_committed_snapshot_on, CAST(compatibility_level AS int) FROM sys.databases WHERE name = DB_NAME()"
+// optionsSQL names the database: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
+const optionsSQL = "SELECT is_read_committed_snapshot_on, CAST(compatibility_level AS int) FROM sys.databases WHERE name = DB_NAME()"
 
 // leastLevel is the first compatibility level that knows OPENJSON. Below it SQL Server calls that a table which is
-// not there, as Lists shows; another engine of its protocol may tell a low level and know it.
+// not there, as listsSQL shows; another engine of its protocol may tell a low level and know it.
 const (
 	leastLevel = 130
-	Lists      = "SELECT COUNT(*) FROM OPENJSON(N'[]') AS j"
+	listsSQL   = "SELECT COUNT(*) FROM OPENJSON(N'[]') AS j"
 )
 
 // Ready refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would
@@ -31,7 +31,7 @@ const (
 func (Tables) Ready(ctx context.Context, q statement.Querier) error {
 	var on sql.NullBool
 	var level sql.NullInt64
-	err := q.QueryRowContext(ctx, Options).Scan(&on, &level)
+	err := q.QueryRowContext(ctx, optionsSQL).Scan(&on, &level)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && !on.Valid:
 		return fmt.Errorf("%w: sys.databases does not say whether READ_COMMITTED_SNAPSHOT is ON, without which the order of events could not be kept: "+
@@ -45,7 +45,7 @@ func (Tables) Ready(ctx context.Context, q statement.Querier) error {
 		return nil
 	}
 	var none int
-	err = q.QueryRowContext(ctx, Lists).Scan(&none)
+	err = q.QueryRowContext(ctx, listsSQL).Scan(&none)
 	if engine.Misconfigured(Dialect{}, err) {
 		err = fmt.Errorf("%w: the database's compatibility level is %d, and an outbox takes %d (SQL Server 2016) or higher: "+
 			"run ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d: %w", change.ErrConfig, level.Int64, leastLevel, leastLevel,

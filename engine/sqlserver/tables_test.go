@@ -27,13 +27,13 @@ type options struct {
 func (o *options) Connect(context.Context) (sqldriver.Conn, error) { return o, nil }
 
 func (o *options) QueryContext(_ context.Context, text string, _ []sqldriver.NamedValue) (sqldriver.Rows, error) {
-	if text == Lists {
+	if text == listsSQL {
 		if o.lists {
 			return &statementtest.Answers{Rows: [][]sqldriver.Value{{int64(0)}}}, nil
 		}
 		return nil, mssql.Error{Number: 208, Message: "Invalid object name 'OPENJSON'."}
 	}
-	if text != Options {
+	if text != optionsSQL {
 		return nil, errors.New("not to be asked: " + text)
 	}
 	return &statementtest.Answers{Rows: o.rows}, o.err
@@ -73,11 +73,11 @@ func TestVersioned(t *testing.T) {
 
 // TestGoldenVersioned: DB_ID() need not be the number that sys.databases has, on Azure SQL Database.
 func TestGoldenVersioned(t *testing.T) {
-	if _, err := parser.Parse(t.Context(), strings.NewReader(Options)); err != nil {
+	if _, err := parser.Parse(t.Context(), strings.NewReader(optionsSQL)); err != nil {
 		t.Errorf("not T-SQL: %v", err)
 	}
-	if _, err := parser.Parse(t.Context(), strings.NewReader(Lists)); err != nil {
+	if _, err := parser.Parse(t.Context(), strings.NewReader(listsSQL)); err != nil {
 		t.Errorf("not T-SQL: %v", err)
 	}
-	golden.Pin(t, "options.sql", Options+"\n"+Lists+"\n")
+	golden.Pin(t, "options.sql", optionsSQL+"\n"+listsSQL+"\n")
 }

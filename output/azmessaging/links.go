@@ -17,8 +17,8 @@ const (
 	maxLinks = 128
 )
 
-// ErrClosed is the error of a delivery after Close.
-var ErrClosed = errors.New("the output is closed")
+// errClosed is the error of a delivery after Close.
+var errClosed = errors.New("the output is closed")
 
 // links holds an open link for each destination.
 type links[L any] struct {
@@ -77,7 +77,7 @@ func (l *links[L]) enter(destination string) (*link[L], error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	entry := l.all[destination]
 	if entry == nil {

@@ -75,8 +75,8 @@ type Config struct {
 	Version string
 }
 
-// DefaultMaxMessage is RabbitMQ's own max_message_size, 3.8 to 3.13. RabbitMQ 4 takes 16 MiB unless told otherwise.
-const DefaultMaxMessage = 128 << 20
+// defaultMaxMessage is RabbitMQ's own max_message_size, 3.8 to 3.13. RabbitMQ 4 takes 16 MiB unless told otherwise.
+const defaultMaxMessage = 128 << 20
 
 const (
 	defaultConcurrency = 8
@@ -110,7 +110,7 @@ func New(cfg Config) (*Output, error) {
 		return nil, errors.New("the largest message of a rabbitmq output is negative")
 	}
 	if cfg.MaxMessage == 0 {
-		cfg.MaxMessage = DefaultMaxMessage
+		cfg.MaxMessage = defaultMaxMessage
 	}
 	if cfg.Concurrency <= 0 {
 		cfg.Concurrency = defaultConcurrency

@@ -55,8 +55,8 @@ type Output struct {
 	places chan struct{} // holds one for each message under way
 }
 
-// MaxMessage is the most that a message takes after encoding, in bytes (Azure Queue Storage, Put Message).
-const MaxMessage = 64 << 10
+// maxMessage is the most that a message takes after encoding, in bytes (Azure Queue Storage, Put Message).
+const maxMessage = 64 << 10
 
 const defaultConcurrency = 8
 
@@ -147,10 +147,10 @@ func (o *Output) try(ctx context.Context, d *change.Delivery, i int, down *atomi
 
 // send sends one event.
 func (o *Output) send(ctx context.Context, e *change.Event, body []byte) result {
-	if size := base64.StdEncoding.EncodedLen(len(body)); size > MaxMessage {
+	if size := base64.StdEncoding.EncodedLen(len(body)); size > maxMessage {
 		return result{cause: poller.Impossible, err: fmt.Errorf(
 			"event %s takes %d bytes as a message (%d bytes of %s in base64), and an Azure Storage queue takes %d: leave columns out with source__columns, take output__format=row, or another output__kind",
-			e.ID, size, len(body), o.cfg.Format, MaxMessage)}
+			e.ID, size, len(body), o.cfg.Format, maxMessage)}
 	}
 	message := base64.StdEncoding.EncodeToString(body)
 	err := o.enqueue(ctx, message)

@@ -7,7 +7,6 @@ package target
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/microsoft/go-mssqldb/azuread"
@@ -111,16 +110,9 @@ func parseADO(text string) (*Target, error) {
 
 // parseURL reads sqlserver://user:password@host[:port][/instance]?database=…&….
 func parseURL(text string) (*Target, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" {
-		return nil, dsn.ErrURL
-	}
-	if u.User == nil && dsn.StrayUserinfo(text) {
-		return nil, dsn.ErrURL
-	}
-	query, err := url.ParseQuery(u.RawQuery)
+	u, query, err := dsn.ParseURL(text)
 	if err != nil {
-		return nil, dsn.ErrURL
+		return nil, err
 	}
 	t := &Target{host: u.Hostname(), port: u.Port(), options: map[string]string{}}
 	if u.User != nil {

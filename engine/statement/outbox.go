@@ -1,0 +1,39 @@
+package statement
+
+import "time"
+
+// Outbox is what the outboxes of PostgreSQL and SQLite share: partial indexes, UPDATE … FROM, and text that is compared
+// byte by byte.
+type Outbox struct{}
+
+// Seq is seq: the identity column, the rowid by another name.
+func (Outbox) Seq() string { return "seq" }
+
+// Same is plain equality: it compares byte by byte under PostgreSQL's deterministic collations and SQLite's BINARY.
+func (Outbox) Same(typ1, id1, typ2, id2 string) string {
+	return typ1 + " = " + typ2 + " AND " + id1 + " = " + id2
+}
+
+// Update writes UPDATE … SET … FROM … WHERE.
+func (Outbox) Update(table, alias, set, from, where string) string {
+	return UpdateFrom(table, alias, set, from, where)
+}
+
+// BySeq takes the numbers as one array.
+func (d Outbox) BySeq(s *Statement, table Name, set func() string, seqs []int64) {
+	UpdateWhere(s, table, set, d.Seq(), seqs)
+}
+
+// Seek is empty: the index of blocked rows holds type and id themselves.
+func (Outbox) Seek(_, _ string) string { return "" }
+
+// Force is empty: PostgreSQL has no hints, and SQLite's own choice of index is relied on.
+func (Outbox) Force(string) string { return "" }
+
+// ByState is false: the index of pending events is partial and serves that state only.
+func (Outbox) ByState() bool { return false }
+
+// Ago subtracts the seconds as milliseconds, by Earlier.
+func (Outbox) Ago(s *Statement, d time.Duration) string {
+	return s.Syntax.Earlier(s.Arg(Seconds(d) * 1000))
+}
