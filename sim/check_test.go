@@ -155,8 +155,8 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 
 // mayGoBack reports whether the position may have gone back by itself. By the document a process knows what the
 // database's clock showed when the store's showed something. So where the store's jumped ahead, or its answers are
-// apart by more than 2 s (late.clockTolerance), the database's seems to have been set back: in overlap mode the position
-// goes back too, which costs duplicates.
+// apart by more than 2 s (late.clockTolerance), the database's seems to have been set back: in overlap mode the
+// position goes back too, which costs duplicates.
 func (w *world) mayGoBack() bool {
 	apart := w.store.shaky || w.pro.Margin > 2*time.Second
 	return w.pro.falls() || w.pro.Clock && apart && w.doc.Late.Mode == string(late.Overlap)

@@ -44,7 +44,8 @@ func TestMayGoBack(t *testing.T) {
 		{mode: late.None, clock: true, shaky: true},
 		{mode: late.None, clock: true, jumps: 0.1, is: true},
 	} {
-		w := &world{pro: profile{Clock: c.clock, Jumps: c.jumps, Margin: c.margin}, store: &store{shaky: c.shaky}, output: &output{}}
+		w := &world{pro: profile{Clock: c.clock, Jumps: c.jumps, Margin: c.margin}, store: &store{shaky: c.shaky},
+			output: &output{}}
 		w.doc.Late.Mode = string(c.mode)
 		if w.mayGoBack() != c.is {
 			t.Errorf("%+v: %v", c, w.mayGoBack())
