@@ -54,6 +54,9 @@ type Config struct {
 	MaxRowBytes int
 	// Wait declines early delivery: source__on_long_transaction=wait.
 	Wait bool
+	// Snapshot begins with a read of the whole table: source__start=snapshot. Resync does so again after a gap, unless
+	// the database is another one: source__on_gap=resync. The Source is a Snapshotter then.
+	Snapshot, Resync bool
 	// Continue goes on when the incarnation changed: source__on_failover=continue.
 	Continue bool
 }

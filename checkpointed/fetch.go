@@ -104,7 +104,7 @@ func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (change.Bat
 	batch.FetchTime = batch.Fetched.Sub(begun)
 	if batch.Kind == change.Live {
 		s.frontier, s.rest = endOf(&batch), poller.RestNone
-		if page.More {
+		if page.More || s.backfill.Whole && !s.backfill.drained { // rows of a snapshot were never sent before
 			s.rest = poller.RestMore
 		}
 	} else {

@@ -18,6 +18,9 @@ const maxAdoptions = 3
 func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	for adoptions := 0; ; adoptions++ {
 		grant, err := s.next(ctx, limit)
+		if s.feed.cfg.Resync && errors.Is(err, poller.ErrGap) {
+			err = s.resync(ctx, err)
+		}
 		var moved *state.MovedError
 		switch {
 		case errors.Is(err, errEnded):

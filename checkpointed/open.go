@@ -102,28 +102,45 @@ func (s *session) widen(
 
 // create writes the first document, at the position that source__start says.
 func (s *session) create(ctx context.Context) (*state.Snapshot, error) {
-	start, incarnation, err := s.feed.source.Start(ctx)
+	doc, memory, err := s.first(ctx)
 	if err != nil {
-		return nil, s.feed.cfg.sourceFault(err)
+		return nil, err
 	}
 	twins, err := s.feed.keeper.Twins(ctx, s.source.Fingerprint)
 	if err != nil { // a hint only: a store that may not be listed must not stop a poller
 		s.warn(fmt.Sprintf("whether this poller has a document under another app name is not known: %v", err))
 	}
-	low, first, memory, err := s.widen(ctx, start)
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := s.feed.keeper.CreateLate(ctx, s.source.Fingerprint, incarnation, low, first, late.MemoryKind, memory)
+	snapshot, err := s.feed.keeper.CreateWith(ctx, doc, late.MemoryKind, memory)
 	if err != nil {
 		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("creating the state document: %w", err)}
 	}
-	s.warn(fmt.Sprintf("there was no state document: this poller starts at %s (source__start)", start))
+	s.warn(fmt.Sprintf("there was no state document: this poller starts at %s (source__start)%s", Frontier(&doc),
+		besides(doc.Backfill)))
 	for _, twin := range twins {
 		s.warn(fmt.Sprintf("a poller of the same name and source has its checkpoint under another app name, in %s: "+
 			"if this app was renamed or moved, set state__app_name to the old name, or every row is delivered again", twin))
 	}
 	return snapshot, nil
+}
+
+// first is the document that a poller begins with, and its memory of late commits.
+func (s *session) first(ctx context.Context) (doc state.Document, memory []byte, err error) {
+	doc.SourceFingerprint = s.source.Fingerprint
+	if s.feed.cfg.Snapshot {
+		snapshot, err := s.feed.snapshot(ctx)
+		if err != nil {
+			return doc, nil, s.feed.cfg.sourceFault(err)
+		}
+		snapshot.Begin(&doc, "source__start=snapshot")
+		return doc, nil, nil
+	}
+	start, incarnation, err := s.feed.source.Start(ctx)
+	if err != nil {
+		return doc, nil, s.feed.cfg.sourceFault(err)
+	}
+	doc.Checkpoint.Incarnation = incarnation
+	doc.Checkpoint.Cursor, doc.Late, memory, err = s.widen(ctx, start)
+	return doc, memory, err
 }
 
 // adopt makes a document the one that this session goes on from. Nothing that was handed out before is settled any

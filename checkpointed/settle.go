@@ -147,6 +147,10 @@ func (c *pendingCommit) endBackfill(id string) {
 	if b == nil {
 		return
 	}
-	c.s.warn(fmt.Sprintf("backfill %s is complete: %d rows were sent again", id, b.Done))
+	text := "backfill %s is complete: %d rows were sent again"
+	if b.Whole {
+		text = "snapshot %s of the whole table is complete: %d rows were sent"
+	}
+	c.s.warn(fmt.Sprintf(text, id, b.Done))
 	c.backfill, c.ends = &state.Backfill{}, id
 }

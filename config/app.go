@@ -112,6 +112,8 @@ type Source struct {
 	Operations     []string      `json:"operations"`
 	TrackTable     string        `json:"track_table"`
 	TrackRetention time.Duration `json:"track_retention"`
+	// OnGap is stop or resync, with Mode ChangeTracking only.
+	OnGap string `json:"on_gap"`
 
 	NullCursor  string        `json:"null_cursor"` // report or fail
 	Identity    string        `json:"identity"`

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // checkTracking judges a source that reads what triggers, or the engine itself, recorded.
 func (l *loader) checkTracking(p *pollerScopes) {
 	s, src := p.own, &p.poller.Source
@@ -17,11 +19,19 @@ func (l *loader) checkTracking(p *pollerScopes) {
 	if !s.has("source__table") && s.ok("source__table") {
 		s.fault("source__table", "is required", "Set it to the table, such as "+s.prefix+"source__table=orders")
 	}
-	if src.Start == "snapshot" && s.ok("source__start") {
-		s.fault("source__start", "\"snapshot\" is not there yet: rows from before the tracking are not read",
-			"Write earliest, and touch the rows that are to be delivered (UPDATE …)")
-	}
+	l.checkSnapshot(s, src, "source__start", src.Start == "snapshot")
+	l.checkSnapshot(s, src, "source__on_gap", src.OnGap == "resync")
 	checkText(s, "source__where", src.Where, engine, conditionFlaw)
 	src.LateCommits = "auto" // the engine decides
 	l.checkLate(p)
+}
+
+// checkSnapshot judges a setting that reads the whole table.
+func (l *loader) checkSnapshot(s *scope, src *Source, key string, reads bool) {
+	if !reads || !s.ok(key, "source__operations") || len(src.Operations) == 0 ||
+		slices.Contains(src.Operations, "insert") {
+		return
+	}
+	s.fault(key, "reads every row of the table, each as an insert, and source__operations leaves inserts out",
+		"Add insert to "+s.named("source__operations")+", or remove "+s.named(key))
 }

@@ -105,8 +105,10 @@ var httpURL = kind.Kind{Word: "URL", Example: "https://example.com/hooks/orders"
 
 var startText = kind.Kind{Word: "earliest, latest, or a cursor value", Example: "latest",
 	Parse: func(s string) (any, *kind.Flaw) {
-		if strings.EqualFold(s, "earliest") || strings.EqualFold(s, "latest") {
-			return strings.ToLower(s), nil
+		for _, word := range []string{"earliest", "latest", "snapshot"} {
+			if strings.EqualFold(s, word) {
+				return word, nil
+			}
 		}
 		return s, nil
 	}}

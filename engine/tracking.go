@@ -19,8 +19,10 @@ type ChangeTable struct {
 	Name string
 	// Poller is whose commands are named to people.
 	Poller string
-	// Rows is what stands after FROM: the change table joined with the table.
-	Rows string
+	// Rows is what stands after FROM: the change table joined with the table. Whole is the table itself, each row with
+	// what is known of its last change: of one that nobody has written since changes are recorded, version and created
+	// are Tracking.Before.
+	Rows, Whole string
 	// Newer and OfKeys are the same where the engine tracks changes by itself: for the changes after BuiltIn.Since, and
 	// for keys that are listed as rows of values.
 	Newer  string
@@ -91,6 +93,9 @@ type Tracking struct {
 	Snapshots bool
 	// AtOnce says that the statements are of one transaction.
 	AtOnce bool
+	// OfRow joins the row that t is with its last change, as c, whose columns are NULL where none is known: BuiltIn gives
+	// no ChangeCreated. Nil where a LEFT JOIN reads no more of the change table than that.
+	OfRow func(c *ChangeTable) string
 	// Before is the created of a row that was there before the triggers.
 	Before string
 	// Rights are what it takes to install, for people; Grant is what the poller's login needs on what it reads.

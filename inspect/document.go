@@ -54,6 +54,9 @@ func (p *Poller) position(ctx context.Context, o *Output) (change.Cursor, error)
 			return nil, &startError{err}
 		}
 		o.Position = fmt.Sprintf("%s (no document yet: source__start)", start)
+		if p.Config.Source.Start == "snapshot" {
+			o.Position += "; beside the changes every row that the table has is delivered"
+		}
 		return start, nil
 	}
 	if err != nil {

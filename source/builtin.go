@@ -135,28 +135,34 @@ func (w *changeWindow) selection(p *plan.Plan, also []keyset.Condition) (*keyset
 
 // bound keeps a page below where the engine had come, or within its window, and puts the transaction around it.
 func (w *changeWindow) bound(b *keyset.Builder, s *keyset.Selection, p *plan.Plan) {
-	own, version := w.builtIn, &p.Sel.Columns[p.Tracked.Version]
+	version := &p.Sel.Columns[p.Tracked.Version]
 	read := int64(-1)
 	if w.Head == nil && w.Whole {
 		read = numberOf(w.At)
-	}
-	in := func(name string, value any) {
-		b.Own(engine.Column{Name: name, Type: version.Type}, sql.Named(name, value)) // they are named in the texts around
 	}
 	since := w.Since
 	if w.onlyInserts {
 		since = w.Told // a row that was inserted since then may still have to be told
 	}
-	in(own.Since, numberOf(since))
-	in(own.Read, read)
-	b.Own(engine.Column{Name: own.Told, Type: "nvarchar(max) OUTPUT"}, sql.Named(own.Told, sql.Out{Dest: &w.told}))
-	b.Before, b.After = own.Before(p.Table.Changes), own.After(p.Table.Changes)
+	transact(b, p, numberOf(since), read, &w.told)
 	b.Add(s.Column(*version) + " <= ")
 	if w.Head == nil {
-		b.Add(own.Head)
+		b.Add(w.builtIn.Head)
 	} else {
 		b.Value(version, numberOf(w.Head))
 	}
+}
+
+// transact puts the transaction of a page around a statement. What the engine tells comes into told.
+func transact(b *keyset.Builder, p *plan.Plan, since, read int64, told *string) {
+	own := p.BuiltIn()
+	in := func(name string, value any) { // they are named in the texts around
+		b.Own(engine.Column{Name: name, Type: p.Sel.Columns[p.Tracked.Version].Type}, sql.Named(name, value))
+	}
+	in(own.Since, since)
+	in(own.Read, read)
+	b.Own(engine.Column{Name: own.Told, Type: "nvarchar(max) OUTPUT"}, sql.Named(own.Told, sql.Out{Dest: told}))
+	b.Before, b.After = own.Before(p.Table.Changes), own.After(p.Table.Changes)
 }
 
 // numberOf is a version as a number: 0 for none, which is before every other.

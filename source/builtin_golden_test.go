@@ -74,6 +74,16 @@ func TestBuiltInStatements(t *testing.T) {
 	add("before a version", p.Sel.Below(), "SelectStatement")
 	add("how far", keyset.Statement{Text: p.BuiltIn().Tell(p.Table.Changes)}, "SelectStatement")
 	golden.Pin(t, "sqlserver/changes.sql", b.String())
+	b.Reset()
+	chunk := func(after, upTo int) keyset.Statement {
+		return p.Whole.Sel.Page(500, keyset.Span{After: after, UpTo: upTo, Also: inTransaction(p.Whole, new(string))})
+	}
+	add("first chunk", chunk(0, 2), transaction...)
+	add("next chunk", chunk(2, 2), transaction...)
+	plain := (&Cursor{cfg: plan.Config{Where: "note <> 'x'"}}).plainRows(p)
+	add("rows", plain.Count(keyset.Span{}), "SelectStatement")
+	add("last row", plain.Latest(), "SelectStatement")
+	golden.Pin(t, "sqlserver/snapshot.sql", b.String())
 	if nulls := p.Sel.Nulls(true).Text + p.Sel.Nulls(false).Text; nulls != "" {
 		t.Errorf("NULLs are looked for: %s", nulls)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -114,6 +115,15 @@ var topOf = regexp.MustCompile(`TOP \((\d+)\)`)
 
 func (m *tracked) QueryContext(_ context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	switch {
+	case strings.HasPrefix(text, "SET XACT_ABORT ON;") && strings.Contains(text, "CHANGETABLE(VERSION"):
+		return m.chunk(text, args)
+	case strings.HasPrefix(text, "SELECT COUNT_BIG(*)"):
+		return &answer{rows: [][]driver.Value{{int64(len(m.rows))}}}, nil
+	case strings.HasPrefix(text, "SELECT TOP (1) r.[id]\nFROM [dbo].[orders] AS r\nORDER BY r.[id] DESC"):
+		if len(m.rows) == 0 {
+			return &answer{}, nil
+		}
+		return &answer{rows: [][]driver.Value{{slices.Max(slices.Collect(maps.Keys(m.rows)))}}}, nil
 	case strings.Contains(text, "CHANGETABLE(VERSION"):
 		m.asked = append(m.asked, "keys")
 		var rows [][]driver.Value
@@ -185,6 +195,39 @@ func (m *tracked) page(text string, args []driver.NamedValue) (driver.Rows, erro
 	m.once(1)
 	told, into := m.told(head), named["told"].(sql.Out).Dest.(*string)
 	return &answer{rows: rows, end: func() { *into = told }}, nil // it comes after the last row
+}
+
+// chunk answers a chunk of the table: up to the last parameter, after the one before it.
+func (m *tracked) chunk(text string, args []driver.NamedValue) (driver.Rows, error) {
+	limit, err := strconv.Atoi(topOf.FindStringSubmatch(text)[1])
+	if err != nil {
+		return nil, err
+	}
+	m.asked = append(m.asked, "chunk")
+	var into *string
+	var bounds []int64
+	for _, a := range args {
+		if out, is := a.Value.(sql.Out); is {
+			into = out.Dest.(*string)
+		} else if a.Name == "" {
+			bounds = append(bounds, a.Value.(int64))
+		}
+	}
+	var rows [][]driver.Value
+	for _, id := range slices.Sorted(maps.Keys(m.rows)) {
+		if id > bounds[len(bounds)-1] || len(bounds) > 1 && id <= bounds[0] || len(rows) == limit {
+			continue
+		}
+		version := int64(0)
+		for _, w := range m.log {
+			if w.id == id {
+				version = w.version
+			}
+		}
+		rows = append(rows, m.row(id, version, 0))
+	}
+	told := m.told(m.current)
+	return &answer{rows: rows, end: func() { *into = told }}, nil
 }
 
 func (m *tracked) once(n int) {
@@ -297,21 +340,26 @@ func (f *follower) page(rows int) (change.Page, error) {
 	}
 	f.table = p.Table
 	for _, e := range p.Events {
-		key := strings.TrimSuffix(strings.TrimPrefix(string(e.Key), `{"id":`), "}")
-		text := e.Op.String() + " " + key
-		f.got[key] = ""
-		if e.Op != change.Delete {
-			_, v, _ := strings.Cut(string(e.Row), `"v":`)
-			f.got[key] = strings.TrimSuffix(v, "}")
-			text += "=" + f.got[key]
-		}
-		f.told = append(f.told, text)
+		f.take(&e)
 		f.at = e.Position()
 	}
 	if p.To != nil {
 		f.at = p.To
 	}
 	return p, nil
+}
+
+// take is what the receiver does with an event.
+func (f *follower) take(e *change.Event) {
+	key := strings.TrimSuffix(strings.TrimPrefix(string(e.Key), `{"id":`), "}")
+	text := e.Op.String() + " " + key
+	f.got[key] = ""
+	if e.Op != change.Delete {
+		_, v, _ := strings.Cut(string(e.Row), `"v":`)
+		f.got[key] = strings.TrimSuffix(v, "}")
+		text += "=" + f.got[key]
+	}
+	f.told = append(f.told, text)
 }
 
 // read takes everything that there is, and returns what was told.

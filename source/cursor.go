@@ -179,7 +179,11 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 	}
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		how := c.strategy(p)
-		if start, err = how.start(ctx, s); err != nil {
+		find := how.start
+		if p.Tracked != nil && c.cfg.Start == "snapshot" {
+			find = how.latest // a snapshot's rows are read beside the changes from now on: see Snapshot
+		}
+		if start, err = find(ctx, s); err != nil {
 			return err
 		}
 		// The catalog does not show that source__where can be run, and a document that was made for one that cannot would

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -59,7 +60,7 @@ func (c *Cursor) reread(ctx context.Context, p *plan.Plan, stored [][]byte) ([]c
 	found := make([]*change.Event, len(keys))
 	for begin := 0; begin < len(keys); begin += chunk(p) {
 		end := min(begin+chunk(p), len(keys))
-		rows, err := c.readKeys(ctx, p, keys[begin:end])
+		rows, err := c.readNewest(ctx, p, keys[begin:end])
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +80,7 @@ func (c *Cursor) reread(ctx context.Context, p *plan.Plan, stored [][]byte) ([]c
 			if found[n] != nil {
 				continue
 			}
-			if rows, err = c.readKeys(ctx, p, keys[n:n+1]); err != nil {
+			if rows, err = c.readNewest(ctx, p, keys[n:n+1]); err != nil {
 				return nil, err
 			}
 			if len(rows) > 0 {
@@ -94,6 +95,25 @@ func (c *Cursor) reread(ctx context.Context, p *plan.Plan, stored [][]byte) ([]c
 		}
 	}
 	return events, nil
+}
+
+// readNewest reads the rows of one chunk, where changes are tracked also those that nobody has written since: the table
+// alone knows them.
+func (c *Cursor) readNewest(ctx context.Context, p *plan.Plan, keys []keyset.Key) ([]change.Event, error) {
+	rows, err := c.readKeys(ctx, p, keys)
+	if err != nil || p.Tracked == nil || p.BuiltIn() != nil {
+		return rows, err
+	}
+	known := map[string]bool{}
+	for i := range rows {
+		known[string(rows[i].Key)] = true
+	}
+	unwritten := slices.DeleteFunc(slices.Clone(keys), func(k keyset.Key) bool { return known[string(k.JSON)] })
+	if len(unwritten) == 0 {
+		return rows, nil
+	}
+	more, err := c.readKeys(ctx, p.Whole, unwritten)
+	return append(rows, more...), err
 }
 
 // chunk is how many keys one statement reads: a power of two.
@@ -117,9 +137,8 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) 
 	var events []change.Event
 	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
 		col, events = collect.Collector{Plan: p, Cfg: &c.cfg, Fetched: time.Now()}, events[:0]
-		if c.cfg.OnlyInserts() {
-			col.Untold = recorded // it was not delivered, or it would not be read again
-		}
+		// Its insert was not delivered, or it would not be read again.
+		col.Whole = p.Tracked != nil && c.cfg.OnlyInserts()
 		err := c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Columns, func(r engine.Row) (bool, error) {
 			event, ok := col.Make(r)
 			if ok {

@@ -48,6 +48,9 @@ func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (eng
 // position all the same: what happens to a row later is told from there.
 func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
 	also ...keyset.Condition) (change.Page, error) {
+	if p.Tracked != nil && plan.InTable(r.After) {
+		return c.wholePage(ctx, p, r, limit)
+	}
 	wanted := c.cfg.Operations
 	if p.Tracked == nil || len(wanted) == 0 {
 		return c.strategy(p).page(ctx, r, limit, also...)
@@ -280,9 +283,9 @@ func (c *Cursor) errFloor(p *plan.Plan, at string, floor []byte) error {
 		why = b.Lost
 	}
 	return fmt.Errorf("%w: %s: the position %s is from before version %s, up to which changes are missing in %s: "+
-		"%s. Deliver all that is retained: %s; or go on after the last change that there is now: "+
+		"%s. Read the whole table again: %s; or go on after the last change that there is now: "+
 		"rowrelay state accept-gap %s. Rows that were deleted meanwhile are not told of",
-		poller.ErrGap, c.name(), at, floor, p.Table.Changes.Title(), why, keyset.StartAgain, poller.AnyDocument)
+		poller.ErrGap, c.name(), at, floor, p.Table.Changes.Title(), why, readAgain, poller.AnyDocument)
 }
 
 // readFloor reads the change table's floor, and the version that its state counts, where it counts.
@@ -332,9 +335,9 @@ func (c *Cursor) outside(p *plan.Plan, at change.Cursor, w *plan.Window, counted
 		return c.belowFloor(p, at, w, floor)
 	}
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at version %s: the database was restored, or is "+
-		"another one, and changes to come would not be seen. Deliver all that is retained: %s; or go on after the last change "+
+		"another one, and changes to come would not be seen. Read the whole table again: %s; or go on after the last change "+
 		"that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, p.Table.Changes.Title(), counted,
-		keyset.StartAgain, poller.AnyDocument)
+		readAgain, poller.AnyDocument)
 }
 
 // rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same; but where

@@ -46,6 +46,9 @@ func (c *Cursor) ChangeTable(ctx context.Context) (name string, err error) {
 const none = "1 = 0"
 
 func readerAt(p *plan.Plan, version string, at change.Cursor) (r tracking.Reader, err error) {
+	if plan.Unwritten(at) { // a parked row of a snapshot: its change may be any
+		return tracking.Reader{Passed: none}, nil
+	}
 	if p.ByWindows() {
 		w, err := p.Snapshots().Decode(at)
 		if err == nil && (!w.Begun || w.Scanning) {

@@ -27,25 +27,31 @@ func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
-		rows, err := s.conn.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+st.Text, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close() //nolint:errcheck // rows.Err is what tells
-		for rows.Next() {
-			var line string
-			if err := rows.Scan(&line); err != nil {
-				return err
-			}
-			plan += line + "\n"
-		}
-		return rows.Err()
+	err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) (err error) {
+		plan, err = analyzed(ctx, s, st.Text, args)
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return plan
+}
+
+// analyzed runs a statement, and returns what its plan did.
+func analyzed(ctx context.Context, s *session, text string, args []any) (plan string, err error) {
+	rows, err := s.conn.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+text, args...)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return "", err
+		}
+		plan += line + "\n"
+	}
+	return plan, rows.Err()
 }
 
 // buffersOf is the number of pages that a plan touched, in shared buffers or behind them.

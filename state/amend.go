@@ -110,14 +110,17 @@ func (k *Keeper) BreakLease(ctx context.Context, s *Snapshot) (*Snapshot, error)
 }
 
 // Clone creates this keeper's document with another poller's position: all but the lease (token 0), parked events,
-// memory, pause, backfill and skips, which are that poller's: what it has parked, or sends again, it delivers. In mode
-// overlap the rows above the window's low edge are delivered again. ErrConflict where the document exists.
+// memory, pause, backfill and skips, which are that poller's: what it has parked, or sends again, it delivers. A read
+// of the whole table goes on in both. In mode overlap the rows above the window's low edge are delivered again.
+// ErrConflict where the document exists.
 func (k *Keeper) Clone(ctx context.Context, from Document) (*Snapshot, error) {
 	doc := from
 	doc.PollerName = k.cfg.Poller
 	doc.Lease, doc.Parked, doc.restParked = LeaseRecord{}, ObjectRef{}, nil
 	doc.Late = Late{Mode: from.Late.Mode, rest: from.Late.rest}
-	doc.Paused, doc.Backfill, doc.Skips = nil, nil, nil
+	if doc.Paused, doc.Skips = nil, nil; doc.Backfill != nil && !doc.Backfill.Whole {
+		doc.Backfill = nil
+	}
 	data, err := doc.checked()
 	if err != nil {
 		return nil, fmt.Errorf("creating %s: %w", k.cfg.Key, err)

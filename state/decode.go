@@ -189,6 +189,10 @@ func text(to *string) func([]byte) error {
 	}
 }
 
+func flag(to *bool) func([]byte) error {
+	return func(raw []byte) error { return json.Unmarshal(raw, to) }
+}
+
 // integer reads a number, or a string that holds one, of 0 to 2^63−1.
 func integer(to *uint64) func([]byte) error {
 	return func(raw []byte) (err error) {

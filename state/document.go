@@ -93,6 +93,9 @@ func (p *Paused) Over(now time.Time) bool { return !p.Until.IsZero() && !now.Bef
 type Backfill struct {
 	// ID names it in logs; it is chosen at random.
 	ID string
+	// Whole says that the range is the whole table, as it was when changes began to be read beside it: without it a
+	// receiver would know those rows only that change later.
+	Whole bool
 	// From and To bound the range as source.Range's After and UpTo do; At is how far it has come.
 	From, To, At change.Cursor
 	// PerSecond throttles it; 0 does not.

@@ -103,24 +103,20 @@ func (k *Keeper) snapshot(doc Document, stamp Stamp, sent time.Time) *Snapshot {
 // caller compares fingerprints either way. A write whose outcome is unknown is read back; if it lands later than that,
 // it conflicts with our own second one, which says the same.
 func (k *Keeper) Create(ctx context.Context, fingerprint, incarnation string, start change.Cursor) (*Snapshot, error) {
-	return k.CreateLate(ctx, fingerprint, incarnation, start, Late{}, "", nil)
+	return k.CreateWith(ctx, Document{SourceFingerprint: fingerprint,
+		Checkpoint: Checkpoint{Cursor: start, Incarnation: incarnation}}, "", nil)
 }
 
-// CreateLate is Create with what is remembered of late commits: late, and its memory as a side object of a kind, unless
-// that is nil. No lease is needed for the object: as long as there is no document, nobody collects.
-func (k *Keeper) CreateLate(
-	ctx context.Context, fingerprint, incarnation string, start change.Cursor, late Late, kind string, memory []byte,
-) (*Snapshot, error) {
+// CreateWith is Create with what else a document may begin with: what is remembered of late commits, its memory as a
+// side object of a kind unless that is nil, and a backfill. The poller's name is the keeper's.
+func (k *Keeper) CreateWith(ctx context.Context, doc Document, kind string, memory []byte) (*Snapshot, error) {
+	doc.PollerName = k.cfg.Poller
 	if memory != nil {
 		name, err := k.putObject(ctx, kind, memory, nil)
 		if err != nil {
 			return nil, fmt.Errorf("creating %s: %w", k.cfg.Key, err)
 		}
-		late.Memory.Object = name
-	}
-	doc := Document{
-		PollerName: k.cfg.Poller, SourceFingerprint: fingerprint,
-		Checkpoint: Checkpoint{Cursor: start, Incarnation: incarnation}, Late: late,
+		doc.Late.Memory.Object = name
 	}
 	data, err := doc.Encode()
 	if err != nil {

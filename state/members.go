@@ -116,6 +116,9 @@ func (p *Paused) read(raw []byte) error {
 func (b *Backfill) write(w *objectWriter) {
 	w.open("backfill")
 	w.string("id", b.ID)
+	if b.Whole {
+		w.raw("whole_table", []byte("true"))
+	}
 	w.raw("from", cursorJSON(b.From))
 	w.raw("to", cursorJSON(b.To))
 	w.raw("at", cursorJSON(b.At))
@@ -136,6 +139,7 @@ func (b *Backfill) read(raw []byte) error {
 		r.need("from", cursorIn(&b.From))
 		r.need("to", cursorIn(&b.To))
 		r.need("at", cursorIn(&b.At))
+		r.take("whole_table", flag(&b.Whole))
 		r.take("per_second", integer(&perSecond))
 		r.take("done", integer(&done))
 		r.take("total", integer(&total))

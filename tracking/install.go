@@ -197,7 +197,8 @@ func (w *Work) Notes() (notes []string) {
 		notes = append(notes, "Rights: "+w.Rights+".")
 	}
 	if len(w.Read) > 0 {
-		notes = append(notes, "Rows that are there already are told of when they are written next.")
+		notes = append(notes, "Rows that are there already are told of when they are written next, or first of all: "+
+			"source__start=snapshot.")
 		if w.Grant != "" {
 			notes = append(notes, "The login of source__connection needs no more than GRANT "+w.Grant+" ON each of "+
 				strings.Join(w.Read, ", ")+".")

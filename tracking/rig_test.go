@@ -37,7 +37,8 @@ type rig struct {
 	graves
 }
 
-func newRig(t testing.TB, name string) *rig {
+// newRig makes one; before are statements that run before there are triggers.
+func newRig(t testing.TB, name string, before ...string) *rig {
 	t.Helper()
 	r := &rig{TB: t, store: memstore.New(), to: &receiver{rows: map[string]event{}, seen: map[string]bool{}}}
 	switch name {
@@ -53,18 +54,24 @@ func newRig(t testing.TB, name string) *rig {
 			"?_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=busy_timeout(10000)&_txlock=immediate")
 	}
 	r.exec("CREATE TABLE orders (id bigint NOT NULL PRIMARY KEY, v bigint NOT NULL)")
+	r.exec(before...)
 	var err error
 	if r.conn, err = engines.Parse(r.url); err != nil {
 		t.Fatal(err)
 	}
-	w, err := tracking.Install(t.Context(), r.conn, "orders", "", "orders")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Apply(t.Context(), r.db); err != nil {
-		t.Fatal(err)
-	}
+	r.install()
 	return r
+}
+
+func (r *rig) install() {
+	r.Helper()
+	w, err := tracking.Install(r.Context(), r.conn, "orders", "", "orders")
+	if err == nil {
+		err = w.Apply(r.Context(), r.db)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
 }
 
 func (r *rig) exec(statements ...string) {
@@ -92,11 +99,21 @@ type settings struct {
 	maxAttempts int
 	batch       int
 	operations  []string
+	// snapshot is source__start=snapshot, resync source__on_gap=resync.
+	snapshot, resync bool
+}
+
+func (s *settings) start() string {
+	if s.snapshot {
+		return "snapshot"
+	}
+	return ""
 }
 
 func (r *rig) instance(s settings) instance {
 	r.Helper()
-	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, Operations: s.operations}, r.conn)
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, Operations: s.operations,
+		Start: s.start()}, r.conn)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -108,7 +125,8 @@ func (r *rig) instance(s settings) instance {
 	}
 	feed, err := checkpointed.New(checkpointed.Config{App: "app", Poller: "orders", Source: src, Keeper: keeper,
 		Ordering: poller.OrderKey, DeadLetters: &r.graves,
-		Policy:     poller.Policy{MaxAttempts: s.maxAttempts, Delays: []time.Duration{s.delay}, MaxParked: 1000},
+		Policy:   poller.Policy{MaxAttempts: s.maxAttempts, Delays: []time.Duration{s.delay}, MaxParked: 1000},
+		Snapshot: s.snapshot, Resync: s.resync,
 		LateWindow: 20 * time.Second, LateLimit: time.Minute, LateMemory: 1_000_000})
 	if err != nil {
 		r.Fatal(err)

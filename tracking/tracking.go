@@ -148,6 +148,7 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	columns = append(columns, "c."+s.Quote(engine.ChangeVersion), "c."+s.Quote(engine.ChangeCreated),
 		"t."+first+" AS "+s.Quote(engine.ChangePresent))
 	joined.Changes = c
+	c.Whole = whole(&s, t, changes.Columns[version].Type, c)
 	shown := ""
 	if s.Tracking.BuiltIn != nil {
 		shown = "\n\tWHERE c." + s.Quote(engine.ChangeGone) + " = 1 OR t." + first + " IS NOT NULL"

@@ -44,7 +44,7 @@ func newTrackInstall(t *target) *cobra.Command {
 poller's database, ready to be read and run by whoever may: with psql, mysql or sqlite3. With --apply it runs
 them itself.
 
-Rows that are in the table already are told of when they are written next.
+Rows that are in the table already are told of when they are written next, or first of all (source__start=snapshot).
 
 Run it again where a trigger was dropped or disabled. Pollers then stop at the gap, because writes may
 have been missed.`,

@@ -18,6 +18,7 @@ import (
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
 		Exact: true, AtOnce: true, Snapshots: true, Before: before,
+		OfRow:     changeOfRow,
 		Rights:    "the owner of the table can do it; another role needs TRIGGER and SELECT on it, and CREATE in its schema, and cannot run ENABLE ALWAYS",
 		Grant:     "SELECT",
 		Declare:   declareKey,
@@ -53,6 +54,17 @@ func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (typ
 }
 
 const before = "'0'::xid8"
+
+// changeOfRow reads the change of one row. A join may be merged by the planner, which then reads the change table from
+// its beginning for every chunk of rows; OFFSET keeps this from being taken for one.
+func changeOfRow(c *engine.ChangeTable) string {
+	same := make([]string, len(c.Key))
+	for i, k := range c.Key {
+		same[i] = "n." + quote(k) + " = t." + quote(k)
+	}
+	return " LEFT JOIN LATERAL (\n\t\tSELECT n." + quote(engine.ChangeVersion) + ", n." + quote(engine.ChangeCreated) +
+		" FROM " + c.In(quote, c.Name) + " AS n WHERE " + strings.Join(same, " AND ") + " OFFSET 0\n\t) AS c ON true"
+}
 
 // The events of the two triggers, in their names.
 const (

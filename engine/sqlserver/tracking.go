@@ -19,7 +19,7 @@ import (
 // third.
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
-		Exact: true, Counted: true, Before: "0",
+		Exact: true, Counted: true, Before: "0", OfRow: changeOfRow,
 		Rights:    "it takes ALTER on the database and on the table",
 		Grant:     "SELECT, VIEW CHANGE TRACKING",
 		Declare:   func(context.Context, *sql.Conn, *engine.ChangeTable) ([]string, error) { return nil, nil },
@@ -59,6 +59,13 @@ func changesOfKeys(c *engine.ChangeTable, keys string) string {
 		"\n\t\tFROM (VALUES " + keys + ") AS k (" + names + ")" +
 		"\n\t\tOUTER APPLY CHANGETABLE(VERSION " + c.Of + ", (" + names + "), (" + engine.Names(quote, "k.", c.Key) +
 		")) AS n)"
+}
+
+// changeOfRow reads the last version of a row.
+func changeOfRow(c *engine.ChangeTable) string {
+	return " OUTER APPLY (\n\t\tSELECT n.SYS_CHANGE_VERSION AS " + quote(engine.ChangeVersion) +
+		" FROM CHANGETABLE(VERSION " + c.Of + ", (" + engine.Names(quote, "", c.Key) + "), (" +
+		engine.Names(quote, "t.", c.Key) + ")) AS n\n\t) AS c"
 }
 
 // beforeChanges begins the transaction of a page. Within a parametrised statement the settings end with it. Of changes

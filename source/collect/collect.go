@@ -52,6 +52,9 @@ type Collector struct {
 	Next keyset.Position
 	// Scan is the window of a page whose rows come by key alone (package snapshot); nil where they come by cursor and key.
 	Scan *snapshot.Window
+	// Whole says that every row is told of as inserted: those of the table itself, and those of which nothing else is
+	// wanted.
+	Whole bool
 	// Times are the stored times that the page has shown last, for each cursor column; nil where forms do not matter.
 	Times []storedTime
 
@@ -292,7 +295,8 @@ func (c *Collector) event() (change.Event, error) {
 	if !same {
 		e.OrderKey = rest[keyEnd-start : orderEnd-start : orderEnd-start]
 	}
-	if p.TimeOf >= 0 {
+	unwritten := c.unwritten(op)
+	if p.TimeOf >= 0 && !unwritten {
 		if at, ok := timeform.Parse(c.value(p.Cursor[p.TimeOf]), p.Zone(c.Cfg)); ok {
 			e.Time, e.Undated = at, false
 		}
@@ -300,7 +304,7 @@ func (c *Collector) event() (change.Event, error) {
 	switch {
 	case broken != nil:
 		content = brokenContent
-	case p.UniqueCursor:
+	case p.UniqueCursor && !unwritten:
 		content = nil
 	}
 	e.ID = change.EventID(c.Cfg.Poller, identifying(e.Op), e.Key, c.identity(&e), content)
@@ -349,34 +353,4 @@ func (c *Collector) keep(a, b []byte) []byte {
 	at := len(c.chunk)
 	c.chunk = append(append(c.chunk, a...), b...)
 	return c.chunk[at : at+n : at+n]
-}
-
-// CursorOf writes the position of a row that holds the order columns only.
-func CursorOf(p *plan.Plan, r engine.Row) (change.Cursor, error) {
-	c := Collector{Plan: &plan.Plan{Sel: keyset.Selection{Columns: p.Sel.Order}}} // without names: the values alone
-	if err := c.encode(r); err != nil {
-		return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
-	}
-	at := map[string]int{}
-	for i, col := range p.Sel.Order {
-		at[col.Name] = i
-	}
-	var key []int
-	for _, i := range p.Key {
-		key = append(key, at[p.Sel.Columns[i].Name])
-	}
-	object := c.object(nil, p.KeyNames, key)
-	for _, i := range key {
-		if bytes.Equal(c.value(i), keyset.Null) {
-			return nil, fmt.Errorf("%w: %w", poller.ErrNormalize, errNullKey(object))
-		}
-	}
-	var values [][]byte
-	for i := range p.Sel.Cursors {
-		if err := p.CheckCursorValue(&p.Sel.Order[i], c.value(i)); err != nil {
-			return nil, fmt.Errorf("%w: %w (the row with key %s)", poller.ErrNormalize, err, object)
-		}
-		values = append(values, c.value(i))
-	}
-	return p.AppendCursor(nil, values, object), nil
 }

@@ -19,11 +19,25 @@ func (c *Collector) tracked(t *plan.Tracked) change.Op {
 	switch {
 	case bytes.Equal(c.value(t.Present), keyset.Null):
 		return change.Delete
-	case bytes.Equal(created, c.value(t.Version)), c.Since != nil && c.Since(created),
+	case c.Whole, bytes.Equal(created, c.value(t.Version)), c.Since != nil && c.Since(created),
 		c.Untold != nil && c.Untold(created):
 		return change.Insert
 	}
 	return change.Update
+}
+
+// unwritten reports whether the row in scratch is there, and nothing is known of when it was written (inserted, where
+// updates are not wanted): then its version does not tell it from what it was before.
+func (c *Collector) unwritten(op change.Op) bool {
+	t := c.Plan.Tracked
+	if t == nil || op == change.Delete {
+		return false
+	}
+	at := t.Version
+	if op == change.Insert && c.Cfg.OnlyInserts() {
+		at = t.Created
+	}
+	return !plan.Later(c.value(at), nil)
 }
 
 // identity is what the id is made of: the row's cursor. Where updates are not wanted, an insert is the same however

@@ -27,7 +27,8 @@ type Config struct {
 	// Where filters rows: an SQL condition of the engine. Columns stand bare, or qualified by the alias r.
 	Where string
 	// Start is "earliest" (also when empty), "latest", or a cursor value: rows with a cursor above it are delivered.
-	// For a composite cursor it is a JSON array with one member per column.
+	// For a composite cursor it is a JSON array with one member per column. "snapshot", of a table whose changes are
+	// tracked, is the latest change: the table's rows are read beside the changes that follow.
 	Start string
 	// TimeZone gives zoneless cursors their instant (Event.Time only); nil is UTC.
 	TimeZone *time.Location

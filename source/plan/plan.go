@@ -27,7 +27,9 @@ type Plan struct {
 	Syntax  engine.Syntax
 	Table   engine.Table
 	Tracked *Tracked // nil in cursor mode
-	Sel     keyset.Selection
+	// Whole reads the table itself in the order of its key; nil in cursor mode.
+	Whole *Plan
+	Sel   keyset.Selection
 	// Names holds, for each projected column of the row, `"name":` ready to be written; the first len(names) columns of
 	// sel.columns are the row's, the others are read for key, cursor, order key and delete_when only.
 	Names []string
@@ -114,6 +116,9 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 	p.Fingerprint = fingerprint(cfg, p.Syntax.Name, identity, t, keyset.ColumnNames(keyset.Pick(t.Columns, cursor)),
 		keyset.ColumnNames(keyset.Pick(t.Columns, key)))
 	p.findIndex()
+	if p.Tracked != nil {
+		p.Whole = p.ofTable()
+	}
 	r.warn(cursor, key)
 	return p, nil
 }

@@ -50,7 +50,6 @@ func (c *Config) checkTracked() error {
 	refuse(c.DeleteWhen != "", "source__delete_when", "deletes are seen as such; leave rows out by source__where")
 	refuse(c.Op != "", "source__op", "what happened to a row is seen")
 	refuse(c.LateCommits != "" && c.LateCommits != lateAuto, "source__late_commits", "the engine decides it")
-	refuse(c.Start == "snapshot", "source__start=snapshot", "it is not there yet: write the rows again that are to be delivered first (UPDATE …)")
 	for _, op := range c.Operations {
 		if !slices.Contains(Operations, op) {
 			faults = append(faults, fmt.Errorf("source__operations has %q: it holds %s", op, strings.Join(Operations, ", ")))
@@ -143,6 +142,12 @@ func (p *Plan) Within(at change.Cursor) (Window, error) {
 	default:
 		return Window{Since: w[0], Head: w[1], At: s.Value, Whole: s.Tiebreaker == nil, Told: toldOf(w)}, nil
 	}
+}
+
+// Unwritten reports whether a row's cursor says that nothing is known of when it was written.
+func Unwritten(row change.Cursor) bool {
+	var s keyset.StoredCursor
+	return !row.IsStart() && json.Unmarshal(row, &s) == nil && len(s.Value) > 0 && !Later(s.Value, nil)
 }
 
 // toldOf is what a position within a window says.

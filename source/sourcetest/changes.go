@@ -27,6 +27,8 @@ func RunChanges(t *testing.T, e Engine) {
 		{"foreign_tables", foreignTables}, {"unseen_writes", unseenWrites}, {"one_moment", oneMoment},
 		{"odd_tables", oddTables}, {"operations", operations}, {"only_inserts", onlyInserts},
 		{"where_of_changes", whereOfChanges}, {"reread_changes", rereadChanges},
+		{"whole_table", wholeTable}, {"whole_ids", wholeIDs}, {"whole_composite", wholeComposite},
+		{"whole_of_inserts", wholeOfInserts}, {"whole_broken", wholeBroken}, {"whole_of_nothing", wholeOfNothing},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(fixture{t, e}) })
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -77,6 +78,14 @@ func keyTypes(f fixture) {
 				f.Fatalf("read again: %+v, %v", again, err)
 			}
 			r.read(10)
+			chunk := r.whole(1, nothing)
+			if len(chunk) != 1 || chunk[0].ID != first.ID || string(chunk[0].Row) != string(first.Row) {
+				f.Fatalf("in the table: %+v", chunk)
+			}
+			after := change.Range{After: chunk[0].Position(), UpTo: chunk[0].Position()}
+			if p, err := r.src.Fetch(f.ctx(), after, poller.Limit{Rows: 1, Bytes: plenty}); err != nil || len(p.Events) > 0 {
+				f.Fatalf("after its row: %+v, %v", p.Events, err)
+			}
 			f.exec("DELETE FROM k")
 			gone := r.read(10)
 			if len(gone) != 1 || gone[0].Op.String() != "delete" || string(gone[0].Key) != string(first.Key) {

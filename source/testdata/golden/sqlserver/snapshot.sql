@@ -1,0 +1,121 @@
+-- first chunk, parameters [65536 65537 65538 2 3]
+SET XACT_ABORT ON;
+SET TRANSACTION ISOLATION LEVEL SNAPSHOT;
+BEGIN TRANSACTION;
+DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
+IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
+	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
+IF @head > @read
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+FROM (
+	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present]
+	FROM [dbo].[or'ders] AS t OUTER APPLY (
+		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
+	) AS c
+) AS r
+WHERE (
+r.[rowrelay_present] IS NULL OR (
+note <> 'x'
+)
+) AND r.[tenant] < CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND 1 = 1
+ORDER BY r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+FROM (
+	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present]
+	FROM [dbo].[or'ders] AS t OUTER APPLY (
+		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
+	) AS c
+) AS r
+WHERE (
+r.[rowrelay_present] IS NULL OR (
+note <> 'x'
+)
+) AND r.[tenant] = CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] <= CAST(@p5 AS bigint) AND 1 = 1
+ORDER BY r.[tenant], r.[id]) AS s
+) AS r
+ORDER BY r.[tenant], r.[id];
+SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
+	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
+	FROM sys.change_tracking_tables AS t
+	LEFT JOIN sys.internal_tables AS i ON i.parent_object_id = t.object_id AND i.internal_type = 209
+	WHERE t.object_id = OBJECT_ID(N'[dbo].[or''ders]')));
+COMMIT TRANSACTION
+
+-- next chunk, parameters [65536 65537 65538 0 1 2 3]
+SET XACT_ABORT ON;
+SET TRANSACTION ISOLATION LEVEL SNAPSHOT;
+BEGIN TRANSACTION;
+DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
+IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
+	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
+IF @head > @read
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+FROM (
+SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+FROM (
+	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present]
+	FROM [dbo].[or'ders] AS t OUTER APPLY (
+		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
+	) AS c
+) AS r
+WHERE (
+r.[rowrelay_present] IS NULL OR (
+note <> 'x'
+)
+) AND r.[tenant] = CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] > CAST(@p5 AS bigint) AND r.[tenant] < CAST(@p6 COLLATE Latin1_General_CI_AS AS varchar(20)) AND 1 = 1
+ORDER BY r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+FROM (
+	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present]
+	FROM [dbo].[or'ders] AS t OUTER APPLY (
+		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
+	) AS c
+) AS r
+WHERE (
+r.[rowrelay_present] IS NULL OR (
+note <> 'x'
+)
+) AND r.[tenant] > CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[tenant] < CAST(@p6 COLLATE Latin1_General_CI_AS AS varchar(20)) AND 1 = 1
+ORDER BY r.[tenant], r.[id]) AS s
+UNION ALL
+SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+FROM (
+	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present]
+	FROM [dbo].[or'ders] AS t OUTER APPLY (
+		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
+	) AS c
+) AS r
+WHERE (
+r.[rowrelay_present] IS NULL OR (
+note <> 'x'
+)
+) AND r.[tenant] = CAST(@p6 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] <= CAST(@p7 AS bigint) AND r.[tenant] >= CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND (r.[tenant] > CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) OR (r.[tenant] = CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] > CAST(@p5 AS bigint))) AND 1 = 1
+ORDER BY r.[tenant], r.[id]) AS s
+) AS r
+ORDER BY r.[tenant], r.[id];
+SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
+	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
+	FROM sys.change_tracking_tables AS t
+	LEFT JOIN sys.internal_tables AS i ON i.parent_object_id = t.object_id AND i.internal_type = 209
+	WHERE t.object_id = OBJECT_ID(N'[dbo].[or''ders]')));
+COMMIT TRANSACTION
+
+-- rows, parameters []
+SELECT COUNT_BIG(*)
+FROM [dbo].[or'ders] AS r
+WHERE (
+note <> 'x'
+)
+
+-- last row, parameters []
+SELECT TOP (1) r.[tenant], r.[id]
+FROM [dbo].[or'ders] AS r
+WHERE (
+note <> 'x'
+)
+ORDER BY r.[tenant] DESC, r.[id] DESC
+

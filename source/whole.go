@@ -1,0 +1,222 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
+)
+
+// This file reads the whole of a tracked table, for source__start=snapshot and source__on_gap=resync.
+//
+// It is a backfill (checkpointed/backfill.go) whose range lies in the table itself: chunks in the order of the primary
+// key, between the pages of live changes. First the position among the changes is noted (Snapshot), then the first
+// chunk is read. So a row that is written after its chunk comes again as a change, and one that is written before it is
+// in the chunk. Each event carries its row as it is when it is read, chunk or change, and a tick delivers the events of
+// a key in the order in which they were read: no key ends on an older state, and no watermark has to tell which came
+// first.
+//
+// The live position moves meanwhile, so that a purge, or the engine's own retention, waits for no chunk. The range ends
+// with the highest key that there was at the begin: rows with higher keys are changes. A row that is deleted before its
+// chunk comes as a delete of a key that was never told of; that is harmless, and nobody can tell it from any other.
+//
+// A chunk says of each row that it was inserted. Its id is that of the row's last change, where that is known, so that
+// both are one event; else it is made of the row's content (collect).
+
+// readAgain is the command that reads the whole table again.
+const readAgain = "rowrelay state reset " + poller.AnyDocument + " --to snapshot"
+
+// Snapshot returns where changes are read from beside the rows that the table has now, and the range of these rows,
+// which Fetch reads. Changes that are committed from now on come after the position, those that commit late included.
+func (c *Cursor) Snapshot(ctx context.Context) (snapshot checkpointed.Snapshot, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		if p.Tracked == nil {
+			return fmt.Errorf("%w: a snapshot of the table goes with source__mode=changetracking", poller.ErrConfig)
+		}
+		snapshot, err = c.snapshot(ctx, p)
+		return err
+	})
+	if err != nil {
+		return snapshot, fmt.Errorf("begin a snapshot of the table: %w", err)
+	}
+	return snapshot, nil
+}
+
+func (c *Cursor) snapshot(ctx context.Context, p *plan.Plan) (snapshot checkpointed.Snapshot, err error) {
+	how := c.strategy(p)
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		if snapshot.After, err = how.latest(ctx, s); err != nil {
+			return err
+		}
+		// It shows that source__where can be run, before a document holds its fingerprint.
+		if err = how.prove(ctx, s, snapshot.After); err != nil {
+			return err
+		}
+		err = c.dialect.Refresh(ctx, s.conn, &s.server)
+		snapshot.Incarnation = s.server.Incarnation
+		return err
+	})
+	if err == nil && p.Late.Mode == late.Overlap {
+		snapshot.After, err = c.beforeOpen(ctx, p, how)
+	}
+	if err != nil {
+		return snapshot, err
+	}
+	snapshot.Rows.After = p.InTable(nil)
+	if snapshot.Rows.UpTo, err = c.lastRow(ctx, p); err != nil || snapshot.Rows.UpTo.IsStart() {
+		return snapshot, err
+	}
+	snapshot.Count = c.countRows(ctx, p)
+	return snapshot, nil
+}
+
+// beforeOpen is the position before all that transactions which are open now may have written, of versions that are
+// times: as long ago as source__late_window, or as the oldest transaction that is shown.
+func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at change.Cursor, err error) {
+	h, err := c.Horizon(ctx)
+	if err != nil {
+		return nil, err
+	}
+	since := h.Now
+	if !h.Replayed.IsZero() && h.Replayed.Before(since) {
+		since = h.Replayed
+	}
+	since = since.Add(-c.cfg.LateWindow)
+	if h.Shown && !h.Oldest.IsZero() && h.Oldest.Before(since) {
+		since = h.Oldest
+	}
+	since = since.Add(-time.Second) // as late commits are looked for
+	if at, err = how.position(ctx, since.UTC().Format(time.DateTime), nil, TiesAfter); err != nil {
+		return nil, err
+	}
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		_, floor, err := c.readFloor(ctx, s, p)
+		if err != nil {
+			return err
+		}
+		w, err := p.Within(at)
+		if err == nil && plan.Later(floor, w.At) { // nothing that is read was written before the triggers
+			at = p.AppendCursor(nil, [][]byte{floor}, nil)
+		}
+		return err
+	})
+	return at, err
+}
+
+// lastRow is the position of the row with the highest key; the beginning where there is no row.
+func (c *Cursor) lastRow(ctx context.Context, p *plan.Plan) (last change.Cursor, err error) {
+	sel := c.plainRows(p)
+	sel.Where = "" // to look for one that meets it could read the whole table
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		last = nil
+		return c.dialect.Read(ctx, s.conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
+			key, err := collect.KeyOf(p, r)
+			last = p.InTable(key)
+			return false, err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the highest key: %w", err)
+	}
+	return last, nil
+}
+
+// countRows is about how many rows the table has, for people; 0 where that takes too long.
+func (c *Cursor) countRows(ctx context.Context, p *plan.Plan) (n int64) {
+	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
+	defer cancel()
+	sel := c.plainRows(p)
+	if err := c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		return s.conn.QueryRowContext(ctx, sel.Count(keyset.Span{}).Text).Scan(&n)
+	}); err != nil {
+		return 0
+	}
+	return n
+}
+
+// plainRows selects the table's rows without what is known of their changes.
+func (c *Cursor) plainRows(p *plan.Plan) keyset.Selection {
+	sel := p.Whole.Sel
+	sel.From, sel.Where = p.Table.From, c.cfg.Where
+	return sel
+}
+
+// wholePage reads a chunk of the table.
+func (c *Cursor) wholePage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit) (change.Page, error) {
+	ask := c.ask(limit.Rows)
+	var told string // by the engine's own tracking
+	whole := p.Whole
+	st, args, err := chunkOf(p, r, ask+1, &told)
+	if err != nil {
+		return change.Page{}, err
+	}
+	var col collect.Collector
+	page := change.Page{NullCursors: -1}
+	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		col = collect.Collector{Plan: whole, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes},
+			Fetched: time.Now(), Whole: true}
+		told = ""
+		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
+			return fmt.Errorf("read a chunk of the table: %w", err)
+		}
+		return c.witness(ctx, s, p, &page, len(col.Events) > 0)
+	})
+	if err != nil {
+		return change.Page{}, err
+	}
+	if p.BuiltIn() != nil {
+		if page.Table = ""; told != "" { // else the next page of changes says it
+			t, err := parseTold(told)
+			if err != nil {
+				return change.Page{}, err
+			}
+			page.Table = t.table
+		}
+	}
+	c.learn(len(col.Events), ask, limit.Rows, col.Full)
+	if col.Bad != nil && len(col.Events) == 0 {
+		return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
+	}
+	page.Events, page.More = col.Events, col.More || col.Bad != nil
+	for i := range page.Events {
+		page.Events[i].At = p.InTable(page.Events[i].Key)
+	}
+	return page, nil
+}
+
+// chunkOf is the statement of a chunk, and its arguments.
+func chunkOf(p *plan.Plan, r change.Range, limit int, told *string) (st keyset.Statement, args []any,
+	err error) {
+	pos, err := p.DecodeInTable(r.After)
+	if err != nil {
+		return st, nil, err
+	}
+	end, err := p.DecodeInTable(r.UpTo)
+	if err != nil {
+		return st, nil, err
+	}
+	st = p.Whole.Sel.Page(limit, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end),
+		Also: inTransaction(p.Whole, told)})
+	args, err = p.Whole.Args(st, pos, end)
+	return st, args, err
+}
+
+// inTransaction has a chunk read in the transaction of a page of changes, where the engine tracks them itself: a row
+// and the version of its last change are seen by one snapshot, and no reader waits for a writer.
+func inTransaction(p *plan.Plan, told *string) []keyset.Condition {
+	if p.BuiltIn() == nil {
+		return nil
+	}
+	return []keyset.Condition{func(b *keyset.Builder, _ *keyset.Selection) {
+		transact(b, p, 0, -1, told)
+		b.Add("1 = 1")
+	}}
+}

@@ -1,0 +1,65 @@
+package source
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/tracking"
+)
+
+// TestPostgresChunkCost: a chunk at the end of a table reads the changes of its own rows only. Where the two were merged,
+// it read all that stands before the chunk in the change table, and the chunks of a large table took longer and longer.
+func TestPostgresChunkCost(t *testing.T) {
+	url := testenv.Postgres(t)
+	db := testenv.Open(t, "pgx", url)
+	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY, v int NOT NULL)",
+		"INSERT INTO o SELECT i, 1 FROM generate_series(1, 30000) i")
+	conn, err := engines.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := tracking.Install(t.Context(), conn, "o", "", "orders")
+	if err == nil {
+		err = w.Apply(t.Context(), db)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	testenv.Exec(t, db, "UPDATE o SET v = 2", "VACUUM ANALYZE o", "VACUUM ANALYZE rowrelay_changes_o")
+	src, err := New(plan.Config{Poller: "orders", Table: "o", Tracked: true, Start: "snapshot"}, conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = src.Close() }()
+	p, _, err := src.current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := src.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := change.Range{After: p.InTable([]byte(`{"id":29000}`)), UpTo: s.Rows.UpTo}
+	if page, err := src.Fetch(t.Context(), at, poller.Limit{Rows: 100, Bytes: 1 << 20}); err != nil ||
+		len(page.Events) != 100 || !page.More {
+		t.Fatalf("%d events, %v", len(page.Events), err)
+	}
+	st, args, err := chunkOf(p, at, 501, new(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text string
+	err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) (err error) {
+		text, err = analyzed(ctx, s, st.Text, args)
+		return err
+	})
+	if err != nil || strings.Contains(text, "Merge") || strings.Contains(text, "Hash") {
+		t.Errorf("a chunk of 500 rows reads more than theirs: %v\n%s", err, text)
+	}
+}
