@@ -23,6 +23,8 @@ type Backfill struct {
 	Total     int64         `json:"total"`
 	StartedAt time.Time     `json:"started_at"`
 	By        string        `json:"by"`
+	// Whole says that it reads the whole table: a snapshot.
+	Whole bool `json:"whole_table,omitempty"`
 }
 
 // BackfillOf is a backfill as a document has it; nil for none.
@@ -30,12 +32,18 @@ func BackfillOf(b *state.Backfill) *Backfill {
 	if b == nil {
 		return nil
 	}
-	return &Backfill{b.ID, b.From, b.To, b.At, b.PerSecond, b.Done, b.Total, b.StartedAt, b.By}
+	return &Backfill{b.ID, b.From, b.To, b.At, b.PerSecond, b.Done, b.Total, b.StartedAt, b.By, b.Whole}
 }
 
 // String says how far it is.
 func (b *Backfill) String() string {
 	text := fmt.Sprintf("%s: %d of about %d row(s)", b.ID, b.Done, b.Total)
+	if b.Total == 0 {
+		text = fmt.Sprintf("%s: %d row(s)", b.ID, b.Done)
+	}
+	if b.Whole {
+		text = "snapshot of the whole table, " + text
+	}
 	if b.Total > 0 {
 		text += fmt.Sprintf(" (%d %%)", min(100, b.Done*100/b.Total))
 	}
@@ -46,13 +54,20 @@ func (b *Backfill) String() string {
 	return text + fmt.Sprintf(", begun %s by %s", b.StartedAt.UTC().Format(time.RFC3339), b.By)
 }
 
-// stopping says that a backfill ends because the source has changed; "" where there is none.
+// stopping says that a backfill ends because the source has changed, or another begins; "" where there is none.
 func stopping(b *state.Backfill) string {
 	if b == nil {
 		return ""
 	}
-	return fmt.Sprintf("\nThe backfill will be stopped, because its range belongs to the source as it was: %s.",
-		BackfillOf(b))
+	return fmt.Sprintf("\nThe backfill will be stopped: %s.%s", BackfillOf(b), unsent(b))
+}
+
+// unsent says what becomes of the rest of a snapshot.
+func unsent(b *state.Backfill) string {
+	if !b.Whole {
+		return ""
+	}
+	return "\nRows of the table that it has not sent yet are told of when they change."
 }
 
 // auditStopped writes to the log that a backfill was stopped.
@@ -80,7 +95,7 @@ func (d *Document) StopBackfill(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	running := d.snap.Doc.Backfill
-	p := d.plan("The backfill will be stopped: %s.", b)
+	p := d.plan("The backfill will be stopped: %s.%s", b, unsent(running))
 	p.apply = func(ctx context.Context, r *Result) error {
 		_, err := d.Keeper.Amend(ctx, func(doc *state.Document) error {
 			if doc.Backfill != nil && doc.Backfill.ID == running.ID {

@@ -26,7 +26,10 @@ type Move struct {
 
 	d      *Document
 	parked parkedEvents
-	window bool // the window of late commits, or a part of it, is before the new position
+	// snapshot is begun: the position stays where keeps says so. Nil where none is.
+	snapshot *checkpointed.Snapshot
+	keeps    bool
+	window   bool // the window of late commits, or a part of it, is before the new position
 	// source is as it is defined now. The move accepts it; changed says that the document was written for another.
 	source  checkpointed.Description
 	changed bool
@@ -63,7 +66,13 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 	if m.foreign = another || m.retyped != ""; m.foreign {
 		m.backfill, m.window = doc.Backfill, m.source.Late == late.Overlap && !to.IsStart()
 		m.Skipped = d.before(ctx, to, &m.Plan) // which of them were delivered, nobody knows
-	} else {
+	}
+	switch {
+	case r.To == "snapshot":
+		if err := m.beginSnapshot(ctx); err != nil {
+			return nil, err
+		}
+	case !m.foreign:
 		m.weigh(ctx)
 	}
 	m.parked = d.parked(ctx, &m.Plan)
@@ -117,6 +126,9 @@ func (m *Move) weighWindow(ctx context.Context) error {
 // text says what the move will do.
 func (m *Move) text() string {
 	text := fmt.Sprintf("The poller will go on at %s: %s.", m.To, m.rows())
+	if m.snapshot != nil {
+		text = m.snapshotText()
+	}
 	if m.window {
 		text += "\nRows below that position that commit late will not be found: the memory of late commits is forgotten."
 		switch {
@@ -188,14 +200,18 @@ func (m *Move) write(doc *state.Document, lost int64) {
 	if lost != 0 {
 		m.d.skip(doc, m.From, m.To, lost)
 	}
-	move(doc, m.To)
+	if m.snapshot != nil {
+		m.writeSnapshot(doc)
+	} else {
+		move(doc, m.To)
+	}
 	if m.To.IsStart() || doc.SourceFingerprint != m.source.Fingerprint {
 		doc.Checkpoint.Incarnation = "" // another source may be another database: the next commit says
 	}
 	if m.changed {
 		doc.SourceFingerprint, doc.Late = m.source.Fingerprint, state.Late{}
 	}
-	if m.foreign {
+	if m.foreign && m.snapshot == nil {
 		doc.Backfill = nil
 	}
 	// The position is one that a person chose in the table as it is now.

@@ -49,7 +49,7 @@ func (d *Document) position(ctx context.Context, r *Reset) (change.Cursor, error
 		return nil, errors.New("--key and --ties belong to --to cursor=VALUE")
 	}
 	switch {
-	case r.To == "beginning":
+	case r.To == "beginning", r.To == "snapshot":
 		return nil, nil
 	case r.To == "latest":
 		return d.Positions.Latest(ctx)
@@ -58,7 +58,7 @@ func (d *Document) position(ctx context.Context, r *Reset) (change.Cursor, error
 	case isFile:
 		return d.exported(ctx, path)
 	}
-	return nil, fmt.Errorf("--to %q is not beginning, latest, cursor=VALUE or file=PATH", r.To)
+	return nil, fmt.Errorf("--to %q is not beginning, latest, snapshot, cursor=VALUE or file=PATH", r.To)
 }
 
 // exported reads an Export, and refuses one of another source or database.

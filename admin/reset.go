@@ -15,7 +15,7 @@ import (
 
 // Reset says where a position is moved to.
 type Reset struct {
-	To         string            // beginning, latest, cursor=VALUE, file=PATH; "" only breaks the lease
+	To         string            // beginning, latest, snapshot, cursor=VALUE, file=PATH; "" only breaks the lease
 	Key        map[string]string // with cursor=: of exactly this row
 	Ties       string            // with cursor=: before or after all rows of the value
 	Parked     string            // keep or drop the parked events; it has to be said where there are some
@@ -27,7 +27,7 @@ type Reset struct {
 // broken, the move is zero but for its plan.
 func (d *Document) Reset(ctx context.Context, r *Reset) (*Move, error) {
 	if r.To == "" && !r.BreakLease {
-		return nil, errors.New("say where to: --to beginning, latest, cursor=VALUE or file=PATH")
+		return nil, errors.New("say where to: --to beginning, latest, snapshot, cursor=VALUE or file=PATH")
 	}
 	err := d.load(ctx)
 	var unreadable *state.DocumentError

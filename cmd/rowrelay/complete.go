@@ -134,7 +134,7 @@ func outputNames(c *console, args []string) []cobra.Completion {
 // flagValues are the flags that take one of few values, by the name of the flag. Before a flag that is not the same
 // everywhere stands the command.
 var flagValues = map[string][]cobra.Completion{
-	"state reset --to": {"beginning", "latest", "cursor=", "file="},
+	"state reset --to": {"beginning", "latest", "snapshot", "cursor=", "file="},
 	"backfill --from":  {"beginning", "cursor="},
 	"backfill --to":    {"latest", "cursor="},
 	"--ties":           {"before", "after"},

@@ -74,7 +74,7 @@ func TestCompletion(t *testing.T) {
 		{"deadletter replay orders ", nil, noFiles},
 		{"state show orders --output ", []string{"audit"}, noFiles},
 		{"backfill orders --output=", []string{"audit"}, noFiles},
-		{"state reset orders --to ", []string{"beginning", "cursor=", "file=", "latest"}, noSpace},
+		{"state reset orders --to ", []string{"beginning", "cursor=", "file=", "latest", "snapshot"}, noSpace},
 		{"state reset orders --ties ", []string{"after", "before"}, noFiles},
 		{"backfill orders --to ", []string{"cursor=", "latest"}, noSpace},
 		{"deadletter list orders --cause ", []string{"impossible", "refused", "unavailable"}, noFiles},

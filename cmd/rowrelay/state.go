@@ -85,7 +85,7 @@ func newStateResume(t *target) *cobra.Command {
 func newStateReset(t *target) *cobra.Command {
 	var r admin.Reset
 	cmd := t.flags(&cobra.Command{
-		Use:   "reset <poller> --to beginning|latest|cursor=VALUE|file=PATH",
+		Use:   "reset <poller> --to beginning|latest|snapshot|cursor=VALUE|file=PATH",
 		Short: "Put a poller's position somewhere else",
 		Long: `Reset moves the checkpoint by one compare-and-swap. It forgets the memory of late commits, and asks what shall become
 of parked events. Where the source's definition or source__late_commits has changed since, it accepts what the ` +
@@ -94,6 +94,7 @@ It is refused while an instance holds the lease: pause the poller first.
 
   --to beginning     before the first row: every row is delivered again
   --to latest        after the last row that there is now: what lies between is skipped
+  --to snapshot      with source__mode=changetracking: every row of the table is delivered as it is, beside the changes
   --to cursor=VALUE  with --key for every key column: after exactly that row;
                      with --ties=after: after all rows of that value; with --ties=before: before them
   --to file=PATH     what "rowrelay state export" wrote
@@ -117,7 +118,7 @@ Pause the poller first. Alone, without --to, it does only that.`,
 			})
 		},
 	})
-	cmd.Flags().StringVar(&r.To, "to", "", "beginning, latest, cursor=VALUE or file=PATH")
+	cmd.Flags().StringVar(&r.To, "to", "", "beginning, latest, snapshot, cursor=VALUE or file=PATH")
 	cmd.Flags().StringToStringVar(&r.Key, "key", nil,
 		"a key column and its value, as `column=value`, for --to cursor=; once for each")
 	cmd.Flags().Lookup("key").DefValue = "" // none, which help need not say as []
