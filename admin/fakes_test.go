@@ -94,8 +94,8 @@ func (s *table) Position(_ context.Context, value string, _ map[string]string, _
 }
 
 func (s *table) Snapshot(context.Context) (checkpointed.Snapshot, error) {
-	return checkpointed.Snapshot{After: at(s.last), Rows: change.Range{After: at(0), UpTo: at(s.last)}, Count: int64(s.last),
-		Incarnation: s.incarnation}, nil
+	return checkpointed.Snapshot{After: at(s.last), Rows: change.Range{After: at(0), UpTo: at(s.last)},
+		Count: int64(s.last), Incarnation: s.incarnation}, nil
 }
 
 func (s *table) Gap(context.Context, change.Cursor) error { return s.ahead }

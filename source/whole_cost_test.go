@@ -13,8 +13,9 @@ import (
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
-// TestPostgresChunkCost: a chunk at the end of a table reads the changes of its own rows only. Where the two were merged,
-// it read all that stands before the chunk in the change table, and the chunks of a large table took longer and longer.
+// TestPostgresChunkCost: a chunk at the end of a table reads the changes of its own rows only. Where the two were
+// merged, it read all that stands before the chunk in the change table, and the chunks of a large table took longer and
+// longer.
 func TestPostgresChunkCost(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
