@@ -29,7 +29,7 @@ type Feed interface {
 type Session interface {
 	// Next returns the next batch, at most limit, and until when it may be delivered. A batch without events means that
 	// there is nothing to do for now, unless it says More. Next may run ahead of Settle by a few batches. Batches are
-	// settled in the order in which Next returned them. Errors are a *Fault.
+	// settled in the order in which Next returned them, unless their grants are ByRow. Errors are a *Fault.
 	Next(ctx context.Context, limit Limit) (Grant, error)
 	// Parked reports whether an order key is parked: an event of it was rejected, and its retry or its dead letter is not
 	// settled yet. It is asked for every event before that is sent, and costs next to nothing while nothing is parked.
@@ -48,7 +48,8 @@ type Session interface {
 
 // Settlement is what one commit shall make durable.
 type Settlement struct {
-	// Batches are one or more that Next returned one after the other. Where an outcome is Deferred, all that Next returned
+	// Batches are one or more that Next returned one after the other, without what was settled of them before. Where an
+	// outcome is Deferred, all that Next returned
 	// and Settle has not settled are here, and no further settlement comes: a feed whose position is a prefix ignores the
 	// batches after the first with such an outcome.
 	Batches []Settled
@@ -59,7 +60,7 @@ type Settlement struct {
 	Last bool
 }
 
-// Settled is a batch with what became of its events.
+// Settled is a batch, or those events of it that this settlement is about, with what became of them.
 type Settled struct {
 	Batch    change.Batch
 	Outcomes []Outcome // of Batch.Events, by index
@@ -107,6 +108,10 @@ type Grant struct {
 	// Accepted is when the destination last accepted an event of this feed, as far as that was stored; zero where it was
 	// not.
 	Accepted time.Time
+	// ByRow says that the position is the state of each row: events may be settled in any order in which those of one
+	// order key keep theirs. The session bounds how many of one order key are fetched and not settled, so that a further
+	// batch brings others.
+	ByRow bool
 	// Rest says whether more live rows follow this page. Batch.More does not say that: it may be about late rows, retries
 	// or a backfill.
 	Rest Rest

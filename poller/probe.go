@@ -221,7 +221,8 @@ func (t *tick) repeat() bool {
 			}
 			seen[string(e.OrderKey)] = true
 			key := t.lanes.hash(e)
-			if p.outcomes[i] == Accepted && !t.lanes.occupied(key) && !t.suspected(key) && !t.wasProbe(e.OrderKey) {
+			if p.outcomes[i] == Accepted && (p.gone == nil || !p.gone[i]) && !t.lanes.occupied(key) && !t.suspected(key) &&
+				!t.wasProbe(e.OrderKey) {
 				t.beginExtra(&p.grant, i)
 				return true
 			}

@@ -24,6 +24,7 @@ func (t *tick) settle() {
 	}
 	p := t.line[0]
 	if p.open > 0 && (!t.stopped() || t.requests > 0) {
+		t.settleParts()
 		return
 	}
 	whole := p.settles()
@@ -41,12 +42,74 @@ func (t *tick) settle() {
 	if p.ended.IsZero() {
 		p.ended = time.Now()
 	}
-	t.settling = true
-	settling, begun := t.line[:n:n], time.Now()
-	offered := settling
-	if !whole { // the session ends with this: what was accepted after the gap may be of use to it
-		offered = slices.Clone(t.line)
+	offered := make([]*inFlight, 0, len(t.line))
+	for i, p := range t.line {
+		// Where the session ends with this, what was accepted after the gap may be of use to it.
+		if i < n || !whole {
+			offered = append(offered, p.part(false))
+		}
 	}
+	t.commit(offered, n, whole, last)
+}
+
+// partEvery is how often events are settled before others of their batch at most: each settlement costs a round trip.
+const partEvery = 100 * time.Millisecond
+
+// settleParts settles what is done of batches that are not: an order key that takes long must not keep others in
+// flight. Lanes have the order of each order key kept. A search for an event that is to blame goes on with its batches
+// as they are.
+func (t *tick) settleParts() {
+	if !t.byRow() || t.stopped() || t.unresolved() > 0 || len(t.groups) > 0 || time.Since(t.parted) < partEvery {
+		return
+	}
+	var parts []*inFlight
+	for _, p := range t.line {
+		if p.left > p.open {
+			parts = append(parts, p.part(true))
+		}
+	}
+	if len(parts) > 0 {
+		t.parted = time.Now()
+		t.commit(parts, len(parts), true, false)
+	}
+}
+
+// part takes the events out of a batch that no settlement was about: those that are done, or all of them. The batch
+// stays in line until they are settled.
+func (p *inFlight) part(done bool) *inFlight {
+	if p.gone == nil && (!done || p.open == 0) {
+		p.left, p.over = 0, true
+		return p
+	}
+	if p.gone == nil {
+		p.gone = make([]bool, len(p.outcomes))
+	}
+	part := &inFlight{grant: p.grant, parks: p.parks, begun: p.begun, ended: time.Now(), drains: p.drains}
+	part.grant.Batch.Events = nil
+	for i, outcome := range p.outcomes {
+		if p.gone[i] || done && !outcome.Settles() {
+			continue
+		}
+		p.gone[i] = true
+		p.left--
+		if r, rejected := p.rejections[i]; rejected {
+			if part.rejections == nil {
+				part.rejections = make(map[int]Rejection)
+			}
+			part.rejections[len(part.outcomes)] = r
+		}
+		part.grant.Batch.Events = append(part.grant.Batch.Events, p.grant.Batch.Events[i])
+		part.outcomes = append(part.outcomes, outcome)
+	}
+	p.over = p.left == 0
+	return part
+}
+
+// commit begins the settlement of batches, the first n of which it acknowledges. whole says that all events of those
+// are done with.
+func (t *tick) commit(offered []*inFlight, n int, whole, last bool) {
+	t.settling = true
+	settling, begun := offered[:n:n], time.Now()
 	accepted := t.hint.accepted
 	go func() {
 		var acknowledged int
@@ -105,7 +168,7 @@ func (t *tick) settled(line []*inFlight, n int, took time.Duration, whole bool, 
 			t.report.DrainedAt = p.drains
 		}
 	}
-	t.line = t.line[len(line):]
+	t.line = slices.DeleteFunc(t.line, func(p *inFlight) bool { return p.over })
 }
 
 // acknowledged reports the first rows events of a batch as done.

@@ -70,6 +70,7 @@ type tick struct {
 	fetches  int         // begun
 	fetchErr error       // why there will be no more; what was fetched before is delivered first
 	settling bool
+	parted   time.Time // when events were last settled before others of their batch
 	extras   int       // requests in flight that send an event again, or ahead, as evidence only
 	began    time.Time // the last fetch
 	drained  bool      // the last fetch brought less than its limit
@@ -101,9 +102,12 @@ type inFlight struct {
 	outcomes []Outcome
 	// rejections says why, for each rejected event, by index; nil when there is none.
 	rejections map[int]Rejection
-	parks      bool // an event was rejected or absorbed, and its order key counted in tick.parked
-	open       int  // events without a final outcome in this tick
-	bytes      int  // what its events hold
+	parks      bool   // an event was rejected or absorbed, and its order key counted in tick.parked
+	open       int    // events without a final outcome in this tick
+	gone       []bool // by index: events that a settlement was about before the others; nil while there was none
+	left       int    // events of which that is not so
+	over       bool   // settlements are about all of it
+	bytes      int    // what its events hold
 	begun      time.Time
 	ended      time.Time
 	drains     time.Time // no live row was left at this time, once the batch is settled; zero: that was not seen
@@ -173,24 +177,6 @@ func (t *tick) fail(err error) {
 
 func (t *tick) stopped() bool { return t.stop.Err() != nil }
 
-// maxUnsettled bounds the batches that are fetched and not settled. A crash repeats no more of them than was delivered
-// since the last commit began.
-const maxUnsettled = 8
-
-// room reports whether another batch may be fetched. At most two are not delivered. Where the output is faster than the
-// state store, delivered ones wait for the commit in flight, to share the next one. All together they hold no more
-// memory than two of the largest.
-func (t *tick) room() bool {
-	undelivered, bytes := 0, 0
-	for _, p := range t.line {
-		if p.open > 0 {
-			undelivered++
-		}
-		bytes += p.bytes
-	}
-	return len(t.line) < 2 || undelivered < 2 && len(t.line) < maxUnsettled && bytes <= t.cfg.Fetch.Bytes
-}
-
 // fetch begins the next fetch, where there is room for a batch and the source may have one.
 func (t *tick) fetch() {
 	if t.fetching || t.final() || !t.room() {
@@ -198,7 +184,7 @@ func (t *tick) fetch() {
 	}
 	wait := time.Duration(0)
 	if t.drained {
-		if len(t.line) > 0 {
+		if len(t.line) > 0 && !t.hungry() {
 			return // a drained source is asked again by poll_interval, and not before its last batch is settled
 		}
 		wait = t.interval()
@@ -265,7 +251,8 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.batches++
 	}
 	t.report.BatchID, t.report.Token = batch.ID, grant.Token
-	p := &inFlight{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events)}
+	p := &inFlight{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events),
+		left: len(batch.Events)}
 	for i := range batch.Events {
 		p.bytes += batch.Events[i].Size()
 	}

@@ -180,7 +180,7 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 	if err := c.proveID(ctx, o.Table, m.ID()); err != nil {
 		return err
 	}
-	o.events = m
+	o.events, o.Others = m, m
 	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], warnings...)
 	return nil
 }

@@ -24,6 +24,7 @@ type fakeTable struct {
 	fail       map[string]error // by method: it is not done
 	gate       func(method string)
 	bad        int // calls that failed
+	read       int // rows that fetches have read
 }
 
 func (db *fakeDB) connect() *fakeTable {

@@ -14,8 +14,12 @@ import (
 )
 
 func (t *fakeTable) row(r *fakeRow) event.Row {
+	bucket := r.bucket
+	if t.db.mapped {
+		bucket = 0
+	}
 	return event.Row{
-		Ref: event.Ref{Seq: r.seq}, At: event.Position{Bucket: r.bucket, Seq: r.seq}, Attempts: r.attempts,
+		Ref: event.Ref{Seq: r.seq}, At: event.Position{Bucket: bucket, Seq: r.seq}, Attempts: r.attempts,
 		Waits: t.db.blocked(r, false),
 		Outbox: change.Outbox{
 			AggregateType: r.agg.Type, AggregateID: r.agg.ID, EventType: "Changed", IdempotencyKey: fmt.Sprintf("key-%d", r.seq),
@@ -33,6 +37,9 @@ func within(ranges []claims.Range, bucket int) bool {
 // sorted are the committed rows as a fetch goes through them: by bucket where there are ranges.
 func (t *fakeTable) sorted(ranges []claims.Range) []*fakeRow {
 	var rows []*fakeRow
+	if t.db.mapped {
+		ranges = nil
+	}
 	for _, r := range t.db.rows {
 		if r.committed && within(ranges, r.bucket) {
 			rows = append(rows, r)
@@ -54,7 +61,7 @@ func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after even
 		}
 		for _, r := range list {
 			behind := r.bucket > after.Bucket || r.bucket == after.Bucket && r.seq > after.Seq
-			if ranges == nil || after.BySeq {
+			if ranges == nil || after.BySeq || t.db.mapped {
 				behind = r.seq > after.Seq
 			}
 			switch {
@@ -68,7 +75,24 @@ func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after even
 		}
 		return nil
 	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read += len(rows)
 	return rows, more, err
+}
+
+func (t *fakeTable) FetchOthers(ctx context.Context, avoid []event.Aggregate,
+	limit poller.Limit) (rows []event.Row, err error) {
+	err = t.do(ctx, "others", func() error {
+		rows = nil
+		for _, r := range t.sorted(nil) {
+			if r.state == event.Pending && !slices.Contains(avoid, r.agg) && len(rows) < limit.Rows {
+				rows = append(rows, t.row(r))
+			}
+		}
+		return nil
+	})
+	return rows, err
 }
 
 func (t *fakeTable) Work(ctx context.Context, partitions []int, n int) (parts []int, err error) {

@@ -101,7 +101,9 @@ type shared struct {
 	rest    *time.Timer // its end
 	counted time.Time
 	figures *poller.OutboxFigures // as of counted
-	mended  time.Time             // when mend last began, in any session: one may last only seconds
+	// counting ends the count that is under way beside ticks, and waits for that; nil: none is.
+	counting func()
+	mended   time.Time // when mend last began, in any session: one may last only seconds
 }
 
 // New returns the feed of an outbox. open is called by each session; it may return the same outbox again.
@@ -138,15 +140,42 @@ func (p *shared) mendNow() bool {
 // figuresEvery is how often the events of an outbox are counted. Counting costs time, and gauges need no more.
 const figuresEvery = 15 * time.Second
 
-// count returns the figures of the outbox. It counts anew if the last ones are old, and returns nil if that failed.
-func (p *shared) count(ctx context.Context) *poller.OutboxFigures {
+// count returns the figures of the outbox, nil if they are not known. If the last ones are old it counts anew: at once,
+// or, in a process that goes on, beside the next ticks, because counting may take seconds. The first failures are
+// counted at once: the report says that there are some.
+func (p *shared) count(ctx context.Context, failures bool) *poller.OutboxFigures {
 	p.mu.Lock()
-	if time.Since(p.counted) < figuresEvery {
-		defer p.mu.Unlock()
+	defer p.mu.Unlock()
+	if time.Since(p.counted) < figuresEvery || p.counting != nil {
 		return p.figures
 	}
-	p.counted, p.figures = time.Now(), nil // a count that fails is not repeated by each tick either
-	p.mu.Unlock()
+	atOnce := !p.stays || failures && p.counted.IsZero()
+	p.counted = time.Now() // a count that fails is not repeated by each tick either
+	if atOnce {
+		p.mu.Unlock()
+		f := p.countNow(ctx)
+		p.mu.Lock()
+		p.figures = f
+		return f
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
+	done := make(chan struct{})
+	p.counting = func() { cancel(); <-done }
+	go func() {
+		defer close(done)
+		defer cancel()
+		f := p.countNow(ctx)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.figures, p.counting = f, nil
+	}()
+	return p.figures
+}
+
+// figuresTimeout bounds a count beside ticks.
+const figuresTimeout = time.Minute
+
+func (p *shared) countNow(ctx context.Context) *poller.OutboxFigures {
 	o, err := p.open(ctx)
 	if err != nil {
 		return nil
@@ -155,10 +184,7 @@ func (p *shared) count(ctx context.Context) *poller.OutboxFigures {
 	if err != nil {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.figures = &f
-	return p.figures
+	return &f
 }
 
 // leave takes a holding back from its session: it rests for the next one where that may be, or ends.
@@ -219,7 +245,10 @@ func (f *Feed) Stay() {
 // Close gives back what rests. Sessions have to be closed before.
 func (f *Feed) Close() error {
 	f.shared.mu.Lock()
-	h := f.shared.resting
+	h, end := f.shared.resting, f.shared.counting
 	f.shared.mu.Unlock()
+	if end != nil {
+		end()
+	}
 	return f.shared.giveUp(h)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -27,9 +28,11 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 		return poller.Grant{}, faultOf(poller.FetchFailed, "fetching", err)
 	}
 	grant, left := s.handOut(page, change.Live, begun)
+	full := more
+	more = more || len(s.crowded) > 0
 	grant.Batch.More = more || s.others && len(grant.Batch.Events) > 0
 	if s.strategy == claims.SkipLocked {
-		s.widen(more)
+		s.widen(full)
 		if err := s.giveBack(context.WithoutCancel(ctx)); err != nil { // what the page had no room for
 			return poller.Grant{}, faultOf(poller.LeaseAcquireFailed, "giving partitions back", err)
 		}
@@ -43,57 +46,65 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 }
 
 // page reads the next rows of the round, without those in flight, and moves on. more says that the round is incomplete,
-// or that more rows follow.
+// or that more rows follow in buckets that are not crowded.
 func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool,
 	err error) {
 	if ranges == nil {
-		if page, more, err = s.read(ctx, nil, claims.Range{From: 0, To: claims.Buckets}, limit); err != nil {
+		if page, more, err = s.read(ctx, nil, 0, limit); err != nil {
 			return nil, false, err
 		}
 		page, more = s.fresh(page, limit.Rows, more)
 		return page, more, nil
 	}
-	if s.strategy == claims.SkipLocked {
+	s.crowded = slices.DeleteFunc(s.crowded, func(b int) bool { return !contain(ranges, b) })
+	crowded, others := slices.Clone(s.crowded), limit
+	if len(crowded) > 0 {
+		others.Rows -= limit.Rows / 2
+	}
+	if page, more, err = s.readOthers(ctx, s.uncrowded(ranges), others); err != nil {
+		return nil, false, err
+	}
+	page, left := s.bounded(page, limit)
+	apart, err := s.readPast(ctx, limit)
+	if err == nil && len(apart) == 0 { // otherwise both might bring the same rows
+		apart, err = s.readCrowded(ctx, crowded, limit, limit.Rows-len(page))
+	}
+	return append(page, apart...), more || left, err
+}
+
+// readOthers reads what is in no crowded bucket.
+func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
+	more bool, err error) {
+	switch {
+	case len(ranges) == 0:
+		return nil, false, nil
+	case s.strategy == claims.SkipLocked:
 		return s.readTurned(ctx, ranges, limit)
-	}
-	if s.round.segments != nil {
-		return s.readSegments(ctx, limit)
-	}
-	if isWide(ranges) {
+	case isWide(ranges) && len(s.crowded) == 0:
 		return s.readBySeq(ctx, ranges, limit)
 	}
-	if page, more, err = s.read(ctx, ranges, claims.Range{From: s.round.bucket, To: claims.Buckets}, limit); err != nil {
+	if len(from(ranges, s.round.bucket)) == 0 {
+		s.round = round{}
+	}
+	if page, more, err = s.read(ctx, ranges, s.round.bucket, limit); err != nil {
 		return nil, false, err
 	}
 	last := s.round.bucket
 	if len(page) > 0 {
 		last = page[len(page)-1].At.Bucket
 	}
-	full := more
 	page, more = s.fresh(page, limit.Rows, more)
-	more = s.round.next(last, more)
-	if full {
-		s.beginSegments(ranges, limit)
-	}
-	return page, more, nil
+	return page, s.round.next(last, more), nil
 }
 
-// readBySeq reads the first rows by seq. An aggregate with a backlog must not keep others waiting: after a page of few
-// aggregates, the next round reads in segments.
+// readBySeq reads the first rows by seq.
 func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
 	more bool, err error) {
-	s.mu.Lock()
-	rows, bytes := s.inFlight.within(claims.Range{From: 0, To: claims.Buckets})
-	s.mu.Unlock()
-	page, more, err = s.outbox.Events.Fetch(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true},
-		poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	page, more, err = s.readAt(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true}, limit)
 	if err != nil {
 		return nil, false, err
 	}
 	page, more = s.fresh(page, limit.Rows, more)
-	if more && fewAggregates(page) {
-		s.beginSegments(ranges, limit)
-	}
 	return page, more, nil
 }
 
@@ -101,12 +112,10 @@ func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit po
 // none starves, and nothing is read of what others have claimed, however much that is.
 func (s *session) readTurned(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
 	more bool, err error) {
-	start := s.turn
-	page, more, err = s.read(ctx, ranges, claims.Range{From: start, To: claims.Buckets}, limit)
-	if below := belowOf(ranges, start); err == nil && !more && len(page) < limit.Rows && below != nil {
+	page, more, err = s.read(ctx, ranges, s.turn, limit)
+	if low := below(ranges, s.turn); err == nil && !more && len(page) < limit.Rows && len(low) > 0 {
 		var rest []event.Row
-		rest, more, err = s.read(ctx, below, claims.Range{From: 0, To: start},
-			poller.Limit{Rows: limit.Rows - len(page), Bytes: limit.Bytes})
+		rest, more, err = s.read(ctx, low, 0, poller.Limit{Rows: limit.Rows - len(page), Bytes: limit.Bytes})
 		page = append(page, rest...)
 	}
 	if err != nil {
@@ -116,26 +125,25 @@ func (s *session) readTurned(ctx context.Context, ranges []claims.Range, limit p
 	return page, more, nil
 }
 
-// belowOf is the part of the ranges below a bucket.
-func belowOf(ranges []claims.Range, bucket int) (below []claims.Range) {
-	for _, r := range ranges {
-		if r.From < bucket {
-			below = append(below, claims.Range{From: r.From, To: min(r.To, bucket)})
-		}
-	}
-	return below
-}
-
-// read fetches from the beginning of a bucket. It asks for as many rows more as are in flight there.
-func (s *session) read(ctx context.Context, ranges []claims.Range, from claims.Range,
-	limit poller.Limit) ([]event.Row, bool, error) {
-	s.mu.Lock()
-	rows, bytes := s.inFlight.within(from)
-	s.mu.Unlock()
+// read fetches from the beginning of a bucket.
+func (s *session) read(ctx context.Context, ranges []claims.Range, bucket int, limit poller.Limit) ([]event.Row, bool,
+	error) {
 	var after event.Position
 	if ranges != nil {
-		after = event.Position{Bucket: from.From, Seq: math.MinInt64}
+		after, ranges = event.Position{Bucket: bucket, Seq: math.MinInt64}, from(ranges, bucket)
+		if len(ranges) == 0 {
+			return nil, false, nil
+		}
 	}
+	return s.readAt(ctx, ranges, after, limit)
+}
+
+// readAt asks for as many rows more as are in flight there.
+func (s *session) readAt(ctx context.Context, ranges []claims.Range, after event.Position,
+	limit poller.Limit) ([]event.Row, bool, error) {
+	s.mu.Lock()
+	rows, bytes := s.inFlight.within(ranges)
+	s.mu.Unlock()
 	return s.outbox.Events.Fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
 
@@ -176,25 +184,25 @@ func (s *session) handOut(rows []event.Row, kind change.Kind, begun time.Time) (
 	list := eventsOf(rows, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept, refs := list[:0], make([]event.Ref, 0, len(list))
+	kept := list[:0]
 	for i, e := range list {
 		if s.cfg.Ordering == poller.OrderKey && kind == change.Live && !e.Waits && s.uncertain(string(e.OrderKey)) {
 			continue
 		}
 		r := &rows[i]
 		f := sent{
-			bucket: r.At.Bucket, bytes: len(r.Outbox.Payload), orderKey: string(e.OrderKey), waits: e.Waits,
-			retry: kind == change.Retry,
+			bucket: r.At.Bucket, bytes: len(r.Outbox.Payload), aggregate: r.Aggregate(), orderKey: string(e.OrderKey),
+			waits: e.Waits, retry: kind == change.Retry,
 		}
 		s.inFlight.add(r.Ref, f)
-		kept, refs = append(kept, e), append(refs, r.Ref)
+		s.refs[e.Outbox] = r.Ref
+		kept = append(kept, e)
 	}
 	if len(kept) == 0 {
 		return poller.Grant{}, len(list) > 0
 	}
 	grant := s.grant(kept, "batch", now)
 	grant.Batch.Kind, grant.Batch.FetchTime = kind, now.Sub(begun)
-	s.refs[grant.Batch.ID] = refs
 	return grant, len(kept) < len(list)
 }
 
@@ -226,6 +234,7 @@ func (s *session) grant(list []change.Event, name string, now time.Time) poller.
 		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches),
 			Events: list, Fetched: now},
 		Context: s.ctx, Token: s.token, Origin: s.outbox.Origin, Check: s.check,
+		ByRow: s.cfg.Ordering != poller.OrderSource,
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 // It also keeps what a fetch under way must not believe: settlements change rows while it reads them.
 type inFlight struct {
 	events   map[event.Ref]sent
-	fetches  int  // the number of the fetch that was begun last
-	fetching bool // that fetch is under way
+	of       map[event.Aggregate]load // of those that have an id
+	fetches  int                      // the number of the fetch that was begun last
+	fetching bool                     // that fetch is under way
 
 	// settled are the events that were settled during the fetch: it may show them as they were before.
 	settled map[event.Ref]bool
@@ -28,14 +29,15 @@ type inFlight struct {
 // sent is an event in flight.
 type sent struct {
 	bucket, bytes int
+	aggregate     event.Aggregate
 	orderKey      string
 	waits, retry  bool
 }
 
 func newInFlight() inFlight {
 	return inFlight{
-		events: map[event.Ref]sent{}, settled: map[event.Ref]bool{}, changed: map[string]bool{},
-		settling: map[string]bool{}, waiting: map[string]int{},
+		events: map[event.Ref]sent{}, of: map[event.Aggregate]load{}, settled: map[event.Ref]bool{},
+		changed: map[string]bool{}, settling: map[string]bool{}, waiting: map[string]int{},
 	}
 }
 
@@ -51,15 +53,25 @@ func (f *inFlight) endFetch() {
 	clear(f.changed)
 }
 
-// within counts the events in flight that a fetch of a range of buckets may show again.
-func (f *inFlight) within(r claims.Range) (rows, bytes int) {
+// within counts the events in flight that a fetch of ranges of buckets (nil: all) may show again.
+func (f *inFlight) within(ranges []claims.Range) (rows, bytes int) {
 	for _, e := range f.events {
-		if r.From <= e.bucket && e.bucket < r.To {
+		if ranges == nil || contain(ranges, e.bucket) {
 			rows++
 			bytes += e.bytes
 		}
 	}
 	return rows, bytes
+}
+
+// busiest is the largest load of an aggregate in a bucket.
+func (f *inFlight) busiest(bucket int) (most load) {
+	for _, l := range f.of {
+		if l.bucket == bucket {
+			most.events, most.bytes = max(most.events, l.events), max(most.bytes, l.bytes)
+		}
+	}
+	return most
 }
 
 // known reports whether a fetched row is in flight, or was when the fetch began.
@@ -70,6 +82,11 @@ func (f *inFlight) known(r event.Ref) bool {
 
 func (f *inFlight) add(r event.Ref, e sent) {
 	f.events[r] = e
+	if e.aggregate.ID != "" {
+		l := f.of[e.aggregate].with(1, e.bytes)
+		l.bucket = e.bucket
+		f.of[e.aggregate] = l
+	}
 	if e.waits {
 		f.waiting[e.orderKey]++
 	}
@@ -85,6 +102,11 @@ func (f *inFlight) remove(r event.Ref) {
 		return
 	}
 	delete(f.events, r)
+	if l := f.of[e.aggregate].with(-1, -e.bytes); l.events > 0 {
+		f.of[e.aggregate] = l
+	} else {
+		delete(f.of, e.aggregate)
+	}
 	if f.fetching {
 		f.settled[r] = true
 	}

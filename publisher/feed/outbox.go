@@ -22,6 +22,14 @@ type Outbox struct {
 	Own    bool
 	Claims Claims
 	Events Events
+	Others Others // of a table without buckets, otherwise nil
+}
+
+// Others reads a table past its busy aggregates.
+type Others interface {
+	// FetchOthers returns PENDING rows whose aggregate is none of avoid, from the first one on. It passes over all that is
+	// avoided, however much that is: the caller bounds its time.
+	FetchOthers(ctx context.Context, avoid []event.Aggregate, limit poller.Limit) ([]event.Row, error)
 }
 
 // Claims say who may publish what.
@@ -53,9 +61,9 @@ type Events interface {
 
 // reader reads rows.
 type reader interface {
-	// Fetch returns PENDING rows of the ranges (nil: the whole table), after a position, in their order. more says that
-	// others follow. Rows whose aggregate has an earlier FAILED, DEAD LETTER (if it blocks) or WAITING event have Waits
-	// set.
+	// Fetch returns PENDING rows of the ranges (nil: the whole table; none: nothing), after a position, in their order.
+	// more says that others follow. Rows whose aggregate has an earlier FAILED, DEAD LETTER (if it blocks) or WAITING
+	// event have Waits set.
 	Fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row,
 		more bool, err error)
 	// Due returns FAILED rows whose next attempt is due, at most limit, and how long it is until the next attempt; -1 if

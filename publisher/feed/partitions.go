@@ -126,9 +126,27 @@ func (s *session) widen(full bool) {
 	s.width = min(s.width, s.hold.count)
 }
 
-// giveBack is handOver of all partitions that the session holds.
+// busyFrom is how many events in flight make an aggregate a busy one, whose partition is kept.
+const busyFrom = 8
+
+// giveBack is handOver of all partitions that the session holds, but the first few that have a busy aggregate. What
+// shares a partition with it would wait for all that is in flight of it: nothing is fetched from one that leaves.
 func (s *session) giveBack(ctx context.Context) error {
-	s.hold.leaving = s.hold.partitions()
+	s.mu.Lock()
+	busy := map[int]bool{}
+	for _, l := range s.inFlight.of {
+		if l.events >= busyFrom {
+			busy[claims.PartitionAt(l.bucket, s.hold.count)] = true
+		}
+	}
+	s.mu.Unlock()
+	kept := 0
+	s.hold.leaving = slices.DeleteFunc(s.hold.partitions(), func(i int) bool {
+		if busy[i] {
+			kept++
+		}
+		return busy[i] && kept <= fewest
+	})
 	return s.handOver(ctx)
 }
 
@@ -161,14 +179,16 @@ func (s *session) handOver(ctx context.Context) error {
 	return nil
 }
 
-// ranges are the buckets of partitions that the session holds: nil means the whole table. It reports false if there
-// are none.
+// ranges are the buckets of partitions that the session holds: nil means the whole table, in one order. All events of a
+// table without buckets are in bucket 0. It reports false if there are none.
 func (s *session) ranges(partitions []int) ([]claims.Range, bool) {
 	switch {
 	case s.strategy != claims.Leader:
 		return claims.RangesOf(partitions, s.hold.count), len(partitions) > 0
-	case s.outbox.Own && s.cfg.Ordering != poller.OrderSource:
+	case s.cfg.Ordering == poller.OrderSource:
+		return nil, true
+	case s.outbox.Own:
 		return []claims.Range{{From: 0, To: claims.Buckets}}, true // the index of pending events leads with the bucket
 	}
-	return nil, true
+	return []claims.Range{{From: 0, To: 1}}, true
 }

@@ -180,29 +180,21 @@ func TestRoundGoesRound(t *testing.T) {
 	}
 }
 
-func TestPiecesCoverTheRanges(t *testing.T) {
-	for _, ranges := range [][]claims.Range{{{From: 0, To: 1024}},
-		{{From: 0, To: 16}, {From: 32, To: 48}, {From: 1000, To: 1024}}, {{From: 7, To: 8}, {From: 9, To: 11}}} {
-		for n := 2; n < 12; n++ {
-			var got []claims.Range
-			for _, p := range segmentsOf(ranges, n) {
-				if p.bucket != p.From || p.done || p.To <= p.From {
-					t.Errorf("%+v", p)
-				}
-				if last := len(got) - 1; last >= 0 && got[last].To == p.From {
-					got[last].To = p.To
-				} else {
-					got = append(got, p.Range)
-				}
-			}
-			if !reflect.DeepEqual(got, ranges) {
-				t.Errorf("%v in %d segments is %v", ranges, n, got)
-			}
-		}
+func TestCrowdedBucketsAreLeftOut(t *testing.T) {
+	all := []claims.Range{{From: 0, To: 16}, {From: 32, To: 48}, {From: 1000, To: 1001}}
+	s := &session{crowded: []int{1000, 33, 0, 47, 34, 20}}
+	want := []claims.Range{{From: 1, To: 16}, {From: 32, To: 33}, {From: 35, To: 47}}
+	if got := s.uncrowded(all); !reflect.DeepEqual(got, want) {
+		t.Errorf("left are %v", got)
 	}
-	if segmentsOf([]claims.Range{{From: 5, To: 6}}, 8) != nil ||
-		segmentsOf([]claims.Range{{From: 0, To: 1024}}, 1) != nil {
-		t.Error("one page does as well")
+	if got := s.uncrowded(all[2:]); got == nil || len(got) != 0 {
+		t.Errorf("left are %v: no ranges must not mean all of them", got)
+	}
+	if got := from(all, 40); !reflect.DeepEqual(got, []claims.Range{{From: 40, To: 48}, {From: 1000, To: 1001}}) {
+		t.Errorf("from 40: %v", got)
+	}
+	if got := below(all, 33); !reflect.DeepEqual(got, []claims.Range{{From: 0, To: 16}, {From: 32, To: 33}}) {
+		t.Errorf("below 33: %v", got)
 	}
 }
 

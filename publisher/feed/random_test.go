@@ -56,6 +56,7 @@ func randomInstances(t *testing.T, seed uint64) {
 		cfg.Strategy = claims.Leader
 	}
 	mixed := db.ordering != poller.OrderSource && rnd.IntN(4) == 0 // a roll-out that goes wrong
+	db.mapped = cfg.Strategy == claims.Leader && !mixed && rnd.IntN(2) == 0
 	if rnd.IntN(2) == 0 {
 		db.chunk, db.rnd = 1+rnd.IntN(3), rand.New(rand.NewPCG(seed, 6))
 	}

@@ -61,7 +61,7 @@ func (s *session) retries(ctx context.Context, ranges []claims.Range, limit poll
 func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row,
 	next time.Duration, err error) {
 	s.mu.Lock()
-	_, bytes := s.inFlight.within(claims.Range{From: 0, To: claims.Buckets})
+	_, bytes := s.inFlight.within(nil)
 	asked := poller.Limit{Rows: most.Rows + s.inFlight.retries, Bytes: most.Bytes}
 	if most.Bytes > 0 {
 		asked.Bytes += bytes

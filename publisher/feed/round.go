@@ -2,6 +2,8 @@ package feed
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
@@ -17,15 +19,27 @@ import (
 // A session that holds many buckets reads by seq. Such a page holds events of all aggregates that were busy, which can
 // be sent side by side. A session that holds few buckets reads by bucket: it seeks, and does not read what others
 // publish.
+//
+// An aggregate with a backlog must not keep others waiting. At most maxOfOne of its events are in flight. While it has
+// more, its bucket is crowded: it is read apart, a few events at a time, and the pages leave it out. (What shares one
+// of 1,024 buckets with it waits with it.) A table without buckets is one bucket, and is read past its busy aggregates.
 type round struct {
-	cursor
-	// segments are set while a page would hold events of few aggregates, which are sent one after the other. Then a page
-	// is put together of several segments of the buckets. Each segment has a cursor of its own.
-	segments []segment
+	bucket  int // where the next page by bucket begins
+	repeats int // how many pages in a row did not get beyond it
 }
 
-// wide is how many buckets a session must hold to read by seq: it passes over at most seven times as much as it reads.
-const wide = claims.Buckets / 8
+const (
+	// maxOfOne bounds the events of one aggregate that are in flight, together with half of batch_size and an eighth of
+	// batch_bytes. More of them are fetched when half are settled.
+	maxOfOne = 64
+	// maxCrowded bounds the buckets that are read apart, each with a statement of its own. A poller that is busy with so
+	// many has no time for others.
+	maxCrowded = 64
+	// maxRepeats is how many pages in a row one bucket gets: many events in it must not starve the next.
+	maxRepeats = 3
+	// wide is how many buckets a session must hold to read by seq: it passes over at most seven times as much as it reads.
+	wide = claims.Buckets / 8
+)
 
 func isWide(ranges []claims.Range) bool {
 	n := 0
@@ -35,121 +49,181 @@ func isWide(ranges []claims.Range) bool {
 	return n >= wide
 }
 
-// fewAggregates reports whether a page holds the events of few aggregates for its size.
-func fewAggregates(page []event.Row) bool {
-	seen := make(map[event.Aggregate]bool)
-	for i := range page {
-		o := &page[i].Outbox
-		seen[event.Aggregate{Type: o.AggregateType, ID: o.AggregateID}] = true
-	}
-	return 8*len(seen) < len(page)
-}
-
-// cursor is where the next page begins.
-type cursor struct {
-	bucket  int
-	repeats int // how many pages in a row did not get beyond it
-}
-
-// segment is a part of the buckets.
-type segment struct {
-	claims.Range
-	cursor
-	done bool // in this round
-}
-
-const (
-	// maxRepeats is how many pages in a row one bucket gets: an aggregate with a million events must not starve others.
-	maxRepeats = 3
-	// maxSegments is of how many segments a page is put together. Each costs a round trip, while the last page is
-	// delivered.
-	maxSegments = 8
-)
-
 // next moves on after a page whose last row is in bucket last. more says that rows follow the page. It returns whether
 // the round is incomplete.
-func (c *cursor) next(last int, more bool) bool {
+func (c *round) next(last int, more bool) bool {
 	if !more {
 		complete := c.bucket == 0
-		*c = cursor{}
+		*c = round{}
 		return !complete
 	}
-	c.advance(last)
+	if last > c.bucket {
+		*c = round{bucket: last}
+	} else if c.repeats++; c.repeats >= maxRepeats {
+		*c = round{bucket: c.bucket + 1}
+	}
 	return true
 }
 
-func (c *cursor) advance(last int) {
-	if last > c.bucket {
-		*c = cursor{bucket: last}
-	} else if c.repeats++; c.repeats >= maxRepeats {
-		*c = cursor{bucket: c.bucket + 1}
+// bounded leaves out the rows of aggregates that have as much in flight as they may, marks their buckets as crowded,
+// and reports whether there were any. What waits for an earlier event takes no time to deliver.
+func (s *session) bounded(rows []event.Row, limit poller.Limit) (kept []event.Row, left bool) {
+	if s.cfg.Ordering != poller.OrderKey {
+		return rows, false
 	}
-}
-
-// beginSegments begins a round through segments of the ranges. Where pages are too small for that, the round goes on.
-func (s *session) beginSegments(ranges []claims.Range, limit poller.Limit) {
-	if segments := segmentsOf(ranges, min(maxSegments, limit.Rows/4)); segments != nil {
-		s.round = round{segments: segments}
-	}
-}
-
-// segmentsOf cuts ranges into about n segments, none of which is in two ranges; nil where one page does as well.
-func segmentsOf(ranges []claims.Range, n int) []segment {
-	total := 0
-	for _, r := range ranges {
-		total += r.To - r.From
-	}
-	if n < 2 || total < 2 {
-		return nil
-	}
-	size := max(1, (total+n-1)/n)
-	var segments []segment
-	for _, r := range ranges {
-		for from := r.From; from < r.To; from += size {
-			cut := claims.Range{From: from, To: min(from+size, r.To)}
-			segments = append(segments, segment{Range: cut, cursor: cursor{bucket: from}})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	loads, most := map[event.Aggregate]load{}, ofOne(limit)
+	kept = rows[:0]
+	for i := range rows {
+		a := rows[i].Aggregate()
+		if a.ID == "" {
+			kept = append(kept, rows[i])
+			continue
 		}
+		l, known := loads[a]
+		if !known {
+			l = s.inFlight.of[a]
+		}
+		if l.full = l.full || !rows[i].Waits && !l.room(most); l.full {
+			s.crowd(rows[i].At.Bucket)
+		} else {
+			l = l.with(1, len(rows[i].Outbox.Payload))
+			kept = append(kept, rows[i])
+		}
+		loads[a] = l
 	}
-	return segments
+	return kept, len(kept) < len(rows)
 }
 
-// readSegments reads a page of every segment that is not done. When all are done it ends the round: the next page, from
-// the first event on, shows whether there still is a backlog.
-func (s *session) readSegments(ctx context.Context, limit poller.Limit) ([]event.Row, bool, error) {
-	var open []*segment
-	for i := range s.round.segments {
-		if p := &s.round.segments[i]; !p.done {
-			open = append(open, p)
+// load is what an aggregate has in flight.
+type load struct {
+	events, bytes, bucket int
+	full                  bool // the page had more
+}
+
+// ofOne is what one aggregate may have in flight; one event may be larger.
+func ofOne(limit poller.Limit) poller.Limit {
+	return poller.Limit{Rows: min(maxOfOne, max(limit.Rows/2, 1)), Bytes: limit.Bytes / 8}
+}
+
+func (l load) room(most poller.Limit) bool {
+	return l.events == 0 || l.events < most.Rows && l.bytes < most.Bytes
+}
+
+func (l load) with(events, bytes int) load {
+	l.events += events
+	l.bytes += bytes
+	return l
+}
+
+func (s *session) crowd(bucket int) {
+	if len(s.crowded) < maxCrowded && !slices.Contains(s.crowded, bucket) {
+		s.crowded = append(s.crowded, bucket)
+	}
+}
+
+// readCrowded reads those crowded buckets of which at most half is in flight, and leaves the rest of the page free. A
+// bucket is crowded no more when all that it has fits, or when all of it waits: that is read in whole pages.
+func (s *session) readCrowded(ctx context.Context, crowded []int, limit poller.Limit, left int) ([]event.Row, error) {
+	var page []event.Row
+	most := ofOne(limit)
+	for _, b := range crowded {
+		s.mu.Lock()
+		l := s.inFlight.busiest(b)
+		s.mu.Unlock()
+		room := min(most.Rows-l.events, left-len(page))
+		if l.events > most.Rows/2 || l.bytes > most.Bytes/2 || room <= 0 {
+			continue
 		}
-	}
-	if len(open) == 0 {
-		s.round = round{}
-		return nil, true, nil
-	}
-	each := poller.Limit{Rows: (limit.Rows + len(open) - 1) / len(open), Bytes: max(1, limit.Bytes/len(open))}
-	var all []event.Row
-	for _, p := range open {
-		rows, err := s.readSegment(ctx, p, each)
+		own := []claims.Range{{From: b, To: b + 1}}
+		found, more, err := s.read(ctx, own, b, poller.Limit{Rows: room, Bytes: max(most.Bytes-l.bytes, 1)})
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		all = append(all, rows...)
+		found, more = s.fresh(found, room, more)
+		s.crowded = slices.DeleteFunc(s.crowded, func(c int) bool { return c == b })
+		if more && slices.ContainsFunc(found, func(r event.Row) bool { return !r.Waits }) {
+			s.crowd(b) // behind the others
+		}
+		found, _ = s.bounded(found, limit)
+		page = append(page, found...)
 	}
-	page, _ := s.fresh(all, limit.Rows, true)
-	return page, true, nil
+	return page, nil
 }
 
-func (s *session) readSegment(ctx context.Context, p *segment, limit poller.Limit) ([]event.Row, error) {
-	rest := claims.Range{From: p.bucket, To: p.To}
-	rows, more, err := s.read(ctx, []claims.Range{rest}, rest, limit)
-	switch {
-	case err != nil:
-		return nil, err
-	case !more || len(rows) == 0:
-		p.done = true
-	default:
-		p.advance(rows[len(rows)-1].At.Bucket)
-		p.done = p.bucket >= p.To
+const (
+	// othersShare is how many times as long as it took a session waits before it looks past busy aggregates again.
+	othersShare = 4
+	// othersTimeout bounds that: what is farther off has to wait.
+	othersTimeout = 5 * time.Second
+)
+
+// readPast reads a crowded table without buckets past its busy aggregates. It reads these from one end to the other,
+// and so it must not do that all the time: no index tells aggregates apart.
+func (s *session) readPast(ctx context.Context, limit poller.Limit) ([]event.Row, error) {
+	if s.outbox.Others == nil || len(s.crowded) == 0 || time.Now().Before(s.hold.past) {
+		return nil, nil
 	}
-	return rows, nil
+	var avoid []event.Aggregate
+	s.mu.Lock()
+	for a, l := range s.inFlight.of {
+		if l.events >= busyFrom && len(avoid) < maxCrowded {
+			avoid = append(avoid, a)
+		}
+	}
+	s.mu.Unlock()
+	if len(avoid) == 0 {
+		return nil, nil
+	}
+	begun := time.Now()
+	bounded, cancel := context.WithTimeout(ctx, othersTimeout)
+	defer cancel()
+	found, err := s.outbox.Others.FetchOthers(bounded, avoid, limit)
+	s.hold.past = time.Now().Add(othersShare * time.Since(begun))
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	found, _ = s.fresh(found, limit.Rows, false)
+	found, _ = s.bounded(found, limit)
+	return found, err
+}
+
+// uncrowded are the ranges without the crowded buckets. It may be none: that is not nil.
+func (s *session) uncrowded(ranges []claims.Range) []claims.Range {
+	rest := make([]claims.Range, 0, len(ranges)+len(s.crowded))
+	crowded := slices.Sorted(slices.Values(s.crowded))
+	for _, r := range ranges {
+		for _, b := range crowded {
+			if r.From <= b && b < r.To {
+				rest = append(rest, claims.Range{From: r.From, To: b})
+				r.From = b + 1
+			}
+		}
+		rest = append(rest, r)
+	}
+	return slices.DeleteFunc(rest, func(r claims.Range) bool { return r.From >= r.To })
+}
+
+// from is the part of the ranges from a bucket on, below the part below it.
+func from(ranges []claims.Range, bucket int) []claims.Range {
+	return cut(ranges, claims.Range{From: bucket, To: claims.Buckets})
+}
+
+func below(ranges []claims.Range, bucket int) []claims.Range {
+	return cut(ranges, claims.Range{To: bucket})
+}
+
+func cut(ranges []claims.Range, within claims.Range) []claims.Range {
+	part := make([]claims.Range, 0, len(ranges))
+	for _, r := range ranges {
+		if r = (claims.Range{From: max(r.From, within.From), To: min(r.To, within.To)}); r.From < r.To {
+			part = append(part, r)
+		}
+	}
+	return part
+}
+
+func contain(ranges []claims.Range, bucket int) bool {
+	return slices.ContainsFunc(ranges, func(r claims.Range) bool { return r.From <= bucket && bucket < r.To })
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -18,9 +19,9 @@ import (
 //
 // # What keeps the events of an aggregate in order
 //
-//   - A fetch shows, of each of its aggregates, all publishable events from the first on (see round). It leaves out
-//     only what is in flight. So an event that becomes visible late, because its transaction was slow or because it
-//     was WAITING, is sent before later ones that are still there.
+//   - A fetch shows, of each of its aggregates, the publishable events from the first on (see round). It leaves out
+//     what is in flight, and the last ones where they are too many. So an event that becomes visible late, because its
+//     transaction was slow or because it was WAITING, is sent before later ones that are still there.
 //   - The tick sends the events of one aggregate one after the other, in the order in which they were fetched.
 //   - An event is fetched as one that waits while an earlier one of its aggregate is FAILED, WAITING or (where it
 //     blocks) dead. The tick absorbs such an event: it is not sent.
@@ -28,9 +29,9 @@ import (
 //     that one FAILED to the settlement of its retry. From its rejection to that settlement the tick knows by itself.
 //   - A fetch beside a settlement may show states from before and after it. Of the aggregates that the settlement
 //     changed, only events that wait are handed out.
-//   - Batches are settled in the order in which they were fetched. An absorbed event becomes WAITING only if what it
-//     waits for is still there. Otherwise it stays PENDING, and the next fetch shows it, with those that waited
-//     before it.
+//   - Events of one order key are settled in the order in which they were fetched, others as they come. An absorbed
+//     event becomes WAITING only if what it waits for is still there. Otherwise it stays PENDING, and the next fetch
+//     shows it, with those that waited before it.
 type session struct {
 	shared   *shared
 	cfg      *Config
@@ -50,7 +51,8 @@ type session struct {
 	failed  bool      // a fetch failed
 	batches int
 	round   round
-	start   int // where it begins to look for free partitions
+	crowded []int // buckets that are read apart
+	start   int   // where it begins to look for free partitions
 
 	hold   *holding        // nil until claims were asked for
 	ctx    context.Context //nolint:containedctx // that of its batches: it ends with the session, and with the claims
@@ -62,15 +64,16 @@ type session struct {
 
 	parkedKeys atomic.Int64 // len(parked)
 
-	mu           sync.Mutex
-	ended        bool // nothing is fetched or settled any more
-	unsettled    bool // a settlement failed
-	token        uint64
-	inFlight     inFlight
-	refs         map[string][]event.Ref // of the events of each batch, by its ID
-	dueAt        time.Time              // when FAILED events are asked for next
-	warned       bool                   // that ordering=source waits
-	parked       map[string]int         // order key → number of the fetch that was the last one begun when it was parked
+	mu        sync.Mutex
+	ended     bool // nothing is fetched or settled any more
+	unsettled bool // a settlement failed
+	token     uint64
+	inFlight  inFlight
+	refs      map[*change.Outbox]event.Ref // of the events in flight
+	dueAt     time.Time                    // when FAILED events are asked for next
+	warned    bool                         // that ordering=source waits
+	// parked: order key → number of the fetch that was the last one begun when it was parked.
+	parked       map[string]int
 	warnings     []string
 	deadLettered []poller.DeadLetter
 	unwritten    error // the first dead letter that could not be written: what Close returns
@@ -79,7 +82,7 @@ type session struct {
 func newSession(p *shared, owner string, only, start int) *session {
 	return &session{
 		shared: p, cfg: &p.cfg, owner: owner, only: only, start: start, settled: make(chan struct{}, 1),
-		parked: map[string]int{}, refs: map[string][]event.Ref{}, inFlight: newInFlight(),
+		parked: map[string]int{}, refs: map[*change.Outbox]event.Ref{}, inFlight: newInFlight(),
 	}
 }
 
@@ -266,7 +269,7 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	}
 	report.Warnings = append(report.Warnings, warnings...)
 	report.DeadLettered = append(report.DeadLettered, deadLettered...)
-	if report.Outbox = s.shared.count(ctx); report.Outbox != nil {
+	if report.Outbox = s.shared.count(ctx, s.parkedKeys.Load() > 0); report.Outbox != nil {
 		report.Parked = int(report.Outbox.Failed + report.Outbox.Waiting)
 	}
 	return unwritten

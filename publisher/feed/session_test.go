@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -107,12 +108,20 @@ func TestWhatIsInFlightIsNotFetchedAgain(t *testing.T) {
 			db.add("a")
 		}
 		s := open(t, testConfig(claims.Leader), db.connect())
-		first := s.Expect("1 2 3 4 5 6 7 8 9 10+")
-		second := s.Expect("11 12 13 14 15+") // there is a backlog: half of a page for each half of the buckets
-		s.Settled("aaaaaaaaaa", first)
-		third := s.Expect("16 17 18 19 20 21 22 23 24 25+")
-		s.Settled("aaaaaaaaaaaaaaa", second, third)
+		first := s.Expect("1 2 3 4 5+") // one aggregate gets half of a page
 		s.Expect("+")
+		db.add("b")
+		second := s.Expect("26+")
+		s.Settled("aaaaaa", first, second)
+		third := s.Expect("6 7 8 9 10+")
+		s.Settled("aa", poller.Grant{Batch: change.Batch{ID: third.Batch.ID, Events: third.Batch.Events[:2]}})
+		s.Expect("+")
+		s.Settled("a", poller.Grant{Batch: change.Batch{ID: third.Batch.ID, Events: third.Batch.Events[2:3]}})
+		fourth := s.Expect("11 12 13+") // half of these is settled
+		s.Settled("aaaaa", poller.Grant{Batch: change.Batch{ID: third.Batch.ID, Events: third.Batch.Events[3:]}}, fourth)
+		for _, want := range []string{"14 15 16 17 18+", "19 20 21 22 23+", "24 25"} {
+			s.Settled("aaaaa"[:(len(want)+1)/3], s.Expect(want))
+		}
 		s.Expect("")
 		s.End()
 	})

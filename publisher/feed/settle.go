@@ -83,10 +83,9 @@ type keyChange struct {
 
 // add takes the outcomes of a batch.
 func (t *settlement) add(ctx context.Context, b *poller.Settled) {
-	refs := t.s.refsOf(b.Batch.ID)
 	for i := range b.Batch.Events {
 		e := &b.Batch.Events[i]
-		outcome, r := b.Outcomes[i], refs[i]
+		outcome, r := b.Outcomes[i], t.s.refOf(e)
 		if outcome != poller.Deferred {
 			t.done = append(t.done, r)
 		}
@@ -111,13 +110,13 @@ func (t *settlement) add(ctx context.Context, b *poller.Settled) {
 	}
 }
 
-// refsOf are the rows of a batch.
-func (s *session) refsOf(batch string) []event.Ref {
+// refOf is the row of an event that was handed out, and is settled now.
+func (s *session) refOf(e *change.Event) event.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	refs := s.refs[batch]
-	delete(s.refs, batch)
-	return refs
+	r := s.refs[e.Outbox]
+	delete(s.refs, e.Outbox)
+	return r
 }
 
 // rejected counts a failed attempt of an event. After the last one it gives the event up.

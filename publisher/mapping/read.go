@@ -21,13 +21,13 @@ func (q *writer) visible(s *statement.Statement) {
 // publishable reads rows that may be published now, in order, of no aggregate in avoid.
 func (q *writer) publishable(columns string, limit int, avoid []event.Aggregate) *statement.Statement {
 	s := q.db.Statement("SELECT ", columns, " FROM ", q.table, " o WHERE ")
-	q.visible(s)
 	typ, id := q.aggregateExpr()
-	for _, a := range avoid {
+	for _, a := range avoid { // first: what the side table says costs more
 		if a.ID != "" {
-			s.Add(" AND NOT (", typ, " = ", s.Arg(a.Type), " AND ", id, " = ", s.Arg(a.ID), ")")
+			s.Add("NOT (", typ, " = ", s.Arg(a.Type), " AND ", id, " = ", s.Arg(a.ID), ") AND ")
 		}
 	}
+	q.visible(s)
 	return s.Add(" ORDER BY ", q.ordered(), q.db.Limit(s.Arg(limit), 0))
 }
 

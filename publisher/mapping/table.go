@@ -110,6 +110,17 @@ func (m *mapped) Fetch(ctx context.Context, _ []claims.Range, _ event.Position, 
 	return rows, more, err
 }
 
+// FetchOthers shows what Fetch does, of aggregates that are not avoided.
+func (m *mapped) FetchOthers(ctx context.Context, avoid []event.Aggregate, limit poller.Limit) ([]event.Row, error) {
+	var rows []event.Row
+	s := m.sql.publishable(m.sql.projection(), limit.Rows, avoid)
+	err := m.db.Do(ctx, "fetch events of other aggregates", func(ctx context.Context, q statement.Querier) (err error) {
+		rows, _, err = event.Read(ctx, s, q, limit, m.scan)
+		return err
+	})
+	return rows, err
+}
+
 // Due shows the first failed event of each aggregate whose time has come. One round trip while nothing has failed.
 func (m *mapped) Due(ctx context.Context, _ []claims.Range, limit poller.Limit) (rows []event.Row,
 	next time.Duration, err error) {

@@ -223,11 +223,8 @@ func (e *Table) keysBySeq(s *statement.Statement, ranges []claims.Range, after e
 	also func(*statement.Statement)) {
 	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.Force("order"),
 		" WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.Seq))
-	if len(ranges) > 0 && ranges[0] != (claims.Range{From: 0, To: claims.Buckets}) {
-		for i, r := range ranges {
-			s.Add([]string{" AND (", " OR "}[min(i, 1)], "o.bucket >= ", s.Arg(r.From), " AND o.bucket < ", s.Arg(r.To))
-		}
-		s.Add(")")
+	if len(ranges) != 1 || ranges[0] != (claims.Range{From: 0, To: claims.Buckets}) {
+		e.inRanges(s, ranges)
 	}
 	also(s)
 	s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(n), 0))

@@ -12,13 +12,13 @@ SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLAT
 --   shop.outbox
 --   501
 -- a probe
-SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", o."event_type", COALESCE(octet_length(o."payload"), 0), CASE WHEN COALESCE(octet_length(o."payload"), 0) <= 4194304 THEN o."payload" END, to_char((o."created_at" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", o."idempotency_key", NULL, NULL, o."retry_count" FROM "shop"."outbox" o WHERE o."published" = FALSE AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.event = CAST(o."id" AS text) COLLATE "C") AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $2 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") AND NOT (CAST(o."aggregate_type" AS text) COLLATE "C" = $3 AND CAST(o."aggregate_id" AS text) COLLATE "C" = $4) AND NOT (CAST(o."aggregate_type" AS text) COLLATE "C" = $5 AND CAST(o."aggregate_id" AS text) COLLATE "C" = $6) ORDER BY o."id" LIMIT $7
---   shop.outbox
---   shop.outbox
+SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", o."event_type", COALESCE(octet_length(o."payload"), 0), CASE WHEN COALESCE(octet_length(o."payload"), 0) <= 4194304 THEN o."payload" END, to_char((o."created_at" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", o."idempotency_key", NULL, NULL, o."retry_count" FROM "shop"."outbox" o WHERE NOT (CAST(o."aggregate_type" AS text) COLLATE "C" = $1 AND CAST(o."aggregate_id" AS text) COLLATE "C" = $2) AND NOT (CAST(o."aggregate_type" AS text) COLLATE "C" = $3 AND CAST(o."aggregate_id" AS text) COLLATE "C" = $4) AND o."published" = FALSE AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $5 AND s.event = CAST(o."id" AS text) COLLATE "C") AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $6 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") ORDER BY o."id" LIMIT $7
 --   Order
 --   42
 --   Order
 --   43
+--   shop.outbox
+--   shop.outbox
 --   1
 -- when is the next due
 SELECT MIN(-(CAST(EXTRACT(EPOCH FROM (statement_timestamp() - s.next_attempt_at)) * 1000 AS bigint))) FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = $2 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))

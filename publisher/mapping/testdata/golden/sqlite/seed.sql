@@ -12,13 +12,13 @@ SELECT CAST(o."id" AS TEXT), CAST(o."aggregate_type" AS TEXT), CAST(o."aggregate
 --   shop.outbox
 --   501
 -- a probe
-SELECT CAST(o."id" AS TEXT), CAST(o."aggregate_type" AS TEXT), CAST(o."aggregate_id" AS TEXT), o."event_type", COALESCE(length(CAST(o."payload" AS BLOB)), 0), CASE WHEN COALESCE(length(CAST(o."payload" AS BLOB)), 0) <= 4194304 THEN o."payload" END, CAST(o."created_at" AS TEXT), o."idempotency_key", NULL, NULL, o."retry_count" FROM "shop"."outbox" o WHERE o."published" = 0 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?1 AND s.event = CAST(o."id" AS TEXT)) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?2 AND s.aggregate_type = CAST(o."aggregate_type" AS TEXT) AND s.aggregate_id = CAST(o."aggregate_id" AS TEXT) AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < printf('%d%019d', o."id" >= 0, o."id" & 9223372036854775807)) AND NOT (CAST(o."aggregate_type" AS TEXT) = ?3 AND CAST(o."aggregate_id" AS TEXT) = ?4) AND NOT (CAST(o."aggregate_type" AS TEXT) = ?5 AND CAST(o."aggregate_id" AS TEXT) = ?6) ORDER BY o."id" LIMIT ?7
---   shop.outbox
---   shop.outbox
+SELECT CAST(o."id" AS TEXT), CAST(o."aggregate_type" AS TEXT), CAST(o."aggregate_id" AS TEXT), o."event_type", COALESCE(length(CAST(o."payload" AS BLOB)), 0), CASE WHEN COALESCE(length(CAST(o."payload" AS BLOB)), 0) <= 4194304 THEN o."payload" END, CAST(o."created_at" AS TEXT), o."idempotency_key", NULL, NULL, o."retry_count" FROM "shop"."outbox" o WHERE NOT (CAST(o."aggregate_type" AS TEXT) = ?1 AND CAST(o."aggregate_id" AS TEXT) = ?2) AND NOT (CAST(o."aggregate_type" AS TEXT) = ?3 AND CAST(o."aggregate_id" AS TEXT) = ?4) AND o."published" = 0 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?5 AND s.event = CAST(o."id" AS TEXT)) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?6 AND s.aggregate_type = CAST(o."aggregate_type" AS TEXT) AND s.aggregate_id = CAST(o."aggregate_id" AS TEXT) AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < printf('%d%019d', o."id" >= 0, o."id" & 9223372036854775807)) ORDER BY o."id" LIMIT ?7
 --   Order
 --   42
 --   Order
 --   43
+--   shop.outbox
+--   shop.outbox
 --   1
 -- when is the next due
 SELECT MIN(-(CAST(round((julianday('now') - julianday(s.next_attempt_at)) * 86400000) AS INTEGER))) FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?1 AND s.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = ?2 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))

@@ -9,12 +9,12 @@ SELECT CAST(o."Id" AS TEXT), '', '', NULL, COALESCE(length(CAST(o."Body" AS BLOB
 --   shop.outbox
 --   501
 -- a probe
-SELECT CAST(o."Id" AS TEXT), '', '', NULL, COALESCE(length(CAST(o."Body" AS BLOB)), 0), CASE WHEN COALESCE(length(CAST(o."Body" AS BLOB)), 0) <= 4194304 THEN o."Body" END, CAST(o."Added" AS TEXT), NULL, NULL, NULL, 0 FROM "shop"."outbox" o WHERE o."Status" = 'New' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?1 AND s.event = CAST(o."Id" AS TEXT)) AND NOT ('' = ?2 AND '' = ?3) AND NOT ('' = ?4 AND '' = ?5) ORDER BY o."Added", CAST(o."Id" AS TEXT) LIMIT ?6
---   shop.outbox
+SELECT CAST(o."Id" AS TEXT), '', '', NULL, COALESCE(length(CAST(o."Body" AS BLOB)), 0), CASE WHEN COALESCE(length(CAST(o."Body" AS BLOB)), 0) <= 4194304 THEN o."Body" END, CAST(o."Added" AS TEXT), NULL, NULL, NULL, 0 FROM "shop"."outbox" o WHERE NOT ('' = ?1 AND '' = ?2) AND NOT ('' = ?3 AND '' = ?4) AND o."Status" = 'New' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?5 AND s.event = CAST(o."Id" AS TEXT)) ORDER BY o."Added", CAST(o."Id" AS TEXT) LIMIT ?6
 --   Order
 --   42
 --   Order
 --   43
+--   shop.outbox
 --   1
 -- when is the next due
 SELECT MIN(-(CAST(round((julianday('now') - julianday(s.next_attempt_at)) * 86400000) AS INTEGER))) FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?1 AND s.state = 'FAILED' AND 1 = 1
