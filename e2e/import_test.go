@@ -29,8 +29,8 @@ type foreignCases struct {
 // refusedForeign are the cases whose position cannot be the same in Rowrelay, with what is said.
 var refusedForeign = map[string]string{
 	"sqlite: decimal of thirds":  "has rounded it",
-	"sqlite: date":               "it stores no date",
-	"postgres: date":             "it stores no date",
+	"sqlite: date":               "it cannot store a date",
+	"postgres: date":             "it cannot store a date",
 	"postgres: double precision": "a float is not a cursor",
 	"postgres: text":             "text is not a cursor",
 	"postgres: uuid":             "a uuid is not a cursor",

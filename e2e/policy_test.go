@@ -167,7 +167,7 @@ func TestCoarseOrderKey(t *testing.T) {
 		INSERT INTO orders (version, status, tenant) SELECT i, 'new', CASE WHEN i <= 2000 THEN 1 ELSE i END FROM n`)
 	s = s.with(settings{
 		"pollers__orders__source__order_key": "tenant", "pollers__orders__source__late_commits": "overlap",
-		"pollers__orders__max_parked": "5000",
+		"pollers__orders__max_parked":   "5000",
 		"pollers__orders__max_attempts": "2", "pollers__orders__retry_delays": "1s",
 		"pollers__orders__tick_budget": "8s", // enough of the tenant's rows for a test
 	})
