@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,6 +144,12 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		Own:      own && len(c.cfg.Map) == 0,
 	}}
 	if o.Own {
+		if lacks, err := c.lacks(ctx); err != nil {
+			return nil, err
+		} else if len(lacks) > 0 {
+			return nil, fmt.Errorf("%w: %s lacks %d index(es), without which nothing can be published: run `rowrelay outbox init "+
+				"%s --apply`, or: %s", poller.ErrConfig, qualified, len(lacks), c.cfg.Poller, strings.Join(lacks, "; "))
+		}
 		rows := c.rows(qualified)
 		o.claims, o.events = rows.Claims, rows
 	} else if err := c.mapped(ctx, o); err != nil {
@@ -187,27 +195,49 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 
 // proveID refuses a mapped table whose id may stand in two rows: they would be marked together, and one never sent.
 func (c *catalog) proveID(ctx context.Context, table, id string) error {
-	name, err := engine.SplitName(c.cfg.Table)
-	if err != nil {
+	t, err := c.table(ctx)
+	if err != nil || t.Unique([]string{id}) != "" {
 		return err
 	}
-	var proof string
+	return fmt.Errorf("%w: source__map__id: no primary key and no unique index of %s proves that %s stands in one row only; two with the same "+
+		"would be marked as published together, and one of them never sent: create a unique index on %[3]s, or name another column",
+		poller.ErrConfig, table, id)
+}
+
+// lacks are the statements that add the indexes which the table lacks, and which the publisher's statements name.
+func (c *catalog) lacks(ctx context.Context) (lacks []string, err error) {
+	named := rows.NamedIndexes(c.texts.rows, c.outbox)
+	if len(named) == 0 {
+		return nil, nil
+	}
+	t, err := c.table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, ix := range named {
+		if !slices.ContainsFunc(t.Indexes, func(have engine.Index) bool { return have.Name == ix.Name }) {
+			lacks = append(lacks, ix.Statement)
+		}
+	}
+	return lacks, nil
+}
+
+// table reads what the catalog says of the table and its indexes.
+func (c *catalog) table(ctx context.Context) (t engine.Table, err error) {
+	name, err := engine.SplitName(c.cfg.Table)
+	if err != nil {
+		return t, err
+	}
 	err = c.db.Do(ctx, "read the keys of the table", func(ctx context.Context, _ statement.Querier) error {
 		conn, err := c.db.Pool.Conn(ctx)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = conn.Close() }()
-		t, err := c.conn.Dialect.Table(ctx, conn, name)
-		proof = t.Unique([]string{id})
+		t, err = c.conn.Dialect.Table(ctx, conn, name)
 		return err
 	})
-	if err != nil || proof != "" {
-		return err
-	}
-	return fmt.Errorf("%w: source__map__id: no primary key and no unique index of %s proves that %s stands in one row only; two with the same "+
-		"would be marked as published together, and one of them never sent: create a unique index on %[3]s, or name another column",
-		poller.ErrConfig, table, id)
+	return t, err
 }
 
 func (c *catalog) mappedConfig() mapping.Config {

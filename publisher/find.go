@@ -13,6 +13,8 @@ type Found struct {
 	// Exists says that there is the table (and that the user may see it), Own that it has the columns of `rowrelay
 	// outbox init`.
 	Exists, Own bool
+	// Lacks are the statements that add indexes of `rowrelay outbox init` without which nothing is published.
+	Lacks []string
 }
 
 // Find says what there is of an outbox, table being named as source__table. It changes nothing, and needs no table of
@@ -31,5 +33,9 @@ func Find(ctx context.Context, conn engine.Connection, table string) (found Foun
 	if err != nil {
 		return found, err
 	}
-	return Found{Exists: true, Own: rows.IsOwn(c.texts.rows, columns)}, nil
+	found.Exists, found.Own = true, rows.IsOwn(c.texts.rows, columns)
+	if found.Own {
+		found.Lacks, err = c.lacks(ctx)
+	}
+	return found, err
 }

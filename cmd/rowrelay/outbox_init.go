@@ -63,16 +63,18 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 			return err
 		}
 	}
-	foreign := false
+	var there publisher.Found
 	if !beside && len(w.Config.Source.Map) == 0 {
-		if foreign, err = isForeign(ctx, w, apply); err != nil {
+		if there, err = find(ctx, w, apply); err != nil {
 			return err
 		}
 	}
+	foreign := there.Exists && !there.Own
 	d, err := ddlOf(w, beside || foreign)
 	if err != nil {
 		return err
 	}
+	d.statements = append(d.statements, there.Lacks...)
 	if foreign {
 		d.note = fmt.Sprintf("%s exists, with columns of its own: only what goes beside it is created, as with --beside.",
 			w.Config.Source.Table)
@@ -98,9 +100,9 @@ func createFile(w *wired) error {
 // lookTimeout bounds the look at the database before statements are printed: whoever prints them may have no access.
 const lookTimeout = 3 * time.Second
 
-// isForeign reports whether the table exists, and is not one that init has made. Where statements are only printed, a
-// database that cannot be asked is taken for one without the table.
-func isForeign(ctx context.Context, w *wired, must bool) (bool, error) {
+// find looks what there is. Where statements are only printed, a database that cannot be asked is taken for one without
+// the table.
+func find(ctx context.Context, w *wired, must bool) (publisher.Found, error) {
 	if !must {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, lookTimeout)
@@ -108,9 +110,12 @@ func isForeign(ctx context.Context, w *wired, must bool) (bool, error) {
 	}
 	look, err := publisher.Find(ctx, w.Connection, w.Config.Source.Table)
 	if err != nil && must {
-		return false, flat(fmt.Errorf("look whether %s exists: %w", w.Config.Source.Table, err))
+		return look, flat(fmt.Errorf("look whether %s exists: %w", w.Config.Source.Table, err))
 	}
-	return err == nil && look.Exists && !look.Own, nil
+	if err != nil {
+		return publisher.Found{}, nil //nolint:nilerr // whoever prints the statements may have no access
+	}
+	return look, nil
 }
 
 // ddl are the statements for a poller's tables, and which these are.

@@ -40,7 +40,7 @@ func faultOf(number uint16) engine.Fault {
 		return engine.FaultLogin
 	case 1142, 1143, 1227, 1370, 1345, 1419:
 		return engine.FaultDenied
-	case 1146, 1054, 1051, 1109, 1356, 1305, 1630, 1932:
+	case 1146, 1054, 1051, 1109, 1176, 1356, 1305, 1630, 1932:
 		return engine.FaultSchema
 	case 1064, 1248, 1060, 1052, 1055, 1056, 1111, 1140, 1222, 1241, 1242, 1267, 1270, 1271, 1463, 1582, 1583, 1149:
 		return engine.FaultSyntax

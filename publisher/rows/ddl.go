@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
@@ -14,6 +15,24 @@ const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
 // DDLOf returns the statements that create an outbox and, with one of them, its claims table.
 func DDLOf(d Syntax, table statement.Name, claims string) []string {
 	return d.Ddl(table, claims, event.Quoted(event.States), blockedStates)
+}
+
+// Index is an index, and the statement that adds it.
+type Index struct{ Name, Statement string }
+
+// declared finds an index in CREATE TABLE.
+var declared = regexp.MustCompile(`(?m)^ *((?:UNIQUE )?KEY (rowrelay_\w+) .+?),?$`)
+
+// NamedIndexes are those without which statements fail, because they name them (Syntax.Force): none where the engine
+// chooses by itself.
+func NamedIndexes(d Syntax, table statement.Name) (named []Index) {
+	if d.Force("pending") == "" {
+		return nil
+	}
+	for _, m := range declared.FindAllStringSubmatch(DDLOf(d, table, "")[0], -1) {
+		named = append(named, Index{m[2], "ALTER TABLE " + table.String() + " ADD " + m[1]})
+	}
+	return named
 }
 
 // IsOwn reports whether a table with these columns is one of `rowrelay outbox init`. Letters may be of any case.
