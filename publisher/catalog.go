@@ -169,7 +169,8 @@ func (c *catalog) rows(qualified string) *rows.Table {
 	cfg := &c.cfg
 	return rows.New(c.db, c.texts.rows, c.outbox, rows.Config{Ordering: cfg.Ordering, Partitions: cfg.Partitions,
 		Block:       cfg.Policy.Block,
-		MaxRowBytes: cfg.MaxRowBytes, Timeout: cfg.Timeout, Retention: cfg.Retention}, c.texts.claims, c.place(qualified))
+		MaxRowBytes: cfg.MaxRowBytes, MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention},
+		c.texts.claims, c.place(qualified))
 }
 
 // mapped completes what is known of a mapped table.

@@ -24,7 +24,7 @@ type texts struct {
 	claims  claims.Syntax
 	rows    rows.Syntax
 	mapping mapping.Syntax
-	// mostRows bounds what one transaction deletes; 0: no bound.
+	// mostRows bounds what one transaction deletes, and one statement marks; 0: no bound.
 	mostRows int
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
@@ -18,13 +19,19 @@ func (e *Table) Settle(ctx context.Context, owner string, held int, m event.Mark
 		return nil
 	}
 	if m.Plain() {
-		return e.db.Do(ctx, "mark events as published", func(ctx context.Context, q statement.Querier) error {
-			n, err := e.markPublished(ctx, q, owner, held, m.Published)
-			if err != nil || n > 0 {
+		for part := range slices.Chunk(m.Published, e.most(len(m.Published))) {
+			err := e.db.Do(ctx, "mark events as published", func(ctx context.Context, q statement.Querier) error {
+				n, err := e.markPublished(ctx, q, owner, held, part)
+				if err != nil || n > 0 {
+					return err
+				}
+				return e.Claims.Check(ctx, q, owner, held)
+			})
+			if err != nil {
 				return err
 			}
-			return e.Claims.Check(ctx, q, owner, held)
-		})
+		}
+		return nil
 	}
 	var rest []event.Aggregate
 	err := e.db.Tx(ctx, "mark events", func(ctx context.Context, q statement.Querier) (err error) {
@@ -86,16 +93,25 @@ func (e *Table) markPublished(ctx context.Context, q statement.Querier, owner st
 	return s.Exec(ctx, q)
 }
 
+// most is how many of n rows one statement changes; not 0.
+func (e *Table) most(n int) int {
+	if e.cfg.MostRows > 0 {
+		return e.cfg.MostRows
+	}
+	return max(n, 1)
+}
+
 // set changes rows that are in one of the states.
 func (e *Table) set(ctx context.Context, q statement.Querier, set string, seqs []int64, states string) error {
-	if len(seqs) == 0 {
-		return nil
+	for part := range slices.Chunk(seqs, e.most(len(seqs))) {
+		s := e.db.Statement()
+		e.syntax.BySeq(s, e.outbox, func() string { return set }, part)
+		s.Add(" AND state IN (", states, ")")
+		if _, err := s.Exec(ctx, q); err != nil {
+			return err
+		}
 	}
-	s := e.db.Statement()
-	e.syntax.BySeq(s, e.outbox, func() string { return set }, seqs)
-	s.Add(" AND state IN (", states, ")")
-	_, err := s.Exec(ctx, q)
-	return err
+	return nil
 }
 
 var failureColumns = []statement.Field{statement.Int("seq"), statement.Int("attempts"), statement.Int("pause"),

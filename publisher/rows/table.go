@@ -37,6 +37,8 @@ type Config struct {
 	Block bool
 	// MaxRowBytes bounds a payload; 0: no bound.
 	MaxRowBytes int
+	// MostRows bounds the rows that one statement marks; 0: no bound. With more, SQL Server locks the whole table.
+	MostRows int
 	// Timeout bounds one statement; 0: no bound.
 	Timeout time.Duration
 	// Retention is how long published and discarded events are kept.
