@@ -78,7 +78,7 @@ func TestStateReset(t *testing.T) {
 		}
 	}
 	if code, said := answering(t, dir, s, "orders\n", reset("the end")...); code != 1 ||
-		!strings.Contains(said, "beginning, latest, cursor=VALUE or file=PATH") {
+		!strings.Contains(said, "beginning, latest, snapshot, cursor=VALUE or file=PATH") {
 		t.Errorf("%d %s", code, said)
 	}
 	for _, to := range []string{"accept-fingerprint", "accept-gap"} { // nothing to accept: nothing asked, nothing changed
