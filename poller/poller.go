@@ -49,9 +49,8 @@ type Session interface {
 // Settlement is what one commit shall make durable.
 type Settlement struct {
 	// Batches are one or more that Next returned one after the other, without what was settled of them before. Where an
-	// outcome is Deferred, all that Next returned
-	// and Settle has not settled are here, and no further settlement comes: a feed whose position is a prefix ignores the
-	// batches after the first with such an outcome.
+	// outcome is Deferred, all that Next returned and Settle has not settled are here, and no further settlement comes: a
+	// feed whose position is a prefix ignores the batches after the first with such an outcome.
 	Batches []Settled
 	// Accepted is when the destination last accepted an event; zero where it is not known. A feed that keeps it shows it
 	// in its next sessions' grants.
