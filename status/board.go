@@ -195,6 +195,9 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 	}
 	f.note = join(own, stored)
 	o.noted(f.note)
+	if f.note != nil && f.note.silent(f.now) {
+		o.SilentSince = &f.note.At
+	}
 	if r.Next != nil {
 		if next, ok := r.Next(f.now); ok {
 			o.NextRun = &next

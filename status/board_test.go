@@ -45,7 +45,7 @@ func TestADeadStoreHangsNothing(t *testing.T) {
 					dead.Problems[0].Text != "the state document could not be read: there was no answer within 5s" {
 					t.Errorf("%+v", dead)
 				}
-				if well := r.Outputs[1]; well.Health != Healthy || well.Token != 7 {
+				if well := r.Outputs[1]; well.Health != Unknown || well.Token != 7 {
 					t.Errorf("%+v", well)
 				}
 			})
@@ -91,7 +91,7 @@ func TestAHungReadIsNotMultiplied(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
-		if o := b.Report(t.Context()).Outputs[0]; o.Health != Healthy {
+		if o := b.Report(t.Context()).Outputs[0]; o.Health != Unknown {
 			t.Errorf("after they have ended: %+v", o)
 		}
 	})
@@ -120,7 +120,7 @@ func TestSuccessIsNotInvented(t *testing.T) {
 	if o := report(created, tick(poller.FetchEmpty, 0)); o.Health != Healthy || o.LastSuccess == nil {
 		t.Errorf("nothing to deliver: %+v", o)
 	}
-	if o := report(func(o *Output) { o.CommittedAt = &at }); o.Health != Healthy || o.LastSuccess != nil {
+	if o := report(func(o *Output) { o.CommittedAt = &at }); o.Health != Unknown || o.LastSuccess != nil {
 		t.Errorf("without a note: %+v", o)
 	}
 }

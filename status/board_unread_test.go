@@ -92,7 +92,7 @@ func TestWhatWasReadLastIsShown(t *testing.T) {
 		}
 		s.value, s.err = 0, nil
 		pass(10 * time.Second)
-		if o := b.Report(t.Context()).Outputs[0]; o.Health != Healthy || o.DeadLetters != 0 {
+		if o := b.Report(t.Context()).Outputs[0]; o.Health != Unknown || o.DeadLetters != 0 {
 			t.Errorf("%s: %d dead letters", o.Health, o.DeadLetters)
 		}
 		s.err = errors.New("gone again")
@@ -142,7 +142,7 @@ func TestABugInAReportEndsNothing(t *testing.T) {
 		{Base: Output{Poller: "well"}, Parts: well},
 	}})
 	r := b.Report(t.Context())
-	for i, want := range []Health{Failing, Failing, Healthy} {
+	for i, want := range []Health{Failing, Failing, Unknown} {
 		o := &r.Outputs[i]
 		if o.Health != want || (want == Failing) != strings.Contains(o.Says, "reporting panicked: a bug") ||
 			o.Letters == nil || o.Entries == nil || o.Problems == nil {

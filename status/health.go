@@ -40,7 +40,7 @@ func judge(o *Output, f *facts) (Health, string) {
 	}
 	paused := o.Pause != nil
 	if text := silence(o, f); text != "" && !paused {
-		return Stale, text
+		return Silent, text
 	}
 	switch held := o.Parked + o.Waiting; {
 	case o.HeldBack != nil && !paused:
@@ -56,6 +56,9 @@ func judge(o *Output, f *facts) (Health, string) {
 		if o.Pause.At != nil {
 			text += " since " + stamp(*o.Pause.At)
 		}
+		if silent := unheard(o, f); silent != "" {
+			text += ". " + silent
+		}
 		return Paused, text
 	case lagging(o, f.now) != "":
 		return Lagging, lagging(o, f.now)
@@ -68,7 +71,18 @@ func judge(o *Output, f *facts) (Health, string) {
 	case o.Untouched && o.LastSuccess == nil:
 		return New, "Nothing was delivered yet, and no tick that ended well is noted"
 	}
+	if f.note == nil && !o.atWork() {
+		return Unknown, unnoted(f)
+	}
 	return Healthy, well(o, f)
+}
+
+// unnoted says why it is not known whether anybody ticks.
+func unnoted(f *facts) string {
+	if f.alone {
+		return "Nothing is given up or failed; without a state store, only the process that ticks knows what its ticks told"
+	}
+	return "No failure is noted, and no sign of life either: whether anybody ticks is not known"
 }
 
 // fails reports whether the last tick that was noted failed. A pause since then has ended that: no tick tries.
@@ -89,17 +103,17 @@ func failure(f *facts) string {
 		}
 	}
 	text := fmt.Sprintf("%s failed (%s) at %s: %s", what, e.Event, stamp(at), e.Text)
-	if f.limit > 0 && f.now.Sub(f.note.At) > f.limit+noteEvery {
-		text += ". No tick has been noted since"
+	if f.note.silent(f.now) {
+		text += ". No tick has given a sign of life since"
 	}
 	return text
 }
 
-// silence says that ticks do not come, or do not end; "" where nothing shows it. Ticks that find nothing to do leave no
-// trace in the store, so that it is known by what was left undone, or by this process's own ticks.
+// silence says that ticks do not come, or do not end; "" where nothing shows it. It is known by this process's own
+// ticks, by what was left undone, and by the sign of life that every tick leaves in the store, throttled.
 func silence(o *Output, f *facts) string {
 	if f.limit <= 0 {
-		return ""
+		return unheard(o, f)
 	}
 	limit := f.limit.Seconds()
 	held := o.Lease != nil && o.Lease.Held
@@ -111,15 +125,24 @@ func silence(o *Output, f *facts) string {
 	case o.Pending != nil && *o.Pending > 0 && o.LagSeconds != nil && *o.LagSeconds > limit && !anyHeld(o.Owners):
 		return fmt.Sprintf("The oldest pending event has waited for %s, and nobody publishes",
 			span(time.Duration(*o.LagSeconds*float64(time.Second))))
-	case !f.good.IsZero() && f.now.Sub(f.good) > f.limit && !held && !anyHeld(o.Owners):
+	case !f.good.IsZero() && f.now.Sub(f.good) > f.limit && !o.atWork():
 		return fmt.Sprintf("No tick of this process has ended well since %s", stamp(f.good))
-	case f.note != nil && f.note.More && f.now.Sub(f.note.At) > f.limit+noteEvery && !held && !anyHeld(o.Owners) &&
-		older(o.CommittedAt, f.now.Add(-f.limit)):
-		return fmt.Sprintf("The last tick that was noted ended at %s and left more to do, and none has been noted since",
-			stamp(f.note.At))
 	}
-	return ""
+	return unheard(o, f)
 }
+
+// unheard says since when no tick has left a sign of life although one is due; "" where it is not due, or somebody
+// holds the right to work now.
+func unheard(o *Output, f *facts) string {
+	if o.SilentSince == nil || o.atWork() {
+		return ""
+	}
+	return fmt.Sprintf("Silent since %s: ticks leave a sign of life each minute, and it is missing for %s. Is its process "+
+		"running, and can it write the state store?", stamp(*o.SilentSince), span(f.now.Sub(*o.SilentSince)))
+}
+
+// atWork reports whether somebody holds the right to work.
+func (o *Output) atWork() bool { return o.Lease != nil && o.Lease.Held || anyHeld(o.Owners) }
 
 func anyHeld(owners []Lease) bool {
 	for i := range owners {
@@ -129,9 +152,6 @@ func anyHeld(owners []Lease) bool {
 	}
 	return false
 }
-
-// older reports whether t is before u, or no time at all.
-func older(t *time.Time, u time.Time) bool { return t == nil || t.Before(u) }
 
 // waiting says what waits for a repetition, or for an operator.
 func waiting(o *Output) string {
@@ -164,15 +184,16 @@ func well(o *Output, f *facts) string {
 	switch {
 	case f.own != nil && !before(f.own, o.LastSuccess):
 		return "The last tick succeeded at " + stamp(*f.own)
-	case f.alone && f.note == nil:
-		return "Nothing is given up or failed; without a state store, only the process that ticks knows what its ticks told"
 	case o.Pending != nil && *o.Pending > 0:
 		return fmt.Sprintf("%s pending, and no failure is noted", atLeast(*o.Pending, o.CountedTo))
 	case o.LastSuccess != nil:
-		return fmt.Sprintf("No failure is noted since the success at %s; ticks that find nothing to do leave no note",
-			stamp(*o.LastSuccess))
+		text := "No failure is noted since the success at " + stamp(*o.LastSuccess)
+		if f.note != nil && f.note.SilentAfter == 0 && !o.atWork() {
+			text += "; when the next tick is due is not known"
+		}
+		return text
 	}
-	return "No failure is noted; ticks that find nothing to do leave no note"
+	return "No failure is noted"
 }
 
 func atLeast(n, bound int64) string {

@@ -84,8 +84,8 @@ func TestRowsWaitSinceOverInstances(t *testing.T) {
 	}
 }
 
-// TestAnIdleTickEndsTheWait: rows that went without a delivery do not wait for ever on the page; no other idle tick
-// leaves a note.
+// TestAnIdleTickEndsTheWait: rows that went without a delivery do not wait for ever on the page; the next idle tick
+// leaves no note.
 func TestAnIdleTickEndsTheWait(t *testing.T) {
 	waits, _ := Note{}.after(left(poller.TickComplete, time.Minute), "", "one")
 	idle, _ := Note{}.after(drained(poller.FetchEmpty, time.Hour), "", "two")
@@ -93,7 +93,7 @@ func TestAnIdleTickEndsTheWait(t *testing.T) {
 		t.Error("the wait goes on in the store")
 	}
 	written := idle.with(&waits)
-	again, _ := idle.after(drained(poller.FetchEmpty, 2*time.Hour), "", "two")
+	again, _ := idle.after(drained(poller.FetchEmpty, time.Hour+time.Second), "", "two")
 	if written.WaitingSince != nil || again.replaces(&written, false) {
 		t.Errorf("since %v; written again: %v", written.WaitingSince, again.replaces(&written, false))
 	}
@@ -126,7 +126,7 @@ func TestLagThatIsNotKnown(t *testing.T) {
 func TestLagging(t *testing.T) {
 	since := noon.Add(-time.Hour)
 	now := noon
-	f := func() *facts { return &facts{now: now, exists: true} }
+	f := func() *facts { return &facts{now: now, exists: true, note: &Note{At: now}} }
 	for name, c := range map[string]struct {
 		o    Output
 		want Health

@@ -31,12 +31,17 @@ type Note struct {
 	HeldBack     *HeldBack  `json:"held_back,omitempty"`
 	LastSuccess  *time.Time `json:"last_success,omitempty"`
 	LastError    *Problem   `json:"last_error,omitempty"` // also after a later success
+	// SilentAfter is how long after At, in seconds, a missing sign of life says that nothing ticks any more; 0 where
+	// it is not known when the next tick is due (run --once).
+	SilentAfter float64 `json:"silent_after_seconds,omitempty"`
 	// Parts are the partitions of an outbox under fan-out whose last tick failed, and those that have recovered; Handed is
 	// what the timer found last. Both are nil where ticks are about everything. See parts.go.
 	Parts  map[string]PartEnd `json:"partitions,omitempty"`
 	Handed *Handed            `json:"handed_out,omitempty"`
 
 	unfit bool // it was stored by a clock that runs ahead, and is not believed
+	// ahead is by how much the reader's clock is ahead of the store's, by which the times of the note are.
+	ahead time.Duration
 }
 
 const (
@@ -109,6 +114,11 @@ func errorText(r *poller.Report) string {
 	return poller.WithoutAnswers(r.Err.Error())
 }
 
+// silent reports whether the sign of life after this one is overdue.
+func (n *Note) silent(now time.Time) bool {
+	return n.SilentAfter > 0 && now.Add(-n.ahead).Sub(n.At).Seconds() > n.SilentAfter
+}
+
 // outcome is what is worth telling at once when it changes: "" while nothing is wrong.
 func (n *Note) outcome() string {
 	switch {
@@ -120,7 +130,8 @@ func (n *Note) outcome() string {
 	return ""
 }
 
-// replaces reports whether the note is to be written over the stored one: it tells of work, or of another outcome. What
+// replaces reports whether the note is to be written over the stored one: it tells of work, or of another outcome, or is
+// a sign of life that is due. What
 // another instance has noted of a later tick stands, unless that may be later by its clock only and ours has failed. So
 // does its failure while it may still be failing: ours went well, its did not. Of partitions, each is weighed for
 // itself.
@@ -133,7 +144,8 @@ func (n *Note) replaces(stored *Note, worked bool) bool {
 	case worked:
 		return true
 	// what was left to do may have gone without a delivery
-	case both.outcome() == stored.outcome() && (!stored.More || n.More) && !both.catchesUp(stored):
+	case both.outcome() == stored.outcome() && (!stored.More || n.More) && !both.catchesUp(stored) &&
+		n.At.Sub(stored.At) < lifeEvery:
 		return false
 	case both.shares():
 		return true
@@ -183,6 +195,9 @@ func (n Note) with(older *Note) Note {
 	n.joinLag(older)
 	if n.Rate == nil {
 		n.Rate = older.Rate
+	}
+	if n.SilentAfter == 0 && !older.silent(n.At) { // a run --once beside a process that goes on
+		n.SilentAfter = older.SilentAfter
 	}
 	if n.LastError == nil || older.LastError != nil && before(n.LastError.At, older.LastError.At) {
 		n.LastError = older.LastError

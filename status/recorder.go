@@ -15,9 +15,9 @@ import (
 //
 // A note is written after a tick that did something, every 15 s at most; at once where a tick's outcome is another one
 // than the note says (it failed, failed otherwise, rows are held back, or that has ended; there was more to do, and is
-// not any more); never after other ticks that found nothing to do. So that another instance's last failure does not
-// stand for ever beside idle ticks, the stored note is read with the first tick of a process, and then every five
-// minutes at most.
+// not any more); and as a sign of life after other ticks that found nothing to do, every minute at most. So that
+// another instance's last failure does not stand for ever beside idle ticks, the stored note is read with the first
+// tick of a process, and then every five minutes at most.
 type Recorder struct {
 	cfg  RecorderConfig
 	wake chan struct{}
@@ -35,7 +35,10 @@ type RecorderConfig struct {
 	App, Instance string
 	// Store is nil where there is none: then nobody but this process knows what its ticks told.
 	Store state.Store
-	Log   *slog.Logger
+	// SilentAfter is how long after a tick of a poller a missing sign of life says that nothing ticks it; 0 where its
+	// next tick is not due at a known time. Nil: for all of them.
+	SilentAfter func(poller string) time.Duration
+	Log         *slog.Logger
 }
 
 // sheet is what is known of one output's ticks.
@@ -56,6 +59,7 @@ type sheet struct {
 // Times of the notes.
 const (
 	noteEvery   = 15 * time.Second // also after a failure to write
+	lifeEvery   = time.Minute      // where there is nothing to tell but that ticks come
 	noteSoon    = 2 * time.Second  // between two outcomes: partitions of one outbox may fail and succeed by turns
 	rereadEvery = 5 * time.Minute
 	noteBound   = 5 * time.Second // of one read or write
@@ -100,6 +104,9 @@ func (c *Recorder) Observe(r *poller.Report, mend string) {
 	note, tells := before.after(&told, mend, c.cfg.Instance)
 	if !tells {
 		return
+	}
+	if c.cfg.SilentAfter != nil {
+		note.SilentAfter = c.cfg.SilentAfter(r.Poller).Seconds()
 	}
 	s.note = &note
 	s.worked = s.worked || r.Rows > 0 || r.Rejected > 0 || len(r.DeadLettered) > 0 || r.Failed() || note.HeldBack != nil

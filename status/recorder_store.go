@@ -140,5 +140,8 @@ func readNote(ctx context.Context, store state.Store, key string) (*Note, error)
 	if note = note.fit(found.Now); note.unfit {
 		return nil, nil
 	}
+	if note.ahead = time.Since(found.Now); note.ahead.Abs() < clockNear {
+		note.ahead = 0
+	}
 	return &note, nil
 }

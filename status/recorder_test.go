@@ -123,13 +123,13 @@ func TestNotesAreFewAndInTime(t *testing.T) {
 		p := newProcess(t, "one", store)
 		defer p.Close()
 		p.tick(poller.FetchEmpty, 0)
-		p.want("the first tick, idle: one look", 1, 0)
+		p.want("the first tick, idle: one look, and a sign of life", 1, 1)
 		for range 200 {
 			pass(time.Second)
 			p.tick(poller.FetchEmpty, 0)
 			p.tick(poller.LeaseAcquireSkipped, 0)
 		}
-		p.want("idle ticks", 0, 0)
+		p.want("idle ticks of 200 s: a sign of life each minute", 0, 3)
 		p.tick(poller.TickComplete, 5)
 		p.want("work", 0, 1)
 		for range 14 {
@@ -162,10 +162,10 @@ func TestNotesAreFewAndInTime(t *testing.T) {
 		}
 		pass(time.Minute)
 		p.tick(poller.FetchEmpty, 0)
-		p.want("idle again: the failing ticks are told", 0, 0)
+		p.want("idle again: a sign of life", 0, 1)
 		pass(rereadEvery)
 		p.tick(poller.FetchEmpty, 0)
-		p.want("five minutes later: one look", 1, 0)
+		p.want("five minutes later: one look, and a sign of life", 1, 1)
 	})
 }
 

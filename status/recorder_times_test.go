@@ -2,6 +2,8 @@ package status
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,7 +43,7 @@ func TestWhatWasLeftToDoMayGoByItself(t *testing.T) {
 			pass(10 * time.Second)
 			p.tick(poller.FetchEmpty, 0)
 		}
-		p.want("the work, one look five minutes later at most, and that nothing is left", p.store.reads, 2)
+		p.want("the work, one look five minutes later at most, that nothing is left, and signs of life", p.store.reads, 2+9)
 		o := onePoller(t, store, nil, committed)
 		if o.Health != Healthy || o.LagSeconds == nil || *o.LagSeconds != 0 {
 			t.Errorf("another instance shows %s: %s; %+v", o.Health, o.Says, o.LagSeconds)
@@ -103,6 +105,78 @@ func TestClockThatLags(t *testing.T) {
 		n, err := decodeNote(found.Data)
 		if off := n.At.Sub(time.Now().Add(by)); err != nil || !n.Failed || n.Instance != "late" || off.Abs() > time.Minute {
 			t.Errorf("%v: %+v", err, n)
+		}
+	})
+}
+
+// life is what another instance reports of a poller whose process ticks every second for d, and is then killed: no
+// clean-up runs.
+func life(t *testing.T, silentAfter time.Duration, d time.Duration, event poller.Event) (*memstore.Store, *process) {
+	t.Helper()
+	store := memstore.New()
+	p := newProcess(t, "one", store)
+	p.cfg.SilentAfter = func(string) time.Duration { return silentAfter }
+	for range int(d / time.Second) {
+		pass(time.Second)
+		p.tick(event, 0)
+	}
+	return store, p
+}
+
+// TestAKilledProcessIsSilent: an idle poller leaves a sign of life each minute; where it is overdue, another instance
+// says since when, and before that nothing is wrong.
+func TestAKilledProcessIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, p := life(t, 2*time.Minute, 10*time.Minute, poller.FetchEmpty)
+		p.ending() // killed
+		at := stored(t, store).At
+		pass(time.Minute)
+		if o := onePoller(t, store, nil, time.Now()); o.Health != Healthy || o.SilentSince != nil {
+			t.Errorf("a minute later: %s: %s", o.Health, o.Says)
+		}
+		pass(time.Minute)
+		if o := onePoller(t, store, nil, time.Now()); o.Health != Silent || !o.SilentSince.Equal(at) {
+			t.Errorf("two minutes later: %s: %s", o.Health, o.Says)
+		}
+	})
+}
+
+// TestAFullDiskIsSilent: notes cannot be written any more, whatever the ticks do.
+func TestAFullDiskIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, p := life(t, 2*time.Minute, time.Minute, poller.FetchEmpty)
+		defer p.Close()
+		p.store.fail(errors.New("no space left on device"))
+		for range 180 {
+			pass(time.Second)
+			p.tick(poller.CommitFailed, 0)
+		}
+		if o := onePoller(t, store, nil, time.Now()); o.Health != Silent {
+			t.Errorf("another instance: %s: %s", o.Health, o.Says)
+		}
+		if o := onePoller(t, store, p.Recorder, time.Now()); o.Health != Failing {
+			t.Errorf("its own page: %s: %s", o.Health, o.Says)
+		}
+	})
+}
+
+// TestOnceIsNeverSilent: when a scheduler of others starts the next run --once is not known. Beside a process that goes
+// on, it does not end that one's expectation.
+func TestOnceIsNeverSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, p := life(t, 0, time.Second, poller.FetchEmpty)
+		p.Close()
+		pass(24 * time.Hour)
+		if o := onePoller(t, store, nil, time.Now()); o.Health != Healthy ||
+			!strings.Contains(o.Says, "when the next tick is due is not known") {
+			t.Errorf("%s: %s", o.Health, o.Says)
+		}
+		on := Note{At: noon, SilentAfter: 100}
+		if n := (Note{At: noon.Add(99 * time.Second)}).with(&on); n.SilentAfter != 100 {
+			t.Errorf("beside a process that goes on: %v", n.SilentAfter)
+		}
+		if n := (Note{At: noon.Add(101 * time.Second)}).with(&on); n.SilentAfter != 0 {
+			t.Errorf("after its end: %v", n.SilentAfter)
 		}
 	})
 }

@@ -20,18 +20,18 @@ type Health string
 // The healths.
 const (
 	Failing Health = "failing" // its last tick failed, or its settings have faults
-	Stale   Health = "stale"   // no tick has succeeded for far longer than its schedule says
+	Silent  Health = "silent"  // no tick has given a sign of life for longer than its schedule explains
 	Blocked Health = "blocked" // rows are held back, or as many are parked as max_parked allows
 	Lagging Health = "lagging" // it works, and rows have been waiting for 15 minutes or longer
 	Paused  Health = "paused"  // by an operator
 	Parked  Health = "parked"  // it works; some events wait for a repetition or for an operator
-	Unknown Health = "unknown" // nothing wrong is known, but a part of its figures could not be read
-	Healthy Health = "healthy" // no failure is known; that ticks come at all is shown by alerts (RowrelayNoSuccess)
+	Unknown Health = "unknown" // a part of its figures could not be read, or no tick has ever left a sign of life
+	Healthy Health = "healthy" // ticks come, and no failure is known
 	New     Health = "new"     // it has never run, or has delivered nothing yet
 )
 
 // Healths are all of them, the worst first.
-var Healths = []Health{Failing, Stale, Blocked, Lagging, Paused, Parked, Unknown, Healthy, New}
+var Healths = []Health{Failing, Silent, Blocked, Lagging, Paused, Parked, Unknown, Healthy, New}
 
 // Report is everything at one moment. Times are UTC.
 type Report struct {
@@ -68,9 +68,11 @@ type Output struct {
 	Rate         *float64   `json:"events_per_second,omitempty"`
 	// what ticks told is as of then: rate, held_back, last_error, and lag but for an outbox
 	NotedAt *time.Time `json:"noted_at,omitempty"`
-	// that a tick has noted; ticks that find nothing to do note none
+	// that a tick has noted: it may be a minute older than the last
 	LastSuccess *time.Time `json:"last_success,omitempty"`
-	NextRun     *time.Time `json:"next_run,omitempty"` // when the schedule says; whether anybody ticks is not known
+	// the last sign of life, where the next is overdue; also of one that is failing or paused
+	SilentSince *time.Time `json:"silent_since,omitempty"`
+	NextRun     *time.Time `json:"next_run,omitempty"` // when the schedule says
 
 	HeldBack    *HeldBack `json:"held_back,omitempty"`
 	Pause       *Pause    `json:"paused,omitempty"`

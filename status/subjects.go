@@ -51,20 +51,20 @@ func subjects(p *inspect.Poller, cfg *BoardConfig, ticks bool, slots chan struct
 		s := Subject{Base: base, Faults: faults, Ticks: ticks, Parts: parts(p, out.Name, cfg, slots)}
 		s.Base.Output, s.Base.Kind = out.Name, out.Kind
 		if p.Timer.Schedule != nil && !p.Timer.Assumed {
-			s.Next, s.Limit = p.Timer.Schedule.Next, silentFor(p)
+			s.Next, s.Limit = p.Timer.Schedule.Next, SilentAfter(p)
 		}
 		list = append(list, s)
 	}
 	return list
 }
 
-// silentFor is how long no tick may end well before that is a sign of something: three times as long as the schedule
-// and a tick take, and two minutes at least.
-func silentFor(p *inspect.Poller) time.Duration {
-	if !p.Timer.Fires {
+// SilentAfter is how long after a sign of life the next may take before that is a sign of something: one tick may be
+// missed, the next takes its time, and it leaves no more than one note in lifeEvery. 0 where the schedule is not known.
+func SilentAfter(p *inspect.Poller) time.Duration {
+	if p.Timer.Assumed || !p.Timer.Fires {
 		return 0
 	}
-	return max(2*time.Minute, 3*(p.Timer.Gap+p.Config.TickBudget+p.LongestRequest()))
+	return lifeEvery + 2*p.Timer.Gap + p.Config.TickBudget + p.LongestRequest()
 }
 
 // parts are what is read of an output: its state document and the dead letters beside it, or its outbox.

@@ -48,14 +48,14 @@ func TestNextRun(t *testing.T) {
 		at, _ := s.Next(noon)
 		return at.Format(time.DateTime) + " " + s.Limit.String()
 	}
-	if got := next(false); got != "2026-04-07 12:00:05 4m45s" {
+	if got := next(false); got != "2026-04-07 12:00:05 2m40s" {
 		t.Errorf("standalone: %s", got)
 	}
 	if got := next(true); got != "not known" {
 		t.Errorf("without function.json: %s", got)
 	}
 	write("%ORDERS_SCHEDULE%")
-	if got := next(true); got != "2026-04-08 03:00:00 72h4m30s" {
+	if got := next(true); got != "2026-04-08 03:00:00 48h2m30s" {
 		t.Errorf("by an app setting: %s", got)
 	}
 	write("%ABSENT%")

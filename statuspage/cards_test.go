@@ -18,8 +18,8 @@ func TestTheCardSaysWhy(t *testing.T) {
 		o         status.Output
 		has, hasn []string
 	}{
-		"stale, and held back by nobody known": {
-			status.Output{Health: status.Stale, Says: "host-1 held the lease and died", HeldBack: &status.HeldBack{Seconds: 60}},
+		"silent, and held back by nobody known": {
+			status.Output{Health: status.Silent, Says: "host-1 held the lease and died", HeldBack: &status.HeldBack{Seconds: 60}},
 			[]string{"host-1 held the lease and died", "Rows held back for 1 min<"}, []string{" by <b></b>"},
 		},
 		"failing partitions, and nothing since": {
@@ -29,7 +29,7 @@ func TestTheCardSaysWhy(t *testing.T) {
 			[]string{"UTC: boom"},
 		},
 		"an old error, and another reason": {
-			status.Output{Health: status.Stale, LastError: boom, Says: "nobody publishes"}, []string{"nobody publishes", "boom"},
+			status.Output{Health: status.Silent, LastError: boom, Says: "nobody publishes"}, []string{"nobody publishes", "boom"},
 			nil,
 		},
 		"blocked by what stands below": {

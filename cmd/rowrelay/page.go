@@ -35,10 +35,16 @@ type statusSide struct {
 }
 
 // newStatusSide makes it of a wired app. hosted says that functions start its ticks; else the pollers of ticking
-// tick in this process by their schedules. Close it when no tick runs any more.
+// tick in this process by their schedules (none of them for run --once). Close it when no tick runs any more.
 func newStatusSide(c *console, a *app, hosted bool, ticking []*wired, log *slog.Logger) *statusSide {
+	silent := map[string]time.Duration{}
+	for _, p := range a.inspect(c, a.pollers, hosted).Pollers {
+		if hosted || ticks(ticking, p.Config.Name) {
+			silent[p.Config.Name] = status.SilentAfter(p)
+		}
+	}
 	seen := status.NewRecorder(status.RecorderConfig{App: a.cfg.State.AppName, Instance: instance(c), Store: a.store,
-		Log: log})
+		SilentAfter: func(poller string) time.Duration { return silent[poller] }, Log: log})
 	board := newStatusBoard(c, a, hosted, a.pollers, ticking, seen)
 	actions := &statusOperator{console: c, app: a, board: board, log: log}
 	return &statusSide{Reader: board, Operator: actions, seen: seen, actions: actions}
@@ -60,9 +66,12 @@ func newStatusBoard(c *console, a *app, hosted bool, chosen, ticking []*wired, s
 		Version: version, Instance: instance(c), Store: a.store, Seen: seen,
 		Backfill: func(b *state.Backfill) string { return admin.BackfillOf(b).String() },
 	}
-	return status.BoardOf(a.inspect(c, chosen, hosted), cfg, func(poller string) bool {
-		return slices.ContainsFunc(ticking, func(w *wired) bool { return w.Config.Name == poller })
-	})
+	return status.BoardOf(a.inspect(c, chosen, hosted), cfg, func(poller string) bool { return ticks(ticking, poller) })
+}
+
+// ticks reports whether a poller is one of those that tick in this process by their schedules.
+func ticks(ticking []*wired, poller string) bool {
+	return slices.ContainsFunc(ticking, func(w *wired) bool { return w.Config.Name == poller })
 }
 
 // hostedPage are the HTTP functions of the status page. The host asks for a function key before the one, and for the

@@ -83,7 +83,11 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 	defer end(nil)
 	defer context.AfterFunc(ctx, func() { end(errStopped) })()
 	pollers := handlerOf(c, a, nil)
-	side := newStatusSide(c, a, false, chosen, log)
+	ticking := chosen
+	if once {
+		ticking = nil
+	}
+	side := newStatusSide(c, a, false, ticking, log)
 	defer side.close()
 	h := handler.New(lifetime, handler.Config{Pollers: pollers, Log: log, Observe: side.observe, Registry: registry})
 	if once {

@@ -28,11 +28,13 @@ worst comes first. With --json it prints the report that /status.json answers.
 It asks the state store and the databases of outboxes, each for five seconds at most, and changes nothing.
 
 Only a tick knows the lag, the rate, the last error, and who holds rows back. Ticks leave a note of it in the state
-store: those that did something every 15 seconds at most, those that found nothing none. Without a state store,
-which outboxes do not need, only the page of the instance that ticks knows it.
+store: those that did something every 15 seconds at most, those that found nothing every minute. Where that sign of
+life is overdue, the poller is silent. Without a state store, which outboxes do not need, only the page of the
+instance that ticks knows it.
 
-It fails (exit code 1) when something is failing, stale or unknown (a part of its figures could not be read), or
-when the settings have faults. Parked events, dead letters and a pause do not make it fail.`,
+It fails (exit code 1) when something is failing, silent or unknown (a part of its figures could not be read, or no
+tick has left a sign of life), or when the settings have faults. Parked events, dead letters and a pause do not make
+it fail.`,
 		Example: `  rowrelay status
   rowrelay status orders
   rowrelay status --json | jq -r '.outputs[] | select(.health != "healthy") | .poller + ": " + .says'`,
@@ -70,7 +72,7 @@ func showStatus(ctx context.Context, c *console, names []string) error {
 // needsSomebody reports whether an output's health makes the command fail: what cannot be read may be as bad as
 // anything.
 func needsSomebody(o status.Output) bool {
-	return o.Health == status.Failing || o.Health == status.Stale || o.Health == status.Unknown
+	return o.Health == status.Failing || o.Health == status.Silent || o.Health == status.Unknown
 }
 
 // statusWidth is how wide the report for people is, as far as words can be broken.
@@ -161,6 +163,9 @@ func ticksText(o *status.Output, now time.Time) string {
 	}
 	if o.NotedAt != nil && len(parts) > 0 { // they are as of then
 		parts = append(parts, "noted "+ago(*o.NotedAt, now))
+	}
+	if o.SilentSince != nil {
+		parts = append(parts, "silent since "+o.SilentSince.UTC().Format(time.DateTime))
 	}
 	if o.LastSuccess != nil {
 		parts = append(parts, "last success "+ago(*o.LastSuccess, now))

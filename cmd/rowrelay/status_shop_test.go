@@ -160,7 +160,7 @@ func (s *statusShop) want(what string, want status.Health) status.Output {
 	if o.Health != want {
 		s.t.Errorf("%s: %s: %s; want %s\n%+v", what, o.Health, o.Says, want, o)
 	}
-	if broken := want == status.Failing || want == status.Stale || want == status.Unknown; failed != broken {
+	if broken := want == status.Failing || want == status.Silent || want == status.Unknown; failed != broken {
 		s.t.Errorf("%s: the command failed: %t", what, failed)
 	}
 	out, _, _ := s.cli("status")
