@@ -68,7 +68,7 @@ type Event struct {
 	// seen in. Nil means Cursor. See [Event.Position].
 	At Cursor
 	// Time is the cursor's own instant where the cursor is a time, otherwise the time of the fetch; Undated says that it
-	// is the latter.
+	// is the latter, which no body shows: a repetition is fetched at another time.
 	Time    time.Time
 	Undated bool
 	// Attempts counts the failed attempts that were held against this very event (its ID) before this batch; 0 for an

@@ -58,10 +58,6 @@ func ExampleFormat_cloudEvents() {
 	//   "time": "2026-04-07T01:23:45Z",
 	//   "datacontenttype": "application/json",
 	//   "rowrelaypoller": "orders",
-	//   "rowrelaybatch": "batch_20260407_012346_0001",
-	//   "rowrelaytoken": "42",
-	//   "rowrelaydelivery": "7",
-	//   "rowrelayattempt": 1,
 	//   "rowrelaykeyhash": "a3c90e3b7448d23d9eacebd0ebf15cae",
 	//   "rowrelaycursor": "{\"kind\":\"integer+pk\",\"value\":99,\"tiebreaker\":{\"id\":7}}",
 	//   "data": {
@@ -93,10 +89,6 @@ func ExampleFormat_rowChange() {
 	//   },
 	//   "metadata": {
 	//     "poller": "orders",
-	//     "batch_id": "batch_20260407_012346_0001",
-	//     "fencing_token": "42",
-	//     "delivery": "7",
-	//     "attempt": 1,
 	//     "key_hash": "a3c90e3b7448d23d9eacebd0ebf15cae"
 	//   }
 	// }

@@ -9,7 +9,9 @@ import (
 //
 // Each format has two forms. The single form carries one event and is what a message of a queue, a line of stdout and a
 // request with output__batch=1 hold. The batch form is always a JSON array, also when it holds one event, so that a
-// receiver of batches never has to look twice. The encoders append to a buffer, copy the event's JSON as it is, and
+// receiver of batches never has to look twice. What changes from delivery to delivery of an event (batch, token, number,
+// attempt, backfill) stands in neither, so that a repetition has the same body: it belongs in headers. An output that
+// has none sends the message form, which is the single form with these. The encoders append to a buffer, copy the event's JSON as it is, and
 // use neither maps nor reflection.
 //
 //	d := &change.Delivery{…}
@@ -67,16 +69,25 @@ func (f Format) ContentType(single bool) string {
 
 // AppendEvent appends the single form of d.Events[i].
 func (f Format) AppendEvent(dst []byte, d *Delivery, i int) []byte {
+	return f.appendSingle(dst, d, i, false)
+}
+
+// AppendMessage appends the message form of d.Events[i], for outputs without headers.
+func (f Format) AppendMessage(dst []byte, d *Delivery, i int) []byte {
+	return f.appendSingle(dst, d, i, true)
+}
+
+func (f Format) appendSingle(dst []byte, d *Delivery, i int, message bool) []byte {
 	e := &d.Events[i]
 	switch {
 	case f == SQLTrigger: // always an array: it is what the SQL trigger's bindings parse
 		dst = append(dst, '[')
-		dst = f.appendElement(dst, d, e)
+		dst = f.appendElement(dst, d, e, message)
 		return append(dst, ']')
 	case f == Payload && e.Outbox != nil:
 		return append(dst, e.Outbox.Payload...)
 	default:
-		return f.appendElement(dst, d, e)
+		return f.appendElement(dst, d, e, message)
 	}
 }
 
@@ -87,7 +98,7 @@ func (f Format) AppendBatch(dst []byte, d *Delivery) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = f.appendElement(dst, d, &d.Events[i])
+		dst = f.appendElement(dst, d, &d.Events[i], false)
 	}
 	return append(dst, ']')
 }
@@ -119,18 +130,18 @@ func (f Format) Bound(d *Delivery, e *Event) int {
 	}
 }
 
-func (f Format) appendElement(dst []byte, d *Delivery, e *Event) []byte {
+func (f Format) appendElement(dst []byte, d *Delivery, e *Event, message bool) []byte {
 	switch f {
 	case Row:
 		return appendRaw(dst, e.Row)
 	case SQLTrigger:
 		return appendSQLTrigger(dst, e)
 	case RowChange:
-		return appendRowChange(dst, d, e)
+		return appendRowChange(dst, d, e, message)
 	case Payload:
 		return appendPayload(dst, e)
 	default:
-		return appendCloudEvent(dst, d, e)
+		return appendCloudEvent(dst, d, e, message)
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 // are lower-case letters of at most 20 characters, as the specification asks. The token and the delivery number are
 // strings, because a CloudEvents Integer ends at 2^31-1; the cursor is its JSON as text, because an attribute cannot be
 // an object.
-func appendCloudEvent(dst []byte, d *Delivery, e *Event) []byte {
+func appendCloudEvent(dst []byte, d *Delivery, e *Event, message bool) []byte {
 	dst = append(dst, `{"specversion":"1.0","type":`...)
 	dst = appendType(dst, e)
 	dst = append(dst, `,"source":"`...)
@@ -34,17 +34,19 @@ func appendCloudEvent(dst []byte, d *Delivery, e *Event) []byte {
 	}
 	dst = append(dst, `,"rowrelaypoller":`...)
 	dst = AppendString(dst, d.Poller)
-	dst = append(dst, `,"rowrelaybatch":`...)
-	dst = AppendString(dst, d.BatchID)
-	dst = append(dst, `,"rowrelaytoken":"`...)
-	dst = strconv.AppendUint(dst, d.Token, 10)
-	dst = append(dst, `","rowrelaydelivery":"`...)
-	dst = strconv.AppendUint(dst, d.Number, 10)
-	dst = append(dst, `","rowrelayattempt":`...)
-	dst = strconv.AppendInt(dst, int64(d.Attempt), 10)
-	if d.Backfill != "" {
-		dst = append(dst, `,"rowrelaybackfill":`...)
-		dst = AppendString(dst, d.Backfill)
+	if message {
+		dst = append(dst, `,"rowrelaybatch":`...)
+		dst = AppendString(dst, d.BatchID)
+		dst = append(dst, `,"rowrelaytoken":"`...)
+		dst = strconv.AppendUint(dst, d.Token, 10)
+		dst = append(dst, `","rowrelaydelivery":"`...)
+		dst = strconv.AppendUint(dst, d.Number, 10)
+		dst = append(dst, `","rowrelayattempt":`...)
+		dst = strconv.AppendInt(dst, int64(d.Attempt), 10)
+		if d.Backfill != "" {
+			dst = append(dst, `,"rowrelaybackfill":`...)
+			dst = AppendString(dst, d.Backfill)
+		}
 	}
 	dst = append(dst, `,"rowrelaykeyhash":"`...)
 	dst = appendKeyHash(dst, e)
@@ -72,13 +74,13 @@ func appendType(dst []byte, e *Event) []byte {
 	}
 }
 
-// appendRowHead writes the attributes that are a row's.
+// appendRowHead writes the attributes that are a row's. The instant of a fetch is left out: the next fetch has another.
 func appendRowHead(dst []byte, e *Event) []byte {
 	if len(e.Key) > 0 {
 		dst = append(dst, `,"subject":`...)
 		dst = appendSubject(dst, e.Key)
 	}
-	if t := e.Time; hasTime(t) {
+	if t := e.Time; !e.Undated && hasTime(t) {
 		dst = append(dst, `,"time":"`...)
 		dst = t.UTC().AppendFormat(dst, time.RFC3339Nano)
 		dst = append(dst, '"')

@@ -54,9 +54,9 @@ func (f Format) ContentTypeOf(e *Event) string {
 // stands there as it does in a batch.
 func (f Format) AppendLine(dst []byte, d *Delivery, i int) []byte {
 	if f == Payload {
-		return f.appendElement(dst, d, &d.Events[i])
+		return f.appendElement(dst, d, &d.Events[i], true)
 	}
-	return f.AppendEvent(dst, d, i)
+	return f.AppendMessage(dst, d, i)
 }
 
 // appendPayload writes the payload as an element of a JSON array. A row of a table has none, and is written itself: the

@@ -6,7 +6,7 @@ import "strconv"
 // scalars; here it is the position's JSON as one text, equal in every format, so that its
 // {poller_name}:{pk_hash}:{cursor} can be built without knowing the kinds of cursors. before is null, because polling
 // never sees the row that was; after is null for a delete, because then there is no row after the change.
-func appendRowChange(dst []byte, d *Delivery, e *Event) []byte {
+func appendRowChange(dst []byte, d *Delivery, e *Event, message bool) []byte {
 	dst = append(dst, `{"event_id":`...)
 	dst = AppendString(dst, e.ID)
 	dst = append(dst, `,"op":"`...)
@@ -29,15 +29,17 @@ func appendRowChange(dst []byte, d *Delivery, e *Event) []byte {
 	}
 	dst = append(dst, `,"metadata":{"poller":`...)
 	dst = AppendString(dst, d.Poller)
-	dst = append(dst, `,"batch_id":`...)
-	dst = AppendString(dst, d.BatchID)
-	// Token and delivery number are text as in cloudevents: a uint64 is not safe as a number in every language.
-	dst = append(dst, `,"fencing_token":"`...)
-	dst = strconv.AppendUint(dst, d.Token, 10)
-	dst = append(dst, `","delivery":"`...)
-	dst = strconv.AppendUint(dst, d.Number, 10)
-	dst = append(dst, `","attempt":`...)
-	dst = strconv.AppendInt(dst, int64(d.Attempt), 10)
+	if message {
+		dst = append(dst, `,"batch_id":`...)
+		dst = AppendString(dst, d.BatchID)
+		// Token and delivery number are text as in cloudevents: a uint64 is not safe as a number in every language.
+		dst = append(dst, `,"fencing_token":"`...)
+		dst = strconv.AppendUint(dst, d.Token, 10)
+		dst = append(dst, `","delivery":"`...)
+		dst = strconv.AppendUint(dst, d.Number, 10)
+		dst = append(dst, `","attempt":`...)
+		dst = strconv.AppendInt(dst, int64(d.Attempt), 10)
+	}
 	dst = append(dst, `,"key_hash":"`...)
 	dst = appendKeyHash(dst, e)
 	return append(dst, `"}}`...)

@@ -73,9 +73,8 @@ func (r *Receiver) Close() error { return r.db.Close() }
 
 // arrival is what the receiver reads of a CloudEvent.
 type arrival struct {
-	ID    string `json:"id"`
-	Token string `json:"rowrelaytoken"`
-	Data  struct {
+	ID   string `json:"id"`
+	Data struct {
 		ID        int64     `json:"id"`
 		Version   int64     `json:"version"`
 		Customer  string    `json:"customer"`
@@ -97,14 +96,14 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "not a batch of CloudEvents: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if err := r.keep(req.Context(), arrivals); err != nil {
+	if err := r.keep(req.Context(), arrivals, req.Header.Get("Rowrelay-Fencing-Token")); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (r *Receiver) keep(ctx context.Context, arrivals []arrival) error {
+func (r *Receiver) keep(ctx context.Context, arrivals []arrival, token string) error {
 	tx, err := r.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -120,7 +119,7 @@ func (r *Receiver) keep(ctx context.Context, arrivals []arrival) error {
 			return fmt.Errorf("look an order up: %w", err)
 		}
 		result, err := tx.ExecContext(ctx, "INSERT INTO received VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			a.Data.ID, a.Data.Version, a.ID, a.Data.Status, a.Token, now.Format(timeLayout))
+			a.Data.ID, a.Data.Version, a.ID, a.Data.Status, token, now.Format(timeLayout))
 		if err != nil {
 			return fmt.Errorf("keep an order: %w", err)
 		}

@@ -54,7 +54,7 @@ func post(t *testing.T, r *Receiver, body string) int {
 }
 
 func event(id, version int64) string {
-	return fmt.Sprintf(`{"id":"e","rowrelaytoken":"1","data":{"id":%d,"version":%d,"status":"new","written_at":"2026-04-07T01:23:45.123456Z"}}`, id, version)
+	return fmt.Sprintf(`{"id":"e","data":{"id":%d,"version":%d,"status":"new","written_at":"2026-04-07T01:23:45.123456Z"}}`, id, version)
 }
 
 func TestReceiverKeepsEachVersionOnce(t *testing.T) {

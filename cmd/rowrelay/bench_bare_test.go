@@ -144,8 +144,7 @@ func appendBareEvent(dst, row, id, at []byte) []byte {
 	dst = append(dst, id...)
 	dst = append(dst, `","time":`...)
 	dst = append(dst, at...)
-	dst = append(dst, `,"datacontenttype":"application/json","rowrelaypoller":"orders","rowrelaybatch":"batch_20260407_012346_0001",`+
-		`"rowrelaytoken":"1","rowrelaydelivery":"1234","rowrelayattempt":"1","rowrelaykeyhash":"`+hash+
+	dst = append(dst, `,"datacontenttype":"application/json","rowrelaypoller":"orders","rowrelaykeyhash":"`+hash+
 		`","rowrelaycursor":"{\"kind\":\"timestamp+pk\",\"value\":\"`...)
 	dst = append(dst, at[1:len(at)-1]...)
 	dst = append(dst, `\",\"tiebreaker\":{\"id\":`...)

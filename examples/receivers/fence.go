@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/http"
+	"strconv"
 )
 
 const fenceTable = `
@@ -35,4 +37,15 @@ func passFence(ctx context.Context, tx *sql.Tx, key string, token, number int64)
 	}
 	n, err := result.RowsAffected()
 	return n == 1, err
+}
+
+// pairOf reads the pair of a request. It stands in headers, because the body of a repetition is that of the first time.
+func pairOf(h http.Header) (token, number int64, err error) {
+	if token, err = strconv.ParseInt(h.Get("Rowrelay-Fencing-Token"), 10, 64); err != nil {
+		return 0, 0, fmt.Errorf("Rowrelay-Fencing-Token: %w", err)
+	}
+	if number, err = strconv.ParseInt(h.Get("Rowrelay-Delivery"), 10, 64); err != nil {
+		return 0, 0, fmt.Errorf("Rowrelay-Delivery: %w", err)
+	}
+	return token, number, nil
 }

@@ -42,8 +42,6 @@ type cloudEvent struct {
 	Poller  string          `json:"rowrelaypoller"`
 	KeyHash string          `json:"rowrelaykeyhash"`
 	Cursor  string          `json:"rowrelaycursor"`
-	Token   int64           `json:"rowrelaytoken,string"`
-	Number  int64           `json:"rowrelaydelivery,string"`
 	Data    json.RawMessage `json:"data"`
 }
 
@@ -60,10 +58,15 @@ func (u *Upsert) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	token, number, err := pairOf(r.Header)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	var stale []itemFailure
-	err := inTransaction(r.Context(), u.db, func(tx *sql.Tx) error {
+	err = inTransaction(r.Context(), u.db, func(tx *sql.Tx) error {
 		for i := range events {
-			current, err := u.keep(r.Context(), tx, &events[i])
+			current, err := u.keep(r.Context(), tx, &events[i], token, number)
 			if err != nil {
 				return err
 			}
@@ -80,9 +83,9 @@ func (u *Upsert) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, stale)
 }
 
-func (u *Upsert) keep(ctx context.Context, tx *sql.Tx, e *cloudEvent) (current bool, err error) {
+func (u *Upsert) keep(ctx context.Context, tx *sql.Tx, e *cloudEvent, token, number int64) (current bool, err error) {
 	key := e.Poller + ":" + e.KeyHash
-	if current, err = passFence(ctx, tx, key, e.Token, e.Number); err != nil || !current {
+	if current, err = passFence(ctx, tx, key, token, number); err != nil || !current {
 		return current, err
 	}
 	if _, err := tx.ExecContext(ctx, `

@@ -142,7 +142,7 @@ func (o *Output) try(ctx context.Context, d *change.Delivery, i int, down *atomi
 	case down.Load():
 		return result{err: errNotTried}
 	}
-	return o.send(ctx, &d.Events[i], o.cfg.Format.AppendEvent(nil, d, i))
+	return o.send(ctx, &d.Events[i], o.cfg.Format.AppendMessage(nil, d, i))
 }
 
 // send sends one event.

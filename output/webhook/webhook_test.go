@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -50,6 +51,7 @@ func newReceiver(t *testing.T, answer http.HandlerFunc) *receiver {
 		answer := r.answer
 		r.mu.Unlock()
 		if answer != nil {
+			q.Body = io.NopCloser(bytes.NewReader(body))
 			answer(w, q)
 		}
 	}))
