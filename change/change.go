@@ -260,3 +260,6 @@ type Delivery struct {
 
 // ErrConfig is wrapped by every error that says that the settings are at fault: only a person can mend it.
 var ErrConfig = errors.New("configuration")
+
+// ErrLogin is an ErrConfig: a database refused the login. To repeat that each second locks accounts.
+var ErrLogin = fmt.Errorf("%w", ErrConfig)

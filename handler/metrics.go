@@ -38,6 +38,7 @@ import (
 //	rowrelay_parked_gone_total               parked events whose row was found gone
 //	rowrelay_held_back_seconds               how long rows have been held back, by an open transaction or a full memory
 //	rowrelay_late_rows_total                 late rows: they became visible below the position
+//	rowrelay_left_alone_seconds              how long a failing source or destination is not asked any more
 //	rowrelay_remembered_rows                 rows in the memory of late commits
 //	rowrelay_skipped_rows_total              rows that operators skipped by advancing the checkpoint: data loss. It begins
 //	                                         with the sum over the skips that the state document remembers (the last ten),
@@ -58,6 +59,7 @@ type Metrics struct {
 	fetch, deliver, commit, size                *prometheus.HistogramVec
 	lag, drained, success, staleness, nulls     *prometheus.GaugeVec
 	paused, parked, heldBack, remembered        *prometheus.GaugeVec
+	leftAlone                                   *prometheus.GaugeVec
 
 	mu sync.Mutex
 	// skips is, for each poller and output, when the last skip was made that is counted.
@@ -103,6 +105,8 @@ func NewMetrics(log *slog.Logger) *Metrics {
 		parked:    gauge("parked", "Parked events, and those that wait for them."),
 		heldBack: gauge("held_back_seconds",
 			"How long rows have been held back by an open transaction or a full memory."),
+		leftAlone: gauge("left_alone_seconds",
+			"How long a failing source or destination is not asked any more, as of the last tick."),
 		remembered:   gauge("remembered_rows", "Rows in the memory of late commits."),
 		rejected:     counter("rejected_total", "Attempts held against events."),
 		deadLettered: counter("deadlettered_total", "Events given up, by reason.", "reason"),
@@ -145,7 +149,7 @@ func (m *Metrics) Prepare(name, output string) {
 		c.WithLabelValues(name, output)
 	}
 	for _, c := range []*prometheus.GaugeVec{m.lag, m.success, m.staleness, m.nulls, m.paused, m.parked, m.heldBack,
-		m.remembered} {
+		m.remembered, m.leftAlone} {
 		c.WithLabelValues(name, output)
 	}
 }
@@ -178,6 +182,7 @@ func (m *Metrics) Observe(r *poller.Report) {
 	if r.NullCursors >= 0 {
 		m.nulls.WithLabelValues(p, o).Set(float64(r.NullCursors))
 	}
+	m.leftAlone.WithLabelValues(p, o).Set(leftAlone(r).Seconds())
 	m.policy(r)
 	m.figures(r)
 	m.skipsOf(r)
@@ -218,10 +223,10 @@ func (m *Metrics) policy(r *poller.Report) {
 	for i := range r.DeadLettered {
 		m.deadLettered.WithLabelValues(p, o, r.DeadLettered[i].Cause.String()).Inc()
 	}
-	switch r.Event {
-	case poller.Paused:
+	switch unseen := !r.RetryAt.IsZero() && !r.DocumentRead; {
+	case r.Event == poller.Paused:
 		m.paused.WithLabelValues(p, o).Set(1)
-	case poller.CheckpointLoadFailed, poller.ConfigInvalid: // whether it is paused was not seen
+	case r.Event == poller.CheckpointLoadFailed, r.Event == poller.ConfigInvalid, unseen: // whether it is paused was not seen
 	default:
 		m.paused.WithLabelValues(p, o).Set(0)
 	}
@@ -281,7 +286,7 @@ func (m *Metrics) all() []prometheus.Collector {
 	return append(m.outboxMetrics.all(),
 		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.lag, m.drained, m.success,
 		m.staleness, m.nulls,
-		m.paused, m.parked, m.heldBack, m.remembered, m.rejected, m.deadLettered, m.gone, m.late, m.skipped,
+		m.paused, m.parked, m.heldBack, m.leftAlone, m.remembered, m.rejected, m.deadLettered, m.gone, m.late, m.skipped,
 	)
 }
 

@@ -3,6 +3,7 @@ package handler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ var names = map[string]int{
 	"rowrelay_lease_staleness_seconds":        1, "rowrelay_null_cursor_rows": 1,
 	"rowrelay_paused": 1, "rowrelay_parked": 1, "rowrelay_rejected_total": 1, "rowrelay_deadlettered_total": 2,
 	"rowrelay_parked_gone_total": 1, "rowrelay_held_back_seconds": 1, "rowrelay_late_rows_total": 1,
-	"rowrelay_remembered_rows": 1,
+	"rowrelay_remembered_rows": 1, "rowrelay_left_alone_seconds": 1,
 }
 
 func TestEverySeriesExistsAtTheStart(t *testing.T) {
@@ -131,5 +132,34 @@ func TestMetricsFailureFailsNoTick(t *testing.T) {
 	}
 	if lines := c.err(); len(lines) != 2 || lines[0]["level"] != "WARN" || lines[1]["level"] != "WARN" {
 		t.Errorf("two warnings, please: not registered, not measured; got %v", lines)
+	}
+}
+
+// TestWhatIsLeftAloneIsMeasured: and the tick that leaves it alone is no Error line of its own.
+func TestWhatIsLeftAloneIsMeasured(t *testing.T) {
+	var c console
+	ended := time.Now()
+	report := poller.Report{Poller: "orders", Output: "o", Event: poller.FetchFailed, Err: errors.New("gone"), Ended: ended,
+		RetryAt: ended.Add(20 * time.Second), Parked: -1, NullCursors: -1}
+	h := handler.New(t.Context(), handler.Config{Log: c.logger(), Pollers: []handler.Poller{{
+		Name: "orders", Runner: runner(func(context.Context) []poller.Report { return []poller.Report{report} }),
+	}}})
+	m := handler.NewMetrics(c.logger())
+	for _, want := range []int{20, 0} {
+		if _, err := h.Tick(t.Context(), "orders", handler.Invocation{}); err != nil {
+			t.Fatal(err)
+		}
+		if logged := strings.Contains(c.stderr.String(), "tick failed"); logged != (want == 0) {
+			t.Errorf("%d s left alone, and logged: %v", want, logged)
+		}
+		m.Observe(&report)
+		if err := testutil.CollectAndCompare(m, strings.NewReader(fmt.Sprintf(`
+# HELP rowrelay_left_alone_seconds How long a failing source or destination is not asked any more, as of the last tick.
+# TYPE rowrelay_left_alone_seconds gauge
+rowrelay_left_alone_seconds{output="o",poller="orders"} %d
+`, want)), "rowrelay_left_alone_seconds"); err != nil {
+			t.Error(err)
+		}
+		report.RetryAt = time.Time{}
 	}
 }

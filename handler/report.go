@@ -82,10 +82,20 @@ func outboxRef(e *change.Event) string {
 // is nothing to tell.
 const worthALine = 10 * time.Second
 
+// leftAlone is for how long a failing source or destination is not asked any more; 0 where it is.
+func leftAlone(r *poller.Report) time.Duration {
+	if r.RetryAt.IsZero() {
+		return 0
+	}
+	return max(r.RetryAt.Sub(r.Ended), 0)
+}
+
 // levelOf ranks a tick's end: failures are errors, work done is worth a line, and an idle tick, which there may be
 // one of every second, only where debugging was asked for.
 func levelOf(r *poller.Report) slog.Level {
 	switch {
+	case r.Failed() && !r.RetryAt.IsZero(): // the tick that asked has logged it
+		return slog.LevelDebug
 	case r.Failed():
 		return slog.LevelError
 	case r.Event == poller.LeaseAcquireSkipped, r.Event == poller.FetchEmpty && r.HeldBack < worthALine:

@@ -228,6 +228,7 @@ func FailAll(n int, cause Cause, status int, err error) *DeliveryError {
 // Errors that a Source wraps, to say what kind of fault it was.
 var (
 	ErrConfig    = change.ErrConfig
+	ErrLogin     = change.ErrLogin
 	ErrNormalize = errors.New("normalisation")
 	ErrGap       = errors.New("gap in the source")
 )

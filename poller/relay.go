@@ -46,6 +46,8 @@ type Config struct {
 type Relay struct {
 	cfg  Config
 	hint hint // for the next tick
+	// source and destination are left alone while they do nothing but fail.
+	source, destination circuit
 }
 
 // NewRelay returns a relay, or an error that names the member at fault.

@@ -67,6 +67,9 @@ type Report struct {
 	Event          Event
 	// Err is why, for a tick that failed or was skipped.
 	Err error
+	// RetryAt is when a later tick asks again, where this one has left a failing source or destination alone. Zero where
+	// it has not.
+	RetryAt time.Time
 	// Reason is the failure's cause where it is narrower than Event: unavailable, refused, impossible.
 	Reason string
 	// Warnings are for the operator.

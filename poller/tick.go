@@ -48,10 +48,45 @@ func (r *Relay) Tick(ctx context.Context) Report {
 	return t.report
 }
 
-// leftAlone is why a tick sends nothing: the destination has no room for any event yet.
-func (r *Relay) leftAlone(wait time.Duration) error {
-	return &Fault{HandlerFailed, fmt.Errorf("the destination has no room for any event, and wants to be asked again in %s (Retry-After): "+
-		"until then nothing is sent; its last answer: %w", wait.Round(time.Second), r.hint.why)}
+// rests is why a tick sends nothing: the destination has no room for any event yet, or has done nothing but fail. Nil:
+// it may be asked.
+func (t *tick) rests() error {
+	now := time.Now()
+	if wait := t.hint.until.Sub(now); wait > 0 {
+		t.report.RetryAt = t.hint.until
+		return &Fault{HandlerFailed, fmt.Errorf("the destination has no room for any event, and wants to be asked again in %s (Retry-After): "+
+			"until then nothing is sent; its last answer: %w", wait.Round(time.Second), t.hint.why)}
+	}
+	if fault := t.destination.open(now); fault != nil {
+		t.report.RetryAt = t.destination.until
+		return fault
+	}
+	return nil
+}
+
+// sourceFailed notes that the source could not be read. Other failures say nothing about it.
+func (t *tick) sourceFailed(err error) {
+	var fault *Fault
+	if errors.As(err, &fault) && (fault.Event == FetchFailed || fault.Event == ConfigInvalid) {
+		t.source.failed(time.Now(), fault, errors.Is(err, ErrLogin))
+	}
+}
+
+// circuits notes whether the source and the destination answered in this tick, for the next one.
+func (t *tick) circuits() {
+	switch {
+	case t.fetchErr != nil:
+		t.sourceFailed(t.fetchErr)
+	case t.fetches > 0:
+		t.source.worked()
+	}
+	if t.report.Rows > 0 || t.fetches > 0 && !t.outage {
+		t.destination.worked()
+	}
+	var fault *Fault
+	if t.outage && errors.As(t.failure, &fault) {
+		t.destination.failed(time.Now(), fault, false)
+	}
 }
 
 // tick is the state of one tick. Only the goroutine of run touches it: everything that happens elsewhere (a fetch, a
@@ -125,19 +160,25 @@ func (t *tick) run() {
 	defer cancel()
 	t.fetchCtx = fetching
 
+	if fault := t.source.open(t.report.Started); fault != nil {
+		t.report.RetryAt = t.source.until
+		t.report.fail(fault, fault.Event)
+		return
+	}
 	session, err := t.cfg.Feed.Open(fetching)
 	if err != nil {
 		t.report.Event = FetchEmpty
 		if t.ctx.Err() == nil { // a stop while opening is no failure
 			t.report.fail(err, CheckpointLoadFailed)
+			t.sourceFailed(err)
 		}
 		return
 	}
 	t.session = session
 	defer t.abandon()
-	if wait := time.Until(t.hint.until); wait > 0 {
+	if fault := t.rests(); fault != nil {
 		t.report.Reason = Unavailable.String()
-		t.fail(t.leftAlone(wait))
+		t.fail(fault)
 		t.end()
 		return
 	}
@@ -334,6 +375,7 @@ func (t *tick) end() {
 				"that nothing could be sent: let an index serve the order (`rowrelay check` names it), or raise tick_budget",
 				t.cfg.Budget)}
 	}
+	t.circuits()
 	t.report.Drained, t.report.Searching = t.drained, t.hint.left()
 	t.report.RowsWait = t.dropped || t.liveInLine() || t.more.After(t.report.DrainedAt)
 	switch {

@@ -91,6 +91,9 @@ func (c *catalog) explain(what string, err error) error {
 		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, c.cfg.Timeout, err)
+	case engine.Classify(c.conn.Dialect, err) == engine.FaultLogin:
+		return fmt.Errorf("%w: %s: the database refused the login: correct user, password or database in the setting that "+
+			"source__connection names: %w", poller.ErrLogin, what, err)
 	case engine.Misconfigured(c.conn.Dialect, err):
 		c.stale.Store(true)
 		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+

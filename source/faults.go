@@ -38,7 +38,7 @@ func (ss *sessions) explain(ctx context.Context, kind engine.Fault, err error) e
 			poller.ErrConfig, where, err)
 	case engine.FaultLogin:
 		return fmt.Errorf("%w: %s: the database refused the login: correct user, password or database in the setting that source__connection names: %w",
-			poller.ErrConfig, where, err)
+			poller.ErrLogin, where, err)
 	case engine.FaultDenied:
 		return fmt.Errorf("%w: %s: the user may not read it: GRANT SELECT on it to the user of source__connection: %w",
 			poller.ErrConfig, where, err)

@@ -1,0 +1,144 @@
+package poller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
+)
+
+// asked ticks every second for d, and counts by calls what was asked in each minute. Every tick must fail as event.
+func asked(t *testing.T, relay *poller.Relay, d time.Duration, event poller.Event, calls func() int) (minutes []int) {
+	t.Helper()
+	before := calls()
+	for s := range int(d / time.Second) {
+		if r := relay.Tick(t.Context()); r.Event != event || !strings.Contains(r.Err.Error(), "gone") {
+			t.Fatalf("second %d: %+v", s, r)
+		}
+		time.Sleep(time.Second)
+		if s%60 == 59 {
+			minutes = append(minutes, calls()-before)
+			before = calls()
+		}
+	}
+	return minutes
+}
+
+// TestADestinationThatIsDownIsAskedRarely: the first seconds as ever, then in growing pauses; all is delivered within a
+// minute of its return, and then nothing remains of it.
+func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		to := pollertest.NewSink(t, func(context.Context, change.Delivery) error {
+			if down {
+				return errors.New("gone")
+			}
+			return nil
+		})
+		feed := pollertest.NewTable(100, 100)
+		relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.Retries = 1 })
+		begun := len(to.Calls)
+		relay.Tick(t.Context())
+		one := len(to.Calls) - begun // requests of a tick that finds it down
+		minutes := asked(t, relay, 10*time.Minute, poller.HandlerFailed, func() int { return len(to.Calls) })
+		if minutes[0] < 9*one || minutes[0] > 20*one {
+			t.Errorf("%d requests in the first minute, %d in a tick", minutes[0], one)
+		}
+		for i, n := range minutes[2:] {
+			if n < one || n > 3*one {
+				t.Errorf("%d requests in minute %d, %d in a tick", n, i+2, one)
+			}
+		}
+		if r := relay.Tick(t.Context()); r.RetryAt.IsZero() || !strings.Contains(r.Err.Error(), "it has failed since 00:00:0") ||
+			!strings.Contains(r.Err.Error(), "is tried again at ") || r.Token != 0 {
+			t.Errorf("%+v", r)
+		}
+		down = false
+		back := time.Now()
+		for feed.Position < 100 {
+			if relay.Tick(t.Context()); time.Since(back) > time.Minute {
+				t.Fatal("it is back for a minute, and not asked")
+			}
+			time.Sleep(time.Second)
+		}
+		feed.Rows = append(feed.Rows, "k1")
+		down = true
+		for range 5 {
+			if r := relay.Tick(t.Context()); !r.RetryAt.IsZero() {
+				t.Errorf("the next outage begins with a pause: %v", r.Err)
+			}
+		}
+	})
+}
+
+// TestASourceThatIsDownIsAskedRarely: whether it fails when it is opened or when a page is fetched.
+func TestASourceThatIsDownIsAskedRarely(t *testing.T) {
+	for name, why := range map[string]error{"connection": &poller.Fault{Event: poller.FetchFailed, Err: errors.New("gone")},
+		"settings": &poller.Fault{Event: poller.ConfigInvalid, Err: errors.New("gone")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var fault *poller.Fault
+				errors.As(why, &fault)
+				feed := &counted{Table: pollertest.NewTable(1, 1), err: why}
+				relay := pollertest.Relay(t, feed, pollertest.NewSink(t, nil))
+				minutes := asked(t, relay, 5*time.Minute, fault.Event, func() int { return feed.opened })
+				if minutes[0] < 10 || minutes[0] > 20 || minutes[3] > 3 {
+					t.Errorf("asked %v times a minute", minutes)
+				}
+				feed.err = nil
+				time.Sleep(time.Minute)
+				if r := relay.Tick(t.Context()); r.Failed() || feed.Position != 1 {
+					t.Errorf("afterwards: %+v", r)
+				}
+			})
+		})
+	}
+}
+
+// TestARefusedLoginIsNotRepeatedEachSecond: not even in the first seconds.
+func TestARefusedLoginIsNotRepeatedEachSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := &counted{Table: pollertest.NewTable(1, 1),
+			err: &poller.Fault{Event: poller.ConfigInvalid, Err: fmt.Errorf("%w: gone", poller.ErrLogin)}}
+		relay := pollertest.Relay(t, feed, pollertest.NewSink(t, nil))
+		if minutes := asked(t, relay, 3*time.Minute, poller.ConfigInvalid, func() int { return feed.opened }); minutes[0] > 4 ||
+			minutes[2] > 2 || minutes[2] == 0 {
+			t.Errorf("asked %v times a minute", minutes)
+		}
+	})
+}
+
+// TestAStoreThatIsDownIsAskedByEachTick: nothing is kept from it; its client has its own bound.
+func TestAStoreThatIsDownIsAskedByEachTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := &counted{Table: pollertest.NewTable(1, 1),
+			err: &poller.Fault{Event: poller.CheckpointLoadFailed, Err: errors.New("gone")}}
+		relay := pollertest.Relay(t, feed, pollertest.NewSink(t, nil))
+		minutes := asked(t, relay, time.Minute, poller.CheckpointLoadFailed, func() int { return feed.opened })
+		if minutes[0] != 60 {
+			t.Errorf("asked %v times a minute", minutes)
+		}
+	})
+}
+
+// counted is a table whose opening is counted, and fails.
+type counted struct {
+	*pollertest.Table
+	err    error
+	opened int
+}
+
+func (c *counted) Open(ctx context.Context) (poller.Session, error) {
+	if c.opened++; c.err != nil {
+		return nil, c.err
+	}
+	return c.Table.Open(ctx)
+}
