@@ -21,6 +21,8 @@ type badInput struct {
 	// event is what the tick ends as; says are parts of the line that names the setting and the mend.
 	event string
 	says  []string
+	// rests: the next tick fails too, but does not ask again, and writes no line of its own.
+	rests bool
 	// reason, where set, is that of the line.
 	reason string
 	// stored: it is about a document that exists, or comes after its creation.
@@ -54,7 +56,11 @@ func (b *badInput) try(t *testing.T, stored bool) {
 	}
 	before := s.documents()
 	host := startHost(t, root, s.withOwn(bad))
-	for range 2 {
+	tries := 2
+	if b.rests {
+		tries = 1
+	}
+	for range tries {
 		line := readLine(t, mustFail(t, host, s.poller))
 		if line.Event != b.event {
 			t.Errorf("event %s, want %s", line.Event, b.event)
@@ -69,6 +75,11 @@ func (b *badInput) try(t *testing.T, stored bool) {
 		}
 		if t.Failed() || testing.Verbose() {
 			t.Log(line)
+		}
+	}
+	if b.rests {
+		if r := host.Invoke(t.Context(), s.poller); r.Succeeded || r.Hung || len(failures(host, s.poller)) != 1 {
+			t.Errorf("a tick that does not ask again: %+v\n%s", r, transcript(host))
 		}
 	}
 	if b.leased {
@@ -211,7 +222,7 @@ func TestBadInputSource(t *testing.T) {
 			says: []string{"source__cursor", "text is not a cursor"}},
 		{name: "postgres uuid cursor", stall: uuidStall, bad: settings{"source__cursor": "uid"},
 			says: []string{"source__cursor", "uuid is not a cursor"}},
-		{name: "postgres wrong password", stall: postgresStall, spoil: wrongPassword,
+		{name: "postgres wrong password", stall: postgresStall, spoil: wrongPassword, rests: true,
 			says: []string{"refused the login", "source__connection"}},
 		{name: "postgres no privilege", stall: postgresStall, spoil: noPrivilege, says: []string{"GRANT SELECT"}},
 
@@ -225,7 +236,7 @@ func TestBadInputSource(t *testing.T) {
 			says: []string{"source__cursor", "text is not a cursor"}},
 		{name: "mysql uuid cursor", stall: mysqlStall, bad: settings{"source__cursor": "uid"},
 			says: []string{"source__cursor", "uuid is not a cursor"}},
-		{name: "mysql wrong password", stall: mysqlStall, spoil: wrongPassword,
+		{name: "mysql wrong password", stall: mysqlStall, spoil: wrongPassword, rests: true,
 			says: []string{"refused the login", "source__connection"}},
 		{name: "mysql type without a form", stall: mysqlStall, bad: settings{"source__columns": "id, spot"},
 			says: []string{`"spot"`, "point", "source__query", "source__columns"}},

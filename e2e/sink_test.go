@@ -33,7 +33,7 @@ type cloudEvent struct {
 	Subject string         `json:"subject"`
 	Data    map[string]any `json:"data"`
 	// Backfill is the name of the backfill that sent it from a position of its own.
-	Backfill string `json:"rowrelaybackfill"`
+	Backfill string `json:"-"`
 }
 
 func newSink(t *testing.T) *sink {
@@ -57,6 +57,9 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.t.Errorf("not CloudEvents: %v: %s", err, body)
 		w.WriteHeader(http.StatusBadRequest)
 		return
+	}
+	for i := range events {
+		events[i].Backfill = r.Header.Get("Rowrelay-Backfill")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
