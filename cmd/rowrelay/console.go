@@ -48,6 +48,12 @@ type exitError struct{ err error }
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
+// usageError is a command line that makes no sense.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
 // printer writes lines until one fails.
 type printer struct {
 	w   io.Writer

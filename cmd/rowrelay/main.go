@@ -41,7 +41,16 @@ func main() {
 	if !errors.As(err, &quiet) {
 		fmt.Fprintln(os.Stderr, "rowrelay: "+err.Error())
 	}
-	os.Exit(1)
+	os.Exit(exitCode(err))
+}
+
+// exitCode is 2 for a command line that makes no sense, so that a script can tell it from a failure, which is 1.
+func exitCode(err error) int {
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return 2
+	}
+	return 1
 }
 
 // run is the whole program: what main does, without the process around it.
@@ -83,6 +92,7 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
   rowrelay functions            write <poller>/function.json for func start and func azure functionapp publish
   source <(rowrelay completion bash)    commands, pollers, outputs and flags by the Tab key; also for zsh, fish, ` +
 			`powershell`,
+		Version:       thisBuild().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -93,6 +103,7 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 			return cmd.Help()
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
@@ -113,7 +124,7 @@ func explainMistakes(root *cobra.Command) {
 	root.InitDefaultHelpCmd() // else cobra adds the two later, with its own ways
 	root.InitDefaultCompletionCmd()
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())
+		return &usageError{fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())}
 	})
 	for _, cmd := range everyCommand(root) {
 		switch {
@@ -145,8 +156,8 @@ func withUsage(accept cobra.PositionalArgs) cobra.PositionalArgs {
 			return nil
 		}
 		path := cmd.CommandPath()
-		return fmt.Errorf("%s does not take %d argument(s): write %s", path, len(args),
-			strings.TrimSuffix(path, cmd.Name())+cmd.Use)
+		return &usageError{fmt.Errorf("%s does not take %d argument(s): write %s", path, len(args),
+			strings.TrimSuffix(path, cmd.Name())+cmd.Use)}
 	}
 }
 
@@ -157,8 +168,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	path := cmd.CommandPath()
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("there is no command %s %s: did you mean %s %s?", path, args[0], path,
-			strings.Join(near, " or "+path+" "))
+		return &usageError{fmt.Errorf("there is no command %s %s: did you mean %s %s?", path, args[0], path,
+			strings.Join(near, " or "+path+" "))}
 	}
-	return fmt.Errorf("there is no command %s %s: %s --help lists those that there are", path, args[0], path)
+	return &usageError{fmt.Errorf("there is no command %s %s: %s --help lists those that there are", path, args[0], path)}
 }

@@ -19,11 +19,12 @@ func TestMistakesAreExplained(t *testing.T) {
 		"deadletter lst orders":    "did you mean rowrelay deadletter list?",
 		"run --onec":               "unknown flag: --onec: rowrelay run --help lists the flags",
 		"state reset orders --two": "rowrelay state reset --help lists the flags",
+		"state pause":              "rowrelay state pause does not take 0 argument(s): write rowrelay state pause <poller>",
 	} {
 		var out, errs bytes.Buffer
 		err := run(context.Background(), strings.Fields(line), nil, nil, &out, &errs)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", line, err)
+		if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != 2 {
+			t.Errorf("%s: %v (exit code %d)", line, err, exitCode(err))
 		}
 		if out.Len() > 0 || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: more than one line: %v\n%s", line, err, out.String())

@@ -52,3 +52,15 @@ func TestWhereTheVersionComesFrom(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionFlag: what every other program answers to.
+func TestVersionFlag(t *testing.T) {
+	var flag, command, errs bytes.Buffer
+	if err := run(t.Context(), []string{"--version"}, nil, nil, &flag, &errs); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), []string{"version"}, nil, nil, &command, &errs); err != nil ||
+		flag.String() != command.String() {
+		t.Errorf("%v: %q, want %q", err, flag.String(), command.String())
+	}
+}
