@@ -13,19 +13,20 @@ import (
 type Fault uint8
 
 const (
-	FaultOther     Fault = iota
-	FaultTransient       // worth repeating at once: connection lost, deadlock, throttled, shutting down, busy
-	FaultTimeout         // the statement's timeout: not repeated inside the fetch
-	FaultLocked          // a lock was not granted within the timeout: as faultTimeout
-	FaultVersions        // this session may not read row versions here (server.versions): another reads with locks
-	FaultSchema          // no such table, column or type: the catalog changed, or the settings are wrong
-	FaultSyntax          // the statement does not parse: where or query is wrong
-	FaultLogin           // user, password or database refused
-	FaultDenied          // no permission for the table
-	FaultMissing         // the server or file cannot be found
-	FaultConnect         // no connection within the timeout
-	FaultBusy            // every connection that source__connections allows was in use until the timeout
-	FaultData            // a value is none of its type, or cannot be computed with
+	FaultOther      Fault = iota
+	FaultTransient        // worth repeating at once: connection lost, deadlock, throttled, shutting down, busy
+	FaultTimeout          // the statement's timeout: not repeated inside the fetch
+	FaultLocked           // a lock was not granted within the timeout: as faultTimeout
+	FaultVersions         // this session may not read row versions here (server.versions): another reads with locks
+	FaultSchema           // no such table, column or type: the catalog changed, or the settings are wrong
+	FaultSyntax           // the statement does not parse: where or query is wrong
+	FaultLogin            // user, password or database refused
+	FaultDenied           // no permission for the table
+	FaultMissing          // the file cannot be found
+	FaultUnresolved       // the server's name has no address now: the network, or the name
+	FaultConnect          // no connection within the timeout
+	FaultBusy             // every connection that source__connections allows was in use until the timeout
+	FaultData             // a value is none of its type, or cannot be computed with
 )
 
 // Errors that dialects return by name.
@@ -49,7 +50,7 @@ func Transient(d Dialect, err error) bool {
 }
 
 // Misconfigured reports whether an error says that a person has to act: a table or column is not there, the user may
-// not, the login is refused, the server or file is not found.
+// not, the login is refused, the file is not found.
 func Misconfigured(d Dialect, err error) bool {
 	switch faultOf(d, err) {
 	case FaultSchema, FaultDenied, FaultLogin, FaultMissing:
@@ -73,7 +74,7 @@ func Classify(d Dialect, err error) Fault {
 	}
 	switch {
 	case notFound(err):
-		return FaultMissing
+		return FaultUnresolved
 	case lost(err):
 		return FaultTransient
 	}

@@ -43,8 +43,11 @@ func (ss *sessions) explain(ctx context.Context, kind engine.Fault, err error) e
 		return fmt.Errorf("%w: %s: the user may not read it: GRANT SELECT on it to the user of source__connection: %w",
 			poller.ErrConfig, where, err)
 	case engine.FaultMissing:
-		return fmt.Errorf("%w: %s: the server or file cannot be found: correct host, port or path in the setting that source__connection names: %w",
+		return fmt.Errorf("%w: %s: the file cannot be found: correct the path in the setting that source__connection names: %w",
 			poller.ErrConfig, where, err)
+	case engine.FaultUnresolved:
+		return fmt.Errorf("%s: the server's name has no address: look at DNS and the network, or correct the host in the setting "+
+			"that source__connection names: %w", where, err)
 	case engine.FaultBusy:
 		if errors.Is(err, errCrowded) {
 			return fmt.Errorf("%s: all %d connections that the pollers of this database share are busy, and none became free within "+

@@ -54,7 +54,7 @@ func TestFaultsOfTheSourceAreSaidOnce(t *testing.T) {
 		}
 		said := out.String() + errs.String() + err.Error()
 		if strings.Count(said, "describ") != 1 ||
-			!strings.Contains(said, "describe the source: configuration: sqlite orders: the server or file cannot be found") {
+			!strings.Contains(said, "describe the source: configuration: sqlite orders: the file cannot be found") {
 			t.Errorf("%s: %s", line, said)
 		}
 	}
