@@ -113,7 +113,15 @@ func (c *Cursor) readNewest(ctx context.Context, p *plan.Plan, keys []keyset.Key
 		return rows, nil
 	}
 	more, err := c.readKeys(ctx, p.Whole, unwritten)
-	return append(rows, more...), err
+	if err != nil || len(more) == len(unwritten) {
+		return append(rows, more...), err
+	}
+	for i := range more {
+		known[string(more[i].Key)] = true
+	}
+	gone, err := c.forgotten(ctx, p,
+		slices.DeleteFunc(unwritten, func(k keyset.Key) bool { return known[string(k.JSON)] }))
+	return append(append(rows, more...), gone...), err
 }
 
 // chunk is how many keys one statement reads: a power of two.
