@@ -134,7 +134,7 @@ func (p *profile) widen(seed uint64) {
 			p.LetterOutages = 0.05 + 0.1*r.Float64()
 		}
 	})
-	with(tracked, 1, p.tracking)
+	with(tracked, 0.25, p.tracking)
 }
 
 // silence says what is written once faults have stopped.
