@@ -17,10 +17,10 @@ import (
 )
 
 // This file is change tracking: the net change of each key, deletes included. A row's last version (row.cur) stays when
-// the row is gone: it is then the delete, an event like any other. There are three kinds, as there are engines. Versions
-// are counted in the order of commits and read in windows up to a head (SQLite; SQL Server, where a transaction's rows
-// share one); they are transactions read by snapshots (PostgreSQL); or times with overlap (MySQL and MariaDB). What the
-// source itself does in a statement is no part of this: that is tested on the engines.
+// the row is gone: it is then the delete, an event like any other. There are three kinds, as there are engines.
+// Versions are counted in the order of commits and read in windows up to a head (SQLite; SQL Server, where a
+// transaction's rows share one); they are transactions read by snapshots (PostgreSQL); or times with overlap (MySQL and
+// MariaDB). What the source itself does in a statement is no part of this: that is tested on the engines.
 
 // tracking draws a poller of change tracking.
 func (p *profile) tracking(r *rand.Rand) {
@@ -397,8 +397,9 @@ func (w *world) checkLastStates() {
 	}
 }
 
-// giveUpUnknown marks what nobody can be told of any more once a person has moved the position: deletes that were purged,
-// and rows that a restore brought back as they were before changes were recorded, unless the whole table is read.
+// giveUpUnknown marks what nobody can be told of any more once a person has moved the position: deletes that were
+// purged, and rows that a restore brought back as they were before changes were recorded, unless the whole table is
+// read.
 func (t *table) giveUpUnknown() {
 	w := t.w
 	for _, r := range t.rows {

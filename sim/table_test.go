@@ -373,7 +373,7 @@ func (t *table) eventOf(v *version) change.Event {
 func (t *table) shown(after, upTo pos, end bool) []*version {
 	var all []*version
 	for _, r := range t.rows {
-		if (!t.w.pro.Tracked && r.cur != nil || r.change() != nil) && r.cur.pos().compare(after) > 0 && (!end || r.cur.pos().compare(upTo) <= 0) {
+		if v := r.change(); v != nil && v.pos().compare(after) > 0 && (!end || v.pos().compare(upTo) <= 0) {
 			all = append(all, r.cur)
 		}
 	}

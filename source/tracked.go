@@ -47,8 +47,8 @@ func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (eng
 	return joined, err
 }
 
-// wantedPage is a page of the changes that source__operations and source__changed name. What is left out of live rows moves the
-// position all the same: what happens to a row later is told from there.
+// wantedPage is a page of the changes that source__operations and source__changed name. What is left out of live rows
+// moves the position all the same: what happens to a row later is told from there.
 func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
 	also ...keyset.Condition) (change.Page, error) {
 	if p.Tracked != nil && plan.InTable(r.After) {

@@ -47,8 +47,8 @@ func (r *rig) reinstall(changed ...string) {
 // openChanged is a source of source__changed.
 func (r *rig) openChanged(changed ...string) *source.Cursor {
 	r.Helper()
-	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, Start: "latest", Changed: changed},
-		r.conn)
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, Start: "latest",
+		Changed: changed}, r.conn)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -174,7 +174,8 @@ func TestChangedSiege(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := watching(t, name, "v")
-			s := settings{ttl: 10 * time.Second, delay: 10 * time.Millisecond, maxAttempts: 1000, batch: 3, changed: []string{"v"}}
+			s := settings{ttl: 10 * time.Second, delay: 10 * time.Millisecond, maxAttempts: 1000, batch: 3,
+				changed: []string{"v"}}
 			ctx, end := context.WithTimeout(t.Context(), 2*time.Second)
 			defer end()
 			var writers sync.WaitGroup

@@ -190,7 +190,8 @@ func TestPurgeBesideAnOpenTransaction(t *testing.T) {
 }
 
 // TestPurgeByAgeWhileItsRowIsParked: an update is refused, its row is deleted meanwhile, and that grows old before the
-// next attempt. The attempt tells of the delete all the same: the row is not there. One that source__where leaves out is.
+// next attempt. The attempt tells of the delete all the same: the row is not there. One that source__where leaves out
+// is.
 func TestPurgeByAgeWhileItsRowIsParked(t *testing.T) {
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {

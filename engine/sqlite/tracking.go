@@ -111,7 +111,8 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 			"\n\tON CONFLICT (one) DO UPDATE SET " + version + " = " + version + " + 1, " + floor + " = " + version + " + 1",
 		trigger("insert", "INSERT ON FOR EACH ROW", touch("NEW.", version, version)),
 		trigger("update", "UPDATE ON FOR EACH ROW WHEN "+kept, touch("NEW.", before, differs)),
-		trigger("move", "UPDATE ON FOR EACH ROW WHEN NOT "+kept, touch("OLD.", before, before)+touch("NEW.", version, version)),
+		trigger("move", "UPDATE ON FOR EACH ROW WHEN NOT "+kept,
+			touch("OLD.", before, before)+touch("NEW.", version, version)),
 		trigger("delete", "DELETE ON FOR EACH ROW", touch("OLD.", before, before)),
 	}
 }

@@ -48,7 +48,8 @@ func (p *Plan) OrderKeyOf(key []byte) ([]byte, error) {
 	for n, i := range p.OrderKey {
 		at := slices.Index(p.Key, i)
 		if at < 0 {
-			return nil, fmt.Errorf("the order key %v is no part of the key", keyset.ColumnNames(keyset.Pick(p.Sel.Columns, p.OrderKey)))
+			return nil, fmt.Errorf("the order key %v is no part of the key",
+				keyset.ColumnNames(keyset.Pick(p.Sel.Columns, p.OrderKey)))
 		}
 		if n > 0 {
 			order = append(order, ',')
