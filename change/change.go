@@ -79,6 +79,8 @@ type Event struct {
 	// Broken is why the row can never be sent (larger than max_row_bytes, or a value without a lossless form); Row is then
 	// null. Such an event is rejected without being sent. Nil for every other.
 	Broken error
+	// Aside says that the settings leave the event out. Nobody beyond the source sees it: it moves the position.
+	Aside bool
 	// Waits says that an earlier event of its order key failed, in the source's own records: the event is absorbed without
 	// being sent, whatever has become of the earlier one since the fetch. Only outboxes say so.
 	Waits bool

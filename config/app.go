@@ -110,6 +110,7 @@ type Source struct {
 	// Operations (of insert, update and delete; empty: all), TrackTable and TrackRetention have a value with Mode
 	// ChangeTracking only.
 	Operations     []string      `json:"operations"`
+	Changed        []string      `json:"changed"` // columns; empty: all
 	TrackTable     string        `json:"track_table"`
 	TrackRetention time.Duration `json:"track_retention"`
 	// OnGap is stop or resync, with Mode ChangeTracking only.

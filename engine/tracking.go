@@ -2,7 +2,11 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
+	"slices"
+	"strings"
 )
 
 // ChangeTable names a change table: one row for each key of another table that was written since triggers were put on
@@ -19,6 +23,9 @@ type ChangeTable struct {
 	Name string
 	// Poller is whose commands are named to people.
 	Poller string
+	// Changed are the columns whose last write is recorded beside the row's (source__changed), as the table spells them;
+	// none where no poller asks.
+	Changed []string
 	// Rows is what stands after FROM: the change table joined with the table. Whole is the table itself, each row with
 	// what is known of its last change: of one that nobody has written since changes are recorded, version and created
 	// are Tracking.Before.
@@ -39,6 +46,9 @@ const (
 	ChangeHead    = "rowrelay_head"
 	// ChangeGone is BuiltIn's column that says whether the row may be missing.
 	ChangeGone = "rowrelay_gone"
+	// ChangeTouched is, in the joined rows, the version of the last write that changed one of ChangeTable.Changed, or that
+	// inserted the row.
+	ChangeTouched = "rowrelay_changed"
 	// ChangeNow is a variable of triggers.
 	ChangeNow = "rowrelay_now"
 	// StateFloor is the version up to which changes may be missing: those from before the triggers, and what was purged.
@@ -66,6 +76,16 @@ func (c *ChangeTable) Beside(name string) []string {
 	parts := append([]string(nil), c.OfParts...)
 	parts[len(parts)-1] = name
 	return parts
+}
+
+// Touched is the column of the change table that records ChangeTouched; "" where nobody asks. Its name tells of which
+// columns it is.
+func (c *ChangeTable) Touched() string {
+	if len(c.Changed) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(c.Changed)), "\x00")))
+	return ChangeTouched + "_" + hex.EncodeToString(sum[:4])
 }
 
 // State is the table of one row that holds the floor, unquoted.

@@ -11,6 +11,7 @@ type account struct {
 	first map[string]time.Time // by event id
 	last  map[string]time.Time
 	keys  map[string][]acceptance // by order key, in the order of acceptance
+	state map[string]string       // by key: the event that was accepted last
 }
 
 // acceptance is the first time that an event was accepted.
@@ -20,7 +21,8 @@ type acceptance struct {
 }
 
 func newAccount() account {
-	return account{first: map[string]time.Time{}, last: map[string]time.Time{}, keys: map[string][]acceptance{}}
+	return account{first: map[string]time.Time{}, last: map[string]time.Time{}, keys: map[string][]acceptance{},
+		state: map[string]string{}}
 }
 
 // queue is what an event is in order with: its order key, or under ordering=source all others.
@@ -34,7 +36,7 @@ func (s *show) queue(e *change.Event) string {
 // add notes an acceptance. It returns the id of an event of the same order key that was accepted although it was shown
 // later, or "" when the order is kept.
 func (a *account) add(w *world, e *change.Event, from show) string {
-	a.last[e.ID] = time.Now()
+	a.last[e.ID], a.state[string(e.Key)] = time.Now(), e.ID
 	if !a.first[e.ID].IsZero() {
 		return ""
 	}
@@ -48,6 +50,9 @@ func (a *account) add(w *world, e *change.Event, from show) string {
 			}
 			if y.show.loose() {
 				continue
+			}
+			if w.pro.Tracked && y.show.kind == change.Backfill && y.key != string(e.Key) {
+				continue // a row of the whole table is in order with its own changes, and comes before others'
 			}
 			if y.show.token < from.token && (w.store.shaky || y.show.token < w.human.broken) {
 				continue // a holder whose lease was broken reads on until its next write, beside its successor

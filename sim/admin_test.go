@@ -50,9 +50,17 @@ func (o positionsOf) Count(ctx context.Context, r change.Range) (n int64, err er
 	return n, err
 }
 
-// Latest implements admin.Positions. No command here goes there: rows of open transactions would be passed over.
-func (o positionsOf) Latest(context.Context) (change.Cursor, error) {
-	return nil, errors.New("no position was asked for")
+// Latest implements admin.Positions. No command here goes there but over a gap of changes whose order is exact: rows of
+// open transactions would be passed over.
+func (o positionsOf) Latest(ctx context.Context) (at change.Cursor, err error) {
+	if o.p.w.pro.Clock {
+		return nil, errors.New("no position was asked for")
+	}
+	err = sourceOf(o).read(ctx, "latest", "", func() (string, error) {
+		at = o.p.w.table.latest().cursor()
+		return brief(at), nil
+	})
+	return at, err
 }
 
 // Position implements admin.Positions: a value is a whole cursor.
@@ -60,8 +68,19 @@ func (o positionsOf) Position(_ context.Context, value string, _ map[string]stri
 	return change.Cursor(value), nil
 }
 
-// Gap implements admin.Positions: the table's counter never goes back.
-func (o positionsOf) Gap(context.Context, change.Cursor) error { return nil }
+// Gap implements admin.Positions: the table's counter never goes back, and changes may be missing.
+func (o positionsOf) Gap(ctx context.Context, at change.Cursor) error {
+	if !o.p.w.pro.Tracked {
+		return nil
+	}
+	return sourceOf(o).read(ctx, "gap", brief(at), func() (string, error) {
+		p, err := placeOf(at)
+		if err == nil {
+			err = o.p.w.table.gapBelow(p)
+		}
+		return "none", err
+	})
+}
 
 // to is a place as a command names it.
 func (p place) to() string {

@@ -66,7 +66,7 @@ func (w *world) newProcess(slot int) *process {
 		Policy:      p.set.policy,
 		DeadLetters: lettersOf{p}, LateWindow: pro.Window, LateLimit: pro.LateLimit, LateMemory: pro.LateMemory,
 		Wait:       pro.Wait,
-		FutureRows: pro.FutureRows,
+		FutureRows: pro.FutureRows, Snapshot: pro.Snapshot, Resync: pro.Resync,
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -147,7 +147,7 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		if refused[a.by] == nil {
 			refused[a.by] = map[string]bool{}
 		}
-		if !a.accepted && a.lone {
+		if !a.accepted && a.lone && (a.status != 0 || a.cause == poller.Impossible) { // what had no answer was not refused
 			refused[a.by][a.id] = true
 		}
 		switch {

@@ -37,6 +37,8 @@ func (o *operator) act() {
 		w.table.backUp()
 	case o.gap():
 		o.mendGap()
+	case o.missed() && w.chance(0.7):
+		o.mendMissed()
 	case w.doc.Paused != nil:
 		o.resume()
 	case o.mode():
@@ -47,6 +49,8 @@ func (o *operator) act() {
 		} else {
 			o.purge()
 		}
+	case w.pro.Tracked && w.chance(0.2):
+		o.wholeTable()
 	default:
 		switch n := w.rng.IntN(10); {
 		case n < 3:
@@ -68,6 +72,8 @@ func (o *operator) tidy() bool {
 		return false
 	case o.gap():
 		o.mendGap()
+	case o.missed() && !o.w.pro.Resync:
+		o.mendMissed()
 	case o.w.doc.Paused != nil:
 		o.resume()
 	case o.mode():
@@ -231,7 +237,12 @@ func (o *operator) commanded(p *process, was *state.Document) {
 		w.fail("the position cannot be read: %v, %v", err, err2)
 		return
 	}
-	if order, err := from.compare(to); err != nil || order < 0 ||
+	if now.Checkpoint.Incarnation != was.Checkpoint.Incarnation || !now.Checkpoint.Cursor.Equal(was.Checkpoint.Cursor) {
+		w.table.giveUpUnknown()
+	}
+	if b := now.Backfill; b != nil && b.Whole && (was.Backfill == nil || was.Backfill.ID != b.ID) {
+		// what the table has comes with it
+	} else if order, err := from.compare(to); err != nil || order < 0 ||
 		now.Checkpoint.Incarnation != was.Checkpoint.Incarnation {
 		w.table.skipTo(to)
 	}
@@ -271,7 +282,7 @@ func (o *operator) backfilled(was, now *state.Document) {
 		return
 	}
 	for _, v := range o.rows {
-		if v.row.cur == v && !o.w.waits(v) && !o.w.letters.ids[v.event.ID] &&
+		if v.row.cur == v && !v.purged && !o.w.waits(v) && !o.w.letters.ids[v.event.ID] &&
 			o.w.sink.ruled.last[v.event.ID].Before(o.since) {
 			o.w.fail("the backfill has ended, and did not bring row %d rev %d (%s)", v.row.key, v.rev, o.w.id(v.event.ID))
 		}

@@ -18,6 +18,8 @@ type place struct {
 	begun, window bool
 	seen, upTo    int
 	at            pos
+	head          int64 // of counted versions: where the window ends that it lies in; 0 for none
+	table         bool  // it is after a row of the table itself, in the order of keys
 }
 
 // storedPlace is a place as JSON.
@@ -25,14 +27,15 @@ type storedPlace struct {
 	Kind  string `json:"kind"`
 	S1    int    `json:"s1,omitempty"`
 	S2    int    `json:"s2,omitempty"`
+	Head  int64  `json:"head,omitempty"`
 	Value int64  `json:"value"`
 	Tie   struct {
 		ID int `json:"id"`
 	} `json:"tiebreaker"`
 }
 
-// windowKind is the kind of a cursor that is a window.
-const windowKind = "sim-window"
+// windowKind is the kind of a cursor that is a window, tableKind that of one in the table itself.
+const windowKind, tableKind = "sim-window", "sim-row"
 
 func placeOf(c change.Cursor) (place, error) {
 	if c.IsStart() {
@@ -42,7 +45,8 @@ func placeOf(c change.Cursor) (place, error) {
 	if err := json.Unmarshal(c, &s); err != nil {
 		return place{}, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	return place{begun: true, window: s.Kind == windowKind, seen: s.S1, upTo: s.S2, at: pos{s.Value, s.Tie.ID}}, nil
+	return place{begun: true, window: s.Kind == windowKind, seen: s.S1, upTo: s.S2, at: pos{s.Value, s.Tie.ID},
+		head: s.Head, table: s.Kind == tableKind}, nil
 }
 
 // cursor is the place as the document holds it.
@@ -50,7 +54,13 @@ func (p place) cursor() change.Cursor {
 	if !p.begun {
 		return nil
 	}
-	if !p.window {
+	switch {
+	case p.table:
+		return change.Cursor(fmt.Sprintf(`{"kind":%q,"tiebreaker":{"id":%d}}`, tableKind, p.at.key))
+	case p.head > 0:
+		return change.Cursor(fmt.Sprintf(`{"kind":"sim","head":%d,"value":%d,"tiebreaker":{"id":%d}}`, p.head, p.at.value,
+			p.at.key))
+	case !p.window:
 		return cursorOf(p.at)
 	}
 	if p.upTo == 0 {
@@ -83,6 +93,10 @@ func (p place) passed(v *version) bool {
 	switch {
 	case !p.begun:
 		return false
+	case p.table:
+		return !v.gone && v.row.key <= p.at.key
+	case v.unrecorded:
+		return true
 	case !p.window:
 		return v.pos().compare(p.at) <= 0
 	default:
@@ -94,6 +108,8 @@ func (p place) String() string {
 	switch {
 	case !p.begun:
 		return "start"
+	case p.table:
+		return fmt.Sprintf("row %d", p.at.key)
 	case p.window && p.upTo == 0:
 		return fmt.Sprintf("snapshot %d", p.seen)
 	case p.window:
@@ -117,8 +133,8 @@ func brief(c change.Cursor) string {
 func (t *table) between(low, high place) []*version {
 	var all []*version
 	for _, r := range t.rows {
-		if r.cur != nil && high.passed(r.cur) && !low.passed(r.cur) {
-			all = append(all, r.cur)
+		if v := r.cur; v != nil && high.passed(v) && !low.passed(v) && (high.table || r.change() != nil) {
+			all = append(all, v)
 		}
 	}
 	slices.SortFunc(all, func(a, b *version) int { return a.pos().compare(b.pos()) })

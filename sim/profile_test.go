@@ -35,6 +35,15 @@ type profile struct {
 	Shown      bool // the server shows the oldest open transaction
 	Hot        bool // one row is updated again and again
 
+	// Change tracking (see tracking).
+	Tracked  bool
+	Shared   bool    // the rows of a transaction share one version
+	Snapshot bool    // the poller begins with the whole table
+	Before   int     // rows that were there before changes were recorded
+	Keys     int     // that there are: others come again
+	Resync   bool    // where changes are missing the whole table is read again
+	Purges   float64 // weight of a purge
+
 	// Weights of what happens besides calls.
 	Slowness, Leaps, Writes, Ticks, Crashes, Freezes, Outages, ClockFaults, Human float64
 	// Probabilities of what a call meets.

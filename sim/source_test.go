@@ -105,7 +105,20 @@ func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit)
 		if err != nil {
 			return "", err
 		}
-		if w.pro.Windows {
+		switch {
+		case after.table:
+			page = t.chunk(after, upTo, limit)
+			o.p.keyed(page.Events)
+			o.foreign(page.Events)
+			return w.list(page.Events, page.More), nil
+		case !upTo.begun && t.below(after):
+			return "", t.gapBelow(after)
+		case w.pro.Tracked && !w.pro.Windows && !w.pro.Clock && !upTo.begun:
+			page = t.changePage(after, limit)
+			o.p.keyed(page.Events)
+			o.foreign(page.Events)
+			return w.list(page.Events, page.More), nil
+		case w.pro.Windows:
 			page = t.windowPage(after, upTo, limit)
 			o.p.keyed(page.Events)
 			o.foreign(page.Events)

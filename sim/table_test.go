@@ -32,6 +32,8 @@ type table struct {
 	copied bool // there is a copy to restore: what each row was
 	copy   []*version
 	copySq int64
+
+	floor floor // of changes
 }
 
 // row is one row and its history.
@@ -55,7 +57,10 @@ type version struct {
 	open   time.Duration // how long its transaction was open after that
 	event  change.Event
 	gone   bool // the row's delete
-	ahead  bool // of the clock, when it was written
+	// Of change tracking: the change was removed; the row was there before; when it was committed.
+	purged, unrecorded bool
+	committed          time.Time
+	ahead              bool // of the clock, when it was written
 }
 
 // tx is an open transaction.
@@ -95,6 +100,9 @@ func newTable(w *world) *table {
 // act is one step of the writers.
 func (t *table) act() {
 	w := t.w
+	if w.pro.Tracked && w.chance(0.1) {
+		t.elsewhere()
+	}
 	if n := len(t.open); n > 0 && (n >= 3 || w.chance(0.6)) {
 		x := t.open[w.rng.IntN(n)]
 		if len(x.writes) == 0 || len(x.writes) < 3 && w.chance(0.3) {
@@ -116,7 +124,11 @@ func (t *table) act() {
 		w.say("db", "tx%d begins", x.id)
 		return
 	}
-	for range 1 + w.rng.IntN(2) {
+	most := 2
+	if w.pro.Shared {
+		most = 8 // more than a page
+	}
+	for range 1 + w.rng.IntN(most) {
 		t.write(x)
 	}
 	t.close(x, true)
@@ -186,7 +198,7 @@ func (t *table) restore() {
 	t.lives++
 	t.incarnation = fmt.Sprintf("life-%d", t.lives)
 	if !w.pro.Clock {
-		t.sequence = t.copySq
+		t.sequence = max(t.copySq, t.floor.value+1) // the floor is not restored: what it says may be missing is
 	}
 	t.copied = false
 	w.say("db", "is restored: %s", t.incarnation)
@@ -211,7 +223,7 @@ func (t *table) skip(v *version) {
 func (t *table) write(x *tx) {
 	w := t.w
 	var r *row
-	if len(t.rows) > 0 && w.chance(0.5) {
+	if len(t.rows) > 0 && (w.chance(0.5) || w.pro.Keys > 0 && len(t.rows) >= w.pro.Keys && !w.calm) {
 		r = t.rows[w.rng.IntN(len(t.rows))]
 		if w.pro.Hot {
 			r = t.rows[0]
@@ -222,7 +234,7 @@ func (t *table) write(x *tx) {
 		if r.writer != nil && r.writer != x || r.cur == nil && r.writer != x && w.pro.Deletes == 0 {
 			return // it waits for the other's lock, or is gone
 		}
-		if r.cur != nil && w.chance(w.pro.Deletes) {
+		if r.there() && w.chance(w.pro.Deletes) {
 			t.remove(x, r)
 			return
 		}
@@ -239,6 +251,14 @@ func (t *table) write(x *tx) {
 
 // remove deletes a row in an open transaction.
 func (t *table) remove(x *tx, r *row) {
+	if t.w.pro.Tracked {
+		if t.w.chance(0.3) {
+			t.rekey(x, r)
+		} else {
+			t.erase(x, r)
+		}
+		return
+	}
 	t.w.tally.Deletes++
 	v := &version{row: r, gone: true}
 	r.writer, r.written = x, v
@@ -247,18 +267,23 @@ func (t *table) remove(x *tx, r *row) {
 }
 
 // draw writes a row's next version in an open transaction.
-func (t *table) draw(x *tx, r *row) {
+func (t *table) draw(x *tx, r *row) { t.drawAs(x, r, false) }
+
+func (t *table) drawAs(x *tx, r *row, gone bool) {
 	w := t.w
-	v := &version{row: r, value: t.sequence, rev: r.revs, group: r.group, era: x.era}
+	v := &version{row: r, value: t.sequence, rev: r.revs, group: r.group, era: x.era, gone: gone}
 	// from, to or within those that are shared
 	if r.group >= 0 && r.group < w.pro.Groups && v.rev > 0 && w.chance(w.pro.Moves) {
 		v.group = w.rng.IntN(w.pro.Groups + 2)
 	}
-	if w.pro.Clock {
+	switch {
+	case w.pro.Tracked:
+		v.value = t.versionOf(x, r)
+	case w.pro.Clock:
 		if v.value = x.value; w.chance(w.pro.Future) && !w.calm {
 			v.value += w.span(time.Second, w.pro.Ahead).Milliseconds()
 		}
-	} else {
+	default:
 		t.sequence++
 	}
 	v.ahead = v.value > t.clock()
@@ -285,11 +310,11 @@ func (t *table) close(x *tx, commit bool) {
 	for _, v := range x.writes {
 		v.row.writer = nil
 		if commit {
-			if v.gone {
+			if v.gone && !w.pro.Tracked {
 				v.row.cur = nil
 				continue
 			}
-			v.commit, v.open = t.commits, time.Since(x.began)
+			v.commit, v.open, v.committed = t.commits, time.Since(x.began), time.Now()
 			v.row.cur, v.row.group = v, v.group
 			w.each(func() { t.skip(v) })
 		}
@@ -334,8 +359,12 @@ func (t *table) eventOf(v *version) change.Event {
 	if !t.w.pro.Clock && t.w.pro.Restore == 0 { // a restored database draws numbers again
 		hashed = nil
 	}
+	op := change.Upsert
+	if v.gone {
+		op, content = change.Delete, nil
+	}
 	return change.Event{
-		ID: change.EventID("orders", change.Upsert, key, cursor, hashed), Key: key, OrderKey: order, Row: content,
+		ID: change.EventID("orders", op, key, cursor, hashed), Op: op, Key: key, OrderKey: order, Row: content,
 		Cursor: cursor, Time: t.w.began,
 	}
 }
@@ -344,7 +373,7 @@ func (t *table) eventOf(v *version) change.Event {
 func (t *table) shown(after, upTo pos, end bool) []*version {
 	var all []*version
 	for _, r := range t.rows {
-		if r.cur != nil && r.cur.pos().compare(after) > 0 && (!end || r.cur.pos().compare(upTo) <= 0) {
+		if v := r.change(); v != nil && v.pos().compare(after) > 0 && (!end || v.pos().compare(upTo) <= 0) {
 			all = append(all, r.cur)
 		}
 	}
@@ -357,7 +386,7 @@ func (t *table) safe() (p pos, open bool) {
 	lowest := int64(-1)
 	for _, x := range t.open {
 		for _, v := range x.writes {
-			if !v.gone && (lowest < 0 || v.value < lowest) {
+			if (!v.gone || t.w.pro.Tracked) && (lowest < 0 || v.value < lowest) {
 				lowest = v.value
 			}
 		}

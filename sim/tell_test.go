@@ -39,5 +39,9 @@ func (w *world) id(id string) string {
 func (w *world) name(e *change.Event, v *version) {
 	w.naming.Lock()
 	defer w.naming.Unlock()
-	w.names[e.ID] = fmt.Sprintf("r%d.%d@%d", v.row.key, v.rev, v.value)
+	what := "r"
+	if v.gone {
+		what = "d" // a delete
+	}
+	w.names[e.ID] = fmt.Sprintf("%s%d.%d@%d", what, v.row.key, v.rev, v.value)
 }

@@ -33,11 +33,12 @@ const (
 	holds   dimension = "holds"   // rows that are dated ahead are held, or fail the tick, and are not delivered at once
 	second  dimension = "second"  // the poller has a second output
 	sieges  dimension = "sieges"  // one fault goes on, and others' rows must arrive meanwhile
+	tracked dimension = "tracked" // changes are tracked, deletes are events
 )
 
 // dimensions are all of them.
 var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays,
-	modes, holds, second, sieges}
+	modes, holds, second, sieges, tracked}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
@@ -133,6 +134,7 @@ func (p *profile) widen(seed uint64) {
 			p.LetterOutages = 0.05 + 0.1*r.Float64()
 		}
 	})
+	with(tracked, 0.25, p.tracking)
 }
 
 // silence says what is written once faults have stopped.

@@ -69,6 +69,7 @@ type tally struct {
 	Inverted                                    int // without the receiver's rule
 	Deletes, LetterHangs, Settings, Jumps       int
 	Unread, Held                                int
+	Purged, Wholes, Resyncs                     int // of change tracking
 }
 
 func (t *tally) add(o tally) {
@@ -103,6 +104,9 @@ func (t *tally) add(o tally) {
 	t.Jumps += o.Jumps
 	t.Unread += o.Unread
 	t.Held += o.Held
+	t.Purged += o.Purged
+	t.Wholes += o.Wholes
+	t.Resyncs += o.Resyncs
 }
 
 // chance is true with probability p.
@@ -170,6 +174,7 @@ func (w *world) run() {
 		}
 	}
 	w.each(func() {
+		w.checkLastStates()
 		for _, r := range w.table.rows {
 			switch v := r.cur; {
 			case v == nil || w.arrived(v):
@@ -207,6 +212,7 @@ func (w *world) setUp() {
 	if w.pro.Second {
 		w.addOutput("audit")
 	}
+	w.table.fill()
 }
 
 // step is one decision of the scheduler.
@@ -229,7 +235,7 @@ func (w *world) step() {
 		weight float64
 		do     func()
 	}
-	var choices [16]choice
+	var choices [17]choice
 	n := 0
 	add := func(weight float64, do func()) {
 		if weight > 0 {
@@ -258,6 +264,7 @@ func (w *world) step() {
 	add(p.Human, w.human.act)
 	add(p.Settings, w.resettle)
 	add(p.Jumps, w.table.jump)
+	add(p.Purges, w.table.purge)
 	add(p.Modes, w.remode)
 	total := 0.0
 	for _, c := range choices[:n] {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -113,12 +114,12 @@ func tell(ctx context.Context, s *session, b *engine.BuiltIn, changes *engine.Ch
 }
 
 // newBuiltInWindow is the window of a page. After a position within a version the rest of that is to come, too.
-func newBuiltInWindow(p *plan.Plan, w plan.Window, after change.Cursor, onlyInserts bool) *changeWindow {
+func newBuiltInWindow(p *plan.Plan, w plan.Window, after change.Cursor, fromTold bool) *changeWindow {
 	if w.Head == nil && w.At != nil && !w.Whole {
 		w.Since = change.AppendInt(nil, max(numberOf(w.At)-1, 0))
 		w.Told = w.Since
 	}
-	return &changeWindow{Window: w, after: after, builtIn: p.BuiltIn(), onlyInserts: onlyInserts}
+	return &changeWindow{Window: w, after: after, builtIn: p.BuiltIn(), fromTold: fromTold}
 }
 
 func (w *changeWindow) isBuiltIn() bool { return w != nil && w.builtIn != nil }
@@ -141,8 +142,8 @@ func (w *changeWindow) bound(b *keyset.Builder, s *keyset.Selection, p *plan.Pla
 		read = numberOf(w.At)
 	}
 	since := w.Since
-	if w.onlyInserts {
-		since = w.Told // a row that was inserted since then may still have to be told
+	if w.fromTold {
+		since = w.Told // what was inserted, or which columns were written, since then may still have to be told
 	}
 	transact(b, p, numberOf(since), read, &w.told)
 	b.Add(s.Column(*version) + " <= ")
@@ -180,8 +181,8 @@ func (w *changeWindow) placeBuiltIn(ctx context.Context, c *Cursor, p *plan.Plan
 	t, err := w.hear(ctx, c, p)
 	if err == nil {
 		read := w.Window
-		if w.onlyInserts && w.Told != nil && plan.Later(w.At, w.Told) {
-			read.At, read.Whole = w.Told, true // when a row was inserted has to be known from there on
+		if w.fromTold && w.Told != nil && plan.Later(w.At, w.Told) {
+			read.At, read.Whole = w.Told, true // what was inserted or written has to be known from there on
 		}
 		err = cmp.Or(c.outside(p, w.after, &w.Window, t.head, t.floor), c.belowFloor(p, w.after, &read, t.floor))
 	}
@@ -194,6 +195,9 @@ func (w *changeWindow) placeBuiltIn(ctx context.Context, c *Cursor, p *plan.Plan
 	if window.Head == nil {
 		window.Head = t.head
 	}
+	if w.fromTold && window.Told == nil {
+		window.Told = t.floor // from the beginning what is retained is told; what is retained no longer, later, is missing
+	}
 	for i := range page.Events {
 		page.Events[i].At = window.Place(page.Events[i].Cursor, window.Head)
 	}
@@ -201,8 +205,14 @@ func (w *changeWindow) placeBuiltIn(ctx context.Context, c *Cursor, p *plan.Plan
 		return nil
 	}
 	end := change.Cursor(p.AppendCursor(nil, [][]byte{window.Head}, nil))
-	if page.More = plan.Later(t.head, window.Head); page.More && w.Head != nil {
+	switch page.More = plan.Later(t.head, window.Head); {
+	case page.More && w.Head != nil:
 		end = window.End(end) // a row may have left the window before its page was read
+	case w.fromTold && window.Since != nil && !bytes.Equal(window.Since, window.Head):
+		window.Told = window.Since // or between what the page asked first and what it read
+		fallthrough
+	case w.fromTold && window.Since == nil:
+		end = window.End(end)
 	}
 	if !end.Equal(w.after) {
 		page.To = end

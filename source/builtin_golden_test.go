@@ -29,6 +29,9 @@ func builtInPlan(t *testing.T, cfg plan.Config) *plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := tracking.Watch(changes, &table, cfg.Changed); err != nil {
+		t.Fatal(err)
+	}
 	joined, err := tracking.Join(d, &table, tracking.BuiltIn(d.Syntax().Tracking.BuiltIn, &table), changes)
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +78,18 @@ func TestBuiltInStatements(t *testing.T) {
 	add("how far", keyset.Statement{Text: p.BuiltIn().Tell(p.Table.Changes)}, "SelectStatement")
 	golden.Pin(t, "sqlserver/changes.sql", b.String())
 	b.Reset()
+	whole := p
+	p = builtInPlan(t, plan.Config{Changed: []string{"NOTE", "version"}})
+	add("page after a version", page(`{"kind":"integer+pk","value":7}`, 1), transaction...)
+	add("range of a backfill", p.Sel.Page(500, keyset.Span{After: 3, UpTo: 3, Also: []keyset.Condition{p.OfTouched(nil)}}),
+		"SelectStatement")
+	add("keys", p.Sel.ByKeys(p.KeyColumns(), []keyset.Key{{Args: make([]any, 2)}, {Args: make([]any, 2)}}, false),
+		"SelectStatement")
+	add("chunk", p.Whole.Sel.Page(500, keyset.Span{After: 2, UpTo: 2, Also: inTransaction(p.Whole, new(string))}),
+		transaction...)
+	golden.Pin(t, "sqlserver/changed.sql", b.String())
+	b.Reset()
+	p = whole
 	chunk := func(after, upTo int) keyset.Statement {
 		return p.Whole.Sel.Page(500, keyset.Span{After: after, UpTo: upTo, Also: inTransaction(p.Whole, new(string))})
 	}

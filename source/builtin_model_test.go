@@ -35,6 +35,7 @@ type tracked struct {
 	object  int64
 	made    int  // when the tracking's own table was made
 	off     bool // for the table
+	columns bool // which columns were written is asked for
 
 	// meanwhile is run once, between what a page's transaction asks for: after the version, and after the changes.
 	meanwhile [2]func()
@@ -49,16 +50,18 @@ type written struct {
 
 func newTracked() *tracked { return &tracked{rows: map[int64]int64{}, object: 7} }
 
-// commit does the work of one transaction: "i 1 5" and "u 1 6" write a row, "d 1" deletes it.
+// commit does the work of one transaction: "i 1 5" and "u 1 6" write a row, "n 1" another column of it, "d 1" deletes
+// it.
 func (m *tracked) commit(work ...string) {
 	m.current++
 	for _, text := range work {
 		var op byte
 		var id, v int64
 		_, _ = fmt.Sscanf(text+" 0", "%c %d %d", &op, &id, &v)
-		if op == 'd' {
+		switch op {
+		case 'd':
 			delete(m.rows, id)
-		} else {
+		case 'i', 'u':
 			m.rows[id] = v
 		}
 		m.log = append(m.log, written{m.current, id, op})
@@ -76,12 +79,14 @@ func (m *tracked) again() {
 	m.made++
 }
 
-// changes is CHANGETABLE(CHANGES …) joined with the table: id, v, version, created, present.
+// changes is CHANGETABLE(CHANGES …) joined with the table: id, v, version, created, present, and where it is asked for
+// the version where v is in the mask of columns that were written.
 func (m *tracked) changes(since int64) [][]driver.Value {
-	last, created := map[int64]int64{}, map[int64]int64{}
+	last, created, touched := map[int64]int64{}, map[int64]int64{}, map[int64]bool{}
 	for _, w := range m.log {
 		if w.version > since {
 			last[w.id] = w.version
+			touched[w.id] = touched[w.id] || w.op != 'n'
 			if w.op == 'i' {
 				created[w.id] = w.version
 			}
@@ -89,7 +94,11 @@ func (m *tracked) changes(since int64) [][]driver.Value {
 	}
 	var rows [][]driver.Value
 	for id, version := range last {
-		rows = append(rows, m.row(id, version, created[id]))
+		row := m.row(id, version, created[id])
+		if m.columns && touched[id] {
+			row[5] = version
+		}
+		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(a, b []driver.Value) int {
 		return int(2*(a[2].(int64)-b[2].(int64)) + min(max(a[0].(int64)-b[0].(int64), -1), 1))
@@ -98,10 +107,14 @@ func (m *tracked) changes(since int64) [][]driver.Value {
 }
 
 func (m *tracked) row(id, version, created int64) []driver.Value {
+	row := []driver.Value{id, nil, version, created, nil}
 	if v, there := m.rows[id]; there {
-		return []driver.Value{id, v, version, created, id}
+		row[1], row[4] = v, id
 	}
-	return []driver.Value{id, nil, version, created, nil}
+	if m.columns {
+		row = append(row, int64(0))
+	}
+	return row
 }
 
 func (m *tracked) told(head int64) string {
@@ -313,6 +326,7 @@ type follower struct {
 func (m *tracked) follow(t *testing.T, cfg plan.Config) *follower {
 	t.Helper()
 	cfg.Poller, cfg.Table, cfg.Tracked = "orders", "dbo.orders", true
+	m.columns = len(cfg.Changed) > 0
 	src, err := source.New(cfg, engine.Connection{Engine: "sqlserver", Dialect: trackedDialect{of: m},
 		Connectors: engine.Connectors{Plain: m, Reading: m}})
 	if err != nil {

@@ -73,6 +73,10 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 	if err != nil {
 		return change.Page{}, err
 	}
+	touched, err := c.touched(p, within, r)
+	if err != nil {
+		return change.Page{}, err
+	}
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
@@ -90,6 +94,7 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 		col = collect.Collector{
 			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(),
 			Times: collect.TimesOf(p, pos), Since: within.newer(), Untold: untold,
+			Touched: touched,
 		}
 		page = change.Page{NullCursors: -1}
 		if within != nil {

@@ -24,7 +24,7 @@ const (
 
 // Reread returns the newest state of rows by their keys (Event.Key), in the order of keys and each once. A row that is
 // deleted by source__delete_when is a delete; one that is gone from the table, or does not meet source__where any more,
-// is missing. A row that can never be sent has Broken set.
+// is missing. Where changes are tracked one that is gone is a delete, whatever is still recorded of it. A row that can never be sent has Broken set.
 //
 // Keys come from a stored object: one that does not fit the settings is ErrConfig. A row that has no place in the order
 // any more is ErrNormalize, as it is for Fetch.
@@ -113,7 +113,15 @@ func (c *Cursor) readNewest(ctx context.Context, p *plan.Plan, keys []keyset.Key
 		return rows, nil
 	}
 	more, err := c.readKeys(ctx, p.Whole, unwritten)
-	return append(rows, more...), err
+	if err != nil || len(more) == len(unwritten) {
+		return append(rows, more...), err
+	}
+	for i := range more {
+		known[string(more[i].Key)] = true
+	}
+	gone, err := c.forgotten(ctx, p,
+		slices.DeleteFunc(unwritten, func(k keyset.Key) bool { return known[string(k.JSON)] }))
+	return append(append(rows, more...), gone...), err
 }
 
 // chunk is how many keys one statement reads: a power of two.

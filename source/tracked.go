@@ -19,6 +19,9 @@ import (
 // changesOf is the catalog of a table that is read through its change table. It proves that triggers keep that.
 func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (engine.Table, error) {
 	changes, err := tracking.Of(c.dialect, &t, c.cfg.TrackTable, c.cfg.Poller)
+	if err == nil {
+		err = tracking.Watch(changes, &t, c.cfg.Changed)
+	}
 	if err != nil {
 		return t, err
 	}
@@ -44,15 +47,15 @@ func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (eng
 	return joined, err
 }
 
-// wantedPage is a page of the operations that source__operations names. What is left out of live rows moves the
-// position all the same: what happens to a row later is told from there.
+// wantedPage is a page of the changes that source__operations and source__changed name. What is left out of live rows
+// moves the position all the same: what happens to a row later is told from there.
 func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
 	also ...keyset.Condition) (change.Page, error) {
 	if p.Tracked != nil && plan.InTable(r.After) {
 		return c.wholePage(ctx, p, r, limit)
 	}
 	wanted := c.cfg.Operations
-	if p.Tracked == nil || len(wanted) == 0 {
+	if p.Tracked == nil || len(wanted)+len(c.cfg.Changed) == 0 {
 		return c.strategy(p).page(ctx, r, limit, also...)
 	}
 	if !r.UpTo.IsStart() {
@@ -60,7 +63,14 @@ func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 		if err != nil {
 			return change.Page{}, err
 		}
-		return c.strategy(p).page(ctx, r, limit, append(also[:len(also):len(also)], p.OfOperations(&c.cfg, told))...)
+		also = also[:len(also):len(also)]
+		if len(wanted) > 0 {
+			also = append(also, p.OfOperations(&c.cfg, told))
+		}
+		if len(c.cfg.Changed) > 0 {
+			also = append(also, p.OfTouched(told))
+		}
+		return c.strategy(p).page(ctx, r, limit, also...)
 	}
 	page, err := c.strategy(p).page(ctx, r, limit, also...)
 	n := len(page.Events)
@@ -69,8 +79,7 @@ func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 	}
 	last := page.Events[n-1].Position()
 	page.Events = slices.DeleteFunc(page.Events, func(e change.Event) bool {
-		return !slices.Contains(wanted,
-			e.Op.String())
+		return e.Aside || len(wanted) > 0 && !slices.Contains(wanted, e.Op.String())
 	})
 	if kept := len(page.Events); page.To == nil && kept < n &&
 		(kept == 0 || !page.Events[kept-1].Position().Equal(last)) {
@@ -100,14 +109,25 @@ func (c *Cursor) untold(p *plan.Plan, within *changeWindow, r change.Range) (fun
 	if p.Tracked == nil || !c.cfg.OnlyInserts() {
 		return nil, nil
 	}
-	told, err := lateTold(p, r)
-	if err != nil || within == nil {
-		return func(created []byte) bool { return plan.Later(created, told) }, err
+	return sinceTold(p, within, r)
+}
+
+// touched tells which writes to columns of source__changed may not have been delivered: nil where all updates are
+// wanted, and in a range with an end, whose statement asks for them.
+func (c *Cursor) touched(p *plan.Plan, within *changeWindow, r change.Range) (func([]byte) bool, error) {
+	if p.Tracked == nil || len(c.cfg.Changed) == 0 || within == nil {
+		return nil, nil
 	}
-	if !r.Late || plan.Later(told, within.Told) {
+	return sinceTold(p, within, r)
+}
+
+// sinceTold tells which versions come after the last up to which all was delivered for certain.
+func sinceTold(p *plan.Plan, within *changeWindow, r change.Range) (func([]byte) bool, error) {
+	told, err := lateTold(p, r)
+	if err == nil && within != nil && (!r.Late || plan.Later(told, within.Told)) {
 		told = within.Told
 	}
-	return func(created []byte) bool { return plan.Later(created, told) }, nil
+	return func(version []byte) bool { return plan.Later(version, told) }, err
 }
 
 // lateTold is the version up to which a range says that all was delivered; nil where it does not.
@@ -217,7 +237,7 @@ func (c *Cursor) within(p *plan.Plan, r change.Range) (*changeWindow, error) {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
 	if p.BuiltIn() != nil {
-		return newBuiltInWindow(p, w, r.After, c.cfg.OnlyInserts()), nil
+		return newBuiltInWindow(p, w, r.After, c.cfg.OnlyInserts() || len(c.cfg.Changed) > 0), nil
 	}
 	return &changeWindow{Window: w, after: r.After}, nil
 }
@@ -226,11 +246,11 @@ func (c *Cursor) within(p *plan.Plan, r change.Range) (*changeWindow, error) {
 type changeWindow struct {
 	plan.Window
 	after change.Cursor
-	// builtIn is the engine's own tracking, nil for a change table; told is what that says beside the page. onlyInserts
-	// says that nothing else is wanted.
-	builtIn     *engine.BuiltIn
-	told        string
-	onlyInserts bool
+	// builtIn is the engine's own tracking, nil for a change table; told is what that says beside the page. fromTold
+	// says that changes are read since Told, and not since the window's begin.
+	builtIn  *engine.BuiltIn
+	told     string
+	fromTold bool
 }
 
 // newer tells what was inserted within the window.

@@ -20,10 +20,24 @@ func (c *Cursor) untoldWindow(w *snapshot.Window, fresh bool) func([]byte) bool 
 	case w.Told == 0:
 		return nil
 	}
-	return func(created []byte) bool {
-		xid, err := strconv.ParseUint(strings.Trim(string(created), `"`), 10, 64)
-		return err == nil && xid >= w.Told
+	return fromXID(w.Told)
+}
+
+// fromXID tells which versions are no lower than a transaction.
+func fromXID(least uint64) func([]byte) bool {
+	return func(version []byte) bool {
+		xid, err := strconv.ParseUint(strings.Trim(string(version), `"`), 10, 64)
+		return err == nil && xid >= least
 	}
+}
+
+// touchedWindow is touched of a window.
+func (c *Cursor) touchedWindow(w *snapshot.Window, fresh bool) func([]byte) bool {
+	if len(c.cfg.Changed) == 0 || !fresh {
+		return nil
+	}
+	since, told := sinceWindow(w), fromXID(w.Told)
+	return func(version []byte) bool { return since(version) || w.Told > 0 && told(version) }
 }
 
 // sinceWindow tells what was inserted since a window's begin. A scan has none: then all is new that was inserted under

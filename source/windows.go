@@ -147,7 +147,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 			col.Since = sinceWindow(&w)
 		}
 		if p.Tracked != nil {
-			col.Untold = c.untoldWindow(&w, fresh)
+			col.Untold, col.Touched = c.untoldWindow(&w, fresh), c.touchedWindow(&w, fresh)
 		}
 		page = change.Page{NullCursors: -1}
 		if err := c.readSnapshot(ctx, s, st.Text, args, &col, &heard); err != nil {

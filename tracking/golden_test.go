@@ -41,20 +41,37 @@ func TestStatements(t *testing.T) {
 				tsqltest.Is(t, text, "IfStatement")
 			}
 		}
-		joined, err := tracking.Join(d, &orders, &changes, c)
-		if err != nil {
+		pinned(t, d, &orders, &changes, c, s.Name+".sql")
+		if err := tracking.Watch(c, &orders, []string{"note"}); err != nil {
 			t.Fatal(err)
 		}
-		install := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce,
-			Statements: s.Tracking.Install(c, []string{"varchar(20)", "bigint"})}
-		uninstall := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce, Statements: s.Tracking.Uninstall(c)}
-		script := install.Script() + "\n-- uninstall\n" + uninstall.Script()
-		if s.Tracking.BuiltIn == nil {
-			purge := tracking.PurgeOf(d, c, []tracking.Reader{{Passed: "this"}, {Passed: "that", Own: "near"}}, time.Hour)
-			script += "\n-- purge\n" + purge.Script()
+		changes.Columns = append(changes.Columns, engine.Column{Name: c.Touched()})
+		if s.Tracking.BuiltIn != nil {
+			for _, text := range s.Tracking.Install(c, nil) {
+				tsqltest.Is(t, text, "IfStatement")
+			}
 		}
-		golden.Pin(t, s.Name+".sql", script+"\n-- rows\n"+joined.Changes.Rows+"\n")
+		pinned(t, d, &orders, &changes, c, s.Name+"_changed.sql")
 	}
+}
+
+// pinned pins what is run for a change table.
+func pinned(t *testing.T, d engine.Dialect, orders, changes *engine.Table, c *engine.ChangeTable, file string) {
+	t.Helper()
+	s := d.Syntax()
+	joined, err := tracking.Join(d, orders, changes, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	install := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce,
+		Statements: s.Tracking.Install(c, []string{"varchar(20)", "bigint"})}
+	uninstall := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce, Statements: s.Tracking.Uninstall(c)}
+	script := install.Script() + "\n-- uninstall\n" + uninstall.Script()
+	if s.Tracking.BuiltIn == nil {
+		purge := tracking.PurgeOf(d, c, []tracking.Reader{{Passed: "this"}, {Passed: "that", Own: "near"}}, time.Hour)
+		script += "\n-- purge\n" + purge.Script()
+	}
+	golden.Pin(t, file, script+"\n-- rows\n"+joined.Changes.Rows+"\n")
 }
 
 func TestDefaultName(t *testing.T) {

@@ -51,7 +51,8 @@ func ask(ctx context.Context, to engine.Connection, work func(*sql.Conn) error) 
 var errNoTable = errors.New("could not find table")
 
 // find reads the catalog.
-func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string) (f found, err error) {
+func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string,
+	changed ...string) (f found, err error) {
 	parts, err := engine.SplitName(table)
 	if err != nil {
 		return f, fmt.Errorf("%w: source__table %q: %w", poller.ErrConfig, table, err)
@@ -65,6 +66,9 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 		return f, fmt.Errorf("read the catalog for %s: %w", table, err)
 	}
 	if f.changes, err = Of(d, &f.table, name, whose); err != nil {
+		return f, err
+	}
+	if err = Watch(f.changes, &f.table, changed); err != nil {
 		return f, err
 	}
 	t := d.Syntax().Tracking
@@ -109,11 +113,12 @@ func made(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.Chang
 }
 
 // Install says what it takes to have triggers keep a change table. table, name and whose are source__table,
-// source__track_table and the poller. A change table that does not fit its table any more
+// source__track_table and the poller, changed is source__changed. A change table that does not fit its table any more
 // is ErrConfig: it has to be uninstalled first.
-func Install(ctx context.Context, to engine.Connection, table, name, whose string) (w Work, err error) {
+func Install(ctx context.Context, to engine.Connection, table, name, whose string, changed ...string) (w Work,
+	err error) {
 	return w, ask(ctx, to, func(conn *sql.Conn) error {
-		f, err := find(ctx, to.Dialect, conn, table, name, whose)
+		f, err := find(ctx, to.Dialect, conn, table, name, whose, changed...)
 		if err != nil {
 			return err
 		}
@@ -127,6 +132,9 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 		if f.own != nil {
 			if _, err := Join(to.Dialect, &f.table, f.own, f.changes); err != nil {
 				return err
+			}
+			if other := watchesOthers(f.own, f.changes); other != "" {
+				return stale(f.changes, other)
 			}
 			w.Done = len(f.faults) == 0
 		}
@@ -149,6 +157,18 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 		w.Statements = t.Install(f.changes, declared)
 		return nil
 	})
+}
+
+// watchesOthers says that a change table records the writes of other columns than those that are asked for: whoever
+// makes the triggers anew would end that.
+func watchesOthers(own *engine.Table, c *engine.ChangeTable) string {
+	for i := range own.Columns {
+		if name := own.Columns[i].Name; strings.HasPrefix(name, engine.ChangeTouched+"_") && name != c.Touched() {
+			return "it records when other columns were written (another source__changed; a second change table, by " +
+				"source__track_table, keeps both)"
+		}
+	}
+	return ""
 }
 
 // Uninstall says what it takes to remove the triggers and the change table.

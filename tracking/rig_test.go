@@ -99,6 +99,7 @@ type settings struct {
 	maxAttempts int
 	batch       int
 	operations  []string
+	changed     []string
 	// snapshot is source__start=snapshot, resync source__on_gap=resync.
 	snapshot, resync bool
 }
@@ -113,7 +114,7 @@ func (s *settings) start() string {
 func (r *rig) instance(s settings) instance {
 	r.Helper()
 	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, Operations: s.operations,
-		Start: s.start()}, r.conn)
+		Start: s.start(), Changed: s.changed}, r.conn)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 
 // reserved are the columns of the rows that are read, which the table must not have itself.
 var reserved = []string{engine.ChangeVersion, engine.ChangeCreated, engine.ChangePresent, engine.StateFloor,
-	engine.ChangeHead, engine.ChangeGone, engine.ChangeNow}
+	engine.ChangeHead, engine.ChangeGone, engine.ChangeTouched, engine.ChangeNow}
 
 // longest is the longest name of a change table: what belongs to it has longer ones, and PostgreSQL allows 63 bytes.
 const longest = 52
@@ -100,6 +100,24 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 	return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Name: name, Poller: whose}, nil
 }
 
+// Watch has a change table record when one of some columns of the table was written (source__changed).
+func Watch(c *engine.ChangeTable, t *engine.Table, changed []string) error {
+	c.Changed = nil
+	for _, name := range changed {
+		at := slices.IndexFunc(t.Columns, func(col engine.Column) bool { return strings.EqualFold(col.Name, name) })
+		switch {
+		case at < 0:
+			return fmt.Errorf("%w: source__changed: table %s has no column %q", poller.ErrConfig, t.Name, name)
+		case slices.Contains(t.PrimaryKey, t.Columns[at].Name):
+			return fmt.Errorf("%w: source__changed: %q is part of the key, and another key is another row: a delete and an insert, "+
+				"which are delivered anyway: leave it out", poller.ErrConfig, name)
+		case !slices.Contains(c.Changed, t.Columns[at].Name):
+			c.Changed = append(c.Changed, t.Columns[at].Name)
+		}
+	}
+	return nil
+}
+
 // BuiltIn is what a catalog would say of a change table, where the engine tracks changes by itself.
 func BuiltIn(b *engine.BuiltIn, t *engine.Table) *engine.Table {
 	order := append([]string{b.Version.Name}, t.PrimaryKey...)
@@ -120,6 +138,10 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	if !slices.Equal(changes.PrimaryKey, t.PrimaryKey) {
 		return engine.Table{}, stale(c, fmt.Sprintf("its key is (%s), and the table's is (%s)",
 			strings.Join(changes.PrimaryKey, ", "), strings.Join(t.PrimaryKey, ", ")))
+	}
+	if name := c.Touched(); name != "" && s.Tracking.BuiltIn == nil && !holds(changes, name) {
+		return engine.Table{}, stale(c, "it does not record when "+strings.Join(c.Changed, ", ")+
+			" was written (source__changed; source__track_table names another change table, where this one serves others)")
 	}
 	joined := *t
 	joined.Indexes, joined.Columns = changes.Indexes, slices.Clone(t.Columns)
@@ -147,6 +169,12 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	first := s.Quote(t.PrimaryKey[0])
 	columns = append(columns, "c."+s.Quote(engine.ChangeVersion), "c."+s.Quote(engine.ChangeCreated),
 		"t."+first+" AS "+s.Quote(engine.ChangePresent))
+	if name := c.Touched(); name != "" {
+		if s.Tracking.BuiltIn != nil {
+			name = engine.ChangeTouched
+		}
+		columns = append(columns, "c."+s.Quote(name)+" AS "+s.Quote(engine.ChangeTouched))
+	}
 	joined.Changes = c
 	c.Whole = whole(&s, t, changes.Columns[version].Type, c)
 	shown := ""
@@ -162,12 +190,16 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	value.Zoned = value.Kind.IsTime() // UTC, whatever its type says
 	value.CursorWarning = ""          // the triggers set it
 	own := engine.Column{Name: engine.ChangeVersion, Type: changes.Columns[version].Type, Value: value}
-	created, floor, head := own, own, own
-	created.Name, floor.Name, head.Name = engine.ChangeCreated, engine.StateFloor, engine.ChangeHead
+	created, touched, floor, head := own, own, own, own
+	created.Name, touched.Name = engine.ChangeCreated, engine.ChangeTouched
+	floor.Name, head.Name = engine.StateFloor, engine.ChangeHead
 	present := joined.Columns[slices.IndexFunc(t.Columns,
 		func(col engine.Column) bool { return col.Name == t.PrimaryKey[0] })]
 	present.Name, present.Nullable = engine.ChangePresent, true
 	joined.Columns = append(joined.Columns, own, created, present)
+	if len(c.Changed) > 0 {
+		joined.Columns = append(joined.Columns, touched)
+	}
 	if b := s.Tracking.BuiltIn; b != nil {
 		c.Rows, c.Newer = rows(b.Changes(c, "0")), rows(b.Changes(c, "@"+b.Since))
 		c.OfKeys = func(keys string) string { return rows(b.OfKeys(c, keys)) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/plaintext"
@@ -52,7 +53,10 @@ have been missed.`,
   rowrelay track install orders --apply`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.track(cmd.Context(), args[0], tracking.Install, apply)
+			return t.track(cmd.Context(), args[0], func(ctx context.Context, c engine.Connection, s *config.Source,
+				poller string) (tracking.Work, error) {
+				return tracking.Install(ctx, c, s.Table, s.TrackTable, poller, s.Changed...)
+			}, apply)
 		},
 	}
 	return t.applies(cmd, &apply)
@@ -69,7 +73,10 @@ runs them itself. Every poller that reads the change table then fails, and says 
   rowrelay track uninstall orders --apply`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.track(cmd.Context(), args[0], tracking.Uninstall, apply)
+			return t.track(cmd.Context(), args[0], func(ctx context.Context, c engine.Connection, s *config.Source,
+				poller string) (tracking.Work, error) {
+				return tracking.Uninstall(ctx, c, s.Table, s.TrackTable, poller)
+			}, apply)
 		},
 	}
 	return t.applies(cmd, &apply)
@@ -97,13 +104,12 @@ the table no trigger sees. It fails where changes are missed. It counts rows: on
 
 // track prints what a command would do to the database, or does it.
 func (t *target) track(ctx context.Context, name string,
-	planned func(context.Context, engine.Connection, string, string, string) (tracking.Work, error), apply bool) error {
+	planned func(context.Context, engine.Connection, *config.Source, string) (tracking.Work, error), apply bool) error {
 	w, err := t.tracked(name)
 	if err != nil {
 		return err
 	}
-	work, err := planned(ctx, w.Connection, w.Config.Source.Table, w.Config.Source.TrackTable,
-		w.Config.Name)
+	work, err := planned(ctx, w.Connection, &w.Config.Source, w.Config.Name)
 	return t.carryOutWork(ctx, w, work, err, apply)
 }
 

@@ -73,18 +73,39 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		columns.WriteString("\t" + quote(k) + " " + declared[i] + " NOT NULL,\n")
 	}
 	key, now := engine.Names(quote, "", c.Key), quote(engine.ChangeNow)
-	touch := func(row, createdAt, also string) string {
+	// What is recorded of source__changed: a column more, and when one of these was written.
+	into, declares, inserted, differs := "", "", "", ""
+	touched := quote(c.Touched())
+	if len(c.Changed) > 0 {
+		var written []string // compared byte by byte, whatever the column's collation
+		for _, name := range c.Changed {
+			written = append(written, "NOT (CAST(OLD."+quote(name)+" AS BINARY) <=> CAST(NEW."+quote(name)+" AS BINARY))")
+		}
+		into, declares = ", "+touched, "\t"+touched+" DATETIME(6) NOT NULL DEFAULT "+before+",\n"
+		inserted, differs = ", "+touched+" = "+version, strings.Join(written, " OR ")
+	}
+	touch := func(row, createdAt, also, touchedAt string) string {
+		if into != "" {
+			touchedAt = ", " + touchedAt
+		} else {
+			touchedAt = ""
+		}
 		var spelled strings.Builder
 		for _, k := range c.Key {
 			spelled.WriteString(quote(k) + " = " + row + quote(k) + ", ")
 		}
 		// Assignments are made from left to right.
-		return "INSERT INTO " + changes + " (" + key + ", " + version + ", " + created + ")\n\t\tVALUES (" +
-			engine.Names(quote, row, c.Key) + ", " + now + ", " + createdAt + ")\n\t\tON DUPLICATE KEY UPDATE " +
+		return "INSERT INTO " + changes + " (" + key + ", " + version + ", " + created + into + ")\n\t\tVALUES (" +
+			engine.Names(quote, row, c.Key) + ", " + now + ", " + createdAt + touchedAt + ")\n\t\tON DUPLICATE KEY UPDATE " +
 			spelled.String() + version + " = GREATEST(" + now + ", " + version + " + INTERVAL 1 MICROSECOND)" + also + ";\n"
 	}
 	created_ := ", " + created + " = " + version
-	insert, gone := touch("NEW.", now, created_), touch("OLD.", before, "")
+	insert, gone := touch("NEW.", now, created_+inserted, now), touch("OLD.", before, "", before)
+	update := touch("NEW.", before, "", "")
+	if differs != "" {
+		update = touch("NEW.", before, ", "+touched+" = IF("+differs+", "+version+", "+touched+")",
+			"IF("+differs+", "+now+", "+before+")")
+	}
 	var same []string
 	for _, k := range c.Key {
 		same = append(same, "OLD."+quote(k)+" <=> NEW."+quote(k))
@@ -95,12 +116,12 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	}
 	return []string{
 		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " DATETIME(6) NOT NULL,\n\t" +
-			created + " DATETIME(6) NOT NULL,\n\tPRIMARY KEY (" + key + "),\n\tKEY " + quote(c.Index()) + " (" + version + ", " +
+			created + " DATETIME(6) NOT NULL,\n" + declares + "\tPRIMARY KEY (" + key + "),\n\tKEY " + quote(c.Index()) + " (" + version + ", " +
 			key + ")\n) ENGINE=InnoDB",
 		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone TINYINT NOT NULL PRIMARY KEY,\n\t" + floor +
 			" DATETIME(6) NOT NULL\n) ENGINE=InnoDB",
 		trigger("insert", insert),
-		trigger("update", "IF "+strings.Join(same, " AND ")+" THEN\n\t\t"+touch("NEW.", before, "")+"\tELSE\n\t\t"+gone+
+		trigger("update", "IF "+strings.Join(same, " AND ")+" THEN\n\t\t"+update+"\tELSE\n\t\t"+gone+
 			"\t\t"+insert+"\tEND IF;\n"),
 		trigger("delete", gone),
 		"INSERT INTO " + state + " VALUES (1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE " + floor + " = UTC_TIMESTAMP(6)",

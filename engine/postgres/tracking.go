@@ -80,6 +80,10 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		columns.WriteString("\t" + quote(k) + " " + declared[i] + " NOT NULL,\n")
 	}
 	key := engine.Names(quote, "", c.Key)
+	declares := ""
+	if len(c.Changed) > 0 {
+		declares = "\t" + quote(c.Touched()) + " xid8 NOT NULL DEFAULT '0',\n"
+	}
 	trigger := func(event, when, each string) []string {
 		name := quote(c.Trigger(event))
 		return []string{
@@ -93,7 +97,7 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		"SET LOCAL lock_timeout = '10s'", // the triggers take a lock that waits for writers, and holds up others
 		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " xid8 NOT NULL,\n\t" +
 			created +
-			" xid8 NOT NULL,\n\tPRIMARY KEY (" + key + ")\n)",
+			" xid8 NOT NULL,\n" + declares + "\tPRIMARY KEY (" + key + ")\n)",
 		"CREATE INDEX IF NOT EXISTS " + quote(c.Index()) + " ON " + changes + " (" + version + ", " + key + ")",
 		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone boolean PRIMARY KEY DEFAULT true CHECK (one),\n\t" + floor +
 			" xid8 NOT NULL,\n\t" + quote(engine.StatePurged) + " xid8 NOT NULL DEFAULT '0'\n)",
@@ -119,25 +123,49 @@ func trackingFunction(c *engine.ChangeTable) string {
 	for _, k := range c.Key {
 		spelled.WriteString(quote(k) + " = excluded." + quote(k) + ", ")
 	}
+	// What is recorded of source__changed: a column more, and when one of these was written. Types without an operator
+	// for equality have a text.
+	into, inserted, touched, touchedOnce, differs := "", "", "", "", ""
+	values := func(of, created, touched string) string {
+		if into == "" {
+			touched = ""
+		}
+		return "VALUES (" + of + ", rowrelay_now, " + created + touched + ")"
+	}
+	if len(c.Changed) > 0 {
+		name := quote(c.Touched())
+		var written []string
+		for _, column := range c.Changed {
+			written = append(written, "OLD."+quote(column)+"::text IS DISTINCT FROM NEW."+quote(column)+"::text")
+		}
+		differs = "CASE WHEN " + strings.Join(written, " OR ") + " THEN rowrelay_now ELSE " + before + " END"
+		into, inserted = ", "+name, ", "+name+" = rowrelay_now"
+		touched = ", " + name + " = CASE WHEN excluded." + name + " = rowrelay_now THEN rowrelay_now ELSE c." + name + " END"
+		touchedOnce = " OR excluded." + name + " = rowrelay_now AND c." + name + " <> rowrelay_now"
+	}
 	insert := func(values string) string {
-		return "INSERT INTO " + changes + " AS c (" + key + ", " + version + ", " + created + ")\n\t\t" + values +
+		return "INSERT INTO " + changes + " AS c (" + key + ", " + version + ", " + created + into + ")\n\t\t" + values +
 			"\n\t\tON CONFLICT (" + key + ") DO UPDATE SET "
 	}
 	moved := version + " = rowrelay_now"
-	once := " WHERE c." + version + " <> rowrelay_now;\n"
+	once := " WHERE c." + version + " <> rowrelay_now"
+	nothing := ""
+	if into != "" {
+		nothing = ", " + before
+	}
 	return "CREATE OR REPLACE FUNCTION " + c.In(quote, c.Trigger("keep")) + "() RETURNS trigger\n" +
 		"LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$\n" +
 		"DECLARE\n\trowrelay_now CONSTANT xid8 := pg_current_xact_id();\nBEGIN\n" +
 		"\tIF TG_OP = 'TRUNCATE' THEN\n\t\t" +
-		insert("SELECT "+key+", rowrelay_now, "+before+" FROM "+c.Of) + moved + ";\n\t\tRETURN NULL;\n\tEND IF;\n" +
+		insert("SELECT "+key+", rowrelay_now, "+before+nothing+" FROM "+c.Of) + moved + ";\n\t\tRETURN NULL;\n\tEND IF;\n" +
 		"\tIF TG_OP = 'DELETE' OR TG_OP = 'UPDATE' AND (" + old + ") IS DISTINCT FROM (" + now + ") THEN\n\t\t" +
-		insert("VALUES ("+old+", rowrelay_now, "+before+")") + moved + once +
+		insert(values(old, before, nothing)) + moved + once + ";\n" +
 		"\tEND IF;\n" +
 		"\tIF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND (" + old + ") IS DISTINCT FROM (" + now + ") THEN\n\t\t" +
-		insert("VALUES ("+now+", rowrelay_now, rowrelay_now)") + spelled.String() + moved + ", " + created +
-		" = rowrelay_now;\n" +
+		insert(values(now, "rowrelay_now", ", rowrelay_now")) + spelled.String() + moved + ", " + created +
+		" = rowrelay_now" + inserted + ";\n" +
 		"\tELSIF TG_OP = 'UPDATE' THEN\n\t\t" +
-		insert("VALUES ("+now+", rowrelay_now, "+before+")") + spelled.String() + moved + once +
+		insert(values(now, before, ", "+differs)) + spelled.String() + moved + touched + once + touchedOnce + ";\n" +
 		"\tEND IF;\n\tRETURN NULL;\nEND $rowrelay$"
 }
 

@@ -67,14 +67,27 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	for _, k := range c.Key {
 		spelled.WriteString(quote(k) + " = excluded." + quote(k) + ", ")
 	}
+	// What is recorded of source__changed: a column more, and when one of these was written.
+	more, higher, declares := func(string) string { return "" }, "", ""
+	into := ""
+	if name := quote(c.Touched()); len(c.Changed) > 0 {
+		into, declares = ", "+name, "\t"+name+" INTEGER NOT NULL DEFAULT 0,\n"
+		higher = ", " + name + " = max(" + name + ", excluded." + name + ")"
+		more = func(when string) string { return ", " + when }
+	}
+	var written []string // compared byte by byte, whatever the column's collation
+	for _, name := range c.Changed {
+		written = append(written, "OLD."+quote(name)+" COLLATE BINARY IS NOT NEW."+quote(name))
+	}
+	differs := "CASE WHEN " + strings.Join(written, " OR ") + " THEN " + version + " ELSE " + before + " END"
 	// One statement of a trigger: the key of a row, changed now; created says since when the row is there, 0 for as long
-	// as is known.
-	touch := func(row, since string) string {
-		return "\tINSERT INTO " + changes + " (" + key + ", " + version + ", " + created + ")\n\t\tSELECT " +
-			engine.Names(quote, row, c.Key) + ", " + version + ", " + since + " FROM " + state +
+	// as is known; touched when one of source__changed was written.
+	touch := func(row, since, touched string) string {
+		return "\tINSERT INTO " + changes + " (" + key + ", " + version + ", " + created + into + ")\n\t\tSELECT " +
+			engine.Names(quote, row, c.Key) + ", " + version + ", " + since + more(touched) + " FROM " + state +
 			" WHERE true\n\t\tON CONFLICT (" + key + ") DO UPDATE SET " + spelled.String() + version + " = excluded." +
 			version + ", " +
-			created + " = max(" + created + ", excluded." + created + ");\n"
+			created + " = max(" + created + ", excluded." + created + ")" + higher + ";\n"
 	}
 	var same []string
 	for _, k := range c.Key {
@@ -88,7 +101,7 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	}
 	return []string{
 		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " INTEGER NOT NULL,\n\t" +
-			created + " INTEGER NOT NULL,\n\tPRIMARY KEY (" + key + ")\n)",
+			created + " INTEGER NOT NULL,\n" + declares + "\tPRIMARY KEY (" + key + ")\n)",
 		"CREATE INDEX IF NOT EXISTS " + quote(c.Index()) + " ON " + changes + " (" + version + ", " + key + ")",
 		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone INTEGER PRIMARY KEY CHECK (one = 1),\n\t" + version +
 			" INTEGER NOT NULL,\n\t" + floor + " INTEGER NOT NULL\n)",
@@ -96,10 +109,11 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 			" INTEGER NOT NULL\n)",
 		"INSERT INTO " + state + " SELECT 1, n, n FROM (SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS n) WHERE true" +
 			"\n\tON CONFLICT (one) DO UPDATE SET " + version + " = " + version + " + 1, " + floor + " = " + version + " + 1",
-		trigger("insert", "INSERT ON FOR EACH ROW", touch("NEW.", version)),
-		trigger("update", "UPDATE ON FOR EACH ROW WHEN "+kept, touch("NEW.", before)),
-		trigger("move", "UPDATE ON FOR EACH ROW WHEN NOT "+kept, touch("OLD.", before)+touch("NEW.", version)),
-		trigger("delete", "DELETE ON FOR EACH ROW", touch("OLD.", before)),
+		trigger("insert", "INSERT ON FOR EACH ROW", touch("NEW.", version, version)),
+		trigger("update", "UPDATE ON FOR EACH ROW WHEN "+kept, touch("NEW.", before, differs)),
+		trigger("move", "UPDATE ON FOR EACH ROW WHEN NOT "+kept,
+			touch("OLD.", before, before)+touch("NEW.", version, version)),
+		trigger("delete", "DELETE ON FOR EACH ROW", touch("OLD.", before, before)),
 	}
 }
 

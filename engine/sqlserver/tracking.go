@@ -46,8 +46,32 @@ func tracking() *engine.Tracking {
 func changesSince(c *engine.ChangeTable, since string) string {
 	return "(SELECT " + engine.Names(quote, "n.", c.Key) + ", n.SYS_CHANGE_VERSION AS " + quote(engine.ChangeVersion) +
 		", COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS " + quote(engine.ChangeCreated) +
-		", CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS " + quote(engine.ChangeGone) +
+		", CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS " + quote(engine.ChangeGone) + touched(c) +
 		"\n\t\tFROM CHANGETABLE(CHANGES " + c.Of + ", " + since + ") AS n)"
+}
+
+// touched is the version where one of source__changed was written since the version that changes are read after; the
+// mask is of all writes since then. Where there is none it may have been any column.
+func touched(c *engine.ChangeTable) string {
+	if len(c.Changed) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(",\n\t\tCASE WHEN n.SYS_CHANGE_OPERATION <> 'U' OR n.SYS_CHANGE_COLUMNS IS NULL")
+	for _, name := range c.Changed {
+		b.WriteString("\n\t\t\tOR CHANGE_TRACKING_IS_COLUMN_IN_MASK(COLUMNPROPERTY(" + objectID(c) + ", N'" +
+			strings.ReplaceAll(name, "'", "''") + "', 'ColumnId'), n.SYS_CHANGE_COLUMNS) = 1")
+	}
+	b.WriteString("\n\t\t\tTHEN n.SYS_CHANGE_VERSION ELSE 0 END AS " + quote(engine.ChangeTouched))
+	return b.String()
+}
+
+// touchedBefore stands for touched where nothing is left out.
+func touchedBefore(c *engine.ChangeTable) string {
+	if len(c.Changed) == 0 {
+		return ""
+	}
+	return ", CAST(0 AS bigint) AS " + quote(engine.ChangeTouched)
 }
 
 // changesOfKeys reads the last version of each key: 0 where that is longer ago than changes are retained.
@@ -55,7 +79,7 @@ func changesOfKeys(c *engine.ChangeTable, keys string) string {
 	names := engine.Names(quote, "", c.Key)
 	return "(SELECT " + engine.Names(quote, "k.", c.Key) + ", COALESCE(n.SYS_CHANGE_VERSION, 0) AS " +
 		quote(engine.ChangeVersion) + ", CAST(0 AS bigint) AS " + quote(engine.ChangeCreated) + ", 1 AS " +
-		quote(engine.ChangeGone) +
+		quote(engine.ChangeGone) + touchedBefore(c) +
 		"\n\t\tFROM (VALUES " + keys + ") AS k (" + names + ")" +
 		"\n\t\tOUTER APPLY CHANGETABLE(VERSION " + c.Of + ", (" + names + "), (" + engine.Names(quote, "k.", c.Key) +
 		")) AS n)"
@@ -111,21 +135,34 @@ const (
 )
 
 func trackTable(c *engine.ChangeTable) string {
-	return "ALTER TABLE " + c.Of + " ENABLE CHANGE_TRACKING"
+	text := "ALTER TABLE " + c.Of + " ENABLE CHANGE_TRACKING"
+	if len(c.Changed) > 0 {
+		text += " WITH (TRACK_COLUMNS_UPDATED = ON)"
+	}
+	return text
+}
+
+// untrackTable is needed before columns can be tracked: the setting cannot be changed.
+func untrackTable(c *engine.ChangeTable) string {
+	return "ALTER TABLE " + c.Of + " DISABLE CHANGE_TRACKING"
 }
 
 func installTracking(c *engine.ChangeTable, _ []string) []string {
-	return []string{
+	statements := []string{
 		"IF CHANGE_TRACKING_CURRENT_VERSION() IS NULL\n\t" + trackDatabase,
 		"IF NOT EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.name = DB_NAME() AND d.snapshot_isolation_state = 1)\n\t" +
 			snapshotsOn,
-		"IF NOT EXISTS (" + isTracked(c) + ")\n\t" + trackTable(c),
 	}
+	if len(c.Changed) > 0 {
+		statements = append(statements, "IF EXISTS ("+isTracked(c)+" AND t.is_track_columns_updated_on = 0)\n\t"+
+			untrackTable(c))
+	}
+	return append(statements, "IF NOT EXISTS ("+isTracked(c)+")\n\t"+trackTable(c))
 }
 
 // uninstallTracking leaves the database as it is: other tables may be tracked, and others may read snapshots.
 func uninstallTracking(c *engine.ChangeTable) []string {
-	return []string{"IF EXISTS (" + isTracked(c) + ")\n\tALTER TABLE " + c.Of + " DISABLE CHANGE_TRACKING"}
+	return []string{"IF EXISTS (" + isTracked(c) + ")\n\t" + untrackTable(c)}
 }
 
 func isTracked(c *engine.ChangeTable) string {
@@ -162,8 +199,21 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 		faults = append(faults, "snapshot isolation is off in the database, and changes must be read in one snapshot with "+
 			"their rows: run "+snapshotsOn)
 	}
+	if table && len(c.Changed) > 0 {
+		var columns bool
+		if err := conn.QueryRowContext(ctx, columnsTrackedSQL, c.Of).Scan(&columns); err != nil {
+			return nil, fmt.Errorf("read whether columns are tracked: %w", err)
+		}
+		if !columns {
+			faults = append(faults, "source__changed needs to know which columns were written, and columns are not tracked: run "+
+				untrackTable(c)+"; then "+trackTable(c)+" (the poller then stops at the gap, and says how to go on)")
+		}
+	}
 	return faults, nil
 }
+
+const columnsTrackedSQL = `SELECT CAST(CASE WHEN EXISTS (SELECT 1 FROM sys.change_tracking_tables AS t
+	WHERE t.object_id = OBJECT_ID(@p1) AND t.is_track_columns_updated_on = 1) THEN 1 ELSE 0 END AS bit)`
 
 // retainedSQL names the database twice: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
 const retainedSQL = `SELECT CONCAT(c.retention_period, N' ', LOWER(c.retention_period_units_desc),

@@ -32,6 +32,9 @@ type Collector struct {
 	// Untold reports whether the insert of such a version may not have been delivered yet: then it is an insert. Nil where
 	// updates are wanted, and say as much.
 	Untold func(version []byte) bool
+	// Touched reports whether a write of such a version is one that may not have been delivered yet: an update without one
+	// to a column of source__changed is left out. Nil where all are wanted.
+	Touched func(version []byte) bool
 	// Floor and Head are those of the change table, as the last row told them.
 	Floor, Head []byte
 
@@ -291,6 +294,7 @@ func (c *Collector) event() (change.Event, error) {
 		Undated: true,
 		Broken:  broken,
 	}
+	e.Aside = op == change.Update && c.Touched != nil && !c.Touched(c.value(p.Tracked.Touched))
 	e.OrderKey = e.Key
 	if !same {
 		e.OrderKey = rest[keyEnd-start : orderEnd-start : orderEnd-start]

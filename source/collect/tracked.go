@@ -2,8 +2,11 @@ package collect
 
 import (
 	"bytes"
+	"fmt"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -47,4 +50,20 @@ func (c *Collector) identity(e *change.Event) change.Cursor {
 		return e.Cursor
 	}
 	return c.Plan.AppendCursor(nil, [][]byte{c.value(c.Plan.Tracked.Created)}, e.Key)
+}
+
+// Deleted is the delete of a key of which nothing is recorded but that its row is gone; version stands for that.
+func Deleted(p *plan.Plan, cfg *plan.Config, key, version []byte, at time.Time) (change.Event, error) {
+	order, err := p.OrderKeyOf(key)
+	if err != nil {
+		return change.Event{}, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
+	}
+	e := change.Event{Op: change.Delete, Key: key, OrderKey: order, Row: key,
+		Cursor: p.AppendCursor(nil, [][]byte{version}, key), Time: at, Undated: true}
+	content := e.Row
+	if p.UniqueCursor {
+		content = nil
+	}
+	e.ID = change.EventID(cfg.Poller, e.Op, e.Key, e.Cursor, content)
+	return e, nil
 }

@@ -18,10 +18,12 @@ type Config struct {
 	// standard's way: orders, dbo.orders, "Order Lines", [a.b].[c].
 	Table, Query string
 	// Tracked reads the table through its change table; TrackTable names that, where it has not the default name.
-	// Operations are those that are delivered: insert, update, delete; none is all.
+	// Operations are those that are delivered: insert, update, delete; none is all. Changed are columns: an update is
+	// delivered where one of them was written; none is all.
 	Tracked    bool
 	TrackTable string
 	Operations []string
+	Changed    []string
 	// Cursor and Key name columns; an empty Key is the primary key. OrderKey empty is Key. Columns empty is all.
 	Cursor, Key, OrderKey, Columns []string
 	// Where filters rows: an SQL condition of the engine. Columns stand bare, or qualified by the alias r.

@@ -38,6 +38,27 @@ func (p *Plan) DecodeKey(stored []byte) (keyset.Key, error) {
 	return k, nil
 }
 
+// OrderKeyOf is the order key of a row of which its key alone is known, where it is a part of that.
+func (p *Plan) OrderKeyOf(key []byte) ([]byte, error) {
+	members, err := decodeMembers(key, p.KeyColumns())
+	if err != nil || slices.Equal(p.Key, p.OrderKey) {
+		return key, err
+	}
+	order := []byte{'{'}
+	for n, i := range p.OrderKey {
+		at := slices.Index(p.Key, i)
+		if at < 0 {
+			return nil, fmt.Errorf("the order key %v is no part of the key",
+				keyset.ColumnNames(keyset.Pick(p.Sel.Columns, p.OrderKey)))
+		}
+		if n > 0 {
+			order = append(order, ',')
+		}
+		order = append(append(order, p.OrderKeyNames[n]...), members[at]...)
+	}
+	return append(order, '}'), nil
+}
+
 func (p *Plan) keyFault(stored []byte, err error) error {
 	return fmt.Errorf("%w: the stored key %.200s does not fit the settings (key %v): %w; correct source__key, or take the entry out with: rowrelay deadletter purge %s --parked",
 		poller.ErrConfig, stored, keyset.ColumnNames(keyset.Pick(p.Sel.Columns, p.Key)), err, poller.AnyDocument)

@@ -20,6 +20,8 @@ import (
 type Tracked struct {
 	// Version is the row's cursor, Created the version of its last insert. Present is NULL where the row is gone.
 	Version, Created, Present int
+	// Touched is the version of the last write to a column of source__changed; -1 where none is named.
+	Touched int
 	// Floor is the version up to which changes may be missing, Head the highest version that there is; -1 where rows do
 	// not tell.
 	Floor, Head int
@@ -104,7 +106,7 @@ func (p *Plan) track() {
 		return p.indexes([]int{i})[0]
 	}
 	p.Tracked = &Tracked{Version: p.Cursor[0], Created: at(engine.ChangeCreated), Present: at(engine.ChangePresent),
-		Floor: at(engine.StateFloor), Head: at(engine.ChangeHead)}
+		Touched: at(engine.ChangeTouched), Floor: at(engine.StateFloor), Head: at(engine.ChangeHead)}
 }
 
 // Window are the versions that a page of changes is read within. What is new is told from its begin.
@@ -198,6 +200,24 @@ func Later(a, b []byte) bool {
 func number(scalar []byte) (uint64, bool) {
 	n, err := strconv.ParseUint(strings.Trim(string(scalar), `"`), 10, 64)
 	return n, err == nil
+}
+
+// OfTouched writes that a column of source__changed was written since the version told (nil: since changes are
+// recorded), or that the row was inserted since then, or is gone.
+func (p *Plan) OfTouched(told any) keyset.Condition {
+	return func(b *keyset.Builder, s *keyset.Selection) {
+		column := func(i int) string { return s.Column(p.Sel.Columns[i]) }
+		b.Add("(" + column(p.Tracked.Present) + " IS NULL")
+		for _, i := range []int{p.Tracked.Created, p.Tracked.Touched} {
+			if told == nil {
+				b.Add(" OR " + column(i) + " <> " + p.Syntax.Tracking.Before)
+				continue
+			}
+			b.Add(" OR " + column(i) + " > ")
+			b.Value(&p.Sel.Columns[p.Tracked.Version], told)
+		}
+		b.Add(")")
+	}
 }
 
 // OfOperations writes that the last change of a row was one of these, as far as the row alone tells: it was inserted if

@@ -1,0 +1,134 @@
+package source
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/tracking"
+)
+
+// trackedTable is a table with 50,000 changes that were delivered, and a source at its latest.
+func trackedTable(t *testing.T, url string, exec func(...string), changed ...string) (src *Cursor, n *int) {
+	t.Helper()
+	exec("CREATE TABLE o (id bigint NOT NULL PRIMARY KEY, v int NOT NULL, note int)")
+	conn, err := engines.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := tracking.Install(t.Context(), conn, "o", "", "orders", changed...)
+	if err == nil {
+		one := conn.WriteDB(1)
+		defer func() { _ = one.Close() }() // nothing is under way
+		err = w.Apply(t.Context(), one)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec("INSERT INTO o WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) SELECT i, 1, 1 FROM n")
+	n = new(int)
+	if conn.Engine == "sqlite" {
+		conn.Connectors.Reading = countingConnector{conn.Connectors.Reading, n}
+	}
+	src, err = New(plan.Config{Poller: "orders", Table: "o", Tracked: true, Start: "latest", Changed: changed}, conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = src.Close() })
+	return src, n
+}
+
+// drained reads to the end, and returns the position and how many events there were.
+func drained(t *testing.T, src *Cursor, at change.Cursor) (change.Cursor, int) {
+	t.Helper()
+	events := 0
+	for {
+		page, err := src.Fetch(t.Context(), change.Range{After: at}, everything)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events += len(page.Events)
+		if page.To != nil {
+			at = page.To
+		} else if k := len(page.Events); k > 0 {
+			at = page.Events[k-1].Position()
+		}
+		if !page.More && len(page.Events) == 0 {
+			return at, events
+		}
+	}
+}
+
+// TestPostgresIdleCostOfChanges: a poll that finds nothing touches a few pages, however many changes are retained; and
+// what source__changed leaves out is read once.
+func TestPostgresIdleCostOfChanges(t *testing.T) {
+	url := testenv.Postgres(t)
+	db := testenv.Open(t, "pgx", url)
+	exec := func(texts ...string) { t.Helper(); testenv.Exec(t, db, texts...) }
+	src, _ := trackedTable(t, url, exec, "v")
+	at, _, err := src.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec("VACUUM ANALYZE o", "VACUUM ANALYZE rowrelay_changes_o")
+	for _, state := range []string{"idle", "after 20,000 that were left out"} {
+		var events int
+		if at, events = drained(t, src, at); events > 0 {
+			t.Errorf("%s: %d events", state, events)
+		}
+		text := explainAnalyze(t, src, at)
+		if touched := buffersOf(t, text); touched > 60 || strings.Contains(text, "Seq Scan on rowrelay_changes_o ") {
+			t.Errorf("%s: a poll that finds nothing touches %d pages:\n%s", state, touched, text)
+		}
+		exec("UPDATE o SET note = 2 WHERE id <= 20000", "VACUUM ANALYZE rowrelay_changes_o")
+	}
+}
+
+// TestSQLiteIdleCostOfChanges: the same, by the number of statements and the way they find their rows.
+func TestSQLiteIdleCostOfChanges(t *testing.T) {
+	url := testenv.SQLite(t)
+	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
+	exec := func(texts ...string) { t.Helper(); testenv.Exec(t, db, texts...) }
+	src, n := trackedTable(t, url, exec, "v")
+	at, _, err := src.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range []string{"idle", "after 20,000 that were left out"} {
+		var events int
+		if at, events = drained(t, src, at); events > 0 {
+			t.Errorf("%s: %d events", state, events)
+		}
+		*n = 0
+		if again, events := drained(t, src, at); *n > 4 || events > 0 || !again.Equal(at) {
+			t.Errorf("%s: a poll that finds nothing is %d statements, and goes from %s to %s", state, *n, at, again)
+		}
+		exec("UPDATE o SET note = 2 WHERE id <= 20000")
+	}
+	p, _, err := src.current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, next := src.strategy(p).statements(500)
+	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+next.Text, make([]any, len(next.Args))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(detail, "SCAN c") {
+			t.Errorf("a page reads the whole change table: %s", detail)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
