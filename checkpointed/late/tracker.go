@@ -174,10 +174,14 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 		l.foreseen(&batch, page)
 	} else {
 		batch.To = nil
-		batch.Events = l.unknown(page.Events, l.sweep.seeing())
-		l.handOut(&batch, false)
-		l.swept(page)
 		l.sweeps = false
+		if l.meet(page, false) {
+			batch.Events = l.unknown(l.unpassed(page.Events), l.sweep.seeing())
+			l.handOut(&batch, false)
+			l.swept(page)
+		} else {
+			batch.Events = nil
+		}
 		l.advance()
 		batch.More = l.sweep.on || !l.drained
 	}
@@ -189,6 +193,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 
 // live takes a page of live rows.
 func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
+	l.meet(page, l.low.Equal(l.reached))
 	if n := len(page.Events); page.To != nil {
 		l.reached = page.To
 	} else if n > 0 {
@@ -257,7 +262,9 @@ func (l *Tracker) handOut(batch *change.Batch, ahead bool) {
 		return
 	}
 	for i := range batch.Events {
-		l.inFlight[memoryHash(batch.Events[i].ID)] = ahead
+		if ahead || !l.known.covers(&batch.Events[i]) {
+			l.inFlight[memoryHash(batch.Events[i].ID)] = ahead
+		}
 	}
 }
 
@@ -274,10 +281,14 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 		for i := range batch.Events[:n] {
 			h := memoryHash(batch.Events[i].ID)
 			stamp := l.sweep.new
-			if l.inFlight[h] {
-				stamp, l.future.early = l.future.stamp, true
-			}
+			ahead := l.inFlight[h]
 			delete(l.inFlight, h)
+			if ahead {
+				stamp, l.future.early = l.future.stamp, true
+			} else if l.known.covers(&batch.Events[i]) {
+				l.unkept++
+				continue
+			}
 			l.remembered.add(h, stamp)
 		}
 		l.added = true
