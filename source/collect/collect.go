@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -290,6 +291,9 @@ func (c *Collector) event() (change.Event, error) {
 		Time:    c.Fetched,
 		Undated: true,
 		Broken:  broken,
+	}
+	if p.Sel.Writer != nil {
+		e.Writer, _ = strconv.ParseUint(string(c.value(len(p.Sel.Columns)-1)), 10, 32) // what is no number is not known
 	}
 	e.OrderKey = e.Key
 	if !same {
