@@ -87,6 +87,9 @@ func TestPostgresWriters(t *testing.T) {
 	upTo = all.Events[len(all.Events)-1].Position()
 	for more := true; more; pages++ {
 		page := fetch(change.Range{After: at, UpTo: upTo, Since: first.Ended}, 10)
+		if page.Numbers != first.Numbers {
+			t.Fatalf("the numbers of a page with rows left out are %q, not %q", page.Numbers, first.Numbers)
+		}
 		found = append(found, page.Events...)
 		if more = page.More; page.To != nil {
 			at = page.To

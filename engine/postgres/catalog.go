@@ -91,7 +91,7 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	t.Partitioned = relkind == "p"
 	t.Identity = tableIdentity(oid)
 	if heap && !t.RowSecurity {
-		t.Writer = writerOf(oid)
+		t.Writer = WriterOf(oid)
 	}
 	t.View = relkind == "v" || relkind == "m" || relkind == "f"
 	if t.Columns, err = d.columns(ctx, conn, oid); err != nil {

@@ -85,9 +85,9 @@ func whole(incarnation string) bool {
 	return len(parts) > len(identityParts)
 }
 
-// writerOf reads the writers of a table's own rows. Those of a table that inherits from it may come into sight without
+// WriterOf reads the writers of a table's own rows. Those of a table that inherits from it may come into sight without
 // being written.
-func writerOf(oid string) *engine.Writer {
+func WriterOf(oid string) *engine.Writer {
 	return &engine.Writer{
 		Column: engine.Column{Name: "xmin", Type: "xid", Value: engine.Value{Kind: engine.KindInteger, Code: pgInteger,
 			Expr: "CASE WHEN r.tableoid = " + oid + " THEN %s::text ELSE '0' END"}},

@@ -114,7 +114,8 @@ func (s *Selection) Recent(limit, rows int, in Span, since uint64) Statement {
 	b.selectColumns(s.Columns, limit, s.projected)
 	b.Add("\nFROM (SELECT r.*, lead(1) OVER (")
 	b.ordered(s, "")
-	b.Add(") AS follows FROM (SELECT ")
+	follows := s.Syntax.Quote("rowrelay follows")
+	b.Add(") AS " + follows + "\nFROM (SELECT ")
 	for _, c := range s.Columns[:len(s.Columns)-1] {
 		b.Add(s.Column(c) + ", ")
 	}
@@ -123,7 +124,7 @@ func (s *Selection) Recent(limit, rows int, in Span, since uint64) Statement {
 	b.Conditions(s, in)
 	b.orderBy(s, "")
 	b.Limit(rows)
-	b.Add("\n) AS r) AS r\nWHERE r.follows IS NULL OR " + s.Writer.Since(since))
+	b.Add("\n) AS r) AS r\nWHERE r." + follows + " IS NULL OR " + s.Writer.Since(since))
 	b.orderBy(s, "")
 	b.Limit(limit)
 	return b.Statement()
