@@ -28,7 +28,8 @@ func backlog(t *testing.T, to *sink) (s settings, late func() (commit func())) {
 		}
 	}
 	return shop.with(settings{
-		"status__listen": "127.0.0.1:0", "state__kind": "file", "state__path": t.TempDir(), "state__container": "", "state__create": "",
+		"status__listen": "127.0.0.1:0", "state__kind": "file", "state__path": t.TempDir(),
+		"state__container": "", "state__create": "",
 		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL,
 		"pollers__lines__source__late_commits": "overlap", "pollers__lines__source__late_memory": "1000",
 		"pollers__lines__batch_size": "200", "pollers__lines__output__batch": "50",

@@ -8,8 +8,8 @@ func TestWriterNumbers(t *testing.T) {
 	const cycle = uint64(1) << 32
 	for _, next := range []uint64{1000, cycle - 5, cycle + 3, cycle + 5, 3*cycle + 1<<31, 7*cycle + 12345} {
 		w := Writers{Next: next}
-		for _, back := range []int64{-1000, -1, 0, 1, 2, 500, 1 << 30, 1<<31 - 1, 1 << 31, 1<<31 + 1, 1<<32 - 1, 1 << 32, 1<<32 + 7,
-			5 << 32} {
+		for _, back := range []int64{-1000, -1, 0, 1, 2, 500, 1 << 30, 1<<31 - 1, 1 << 31, 1<<31 + 1, 1<<32 - 1, 1 << 32,
+			1<<32 + 7, 5 << 32} {
 			n := int64(next) - back //nolint:gosec // small
 			if n < firstWriter || uint32(n) < firstWriter {
 				continue

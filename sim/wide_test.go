@@ -32,7 +32,7 @@ const (
 	modes   dimension = "modes"   // late_commits changes between ticks, and an operator accepts it
 	holds   dimension = "holds"   // rows that are dated ahead are held, or fail the tick, and are not delivered at once
 	second  dimension = "second"  // the poller has a second output
-	writers dimension = "writers" // rows tell which transaction wrote them, and numbers are given again by a restored database
+	writers dimension = "writers" // rows tell which transaction wrote them; a restored database gives numbers again
 	sieges  dimension = "sieges"  // one fault goes on, and others' rows must arrive meanwhile
 )
 

@@ -115,7 +115,7 @@ func (l *Tracker) full() bool {
 	if l.heldSince.IsZero() {
 		l.heldSince = now
 		l.warn(fmt.Sprintf("late_memory (%d rows) is full: new rows are held back until the oldest of those delivered are older than "+
-			"late_window (%s). Raise source__late_memory (up to 24 bytes in memory for each row, 8 bytes stored), or lower "+
+			"late_window (%s), or, where rows tell who wrote them, until the write transactions that are open have ended. Raise source__late_memory (up to 24 bytes in memory for each row, 8 bytes stored), or lower "+
 			"source__late_window", l.Memory, l.Window))
 	}
 	if l.handed == l.done && !l.proved && !l.sweep.proves && !l.markAt.Equal(l.front) && l.clock.fresh(now) &&

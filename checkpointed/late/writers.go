@@ -28,8 +28,8 @@ type bound struct {
 func (b *bound) covers(e *change.Event) bool { return e.Writer != 0 && e.Writer < b.below }
 
 // meet holds what a page says of writers against what is known; opens says that there is nothing yet between the low
-// edge and the frontier. It returns false for a page of a sweep that is worth nothing: rows may be left out of it, or of
-// those before it, by numbers that mean other transactions here.
+// edge and the frontier. It returns false for a page of a sweep that is worth nothing: rows may be left out of it, or
+// of those before it, by numbers that mean other transactions here.
 func (l *Tracker) meet(page *change.Page, opens bool) bool {
 	if l.mode != Overlap {
 		return true

@@ -26,8 +26,8 @@ AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ` +
 AND (c.relname = $2 OR lower(c.relname) = lower($2))
 ORDER BY (c.relname = $2) DESC, (n.nspname = $1) DESC, n.nspname, c.relname LIMIT 1`
 
-// plainSQL leaves out products whose rows bear numbers of another server's transactions, or whose log is safe elsewhere:
-// Citus, YugabyteDB, Neon.
+// plainSQL leaves out products whose rows bear numbers of another server's transactions, or whose log is safe
+// elsewhere: Citus, YugabyteDB, Neon.
 const plainSQL = `AND pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS NULL
 	AND pg_catalog.version() NOT LIKE '%-YB-%' AND current_setting('neon.tenant_id', true) IS NULL`
 

@@ -15,7 +15,8 @@ import (
 // writersSQL tells the lowest running and the next number in a snapshot that is taken before that of the page, and how
 // far the log was written then, and is safe on disk. It is NULL on a standby, which does not know what is open.
 const writersSQL = `CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN concat_ws(' ',
-	pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()), pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()),
+	pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()),
+	pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()),
 	pg_catalog.pg_current_wal_insert_lsn() - '0/0', pg_catalog.pg_current_wal_flush_lsn() - '0/0') END`
 
 // writers is what a connection knows of the server's transactions.
@@ -49,8 +50,8 @@ func (s *session) askWriters(ctx context.Context) error {
 	return err
 }
 
-// note takes over what the last statement was told, from a server of an incarnation. sure says that this was known of it
-// before the page was read: behind a pooler another server may have told it since. Numbers mean nothing where the
+// note takes over what the last statement was told, from a server of an incarnation. sure says that this was known of
+// it before the page was read: behind a pooler another server may have told it since. Numbers mean nothing where the
 // incarnation does not tell histories apart.
 func (w *writers) note(server, incarnation string, sure bool) engine.Writers {
 	var xmin, next, log, safe uint64

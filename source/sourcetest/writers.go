@@ -25,8 +25,9 @@ func writers(f fixture) {
 	f.exec("INSERT INTO " + name + " (id, v) VALUES (4, 1)")
 	second := fetch(0)
 	f.same("all rows", keys(second.Events), ids(1, 2, 3, 4))
-	if told := first.Numbers != ""; told != (first.Ended > 0 || first.Events[0].Writer > 0) || second.Numbers != first.Numbers {
-		f.Errorf("numbers %q, ended %d, writer %d; then %q", first.Numbers, first.Ended, first.Events[0].Writer, second.Numbers)
+	writer := first.Events[0].Writer
+	if told := first.Numbers != ""; told != (first.Ended > 0 || writer > 0) || second.Numbers != first.Numbers {
+		f.Errorf("numbers %q, ended %d, writer %d; then %q", first.Numbers, first.Ended, writer, second.Numbers)
 	}
 	for i, written := range []bool{false, true, false, true} {
 		if e := &second.Events[i]; written && first.Ended > 0 && e.Writer < first.Ended {
