@@ -146,7 +146,8 @@ type basis struct {
 // is reports whether the document still says the same.
 func (b *basis) is(doc *state.Document) bool {
 	was, is := &b.late, &doc.Late
-	return was.Mode != "" && was.Mode == is.Mode && was.Memory == is.Memory && was.Known == is.Known && was.Since.Equal(is.Since) &&
+	return was.Mode != "" && was.Mode == is.Mode && was.Memory == is.Memory && was.Known == is.Known &&
+		was.Since.Equal(is.Since) &&
 		was.Frontier.Equal(is.Frontier) && was.Next.Equal(is.Next) && b.cursor.Equal(doc.Checkpoint.Cursor)
 }
 

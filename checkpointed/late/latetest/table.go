@@ -191,8 +191,8 @@ func (p Position) Compare(q Position) int {
 // Event is the row as the feed delivers it.
 func (t *Table) Event(key int, row Row) change.Event {
 	k := fmt.Appendf(nil, `{"id":%d}`, key)
-	e := change.Event{Writer: row.Writer, Key: k, OrderKey: k, Row: fmt.Appendf(nil, `{"id":%d,"text":%q}`, key, row.Text), Time: time.Now(),
-		Cursor: Position{"test", row.Cursor, key}.Cursor()}
+	e := change.Event{Key: k, OrderKey: k, Row: fmt.Appendf(nil, `{"id":%d,"text":%q}`, key, row.Text), Time: time.Now(),
+		Writer: row.Writer, Cursor: Position{"test", row.Cursor, key}.Cursor()}
 	e.ID = change.EventID("orders", change.Upsert, e.Key, e.Cursor, e.Row)
 	return e
 }
