@@ -154,7 +154,7 @@ var pollerSettings = []setting{
 	{name: "source__timeout", kind: kind.Durations("1s", "10m", "30s"), def: "30s",
 		doc: "The longest time that one statement may take."},
 	{name: "source__connections", kind: kind.Whole(1, 100, "4"), def: "4",
-		doc: "How many connections to the database the poller opens at most."},
+		doc: "How many connections to the database the poller uses at the same time at most. All pollers of one connection string share 8, or as many as the largest of these; outboxes share as many more."},
 	{name: "source__map__<role>", modes: inOutbox, member: roleName,
 		kind:    kind.Text("column, or an option's value", "EventId"),
 		defText: "the role's own name, `retry_count` for `attempts`",

@@ -101,9 +101,13 @@ func (b *browser) text() string {
 	return text
 }
 
+// opened shows the details of every output.
+const opened = `document.querySelectorAll("details").forEach(d => d.open = true)`
+
 // press clicks what leads to another page, and waits for it.
 func (b *browser) press(selector string) {
 	b.t.Helper()
+	b.run(chromedp.Evaluate(opened, nil))
 	if _, err := chromedp.RunResponse(b.ctx, chromedp.Click(selector, chromedp.ByQuery)); err != nil {
 		b.t.Fatalf("press %s: %v; the page says: %s", selector, err, b.text())
 	}
@@ -119,7 +123,7 @@ func (b *browser) says(part string) {
 func (b *browser) card(name string) string {
 	b.t.Helper()
 	var text string
-	b.run(chromedp.Evaluate(`(() => { for (const c of document.querySelectorAll("article")) if (c.querySelector("h2").innerText === "`+name+
+	b.run(chromedp.Evaluate(opened+`; (() => { for (const c of document.querySelectorAll("article")) if (c.querySelector("h2").innerText === "`+name+
 		`") return c.className + "\n" + c.innerText; return ""; })()`, &text))
 	return text
 }

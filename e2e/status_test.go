@@ -209,9 +209,10 @@ func TestStatusPageInABrowser(t *testing.T) {
 	if card := b.card("orders"); !strings.Contains(card, "paused") || !strings.Contains(card, "status page, 127.0.0.1") {
 		t.Errorf("the card does not say who paused it: %s", card)
 	}
-	b.run(chromedp.Evaluate(`document.querySelectorAll("details[id$=-dead], details[id$=-parked]").forEach(d => d.open = true)`, nil))
-	b.screenshot("light", 1280, 1500, "light")
-	b.screenshot("dark", 1280, 1500, "dark")
+	b.visit(home + "/status")
+	b.run(chromedp.Evaluate(`document.querySelectorAll("#o-letters-, #o-letters--dead").forEach(d => d.open = true)`, nil))
+	b.screenshot("light", 1280, 1000, "light")
+	b.screenshot("dark", 1280, 1000, "dark")
 	b.screenshot("phone", 390, 1500, "light")
 	b.press(inCard("resume", "orders"))
 	b.press("button.primary")
@@ -222,7 +223,8 @@ func TestStatusPageInABrowser(t *testing.T) {
 	b.scripts(true)
 	o.letters.decide(nil)
 	b.visit(home + "/status")
-	b.run(chromedp.Click(`details[id$="letters--dead"] > summary`, chromedp.ByQuery))
+	b.run(chromedp.Click(`#o-letters- > summary`, chromedp.ByQuery),
+		chromedp.Click(`#o-letters--dead > summary`, chromedp.ByQuery))
 	b.press(inCard("replay", "letters"))
 	b.says("reads the row again")
 	b.screenshot("confirm", 900, 640, "light")

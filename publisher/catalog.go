@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -55,23 +56,16 @@ type events interface {
 // What was read from the catalog is believed for so long.
 const catalogAge = 5 * time.Minute
 
-// newCatalog does not connect yet.
-func newCatalog(cfg Config, conn engine.Connection) (*catalog, error) { //nolint:gocritic // a copy is wanted: nobody changes it afterwards
+// newCatalog does not connect yet. The pool is not its own.
+func newCatalog(cfg Config, conn engine.Connection, pool *sql.DB) (*catalog, error) { //nolint:gocritic // a copy is wanted: nobody changes it afterwards
 	e, outbox, claims, err := tablesOf(conn.Engine, cfg.Table, cfg.ClaimsTable)
 	if err != nil {
 		return nil, err
 	}
 	c := &catalog{cfg: cfg, conn: conn, texts: e, outbox: outbox, claims: claims}
 	transient := func(err error) bool { return engine.Transient(conn.Dialect, err) }
-	c.db = statement.NewDB(e.syntax, e.low, conn.WriteDB(max(cfg.Connections, 1)), cfg.Timeout, transient, c.explain)
+	c.db = statement.NewDB(e.syntax, e.low, pool, cfg.Timeout, transient, c.explain)
 	return c, nil
-}
-
-func (c *catalog) close() error {
-	if err := c.db.Close(); err != nil {
-		return fmt.Errorf("close the outbox' connections: %w", err)
-	}
-	return nil
 }
 
 // session is open for a session.

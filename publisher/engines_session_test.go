@@ -257,7 +257,7 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 		all.Go(func() { w.Instance(name, feedOf, dead, func() int { return 1 }, stop) })
 		return func() {
 			close(dead)
-			if err := table.close(); err != nil {
+			if err := table.db.Pool.Close(); err != nil {
 				t.Error(err)
 			}
 		}

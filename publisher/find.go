@@ -20,11 +20,12 @@ type Found struct {
 // Find says what there is of an outbox, table being named as source__table. It changes nothing, and needs no table of
 // claims.
 func Find(ctx context.Context, conn engine.Connection, table string) (found Found, err error) {
-	c, err := newCatalog(Config{Table: table, ClaimsTable: "rowrelay_claims"}, conn)
+	pool := conn.WriteDB(1)
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	c, err := newCatalog(Config{Table: table, ClaimsTable: "rowrelay_claims"}, conn, pool)
 	if err != nil {
 		return found, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
 	qualified, err := c.texts.tables.Resolve(ctx, c.db.Pool, c.outbox)
 	if err != nil || qualified == "" {
 		return found, err

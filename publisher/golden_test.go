@@ -40,7 +40,7 @@ func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qual
 	c.db = statement.NewDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
 	rows := c.rows(qualified)
 	t.Cleanup(func() {
-		if err := c.close(); err != nil {
+		if err := c.db.Pool.Close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -32,19 +33,33 @@ type Config struct {
 type Publisher struct {
 	catalog *catalog
 	feed    *feed.Feed
+	owned   *sql.DB // nil: it is shared
 }
 
-// New returns the publisher of an outbox. It does not connect. Errors name the member of cfg, or the setting, at
-// fault and wrap poller.ErrConfig.
+// New returns the publisher of an outbox, with a pool of its own that Close ends. It does not connect. Errors name the
+// member of cfg, or the setting, at fault and wrap poller.ErrConfig.
 func New(cfg Config, conn engine.Connection) (*Publisher, error) {
+	pool := conn.WriteDB(max(cfg.Connections, 1))
+	p, err := Sharing(cfg, conn, pool)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	p.owned = pool
+	return p, nil
+}
+
+// Sharing is New with a pool for writing that others use, too; of its connections the publisher uses cfg.Connections at
+// most.
+func Sharing(cfg Config, conn engine.Connection, pool *sql.DB) (*Publisher, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	c, err := newCatalog(cfg, conn)
+	c, err := newCatalog(cfg, conn, pool)
 	if err != nil {
 		return nil, err
 	}
-	return &Publisher{c, feed.New(cfg.Config, c.session)}, nil
+	c.db.Share(max(cfg.Connections, 1))
+	return &Publisher{catalog: c, feed: feed.New(cfg.Config, c.session)}, nil
 }
 
 // Feed returns the feed of every partition: which of them a session gets is the strategy's business.
@@ -59,8 +74,12 @@ func (p *Publisher) Partition(n int) poller.Feed { return p.feed.Partition(n) }
 // with them.
 func (p *Publisher) Stay() { p.feed.Stay() }
 
-// Close gives back what no session uses, and ends the connections. Sessions have to be closed before.
+// Close gives back what no session uses, and ends the connections of a pool of its own. Sessions have to be closed
+// before.
 func (p *Publisher) Close() error {
 	err := p.feed.Close()
-	return errors.Join(err, p.catalog.close())
+	if p.owned == nil {
+		return err
+	}
+	return errors.Join(err, p.owned.Close())
 }

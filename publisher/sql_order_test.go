@@ -238,7 +238,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, c, err)
 		}
 	}
-	if _, err := newCatalog(Config{Table: "a..b", ClaimsTable: "c"}, b.conn); !errors.Is(err, poller.ErrConfig) ||
+	if _, err := newCatalog(Config{Table: "a..b", ClaimsTable: "c"}, b.conn, nil); !errors.Is(err, poller.ErrConfig) ||
 		!strings.Contains(err.Error(), "source__table") {
 		t.Errorf("got %v", err)
 	}

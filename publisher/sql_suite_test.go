@@ -135,12 +135,12 @@ func (b *bench) view(change ...func(*Config)) *catalog {
 	for _, c := range change {
 		c(&cfg)
 	}
-	t, err := newCatalog(cfg, conn)
+	t, err := newCatalog(cfg, conn, conn.WriteDB(max(cfg.Connections, 1)))
 	if err != nil {
 		b.tb.Fatal(err)
 	}
 	b.tb.Cleanup(func() {
-		if err := t.close(); err != nil {
+		if err := t.db.Pool.Close(); err != nil {
 			b.tb.Error(err)
 		}
 	})

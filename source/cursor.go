@@ -27,6 +27,7 @@ type Cursor struct {
 	warnings []string
 
 	sessions *sessions
+	owned    *Pool // nil: it is shared
 	settling settling
 	idling   idling
 
@@ -50,7 +51,8 @@ type Cursor struct {
 
 var _ checkpointed.Source = (*Cursor)(nil)
 
-// New returns the source of a poller. It checks what can be checked without the database, and does not connect.
+// New returns the source of a poller, with a pool of its own that Close ends. It checks what can be checked without the
+// database, and does not connect.
 func New(cfg plan.Config, conn engine.Connection) (*Cursor, error) {
 	if conn.Dialect == nil {
 		return nil, fmt.Errorf("%w: there is no connection", poller.ErrConfig)
@@ -58,14 +60,34 @@ func New(cfg plan.Config, conn engine.Connection) (*Cursor, error) {
 	if err := cfg.Complete(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	c := &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings, places: places{}}
-	c.sessions = &sessions{dialect: conn.Dialect, db: conn.ReadDB(cfg.Connections), name: c.name(), timeout: cfg.Timeout,
-		slots: make(chan struct{}, cfg.Connections), refused: c.replan} // a plan knows whether reads wait for locks
+	c := newCursor(cfg, NewPool(conn, cfg.Connections))
+	c.owned = c.sessions.pool
 	return c, nil
 }
 
-// Close closes every connection.
-func (c *Cursor) Close() error { return c.sessions.close() }
+// Source is New for a source that shares the pool with others.
+func (p *Pool) Source(cfg plan.Config) (*Cursor, error) {
+	if err := cfg.Complete(); err != nil {
+		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
+	}
+	return newCursor(cfg, p), nil
+}
+
+func newCursor(cfg plan.Config, pool *Pool) *Cursor {
+	conn := &pool.conn
+	c := &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings, places: places{}}
+	c.sessions = &sessions{dialect: conn.Dialect, pool: pool, name: c.name(), timeout: cfg.Timeout,
+		slots: make(chan struct{}, cfg.Connections), refused: c.replan} // a plan knows whether reads wait for locks
+	return c
+}
+
+// Close closes every connection of a pool of the source's own.
+func (c *Cursor) Close() error {
+	if c.owned == nil {
+		return nil
+	}
+	return c.owned.Close()
+}
 
 // planAge is how long a plan is used before the catalog is read again: a new column appears after at most so long.
 const planAge = 5 * time.Minute

@@ -50,12 +50,12 @@ func TestPostgresPromotion(t *testing.T) {
 		t.Errorf("a kept connection to the promoted standby says %q as before: %v", page.Incarnation, err)
 	}
 	target.Store(standby.Address())
-	src.sessions.mu.Lock()
-	for _, s := range src.sessions.idle { // those to the old primary end with it
+	src.sessions.pool.mu.Lock()
+	for _, s := range src.sessions.pool.idle { // those to the old primary end with it
 		s.discard()
 	}
-	src.sessions.idle = nil
-	src.sessions.mu.Unlock()
+	src.sessions.pool.idle = nil
+	src.sessions.pool.mu.Unlock()
 	after := incarnation()
 	if after == before {
 		t.Fatalf("no failover is seen: the incarnation is %q as before", after)

@@ -46,6 +46,11 @@ func (ss *sessions) explain(ctx context.Context, kind engine.Fault, err error) e
 		return fmt.Errorf("%w: %s: the server or file cannot be found: correct host, port or path in the setting that source__connection names: %w",
 			poller.ErrConfig, where, err)
 	case engine.FaultBusy:
+		if errors.Is(err, errCrowded) {
+			return fmt.Errorf("%s: all %d connections that the pollers of this database share are busy, and none became free within "+
+				"source__timeout (%v): stagger the schedules, or set source__connections of one of them to more than %[2]d: %[4]w", where,
+				cap(ss.pool.slots), ss.timeout, err)
+		}
 		return fmt.Errorf("%s: all %d connections (source__connections) are busy, and none became free within source__timeout (%v): "+
 			"raise source__connections, or stagger the outputs: %w", where, cap(ss.slots), ss.timeout, err)
 	case engine.FaultConnect:

@@ -87,7 +87,7 @@ func TestVersionsRefused(t *testing.T) {
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)", "INSERT INTO orders VALUES (1, 1)")
 	var sessions []bool
 	src.dialect = lockedOut{src.dialect, &sessions}
-	src.sessions.dialect = src.dialect
+	src.sessions.dialect, src.sessions.pool.conn.Dialect = src.dialect, src.dialect
 	for range 2 {
 		page, err := src.Fetch(t.Context(), change.Range{}, everything)
 		if err != nil || len(page.Events) != 1 {

@@ -98,9 +98,10 @@ func TestPanicUnderWork(t *testing.T) {
 			_ = src.sessions.run(t.Context(), func(context.Context, *session) error { panic("a bug") })
 		}()
 	}
-	if len(src.sessions.slots) != 0 || len(src.sessions.idle) != 0 || src.sessions.db.Stats().OpenConnections != 0 {
-		t.Errorf("%d slots in use, %d sessions kept, %d connections open", len(src.sessions.slots), len(src.sessions.idle),
-			src.sessions.db.Stats().OpenConnections)
+	pool := src.sessions.pool
+	if open := pool.db.Stats().OpenConnections; len(src.sessions.slots)+len(pool.slots)+len(pool.idle)+open != 0 {
+		t.Errorf("%d slots in use, %d of the pool, %d sessions kept, %d connections open", len(src.sessions.slots),
+			len(pool.slots), len(pool.idle), open)
 	}
 	if _, err := src.Fetch(t.Context(), change.Range{After: nil}, everything); err != nil {
 		t.Error(err)

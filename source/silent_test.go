@@ -103,8 +103,8 @@ func TestNullsHold(t *testing.T) {
 				_, err := src.Fetch(t.Context(), change.Range{After: c.after}, everything)
 				isNormalizeFault(t, err, c.word)
 			}
-			if len(src.sessions.idle) != 1 {
-				t.Errorf("%d sessions are kept: the rows' fault is not the connection's", len(src.sessions.idle))
+			if len(src.sessions.pool.idle) != 1 {
+				t.Errorf("%d sessions are kept: the rows' fault is not the connection's", len(src.sessions.pool.idle))
 			}
 			openSource(t, url, "sqlite", c.cfg, c.mend)
 			if _, err := src.Fetch(t.Context(), change.Range{After: c.after}, everything); err != nil {

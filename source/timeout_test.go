@@ -93,10 +93,10 @@ func TestStaleSession(t *testing.T) {
 		if _, err := src.Fetch(t.Context(), change.Range{After: nil}, everything); err != nil {
 			t.Fatal(err)
 		}
-		if len(src.sessions.idle) != 1 {
-			t.Fatalf("%d sessions are kept", len(src.sessions.idle))
+		if len(src.sessions.pool.idle) != 1 {
+			t.Fatalf("%d sessions are kept", len(src.sessions.pool.idle))
 		}
-		return src.sessions.idle[0]
+		return src.sessions.pool.idle[0]
 	}
 	first := fetch()
 	if fetch() != first {
@@ -130,8 +130,8 @@ func TestPostgresTypeChange(t *testing.T) {
 		t.Errorf("on the kept connection: %s", got)
 	}
 	openSource(t, url, "pgx", cfg, "ALTER TABLE orders ALTER COLUMN note TYPE boolean USING note > 1")
-	src.sessions.idle[0].discard()
-	src.sessions.idle = nil
+	src.sessions.pool.idle[0].discard()
+	src.sessions.pool.idle = nil
 	if got := row(); got != `{"id":1,"v":1,"note":true}` {
 		t.Errorf("on a new connection: %s", got)
 	}

@@ -76,6 +76,7 @@ func TestPlainHTTPBeyondThisMachine(t *testing.T) {
 	}
 	b.press("button")
 	says(b, "Log out")
+	b.opened()
 	b.press(`a[href*="do=pause"][href*="poller=customers"]`)
 	b.press("button.primary")
 	says(b, "did pause of customers")

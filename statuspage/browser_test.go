@@ -85,6 +85,12 @@ func (b *tab) press(selector string) {
 	}
 }
 
+// opened shows the details of every output.
+func (b *tab) opened() {
+	b.t.Helper()
+	b.asks(`document.querySelectorAll("details").forEach(d => d.open = true)`)
+}
+
 // text is what the page says.
 func (b *tab) text() string { return b.asks("document.body.innerText") }
 
@@ -127,6 +133,7 @@ func TestThePageNeverStandsStillInSilence(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	b := openTab(t, server.URL+"/api/status")
+	b.opened()
 	b.refreshes()
 
 	// Text is selected: it stays, and so does what is shown; then all goes on.

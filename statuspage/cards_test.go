@@ -35,7 +35,7 @@ func TestTheCardSaysWhy(t *testing.T) {
 		"blocked by what stands below": {
 			status.Output{Health: status.Blocked, Says: "Rows have been held back for 1 min, by session 7",
 				HeldBack: &status.HeldBack{Seconds: 60, By: "session 7"}},
-			[]string{"Rows held back for 1 min by <b>session 7</b>"}, []string{"Rows have been held back"},
+			[]string{"Rows held back for 1 min by <b>session 7</b>"}, []string{`class="says">Rows have been held back`},
 		},
 		"blocked by what is parked": {
 			status.Output{Health: status.Blocked, Says: "3 rows are parked, as many as max_parked allows"},
@@ -43,7 +43,7 @@ func TestTheCardSaysWhy(t *testing.T) {
 		},
 		"paused, which stands below": {
 			status.Output{Health: status.Paused, Says: "Paused by ann since noon", Pause: &status.Pause{At: &at, By: "ann"}},
-			[]string{"by <b>ann</b>"}, []string{"Paused by ann since"},
+			[]string{"by <b>ann</b>"}, []string{`class="says">Paused by ann since`},
 		},
 		"not read": {
 			status.Output{Health: status.Unknown, Says: "Nothing wrong is known, but the dead letters could not be read"},

@@ -27,7 +27,7 @@ func View(cfg Config) http.Handler {
 			p.confirm(w, r, cfg.report(r.Context()))
 			return
 		}
-		p.show(cfg.report(r.Context()), r.URL.Query().Get("poller"))
+		p.show(cfg.report(r.Context()), choiceOf(r.URL.Query()))
 		p.render(w, http.StatusOK, "status")
 	})
 }

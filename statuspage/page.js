@@ -23,7 +23,8 @@
   const selectorOf = (element) => {
     if (element.tagName === "SUMMARY" && element.parentElement.id) return "#" + CSS.escape(element.parentElement.id) + " > summary";
     if (element.tagName === "A") return "a[href='" + CSS.escape(element.getAttribute("href")) + "']";
-    return element.tagName === "BUTTON" ? "form button" : null; // to log out: the only one
+    if (element.tagName === "INPUT") return null; // what is being typed stays
+    return element.tagName === "BUTTON" ? ".tools form button" : null; // to log out
   };
   let busy = false;
   const refresh = async () => {
@@ -40,9 +41,9 @@
       if (!fresh) throw new Error("the login has ended");
       if (selecting()) return; // it began meanwhile
       const now = shown();
-      for (const open of now.querySelectorAll("details[open]")) {
-        const same = open.id && fresh.querySelector("#" + CSS.escape(open.id));
-        if (same) same.open = true;
+      for (const known of now.querySelectorAll("details[id]")) {
+        const same = fresh.querySelector("#" + CSS.escape(known.id));
+        if (same) same.open = known.open;
       }
       const focused = now.contains(document.activeElement) ? selectorOf(document.activeElement) : "";
       if (focused === null || (focused && !fresh.querySelector(focused))) return hold("the focus is on something that has changed");

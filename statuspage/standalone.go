@@ -123,7 +123,7 @@ func (s *standalone) page(title string, login *session) *page {
 func (s *standalone) view(w http.ResponseWriter, r *http.Request, login *session) {
 	p := s.page("Rowrelay", login)
 	if !r.URL.Query().Has("do") {
-		p.show(s.report(r.Context()), r.URL.Query().Get("poller"))
+		p.show(s.report(r.Context()), choiceOf(r.URL.Query()))
 		p.render(w, http.StatusOK, "status")
 		return
 	}

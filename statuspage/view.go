@@ -24,6 +24,7 @@ var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"ago": ago, "until": until, "stamp": stamp, "machine": machine, "span": span, "rate": rate, "count": count,
 	"healthClass": healthClass,
 	"name":        fullName, "says": says, "listing": listing, "some": some,
+	"heads": func() []head { return heads }, "waiting": waiting, "oldest": oldest, "wrong": wrong,
 	"marks": func(m mode.Mode) bool { return m.Can(mode.Marks) },
 }).Parse(pageText))
 
@@ -47,10 +48,14 @@ type page struct {
 	CanAct bool
 
 	Report *status.Report
-	// Only is the poller that is shown alone; Short says of each output whether its lists are cut, because there are so
-	// many pollers.
-	Only    string
+	// Choice is what is shown of it, All how many outputs there are besides.
+	Choice
+	All int
+	// Rows are the outputs as they are shown; Short says of each whether its lists are cut, because there are so many
+	// pollers, Open whether its details are shown at first.
+	Rows    []status.Output
 	Short   []bool
+	Open    []bool
 	Tally   []tally
 	Confirm *confirmation
 	Login   *login
@@ -83,25 +88,34 @@ func newPage(title string) *page {
 // too.
 const maxListed = 2 * status.MaxLetters
 
-// show fills the page with a report, the worst first: of all pollers, or of one alone, with all that is listed of it.
-func (p *page) show(report *status.Report, only string) {
-	if p.Only = only; only != "" {
-		report.Outputs = slices.DeleteFunc(report.Outputs, func(o status.Output) bool { return o.Poller != only })
+// maxOpen bounds the bad outputs whose details are shown at first: of more, the list says in a line each what is wrong.
+const maxOpen = 3
+
+func isBad(o *status.Output) bool { return order(o.Health) < order(status.Paused) }
+
+// show fills the page with a report: all outputs, those that were chosen, or one poller's alone with all that is listed
+// of it.
+func (p *page) show(report *status.Report, chosen Choice) { //nolint:gocritic // a page is made once
+	p.Choice, p.Report, p.App, p.All = chosen, report, report.App, len(report.Outputs)
+	p.Rows = chosen.of(report.Outputs, report.At)
+	left, bad := maxListed, 0
+	for i := range p.Rows {
+		if isBad(&p.Rows[i]) {
+			bad++
+		}
 	}
-	slices.SortStableFunc(report.Outputs, func(a, b status.Output) int { return order(a.Health) - order(b.Health) })
-	left := maxListed
-	for i := range report.Outputs {
-		o := &report.Outputs[i]
+	for i := range p.Rows {
+		o := &p.Rows[i]
 		listed := len(o.Entries) + len(o.Letters)
-		if only == "" {
+		if p.Only == "" {
 			o.Entries = o.Entries[:min(len(o.Entries), left)]
 			left -= len(o.Entries)
 			o.Letters = o.Letters[:min(len(o.Letters), left)]
 			left -= len(o.Letters)
 		}
 		p.Short = append(p.Short, len(o.Entries)+len(o.Letters) < listed)
+		p.Open = append(p.Open, p.Only != "" || p.All == 1 || bad <= maxOpen && isBad(o))
 	}
-	p.Report, p.App = report, report.App
 	for _, h := range healths {
 		n := 0
 		for i := range report.Outputs {
@@ -166,7 +180,7 @@ func (p *page) To(pairs ...string) string {
 		values[name] = list
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
+		if values.Del(pairs[i]); pairs[i+1] != "" {
 			values.Set(pairs[i], pairs[i+1])
 		}
 	}
@@ -175,6 +189,12 @@ func (p *page) To(pairs ...string) string {
 	}
 	return p.Root + "?" + values.Encode()
 }
+
+// Here is the address of the page as it is shown.
+func (p *page) Here() string { return p.To(p.pairs()...) }
+
+// With is the address of the page with another choice of one kind.
+func (p *page) With(name, value string) string { return p.To(append(p.pairs(), name, value)...) }
 
 // JSON is the address of the same report as JSON.
 func (p *page) JSON() string { return strings.Replace(p.To(), p.Root, p.Root+".json", 1) }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -38,6 +39,7 @@ type app struct {
 	cfg       *config.App
 	store     state.Store // nil while cfg has faults of its own
 	pollers   []*wired
+	databases map[config.Database]*database
 	closers   []func() error
 	telemetry *telemetry.Telemetry // nil: nothing is exported
 	cut       context.Context      //nolint:containedctx // its end gives up requests under way; nil: they have output__timeout
@@ -94,7 +96,7 @@ func wire(c *console, cfg *config.App) *app {
 // Close closes connections. It is called when no tick runs any more.
 func (a *app) Close() error {
 	var errs []error
-	for _, closer := range a.closers {
+	for _, closer := range slices.Backward(a.closers) { // who uses a pool before the pool
 		errs = append(errs, closer())
 	}
 	return errors.Join(errs...)
@@ -161,14 +163,46 @@ func (a *app) connect(w *wired) {
 	}
 }
 
+// database is the connections that the pollers of one connection string share: a hundred pollers are not to take a
+// hundred connections of a server that has a hundred for all.
+type database struct {
+	reading *source.Pool
+	writing *sql.DB // of outboxes
+}
+
+// leastShared is how many connections a database's pollers share, unless one of them asks for more.
+const leastShared = 8
+
+// database returns what the poller shares with others.
+func (a *app) database(w *wired) *database {
+	key := w.Config.Source.Connection
+	key.Setting = "" // two names of one string are one database
+	if d := a.databases[key]; d != nil {
+		return d
+	}
+	n := leastShared
+	for _, other := range a.cfg.Pollers {
+		at := other.Source.Connection
+		if at.Setting = ""; at == key {
+			n = max(n, other.Source.Connections)
+		}
+	}
+	d := &database{reading: source.NewPool(w.Connection, n), writing: w.Connection.WriteDB(n)}
+	if a.databases == nil {
+		a.databases = map[config.Database]*database{}
+	}
+	a.databases[key] = d
+	a.closers = append(a.closers, d.reading.Close, d.writing.Close)
+	return d
+}
+
 func (a *app) wireOutputs(c *console, w *wired) {
-	src, err := source.New(sourceConfig(w.Config), w.Connection)
+	src, err := a.database(w).reading.Source(sourceConfig(w.Config))
 	if err != nil {
 		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
 		return
 	}
 	w.Source = src
-	a.closers = append(a.closers, src.Close)
 	relays := make([]*poller.Relay, 0, len(w.Config.Outputs))
 	for _, document := range w.Outputs {
 		out := document.Config

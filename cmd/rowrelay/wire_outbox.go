@@ -43,7 +43,7 @@ func (a *app) wireOutbox(c *console, w *wired) {
 		w.Faults.Add(w.Config.Setting("dead_letter__connection"), err.Error(), "")
 		return
 	}
-	pub, err := publisher.New(publisherConfig(a, c, w.Config, letters), w.Connection)
+	pub, err := publisher.Sharing(publisherConfig(a, c, w.Config, letters), w.Connection, a.database(w).writing)
 	if err != nil {
 		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -16,6 +17,7 @@ import (
 type DB struct {
 	Syntax
 	Pool    *sql.DB
+	slots   chan struct{} // a token for each attempt under way; nil: they are not bounded
 	timeout time.Duration // of one attempt; 0: none
 	// low is how the engine gives way.
 	low Low
@@ -25,12 +27,15 @@ type DB struct {
 	explain   func(what string, err error) error
 }
 
-// NewDB returns a DB over pool, which it then owns. timeout bounds each attempt, 0 for no bound; transient says that
-// work which failed with an error may be repeated; explain wraps the last error with what was tried.
+// NewDB returns a DB over pool, which stays its owner's. timeout bounds each attempt, 0 for no bound; transient says
+// that work which failed with an error may be repeated; explain wraps the last error with what was tried.
 func NewDB(d Syntax, low Low, pool *sql.DB, timeout time.Duration, transient func(error) bool,
 	explain func(what string, err error) error) *DB {
 	return &DB{Syntax: d, low: low, Pool: pool, timeout: timeout, transient: transient, explain: explain}
 }
+
+// Share lets at most n attempts be under way at the same time, for a pool that others use, too.
+func (db *DB) Share(n int) { db.slots = make(chan struct{}, n) }
 
 // Statement begins a statement in the database's syntax with parts.
 func (db *DB) Statement(parts ...string) *Statement { return New(db.Syntax).Add(parts...) }
@@ -79,6 +84,14 @@ func (db *DB) attempt(ctx context.Context, work func(context.Context, Querier) e
 		ctx, cancel = context.WithTimeoutCause(ctx, db.timeout, errTimeout)
 		defer cancel()
 	}
+	if db.slots != nil {
+		select {
+		case db.slots <- struct{}{}:
+			defer func() { <-db.slots }()
+		case <-ctx.Done():
+			return fmt.Errorf("wait for a connection: %w", ctx.Err())
+		}
+	}
 	return work(ctx, db.Pool)
 }
 
@@ -118,6 +131,3 @@ func (db *DB) TxLow(ctx context.Context, what string, work func(ctx context.Cont
 		return work(ctx, q, db.low.Prefix)
 	})
 }
-
-// Close ends the connections.
-func (db *DB) Close() error { return db.Pool.Close() }

@@ -1,0 +1,169 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/engine"
+)
+
+// session is one physical connection, kept between fetches so that an idle fetch costs one round trip: what is true for
+// the connection (its settings, the database's incarnation) is established once, when it is opened.
+type session struct {
+	conn         *sql.Conn
+	server       engine.Server
+	settings     engine.Settings // as it was prepared
+	opened, used time.Time
+	fresh        bool // just opened: it cannot have gone stale in the pool
+	broken       bool // given up by its user: not to be used again
+}
+
+// Pool is the connections of one process to one database for reading: all sources that name it share them, and a
+// source that has nothing to do holds none. It is safe for concurrent use.
+type Pool struct {
+	conn engine.Connection
+	db   *sql.DB
+	// slots holds a token for every session in use. Who waits for one is served in turn.
+	slots chan struct{}
+
+	mu     sync.Mutex
+	closed bool
+	idle   []*session // the one used last is the last
+	// doubted is when a kept session turned out to be dead: those that were not used since may have died with it.
+	doubted time.Time
+}
+
+// NewPool returns a pool of at most n connections. It does not connect yet.
+func NewPool(conn engine.Connection, n int) *Pool {
+	return &Pool{conn: conn, db: conn.ReadDB(n), slots: make(chan struct{}, n)}
+}
+
+// Close closes every connection. Sources must not be used any more.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle, p.closed = nil, true
+	p.mu.Unlock()
+	for _, s := range idle {
+		s.discard()
+	}
+	if err := p.db.Close(); err != nil {
+		return fmt.Errorf("close the connections for reading: %w", err)
+	}
+	return nil
+}
+
+// A session that was idle for longer may have been dropped by a gateway without a word (Azure's do after four minutes
+// and more), and no connection outlives a failover for ever.
+const (
+	sessionIdle = 2 * time.Minute
+	sessionLife = 30 * time.Minute
+)
+
+// acquire waits until a session may be used, then takes one that was kept and suits, or opens one. (The limit of the
+// sql.DB would not do: who waits there does not see a session that is given back here.)
+func (p *Pool) acquire(ctx context.Context, with engine.Settings) (*session, error) {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", errCrowded, context.Cause(ctx))
+	}
+	taken := false
+	defer func() {
+		if !taken {
+			<-p.slots
+		}
+	}()
+	s, err := p.take(ctx, with)
+	taken = err == nil
+	return s, err
+}
+
+func (p *Pool) take(ctx context.Context, with engine.Settings) (*session, error) {
+	for {
+		s, sound := p.pop(with)
+		if s == nil {
+			return p.open(ctx, with)
+		}
+		if sound {
+			return s, nil
+		}
+		s.discard() // outside the lock: it waits for the network
+	}
+}
+
+// pop takes the idle session that was used last of those that suit, and says whether it may be used. Where none suits
+// and all connections are open, it takes the one that was idle for longest: it makes room for another.
+func (p *Pool) pop(with engine.Settings) (s *session, sound bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, s := range slices.Backward(p.idle) {
+		if s.settings == with {
+			p.idle = slices.Delete(p.idle, i, i+1)
+			return s, s.used.After(p.doubted) && time.Since(s.used) < sessionIdle && time.Since(s.opened) < sessionLife
+		}
+	}
+	if len(p.idle) == 0 || len(p.slots)+len(p.idle) <= cap(p.slots) {
+		return nil, false
+	}
+	s = p.idle[0]
+	p.idle = slices.Delete(p.idle, 0, 1)
+	return s, false
+}
+
+// doubt lets nobody use the sessions that are idle now.
+func (p *Pool) doubt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doubted = time.Now()
+}
+
+func (p *Pool) open(ctx context.Context, with engine.Settings) (*session, error) {
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errConnect, err)
+	}
+	s := &session{conn: conn, settings: with, opened: time.Now(), fresh: true}
+	prepared := false
+	defer func() {
+		if !prepared {
+			s.discard()
+		}
+	}()
+	if s.server, err = p.conn.Dialect.Prepare(ctx, conn, with); err != nil {
+		return nil, fmt.Errorf("%w: prepare the connection: %w", errConnect, err)
+	}
+	prepared = true
+	return s, nil
+}
+
+// release keeps a session for the next fetch, or ends it.
+func (p *Pool) release(s *session) {
+	defer func() { <-p.slots }()
+	s.used, s.fresh = time.Now(), false
+	if !p.keep(s) {
+		s.discard()
+	}
+}
+
+func (p *Pool) keep(s *session) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || s.broken {
+		return false
+	}
+	p.idle = append(p.idle, s)
+	return true
+}
+
+// discard closes the physical connection: what is in doubt is not given back to the pool.
+func (s *session) discard() {
+	// Raw's ErrBadConn makes database/sql close the driver's connection; both errors say only that it is gone already.
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = s.conn.Close()
+}
