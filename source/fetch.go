@@ -165,7 +165,7 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *ch
 	page.Incarnation = s.server.Incarnation
 	switch {
 	case p.Sel.Query != "" || p.Table.View: // it is made anew without its rows being others
-	case s.server.Table != "":
+	case s.server.Table != "" && !s.broken: // else another source's, which used the connection before
 		page.Table = s.server.Table
 	case p.Table.Identify == nil:
 		page.Table = p.Table.Identity

@@ -41,6 +41,7 @@ func (d Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settin
 			return err
 		}
 		pooled, err = behindPooler(ctx, s.Conn().PgConn())
+		s.pooled = pooled
 		return err
 	})
 	if err != nil {
@@ -86,7 +87,7 @@ func (Dialect) Refresh(ctx context.Context, conn *sql.Conn, l *engine.Server) er
 			s.known[s.server] = incarnation // of the process that said so, which behind a pooler may be another
 		}
 		l.Incarnation, l.Table = incarnation, ""
-		l.Writers = s.writers.note(s.server, incarnation, known)
+		l.Writers = s.writers.note(s.server, incarnation, known || !s.pooled)
 		if s.table != 0 {
 			l.Table = tableIdentity(strconv.FormatUint(uint64(s.table), 10))
 		}

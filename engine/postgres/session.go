@@ -137,6 +137,8 @@ type session struct {
 	identity string
 	known    map[string]string
 	writers  writers
+	// pooled says that the next statement may be another process's.
+	pooled bool
 }
 
 // pgxDriverConn is embedded under this name, so that its method Conn is not hidden by a field.
