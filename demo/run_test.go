@@ -3,12 +3,17 @@ package demo_test
 import (
 	"bufio"
 	"database/sql"
+	"errors"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -45,6 +50,31 @@ func TestKilledDemoGoesOnWithoutGap(t *testing.T) {
 			}
 			checkNoSecret(t, dir, out+errs, flags)
 		})
+	}
+}
+
+// TestTheDemoShowsItsStatusPage: its address stands in the first lines, and the page shows the poller.
+func TestTheDemoShowsItsStatusPage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := programtest.Start(t, programtest.Options{Dir: dir, Settings: map[string]string{"HOME": dir}}, "demo")
+	address := regexp.MustCompile(`Status page: (http://127\.0\.0\.1:\d+/status)\n`)
+	p.Until("the address of the status page", func() bool { return address.MatchString(p.Stdout()) })
+	ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address.FindStringSubmatch(p.Stdout())[1], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(answer.Body)
+	if err := errors.Join(err, answer.Body.Close()); err != nil || answer.StatusCode != http.StatusOK ||
+		!strings.Contains(string(page), ">orders<") {
+		t.Errorf("%s, %v:\n%s", answer.Status, err, page)
+	}
+	if code := p.Interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }
 

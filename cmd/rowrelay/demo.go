@@ -167,6 +167,7 @@ func demoSettings(o demoOptions, shop *demoShop, url string) []string {
 		"state__path=" + plain(filepath.Join(o.dir, "state")),
 		"state__app_name=demo",
 		"log__level=info",
+		"status__listen=127.0.0.1:0",
 		"DEMO_SHOP=" + shop.connection,
 		"pollers__orders__source__connection=DEMO_SHOP",
 		"pollers__orders__source__table=" + shop.Table(),
@@ -235,12 +236,20 @@ func runDemo(ctx context.Context, c *console, o demoOptions) (err error) {
 	defer end(nil)
 	log := slog.New(slog.NewTextHandler(logFile, nil))
 	tell(ctx, log, a)
+	side := newStatusSide(inner, a, false, a.pollers, log)
+	defer side.close()
+	h := handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, nil), Log: log, Observe: side.observe,
+		Registry: newRegistry()})
+	stopStatus, err := serveStatus(ctx, cfg, side, h, log)
+	if err != nil {
+		return err
+	}
+	defer stopStatus()
 	d := &demo.Run{
 		Shop: shop.Shop, Receiver: receiver, Rate: o.rate, For: o.length, Screen: demo.NewScreen(c.out, c.json),
-		Relay: &demoRelay{keeper: a.pollers[0].Outputs[0].Keeper,
-			handler: handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, nil), Log: log})},
+		Relay: &demoRelay{keeper: a.pollers[0].Outputs[0].Keeper, handler: h},
 	}
-	if err := greet(ctx, c, o, d, shop, url); err != nil {
+	if err := greet(ctx, c, o, d, shop, url, "http://"+cfg.Status.Listen+"/status"); err != nil {
 		return err
 	}
 	ending, err := d.Do(ctx, func() { end(errStopped) })
@@ -298,7 +307,8 @@ type checkpointError struct{ error }
 func (e *checkpointError) Unwrap() error { return e.error }
 
 // greet says what is shown, and from where it goes on.
-func greet(ctx context.Context, c *console, o demoOptions, d *demo.Run, shop *demoShop, url string) error {
+func greet(ctx context.Context, c *console, o demoOptions, d *demo.Run, shop *demoShop,
+	url, status string) error {
 	b, err := d.Begin(ctx)
 	var unread *checkpointError
 	switch {
@@ -318,9 +328,10 @@ func greet(ctx context.Context, c *console, o demoOptions, d *demo.Run, shop *de
 %s
 
 %s
+Status page: %s
 Kept in %s, with the relay's log. Ctrl-C ends it and compares; kill -9 %d and a new start lose nothing.
 
-`, shop.Table(), shop.engine, shop.place, url, disclosure, strings.Join(beginning(&b), "\n"), o.dir, os.Getpid())
+`, shop.Table(), shop.engine, shop.place, url, disclosure, strings.Join(beginning(&b), "\n"), status, o.dir, os.Getpid())
 	return err
 }
 
