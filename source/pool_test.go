@@ -115,8 +115,8 @@ func TestCrowdedPool(t *testing.T) {
 	}
 }
 
-// TestSharedPoolBrokenOff: a page that was broken off in the middle of large rows is of the source's own table, whichever
-// table the connection read before.
+// TestSharedPoolBrokenOff: a page that was broken off in the middle of large rows is of the source's own table,
+// whichever table the connection read before.
 func TestSharedPoolBrokenOff(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
