@@ -71,6 +71,9 @@ type Event struct {
 	// is the latter, which no body shows: a repetition is fetched at another time.
 	Time    time.Time
 	Undated bool
+	// Writer is the number of the transaction that wrote this version of the row, or a higher one; 0 where that is not
+	// known. See [Page.Numbers].
+	Writer uint64
 	// Attempts counts the failed attempts that were held against this very event (its ID) before this batch; 0 for an
 	// event that was not tried yet.
 	Attempts int

@@ -13,6 +13,9 @@ type Range struct {
 	// delivered.
 	Late bool
 	Told Cursor
+	// Since lets the source leave out rows whose Writer it knows and that is below this number; 0 for none. It counts what
+	// the Numbers of the pages before said.
+	Since uint64
 }
 
 // Page is what one fetch brought.
@@ -20,9 +23,16 @@ type Page struct {
 	Events []Event
 	// More says that the fetch stopped at a limit.
 	More bool
-	// To is the position after the page where that is not the last event's (a window closed, also without events); nil
-	// otherwise.
+	// To is the position after the page where that is not the last event's (a window closed, or rows were left out, also
+	// without events); nil otherwise.
 	To Cursor
+	// Numbers says what Ended and the events' Writer count: they are compared only where it is equal. Pages of equal
+	// Numbers come from one history of one server, and each sees what those before it saw. "" where rows do not tell who
+	// wrote them.
+	Numbers string
+	// Ended says that every transaction below this number had ended, for good, before the page was read: what it wrote in
+	// the page's range was there to be read. 0 where that is not known.
+	Ended uint64
 	// Safe is the safe point below which the page stayed: the position after the last row that may be shown. Nil where
 	// the source keeps none, and where no row can be above it.
 	Safe Cursor

@@ -35,6 +35,9 @@ type Table struct {
 	Partitioned bool
 	// NoTransactions says that the server has no type for transactions' ids (PostgreSQL before 13).
 	NoTransactions bool
+	// Writer reads which transaction wrote a row; nil where rows do not tell, and where a row can come into sight without
+	// being written.
+	Writer *Writer
 	// Changes is the change table that the rows are read through; nil where they are read themselves.
 	Changes *ChangeTable
 	// ReadOnly and locking are the server's.

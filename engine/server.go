@@ -18,6 +18,8 @@ type Server struct {
 	// Versions says that reads see row versions by the session's own isolation level, which does not do for every table
 	// (FaultVersions).
 	Versions bool
+	// Writers are the server's transactions, as the last statement met them; the zero value where it does not tell.
+	Writers Writers
 	// Warnings are for the operator.
 	Warnings []string
 }

@@ -34,6 +34,7 @@ type profile struct {
 	Windows    bool // it is read by snapshots: positions are windows between two of them
 	Shown      bool // the server shows the oldest open transaction
 	Hot        bool // one row is updated again and again
+	Writers    bool // rows tell which transaction wrote them
 
 	// Change tracking (see tracking).
 	Tracked  bool

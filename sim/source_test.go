@@ -139,6 +139,7 @@ func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit)
 			rows = rows[:limit.Rows]
 		}
 		page.Events = events(rows)
+		o.written(&page, r.Since)
 		o.p.keyed(page.Events)
 		o.foreign(page.Events)
 		return w.list(page.Events, page.More), nil
@@ -147,6 +148,29 @@ func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit)
 		return change.Page{}, err
 	}
 	return page, nil
+}
+
+// written tells who wrote the rows of a page, where the table does, and leaves out those that need not come. What has
+// ended is not always known.
+func (o sourceOf) written(page *change.Page, since uint64) {
+	t := o.p.w.table
+	if !t.w.pro.Writers || o.p.set.late != late.Overlap {
+		return
+	}
+	if page.Numbers = t.incarnation; t.w.chance(0.9) {
+		page.Ended = t.ended()
+	}
+	if since == 0 || t.w.chance(0.1) { // then the tracker leaves them out
+		return
+	}
+	kept := page.Events[:0]
+	for i := range page.Events {
+		page.To = page.Events[i].Cursor
+		if page.Events[i].Writer >= since {
+			kept, page.To = append(kept, page.Events[i]), nil
+		}
+	}
+	page.Events = kept
 }
 
 // foreign notes which events a process has from a restored database only.

@@ -19,6 +19,7 @@ type table struct {
 	incarnation string
 	lives       int
 	txs         int
+	number      uint64        // the last that a transaction or savepoint took
 	commits     int           // how many transactions were committed: a snapshot is that number
 	clockShift  time.Duration // of the database's clock
 	jumped      time.Duration // of that since the run began
@@ -32,6 +33,7 @@ type table struct {
 	copied bool // there is a copy to restore: what each row was
 	copy   []*version
 	copySq int64
+	copyNo uint64
 
 	floor floor // of changes
 }
@@ -61,6 +63,7 @@ type version struct {
 	purged, unrecorded bool
 	committed          time.Time
 	ahead              bool // of the clock, when it was written
+	writer             uint64
 }
 
 // tx is an open transaction.
@@ -70,6 +73,7 @@ type tx struct {
 	value  int64 // with a clock as the cursor
 	era    int   // of that clock
 	writes []*version
+	number uint64    // where rows tell who wrote them; it is taken with the first write
 	until  time.Time // it stays open at least so long: where the server shows it, beyond the window
 }
 
@@ -171,7 +175,7 @@ func (t *table) atMost(d time.Duration) time.Duration {
 
 // backUp copies the table.
 func (t *table) backUp() {
-	t.copied, t.copySq = true, t.sequence
+	t.copied, t.copySq, t.copyNo = true, t.sequence, t.number
 	t.copy = t.copy[:0]
 	for _, r := range t.rows {
 		t.copy = append(t.copy, r.cur)
@@ -200,7 +204,7 @@ func (t *table) restore() {
 	if !w.pro.Clock {
 		t.sequence = max(t.copySq, t.floor.value+1) // the floor is not restored: what it says may be missing is
 	}
-	t.copied = false
+	t.copied, t.number = false, t.copyNo // numbers are given again
 	w.say("db", "is restored: %s", t.incarnation)
 }
 
@@ -287,6 +291,7 @@ func (t *table) drawAs(x *tx, r *row, gone bool) {
 		t.sequence++
 	}
 	v.ahead = v.value > t.clock()
+	v.writer = t.numberOf(x)
 	r.revs++
 	if v.rev > 0 {
 		w.tally.Updates++
@@ -298,6 +303,32 @@ func (t *table) drawAs(x *tx, r *row, gone bool) {
 	x.writes = append(slices.DeleteFunc(x.writes, func(o *version) bool { return o.row == r }), v)
 	w.say("db", "tx%d writes row %d rev %d with cursor %d (%s)", x.id, r.key, v.rev, v.value, w.id(v.event.ID))
 	w.each(func() { w.sink.maybeBad(v) })
+}
+
+// numberOf is the number that a write bears: its transaction's, or that of a savepoint, which is a later one.
+func (t *table) numberOf(x *tx) uint64 {
+	if !t.w.pro.Writers {
+		return 0
+	}
+	if x.number == 0 {
+		t.number++
+		x.number = t.number
+	} else if t.w.chance(0.4) {
+		t.number++
+		return t.number
+	}
+	return x.number
+}
+
+// ended is the number below which every transaction has ended.
+func (t *table) ended() uint64 {
+	ended := t.number + 1
+	for _, x := range t.open {
+		if x.number > 0 {
+			ended = min(ended, x.number)
+		}
+	}
+	return ended
 }
 
 // close commits or rolls back.
@@ -365,7 +396,7 @@ func (t *table) eventOf(v *version) change.Event {
 	}
 	return change.Event{
 		ID: change.EventID("orders", op, key, cursor, hashed), Op: op, Key: key, OrderKey: order, Row: content,
-		Cursor: cursor, Time: t.w.began,
+		Cursor: cursor, Time: t.w.began, Writer: v.writer,
 	}
 }
 

@@ -32,13 +32,14 @@ const (
 	modes   dimension = "modes"   // late_commits changes between ticks, and an operator accepts it
 	holds   dimension = "holds"   // rows that are dated ahead are held, or fail the tick, and are not delivered at once
 	second  dimension = "second"  // the poller has a second output
+	writers dimension = "writers" // rows tell which transaction wrote them; a restored database gives numbers again
 	sieges  dimension = "sieges"  // one fault goes on, and others' rows must arrive meanwhile
 	tracked dimension = "tracked" // changes are tracked, deletes are events
 )
 
 // dimensions are all of them.
 var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays,
-	modes, holds, second, sieges, tracked}
+	modes, holds, second, writers, sieges, tracked}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
@@ -127,6 +128,11 @@ func (p *profile) widen(seed uint64) {
 		}
 	})
 	with(second, 0.15, func(*rand.Rand) { p.Second = true })
+	with(writers, 0.5, func(r *rand.Rand) {
+		if p.Writers = p.Late == late.Overlap; p.Writers && r.IntN(3) == 0 {
+			p.Restore, p.Human = max(p.Restore, 0.3), max(p.Human, 0.1)
+		}
+	})
 	with(sieges, 0.25, func(*rand.Rand) { p.Siege = true })
 	with(hang, 0.3, func(r *rand.Rand) {
 		p.LetterHang = 0.1 + 0.5*r.Float64()

@@ -38,6 +38,8 @@ type Cursor struct {
 	planned  time.Time
 	// tableSeen is the table's identity as the catalog showed it last, where the catalog has to be asked for it.
 	tableSeen string
+	// writers is what pages have shown of the server's transactions.
+	writers shownWriters
 	// What the last looks for rows that paging cannot show found (probe.go).
 	nulls, strays, ahead finding
 	// places are positions that were found sound (gap.go).

@@ -81,7 +81,13 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
 	sel, all := within.selection(p, also)
-	st := sel.Page(ask+1, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end), Also: all})
+	span := keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end), Also: all}
+	shown := c.shown()
+	recent := p.Sel.Writer != nil && r.Since > 0 && shown.May(r.Since)
+	st := sel.Page(ask+1, span)
+	if recent {
+		st = sel.Recent(ask+1, max(recentRows*ask, recentLeast), span, r.Since)
+	}
 	args, err := p.Args(st, pos, end)
 	if err != nil {
 		return change.Page{}, err
@@ -105,6 +111,9 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 		}
 		if err := c.witness(ctx, s, p, &page, len(col.Events) > 0); err != nil {
 			return err
+		}
+		if p.Sel.Writer != nil {
+			c.number(&page, col.Events, &s.server, shown)
 		}
 		if col.Tied != nil && !s.broken {
 			if err := c.untie(ctx, s, &col); err != nil {
@@ -131,6 +140,9 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 		return c.page(ctx, p, r, limit, also...) // now for more rows, up to the limit
 	}
 	page.Events, page.More = col.Events, col.More
+	if recent {
+		leaveOut(&page, r.Since)
+	}
 	if n := len(col.Events); n > 0 {
 		c.sound(col.Events[n-1].Cursor)
 	}
@@ -158,7 +170,7 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *ch
 	page.Incarnation = s.server.Incarnation
 	switch {
 	case p.Sel.Query != "" || p.Table.View: // it is made anew without its rows being others
-	case s.server.Table != "":
+	case s.server.Table != "" && !s.broken: // else another source's, which used the connection before
 		page.Table = s.server.Table
 	case p.Table.Identify == nil:
 		page.Table = p.Table.Identity

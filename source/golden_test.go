@@ -8,6 +8,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -101,6 +102,18 @@ func TestGoldenStatements(t *testing.T) {
 			golden.Pin(t, filepath.Join(engineName, name+"_ranges.sql"), b.String())
 		}
 	}
+}
+
+// TestGoldenRecent pins the page of a sweep that leaves out what earlier transactions wrote.
+func TestGoldenRecent(t *testing.T) {
+	d := postgres.Dialect{}
+	id, version := goldenColumn(t, d, "id", engine.KindInteger, false), goldenColumn(t, d, "version", engine.KindInteger,
+		false)
+	writer := postgres.WriterOf("16384")
+	sel := keyset.Selection{Syntax: syntaxOf(d), From: `"shop"."orders"`, Order: []engine.Column{version, id}, Cursors: 1,
+		Columns: []engine.Column{id, version, writer.Column}, Writer: writer}
+	st := sel.Recent(501, 2000, keyset.Span{After: 2, UpTo: 2}, 3<<32+4711)
+	golden.Pin(t, filepath.Join(dsn.Postgres, "recent.sql"), goldenText(&sel, st))
 }
 
 // goldenText is a statement with its parameters.

@@ -33,6 +33,8 @@ func (w rowPages) page(ctx context.Context, r change.Range, limit poller.Limit, 
 		return c.watermarkPage(ctx, p, r, limit, also...)
 	case p.Late.Mode == late.Settle:
 		return c.settledPage(ctx, p, r, limit, also...)
+	case r.Late && p.Numbered != nil:
+		p = p.Numbered
 	}
 	return c.page(ctx, p, r, limit, also...)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
@@ -111,5 +112,32 @@ func TestCrowdedPool(t *testing.T) {
 	<-pool.slots
 	if _, err := sources[0].Fetch(t.Context(), change.Range{}, everything); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSharedPoolBrokenOff: a page that was broken off in the middle of large rows is of the source's own table,
+// whichever table the connection read before.
+func TestSharedPoolBrokenOff(t *testing.T) {
+	url := testenv.Postgres(t)
+	db := testenv.Open(t, "pgx", url)
+	testenv.Exec(t, db, "CREATE TABLE o (id int PRIMARY KEY, v int NOT NULL, w text)",
+		"INSERT INTO o SELECT i, i, repeat('x', 10000) FROM generate_series(1, 400) i",
+		"CREATE TABLE other (id int PRIMARY KEY, v int NOT NULL)", "INSERT INTO other VALUES (1, 1)")
+	pool, sources := sharing(t, url, 1, plan.Config{})
+	other, err := pool.Source(plan.Config{Poller: "other", Table: "other", Cursor: []string{"v"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := sources[0].Fetch(t.Context(), change.Range{Late: true}, everything)
+	if err != nil || whole.Table == "" || whole.Numbers == "" {
+		t.Fatalf("the table is %q, the numbers %q: %v", whole.Table, whole.Numbers, err)
+	}
+	if _, err := other.Fetch(t.Context(), change.Range{}, everything); err != nil {
+		t.Fatal(err)
+	}
+	part, err := sources[0].Fetch(t.Context(), change.Range{Late: true}, poller.Limit{Rows: 400, Bytes: 15_000})
+	if err != nil || len(part.Events) == 0 || part.Table != whole.Table || part.Numbers != whole.Numbers {
+		t.Errorf("%d rows of table %q (%q), not of %q (%q): %v", len(part.Events), part.Table, part.Numbers, whole.Table,
+			whole.Numbers, err)
 	}
 }

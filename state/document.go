@@ -69,10 +69,22 @@ type Late struct {
 	// Clock is the database's clock as it was read last, at ClockAt by the store's clock, where the cursor is a time. A
 	// process that finds it set back by more than the window moves the position back.
 	Clock, ClockAt time.Time
-	// Memory holds the hashes of what was settled above the checkpoint.
+	// Memory holds the hashes of what was settled above the checkpoint, but for what Known covers.
 	Memory ObjectRef
+	// Known says which transactions' rows between the checkpoint and the frontier are settled, remembered or not.
+	Known Known
 
 	rest, restMemory []member
+}
+
+// Known says of the transactions below a number that their rows were delivered. A binary that does not know it delivers
+// rows again.
+type Known struct {
+	// Numbers says what is counted: numbers of another history mean other transactions.
+	Numbers string
+	Below   uint64
+	// Of identifies the positions between which it is so: a binary that moves them may leave this member as it was.
+	Of string
 }
 
 // Paused says who paused a poller, and when.

@@ -53,6 +53,13 @@ func (l *Late) write(w *objectWriter) {
 	if memory {
 		l.Memory.write(w, "memory", l.restMemory)
 	}
+	if l.Known != (Known{}) {
+		w.open("known")
+		w.string("numbers", l.Known.Numbers)
+		w.raw("below", appendInteger(l.Known.Below))
+		w.string("of", l.Known.Of)
+		w.close()
+	}
 	w.rest(l.rest)
 	w.close()
 }
@@ -66,6 +73,7 @@ func (l *Late) read(raw []byte) error {
 		r.take("clock", instant(&l.Clock))
 		r.take("clock_at", instant(&l.ClockAt))
 		r.take("memory", func(raw []byte) (err error) { l.restMemory, err = l.Memory.read(raw, "late.memory."); return err })
+		r.take("known", absent(l.Known.read))
 		l.rest = r.members
 		if r.err == nil && !slices.Contains(lateModes, l.Mode) {
 			r.err = &DocumentError{Fault: UnknownRequires, Detail: fmt.Sprintf("late.mode is %q", l.Mode)}
@@ -91,6 +99,14 @@ func (o *ObjectRef) read(raw []byte, path string) (rest []member, err error) {
 		o.Count, rest = int(count), r.members
 	})
 	return rest, err
+}
+
+func (k *Known) read(raw []byte) error {
+	return readObject(raw, "late.known.", func(r *reader) {
+		r.take("numbers", text(&k.Numbers))
+		r.take("below", integer(&k.Below))
+		r.take("of", text(&k.Of))
+	})
 }
 
 func (p *Paused) write(w *objectWriter) {

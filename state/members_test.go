@@ -39,6 +39,11 @@ const full = `{
     "memory": {
       "object": "objects/shop/orders/memory-x",
       "count": 8
+    },
+    "known": {
+      "numbers": "postgres/1/1/5/shop oid 16384",
+      "below": "9007199254740993",
+      "of": "0123456789abcdef"
     }
   },
   "parked": {
@@ -89,6 +94,7 @@ func fullDocument() state.Document {
 			Mode: "overlap", Frontier: cursor(9), Next: cursor(5), Since: at, Clock: at.Add(time.Minute),
 			ClockAt: at.Add(time.Minute + time.Second),
 			Memory:  state.ObjectRef{Object: "objects/shop/orders/memory-x", Count: 8},
+			Known:   state.Known{Numbers: "postgres/1/1/5/shop oid 16384", Below: 1<<53 + 1, Of: "0123456789abcdef"},
 		},
 		Parked: state.ObjectRef{Object: "objects/shop/orders/parked-x", Count: 2},
 		Paused: &state.Paused{At: at, Until: at.Add(time.Minute), By: "ann"},

@@ -120,8 +120,9 @@ func (l *Tracker) rewind() {
 	low, far := l.aheadOf(l.low, to), l.farAheadOf(to)
 	l.unmark()
 	l.sweep.on, l.tail, l.drained, l.rest = false, nil, false, false
-	if low {
+	if low { // rows that were written since, and read by nobody, are above it now
 		l.low, l.told, l.nextTold = at, at, at
+		l.known, l.rises = bound{of: l.known.of}, bound{}
 	}
 	if far || l.mode != Overlap {
 		l.front, l.reached, l.future.first = at, at, nil

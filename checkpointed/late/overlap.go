@@ -37,6 +37,8 @@ type overlap struct {
 	liveAt  time.Time // when live rows were looked at last
 	sweeps  bool      // it is the sweep's turn
 
+	writers
+
 	looked    time.Time // when the clock was asked last
 	replayed  time.Time // how far a replica had come then: Horizon.Replayed
 	blind     bool      // it did not answer
@@ -54,6 +56,7 @@ type sweep struct {
 	proves   bool          // it began after the window had passed: the end of the first leg proves the mark
 	from     change.Cursor // the low edge when it began
 	told     change.Cursor // Range.Told
+	says     bound         // what was said of writers before its first page
 	old, new uint8         // stamps of what the first leg saw; of what the second saw, or was settled since
 	began    time.Time
 	ended    time.Time     // of the last sweep
@@ -90,8 +93,8 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	case l.drained && l.foreseeDue(time.Now()):
 		return l.foresee()
 	case l.sweep.on:
-		return Step{Kind: change.Sweep,
-			Range: change.Range{After: l.sweep.at, UpTo: l.sweep.to, Late: true, Told: l.sweep.told}}
+		return Step{Kind: change.Sweep, Range: change.Range{After: l.sweep.at, UpTo: l.sweep.to, Late: true,
+			Told: l.sweep.told, Since: l.known.below}}
 	default:
 		l.rest = true
 		return Step{Idle: true}
@@ -112,7 +115,7 @@ func (l *Tracker) full() bool {
 	if l.heldSince.IsZero() {
 		l.heldSince = now
 		l.warn(fmt.Sprintf("late_memory (%d rows) is full: new rows are held back until the oldest of those delivered are older than "+
-			"late_window (%s). Raise source__late_memory (up to 24 bytes in memory for each row, 8 bytes stored), or lower "+
+			"late_window (%s), or, where rows tell who wrote them, until the write transactions that are open have ended. Raise source__late_memory (up to 24 bytes in memory for each row, 8 bytes stored), or lower "+
 			"source__late_window", l.Memory, l.Window))
 	}
 	if l.handed == l.done && !l.proved && !l.sweep.proves && !l.markAt.Equal(l.front) && l.clock.fresh(now) &&
@@ -203,6 +206,7 @@ func (l *Tracker) beginSweep(ctx context.Context) {
 	s.on, s.proves, s.began = true, proves, time.Now()
 	s.at, s.to, s.last, s.first = l.low, l.reached, l.reached, false
 	s.from, s.told = l.low, l.told
+	s.says = l.said
 	if !l.since.IsZero() {
 		s.to, s.first = l.markAt, true
 	}
@@ -212,7 +216,10 @@ func (l *Tracker) beginSweep(ctx context.Context) {
 // swept takes a page of the sweep. The first leg ends at the mark.
 func (l *Tracker) swept(page *change.Page) {
 	s := &l.sweep
-	if n := len(page.Events); n > 0 {
+	switch n := len(page.Events); {
+	case page.To != nil:
+		s.at = page.To
+	case n > 0:
 		s.at = page.Events[n-1].Position()
 	}
 	if page.More {
@@ -227,6 +234,7 @@ func (l *Tracker) swept(page *change.Page) {
 		return
 	}
 	s.on, s.ended = false, time.Now()
+	l.rises, l.risesAt = s.says, l.handed
 	l.nextTold = s.from // all that was visible when it began, and was passed before, is told
 	s.took = s.ended.Sub(s.began)
 	l.future.swept = true
@@ -255,6 +263,7 @@ func (l *Tracker) advance() {
 		}
 		l.front, l.tail = l.tail, nil
 	}
+	l.rise()
 	if !l.proved || l.done < l.proof {
 		return
 	}

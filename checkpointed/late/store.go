@@ -22,7 +22,8 @@ type Commit struct {
 	// Object, where not nil, is put first, under kind "memory", and its name goes into Late.Memory.Object.
 	Object []byte
 
-	changes, done int
+	changes, done, unkept int
+	partly                bool // the memory is not stored with it
 }
 
 // MemoryKind is the kind of the side object that holds the memory.
@@ -66,6 +67,7 @@ func (l *Tracker) Adopt(
 		l.reached = l.front
 		return nil
 	}
+	l.known = recalled(doc)
 	l.basis, l.changes = basis{doc.Late, doc.Checkpoint.Cursor}, 0
 	l.low, l.front, l.told, l.nextTold = l.edge, l.edge, l.edge, l.edge
 	l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
@@ -85,6 +87,7 @@ func (l *Tracker) Adopt(
 // session drops what belongs to one session.
 func (l *Tracker) session() {
 	clear(l.inFlight)
+	l.rises, l.unkept = bound{}, 0
 	l.sweep.on, l.sweep.proves, l.proved, l.tail = false, false, false, nil
 	l.handed, l.done, l.found = 0, 0, 0
 	l.drained, l.rest, l.sweeps, l.blind = false, false, false, false
@@ -143,7 +146,8 @@ type basis struct {
 // is reports whether the document still says the same.
 func (b *basis) is(doc *state.Document) bool {
 	was, is := &b.late, &doc.Late
-	return was.Mode != "" && was.Mode == is.Mode && was.Memory == is.Memory && was.Since.Equal(is.Since) &&
+	return was.Mode != "" && was.Mode == is.Mode && was.Memory == is.Memory && was.Known == is.Known &&
+		was.Since.Equal(is.Since) &&
 		was.Frontier.Equal(is.Frontier) && was.Next.Equal(is.Next) && b.cursor.Equal(doc.Checkpoint.Cursor)
 }
 
@@ -161,7 +165,7 @@ func (l *Tracker) Commit(final bool) Commit {
 func (l *Tracker) draft(final bool) (Commit, []uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := Commit{From: l.edge, To: l.front, changes: l.changes, done: l.done}
+	c := Commit{From: l.edge, To: l.front, changes: l.changes, done: l.done, unkept: l.unkept}
 	worth := l.basis.late.Mode == "" // the first choice
 	switch l.mode {
 	case Overlap:
@@ -171,6 +175,9 @@ func (l *Tracker) draft(final bool) (Commit, []uint64) {
 		// The reading of the clock goes with the position.
 		worth = worth || l.worth(final) || l.mode == Settle && l.dates != nil && l.changes == 0 && !c.To.Equal(c.From)
 	}
+	if !worth && l.unkept > 0 { // what is not remembered is stored at once, by how far live rows are settled
+		worth, c.partly = true, true
+	}
 	c.Due = worth || !c.To.Equal(c.From)
 	if !worth {
 		return c, nil
@@ -179,8 +186,12 @@ func (l *Tracker) draft(final bool) (Commit, []uint64) {
 	c.Late = &state.Late{Mode: string(l.mode), Clock: kept.now, ClockAt: kept.at}
 	if l.mode == Overlap {
 		c.Late.Frontier, c.Late.Next, c.Late.Since = l.front, l.markAt, l.since
+		c.Late.Known = l.known.stored(c.To, l.front)
 	}
 	switch {
+	case c.partly:
+		c.Late.Memory = l.object
+		return c, nil
 	case l.remembered.len() == 0:
 		return c, nil
 	case l.changes == 0:
@@ -205,9 +216,13 @@ func (l *Tracker) Stored(c Commit) {
 	l.basis.cursor, l.edge, l.written = c.To, c.To, time.Now()
 	if c.Late != nil {
 		l.basis.late, l.kept = *c.Late, keptClock{c.Late.Clock, c.Late.ClockAt}
-		l.object, l.saved = c.Late.Memory, time.Now()
-		if l.changes == c.changes {
-			l.changes, l.added = 0, false
+		l.object = c.Late.Memory
+		l.unkept -= c.unkept
+		if !c.partly {
+			l.saved = time.Now()
+			if l.changes == c.changes {
+				l.changes, l.added = 0, false
+			}
 		}
 	}
 	l.passedBy(c.done)

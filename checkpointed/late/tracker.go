@@ -48,18 +48,43 @@ import (
 // and the next session meets the event again. What was settled and not stored is not trusted by a later session, even
 // of this process: the parked entry that settled it may not have been stored either.
 //
-// The memory holds one 64-bit hash for each version (key, cursor, row) above the low edge: the beginning of the event's
-// ID. A version that a complete sweep did not meet is not there any more, and is forgotten: so a hot row takes one
-// place and not one for each version, and a row that becomes again what it was is delivered again. To forget too much
-// costs a duplicate. Two chances remain to remember too much: a row that changes and is back, with its content and
-// cursor, between two sweeps (1 to 5 s while a tick lasts, a whole interval of the timer otherwise), and a collision (1
-// in 2·10¹³ for each new row, beside a million).
+// The memory holds one 64-bit hash for each version (key, cursor, row) above the low edge, but for those that need
+// none (below): the beginning of the event's ID. A version that a complete sweep did not meet is not there any more,
+// and is forgotten: so a hot row takes one place and not one for each version, and a row that becomes again what it
+// was is delivered again. To forget too much costs a duplicate. Two chances remain to remember too much: a row that
+// changes and is back, with its content and cursor, between two sweeps (1 to 5 s while a tick lasts, a whole interval
+// of the timer otherwise), and a collision (1 in 2·10¹³ for each new row, beside a million).
 //
-// When the memory is full, live rows are held back until the low edge moves: a backlog is drained at about LateMemory
-// rows for each window (a million in two minutes and a half). Neither a server that shows no older transaction nor rows
-// with old timestamps are a reason to be faster: a value can be drawn long before its transaction shows itself (an
-// application's, a sequence's, that of a statement that waits for a lock), and a timestamp without a zone may seem
-// hours older than it is.
+// # Overlap: rows that need no memory
+//
+// Some sources tell which transaction wrote a version of a row (Event.Writer), and with each page a number below which
+// every transaction had ended before the page was read (Page.Ended): what they wrote in the page's range is in the
+// page, and nothing more of theirs will ever be. Let B be the number of the page that was read first when there was
+// nothing between the low edge L and the frontier F. Each page of live rows since then was read later. So every
+// version between L and F that was written below B came with one of them, and was handed out, whatever becomes visible
+// there later. Such a version is not remembered; a sweep leaves it out. B is one number for all of (L, F]: as F grows
+// by live pages, which are read later than the one that B is of, and as L rises, this stays true.
+//
+// A sweep reads all of (L, F], and live pages read beyond F meanwhile. So at its end B may rise to the number that was
+// known before it began: what was written below that is left out by the old B, or was met. What it met was remembered,
+// in flight, or is handed out by it; so B rises only when all is settled that was handed out before its end. From then
+// on the next sweep leaves these versions out as well, does not meet them, and forgets them.
+//
+// F in the document is how far live rows are settled, and B in the document is one that has risen: so a later session
+// finds each version below F and written below B settled, and those beyond F are live rows again. What was settled and
+// is not remembered is stored at once, with F: a crash costs the batches in flight, and what the stored memory lacks.
+//
+// Numbers mean something in one history of one server only (Page.Numbers). A page of another one, or of none, ends what
+// is known: B is void, and rows between L and F that are not remembered come again. So it is where L goes back. What a
+// source must see to: that a version becomes visible in no other way than by its transaction's commit; that no number
+// below Ended is given again; and that a writer whose number is not known for certain is told too high, or as 0. A live
+// row is never dropped by its writer's number, and one that is dated ahead is always remembered.
+//
+// When the memory is full, live rows are held back until the low edge moves, or B rises: a backlog whose writers are
+// not known is drained at about LateMemory rows for each window (a million in two minutes and a half). There neither a
+// server that shows no older transaction nor rows with old timestamps are a reason to be faster: a value can be drawn
+// long before its transaction shows itself (an application's, a sequence's, that of a statement that waits for a
+// lock), and a timestamp without a zone may seem hours older than it is.
 type Tracker struct {
 	Config
 
@@ -174,10 +199,14 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 		l.foreseen(&batch, page)
 	} else {
 		batch.To = nil
-		batch.Events = l.unknown(page.Events, l.sweep.seeing())
-		l.handOut(&batch, false)
-		l.swept(page)
 		l.sweeps = false
+		if l.meet(page, false) {
+			batch.Events = l.unknown(l.unpassed(page.Events), l.sweep.seeing())
+			l.handOut(&batch, false)
+			l.swept(page)
+		} else {
+			batch.Events = nil
+		}
 		l.advance()
 		batch.More = l.sweep.on || !l.drained
 	}
@@ -189,6 +218,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 
 // live takes a page of live rows.
 func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
+	l.meet(page, l.low.Equal(l.reached))
 	if n := len(page.Events); page.To != nil {
 		l.reached = page.To
 	} else if n > 0 {
@@ -257,7 +287,9 @@ func (l *Tracker) handOut(batch *change.Batch, ahead bool) {
 		return
 	}
 	for i := range batch.Events {
-		l.inFlight[memoryHash(batch.Events[i].ID)] = ahead
+		if ahead || !l.known.covers(&batch.Events[i]) {
+			l.inFlight[memoryHash(batch.Events[i].ID)] = ahead
+		}
 	}
 }
 
@@ -274,10 +306,14 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 		for i := range batch.Events[:n] {
 			h := memoryHash(batch.Events[i].ID)
 			stamp := l.sweep.new
-			if l.inFlight[h] {
-				stamp, l.future.early = l.future.stamp, true
-			}
+			ahead := l.inFlight[h]
 			delete(l.inFlight, h)
+			if ahead {
+				stamp, l.future.early = l.future.stamp, true
+			} else if l.known.covers(&batch.Events[i]) {
+				l.unkept++
+				continue
+			}
 			l.remembered.add(h, stamp)
 		}
 		l.added = true

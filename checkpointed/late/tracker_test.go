@@ -1,6 +1,7 @@
 package late
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,8 @@ type lateRun struct {
 	longest time.Duration
 	memory  int
 	steps   int
+	writers bool // rows tell who wrote them
+	fails   bool // the database fails over now and then
 }
 
 func (run lateRun) drive(t *testing.T, seed uint64) *driver {
@@ -26,8 +29,11 @@ func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	table := latetest.New(rng)
 	table.Shown, table.Safe, table.Skew = run.shown, run.safe, time.Duration(rng.IntN(7200)-3600)*time.Second
+	if run.writers {
+		table.Numbers, table.Number = "life 0", 100
+	}
 	for range rng.IntN(100) { // a backlog
-		table.Rows[table.NextKey+1] = latetest.Row{Cursor: table.Draw(), Text: "old"}
+		table.Rows[table.NextKey+1] = latetest.Row{Cursor: table.Draw(), Text: "old", Writer: table.Number}
 		table.NextKey++
 	}
 	d := newDriver(t, table, rng, run.mode)
@@ -39,6 +45,9 @@ func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 	for range run.steps {
 		time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
 		table.Settle(false)
+		if run.fails && rng.IntN(150) == 0 {
+			table.FailOver(fmt.Sprint("life ", rng.Int()), uint64(rng.IntN(30)))
+		}
 		switch rng.IntN(10) {
 		case 0, 1, 2:
 			tx := table.Begin(time.Duration(rng.Int64N(int64(run.longest))))
@@ -100,6 +109,13 @@ func TestOverlapLosesNothing(t *testing.T) {
 		{"crashes", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200}},
 		{"transactions beyond the window",
 			lateRun{mode: Overlap, crashes: true, shown: true, longest: 2 * time.Minute, steps: 1200}},
+		{"writers are told", lateRun{mode: Overlap, longest: 20 * time.Second, steps: 1200, writers: true}},
+		{"writers are told, crashes, transactions beyond the window",
+			lateRun{mode: Overlap, crashes: true, shown: true, longest: 2 * time.Minute, steps: 1200, writers: true}},
+		{"writers are told, crashes and failovers",
+			lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, writers: true, fails: true}},
+		{"writers are told, little memory",
+			lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, writers: true, memory: 20}},
 		{"little memory", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, memory: 60}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -16,13 +16,20 @@ import (
 // tableSQL finds a table by name on the search path, or in the schema given; an unquoted name in another case is
 // found too, unless it is ambiguous.
 const tableSQL = `SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, pg_catalog.to_regtype('xid8') IS NULL,
-	pg_catalog.row_security_active(c.oid)
+	pg_catalog.row_security_active(c.oid),
+	c.relkind = 'r' AND NOT c.relhassubclass AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+	AND coalesce((SELECT a.amname = 'heap' FROM pg_catalog.pg_am a WHERE a.oid = c.relam), false) ` + plainSQL + `
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ` +
 	`ELSE n.nspname = $1 OR lower(n.nspname) = lower($1) END)
 AND (c.relname = $2 OR lower(c.relname) = lower($2))
 ORDER BY (c.relname = $2) DESC, (n.nspname = $1) DESC, n.nspname, c.relname LIMIT 1`
+
+// plainSQL leaves out products whose rows bear numbers of another server's transactions, or whose log is safe
+// elsewhere: Citus, YugabyteDB, Neon.
+const plainSQL = `AND pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS NULL
+	AND pg_catalog.version() NOT LIKE '%-YB-%' AND current_setting('neon.tenant_id', true) IS NULL`
 
 // A domain is what it is a domain of (typbasetype, as deep as it goes); the type's schema is told for what lives
 // outside pg_catalog.
@@ -70,8 +77,9 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 		}
 	}
 	var oid, relkind string
+	var heap bool
 	err := conn.QueryRowContext(ctx, tableSQL, schema, rel).Scan(&oid, &schema, &rel, &relkind, &t.NoTransactions,
-		&t.RowSecurity)
+		&t.RowSecurity, &heap)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, engine.ErrNoTable
 	}
@@ -82,6 +90,9 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	t.From = quote(schema) + "." + quote(rel)
 	t.Partitioned = relkind == "p"
 	t.Identity = tableIdentity(oid)
+	if heap && !t.RowSecurity {
+		t.Writer = WriterOf(oid)
+	}
 	t.View = relkind == "v" || relkind == "m" || relkind == "f"
 	if t.Columns, err = d.columns(ctx, conn, oid); err != nil {
 		return t, err

@@ -20,6 +20,9 @@ const settingsSQL = `SELECT set_config('TimeZone', 'UTC', true), set_config('Dat
 	set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
 	pg_backend_pid()::text || '/' || pg_postmaster_start_time()::text || '/' || pg_is_in_recovery()::text`
 
+// settingsServer is the column of settingsSQL that tells the server.
+const settingsServer = 9
+
 // Prepare implements engine.Dialect.
 func (d Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings) (engine.Server, error) {
 	var l engine.Server
@@ -34,7 +37,11 @@ func (d Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settin
 		if err := s.findIdentity(ctx); err != nil {
 			return err
 		}
+		if err := s.askWriters(ctx); err != nil {
+			return err
+		}
 		pooled, err = behindPooler(ctx, s.Conn().PgConn())
+		s.pooled = pooled
 		return err
 	})
 	if err != nil {
@@ -80,6 +87,7 @@ func (Dialect) Refresh(ctx context.Context, conn *sql.Conn, l *engine.Server) er
 			s.known[s.server] = incarnation // of the process that said so, which behind a pooler may be another
 		}
 		l.Incarnation, l.Table = incarnation, ""
+		l.Writers = s.writers.note(s.server, incarnation, known || !s.pooled)
 		if s.table != 0 {
 			l.Table = tableIdentity(strconv.FormatUint(uint64(s.table), 10))
 		}

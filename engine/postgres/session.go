@@ -136,6 +136,9 @@ type session struct {
 	// identity reads what the server shows of itself to this role, known is what was read, by server.
 	identity string
 	known    map[string]string
+	writers  writers
+	// pooled says that the next statement may be another process's.
+	pooled bool
 }
 
 // pgxDriverConn is embedded under this name, so that its method Conn is not hidden by a field.
@@ -154,7 +157,11 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 	var batch pgconn.Batch
 	batch.ExecParams("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", nil, nil, nil, nil)
 	if s.timeout != "" {
-		batch.ExecParams(settingsSQL, [][]byte{[]byte(s.timeout)}, nil, nil, nil)
+		settings := settingsSQL
+		if s.writers.asks {
+			settings += ", " + writersSQL
+		}
+		batch.ExecParams(settings, [][]byte{[]byte(s.timeout)}, nil, nil, nil)
 	}
 	batch.ExecParams(text, values, nil, nil, nil)
 	batch.ExecParams("COMMIT", nil, nil, nil, nil)
@@ -177,7 +184,10 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 		said := results.ResultReader()
 		if said.NextRow() {
 			values := said.Values()
-			s.server = string(values[len(values)-1])
+			s.server, s.writers.told = string(values[settingsServer]), ""
+			if len(values) > settingsServer+1 {
+				s.writers.told = string(values[settingsServer+1])
+			}
 		}
 		if _, err := said.Close(); err != nil {
 			return err

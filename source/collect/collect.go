@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -295,6 +296,9 @@ func (c *Collector) event() (change.Event, error) {
 		Broken:  broken,
 	}
 	e.Aside = op == change.Update && c.Touched != nil && !c.Touched(c.value(p.Tracked.Touched))
+	if p.Sel.Writer != nil {
+		e.Writer, _ = strconv.ParseUint(string(c.value(len(p.Sel.Columns)-1)), 10, 32) // what is no number is not known
+	}
 	e.OrderKey = e.Key
 	if !same {
 		e.OrderKey = rest[keyEnd-start : orderEnd-start : orderEnd-start]

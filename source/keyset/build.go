@@ -69,6 +69,8 @@ type Selection struct {
 	Order   []engine.Column
 	Cursors int
 	Where   string
+	// Writer is what the last of Columns is; nil where it is one like the others.
+	Writer *engine.Writer
 }
 
 // The statements of a cursor source, all keyset: none has an OFFSET, and none reads more than limit rows.
@@ -100,6 +102,29 @@ func (s *Selection) Page(limit int, in Span) Statement {
 		b.SelectFrom(s, s.Columns, limit)
 		b.Conditions(s, in)
 	}
+	b.orderBy(s, "")
+	b.Limit(limit)
+	return b.Statement()
+}
+
+// Recent reads, of the next rows in ascending order, those whose writer is not below a number, and the last one
+// whichever it is: it shows how far was read.
+func (s *Selection) Recent(limit, rows int, in Span, since uint64) Statement {
+	b := NewBuilder(s.Syntax)
+	b.selectColumns(s.Columns, limit, s.projected)
+	b.Add("\nFROM (SELECT r.*, lead(1) OVER (")
+	b.ordered(s, "")
+	follows := s.Syntax.Quote("rowrelay follows")
+	b.Add(") AS " + follows + "\nFROM (SELECT ")
+	for _, c := range s.Columns[:len(s.Columns)-1] {
+		b.Add(s.Column(c) + ", ")
+	}
+	b.Add(s.Writer.Needs)
+	b.From(s)
+	b.Conditions(s, in)
+	b.orderBy(s, "")
+	b.Limit(rows)
+	b.Add("\n) AS r) AS r\nWHERE r." + follows + " IS NULL OR " + s.Writer.Since(since))
 	b.orderBy(s, "")
 	b.Limit(limit)
 	return b.Statement()
@@ -354,7 +379,12 @@ func (b *Builder) Own(col engine.Column, arg any) string {
 }
 
 func (b *Builder) orderBy(s *Selection, direction string) {
-	b.Add("\nORDER BY ")
+	b.Add("\n")
+	b.ordered(s, direction)
+}
+
+func (b *Builder) ordered(s *Selection, direction string) {
+	b.Add("ORDER BY ")
 	for i, c := range s.Order {
 		b.Add(Comma(i) + s.Column(c) + direction)
 	}

@@ -30,6 +30,8 @@ type Plan struct {
 	// Whole reads the table itself in the order of its key; nil in cursor mode.
 	Whole *Plan
 	Sel   keyset.Selection
+	// Numbered reads pages with the number of each row's writer, as the last column; nil where that says nothing.
+	Numbered *Plan
 	// Names holds, for each projected column of the row, `"name":` ready to be written; the first len(names) columns of
 	// sel.columns are the row's, the others are read for key, cursor, order key and delete_when only.
 	Names []string
@@ -120,6 +122,7 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 		p.Whole = p.ofTable()
 	}
 	r.warn(cursor, key)
+	p.Numbered = p.numbered(cfg)
 	return p, nil
 }
 
@@ -136,6 +139,19 @@ func (p *Plan) indexes(catalog []int) []int {
 		at = append(at, j)
 	}
 	return at
+}
+
+// numbered is the plan that reads writers too. They tell what was delivered in overlap mode, and only where a row comes
+// into sight by being written and in no other way: not where a condition may become true by itself.
+func (p *Plan) numbered(cfg *Config) *Plan {
+	if p.Table.Writer == nil || p.Late.Mode != late.Overlap || p.Tracked != nil || p.Sel.Query != "" || p.Table.View ||
+		cfg.Where != "" || !p.KeyProved {
+		return nil
+	}
+	n := *p
+	n.Sel.Columns = append(slices.Clip(p.Sel.Columns), p.Table.Writer.Column)
+	n.Sel.Writer = p.Table.Writer
+	return &n
 }
 
 // describeCursor decides the kind of the stored cursor and where Event.Time comes from.

@@ -32,12 +32,16 @@ type Table struct {
 	Replay  func() time.Time // on a replica: how far it has come
 	Fetches int
 	Written map[int]int // versions committed, by key
+
+	Numbers string // not empty: rows tell who wrote them, by numbers of this history
+	Number  uint64 // the last that a transaction or savepoint took
 }
 
 // Row is one version of a row.
 type Row struct {
 	Cursor int64
 	Text   string
+	Writer uint64
 }
 
 // Tx is a transaction that has not ended.
@@ -47,6 +51,7 @@ type Tx struct {
 	Ends   time.Time
 	Writes map[int]Row
 	First  int64 // the lowest cursor that it holds
+	Number uint64
 }
 
 // New returns an empty table. rng decides which transactions commit.
@@ -89,10 +94,45 @@ func (t *Table) Update(tx *Tx, key int, cursor int64) bool {
 // Write writes a row in tx under this cursor and locks it, whoever held the lock.
 func (t *Table) Write(tx *Tx, key int, cursor int64) {
 	t.Locks[key] = tx
-	tx.Writes[key] = Row{cursor, fmt.Sprintf("%d of %s", t.Draw(), time.Now().Format("15:04:05.000"))}
+	tx.Writes[key] = Row{cursor, fmt.Sprintf("%d of %s", t.Draw(), time.Now().Format("15:04:05.000")), t.number(tx)}
 	if tx.First == 0 || cursor < tx.First {
 		tx.First = cursor
 	}
+}
+
+// number is the number that a write of a transaction bears: its own, which it takes with its first write, or that of a
+// savepoint, which takes a later one.
+func (t *Table) number(tx *Tx) uint64 {
+	if t.Numbers == "" {
+		return 0
+	}
+	if tx.Number == 0 {
+		t.Number++
+		tx.Number = t.Number
+	} else if t.Rng.IntN(3) == 0 {
+		t.Number++
+		return t.Number
+	}
+	return tx.Number
+}
+
+// Ended is the number below which every transaction has ended.
+func (t *Table) Ended() uint64 {
+	ended := t.Number + 1
+	for _, tx := range t.Open {
+		if tx.Number > 0 {
+			ended = min(ended, tx.Number)
+		}
+	}
+	return ended
+}
+
+// FailOver makes the database another one, which gives the last numbers again; what was open is gone.
+func (t *Table) FailOver(numbers string, lost uint64) {
+	for len(t.Open) > 0 {
+		t.End(t.Open[0], false)
+	}
+	t.Numbers, t.Number = numbers, t.Number-min(lost, t.Number)
 }
 
 // End commits a transaction or rolls it back, and releases its locks.
@@ -152,7 +192,7 @@ func (p Position) Compare(q Position) int {
 func (t *Table) Event(key int, row Row) change.Event {
 	k := fmt.Appendf(nil, `{"id":%d}`, key)
 	e := change.Event{Key: k, OrderKey: k, Row: fmt.Appendf(nil, `{"id":%d,"text":%q}`, key, row.Text), Time: time.Now(),
-		Cursor: Position{"test", row.Cursor, key}.Cursor()}
+		Writer: row.Writer, Cursor: Position{"test", row.Cursor, key}.Cursor()}
 	e.ID = change.EventID("orders", change.Upsert, e.Key, e.Cursor, e.Row)
 	return e
 }
@@ -175,7 +215,10 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 		return change.Page{}, t.Fail
 	}
 	after, upTo := PositionOf(r.After), PositionOf(r.UpTo)
-	page := change.Page{NullCursors: -1}
+	page := change.Page{NullCursors: -1, Numbers: t.Numbers}
+	if t.Numbers != "" {
+		page.Ended = t.Ended()
+	}
 	if t.Safe && !r.Unsafe {
 		page.Safe = Position{"test", t.SafePoint(), 0}.Cursor()
 		if r.UpTo.IsStart() {
@@ -194,7 +237,13 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 		at = at[:limit.Rows]
 	}
 	for _, p := range at {
-		page.Events = append(page.Events, t.Event(p.Key, t.Rows[p.Key]))
+		e := t.Event(p.Key, t.Rows[p.Key])
+		if r.Since > 0 && e.Writer != 0 && e.Writer < r.Since {
+			page.To = e.Cursor
+			continue
+		}
+		page.To = nil
+		page.Events = append(page.Events, e)
 	}
 	return page, nil
 }

@@ -1,0 +1,101 @@
+package late
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/state"
+)
+
+// writers is what the overlap mode knows of the transactions that wrote the rows between the low edge and the frontier,
+// where the source tells it. See "Rows that need no memory" in the Tracker's comment.
+type writers struct {
+	said    bound // by the last page: of all transactions below it whatever is read from now on shows everything
+	known   bound // what these transactions wrote there is settled or in flight as live rows
+	rises   bound // what known becomes when the first risesAt batches are settled
+	risesAt int
+	unkept  int // events that were settled and are not remembered, since the last commit that was stored
+}
+
+// bound says of which transactions something is known: those below a number.
+type bound struct {
+	of    string // Page.Numbers
+	below uint64
+}
+
+// covers reports whether an event was written by one of these transactions.
+func (b *bound) covers(e *change.Event) bool { return e.Writer != 0 && e.Writer < b.below }
+
+// meet holds what a page says of writers against what is known; opens says that there is nothing yet between the low
+// edge and the frontier. It returns false for a page of a sweep that is worth nothing: rows may be left out of it, or
+// of those before it, by numbers that mean other transactions here.
+func (l *Tracker) meet(page *change.Page, opens bool) bool {
+	if l.mode != Overlap {
+		return true
+	}
+	says := bound{page.Numbers, page.Ended}
+	if says.of == "" {
+		says = bound{}
+	}
+	sound := true
+	if says.of != l.known.of {
+		if l.known.below > 0 {
+			l.unmark()
+			l.sweep.on, sound = false, false
+		}
+		l.known, l.rises = bound{of: says.of}, bound{}
+	}
+	if opens {
+		l.known = says
+	}
+	if l.said = says; says.of != l.sweep.says.of {
+		l.sweep.says = bound{}
+	}
+	return sound
+}
+
+// unpassed returns the events of a sweep that are not known to be settled or in flight by who wrote them.
+func (l *Tracker) unpassed(events []change.Event) []change.Event {
+	if l.known.below == 0 {
+		return events
+	}
+	kept := events[:0]
+	for i := range events {
+		if !l.known.covers(&events[i]) {
+			kept = append(kept, events[i])
+		}
+	}
+	return kept
+}
+
+// rise takes over what a sweep has shown, once all is settled that was handed out before its end.
+func (l *Tracker) rise() {
+	if l.rises.below > l.known.below && l.done >= l.risesAt {
+		l.known, l.rises = l.rises, bound{}
+		l.changes++
+	}
+}
+
+// stored is the bound as the document keeps it, for the rows between these positions.
+func (b *bound) stored(low, front change.Cursor) state.Known {
+	if b.below == 0 {
+		return state.Known{}
+	}
+	return state.Known{Numbers: b.of, Below: b.below, Of: edges(low, front)}
+}
+
+// recalled is the bound that a document keeps; none where another binary has moved the positions since.
+func recalled(doc *state.Document) bound {
+	k := &doc.Late.Known
+	if k.Below == 0 || k.Of != edges(doc.Checkpoint.Cursor, doc.Late.Frontier) {
+		return bound{}
+	}
+	return bound{k.Numbers, k.Below}
+}
+
+// edges identifies two positions.
+func edges(low, front change.Cursor) string {
+	sum := sha256.Sum256([]byte(low.String() + " " + front.String()))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
+)
+
+// backlog is a poller in overlap mode whose memory holds 1,000 rows, before 20,000.
+func backlog(t *testing.T, to *sink) (s settings, late func() (commit func())) {
+	t.Helper()
+	shop, db := postgresShop(t, 20_000)
+	late = func() func() {
+		t.Helper()
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.ExecContext(t.Context(), `INSERT INTO lines VALUES (-1, 0, '2026-01-01 00:00:00.125+00', -1, 'late')`); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			t.Helper()
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return shop.with(settings{
+		"status__listen": "127.0.0.1:0", "state__kind": "file", "state__path": t.TempDir(),
+		"state__container": "", "state__create": "",
+		"pollers__lines__output__kind": "http", "pollers__lines__output__url": to.URL,
+		"pollers__lines__source__late_commits": "overlap", "pollers__lines__source__late_memory": "1000",
+		"pollers__lines__batch_size": "200", "pollers__lines__output__batch": "50",
+	}), late
+}
+
+// TestBacklogNeedsNoMemory: a backlog of twenty times the memory is delivered without a wait, and a row that commits
+// late below what was delivered is found all the same. The window is two minutes.
+func TestBacklogNeedsNoMemory(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, late := backlog(t, to)
+	commit := late()
+	p := programtest.Start(t, programtest.Options{Settings: s}, "run")
+	arrived := func(n int) func() bool {
+		return func() bool {
+			distinct, _ := to.count()
+			return distinct >= n
+		}
+	}
+	programtest.UntilWithin(t, 90*time.Second, "half of the backlog to arrive", arrived(10_000))
+	commit()
+	programtest.UntilWithin(t, 90*time.Second, "the backlog and the late row to arrive", arrived(20_001))
+	if _, repeated := to.count(); repeated > 0 {
+		t.Errorf("%d rows came twice\n%s", repeated, p.Log())
+	}
+}
+
+// TestBacklogOfAKilledProcess: what was delivered of a backlog does not come again but for the batches in flight.
+func TestBacklogOfAKilledProcess(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, late := backlog(t, to)
+	dir := t.TempDir()
+	p := programtest.Start(t, programtest.Options{Dir: dir, Settings: s}, "run")
+	programtest.UntilWithin(t, 90*time.Second, "a part of the backlog to arrive", func() bool {
+		distinct, _ := to.count()
+		return distinct >= 8000
+	})
+	p.Kill()
+	late()()
+	programtest.Start(t, programtest.Options{Dir: dir, Settings: s}, "run")
+	programtest.UntilWithin(t, 90*time.Second, "the rest to arrive", func() bool {
+		distinct, _ := to.count()
+		return distinct >= 20_001
+	})
+	if _, repeated := to.count(); repeated > 2000 {
+		t.Errorf("%d of 20,001 rows came twice", repeated)
+	} else {
+		t.Logf("%d rows came twice", repeated)
+	}
+}
