@@ -24,7 +24,8 @@ const (
 
 // Reread returns the newest state of rows by their keys (Event.Key), in the order of keys and each once. A row that is
 // deleted by source__delete_when is a delete; one that is gone from the table, or does not meet source__where any more,
-// is missing. Where changes are tracked one that is gone is a delete, whatever is still recorded of it. A row that can never be sent has Broken set.
+// is missing. Where changes are tracked one that is gone is a delete, whatever is still recorded of it. A row that can
+// never be sent has Broken set.
 //
 // Keys come from a stored object: one that does not fit the settings is ErrConfig. A row that has no place in the order
 // any more is ErrNormalize, as it is for Fetch.

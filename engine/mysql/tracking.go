@@ -116,7 +116,8 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	}
 	return []string{
 		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " DATETIME(6) NOT NULL,\n\t" +
-			created + " DATETIME(6) NOT NULL,\n" + declares + "\tPRIMARY KEY (" + key + "),\n\tKEY " + quote(c.Index()) + " (" + version + ", " +
+			created + " DATETIME(6) NOT NULL,\n" + declares + "\tPRIMARY KEY (" + key + "),\n\tKEY " + quote(c.Index()) +
+			" (" + version + ", " +
 			key + ")\n) ENGINE=InnoDB",
 		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone TINYINT NOT NULL PRIMARY KEY,\n\t" + floor +
 			" DATETIME(6) NOT NULL\n) ENGINE=InnoDB",
