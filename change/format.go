@@ -7,12 +7,12 @@ import (
 
 // Format is a wire format: how a delivery becomes bytes. docs/formats.md shows each with examples.
 //
-// Each format has two forms. The single form carries one event and is what a message of a queue, a line of stdout and a
-// request with output__batch=1 hold. The batch form is always a JSON array, also when it holds one event, so that a
-// receiver of batches never has to look twice. What changes from delivery to delivery of an event (batch, token, number,
-// attempt, backfill) stands in neither, so that a repetition has the same body: it belongs in headers. An output that
-// has none sends the message form, which is the single form with these. The encoders append to a buffer, copy the event's JSON as it is, and
-// use neither maps nor reflection.
+// Each format has two forms. The single form carries one event and is what a message of a broker and a request with
+// output__batch=1 hold. The batch form is always a JSON array, also when it holds one event, so that a
+// receiver of batches never has to look twice. What changes from delivery to delivery of an event (batch, token,
+// number, attempt, backfill) stands in neither, so that a repetition has the same body: it belongs in headers. An
+// output that has none sends the message form, which is the single form with these. The encoders append to a buffer,
+// copy the event's JSON as it is, and use neither maps nor reflection.
 //
 //	d := &change.Delivery{…}
 //	body := change.CloudEvents.AppendBatch(buf[:0], d)

@@ -226,7 +226,7 @@ func (m *Metrics) policy(r *poller.Report) {
 	switch unseen := !r.RetryAt.IsZero() && !r.DocumentRead; {
 	case r.Event == poller.Paused:
 		m.paused.WithLabelValues(p, o).Set(1)
-	case r.Event == poller.CheckpointLoadFailed, r.Event == poller.ConfigInvalid, unseen: // whether it is paused was not seen
+	case r.Event == poller.CheckpointLoadFailed, r.Event == poller.ConfigInvalid, unseen: // whether it is paused
 	default:
 		m.paused.WithLabelValues(p, o).Set(0)
 	}

@@ -139,8 +139,8 @@ func TestMetricsFailureFailsNoTick(t *testing.T) {
 func TestWhatIsLeftAloneIsMeasured(t *testing.T) {
 	var c console
 	ended := time.Now()
-	report := poller.Report{Poller: "orders", Output: "o", Event: poller.FetchFailed, Err: errors.New("gone"), Ended: ended,
-		RetryAt: ended.Add(20 * time.Second), Parked: -1, NullCursors: -1}
+	report := poller.Report{Poller: "orders", Output: "o", Event: poller.FetchFailed, Err: errors.New("gone"),
+		Ended: ended, RetryAt: ended.Add(20 * time.Second), Parked: -1, NullCursors: -1}
 	h := handler.New(t.Context(), handler.Config{Log: c.logger(), Pollers: []handler.Poller{{
 		Name: "orders", Runner: runner(func(context.Context) []poller.Report { return []poller.Report{report} }),
 	}}})

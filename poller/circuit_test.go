@@ -56,7 +56,8 @@ func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
 				t.Errorf("%d requests in minute %d, %d in a tick", n, i+2, one)
 			}
 		}
-		if r := relay.Tick(t.Context()); r.RetryAt.IsZero() || !strings.Contains(r.Err.Error(), "it has failed since 00:00:0") ||
+		if r := relay.Tick(t.Context()); r.RetryAt.IsZero() ||
+			!strings.Contains(r.Err.Error(), "it has failed since 00:00:0") ||
 			!strings.Contains(r.Err.Error(), "is tried again at ") || r.Token != 0 {
 			t.Errorf("%+v", r)
 		}
@@ -80,8 +81,9 @@ func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
 
 // TestASourceThatIsDownIsAskedRarely: whether it fails when it is opened or when a page is fetched.
 func TestASourceThatIsDownIsAskedRarely(t *testing.T) {
-	for name, why := range map[string]error{"connection": &poller.Fault{Event: poller.FetchFailed, Err: errors.New("gone")},
-		"settings": &poller.Fault{Event: poller.ConfigInvalid, Err: errors.New("gone")},
+	for name, why := range map[string]error{
+		"connection": &poller.Fault{Event: poller.FetchFailed, Err: errors.New("gone")},
+		"settings":   &poller.Fault{Event: poller.ConfigInvalid, Err: errors.New("gone")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -109,8 +111,8 @@ func TestARefusedLoginIsNotRepeatedEachSecond(t *testing.T) {
 		feed := &counted{Table: pollertest.NewTable(1, 1),
 			err: &poller.Fault{Event: poller.ConfigInvalid, Err: fmt.Errorf("%w: gone", poller.ErrLogin)}}
 		relay := pollertest.Relay(t, feed, pollertest.NewSink(t, nil))
-		if minutes := asked(t, relay, 3*time.Minute, poller.ConfigInvalid, func() int { return feed.opened }); minutes[0] > 4 ||
-			minutes[2] > 2 || minutes[2] == 0 {
+		minutes := asked(t, relay, 3*time.Minute, poller.ConfigInvalid, func() int { return feed.opened })
+		if minutes[0] > 4 || minutes[2] > 2 || minutes[2] == 0 {
 			t.Errorf("asked %v times a minute", minutes)
 		}
 	})

@@ -130,8 +130,8 @@ func (n *Note) outcome() string {
 	return ""
 }
 
-// replaces reports whether the note is to be written over the stored one: it tells of work, or of another outcome, or is
-// a sign of life that is due. What
+// replaces reports whether the note is to be written over the stored one: it tells of work, or of another outcome, or
+// is a sign of life that is due. What
 // another instance has noted of a later tick stands, unless that may be later by its clock only and ours has failed. So
 // does its failure while it may still be failing: ours went well, its did not. Of partitions, each is weighed for
 // itself.

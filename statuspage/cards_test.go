@@ -19,7 +19,8 @@ func TestTheCardSaysWhy(t *testing.T) {
 		has, hasn []string
 	}{
 		"silent, and held back by nobody known": {
-			status.Output{Health: status.Silent, Says: "host-1 held the lease and died", HeldBack: &status.HeldBack{Seconds: 60}},
+			status.Output{Health: status.Silent, Says: "host-1 held the lease and died",
+				HeldBack: &status.HeldBack{Seconds: 60}},
 			[]string{"host-1 held the lease and died", "Rows held back for 1 min<"}, []string{" by <b></b>"},
 		},
 		"failing partitions, and nothing since": {
@@ -29,7 +30,8 @@ func TestTheCardSaysWhy(t *testing.T) {
 			[]string{"UTC: boom"},
 		},
 		"an old error, and another reason": {
-			status.Output{Health: status.Silent, LastError: boom, Says: "nobody publishes"}, []string{"nobody publishes", "boom"},
+			status.Output{Health: status.Silent, LastError: boom, Says: "nobody publishes"},
+			[]string{"nobody publishes", "boom"},
 			nil,
 		},
 		"blocked by what stands below": {

@@ -149,7 +149,8 @@ func accepts(t *testing.T, f Fixture, n int) {
 		t.Fatalf("Deliver: %v", err)
 	}
 	got := parse(t, f.Received(t))
-	fence := received{RowrelayBatch: d.BatchID, RowrelayToken: "9007199254740993", RowrelayDelivery: "101", RowrelayAttempt: 3}
+	fence := received{RowrelayBatch: d.BatchID, RowrelayToken: "9007199254740993", RowrelayDelivery: "101",
+		RowrelayAttempt: 3}
 	if f.Messages != nil || f.IdempotencyKeys != nil { // it stands in headers, so that a repetition has the same body
 		fence = received{}
 	}
