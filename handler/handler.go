@@ -119,7 +119,7 @@ func New(lifetime context.Context, cfg Config) *Handler {
 		http:     cfg.HTTP,
 		metrics:  NewMetrics(cfg.Log),
 		registry: cfg.Registry,
-		skipped:  skips{reported: map[string]time.Time{}},
+		skipped:  skips{reported: map[string]time.Time{}, paused: map[string]bool{}},
 
 		partitions: map[partitionMessage]Runner{},
 		fanouts:    map[string]fanoutSeen{},
@@ -203,10 +203,7 @@ func (h *Handler) account(ctx context.Context, name string, inv Invocation, repo
 		if known { // a name that somebody made up gets no series
 			h.metrics.Observe(&reports[i])
 		}
-		level, more := levelOf(&reports[i]), []slog.Attr(nil)
-		if h.skipped.first(&reports[i]) {
-			level, more = slog.LevelInfo, waitAttrs(&reports[i])
-		}
+		level, more := h.skipped.line(&reports[i])
 		logReport(ctx, h.log, level, &reports[i], inv, p.Outbox != nil, more...)
 		if known {
 			h.observe(&reports[i], p.Outbox != nil)

@@ -77,15 +77,16 @@ func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invoca
 	}
 	h.metrics.Observe(&report)
 	defer h.observe(&report, true)
+	level, more := h.skipped.line(&report)
 	if report.Failed() || report.Event == poller.Paused {
-		logReport(ctx, h.log, levelOf(&report), &report, inv, true)
+		logReport(ctx, h.log, level, &report, inv, true, more...)
 		return report, true
 	}
 	for _, text := range report.Warnings {
 		h.log.WarnContext(ctx, text, "event", "warning", "poller", name)
 	}
 	h.metrics.enqueued.WithLabelValues(name).Add(float64(len(partitions)))
-	level := slog.LevelDebug
+	level = slog.LevelDebug
 	if len(partitions) > 0 {
 		level = slog.LevelInfo
 	}

@@ -28,7 +28,29 @@ func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *polle
 		log.LogAttrs(ctx, slog.LevelError, "an event was given up",
 			append(deadLetterAttrs(&r.DeadLettered[i], outbox), who...)...)
 	}
+	if r.Refused != nil {
+		log.LogAttrs(ctx, slog.LevelWarn, refusedText(r.Rejected), append(refusedAttrs(r.Refused), who...)...)
+	}
 	log.LogAttrs(ctx, level, message(r), append(append(attrs(r, inv, outbox), who...), more...)...)
+}
+
+func refusedText(n int) string {
+	if n == 1 {
+		return "an event was refused, and is tried again"
+	}
+	return fmt.Sprintf("%d events were refused, and are tried again; this is the first", n)
+}
+
+// refusedAttrs tell of a refused event all but its row.
+func refusedAttrs(r *poller.Refusal) []slog.Attr {
+	list := []slog.Attr{
+		slog.String("event", "rejected"), slog.String("id", r.ID), slog.String("key", string(r.Key)),
+		slog.String("reason", r.Cause.String()), slog.String("error", r.Reason),
+	}
+	if r.Status != 0 {
+		list = append(list, slog.Int("status", r.Status))
+	}
+	return list
 }
 
 // deadLetterAttrs tell of a dead letter all but its row.
@@ -98,7 +120,8 @@ func levelOf(r *poller.Report) slog.Level {
 		return slog.LevelDebug
 	case r.Failed():
 		return slog.LevelError
-	case r.Event == poller.LeaseAcquireSkipped, r.Event == poller.FetchEmpty && r.HeldBack < worthALine:
+	case r.Event == poller.LeaseAcquireSkipped, r.Event == poller.Paused,
+		r.Event == poller.FetchEmpty && r.HeldBack < worthALine:
 		return slog.LevelDebug
 	default:
 		return slog.LevelInfo
@@ -126,10 +149,10 @@ func attrs(r *poller.Report, inv Invocation, outbox bool) []slog.Attr {
 		slog.Int("rows", r.Rows),
 		slog.Int("batches", len(r.Batches)),
 		slog.Float64("duration_ms", float64(r.Ended.Sub(r.Started).Microseconds())/1000),
-		slog.String("batch_id", r.BatchID),
-		slog.String("checkpoint_before", r.Before.String()),
-		slog.String("checkpoint_after", r.After.String()),
-		slog.Uint64("fencing_token", r.Token),
+	}
+	if r.BatchID != "" { // otherwise nothing is known of them, and a beginning would be no position
+		list = append(list, slog.String("batch_id", r.BatchID), slog.String("checkpoint_before", r.Before.String()),
+			slog.String("checkpoint_after", r.After.String()), slog.Uint64("fencing_token", r.Token))
 	}
 	if r.Err != nil {
 		list = append(list, slog.String("error", r.Err.Error()))

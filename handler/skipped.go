@@ -13,17 +13,22 @@ import (
 // skipReported is how long nothing more is reported of a holder whose lease made ticks skip.
 const skipReported = 10 * time.Minute
 
-// skips remembers of which holders of a lease it was reported that ticks wait for them. A worker that was killed in the
-// middle of a tick leaves its lease: without a line the ticks of its successor succeed and deliver nothing for
-// a minute, and nobody can see why. Instances that take turns would write such a line with every tick.
+// skips remembers what was reported of ticks that did nothing: for which holder of a lease they wait, or that they are
+// paused. A worker that was killed in the middle of a tick leaves its lease: without a line the ticks of its successor
+// succeed and deliver nothing for a minute, and nobody can see why. Instances that take turns would write such a line
+// with every tick.
 type skips struct {
 	mu       sync.Mutex
 	reported map[string]time.Time
+	paused   map[string]bool
 }
 
-// first reports whether r is the first tick in a while that was skipped for this holder. A tick that overlaps another
-// one in this process waits for nobody.
+// first reports whether r is the first tick in a while that was skipped for this holder, or the first of a pause. A
+// tick that overlaps another one in this process waits for nobody.
 func (s *skips) first(r *poller.Report) bool {
+	if s.pause(r) {
+		return true
+	}
 	if r.Event != poller.LeaseAcquireSkipped || r.Err == nil || errors.Is(r.Err, poller.ErrOverlap) {
 		return false
 	}
@@ -41,8 +46,37 @@ func (s *skips) first(r *poller.Report) bool {
 	return true
 }
 
-// waitAttrs say of a skipped tick until when the holder's lease can last, and that it is taken over then.
+// pause reports whether a pause is new.
+func (s *skips) pause(r *poller.Report) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	output := r.Poller + " " + r.Output
+	known := s.paused[output]
+	switch {
+	case r.Event == poller.Paused:
+		s.paused[output] = true
+		return !known
+	case r.Event != poller.LeaseAcquireSkipped && (!r.Failed() || r.DocumentRead): // it was seen that there is none
+		delete(s.paused, output)
+	}
+	return false
+}
+
+// line is the level of a tick's line, and what it says more.
+func (s *skips) line(r *poller.Report) (slog.Level, []slog.Attr) {
+	if s.first(r) {
+		return slog.LevelInfo, waitAttrs(r)
+	}
+	return levelOf(r), nil
+}
+
+// waitAttrs say of a skipped tick until when the holder's lease can last, and that it is taken over then; of a pause,
+// how it ends.
 func waitAttrs(r *poller.Report) []slog.Attr {
+	if r.Event == poller.Paused {
+		return []slog.Attr{slog.String("next", "an operator resumes it (rowrelay state resume, rowrelay outbox resume, or the status page); "+
+			"further ticks of this pause are reported at log__level=debug only")}
+	}
 	end := "within source__claim_ttl and a few seconds"
 	var list []slog.Attr
 	if !r.Until.IsZero() {

@@ -27,6 +27,8 @@ func TestRetries(t *testing.T) {
 		if report := relay.Tick(t.Context()); report.Event != poller.TickComplete || report.Rejected != 1 ||
 			feed.Position != 4 {
 			t.Fatalf("%+v", report)
+		} else if r := report.Refused; r == nil || string(r.Key) != `"bad"` || r.Status != 422 {
+			t.Errorf("the first refusal is told as %+v", r)
 		}
 		if got := feed.Outcomes["3"]; !slices.Equal(got, []poller.Outcome{poller.Absorbed}) {
 			t.Errorf("the event after the parked one: %v", got)

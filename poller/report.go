@@ -100,6 +100,8 @@ type Report struct {
 	// Rejected counts the attempts held against events in this tick, Parked the parked events and their followers when it
 	// ended (-1: not known), Gone the parked events whose row was found gone.
 	Rejected, Parked, Gone int
+	// Refused is the first of the rejected events; nil where none was.
+	Refused *Refusal
 	// Searching is what is left of the search for the events that requests failed for; 0: no search is under way. The next
 	// tick of this process goes on with it, and leaves less unless the destination fails.
 	Searching int
@@ -123,6 +125,13 @@ type Report struct {
 	// Share is what a tick was about of an outbox whose partitions are handed out one by one; nil: it was about
 	// everything.
 	Share *Share
+}
+
+// Refusal is a rejected event without its row.
+type Refusal struct {
+	ID  string
+	Key []byte
+	Rejection
 }
 
 // Share is a part of an outbox's work under fan-out.

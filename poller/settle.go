@@ -174,9 +174,13 @@ func (t *tick) settled(line []*inFlight, n int, took time.Duration, whole bool, 
 // acknowledged reports the first rows events of a batch as done.
 func (t *tick) acknowledged(p *inFlight, rows int, took time.Duration, whole bool) {
 	batch := &p.grant.Batch
-	for i := range p.rejections {
-		if i < rows {
-			t.report.Rejected++
+	for i := range rows {
+		r, rejected := p.rejections[i]
+		if !rejected {
+			continue
+		}
+		if t.report.Rejected++; t.report.Refused == nil {
+			t.report.Refused = &Refusal{batch.Events[i].ID, batch.Events[i].Key, r}
 		}
 	}
 	t.unpark(p, rows)
