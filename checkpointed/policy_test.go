@@ -170,6 +170,7 @@ func TestTicksWithADestinationThatRefusesAll(t *testing.T) {
 					time.Sleep(30 * time.Second)
 				}
 				down = false
+				time.Sleep(time.Minute) // the longest pause of a destination that was down
 				if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(60)) ||
 					len(p.deadLetters.letters) != 0 {
 					t.Errorf("%s: %v, accepted %v", r.Event, r.Err, to.rows())
@@ -216,6 +217,7 @@ func TestTicksThroughAnOutage(t *testing.T) {
 		down = false
 		insert.Stop()
 		synctest.Wait()
+		time.Sleep(time.Minute) // the longest pause of a destination that was down
 		for range 2 {
 			relay.Tick(t.Context())
 		}

@@ -99,7 +99,7 @@ func (t *tick) circuits() {
 		t.destination.worked()
 	}
 	var fault *Fault
-	if t.outage && errors.As(t.failure, &fault) {
+	if t.down && errors.As(t.failure, &fault) {
 		t.destination.failed(time.Now(), fault, false)
 	}
 }

@@ -52,6 +52,7 @@ type evidence struct {
 	known  map[string]suspect
 
 	outage bool // the destination is unavailable: what this tick learned about events means nothing
+	down   bool // the same, and no answer was about an event: there is nothing that another tick soon could find out
 }
 
 func newEvidence(h *hint) evidence {

@@ -248,7 +248,7 @@ func (t *tick) beginExtra(grant *Grant, index int) {
 
 // unavailable ends the tick: nothing is held against any event. asking is why the source gave no further probe.
 func (t *tick) unavailable(asking error) {
-	t.outage = true
+	t.outage, t.down = true, !slices.ContainsFunc(t.suspects, func(s suspect) bool { return s.clear })
 	if t.failure == nil {
 		t.report.Reason = Unavailable.String()
 	}
