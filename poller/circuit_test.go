@@ -56,7 +56,11 @@ func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
 				t.Errorf("%d requests in minute %d, %d in a tick", n, i+2, one)
 			}
 		}
-		if r := relay.Tick(t.Context()); r.RetryAt.IsZero() ||
+		r := relay.Tick(t.Context())
+		if r.RetryAt.IsZero() { // this one was due to ask
+			r = relay.Tick(t.Context())
+		}
+		if r.RetryAt.IsZero() ||
 			!strings.Contains(r.Err.Error(), "it has failed since 00:00:0") ||
 			!strings.Contains(r.Err.Error(), "is tried again at ") || r.Token != 0 {
 			t.Errorf("%+v", r)

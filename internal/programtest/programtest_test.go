@@ -103,7 +103,7 @@ func TestStreamsAndExitCode(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, p.Log())
 	}
 	p = programtest.Start(t, programtest.Options{}, "chekc")
-	if code := p.Wait(); code != 1 || p.Stdout() != "" || !strings.Contains(p.Log(), "did you mean rowrelay check?") {
+	if code := p.Wait(); code != 2 || p.Stdout() != "" || !strings.Contains(p.Log(), "did you mean rowrelay check?") {
 		t.Errorf("exit code %d:\n%s", code, p.Log())
 	}
 }
@@ -137,7 +137,7 @@ func TestAnEndThatComesTooEarlyFailsAtOnce(t *testing.T) {
 		p := programtest.Start(tb, programtest.Options{}, "chekc")
 		p.Until("it works", func() bool { return false })
 	})
-	for _, part := range []string{"rowrelay chekc has ended before: it works\n", "exit status 1",
+	for _, part := range []string{"rowrelay chekc has ended before: it works\n", "exit status 2",
 		"did you mean rowrelay check?"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("lacks %q:\n%s", part, said)
