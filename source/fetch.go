@@ -44,11 +44,16 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error 
 		if err != nil {
 			return err
 		}
-		err = work(p)
-		if err != nil && !changed && (errors.Is(err, engine.ErrSchemaChanged) ||
-			c.dialect.Classify(err) == engine.FaultSchema) {
+		if err = work(p); err == nil {
+			return nil
+		}
+		kind := c.dialect.Classify(err)
+		switch {
+		case !changed && (errors.Is(err, engine.ErrSchemaChanged) || kind == engine.FaultSchema):
 			c.forget(p)
 			continue
+		case kind == engine.FaultDenied: // the catalog shows less to who may read less: not to be believed afterwards
+			c.forget(p)
 		}
 		return err
 	}

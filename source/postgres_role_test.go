@@ -56,6 +56,10 @@ func TestPostgresReader(t *testing.T) {
 		t.Fatalf("%d rows, %v", len(page.Events), err)
 	}
 	t.Logf("incarnation: %s", page.Incarnation)
+	// What the catalog said to somebody without the right is not believed any more.
+	if page, err = src.Fetch(t.Context(), change.Range{Late: true}, everything); err != nil || page.Numbers == "" {
+		t.Errorf("%v; with the right to read the table, its rows do not tell who wrote them", err)
+	}
 	if _, err := src.Check(t.Context(), nil, 1, 10); err != nil {
 		t.Errorf("check: %v", err)
 	}
