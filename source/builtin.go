@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
@@ -27,15 +28,15 @@ import (
 type builtInPages struct{ rowPages }
 
 // builtIn is the catalog of a table whose changes the engine tracks. It proves that they can be read.
-func (c *Cursor) builtIn(ctx context.Context, s *session, t *engine.Table,
+func (c *Cursor) builtIn(ctx context.Context, s *pool.Session, t *engine.Table,
 	changes *engine.ChangeTable) (engine.Table, error) {
-	if s.server.ReadOnly {
+	if s.Server.ReadOnly {
 		return *t, fmt.Errorf("%w: source__mode=changetracking: the server at hand is a readable secondary, or its database is "+
 			"read-only, where no changes are tracked: connect to the primary (without ApplicationIntent=ReadOnly)",
 			poller.ErrConfig)
 	}
 	own := c.dialect.Syntax().Tracking
-	faults, err := own.Faults(ctx, s.conn, changes)
+	faults, err := own.Faults(ctx, s.Conn, changes)
 	switch {
 	case err != nil:
 		return *t, err
@@ -51,14 +52,14 @@ func (c *Cursor) builtIn(ctx context.Context, s *session, t *engine.Table,
 	return joined, err
 }
 
-func (w builtInPages) start(ctx context.Context, s *session) (change.Cursor, error) {
+func (w builtInPages) start(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	if w.c.cfg.Start == "latest" {
 		return w.latest(ctx, s)
 	}
 	return w.rowPages.start(ctx, s)
 }
 
-func (w builtInPages) latest(ctx context.Context, s *session) (change.Cursor, error) {
+func (w builtInPages) latest(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	t, err := w.c.tell(ctx, s, w.p)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (w builtInPages) statements(limit int) (first, next keyset.Statement) {
 }
 
 // explain has nothing to tell: the changes have no index that one could make.
-func (w builtInPages) explain(context.Context, *session, int) (string, error) { return "", nil }
+func (w builtInPages) explain(context.Context, *pool.Session, int) (string, error) { return "", nil }
 
 // told is what the engine says of its tracking.
 type told struct {
@@ -101,13 +102,13 @@ func parseTold(text string) (told, error) {
 }
 
 // tell asks the engine alone.
-func (c *Cursor) tell(ctx context.Context, s *session, p *plan.Plan) (told, error) {
+func (c *Cursor) tell(ctx context.Context, s *pool.Session, p *plan.Plan) (told, error) {
 	return tell(ctx, s, p.BuiltIn(), p.Table.Changes)
 }
 
-func tell(ctx context.Context, s *session, b *engine.BuiltIn, changes *engine.ChangeTable) (told, error) {
+func tell(ctx context.Context, s *pool.Session, b *engine.BuiltIn, changes *engine.ChangeTable) (told, error) {
 	var text string
-	if err := s.conn.QueryRowContext(ctx, b.Tell(changes)).Scan(&text); err != nil {
+	if err := s.Conn.QueryRowContext(ctx, b.Tell(changes)).Scan(&text); err != nil {
 		return told{}, fmt.Errorf("read how far changes are tracked: %w", err)
 	}
 	return parseTold(text)
@@ -225,7 +226,7 @@ func (w *changeWindow) hear(ctx context.Context, c *Cursor, p *plan.Plan) (t tol
 	if w.told != "" {
 		return parseTold(w.told)
 	}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		t, err = c.tell(ctx, s, p)
 		return err
 	})

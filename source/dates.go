@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // dates reads the positions of the plan as times; nil where the cursor's first column is none.
@@ -33,7 +34,7 @@ const latestKept = 10_000
 
 // notAhead returns the newest position that is not dated beyond the database's clock: the position to begin at, or to
 // take for what was there at a moment. newest is the newest of all.
-func (c *Cursor) notAhead(ctx context.Context, s *session, p *plan.Plan, newest change.Cursor) (last change.Cursor,
+func (c *Cursor) notAhead(ctx context.Context, s *pool.Session, p *plan.Plan, newest change.Cursor) (last change.Cursor,
 	err error) {
 	d := c.dates(p)
 	if d == nil || newest.IsStart() {
@@ -51,7 +52,7 @@ func (c *Cursor) notAhead(ctx context.Context, s *session, p *plan.Plan, newest 
 		return newest, nil
 	}
 	seen := 0
-	err = c.dialect.Read(ctx, s.conn, p.Sel.Newest(latestKept).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
+	err = c.dialect.Read(ctx, s.Conn, p.Sel.Newest(latestKept).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 		at, err := collect.CursorOf(p, r)
 		seen++
 		if err == nil && !ahead(at) {

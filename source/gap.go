@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // places remembers when positions were last known to be sound: rows came up to there, or a look found them so.
@@ -56,9 +57,9 @@ func (c *Cursor) sound(at change.Cursor) {
 // A position that a person named (without a tie-breaker) may well be ahead. On a replica the counter, like the rows,
 // may be late. Where a value above the counter stands in the table it was written explicitly, and only a warning says
 // what may come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
-func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position,
+func (c *Cursor) seekGap(ctx context.Context, s *pool.Session, p *plan.Plan, at change.Cursor, pos keyset.Position,
 	page *change.Page) error {
-	if at.IsStart() || !p.Counted(at) && p.Tracked == nil || s.server.ReadOnly && p.Tracked == nil || s.broken {
+	if at.IsStart() || !p.Counted(at) && p.Tracked == nil || s.Server.ReadOnly && p.Tracked == nil || s.Broken {
 		return nil
 	}
 	c.mu.Lock()
@@ -100,7 +101,7 @@ func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 	return gap
 }
 
-func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor,
+func (c *Cursor) lookForGap(ctx context.Context, s *pool.Session, p *plan.Plan, at change.Cursor,
 	pos keyset.Position) (gap error, warning string, err error) {
 	if p.Tracked != nil {
 		gap, err = c.changeGap(ctx, s, p, at)
@@ -109,7 +110,7 @@ func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan.Plan, at ch
 	col := &p.Sel.Order[0]
 	var n engine.Counter
 	if k := col.Value.Kind; k == engine.KindInteger || k == engine.KindRowVersion {
-		if n, err = c.dialect.Counter(ctx, s.conn, &p.Table, col); err != nil {
+		if n, err = c.dialect.Counter(ctx, s.Conn, &p.Table, col); err != nil {
 			return nil, "", err
 		}
 	}
@@ -151,7 +152,7 @@ func (c *Cursor) errGap(at change.Cursor, n engine.Counter) error {
 }
 
 // anyFrom reports whether any row of the table, source__where or not, has the position's cursor or a higher one.
-func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position) (found bool, err error) {
+func (c *Cursor) anyFrom(ctx context.Context, s *pool.Session, p *plan.Plan, pos keyset.Position) (found bool, err error) {
 	sel := p.Sel
 	sel.Where = ""
 	st := sel.FromCursor()
@@ -159,7 +160,7 @@ func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan.Plan, pos keys
 	if err != nil {
 		return false, err
 	}
-	err = c.dialect.Read(ctx, s.conn, st.Text, args, sel.Order, func(engine.Row) (bool, error) {
+	err = c.dialect.Read(ctx, s.Conn, st.Text, args, sel.Order, func(engine.Row) (bool, error) {
 		found = true
 		return false, nil
 	})
@@ -170,10 +171,10 @@ func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan.Plan, pos keys
 }
 
 // highest is the largest value of the first cursor column; nil where the table is empty.
-func (c *Cursor) highest(ctx context.Context, s *session, p *plan.Plan) (v []byte, err error) {
+func (c *Cursor) highest(ctx context.Context, s *pool.Session, p *plan.Plan) (v []byte, err error) {
 	sel := p.Sel
 	sel.Where = ""
-	err = c.dialect.Read(ctx, s.conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
+	err = c.dialect.Read(ctx, s.Conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
 		v, err = r.AppendJSON(nil, 0)
 		return false, err
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // Compare says how the database that answered is related to the one that a position was read in, by their incarnations,
@@ -78,9 +79,9 @@ func (c *Cursor) anyUpTo(ctx context.Context, p *plan.Plan, pos keyset.Position)
 	if err != nil {
 		return false, err
 	}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		found = false
-		return c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Columns, func(engine.Row) (bool, error) {
+		return c.dialect.Read(ctx, s.Conn, st.Text, args, p.Sel.Columns, func(engine.Row) (bool, error) {
 			found = true
 			return false, nil
 		})

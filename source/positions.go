@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // Where a position stands that names a cursor's value and no key.
@@ -27,7 +28,7 @@ const (
 // Latest returns the position of the last row there is now: the beginning where there is none.
 func (c *Cursor) Latest(ctx context.Context) (last change.Cursor, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		return c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		return c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 			last, err = c.strategy(p).latest(ctx, s)
 			return err
 		})
@@ -75,9 +76,9 @@ func (c *Cursor) lastBelow(ctx context.Context, p *plan.Plan, values [][]byte) (
 	if err != nil {
 		return nil, err
 	}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		at = nil
-		return c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
+		return c.dialect.Read(ctx, s.Conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
 			at, err = collect.CursorOf(p, r)
 			return false, err
 		})
@@ -135,9 +136,9 @@ func (c *Cursor) checkRounding(ctx context.Context, p *plan.Plan, parts []json.R
 	if err != nil {
 		return err
 	}
-	return c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	return c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		var other error
-		err := c.dialect.Read(ctx, s.conn, st.Text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
+		err := c.dialect.Read(ctx, s.Conn, st.Text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
 			v, err := r.AppendJSON(nil, 0)
 			if err != nil {
 				return false, err

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
@@ -136,7 +137,7 @@ func (s *settling) edge(window time.Duration) (upTo change.Cursor, due bool) {
 // says.
 func (c *Cursor) setMark(ctx context.Context, p *plan.Plan) error {
 	var top change.Cursor
-	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
 		top, err = c.latest(ctx, s, p)
 		return err
 	})

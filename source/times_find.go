@@ -11,13 +11,14 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
 // findStrays finds the rows whose time is stored in another form than that of the position, and that paging does not
 // show, because they sort below it: numbers below text, and text of the position's day and two days before it, as far
 // as zones differ. What is older has been read, or was there before the poller. The verdict names the first such row.
-func (c *Cursor) findStrays(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position) (verdict, err error) {
+func (c *Cursor) findStrays(ctx context.Context, s *pool.Session, p *plan.Plan, pos keyset.Position) (verdict, err error) {
 	for n := range p.Sel.Order[:p.Sel.Cursors] {
 		if !p.Sel.Order[n].Value.Kind.IsTime() {
 			continue
@@ -29,7 +30,7 @@ func (c *Cursor) findStrays(ctx context.Context, s *session, p *plan.Plan, pos k
 	return nil, nil
 }
 
-func (c *Cursor) findStray(ctx context.Context, s *session, p *plan.Plan, n int, at []byte) (verdict, err error) {
+func (c *Cursor) findStray(ctx context.Context, s *pool.Session, p *plan.Plan, n int, at []byte) (verdict, err error) {
 	form := p.Forms.Of(at)
 	if form.Sep == timeform.Number {
 		if form.Width == timeform.JulianDay || form.Width == timeform.AnyUnit {
@@ -60,14 +61,14 @@ func (c *Cursor) findStray(ctx context.Context, s *session, p *plan.Plan, n int,
 }
 
 // firstTime is the time of order column n in the first row of a statement; none where there is no row.
-func (c *Cursor) firstTime(ctx context.Context, s *session, p *plan.Plan, n int, none []byte,
+func (c *Cursor) firstTime(ctx context.Context, s *pool.Session, p *plan.Plan, n int, none []byte,
 	st keyset.Statement) (first []byte, err error) {
 	args, err := p.Args(st, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	first = none
-	err = c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Order, func(r engine.Row) (_ bool, err error) {
+	err = c.dialect.Read(ctx, s.Conn, st.Text, args, p.Sel.Order, func(r engine.Row) (_ bool, err error) {
 		first, err = r.AppendJSON(nil, n)
 		return false, err
 	})
@@ -77,14 +78,14 @@ func (c *Cursor) firstTime(ctx context.Context, s *session, p *plan.Plan, n int,
 // firstOf is the verdict on the first row of a statement that reads the order columns, but for those whose time is
 // sound.
 func (c *Cursor) firstOf(
-	ctx context.Context, s *session, p *plan.Plan, n int, form timeform.Form, st keyset.Statement,
+	ctx context.Context, s *pool.Session, p *plan.Plan, n int, form timeform.Form, st keyset.Statement,
 	sound func(v []byte) bool,
 ) (verdict, err error) {
 	args, err := p.Args(st, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	err = c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
+	err = c.dialect.Read(ctx, s.Conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
 		v, err := r.AppendJSON(nil, n)
 		if err != nil {
 			return false, err
@@ -104,7 +105,7 @@ func (c *Cursor) firstOf(
 
 // checkForms holds the times of the table against the last row's: now is the verdict that a tick after that row would
 // come to, ever one on all of them.
-func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan.Plan, last change.Cursor) (now, ever, err error) {
+func (c *Cursor) checkForms(ctx context.Context, s *pool.Session, p *plan.Plan, last change.Cursor) (now, ever, err error) {
 	pos, err := p.Decode(last)
 	if err != nil || pos == nil {
 		return nil, nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
@@ -18,7 +19,7 @@ func (c *Cursor) placed(ctx context.Context, p *plan.Plan, at change.Cursor) (ch
 	if !p.StoredTimes {
 		return at, nil
 	}
-	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
 		at, err = c.inForm(ctx, s, p, at)
 		return err
 	})
@@ -27,7 +28,7 @@ func (c *Cursor) placed(ctx context.Context, p *plan.Plan, at change.Cursor) (ch
 
 // inForm writes the stored times of a position as the last row has them. The value of a row that holds the same moment
 // is taken as it stands there.
-func (c *Cursor) inForm(ctx context.Context, s *session, p *plan.Plan, at change.Cursor) (change.Cursor, error) {
+func (c *Cursor) inForm(ctx context.Context, s *pool.Session, p *plan.Plan, at change.Cursor) (change.Cursor, error) {
 	pos, err := p.Decode(at)
 	if err != nil || !p.StoredTimes {
 		return at, err
@@ -43,10 +44,10 @@ func (c *Cursor) inForm(ctx context.Context, s *session, p *plan.Plan, at change
 	return p.Encode(pos), nil
 }
 
-func (c *Cursor) spelled(ctx context.Context, s *session, p *plan.Plan, n int, scalar []byte) ([]byte, error) {
+func (c *Cursor) spelled(ctx context.Context, s *pool.Session, p *plan.Plan, n int, scalar []byte) ([]byte, error) {
 	col := &p.Sel.Order[n]
 	var like []byte
-	err := c.dialect.Read(ctx, s.conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (_ bool, err error) {
+	err := c.dialect.Read(ctx, s.Conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (_ bool, err error) {
 		like, err = r.AppendJSON(nil, n)
 		return false, err
 	})
@@ -93,7 +94,7 @@ func (c *Cursor) spelled(ctx context.Context, s *session, p *plan.Plan, n int, s
 
 // sameMoment finds a row's own spelling of a time: it may have more zeros than the shortest one. It is nil where no row
 // has it.
-func (c *Cursor) sameMoment(ctx context.Context, s *session, p *plan.Plan, n int, form timeform.Form,
+func (c *Cursor) sameMoment(ctx context.Context, s *pool.Session, p *plan.Plan, n int, form timeform.Form,
 	lowest []byte) (stored []byte, err error) {
 	at, ok := timeform.Parse(lowest, time.UTC)
 	if !ok || form.Sep == timeform.DateAlone || form.Width > 0 {
@@ -107,7 +108,7 @@ func (c *Cursor) sameMoment(ctx context.Context, s *session, p *plan.Plan, n int
 	if err != nil {
 		return nil, err
 	}
-	err = c.dialect.Read(ctx, s.conn, st.Text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
+	err = c.dialect.Read(ctx, s.Conn, st.Text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
 		v, err := r.AppendJSON(nil, 0)
 		if err != nil {
 			return false, err

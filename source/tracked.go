@@ -13,11 +13,12 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // changesOf is the catalog of a table that is read through its change table. It proves that triggers keep that.
-func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (engine.Table, error) {
+func (c *Cursor) changesOf(ctx context.Context, s *pool.Session, t engine.Table) (engine.Table, error) {
 	changes, err := tracking.Of(c.dialect, &t, c.cfg.TrackTable, c.cfg.Poller)
 	if err == nil {
 		err = tracking.Watch(changes, &t, c.cfg.Changed)
@@ -28,7 +29,7 @@ func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (eng
 	if c.dialect.Syntax().Tracking.BuiltIn != nil {
 		return c.builtIn(ctx, s, &t, changes)
 	}
-	own, err := c.dialect.Table(ctx, s.conn, changes.Beside(changes.Name))
+	own, err := c.dialect.Table(ctx, s.Conn, changes.Beside(changes.Name))
 	if errors.Is(err, engine.ErrNoTable) {
 		return t, tracking.Missing(changes)
 	}
@@ -40,7 +41,7 @@ func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (eng
 		return t, err
 	}
 	syntax := c.dialect.Syntax()
-	faults, err := syntax.Tracking.Faults(ctx, s.conn, changes)
+	faults, err := syntax.Tracking.Faults(ctx, s.Conn, changes)
 	if err == nil && len(faults) > 0 {
 		err = tracking.Broken(changes, faults)
 	}
@@ -203,7 +204,7 @@ func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limi
 }
 
 // start is that of rows, but for the latest.
-func (w changePages) start(ctx context.Context, s *session) (change.Cursor, error) {
+func (w changePages) start(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	if w.c.cfg.Start == "latest" {
 		return w.latest(ctx, s)
 	}
@@ -211,7 +212,7 @@ func (w changePages) start(ctx context.Context, s *session) (change.Cursor, erro
 }
 
 // latest is where the recording began, if nothing was recorded since. What is older is below the floor.
-func (w changePages) latest(ctx context.Context, s *session) (change.Cursor, error) {
+func (w changePages) latest(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	at, err := w.rowPages.latest(ctx, s)
 	if err != nil {
 		return nil, err
@@ -309,7 +310,7 @@ func (c *Cursor) errFloor(p *plan.Plan, at string, floor []byte) error {
 }
 
 // readFloor reads the change table's floor, and the version that its state counts, where it counts.
-func (c *Cursor) readFloor(ctx context.Context, s *session, p *plan.Plan) (counted, floor []byte, err error) {
+func (c *Cursor) readFloor(ctx context.Context, s *pool.Session, p *plan.Plan) (counted, floor []byte, err error) {
 	if p.BuiltIn() != nil {
 		t, err := c.tell(ctx, s, p)
 		return t.head, t.floor, err
@@ -321,7 +322,7 @@ func (c *Cursor) readFloor(ctx context.Context, s *session, p *plan.Plan) (count
 		text += ", (SELECT s." + p.Syntax.Quote(engine.ChangeVersion) + " FROM " +
 			p.Table.Changes.In(p.Syntax.Quote, p.Table.Changes.State()) + " AS s)"
 	}
-	err = c.dialect.Read(ctx, s.conn, text, nil, columns, func(r engine.Row) (bool, error) {
+	err = c.dialect.Read(ctx, s.Conn, text, nil, columns, func(r engine.Row) (bool, error) {
 		if floor, err = r.AppendJSON(nil, 0); err == nil && len(columns) > 1 {
 			counted, err = r.AppendJSON(nil, 1)
 		}
@@ -337,7 +338,7 @@ func (c *Cursor) readFloor(ctx context.Context, s *session, p *plan.Plan) (count
 }
 
 // changeGap holds a position against the change table's state.
-func (c *Cursor) changeGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor) (gap, err error) {
+func (c *Cursor) changeGap(ctx context.Context, s *pool.Session, p *plan.Plan, at change.Cursor) (gap, err error) {
 	w, err := p.Within(at)
 	if err != nil {
 		return nil, err

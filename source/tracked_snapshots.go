@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/snapshot"
 	"github.com/rowrelay/rowrelay/tracking"
 )
@@ -50,7 +51,7 @@ func sinceWindow(w *snapshot.Window) func([]byte) bool {
 }
 
 // windowFloor is the gap of a window that begins before changes that are missing. A nil floor is read.
-func (c *Cursor) windowFloor(ctx context.Context, s *session, p *plan.Plan, w *snapshot.Window,
+func (c *Cursor) windowFloor(ctx context.Context, s *pool.Session, p *plan.Plan, w *snapshot.Window,
 	floor []byte) (gap, err error) {
 	if floor == nil {
 		if _, floor, err = c.readFloor(ctx, s, p); err != nil {
@@ -70,7 +71,7 @@ func (c *Cursor) idleFloor(ctx context.Context, p *plan.Plan, w *snapshot.Window
 	if p.Tracked == nil {
 		return nil
 	}
-	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
 		gap, err = c.windowFloor(ctx, s, p, w, nil)
 		return err
 	})

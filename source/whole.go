@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // This file reads the whole of a tracked table, for source__start=snapshot and source__on_gap=resync.
@@ -52,7 +53,7 @@ func (c *Cursor) Snapshot(ctx context.Context) (snapshot checkpointed.Snapshot, 
 
 func (c *Cursor) snapshot(ctx context.Context, p *plan.Plan) (snapshot checkpointed.Snapshot, err error) {
 	how := c.strategy(p)
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		if snapshot.After, err = how.latest(ctx, s); err != nil {
 			return err
 		}
@@ -60,8 +61,8 @@ func (c *Cursor) snapshot(ctx context.Context, p *plan.Plan) (snapshot checkpoin
 		if err = how.prove(ctx, s, snapshot.After); err != nil {
 			return err
 		}
-		err = c.dialect.Refresh(ctx, s.conn, &s.server)
-		snapshot.Incarnation = s.server.Incarnation
+		err = c.dialect.Refresh(ctx, s.Conn, &s.Server)
+		snapshot.Incarnation = s.Server.Incarnation
 		return err
 	})
 	if err == nil && p.Late.Mode == late.Overlap {
@@ -97,7 +98,7 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 	if at, err = how.position(ctx, since.UTC().Format(time.DateTime), nil, TiesAfter); err != nil {
 		return nil, err
 	}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		_, floor, err := c.readFloor(ctx, s, p)
 		if err != nil {
 			return err
@@ -115,9 +116,9 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 func (c *Cursor) lastRow(ctx context.Context, p *plan.Plan) (last change.Cursor, err error) {
 	sel := c.plainRows(p)
 	sel.Where = "" // to look for one that meets it could read the whole table
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		last = nil
-		return c.dialect.Read(ctx, s.conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
+		return c.dialect.Read(ctx, s.Conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
 			key, err := collect.KeyOf(p, r)
 			last = p.InTable(key)
 			return false, err
@@ -134,8 +135,8 @@ func (c *Cursor) countRows(ctx context.Context, p *plan.Plan) (n int64) {
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
 	defer cancel()
 	sel := c.plainRows(p)
-	if err := c.sessions.run(ctx, func(ctx context.Context, s *session) error {
-		return s.conn.QueryRowContext(ctx, sel.Count(keyset.Span{}).Text).Scan(&n)
+	if err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+		return s.Conn.QueryRowContext(ctx, sel.Count(keyset.Span{}).Text).Scan(&n)
 	}); err != nil {
 		return 0
 	}
@@ -160,7 +161,7 @@ func (c *Cursor) wholePage(ctx context.Context, p *plan.Plan, r change.Range, li
 	}
 	var col collect.Collector
 	page := change.Page{NullCursors: -1}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		col = collect.Collector{Plan: whole, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes},
 			Fetched: time.Now(), Whole: true}
 		told = ""
