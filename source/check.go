@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/spelling"
 )
 
 // Check is what `rowrelay check` shows of a source.
@@ -110,7 +111,7 @@ func (c *Cursor) lookAtForms(ctx context.Context, s *pool.Session, p *plan.Plan,
 	last, err := c.latest(ctx, s, p)
 	var now, ever error
 	if err == nil {
-		now, ever, err = c.checkForms(ctx, s, p, last)
+		now, ever, err = spelling.Check(ctx, s.Conn, p, last)
 	}
 	switch {
 	case err != nil:

@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/snapshot"
 )
 
 // Cursor is a table or query that is read in the order of a cursor: cursor mode. It implements checkpointed.Source, and
@@ -30,7 +31,7 @@ type Cursor struct {
 	sessions *pool.Share
 	owned    *pool.Pool // nil: it is shared
 	settling settling
-	idling   idling
+	idling   snapshot.Idling
 
 	mu sync.Mutex
 	// lateSaid says that the operator was told what may be missed.
@@ -77,7 +78,8 @@ func Sharing(p *pool.Pool, cfg plan.Config) (*Cursor, error) {
 
 func newCursor(cfg plan.Config, p *pool.Pool) *Cursor {
 	conn := &p.Connection
-	c := &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings, places: places{}}
+	c := &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings,
+		idling: snapshot.Idling{Every: snapshot.IdleEvery}, places: places{}}
 	// A plan knows whether reads wait for locks.
 	c.sessions = p.Share(c.name(), cfg.Connections, cfg.Timeout, c.replan)
 	return c

@@ -152,7 +152,8 @@ func (c *Cursor) errGap(at change.Cursor, n engine.Counter) error {
 }
 
 // anyFrom reports whether any row of the table, source__where or not, has the position's cursor or a higher one.
-func (c *Cursor) anyFrom(ctx context.Context, s *pool.Session, p *plan.Plan, pos keyset.Position) (found bool, err error) {
+func (c *Cursor) anyFrom(ctx context.Context, s *pool.Session, p *plan.Plan, pos keyset.Position) (found bool,
+	err error) {
 	sel := p.Sel
 	sel.Where = ""
 	st := sel.FromCursor()

@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/spelling"
 )
 
 // rowPages reads pages whose positions are those of rows. It implements strategy.
@@ -66,7 +67,7 @@ func (w rowPages) start(ctx context.Context, s *pool.Session) (change.Cursor, er
 	if err != nil {
 		return nil, err
 	}
-	return c.inForm(ctx, s, p, at)
+	return spelling.Adopt(ctx, s.Conn, p, c.cfg.TimeZone, at)
 }
 
 func (w rowPages) prove(ctx context.Context, s *pool.Session, after change.Cursor) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/spelling"
 )
 
 // Where a position stands that names a cursor's value and no key.
@@ -115,6 +116,18 @@ func (c *Cursor) InForm(ctx context.Context, at change.Cursor) (in change.Cursor
 		return err
 	})
 	return in, err
+}
+
+// placed is a position that a person or another program gave, with its stored times as the table's own rows have them.
+func (c *Cursor) placed(ctx context.Context, p *plan.Plan, at change.Cursor) (change.Cursor, error) {
+	if !p.StoredTimes {
+		return at, nil
+	}
+	err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
+		at, err = spelling.Adopt(ctx, s.Conn, p, c.cfg.TimeZone, at)
+		return err
+	})
+	return at, err
 }
 
 // checkRounding refuses a position that SQLAlchemy has rounded: of a NUMERIC(12,3) in SQLite it reads three digits,

@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/spelling"
 )
 
 // How often rows are looked for that paging cannot show: where no index is known to serve the order, the look may read
@@ -35,7 +36,8 @@ func (f *finding) due(every time.Duration) bool {
 
 // probe looks for the rows that paging cannot show: NULLs, and stored times of another form than the position's. Its
 // error is the verdict on the table, without ErrNormalize. A look that fails is a warning: the page itself is good.
-func (c *Cursor) probe(ctx context.Context, s *pool.Session, p *plan.Plan, pos keyset.Position, page *change.Page) error {
+func (c *Cursor) probe(ctx context.Context, s *pool.Session, p *plan.Plan, pos keyset.Position,
+	page *change.Page) error {
 	err := c.seek(ctx, s, p, &c.nulls, page, func(ctx context.Context) (verdict, err error) {
 		return c.countNulls(ctx, s, p, page)
 	})
@@ -44,7 +46,7 @@ func (c *Cursor) probe(ctx context.Context, s *pool.Session, p *plan.Plan, pos k
 	}
 	if p.StoredTimes && pos != nil {
 		return c.seek(ctx, s, p, &c.strays, page, func(ctx context.Context) (verdict, err error) {
-			return c.findStrays(ctx, s, p, pos)
+			return spelling.Strays(ctx, s.Conn, p, pos)
 		})
 	}
 	return nil
@@ -76,7 +78,8 @@ func (c *Cursor) seek(ctx context.Context, s *pool.Session, p *plan.Plan, last *
 	return found
 }
 
-func (c *Cursor) countNulls(ctx context.Context, s *pool.Session, p *plan.Plan, page *change.Page) (verdict, err error) {
+func (c *Cursor) countNulls(ctx context.Context, s *pool.Session, p *plan.Plan, page *change.Page) (verdict,
+	err error) {
 	cursors := p.Sel.Nulls(true)
 	nulls, err := count(ctx, s, cursors)
 	if err != nil {

@@ -70,7 +70,7 @@ func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, 
 	case len(page.Events) == 0 && end != "":
 		page.To = nil
 	case len(page.Events) == 0:
-		if page.To = c.idling.due(r.After, w.Seen, after); page.To != nil {
+		if page.To = c.idling.Due(r.After, w.Seen, after); page.To != nil {
 			err = c.idleFloor(ctx, p, &w)
 		}
 	}

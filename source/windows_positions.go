@@ -31,7 +31,8 @@ func (c *Cursor) now(ctx context.Context, s *pool.Session) (snapshot.Snapshot, e
 
 // present is now, and what of it lasts, whatever happens to the server: up to the last transaction that has a row in
 // the table, whose id is on disk. In an empty table nothing is covered: every row is still to come.
-func (c *Cursor) present(ctx context.Context, s *pool.Session, p *plan.Plan) (now, lasting snapshot.Snapshot, err error) {
+func (c *Cursor) present(ctx context.Context, s *pool.Session, p *plan.Plan) (now, lasting snapshot.Snapshot,
+	err error) {
 	var heard [3]string
 	var last sql.NullString
 	if err := s.Conn.QueryRowContext(ctx, snapshot.Present(&p.Sel).Text).Scan(&heard[0], &heard[2], &last); err != nil {

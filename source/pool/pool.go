@@ -1,11 +1,11 @@
 // Package pool is how sources ask a database: connections for reading that the pollers of one connection string share,
 // and what one source may use of them.
 //
-// A [Pool] keeps [Session]s: connections that are prepared, so that an idle fetch costs one round trip. A [Share] is one
-// source's use of a pool. Whatever a source asks goes through [Share.Run]: it waits for a session, bounds the work by
-// source__timeout, repeats it after a transient fault, at most three times in all and each time on another connection, and
-// explains what failed and what to do. Errors wrap poller.ErrConfig where settings or rights are at fault, and
-// poller.ErrLogin where the login was refused.
+// A [Pool] keeps [Session]s: connections that are prepared, so that an idle fetch costs one round trip. A [Share] is
+// one source's use of a pool. Whatever a source asks goes through [Share.Run]: it waits for a session, bounds the work
+// by source__timeout, repeats it after a transient fault, at most three times in all and each time on another
+// connection, and explains what failed and what to do. Errors wrap poller.ErrConfig where settings or rights are at
+// fault, and poller.ErrLogin where the login was refused.
 //
 // All of it is safe for concurrent use, but for a Session, which is its user's alone for as long as the work runs.
 package pool

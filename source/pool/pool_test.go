@@ -45,8 +45,8 @@ func one(ctx context.Context, s *Session) error {
 	return s.Conn.QueryRowContext(ctx, "SELECT 1").Scan(&n)
 }
 
-// TestSharedPool: forty sources on three connections, whose sessions are not all prepared alike, ask at once, five times
-// each. None waits in vain, and no more connections are open than the pool has.
+// TestSharedPool: forty sources on three connections, whose sessions are not all prepared alike, ask at once, five
+// times each. None waits in vain, and no more connections are open than the pool has.
 func TestSharedPool(t *testing.T) {
 	pool := of(t, testenv.Postgres(t), 3)
 	var all sync.WaitGroup

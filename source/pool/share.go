@@ -29,9 +29,9 @@ type Share struct {
 	refused   func()
 }
 
-// Share returns a source's use of the pool: at most n sessions at the same time, each statement bounded by timeout. name
-// is the source in messages. refused is called each time the server turns out to refuse row versions to a session, which
-// waits for locks from then on; it may be called by any goroutine that runs work.
+// Share returns a source's use of the pool: at most n sessions at the same time, each statement bounded by timeout.
+// name is the source in messages. refused is called when the server turns out to refuse row versions to a session:
+// sessions of this share wait for locks from then on. It is called by the goroutine that runs the work.
 func (p *Pool) Share(name string, n int, timeout time.Duration, refused func()) *Share {
 	return &Share{dialect: p.Connection.Dialect, pool: p, name: name, timeout: timeout, slots: make(chan struct{}, n),
 		refused: refused}
