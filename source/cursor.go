@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/snapshot"
+	"github.com/rowrelay/rowrelay/source/tracked"
 )
 
 // Cursor is a table or query that is read in the order of a cursor: cursor mode. It implements checkpointed.Source, and
@@ -106,7 +107,7 @@ func (c *Cursor) Describe(ctx context.Context) (checkpointed.Description, error)
 	}
 	d := checkpointed.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name,
 		Late: p.Late.Mode, Coarse: p.Coarse, Refused: p.Late.Refused,
-		Columns: p.Kinds(), Dates: c.dates(p)}
+		Columns: p.Kinds(), Dates: p.Dates(&c.cfg)}
 	if !known {
 		d.Warnings = p.Warnings
 	}
@@ -176,7 +177,7 @@ func (c *Cursor) catalog(ctx context.Context, s *pool.Session) (engine.Table, er
 		return engine.Table{}, fmt.Errorf("read the catalog for %s: %w", c.cfg.Table, err)
 	}
 	if c.cfg.Tracked {
-		return c.changesOf(ctx, s, t)
+		return tracked.Catalog(ctx, s.Conn, &s.Server, c.dialect, &c.cfg, t)
 	}
 	return t, nil
 }

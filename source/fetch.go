@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/tracked"
 )
 
 // Fetch returns the rows of a range, in one round trip where there are none. SQL Server and MySQL are asked which table
@@ -71,22 +72,22 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 	if err != nil {
 		return change.Page{}, err
 	}
-	within, err := c.within(p, r)
+	within, err := c.tracked(p).Window(r)
 	if err != nil {
 		return change.Page{}, err
 	}
-	untold, err := c.untold(p, within, r)
+	untold, err := c.tracked(p).Untold(within, r)
 	if err != nil {
 		return change.Page{}, err
 	}
-	touched, err := c.touched(p, within, r)
+	touched, err := c.tracked(p).Touched(within, r)
 	if err != nil {
 		return change.Page{}, err
 	}
 	ask := c.ask(limit.Rows)
 	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
 	// row with the last row's cursor and key is seen.
-	sel, all := within.selection(p, also)
+	sel, all := within.Selection(p, also)
 	span := keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end), Also: all}
 	shown := c.shown()
 	recent := p.Sel.Writer != nil && r.Since > 0 && shown.May(r.Since)
@@ -105,13 +106,11 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		col = collect.Collector{
 			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(),
-			Times: collect.TimesOf(p, pos), Since: within.newer(), Untold: untold,
+			Times: collect.TimesOf(p, pos), Since: within.Newer(), Untold: untold,
 			Touched: touched,
 		}
 		page = change.Page{NullCursors: -1}
-		if within != nil {
-			within.told = ""
-		}
+		within.Reset()
 		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
@@ -127,7 +126,7 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 			}
 		}
 		verdict = c.probe(ctx, s, p, pos, &page)
-		if gap = nil; len(col.Events) == 0 && col.Bad == nil && r.UpTo.IsStart() && !within.isBuiltIn() {
+		if gap = nil; len(col.Events) == 0 && col.Bad == nil && r.UpTo.IsStart() && !within.IsBuiltIn() {
 			gap = c.seekGap(ctx, s, p, r.After, pos, &page)
 		}
 		return nil
@@ -159,7 +158,13 @@ func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit p
 		page.More = true
 	}
 	if within != nil {
-		return page, within.place(ctx, c, p, &page, &col)
+		return page, within.Finish(&page, &col, func() (told tracked.Told, err error) {
+			err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+				told, err = c.tracked(p).Tell(ctx, s.Conn)
+				return err
+			})
+			return told, err
+		})
 	}
 	return page, nil
 }

@@ -113,6 +113,44 @@ func (c *Cursor) latest(ctx context.Context, s *pool.Session, p *plan.Plan) (las
 	return last, nil
 }
 
+// latestKept is how many of the newest rows are looked through for one that is not dated ahead.
+const latestKept = 10_000
+
+// notAhead returns the newest position that is not dated beyond the database's clock: the position to begin at, or to
+// take for what was there at a moment. newest is the newest of all.
+func (c *Cursor) notAhead(ctx context.Context, s *pool.Session, p *plan.Plan, newest change.Cursor) (last change.Cursor,
+	err error) {
+	d := p.Dates(&c.cfg)
+	if d == nil || newest.IsStart() {
+		return newest, nil
+	}
+	h, err := c.horizon(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("read the database's clock: %w", err)
+	}
+	ahead := func(at change.Cursor) bool {
+		first, _, ok := d.Span(at)
+		return ok && first.After(h.Now.Add(c.cfg.LateWindow+d.Slack))
+	}
+	if !ahead(newest) {
+		return newest, nil
+	}
+	seen := 0
+	err = c.dialect.Read(ctx, s.Conn, p.Sel.Newest(latestKept).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
+		at, err := collect.CursorOf(p, r)
+		seen++
+		if err == nil && !ahead(at) {
+			last = at
+		}
+		return err == nil && last == nil, err
+	})
+	if err == nil && last == nil && seen == latestKept {
+		err = fmt.Errorf("%w: the newest %d rows are all dated after the database's clock: correct them, exclude them by source__where, "+
+			"or write the value to begin at into source__start", poller.ErrConfig, seen)
+	}
+	return last, err
+}
+
 // position is after a row, or before or after all rows of a value.
 func (w rowPages) position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor,
 	error) {
@@ -173,7 +211,7 @@ func (w rowPages) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	}
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
 		if !s.Server.ReadOnly || p.Tracked != nil {
-			gap, _, err = c.lookForGap(ctx, s, p, at, pos)
+			gap, _, err = c.holdAgainst(ctx, s, p, at, pos)
 		}
 		return err
 	})

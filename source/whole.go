@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/tracked"
 )
 
 // This file reads the whole of a tracked table, for source__start=snapshot and source__on_gap=resync.
@@ -31,9 +32,6 @@ import (
 //
 // A chunk says of each row that it was inserted. Its id is that of the row's last change, where that is known, so that
 // both are one event; else it is made of the row's content (collect).
-
-// readAgain is the command that reads the whole table again.
-const readAgain = "rowrelay state reset " + poller.AnyDocument + " --to snapshot"
 
 // Snapshot returns where changes are read from beside the rows that the table has now, and the range of these rows,
 // which Fetch reads. Changes that are committed from now on come after the position, those that commit late included.
@@ -99,7 +97,7 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 		return nil, err
 	}
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
-		_, floor, err := c.readFloor(ctx, s, p)
+		_, floor, err := c.tracked(p).Floor(ctx, s.Conn)
 		if err != nil {
 			return err
 		}
@@ -175,11 +173,11 @@ func (c *Cursor) wholePage(ctx context.Context, p *plan.Plan, r change.Range, li
 	}
 	if p.BuiltIn() != nil {
 		if page.Table = ""; told != "" { // else the next page of changes says it
-			t, err := parseTold(told)
+			t, err := tracked.ParseTold(told)
 			if err != nil {
 				return change.Page{}, err
 			}
-			page.Table = t.table
+			page.Table = t.Table
 		}
 	}
 	c.learn(len(col.Events), ask, limit.Rows, col.Full)
@@ -205,19 +203,7 @@ func chunkOf(p *plan.Plan, r change.Range, limit int, told *string) (st keyset.S
 		return st, nil, err
 	}
 	st = p.Whole.Sel.Page(limit, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end),
-		Also: inTransaction(p.Whole, told)})
+		Also: tracked.InTransaction(p.Whole, told)})
 	args, err = p.Whole.Args(st, pos, end)
 	return st, args, err
-}
-
-// inTransaction has a chunk read in the transaction of a page of changes, where the engine tracks them itself: a row
-// and the version of its last change are seen by one snapshot, and no reader waits for a writer.
-func inTransaction(p *plan.Plan, told *string) []keyset.Condition {
-	if p.BuiltIn() == nil {
-		return nil
-	}
-	return []keyset.Condition{func(b *keyset.Builder, _ *keyset.Selection) {
-		transact(b, p, 0, -1, told)
-		b.Add("1 = 1")
-	}}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/snapshot"
+	"github.com/rowrelay/rowrelay/source/tracked"
 )
 
 // windows reads a table of PostgreSQL by the snapshots that transactions have of it. It implements strategy.
@@ -145,10 +146,10 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 			col.Scan = &w
 		}
 		if p.Tracked != nil && fresh {
-			col.Since = sinceWindow(&w)
+			col.Since = tracked.InsertedIn(&w)
 		}
 		if p.Tracked != nil {
-			col.Untold, col.Touched = c.untoldWindow(&w, fresh), c.touchedWindow(&w, fresh)
+			col.Untold, col.Touched = c.tracked(p).UntoldBetween(&w, fresh), c.tracked(p).TouchedBetween(&w, fresh)
 		}
 		page = change.Page{NullCursors: -1}
 		if err := c.readSnapshot(ctx, s, st.Text, args, &col, &heard); err != nil {
@@ -165,7 +166,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		verdict = c.probe(ctx, s, p, nil, &page)
 		foreign = c.seek(ctx, s, p, &c.ahead, &page, func(ctx context.Context) (verdict, err error) {
 			if p.Tracked != nil && fresh {
-				if verdict, err = c.windowFloor(ctx, s, p, &w, nil); verdict != nil || err != nil {
+				if verdict, err = c.windowFloor(ctx, s, p, &w); verdict != nil || err != nil {
 					return verdict, err
 				}
 			}
@@ -184,7 +185,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		return page, after, err
 	}
 	if p.Tracked != nil && fresh && col.Floor != nil {
-		if gap, err := c.windowFloor(ctx, nil, p, &w, col.Floor); gap != nil || err != nil {
+		if gap, err := c.tracked(p).BetweenSnapshots(&w, col.Floor); gap != nil || err != nil {
 			return page, after, errors.Join(gap, err)
 		}
 	}

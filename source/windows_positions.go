@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/counter"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
@@ -50,7 +51,7 @@ func (c *Cursor) present(ctx context.Context, s *pool.Session, p *plan.Plan) (no
 		xid++
 	}
 	if p.Tracked != nil { // it is on disk, too
-		_, floor, err := c.readFloor(ctx, s, p)
+		_, floor, err := c.tracked(p).Floor(ctx, s.Conn)
 		if err != nil {
 			return now, lasting, err
 		}
@@ -76,7 +77,7 @@ func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	var now snapshot.Snapshot
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
 		if now, err = c.now(ctx, s); err == nil && ws.p.Tracked != nil {
-			gap, err = c.windowFloor(ctx, s, ws.p, &w, nil)
+			gap, err = c.windowFloor(ctx, s, ws.p, &w)
 		}
 		return err
 	})
@@ -84,6 +85,31 @@ func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 		return gap, err
 	}
 	return c.windowGap(w, now), nil
+}
+
+// windowFloor reads whether changes are missing after a window's begin.
+func (c *Cursor) windowFloor(ctx context.Context, s *pool.Session, p *plan.Plan, w *snapshot.Window) (gap, err error) {
+	_, floor, err := c.tracked(p).Floor(ctx, s.Conn)
+	if err != nil {
+		return nil, err
+	}
+	return c.tracked(p).BetweenSnapshots(w, floor)
+}
+
+// idleFloor is the gap of a window without rows whose begin is about to move: no row tells its floor, and the looks
+// that seek takes now and then are shared by all positions of the source.
+func (c *Cursor) idleFloor(ctx context.Context, p *plan.Plan, w *snapshot.Window) (gap error) {
+	if p.Tracked == nil {
+		return nil
+	}
+	err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
+		gap, err = c.windowFloor(ctx, s, p, w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return gap
 }
 
 // latest is the position after everything that is committed now.
@@ -192,7 +218,7 @@ func (ws windows) position(ctx context.Context, cursor string, key map[string]st
 	if err != nil {
 		return nil, err
 	}
-	xid, err := cursorNumber(values[0])
+	xid, err := counter.Number(values[0])
 	if err != nil || len(key) > 0 || ties != TiesBefore && ties != TiesAfter {
 		return nil, fmt.Errorf("%w: source__late_commits=exact reads %q by snapshots, where a position is %s or %s all of a transaction: name one of them, and no key",
 			poller.ErrConfig, p.Sel.Order[0].Name, TiesBefore, TiesAfter)

@@ -14,8 +14,8 @@ import (
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
-// Adopt writes the stored times of a position as the last row has them; where only one of both names its zone, the other
-// is of this zone. The value of a row that holds the same moment is taken as it stands there. Errors wrap
+// Adopt writes the stored times of a position as the last row has them; where only one of both names its zone, the
+// other is of this zone. The value of a row that holds the same moment is taken as it stands there. Errors wrap
 // poller.ErrConfig where the position is at fault.
 func Adopt(ctx context.Context, conn *sql.Conn, p *plan.Plan, zone *time.Location,
 	at change.Cursor) (change.Cursor, error) {
