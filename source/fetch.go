@@ -215,7 +215,7 @@ func (c *Cursor) read(ctx context.Context, s *pool.Session, text string, args []
 			s.Broken = true
 			abandon()
 		}
-		// The statement's last row: what the engine tells of its tracking stands behind it.
+		// The statement's last row: what the engine tells of its tracking stands after it.
 		return more || col.Plan.BuiltIn() != nil && col.Unread() == 0, nil
 	})
 	if s.Broken {

@@ -156,7 +156,7 @@ func (w changePages) latest(ctx context.Context, s *pool.Session) (change.Cursor
 // no changes at all.
 //
 // The position also moves with polls that find nothing, up to where the engine had come. A table that nobody writes to
-// would else fall behind what is retained, and a gap could not be told from that.
+// would else have its position below what is retained, and a gap could not be told from that.
 type builtInPages struct{ rowPages }
 
 func (w builtInPages) start(ctx context.Context, s *pool.Session) (change.Cursor, error) {
