@@ -61,7 +61,8 @@
 //	spelling  the forms of a table's own rows
 //
 // This folder reads pages, and looks for what paging cannot show. How pages follow each other is a strategy
-// (strategy.go): positions of rows (pages.go), changes (tracked.go), or windows between snapshots (windows.go).
+// (strategy.go): positions of rows (pages.go, and safe.go below a safe point), changes (tracked.go), or windows between
+// snapshots (windows.go).
 //
 // What differs between engines is in engine.Dialect: the catalog, the rows, the types, the meaning of errors. This
 // package knows no engine by name. Golden files pin every statement.

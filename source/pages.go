@@ -223,7 +223,7 @@ func (w rowPages) statements(limit int) (first, next keyset.Statement) {
 	var also []keyset.Condition
 	switch {
 	case p.Late.Exact == plan.ExactWatermark:
-		also = append(also, new(watermark).below)
+		also = append(also, new(plan.Watermark).Below)
 	case p.Late.Mode == late.Settle && p.SettlesByClock():
 		also = append(also, c.settled(p))
 	}
