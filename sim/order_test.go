@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"math/rand/v2"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -41,6 +42,17 @@ func (o sourceOf) again(page *change.Page, r change.Range, from, to pos, rows in
 	page.Again = events(all)
 	o.p.keyed(page.Again)
 	o.foreign(page.Again)
+}
+
+// Latest is where a backlog ends. It is no method that every source has.
+func (o sourceOf) Latest(ctx context.Context) (at change.Cursor, err error) {
+	err = o.read(ctx, "latest", "", func() (string, error) {
+		if rows := o.p.w.table.shown(pos{}, pos{}, false); len(rows) > 0 {
+			at = rows[len(rows)-1].event.Cursor
+		}
+		return brief(at), nil
+	})
+	return at, err
 }
 
 // overtook returns a row that was committed before an event's transaction began, is of its order key, and has not been

@@ -19,6 +19,11 @@ type ordered struct {
 	marked  int           // as many, when the mark was begun
 	reached change.Cursor // by the last of them
 	held    *Step         // a page of which the late rows were handed out, and the live ones are to come
+
+	// A backlog needs no second reading up to a row that was the last one before all that may be open began.
+	last     place // that row; page is not said
+	complete bool  // nothing will become visible up to it
+	more     bool  // the last page of live rows was full
 }
 
 // place is a position that live rows had reached.
@@ -50,12 +55,16 @@ func (o *ordered) adopt(on, same bool, low, reached change.Cursor) {
 // begin puts the edge where nothing is known beyond: the positions were put back, or the clock that is compared with.
 func (o *ordered) begin(low, reached change.Cursor) {
 	o.edge, o.passed, o.oldest, o.held = place{at: low, page: -1}, nil, time.Time{}, nil
-	o.reached = reached
+	o.reached, o.more = reached, false
+	o.last, o.complete = place{}, false
 }
 
-// took notes a live page.
-func (o *ordered) took(reached change.Cursor) {
+// took notes a live page. backlog says that it was one of those up to the last row.
+func (o *ordered) took(reached change.Cursor, more, backlog bool) {
 	o.pages++
+	if o.more = more; backlog && !reached.Equal(o.reached) {
+		o.edge, o.passed = place{at: reached, page: o.pages}, nil
+	}
 	o.reached = reached
 }
 
@@ -95,9 +104,18 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 		return step
 	}
 	step := Step{Kind: change.Live, nextTold: l.nextTold}
+	if l.order.complete && !l.sweep.ending() {
+		if step.Range = l.liveRange(); step.Range.UpTo == nil {
+			step.Range.UpTo, step.backlog = l.order.last.at, true
+			return step
+		}
+	}
 	if !l.order.edge.at.Equal(l.reached) {
 		if h, ok := l.look(ctx); ok {
 			l.order.look(&h)
+			if l.order.last.at != nil && l.order.last.seen.IsZero() {
+				l.order.last.seen = h.Now
+			}
 			switch {
 			case !h.Shown:
 			case h.Oldest.IsZero():
@@ -106,6 +124,9 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 				step.oldest = h.Oldest.Add(-hidden)
 			}
 		}
+	}
+	if l.order.more && l.order.last.at == nil {
+		l.order.last.at = l.latest(ctx)
 	}
 	step.Range = l.liveRange()
 	again := l.order.edge.at
@@ -116,6 +137,23 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 		step.Range.Again, step.Range.Known = again, l.knows
 	}
 	return step
+}
+
+// latest is the last row that there is; nil where it cannot be told. It gives mu up meanwhile.
+func (l *Tracker) latest(ctx context.Context) change.Cursor {
+	source, ok := l.Database.(interface {
+		Latest(ctx context.Context) (change.Cursor, error)
+	})
+	if !ok {
+		return nil
+	}
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	at, err := source.Latest(ctx)
+	if err != nil || at.IsStart() {
+		return nil // the backlog is read twice, then
+	}
+	return at
 }
 
 // knows is Range.Known.
@@ -145,6 +183,9 @@ func (l *Tracker) again(step *Step, page *change.Page) (change.Batch, bool) {
 		return batch, true
 	}
 	l.order.oldest = step.oldest
+	if last := &l.order.last; !last.seen.IsZero() && !step.oldest.Before(last.seen) {
+		l.order.complete = true
+	}
 	if l.sweep.ending() {
 		l.endLeg()
 		l.advance()

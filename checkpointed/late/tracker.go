@@ -143,8 +143,9 @@ type Step struct {
 	// Page, where not nil, is what a fetch of the range has brought already.
 	Page *change.Page
 
-	peek  bool
-	ahead bool // rows that are dated beyond the database's clock
+	peek    bool
+	backlog bool // up to ordered.last
+	ahead   bool // rows that are dated beyond the database's clock
 
 	nextTold change.Cursor // of overlap, when Next returned a page of live rows
 	oldest   time.Time     // of ordered.oldest, once the page is read
@@ -205,7 +206,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if step.Kind == change.Live {
-		if l.order.on && step.Page == nil {
+		if l.order.on && step.Page == nil && !step.backlog {
 			if batch, before := l.again(&step, page); before {
 				return batch, nil
 			}
@@ -253,7 +254,11 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 		}
 		l.reached = page.Events[n-1].Position()
 	}
-	l.order.took(l.reached)
+	if step.backlog && !page.More {
+		page.More = true // beyond the range
+		l.order.last, l.order.complete = place{}, false
+	}
+	l.order.took(l.reached, page.More, step.backlog)
 	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
 	if l.drained && l.mode == Overlap {
 		l.told = step.nextTold

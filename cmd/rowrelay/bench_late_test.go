@@ -22,23 +22,27 @@ func BenchmarkLateCommits(b *testing.B) {
 			`CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.tx := pg_current_xact_id(); RETURN NEW; END'`,
 			`CREATE TRIGGER touch BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION touch()`,
 			`CREATE INDEX orders_tx ON orders (tx, id)`, `VACUUM ANALYZE orders`)
-		benchModes(b, url, rows, map[string]string{"overlap": "updated_at", "exact": "tx"})
+		benchModes(b, url, rows, "", map[string]string{"overlap": "updated_at", "exact": "tx"})
+		b.Run("shared_key", func(b *testing.B) {
+			benchModes(b, url, rows, "customer_id", map[string]string{"overlap": "updated_at"})
+		})
 	})
 	b.Run("sqlite", func(b *testing.B) {
 		url := testenv.SQLite(b)
 		benchSQLite(b, url, rows)
-		benchModes(b, url, rows, map[string]string{"overlap": "updated_at"})
+		benchModes(b, url, rows, "", map[string]string{"overlap": "updated_at"})
 	})
 }
 
-// benchModes measures modes, each with its cursor, beside none.
-func benchModes(b *testing.B, url string, rows int, cursors map[string]string) {
+// benchModes measures modes, each with its cursor, beside none; orderKey is "" for the row's own key.
+func benchModes(b *testing.B, url string, rows int, orderKey string, cursors map[string]string) {
 	to := newBenchReceiver(b)
 	open := func(mode, cursor string) *app {
 		return benchWire(b, benchPoller(url, to.URL).with(benchSettings{
 			"state__kind": "file", "state__path": b.TempDir(), "pollers__orders__source__late_commits": mode,
-			"pollers__orders__source__cursor":  cursor,
-			"pollers__orders__source__columns": "id,customer_id,amount,status,note,updated_at",
+			"pollers__orders__source__cursor":    cursor,
+			"pollers__orders__source__columns":   "id,customer_id,amount,status,note,updated_at",
+			"pollers__orders__source__order_key": orderKey,
 		}))
 	}
 	none, modes := open("none", "updated_at"), map[string]*app{}

@@ -324,3 +324,17 @@ func (t *Table) Reread(_ context.Context, keys [][]byte) ([]change.Event, error)
 	}
 	return events, nil
 }
+
+// Latest returns the position of the last committed row.
+func (t *Table) Latest(context.Context) (change.Cursor, error) {
+	var last Position
+	for key, row := range t.Rows {
+		if p := (Position{"test", row.Cursor, key}); p.Compare(last) > 0 {
+			last = p
+		}
+	}
+	if last.Kind == "" {
+		return nil, t.Fail
+	}
+	return last.Cursor(), t.Fail
+}
