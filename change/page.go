@@ -14,7 +14,7 @@ type Range struct {
 	Late bool
 	Told Cursor
 	// Since lets the source leave out rows whose Writer it knows and that is below this number; 0 for none. It counts what
-	// the Numbers of the pages before said.
+	// the Numbers of the pages before said. Where Known is set it is about the rows since Again only.
 	Since uint64
 	// Known, where it is set, asks for the rows between Again, a position at or before After, and After as well, in the
 	// same snapshot (see Page.Again). It reports whether an event was handed out before; numbers is the Page.Numbers that

@@ -150,6 +150,9 @@ func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit)
 			rows = rows[:limit.Rows]
 		}
 		page.Events = events(rows)
+		if r.Known != nil {
+			r.Since = 0
+		}
 		o.written(&page, r.Since)
 		o.p.keyed(page.Events)
 		o.foreign(page.Events)

@@ -197,7 +197,7 @@ func (c *Cursor) readOrdered(ctx context.Context, s *pool.Session, p *plan.Plan,
 		return page, fault, err
 	}
 	again := page.Again
-	r.Again, r.Known = nil, nil
+	r.Again, r.Known, r.Since = nil, nil, 0
 	page, fault, err = c.readOn(ctx, s, p, r, limit)
 	page.Again = again
 	return page, fault, err

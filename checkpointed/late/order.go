@@ -134,7 +134,7 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 		again = l.sweep.at
 	}
 	if !again.Equal(l.reached) {
-		step.Range.Again, step.Range.Known = again, l.knows
+		step.Range.Again, step.Range.Known, step.Range.Since = again, l.knows, l.known.below
 	}
 	return step
 }

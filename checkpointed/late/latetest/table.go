@@ -244,6 +244,7 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 		if t.again(&page, r, limit); page.AgainMore {
 			return page, nil
 		}
+		r.Since = 0
 	}
 	var at []Position
 	for key, row := range t.Rows {
