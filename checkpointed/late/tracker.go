@@ -211,6 +211,10 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 				return batch, nil
 			}
 		}
+		if step.backlog && !page.More {
+			page.More = true // it was the end of the range, not of the rows
+			l.order.last, l.order.complete = place{}, false
+		}
 		l.cutAhead(&step, page)
 	}
 	batch := change.Batch{Kind: step.Kind, From: step.Range.After, To: page.To, Events: page.Events, More: page.More}
@@ -253,10 +257,6 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 			l.sweep.ended, l.sweep.took = time.Now(), 0 // the window opens: the first sweep is due a pace later
 		}
 		l.reached = page.Events[n-1].Position()
-	}
-	if step.backlog && !page.More {
-		page.More = true // beyond the range
-		l.order.last, l.order.complete = place{}, false
 	}
 	l.order.took(l.reached, page.More, step.backlog)
 	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
