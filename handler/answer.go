@@ -2,6 +2,7 @@ package handler
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -120,6 +121,9 @@ func nextOutbox(r *poller.Report) string {
 }
 
 func nextDelivery(r *poller.Report, p string) string {
+	if r.Remedy != "" { // the output names its settings without the poller's prefix
+		return strings.ReplaceAll(r.Remedy, "output__", p+outputPrefix(r.Output))
+	}
 	switch r.Reason {
 	case poller.Refused.String():
 		return "the destination refuses an event (the error says what the poller waits for): look at its answer, then mend the receiver, " +

@@ -137,8 +137,18 @@ type Pause struct {
 type Problem struct {
 	At    *time.Time `json:"at,omitempty"`
 	Event string     `json:"event,omitempty"` // of the log line: fetch_failed …
-	Text  string     `json:"text"`
-	Mend  string     `json:"mend,omitempty"`
+	// Reason is that of the log line, where it has one: unavailable, not_found …
+	Reason string `json:"reason,omitempty"`
+	Text   string `json:"text"`
+	Mend   string `json:"mend,omitempty"`
+}
+
+// Kind is the event, and the reason where there is one.
+func (p *Problem) Kind() string {
+	if p.Reason == "" {
+		return p.Event
+	}
+	return p.Event + ", " + p.Reason
 }
 
 // Letter is a dead letter, or a parked event. Its payload is not shown: it may hold what the page's readers must not
