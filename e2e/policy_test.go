@@ -103,7 +103,7 @@ func TestPoisonRowAmongAHundred(t *testing.T) {
 			if n, _ := to.count(); n != next-2 {
 				t.Errorf("%d events arrived of %d good ones", n, next-2)
 			}
-			out, errs, err := command(t, t.TempDir(), s, "deadletter", "show", "orders", fmt.Sprint(letter["id"]))
+			out, errs, err := command(t, t.TempDir(), s, "deadletter", "show", "orders", fmt.Sprint(letter["id"]), "--json")
 			if err != nil || !strings.Contains(out, `"version":42`) {
 				t.Errorf("deadletter show: %v\n%s%s", err, out, errs)
 			}

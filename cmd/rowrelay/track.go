@@ -299,7 +299,7 @@ func (t *target) readers(ctx context.Context, a *app, of *wired) (readers []trac
 		}
 		for _, out := range w.Outputs {
 			d, err := a.managed(ctx, &target{console: t.console, output: out.Config.Name}, w.Config.Name, operator(),
-				newLogger(t.console, a.cfg))
+				auditLogger(t.console, a.cfg))
 			if err != nil {
 				return nil, err
 			}
