@@ -33,6 +33,7 @@ type Feed struct {
 	throttle throttle
 	// replaced is a table that was found sound although it is not the one recorded: the next commit records it.
 	replaced string
+	seen     time.Time    // when there was last a document
 	search   *probeSearch // for probes, since something was acknowledged; under the session's lock
 }
 

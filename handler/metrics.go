@@ -124,7 +124,8 @@ func labels(more []string) []string { return append([]string{"poller", "output"}
 var endings = []poller.Event{
 	poller.TickComplete, poller.FetchEmpty, poller.LeaseAcquireSkipped, poller.Paused, poller.LeaseAcquireFailed,
 	poller.CheckpointLoadFailed, poller.FetchFailed, poller.NormalizeFailed, poller.HandlerFailed, poller.CommitFailed,
-	poller.LostLease, poller.FingerprintMismatch, poller.SourceGap, poller.ConfigInvalid,
+	poller.LostLease, poller.FingerprintMismatch, poller.SourceGap, poller.StateGone,
+	poller.ConfigInvalid,
 }
 
 // Prepare creates every series of one output.

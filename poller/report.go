@@ -27,6 +27,7 @@ const (
 	LostLease            Event = "lost_lease"
 	FingerprintMismatch  Event = "fingerprint_mismatch"
 	SourceGap            Event = "source_gap"
+	StateGone            Event = "state_gone"
 	ConfigInvalid        Event = "config_invalid"
 )
 
