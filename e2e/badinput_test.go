@@ -210,7 +210,8 @@ func TestBadInputSource(t *testing.T) {
 		{name: "sqlite view without a key", stall: sqliteStall, spoil: view,
 			says: []string{"source__key is required", "is a view", "name the columns"}},
 		{name: "sqlite text cursor", stall: sqliteStall, bad: settings{"source__cursor": "status"},
-			says: []string{"source__cursor", `"status"`, "text is not a cursor", "name a column that grows"}},
+			says: []string{"source__cursor", `"status"`, "text is not a cursor", "ADD COLUMN changed_at DATETIME AS (",
+				"name a column that grows"}},
 
 		{name: "postgres absent table", stall: postgresStall, bad: settings{"source__table": "absent"},
 			says: []string{"source__table", `"absent"`}},

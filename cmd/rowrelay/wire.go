@@ -148,7 +148,7 @@ func (a *app) connect(w *wired) {
 	var err error
 	switch {
 	case d.ConnectionString != "":
-		w.Connection, err = engines.Parse(d.ConnectionString.Reveal())
+		w.Connection, err = engines.ParseOf(d.Setting, d.ConnectionString.Reveal())
 	case d.Server != "":
 		w.Connection, err = sqlserver.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
 	default:
