@@ -304,7 +304,7 @@ func (w *world) missingHere() string {
 		return "a command has not ended"
 	case w.doc.Paused != nil:
 		return "the poller is still paused"
-	case w.doc.Backfill != nil && !w.stands():
+	case w.doc.Backfill != nil && !w.stands() && !w.full():
 		return "the backfill has not ended"
 	}
 	return ""

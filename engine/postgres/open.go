@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -224,25 +223,6 @@ func rollback(ctx context.Context, pg *pgconn.PgConn) error {
 	return nil
 }
 
-// texts writes arguments in the text format: the server knows their types from the statement.
-func texts(args []any) ([][]byte, error) {
-	values := make([][]byte, len(args))
-	for i, arg := range args {
-		switch v := arg.(type) {
-		case nil:
-		case string:
-			values[i] = []byte(v)
-		case bool:
-			values[i] = strconv.AppendBool(nil, v)
-		case int, int64, uint32, uint64:
-			values[i] = fmt.Append(nil, v)
-		default:
-			return nil, fmt.Errorf("an argument is a %T, which has no text form here", arg)
-		}
-	}
-	return values, nil
-}
-
 // QueryContext runs a query, and keeps its rows: those of the catalog are few.
 func (s *session) QueryContext(ctx context.Context, text string, named []driver.NamedValue) (driver.Rows, error) {
 	args := make([]any, len(named))
@@ -280,21 +260,6 @@ func (s *session) ExecContext(ctx context.Context, text string, named []driver.N
 	return driver.ResultNoRows, nil
 }
 
-// textValue turns a text into what database/sql scans; it makes numbers and booleans of texts by itself.
-func textValue(v []byte, oid uint32) (driver.Value, error) {
-	switch {
-	case v == nil:
-		return nil, nil //nolint:nilnil // NULL
-	case oid == pgtype.TimestamptzOID:
-		t, err := time.Parse("2006-01-02 15:04:05.999999999-07", string(v))
-		if err != nil {
-			return nil, fmt.Errorf("read a time: %w", err)
-		}
-		return t, nil
-	}
-	return string(v), nil
-}
-
 // readRows are rows that were read.
 type readRows struct {
 	names []string
@@ -325,4 +290,42 @@ func sessionOf(raw any) (*session, error) {
 		return nil, fmt.Errorf("the connection is a %T, not a source's", raw)
 	}
 	return s, nil
+}
+
+// canceller asks the server to give a statement up when its context ends. Without it an ended context only closes
+// the socket, and the server goes on with the statement.
+//
+// It differs from pgx's own in that a request which was begun is finished, even where the statement has ended
+// meanwhile: PgBouncer 1.18, which Debian 12 has, ends itself when a client hangs up in the middle of such a request.
+type canceller struct {
+	conn *pgconn.PgConn
+	done chan struct{}
+}
+
+// cancelPatience bounds the request, and the wait for what the statement answers to it.
+const cancelPatience = 2 * time.Second
+
+// cancelLands is how long a request that the server has read may take to reach the session. The next statement must not
+// be hit.
+const cancelLands = 100 * time.Millisecond
+
+// HandleCancel sends the request.
+func (c *canceller) HandleCancel(context.Context) {
+	done := make(chan struct{})
+	c.done = done
+	deadline := time.Now().Add(cancelPatience)
+	_ = c.conn.Conn().SetDeadline(deadline) // a socket that is closed needs none
+	go func() {
+		defer close(done)
+		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		defer cancel()
+		_ = c.conn.CancelRequest(ctx) // where it fails, the deadline ends the statement
+		time.Sleep(cancelLands)
+	}()
+}
+
+// HandleUnwatchAfterCancel waits for the request's end.
+func (c *canceller) HandleUnwatchAfterCancel() {
+	<-c.done
+	_ = c.conn.Conn().SetDeadline(time.Time{})
 }
