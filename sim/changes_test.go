@@ -24,7 +24,8 @@ import (
 func (p *profile) tracking(r *rand.Rand) {
 	p.Tracked = true
 	// The order key is a part of the primary key; late commits are the engine's business; no person dates a version.
-	p.Moves, p.Jumps, p.Modes, p.Future, p.FutureRows, p.Writers = 0, 0, 0, 0, "", false
+	p.Moves, p.Jumps, p.Modes, p.Future, p.FutureRows = 0, 0, 0, 0, ""
+	p.Writers, p.Ordered, p.InOrder = false, false, false
 	p.Late, p.LateCommit, p.Windows, p.Clock, p.Wait = late.Exact, false, false, false, false
 	switch r.IntN(4) {
 	case 0:

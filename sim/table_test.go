@@ -64,6 +64,7 @@ type version struct {
 	committed          time.Time
 	ahead              bool // of the clock, when it was written
 	writer             uint64
+	began              time.Time // its transaction
 }
 
 // pos is a position in the table's order.

@@ -119,7 +119,7 @@ func (t *table) drawAs(x *tx, r *row, gone bool) {
 		t.sequence++
 	}
 	v.ahead = v.value > t.clock()
-	v.writer = t.numberOf(x)
+	v.writer, v.began = t.numberOf(x), x.began
 	r.revs++
 	if v.rev > 0 {
 		w.tally.Updates++

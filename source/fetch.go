@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
@@ -14,7 +13,6 @@ import (
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
-	"github.com/rowrelay/rowrelay/source/tracked"
 )
 
 // Fetch returns the rows of a range, in one round trip where there are none. SQL Server and MySQL are asked which table
@@ -59,114 +57,6 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error 
 		}
 		return err
 	}
-}
-
-// page reads one page by a plan, under further conditions.
-func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
-	also ...keyset.Condition) (change.Page, error) {
-	pos, err := p.Decode(r.After)
-	if err != nil {
-		return change.Page{}, err
-	}
-	end, err := p.Decode(r.UpTo)
-	if err != nil {
-		return change.Page{}, err
-	}
-	within, err := c.tracked(p).Window(r)
-	if err != nil {
-		return change.Page{}, err
-	}
-	untold, err := c.tracked(p).Untold(within, r)
-	if err != nil {
-		return change.Page{}, err
-	}
-	touched, err := c.tracked(p).Touched(within, r)
-	if err != nil {
-		return change.Page{}, err
-	}
-	ask := c.ask(limit.Rows)
-	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
-	// row with the last row's cursor and key is seen.
-	sel, all := within.Selection(p, also)
-	span := keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end), Also: all}
-	shown := c.shown()
-	recent := p.Sel.Writer != nil && r.Since > 0 && shown.May(r.Since)
-	st := sel.Page(ask+1, span)
-	if recent {
-		st = sel.Recent(ask+1, max(recentRows*ask, recentLeast), span, r.Since)
-	}
-	args, err := p.Args(st, pos, end)
-	if err != nil {
-		return change.Page{}, err
-	}
-	var col collect.Collector
-	var page change.Page
-	var gap error
-	var verdict error // on the table, not on the connection: it is no reason to give up the session
-	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
-		col = collect.Collector{
-			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(),
-			Times: collect.TimesOf(p, pos), Since: within.Newer(), Untold: untold,
-			Touched: touched,
-		}
-		page = change.Page{NullCursors: -1}
-		within.Reset()
-		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
-			return fmt.Errorf("read a page: %w", err)
-		}
-		if err := c.witness(ctx, s, p, &page, len(col.Events) > 0); err != nil {
-			return err
-		}
-		if p.Sel.Writer != nil {
-			c.number(&page, col.Events, &s.Server, shown)
-		}
-		if col.Tied != nil && !s.Broken {
-			if err := c.untie(ctx, s, &col); err != nil {
-				return err
-			}
-		}
-		verdict = c.probe(ctx, s, p, pos, &page)
-		if gap = nil; len(col.Events) == 0 && col.Bad == nil && r.UpTo.IsStart() && !within.IsBuiltIn() {
-			gap = c.seekGap(ctx, s, p, r.After, pos, &page)
-		}
-		return nil
-	})
-	if err != nil {
-		return change.Page{}, err
-	}
-	if verdict != nil {
-		return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
-	}
-	if gap != nil {
-		return change.Page{}, gap
-	}
-	c.learn(max(len(col.Events), len(col.Tied)), ask, limit.Rows, col.Full)
-	if col.Tied != nil && !col.Full && ask < limit.Rows {
-		return c.page(ctx, p, r, limit, also...) // now for more rows, up to the limit
-	}
-	page.Events, page.More = col.Events, col.More
-	if recent {
-		leaveOut(&page, r.Since)
-	}
-	if n := len(col.Events); n > 0 {
-		c.sound(col.Events[n-1].Cursor)
-	}
-	if col.Bad != nil {
-		if len(col.Events) == 0 {
-			return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
-		}
-		page.More = true
-	}
-	if within != nil {
-		return page, within.Finish(&page, &col, func() (told tracked.Told, err error) {
-			err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
-				told, err = c.tracked(p).Tell(ctx, s.Conn)
-				return err
-			})
-			return told, err
-		})
-	}
-	return page, nil
 }
 
 // witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked after a

@@ -63,10 +63,6 @@ func (c *Cursor) warnLate(ctx context.Context, s *pool.Session, p *plan.Plan) {
 		p.Warnings = append(p.Warnings,
 			"source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
 	case late.Overlap:
-		if p.Coarse && p.Late.Refused == nil {
-			p.Warnings = append(p.Warnings,
-				"source__order_key under source__late_commits=overlap: "+late.Unordered+". Ways out: "+late.OrderMend)
-		}
 		h, err := c.horizon(ctx, s)
 		why := "keep transactions shorter"
 		switch grant := p.Syntax.Advice.Grant; {

@@ -27,6 +27,10 @@ func (w rowPages) page(ctx context.Context, r change.Range, limit poller.Limit, 
 	error) {
 	c, p := w.c, w.p
 	switch {
+	case r.Known != nil && p.Numbered != nil:
+		return c.orderedPage(ctx, p.Numbered, r, limit)
+	case r.Known != nil:
+		return c.orderedPage(ctx, p, r, limit)
 	case r.Unsafe && p.Table.Locking:
 		above, none := aboveLocks(p)
 		return c.page(ctx, above, r, limit, append(also[:len(also):len(also)], none...)...)

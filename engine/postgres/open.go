@@ -138,6 +138,8 @@ type session struct {
 	writers  writers
 	// pooled says that the next statement may be another process's.
 	pooled bool
+	// snapshot says whether statements share a transaction.
+	snapshot snapshot
 }
 
 // pgxDriverConn is embedded under this name, so that its method Conn is not hidden by a field.
@@ -154,8 +156,15 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 	}
 	pg := s.Conn().PgConn()
 	var batch pgconn.Batch
-	batch.ExecParams("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", nil, nil, nil, nil)
-	if s.timeout != "" {
+	begins := s.snapshot != snapshotTaken
+	switch s.snapshot {
+	case snapshotNone:
+		batch.ExecParams("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", nil, nil, nil, nil)
+	case snapshotWanted:
+		batch.ExecParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
+		s.snapshot = snapshotTaken
+	}
+	if begins && s.timeout != "" {
 		settings := settingsSQL
 		if s.writers.asks {
 			settings += ", " + writersSQL
@@ -163,20 +172,22 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 		batch.ExecParams(settings, [][]byte{[]byte(s.timeout)}, nil, nil, nil)
 	}
 	batch.ExecParams(text, values, nil, nil, nil)
-	batch.ExecParams("COMMIT", nil, nil, nil, nil)
+	if s.snapshot == snapshotNone {
+		batch.ExecParams("COMMIT", nil, nil, nil, nil)
+	}
 	results := pg.ExecBatch(ctx, &batch)
 	defer func() {
 		if closed := results.Close(); err == nil {
 			err = closed
 		}
-		if !pg.IsClosed() && pg.TxStatus() != 'I' {
+		if !pg.IsClosed() && pg.TxStatus() != 'I' && s.snapshot == snapshotNone {
 			err = errors.Join(err, rollback(ctx, pg))
 		}
 	}()
-	if !results.NextResult() {
+	if begins && !results.NextResult() {
 		return nil // the deferred Close says why
 	}
-	if s.timeout != "" {
+	if begins && s.timeout != "" {
 		if !results.NextResult() {
 			return nil
 		}
@@ -213,7 +224,38 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 	return err
 }
 
-// rollback ends a transaction that failed. Its time is short: a connection that does not answer is given up.
+// snapshot says whether the statements of a session share a transaction, and with it what they see.
+type snapshot uint8
+
+const (
+	snapshotNone   snapshot = iota
+	snapshotWanted          // from the next statement on
+	snapshotTaken
+)
+
+// Snapshot implements engine.Snapshotter. The transaction begins with the first statement, in its round trip.
+func (Dialect) Snapshot(ctx context.Context, conn *sql.Conn, work func() error) error {
+	share := func(how snapshot) error {
+		return conn.Raw(func(raw any) error {
+			s, err := sessionOf(raw)
+			if err != nil {
+				return err
+			}
+			began := s.snapshot == snapshotTaken
+			if s.snapshot = how; began && !s.Conn().PgConn().IsClosed() {
+				return rollback(ctx, s.Conn().PgConn()) // nothing was written
+			}
+			return nil
+		})
+	}
+	if err := share(snapshotWanted); err != nil {
+		return err
+	}
+	err := work()
+	return errors.Join(err, share(snapshotNone))
+}
+
+// rollback ends a transaction. Its time is short: a connection that does not answer is given up.
 func rollback(ctx context.Context, pg *pgconn.PgConn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
