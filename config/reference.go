@@ -53,7 +53,7 @@ ADO.NET's form (` + "`Server=…;Database=…`" + `) is SQL Server's; in ` + "`P
 | SQLite | ` + "`sqlite:shop.db` (from the working directory on), `sqlite:///var/lib/shop.db`" + `; the file must exist | |
 | PostgreSQL | ` + "`postgres://user:password@host:5432/shop`" + `, with the parameters of libpq; ` +
 	"`host=… user=… password=… dbname=shop`; `Host=…;Username=…;Password=…;Database=shop`" + ` (Npgsql) | ` + "`sslmode=verify-full` (`PGSSLMODE` counts as said); `sslrootcert=FILE`" + ` for an authority of your own |
-| MySQL, MariaDB | ` + "`mysql://user:password@host:3306/shop`, `user:password@tcp(host:3306)/shop`" + `; ADO.NET's form in ` + "`MYSQLCONNSTR_X`" + ` | ` + "`tls=true`; `ssl-ca=FILE`" + ` for an authority of your own |
+| MySQL, MariaDB | ` + "`mysql://user:password@host:3306/shop`, `user:password@tcp(host:3306)/shop`" + ` | ` + "`tls=true`; `ssl-ca=FILE`" + ` for an authority of your own |
 | SQL Server, Azure SQL | ` + "`sqlserver://user:password@host:1433?database=shop`, `Server=tcp:host,1433;Database=shop;User ID=user;Password=…`" + ` (ADO.NET) | ` + "`Encrypt=True`, `TrustServerCertificate=False`" + `, on this machine too; ` + "`ServerCertificate=FILE`" + ` for one certificate |
 
 So a connection to another machine is encrypted, and the server has to prove its name. What asks for less ` +
