@@ -25,7 +25,8 @@ var programs = []program{
 	{"Python", nil, func(tools, _ string) []string { return []string{filepath.Join(tools, "venv/bin/python"), "upsert.py"} }},
 	{"TypeScript", func(tools, dir string) []string {
 		return []string{filepath.Join(tools, "node_modules/.bin/tsc"), "--strict", "--target", "es2022", "--module",
-			"commonjs", "--esModuleInterop", "--moduleResolution", "node", "--typeRoots", filepath.Join(tools, "node_modules/@types"),
+			"commonjs", "--esModuleInterop", "--moduleResolution", "node", "--typeRoots",
+			filepath.Join(tools, "node_modules/@types"),
 			"--types", "node", "--outDir", dir, "upsert.ts"}
 	}, func(_, dir string) []string { return []string{"node", filepath.Join(dir, "upsert.js")} }},
 }
