@@ -11,6 +11,8 @@ type App struct {
 	State  State  `json:"state"`
 	Log    Log    `json:"log"`
 	Status Status `json:"status"`
+	// MaxChangesPerWorker is how many changes that wait make one worker more, in the figures for an autoscaler.
+	MaxChangesPerWorker int `json:"Sql_Trigger_MaxChangesPerWorker"`
 	// Pollers are sorted by name; the bad ones are among them, with their Faults.
 	Pollers []*Poller `json:"pollers"`
 	// Faults are those of what all pollers share: any of them stops every poller.

@@ -68,6 +68,8 @@ var appSettings = []setting{
 		doc: "Where `rowrelay run` serves the status page, `/status.json`, `/metrics` and `/healthz`. An address that other machines can reach needs `status__token`."},
 	{name: "status__token", kind: secretText,
 		doc: "The token that the status address asks for; without one nothing can be changed from the page. Random, 16 characters or more: `openssl rand -hex 24`. A secret."},
+	{name: "Sql_Trigger_MaxChangesPerWorker", kind: kind.Whole(1, 1_000_000, "1000"), def: "1000",
+		doc: "For `changetracking`, under the name that it has for the Azure SQL trigger: how many changes that wait make one worker more, in [the figures for an autoscaler](change-tracking.md#scaling). It changes nothing else."},
 }
 
 // pollerSettings are those of one poller; its outputs have their own table.

@@ -73,6 +73,28 @@ func (w builtInPages) statements(limit int) (first, next keyset.Statement) {
 	return sel.Page(limit, keyset.Span{Also: also}), sel.Page(limit, keyset.Span{After: len(sel.Order), Also: also})
 }
 
+// count reads the changes after the position alone, in the transaction of a page: it waits for no writer. A range with
+// an end is counted as any other.
+func (w builtInPages) count(r change.Range, most int) (st keyset.Statement, args []any, err error) {
+	if !r.UpTo.IsStart() {
+		return w.rowPages.count(r, most)
+	}
+	within, err := w.p.Within(r.After)
+	if err != nil {
+		return st, nil, err
+	}
+	sel := w.p.Sel
+	sel.From = w.p.Table.Changes.Newer
+	since, ignored := numberOf(within.At), new(string)
+	if !within.Whole {
+		since = max(since-1, 0)
+	}
+	return countOf(w.p, &sel, r, most, func(b *keyset.Builder, _ *keyset.Selection) {
+		transact(b, w.p, since, -1, ignored)
+		b.Add("1 = 1")
+	})
+}
+
 // explain has nothing to tell: the changes have no index that one could make.
 func (w builtInPages) explain(context.Context, *session, int) (string, error) { return "", nil }
 

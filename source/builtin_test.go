@@ -254,6 +254,30 @@ func TestBuiltInOnlyInserts(t *testing.T) {
 	f.want("updates", f.read(3), "")
 }
 
+// TestBuiltInCounts: what waits after a position is counted in the transaction of a page, up to a bound.
+func TestBuiltInCounts(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{})
+	m.commit("i 1 1", "i 2 1")
+	m.commit("i 3 1")
+	waits := func(what string, most int, want int64) {
+		t.Helper()
+		if n, err := f.src.CountUpTo(t.Context(), change.Range{After: f.at}, most); err != nil || n != want {
+			t.Errorf("%s: %d wait (%v), want %d", what, n, err, want)
+		}
+	}
+	waits("all", 10, 3)
+	waits("up to a bound", 2, 2)
+	if _, err := f.page(1); err != nil { // half of a version
+		t.Fatal(err)
+	}
+	waits("within a version", 10, 2)
+	f.read(1)
+	waits("nothing", 10, 0)
+	m.commit("u 1 2", "d 3")
+	waits("more", 10, 2)
+}
+
 // TestBuiltInReread: the newest state of a key by itself, however long ago it changed.
 func TestBuiltInReread(t *testing.T) {
 	m := newTracked()

@@ -135,7 +135,7 @@ func (c *Cursor) countRows(ctx context.Context, p *plan.Plan) (n int64) {
 	defer cancel()
 	sel := c.plainRows(p)
 	if err := c.sessions.run(ctx, func(ctx context.Context, s *session) error {
-		return s.conn.QueryRowContext(ctx, sel.Count(keyset.Span{}).Text).Scan(&n)
+		return s.conn.QueryRowContext(ctx, sel.Count(keyset.Span{}, 0).Text).Scan(&n)
 	}); err != nil {
 		return 0
 	}

@@ -77,6 +77,7 @@ type Output struct {
 	HeldBack    *HeldBack `json:"held_back,omitempty"`
 	Pause       *Pause    `json:"paused,omitempty"`
 	Pending     *int64    `json:"pending,omitempty"` // of an outbox
+	Scale       *Scale    `json:"scale,omitempty"`   // of change tracking; nil: it could not be counted
 	Parked      int64     `json:"parked"`            // parked (cursor) or failed (outbox)
 	Waiting     int64     `json:"waiting"`           // behind them
 	DeadLetters int64     `json:"dead_letters"`
@@ -130,6 +131,15 @@ type Pause struct {
 	At    *time.Time `json:"at,omitempty"`
 	Until *time.Time `json:"until,omitempty"` // when it ends by itself: a replay's, at the latest
 	By    string     `json:"by"`
+}
+
+// Scale is what an autoscaler reads.
+type Scale struct {
+	// Unprocessed counts what is still to be delivered: changes after the position, parked events, the rest of the table
+	// where that is being read. Counting stops beyond a hundred workers.
+	Unprocessed int64 `json:"unprocessed"`
+	// TargetWorkers is one for each Sql_Trigger_MaxChangesPerWorker of them, or a part of so many.
+	TargetWorkers int64 `json:"target_workers"`
 }
 
 // Problem is something wrong, with its mend. Neither holds secrets, rows, or what a destination answered, which may
