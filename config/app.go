@@ -112,7 +112,8 @@ type Source struct {
 	// Operations (of insert, update and delete; empty: all), TrackTable and TrackRetention have a value with Mode
 	// ChangeTracking only.
 	Operations     []string      `json:"operations"`
-	Changed        []string      `json:"changed"` // columns; empty: all
+	Changed        []string      `json:"changed"`        // columns; empty: all
+	IgnoreContext  string        `json:"ignore_context"` // 0x and digits in lower case; "" for none
 	TrackTable     string        `json:"track_table"`
 	TrackRetention time.Duration `json:"track_retention"`
 	// OnGap is stop or resync, with Mode ChangeTracking only.

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -156,7 +155,8 @@ func (w *changeWindow) selection(p *plan.Plan, also []keyset.Condition) (*keyset
 	return &sel, append(also[:len(also):len(also)], func(b *keyset.Builder, s *keyset.Selection) { w.bound(b, s, p) })
 }
 
-// bound keeps a page below where the engine had come, or within its window, and puts the transaction around it.
+// bound keeps a page within its window, and puts the transaction around it. A window's first page has no end: what was
+// committed after the engine said how far it had come shows which rows have left the window in between.
 func (w *changeWindow) bound(b *keyset.Builder, s *keyset.Selection, p *plan.Plan) {
 	version := &p.Sel.Columns[p.Tracked.Version]
 	read := int64(-1)
@@ -168,12 +168,12 @@ func (w *changeWindow) bound(b *keyset.Builder, s *keyset.Selection, p *plan.Pla
 		since = w.Told // what was inserted, or which columns were written, since then may still have to be told
 	}
 	transact(b, p, numberOf(since), read, &w.told)
-	b.Add(s.Column(*version) + " <= ")
 	if w.Head == nil {
-		b.Add(w.builtIn.Head)
-	} else {
-		b.Value(version, numberOf(w.Head))
+		b.Add("1 = 1")
+		return
 	}
+	b.Add(s.Column(*version) + " <= ")
+	b.Value(version, numberOf(w.Head))
 }
 
 // transact puts the transaction of a page around a statement. What the engine tells comes into told.
@@ -220,26 +220,42 @@ func (w *changeWindow) placeBuiltIn(ctx context.Context, c *Cursor, p *plan.Plan
 	if w.fromTold && window.Told == nil {
 		window.Told = t.floor // from the beginning what is retained is told; what is retained no longer, later, is missing
 	}
+	left, err := w.cut(p, page, window.Head)
+	if err != nil {
+		*page = change.Page{}
+		return err
+	}
 	for i := range page.Events {
 		page.Events[i].At = window.Place(page.Events[i].Cursor, window.Head)
 	}
-	if page.More {
+	if page.More && !left {
 		return nil
 	}
 	end := change.Cursor(p.AppendCursor(nil, [][]byte{window.Head}, nil))
-	switch page.More = plan.Later(t.head, window.Head); {
-	case page.More && w.Head != nil:
-		end = window.End(end) // a row may have left the window before its page was read
-	case w.fromTold && window.Since != nil && !bytes.Equal(window.Since, window.Head):
-		window.Told = window.Since // or between what the page asked first and what it read
-		fallthrough
-	case w.fromTold && window.Since == nil:
+	page.More = left || plan.Later(t.head, window.Head)
+	if left || w.Head != nil && (page.More || w.fromTold) { // a row may have left the window before its page was read
 		end = window.End(end)
 	}
 	if !end.Equal(w.after) {
 		page.To = end
 	}
 	return nil
+}
+
+// cut takes what comes after a window's end out of its page, and reports whether there was any: rows that were written
+// between what the page asked first and what it read. They may have been in the window, and come with the next one.
+func (w *changeWindow) cut(p *plan.Plan, page *change.Page, head []byte) (left bool, err error) {
+	for n := len(page.Events); n > 0; n = len(page.Events) {
+		in, err := p.Within(page.Events[n-1].Cursor)
+		if err != nil {
+			return false, err
+		}
+		if !plan.Later(in.At, head) {
+			break
+		}
+		page.Events, left = page.Events[:n-1], true
+	}
+	return left, nil
 }
 
 // hear is what the engine told beside the page, or says now where the reading was broken off before that.

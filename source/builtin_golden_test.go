@@ -30,7 +30,7 @@ func builtInPlan(t *testing.T, cfg plan.Config) *plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tracking.Watch(changes, &table, cfg.Changed); err != nil {
+	if err := tracking.Watch(d, changes, &table, tracking.Writes{Changed: cfg.Changed, Ignored: cfg.Ignored}); err != nil {
 		t.Fatal(err)
 	}
 	joined, err := tracking.Join(d, &table, tracking.BuiltIn(d.Syntax().Tracking.BuiltIn, &table), changes)

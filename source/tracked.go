@@ -20,7 +20,7 @@ import (
 func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (engine.Table, error) {
 	changes, err := tracking.Of(c.dialect, &t, c.cfg.TrackTable, c.cfg.Poller)
 	if err == nil {
-		err = tracking.Watch(changes, &t, c.cfg.Changed)
+		err = tracking.Watch(c.dialect, changes, &t, tracking.Writes{Changed: c.cfg.Changed, Ignored: c.cfg.Ignored})
 	}
 	if err != nil {
 		return t, err
@@ -47,15 +47,15 @@ func (c *Cursor) changesOf(ctx context.Context, s *session, t engine.Table) (eng
 	return joined, err
 }
 
-// wantedPage is a page of the changes that source__operations and source__changed name. What is left out of live rows
-// moves the position all the same: what happens to a row later is told from there.
+// wantedPage is a page of the changes that source__operations, source__changed and source__ignore_context leave. What
+// is left out of live rows moves the position all the same: what happens to a row later is told from there.
 func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
 	also ...keyset.Condition) (change.Page, error) {
 	if p.Tracked != nil && plan.InTable(r.After) {
 		return c.wholePage(ctx, p, r, limit)
 	}
 	wanted := c.cfg.Operations
-	if p.Tracked == nil || len(wanted)+len(c.cfg.Changed) == 0 {
+	if p.Tracked == nil || len(wanted) == 0 && !c.cfg.LeavesWrites() {
 		return c.strategy(p).page(ctx, r, limit, also...)
 	}
 	if !r.UpTo.IsStart() {
@@ -67,7 +67,7 @@ func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 		if len(wanted) > 0 {
 			also = append(also, p.OfOperations(&c.cfg, told))
 		}
-		if len(c.cfg.Changed) > 0 {
+		if c.cfg.LeavesWrites() {
 			also = append(also, p.OfTouched(told))
 		}
 		return c.strategy(p).page(ctx, r, limit, also...)
@@ -112,10 +112,10 @@ func (c *Cursor) untold(p *plan.Plan, within *changeWindow, r change.Range) (fun
 	return sinceTold(p, within, r)
 }
 
-// touched tells which writes to columns of source__changed may not have been delivered: nil where all updates are
-// wanted, and in a range with an end, whose statement asks for them.
+// touched tells which writes that count may not have been delivered: nil where all do, and in a range with an end,
+// whose statement asks for them.
 func (c *Cursor) touched(p *plan.Plan, within *changeWindow, r change.Range) (func([]byte) bool, error) {
-	if p.Tracked == nil || len(c.cfg.Changed) == 0 || within == nil {
+	if p.Tracked == nil || !c.cfg.LeavesWrites() || within == nil {
 		return nil, nil
 	}
 	return sinceTold(p, within, r)
@@ -237,7 +237,7 @@ func (c *Cursor) within(p *plan.Plan, r change.Range) (*changeWindow, error) {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
 	if p.BuiltIn() != nil {
-		return newBuiltInWindow(p, w, r.After, c.cfg.OnlyInserts() || len(c.cfg.Changed) > 0), nil
+		return newBuiltInWindow(p, w, r.After, c.cfg.OnlyInserts() || c.cfg.LeavesWrites()), nil
 	}
 	return &changeWindow{Window: w, after: r.After}, nil
 }

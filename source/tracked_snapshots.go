@@ -33,7 +33,7 @@ func fromXID(least uint64) func([]byte) bool {
 
 // touchedWindow is touched of a window.
 func (c *Cursor) touchedWindow(w *snapshot.Window, fresh bool) func([]byte) bool {
-	if len(c.cfg.Changed) == 0 || !fresh {
+	if !c.cfg.LeavesWrites() || !fresh {
 		return nil
 	}
 	since, told := sinceWindow(w), fromXID(w.Told)

@@ -292,7 +292,7 @@ func sourceConfig(p *config.Poller) plan.Config {
 		NullCursor: s.NullCursor, Identity: s.Identity, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, LateCommits: s.LateCommits, LateWindow: s.LateWindow,
 		Tracked: s.Mode.Can(mode.Triggers), TrackTable: s.TrackTable, Operations: s.Operations,
-		Changed: s.Changed,
+		Changed: s.Changed, Ignored: s.IgnoreContext,
 	}
 }
 

@@ -17,7 +17,7 @@ WHERE (
 r.[rowrelay_present] IS NULL OR (
 note <> 'x'
 )
-) AND r.[rowrelay_version] <= @head
+) AND 1 = 1
 ORDER BY r.[rowrelay_version], r.[tenant], r.[id];
 SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
 	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
@@ -45,7 +45,7 @@ WHERE (
 r.[rowrelay_present] IS NULL OR (
 note <> 'x'
 )
-) AND r.[rowrelay_version] > CAST(@p1 AS bigint) AND r.[rowrelay_version] <= @head
+) AND r.[rowrelay_version] > CAST(@p1 AS bigint) AND 1 = 1
 ORDER BY r.[rowrelay_version], r.[tenant], r.[id];
 SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
 	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
