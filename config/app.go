@@ -116,8 +116,9 @@ type Source struct {
 	IgnoreContext  string        `json:"ignore_context"` // 0x and digits in lower case; "" for none
 	TrackTable     string        `json:"track_table"`
 	TrackRetention time.Duration `json:"track_retention"`
-	// OnGap is stop or resync, with Mode ChangeTracking only.
-	OnGap string `json:"on_gap"`
+	// OnGap is stop or resync, SnapshotChunk rows: with Mode ChangeTracking only.
+	OnGap         string `json:"on_gap"`
+	SnapshotChunk int    `json:"snapshot_chunk"`
 
 	NullCursor  string        `json:"null_cursor"` // report or fail
 	Identity    string        `json:"identity"`

@@ -43,17 +43,17 @@ func (b *Board) Measured(ctx context.Context) []Output {
 	var wg sync.WaitGroup
 	for _, r := range b.all {
 		wg.Go(func() {
-			o, any := r.Base, false
+			o, some := r.Base, false
 			for i, p := range r.parts {
 				if !r.Parts[i].Measured {
 					continue
 				}
 				if put, _, err := p.get(ctx); err == nil {
 					put(&o)
-					any = true
+					some = true
 				}
 			}
-			if any {
+			if some {
 				mu.Lock()
 				defer mu.Unlock()
 				list = append(list, o)

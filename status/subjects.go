@@ -81,7 +81,8 @@ func parts(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct
 		d, l := &documentPart{out: o, backfill: cfg.Backfill},
 			newDeadLetterPart(cfg.Store, cfg.App, p.Config.Name, output, slots)
 		list := []Part{
-			{What: "the state document", Main: true, Stored: true, Every: documentEvery, Read: d.read},
+			{What: "the state document", Main: true, Stored: true, Measured: p.Can(mode.Triggers),
+				Every: documentEvery, Read: d.read},
 			{What: "the dead letters", Stored: true, Every: recordsEvery, Read: l.read},
 		}
 		if p.Can(mode.Triggers) && p.Runs() {

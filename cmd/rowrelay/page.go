@@ -56,8 +56,14 @@ func newStatusSide(c *console, a *app, hosted bool, ticking []*wired, log *slog.
 func (s *statusSide) tracking() prometheus.Collector {
 	return handler.NewTrackingMetrics(func(ctx context.Context) (list []handler.Tracked) {
 		for _, o := range s.actions.board.Measured(ctx) {
-			list = append(list, handler.Tracked{Poller: o.Poller, Output: o.Output,
-				Unprocessed: o.Scale.Unprocessed, Workers: o.Scale.TargetWorkers})
+			t := handler.Tracked{Poller: o.Poller, Output: o.Output}
+			if s := o.Scale; s != nil {
+				t.Counted, t.Unprocessed, t.Workers = true, s.Unprocessed, s.TargetWorkers
+			}
+			if p := o.Progress; p != nil && p.Whole {
+				t.Snapshot, t.Read, t.Estimated = true, p.Read, p.Estimated
+			}
+			list = append(list, t)
 		}
 		return list
 	})
