@@ -16,6 +16,11 @@ type Range struct {
 	// Since lets the source leave out rows whose Writer it knows and that is below this number; 0 for none. It counts what
 	// the Numbers of the pages before said.
 	Since uint64
+	// Known, where it is set, asks for the rows between Again, a position at or before After, and After as well, in the
+	// same snapshot (see Page.Again). It reports whether an event was handed out before; numbers is the Page.Numbers that
+	// its Writer counts by. Only sources whose rows are told in order (Description.Ordered) are asked so.
+	Known func(e *Event, numbers string) bool
+	Again Cursor
 }
 
 // Page is what one fetch brought.
@@ -23,6 +28,10 @@ type Page struct {
 	Events []Event
 	// More says that the fetch stopped at a limit.
 	More bool
+	// Again are the rows since Range.Again that were not known. They come before Events, which lie after Range.After. With
+	// AgainMore there are more of them than the limit, and nothing else was read.
+	Again     []Event
+	AgainMore bool
 	// To is the position after the page where that is not the last event's (a window closed, or rows were left out, also
 	// without events); nil otherwise.
 	To Cursor

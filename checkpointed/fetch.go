@@ -91,11 +91,15 @@ func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (change.Bat
 		return change.Batch{}, nil
 	}
 	begun := time.Now()
-	page, err := s.read(ctx, step.Range, limit)
-	if err != nil {
-		return change.Batch{}, err
+	page := step.Page
+	if page == nil {
+		read, err := s.read(ctx, step.Range, limit)
+		if err != nil {
+			return change.Batch{}, err
+		}
+		page = &read
 	}
-	batch, err := s.feed.late.Fetched(step, &page)
+	batch, err := s.feed.late.Fetched(step, page)
 	if err != nil {
 		// what is dated rightly need not wait
 		s.failAtEnd(&poller.Fault{Event: poller.NormalizeFailed, Err: fmt.Errorf("fetching rows: %w", err)})

@@ -160,8 +160,8 @@ func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 	if err := s.sameColumns(doc); err != nil {
 		return err
 	}
-	if err := s.feed.late.Adopt(ctx, doc, snapshot.Now(), s.source.Late, s.source.Dates,
-		s.feed.keeper.Object); err != nil {
+	from := late.Source{Mode: s.source.Late, Dates: s.source.Dates, Ordered: s.source.Ordered}
+	if err := s.feed.late.Adopt(ctx, doc, snapshot.Now(), from, s.feed.keeper.Object); err != nil {
 		return err
 	}
 	if err := s.feed.parking.Adopt(ctx, s.feed.keeper, doc, s.source.origin(), s.source.Coarse); err != nil {

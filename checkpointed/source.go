@@ -61,6 +61,9 @@ type Description struct {
 	Late late.Mode
 	// Coarse says that the order key is not the row's key: several rows share one.
 	Coarse bool
+	// Ordered says that Range.Known is understood, and asked for: rows that share an order key come in the order of their
+	// writes although they may commit late.
+	Ordered bool
 	// Refused is a fault of the settings under which nothing is delivered, although all can be told of the source; nil
 	// for none.
 	Refused error

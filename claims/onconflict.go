@@ -13,7 +13,7 @@ func OnConflictDraw(p Place) []Step {
 	}}}
 }
 
-// OnConflictTake is Syntax.Take. filter stands behind the units, where an engine needs one.
+// OnConflictTake is Syntax.Take. filter stands after the units, where an engine needs one.
 func OnConflictTake(p Place, c Claim, units []string, filter string) []Step {
 	return []Step{{Shows: true, Write: func(s *statement.Statement) {
 		s.Add("INSERT INTO ", p.Table, " AS c (outbox, unit, owner, token, expires_at) SELECT CAST(",

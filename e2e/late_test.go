@@ -114,13 +114,7 @@ func lateCases() []lateCase {
 // ROWRELAY_LATE_FOR says for how long the writers write (`make late`: a minute each).
 func TestLateCommits(t *testing.T) {
 	t.Parallel()
-	writeFor := 8 * time.Second
-	if text := os.Getenv("ROWRELAY_LATE_FOR"); text != "" {
-		var err error
-		if writeFor, err = time.ParseDuration(text); err != nil {
-			t.Fatalf("ROWRELAY_LATE_FOR: %v", err)
-		}
-	}
+	writeFor := lateFor(t, 8*time.Second)
 	// The engines side by side, an engine's cases one after the other: each takes a third of the server's connections.
 	for _, engine := range []string{"postgres", "mariadb", "sqlite", "sqlserver"} {
 		t.Run(engine, func(t *testing.T) {
@@ -132,6 +126,20 @@ func TestLateCommits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lateFor is for how long writers write: what `make late` says, or else short.
+func lateFor(t *testing.T, short time.Duration) time.Duration {
+	t.Helper()
+	text := os.Getenv("ROWRELAY_LATE_FOR")
+	if text == "" {
+		return short
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("ROWRELAY_LATE_FOR: %v", err)
+	}
+	return d
 }
 
 func (c *lateCase) run(t *testing.T, writeFor time.Duration) {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"database/sql"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -188,6 +189,7 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	t.Parallel()
 	to := newReceiver(t)
 	s := postgresStall(t, to.URL)
+	end := writeBeside(t, s.db) // a row beside an open transaction has to be remembered
 	s.add(1, 40)
 	connection := s.settings["AzureWebJobsStorage"]
 	secrets := planted{
@@ -239,6 +241,7 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	if objects := below(s.stored(), "objects/shop/lines/memory-"); len(objects) == 0 {
 		t.Errorf("there is no memory of late commits: this test would not see a leak")
 	}
+	end()
 	if len(to.requests) == 0 {
 		t.Fatal("nothing was delivered")
 	}
@@ -270,6 +273,19 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	look("the password does not fit any more")
 	s.gate.down()
 	look("the database is down")
+}
+
+// writeBeside begins a transaction that has written, and returns what ends it.
+func writeBeside(t *testing.T, db *sql.DB) (end func()) {
+	t.Helper()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err == nil {
+		_, err = tx.ExecContext(t.Context(), `SELECT pg_current_xact_id()`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = tx.Rollback() }
 }
 
 // assertDeadLetter looks at the record of version 42: it holds the row, which is what it is for, and no secret.

@@ -64,6 +64,13 @@ type Dialect interface {
 	Related(was, is []string) Relation
 }
 
+// Snapshotter is a Dialect that can read by several statements what there was at one moment.
+type Snapshotter interface {
+	// Snapshot runs work, whose statements on conn all see the state of one moment, which is not before the first of
+	// them. Where it returns an error the connection is not to be used again.
+	Snapshot(ctx context.Context, conn *sql.Conn, work func() error) error
+}
+
 // Settings are what a session is prepared with.
 type Settings struct {
 	// Timeout bounds each statement.

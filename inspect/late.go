@@ -41,7 +41,14 @@ func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *con
 		v.Held = fmt.Sprintf("a transaction that has written is open for %s: %s", v.Age.Round(time.Second), h.By)
 	}
 	v.explain(found.Engine, h.Shown, s)
-	if v.Mode == late.Overlap && found.Coarse {
+	switch {
+	case found.Ordered && v.Shown:
+		v.Cost += "; for the order of source__order_key each fetch also reads again what was delivered since the oldest " +
+			"open write transaction began"
+	case found.Ordered:
+		v.Cost += fmt.Sprintf("; for the order of source__order_key each fetch also reads the last %s again, because open "+
+			"transactions are not shown", s.LateWindow)
+	case v.Mode == late.Overlap && found.Coarse:
 		v.Order = late.Unordered
 	}
 	return v, err

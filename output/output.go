@@ -1,6 +1,6 @@
-// Package output holds what the outputs in its subdirectories share: the reading of Retry-After, and errors whose text
-// is fit for a log line. Each output implements poller.Output, passes the suite of outputtest on its real engine, and
-// makes one attempt for each Deliver: repeating is the tick's business.
+// Package output holds what the outputs in its subdirectories share: destinations, sending each event by itself, the
+// reading of Retry-After, and errors whose text is fit for a log line. Each output implements poller.Output, passes the
+// suite of outputtest on its real engine, and makes one attempt for each Deliver: repeating is the tick's business.
 package output
 
 import (

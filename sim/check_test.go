@@ -289,8 +289,9 @@ func (w *world) missing() (what string) {
 }
 
 func (w *world) missingHere() string {
+	stopped := w.doc.Backfill != nil && w.full() // what is left of the whole table has to wait
 	for _, r := range w.table.rows {
-		if v := r.cur; v != nil && !w.arrived(v) && !w.blocked(v) && !w.doubtful(v) && !w.held(v) && !w.unread(v) {
+		if v := r.cur; v != nil && !stopped && !w.arrived(v) && !w.blocked(v) && !w.doubtful(v) && !w.held(v) && !w.unread(v) {
 			return fmt.Sprintf("row %d rev %d (%s) has not arrived", r.key, v.rev, w.id(v.event.ID))
 		}
 	}
@@ -304,7 +305,7 @@ func (w *world) missingHere() string {
 		return "a command has not ended"
 	case w.doc.Paused != nil:
 		return "the poller is still paused"
-	case w.doc.Backfill != nil && !w.stands():
+	case w.doc.Backfill != nil && !w.stands() && !stopped:
 		return "the backfill has not ended"
 	}
 	return ""

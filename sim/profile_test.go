@@ -35,6 +35,8 @@ type profile struct {
 	Shown      bool // the server shows the oldest open transaction
 	Hot        bool // one row is updated again and again
 	Writers    bool // rows tell which transaction wrote them
+	Ordered    bool // the source reads rows again in one snapshot
+	InOrder    bool // the order of writes is judged
 
 	// Change tracking (see tracking).
 	Tracked  bool

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -154,4 +155,11 @@ func (w *world) parkedRows() int {
 		n += len(w.parked[i].Followers)
 	}
 	return n
+}
+
+// full reports whether max_parked is reached by rows that nothing shows to be at fault: then no position moves before
+// the destination accepts something.
+func (w *world) full() bool {
+	return w.parkedRows() >= w.pro.Policy.MaxParked &&
+		slices.ContainsFunc(w.parked, func(e parking.Entry) bool { return w.unproven(e.ID) })
 }

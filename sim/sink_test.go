@@ -321,6 +321,10 @@ func (s *sink) accept(q *request, skip []bool) {
 			continue
 		}
 		s.highest[order] = r
+		if b := w.overtook(e, &q.shows[i]); b != nil && s.ruled.first[e.ID].IsZero() {
+			w.fail("inverted: %s was accepted before %s, which was committed before its transaction began", w.id(e.ID),
+				w.id(b.event.ID))
+		}
 		if by := s.ruled.add(w, e, q.shows[i]); by != "" {
 			w.fail("inverted: %s of %s was first accepted after %s, which was shown after it", w.id(e.ID), order, w.id(by))
 		}

@@ -73,7 +73,8 @@ func (o sourceOf) Describe(context.Context) (checkpointed.Description, error) {
 	p := &o.p.w.pro
 	return checkpointed.Description{
 		Fingerprint: fingerprint, Engine: "sim", Table: "orders", Late: o.p.set.late, Coarse: p.Groups > 0 && !o.p.set.own,
-		Dates: o.p.w.table.dates(),
+		Ordered: p.Ordered && o.p.set.late == late.Overlap && p.Groups > 0 && !o.p.set.own,
+		Dates:   o.p.w.table.dates(),
 	}, nil
 }
 
@@ -125,6 +126,16 @@ func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit)
 			return w.list(page.Events, page.More), nil
 		}
 		page = change.Page{Incarnation: t.incarnation, NullCursors: -1}
+		if r.Known != nil {
+			from, err := placeOf(r.Again)
+			if err != nil {
+				return "", err
+			}
+			o.written(&page, 0)
+			if o.again(&page, r, from.at, after.at, limit.Rows); page.AgainMore {
+				return w.list(page.Again, true), nil
+			}
+		}
 		end, high := upTo.begun, upTo.at
 		if o.p.set.late == late.Exact && !r.Unsafe {
 			if safe, open := t.safe(); open {
@@ -142,7 +153,7 @@ func (o sourceOf) Fetch(ctx context.Context, r change.Range, limit poller.Limit)
 		o.written(&page, r.Since)
 		o.p.keyed(page.Events)
 		o.foreign(page.Events)
-		return w.list(page.Events, page.More), nil
+		return w.list(append(page.Again[:len(page.Again):len(page.Again)], page.Events...), page.More), nil
 	})
 	if err != nil {
 		return change.Page{}, err

@@ -34,12 +34,13 @@ const (
 	second  dimension = "second"  // the poller has a second output
 	writers dimension = "writers" // rows tell which transaction wrote them; a restored database gives numbers again
 	sieges  dimension = "sieges"  // one fault goes on, and others' rows must arrive meanwhile
+	written dimension = "written" // rows that share an order key come in the order of their writes
 	tracked dimension = "tracked" // changes are tracked, deletes are events
 )
 
 // dimensions are all of them.
 var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays,
-	modes, holds, second, writers, sieges, tracked}
+	modes, holds, second, writers, sieges, written, tracked}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
@@ -140,6 +141,7 @@ func (p *profile) widen(seed uint64) {
 			p.LetterOutages = 0.05 + 0.1*r.Float64()
 		}
 	})
+	with(written, 0.7, p.order)
 	with(tracked, 0.25, p.tracking)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/tracked"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
@@ -59,12 +60,11 @@ func TestBuiltInStatements(t *testing.T) {
 	transaction := []string{"PredicateSetStatement", "SetTransactionIsolationLevelStatement", "BeginTransactionStatement",
 		"DeclareVariableStatement", "IfStatement", "IfStatement", "SetVariableStatement", "CommitTransactionStatement"}
 	page := func(at string, cursors int) keyset.Statement {
-		w, err := p.Within([]byte(at))
+		window, err := tracked.Table{Plan: p, Cfg: &plan.Config{}}.Window(change.Range{After: change.Cursor(at)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		window := newBuiltInWindow(p, w, []byte(at), false)
-		sel, also := window.selection(p, nil)
+		sel, also := window.Selection(p, nil)
 		return sel.Page(500, keyset.Span{After: cursors, Also: also})
 	}
 	add("page from the beginning", page("null", 0), transaction...)
@@ -74,7 +74,7 @@ func TestBuiltInStatements(t *testing.T) {
 	add("range of a backfill", p.Sel.Page(500, keyset.Span{After: 3, UpTo: 3}), "SelectStatement")
 	add("count", p.Sel.Count(keyset.Span{After: 3, UpTo: 3}, 0), "SelectStatement")
 	after := change.Range{After: []byte(`{"kind":"integer+pk","value":7}`)}
-	bounded, _, err := builtInPages{rowPages{p: p}}.count(after, 1000)
+	bounded, _, err := builtInPages{rowPages{c: &Cursor{dialect: sqlserver.Dialect{}}, p: p}}.count(after, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,13 +92,13 @@ func TestBuiltInStatements(t *testing.T) {
 		"SelectStatement")
 	add("keys", p.Sel.ByKeys(p.KeyColumns(), []keyset.Key{{Args: make([]any, 2)}, {Args: make([]any, 2)}}, false),
 		"SelectStatement")
-	add("chunk", p.Whole.Sel.Page(500, keyset.Span{After: 2, UpTo: 2, Also: inTransaction(p.Whole, new(string))}),
+	add("chunk", p.Whole.Sel.Page(500, keyset.Span{After: 2, UpTo: 2, Also: tracked.InTransaction(p.Whole, new(string))}),
 		transaction...)
 	golden.Pin(t, "sqlserver/changed.sql", b.String())
 	b.Reset()
 	p = whole
 	chunk := func(after, upTo int) keyset.Statement {
-		return p.Whole.Sel.Page(500, keyset.Span{After: after, UpTo: upTo, Also: inTransaction(p.Whole, new(string))})
+		return p.Whole.Sel.Page(500, keyset.Span{After: after, UpTo: upTo, Also: tracked.InTransaction(p.Whole, new(string))})
 	}
 	add("first chunk", chunk(0, 2), transaction...)
 	add("next chunk", chunk(2, 2), transaction...)

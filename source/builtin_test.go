@@ -1,13 +1,8 @@
 package source_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"math/rand/v2"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -255,30 +250,6 @@ func TestBuiltInOnlyInserts(t *testing.T) {
 	f.want("updates", f.read(3), "")
 }
 
-// TestBuiltInCounts: what waits after a position is counted in the transaction of a page, up to a bound.
-func TestBuiltInCounts(t *testing.T) {
-	m := newTracked()
-	f := m.follow(t, plan.Config{})
-	m.commit("i 1 1", "i 2 1")
-	m.commit("i 3 1")
-	waits := func(what string, most int, want int64) {
-		t.Helper()
-		if n, err := f.src.CountUpTo(t.Context(), change.Range{After: f.at}, most); err != nil || n != want {
-			t.Errorf("%s: %d wait (%v), want %d", what, n, err, want)
-		}
-	}
-	waits("all", 10, 3)
-	waits("up to a bound", 2, 2)
-	if _, err := f.page(1); err != nil { // half of a version
-		t.Fatal(err)
-	}
-	waits("within a version", 10, 2)
-	f.read(1)
-	waits("nothing", 10, 0)
-	m.commit("u 1 2", "d 3")
-	waits("more", 10, 2)
-}
-
 // TestBuiltInReread: the newest state of a key by itself, however long ago it changed.
 func TestBuiltInReread(t *testing.T) {
 	m := newTracked()
@@ -332,6 +303,45 @@ func TestBuiltInChanged(t *testing.T) {
 	f.want("out of its window", f.read(1), "update 3=3, update 2=3")
 }
 
+// TestBuiltInSwitchedOff: the catalog is asked again, and says what is missing, also where nothing was committed.
+func TestBuiltInSwitchedOff(t *testing.T) {
+	for _, committed := range []int64{0, 1} {
+		m := newTracked()
+		m.commit("i 1 1")
+		f := m.follow(t, plan.Config{})
+		f.want("before", f.read(10), "insert 1=1")
+		m.off, m.current = true, m.current+committed
+		_, err := f.page(10)
+		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "could not find change tracking enabled") {
+			t.Errorf("%d commits later: %v", committed, err)
+		}
+	}
+}
+
+// TestBuiltInCounts: what waits after a position is counted in the transaction of a page, up to a bound.
+func TestBuiltInCounts(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{})
+	m.commit("i 1 1", "i 2 1")
+	m.commit("i 3 1")
+	waits := func(what string, most int, want int64) {
+		t.Helper()
+		if n, err := f.src.CountUpTo(t.Context(), change.Range{After: f.at}, most); err != nil || n != want {
+			t.Errorf("%s: %d wait (%v), want %d", what, n, err, want)
+		}
+	}
+	waits("all", 10, 3)
+	waits("up to a bound", 2, 2)
+	if _, err := f.page(1); err != nil { // half of a version
+		t.Fatal(err)
+	}
+	waits("within a version", 10, 2)
+	f.read(1)
+	waits("nothing", 10, 0)
+	m.commit("u 1 2", "d 3")
+	waits("more", 10, 2)
+}
+
 // TestBuiltInContext: of several writes the server tells the context of the last one only. One's own are left out where
 // their context says that others have not written since what was delivered; one that does not say it hides nothing.
 func TestBuiltInContext(t *testing.T) {
@@ -359,157 +369,4 @@ func TestBuiltInContext(t *testing.T) {
 	}
 	m.commit("own u 7 2") // it leaves the window
 	f.want("out of its window", f.read(1), "insert 5=1, insert 6=1, update 7=2")
-}
-
-// TestBuiltInSwitchedOff: the catalog is asked again, and says what is missing, also where nothing was committed.
-func TestBuiltInSwitchedOff(t *testing.T) {
-	for _, committed := range []int64{0, 1} {
-		m := newTracked()
-		m.commit("i 1 1")
-		f := m.follow(t, plan.Config{})
-		f.want("before", f.read(10), "insert 1=1")
-		m.off, m.current = true, m.current+committed
-		_, err := f.page(10)
-		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "could not find change tracking enabled") {
-			t.Errorf("%d commits later: %v", committed, err)
-		}
-	}
-}
-
-// TestBuiltInRandomly lets a writer, a clean-up and a reader that crashes interleave: the reader's last state of every
-// key is the table's, or a gap was reported, and then there was one.
-func TestBuiltInRandomly(t *testing.T) {
-	for _, cfg := range []plan.Config{{}, {Changed: []string{"v"}}, {Ignored: "0x52454c59"}} {
-		builtInRandomly(t, cfg)
-	}
-}
-
-func builtInRandomly(t *testing.T, cfg plan.Config) {
-	gaps := 0
-	for seed := range uint64(400) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's
-		m := newTracked()
-		f := m.follow(t, cfg)
-		stored := f.at
-		gap := false
-		for range 150 {
-			switch n := random.IntN(20); {
-			case n < 8:
-				m.writeAny(random)
-			case n < 9:
-				m.cleanAny(random)
-			case n < 10:
-				f.at = stored // it crashed
-			default:
-				for i := range m.meanwhile {
-					if random.IntN(4) == 0 {
-						m.meanwhile[i] = func() { m.writeAny(random) }
-					} else if random.IntN(20) == 0 {
-						m.meanwhile[i] = func() { m.cleanAny(random) }
-					}
-				}
-				at := f.at
-				_, err := f.page(1 + random.IntN(4))
-				m.meanwhile = [2]func(){}
-				if gap = err != nil; gap {
-					f.mustBeGap(at, err)
-				} else if random.IntN(2) == 0 {
-					stored = f.at
-				}
-			}
-			if gap {
-				gaps++
-				break
-			}
-		}
-		for more := !gap; more; {
-			at := f.at
-			p, err := f.page(3)
-			if gap = err != nil; gap {
-				f.mustBeGap(at, err)
-			}
-			more = p.More
-		}
-		if gap {
-			continue
-		}
-		for id := range int64(8) {
-			key := strconv.FormatInt(id, 10)
-			want := ""
-			if v, there := m.rows[id]; there {
-				want = strconv.FormatInt(v, 10)
-			}
-			since := []string{want}
-			if m.context {
-				since = append(since, m.states[id]...) // one's own writes may be missing
-				if m.others[id] == 0 {
-					since = append(since, "")
-				}
-			}
-			if !slices.Contains(since, f.got[key]) {
-				t.Fatalf("seed %d: %s is %q, and the receiver has %q", seed, key, since, f.got[key])
-			}
-		}
-	}
-	most := 240
-	if cfg.LeavesWrites() {
-		most = 385 // changes are needed for longer: since the window before
-	}
-	if gaps == 0 || gaps > most {
-		t.Errorf("%d of 400 ended at a gap", gaps)
-	}
-}
-
-// writeAny commits a transaction of a few writes, also several of one key.
-func (m *tracked) writeAny(random *rand.Rand) {
-	now, work := maps.Clone(m.rows), []string{}
-	for range 1 + random.IntN(4) {
-		id, v := int64(random.IntN(8)), random.Int64N(1000)
-		_, there := now[id]
-		switch {
-		case !there:
-			work = append(work, fmt.Sprintf("i %d %d", id, v))
-			now[id] = v
-		case random.IntN(3) == 0:
-			work = append(work, fmt.Sprintf("d %d", id))
-			delete(now, id)
-		case m.columns && random.IntN(2) == 0:
-			work = append(work, fmt.Sprintf("n %d", id))
-		default:
-			work = append(work, fmt.Sprintf("u %d %d", id, v))
-		}
-	}
-	for i := range work {
-		if m.context && random.IntN(2) == 0 {
-			work[i] = "own " + work[i]
-		}
-	}
-	m.commit(work...)
-}
-
-func (m *tracked) cleanAny(random *rand.Rand) {
-	m.clean(max(m.valid, m.current-5-int64(random.IntN(30))))
-}
-
-// mustBeGap: changes after the position are not retained any more.
-func (f *follower) mustBeGap(at change.Cursor, err error) {
-	f.Helper()
-	var s struct {
-		Value      int64
-		Tiebreaker json.RawMessage
-		Window     []json.Number
-	}
-	if !errors.Is(err, poller.ErrGap) {
-		f.Fatal(err)
-	}
-	if err := json.Unmarshal(at, &s); err != nil {
-		f.Fatal(err)
-	}
-	if n := len(s.Window); n > 0 && f.m.columns { // what was written is known from there on, or is not
-		s.Value, _ = s.Window[n-1].Int64()
-		s.Tiebreaker = nil
-	}
-	if s.Value > f.m.valid || s.Value == f.m.valid && s.Tiebreaker == nil {
-		f.Errorf("%s is no gap: everything after %d is there: %v", at, f.m.valid, err)
-	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/spelling"
 )
 
 // Check is what `rowrelay check` shows of a source.
@@ -80,7 +82,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 		out.Columns = append(out.Columns, Param{col.Name, col.Type})
 	}
 	var forms error
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
 		if err = c.look(ctx, s, p, batch, &out); err == nil {
 			forms = c.lookAtForms(ctx, s, p, &out)
 		}
@@ -100,7 +102,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 // lookAtForms looks at all stored times of the cursor. Where the last row's day has another form, ticks will refuse it,
 // which is the error; where only older rows have, it is a warning: a tick refuses those as well where the days of two
 // forms meet.
-func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan.Plan, out *Check) error {
+func (c *Cursor) lookAtForms(ctx context.Context, s *pool.Session, p *plan.Plan, out *Check) error {
 	if !p.StoredTimes {
 		return nil
 	}
@@ -109,7 +111,7 @@ func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan.Plan, out 
 	last, err := c.latest(ctx, s, p)
 	var now, ever error
 	if err == nil {
-		now, ever, err = c.checkForms(ctx, s, p, last)
+		now, ever, err = spelling.Check(ctx, s.Conn, p, last)
 	}
 	switch {
 	case err != nil:
@@ -121,8 +123,8 @@ func (c *Cursor) lookAtForms(ctx context.Context, s *session, p *plan.Plan, out 
 }
 
 // look asks what only the database knows.
-func (c *Cursor) look(ctx context.Context, s *session, p *plan.Plan, batch int, out *Check) error {
-	out.Version, out.Incarnation = s.server.Version, s.server.Incarnation
+func (c *Cursor) look(ctx context.Context, s *pool.Session, p *plan.Plan, batch int, out *Check) error {
+	out.Version, out.Incarnation = s.Server.Version, s.Server.Incarnation
 	nulls := p.Sel.Nulls(true)
 	n, err := count(ctx, s, nulls)
 	if err != nil {
@@ -130,7 +132,7 @@ func (c *Cursor) look(ctx context.Context, s *session, p *plan.Plan, batch int, 
 	}
 	out.NullCursors = n
 	if p.Tracked != nil {
-		unseen, err := p.Syntax.Tracking.Unseen(ctx, s.conn, p.Table.Changes)
+		unseen, err := p.Syntax.Tracking.Unseen(ctx, s.Conn, p.Table.Changes)
 		if err != nil {
 			return err
 		}

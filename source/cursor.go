@@ -14,6 +14,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/snapshot"
+	"github.com/rowrelay/rowrelay/source/tracked"
 )
 
 // Cursor is a table or query that is read in the order of a cursor: cursor mode. It implements checkpointed.Source, and
@@ -26,10 +29,10 @@ type Cursor struct {
 	// warnings are the connection's.
 	warnings []string
 
-	sessions *sessions
-	owned    *Pool // nil: it is shared
+	sessions *pool.Share
+	owned    *pool.Pool // nil: it is shared
 	settling settling
-	idling   idling
+	idling   snapshot.Idling
 
 	mu sync.Mutex
 	// lateSaid says that the operator was told what may be missed.
@@ -60,24 +63,26 @@ func New(cfg plan.Config, conn engine.Connection) (*Cursor, error) {
 	if err := cfg.Complete(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
-	c := newCursor(cfg, NewPool(conn, cfg.Connections))
-	c.owned = c.sessions.pool
+	own := pool.New(conn, cfg.Connections)
+	c := newCursor(cfg, own)
+	c.owned = own
 	return c, nil
 }
 
-// Source is New for a source that shares the pool with others.
-func (p *Pool) Source(cfg plan.Config) (*Cursor, error) {
+// Sharing is New for a source that shares a pool with others. The pool is the caller's to close.
+func Sharing(p *pool.Pool, cfg plan.Config) (*Cursor, error) {
 	if err := cfg.Complete(); err != nil {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
 	return newCursor(cfg, p), nil
 }
 
-func newCursor(cfg plan.Config, pool *Pool) *Cursor {
-	conn := &pool.conn
-	c := &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings, places: places{}}
-	c.sessions = &sessions{dialect: conn.Dialect, pool: pool, name: c.name(), timeout: cfg.Timeout,
-		slots: make(chan struct{}, cfg.Connections), refused: c.replan} // a plan knows whether reads wait for locks
+func newCursor(cfg plan.Config, p *pool.Pool) *Cursor {
+	conn := &p.Connection
+	c := &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings,
+		idling: snapshot.Idling{Every: snapshot.IdleEvery}, places: places{}}
+	// A plan knows whether reads wait for locks.
+	c.sessions = p.Share(c.name(), cfg.Connections, cfg.Timeout, c.replan)
 	return c
 }
 
@@ -101,8 +106,8 @@ func (c *Cursor) Describe(ctx context.Context) (checkpointed.Description, error)
 		return checkpointed.Description{}, err
 	}
 	d := checkpointed.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name,
-		Late: p.Late.Mode, Coarse: p.Coarse, Refused: p.Late.Refused,
-		Columns: p.Kinds(), Dates: c.dates(p)}
+		Late: p.Late.Mode, Coarse: p.Coarse, Ordered: p.Late.Ordered, Refused: p.Late.Refused,
+		Columns: p.Kinds(), Dates: p.Dates(&c.cfg)}
 	if !known {
 		d.Warnings = p.Warnings
 	}
@@ -117,7 +122,7 @@ func (c *Cursor) current(ctx context.Context) (p *plan.Plan, known bool, err err
 	if p != nil && age < planAge {
 		return p, true, nil
 	}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		p, err = c.makePlan(ctx, s)
 		return err
 	})
@@ -131,13 +136,13 @@ func (c *Cursor) current(ctx context.Context) (p *plan.Plan, known bool, err err
 }
 
 // makePlan reads the catalog.
-func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan.Plan, error) {
+func (c *Cursor) makePlan(ctx context.Context, s *pool.Session) (*plan.Plan, error) {
 	t, err := c.catalog(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	t.Warnings = slices.Concat(c.warnings, t.Warnings, s.server.Warnings)
-	t.ReadOnly, t.Locking = s.server.ReadOnly, s.server.Locking
+	t.Warnings = slices.Concat(c.warnings, t.Warnings, s.Server.Warnings)
+	t.ReadOnly, t.Locking = s.Server.ReadOnly, s.Server.Locking
 	p, err := plan.New(c.dialect, &c.cfg, c.identity, t)
 	if err != nil {
 		return nil, err
@@ -146,13 +151,13 @@ func (c *Cursor) makePlan(ctx context.Context, s *session) (*plan.Plan, error) {
 	return p, nil
 }
 
-func (c *Cursor) catalog(ctx context.Context, s *session) (engine.Table, error) {
+func (c *Cursor) catalog(ctx context.Context, s *pool.Session) (engine.Table, error) {
 	if c.cfg.Query != "" {
 		// Checked before it is sent: what a second statement in it does is not undone by a later complaint.
 		if f := c.dialect.Syntax().Text.Query(c.cfg.Query); f != nil {
 			return engine.Table{}, fmt.Errorf("%w: source__query %s: %s", poller.ErrConfig, f.Problem, f.Remedy)
 		}
-		t, err := c.dialect.Query(ctx, s.conn, c.cfg.Query)
+		t, err := c.dialect.Query(ctx, s.Conn, c.cfg.Query)
 		if err != nil {
 			return engine.Table{}, fmt.Errorf("describe source__query: %w", err)
 		}
@@ -163,7 +168,7 @@ func (c *Cursor) catalog(ctx context.Context, s *session) (engine.Table, error) 
 	if err != nil {
 		return engine.Table{}, fmt.Errorf("%w: source__table %q: %w", poller.ErrConfig, c.cfg.Table, err)
 	}
-	t, err := c.dialect.Table(ctx, s.conn, parts)
+	t, err := c.dialect.Table(ctx, s.Conn, parts)
 	if errors.Is(err, engine.ErrNoTable) {
 		return engine.Table{}, fmt.Errorf("%w: source__table %q: the database has no such table or view, or its user may not see it: "+
 			"correct the name (schema.table), or grant SELECT on it", poller.ErrConfig, c.cfg.Table)
@@ -172,7 +177,7 @@ func (c *Cursor) catalog(ctx context.Context, s *session) (engine.Table, error) 
 		return engine.Table{}, fmt.Errorf("read the catalog for %s: %w", c.cfg.Table, err)
 	}
 	if c.cfg.Tracked {
-		return c.changesOf(ctx, s, t)
+		return tracked.Catalog(ctx, s.Conn, &s.Server, c.dialect, &c.cfg, t)
 	}
 	return t, nil
 }
@@ -201,7 +206,7 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 	if err != nil {
 		return nil, "", err
 	}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		how := c.strategy(p)
 		find := how.start
 		if p.Tracked != nil && c.cfg.Start == "snapshot" {
@@ -215,8 +220,8 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 		if err := how.prove(ctx, s, start); err != nil {
 			return err
 		}
-		err = c.dialect.Refresh(ctx, s.conn, &s.server)
-		incarnation = s.server.Incarnation
+		err = c.dialect.Refresh(ctx, s.Conn, &s.Server)
+		incarnation = s.Server.Incarnation
 		return err
 	})
 	if err != nil {
@@ -232,10 +237,10 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 		return nil, false, nil
 	}
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		return c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		return c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 			low = nil
 			n := 0
-			return c.dialect.Read(ctx, s.conn, p.Sel.Newest(rows+1).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
+			return c.dialect.Read(ctx, s.Conn, p.Sel.Newest(rows+1).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 				if n++; n <= rows {
 					return true, nil
 				}

@@ -45,7 +45,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 	} {
 		c, p := datedPlan(t, dsn.Postgres, "timestamp", berlin)
 		at := p.AppendCursor(nil, [][]byte{change.AppendString(nil, wall)}, []byte(`{"id":1}`))
-		first, last, ok := c.dates(p).Span(at)
+		first, last, ok := p.Dates(&c.cfg).Span(at)
 		if !ok || !first.Equal(utc(want[0])) || !last.Equal(utc(want[1])) {
 			t.Errorf("%s: %v to %v, %v; want %v", wall, first.UTC(), last.UTC(), ok, want)
 		}
@@ -57,7 +57,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 		"2026-10-25T01:30:00Z": "2026-10-25T02:29:59",
 	} {
 		c, p := datedPlan(t, dsn.Postgres, "timestamp", berlin)
-		pos, err := p.Decode(c.dates(p).Before(utc(at)))
+		pos, err := p.Decode(p.Dates(&c.cfg).Before(utc(at)))
 		if err != nil || string(pos[0]) != `"`+want+`"` {
 			t.Errorf("before %s: %s, %v; want %s", at, pos, err, want)
 		}
@@ -65,7 +65,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 	// And before what a column of a coarse resolution makes of a row that is written then.
 	for typ, want := range map[string]string{"smalldatetime": "2026-04-07T01:22:45", "datetime2": "2026-04-07T01:23:44"} {
 		c, p := datedPlan(t, dsn.SQLServer, typ, time.FixedZone("", 0))
-		pos, err := p.Decode(c.dates(p).Before(utc("2026-04-07T01:23:45Z")))
+		pos, err := p.Decode(p.Dates(&c.cfg).Before(utc("2026-04-07T01:23:45Z")))
 		if err != nil || string(pos[0]) != `"`+want+`"` {
 			t.Errorf("before a %s: %s, %v; want %s", typ, pos, err, want)
 		}
@@ -101,7 +101,7 @@ func TestDatesOfColumns(t *testing.T) {
 		{dsn.SQLite, "DATETIME", time.UTC, plan.UnknownZone, false},
 	} {
 		c, p := datedPlan(t, test.engineName, test.typ, test.zone)
-		d := c.dates(p)
+		d := p.Dates(&c.cfg)
 		if d == nil || d.Slack != test.slack || (d.Before != nil) != test.writes {
 			t.Errorf("%+v: %+v", test, d)
 			continue
@@ -120,7 +120,7 @@ func TestDatesOfColumns(t *testing.T) {
 			}
 		}
 	}
-	if c, p := datedPlan(t, dsn.MySQL, "bigint", time.UTC); c.dates(p) != nil {
+	if c, p := datedPlan(t, dsn.MySQL, "bigint", time.UTC); p.Dates(&c.cfg) != nil {
 		t.Error("a bigint is no time")
 	}
 	for number, want := range map[string]int{"1775525025": 2026, "1775525025000": 2026, "1775525025000000": 2026} {

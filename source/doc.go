@@ -52,13 +52,18 @@
 //
 //	plan      what the settings mean on the table: columns, positions, late commits; asks no database
 //	keyset    the statements: pages in the order of cursor and key
+//	pool      connections, and how statements are sent: bounded, repeated, explained
 //	collect   rows to events
-//	timeform  the forms in which times are stored as text
+//	tracked   what a change table, or the engine's own tracking, tells beside the rows
 //	snapshot  positions and statements of a table that is read by PostgreSQL's snapshots
+//	counter   positions that are ahead of what the engine counts
+//	timeform  the forms in which times are stored as text
+//	spelling  the forms of a table's own rows
 //
-// This folder is what asks the database: sessions, pages, and what is looked for beside them. How pages follow each
-// other is a strategy (strategy.go): positions of rows (pages.go), or windows between snapshots (windows.go).
+// This folder reads pages, and looks for what paging cannot show. How pages follow each other is a strategy
+// (strategy.go): positions of rows (pages.go, and safe.go below a safe point), changes (tracked.go), or windows between
+// snapshots (windows.go).
 //
-// What differs between engines is behind engine.Dialect: the catalog, the rows, the types, the meaning of errors. This
+// What differs between engines is in engine.Dialect: the catalog, the rows, the types, the meaning of errors. This
 // package knows no engine by name. Golden files pin every statement.
 package source

@@ -26,7 +26,8 @@ func TestPostgresPromotion(t *testing.T) {
 
 	var target atomic.Value
 	target.Store(primary.Address())
-	src := newSource(t, through(t, primary.URL, &target), plan.Config{Table: "o", Cursor: []string{"id"}})
+	url := through(t, primary.URL, &target)
+	src := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"id"}})
 	incarnation := func() string {
 		t.Helper()
 		page, err := src.Fetch(t.Context(), change.Range{}, everything)
@@ -50,12 +51,7 @@ func TestPostgresPromotion(t *testing.T) {
 		t.Errorf("a kept connection to the promoted standby says %q as before: %v", page.Incarnation, err)
 	}
 	target.Store(standby.Address())
-	src.sessions.pool.mu.Lock()
-	for _, s := range src.sessions.pool.idle { // those to the old primary end with it
-		s.discard()
-	}
-	src.sessions.pool.idle = nil
-	src.sessions.pool.mu.Unlock()
+	src = newSource(t, url, plan.Config{Table: "o", Cursor: []string{"id"}}) // the old connections end with the primary
 	after := incarnation()
 	if after == before {
 		t.Fatalf("no failover is seen: the incarnation is %q as before", after)

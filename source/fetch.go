@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
@@ -13,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // Fetch returns the rows of a range, in one round trip where there are none. SQL Server and MySQL are asked which table
@@ -59,128 +59,24 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error 
 	}
 }
 
-// page reads one page by a plan, under further conditions.
-func (c *Cursor) page(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
-	also ...keyset.Condition) (change.Page, error) {
-	pos, err := p.Decode(r.After)
-	if err != nil {
-		return change.Page{}, err
-	}
-	end, err := p.Decode(r.UpTo)
-	if err != nil {
-		return change.Page{}, err
-	}
-	within, err := c.within(p, r)
-	if err != nil {
-		return change.Page{}, err
-	}
-	untold, err := c.untold(p, within, r)
-	if err != nil {
-		return change.Page{}, err
-	}
-	touched, err := c.touched(p, within, r)
-	if err != nil {
-		return change.Page{}, err
-	}
-	ask := c.ask(limit.Rows)
-	// One row more than wanted: whether there is more is then known without another round trip, and in a query a second
-	// row with the last row's cursor and key is seen.
-	sel, all := within.selection(p, also)
-	span := keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end), Also: all}
-	shown := c.shown()
-	recent := p.Sel.Writer != nil && r.Since > 0 && shown.May(r.Since)
-	st := sel.Page(ask+1, span)
-	if recent {
-		st = sel.Recent(ask+1, max(recentRows*ask, recentLeast), span, r.Since)
-	}
-	args, err := p.Args(st, pos, end)
-	if err != nil {
-		return change.Page{}, err
-	}
-	var col collect.Collector
-	var page change.Page
-	var gap error
-	var verdict error // on the table, not on the connection: it is no reason to give up the session
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
-		col = collect.Collector{
-			Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now(),
-			Times: collect.TimesOf(p, pos), Since: within.newer(), Untold: untold,
-			Touched: touched,
-		}
-		page = change.Page{NullCursors: -1}
-		if within != nil {
-			within.told = ""
-		}
-		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
-			return fmt.Errorf("read a page: %w", err)
-		}
-		if err := c.witness(ctx, s, p, &page, len(col.Events) > 0); err != nil {
-			return err
-		}
-		if p.Sel.Writer != nil {
-			c.number(&page, col.Events, &s.server, shown)
-		}
-		if col.Tied != nil && !s.broken {
-			if err := c.untie(ctx, s, &col); err != nil {
-				return err
-			}
-		}
-		verdict = c.probe(ctx, s, p, pos, &page)
-		if gap = nil; len(col.Events) == 0 && col.Bad == nil && r.UpTo.IsStart() && !within.isBuiltIn() {
-			gap = c.seekGap(ctx, s, p, r.After, pos, &page)
-		}
-		return nil
-	})
-	if err != nil {
-		return change.Page{}, err
-	}
-	if verdict != nil {
-		return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), verdict)
-	}
-	if gap != nil {
-		return change.Page{}, gap
-	}
-	c.learn(max(len(col.Events), len(col.Tied)), ask, limit.Rows, col.Full)
-	if col.Tied != nil && !col.Full && ask < limit.Rows {
-		return c.page(ctx, p, r, limit, also...) // now for more rows, up to the limit
-	}
-	page.Events, page.More = col.Events, col.More
-	if recent {
-		leaveOut(&page, r.Since)
-	}
-	if n := len(col.Events); n > 0 {
-		c.sound(col.Events[n-1].Cursor)
-	}
-	if col.Bad != nil {
-		if len(col.Events) == 0 {
-			return change.Page{}, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
-		}
-		page.More = true
-	}
-	if within != nil {
-		return page, within.place(ctx, c, p, &page, &col)
-	}
-	return page, nil
-}
-
 // witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked after a
 // page that has rows: such a page moves the position, and what the catalog said minutes ago may be said of another
 // table, whose rows would be held against the position after them later.
-func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *change.Page, rows bool) error {
-	if !s.broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
-		if err := c.dialect.Refresh(ctx, s.conn, &s.server); err != nil {
+func (c *Cursor) witness(ctx context.Context, s *pool.Session, p *plan.Plan, page *change.Page, rows bool) error {
+	if !s.Broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
+		if err := c.dialect.Refresh(ctx, s.Conn, &s.Server); err != nil {
 			return err
 		}
 	}
-	page.Incarnation = s.server.Incarnation
+	page.Incarnation = s.Server.Incarnation
 	switch {
 	case p.Sel.Query != "" || p.Table.View: // it is made anew without its rows being others
-	case s.server.Table != "" && !s.broken: // else another source's, which used the connection before
-		page.Table = s.server.Table
+	case s.Server.Table != "" && !s.Broken: // else another source's, which used the connection before
+		page.Table = s.Server.Table
 	case p.Table.Identify == nil:
 		page.Table = p.Table.Identity
-	case rows && !s.broken:
-		id, err := p.Table.Identify(ctx, s.conn)
+	case rows && !s.Broken:
+		id, err := p.Table.Identify(ctx, s.Conn)
 		if err != nil {
 			return fmt.Errorf("read which table it is: %w", err)
 		}
@@ -200,19 +96,19 @@ func (c *Cursor) witness(ctx context.Context, s *session, p *plan.Plan, page *ch
 // server to throw them away before the connection can be used again: a few are cheaper than a new connection, but a
 // table of large rows could take longer than the timeout for that, on every tick anew. Then the connection is given up
 // instead.
-func (c *Cursor) read(ctx context.Context, s *session, text string, args []any, col *collect.Collector) error {
+func (c *Cursor) read(ctx context.Context, s *pool.Session, text string, args []any, col *collect.Collector) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
-	err := c.dialect.Read(ctx, s.conn, text, args, col.Plan.Sel.Columns, func(r engine.Row) (bool, error) {
+	err := c.dialect.Read(ctx, s.Conn, text, args, col.Plan.Sel.Columns, func(r engine.Row) (bool, error) {
 		more := col.Add(r)
 		if !more && col.Unread() > 4*col.Limit.Bytes {
-			s.broken = true
+			s.Broken = true
 			abandon()
 		}
-		// The statement's last row: what the engine tells of its tracking stands behind it.
+		// The statement's last row: what the engine tells of its tracking stands after it.
 		return more || col.Plan.BuiltIn() != nil && col.Unread() == 0, nil
 	})
-	if s.broken {
+	if s.Broken {
 		return nil // the page is whole, however the reading ended
 	}
 	return err
@@ -252,7 +148,7 @@ const (
 
 // untie ends a tied page where the database itself tells two keys apart: when it gives the one as a row after the
 // other. That costs a round trip, which only a page pays that is tied as a whole.
-func (c *Cursor) untie(ctx context.Context, s *session, col *collect.Collector) error {
+func (c *Cursor) untie(ctx context.Context, s *pool.Session, col *collect.Collector) error {
 	p, next := col.Plan, col.Next
 	sel := p.Sel
 	sel.Columns = p.Sel.Order
@@ -272,7 +168,7 @@ func (c *Cursor) untie(ctx context.Context, s *session, col *collect.Collector) 
 			return err
 		}
 		apart := false
-		err = c.dialect.Read(ctx, s.conn, st.Text, args, sel.Columns, func(r engine.Row) (bool, error) {
+		err = c.dialect.Read(ctx, s.Conn, st.Text, args, sel.Columns, func(r engine.Row) (bool, error) {
 			apart = next.Is(r)
 			return !apart, nil
 		})

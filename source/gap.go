@@ -2,18 +2,17 @@ package source
 
 import (
 	"context"
-	"encoding/base64"
-	"errors"
 	"fmt"
-	"math/big"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/scalar"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/counter"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // places remembers when positions were last known to be sound: rows came up to there, or a look found them so.
@@ -56,9 +55,9 @@ func (c *Cursor) sound(at change.Cursor) {
 // A position that a person named (without a tie-breaker) may well be ahead. On a replica the counter, like the rows,
 // may be late. Where a value above the counter stands in the table it was written explicitly, and only a warning says
 // what may come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
-func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor, pos keyset.Position,
+func (c *Cursor) seekGap(ctx context.Context, s *pool.Session, p *plan.Plan, at change.Cursor, pos keyset.Position,
 	page *change.Page) error {
-	if at.IsStart() || !p.Counted(at) && p.Tracked == nil || s.server.ReadOnly && p.Tracked == nil || s.broken {
+	if at.IsStart() || !p.Counted(at) && p.Tracked == nil || s.Server.ReadOnly && p.Tracked == nil || s.Broken {
 		return nil
 	}
 	c.mu.Lock()
@@ -69,7 +68,7 @@ func (c *Cursor) seekGap(ctx context.Context, s *session, p *plan.Plan, at chang
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
 	defer cancel()
-	gap, warning, err := c.lookForGap(ctx, s, p, at, pos)
+	gap, warning, err := c.holdAgainst(ctx, s, p, at, pos)
 	switch {
 	case gap != nil:
 		return gap
@@ -100,111 +99,91 @@ func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 	return gap
 }
 
-func (c *Cursor) lookForGap(ctx context.Context, s *session, p *plan.Plan, at change.Cursor,
+// holdAgainst looks whether a position is ahead of what the engine, or the change table, has counted.
+func (c *Cursor) holdAgainst(ctx context.Context, s *pool.Session, p *plan.Plan, at change.Cursor,
 	pos keyset.Position) (gap error, warning string, err error) {
 	if p.Tracked != nil {
-		gap, err = c.changeGap(ctx, s, p, at)
+		gap, err = c.tracked(p).Gap(ctx, s.Conn, at)
 		return gap, "", err
 	}
-	col := &p.Sel.Order[0]
-	var n engine.Counter
-	if k := col.Value.Kind; k == engine.KindInteger || k == engine.KindRowVersion {
-		if n, err = c.dialect.Counter(ctx, s.conn, &p.Table, col); err != nil {
-			return nil, "", err
-		}
-	}
-	ahead := isAhead(pos[0], n.Highest)
-	if ahead && col.Value.Kind == engine.KindRowVersion {
-		return c.errGap(at, n), "", nil // nobody writes one
-	}
-	if !ahead && p.IndexName == "" {
-		return nil, "", nil // to look for a row could read the whole table
-	}
-	above, err := c.anyFrom(ctx, s, p, pos)
-	switch {
-	case err != nil || above && !ahead:
-		return nil, "", err
-	case !ahead:
-		return nil, fmt.Sprintf("no row of %s stands at the position %s or above it: rows were deleted since, or the table was restored or filled anew; "+
-			"if so, start again with: %s", p.Table.Name, at, keyset.StartAgain), nil
-	}
-	if !above && n.Loose {
-		// The counter rules this column only if what stands in it came from there.
-		highest, err := c.highest(ctx, s, p)
-		if err != nil {
-			return nil, "", err
-		}
-		above = highest == nil || isAhead(highest, n.Highest)
-	}
-	if above {
-		return nil, fmt.Sprintf("the position %s is ahead of %s, which is at %s, by a value that was written explicitly: rows that take theirs from there "+
-			"will not be seen until it has passed the position; raise it (setval, DBCC CHECKIDENT, ALTER TABLE … AUTO_INCREMENT)", at, n.Name, n.Highest), nil
-	}
-	return c.errGap(at, n), "", nil
+	return counter.Gap(ctx, s.Conn, p, c.name(), at, pos)
 }
 
-func (c *Cursor) errGap(at change.Cursor, n engine.Counter) error {
-	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at %s: the table was emptied, its counter set back, or the database restored, "+
-		"and rows to come would stand below the position and never be seen. Deliver every row again: %s; "+
-		"or go on after the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, c.name(), at, n.Name,
-		n.Highest, keyset.StartAgain, poller.AnyDocument)
+// Compare says how the database that answered is related to the one that a position was read in, by their incarnations,
+// and what is to be recorded of both: what is not shown any more stays.
+func (c *Cursor) Compare(was, is string) (checkpointed.Relation, string) {
+	found, record := engine.Compare(c.dialect, was, is)
+	switch found {
+	case engine.SameDatabase:
+		return checkpointed.SameDatabase, record
+	case engine.FailedOver:
+		return checkpointed.FailedOver, record
+	default:
+		return checkpointed.AnotherDatabase, record
+	}
 }
 
-// anyFrom reports whether any row of the table, source__where or not, has the position's cursor or a higher one.
-func (c *Cursor) anyFrom(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position) (found bool, err error) {
-	sel := p.Sel
-	sel.Where = ""
-	st := sel.FromCursor()
-	args, err := p.Args(st, pos, nil)
+// Replaced is asked when the table's identity is not the one that a position was read in. What stands after the
+// position is delivered all the same; only rows at or below it, which came with the new table, would never be seen.
+//
+//   - PostgreSQL's oid and SQL Server's object_id stay through TRUNCATE, VACUUM FULL, ALTER TABLE and whatever rewrites a table; they
+//     change when it is dropped and made again, or another one takes its name. With rows at or below the position that is a gap.
+//   - MySQL's CREATE_TIME changes with every rebuild as well (ALTER TABLE, OPTIMIZE, TRUNCATE), and SQLite's schema version with every
+//     change of the schema. That must not stop a poller: it is a warning. VACUUM alone raises the version by one, and a table that is
+//     dropped and made again by two at least: less is nothing to tell.
+//
+// Where positions are of transactions or row versions, what a new table holds was written after them, and is seen.
+func (c *Cursor) Replaced(ctx context.Context, at change.Cursor, was, is string) (warning string, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		warning, err = c.replaced(ctx, p, at, was, is)
+		return err
+	})
+	return warning, err
+}
+
+func (c *Cursor) replaced(ctx context.Context, p *plan.Plan, at change.Cursor, was, is string) (warning string,
+	err error) {
+	if p.Tracked != nil {
+		return c.tracked(p).Rebuilt(was, is)
+	}
+	counted := p.ByWindows() || p.Sel.Order[0].Value.Kind == engine.KindRowVersion
+	if at.IsStart() || counted || p.Syntax.OnlyRebuilt != nil && p.Syntax.OnlyRebuilt(was, is) {
+		return "", nil
+	}
+	pos, err := p.Decode(at)
+	if err != nil {
+		return "", err
+	}
+	below, err := c.anyUpTo(ctx, p, pos)
+	if err != nil || !below {
+		return "", err
+	}
+	said := fmt.Sprintf("%s: the table is not the one that the position %s was read in (%s, now %s)", c.name(), at, was,
+		is)
+	if p.Syntax.Rebuilds {
+		return said + ": it was rebuilt, or made anew. If it was made anew and filled again, rows at or below the position were never seen: " +
+			"start again with " + keyset.StartAgain, nil
+	}
+	return "", fmt.Errorf("%w: %s: it was dropped and made anew, or another one took its name, and rows that stand at or below the position there "+
+		"were never seen", poller.ErrGap, said)
+}
+
+// anyUpTo reports whether there is a row that would be delivered at a position or below it.
+func (c *Cursor) anyUpTo(ctx context.Context, p *plan.Plan, pos keyset.Position) (found bool, err error) {
+	st := p.Sel.Page(1, keyset.Span{UpTo: len(pos)})
+	args, err := p.Args(st, nil, pos)
 	if err != nil {
 		return false, err
 	}
-	err = c.dialect.Read(ctx, s.conn, st.Text, args, sel.Order, func(engine.Row) (bool, error) {
-		found = true
-		return false, nil
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+		found = false
+		return c.dialect.Read(ctx, s.Conn, st.Text, args, p.Sel.Columns, func(engine.Row) (bool, error) {
+			found = true
+			return false, nil
+		})
 	})
 	if err != nil {
-		return false, fmt.Errorf("look for a row at the position: %w", err)
+		return false, fmt.Errorf("look for a row below the position: %w", err)
 	}
 	return found, nil
-}
-
-// highest is the largest value of the first cursor column; nil where the table is empty.
-func (c *Cursor) highest(ctx context.Context, s *session, p *plan.Plan) (v []byte, err error) {
-	sel := p.Sel
-	sel.Where = ""
-	err = c.dialect.Read(ctx, s.conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
-		v, err = r.AppendJSON(nil, 0)
-		return false, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the highest cursor: %w", err)
-	}
-	return v, nil
-}
-
-// isAhead reports whether a cursor's value is above a counter's. What is no number is not.
-func isAhead(stored []byte, highest string) bool {
-	at, err := cursorNumber(stored)
-	if err != nil {
-		return false
-	}
-	limit, ok := new(big.Int).SetString(highest, 10)
-	return ok && at.Cmp(limit) > 0
-}
-
-// cursorNumber is an integer's value, or a rowversion's as the number that its 8 bytes are.
-func cursorNumber(stored []byte) (*big.Int, error) {
-	text, err := scalar.Text(stored)
-	if err != nil {
-		return nil, err
-	}
-	if n, ok := new(big.Int).SetString(text, 10); ok {
-		return n, nil
-	}
-	b, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(b) != 8 {
-		return nil, errors.New("it is no number")
-	}
-	return new(big.Int).SetBytes(b), nil
 }

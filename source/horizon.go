@@ -8,13 +8,14 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // Horizon returns the database's clock, and its oldest open write transaction where the server shows those of every
 // session to this user (the engines' files horizon.go say what it takes). It costs one round trip, or two where the
 // server refuses the user the sight of others' transactions.
 func (c *Cursor) Horizon(ctx context.Context) (h change.Horizon, err error) {
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		h, err = c.horizon(ctx, s)
 		return err
 	})
@@ -26,10 +27,10 @@ func (c *Cursor) Horizon(ctx context.Context) (h change.Horizon, err error) {
 
 // horizon asks on a connection. On a secondary or replica the transactions that matter are open elsewhere, on the
 // primary.
-func (c *Cursor) horizon(ctx context.Context, s *session) (change.Horizon, error) {
-	seen, err := c.dialect.Horizon(ctx, s.conn)
+func (c *Cursor) horizon(ctx context.Context, s *pool.Session) (change.Horizon, error) {
+	seen, err := c.dialect.Horizon(ctx, s.Conn)
 	h := change.Horizon(seen)
-	if s.server.ReadOnly {
+	if s.Server.ReadOnly {
 		h.Shown, h.Oldest, h.By = false, time.Time{}, ""
 	}
 	return plausible(h), err
@@ -49,7 +50,7 @@ func plausible(h change.Horizon) change.Horizon {
 }
 
 // warnLate says what the mode may miss on the server at hand, once in the source's life.
-func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan.Plan) {
+func (c *Cursor) warnLate(ctx context.Context, s *pool.Session, p *plan.Plan) {
 	c.mu.Lock()
 	said := c.lateSaid
 	c.lateSaid = true
@@ -62,10 +63,6 @@ func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan.Plan) {
 		p.Warnings = append(p.Warnings,
 			"source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
 	case late.Overlap:
-		if p.Coarse && p.Late.Refused == nil {
-			p.Warnings = append(p.Warnings,
-				"source__order_key under source__late_commits=overlap: "+late.Unordered+". Ways out: "+late.OrderMend)
-		}
 		h, err := c.horizon(ctx, s)
 		why := "keep transactions shorter"
 		switch grant := p.Syntax.Advice.Grant; {
@@ -73,7 +70,7 @@ func (c *Cursor) warnLate(ctx context.Context, s *session, p *plan.Plan) {
 			why = "the server's open transactions could not be asked for: " + err.Error()
 		case h.Shown:
 			return
-		case s.server.ReadOnly:
+		case s.Server.ReadOnly:
 			why = "the server at hand does not know the transactions that are open on its primary: connect to the primary, or " +
 				why
 		case grant != "":

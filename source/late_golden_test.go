@@ -95,8 +95,8 @@ func TestGoldenWatermark(t *testing.T) {
 	if p.Late.Exact != plan.ExactWatermark || p.Late.Mode != late.Exact {
 		t.Fatalf("%+v", p.Late)
 	}
-	var w watermark
-	text := pinPage(t, p, "watermark", w.below)
+	var w plan.Watermark
+	text := pinPage(t, p, "watermark", w.Below)
 	tsqltest.Is(t, text, "DeclareVariableStatement", "SetVariableStatement", "SelectStatement")
 
 	for told, want := range map[string]string{
@@ -104,23 +104,21 @@ func TestGoldenWatermark(t *testing.T) {
 		"2001 2001 READ_WRITE": `{"kind":"rowversion+pk","value":"AAAAAAAAB9A="}`,
 		"256 2001 READ_WRITE":  `{"kind":"rowversion+pk","value":"AAAAAAAAAP8="}`,
 	} {
-		safe, last, err := (&watermark{told}).read()
+		safe, err := (&plan.Watermark{Told: told}).Safe(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
-		if safe <= last {
-			got = string(belowRowVersion(p, safe))
-			if _, err := p.Decode([]byte(got)); err != nil {
+		if safe != nil {
+			if _, err := p.Decode(safe); err != nil {
 				t.Errorf("the safe point is no position: %v", err)
 			}
 		}
-		if got != want {
+		if got := string(safe); got != want {
 			t.Errorf("%s: %s, want %s", told, got, want)
 		}
 	}
 	for _, told := range []string{"", "0x07 0x08 READ_WRITE", "7 READ_WRITE", "7 7 READ_ONLY"} {
-		if _, _, err := (&watermark{told}).read(); err == nil {
+		if _, err := (&plan.Watermark{Told: told}).Safe(p); err == nil {
 			t.Errorf("%q is taken for a watermark", told)
 		}
 	}

@@ -3,35 +3,21 @@ package source
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
-
-// TestSQLServerLocked: a wait for a lock is told as one, with what ends it, and is no reason for an index.
-func TestSQLServerLocked(t *testing.T) {
-	c := &sessions{name: "sqlserver dbo.orders", timeout: 30 * time.Second, dialect: sqlserver.Dialect{}}
-	err := fmt.Errorf("read a page: %w", mssql.Error{Number: 1222, Message: "Lock request time out period exceeded."})
-	told := c.explain(t.Context(), c.classify(t.Context(), t.Context(), err), err)
-	if says := told.Error(); errors.Is(told, poller.ErrConfig) || strings.Contains(says, "index") ||
-		!strings.Contains(says, "locked for source__timeout (30s)") || !strings.Contains(says, "READ_COMMITTED_SNAPSHOT ON") {
-		t.Error(says)
-	}
-}
 
 // TestGoldenAboveLocks pins what is read above the safe point where reads wait for locks: no row that is locked.
 func TestGoldenAboveLocks(t *testing.T) {
@@ -83,11 +69,16 @@ func (d lockedOut) Classify(err error) engine.Fault {
 // TestVersionsRefused: where snapshot isolation is allowed in the connection's database, but not in all that is read,
 // the source goes on with locks, from the first fetch on.
 func TestVersionsRefused(t *testing.T) {
-	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}},
-		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)", "INSERT INTO orders VALUES (1, 1)")
+	url := testenv.SQLite(t)
+	writer(t, "sqlite", url, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)",
+		"INSERT INTO orders VALUES (1, 1)")
+	conn, err := engines.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var sessions []bool
-	src.dialect = lockedOut{src.dialect, &sessions}
-	src.sessions.dialect, src.sessions.pool.conn.Dialect = src.dialect, src.dialect
+	conn.Dialect = lockedOut{conn.Dialect, &sessions}
+	src := sourceOn(t, conn, plan.Config{Table: "orders", Cursor: []string{"v"}})
 	for range 2 {
 		page, err := src.Fetch(t.Context(), change.Range{}, everything)
 		if err != nil || len(page.Events) != 1 {

@@ -5,49 +5,45 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
-	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// TestOrderIsNotPromised: where overlap may break the order of an order key that rows share, auto refuses, and the
-// start says so of overlap that somebody chose.
-func TestOrderIsNotPromised(t *testing.T) {
-	url := testenv.SQLite(t)
-	writer(t, "sqlite", url, "CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, customer INTEGER, at DATETIME)")
-	conn, err := engines.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestOrderOfSharedKeys: the overlap mode keeps the order of an order key that rows share, or is refused, whoever chose
+// it.
+func TestOrderOfSharedKeys(t *testing.T) {
 	for _, c := range []struct {
-		cursor, orderKey, mode string
-		warns, refused         bool
+		engine, cursor, orderKey, mode string
+		ordered, refused               bool
 	}{
-		{"at", "customer", "overlap", true, false}, {"at", "customer", "auto", false, true},
-		{"at", "", "overlap", false, false}, {"at", "", "auto", false, false}, {"at", "id", "auto", false, false},
-		{"at", "id", "overlap", false, false}, {"id", "customer", "exact", false, false},
-		{"id", "customer", "auto", false, false}, {"id", "customer", "none", false, false},
+		{dsn.SQLite, "updated_at", "seq", "overlap", true, false}, {dsn.SQLite, "updated_at", "seq", "auto", true, false},
+		{dsn.Postgres, "updated_at", "seq", "auto", true, false}, {dsn.MySQL, "id", "seq", "auto", true, false},
+		{dsn.Postgres, "updated_at", "", "auto", false, false}, {dsn.Postgres, "updated_at", "id", "auto", false, false},
+		{dsn.Postgres, "xid", "seq", "auto", false, false}, {dsn.MySQL, "id", "seq", "settle", false, false},
+		{dsn.MySQL, "id", "seq", "none", false, false}, {dsn.SQLServer, "rv", "seq", "auto", false, false},
+		{dsn.SQLServer, "updated_at", "seq", "auto", false, true}, {dsn.SQLServer, "updated_at", "", "overlap", false, false},
+		{dsn.SQLServer, "updated_at", "seq", "overlap", false, true},
 	} {
-		cfg := plan.Config{Poller: "orders", Table: "orders", Cursor: []string{c.cursor}, LateCommits: c.mode}
+		d, err := engines.Find(c.engine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := plan.Config{Table: "orders", Cursor: []string{c.cursor}, Key: []string{"id"}, LateCommits: c.mode}
 		if c.orderKey != "" {
 			cfg.OrderKey = []string{c.orderKey}
 		}
-		src, err := New(cfg, conn)
+		if err := cfg.Complete(); err != nil {
+			t.Fatal(err)
+		}
+		p, err := plan.New(d, &cfg, "h/d", lateTable(d))
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = src.Close() })
-		d, err := src.Describe(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if errors.Is(d.Refused, poller.ErrConfig) != c.refused || d.Refused != nil &&
-			!strings.Contains(d.Refused.Error(), "or set source__late_commits=overlap") {
-			t.Errorf("%+v: refused: %v", c, d.Refused)
-		}
-		if got := strings.Contains(strings.Join(d.Warnings, "\n"), "source__order_key under"); got != c.warns {
-			t.Errorf("%+v: warned %v: %q", c, got, d.Warnings)
+		if refused := p.Late.Refused; p.Late.Ordered != c.ordered || errors.Is(refused, poller.ErrConfig) != c.refused ||
+			refused != nil && !strings.Contains(refused.Error(), "or settle") {
+			t.Errorf("%+v: ordered %v, refused: %v", c, p.Late.Ordered, refused)
 		}
 	}
 }

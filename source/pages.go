@@ -12,6 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/spelling"
 )
 
 // rowPages reads pages whose positions are those of rows. It implements strategy.
@@ -25,6 +27,10 @@ func (w rowPages) page(ctx context.Context, r change.Range, limit poller.Limit, 
 	error) {
 	c, p := w.c, w.p
 	switch {
+	case r.Known != nil && p.Numbered != nil:
+		return c.orderedPage(ctx, p.Numbered, r, limit)
+	case r.Known != nil:
+		return c.orderedPage(ctx, p, r, limit)
 	case r.Unsafe && p.Table.Locking:
 		above, none := aboveLocks(p)
 		return c.page(ctx, above, r, limit, append(also[:len(also):len(also)], none...)...)
@@ -53,7 +59,7 @@ func aboveLocks(p *plan.Plan) (*plan.Plan, []keyset.Condition) {
 }
 
 // start is the beginning (earliest), the last row there is (latest), or after every row of a value.
-func (w rowPages) start(ctx context.Context, s *session) (change.Cursor, error) {
+func (w rowPages) start(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	c, p := w.c, w.p
 	switch c.cfg.Start {
 	case "", "earliest":
@@ -65,10 +71,10 @@ func (w rowPages) start(ctx context.Context, s *session) (change.Cursor, error) 
 	if err != nil {
 		return nil, err
 	}
-	return c.inForm(ctx, s, p, at)
+	return spelling.Adopt(ctx, s.Conn, p, c.cfg.TimeZone, at)
 }
 
-func (w rowPages) prove(ctx context.Context, s *session, after change.Cursor) error {
+func (w rowPages) prove(ctx context.Context, s *pool.Session, after change.Cursor) error {
 	p := w.p
 	pos, err := p.Decode(after)
 	if err != nil {
@@ -83,22 +89,22 @@ func (w rowPages) prove(ctx context.Context, s *session, after change.Cursor) er
 }
 
 // firstRow reads a statement's first row, and throws it away.
-func firstRow(ctx context.Context, s *session, p *plan.Plan, st keyset.Statement, args []any,
+func firstRow(ctx context.Context, s *pool.Session, p *plan.Plan, st keyset.Statement, args []any,
 	columns []engine.Column) error {
-	err := p.Dialect.Read(ctx, s.conn, st.Text, args, columns, func(engine.Row) (bool, error) { return false, nil })
+	err := p.Dialect.Read(ctx, s.Conn, st.Text, args, columns, func(engine.Row) (bool, error) { return false, nil })
 	if err != nil {
 		return fmt.Errorf("read the first row: %w", err)
 	}
 	return nil
 }
 
-func (w rowPages) latest(ctx context.Context, s *session) (change.Cursor, error) {
+func (w rowPages) latest(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	return w.c.latest(ctx, s, w.p)
 }
 
 // latest is the position of the last row, but for those that are dated beyond the database's clock.
-func (c *Cursor) latest(ctx context.Context, s *session, p *plan.Plan) (last change.Cursor, err error) {
-	err = c.dialect.Read(ctx, s.conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
+func (c *Cursor) latest(ctx context.Context, s *pool.Session, p *plan.Plan) (last change.Cursor, err error) {
+	err = c.dialect.Read(ctx, s.Conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 		last, err = collect.CursorOf(p, r)
 		return false, err
 	})
@@ -109,6 +115,44 @@ func (c *Cursor) latest(ctx context.Context, s *session, p *plan.Plan) (last cha
 		return nil, fmt.Errorf("read the latest row that is not dated ahead: %w", err)
 	}
 	return last, nil
+}
+
+// latestKept is how many of the newest rows are looked through for one that is not dated ahead.
+const latestKept = 10_000
+
+// notAhead returns the newest position that is not dated beyond the database's clock: the position to begin at, or to
+// take for what was there at a moment. newest is the newest of all.
+func (c *Cursor) notAhead(ctx context.Context, s *pool.Session, p *plan.Plan, newest change.Cursor) (last change.Cursor,
+	err error) {
+	d := p.Dates(&c.cfg)
+	if d == nil || newest.IsStart() {
+		return newest, nil
+	}
+	h, err := c.horizon(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("read the database's clock: %w", err)
+	}
+	ahead := func(at change.Cursor) bool {
+		first, _, ok := d.Span(at)
+		return ok && first.After(h.Now.Add(c.cfg.LateWindow+d.Slack))
+	}
+	if !ahead(newest) {
+		return newest, nil
+	}
+	seen := 0
+	err = c.dialect.Read(ctx, s.Conn, p.Sel.Newest(latestKept).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
+		at, err := collect.CursorOf(p, r)
+		seen++
+		if err == nil && !ahead(at) {
+			last = at
+		}
+		return err == nil && last == nil, err
+	})
+	if err == nil && last == nil && seen == latestKept {
+		err = fmt.Errorf("%w: the newest %d rows are all dated after the database's clock: correct them, exclude them by source__where, "+
+			"or write the value to begin at into source__start", poller.ErrConfig, seen)
+	}
+	return last, err
 }
 
 // position is after a row, or before or after all rows of a value.
@@ -168,9 +212,9 @@ func (w rowPages) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	if err != nil || !p.Counted(at) && p.Tracked == nil || at.IsStart() {
 		return nil, err
 	}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
-		if !s.server.ReadOnly || p.Tracked != nil {
-			gap, _, err = c.lookForGap(ctx, s, p, at, pos)
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
+		if !s.Server.ReadOnly || p.Tracked != nil {
+			gap, _, err = c.holdAgainst(ctx, s, p, at, pos)
 		}
 		return err
 	})
@@ -182,7 +226,7 @@ func (w rowPages) statements(limit int) (first, next keyset.Statement) {
 	var also []keyset.Condition
 	switch {
 	case p.Late.Exact == plan.ExactWatermark:
-		also = append(also, new(watermark).below)
+		also = append(also, new(plan.Watermark).Below)
 	case p.Late.Mode == late.Settle && p.SettlesByClock():
 		also = append(also, c.settled(p))
 	}
@@ -190,7 +234,7 @@ func (w rowPages) statements(limit int) (first, next keyset.Statement) {
 }
 
 // explain is for the statement that runs most, for the last row there is: a plan without values would be another.
-func (w rowPages) explain(ctx context.Context, s *session, batch int) (string, error) {
+func (w rowPages) explain(ctx context.Context, s *pool.Session, batch int) (string, error) {
 	c, p := w.c, w.p
 	st, args := p.Sel.First(batch+1), []any(nil)
 	last, err := c.latest(ctx, s, p)
@@ -207,5 +251,5 @@ func (w rowPages) explain(ctx context.Context, s *session, batch int) (string, e
 			return "", err
 		}
 	}
-	return p.Dialect.Explain(ctx, s.conn, st.Text, args)
+	return p.Dialect.Explain(ctx, s.Conn, st.Text, args)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/spelling"
 )
 
 // Where a position stands that names a cursor's value and no key.
@@ -27,7 +29,7 @@ const (
 // Latest returns the position of the last row there is now: the beginning where there is none.
 func (c *Cursor) Latest(ctx context.Context) (last change.Cursor, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		return c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+		return c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 			last, err = c.strategy(p).latest(ctx, s)
 			return err
 		})
@@ -75,9 +77,9 @@ func (c *Cursor) lastBelow(ctx context.Context, p *plan.Plan, values [][]byte) (
 	if err != nil {
 		return nil, err
 	}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		at = nil
-		return c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
+		return c.dialect.Read(ctx, s.Conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
 			at, err = collect.CursorOf(p, r)
 			return false, err
 		})
@@ -116,6 +118,18 @@ func (c *Cursor) InForm(ctx context.Context, at change.Cursor) (in change.Cursor
 	return in, err
 }
 
+// placed is a position that a person or another program gave, with its stored times as the table's own rows have them.
+func (c *Cursor) placed(ctx context.Context, p *plan.Plan, at change.Cursor) (change.Cursor, error) {
+	if !p.StoredTimes {
+		return at, nil
+	}
+	err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
+		at, err = spelling.Adopt(ctx, s.Conn, p, c.cfg.TimeZone, at)
+		return err
+	})
+	return at, err
+}
+
 // checkRounding refuses a position that SQLAlchemy has rounded: of a NUMERIC(12,3) in SQLite it reads three digits,
 // whatever is stored.
 func (c *Cursor) checkRounding(ctx context.Context, p *plan.Plan, parts []json.RawMessage) error {
@@ -135,9 +149,9 @@ func (c *Cursor) checkRounding(ctx context.Context, p *plan.Plan, parts []json.R
 	if err != nil {
 		return err
 	}
-	return c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	return c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		var other error
-		err := c.dialect.Read(ctx, s.conn, st.Text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
+		err := c.dialect.Read(ctx, s.Conn, st.Text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
 			v, err := r.AppendJSON(nil, 0)
 			if err != nil {
 				return false, err
@@ -156,23 +170,23 @@ func (c *Cursor) checkRounding(ctx context.Context, p *plan.Plan, parts []json.R
 // Count returns how many rows a range holds, for operators: it reads all of them, is bounded by ctx and not by
 // source__timeout, and does not repeat itself. Range.Unsafe has no effect: all rows count that are visible.
 func (c *Cursor) Count(ctx context.Context, r change.Range) (n int64, err error) {
-	return c.count(ctx, r, 0, c.sessions.patiently)
+	return c.count(ctx, r, 0, c.sessions.Patiently)
 }
 
 // CountUpTo is Count for what looks every few seconds: it stops at most, and is bounded by source__timeout.
 func (c *Cursor) CountUpTo(ctx context.Context, r change.Range, most int) (n int64, err error) {
-	return c.count(ctx, r, most, c.sessions.run)
+	return c.count(ctx, r, most, c.sessions.Run)
 }
 
 func (c *Cursor) count(ctx context.Context, r change.Range, most int,
-	run func(context.Context, func(context.Context, *session) error) error) (n int64, err error) {
+	run func(context.Context, func(context.Context, *pool.Session) error) error) (n int64, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
 		st, args, err := c.strategy(p).count(r, most)
 		if err != nil {
 			return err
 		}
-		return run(ctx, func(ctx context.Context, s *session) error {
-			return engine.EachRow(ctx, s.conn, st.Text, args, func(scan func(...any) error) error { return scan(&n) })
+		return run(ctx, func(ctx context.Context, s *pool.Session) error {
+			return engine.EachRow(ctx, s.Conn, st.Text, args, func(scan func(...any) error) error { return scan(&n) })
 		})
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -43,6 +44,12 @@ func newSource(t *testing.T, url string, cfg plan.Config) *Cursor {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sourceOn(t, conn, cfg)
+}
+
+// sourceOn is newSource on a connection that the test has changed.
+func sourceOn(t *testing.T, conn engine.Connection, cfg plan.Config) *Cursor {
+	t.Helper()
 	cfg.Poller = "values"
 	src, err := New(cfg, conn)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/spelling"
 )
 
 // How often rows are looked for that paging cannot show: where no index is known to serve the order, the look may read
@@ -34,7 +36,8 @@ func (f *finding) due(every time.Duration) bool {
 
 // probe looks for the rows that paging cannot show: NULLs, and stored times of another form than the position's. Its
 // error is the verdict on the table, without ErrNormalize. A look that fails is a warning: the page itself is good.
-func (c *Cursor) probe(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position, page *change.Page) error {
+func (c *Cursor) probe(ctx context.Context, s *pool.Session, p *plan.Plan, pos keyset.Position,
+	page *change.Page) error {
 	err := c.seek(ctx, s, p, &c.nulls, page, func(ctx context.Context) (verdict, err error) {
 		return c.countNulls(ctx, s, p, page)
 	})
@@ -43,14 +46,14 @@ func (c *Cursor) probe(ctx context.Context, s *session, p *plan.Plan, pos keyset
 	}
 	if p.StoredTimes && pos != nil {
 		return c.seek(ctx, s, p, &c.strays, page, func(ctx context.Context) (verdict, err error) {
-			return c.findStrays(ctx, s, p, pos)
+			return spelling.Strays(ctx, s.Conn, p, pos)
 		})
 	}
 	return nil
 }
 
 // seek looks with a function when that is due, and returns the verdict that holds.
-func (c *Cursor) seek(ctx context.Context, s *session, p *plan.Plan, last *finding, page *change.Page,
+func (c *Cursor) seek(ctx context.Context, s *pool.Session, p *plan.Plan, last *finding, page *change.Page,
 	with func(context.Context) (verdict, err error)) error {
 	every := probeEvery
 	if p.IndexName == "" {
@@ -59,7 +62,7 @@ func (c *Cursor) seek(ctx context.Context, s *session, p *plan.Plan, last *findi
 	c.mu.Lock()
 	due, verdict := last.due(every), last.verdict
 	c.mu.Unlock()
-	if !due || s.broken {
+	if !due || s.Broken {
 		return verdict
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
@@ -75,7 +78,8 @@ func (c *Cursor) seek(ctx context.Context, s *session, p *plan.Plan, last *findi
 	return found
 }
 
-func (c *Cursor) countNulls(ctx context.Context, s *session, p *plan.Plan, page *change.Page) (verdict, err error) {
+func (c *Cursor) countNulls(ctx context.Context, s *pool.Session, p *plan.Plan, page *change.Page) (verdict,
+	err error) {
 	cursors := p.Sel.Nulls(true)
 	nulls, err := count(ctx, s, cursors)
 	if err != nil {
@@ -102,11 +106,11 @@ func (c *Cursor) countNulls(ctx context.Context, s *session, p *plan.Plan, page 
 	return nil, nil
 }
 
-func count(ctx context.Context, s *session, st keyset.Statement) (n int64, err error) {
+func count(ctx context.Context, s *pool.Session, st keyset.Statement) (n int64, err error) {
 	if st.Text == "" {
 		return 0, nil
 	}
-	if err := s.conn.QueryRowContext(ctx, st.Text).Scan(&n); err != nil {
+	if err := s.Conn.QueryRowContext(ctx, st.Text).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count rows with NULL: %w", err)
 	}
 	return n, nil

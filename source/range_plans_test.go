@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // TestRangePlans asks the engines how they run what sweeps and retries read: a range by the index of the order, from
@@ -43,8 +44,8 @@ func TestRangePlans(t *testing.T) {
 					t.Fatal(err)
 				}
 				var shown string
-				err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
-					shown, err = src.dialect.Explain(ctx, s.conn, st.Text, args)
+				err = src.sessions.Run(t.Context(), func(ctx context.Context, s *pool.Session) error {
+					shown, err = src.dialect.Explain(ctx, s.Conn, st.Text, args)
 					return err
 				})
 				if err != nil || !strings.Contains(shown, e.by) || strings.Contains(shown, e.never) {

@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // A statement reads at most so many keys, and has at most so many parameters: SQL Server takes 2100, an old SQLite 999.
@@ -144,11 +145,11 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) 
 	}
 	var col collect.Collector
 	var events []change.Event
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		col, events = collect.Collector{Plan: p, Cfg: &c.cfg, Fetched: time.Now()}, events[:0]
 		// Its insert was not delivered, or it would not be read again.
 		col.Whole = p.Tracked != nil && c.cfg.OnlyInserts()
-		err := c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Columns, func(r engine.Row) (bool, error) {
+		err := c.dialect.Read(ctx, s.Conn, st.Text, args, p.Sel.Columns, func(r engine.Row) (bool, error) {
 			event, ok := col.Make(r)
 			if ok {
 				events = append(events, event)

@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // forgotten are the deletes of keys that neither the change table nor the table holds. A purge by age keeps the change
@@ -59,9 +60,9 @@ func (c *Cursor) thereOf(ctx context.Context, p *plan.Plan, keys []keyset.Key) (
 	if err != nil {
 		return nil, err
 	}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		there = nil
-		return c.dialect.Read(ctx, s.conn, st.Text, args, sel.Columns, func(r engine.Row) (bool, error) {
+		return c.dialect.Read(ctx, s.Conn, st.Text, args, sel.Columns, func(r engine.Row) (bool, error) {
 			key, err := collect.KeyOf(p, r)
 			there = append(there, key)
 			return err == nil, err
@@ -77,8 +78,8 @@ func (c *Cursor) thereOf(ctx context.Context, p *plan.Plan, keys []keyset.Key) (
 func (c *Cursor) before(ctx context.Context, p *plan.Plan) (version []byte, err error) {
 	column := p.Sel.Columns[p.Tracked.Version]
 	text := "SELECT " + engine.Fill(column.Value.Expr, "CAST("+p.Syntax.Tracking.Before+" AS "+column.Type+")")
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
-		return c.dialect.Read(ctx, s.conn, text, nil, []engine.Column{column}, func(r engine.Row) (bool, error) {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+		return c.dialect.Read(ctx, s.Conn, text, nil, []engine.Column{column}, func(r engine.Row) (bool, error) {
 			version, err = r.AppendJSON(nil, 0)
 			return false, err
 		})

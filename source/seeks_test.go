@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // uniting makes an engine that seeks on row values read pages as SQL Server is asked for them.
@@ -113,7 +114,7 @@ func TestTiesAreReadOnce(t *testing.T) {
 	for _, e := range []struct {
 		name, url, driver, dsn, analyze, fill string
 		as                                    func(engine.Dialect) engine.Dialect
-		read                                  func(*testing.T, *session, keyset.Statement, []any) int
+		read                                  func(*testing.T, *pool.Session, keyset.Statement, []any) int
 	}{
 		{"postgres", pg, "pgx", pg, "ANALYZE",
 			"INSERT INTO %s SELECT n %% 3, 5, 'k' || n %% 7, n FROM generate_series(1, 5000) n", nil, postgresReads},
@@ -154,10 +155,10 @@ func TestTiesAreReadOnce(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) error {
+					err = src.sessions.Run(t.Context(), func(ctx context.Context, s *pool.Session) error {
 						if e.read == nil {
 							// SQLite counts nothing, and says which columns bound the search.
-							shown, err := src.dialect.Explain(ctx, s.conn, st.Text, args)
+							shown, err := src.dialect.Explain(ctx, s.Conn, st.Text, args)
 							all := "(" + strings.ReplaceAll(order, " ", "") + ")"
 							if len(ends[0]) > 1 && !strings.Contains(shown, all+">(") ||
 								len(ends[1]) > 1 && !strings.Contains(shown, all+"<(") {
@@ -214,10 +215,10 @@ func tiePlace(t *testing.T, db *sql.DB, p *plan.Plan, n int) keyset.Position {
 }
 
 // postgresReads runs a statement and counts the rows that its scans read of tables.
-func postgresReads(t *testing.T, s *session, st keyset.Statement, args []any) int {
+func postgresReads(t *testing.T, s *pool.Session, st keyset.Statement, args []any) int {
 	t.Helper()
 	var shown []byte
-	if err := s.conn.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+st.Text,
+	if err := s.Conn.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+st.Text,
 		args...).Scan(&shown); err != nil {
 		t.Fatalf("%v\n%s", err, st.Text)
 	}
@@ -246,11 +247,11 @@ func postgresReads(t *testing.T, s *session, st keyset.Statement, args []any) in
 }
 
 // mysqlReads runs a statement and counts the rows that it reads by the server's own counters of the session.
-func mysqlReads(t *testing.T, s *session, st keyset.Statement, args []any) int {
+func mysqlReads(t *testing.T, s *pool.Session, st keyset.Statement, args []any) int {
 	t.Helper()
 	each := func(text string, args []any, row func(*sql.Rows) error) {
 		t.Helper()
-		rows, err := s.conn.QueryContext(t.Context(), text, args...)
+		rows, err := s.Conn.QueryContext(t.Context(), text, args...)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

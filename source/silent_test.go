@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // The tests of this file hold rows against each other that a statement after the one does not give, although the other
@@ -79,6 +81,18 @@ func TestSQLiteUntypedKey(t *testing.T) {
 	isNormalizeFault(t, err, `"id"`, "9007199254740993", "CAST")
 }
 
+// sessionOf is the session that the source uses next.
+func sessionOf(t *testing.T, src *Cursor) (s *pool.Session) {
+	t.Helper()
+	if err := src.sessions.Run(t.Context(), func(_ context.Context, its *pool.Session) error {
+		s = its
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestNullsHold: rows that paging cannot show fail every fetch, of every output, until they are gone.
 func TestNullsHold(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -99,12 +113,13 @@ func TestNullsHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url := testenv.SQLite(t)
 			src := openSource(t, url, "sqlite", c.cfg, c.ddl, c.rest)
+			kept := sessionOf(t, src)
 			for range 3 {
 				_, err := src.Fetch(t.Context(), change.Range{After: c.after}, everything)
 				isNormalizeFault(t, err, c.word)
 			}
-			if len(src.sessions.pool.idle) != 1 {
-				t.Errorf("%d sessions are kept: the rows' fault is not the connection's", len(src.sessions.pool.idle))
+			if sessionOf(t, src) != kept {
+				t.Error("the connection was given up: the rows' fault is not its own")
 			}
 			openSource(t, url, "sqlite", c.cfg, c.mend)
 			if _, err := src.Fetch(t.Context(), change.Range{After: c.after}, everything); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
@@ -153,8 +154,8 @@ func TestStraysArePlanned(t *testing.T) {
 			t.Fatal(err)
 		}
 		var plan string
-		err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) (err error) {
-			plan, err = src.dialect.Explain(ctx, s.conn, st.Text, args)
+		err = src.sessions.Run(t.Context(), func(ctx context.Context, s *pool.Session) (err error) {
+			plan, err = src.dialect.Explain(ctx, s.Conn, st.Text, args)
 			return err
 		})
 		if err != nil || !strings.Contains(plan, "SEARCH r USING") || strings.Contains(plan, "TEMP B-TREE") {

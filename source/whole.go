@@ -13,6 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/tracked"
 )
 
 // This file reads the whole of a tracked table, for source__start=snapshot and source__on_gap=resync.
@@ -30,9 +32,6 @@ import (
 //
 // A chunk says of each row that it was inserted. Its id is that of the row's last change, where that is known, so that
 // both are one event; else it is made of the row's content (collect).
-
-// readAgain is the command that reads the whole table again.
-const readAgain = "rowrelay state reset " + poller.AnyDocument + " --to snapshot"
 
 // Snapshot returns where changes are read from beside the rows that the table has now, and the range of these rows,
 // which Fetch reads. Changes that are committed from now on come after the position, those that commit late included.
@@ -52,7 +51,7 @@ func (c *Cursor) Snapshot(ctx context.Context) (snapshot checkpointed.Snapshot, 
 
 func (c *Cursor) snapshot(ctx context.Context, p *plan.Plan) (snapshot checkpointed.Snapshot, err error) {
 	how := c.strategy(p)
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		if snapshot.After, err = how.latest(ctx, s); err != nil {
 			return err
 		}
@@ -60,8 +59,8 @@ func (c *Cursor) snapshot(ctx context.Context, p *plan.Plan) (snapshot checkpoin
 		if err = how.prove(ctx, s, snapshot.After); err != nil {
 			return err
 		}
-		err = c.dialect.Refresh(ctx, s.conn, &s.server)
-		snapshot.Incarnation = s.server.Incarnation
+		err = c.dialect.Refresh(ctx, s.Conn, &s.Server)
+		snapshot.Incarnation = s.Server.Incarnation
 		return err
 	})
 	if err == nil && p.Late.Mode == late.Overlap {
@@ -97,8 +96,8 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 	if at, err = how.position(ctx, since.UTC().Format(time.DateTime), nil, TiesAfter); err != nil {
 		return nil, err
 	}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
-		_, floor, err := c.readFloor(ctx, s, p)
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+		_, floor, err := c.tracked(p).Floor(ctx, s.Conn)
 		if err != nil {
 			return err
 		}
@@ -115,9 +114,9 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 func (c *Cursor) lastRow(ctx context.Context, p *plan.Plan) (last change.Cursor, err error) {
 	sel := c.plainRows(p)
 	sel.Where = "" // to look for one that meets it could read the whole table
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		last = nil
-		return c.dialect.Read(ctx, s.conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
+		return c.dialect.Read(ctx, s.Conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
 			key, err := collect.KeyOf(p, r)
 			last = p.InTable(key)
 			return false, err
@@ -134,8 +133,8 @@ func (c *Cursor) countRows(ctx context.Context, p *plan.Plan) (n int64) {
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
 	defer cancel()
 	sel := c.plainRows(p)
-	if err := c.sessions.run(ctx, func(ctx context.Context, s *session) error {
-		return s.conn.QueryRowContext(ctx, sel.Count(keyset.Span{}, 0).Text).Scan(&n)
+	if err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+		return s.Conn.QueryRowContext(ctx, sel.Count(keyset.Span{}, 0).Text).Scan(&n)
 	}); err != nil {
 		return 0
 	}
@@ -160,7 +159,7 @@ func (c *Cursor) wholePage(ctx context.Context, p *plan.Plan, r change.Range, li
 	}
 	var col collect.Collector
 	page := change.Page{NullCursors: -1}
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		col = collect.Collector{Plan: whole, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes},
 			Fetched: time.Now(), Whole: true}
 		told = ""
@@ -174,11 +173,11 @@ func (c *Cursor) wholePage(ctx context.Context, p *plan.Plan, r change.Range, li
 	}
 	if p.BuiltIn() != nil {
 		if page.Table = ""; told != "" { // else the next page of changes says it
-			t, err := parseTold(told)
+			t, err := tracked.ParseTold(told)
 			if err != nil {
 				return change.Page{}, err
 			}
-			page.Table = t.table
+			page.Table = t.Table
 		}
 	}
 	c.learn(len(col.Events), ask, limit.Rows, col.Full)
@@ -204,19 +203,7 @@ func chunkOf(p *plan.Plan, r change.Range, limit int, told *string) (st keyset.S
 		return st, nil, err
 	}
 	st = p.Whole.Sel.Page(limit, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end),
-		Also: inTransaction(p.Whole, told)})
+		Also: tracked.InTransaction(p.Whole, told)})
 	args, err = p.Whole.Args(st, pos, end)
 	return st, args, err
-}
-
-// inTransaction has a chunk read in the transaction of a page of changes, where the engine tracks them itself: a row
-// and the version of its last change are seen by one snapshot, and no reader waits for a writer.
-func inTransaction(p *plan.Plan, told *string) []keyset.Condition {
-	if p.BuiltIn() == nil {
-		return nil
-	}
-	return []keyset.Condition{func(b *keyset.Builder, _ *keyset.Selection) {
-		transact(b, p, 0, -1, told)
-		b.Add("1 = 1")
-	}}
 }

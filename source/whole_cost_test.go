@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
@@ -56,7 +57,7 @@ func TestPostgresChunkCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text string
-	err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) (err error) {
+	err = src.sessions.Run(t.Context(), func(ctx context.Context, s *pool.Session) (err error) {
 		text, err = analyzed(ctx, s, st.Text, args)
 		return err
 	})

@@ -13,7 +13,9 @@ import (
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/snapshot"
+	"github.com/rowrelay/rowrelay/source/tracked"
 )
 
 // windows reads a table of PostgreSQL by the snapshots that transactions have of it. It implements strategy.
@@ -69,7 +71,7 @@ func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, 
 	case len(page.Events) == 0 && end != "":
 		page.To = nil
 	case len(page.Events) == 0:
-		if page.To = c.idling.due(r.After, w.Seen, after); page.To != nil {
+		if page.To = c.idling.Due(r.After, w.Seen, after); page.To != nil {
 			err = c.idleFloor(ctx, p, &w)
 		}
 	}
@@ -96,7 +98,7 @@ func (c *Cursor) beginWindow(ctx context.Context, p *plan.Plan, w snapshot.Windo
 		return w, nil
 	}
 	var now, lasting snapshot.Snapshot
-	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
 		now, lasting, err = c.present(ctx, s, p)
 		return err
 	})
@@ -138,16 +140,16 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 	var col collect.Collector
 	var heard [3]string        // s2, now, standby
 	var verdict, foreign error // on the table, not on the connection
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) error {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		col = collect.Collector{Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now()}
 		if w.Scanning {
 			col.Scan = &w
 		}
 		if p.Tracked != nil && fresh {
-			col.Since = sinceWindow(&w)
+			col.Since = tracked.InsertedIn(&w)
 		}
 		if p.Tracked != nil {
-			col.Untold, col.Touched = c.untoldWindow(&w, fresh), c.touchedWindow(&w, fresh)
+			col.Untold, col.Touched = c.tracked(p).UntoldBetween(&w, fresh), c.tracked(p).TouchedBetween(&w, fresh)
 		}
 		page = change.Page{NullCursors: -1}
 		if err := c.readSnapshot(ctx, s, st.Text, args, &col, &heard); err != nil {
@@ -156,7 +158,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		if err := c.witness(ctx, s, p, &page, len(col.Events) > 0); err != nil {
 			return err
 		}
-		if col.Tied != nil && !s.broken {
+		if col.Tied != nil && !s.Broken {
 			if err := c.untie(ctx, s, &col); err != nil {
 				return err
 			}
@@ -164,7 +166,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		verdict = c.probe(ctx, s, p, nil, &page)
 		foreign = c.seek(ctx, s, p, &c.ahead, &page, func(ctx context.Context) (verdict, err error) {
 			if p.Tracked != nil && fresh {
-				if verdict, err = c.windowFloor(ctx, s, p, &w, nil); verdict != nil || err != nil {
+				if verdict, err = c.windowFloor(ctx, s, p, &w); verdict != nil || err != nil {
 					return verdict, err
 				}
 			}
@@ -183,7 +185,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		return page, after, err
 	}
 	if p.Tracked != nil && fresh && col.Floor != nil {
-		if gap, err := c.windowFloor(ctx, nil, p, &w, col.Floor); gap != nil || err != nil {
+		if gap, err := c.tracked(p).BetweenSnapshots(&w, col.Floor); gap != nil || err != nil {
 			return page, after, errors.Join(gap, err)
 		}
 	}
@@ -233,13 +235,13 @@ func (c *Cursor) windowGap(w snapshot.Window, now snapshot.Snapshot) error {
 }
 
 // readSnapshot runs a page's statement as read does, and takes what follows the row's columns.
-func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args []any, col *collect.Collector,
+func (c *Cursor) readSnapshot(ctx context.Context, s *pool.Session, text string, args []any, col *collect.Collector,
 	heard *[3]string) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
 	n := len(col.Plan.Sel.Columns)
 	columns := append(col.Plan.Sel.Columns[:n:n], col.Plan.Snapshots().Columns()...)
-	err := c.dialect.Read(ctx, s.conn, text, args, columns, func(r engine.Row) (bool, error) {
+	err := c.dialect.Read(ctx, s.Conn, text, args, columns, func(r engine.Row) (bool, error) {
 		for i := range heard {
 			v, err := r.AppendJSON(nil, n+i)
 			if err != nil {
@@ -253,12 +255,12 @@ func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args
 		}
 		more := col.Add(r)
 		if !more && col.Unread() > 4*col.Limit.Bytes {
-			s.broken = true
+			s.Broken = true
 			abandon()
 		}
 		return more, nil
 	})
-	if s.broken {
+	if s.Broken {
 		return nil
 	}
 	return err
@@ -266,9 +268,9 @@ func (c *Cursor) readSnapshot(ctx context.Context, s *session, text string, args
 
 // findAhead finds rows that no window would hold before the server has come to their numbers, which may take years:
 // after a dump and restore into a younger cluster. The range is the index's end.
-func (c *Cursor) findAhead(ctx context.Context, s *session, p *plan.Plan) (verdict, err error) {
+func (c *Cursor) findAhead(ctx context.Context, s *pool.Session, p *plan.Plan) (verdict, err error) {
 	var xid, now string
-	switch err := s.conn.QueryRowContext(ctx, snapshot.Ahead(&p.Sel).Text).Scan(&xid, &now); {
+	switch err := s.Conn.QueryRowContext(ctx, snapshot.Ahead(&p.Sel).Text).Scan(&xid, &now); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
 	case err != nil:

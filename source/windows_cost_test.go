@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 )
 
 // explainAnalyze runs a page's statement as the source would, and returns how many rows its scans of the table's index
@@ -27,7 +28,7 @@ func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = src.sessions.run(t.Context(), func(ctx context.Context, s *session) (err error) {
+	err = src.sessions.Run(t.Context(), func(ctx context.Context, s *pool.Session) (err error) {
 		plan, err = analyzed(ctx, s, st.Text, args)
 		return err
 	})
@@ -38,8 +39,8 @@ func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
 }
 
 // analyzed runs a statement, and returns what its plan did.
-func analyzed(ctx context.Context, s *session, text string, args []any) (plan string, err error) {
-	rows, err := s.conn.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+text, args...)
+func analyzed(ctx context.Context, s *pool.Session, text string, args []any) (plan string, err error) {
+	rows, err := s.Conn.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+text, args...)
 	if err != nil {
 		return "", err
 	}

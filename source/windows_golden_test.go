@@ -4,8 +4,6 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
@@ -96,46 +94,6 @@ func TestGoldenSnapshots(t *testing.T) {
 	for name, text := range pinned {
 		golden.Pin(t, filepath.Join("postgres", "snapshot_"+name+".sql"), text)
 	}
-}
-
-// TestIdling: the position of an idle table moves once a minute, and only to where the server was when it was first
-// found empty: what the server gave since may not be on its disk. Each output has a position of its own.
-func TestIdling(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var i idling
-		seen, now := snapshot.Snapshot{XMin: 5, XMax: 9}, snapshot.Snapshot{XMin: 9, XMax: 20}
-		later := snapshot.Snapshot{XMin: 12, XMax: 500_000, XIP: []uint64{12, 30}}
-		at, other := snapshot.After(seen), change.Cursor(`{"kind":"other"}`)
-		if i.due(at, seen, seen) != nil || i.due(at, seen, now) != nil || i.due(other, seen, now) != nil {
-			t.Error("it moves at once")
-		}
-		time.Sleep(idleEvery - time.Nanosecond)
-		if i.due(at, seen, later) != nil || i.due(at, seen, seen) != nil {
-			t.Error("it moves before a minute")
-		}
-		time.Sleep(time.Nanosecond)
-		if i.due(at, seen, seen) != nil {
-			t.Error("it moves to where it is")
-		}
-		if to := i.due(at, seen, later); string(to) != `{"kind":"snapshot+pk","s1":"12:20:12"}` {
-			t.Errorf("after a minute it moves to %s", to)
-		}
-		if to := i.due(other, seen, now); !to.Equal(snapshot.After(now)) {
-			t.Errorf("after a minute the other moves to %s", to)
-		}
-		if i.due(at, seen, later) != nil {
-			t.Error("it moves again at once")
-		}
-		// A server that has come to less than it had has crashed: the minute begins anew.
-		time.Sleep(idleEvery)
-		if i.due(at, seen, now) != nil {
-			t.Error("it moves although the server gives ids again")
-		}
-		time.Sleep(idleEvery)
-		if to := i.due(at, seen, later); string(to) != `{"kind":"snapshot+pk","s1":"12:20:12"}` {
-			t.Errorf("a minute after the crash it moves to %s", to)
-		}
-	})
 }
 
 // FuzzWindow: whatever a stored position holds, it is refused, or gives a statement whose arguments are in place.

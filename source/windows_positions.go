@@ -10,16 +10,18 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/counter"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/snapshot"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // now reads the present snapshot of a primary.
-func (c *Cursor) now(ctx context.Context, s *session) (snapshot.Snapshot, error) {
+func (c *Cursor) now(ctx context.Context, s *pool.Session) (snapshot.Snapshot, error) {
 	var heard [3]string
-	if err := s.conn.QueryRowContext(ctx, "SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text").Scan(&heard[0],
+	if err := s.Conn.QueryRowContext(ctx, "SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text").Scan(&heard[0],
 		&heard[2]); err != nil {
 		return snapshot.Snapshot{}, fmt.Errorf("read the present snapshot: %w", err)
 	}
@@ -30,10 +32,11 @@ func (c *Cursor) now(ctx context.Context, s *session) (snapshot.Snapshot, error)
 
 // present is now, and what of it lasts, whatever happens to the server: up to the last transaction that has a row in
 // the table, whose id is on disk. In an empty table nothing is covered: every row is still to come.
-func (c *Cursor) present(ctx context.Context, s *session, p *plan.Plan) (now, lasting snapshot.Snapshot, err error) {
+func (c *Cursor) present(ctx context.Context, s *pool.Session, p *plan.Plan) (now, lasting snapshot.Snapshot,
+	err error) {
 	var heard [3]string
 	var last sql.NullString
-	if err := s.conn.QueryRowContext(ctx, snapshot.Present(&p.Sel).Text).Scan(&heard[0], &heard[2], &last); err != nil {
+	if err := s.Conn.QueryRowContext(ctx, snapshot.Present(&p.Sel).Text).Scan(&heard[0], &heard[2], &last); err != nil {
 		return now, lasting, fmt.Errorf("read the present snapshot: %w", err)
 	}
 	heard[1] = heard[0]
@@ -48,7 +51,7 @@ func (c *Cursor) present(ctx context.Context, s *session, p *plan.Plan) (now, la
 		xid++
 	}
 	if p.Tracked != nil { // it is on disk, too
-		_, floor, err := c.readFloor(ctx, s, p)
+		_, floor, err := c.tracked(p).Floor(ctx, s.Conn)
 		if err != nil {
 			return now, lasting, err
 		}
@@ -72,9 +75,9 @@ func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 		return nil, err
 	}
 	var now snapshot.Snapshot
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
 		if now, err = c.now(ctx, s); err == nil && ws.p.Tracked != nil {
-			gap, err = c.windowFloor(ctx, s, ws.p, &w, nil)
+			gap, err = c.windowFloor(ctx, s, ws.p, &w)
 		}
 		return err
 	})
@@ -84,8 +87,33 @@ func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	return c.windowGap(w, now), nil
 }
 
+// windowFloor reads whether changes are missing after a window's begin.
+func (c *Cursor) windowFloor(ctx context.Context, s *pool.Session, p *plan.Plan, w *snapshot.Window) (gap, err error) {
+	_, floor, err := c.tracked(p).Floor(ctx, s.Conn)
+	if err != nil {
+		return nil, err
+	}
+	return c.tracked(p).BetweenSnapshots(w, floor)
+}
+
+// idleFloor is the gap of a window without rows whose begin is about to move: no row tells its floor, and the looks
+// that seek takes now and then are shared by all positions of the source.
+func (c *Cursor) idleFloor(ctx context.Context, p *plan.Plan, w *snapshot.Window) (gap error) {
+	if p.Tracked == nil {
+		return nil
+	}
+	err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
+		gap, err = c.windowFloor(ctx, s, p, w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return gap
+}
+
 // latest is the position after everything that is committed now.
-func (ws windows) latest(ctx context.Context, s *session) (change.Cursor, error) {
+func (ws windows) latest(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	_, lasting, err := ws.c.present(ctx, s, ws.p)
 	if err != nil {
 		return nil, err
@@ -95,7 +123,7 @@ func (ws windows) latest(ctx context.Context, s *session) (change.Cursor, error)
 
 // start: earliest is a scan of what is there now, latest everything
 // from now on, and a value the transactions above it, with those that are open now.
-func (ws windows) start(ctx context.Context, s *session) (change.Cursor, error) {
+func (ws windows) start(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	c, p := ws.c, ws.p
 	now, lasting, err := c.present(ctx, s, p)
 	if err != nil {
@@ -122,7 +150,7 @@ func (ws windows) start(ctx context.Context, s *session) (change.Cursor, error) 
 	return snapshot.After(lasting.Below(wanted.XMax)), nil
 }
 
-func (ws windows) prove(ctx context.Context, s *session, after change.Cursor) error {
+func (ws windows) prove(ctx context.Context, s *pool.Session, after change.Cursor) error {
 	p := ws.p
 	w, err := p.Snapshots().Decode(after)
 	if err != nil {
@@ -156,7 +184,7 @@ func (ws windows) count(r change.Range, most int) (st keyset.Statement, args []a
 }
 
 // explain is for the statement that runs most: a window that was opened just now.
-func (ws windows) explain(ctx context.Context, s *session, batch int) (string, error) {
+func (ws windows) explain(ctx context.Context, s *pool.Session, batch int) (string, error) {
 	c, p := ws.c, ws.p
 	now, err := c.now(ctx, s)
 	if err != nil {
@@ -166,7 +194,7 @@ func (ws windows) explain(ctx context.Context, s *session, batch int) (string, e
 	if err != nil {
 		return "", err
 	}
-	return c.dialect.Explain(ctx, s.conn, st.Text, args)
+	return c.dialect.Explain(ctx, s.Conn, st.Text, args)
 }
 
 func (ws windows) statements(limit int) (first, next keyset.Statement) {
@@ -184,7 +212,7 @@ func (ws windows) position(ctx context.Context, cursor string, key map[string]st
 	if err != nil {
 		return nil, err
 	}
-	xid, err := cursorNumber(values[0])
+	xid, err := counter.Number(values[0])
 	if err != nil || len(key) > 0 || ties != TiesBefore && ties != TiesAfter {
 		return nil, fmt.Errorf("%w: source__late_commits=exact reads %q by snapshots, where a position is %s or %s all of a transaction: name one of them, and no key",
 			poller.ErrConfig, p.Sel.Order[0].Name, TiesBefore, TiesAfter)
@@ -197,7 +225,7 @@ func (ws windows) position(ctx context.Context, cursor string, key map[string]st
 		return nil, fmt.Errorf("%w: the cursor: %w", poller.ErrConfig, err)
 	}
 	var now, lasting snapshot.Snapshot
-	err = c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
 		now, lasting, err = c.present(ctx, s, p)
 		return err
 	})

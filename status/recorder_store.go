@@ -57,7 +57,7 @@ func (c *Recorder) failed(key string, err error) {
 	}
 }
 
-// heard takes the store's clock from an answer. That of this process may be behind, and its failure would else be taken
+// heard takes the store's clock from an answer. That of this process may be slow, and its failure would else be taken
 // for one that another's success is later than.
 func (c *Recorder) heard(now time.Time) {
 	c.mu.Lock()

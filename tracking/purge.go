@@ -20,7 +20,7 @@ type Reader struct {
 // Purge says what it takes to remove the keys from a change table whose rows are gone, as far as everybody was told, or
 // the deletes are older than retention. The keys of rows that are there stay: they are no more than the table has.
 //
-// The floor comes first, so that a poller that nobody spoke of, or nobody waited for, and that is behind, finds a gap
+// The floor comes first, so that a poller that nobody spoke of, or nobody waited for, and that lags, finds a gap
 // and no silence.
 func Purge(ctx context.Context, to engine.Connection, table, name, whose string, readers []Reader,
 	retention time.Duration) (w Work, err error) {

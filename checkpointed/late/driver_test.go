@@ -38,6 +38,7 @@ type driver struct {
 	delivered map[string]int // by event id
 	versions  map[int]int    // events delivered, by key
 	repeats   int
+	inverted  int // delivered before one of its order key that was written before it
 	commits   int
 	crashes   int
 	late0     int           // found by sweeps
@@ -74,7 +75,8 @@ func (d *driver) crash() {
 func (d *driver) open() {
 	d.t.Helper()
 	d.line, d.flying, d.leased = nil, map[string]bool{}, false
-	err := d.late.Adopt(context.Background(), &d.doc, time.Now().Add(d.storeOff), d.mode, d.dates,
+	from := Source{d.mode, d.dates, d.table.Groups > 0}
+	err := d.late.Adopt(context.Background(), &d.doc, time.Now().Add(d.storeOff), from,
 		func(_ context.Context, name string) ([]byte, error) {
 			data, ok := d.objects[name]
 			if !ok {
@@ -94,11 +96,15 @@ func (d *driver) next() bool {
 	if step.Idle {
 		return false
 	}
-	page, err := d.source.Fetch(context.Background(), step.Range, d.limit)
-	if err != nil {
-		d.t.Fatal(err)
+	page := step.Page
+	if page == nil {
+		read, err := d.source.Fetch(context.Background(), step.Range, d.limit)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		page = &read
 	}
-	batch, err := d.late.Fetched(step, &page)
+	batch, err := d.late.Fetched(step, page)
 	if err != nil {
 		d.refused = err
 	}
@@ -181,8 +187,24 @@ func (d *driver) accept(e *change.Event) {
 	if d.delivered[e.ID]++; d.delivered[e.ID] > 1 {
 		d.repeats++
 	}
+	d.inOrder(e)
 	d.versions[p.Key]++
 	d.last[p.Key] = string(e.Row)
+}
+
+// inOrder holds an event that is delivered for the first time against what was committed before its transaction began.
+func (d *driver) inOrder(e *change.Event) {
+	p := latetest.PositionOf(e.Cursor)
+	row, ok := d.table.Rows[p.Key]
+	if d.table.Groups == 0 || d.delivered[e.ID] > 1 || !ok || row.Cursor != p.Value {
+		return
+	}
+	for key, before := range d.table.Rows {
+		b := d.table.Event(key, before)
+		if string(b.OrderKey) == string(e.OrderKey) && before.Ended < row.Began && d.delivered[b.ID] == 0 {
+			d.inverted++
+		}
+	}
 }
 
 // drain works until nothing is left to do for now, as a tick does: at its end all is settled and stored.

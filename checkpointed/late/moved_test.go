@@ -19,7 +19,7 @@ func TestIdleMovesAreStoredByShortProcesses(t *testing.T) {
 		doc.Checkpoint.Cursor, doc.Checkpoint.UpdatedAt = change.Cursor(`{"value":1}`), time.Now()
 		due := func() bool {
 			l := New(Config{Window: 2 * time.Minute, Memory: 100})
-			if err := l.Adopt(t.Context(), &doc, time.Now(), Exact, nil,
+			if err := l.Adopt(t.Context(), &doc, time.Now(), Source{Mode: Exact},
 				func(context.Context, string) ([]byte, error) { return nil, state.ErrNotFound }); err != nil {
 				t.Fatal(err)
 			}

@@ -53,6 +53,7 @@ type sweep struct {
 	to       change.Cursor // the end of this leg
 	last     change.Cursor // the end of the last leg
 	first    bool          // this leg ends at the mark
+	rest     bool          // what is left comes with the next page of live rows (see ordered)
 	proves   bool          // it began after the window had passed: the end of the first leg proves the mark
 	from     change.Cursor // the low edge when it began
 	told     change.Cursor // Range.Told
@@ -88,6 +89,8 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	}
 	live := !l.full() && !l.drained
 	switch {
+	case l.order.on && (l.sweep.ending() || live && (!l.sweeps || !l.sweep.on)):
+		return l.nextOrdered(ctx)
 	case live && (!l.sweeps || !l.sweep.on):
 		return Step{Kind: change.Live, Range: l.liveRange(), nextTold: l.nextTold}
 	case l.drained && l.foreseeDue(time.Now()):
@@ -142,7 +145,7 @@ func (l *Tracker) mark() {
 	} else if l.proved || l.sweep.proves || l.marked.IsZero() || now.Sub(l.marked) > l.Window/8 {
 		return
 	}
-	l.markAt = l.front
+	l.markAt, l.order.marked = l.front, l.order.pages
 	l.since = l.clock.latest(now).Add(resolution).Truncate(time.Microsecond).UTC() // as the document keeps it
 	l.drawn = l.drawnUntil(l.markAt)
 	l.changes++
@@ -207,7 +210,10 @@ func (l *Tracker) beginSweep(ctx context.Context) {
 	s.at, s.to, s.last, s.first = l.low, l.reached, l.reached, false
 	s.from, s.told = l.low, l.told
 	s.says = l.said
-	if !l.since.IsZero() {
+	if s.rest = false; l.order.on {
+		// Beyond the order edge rows have to be read in one snapshot.
+		s.to, s.rest = l.order.edge.at, s.at.Equal(l.order.edge.at)
+	} else if !l.since.IsZero() {
 		s.to, s.first = l.markAt, true
 	}
 	s.old, s.new = (s.new+1)%loaded, (s.new+2)%loaded
@@ -225,6 +231,19 @@ func (l *Tracker) swept(page *change.Page) {
 	if page.More {
 		return
 	}
+	if l.order.on {
+		s.at, s.rest = s.to, true
+		return
+	}
+	l.endLeg()
+}
+
+// ending reports whether the sweep's last leg is the late part of the next page of live rows.
+func (s *sweep) ending() bool { return s.on && s.rest }
+
+// endLeg ends a leg of the sweep, and with the last one the sweep.
+func (l *Tracker) endLeg() {
+	s := &l.sweep
 	if s.proves {
 		// All up to the mark was read. What of it is in flight, or comes with this page, has to be settled still.
 		l.proved, l.proof, l.below, s.proves = true, l.handed, s.old, false
@@ -268,6 +287,7 @@ func (l *Tracker) advance() {
 		return
 	}
 	l.low = l.markAt
+	l.order.rise(l.low)
 	l.unmark()
 	if below := l.below; below == l.sweep.old {
 		// What the first leg met is below the low edge now, and no sweep will meet it again. Where another sweep has
@@ -304,6 +324,9 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 	}
 	l.blind = false
 	jump, ahead := l.clock.jumped(&reading), l.foretold.jumped(&reading)
+	if jump != 0 {
+		l.order.begin(l.low, l.reached)
+	}
 	l.notice(&reading)
 	l.clock, l.replayed = reading, h.Replayed
 	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) ||

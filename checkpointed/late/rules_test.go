@@ -287,7 +287,7 @@ func TestModeChange(t *testing.T) {
 	inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
 		d.drain()
 		var fault *poller.Fault
-		err := New(d.cfg).Adopt(context.Background(), &d.doc, time.Now(), Exact, nil, nil)
+		err := New(d.cfg).Adopt(context.Background(), &d.doc, time.Now(), Source{Mode: Exact}, nil)
 		if !errors.As(err, &fault) || fault.Event != poller.FingerprintMismatch ||
 			!strings.Contains(err.Error(), "accept-fingerprint") {
 			t.Errorf("got %v", err)
@@ -302,7 +302,7 @@ func TestUnreadableMemory(t *testing.T) {
 		var fault *poller.Fault
 		l := New(d.cfg)
 		failing := func(context.Context, string) ([]byte, error) { return nil, errors.New("timeout") }
-		if err := l.Adopt(context.Background(), &d.doc, time.Now(), d.mode, nil, failing); !errors.As(err, &fault) ||
+		if err := l.Adopt(context.Background(), &d.doc, time.Now(), Source{Mode: d.mode}, failing); !errors.As(err, &fault) ||
 			fault.Event != poller.CheckpointLoadFailed {
 			t.Errorf("a store that fails: %v", err)
 		}

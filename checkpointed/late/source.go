@@ -15,6 +15,15 @@ const (
 	None Mode = "none"
 )
 
+// Source is what the rows come from.
+type Source struct {
+	Mode  Mode
+	Dates *Dates // of its positions; nil where they are no times
+	// Ordered says that Range.Known is understood, and that rows which share an order key are to be kept in the order of
+	// their writes in the overlap mode.
+	Ordered bool
+}
+
 // What overlap does to an order key that several rows share, and the ways out: for people.
 const (
 	Unordered = "a row that commits late is found seconds later, so it may arrive after a row of its order key that was " +

@@ -33,15 +33,16 @@ const MemoryKind = "memory"
 type Load func(ctx context.Context, name string) ([]byte, error)
 
 // Adopt begins a session on a document: what was handed out before and not settled is forgotten. storeNow is the
-// store's clock at this moment, dates reads the source's positions, and load reads a side object (Keeper.Object).
+// store's clock at this moment, and load reads a side object (Keeper.Object).
 // Errors are a *Fault: FingerprintMismatch when the document was written under another mode, and CheckpointLoadFailed
 // when the memory cannot be read.
 //
 // A memory that is missing or damaged is a warning, and the live rows begin again at the low edge: what was delivered
 // above it is delivered once more, and nothing is lost.
 func (l *Tracker) Adopt(
-	ctx context.Context, doc *state.Document, storeNow time.Time, mode Mode, dates *Dates, load Load,
+	ctx context.Context, doc *state.Document, storeNow time.Time, source Source, load Load,
 ) error {
+	mode := source.Mode
 	if mode == "" {
 		mode = None
 	}
@@ -53,7 +54,8 @@ func (l *Tracker) Adopt(
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.date(dates)
+	l.date(source.Dates)
+	whole := l.handed == l.done && l.order.held == nil
 	same := l.mode == mode && !l.added && l.basis.is(doc)
 	if l.mode != mode {
 		l.object = state.ObjectRef{} // a memory of another mode
@@ -65,6 +67,7 @@ func (l *Tracker) Adopt(
 	if same && mode == Overlap {
 		// Nobody wrote since: what this process knows beyond the document (its mark, its pace) still holds.
 		l.reached = l.front
+		l.order.adopt(source.Ordered, whole, l.low, l.reached)
 		return nil
 	}
 	l.known = recalled(doc)
@@ -78,6 +81,7 @@ func (l *Tracker) Adopt(
 		}
 	}
 	l.reached = l.front
+	l.order.adopt(source.Ordered && mode == Overlap, false, l.low, l.reached)
 	if mode != Overlap && mode != Exact && l.dates == nil {
 		return nil
 	}
@@ -119,6 +123,7 @@ func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) erro
 		l.warn(fmt.Sprintf("the memory of delivered rows (%s) cannot be used: the rows of the last late_window are delivered "+
 			"again, and none is lost: %v", ref.Object, err))
 		l.front, l.reached = l.low, l.low
+		l.order.begin(l.low, l.reached)
 		l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
 		l.changes++
 		return nil

@@ -80,6 +80,23 @@ import (
 // below Ended is given again; and that a writer whose number is not known for certain is told too high, or as 0. A live
 // row is never dropped by its writer's number, and one that is dated ahead is always remembered.
 //
+// # Overlap: order
+//
+// Where several rows share an order key (Source.Ordered), one that commits late must not arrive after one that was
+// written when it had been committed. The later transaction draws the larger value, so a page that is read in one
+// snapshot and begins before both has both, in their order, or the earlier alone. Therefore a page of live rows begins
+// at the order edge X: the rows between X and F are read in the snapshot of the page (Range.Known), and what is new
+// among them is handed out before it.
+//
+// X is a position that live rows had reached before the oldest transaction began that the last page may not have shown.
+// Whoever was open at the look before that page is told of by this look, or began after it; and who begins after a
+// position was reached draws values beyond it. So X rises only by the look before the last page, never by a later one:
+// a transaction may have ended between the page and that. Where open transactions are not shown X is L.
+//
+// Beyond X no sweep may read: its pages are of several snapshots. A sweep ends at X, and its last leg is the late part
+// of the next page of live rows. Below X it finds what breaks the assumption, in no order. A session that begins where
+// another process, or one that did not settle all, has ended begins at L.
+//
 // When the memory is full, live rows are held back until the low edge moves, or B rises: a backlog whose writers are
 // not known is drained at about LateMemory rows for each window (a million in two minutes and a half). There neither a
 // server that shows no older transaction nor rows with old timestamps are a reason to be faster: a value can be drawn
@@ -95,6 +112,7 @@ type Tracker struct {
 
 	overlap
 	peek
+	order  ordered
 	future future
 
 	remembered *hashSet        // the memory
@@ -122,11 +140,14 @@ type Step struct {
 	Range change.Range
 	// Idle says that there is nothing to fetch for now: Range is void, and Next answers with a batch without events.
 	Idle bool
+	// Page, where not nil, is what a fetch of the range has brought already.
+	Page *change.Page
 
 	peek  bool
 	ahead bool // rows that are dated beyond the database's clock
 
 	nextTold change.Cursor // of overlap, when Next returned a page of live rows
+	oldest   time.Time     // of ordered.oldest, once the page is read
 	asked    time.Time     // when Next returned a page of live rows of a mode without a window
 }
 
@@ -184,6 +205,11 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if step.Kind == change.Live {
+		if l.order.on && step.Page == nil {
+			if batch, before := l.again(&step, page); before {
+				return batch, nil
+			}
+		}
 		l.cutAhead(&step, page)
 	}
 	batch := change.Batch{Kind: step.Kind, From: step.Range.After, To: page.To, Events: page.Events, More: page.More}
@@ -227,6 +253,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 		}
 		l.reached = page.Events[n-1].Position()
 	}
+	l.order.took(l.reached)
 	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
 	if l.drained && l.mode == Overlap {
 		l.told = step.nextTold

@@ -22,6 +22,7 @@ type lateRun struct {
 	steps   int
 	writers bool // rows tell who wrote them
 	fails   bool // the database fails over now and then
+	groups  int  // of order keys that several rows share
 }
 
 func (run lateRun) drive(t *testing.T, seed uint64) *driver {
@@ -29,11 +30,12 @@ func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	table := latetest.New(rng)
 	table.Shown, table.Safe, table.Skew = run.shown, run.safe, time.Duration(rng.IntN(7200)-3600)*time.Second
+	table.Groups, table.Idle = run.groups, run.groups > 0
 	if run.writers {
 		table.Numbers, table.Number = "life 0", 100
 	}
 	for range rng.IntN(100) { // a backlog
-		table.Rows[table.NextKey+1] = latetest.Row{Cursor: table.Draw(), Text: "old", Writer: table.Number}
+		table.Rows[table.NextKey+1] = latetest.Row{Cursor: table.Draw(), Text: "old", Writer: table.Number, Ended: 1}
 		table.NextKey++
 	}
 	d := newDriver(t, table, rng, run.mode)
@@ -117,6 +119,15 @@ func TestOverlapLosesNothing(t *testing.T) {
 		{"writers are told, little memory",
 			lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, writers: true, memory: 20}},
 		{"little memory", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, memory: 60}},
+		{"shared order keys", lateRun{mode: Overlap, shown: true, longest: 20 * time.Second, steps: 1200, groups: 3}},
+		{"shared order keys, crashes, transactions beyond the window",
+			lateRun{mode: Overlap, crashes: true, shown: true, longest: 2 * time.Minute, steps: 1200, groups: 3}},
+		{"shared order keys, writers are told, crashes and failovers",
+			lateRun{mode: Overlap, crashes: true, shown: true, longest: 40 * time.Second, steps: 1200, writers: true,
+				fails: true, groups: 3}},
+		{"shared order keys, writers are told, little memory",
+			lateRun{mode: Overlap, crashes: true, shown: true, longest: 20 * time.Second, steps: 1200, writers: true,
+				memory: 20, groups: 3}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			found, repeats, crashes := 0, 0, 0
@@ -125,6 +136,9 @@ func TestOverlapLosesNothing(t *testing.T) {
 					d := test.run.drive(t, seed)
 					if lost := d.lost(); len(lost) > 0 {
 						t.Errorf("seed %d: %d of %d rows lost: %v", seed, len(lost), len(d.table.Rows), lost)
+					}
+					if d.inverted > 0 {
+						t.Errorf("seed %d: %d inverted", seed, d.inverted)
 					}
 					if !test.run.crashes && d.repeats > 0 {
 						t.Errorf("seed %d: %d duplicates without a crash", seed, d.repeats)

@@ -244,7 +244,7 @@ func newTrackPurge(t *target) *cobra.Command {
 		Short: "Print, or apply, the statements that remove deletes which every poller has delivered",
 		Long: `Purge prints the statements that remove keys from the change table whose rows are gone, as far as every poller of these
 settings that reads it has delivered their deletes: none after the lowest position, and none after a parked event. With
---apply it runs them itself. A poller of other settings that is behind finds a gap afterwards, and says so. On
+--apply it runs them itself. A poller of other settings that lags finds a gap afterwards, and says so. On
 PostgreSQL a key stays as long as a transaction is open that is older than its delete.
 
 A poller that stands still is waited for no longer than source__track_retention: older deletes go all the same, and the

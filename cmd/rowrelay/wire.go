@@ -27,6 +27,7 @@ import (
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/blobstore"
 	"github.com/rowrelay/rowrelay/state/filestore"
@@ -166,7 +167,7 @@ func (a *app) connect(w *wired) {
 // database is the connections that the pollers of one connection string share: a hundred pollers are not to take a
 // hundred connections of a server that has a hundred for all.
 type database struct {
-	reading *source.Pool
+	reading *pool.Pool
 	writing *sql.DB // of outboxes
 }
 
@@ -187,7 +188,7 @@ func (a *app) database(w *wired) *database {
 			n = max(n, other.Source.Connections)
 		}
 	}
-	d := &database{reading: source.NewPool(w.Connection, n), writing: w.Connection.WriteDB(n)}
+	d := &database{reading: pool.New(w.Connection, n), writing: w.Connection.WriteDB(n)}
 	if a.databases == nil {
 		a.databases = map[config.Database]*database{}
 	}
@@ -197,7 +198,7 @@ func (a *app) database(w *wired) *database {
 }
 
 func (a *app) wireOutputs(c *console, w *wired) {
-	src, err := a.database(w).reading.Source(sourceConfig(w.Config))
+	src, err := source.Sharing(a.database(w).reading, sourceConfig(w.Config))
 	if err != nil {
 		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
 		return

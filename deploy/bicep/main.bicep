@@ -30,7 +30,7 @@ param maximumInstanceCount int = 40
 @description('Flex: instances that are always there. http is the group of HTTP functions; a timer is on its own, as function:<poller>.')
 param alwaysReady alwaysReadyGroup[] = []
 
-@description('Three copies in three zones, or in one where the region has no zones. No copy in another region: after a failover it would be behind.')
+@description('Three copies in three zones, or in one where the region has no zones. No copy in another region: after a failover it would be older.')
 @allowed(['Standard_ZRS', 'Standard_LRS'])
 param storageSku string = 'Standard_ZRS'
 

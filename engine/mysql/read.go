@@ -227,3 +227,17 @@ func isTime(s string) bool {
 		strings.Trim(fraction, "0123456789") == "" &&
 		(!point || fraction != "") && len(fraction) <= 6
 }
+
+// Snapshot implements engine.Snapshotter. InnoDB's snapshot is taken by the first statement that reads.
+func (Dialect) Snapshot(ctx context.Context, conn *sql.Conn, work func() error) error {
+	for _, text := range []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION READ ONLY"} {
+		if _, err := conn.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("begin to read in one snapshot: %w", err)
+		}
+	}
+	err := work()
+	if _, end := conn.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err == nil && end != nil {
+		return fmt.Errorf("end reading in one snapshot: %w", end)
+	}
+	return err
+}

@@ -100,20 +100,16 @@ func tableIdentity(oid string) string { return "oid " + oid }
 
 // Explain implements engine.Dialect.
 func (Dialect) Explain(ctx context.Context, conn *sql.Conn, text string, args []any) (string, error) {
-	rows, err := conn.QueryContext(ctx, "EXPLAIN "+text, args...)
-	if err != nil {
-		return "", fmt.Errorf("explain: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
 	var b strings.Builder
-	for rows.Next() {
+	err := engine.EachRow(ctx, conn, "EXPLAIN "+text, args, func(scan func(...any) error) error {
 		var line string
-		if err := rows.Scan(&line); err != nil {
-			return "", fmt.Errorf("explain: %w", err)
+		if err := scan(&line); err != nil {
+			return err
 		}
 		b.WriteString(line + "\n")
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return "", fmt.Errorf("explain: %w", err)
 	}
 	return b.String(), nil

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
@@ -167,4 +170,38 @@ func checkScalar(k engine.Kind, text string) error {
 		return fmt.Errorf("%q is no value of that type", text)
 	}
 	return nil
+}
+
+// texts writes arguments in the text format: the server knows their types from the statement.
+func texts(args []any) ([][]byte, error) {
+	values := make([][]byte, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case nil:
+		case string:
+			values[i] = []byte(v)
+		case bool:
+			values[i] = strconv.AppendBool(nil, v)
+		case int, int64, uint32, uint64:
+			values[i] = fmt.Append(nil, v)
+		default:
+			return nil, fmt.Errorf("an argument is a %T, which has no text form here", arg)
+		}
+	}
+	return values, nil
+}
+
+// textValue turns a text into what database/sql scans; it makes numbers and booleans of texts by itself.
+func textValue(v []byte, oid uint32) (driver.Value, error) {
+	switch {
+	case v == nil:
+		return nil, nil //nolint:nilnil // NULL
+	case oid == pgtype.TimestamptzOID:
+		t, err := time.Parse("2006-01-02 15:04:05.999999999-07", string(v))
+		if err != nil {
+			return nil, fmt.Errorf("read a time: %w", err)
+		}
+		return t, nil
+	}
+	return string(v), nil
 }

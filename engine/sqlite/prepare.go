@@ -38,21 +38,17 @@ func (Dialect) Refresh(ctx context.Context, conn *sql.Conn, l *engine.Server) er
 
 // Explain implements engine.Dialect.
 func (Dialect) Explain(ctx context.Context, conn *sql.Conn, text string, args []any) (string, error) {
-	rows, err := conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+text, args...)
-	if err != nil {
-		return "", fmt.Errorf("explain: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
 	var b strings.Builder
-	for rows.Next() {
+	err := engine.EachRow(ctx, conn, "EXPLAIN QUERY PLAN "+text, args, func(scan func(...any) error) error {
 		var id, parent, unused int
 		var detail string
-		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			return "", fmt.Errorf("explain: %w", err)
+		if err := scan(&id, &parent, &unused, &detail); err != nil {
+			return err
 		}
 		b.WriteString(detail + "\n")
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return "", fmt.Errorf("explain: %w", err)
 	}
 	return b.String(), nil

@@ -155,3 +155,15 @@ func (Dialect) Arg(col *engine.Column, stored []byte) (any, error) {
 	}
 	return f, nil
 }
+
+// Snapshot implements engine.Snapshotter. The snapshot, or the lock that is one, is taken by the first statement.
+func (Dialect) Snapshot(ctx context.Context, conn *sql.Conn, work func() error) error {
+	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
+		return fmt.Errorf("begin to read in one snapshot: %w", err)
+	}
+	err := work()
+	if _, end := conn.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err == nil && end != nil {
+		return fmt.Errorf("end reading in one snapshot: %w", end)
+	}
+	return err
+}

@@ -5,12 +5,10 @@ package azmessaging
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -85,26 +83,12 @@ func New[L any](cfg Config, service Service[L]) (*Output[L], error) {
 // Close ends all links, those in use when their messages are answered, and waits for it no longer than ctx.
 func (o *Output[L]) Close(ctx context.Context) error { return o.links.shut(ctx) }
 
-// errNotTried is what became of events whose destination turned out to be down for an earlier one.
-var errNotTried = errors.New("not tried, because the destination was down for an earlier one")
-
 // Deliver sends each event of d as a message of its own, and none after ctx has ended. A crash in here leaves open
 // which messages arrived.
 func (o *Output[L]) Deliver(ctx context.Context, d change.Delivery) error {
-	call := &call[L]{output: o, d: &d, started: time.Now(), results: make([]result, len(d.Events))}
-	var next atomic.Int64
-	work := func() {
-		for i := int(next.Add(1)) - 1; i < len(d.Events); i = int(next.Add(1)) - 1 {
-			call.results[i] = call.try(ctx, i)
-		}
-	}
-	var workers sync.WaitGroup
-	for range min(o.cfg.Concurrency, len(d.Events)) - 1 {
-		workers.Go(work)
-	}
-	work()
-	workers.Wait()
-	return o.sum(call.results)
+	call := &call[L]{output: o, d: &d, started: time.Now()}
+	doing := fmt.Sprintf("sending to %s %s", o.service.Name, o.cfg.Connection)
+	return output.Each(len(d.Events), o.cfg.Concurrency, doing, func(i int) output.Result { return call.try(ctx, i) })
 }
 
 // call is one Deliver.
@@ -112,52 +96,51 @@ type call[L any] struct {
 	output  *Output[L]
 	d       *change.Delivery
 	started time.Time
-	results []result
-	// what the destinations that were down said, a result: the other events for one would only hear the same
+	// what the destinations that were down said, an output.Result: the other events for one would only hear the same
 	down sync.Map
 }
 
 // try sends event i when there is a place, unless ctx has ended or its destination is down.
-func (c *call[L]) try(ctx context.Context, i int) result {
+func (c *call[L]) try(ctx context.Context, i int) output.Result {
 	e := &c.d.Events[i]
 	destination, err := c.output.cfg.Destinations.Of(c.d, e)
 	if err != nil {
-		return result{cause: poller.Impossible, named: true, err: fmt.Errorf("event %s: %w", e.ID, err)}
+		return output.Result{Cause: poller.Impossible, Named: true, Err: fmt.Errorf("event %s: %w", e.ID, err)}
 	}
 	m := c.message(i)
 	if most := c.output.cfg.MaxMessage; most > 0 && len(m.Body) > most {
-		return result{cause: poller.Impossible, named: true, err: fmt.Errorf(
+		return output.Result{Cause: poller.Impossible, Named: true, Err: fmt.Errorf(
 			"event %s takes %d bytes of %s, and a message %d: leave columns out with source__columns", e.ID, len(m.Body),
 			c.output.cfg.Format, most)}
 	}
 	select {
 	case c.output.places <- struct{}{}:
 	case <-ctx.Done():
-		return result{err: context.Cause(ctx)}
+		return output.Result{Err: context.Cause(ctx)}
 	}
 	if said, isDown := c.down.Load(destination); isDown {
 		<-c.output.places
-		r, _ := said.(result)
-		return result{cause: r.cause, named: r.named, err: errNotTried}
+		r, _ := said.(output.Result)
+		return output.Result{Cause: r.Cause, Named: r.Named, Err: output.ErrNotTried}
 	}
 	// The SDKs wait on locks, and for tokens, without looking at ctx: their call is not waited for beyond it. It sends
 	// nothing any more then, because it does look before it sends; the place stays taken as long as it lasts.
-	done := make(chan result, 1)
+	done := make(chan output.Result, 1)
 	go func() {
 		defer func() { <-c.output.places }()
 		done <- c.send(ctx, destination, m)
 	}()
-	var r result
+	var r output.Result
 	select {
 	case r = <-done:
 	case <-ctx.Done():
 		select {
 		case r = <-done: // it came in the same moment
 		default:
-			r = result{err: context.Cause(ctx)}
+			r = output.Result{Err: context.Cause(ctx)}
 		}
 	}
-	if r.err != nil && (r.cause == poller.Unavailable || r.cause == poller.Misplaced) {
+	if r.Err != nil && (r.Cause == poller.Unavailable || r.Cause == poller.Misplaced) {
 		c.down.Store(destination, r)
 	}
 	return r
@@ -166,7 +149,7 @@ func (c *call[L]) try(ctx context.Context, i int) result {
 // send sends a message over the destination's link. A link that an earlier delivery opened may have died since, which
 // shows only when it is used (the services end idle ones): then the message is sent again, once, over a new one. Where
 // the service had taken it all the same, it has it twice, with one id.
-func (c *call[L]) send(ctx context.Context, destination string, m *Message) result {
+func (c *call[L]) send(ctx context.Context, destination string, m *Message) output.Result {
 	for {
 		l, err := c.output.links.acquire(ctx, destination)
 		if err != nil {
@@ -174,21 +157,21 @@ func (c *call[L]) send(ctx context.Context, destination string, m *Message) resu
 		}
 		if ctx.Err() != nil {
 			c.output.links.release(l, false)
-			return result{err: context.Cause(ctx)}
+			return output.Result{Err: context.Cause(ctx)}
 		}
 		_, err = guarded(func() (struct{}, error) { return struct{}{}, c.output.service.Send(ctx, l.link, m) })
 		if err == nil {
 			c.output.links.release(l, false)
-			return result{}
+			return output.Result{}
 		}
 		v := c.output.service.judge(ctx, destination, err)
 		c.output.links.release(l, v.lost)
-		if v.cause == poller.Impossible {
-			v.err = fmt.Errorf("event %s, with a body of %d bytes: %w", m.ID, len(m.Body), v.err)
+		if v.Cause == poller.Impossible {
+			v.Err = fmt.Errorf("event %s, with a body of %d bytes: %w", m.ID, len(m.Body), v.Err)
 		}
-		if !v.lost || v.cause == poller.Refused || v.cause == poller.Impossible || !l.opened.Before(c.started) ||
+		if !v.lost || v.Cause == poller.Refused || v.Cause == poller.Impossible || !l.opened.Before(c.started) ||
 			ctx.Err() != nil {
-			return v.result
+			return v.Result
 		}
 	}
 }
@@ -218,31 +201,4 @@ func guarded[T any](f func() (T, error)) (v T, err error) {
 		}
 	}()
 	return f()
-}
-
-// sum turns the results into Deliver's error.
-func (o *Output[L]) sum(results []result) error {
-	var failure poller.DeliveryError
-	var first error
-	for i := range results {
-		r := &results[i]
-		if r.err == nil {
-			continue
-		}
-		failed := poller.FailedEvent{Index: i, Cause: r.cause, Named: r.named}
-		if failed.Named {
-			failed.Err = output.Errorf(r.err, "sending to %s %s: %v", o.service.Name, o.cfg.Connection, r.err)
-		}
-		failure.Failed = append(failure.Failed, failed)
-		failure.RetryAfter = max(failure.RetryAfter, r.after)
-		if first == nil || errors.Is(first, errNotTried) {
-			first = r.err
-		}
-	}
-	if first == nil {
-		return nil
-	}
-	failure.Err = output.Errorf(first, "sending to %s %s: %d of %d events failed: %v", o.service.Name, o.cfg.Connection,
-		len(failure.Failed), len(results), first)
-	return &failure
 }

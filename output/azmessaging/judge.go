@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/Azure/go-amqp"
 
@@ -27,16 +26,16 @@ const (
 
 // verdict is what an error says about an event, and about the link.
 type verdict struct {
-	result
+	output.Result
 	lost bool // the link is of no more use
 }
 
 // judgeOpening is judge for a link that could not be opened: that says something about the destination, or about the
 // way there, and nothing about any event.
-func (s *Service[L]) judgeOpening(ctx context.Context, destination string, err error) result {
-	r := s.judge(ctx, destination, err).result
-	if r.cause != poller.Misplaced {
-		r.cause, r.named = poller.Unavailable, false
+func (s *Service[L]) judgeOpening(ctx context.Context, destination string, err error) output.Result {
+	r := s.judge(ctx, destination, err).Result
+	if r.Cause != poller.Misplaced {
+		r.Cause, r.Named = poller.Unavailable, false
 	}
 	return r
 }
@@ -46,10 +45,10 @@ func (s *Service[L]) judgeOpening(ctx context.Context, destination string, err e
 // at a time: where it is the key that is wrong, all are refused, and none can bear witness against another.
 func (s *Service[L]) judge(ctx context.Context, destination string, err error) verdict {
 	v := s.answer(destination, err)
-	if v.cause == poller.Unavailable && ctx.Err() != nil {
+	if v.Cause == poller.Unavailable && ctx.Err() != nil {
 		// Whatever the SDK makes of it: the service may have the message or not. A link on which a message stayed without an
 		// answer until the end may be one that never answers.
-		return verdict{result: result{err: context.Cause(ctx)}, lost: true}
+		return verdict{Result: output.Result{Err: context.Cause(ctx)}, lost: true}
 	}
 	return v
 }
@@ -61,31 +60,31 @@ func (s *Service[L]) answer(destination string, err error) verdict {
 	mend := ""
 	switch {
 	case code == TooLarge, condition == amqp.ErrCondMessageSizeExceeded && scope == ofMessage:
-		v.cause, v.named, v.lost = poller.Impossible, true, false
+		v.Cause, v.Named, v.lost = poller.Impossible, true, false
 		mend = ": leave columns out with source__columns, or raise the entity's limit"
 	case code == NotFound, condition == amqp.ErrCondNotFound:
-		v.cause, v.named = poller.Misplaced, true
+		v.Cause, v.Named = poller.Misplaced, true
 		mend = fmt.Sprintf(": there is no %s %q; create it, or correct output__destination", s.Entity, destination)
 	case code == Unauthorized, condition == amqp.ErrCondUnauthorizedAccess:
-		v.cause, v.named = poller.Misplaced, true
+		v.Cause, v.Named = poller.Misplaced, true
 		mend = fmt.Sprintf(": give the identity the role %s on the namespace or on %q, or check the connection string's policy (it needs Send) and key", s.Role, destination)
 	case condition == "com.microsoft:server-busy":
-		v.after = s.Busy
+		v.RetryAfter = s.Busy
 		mend = ": the namespace is throttled; it may need more units"
 	case condition == amqp.ErrCondResourceLimitExceeded:
-		v.cause, v.named = poller.Misplaced, true
+		v.Cause, v.Named = poller.Misplaced, true
 		mend = fmt.Sprintf(": %s %q is full; let its receivers catch up, or raise its size", s.Entity, destination)
 	case condition == "com.microsoft:entity-disabled":
-		v.cause, v.named = poller.Misplaced, true
+		v.Cause, v.Named = poller.Misplaced, true
 		mend = fmt.Sprintf(": %s %q is disabled for sending; enable it", s.Entity, destination)
 	case passing[condition]:
 	case scope == ofMessage: // a rejected disposition
-		v.cause, v.named = poller.Refused, true
+		v.Cause, v.Named = poller.Refused, true
 	case scope == unknown && condition != "", strings.Contains(err.Error(), "the peer rejected the message"):
 		// The SDK hides whether it was the message or the link: what is refused alone will be found out alone.
-		v.cause = poller.Refused
+		v.Cause = poller.Refused
 	}
-	v.err = output.Errorf(err, "%s%s", scrub(s.text(err)), mend)
+	v.Err = output.Errorf(err, "%s%s", scrub(s.text(err)), mend)
 	return v
 }
 
@@ -160,11 +159,3 @@ func (s *Service[L]) text(err error) string {
 var secrets = regexp.MustCompile(`(?i)\b(sig|SharedAccessKey|SharedAccessSignature|Bearer)([= ]+)[^\s;&]+`)
 
 func scrub(text string) string { return secrets.ReplaceAllString(text, "$1$2…") }
-
-// result is what became of one event; its zero value: sent.
-type result struct {
-	cause poller.Cause
-	named bool
-	after time.Duration
-	err   error
-}

@@ -19,25 +19,25 @@ func isMissing(err error) bool { return queueerror.HasCode(err, queueerror.Queue
 
 // judge turns an error of the client into what it says about the event. Only an answer about the message itself refuses
 // it: a missing queue or role says nothing about the event, which is sent again when the operator has mended it.
-func (o *Output) judge(ctx context.Context, err error) result {
+func (o *Output) judge(ctx context.Context, err error) output.Result {
 	var answer *azcore.ResponseError
 	switch {
 	case errors.As(err, &answer):
 		return o.judgeAnswer(answer)
 	case context.Cause(ctx) != nil:
-		return result{err: context.Cause(ctx)}
+		return output.Result{Err: context.Cause(ctx)}
 	}
 	var inURL *url.Error
 	if errors.As(err, &inURL) { // its text quotes the URL, which may hold a SAS
 		err = inURL.Err
 	}
-	return result{err: output.Errorf(err, "%v", err)}
+	return output.Result{Err: output.Errorf(err, "%v", err)}
 }
 
-func (o *Output) judgeAnswer(answer *azcore.ResponseError) result {
-	r := result{cause: poller.Unavailable, status: answer.StatusCode}
+func (o *Output) judgeAnswer(answer *azcore.ResponseError) output.Result {
+	r := output.Result{Cause: poller.Unavailable, Status: answer.StatusCode}
 	if answer.RawResponse != nil {
-		r.after = output.RetryAfter(answer.RawResponse.Header.Get("Retry-After"), time.Now())
+		r.RetryAfter = output.RetryAfter(answer.RawResponse.Header.Get("Retry-After"), time.Now())
 	}
 	mend := ""
 	switch {
@@ -51,14 +51,14 @@ func (o *Output) judgeAnswer(answer *azcore.ResponseError) result {
 		mend = ": check what output__connection names (a rotated key, an expired SAS, a wrong clock), or the identity's role, Storage Queue Data Message Sender"
 	case answer.StatusCode == http.StatusRequestEntityTooLarge ||
 		queueerror.HasCode(answer, queueerror.MessageTooLarge, queueerror.RequestBodyTooLarge):
-		r.cause = poller.Impossible
+		r.Cause = poller.Impossible
 	case answer.StatusCode == http.StatusBadRequest:
-		r.cause = poller.Refused
+		r.Cause = poller.Refused
 	}
 	code := answer.ErrorCode
 	if code == "" {
 		code = http.StatusText(answer.StatusCode)
 	}
-	r.err = output.Errorf(answer, "Azure Storage answered %d %s%s", answer.StatusCode, code, mend)
+	r.Err = output.Errorf(answer, "Azure Storage answered %d %s%s", answer.StatusCode, code, mend)
 	return r
 }

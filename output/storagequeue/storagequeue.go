@@ -23,9 +23,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -82,53 +80,31 @@ func New(cfg Config) (*Output, error) {
 // legalName is the service's rule, but for "--".
 var legalName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
 
-// errNotTried is what became of the events that were left when the queue turned out to be unavailable.
-var errNotTried = errors.New("not tried, because the queue was unavailable for an earlier one")
-
-// result is what became of one event; its zero value: sent.
-type result struct {
-	cause  poller.Cause
-	status int
-	after  time.Duration // Retry-After
-	err    error
-}
-
 // Deliver sends each event of d as a message, once, and none after ctx has ended: the client's own retries are switched
 // off, because the tick repeats, and does so only while its right to deliver holds. A crash in here leaves open which
 // messages are on the queue.
 func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	ctx = policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1})
-	results := make([]result, len(d.Events))
-	var next atomic.Int64
 	var down atomic.Bool // one event met an unavailable queue: the others would only wait for the same
-	work := func() {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(results) {
-				return
-			}
-			results[i] = o.try(ctx, &d, i, &down)
-			if r := &results[i]; r.err != nil && r.cause == poller.Unavailable {
+	return output.Each(len(d.Events), o.cfg.Concurrency, fmt.Sprintf("sending to queue %q", o.name),
+		func(i int) output.Result {
+			r := o.try(ctx, &d, i, &down)
+			if r.Err != nil && r.Cause == poller.Unavailable {
 				down.Store(true)
 			}
-		}
-	}
-	var workers sync.WaitGroup
-	for range min(o.cfg.Concurrency, len(results)) - 1 {
-		workers.Go(work)
-	}
-	work()
-	workers.Wait()
-	return o.sum(results)
+			// Each event is a message of its own: what refuses it, or makes it impossible, is an answer about this very one.
+			r.Named = r.Cause != poller.Unavailable
+			return r
+		})
 }
 
 // try sends event i of d when there is a place, unless ctx has ended or the queue is down. A panic is what became of
 // that event: these goroutines are nobody else's to guard.
-func (o *Output) try(ctx context.Context, d *change.Delivery, i int, down *atomic.Bool) (r result) {
+func (o *Output) try(ctx context.Context, d *change.Delivery, i int, down *atomic.Bool) (r output.Result) {
 	defer func() {
 		if v := recover(); v != nil {
 			// On one line, of which the log shows the beginning: there the stack tells where it was.
-			r = result{err: output.Errorf(nil, "panic: %v: %s", v, debug.Stack())}
+			r = output.Result{Err: output.Errorf(nil, "panic: %v: %s", v, debug.Stack())}
 		}
 	}()
 	select {
@@ -138,17 +114,17 @@ func (o *Output) try(ctx context.Context, d *change.Delivery, i int, down *atomi
 	}
 	switch {
 	case ctx.Err() != nil:
-		return result{err: context.Cause(ctx)}
+		return output.Result{Err: context.Cause(ctx)}
 	case down.Load():
-		return result{err: errNotTried}
+		return output.Result{Err: output.ErrNotTried}
 	}
 	return o.send(ctx, &d.Events[i], o.cfg.Format.AppendMessage(nil, d, i))
 }
 
 // send sends one event.
-func (o *Output) send(ctx context.Context, e *change.Event, body []byte) result {
+func (o *Output) send(ctx context.Context, e *change.Event, body []byte) output.Result {
 	if size := base64.StdEncoding.EncodedLen(len(body)); size > maxMessage {
-		return result{cause: poller.Impossible, err: fmt.Errorf(
+		return output.Result{Cause: poller.Impossible, Err: fmt.Errorf(
 			"event %s takes %d bytes as a message (%d bytes of %s in base64), and an Azure Storage queue takes %d: leave columns out with source__columns, take output__format=row, or another output__kind",
 			e.ID, size, len(body), o.cfg.Format, maxMessage)}
 	}
@@ -163,38 +139,10 @@ func (o *Output) send(ctx context.Context, e *change.Event, body []byte) result 
 	if err != nil {
 		return o.judge(ctx, err)
 	}
-	return result{}
+	return output.Result{}
 }
 
 func (o *Output) enqueue(ctx context.Context, message string) error {
 	_, err := o.cfg.Client.EnqueueMessage(ctx, message, &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](-1)})
 	return err
-}
-
-// sum turns the results into Deliver's error.
-func (o *Output) sum(results []result) error {
-	var failure poller.DeliveryError
-	var first error
-	for i := range results {
-		r := &results[i]
-		if r.err == nil {
-			continue
-		}
-		// Each event is a message of its own: what refuses it, or makes it impossible, is an answer about this very one.
-		failed := poller.FailedEvent{Index: i, Cause: r.cause, Status: r.status, Named: r.cause != poller.Unavailable}
-		if failed.Named {
-			failed.Err = output.Errorf(r.err, "sending to queue %q: %v", o.name, r.err)
-		}
-		failure.Failed = append(failure.Failed, failed)
-		failure.RetryAfter = max(failure.RetryAfter, r.after)
-		if first == nil || errors.Is(first, errNotTried) {
-			first = r.err
-		}
-	}
-	if first == nil {
-		return nil
-	}
-	failure.Err = output.Errorf(first, "sending to queue %q: %d of %d events failed: %v", o.name, len(failure.Failed),
-		len(results), first)
-	return &failure
 }

@@ -144,7 +144,7 @@ func (s *session) readCrowded(ctx context.Context, crowded []int, limit poller.L
 		found, more = s.fresh(found, room, more)
 		s.crowded = slices.DeleteFunc(s.crowded, func(c int) bool { return c == b })
 		if more && slices.ContainsFunc(found, func(r event.Row) bool { return !r.Waits }) {
-			s.crowd(b) // behind the others
+			s.crowd(b) // after the others
 		}
 		found, _ = s.bounded(found, limit)
 		page = append(page, found...)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
@@ -20,6 +21,21 @@ func (p *Plan) Dated() bool { return p.Sel.Order[0].Value.Kind.IsTime() }
 func (p *Plan) Zoneless() bool {
 	v := &p.Sel.Order[0].Value
 	return !v.Zoned && (v.Kind == engine.KindDate || v.Kind == engine.KindDateTime || p.StoredTimes)
+}
+
+// Dates reads the positions of the plan as times; nil where the cursor's first column is none.
+func (p *Plan) Dates(cfg *Config) *late.Dates {
+	if !p.Dated() {
+		return nil
+	}
+	d := &late.Dates{Span: func(at change.Cursor) (first, last time.Time, ok bool) { return p.Span(cfg, at) }}
+	if p.Zoneless() && p.Zone(cfg) == time.UTC {
+		d.Slack = UnknownZone
+	}
+	if p.Sel.Cursors == 1 && !p.StoredTimes {
+		d.Before = func(at time.Time) change.Cursor { return p.BeforeMoment(cfg, at) }
+	}
+	return d
 }
 
 // Span is the first and the last moment at which a clock of the column's zone shows the value of a row's position.

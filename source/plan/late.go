@@ -25,6 +25,8 @@ type Late struct {
 	Why  string
 	// Refused says why nothing may be delivered so; nil where it may. What the mode would be can be shown all the same.
 	Refused error
+	// Ordered says that overlap keeps the order of an order key that rows share (Range.Known).
+	Ordered bool
 	// Exact is how an exact source stays below its safe point; ExactNone in the other modes.
 	Exact exactWay
 }
@@ -91,10 +93,12 @@ func (r *resolver) late(cursor []int) Late {
 	switch {
 	case l.Mode == late.Settle:
 		r.checkSettle(cursor)
-	case l.Auto && l.Mode == late.Overlap && r.plan.Coarse && !r.cfg.Tracked:
-		l.Refused = fmt.Errorf("%w: source__order_key: source__late_commits=auto would be overlap (%s), and there %s. "+
-			"Ways out: %s; or set source__late_commits=overlap, if that does no harm", poller.ErrConfig, l.Why,
-			late.Unordered, late.OrderMend)
+	case l.Mode != late.Overlap || !r.plan.Coarse || r.cfg.Tracked:
+	default:
+		if _, l.Ordered = r.plan.Dialect.(engine.Snapshotter); !l.Ordered {
+			l.Refused = fmt.Errorf("%w: source__order_key: source__late_commits is overlap (%s), and there %s. Ways out: %s",
+				poller.ErrConfig, l.Why, late.Unordered, late.OrderMend)
+		}
 	}
 	return l
 }

@@ -31,7 +31,7 @@ func Run(t *testing.T, e Engine) {
 		{"up_to", upTo}, {"up_to_boundary", upToBoundary}, {"other", other}, {"reread", reread},
 		{"reread_deleted", rereadDeleted}, {"reread_many", rereadMany},
 		{"reread_boundary", rereadBoundary}, {"reread_folded", rereadFolded}, {"reread_refused", rereadRefused},
-		{"writers", writers}, {"position", position}, {"patience", patience},
+		{"writers", writers}, {"ordered", ordered}, {"position", position}, {"patience", patience},
 		{"round_trips", roundTrips}, {"cut", cut}, {"login", login},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(fixture{t, e}) })

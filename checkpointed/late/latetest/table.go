@@ -33,6 +33,10 @@ type Table struct {
 	Fetches int
 	Written map[int]int // versions committed, by key
 
+	Groups int  // of order keys that several rows share; 0 for none
+	Idle   bool // transactions are shown before they write
+	moment int64
+
 	Numbers string // not empty: rows tell who wrote them, by numbers of this history
 	Number  uint64 // the last that a transaction or savepoint took
 }
@@ -42,6 +46,8 @@ type Row struct {
 	Cursor int64
 	Text   string
 	Writer uint64
+	// Began and Ended order transactions: one that begins after another has ended has a larger Began than its Ended.
+	Began, Ended int64
 }
 
 // Tx is a transaction that has not ended.
@@ -52,6 +58,7 @@ type Tx struct {
 	Writes map[int]Row
 	First  int64 // the lowest cursor that it holds
 	Number uint64
+	Moment int64 // of its beginning
 }
 
 // New returns an empty table. rng decides which transactions commit.
@@ -65,6 +72,8 @@ func (t *Table) Draw() int64 { t.Counter++; return t.Counter }
 // Begin opens a transaction, which Settle ends after lasts.
 func (t *Table) Begin(lasts time.Duration) *Tx {
 	tx := &Tx{Began: time.Now(), Drawn: t.Draw(), Ends: time.Now().Add(lasts), Writes: map[int]Row{}}
+	t.moment++
+	tx.Moment = t.moment
 	if t.Safe {
 		tx.First = tx.Drawn // the database knows of it from the beginning
 	}
@@ -94,7 +103,8 @@ func (t *Table) Update(tx *Tx, key int, cursor int64) bool {
 // Write writes a row in tx under this cursor and locks it, whoever held the lock.
 func (t *Table) Write(tx *Tx, key int, cursor int64) {
 	t.Locks[key] = tx
-	tx.Writes[key] = Row{cursor, fmt.Sprintf("%d of %s", t.Draw(), time.Now().Format("15:04:05.000")), t.number(tx)}
+	tx.Writes[key] = Row{Cursor: cursor, Text: fmt.Sprintf("%d of %s", t.Draw(), time.Now().Format("15:04:05.000")),
+		Writer: t.number(tx), Began: tx.Moment}
 	if tx.First == 0 || cursor < tx.First {
 		tx.First = cursor
 	}
@@ -138,9 +148,11 @@ func (t *Table) FailOver(numbers string, lost uint64) {
 // End commits a transaction or rolls it back, and releases its locks.
 func (t *Table) End(tx *Tx, commit bool) {
 	t.Open = slices.DeleteFunc(t.Open, func(other *Tx) bool { return other == tx })
+	t.moment++
 	for key, row := range tx.Writes {
 		delete(t.Locks, key)
 		if commit {
+			row.Ended = t.moment
 			t.Rows[key] = row
 			t.Written[key]++
 		}
@@ -193,6 +205,9 @@ func (t *Table) Event(key int, row Row) change.Event {
 	k := fmt.Appendf(nil, `{"id":%d}`, key)
 	e := change.Event{Key: k, OrderKey: k, Row: fmt.Appendf(nil, `{"id":%d,"text":%q}`, key, row.Text), Time: time.Now(),
 		Writer: row.Writer, Cursor: Position{"test", row.Cursor, key}.Cursor()}
+	if t.Groups > 0 {
+		e.OrderKey = fmt.Appendf(nil, `{"group":%d}`, key%t.Groups)
+	}
 	e.ID = change.EventID("orders", change.Upsert, e.Key, e.Cursor, e.Row)
 	return e
 }
@@ -225,6 +240,11 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 			upTo, r.UpTo = PositionOf(page.Safe), page.Safe
 		}
 	}
+	if r.Known != nil {
+		if t.again(&page, r, limit); page.AgainMore {
+			return page, nil
+		}
+	}
 	var at []Position
 	for key, row := range t.Rows {
 		p := Position{"test", row.Cursor, key}
@@ -248,6 +268,29 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 	return page, nil
 }
 
+// again reads the rows that a range has again.
+func (t *Table) again(page *change.Page, r change.Range, limit poller.Limit) {
+	from, to := PositionOf(r.Again), PositionOf(r.After)
+	if from.Compare(to) > 0 {
+		panic(fmt.Sprintf("rows after %s are read again, but live rows come after %s", r.Again, r.After))
+	}
+	var at []Position
+	for key, row := range t.Rows {
+		if p := (Position{"test", row.Cursor, key}); p.Compare(from) > 0 && p.Compare(to) <= 0 {
+			if e := t.Event(key, row); !r.Known(&e, t.Numbers) {
+				at = append(at, p)
+			}
+		}
+	}
+	slices.SortFunc(at, Position.Compare)
+	if page.AgainMore = len(at) > limit.Rows; page.AgainMore {
+		at = at[:limit.Rows]
+	}
+	for _, p := range at {
+		page.Again = append(page.Again, t.Event(p.Key, t.Rows[p.Key]))
+	}
+}
+
 // Horizon returns the database's clock and, if it shows transactions, the oldest one that has written.
 func (t *Table) Horizon(context.Context) (change.Horizon, error) {
 	t.Asked++
@@ -259,7 +302,8 @@ func (t *Table) Horizon(context.Context) (change.Horizon, error) {
 		h.Replayed = t.Replay()
 	}
 	for _, tx := range t.Open {
-		if began := tx.Began.Add(t.Skew); t.Shown && len(tx.Writes) > 0 && (h.Oldest.IsZero() || began.Before(h.Oldest)) {
+		shown := t.Shown && (t.Idle || len(tx.Writes) > 0)
+		if began := tx.Began.Add(t.Skew); shown && (h.Oldest.IsZero() || began.Before(h.Oldest)) {
 			h.Oldest, h.By = began, fmt.Sprintf("tx %d", tx.Drawn)
 		}
 	}

@@ -1,4 +1,4 @@
-package source
+package pool
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
 
@@ -18,7 +19,7 @@ import (
 // TestSQLServerNotOpened: a database that cannot be opened may not be there at all, which the server does not tell
 // apart.
 func TestSQLServerNotOpened(t *testing.T) {
-	c := &sessions{name: "sqlserver o", dialect: sqlserver.Dialect{}}
+	c := &Share{name: "sqlserver o", dialect: sqlserver.Dialect{}}
 	for number, named := range map[int32]bool{4060: true, 40613: false} {
 		err := fmt.Errorf("%w: %w", errConnect,
 			mssql.Error{Number: 18456, All: []mssql.Error{{Number: number}, {Number: 18456}}})
@@ -39,10 +40,21 @@ func TestANameWithoutAnAddressIsAFaultOfTheNetwork(t *testing.T) {
 		if unknown != nil {
 			t.Fatal(unknown)
 		}
-		c := &sessions{name: name + " o", dialect: d}
+		c := &Share{name: name + " o", dialect: d}
 		told := c.explain(t.Context(), engine.Classify(d, err), err)
 		if errors.Is(told, poller.ErrConfig) || !strings.Contains(told.Error(), "the server's name has no address") {
 			t.Errorf("%s: %v", name, told)
 		}
+	}
+}
+
+// TestSQLServerLocked: a wait for a lock is told as one, with what ends it, and is no reason for an index.
+func TestSQLServerLocked(t *testing.T) {
+	c := &Share{name: "sqlserver dbo.orders", timeout: 30 * time.Second, dialect: sqlserver.Dialect{}}
+	err := fmt.Errorf("read a page: %w", mssql.Error{Number: 1222, Message: "Lock request time out period exceeded."})
+	told := c.explain(t.Context(), c.classify(t.Context(), t.Context(), err), err)
+	if says := told.Error(); errors.Is(told, poller.ErrConfig) || strings.Contains(says, "index") ||
+		!strings.Contains(says, "locked for source__timeout (30s)") || !strings.Contains(says, "READ_COMMITTED_SNAPSHOT ON") {
+		t.Error(says)
 	}
 }

@@ -11,8 +11,27 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
+
+// watermarkPage reads a page below the watermark. Page.Safe is the position after every row below it, where there may
+// be rows above.
+func (c *Cursor) watermarkPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
+	also ...keyset.Condition) (change.Page, error) {
+	var w plan.Watermark
+	page, err := c.page(ctx, p, r, limit, append(also[:len(also):len(also)], w.Below)...)
+	if err != nil {
+		return change.Page{}, err
+	}
+	if w.Told == "" && page.More {
+		return page, nil // the reading was broken off: the page is below the watermark all the same
+	}
+	if page.Safe, err = w.Safe(p); err != nil {
+		return change.Page{}, err
+	}
+	return page, nil
+}
 
 // settling holds rows back until they are older than source__late_window. A single cursor that is a time is compared
 // with the database's clock in the statement. Any other has no age: then marks say how old it is.
@@ -136,7 +155,7 @@ func (s *settling) edge(window time.Duration) (upTo change.Cursor, due bool) {
 // says.
 func (c *Cursor) setMark(ctx context.Context, p *plan.Plan) error {
 	var top change.Cursor
-	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
+	err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
 		top, err = c.latest(ctx, s, p)
 		return err
 	})

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -139,6 +138,8 @@ type session struct {
 	writers  writers
 	// pooled says that the next statement may be another process's.
 	pooled bool
+	// snapshot says whether statements share a transaction.
+	snapshot snapshot
 }
 
 // pgxDriverConn is embedded under this name, so that its method Conn is not hidden by a field.
@@ -155,8 +156,15 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 	}
 	pg := s.Conn().PgConn()
 	var batch pgconn.Batch
-	batch.ExecParams("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", nil, nil, nil, nil)
-	if s.timeout != "" {
+	begins := s.snapshot != snapshotTaken
+	switch s.snapshot {
+	case snapshotNone:
+		batch.ExecParams("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", nil, nil, nil, nil)
+	case snapshotWanted:
+		batch.ExecParams("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", nil, nil, nil, nil)
+		s.snapshot = snapshotTaken
+	}
+	if begins && s.timeout != "" {
 		settings := settingsSQL
 		if s.writers.asks {
 			settings += ", " + writersSQL
@@ -164,20 +172,22 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 		batch.ExecParams(settings, [][]byte{[]byte(s.timeout)}, nil, nil, nil)
 	}
 	batch.ExecParams(text, values, nil, nil, nil)
-	batch.ExecParams("COMMIT", nil, nil, nil, nil)
+	if s.snapshot == snapshotNone {
+		batch.ExecParams("COMMIT", nil, nil, nil, nil)
+	}
 	results := pg.ExecBatch(ctx, &batch)
 	defer func() {
 		if closed := results.Close(); err == nil {
 			err = closed
 		}
-		if !pg.IsClosed() && pg.TxStatus() != 'I' {
+		if !pg.IsClosed() && pg.TxStatus() != 'I' && s.snapshot == snapshotNone {
 			err = errors.Join(err, rollback(ctx, pg))
 		}
 	}()
-	if !results.NextResult() {
+	if begins && !results.NextResult() {
 		return nil // the deferred Close says why
 	}
-	if s.timeout != "" {
+	if begins && s.timeout != "" {
 		if !results.NextResult() {
 			return nil
 		}
@@ -214,7 +224,38 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 	return err
 }
 
-// rollback ends a transaction that failed. Its time is short: a connection that does not answer is given up.
+// snapshot says whether the statements of a session share a transaction, and with it what they see.
+type snapshot uint8
+
+const (
+	snapshotNone   snapshot = iota
+	snapshotWanted          // from the next statement on
+	snapshotTaken
+)
+
+// Snapshot implements engine.Snapshotter. The transaction begins with the first statement, in its round trip.
+func (Dialect) Snapshot(ctx context.Context, conn *sql.Conn, work func() error) error {
+	share := func(how snapshot) error {
+		return conn.Raw(func(raw any) error {
+			s, err := sessionOf(raw)
+			if err != nil {
+				return err
+			}
+			began := s.snapshot == snapshotTaken
+			if s.snapshot = how; began && !s.Conn().PgConn().IsClosed() {
+				return rollback(ctx, s.Conn().PgConn()) // nothing was written
+			}
+			return nil
+		})
+	}
+	if err := share(snapshotWanted); err != nil {
+		return err
+	}
+	err := work()
+	return errors.Join(err, share(snapshotNone))
+}
+
+// rollback ends a transaction. Its time is short: a connection that does not answer is given up.
 func rollback(ctx context.Context, pg *pgconn.PgConn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
@@ -222,25 +263,6 @@ func rollback(ctx context.Context, pg *pgconn.PgConn) error {
 		return fmt.Errorf("roll back: %w", err)
 	}
 	return nil
-}
-
-// texts writes arguments in the text format: the server knows their types from the statement.
-func texts(args []any) ([][]byte, error) {
-	values := make([][]byte, len(args))
-	for i, arg := range args {
-		switch v := arg.(type) {
-		case nil:
-		case string:
-			values[i] = []byte(v)
-		case bool:
-			values[i] = strconv.AppendBool(nil, v)
-		case int, int64, uint32, uint64:
-			values[i] = fmt.Append(nil, v)
-		default:
-			return nil, fmt.Errorf("an argument is a %T, which has no text form here", arg)
-		}
-	}
-	return values, nil
 }
 
 // QueryContext runs a query, and keeps its rows: those of the catalog are few.
@@ -280,21 +302,6 @@ func (s *session) ExecContext(ctx context.Context, text string, named []driver.N
 	return driver.ResultNoRows, nil
 }
 
-// textValue turns a text into what database/sql scans; it makes numbers and booleans of texts by itself.
-func textValue(v []byte, oid uint32) (driver.Value, error) {
-	switch {
-	case v == nil:
-		return nil, nil //nolint:nilnil // NULL
-	case oid == pgtype.TimestamptzOID:
-		t, err := time.Parse("2006-01-02 15:04:05.999999999-07", string(v))
-		if err != nil {
-			return nil, fmt.Errorf("read a time: %w", err)
-		}
-		return t, nil
-	}
-	return string(v), nil
-}
-
 // readRows are rows that were read.
 type readRows struct {
 	names []string
@@ -325,4 +332,42 @@ func sessionOf(raw any) (*session, error) {
 		return nil, fmt.Errorf("the connection is a %T, not a source's", raw)
 	}
 	return s, nil
+}
+
+// canceller asks the server to give a statement up when its context ends. Without it an ended context only closes
+// the socket, and the server goes on with the statement.
+//
+// It differs from pgx's own in that a request which was begun is finished, even where the statement has ended
+// meanwhile: PgBouncer 1.18, which Debian 12 has, ends itself when a client hangs up in the middle of such a request.
+type canceller struct {
+	conn *pgconn.PgConn
+	done chan struct{}
+}
+
+// cancelPatience bounds the request, and the wait for what the statement answers to it.
+const cancelPatience = 2 * time.Second
+
+// cancelLands is how long a request that the server has read may take to reach the session. The next statement must not
+// be hit.
+const cancelLands = 100 * time.Millisecond
+
+// HandleCancel sends the request.
+func (c *canceller) HandleCancel(context.Context) {
+	done := make(chan struct{})
+	c.done = done
+	deadline := time.Now().Add(cancelPatience)
+	_ = c.conn.Conn().SetDeadline(deadline) // a socket that is closed needs none
+	go func() {
+		defer close(done)
+		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		defer cancel()
+		_ = c.conn.CancelRequest(ctx) // where it fails, the deadline ends the statement
+		time.Sleep(cancelLands)
+	}()
+}
+
+// HandleUnwatchAfterCancel waits for the request's end.
+func (c *canceller) HandleUnwatchAfterCancel() {
+	<-c.done
+	_ = c.conn.Conn().SetDeadline(time.Time{})
 }

@@ -1,7 +1,12 @@
-package source
+// Package spelling reads how a table's own rows spell times that are stored as text or numbers (SQLite), where only one
+// form sorts as the moments do: it finds rows of another form than a position's, which paging would pass over, and
+// writes positions that a person gave as the rows have them. Package timeform knows the forms; this one asks the
+// database. Nothing is remembered, and each call is one statement or a few on the connection that it is given.
+package spelling
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -14,30 +19,30 @@ import (
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
-// findStrays finds the rows whose time is stored in another form than that of the position, and that paging does not
+// Strays finds the rows whose time is stored in another form than that of the position, and that paging does not
 // show, because they sort below it: numbers below text, and text of the position's day and two days before it, as far
 // as zones differ. What is older has been read, or was there before the poller. The verdict names the first such row.
-func (c *Cursor) findStrays(ctx context.Context, s *session, p *plan.Plan, pos keyset.Position) (verdict, err error) {
+func Strays(ctx context.Context, conn *sql.Conn, p *plan.Plan, pos keyset.Position) (verdict, err error) {
 	for n := range p.Sel.Order[:p.Sel.Cursors] {
 		if !p.Sel.Order[n].Value.Kind.IsTime() {
 			continue
 		}
-		if verdict, err = c.findStray(ctx, s, p, n, pos[n]); verdict != nil || err != nil {
+		if verdict, err = findStray(ctx, conn, p, n, pos[n]); verdict != nil || err != nil {
 			return verdict, err
 		}
 	}
 	return nil, nil
 }
 
-func (c *Cursor) findStray(ctx context.Context, s *session, p *plan.Plan, n int, at []byte) (verdict, err error) {
+func findStray(ctx context.Context, conn *sql.Conn, p *plan.Plan, n int, at []byte) (verdict, err error) {
 	form := p.Forms.Of(at)
 	if form.Sep == timeform.Number {
 		if form.Width == timeform.JulianDay || form.Width == timeform.AnyUnit {
 			return nil, nil
 		}
-		return c.firstOf(ctx, s, p, n, form, p.Sel.NumbersBelow(n, timeform.Units[form.Width-1]), nil)
+		return firstOf(ctx, conn, p, n, form, p.Sel.NumbersBelow(n, timeform.Units[form.Width-1]), nil)
 	}
-	if verdict, err = c.firstOf(ctx, s, p, n, form, p.Sel.Numbers(n), nil); verdict != nil || err != nil {
+	if verdict, err = firstOf(ctx, conn, p, n, form, p.Sel.Numbers(n), nil); verdict != nil || err != nil {
 		return verdict, err
 	}
 	day, ok := timeform.DayOf(at)
@@ -51,23 +56,23 @@ func (c *Cursor) findStray(ctx context.Context, s *session, p *plan.Plan, n int,
 	from := day.AddDate(0, 0, -2).Format(time.DateOnly)
 	first := at // the first row of the position's form, where a zone's clock may have been put forward before it
 	if form.Zone != "" {
-		if first, err = c.firstTime(ctx, s, p, n, at, p.Sel.OwnForm(n, form, p.Forms, from, upTo)); err != nil {
+		if first, err = firstTime(ctx, conn, p, n, at, p.Sel.OwnForm(n, form, p.Forms, from, upTo)); err != nil {
 			return nil, err
 		}
 	}
 	before := func(v []byte) bool { return p.Forms.ClockPutForward(p.Forms.Of(v), v, first) }
-	return c.firstOf(ctx, s, p, n, form, p.Sel.OtherForm(n, form, p.Forms, from, upTo), before)
+	return firstOf(ctx, conn, p, n, form, p.Sel.OtherForm(n, form, p.Forms, from, upTo), before)
 }
 
 // firstTime is the time of order column n in the first row of a statement; none where there is no row.
-func (c *Cursor) firstTime(ctx context.Context, s *session, p *plan.Plan, n int, none []byte,
+func firstTime(ctx context.Context, conn *sql.Conn, p *plan.Plan, n int, none []byte,
 	st keyset.Statement) (first []byte, err error) {
 	args, err := p.Args(st, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	first = none
-	err = c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Order, func(r engine.Row) (_ bool, err error) {
+	err = p.Dialect.Read(ctx, conn, st.Text, args, p.Sel.Order, func(r engine.Row) (_ bool, err error) {
 		first, err = r.AppendJSON(nil, n)
 		return false, err
 	})
@@ -76,15 +81,15 @@ func (c *Cursor) firstTime(ctx context.Context, s *session, p *plan.Plan, n int,
 
 // firstOf is the verdict on the first row of a statement that reads the order columns, but for those whose time is
 // sound.
-func (c *Cursor) firstOf(
-	ctx context.Context, s *session, p *plan.Plan, n int, form timeform.Form, st keyset.Statement,
+func firstOf(
+	ctx context.Context, conn *sql.Conn, p *plan.Plan, n int, form timeform.Form, st keyset.Statement,
 	sound func(v []byte) bool,
 ) (verdict, err error) {
 	args, err := p.Args(st, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	err = c.dialect.Read(ctx, s.conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
+	err = p.Dialect.Read(ctx, conn, st.Text, args, p.Sel.Order, func(r engine.Row) (bool, error) {
 		v, err := r.AppendJSON(nil, n)
 		if err != nil {
 			return false, err
@@ -102,14 +107,14 @@ func (c *Cursor) firstOf(
 	return verdict, err
 }
 
-// checkForms holds the times of the table against the last row's: now is the verdict that a tick after that row would
+// Check holds the times of the table against the last row's: now is the verdict that a tick after that row would
 // come to, ever one on all of them.
-func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan.Plan, last change.Cursor) (now, ever, err error) {
+func Check(ctx context.Context, conn *sql.Conn, p *plan.Plan, last change.Cursor) (now, ever, err error) {
 	pos, err := p.Decode(last)
 	if err != nil || pos == nil {
 		return nil, nil, err
 	}
-	if now, err = c.findStrays(ctx, s, p, pos); now != nil || err != nil {
+	if now, err = Strays(ctx, conn, p, pos); now != nil || err != nil {
 		return now, nil, err
 	}
 	for n := range p.Sel.Order[:p.Sel.Cursors] {
@@ -117,7 +122,7 @@ func (c *Cursor) checkForms(ctx context.Context, s *session, p *plan.Plan, last 
 		if !p.Sel.Order[n].Value.Kind.IsTime() || form.Sep == timeform.Number {
 			continue
 		}
-		if ever, err = c.firstOf(ctx, s, p, n, form, p.Sel.OtherForm(n, form, p.Forms, "", nil), nil); ever != nil ||
+		if ever, err = firstOf(ctx, conn, p, n, form, p.Sel.OtherForm(n, form, p.Forms, "", nil), nil); ever != nil ||
 			err != nil {
 			break
 		}

@@ -1,4 +1,4 @@
-package source
+package pool
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// sessions are how a source uses its pool: at most source__connections at the same time. Whatever is asked of the
-// database goes through run, which bounds, repeats and explains. It is safe for concurrent use.
-type sessions struct {
+// Share is what one source uses of a pool: at most source__connections sessions at the same time. Whatever is asked of
+// the database goes through Run, which bounds, repeats and explains. It is safe for concurrent use.
+type Share struct {
 	dialect engine.Dialect
 	pool    *Pool
 	// name is the source for messages, timeout is source__timeout.
@@ -29,80 +29,88 @@ type sessions struct {
 	refused   func()
 }
 
+// Share returns a source's use of the pool: at most n sessions at the same time, each statement bounded by timeout.
+// name is the source in messages. refused is called when the server turns out to refuse row versions to a session:
+// sessions of this share wait for locks from then on. It is called by the goroutine that runs the work.
+func (p *Pool) Share(name string, n int, timeout time.Duration, refused func()) *Share {
+	return &Share{dialect: p.Connection.Dialect, pool: p, name: name, timeout: timeout, slots: make(chan struct{}, n),
+		refused: refused}
+}
+
 // tries bounds the attempts of one statement.
 const tries = 3
 
 // acquire waits until fewer than source__connections sessions are in use by this source, and then for the pool.
-func (ss *sessions) acquire(ctx context.Context, timeout time.Duration) (*session, error) {
+func (sh *Share) acquire(ctx context.Context, timeout time.Duration) (*Session, error) {
 	select {
-	case ss.slots <- struct{}{}:
+	case sh.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", errBusy, context.Cause(ctx))
 	}
 	taken := false
 	defer func() {
 		if !taken {
-			<-ss.slots
+			<-sh.slots
 		}
 	}()
-	s, err := ss.pool.acquire(ctx, engine.Settings{Timeout: timeout, WithLocks: ss.withLocks.Load()})
+	s, err := sh.pool.acquire(ctx, engine.Settings{Timeout: timeout, WithLocks: sh.withLocks.Load()})
 	taken = err == nil
 	return s, err
 }
 
-func (ss *sessions) release(s *session) {
-	ss.pool.release(s)
-	<-ss.slots
+func (sh *Share) release(s *Session) {
+	sh.pool.release(s)
+	<-sh.slots
 }
 
-// run calls work with a session, under source__timeout, and repeats it after a transient fault, at most three times in
+// Run calls work with a session, under source__timeout, and repeats it after a transient fault, at most three times in
 // all. work must be repeatable. Its error comes back explained.
-func (ss *sessions) run(ctx context.Context, work func(context.Context, *session) error) error {
+func (sh *Share) Run(ctx context.Context, work func(context.Context, *Session) error) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 200*time.Millisecond, 2*time.Second
 	stale := 0
 	for try := 1; ; try++ {
-		kind, fresh, err := ss.once(ctx, work)
+		kind, fresh, err := sh.once(ctx, work)
 		if err == nil {
 			return nil
 		}
 		if kind == engine.FaultVersions && try < tries {
-			ss.withLocks.Store(true)
-			ss.refused()
+			sh.withLocks.Store(true)
+			sh.refused()
 			continue
 		}
 		if kind != engine.FaultTransient || ctx.Err() != nil || try-stale >= tries {
-			return ss.explain(ctx, kind, err)
+			return sh.explain(ctx, kind, err)
 		}
 		if !fresh && stale == 0 {
 			// The first failure of a kept connection says that it had died, not that the server is unwell.
 			stale++
-			ss.pool.doubt()
+			sh.pool.doubt()
 			continue
 		}
 		if err := clock.Sleep(ctx, wait.NextBackOff()); err != nil {
-			return ss.explain(ctx, kind, err)
+			return sh.explain(ctx, kind, err)
 		}
 	}
 }
 
 // once is one attempt. A session that saw a fault or a panic is not used again: its state is not known.
-func (ss *sessions) once(ctx context.Context, work func(context.Context, *session) error) (kind engine.Fault,
+func (sh *Share) once(ctx context.Context, work func(context.Context, *Session) error) (kind engine.Fault,
 	fresh bool, err error) {
-	bounded, cancel := context.WithTimeoutCause(ctx, ss.timeout, errTimeout)
+	bounded, cancel := context.WithTimeoutCause(ctx, sh.timeout, errTimeout)
 	defer cancel()
-	s, err := ss.acquire(bounded, ss.timeout)
+	s, err := sh.acquire(bounded, sh.timeout)
 	if err != nil {
-		return ss.classify(ctx, bounded, err), true, err
+		return sh.classify(ctx, bounded, err), true, err
 	}
 	fresh = s.fresh
 	sound := false
 	defer func() {
-		s.broken = s.broken || !sound
-		ss.release(s)
+		s.Broken = s.Broken || !sound
+		sh.release(s)
 	}()
 	if err := work(bounded, s); err != nil {
-		return ss.classify(ctx, bounded, err), fresh, err
+		return sh.classify(ctx, bounded, err), fresh, err
 	}
 	sound = true
 	return engine.FaultOther, fresh, nil
@@ -116,7 +124,7 @@ var (
 )
 
 // classify asks the dialect what an error means, except where every engine's answer is the same.
-func (ss *sessions) classify(ctx, bounded context.Context, err error) engine.Fault {
+func (sh *Share) classify(ctx, bounded context.Context, err error) engine.Fault {
 	switch {
 	case errors.Is(err, poller.ErrConfig), errors.Is(err, poller.ErrNormalize), ctx.Err() != nil:
 		return engine.FaultOther
@@ -127,24 +135,24 @@ func (ss *sessions) classify(ctx, bounded context.Context, err error) engine.Fau
 	case errors.Is(context.Cause(bounded), errTimeout):
 		return engine.FaultTimeout
 	}
-	return engine.Classify(ss.dialect, err)
+	return engine.Classify(sh.dialect, err)
 }
 
 // longest is how long a statement of an operator may take: as good as without a bound, and still one that every server
 // takes for its own limits. The context ends it before.
 const longest = 24 * time.Hour
 
-// patiently does work on a connection of its own, which the server gives as much time as ctx does. It is closed
+// Patiently does work on a connection of its own, which the server gives as much time as ctx does. It is closed
 // afterwards.
-func (ss *sessions) patiently(ctx context.Context, work func(context.Context, *session) error) error {
-	s, err := ss.acquire(ctx, longest)
+func (sh *Share) Patiently(ctx context.Context, work func(context.Context, *Session) error) error {
+	s, err := sh.acquire(ctx, longest)
 	if err == nil {
-		defer ss.release(s)
-		s.broken = true
+		defer sh.release(s)
+		s.Broken = true
 		err = work(ctx, s)
 	}
 	if err != nil && !errors.Is(err, poller.ErrConfig) {
-		return ss.explain(ctx, ss.classify(ctx, ctx, err), err)
+		return sh.explain(ctx, sh.classify(ctx, ctx, err), err)
 	}
 	return err
 }

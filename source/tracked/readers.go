@@ -1,7 +1,6 @@
-package source
+package tracked
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -13,33 +12,16 @@ import (
 
 // Readers writes, for each of some positions, which rows of the change table were delivered before it: conditions on
 // the change table, by its own name.
-func (c *Cursor) Readers(ctx context.Context, positions []change.Cursor) (readers []tracking.Reader, err error) {
-	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		readers = nil
-		version := p.Table.Changes.In(p.Syntax.Quote, p.Table.Changes.Name) + "." + p.Sel.Syntax.Quote(p.Sel.Order[0].Name)
-		for _, at := range positions {
-			r, err := readerAt(p, version, at)
-			if err != nil {
-				return fmt.Errorf("%w: the position %s: %w", poller.ErrConfig, at, err)
-			}
-			readers = append(readers, r)
+func Readers(p *plan.Plan, positions []change.Cursor) (readers []tracking.Reader, err error) {
+	version := p.Table.Changes.In(p.Syntax.Quote, p.Table.Changes.Name) + "." + p.Sel.Syntax.Quote(p.Sel.Order[0].Name)
+	for _, at := range positions {
+		r, err := readerAt(p, version, at)
+		if err != nil {
+			return nil, fmt.Errorf("%w: the position %s: %w", poller.ErrConfig, at, err)
 		}
-		return nil
-	})
-	return readers, err
-}
-
-// ChangeTable is the name of the change table, with its schema where there are schemas.
-func (c *Cursor) ChangeTable(ctx context.Context) (name string, err error) {
-	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		if p.BuiltIn() != nil {
-			return fmt.Errorf("%w: there is no change table on %s: what is older than its retention goes by itself",
-				poller.ErrConfig, p.Syntax.Name)
-		}
-		name = p.Table.Changes.In(p.Syntax.Quote, p.Table.Changes.Name)
-		return nil
-	})
-	return name, err
+		readers = append(readers, r)
+	}
+	return readers, nil
 }
 
 // none is the condition that no change meets: changes are still read from the beginning.

@@ -1,4 +1,4 @@
-package source
+package pool
 
 import (
 	"context"
@@ -11,25 +11,25 @@ import (
 
 // explain says what an error means and what to do about it. The driver's own text is kept: drivers name user, host and
 // database in it, never the password.
-func (ss *sessions) explain(ctx context.Context, kind engine.Fault, err error) error {
+func (sh *Share) explain(ctx context.Context, kind engine.Fault, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
-	where := ss.name
+	where := sh.name
 	if engine.Untrusted(err) {
 		return fmt.Errorf("%w: %s: %w", poller.ErrConfig, where, err) // engine.Verified has said the remedy
 	}
 	switch kind {
 	case engine.FaultTimeout:
 		return fmt.Errorf("%s: a statement took longer than source__timeout (%v): make an index serve the order (see `rowrelay check`), "+
-			"or raise source__timeout: %w", where, ss.timeout, err)
+			"or raise source__timeout: %w", where, sh.timeout, err)
 	case engine.FaultLocked:
 		unlock := ""
-		if way := ss.dialect.Syntax().Advice.Unlock; way != "" {
+		if way := sh.dialect.Syntax().Advice.Unlock; way != "" {
 			unlock = ", or let reads not wait for them: " + way
 		}
 		return fmt.Errorf("%s: an open transaction kept rows or the table locked for source__timeout (%v): keep transactions shorter%s: %w",
-			where, ss.timeout, unlock, err)
+			where, sh.timeout, unlock, err)
 	case engine.FaultSchema:
 		return fmt.Errorf("%w: %s: the database does not know a name in source__table, source__query, source__where or source__columns: "+
 			"correct it, or create what is missing: %w", poller.ErrConfig, where, err)
@@ -52,17 +52,17 @@ func (ss *sessions) explain(ctx context.Context, kind engine.Fault, err error) e
 		if errors.Is(err, errCrowded) {
 			return fmt.Errorf("%s: all %d connections that the pollers of this database share are busy, and none became free within "+
 				"source__timeout (%v): stagger the schedules, or set source__connections of one of them to more than %[2]d: %[4]w", where,
-				cap(ss.pool.slots), ss.timeout, err)
+				cap(sh.pool.slots), sh.timeout, err)
 		}
 		return fmt.Errorf("%s: all %d connections (source__connections) are busy, and none became free within source__timeout (%v): "+
-			"raise source__connections, or stagger the outputs: %w", where, cap(ss.slots), ss.timeout, err)
+			"raise source__connections, or stagger the outputs: %w", where, cap(sh.slots), sh.timeout, err)
 	case engine.FaultConnect:
-		return fmt.Errorf("%s: cannot connect within source__timeout (%v): %s: %w", where, ss.timeout,
-			ss.dialect.Syntax().Advice.Reach, err)
+		return fmt.Errorf("%s: cannot connect within source__timeout (%v): %s: %w", where, sh.timeout,
+			sh.dialect.Syntax().Advice.Reach, err)
 	case engine.FaultTransient:
 		if errors.Is(err, errConnect) {
 			return fmt.Errorf("%s: cannot connect after %d attempts; the next tick tries again: %s%s: %w", where, tries,
-				ss.dialect.Syntax().Advice.Reach, ss.unopened(err), err)
+				sh.dialect.Syntax().Advice.Reach, sh.unopened(err), err)
 		}
 		return fmt.Errorf("%s: still failing after %d attempts; the next tick tries again: %w", where, tries, err)
 	default:
@@ -71,8 +71,8 @@ func (ss *sessions) explain(ctx context.Context, kind engine.Fault, err error) e
 }
 
 // unopened is what else a server's refusal to open the database may mean than that it is not up yet.
-func (ss *sessions) unopened(err error) string {
-	if means := ss.dialect.Syntax().Advice.Unopened; means != nil {
+func (sh *Share) unopened(err error) string {
+	if means := sh.dialect.Syntax().Advice.Unopened; means != nil {
 		return means(err)
 	}
 	return ""

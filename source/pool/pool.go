@@ -1,4 +1,14 @@
-package source
+// Package pool is how sources ask a database: connections for reading that the pollers of one connection string share,
+// and what one source may use of them.
+//
+// A [Pool] keeps [Session]s: connections that are prepared, so that an idle fetch costs one round trip. A [Share] is
+// one source's use of a pool. Whatever a source asks goes through [Share.Run]: it waits for a session, bounds the work
+// by source__timeout, repeats it after a transient fault, at most three times in all and each time on another
+// connection, and explains what failed and what to do. Errors wrap poller.ErrConfig where settings or rights are at
+// fault, and poller.ErrLogin where the login was refused.
+//
+// All of it is safe for concurrent use, but for a Session, which is its user's alone for as long as the work runs.
+package pool
 
 import (
 	"context"
@@ -12,35 +22,40 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 )
 
-// session is one physical connection, kept between fetches so that an idle fetch costs one round trip: what is true for
-// the connection (its settings, the database's incarnation) is established once, when it is opened.
-type session struct {
-	conn         *sql.Conn
-	server       engine.Server
+// Session is one physical connection, kept between fetches so that an idle fetch costs one round trip: what is true for
+// the connection (its settings, the database's incarnation) is established once, when it is opened. Its user keeps no
+// part of it beyond the work that it was given to.
+type Session struct {
+	Conn *sql.Conn
+	// Server is what it said when it was prepared, and what its user has refreshed since.
+	Server engine.Server
+	// Broken says that its user has given it up: it is not to be used again.
+	Broken bool
+
 	settings     engine.Settings // as it was prepared
 	opened, used time.Time
 	fresh        bool // just opened: it cannot have gone stale in the pool
-	broken       bool // given up by its user: not to be used again
 }
 
 // Pool is the connections of one process to one database for reading: all sources that name it share them, and a
 // source that has nothing to do holds none. It is safe for concurrent use.
 type Pool struct {
-	conn engine.Connection
-	db   *sql.DB
+	// Connection is what it connects to. It must not be changed.
+	Connection engine.Connection
+	db         *sql.DB
 	// slots holds a token for every session in use. Who waits for one is served in turn.
 	slots chan struct{}
 
 	mu     sync.Mutex
 	closed bool
-	idle   []*session // the one used last is the last
+	idle   []*Session // the one used last is the last
 	// doubted is when a kept session turned out to be dead: those that were not used since may have died with it.
 	doubted time.Time
 }
 
-// NewPool returns a pool of at most n connections. It does not connect yet.
-func NewPool(conn engine.Connection, n int) *Pool {
-	return &Pool{conn: conn, db: conn.ReadDB(n), slots: make(chan struct{}, n)}
+// New returns a pool of at most n connections. It does not connect yet.
+func New(conn engine.Connection, n int) *Pool {
+	return &Pool{Connection: conn, db: conn.ReadDB(n), slots: make(chan struct{}, n)}
 }
 
 // Close closes every connection. Sources must not be used any more.
@@ -67,7 +82,7 @@ const (
 
 // acquire waits until a session may be used, then takes one that was kept and suits, or opens one. (The limit of the
 // sql.DB would not do: who waits there does not see a session that is given back here.)
-func (p *Pool) acquire(ctx context.Context, with engine.Settings) (*session, error) {
+func (p *Pool) acquire(ctx context.Context, with engine.Settings) (*Session, error) {
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -84,7 +99,7 @@ func (p *Pool) acquire(ctx context.Context, with engine.Settings) (*session, err
 	return s, err
 }
 
-func (p *Pool) take(ctx context.Context, with engine.Settings) (*session, error) {
+func (p *Pool) take(ctx context.Context, with engine.Settings) (*Session, error) {
 	for {
 		s, sound := p.pop(with)
 		if s == nil {
@@ -99,7 +114,7 @@ func (p *Pool) take(ctx context.Context, with engine.Settings) (*session, error)
 
 // pop takes the idle session that was used last of those that suit, and says whether it may be used. Where none suits
 // and all connections are open, it takes the one that was idle for longest: it makes room for another.
-func (p *Pool) pop(with engine.Settings) (s *session, sound bool) {
+func (p *Pool) pop(with engine.Settings) (s *Session, sound bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, s := range slices.Backward(p.idle) {
@@ -123,19 +138,19 @@ func (p *Pool) doubt() {
 	p.doubted = time.Now()
 }
 
-func (p *Pool) open(ctx context.Context, with engine.Settings) (*session, error) {
+func (p *Pool) open(ctx context.Context, with engine.Settings) (*Session, error) {
 	conn, err := p.db.Conn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConnect, err)
 	}
-	s := &session{conn: conn, settings: with, opened: time.Now(), fresh: true}
+	s := &Session{Conn: conn, settings: with, opened: time.Now(), fresh: true}
 	prepared := false
 	defer func() {
 		if !prepared {
 			s.discard()
 		}
 	}()
-	if s.server, err = p.conn.Dialect.Prepare(ctx, conn, with); err != nil {
+	if s.Server, err = p.Connection.Dialect.Prepare(ctx, conn, with); err != nil {
 		return nil, fmt.Errorf("%w: prepare the connection: %w", errConnect, err)
 	}
 	prepared = true
@@ -143,7 +158,7 @@ func (p *Pool) open(ctx context.Context, with engine.Settings) (*session, error)
 }
 
 // release keeps a session for the next fetch, or ends it.
-func (p *Pool) release(s *session) {
+func (p *Pool) release(s *Session) {
 	defer func() { <-p.slots }()
 	s.used, s.fresh = time.Now(), false
 	if !p.keep(s) {
@@ -151,10 +166,10 @@ func (p *Pool) release(s *session) {
 	}
 }
 
-func (p *Pool) keep(s *session) bool {
+func (p *Pool) keep(s *Session) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || s.broken {
+	if p.closed || s.Broken {
 		return false
 	}
 	p.idle = append(p.idle, s)
@@ -162,8 +177,8 @@ func (p *Pool) keep(s *session) bool {
 }
 
 // discard closes the physical connection: what is in doubt is not given back to the pool.
-func (s *session) discard() {
+func (s *Session) discard() {
 	// Raw's ErrBadConn makes database/sql close the driver's connection; both errors say only that it is gone already.
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = s.conn.Close()
+	_ = s.Conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = s.Conn.Close()
 }

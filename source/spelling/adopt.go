@@ -1,7 +1,8 @@
-package source
+package spelling
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -13,21 +14,11 @@ import (
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
-// placed is a position that a person or another program gave, with its stored times as the table's own rows have them.
-func (c *Cursor) placed(ctx context.Context, p *plan.Plan, at change.Cursor) (change.Cursor, error) {
-	if !p.StoredTimes {
-		return at, nil
-	}
-	err := c.sessions.run(ctx, func(ctx context.Context, s *session) (err error) {
-		at, err = c.inForm(ctx, s, p, at)
-		return err
-	})
-	return at, err
-}
-
-// inForm writes the stored times of a position as the last row has them. The value of a row that holds the same moment
-// is taken as it stands there.
-func (c *Cursor) inForm(ctx context.Context, s *session, p *plan.Plan, at change.Cursor) (change.Cursor, error) {
+// Adopt writes the stored times of a position as the last row has them; where only one of both names its zone, the
+// other is of this zone. The value of a row that holds the same moment is taken as it stands there. Errors wrap
+// poller.ErrConfig where the position is at fault.
+func Adopt(ctx context.Context, conn *sql.Conn, p *plan.Plan, zone *time.Location,
+	at change.Cursor) (change.Cursor, error) {
 	pos, err := p.Decode(at)
 	if err != nil || !p.StoredTimes {
 		return at, err
@@ -36,17 +27,18 @@ func (c *Cursor) inForm(ctx context.Context, s *session, p *plan.Plan, at change
 		if !p.Sel.Order[n].Value.Kind.IsTime() {
 			continue
 		}
-		if pos[n], err = c.spelled(ctx, s, p, n, pos[n]); err != nil {
+		if pos[n], err = spelled(ctx, conn, p, zone, n, pos[n]); err != nil {
 			return nil, err
 		}
 	}
 	return p.Encode(pos), nil
 }
 
-func (c *Cursor) spelled(ctx context.Context, s *session, p *plan.Plan, n int, scalar []byte) ([]byte, error) {
+func spelled(ctx context.Context, conn *sql.Conn, p *plan.Plan, zone *time.Location, n int,
+	scalar []byte) ([]byte, error) {
 	col := &p.Sel.Order[n]
 	var like []byte
-	err := c.dialect.Read(ctx, s.conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (_ bool, err error) {
+	err := p.Dialect.Read(ctx, conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (_ bool, err error) {
 		like, err = r.AppendJSON(nil, n)
 		return false, err
 	})
@@ -72,7 +64,6 @@ func (c *Cursor) spelled(ctx context.Context, s *session, p *plan.Plan, n int, s
 	case own.Sep == timeform.Number:
 		return nil, refused(fmt.Errorf("the column's times are stored as %s, such as %s: write a time", form, like))
 	}
-	zone := c.cfg.TimeZone
 	if _, own, _ := timeform.Split(scalar); len(own) == 0 && form.Zone == "" {
 		zone = time.UTC // both are wall clocks: an hour that the zone leaves out is one too
 	}
@@ -84,7 +75,7 @@ func (c *Cursor) spelled(ctx context.Context, s *session, p *plan.Plan, n int, s
 		return nil, refused(fmt.Errorf("the column holds %s, which is no time: correct the row, or exclude it by source__where", like))
 	}
 	lowest := form.Spell(at, like, zone)
-	stored, err := c.sameMoment(ctx, s, p, n, form, lowest)
+	stored, err := sameMoment(ctx, conn, p, n, form, lowest)
 	if err != nil || stored != nil {
 		return stored, err
 	}
@@ -93,7 +84,7 @@ func (c *Cursor) spelled(ctx context.Context, s *session, p *plan.Plan, n int, s
 
 // sameMoment finds a row's own spelling of a time: it may have more zeros than the shortest one. It is nil where no row
 // has it.
-func (c *Cursor) sameMoment(ctx context.Context, s *session, p *plan.Plan, n int, form timeform.Form,
+func sameMoment(ctx context.Context, conn *sql.Conn, p *plan.Plan, n int, form timeform.Form,
 	lowest []byte) (stored []byte, err error) {
 	at, ok := timeform.Parse(lowest, time.UTC)
 	if !ok || form.Sep == timeform.DateAlone || form.Width > 0 {
@@ -107,7 +98,7 @@ func (c *Cursor) sameMoment(ctx context.Context, s *session, p *plan.Plan, n int
 	if err != nil {
 		return nil, err
 	}
-	err = c.dialect.Read(ctx, s.conn, st.Text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
+	err = p.Dialect.Read(ctx, conn, st.Text, args, []engine.Column{*col}, func(r engine.Row) (bool, error) {
 		v, err := r.AppendJSON(nil, 0)
 		if err != nil {
 			return false, err

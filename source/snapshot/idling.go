@@ -1,17 +1,19 @@
-package source
+package snapshot
 
 import (
 	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/source/snapshot"
 )
 
-// idling bounds how often the position of an idle table moves: each move is a write. It need not move at all for the
+// Idling bounds how often the position of an idle table moves: each move is a write. It need not move at all for the
 // index's sake, whose range holds this table's rows only. But rows that source__where leaves out, and the dead versions
-// of rows, are looked at again until the window is closed.
-type idling struct {
+// of rows, are looked at again until the window is closed. It is safe for concurrent use.
+type Idling struct {
+	// Every is how often it may move: IdleEvery.
+	Every time.Duration
+
 	mu    sync.Mutex
 	since map[string]emptySince // position → when it was first found without rows
 }
@@ -23,17 +25,17 @@ type emptySince struct {
 }
 
 const (
-	// idleEvery is also longer than the server takes to write to disk which ids it has given: three times
+	// IdleEvery is also longer than the server takes to write to disk which ids it has given: three times
 	// wal_writer_delay, which is 10 s at most.
-	idleEvery = time.Minute
+	IdleEvery = time.Minute
 	// idlePositions is how many positions are remembered: as many as a poller has outputs, with room to spare.
 	idlePositions = 16
 )
 
-// due returns the position that is worth a write: that of what the server had come to when the window was first found
+// Due returns the position that is worth a write: that of what the server had come to when the window was first found
 // empty, once that is a minute ago. Nil while it is not. now found no row either: what of the older transactions has
 // ended meanwhile has none in this table.
-func (i *idling) due(at change.Cursor, seen, now snapshot.Snapshot) change.Cursor {
+func (i *Idling) Due(at change.Cursor, seen, now Snapshot) change.Cursor {
 	if now.Equal(seen) {
 		return nil
 	}
@@ -42,12 +44,12 @@ func (i *idling) due(at change.Cursor, seen, now snapshot.Snapshot) change.Curso
 	first, known := i.since[string(at)]
 	switch {
 	case known && now.XMax < first.xmax: // the server has crashed, and gives these ids again
-	case known && time.Since(first.at) < idleEvery:
+	case known && time.Since(first.at) < i.Every:
 		return nil
 	case known:
 		delete(i.since, string(at))
 		if to := now.Below(first.xmax); !to.Equal(seen) {
-			return snapshot.After(to)
+			return After(to)
 		}
 	}
 	if i.since == nil || len(i.since) >= idlePositions {

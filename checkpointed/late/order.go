@@ -1,0 +1,160 @@
+package late
+
+import (
+	"context"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// ordered keeps rows that share an order key in the order of their writes: see "Overlap: order" in the Tracker's
+// comment.
+type ordered struct {
+	on     bool
+	edge   place     // the order edge
+	passed []place   // beyond it, in their order
+	oldest time.Time // nobody writes whom the last page did not show and who began before; zero where that is not known
+
+	pages   int           // live pages that were taken
+	marked  int           // as many, when the mark was begun
+	reached change.Cursor // by the last of them
+	held    *Step         // a page of which the late rows were handed out, and the live ones are to come
+}
+
+// place is a position that live rows had reached.
+type place struct {
+	at   change.Cursor
+	page int       // by the page of this number; -1 for the low edge
+	seen time.Time // before this moment, by the database's clock
+}
+
+const (
+	// hidden is how long before the server shows it a transaction may have drawn its first value: it takes its clock
+	// first, and MariaDB shows a list that is up to 0.1 s old.
+	hidden = 250 * time.Millisecond
+	// placesApart is how far apart places are kept, maxPlaces how many.
+	placesApart = 50 * time.Millisecond
+	maxPlaces   = 4096
+)
+
+// adopt begins a session. same says that it goes on where the last one of this process ended, with all settled that was
+// handed out.
+func (o *ordered) adopt(on, same bool, low, reached change.Cursor) {
+	if o.held = nil; o.on == on && same && reached.Equal(o.reached) {
+		return
+	}
+	o.on, o.marked = on, o.pages
+	o.begin(low, reached)
+}
+
+// begin puts the edge where nothing is known beyond: the positions were put back, or the clock that is compared with.
+func (o *ordered) begin(low, reached change.Cursor) {
+	o.edge, o.passed, o.oldest, o.held = place{at: low, page: -1}, nil, time.Time{}, nil
+	o.reached = reached
+}
+
+// took notes a live page.
+func (o *ordered) took(reached change.Cursor) {
+	o.pages++
+	o.reached = reached
+}
+
+// rise moves the edge with the low edge: what becomes visible below that is outside of the assumption.
+func (o *ordered) rise(low change.Cursor) {
+	for len(o.passed) > 0 && o.passed[0].page < o.marked {
+		o.passed = o.passed[1:]
+	}
+	if o.edge.page < o.marked {
+		o.edge = place{at: low, page: -1}
+	}
+}
+
+// look takes a look at the clock and the open transactions, before a page: what live rows have reached by now lies
+// before whatever a transaction writes that begins from now on.
+func (o *ordered) look(h *change.Horizon) {
+	n := len(o.passed)
+	if n == 0 || !o.passed[n-1].at.Equal(o.reached) && h.Now.Sub(o.passed[n-1].seen) >= placesApart {
+		o.passed = append(o.passed, place{o.reached, o.pages, h.Now})
+	}
+	if n >= maxPlaces { // every second one says nearly as much
+		for i := range n / 2 {
+			o.passed[i] = o.passed[2*i]
+		}
+		o.passed = o.passed[:n/2]
+	}
+	for len(o.passed) > 0 && !o.oldest.IsZero() && !o.passed[0].seen.After(o.oldest) {
+		o.edge, o.passed = o.passed[0], o.passed[1:]
+	}
+}
+
+// nextOrdered is the next page of live rows, with what became visible between the order edge and them.
+func (l *Tracker) nextOrdered(ctx context.Context) Step {
+	if l.order.held != nil {
+		step := *l.order.held
+		l.order.held = nil
+		return step
+	}
+	step := Step{Kind: change.Live, nextTold: l.nextTold}
+	if !l.order.edge.at.Equal(l.reached) {
+		if h, ok := l.look(ctx); ok {
+			l.order.look(&h)
+			switch {
+			case !h.Shown:
+			case h.Oldest.IsZero():
+				step.oldest = h.Now.Add(-hidden)
+			default:
+				step.oldest = h.Oldest.Add(-hidden)
+			}
+		}
+	}
+	step.Range = l.liveRange()
+	again := l.order.edge.at
+	if l.sweep.ending() {
+		again = l.sweep.at
+	}
+	if !again.Equal(l.reached) {
+		step.Range.Again, step.Range.Known = again, l.knows
+	}
+	return step
+}
+
+// knows is Range.Known.
+func (l *Tracker) knows(e *change.Event, numbers string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if numbers == l.known.of && l.known.covers(e) {
+		return true
+	}
+	h := memoryHash(e.ID)
+	if l.remembered.see(h, l.sweep.new) {
+		return true
+	}
+	_, ok := l.inFlight[h]
+	return ok
+}
+
+// again takes the late rows of a live page. It returns true with a batch that comes before the live rows.
+func (l *Tracker) again(step *Step, page *change.Page) (change.Batch, bool) {
+	l.meet(page, false)
+	events := l.unknown(page.Again, l.sweep.new)
+	page.Again = nil
+	batch := change.Batch{Kind: change.Sweep, From: step.Range.After, Events: events, More: true}
+	l.handOut(&batch, false)
+	if page.AgainMore {
+		l.order.oldest = time.Time{}
+		return batch, true
+	}
+	l.order.oldest = step.oldest
+	if l.sweep.ending() {
+		l.endLeg()
+		l.advance()
+	}
+	if l.full() { // only the end of the sweep was wanted
+		return batch, true
+	}
+	if len(events) > 0 {
+		l.order.held = &Step{Kind: change.Live, Range: step.Range, Page: page, nextTold: step.nextTold}
+		return batch, true
+	}
+	return change.Batch{}, false
+}
