@@ -55,11 +55,16 @@ have been missed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.track(cmd.Context(), args[0], func(ctx context.Context, c engine.Connection, s *config.Source,
 				poller string) (tracking.Work, error) {
-				return tracking.Install(ctx, c, s.Table, s.TrackTable, poller, s.Changed...)
+				return tracking.Install(ctx, c, s.Table, s.TrackTable, poller, writes(s))
 			}, apply)
 		},
 	}
 	return t.applies(cmd, &apply)
+}
+
+// writes are those that the settings name.
+func writes(s *config.Source) tracking.Writes {
+	return tracking.Writes{Changed: s.Changed, Ignored: s.IgnoreContext}
 }
 
 func newTrackUninstall(t *target) *cobra.Command {
