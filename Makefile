@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test sim sim-bugs late chaos outbox bench-outbox static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
+.PHONY: help demo quick test sim sim-bugs late chaos siege outbox bench-outbox static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -22,6 +22,9 @@ late: ## late commits for a minute on each engine and in each mode: LOST, DUPLIC
 
 chaos: ## kills, freezes, outages, restarts, a full disk: LOST, DUPLICATED, INVERTED (make test has a short form)
 	@ROWRELAY_CHAOS_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^TestChaos$$' -v -timeout 60m | grep --line-buffered -E 'CHAOS|^(---|ok|FAIL|panic)|NOT RUN'
+
+siege: ## change tracking while instances are killed, on each engine: LOST, INVERTED, deletes (make test has a short form)
+	@ROWRELAY_SIEGE_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./tracking -run '^TestSiege$$' -v -count=1 -timeout 60m | grep --line-buffered -E 'SIEGE|^(---|ok|FAIL|panic)|NOT RUN'
 
 sim: ## seeds of the simulation: SEEDS=20000, or SEED=n for one (docs/simulation.md)
 	@$(if $(SEED),SEED=$(SEED)) SEEDS=$(or $(SEEDS),$(if $(SEED),1,20000)) go test -count=1 -timeout 24h -run '^TestSimulation$$' -v ./sim

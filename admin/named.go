@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -255,7 +256,7 @@ func (d *Document) send(ctx context.Context, b *Named, to *Sender, total int64, 
 		}
 		// With ordering=source a tick fails while it waits for the next attempt of the row that was refused.
 		waits := r.Parked > 0 && (!r.Failed() || d.Ordering == poller.OrderSource &&
-			r.Event == poller.HandlerFailed && r.Reason != poller.Unavailable.String())
+			r.Event == poller.HandlerFailed && !slices.Contains(poller.OutageReasons(), r.Reason))
 		switch {
 		case ctx.Err() != nil:
 		case r.Event == poller.LeaseAcquireSkipped:

@@ -47,6 +47,9 @@ func (s *session) backfills() bool {
 func (s *session) fetchChunk(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
 	b := &s.backfill
 	b.isNext = false
+	if chunk := s.feed.cfg.SnapshotChunk; b.Whole && chunk > 0 {
+		limit.Rows = chunk
+	}
 	if b.PerSecond > 0 {
 		limit.Rows = min(limit.Rows, b.PerSecond)
 	}

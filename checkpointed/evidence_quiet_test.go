@@ -83,7 +83,7 @@ func TestOnlyRowIsBad(t *testing.T) {
 			about := status == 422 || status == naming
 			r := relay.Tick(t.Context())
 			if r.Parked != 1 && status != 503 || r.Failed() == about ||
-				r.Failed() && (r.Event != poller.HandlerFailed || r.Reason != "unavailable") {
+				r.Failed() && (r.Event != poller.HandlerFailed || !slices.Contains(poller.OutageReasons(), r.Reason)) {
 				t.Fatalf("%d: %s (%s): %v, %d parked", status, r.Event, r.Reason, r.Err, r.Parked)
 			}
 			for range 600 {

@@ -33,6 +33,7 @@ type Feed struct {
 	throttle throttle
 	// replaced is a table that was found sound although it is not the one recorded: the next commit records it.
 	replaced string
+	seen     time.Time    // when there was last a document
 	search   *probeSearch // for probes, since something was acknowledged; under the session's lock
 }
 
@@ -57,6 +58,9 @@ type Config struct {
 	// Snapshot begins with a read of the whole table: source__start=snapshot. Resync does so again after a gap, unless
 	// the database is another one: source__on_gap=resync. The Source is a Snapshotter then.
 	Snapshot, Resync bool
+	// SnapshotChunk is how many rows are read of the whole table at a time: source__snapshot_chunk; 0 is as many as of
+	// changes.
+	SnapshotChunk int
 	// Continue goes on when the incarnation changed: source__on_failover=continue.
 	Continue bool
 }

@@ -16,8 +16,15 @@ import (
 // that finds nothing.
 func (f *Feed) Open(ctx context.Context) (poller.Session, error) {
 	snapshot, err := f.keeper.Load(ctx)
-	if err != nil && !errors.Is(err, state.ErrNotFound) {
+	switch {
+	case errors.Is(err, state.ErrNotFound) && !f.seen.IsZero():
+		// A new one would begin at source__start, with lower tokens than receivers have seen: that is for a person to decide.
+		return nil, &poller.Fault{Event: poller.StateGone, Err: fmt.Errorf("the state document is gone (%w): this process "+
+			"has read it at %s. Nothing is begun anew", err, f.seen.UTC().Format(time.RFC3339))}
+	case err != nil && !errors.Is(err, state.ErrNotFound):
 		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("reading the state document: %w", err)}
+	case err == nil:
+		f.seen = time.Now()
 	}
 	s, fault := f.open(ctx, snapshot, err != nil)
 	switch {
@@ -48,7 +55,9 @@ func (f *Feed) open(ctx context.Context, snapshot *state.Snapshot, fresh bool) (
 	}
 	s := &session{feed: f, source: source, warnings: source.Warnings, nulls: -1, stored: make(chan struct{}, 1)}
 	if fresh {
-		snapshot, err = s.create(ctx)
+		if snapshot, err = s.create(ctx); err == nil {
+			f.seen = time.Now()
+		}
 	} else {
 		snapshot, err = s.endPause(ctx, snapshot)
 	}

@@ -11,6 +11,8 @@ type App struct {
 	State  State  `json:"state"`
 	Log    Log    `json:"log"`
 	Status Status `json:"status"`
+	// MaxChangesPerWorker is how many changes that wait make one worker more, in the figures for an autoscaler.
+	MaxChangesPerWorker int `json:"Sql_Trigger_MaxChangesPerWorker"`
 	// Pollers are sorted by name; the bad ones are among them, with their Faults.
 	Pollers []*Poller `json:"pollers"`
 	// Faults are those of what all pollers share: any of them stops every poller.
@@ -110,11 +112,13 @@ type Source struct {
 	// Operations (of insert, update and delete; empty: all), TrackTable and TrackRetention have a value with Mode
 	// ChangeTracking only.
 	Operations     []string      `json:"operations"`
-	Changed        []string      `json:"changed"` // columns; empty: all
+	Changed        []string      `json:"changed"`        // columns; empty: all
+	IgnoreContext  string        `json:"ignore_context"` // 0x and digits in lower case; "" for none
 	TrackTable     string        `json:"track_table"`
 	TrackRetention time.Duration `json:"track_retention"`
-	// OnGap is stop or resync, with Mode ChangeTracking only.
-	OnGap string `json:"on_gap"`
+	// OnGap is stop or resync, SnapshotChunk rows: with Mode ChangeTracking only.
+	OnGap         string `json:"on_gap"`
+	SnapshotChunk int    `json:"snapshot_chunk"`
 
 	NullCursor  string        `json:"null_cursor"` // report or fail
 	Identity    string        `json:"identity"`

@@ -16,6 +16,10 @@ func (l *loader) checkTracking(p *pollerScopes) {
 		s.fault("source__track_retention", "is for the table that triggers keep, and SQL Server's own is kept as the "+
 			"database says", "Remove it, and run ALTER DATABASE CURRENT SET CHANGE_TRACKING (CHANGE_RETENTION = 7 DAYS)")
 	}
+	if engine == "sqlite" && s.has("source__ignore_context") {
+		s.fault("source__ignore_context", "needs a way for a writer to tell a trigger who it is, and SQLite has none",
+			"Remove it, and let the receiver know its own writes by a column of the row")
+	}
 	if !s.has("source__table") && s.ok("source__table") {
 		s.fault("source__table", "is required", "Set it to the table, such as "+s.prefix+"source__table=orders")
 	}

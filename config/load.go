@@ -55,6 +55,8 @@ func (l *loader) place(name string) {
 	lower := strings.ToLower(name)
 	group, rest, nested := strings.Cut(lower, "__")
 	switch {
+	case hostSetting(lower) != "":
+		l.own.put(hostSetting(lower), name, l.env.vars[name])
 	case !nested || !isGroup(group):
 		l.placeMiss(name)
 	case group != pollersGroup:
@@ -62,6 +64,17 @@ func (l *loader) place(name string) {
 	default:
 		l.placePoller(rest, name)
 	}
+}
+
+// hostSetting is the name of a setting that the Azure SQL trigger has too, and that is nested in no group of ours; ""
+// for every other.
+func hostSetting(lower string) string {
+	for i := range appSettings {
+		if name := appSettings[i].name; !strings.Contains(name, "__") && strings.ToLower(name) == lower {
+			return name
+		}
+	}
+	return ""
 }
 
 // placeMiss says a fault of a name that is almost ours, at the poller that it seems to speak of.
@@ -149,8 +162,11 @@ func (l *loader) readApp() {
 		State  *State  `json:"state"`
 		Log    *Log    `json:"log"`
 		Status *Status `json:"status"`
+		// of the Azure SQL trigger
+		MaxChangesPerWorker *int `json:"Sql_Trigger_MaxChangesPerWorker"`
 	}
-	all.State, all.Log, all.Status = &l.app.State, &l.app.Log, &l.app.Status
+	all.State, all.Log, all.Status, all.MaxChangesPerWorker = &l.app.State, &l.app.Log, &l.app.Status,
+		&l.app.MaxChangesPerWorker
 	l.own.read(l.env, &all)
 	l.checkState()
 	l.checkStatus()

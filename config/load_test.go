@@ -43,7 +43,7 @@ func TestLoadDefaults(t *testing.T) {
 		State: State{Kind: "file", ConnectionSetting: "AzureWebJobsStorage", Container: "db-state", Path: ".rowrelay",
 			AppName: "local"},
 		Log:    Log{Level: "info"},
-		Status: Status{Listen: "127.0.0.1:7878"},
+		Status: Status{Listen: "127.0.0.1:7878"}, MaxChangesPerWorker: 1000,
 		Pollers: []*Poller{{
 			Name: "orders",
 			Source: Source{
@@ -184,6 +184,8 @@ func TestEveryRowHasItsField(t *testing.T) {
 		State  State  `json:"state"`
 		Log    Log    `json:"log"`
 		Status Status `json:"status"`
+		// of the Azure SQL trigger
+		MaxChangesPerWorker int `json:"Sql_Trigger_MaxChangesPerWorker"`
 	}
 	for _, c := range []struct {
 		table []setting

@@ -11,7 +11,7 @@ func engineOf(d Database) string {
 	if d.Server != "" {
 		return dsn.SQLServer
 	}
-	return dsn.Engine(d.ConnectionString.Reveal())
+	return dsn.Engine(d.Setting, d.ConnectionString.Reveal())
 }
 
 // queryFlaw says what keeps a query from being paged, nil when nothing does.

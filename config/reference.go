@@ -45,11 +45,14 @@ For a database, X is the setting of exactly that name, or what the portal makes 
 ` + "`SQLCONNSTR_X`, `CUSTOMCONNSTR_X`, `POSTGRESQLCONNSTR_X`, `MYSQLCONNSTR_X`" + `). SQL Server with an identity needs no string:
 ` + "`X__server`, `X__database`, `X__credential=managedidentity`" + ` and, for a user-assigned ` +
 	`identity, ` + "`X__clientId`" + `.
+ADO.NET's form (` + "`Server=…;Database=…`" + `) is SQL Server's; in ` + "`POSTGRESQLCONNSTR_X`" + ` and ` +
+	"`MYSQLCONNSTR_X`" + ` it is the named engine's.
 
 | engine | value of X | to another machine, where it does not say |
 |---|---|---|
 | SQLite | ` + "`sqlite:shop.db` (from the working directory on), `sqlite:///var/lib/shop.db`" + `; the file must exist | |
-| PostgreSQL | ` + "`postgres://user:password@host:5432/shop`" + `, with the parameters of libpq | ` + "`sslmode=verify-full` (`PGSSLMODE` counts as said); `sslrootcert=FILE`" + ` for an authority of your own |
+| PostgreSQL | ` + "`postgres://user:password@host:5432/shop`" + `, with the parameters of libpq; ` +
+	"`host=… user=… password=… dbname=shop`; `Host=…;Username=…;Password=…;Database=shop`" + ` (Npgsql) | ` + "`sslmode=verify-full` (`PGSSLMODE` counts as said); `sslrootcert=FILE`" + ` for an authority of your own |
 | MySQL, MariaDB | ` + "`mysql://user:password@host:3306/shop`, `user:password@tcp(host:3306)/shop`" + ` | ` + "`tls=true`; `ssl-ca=FILE`" + ` for an authority of your own |
 | SQL Server, Azure SQL | ` + "`sqlserver://user:password@host:1433?database=shop`, `Server=tcp:host,1433;Database=shop;User ID=user;Password=…`" + ` (ADO.NET) | ` + "`Encrypt=True`, `TrustServerCertificate=False`" + `, on this machine too; ` + "`ServerCertificate=FILE`" + ` for one certificate |
 

@@ -68,6 +68,8 @@ var appSettings = []setting{
 		doc: "Where `rowrelay run` serves the status page, `/status.json`, `/metrics` and `/healthz`. An address that other machines can reach needs `status__token`."},
 	{name: "status__token", kind: secretText,
 		doc: "The token that the status address asks for; without one nothing can be changed from the page. Random, 16 characters or more: `openssl rand -hex 24`. A secret."},
+	{name: "Sql_Trigger_MaxChangesPerWorker", kind: kind.Whole(1, 1_000_000, "1000"), def: "1000",
+		doc: "For `changetracking`, under the name that it has for the Azure SQL trigger: how many changes that wait make one worker more, in [the figures for an autoscaler](change-tracking.md#scaling). It changes nothing else."},
 }
 
 // pollerSettings are those of one poller; its outputs have their own table.
@@ -148,6 +150,10 @@ var pollerSettings = []setting{
 		doc: "Which changes are delivered: a list of `insert`, `update` and `delete`. What a row was since the position counts: one that was inserted and updated since is an insert."},
 	{name: "source__changed", modes: inTracking, kind: kind.Columns, defText: "any column",
 		doc: "Columns: an update is delivered only if one of them was written since the position. Inserts and deletes are delivered all the same. The change table has to record it: [run `rowrelay track install` with it](change-tracking.md#only-some-columns)."},
+	{name: "source__snapshot_chunk", modes: inTracking, kind: kind.Whole(1, 100_000, "5000"), def: "5000",
+		doc: "How many rows are read at a time where the whole table is (`source__start=snapshot`, `source__on_gap=resync`); changes come between two chunks."},
+	{name: "source__ignore_context", modes: inTracking, kind: kind.Hex, defText: "none",
+		doc: "The context of one's own writes, as hexadecimal digits (`0x52454C59`): a change is left out where every write since the position was made under it, and none of another's is lost ([how a writer says it](change-tracking.md#ones-own-writes)). Not on SQLite."},
 	{name: "source__track_table", modes: inTracking, kind: kind.Text("a table", "rowrelay_changes_orders"),
 		defText: "`rowrelay_changes_` and the table's name",
 		doc:     "The change table, beside `source__table` in its schema; `rowrelay track install` creates it. Several pollers may share one."},

@@ -3,6 +3,8 @@ package docs_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/tsqltest"
 )
 
 // TestChangeTracking runs the commands of its page.
@@ -20,5 +22,27 @@ func TestChangeTracking(t *testing.T) {
 		if !strings.Contains(printed, want) {
 			t.Errorf("%s was not printed:\n%s", want, printed)
 		}
+	}
+}
+
+// TestChangeTrackingSQL parses the page's T-SQL: what switches tracking on, and a writer that says who it is.
+func TestChangeTrackingSQL(t *testing.T) {
+	statements := [][]string{
+		{"AlterDatabaseSetStatement", "AlterDatabaseSetStatement", "AlterTableChangeTrackingModificationStatement",
+			"GrantStatement"},
+		{"DeclareVariableStatement", "DeclareVariableStatement", "SelectStatement", "UpdateStatement"},
+	}
+	for _, b := range fencedBlocks(t, "change-tracking.md") {
+		if b.lang != "sql" {
+			continue
+		}
+		if len(statements) == 0 {
+			t.Fatalf("not known here:\n%s", b.text)
+		}
+		tsqltest.Is(t, b.text, statements[0]...)
+		statements = statements[1:]
+	}
+	if len(statements) > 0 {
+		t.Errorf("the page lacks %q", statements)
 	}
 }

@@ -18,7 +18,7 @@ type badInput struct {
 	// spoil breaks something outside, and may return further settings that lead there. What mend does is seen by the
 	// process that goes on; where it is nil, the process starts again with good settings.
 	spoil func(t *testing.T, s *stall, to *sink) (bad settings, mend func())
-	// event is what the tick ends as; says are parts of the line that names the setting and the mend.
+	// event is what the tick ends as; says are parts of its error and of what to do, each after a new line.
 	event string
 	says  []string
 	// rests: the next tick fails too, but does not ask again, and writes no line of its own.
@@ -69,7 +69,7 @@ func (b *badInput) try(t *testing.T, stored bool) {
 			t.Errorf("reason %q, want %q", line.Reason, b.reason)
 		}
 		for _, want := range b.says {
-			if !strings.Contains(line.Error+" "+line.Next, want) {
+			if !strings.Contains("\n"+line.Error+"\n"+line.Next, want) {
 				t.Errorf("the line lacks %q", want)
 			}
 		}
@@ -210,7 +210,8 @@ func TestBadInputSource(t *testing.T) {
 		{name: "sqlite view without a key", stall: sqliteStall, spoil: view,
 			says: []string{"source__key is required", "is a view", "name the columns"}},
 		{name: "sqlite text cursor", stall: sqliteStall, bad: settings{"source__cursor": "status"},
-			says: []string{"source__cursor", `"status"`, "text is not a cursor", "name a column that grows"}},
+			says: []string{"source__cursor", `"status"`, "text is not a cursor", "ADD COLUMN changed_at DATETIME AS (",
+				"name a column that grows"}},
 
 		{name: "postgres absent table", stall: postgresStall, bad: settings{"source__table": "absent"},
 			says: []string{"source__table", `"absent"`}},

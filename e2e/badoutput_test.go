@@ -3,7 +3,9 @@ package e2e
 import (
 	"fmt"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -30,23 +32,30 @@ func TestBadInputOutput(t *testing.T) {
 	const json = "application/json"
 	cases := []badInput{
 		{name: "redirect", spoil: receiverAnswers(307, "Location", "https://elsewhere.example/hook?key=hidden", ""),
-			says: []string{"answered 307", "redirects to https://elsewhere.example:", "set output__url"}},
+			reason: "redirected", says: []string{"\nhttp://127.0.0.1:", "answered 307",
+				"redirects to https://elsewhere.example; ", "\nset pollers__orders__output__url to the final address"}},
 		{name: "malformed JSON", spoil: receiverAnswers(200, "Content-Type", json, `{"batchItemFailures":[`),
 			says: []string{"answered 200", "JSON", "nothing was acknowledged"}},
 		{name: "an id that was not sent",
 			spoil: receiverAnswers(200, "Content-Type", json, `{"batchItemFailures":[{"itemIdentifier":"no-such-event"}]}`),
 			says:  []string{"no-such-event", "neither the id nor the index"}},
 		{name: "every event failed", spoil: everyEventFailed,
-			says: []string{"the destination is unavailable", "batchItemFailures", "no attempt is counted"}},
+			says: []string{"batchItemFailures", "none of another key was accepted", "no attempt is counted"}},
 		{name: "unauthorized", spoil: receiverAnswers(401, "Content-Type", "text/plain", "who are you?"),
-			says: []string{"answered 401", "check the key in output__url, output__headers__ and output__secret",
-				"who are you?"}},
-		{name: "not found", spoil: receiverAnswers(404, "Content-Type", "text/plain", ""),
-			says: []string{"answered 404", "check output__url"}},
+			reason: "denied", says: []string{"\nhttp://127.0.0.1:", "answered 401 Unauthorized: «who are you?»",
+				"\ncheck the key in pollers__orders__output__url, pollers__orders__output__headers__… and "}},
+		{name: "forbidden", spoil: receiverAnswers(403, "Content-Type", "text/plain", ""), reason: "denied",
+			says: []string{"answered 403 Forbidden; ", "\ncheck the key in pollers__orders__output__url"}},
+		{name: "not found", spoil: receiverAnswers(404, "Content-Type", "text/plain", ""), reason: "not_found",
+			says: []string{"\nhttp://127.0.0.1:", "answered 404 Not Found; ", "the position stays",
+				"\ncheck pollers__orders__output__url: "}},
+		{name: "bad certificate", spoil: badCertificate, reason: "bad_certificate",
+			says: []string{"\nsending to https://127.0.0.1:", "x509:", "\nrenew the receiver's certificate",
+				"pollers__orders__output__url"}},
 		{name: "bad request", spoil: receiverAnswers(400, "Content-Type", "text/plain", "no such customer"),
-			says: []string{"answered 400", "no such customer", "the destination is unavailable", "no attempt is counted"}},
+			says: []string{"answered 400", "no such customer", "no attempt is counted"}},
 		{name: "too large", spoil: receiverAnswers(413, "Content-Type", "text/plain", ""),
-			says: []string{"answered 413", "lower output__batch"}},
+			says: []string{"answered 413", "\nlower pollers__orders__output__batch"}},
 		{name: "unavailable", spoil: receiverAnswers(503, "Content-Type", "text/plain", "down for lunch"),
 			says: []string{"answered 503", "down for lunch", "pollers__orders__output__"}},
 		{name: "receiver down", spoil: receiverDown, says: []string{"connection refused", "pollers__orders__output__"}},
@@ -56,7 +65,9 @@ func TestBadInputOutput(t *testing.T) {
 	}
 	for i := range cases {
 		cases[i].stall, cases[i].event, cases[i].leased = sqliteStall, "handler_failed", true
-		cases[i].reason = "unavailable" // a destination that takes nothing is, whatever it answers
+		if cases[i].reason == "" {
+			cases[i].reason = "unavailable" // a destination that takes nothing is, whatever it answers
+		}
 	}
 	tryAll(t, cases)
 }
@@ -72,6 +83,14 @@ func receiverDown(t *testing.T, _ *stall, to *sink) (settings, func()) {
 	g, through := gateBefore(t, to.URL)
 	g.down()
 	return settings{"output__url": through}, g.up
+}
+
+// badCertificate is a receiver whose certificate nobody vouches for.
+func badCertificate(t *testing.T, _ *stall, _ *sink) (settings, func()) {
+	receiver := httptest.NewTLSServer(http.NotFoundHandler())
+	receiver.Config.ErrorLog = log.New(io.Discard, "", 0) // each handshake is one that fails
+	t.Cleanup(receiver.Close)
+	return settings{"output__url": receiver.URL}, nil
 }
 
 // notTLS speaks https to a receiver that does not.

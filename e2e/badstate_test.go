@@ -317,3 +317,50 @@ func fill(t *testing.T, s *stall, _ string) func(*fakehost.Host) *fakehost.Host 
 		return host
 	}
 }
+
+// TestADocumentThatVanishes under a running process: the poller stops, and begins nothing anew. Put back, it goes on; a
+// process that starts without one begins at source__start, as ever.
+func TestADocumentThatVanishes(t *testing.T) {
+	t.Parallel()
+	for name, build := range map[string]func(*testing.T, string) *stall{"file": sqliteStall, "blob": postgresStall} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			to := newSink(t)
+			s := build(t, to.URL)
+			s.add(1, 6)
+			root := functionApp(t, s.settings)
+			host := startHost(t, root, s.settings)
+			must(t, host, s.poller)
+			before := s.documents()
+			s.remove()
+			s.add(6, 11)
+			for range 2 {
+				line := readLine(t, mustFail(t, host, s.poller))
+				for _, want := range []string{"state document is gone", "this process has read it at 2", "restore it",
+					"start this process anew"} {
+					if line.Event != "state_gone" || !strings.Contains(line.Error+" "+line.Next, want) {
+						t.Errorf("the line lacks %q: %s", want, line)
+					}
+				}
+			}
+			if n, _ := to.count(); n != 5 || len(s.documents()) > 0 {
+				t.Errorf("%d events, and %v", n, s.documents())
+			}
+			for _, good := range before {
+				s.tamper(good)
+			}
+			must(t, host, s.poller)
+			if n, repeated := to.count(); n != 10 || repeated != 0 {
+				t.Errorf("put back: %d events, %d repeated", n, repeated)
+			}
+			s.remove()
+			mustFail(t, host, s.poller)
+			host.Close()
+			host = startHost(t, root, s.settings)
+			must(t, host, s.poller)
+			if n, repeated := to.count(); n != 10 || repeated != 10 {
+				t.Errorf("a new process: %d events, %d repeated", n, repeated)
+			}
+		})
+	}
+}

@@ -40,6 +40,8 @@ type stall struct {
 	stored func() map[string]string
 	// tamper replaces the poller's document.
 	tamper func(content string)
+	// remove deletes the poller's document.
+	remove func()
 	// gate stands before the database server; nil where there is none.
 	gate *gate
 }
@@ -142,6 +144,11 @@ func postgresStall(t *testing.T, url string) *stall {
 			t.Fatal(err)
 		}
 	}
+	st.remove = func() {
+		if _, err := client.NewBlockBlobClient("state/shop/lines.json").Delete(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return st
 }
 
@@ -169,8 +176,14 @@ func (nopCloser) Close() error { return nil }
 func (s *stall) files(t *testing.T, dir string) {
 	s.stored = func() map[string]string { return filesBelow(t, dir) }
 	s.documents = func() map[string]string { return below(s.stored(), filepath.Join(dir, "state")+"/") }
+	path := filepath.Join(dir, "state", "shop", s.poller+".json")
 	s.tamper = func(content string) {
-		if err := os.WriteFile(filepath.Join(dir, "state", "shop", s.poller+".json"), []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.remove = func() {
+		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
 	}

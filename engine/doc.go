@@ -5,6 +5,7 @@
 //
 //	syntax.go       how statements are written, and what people are told
 //	dsn.go          connection strings (SQL Server's are taken apart in sqlserver/target)
+//	forms.go        ADO.NET's form of them, and libpq's (PostgreSQL, MySQL)
 //	open.go         physical connections, where the driver needs help
 //	prepare.go      a connection that was just opened: settings, and what is true for it
 //	catalog.go      tables, views, queries and their columns

@@ -26,6 +26,9 @@ type ChangeTable struct {
 	// Changed are the columns whose last write is recorded beside the row's (source__changed), as the table spells them;
 	// none where no poller asks.
 	Changed []string
+	// Ignored is the context of writes that do not count (source__ignore_context), as hexadecimal digits in lower case
+	// after 0x; "" where all count.
+	Ignored string
 	// Rows is what stands after FROM: the change table joined with the table. Whole is the table itself, each row with
 	// what is known of its last change: of one that nobody has written since changes are recorded, version and created
 	// are Tracking.Before.
@@ -46,8 +49,9 @@ const (
 	ChangeHead    = "rowrelay_head"
 	// ChangeGone is BuiltIn's column that says whether the row may be missing.
 	ChangeGone = "rowrelay_gone"
-	// ChangeTouched is, in the joined rows, the version of the last write that changed one of ChangeTable.Changed, or that
-	// inserted the row.
+	// ChangeTouched is, in the joined rows, the version of the last write that counts: one that changed one of
+	// ChangeTable.Changed or inserted the row, and was not made under the context ChangeTable.Ignored. Where contexts are
+	// ignored, deletes are recorded as well.
 	ChangeTouched = "rowrelay_changed"
 	// ChangeNow is a variable of triggers.
 	ChangeNow = "rowrelay_now"
@@ -79,12 +83,16 @@ func (c *ChangeTable) Beside(name string) []string {
 }
 
 // Touched is the column of the change table that records ChangeTouched; "" where nobody asks. Its name tells of which
-// columns it is.
+// columns and context it is.
 func (c *ChangeTable) Touched() string {
-	if len(c.Changed) == 0 {
+	if len(c.Changed) == 0 && c.Ignored == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(c.Changed)), "\x00")))
+	of := slices.Sorted(slices.Values(c.Changed))
+	if c.Ignored != "" {
+		of = append(of, "context "+c.Ignored)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
 	return ChangeTouched + "_" + hex.EncodeToString(sum[:4])
 }
 
@@ -107,6 +115,8 @@ type Tracking struct {
 	BuiltIn *BuiltIn
 	// Exact says that versions are in the order of commits, so that no row can be late.
 	Exact bool
+	// Contexts says how a writer tells the triggers under which context it writes, for people; "" where it cannot.
+	Contexts string
 	// Counted says that versions are numbers which the state counts: a position ahead of them is a gap.
 	Counted bool
 	// Snapshots says that positions are snapshots and versions transactions: then the state has StatePurged.
@@ -167,9 +177,8 @@ type BuiltIn struct {
 	// sees one snapshot. The statement itself runs only where the engine has come further than the version Read.
 	Before, After func(c *ChangeTable) string
 	// Since and Read are the names of parameters that go in: the version that changes are read after, and the one up to
-	// which all was read already. Told comes out: see Tell. Head is how the statement writes the version that the engine
-	// had come to when the transaction began.
-	Since, Read, Told, Head string
+	// which all was read already. Told comes out: see Tell.
+	Since, Read, Told string
 	// Floor is the expression of the version up to which changes may be missing, Lost what may have removed them, for
 	// people.
 	Floor func(c *ChangeTable) string

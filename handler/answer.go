@@ -2,6 +2,7 @@ package handler
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -87,6 +88,9 @@ func next(r *poller.Report, outbox bool) string {
 		return "the source is not the one that the checkpoint was taken from (a restore, failover or truncation): compare, then " +
 			"`rowrelay state accept-gap " + document + "` to go on at the stored position, or `rowrelay state reset " +
 			document + " --to beginning`"
+	case poller.StateGone:
+		return "find out who deleted it, and restore it from its copy: the poller goes on by itself; to deliver everything from " + p +
+			"source__start on instead, start this process anew"
 	case poller.ConfigInvalid:
 		return "mend the settings that the error names (`rowrelay check` shows them all), or where it names a parked row, whose key " +
 			"does not fit them any more, take that out with `rowrelay deadletter purge " + r.Poller + " --parked`; until then every tick fails"
@@ -120,6 +124,9 @@ func nextOutbox(r *poller.Report) string {
 }
 
 func nextDelivery(r *poller.Report, p string) string {
+	if r.Remedy != "" { // the output names its settings without the poller's prefix
+		return strings.ReplaceAll(r.Remedy, "output__", p+outputPrefix(r.Output))
+	}
 	switch r.Reason {
 	case poller.Refused.String():
 		return "the destination refuses an event (the error says what the poller waits for): look at its answer, then mend the receiver, " +

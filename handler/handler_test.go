@@ -89,6 +89,8 @@ func TestNextNamesTheMend(t *testing.T) {
 		{poller.Report{Event: poller.HandlerFailed, Reason: "impossible"}, "pollers__orders__source__columns"},
 		{poller.Report{Event: poller.HandlerFailed, Reason: "impossible"}, "dead letter"},
 		{poller.Report{Event: poller.HandlerFailed, Reason: "unavailable"}, "no attempt was counted"},
+		{poller.Report{Event: poller.HandlerFailed, Reason: poller.NotFound, Remedy: "check output__url", Output: "audit"},
+			"check pollers__orders__outputs__audit__url"},
 		{poller.Report{Event: poller.HandlerFailed, Err: errors.New("max_parked")}, "do as the error says"},
 		{poller.Report{Event: poller.FetchFailed}, "pollers__orders__source__connection"},
 		{poller.Report{Event: poller.CommitFailed}, "state__connection"},

@@ -17,7 +17,8 @@ import (
 //	rowrelay_ticks_total{event}              ticks, by how they ended
 //	rowrelay_batches_total                   settled batches
 //	rowrelay_events_total                    acknowledged events
-//	rowrelay_failures_total{reason}          failed ticks: unavailable, refused, impossible, panic, or the tick's event
+//	rowrelay_failures_total{reason}          failed ticks: refused, impossible, panic, one of poller.OutageReasons, or the
+//	                                         tick's event
 //	rowrelay_fetch_duration_seconds          per batch, histogram
 //	rowrelay_deliver_duration_seconds        per batch, histogram
 //	rowrelay_commit_duration_seconds         per batch, histogram
@@ -123,7 +124,8 @@ func labels(more []string) []string { return append([]string{"poller", "output"}
 var endings = []poller.Event{
 	poller.TickComplete, poller.FetchEmpty, poller.LeaseAcquireSkipped, poller.Paused, poller.LeaseAcquireFailed,
 	poller.CheckpointLoadFailed, poller.FetchFailed, poller.NormalizeFailed, poller.HandlerFailed, poller.CommitFailed,
-	poller.LostLease, poller.FingerprintMismatch, poller.SourceGap, poller.ConfigInvalid,
+	poller.LostLease, poller.FingerprintMismatch, poller.SourceGap, poller.StateGone,
+	poller.ConfigInvalid,
 }
 
 // Prepare creates every series of one output.
@@ -134,9 +136,8 @@ func (m *Metrics) Prepare(name, output string) {
 			m.failures.WithLabelValues(name, output, string(event))
 		}
 	}
-	for _, reason := range []string{
-		poller.Unavailable.String(), poller.Refused.String(), poller.Impossible.String(), reasonPanic,
-	} {
+	for _, reason := range append(poller.OutageReasons(),
+		poller.Refused.String(), poller.Impossible.String(), reasonPanic) {
 		m.failures.WithLabelValues(name, output, reason)
 	}
 	for _, reason := range []string{poller.Refused.String(), poller.Impossible.String()} {

@@ -18,7 +18,7 @@ import (
 
 // names are the metrics that dashboards and alerts are built on, with the number of series of one idle output.
 var names = map[string]int{
-	"rowrelay_ticks_total": 14, "rowrelay_batches_total": 1, "rowrelay_events_total": 1, "rowrelay_failures_total": 14,
+	"rowrelay_ticks_total": 15, "rowrelay_batches_total": 1, "rowrelay_events_total": 1, "rowrelay_failures_total": 19,
 	"rowrelay_fetch_duration_seconds": 1, "rowrelay_deliver_duration_seconds": 1, "rowrelay_commit_duration_seconds": 1,
 	"rowrelay_batch_size": 1, "rowrelay_lag_seconds": 1, "rowrelay_last_drained_timestamp_seconds": 1,
 	"rowrelay_last_success_timestamp_seconds": 1,

@@ -2,9 +2,7 @@ package host
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,12 +15,20 @@ type File struct {
 	Path string
 	Err  error // why it could not be read; fs.ErrNotExist where there is none
 
-	FunctionTimeout string `json:"functionTimeout"`
+	Version         string          `json:"version"`
+	FunctionTimeout string          `json:"functionTimeout"`
+	Functions       []string        `json:"functions"` // the host loads no others; empty is all
+	Retry           json.RawMessage `json:"retry"`
 	CustomHandler   struct {
 		Description struct {
 			Executable string   `json:"defaultExecutablePath"`
 			Arguments  []string `json:"arguments"`
 		} `json:"description"`
+		Forwarding bool `json:"enableForwardingHttpRequest"`
+		Proxying   bool `json:"enableProxyingHttpRequest"`
+		HTTP       struct {
+			Routes json.RawMessage `json:"routes"`
+		} `json:"http"`
 	} `json:"customHandler"`
 	ExtensionBundle struct {
 		ID, Version string
@@ -78,6 +84,10 @@ func (h *File) override(environ []string) {
 			h.FunctionTimeout, h.timeoutFrom = value, name
 		case "customhandler__description__defaultexecutablepath":
 			h.CustomHandler.Description.Executable = value
+		case "customhandler__enableforwardinghttprequest":
+			h.CustomHandler.Forwarding = strings.EqualFold(value, "true")
+		case "customhandler__enableproxyinghttprequest":
+			h.CustomHandler.Proxying = strings.EqualFold(value, "true")
 		case "extensionbundle__id":
 			h.ExtensionBundle.ID = value
 		case "extensionbundle__version":
@@ -91,6 +101,8 @@ func (h *File) override(environ []string) {
 		default:
 			if rest, ok := strings.CutPrefix(path, "logging__"); ok {
 				h.Logging.override(rest, value)
+			} else if strings.HasPrefix(path, "functions__") {
+				h.Functions = append(h.Functions, value)
 			}
 		}
 	}
@@ -112,28 +124,6 @@ func (h *File) timeoutName() string {
 		return h.timeoutFrom
 	}
 	return h.Path + ": functionTimeout"
-}
-
-// Faults are what is wrong with host.json. None is missing to a process that runs without the host.
-func (h *File) Faults() []string {
-	switch {
-	case errors.Is(h.Err, fs.ErrNotExist):
-		return nil // standalone
-	case h.Err != nil:
-		return []string{fmt.Sprintf("%s cannot be read: %v", h.Path, h.Err)}
-	}
-	var faults []string
-	if _, err := parseTimeSpan(h.FunctionTimeout); h.FunctionTimeout != "" && err != nil {
-		faults = append(faults, fmt.Sprintf("%s %q is not a time span: write \"00:05:00\"", h.timeoutName(),
-			h.FunctionTimeout))
-	}
-	if exe := h.CustomHandler.Description.Executable; strings.HasPrefix(exe, "./") {
-		// Core Tools sets the execute bit only on the zip entry that equals this byte for byte.
-		faults = append(faults, fmt.Sprintf("%s: defaultExecutablePath %q must not begin with ./, or the published file is not executable", h.Path, exe))
-	} else if exe == "" {
-		faults = append(faults, h.Path+": customHandler.description.defaultExecutablePath is missing: write \"rowrelay\"")
-	}
-	return faults
 }
 
 // parseTimeSpan reads .NET's [d.]hh:mm:ss, and -1 for no bound (0).

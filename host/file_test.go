@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/templates"
 )
 
 func TestParseTimeSpan(t *testing.T) {
@@ -24,20 +26,40 @@ func TestParseTimeSpan(t *testing.T) {
 	}
 }
 
+// started is what every host.json needs beside its version.
+const started = `"customHandler":{"description":{"defaultExecutablePath":"rowrelay"}}`
+
+// file is a host.json with these members.
+func file(members ...string) string {
+	return "{" + strings.Join(append([]string{`"version":"2.0"`}, members...), ",") + "}"
+}
+
+// What the host refuses to start with, or starts without the pollers, is a fault.
 func TestHostFileFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, fault string
 		timeout     time.Duration
 	}{
-		"good": {`{"functionTimeout":"00:02:00","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}}}`,
-			"", 2 * time.Minute},
-		"unsaid": {`{"customHandler":{"description":{"defaultExecutablePath":"rowrelay"}}}`, "", defaultTimeout},
-		"dot slash": {`{"customHandler":{"description":{"defaultExecutablePath":"./rowrelay"}}}`, "must not begin with ./",
+		"good":                            {file(`"functionTimeout":"00:02:00"`, started), "", 2 * time.Minute},
+		"as rowrelay functions writes it": {string(templates.Host(true)), "", defaultTimeout},
+		"a program of one's own": {file(`"customHandler":{"description":{"defaultExecutablePath":"sh","arguments":["start.sh"]}}`), "",
 			defaultTimeout},
-		"no handler": {`{}`, "defaultExecutablePath is missing", defaultTimeout},
-		"no span": {`{"functionTimeout":"5m","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}}}`,
-			"write \"00:05:00\"", defaultTimeout},
-		"broken JSON": {`{`, "cannot be read", defaultTimeout},
+		"unsaid": {file(started), "", defaultTimeout},
+		"dot slash": {file(`"customHandler":{"description":{"defaultExecutablePath":"./rowrelay"}}`), "must not begin with ./",
+			defaultTimeout},
+		"no handler":      {file(), "defaultExecutablePath is missing", defaultTimeout},
+		"no span":         {file(`"functionTimeout":"5m"`, started), "write \"00:05:00\"", defaultTimeout},
+		"broken JSON":     {`{`, "cannot be read", defaultTimeout},
+		"no version":      {`{` + started + `}`, `version is missing: write "version": "2.0"`, defaultTimeout},
+		"another version": {`{"version":"3.0",` + started + `}`, `version is "3.0"`, defaultTimeout},
+		"another command": {file(`"customHandler":{"description":{"defaultExecutablePath":"bin/rowrelay.exe","arguments":["run"]}}`),
+			`arguments begin with "run"`, defaultTimeout},
+		"forwarding": {file(`"customHandler":{"description":{"defaultExecutablePath":"rowrelay"},"enableForwardingHttpRequest":true}`),
+			"customHandler.enableForwardingHttpRequest is true", defaultTimeout},
+		"proxying": {file(`"customHandler":{"description":{"defaultExecutablePath":"rowrelay"},"enableProxyingHttpRequest":true}`),
+			"customHandler.enableProxyingHttpRequest is true", defaultTimeout},
+		"routes": {file(`"customHandler":{"description":{"defaultExecutablePath":"rowrelay"},"http":{"routes":[{"route":"{*r}"}]}}`),
+			"customHandler.http.routes", defaultTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -60,19 +82,26 @@ func TestHostFileFaults(t *testing.T) {
 // TestAppSettingsOverrideTheHostFile: as in the host, whatever their case.
 func TestAppSettingsOverrideTheHostFile(t *testing.T) {
 	root := t.TempDir()
-	text := `{"functionTimeout":"00:10:00","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}},"logging":{"logLevel":{"Default":"Information"}}}`
+	text := `{"version":"2.0","functionTimeout":"00:10:00","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}},"logging":{"logLevel":{"Default":"Information"}}}`
 	if err := os.WriteFile(filepath.Join(root, "host.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	host := readFile(root, []string{
 		"AzureFunctionsJobHost__functionTimeout=00:01:00", "AZUREFUNCTIONSJOBHOST__logging__logLevel__Function.orders=None",
 		"AzureFunctionsJobHost__extensionBundle__id=b", "AzureFunctionsJobHost:extensionBundle:version=[4.*, 5.0.0)",
-		"AzureFunctionsJobHost__extensions__queues__maxDequeueCount=1",
+		"AzureFunctionsJobHost__extensions__queues__maxDequeueCount=1", "AzureFunctionsJobHost__functions__0=audit",
+		"AzureFunctionsJobHost__customHandler__enableProxyingHttpRequest=True",
 		"AzureFunctionsJobHost__extensions__queues__maxPollingInterval=00:00:02",
 	})
 	if host.Timeout() != time.Minute || !host.HasBundle() || host.Extensions.Queues.MaxDequeueCount != 1 ||
 		host.Extensions.Queues.MaxPollingInterval != "00:00:02" {
 		t.Errorf("%+v", host)
+	}
+	if said := host.Faults(); len(said) != 1 || !strings.Contains(said[0], "enableProxyingHttpRequest is true") {
+		t.Errorf("%q", said)
+	}
+	if host.LeavesOut("audit") != nil || host.LeavesOut("orders") == nil {
+		t.Errorf("functions: %q", host.Functions)
 	}
 	if level, rule := host.Logging.Level("Function.orders.User"); level != "None" ||
 		rule != "logging.logLevel.function.orders" {
@@ -111,4 +140,32 @@ func TestLogLevelsOfTheHost(t *testing.T) {
 
 func readFile(root string, environ []string) File {
 	return App{Root: root, Environ: environ}.File()
+}
+
+// TestHostFileWarnings: the host takes it, and does something that nobody wants.
+func TestHostFileWarnings(t *testing.T) {
+	root := t.TempDir()
+	text := file(started, `"retry":{"strategy":"fixedDelay","maxRetryCount":2,"delayInterval":"00:00:05"}`)
+	if err := os.WriteFile(filepath.Join(root, "host.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host := readFile(root, nil)
+	if said := host.Warnings(); len(said) != 1 || !strings.Contains(said[0], "retry") || len(host.Faults()) > 0 {
+		t.Errorf("%q, %q", said, host.Faults())
+	}
+}
+
+// TestAFilterLeavesFunctionsOut: host.json names the functions that it loads, whatever their case.
+func TestAFilterLeavesFunctionsOut(t *testing.T) {
+	none, some := File{Path: "host.json"}, File{Path: "host.json", Functions: []string{"Orders"}}
+	if err := none.LeavesOut("orders"); err != nil {
+		t.Error(err)
+	}
+	if err := some.LeavesOut("orders"); err != nil {
+		t.Error(err)
+	}
+	if err := some.LeavesOut("audit"); err == nil ||
+		!strings.Contains(err.Error(), `host.json: functions leaves out audit`) {
+		t.Errorf("%v", err)
+	}
 }

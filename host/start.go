@@ -62,8 +62,15 @@ func (a App) StartLacks(pollers []*config.Poller, settings string) []string {
 		}
 		lacks = append(lacks, what+`: write "FUNCTIONS_WORKER_RUNTIME": "custom" in local.settings.json`)
 	}
+	if slices.ContainsFunc(pollers, FansOut) {
+		faults, warnings := a.FanoutLacks()
+		lacks = append(append(lacks, faults...), warnings...)
+	}
 	for _, p := range pollers {
 		timer, err := a.Timer(p.Name)
+		if err := file.LeavesOut(p.Name); err != nil {
+			lacks = append(lacks, err.Error())
+		}
 		switch {
 		case err != nil:
 			lacks = append(lacks, err.Error())

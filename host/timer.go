@@ -95,6 +95,12 @@ func (a App) Timer(name string) (Timer, error) {
 	t := Timer{Text: text}
 	if inner, ok := strings.CutPrefix(text, "%"); ok && strings.HasSuffix(inner, "%") {
 		setting := strings.TrimSuffix(inner, "%")
+		if strings.Contains(setting, "__") {
+			t.Problem = fmt.Sprintf("%s/function.json: its schedule is the app setting %s, which the host does not find: in a "+
+				"name in function.json it takes __ for a colon; rename the setting, for example to %s_SCHEDULE", name, setting,
+				strings.ToUpper(name))
+			return t, nil
+		}
 		text = a.Env(setting)
 		if text == "" {
 			t.Problem = fmt.Sprintf("%s/function.json: its schedule is the app setting %s, which is not set: set it, for example to */10 * * * * *", name, setting)

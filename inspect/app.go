@@ -19,7 +19,9 @@ type App struct {
 	Environ []string        // "NAME=value"
 	Local   map[string]bool // the settings that local.settings.json holds
 	Faults  []string        // of what all pollers share
-	Pollers []*Poller       // those that are asked about
+	// Warnings are of the same.
+	Warnings []string
+	Pollers  []*Poller // those that are asked about
 
 	Host        *Host // nil: there is no host.json, and this is no Function App
 	HostAccount azure.HostAccount
@@ -72,6 +74,7 @@ func New(from Wiring) *App {
 		functions: from.Functions, file: from.Functions.File(), store: from.Store,
 	}
 	a.Faults = append(Lines(from.Config.Faults), a.file.Faults()...)
+	a.Warnings = append(Lines(from.Config.Warnings), a.file.Warnings()...)
 	a.HostAccount = azure.HostAccountOf(a.Env)
 	a.Store = newStore(&from.Config.State, from.Store != nil)
 	a.Telemetry = newTelemetry(a.functions.Env)

@@ -113,7 +113,7 @@ func storeOf(t *testing.T, s *config.State) state.Store {
 // writeApp writes the files of a Function App as `rowrelay functions` does, and what is given in their place.
 func writeApp(t *testing.T, root string, p *config.Poller, files map[string]string) {
 	t.Helper()
-	all := map[string]string{"host.json": `{"functionTimeout":"00:05:00","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}}}`}
+	all := map[string]string{"host.json": `{"version":"2.0","functionTimeout":"00:05:00","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}}}`}
 	for _, fn := range host.FunctionsOf(p) {
 		all[fn.Name+"/function.json"] = string(fn.Content)
 	}

@@ -220,6 +220,7 @@ func (p *Poller) readTimer() {
 	p.Timer.Schedule, p.Timer.Text = p.wired.Schedule, p.Config.Schedule+" (setting schedule, for rowrelay run)"
 	if p.app.Hosted() {
 		p.fault(host.RefusedName(name))
+		p.fault(p.app.file.LeavesOut(name))
 		timer, err := p.app.functions.Timer(name)
 		p.Timer.Assumed = err != nil
 		switch {

@@ -108,7 +108,7 @@ type suspect struct {
 // judge decides what the failure of an event means. It reports false where the event failed together with others: then
 // the event to blame has to be searched for.
 func (t *tick) judge(it *item, f *failure) bool {
-	r := Rejection{Cause: max(f.Cause, Refused), Status: f.Status, Reason: f.err.Error(), At: f.at, Again: f.again}
+	r := Rejection{Cause: max(f.Cause, Refused), Status: f.Status, Reason: f.text(), At: f.at, Again: f.again}
 	busy := f.busy() && (f.Status != http.StatusServiceUnavailable || !f.again.IsZero() ||
 		!t.hint.busyTooLong(it.event().ID, f.at))
 	if busy {

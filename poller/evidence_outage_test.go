@@ -17,7 +17,8 @@ import (
 
 // TestOutageInTheMiddle: what was accepted before it is settled, nothing is counted, and afterwards all arrives.
 func TestOutageInTheMiddle(t *testing.T) {
-	for _, code := range []int{503, 422, 401} {
+	for code, reason := range map[int]string{503: "unavailable", 422: "unavailable", 401: poller.Denied,
+		404: poller.NotFound, 301: poller.Redirected} {
 		synctest.Test(t, func(t *testing.T) {
 			feed := pollertest.NewTable(1000, 300)
 			down, n := false, 0
@@ -36,7 +37,7 @@ func TestOutageInTheMiddle(t *testing.T) {
 			relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.RequestEvents = 10 })
 			for range 30 {
 				report := relay.Tick(t.Context())
-				if !report.Failed() || report.Reason != "unavailable" || report.Rejected != 0 || len(feed.Parked) != 0 {
+				if !report.Failed() || report.Reason != reason || report.Rejected != 0 || len(feed.Parked) != 0 {
 					t.Fatalf("%+v", report)
 				}
 				time.Sleep(time.Minute)

@@ -196,6 +196,9 @@ type DeliveryError struct {
 	RetryAfter time.Duration
 	// Err is what happened, for people: it names the destination without its secrets.
 	Err error
+	// Remedy is what to do about it, "" where that is the receiver's business. Settings are named as of the output:
+	// output__url.
+	Remedy string
 }
 
 // FailedEvent is one event that was not accepted.

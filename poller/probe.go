@@ -250,22 +250,20 @@ func (t *tick) beginExtra(grant *Grant, index int) {
 func (t *tick) unavailable(asking error) {
 	t.outage, t.down = true, !slices.ContainsFunc(t.suspects, func(s suspect) bool { return s.clear })
 	if t.failure == nil {
-		t.report.Reason = Unavailable.String()
+		t.report.blameDestination(t.lastErr)
 	}
 	if t.probed > 0 && t.limited == t.probed {
 		t.hint.pause(t.suspects, t.lastErr)
 	}
-	text := fmt.Sprintf("the destination is unavailable: %d suspected events failed, each on its own, and it accepted no event of "+
-		"another key after that", len(t.suspects))
+	tried := fmt.Sprintf("%d were tried", t.probed)
 	switch {
 	case asking != nil:
-		text += fmt.Sprintf(" (another could not be read: %v)", asking)
+		tried = fmt.Sprintf("another could not be read: %v", asking)
 	case t.probed == 0:
-		text += " (there is no other to try)"
-	default:
-		text += fmt.Sprintf(" (%d were tried)", t.probed)
+		tried = "there is no other to try"
 	}
-	t.fail(&Fault{HandlerFailed, fmt.Errorf("%s, so that no attempt is counted; the last answer: %w", text, t.lastErr)})
+	t.fail(&Fault{HandlerFailed, fmt.Errorf("%w; %d event(s) failed on their own, and none of another key was accepted after "+
+		"that (%s), so that no attempt is counted, and the position stays", t.lastErr, len(t.suspects), tried)})
 }
 
 // probedBy takes what a probe has shown.

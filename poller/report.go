@@ -27,6 +27,7 @@ const (
 	LostLease            Event = "lost_lease"
 	FingerprintMismatch  Event = "fingerprint_mismatch"
 	SourceGap            Event = "source_gap"
+	StateGone            Event = "state_gone"
 	ConfigInvalid        Event = "config_invalid"
 )
 
@@ -70,8 +71,9 @@ type Report struct {
 	// RetryAt is when a later tick asks again, where this one has left a failing source or destination alone. Zero where
 	// it has not.
 	RetryAt time.Time
-	// Reason is the failure's cause where it is narrower than Event: unavailable, refused, impossible.
-	Reason string
+	// Reason is the failure's cause where it is narrower than Event: refused, impossible, or one of OutageReasons. Remedy
+	// is what to do about it, where the output has said so: see [DeliveryError].
+	Reason, Remedy string
 	// Warnings are for the operator.
 	Warnings []string
 

@@ -76,6 +76,15 @@ func (f *failure) busy() bool {
 	return f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable || !f.again.IsZero()
 }
 
+// text is what happened, and what to do about it where the output knows.
+func (f *failure) text() string {
+	var said *DeliveryError
+	if errors.As(f.err, &said) && said.Remedy != "" {
+		return fmt.Sprintf("%v (%s)", f.err, said.Remedy)
+	}
+	return f.err.Error()
+}
+
 // answered reports whether the destination said anything at all.
 func (f *failure) answered() bool {
 	return f.Named || f.Cause != Unavailable || f.Status != 0 || f.busy()

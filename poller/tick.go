@@ -136,7 +136,7 @@ func (t *tick) run() {
 	t.session = session
 	defer t.abandon()
 	if fault := t.rests(); fault != nil {
-		t.report.Reason = Unavailable.String()
+		t.report.blameDestination(fault)
 		t.fail(fault)
 		t.end()
 		return
@@ -316,11 +316,11 @@ func (t *tick) end() {
 		t.hint.unexplained = 0 // they are gone, or an operator has purged them
 	}
 	if t.failure == nil && t.hint.unexplained > 0 {
-		t.report.Reason = Unavailable.String()
+		t.report.blameDestination(t.hint.why)
 		t.failure = &Fault{HandlerFailed,
-			fmt.Errorf("the destination refused %d events, and has accepted none since that could tell "+
-				"whether they or the destination are at fault: they are set aside, and tried again without coming to their last attempt; "+
-				"the last answer: %w", t.hint.unexplained, t.hint.why)}
+			fmt.Errorf("%w; the destination refused %d event(s), and has accepted none since that could tell whether they or "+
+				"the destination are at fault: they are set aside, and tried again without coming to their last attempt",
+				t.hint.why, t.hint.unexplained)}
 	}
 	if t.failure == nil && len(t.line) > 0 {
 		// This should not happen. A failed tick is better than one that says it is done.
@@ -361,10 +361,10 @@ func (t *tick) endSearch() {
 	// Without an error, this tick did not come to the search of an earlier one. A request that was cut because the process
 	// stops says nothing about the destination: a stop is no failure.
 	if open > 0 && t.failure == nil && t.lastErr != nil && !errors.Is(t.lastErr, ErrCut) {
-		t.report.Reason = Unavailable.String()
+		t.report.blameDestination(t.lastErr)
 		t.failure = &Fault{HandlerFailed,
-			fmt.Errorf("delivering failed, and the tick ended before it was known which of %d events "+
-				"is to blame, so that no attempt is counted: %w", open, t.lastErr)}
+			fmt.Errorf("%w; the tick ended before it was known which of %d event(s) is to blame, so that no attempt is counted",
+				t.lastErr, open)}
 	}
 }
 

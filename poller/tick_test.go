@@ -122,8 +122,8 @@ func TestOutageStopsTheTickAtItsPrefix(t *testing.T) {
 		}
 		relay := pollertest.Relay(t, feed, to, func(c *poller.Config) { c.Concurrency, c.RequestEvents = 1, 2 })
 		report := relay.Tick(t.Context())
-		if report.Event != poller.HandlerFailed || report.Reason != "unavailable" ||
-			!strings.Contains(report.Err.Error(), "403 no such key") {
+		if report.Event != poller.HandlerFailed || report.Reason != poller.Denied ||
+			!strings.HasPrefix(report.Err.Error(), "403 no such key; ") {
 			t.Errorf("report: %+v", report)
 		}
 		if feed.Position != 4 || report.Rows != 4 || report.Rejected != 0 || !report.After.Equal(pollertest.Position(4)) {

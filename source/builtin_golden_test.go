@@ -31,7 +31,7 @@ func builtInPlan(t *testing.T, cfg plan.Config) *plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tracking.Watch(changes, &table, cfg.Changed); err != nil {
+	if err := tracking.Watch(d, changes, &table, tracking.Writes{Changed: cfg.Changed, Ignored: cfg.Ignored}); err != nil {
 		t.Fatal(err)
 	}
 	joined, err := tracking.Join(d, &table, tracking.BuiltIn(d.Syntax().Tracking.BuiltIn, &table), changes)
@@ -72,7 +72,13 @@ func TestBuiltInStatements(t *testing.T) {
 	add("page within a window",
 		page(`{"kind":"integer+pk","value":7,"tiebreaker":{"tenant":"a","id":1},"window":[3,9]}`, 3), transaction...)
 	add("range of a backfill", p.Sel.Page(500, keyset.Span{After: 3, UpTo: 3}), "SelectStatement")
-	add("count", p.Sel.Count(keyset.Span{After: 3, UpTo: 3}), "SelectStatement")
+	add("count", p.Sel.Count(keyset.Span{After: 3, UpTo: 3}, 0), "SelectStatement")
+	after := change.Range{After: []byte(`{"kind":"integer+pk","value":7}`)}
+	bounded, _, err := builtInPages{rowPages{c: &Cursor{dialect: sqlserver.Dialect{}}, p: p}}.count(after, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add("count up to a bound", bounded, transaction...)
 	add("keys", p.Sel.ByKeys(p.KeyColumns(), []keyset.Key{{Args: make([]any, 2)}, {Args: make([]any, 2)}}, false),
 		"SelectStatement")
 	add("before a version", p.Sel.Below(), "SelectStatement")
@@ -97,7 +103,7 @@ func TestBuiltInStatements(t *testing.T) {
 	add("first chunk", chunk(0, 2), transaction...)
 	add("next chunk", chunk(2, 2), transaction...)
 	plain := (&Cursor{cfg: plan.Config{Where: "note <> 'x'"}}).plainRows(p)
-	add("rows", plain.Count(keyset.Span{}), "SelectStatement")
+	add("rows", plain.Count(keyset.Span{}, 0), "SelectStatement")
 	add("last row", plain.Latest(), "SelectStatement")
 	golden.Pin(t, "sqlserver/snapshot.sql", b.String())
 	if nulls := p.Sel.Nulls(true).Text + p.Sel.Nulls(false).Text; nulls != "" {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,7 +36,12 @@ type tracked struct {
 	object  int64
 	made    int  // when the tracking's own table was made
 	off     bool // for the table
-	columns bool // which columns were written is asked for
+	columns bool // which writes count is asked for
+	// context is that of one's own writes, where they are left out. states are, of each key, what it was since another's
+	// last write, and others the version of that.
+	context bool
+	states  map[int64][]string
+	others  map[int64]int64
 
 	// meanwhile is run once, between what a page's transaction asks for: after the version, and after the changes.
 	meanwhile [2]func()
@@ -46,17 +52,23 @@ type tracked struct {
 type written struct {
 	version, id int64
 	op          byte
+	own         bool
+	others      int64 // what one's own says of others
 }
 
-func newTracked() *tracked { return &tracked{rows: map[int64]int64{}, object: 7} }
+func newTracked() *tracked {
+	return &tracked{rows: map[int64]int64{}, object: 7, states: map[int64][]string{}, others: map[int64]int64{}}
+}
 
 // commit does the work of one transaction: "i 1 5" and "u 1 6" write a row, "n 1" another column of it, "d 1" deletes
-// it.
+// it; "own i 1 5" and so on under the context of one's own writes, "bare …" without saying what others have done.
 func (m *tracked) commit(work ...string) {
 	m.current++
 	for _, text := range work {
 		var op byte
 		var id, v int64
+		text, own := strings.CutPrefix(text, "own ")
+		text = strings.TrimPrefix(text, "bare ")
 		_, _ = fmt.Sscanf(text+" 0", "%c %d %d", &op, &id, &v)
 		switch op {
 		case 'd':
@@ -64,7 +76,15 @@ func (m *tracked) commit(work ...string) {
 		case 'i', 'u':
 			m.rows[id] = v
 		}
-		m.log = append(m.log, written{m.current, id, op})
+		if !own {
+			m.others[id], m.states[id] = m.current, nil
+		}
+		state := ""
+		if v, there := m.rows[id]; there {
+			state = strconv.FormatInt(v, 10)
+		}
+		m.states[id] = append(m.states[id], state)
+		m.log = append(m.log, written{m.current, id, op, own, m.others[id]})
 	}
 }
 
@@ -83,12 +103,17 @@ func (m *tracked) again() {
 // the version where v is in the mask of columns that were written.
 func (m *tracked) changes(since int64) [][]driver.Value {
 	last, created, touched := map[int64]int64{}, map[int64]int64{}, map[int64]bool{}
+	counts := map[int64]int64{}
 	for _, w := range m.log {
 		if w.version > since {
 			last[w.id] = w.version
 			touched[w.id] = touched[w.id] || w.op != 'n'
 			if w.op == 'i' {
 				created[w.id] = w.version
+			}
+			counts[w.id] = w.version
+			if w.own {
+				counts[w.id] = w.others
 			}
 		}
 	}
@@ -97,6 +122,9 @@ func (m *tracked) changes(since int64) [][]driver.Value {
 		row := m.row(id, version, created[id])
 		if m.columns && touched[id] {
 			row[5] = version
+		}
+		if m.context {
+			row[5] = counts[id]
 		}
 		rows = append(rows, row)
 	}
@@ -158,15 +186,19 @@ func (m *tracked) QueryContext(_ context.Context, text string, args []driver.Nam
 	case !strings.HasPrefix(text, "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL SNAPSHOT;\nBEGIN TRANSACTION;"):
 		return nil, errors.New("not to be asked: " + text)
 	}
-	return m.page(text, args)
+	page, err := m.page(text, args)
+	if err == nil && strings.Contains(text, "SELECT COUNT_BIG(*)\nFROM (SELECT TOP") {
+		page.rows = [][]driver.Value{{int64(len(page.rows))}}
+	}
+	return page, err
 }
 
 // page answers as the parts of the transaction do, one after the other.
-func (m *tracked) page(text string, args []driver.NamedValue) (driver.Rows, error) {
+func (m *tracked) page(text string, args []driver.NamedValue) (*answer, error) {
 	var at []int64
 	named := map[string]any{}
 	head := m.current
-	until := head
+	until := int64(math.MaxInt64)
 	for _, a := range args {
 		switch {
 		case a.Name != "":
@@ -326,7 +358,7 @@ type follower struct {
 func (m *tracked) follow(t *testing.T, cfg plan.Config) *follower {
 	t.Helper()
 	cfg.Poller, cfg.Table, cfg.Tracked = "orders", "dbo.orders", true
-	m.columns = len(cfg.Changed) > 0
+	m.columns, m.context = cfg.LeavesWrites(), cfg.Ignored != ""
 	src, err := source.New(cfg, engine.Connection{Engine: "sqlserver", Dialect: trackedDialect{of: m},
 		Connectors: engine.Connectors{Plain: m, Reading: m}})
 	if err != nil {

@@ -204,8 +204,8 @@ func TestBuiltInBetween(t *testing.T) {
 	f := m.follow(t, plan.Config{})
 	m.commit("i 1 1", "i 2 1")
 	m.meanwhile[0] = func() { m.commit("u 1 2", "i 3 1") }
-	f.want("changes", f.read(10), "insert 2=1")
-	f.want("the others", f.read(10), "update 1=2, insert 3=1")
+	f.want("changes", f.read(10), "insert 2=1, update 1=2, insert 3=1")
+	f.want("asked", strings.Join(m.asked, " "), "changes changes")
 	m.commit("u 1 3")
 	m.commit("u 2 3")
 	m.meanwhile[0] = func() { m.clean(m.current - 1) }
@@ -316,4 +316,57 @@ func TestBuiltInSwitchedOff(t *testing.T) {
 			t.Errorf("%d commits later: %v", committed, err)
 		}
 	}
+}
+
+// TestBuiltInCounts: what waits after a position is counted in the transaction of a page, up to a bound.
+func TestBuiltInCounts(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{})
+	m.commit("i 1 1", "i 2 1")
+	m.commit("i 3 1")
+	waits := func(what string, most int, want int64) {
+		t.Helper()
+		if n, err := f.src.CountUpTo(t.Context(), change.Range{After: f.at}, most); err != nil || n != want {
+			t.Errorf("%s: %d wait (%v), want %d", what, n, err, want)
+		}
+	}
+	waits("all", 10, 3)
+	waits("up to a bound", 2, 2)
+	if _, err := f.page(1); err != nil { // half of a version
+		t.Fatal(err)
+	}
+	waits("within a version", 10, 2)
+	f.read(1)
+	waits("nothing", 10, 0)
+	m.commit("u 1 2", "d 3")
+	waits("more", 10, 2)
+}
+
+// TestBuiltInContext: of several writes the server tells the context of the last one only. One's own are left out where
+// their context says that others have not written since what was delivered; one that does not say it hides nothing.
+func TestBuiltInContext(t *testing.T) {
+	m := newTracked()
+	f := m.follow(t, plan.Config{Ignored: "0x52454c59"})
+	m.commit("i 1 1", "i 2 1", "i 3 1")
+	f.want("others", f.read(10), "insert 1=1, insert 2=1, insert 3=1")
+	m.commit("own u 1 2", "own d 3", "own i 4 1")
+	f.want("one's own", f.read(2), "")
+	m.commit("u 1 3")
+	m.commit("own u 1 4")
+	m.commit("own u 1 5")
+	f.want("another's, then one's own", f.read(2), "update 1=5")
+	m.commit("own u 1 6")
+	m.commit("u 1 7")
+	f.want("one's own, then another's", f.read(2), "update 1=7")
+	m.commit("d 2")
+	m.commit("own i 2 9")
+	f.want("another's delete, then one's own insert", f.read(2), "insert 2=9")
+	m.commit("bare u 1 8")
+	f.want("a context that does not say what others did", f.read(2), "update 1=8")
+	m.commit("i 5 1", "i 6 1", "i 7 1")
+	if _, err := f.page(1); err != nil {
+		t.Fatal(err)
+	}
+	m.commit("own u 7 2") // it leaves the window
+	f.want("out of its window", f.read(1), "insert 5=1, insert 6=1, update 7=2")
 }

@@ -185,25 +185,24 @@ func (w rowPages) position(ctx context.Context, cursor string, key map[string]st
 	return c.placed(ctx, p, p.AppendCursor(nil, values, object))
 }
 
-func (w rowPages) count(ctx context.Context, r change.Range) (n int64, err error) {
-	c, p := w.c, w.p
+func (w rowPages) count(r change.Range, most int) (st keyset.Statement, args []any, err error) {
+	return countOf(w.p, &w.p.Sel, r, most)
+}
+
+// countOf is the statement that counts the rows of a range in what is selected.
+func countOf(p *plan.Plan, sel *keyset.Selection, r change.Range, most int,
+	also ...keyset.Condition) (st keyset.Statement, args []any, err error) {
 	pos, err := p.Decode(r.After)
 	if err != nil {
-		return 0, err
+		return st, nil, err
 	}
 	end, err := p.Decode(r.UpTo)
 	if err != nil {
-		return 0, err
+		return st, nil, err
 	}
-	st := p.Sel.Count(keyset.Span{After: len(pos), UpTo: len(end)})
-	args, err := p.Args(st, pos, end)
-	if err != nil {
-		return 0, err
-	}
-	err = c.sessions.Patiently(ctx, func(ctx context.Context, s *pool.Session) error {
-		return s.Conn.QueryRowContext(ctx, st.Text, args...).Scan(&n)
-	})
-	return n, err
+	st = sel.Count(keyset.Span{After: len(pos), UpTo: len(end), Also: also}, most)
+	args, err = p.Args(st, pos, end)
+	return st, args, err
 }
 
 // gap holds a position against the engine's own counter.

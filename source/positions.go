@@ -170,9 +170,24 @@ func (c *Cursor) checkRounding(ctx context.Context, p *plan.Plan, parts []json.R
 // Count returns how many rows a range holds, for operators: it reads all of them, is bounded by ctx and not by
 // source__timeout, and does not repeat itself. Range.Unsafe has no effect: all rows count that are visible.
 func (c *Cursor) Count(ctx context.Context, r change.Range) (n int64, err error) {
+	return c.count(ctx, r, 0, c.sessions.Patiently)
+}
+
+// CountUpTo is Count for what looks every few seconds: it stops at most, and is bounded by source__timeout.
+func (c *Cursor) CountUpTo(ctx context.Context, r change.Range, most int) (n int64, err error) {
+	return c.count(ctx, r, most, c.sessions.Run)
+}
+
+func (c *Cursor) count(ctx context.Context, r change.Range, most int,
+	run func(context.Context, func(context.Context, *pool.Session) error) error) (n int64, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		n, err = c.strategy(p).count(ctx, r)
-		return err
+		st, args, err := c.strategy(p).count(r, most)
+		if err != nil {
+			return err
+		}
+		return run(ctx, func(ctx context.Context, s *pool.Session) error {
+			return engine.EachRow(ctx, s.Conn, st.Text, args, func(scan func(...any) error) error { return scan(&n) })
+		})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count rows: %w", err)

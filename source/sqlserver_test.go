@@ -94,7 +94,7 @@ func TestSQLServerStatements(t *testing.T) {
 			add("latest", p.Sel.Latest())
 			add("between", p.Sel.Page(500, keyset.Span{After: len(p.Sel.Order), UpTo: len(p.Sel.Order)}))
 			add("up to a value", p.Sel.Page(500, keyset.Span{UpTo: p.Sel.Cursors}))
-			add("count", p.Sel.Count(keyset.Span{After: len(p.Sel.Order), UpTo: len(p.Sel.Order)}))
+			add("count", p.Sel.Count(keyset.Span{After: len(p.Sel.Order), UpTo: len(p.Sel.Order)}, 0))
 			add("below", p.Sel.Below())
 			add("from", p.Sel.FromCursor())
 			add("keys", p.Sel.ByKeys(p.KeyColumns(),

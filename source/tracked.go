@@ -20,15 +20,15 @@ func (c *Cursor) tracked(p *plan.Plan) tracked.Table {
 	return tracked.Table{Plan: p, Cfg: &c.cfg, Source: c.name()}
 }
 
-// wantedPage is a page of the changes that source__operations and source__changed name. What is left out of live rows
-// moves the position all the same: what happens to a row later is told from there.
+// wantedPage is a page of the changes that source__operations, source__changed and source__ignore_context leave. What
+// is left out of live rows moves the position all the same: what happens to a row later is told from there.
 func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
 	also ...keyset.Condition) (change.Page, error) {
 	if p.Tracked != nil && plan.InTable(r.After) {
 		return c.wholePage(ctx, p, r, limit)
 	}
 	wanted := c.cfg.Operations
-	if p.Tracked == nil || len(wanted)+len(c.cfg.Changed) == 0 {
+	if p.Tracked == nil || len(wanted) == 0 && !c.cfg.LeavesWrites() {
 		return c.strategy(p).page(ctx, r, limit, also...)
 	}
 	if !r.UpTo.IsStart() {
@@ -40,7 +40,7 @@ func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 		if len(wanted) > 0 {
 			also = append(also, p.OfOperations(&c.cfg, told))
 		}
-		if len(c.cfg.Changed) > 0 {
+		if c.cfg.LeavesWrites() {
 			also = append(also, p.OfTouched(told))
 		}
 		return c.strategy(p).page(ctx, r, limit, also...)
@@ -178,6 +178,19 @@ func (w builtInPages) statements(limit int) (first, next keyset.Statement) {
 	p := w.p
 	sel, also := w.c.tracked(p).FromBeginning().Selection(p, nil)
 	return sel.Page(limit, keyset.Span{Also: also}), sel.Page(limit, keyset.Span{After: len(sel.Order), Also: also})
+}
+
+// count reads the changes after the position alone, in the transaction of a page: it waits for no writer. A range with
+// an end is counted as any other.
+func (w builtInPages) count(r change.Range, most int) (st keyset.Statement, args []any, err error) {
+	if !r.UpTo.IsStart() {
+		return w.rowPages.count(r, most)
+	}
+	sel, also, err := w.c.tracked(w.p).After(r.After)
+	if err != nil {
+		return st, nil, err
+	}
+	return countOf(w.p, sel, r, most, also)
 }
 
 // explain has nothing to tell: the changes have no index that one could make.

@@ -19,7 +19,7 @@ func trackedTable(t *testing.T, url string, exec func(...string), changed ...str
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := tracking.Install(t.Context(), conn, "o", "", "orders", changed...)
+	w, err := tracking.Install(t.Context(), conn, "o", "", "orders", tracking.Writes{Changed: changed})
 	if err == nil {
 		one := conn.WriteDB(1)
 		defer func() { _ = one.Close() }() // nothing is under way

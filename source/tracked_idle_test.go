@@ -32,7 +32,7 @@ func TestIdleIsNoWayAcrossAGap(t *testing.T) {
 	}
 	install := func() {
 		t.Helper()
-		w, err := tracking.Install(t.Context(), conn, "orders", "", "orders")
+		w, err := tracking.Install(t.Context(), conn, "orders", "", "orders", tracking.Writes{})
 		if err == nil {
 			err = w.Apply(t.Context(), db)
 		}

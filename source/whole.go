@@ -134,7 +134,7 @@ func (c *Cursor) countRows(ctx context.Context, p *plan.Plan) (n int64) {
 	defer cancel()
 	sel := c.plainRows(p)
 	if err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
-		return s.Conn.QueryRowContext(ctx, sel.Count(keyset.Span{}).Text).Scan(&n)
+		return s.Conn.QueryRowContext(ctx, sel.Count(keyset.Span{}, 0).Text).Scan(&n)
 	}); err != nil {
 		return 0
 	}

@@ -26,7 +26,7 @@ func TestPostgresChunkCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := tracking.Install(t.Context(), conn, "o", "", "orders")
+	w, err := tracking.Install(t.Context(), conn, "o", "", "orders", tracking.Writes{})
 	if err == nil {
 		err = w.Apply(t.Context(), db)
 	}

@@ -66,6 +66,7 @@ func TestGoldenSnapshots(t *testing.T) {
 		}
 		pinned[name] = text
 	}
+	key := keyset.Pick(p.Sel.Columns, p.Key)
 	for name, ends := range map[string][2]string{
 		"count":        {`{"kind":"snapshot+pk","s1":"5:9:7"}`, `{"kind":"snapshot+pk","s1":"5:19:7"}`},
 		"count_scan":   {`{"kind":"snapshot+pk","scan":"5:9:7","after":{"tenant":"a","id":1}}`, ``},
@@ -82,8 +83,13 @@ func TestGoldenSnapshots(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		pinned[name] = snapshot.Count(&p.Sel, w[0], w[1], places[0], places[1], keyset.Pick(p.Sel.Columns, p.Key)).Text + "\n"
+		pinned[name] = snapshot.Count(&p.Sel, w[0], w[1], places[0], places[1], key, 0).Text + "\n"
 	}
+	end, err := p.Snapshots().Decode(change.Cursor(`{"kind":"snapshot+pk","s1":"7:9:7"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned["count_up_to"] = snapshot.Count(&p.Sel, end, snapshot.Window{}, nil, nil, key, 1000).Text + "\n"
 	pinned["present"], pinned["ahead"] = snapshot.Present(&p.Sel).Text+"\n", snapshot.Ahead(&p.Sel).Text+"\n"
 	for name, text := range pinned {
 		golden.Pin(t, filepath.Join("postgres", "snapshot_"+name+".sql"), text)

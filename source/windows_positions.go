@@ -166,27 +166,21 @@ func (ws windows) prove(ctx context.Context, s *pool.Session, after change.Curso
 
 // count counts those that the range's end covers, and its begin does not. A
 // row that was written again since then is where its new transaction is.
-func (ws windows) count(ctx context.Context, r change.Range) (n int64, err error) {
-	c, p := ws.c, ws.p
+func (ws windows) count(r change.Range, most int) (st keyset.Statement, args []any, err error) {
+	p := ws.p
 	var ends [2]snapshot.Window
 	var places [2][]any
 	for i, at := range []change.Cursor{r.After, r.UpTo} {
 		if ends[i], err = p.Snapshots().Decode(at); err != nil {
-			return 0, err
+			return st, nil, err
 		}
 		if places[i], err = p.Snapshots().Args(&ends[i]); err != nil {
-			return 0, err
+			return st, nil, err
 		}
 	}
-	st := snapshot.Count(&p.Sel, ends[0], ends[1], places[0], places[1], keyset.Pick(p.Sel.Columns, p.Key))
-	args, err := p.Args(st, nil, nil)
-	if err != nil {
-		return 0, err
-	}
-	err = c.sessions.Patiently(ctx, func(ctx context.Context, s *pool.Session) error {
-		return s.Conn.QueryRowContext(ctx, st.Text, args...).Scan(&n)
-	})
-	return n, err
+	st = snapshot.Count(&p.Sel, ends[0], ends[1], places[0], places[1], keyset.Pick(p.Sel.Columns, p.Key), most)
+	args, err = p.Args(st, nil, nil)
+	return st, args, err
 }
 
 // explain is for the statement that runs most: a window that was opened just now.

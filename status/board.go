@@ -31,6 +31,8 @@ type BoardConfig struct {
 	Store state.Store
 	Seen  *Recorder
 	Bound time.Duration
+	// PerWorker is how many unprocessed changes make one worker more.
+	PerWorker int
 	// Backfill says how far a backfill is, for people.
 	Backfill func(*state.Backfill) string
 }
@@ -59,6 +61,8 @@ type Part struct {
 	Every time.Duration
 	// Stored says that it is read from the state store: not too many such reads are made at a time.
 	Stored bool
+	// Measured says that metrics have it too: see Board.Measured.
+	Measured bool
 	// Read returns what puts the figures into a report. state.ErrNotFound with Main: it has never run.
 	Read func(ctx context.Context) (func(*Output), error)
 }

@@ -68,7 +68,7 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 			}
 		}
 		if doc.Backfill != nil {
-			o.Backfill = d.backfill(doc.Backfill)
+			o.Backfill, o.Progress = d.backfill(doc.Backfill), progressOf(doc.Backfill)
 		}
 		for i := range doc.Skips {
 			if doc.Skips[i].Rows < 0 { // not known how many

@@ -102,7 +102,7 @@ func failure(f *facts) string {
 			at = *e.At
 		}
 	}
-	text := fmt.Sprintf("%s failed (%s) at %s: %s", what, e.Event, stamp(at), e.Text)
+	text := fmt.Sprintf("%s failed (%s) at %s: %s", what, e.Kind(), stamp(at), e.Text)
 	if f.note.silent(f.now) {
 		text += ". No tick has given a sign of life since"
 	}

@@ -84,8 +84,8 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	case r.Event == poller.Paused:
 		n.Lag, n.HeldBack = nil, nil
 	case r.Failed():
-		n.LastError = &Problem{At: &ended, Event: string(r.Event), Text: said(partName(r.Share) + errorText(r)),
-			Mend: said(mend)}
+		n.LastError = &Problem{At: &ended, Event: string(r.Event), Reason: r.Reason,
+			Text: said(partName(r.Share) + errorText(r)), Mend: said(mend)}
 		n.lag(r)
 		if r.HeldBack >= worthANote {
 			n.HeldBack = heldBack(r)
@@ -176,7 +176,8 @@ func (n Note) fit(now time.Time) Note {
 		n.LastSuccess = nil
 	}
 	if n.LastError != nil && n.LastError.At != nil && n.LastError.At.After(limit) {
-		n.LastError = &Problem{Event: n.LastError.Event, Text: n.LastError.Text, Mend: n.LastError.Mend}
+		e := *n.LastError
+		e.At, n.LastError = nil, &e
 	}
 	if n.Handed != nil && n.Handed.At.After(limit) {
 		n.Handed = &Handed{}

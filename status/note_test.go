@@ -26,10 +26,11 @@ func TestNoteOfTicks(t *testing.T) {
 		t.Errorf("after work: %+v", n)
 	}
 	broken := tick(poller.FetchFailed, 2*time.Second)
-	broken.Err = errors.New("login denied:\nfor \x1b[31mappuser")
+	broken.Reason, broken.Err = "denied", errors.New("login denied:\nfor \x1b[31mappuser")
 	n, _ = n.after(broken, "grant it", "one")
 	if n.outcome() != "failed fetch_failed" || n.LastError.Text != "login denied: for [31mappuser" ||
-		n.LastError.Mend != "grant it" || !n.LastSuccess.Equal(work.Ended) || *n.Rate != 30 {
+		n.LastError.Reason != "denied" || n.LastError.Mend != "grant it" ||
+		!n.LastSuccess.Equal(work.Ended) || *n.Rate != 30 {
 		t.Errorf("after a failure: %+v", n)
 	}
 	same, tells := n.after(tick(poller.LeaseAcquireSkipped, 3*time.Second), "", "one")

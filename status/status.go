@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // Health is how an output is doing, in one word; the worst comes first on the page.
@@ -77,6 +78,7 @@ type Output struct {
 	HeldBack    *HeldBack `json:"held_back,omitempty"`
 	Pause       *Pause    `json:"paused,omitempty"`
 	Pending     *int64    `json:"pending,omitempty"` // of an outbox
+	Scale       *Scale    `json:"scale,omitempty"`   // of change tracking; nil: it could not be counted
 	Parked      int64     `json:"parked"`            // parked (cursor) or failed (outbox)
 	Waiting     int64     `json:"waiting"`           // behind them
 	DeadLetters int64     `json:"dead_letters"`
@@ -84,10 +86,11 @@ type Output struct {
 	CountedTo   int64     `json:"counted_to,omitempty"` // a figure of an outbox that is this large is at least that
 	Unread      bool      `json:"unread,omitempty"`     // the figures above are not known: their zeros mean nothing
 
-	Late            *Late  `json:"late_commits,omitempty"`
-	Backfill        string `json:"backfill,omitempty"`          // one under way, in words
-	DeadLetterQueue string `json:"dead_letter_queue,omitempty"` // where dead letters go, and are not counted
-	MaxParked       int64  `json:"max_parked,omitempty"`
+	Late            *Late     `json:"late_commits,omitempty"`
+	Backfill        string    `json:"backfill,omitempty"`          // one under way, in words
+	Progress        *Progress `json:"progress,omitempty"`          // of it
+	DeadLetterQueue string    `json:"dead_letter_queue,omitempty"` // where dead letters go, and are not counted
+	MaxParked       int64     `json:"max_parked,omitempty"`
 
 	LastError *Problem  `json:"last_error,omitempty"`
 	Problems  []Problem `json:"problems"` // faults of its settings, and figures that could not be read
@@ -132,13 +135,51 @@ type Pause struct {
 	By    string     `json:"by"`
 }
 
+// Progress is how far a backfill is, or the read of the whole table.
+type Progress struct {
+	Whole bool  `json:"whole_table"`
+	Read  int64 `json:"rows_read"` // and delivered
+	// Estimated is about how many rows there were when it began, Share how much of that was read, from 0 to 1. Both are 0
+	// where that is not known.
+	Estimated int64   `json:"rows_estimated"`
+	Share     float64 `json:"share"`
+}
+
+// progressOf is that of a backfill that a document asks for.
+func progressOf(b *state.Backfill) *Progress {
+	p := &Progress{Whole: b.Whole, Read: b.Done, Estimated: b.Total}
+	if b.Total > 0 {
+		p.Share = min(1, float64(b.Done)/float64(b.Total))
+	}
+	return p
+}
+
+// Scale is what an autoscaler reads.
+type Scale struct {
+	// Unprocessed counts what is still to be delivered: changes after the position, parked events, the rest of the table
+	// where that is being read. Counting stops beyond a hundred workers.
+	Unprocessed int64 `json:"unprocessed"`
+	// TargetWorkers is one for each Sql_Trigger_MaxChangesPerWorker of them, or a part of so many.
+	TargetWorkers int64 `json:"target_workers"`
+}
+
 // Problem is something wrong, with its mend. Neither holds secrets, rows, or what a destination answered, which may
 // echo them; a database's own error is shown, and may quote a value.
 type Problem struct {
 	At    *time.Time `json:"at,omitempty"`
 	Event string     `json:"event,omitempty"` // of the log line: fetch_failed …
-	Text  string     `json:"text"`
-	Mend  string     `json:"mend,omitempty"`
+	// Reason is that of the log line, where it has one: unavailable, not_found …
+	Reason string `json:"reason,omitempty"`
+	Text   string `json:"text"`
+	Mend   string `json:"mend,omitempty"`
+}
+
+// Kind is the event, and the reason where there is one.
+func (p *Problem) Kind() string {
+	if p.Reason == "" {
+		return p.Event
+	}
+	return p.Event + ", " + p.Reason
 }
 
 // Letter is a dead letter, or a parked event. Its payload is not shown: it may hold what the page's readers must not

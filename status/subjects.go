@@ -14,7 +14,7 @@ const partBound = 5 * time.Second
 // BoardOf gives the report over the pollers of an app. ticks says which of them tick in this process by their
 // schedules. cfg has what the description has not: who answers, the state store, and what was seen.
 func BoardOf(app *inspect.App, cfg BoardConfig, ticks func(poller string) bool) *Board {
-	cfg.App, cfg.Bound = app.Config.State.AppName, partBound
+	cfg.App, cfg.Bound, cfg.PerWorker = app.Config.State.AppName, partBound, app.Config.MaxChangesPerWorker
 	for _, f := range app.Config.Faults {
 		cfg.Faults = append(cfg.Faults, settingProblem(f.Setting, f.Problem, f.Mend))
 	}
@@ -75,14 +75,21 @@ func parts(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct
 		}}
 	}
 	for _, o := range p.Outputs {
-		if o.Config.Name == output {
-			d, l := &documentPart{out: o, backfill: cfg.Backfill},
-				newDeadLetterPart(cfg.Store, cfg.App, p.Config.Name, output, slots)
-			return []Part{
-				{What: "the state document", Main: true, Stored: true, Every: documentEvery, Read: d.read},
-				{What: "the dead letters", Stored: true, Every: recordsEvery, Read: l.read},
-			}
+		if o.Config.Name != output {
+			continue
 		}
+		d, l := &documentPart{out: o, backfill: cfg.Backfill},
+			newDeadLetterPart(cfg.Store, cfg.App, p.Config.Name, output, slots)
+		list := []Part{
+			{What: "the state document", Main: true, Stored: true, Measured: p.Can(mode.Triggers),
+				Every: documentEvery, Read: d.read},
+			{What: "the dead letters", Stored: true, Every: recordsEvery, Read: l.read},
+		}
+		if p.Can(mode.Triggers) && p.Runs() {
+			s := &scalePart{p, o, cfg.PerWorker}
+			list = append(list, Part{What: "how many changes wait", Measured: true, Every: scaleEvery, Read: s.read})
+		}
+		return list
 	}
 	return nil
 }

@@ -86,11 +86,14 @@ func (c *Choice) finds(o *status.Output) bool {
 	return strings.Contains(text, strings.ToLower(c.Find))
 }
 
-// waiting is how many events wait: pending ones of an outbox; of the others those that are parked, and those after
-// them.
+// waiting is how many events wait: pending ones of an outbox, unprocessed changes where they are tracked; of the others
+// those that are parked, and those after them.
 func waiting(o *status.Output) int64 {
 	if o.Pending != nil {
 		return *o.Pending
+	}
+	if o.Scale != nil {
+		return o.Scale.Unprocessed
 	}
 	return o.Parked + o.Waiting
 }

@@ -22,19 +22,19 @@ import (
 func watching(t *testing.T, name string, changed ...string) *rig {
 	t.Helper()
 	r := newRig(t, name, "ALTER TABLE orders ADD COLUMN note varchar(20) DEFAULT 'a'")
-	r.reinstall(changed...)
+	r.reinstall(tracking.Writes{Changed: changed})
 	return r
 }
 
 // reinstall makes the change table anew.
-func (r *rig) reinstall(changed ...string) {
+func (r *rig) reinstall(writes tracking.Writes) {
 	r.Helper()
 	w, err := tracking.Uninstall(r.Context(), r.conn, "orders", "", "orders")
 	if err == nil {
 		err = w.Apply(r.Context(), r.db)
 	}
 	if err == nil {
-		w, err = tracking.Install(r.Context(), r.conn, "orders", "", "orders", changed...)
+		w, err = tracking.Install(r.Context(), r.conn, "orders", "", "orders", writes)
 	}
 	if err == nil {
 		err = w.Apply(r.Context(), r.db)
@@ -146,7 +146,7 @@ func TestChangedIsNotRecorded(t *testing.T) {
 				!strings.Contains(err.Error(), "rowrelay track uninstall") {
 				t.Errorf("not recorded: %v", err)
 			}
-			r.reinstall("v")
+			r.reinstall(tracking.Writes{Changed: []string{"v"}})
 			if _, err := r.openChanged("v").Describe(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -154,7 +154,7 @@ func TestChangedIsNotRecorded(t *testing.T) {
 				t.Errorf("whoever asks for nothing reads it: %v", err)
 			}
 			for _, changed := range [][]string{nil, {"note"}, {"v", "note"}} {
-				_, err := tracking.Install(t.Context(), r.conn, "orders", "", "orders", changed...)
+				_, err := tracking.Install(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{Changed: changed})
 				if err == nil || !strings.Contains(err.Error(), "source__track_table") {
 					t.Errorf("installed for %q over v: %v", changed, err)
 				}

@@ -23,6 +23,8 @@ type Work struct {
 	// Rights are what it takes, Unseen are the writes to the table that no trigger sees: for people.
 	Rights string
 	Unseen []string
+	// Writer is how a writer says that its writes are not to be told of; "" where all are.
+	Writer string
 	// Read is what the poller's login reads, and Grant what it must be granted on that.
 	Read  []string
 	Grant string
@@ -52,7 +54,7 @@ var errNoTable = errors.New("could not find table")
 
 // find reads the catalog.
 func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string,
-	changed ...string) (f found, err error) {
+	writes Writes) (f found, err error) {
 	parts, err := engine.SplitName(table)
 	if err != nil {
 		return f, fmt.Errorf("%w: source__table %q: %w", poller.ErrConfig, table, err)
@@ -68,7 +70,7 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	if f.changes, err = Of(d, &f.table, name, whose); err != nil {
 		return f, err
 	}
-	if err = Watch(f.changes, &f.table, changed); err != nil {
+	if err = Watch(d, f.changes, &f.table, writes); err != nil {
 		return f, err
 	}
 	t := d.Syntax().Tracking
@@ -113,12 +115,12 @@ func made(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.Chang
 }
 
 // Install says what it takes to have triggers keep a change table. table, name and whose are source__table,
-// source__track_table and the poller, changed is source__changed. A change table that does not fit its table any more
+// source__track_table and the poller. A change table that does not fit its table any more
 // is ErrConfig: it has to be uninstalled first.
-func Install(ctx context.Context, to engine.Connection, table, name, whose string, changed ...string) (w Work,
+func Install(ctx context.Context, to engine.Connection, table, name, whose string, writes Writes) (w Work,
 	err error) {
 	return w, ask(ctx, to, func(conn *sql.Conn) error {
-		f, err := find(ctx, to.Dialect, conn, table, name, whose, changed...)
+		f, err := find(ctx, to.Dialect, conn, table, name, whose, writes)
 		if err != nil {
 			return err
 		}
@@ -154,6 +156,9 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 		if w.Unseen, err = t.Unseen(ctx, conn, f.changes); err != nil {
 			return fmt.Errorf("read what the triggers do not see: %w", err)
 		}
+		if f.changes.Ignored != "" {
+			w.Writer = fmt.Sprintf(t.Contexts, f.changes.Ignored)
+		}
 		w.Statements = t.Install(f.changes, declared)
 		return nil
 	})
@@ -164,7 +169,7 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 func watchesOthers(own *engine.Table, c *engine.ChangeTable) string {
 	for i := range own.Columns {
 		if name := own.Columns[i].Name; strings.HasPrefix(name, engine.ChangeTouched+"_") && name != c.Touched() {
-			return "it records when other columns were written (another source__changed; a second change table, by " +
+			return "it records other writes (another source__changed or source__ignore_context; a second change table, by " +
 				"source__track_table, keeps both)"
 		}
 	}
@@ -174,7 +179,7 @@ func watchesOthers(own *engine.Table, c *engine.ChangeTable) string {
 // Uninstall says what it takes to remove the triggers and the change table.
 func Uninstall(ctx context.Context, to engine.Connection, table, name, whose string) (w Work, err error) {
 	return w, ask(ctx, to, func(conn *sql.Conn) error {
-		f, err := find(ctx, to.Dialect, conn, table, name, whose)
+		f, err := find(ctx, to.Dialect, conn, table, name, whose, Writes{})
 		if errors.Is(err, errNoTable) {
 			f.changes, err = leftBehind(ctx, to.Dialect, conn, table, name, err)
 		}
@@ -223,6 +228,9 @@ func (w *Work) Notes() (notes []string) {
 			notes = append(notes, "The login of source__connection needs no more than GRANT "+w.Grant+" ON each of "+
 				strings.Join(w.Read, ", ")+".")
 		}
+	}
+	if w.Writer != "" {
+		notes = append(notes, "Writes are left out whose transaction says: "+w.Writer+".")
 	}
 	for _, text := range w.Unseen {
 		notes = append(notes, "Not seen: "+text+".")

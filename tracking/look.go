@@ -40,7 +40,7 @@ func Look(ctx context.Context, to engine.Connection, table, name, whose string) 
 }
 
 func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string) (s Status, err error) {
-	f, err := find(ctx, d, conn, table, name, whose)
+	f, err := find(ctx, d, conn, table, name, whose, Writes{})
 	if err != nil {
 		return s, err
 	}

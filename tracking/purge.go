@@ -25,7 +25,7 @@ type Reader struct {
 func Purge(ctx context.Context, to engine.Connection, table, name, whose string, readers []Reader,
 	retention time.Duration) (w Work, err error) {
 	return w, ask(ctx, to, func(conn *sql.Conn) error {
-		f, err := find(ctx, to.Dialect, conn, table, name, whose)
+		f, err := find(ctx, to.Dialect, conn, table, name, whose, Writes{})
 		if err != nil {
 			return err
 		}

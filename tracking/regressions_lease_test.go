@@ -76,7 +76,7 @@ func TestD4ABatchOfWideKeysIsNoLimit(t *testing.T) {
 			}
 			r.exec("CREATE TABLE orders (" + strings.Join(columns, ", ") + ", v bigint NOT NULL, PRIMARY KEY (" +
 				strings.Join(names, ", ") + "))")
-			w, err := tracking.Install(t.Context(), r.conn, "orders", "", "orders")
+			w, err := tracking.Install(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
 			if err == nil {
 				err = w.Apply(t.Context(), r.db)
 			}

@@ -65,7 +65,7 @@ func newRig(t testing.TB, name string, before ...string) *rig {
 
 func (r *rig) install() {
 	r.Helper()
-	w, err := tracking.Install(r.Context(), r.conn, "orders", "", "orders")
+	w, err := tracking.Install(r.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
 	if err == nil {
 		err = w.Apply(r.Context(), r.db)
 	}
@@ -100,6 +100,7 @@ type settings struct {
 	batch       int
 	operations  []string
 	changed     []string
+	ignored     string
 	// snapshot is source__start=snapshot, resync source__on_gap=resync.
 	snapshot, resync bool
 }
@@ -114,7 +115,7 @@ func (s *settings) start() string {
 func (r *rig) instance(s settings) instance {
 	r.Helper()
 	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, Operations: s.operations,
-		Start: s.start(), Changed: s.changed}, r.conn)
+		Start: s.start(), Changed: s.changed, Ignored: s.ignored}, r.conn)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -286,6 +287,11 @@ func (o *receiver) set(refuse func(*change.Event) bool, down bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.refuse, o.down = refuse, down
+}
+
+// refuseKey has it refuse what is of a key.
+func (o *receiver) refuseKey(key string) {
+	o.set(func(e *change.Event) bool { return keyOf(e) == key }, false)
 }
 
 type graves struct {

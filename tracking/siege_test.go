@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,19 +14,33 @@ import (
 	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
-// TestSiege has writers insert, update, delete, move keys and roll back, over a thousand keys, while one instance after
-// the other is killed and the receiver refuses one key. In the end the receiver has what the table has.
+// siegeFor is how long a siege lasts: longer with ROWRELAY_SIEGE_FOR (make siege).
+func siegeFor(t *testing.T) time.Duration {
+	text := os.Getenv("ROWRELAY_SIEGE_FOR")
+	if text == "" {
+		return 6 * time.Second
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestSiege has writers insert, update, delete, move keys and roll back, over a thousand keys, while of three instances
+// one is killed each second and the receiver refuses one key. In the end the receiver has what the table has: the last
+// state of each key, and a delete as the last of each that is gone.
 func TestSiege(t *testing.T) {
 	for _, name := range []string{"postgres", "sqlite", "mysql"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, name)
 			r.to.set(func(e *change.Event) bool { return keyOf(e) == "7" }, false)
-			ctx, end := context.WithTimeout(t.Context(), 6*time.Second)
+			ctx, end := context.WithTimeout(t.Context(), siegeFor(t))
 			defer end()
 			var writers sync.WaitGroup
 			var done, undone atomic.Int64
-			for range 8 {
+			for range 16 {
 				writers.Go(func() {
 					for ctx.Err() == nil {
 						if r.transaction(ctx) {
@@ -37,19 +52,25 @@ func TestSiege(t *testing.T) {
 				})
 			}
 			s := settings{ttl: time.Second, delay: 200 * time.Millisecond, maxAttempts: 1000, batch: 100}
-			killed := 0
-			for ctx.Err() == nil {
-				life, die := context.WithTimeout(ctx, time.Duration(500+rand.IntN(1000))*time.Millisecond)
-				i := r.instance(s)
-				stop := context.AfterFunc(life, i.kill)
-				for life.Err() == nil {
-					i.Tick(life)
-				}
-				stop()
-				i.kill()
-				die()
-				killed++
+			var killed atomic.Int64
+			var instances sync.WaitGroup
+			for n := range 3 { // each lives for three seconds, and ends a second after the one before
+				instances.Go(func() {
+					for age := time.Duration(n+1) * time.Second; ctx.Err() == nil; age = 3 * time.Second {
+						life, die := context.WithTimeout(ctx, age)
+						i := r.instance(s)
+						stop := context.AfterFunc(life, i.kill)
+						for life.Err() == nil {
+							i.Tick(life)
+						}
+						stop()
+						i.kill()
+						die()
+						killed.Add(1)
+					}
+				})
 			}
+			instances.Wait()
 			writers.Wait()
 			r.to.set(nil, false)
 			last := r.instance(s)
@@ -60,16 +81,23 @@ func TestSiege(t *testing.T) {
 					break
 				}
 			}
-			t.Logf("%d transactions, %d rolled back; %d instances killed; %d events, %d repeated, %d dead letters", done.Load(),
-				undone.Load(), killed, len(r.to.seen), r.to.repeated, len(r.letters))
+			deletes := 0
+			for _, is := range r.to.rows {
+				if is.op == change.Delete {
+					deletes++
+				}
+			}
+			t.Logf("SIEGE %s: %d transactions, %d rolled back; %d instances killed; %d events, %d repeated; %d keys end deleted; "+
+				"LOST %d, INVERTED %d", name, done.Load(), undone.Load(), killed.Load(), len(r.to.seen), r.to.repeated, deletes,
+				len(differ), len(r.to.inverted))
 			if len(differ) > 0 {
 				t.Errorf("LOST %d: %v", len(differ), differ[:min(5, len(differ))])
 			}
 			if n := len(r.to.inverted); n > 0 {
 				t.Errorf("INVERTED %d: %v", n, r.to.inverted[:min(5, n)])
 			}
-			if len(r.letters) > 0 || killed == 0 || done.Load() == 0 {
-				t.Errorf("%d dead letters, %d killed, %d transactions", len(r.letters), killed, done.Load())
+			if len(r.letters) > 0 || killed.Load() == 0 || done.Load() == 0 {
+				t.Errorf("%d dead letters, %d killed, %d transactions", len(r.letters), killed.Load(), done.Load())
 			}
 		})
 	}

@@ -100,10 +100,21 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 	return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Name: name, Poller: whose}, nil
 }
 
-// Watch has a change table record when one of some columns of the table was written (source__changed).
-func Watch(c *engine.ChangeTable, t *engine.Table, changed []string) error {
-	c.Changed = nil
-	for _, name := range changed {
+// Writes says which writes of a row count: those that change one of some columns (source__changed), and are not made
+// under one's own context (source__ignore_context). The zero value is all.
+type Writes struct {
+	Changed []string
+	Ignored string
+}
+
+// Watch has a change table record when such a write was the last.
+func Watch(d engine.Dialect, c *engine.ChangeTable, t *engine.Table, writes Writes) error {
+	c.Changed, c.Ignored = nil, writes.Ignored
+	if s := d.Syntax(); c.Ignored != "" && s.Tracking.Contexts == "" {
+		return fmt.Errorf("%w: source__ignore_context: %s has no way for a writer to tell a trigger who it is: leave it out, "+
+			"and let the receiver know its own writes by a column of the row", poller.ErrConfig, s.Name)
+	}
+	for _, name := range writes.Changed {
 		at := slices.IndexFunc(t.Columns, func(col engine.Column) bool { return strings.EqualFold(col.Name, name) })
 		switch {
 		case at < 0:
@@ -140,8 +151,8 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 			strings.Join(changes.PrimaryKey, ", "), strings.Join(t.PrimaryKey, ", ")))
 	}
 	if name := c.Touched(); name != "" && s.Tracking.BuiltIn == nil && !holds(changes, name) {
-		return engine.Table{}, stale(c, "it does not record when "+strings.Join(c.Changed, ", ")+
-			" was written (source__changed; source__track_table names another change table, where this one serves others)")
+		return engine.Table{}, stale(c, "it does not record the writes that source__changed "+
+			"and source__ignore_context name (source__track_table names another change table, where this one serves others)")
 	}
 	joined := *t
 	joined.Indexes, joined.Columns = changes.Indexes, slices.Clone(t.Columns)
@@ -197,7 +208,7 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 		func(col engine.Column) bool { return col.Name == t.PrimaryKey[0] })]
 	present.Name, present.Nullable = engine.ChangePresent, true
 	joined.Columns = append(joined.Columns, own, created, present)
-	if len(c.Changed) > 0 {
+	if c.Touched() != "" {
 		joined.Columns = append(joined.Columns, touched)
 	}
 	if b := s.Tracking.BuiltIn; b != nil {

@@ -21,7 +21,7 @@ func whole(s *engine.Syntax, t *engine.Table, versionType string, c *engine.Chan
 	}
 	columns = append(columns, known(engine.ChangeVersion)+" AS "+s.Quote(engine.ChangeVersion),
 		created+" AS "+s.Quote(engine.ChangeCreated), "t."+s.Quote(t.PrimaryKey[0])+" AS "+s.Quote(engine.ChangePresent))
-	if len(c.Changed) > 0 { // nothing is left out here
+	if c.Touched() != "" { // nothing is left out here
 		columns = append(columns, before+" AS "+s.Quote(engine.ChangeTouched))
 	}
 	return "(\n\tSELECT " + strings.Join(columns, ", ") + "\n\tFROM " + t.From + " AS t" + lastChange(s, t, c) + "\n)"

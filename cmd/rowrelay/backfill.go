@@ -16,6 +16,7 @@ type backfillFlags struct {
 	name   string
 	stop   bool
 	status bool
+	watch  bool
 	detach bool
 }
 
@@ -44,7 +45,7 @@ first. Started again under its name, without --from and --to or with the same, i
 dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.`,
 		Example: `  rowrelay backfill orders --from beginning --to latest --rate 500
   rowrelay backfill orders --from cursor=2026-04-07T00:00:00Z --to cursor=2026-04-08T00:00:00Z
-  rowrelay backfill orders --status
+  rowrelay backfill orders --watch
   rowrelay backfill orders --stop`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return t.backfill(cmd.Context(), args[0], &b) },
@@ -61,7 +62,8 @@ dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.
 	cmd.Flags().BoolVar(&b.status, "status", false, "show the backfill that is running")
 	cmd.Flags().BoolVar(&b.stop, "stop", false, "stop it; what was sent is sent")
 	cmd.Flags().BoolVar(&b.detach, "detach", false, "do not wait for its end")
-	cmd.MarkFlagsMutuallyExclusive("status", "stop", "from")
+	cmd.Flags().BoolVar(&b.watch, "watch", false, "show how far the one that is running is, until it ends; also a snapshot")
+	cmd.MarkFlagsMutuallyExclusive("status", "stop", "watch", "from")
 	return cmd
 }
 
@@ -70,6 +72,8 @@ func (t *target) backfill(ctx context.Context, name string, b *backfillFlags) er
 		switch {
 		case b.status:
 			return t.backfillStatus(ctx, d)
+		case b.watch:
+			return t.backfillWatch(ctx, d)
 		case b.stop:
 			plan, err := d.StopBackfill(ctx)
 			return t.carryOut(ctx, d.Poller, plan, err)
@@ -91,6 +95,25 @@ func (t *target) backfillStatus(ctx context.Context, d *managedDocument) error {
 	return t.say("%s", running)
 }
 
+func (t *target) backfillWatch(ctx context.Context, d *managedDocument) error {
+	running, err := d.Running(ctx)
+	if err != nil {
+		return t.carryOut(ctx, d.Poller, nil, err)
+	}
+	if err := t.say("%s", running); err != nil {
+		return err
+	}
+	return t.watched(ctx, d, running.ID)
+}
+
+// watched shows how far a backfill is, until it ends.
+func (t *target) watched(ctx context.Context, d *managedDocument, id string) error {
+	end := t.watch(&d.Progress)
+	result, err := d.Watch(ctx, id)
+	end()
+	return t.ended(result, err)
+}
+
 func (t *target) startBackfill(ctx context.Context, d *managedDocument, b *backfillFlags) error {
 	started, err := d.Backfill(ctx, &b.Rows)
 	var plan *admin.Plan
@@ -103,9 +126,7 @@ func (t *target) startBackfill(ctx context.Context, d *managedDocument, b *backf
 	}
 	result, err := plan.Apply(ctx)
 	if err == nil && !b.detach {
-		end := t.watch(&d.Progress)
-		result, err = d.Watch(ctx, started.ID)
-		end()
+		return t.watched(ctx, d, started.ID)
 	}
 	return t.ended(result, err)
 }

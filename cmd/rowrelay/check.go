@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -72,6 +71,33 @@ type checkView struct {
 	Warnings []string      `json:"warnings"`
 	State    string        `json:"state"`
 	Pollers  []*pollerView `json:"pollers"`
+	Summary  checkSummary  `json:"summary"`
+}
+
+// checkSummary counts what check found.
+type checkSummary struct {
+	Pollers  int `json:"pollers"`
+	OK       int `json:"ok"` // pollers without a failure
+	Warnings int `json:"warnings"`
+	Failures int `json:"failures"`
+}
+
+func (v *checkView) summary() checkSummary {
+	s := checkSummary{Pollers: len(v.Pollers), Warnings: len(v.Warnings), Failures: len(v.Faults)}
+	for _, p := range v.Pollers {
+		if len(p.Faults) == 0 {
+			s.OK++
+		}
+		s.Warnings += len(p.Warnings)
+		s.Failures += len(p.Faults)
+	}
+	return s
+}
+
+// String is the summary in one line.
+func (s checkSummary) String() string {
+	return fmt.Sprintf("%d of %s ok, %s, %s", s.OK, count(s.Pollers, "poller"), count(s.Warnings, "warning"),
+		count(s.Failures, "failure"))
 }
 
 type pollerView struct {
@@ -123,11 +149,11 @@ type checkedOutput struct {
 func check(ctx context.Context, c *console, names []string, rows int, ddl bool) error {
 	a, chosen, err := c.open(names)
 	if err != nil {
-		return err
+		return c.unopened(err)
 	}
 	defer func() { _ = a.Close() }() // nothing was written
 	found := a.inspect(c, chosen, c.functionApp().File().Err == nil)
-	view := checkView{Warnings: inspect.Lines(a.cfg.Warnings), State: found.Store.Name, Faults: found.Faults}
+	view := checkView{Warnings: found.Warnings, State: found.Store.Name, Faults: found.Faults}
 	for _, p := range found.Pollers {
 		p.Check(ctx, rows)
 		view.Pollers = append(view.Pollers, pollerViewOf(p))
@@ -136,6 +162,7 @@ func check(ctx context.Context, c *console, names []string, rows int, ddl bool) 
 		view.Faults = append(view.Faults,
 			"there are no pollers: is local.settings.json in this directory? Otherwise set pollers__<name>__source__table and so on (docs/settings.md)")
 	}
+	view.Summary = view.summary()
 	switch {
 	case c.json:
 		err = encodeJSON(c.out, &view)
@@ -144,14 +171,20 @@ func check(ctx context.Context, c *console, names []string, rows int, ddl bool) 
 	default:
 		err = printCheck(c.out, &view)
 	}
-	if err == nil && view.failed() {
+	if err == nil && view.Summary.Failures > 0 {
 		err = &exitError{errors.New("check found faults")}
 	}
 	return err
 }
 
-func (v *checkView) failed() bool {
-	return len(v.Faults) > 0 || slices.ContainsFunc(v.Pollers, func(p *pollerView) bool { return len(p.Faults) > 0 })
+// unopened says why the settings could not be read, or do not name what is asked about: with --json as JSON, too.
+func (c *console) unopened(err error) error {
+	if !c.json {
+		return err
+	}
+	view := checkView{Faults: []string{err.Error()}, Warnings: []string{}, Pollers: []*pollerView{}}
+	view.Summary = view.summary()
+	return errors.Join(encodeJSON(c.out, &view), &exitError{err})
 }
 
 // checkProduction goes through the production checklist. It sends nothing and changes nothing.
@@ -163,7 +196,7 @@ func checkProduction(ctx context.Context, c *console, names, accepted []string) 
 	}
 	a, chosen, err := c.open(names)
 	if err != nil {
-		return err
+		return c.unopened(err)
 	}
 	defer func() { _ = a.Close() }() // nothing was written
 	found := a.inspect(c, chosen, c.functionApp().File().Err == nil)

@@ -20,6 +20,7 @@ func printCheck(w io.Writer, view *checkView) error {
 	for _, poller := range view.Pollers {
 		p.poller(poller)
 	}
+	p.line("\n%s", view.Summary)
 	return p.err
 }
 

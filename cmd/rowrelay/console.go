@@ -80,6 +80,17 @@ func (p *printer) field(label, value string) {
 	p.line("  %-*s%s", width, label, strings.ReplaceAll(value, "\n", "\n             "))
 }
 
+// count is a number of things, "no" for none.
+func count(n int, what string) string {
+	switch n {
+	case 0:
+		return "no " + what + "s"
+	case 1:
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // lines writes texts, a line each.
 func (p *printer) lines(texts []string) {
 	for _, text := range texts {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -216,8 +219,40 @@ func (l *letters) show(ctx context.Context, name, id string) error {
 		if err != nil {
 			return err
 		}
-		return l.print(found.Entries[0].Record)
+		if l.json {
+			return l.print(found.Entries[0].Record)
+		}
+		return printLetter(l.out, found.Entries[0].Record)
 	})
+}
+
+// printLetter writes a record for people.
+func printLetter(w io.Writer, r *deadletter.Record) error {
+	p, times := &printer{w: w}, func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	name := poller.Address(r.Poller, r.Output)
+	p.line("%s", name)
+	p.field("event", r.ID)
+	p.field("given up", fmt.Sprintf("%s, after %s, the first %s, the last %s", times(r.WrittenAt),
+		count(r.Attempts, "attempt"), times(r.FirstAttempt), times(r.LastAttempt)))
+	why := r.Cause.String()
+	if r.Status != 0 {
+		why += fmt.Sprintf(", %d", r.Status)
+	}
+	p.field("because", why+": "+r.Reason)
+	p.field("table", fmt.Sprintf("%s (%s)", r.Table, r.Engine))
+	p.field("key", string(r.Key))
+	if !bytes.Equal(r.Key, r.OrderKey) {
+		p.field("order key", string(r.OrderKey))
+	}
+	p.field("position", r.Cursor.String())
+	var row bytes.Buffer
+	if err := json.Indent(&row, r.Row, "", "  "); err != nil || len(r.Row) == 0 {
+		row.Reset()
+		row.WriteString("(not in the record)")
+	}
+	p.field(r.Op.String(), row.String())
+	p.field("to do", "mend the receiver or the row, then: rowrelay deadletter replay "+name+" "+r.ID)
+	return p.err
 }
 
 // print writes a record as it is stored: one line of JSON.

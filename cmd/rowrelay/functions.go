@@ -83,10 +83,6 @@ func writeFunctions(c *console, names []string, force bool) error {
 			p.function(app, &f, force)
 		}
 		p.lines(app.Leftovers(one))
-		if host.FansOut(one) {
-			faults, warnings := app.FanoutLacks()
-			p.lines(append(faults, warnings...))
-		}
 	}
 	if all {
 		p.page(app, cfg, force)

@@ -27,6 +27,7 @@ type target struct {
 	dryRun bool   // --dry-run
 	// command is the command's path, "rowrelay state show", for a poller that has no document.
 	command string
+	of      *outputOf // what the next result is about, where a command is about several
 	// history says that output may also be backfill-NAME, the document of a named backfill.
 	history bool
 }
@@ -65,7 +66,7 @@ func (t *target) onDocument(ctx context.Context, name string, work func(*managed
 
 // find returns the document of the target's output of a poller, for the person at the console.
 func (t *target) find(ctx context.Context, a *app, name string) (*managedDocument, error) {
-	return a.managed(ctx, t, name, operator(), newLogger(t.console, a.cfg))
+	return a.managed(ctx, t, name, operator(), auditLogger(t.console, a.cfg))
 }
 
 // carryOut shows a plan, asks for the poller's name, and applies it. err is that of the planning.
@@ -152,8 +153,15 @@ func (c *console) talk() io.Writer {
 
 // outcome is what a command that changes something prints with --json: one line.
 type outcome struct {
+	*outputOf
 	Done   bool   `json:"done"` // false: nothing was changed and nothing failed, or it was stopped
 	Result string `json:"result"`
+}
+
+// outputOf names one output of several.
+type outputOf struct {
+	Poller string `json:"poller"`
+	Output string `json:"output"`
 }
 
 // done says how a command ended that has done what it was for, as its last line.
@@ -174,7 +182,7 @@ func (t *target) outcome(done bool, format string, args ...any) error {
 	if !t.json {
 		return t.say(format, args...)
 	}
-	return json.NewEncoder(t.out).Encode(outcome{done, fmt.Sprintf(format, args...)})
+	return json.NewEncoder(t.out).Encode(outcome{t.of, done, fmt.Sprintf(format, args...)})
 }
 
 // operator names the person at the console, as far as the system knows.
@@ -190,10 +198,17 @@ func operator() string {
 	return name + "@" + host
 }
 
-// confirm asks for the poller's name. Ctrl-C ends it at once.
+// everyPoller is typed where a command is about all. No poller can be named so: see config.
+const everyPoller = "ALL"
+
+// confirm asks for the poller's name, or for everyPoller. Ctrl-C ends it at once.
 func confirm(c *console, name string) error {
 	to := c.talk()
-	if _, err := fmt.Fprintf(to, "Type the poller's name to go on (%s): ", name); err != nil {
+	what := "the poller's name"
+	if name == everyPoller {
+		what = "the word"
+	}
+	if _, err := fmt.Fprintf(to, "Type %s to go on (%s): ", what, name); err != nil {
 		return err
 	}
 	if c.lines == nil {

@@ -66,7 +66,7 @@ func (t *target) outbox(name string) (*managedOutbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: operator(), Log: newLogger(t.console, cfg)}
+	outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: operator(), Log: auditLogger(t.console, cfg)}
 	return &managedOutbox{target: t, Outbox: outbox, poller: p, close: pub.Close}, nil
 }
 

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
@@ -48,6 +50,23 @@ func newStatusSide(c *console, a *app, hosted bool, ticking []*wired, log *slog.
 	board := newStatusBoard(c, a, hosted, a.pollers, ticking, seen)
 	actions := &statusOperator{console: c, app: a, board: board, log: log}
 	return &statusSide{Reader: board, Operator: actions, seen: seen, actions: actions}
+}
+
+// tracking are the metrics that are read off the same board.
+func (s *statusSide) tracking() prometheus.Collector {
+	return handler.NewTrackingMetrics(func(ctx context.Context) (list []handler.Tracked) {
+		for _, o := range s.actions.board.Measured(ctx) {
+			t := handler.Tracked{Poller: o.Poller, Output: o.Output}
+			if s := o.Scale; s != nil {
+				t.Counted, t.Unprocessed, t.Workers = true, s.Unprocessed, s.TargetWorkers
+			}
+			if p := o.Progress; p != nil && p.Whole {
+				t.Snapshot, t.Read, t.Estimated = true, p.Read, p.Estimated
+			}
+			list = append(list, t)
+		}
+		return list
+	})
 }
 
 // observe is handler.Config's Observe.

@@ -71,6 +71,14 @@ func newLogger(c *console, cfg *config.App) *slog.Logger {
 	return handler.NewHostLogger(out, c.err, level)
 }
 
+// auditLogger logs to standard error what a command changes: for people as text, with --json as JSON.
+func auditLogger(c *console, cfg *config.App) *slog.Logger {
+	if c.json {
+		return handler.NewHostLogger(c.err, c.err, levelOf(cfg))
+	}
+	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: levelOf(cfg)}))
+}
+
 // printsEvents reports whether a poller's events go to standard output.
 func printsEvents(p *config.Poller) bool {
 	return slices.ContainsFunc(p.Outputs, func(o config.Output) bool { return o.Kind == "stdout" })

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,23 +62,20 @@ func (t *target) show(ctx context.Context, name string) error {
 }
 
 func newStatePause(t *target) *cobra.Command {
-	return t.flags(&cobra.Command{
+	return t.onOneOrAll(&cobra.Command{
 		Use:   "pause <poller>",
 		Short: "Stop a poller at its next batch, until resume",
 		Long: `Pause works at any time, also while an instance holds the lease. That instance stops before its next batch and gives the
-lease back; ticks of a paused poller do nothing and succeed (event=paused). For an outbox it is rowrelay outbox pause.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return t.pause(cmd.Context(), args[0]) },
-	})
+lease back; ticks of a paused poller do nothing and succeed (event=paused). For an outbox it is rowrelay outbox pause.
+--all pauses every output of every poller.`,
+	}, admin.Controls.Pause)
 }
 
 func newStateResume(t *target) *cobra.Command {
-	return t.flags(&cobra.Command{
+	return t.onOneOrAll(&cobra.Command{
 		Use:   "resume <poller>",
 		Short: "Let a paused poller go on",
-		Args:  cobra.ExactArgs(1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return t.resume(cmd.Context(), args[0]) },
-	})
+	}, admin.Controls.Resume)
 }
 
 func newStateReset(t *target) *cobra.Command {
@@ -244,29 +240,6 @@ func planOf(m *admin.Move) *admin.Plan {
 		return nil
 	}
 	return &m.Plan
-}
-
-// pause stops a poller, whatever holds its position.
-func (t *target) pause(ctx context.Context, name string) error {
-	return t.onEither(ctx, name, admin.Controls.Pause)
-}
-
-func (t *target) resume(ctx context.Context, name string) error {
-	return t.onEither(ctx, name, admin.Controls.Resume)
-}
-
-// onEither does something with the document of a poller, or with its outbox.
-func (t *target) onEither(ctx context.Context, name string,
-	plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
-	return t.onApp(func(a *app) error {
-		c, end, err := a.controls(ctx, t, name, operator(), newLogger(t.console, a.cfg))
-		if err != nil {
-			return err
-		}
-		defer end()
-		p, err := plan(c, ctx)
-		return flat(t.carryOut(ctx, strings.ToLower(name), p, err))
-	})
 }
 
 func printState(w io.Writer, v *admin.State) error {

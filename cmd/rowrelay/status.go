@@ -123,6 +123,9 @@ func (p *printer) reported(o *status.Output, now time.Time) {
 	if o.Pending != nil {
 		p.wrapped("pending", atLeastText(*o.Pending, o.CountedTo))
 	}
+	if s := o.Scale; s != nil {
+		p.wrapped("to deliver", fmt.Sprintf("%d change(s), which ask for %d worker(s)", s.Unprocessed, s.TargetWorkers))
+	}
 	if !o.Unread {
 		p.wrapped("waits", waitsText(o))
 	}

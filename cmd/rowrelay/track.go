@@ -55,11 +55,16 @@ have been missed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.track(cmd.Context(), args[0], func(ctx context.Context, c engine.Connection, s *config.Source,
 				poller string) (tracking.Work, error) {
-				return tracking.Install(ctx, c, s.Table, s.TrackTable, poller, s.Changed...)
+				return tracking.Install(ctx, c, s.Table, s.TrackTable, poller, writes(s))
 			}, apply)
 		},
 	}
 	return t.applies(cmd, &apply)
+}
+
+// writes are those that the settings name.
+func writes(s *config.Source) tracking.Writes {
+	return tracking.Writes{Changed: s.Changed, Ignored: s.IgnoreContext}
 }
 
 func newTrackUninstall(t *target) *cobra.Command {
@@ -299,7 +304,7 @@ func (t *target) readers(ctx context.Context, a *app, of *wired) (readers []trac
 		}
 		for _, out := range w.Outputs {
 			d, err := a.managed(ctx, &target{console: t.console, output: out.Config.Name}, w.Config.Name, operator(),
-				newLogger(t.console, a.cfg))
+				auditLogger(t.console, a.cfg))
 			if err != nil {
 				return nil, err
 			}

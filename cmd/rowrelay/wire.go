@@ -149,7 +149,7 @@ func (a *app) connect(w *wired) {
 	var err error
 	switch {
 	case d.ConnectionString != "":
-		w.Connection, err = engines.Parse(d.ConnectionString.Reveal())
+		w.Connection, err = engines.ParseOf(d.Setting, d.ConnectionString.Reveal())
 	case d.Server != "":
 		w.Connection, err = sqlserver.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
 	default:
@@ -221,7 +221,7 @@ func (a *app) wireOutputs(c *console, w *wired) {
 		rows := feedConfig(a, w.Config, out.Name, src, document.Keeper, letters)
 		rows.FutureRows = late.FutureRows(w.Config.Source.FutureRows)
 		rows.Snapshot = w.Config.Source.Mode == mode.ChangeTracking && w.Config.Source.Start == "snapshot"
-		rows.Resync = w.Config.Source.OnGap == "resync"
+		rows.Resync, rows.SnapshotChunk = w.Config.Source.OnGap == "resync", w.Config.Source.SnapshotChunk
 		rows.Wait, rows.Continue = w.Config.Source.OnLongTransaction == "wait", w.Config.Source.OnFailover == "continue"
 		feed, err := checkpointed.New(rows)
 		if err != nil {
@@ -293,7 +293,7 @@ func sourceConfig(p *config.Poller) plan.Config {
 		NullCursor: s.NullCursor, Identity: s.Identity, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, LateCommits: s.LateCommits, LateWindow: s.LateWindow,
 		Tracked: s.Mode.Can(mode.Triggers), TrackTable: s.TrackTable, Operations: s.Operations,
-		Changed: s.Changed,
+		Changed: s.Changed, Ignored: s.IgnoreContext,
 	}
 }
 

@@ -4,6 +4,7 @@
 package kind
 
 import (
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
@@ -54,6 +55,21 @@ var Flag = Kind{Word: "true or false", Example: "true", Parse: func(s string) (a
 		return false, nil
 	}
 	return nil, &Flaw{"is neither true nor false", "Write true or false"}
+}}
+
+// longestHex is how many bytes Hex takes: SQL Server's contexts have 128, of which a writer may need eight.
+const longestHex = 120
+
+// Hex takes bytes as hexadecimal digits after 0x, and returns them in lower case.
+var Hex = Kind{Word: "0x and hexadecimal digits", Example: "0x52454C59", Parse: func(s string) (any, *Flaw) {
+	lower := strings.ToLower(s)
+	digits, prefixed := strings.CutPrefix(lower, "0x")
+	bytes, err := hex.DecodeString(digits)
+	if err != nil || !prefixed || len(bytes) == 0 || len(bytes) > longestHex {
+		return nil, &Flaw{"is not one of some bytes as hexadecimal digits",
+			fmt.Sprintf("Write 0x and two digits for each of at most %d bytes, such as 0x52454C59", longestHex)}
+	}
+	return lower, nil
 }}
 
 // Whole takes whole numbers.

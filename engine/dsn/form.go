@@ -26,9 +26,9 @@ var NativeMySQL = regexp.MustCompile(`(?s)^(.*@)?(tcp|tcp6|unix)\(([^()]*)\)/([^
 
 const forms = "give sqlserver://…, an ADO.NET string (Server=…;Database=…), postgres://…, mysql://… or sqlite:path"
 
-// Engine names the engine that a connection string is for; "" where its form is none that is read.
-func Engine(text string) string {
-	engine, err := Recognise(text)
+// Engine names the engine that the connection string of a setting is for; "" where its form is none that is read.
+func Engine(setting, text string) string {
+	engine, err := RecogniseOf(setting, text)
 	if err != nil {
 		return ""
 	}
@@ -64,8 +64,10 @@ func Recognise(text string) (engine string, err error) {
 		return "", errors.New("ODBC strings are not read: " + forms)
 	case NativeMySQL.MatchString(text):
 		return MySQL, nil
+	case IsLibpq(text), npgsql.MatchString(text) && !isURL(text):
+		return Postgres, nil
 	case strings.Contains(text, "="):
-		return SQLServer, nil // ADO.NET's form
+		return SQLServer, nil // ADO.NET's form: see RecogniseOf
 	default:
 		return "", errors.New("its form is not known: " + forms)
 	}

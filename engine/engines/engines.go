@@ -20,26 +20,36 @@ import (
 //	sqlserver://user:password@host:1433?database=shop        go-mssqldb's URL; fedauth=… for Microsoft Entra ID
 //	Server=tcp:host,1433;Initial Catalog=shop;User ID=…      ADO.NET, as the Azure portal shows it
 //	postgres://user:password@host:5432/shop                  also postgresql://; libpq's parameters
+//	host=… user=… dbname=shop, Host=…;Username=…;Database=shop    libpq's form and Npgsql's
 //	mysql://user:password@host:3306/shop?tls=true            also user:password@tcp(host:3306)/shop
 //	sqlite:shop.db, sqlite:///var/lib/shop.db                an existing file
 //
 // Errors wrap change.ErrConfig and say what to do. They never hold any part of the string that could be secret.
-func Parse(text string) (engine.Connection, error) {
-	c, err := parse(strings.TrimSpace(text))
+func Parse(text string) (engine.Connection, error) { return ParseOf("", text) }
+
+// ParseOf is Parse for the string of a setting, whose name may say the engine: MYSQLCONNSTR_… and POSTGRESQLCONNSTR_…
+// hold ADO.NET's form.
+func ParseOf(setting, text string) (engine.Connection, error) {
+	c, err := parse(setting, strings.TrimSpace(text))
 	if err != nil {
 		return engine.Connection{}, fmt.Errorf("%w: connection string: %w", change.ErrConfig, err)
 	}
 	return c, nil
 }
 
-func parse(text string) (engine.Connection, error) {
-	name, err := dsn.Recognise(text)
+func parse(setting, text string) (engine.Connection, error) {
+	name, err := dsn.RecogniseOf(setting, text)
 	if err != nil {
 		return engine.Connection{}, err
 	}
 	switch name {
 	case dsn.SQLServer:
-		return sqlserver.Parse(text)
+		c, err := sqlserver.Parse(text)
+		if err != nil && dsn.IsOthersADO(text) {
+			err = fmt.Errorf("%w: an ADO.NET string for MySQL or PostgreSQL belongs into MYSQLCONNSTR_… or "+
+				"POSTGRESQLCONNSTR_…, which names the engine", err)
+		}
+		return c, err
 	case dsn.Postgres:
 		return postgres.Parse(text)
 	case dsn.MySQL:

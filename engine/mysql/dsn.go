@@ -19,7 +19,7 @@ import (
 	"github.com/rowrelay/rowrelay/loopback"
 )
 
-// target is what both forms of a MySQL connection string say.
+// target is what every form of a MySQL connection string say.
 type target struct {
 	user, password string
 	network, addr  string
@@ -28,13 +28,17 @@ type target struct {
 	query          url.Values
 }
 
-// Parse reads either form.
+// Parse reads any form.
 func Parse(text string) (engine.Connection, error) {
 	lower := strings.ToLower(text)
-	if strings.HasPrefix(lower, "mysql://") || strings.HasPrefix(lower, "mariadb://") {
+	switch {
+	case strings.HasPrefix(lower, "mysql://"), strings.HasPrefix(lower, "mariadb://"):
 		return parseURL(text)
+	case dsn.NativeMySQL.MatchString(text):
+		return parseNative(text)
+	default:
+		return parseADO(text)
 	}
-	return parseNative(text)
 }
 
 // parseURL reads mysql://user:password@host[:port]/database?parameters; mariadb:// is the same.
@@ -57,7 +61,11 @@ func parseURL(text string) (engine.Connection, error) {
 	if t.host == "" {
 		return engine.Connection{}, errors.New("it names no host: write mysql://user:password@host:3306/database")
 	}
-	port := u.Port()
+	return t.at(u.Port())
+}
+
+// at is the connection to a port of the host; "" is MySQL's own.
+func (t *target) at(port string) (engine.Connection, error) {
 	if port == "" {
 		port = "3306"
 	}

@@ -17,7 +17,7 @@ import (
 // reading the last window again.
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
-		Before: before,
+		Before: before, Contexts: "SET @rowrelay_context = '%s'",
 		Rights: "it takes TRIGGER, SELECT and INSERT on the table and CREATE in its database; with the binary log on also " +
 			"SUPER (or SET_USER_ID and log_bin_trust_function_creators)",
 		Grant:     "SELECT",
@@ -76,13 +76,22 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	// What is recorded of source__changed: a column more, and when one of these was written.
 	into, declares, inserted, differs := "", "", "", ""
 	touched := quote(c.Touched())
-	if len(c.Changed) > 0 {
+	counts, removed, gone_ := now, before, ""
+	if c.Touched() != "" {
 		var written []string // compared byte by byte, whatever the column's collation
 		for _, name := range c.Changed {
 			written = append(written, "NOT (CAST(OLD."+quote(name)+" AS BINARY) <=> CAST(NEW."+quote(name)+" AS BINARY))")
 		}
 		into, declares = ", "+touched, "\t"+touched+" DATETIME(6) NOT NULL DEFAULT "+before+",\n"
 		inserted, differs = ", "+touched+" = "+version, strings.Join(written, " OR ")
+		if c.Ignored != "" {
+			foreign := "NOT (LOWER(@rowrelay_context) <=> '" + c.Ignored + "')"
+			if differs = "(" + differs + ") AND " + foreign; len(written) == 0 {
+				differs = foreign
+			}
+			inserted = ", " + touched + " = IF(" + foreign + ", " + version + ", " + touched + ")"
+			counts, removed, gone_ = "IF("+foreign+", "+now+", "+before+")", "IF("+foreign+", "+now+", "+before+")", inserted
+		}
 	}
 	touch := func(row, createdAt, also, touchedAt string) string {
 		if into != "" {
@@ -100,7 +109,7 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 			spelled.String() + version + " = GREATEST(" + now + ", " + version + " + INTERVAL 1 MICROSECOND)" + also + ";\n"
 	}
 	created_ := ", " + created + " = " + version
-	insert, gone := touch("NEW.", now, created_+inserted, now), touch("OLD.", before, "", before)
+	insert, gone := touch("NEW.", now, created_+inserted, counts), touch("OLD.", before, gone_, removed)
 	update := touch("NEW.", before, "", "")
 	if differs != "" {
 		update = touch("NEW.", before, ", "+touched+" = IF("+differs+", "+version+", "+touched+")",

@@ -21,10 +21,11 @@ import (
 	"github.com/rowrelay/rowrelay/loopback"
 )
 
-// Parse reads postgres://user:password@host[:port][,host[:port]…]/database?parameters, with libpq's parameters
-// as pgx knows them. Only what a pooler (PgBouncer) lets through is sent at the start of a session.
+// Parse reads postgres://user:password@host[:port][,host[:port]…]/database?parameters, with libpq's parameters as pgx
+// knows them, libpq's own form and ADO.NET's. Only what a pooler (PgBouncer) lets through is sent at the start of a
+// session.
 func Parse(text string) (engine.Connection, error) {
-	u, query, err := dsn.ParseURL(text)
+	u, query, err := parseForm(text)
 	if err != nil {
 		return engine.Connection{}, err
 	}

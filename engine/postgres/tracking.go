@@ -19,6 +19,7 @@ func tracking() *engine.Tracking {
 	return &engine.Tracking{
 		Exact: true, AtOnce: true, Snapshots: true, Before: before,
 		OfRow:     changeOfRow,
+		Contexts:  "SET LOCAL rowrelay.context = '%s'",
 		Rights:    "the owner of the table can do it; another role needs TRIGGER and SELECT on it, and CREATE in its schema, and cannot run ENABLE ALWAYS",
 		Grant:     "SELECT",
 		Declare:   declareKey,
@@ -81,7 +82,7 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	}
 	key := engine.Names(quote, "", c.Key)
 	declares := ""
-	if len(c.Changed) > 0 {
+	if c.Touched() != "" {
 		declares = "\t" + quote(c.Touched()) + " xid8 NOT NULL DEFAULT '0',\n"
 	}
 	trigger := func(event, when, each string) []string {
@@ -126,19 +127,27 @@ func trackingFunction(c *engine.ChangeTable) string {
 	// What is recorded of source__changed: a column more, and when one of these was written. Types without an operator
 	// for equality have a text.
 	into, inserted, touched, touchedOnce, differs := "", "", "", "", ""
+	counts, removed := "rowrelay_now", before // what an insert and a delete record
 	values := func(of, created, touched string) string {
 		if into == "" {
 			touched = ""
 		}
 		return "VALUES (" + of + ", rowrelay_now, " + created + touched + ")"
 	}
-	if len(c.Changed) > 0 {
+	if c.Touched() != "" {
 		name := quote(c.Touched())
 		var written []string
 		for _, column := range c.Changed {
 			written = append(written, "OLD."+quote(column)+"::text IS DISTINCT FROM NEW."+quote(column)+"::text")
 		}
-		differs = "CASE WHEN " + strings.Join(written, " OR ") + " THEN rowrelay_now ELSE " + before + " END"
+		if c.Ignored != "" {
+			counts = "CASE WHEN rowrelay_own THEN " + before + " ELSE rowrelay_now END"
+			removed = counts
+		}
+		differs = counts
+		if len(written) > 0 {
+			differs = "CASE WHEN " + strings.Join(written, " OR ") + " THEN " + counts + " ELSE " + before + " END"
+		}
 		into, inserted = ", "+name, ", "+name+" = rowrelay_now"
 		touched = ", " + name + " = CASE WHEN excluded." + name + " = rowrelay_now THEN rowrelay_now ELSE c." + name + " END"
 		touchedOnce = " OR excluded." + name + " = rowrelay_now AND c." + name + " <> rowrelay_now"
@@ -151,18 +160,25 @@ func trackingFunction(c *engine.ChangeTable) string {
 	once := " WHERE c." + version + " <> rowrelay_now"
 	nothing := ""
 	if into != "" {
-		nothing = ", " + before
+		nothing = ", " + removed
+	}
+	gone, emptied, own := moved+once, moved, ""
+	if c.Ignored != "" {
+		inserted, emptied = touched, moved+touched
+		gone = moved + touched + once + touchedOnce
+		own = "\trowrelay_own CONSTANT boolean := lower(current_setting('rowrelay.context', true)) IS NOT DISTINCT FROM '" +
+			c.Ignored + "';\n"
 	}
 	return "CREATE OR REPLACE FUNCTION " + c.In(quote, c.Trigger("keep")) + "() RETURNS trigger\n" +
 		"LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$\n" +
-		"DECLARE\n\trowrelay_now CONSTANT xid8 := pg_current_xact_id();\nBEGIN\n" +
+		"DECLARE\n\trowrelay_now CONSTANT xid8 := pg_current_xact_id();\n" + own + "BEGIN\n" +
 		"\tIF TG_OP = 'TRUNCATE' THEN\n\t\t" +
-		insert("SELECT "+key+", rowrelay_now, "+before+nothing+" FROM "+c.Of) + moved + ";\n\t\tRETURN NULL;\n\tEND IF;\n" +
+		insert("SELECT "+key+", rowrelay_now, "+before+nothing+" FROM "+c.Of) + emptied + ";\n\t\tRETURN NULL;\n\tEND IF;\n" +
 		"\tIF TG_OP = 'DELETE' OR TG_OP = 'UPDATE' AND (" + old + ") IS DISTINCT FROM (" + now + ") THEN\n\t\t" +
-		insert(values(old, before, nothing)) + moved + once + ";\n" +
+		insert(values(old, before, nothing)) + gone + ";\n" +
 		"\tEND IF;\n" +
 		"\tIF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND (" + old + ") IS DISTINCT FROM (" + now + ") THEN\n\t\t" +
-		insert(values(now, "rowrelay_now", ", rowrelay_now")) + spelled.String() + moved + ", " + created +
+		insert(values(now, "rowrelay_now", ", "+counts)) + spelled.String() + moved + ", " + created +
 		" = rowrelay_now" + inserted + ";\n" +
 		"\tELSIF TG_OP = 'UPDATE' THEN\n\t\t" +
 		insert(values(now, before, ", "+differs)) + spelled.String() + moved + touched + once + touchedOnce + ";\n" +

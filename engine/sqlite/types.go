@@ -46,7 +46,7 @@ func valueOf(declared string) engine.Value {
 	case strings.Contains(name, "INT"):
 		return engine.Value{Kind: engine.KindInteger, Code: asNumeric}
 	case strings.Contains(name, "CHAR"), strings.Contains(name, "CLOB"), strings.Contains(name, "TEXT"):
-		return engine.Value{Kind: engine.KindText, Code: asString}
+		return engine.Value{Kind: engine.KindText, Code: asString, NoCursor: noTextCursor}
 	case strings.Contains(name, "BLOB"):
 		return engine.Value{Kind: engine.KindBinary, Code: asBlob}
 	case strings.Contains(name, "REAL"), strings.Contains(name, "FLOA"), strings.Contains(name, "DOUB"):
@@ -55,6 +55,12 @@ func valueOf(declared string) engine.Value {
 		return engine.Value{Kind: engine.KindDecimal, Code: asNumeric}
 	}
 }
+
+// noTextCursor is for who keeps times as text, as SQLite's own documents say.
+const noTextCursor = "and text is not a cursor: its order is the collation's, and new values do not sort after old ones; where it " +
+	"holds times in one form (2026-04-07 01:23:45), give the table a column that says so, ALTER TABLE … ADD COLUMN changed_at " +
+	"DATETIME AS (this column), with an index on it and the key, and name that; otherwise name a column that grows with every " +
+	"change: an integer version"
 
 // types lists what SQLite derives an affinity from, and the names that have a meaning of their own here.
 func types() []engine.TypeRule {

@@ -19,7 +19,7 @@ import (
 // third.
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
-		Exact: true, Counted: true, Before: "0", OfRow: changeOfRow,
+		Exact: true, Counted: true, Before: "0", OfRow: changeOfRow, Contexts: "WITH CHANGE_TRACKING_CONTEXT (%s…)",
 		Rights:    "it takes ALTER on the database and on the table",
 		Grant:     "SELECT, VIEW CHANGE TRACKING",
 		Declare:   func(context.Context, *sql.Conn, *engine.ChangeTable) ([]string, error) { return nil, nil },
@@ -27,18 +27,26 @@ func tracking() *engine.Tracking {
 		Uninstall: uninstallTracking,
 		Faults:    trackingFaults,
 		Others:    func(context.Context, *sql.Conn, *engine.ChangeTable) ([]string, error) { return nil, nil },
-		Unseen: func(context.Context, *sql.Conn, *engine.ChangeTable) ([]string, error) {
-			return []string{"TRUNCATE is not tracked: the poller stops at a gap"}, nil
-		},
+		Unseen:    trackingUnseen,
 		BuiltIn: &engine.BuiltIn{
 			Version: engine.Column{Name: engine.ChangeVersion, Type: "bigint", Value: Type{Base: "bigint"}.Value()},
 			Changes: changesSince, OfKeys: changesOfKeys,
-			Since: "since", Read: "read", Told: "told", Head: "@head",
+			Since: "since", Read: "read", Told: "told",
 			Before: beforeChanges, After: afterChanges, Floor: validFrom, Tell: tellTracking,
 			Retained: retained,
 			Lost:     "CHANGE_RETENTION has passed, the table was truncated, or its change tracking was switched off and on again",
 		},
 	}
+}
+
+func trackingUnseen(_ context.Context, _ *sql.Conn, c *engine.ChangeTable) ([]string, error) {
+	unseen := []string{"TRUNCATE is not tracked: the poller stops at a gap"}
+	if c.Ignored != "" {
+		unseen = append(unseen, "source__ignore_context: of several writes of a row SQL Server tells the context of the last "+
+			"one only, so that one's own are left out only where their context says, after "+c.Ignored+", up to which version "+
+			"others have written the row (docs/change-tracking.md); every other is delivered, and none is lost")
+	}
+	return unseen, nil
 }
 
 // changesSince reads what was written after a version. CHANGETABLE takes no expression there. What was not inserted
@@ -52,12 +60,26 @@ func changesSince(c *engine.ChangeTable, since string) string {
 
 // touched is the version where one of source__changed was written since the version that changes are read after; the
 // mask is of all writes since then. Where there is none it may have been any column.
+//
+// Contexts are told of the last write alone, so that one's own would hide another's before it. But a writer can say in
+// its context, after source__ignore_context, up to which version others have written the row: eight bytes. Where it
+// does not, its write counts as another's.
 func touched(c *engine.ChangeTable) string {
-	if len(c.Changed) == 0 {
+	if c.Touched() == "" {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(",\n\t\tCASE WHEN n.SYS_CHANGE_OPERATION <> 'U' OR n.SYS_CHANGE_COLUMNS IS NULL")
+	b.WriteString(",\n\t\tCASE")
+	if digits := strings.TrimPrefix(c.Ignored, "0x"); digits != "" {
+		bytes := len(digits) / 2
+		fmt.Fprintf(&b, " WHEN DATALENGTH(n.SYS_CHANGE_CONTEXT) = %d AND SUBSTRING(n.SYS_CHANGE_CONTEXT, 1, %d) = %s"+
+			"\n\t\t\tTHEN CAST(SUBSTRING(n.SYS_CHANGE_CONTEXT, %d, 8) AS bigint)", bytes+8, bytes, c.Ignored, bytes+1)
+	}
+	if len(c.Changed) == 0 {
+		b.WriteString("\n\t\t\tELSE n.SYS_CHANGE_VERSION END AS " + quote(engine.ChangeTouched))
+		return b.String()
+	}
+	b.WriteString(" WHEN n.SYS_CHANGE_OPERATION <> 'U' OR n.SYS_CHANGE_COLUMNS IS NULL")
 	for _, name := range c.Changed {
 		b.WriteString("\n\t\t\tOR CHANGE_TRACKING_IS_COLUMN_IN_MASK(COLUMNPROPERTY(" + objectID(c) + ", N'" +
 			strings.ReplaceAll(name, "'", "''") + "', 'ColumnId'), n.SYS_CHANGE_COLUMNS) = 1")
@@ -68,7 +90,7 @@ func touched(c *engine.ChangeTable) string {
 
 // touchedBefore stands for touched where nothing is left out.
 func touchedBefore(c *engine.ChangeTable) string {
-	if len(c.Changed) == 0 {
+	if c.Touched() == "" {
 		return ""
 	}
 	return ", CAST(0 AS bigint) AS " + quote(engine.ChangeTouched)

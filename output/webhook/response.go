@@ -34,45 +34,49 @@ func (o *Output) judge(ctx context.Context, d *change.Delivery, resp *http.Respo
 	n := len(d.Events)
 	switch {
 	case code >= 300 && code < 400:
-		return poller.FailAll(n, poller.Refused, code, fmt.Errorf(
-			"%s answered %d and redirects to %s: redirects are never followed; set output__url to the final address",
-			o.origin, code, redirectHost(resp)))
+		return o.refused(n, code, fmt.Errorf("%s answered %d and redirects to %s", o.origin, code, redirectHost(resp)))
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests,
 		code < 200, code >= 500:
-		failed := poller.FailAll(n, poller.Unavailable, code, o.answered(resp, ""))
+		failed := poller.FailAll(n, poller.Unavailable, code, o.answered(resp))
 		failed.RetryAfter = output.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
 		return failed
 	default:
-		return poller.FailAll(n, poller.Refused, code, o.answered(resp, mend(code)))
+		return o.refused(n, code, o.answered(resp))
 	}
 }
 
-// mend says what the operator can do about a status, "" where that is the receiver's business.
-func mend(code int) string {
+func (o *Output) refused(n, code int, err error) *poller.DeliveryError {
+	failed := poller.FailAll(n, poller.Refused, code, err)
+	failed.Remedy = remedy(code)
+	return failed
+}
+
+// remedy says what the operator can do about a status, "" where that is the receiver's business.
+func remedy(code int) string {
 	switch code {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return "check the key in output__url, output__headers__ and output__secret"
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		return "check the key in output__url, output__headers__… and output__secret, and whom the receiver lets in"
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
-		return "check output__url: it must take POST"
+		return "check output__url: its path must be the receiver's, and take POST"
 	case http.StatusRequestEntityTooLarge:
 		return "lower output__batch or output__batch_bytes, or raise the receiver's limit"
 	case http.StatusUnsupportedMediaType:
-		return "the receiver does not take this output__format or output__gzip"
-	default:
-		return ""
+		return "the receiver does not take this output__format or output__gzip: choose another"
 	}
+	if code >= 300 && code < 400 {
+		return "set output__url to the final address: a redirect is never followed"
+	}
+	return ""
 }
 
 // answered is the error of a status, with an excerpt of the body, which may echo what was sent: see poller.QuoteAnswer.
-func (o *Output) answered(resp *http.Response, mend string) error {
+func (o *Output) answered(resp *http.Response) error {
 	text := fmt.Sprintf("%s answered %d %s", o.origin, resp.StatusCode, http.StatusText(resp.StatusCode))
-	if mend != "" {
-		text += " (" + mend + ")"
-	}
+	text = strings.TrimSpace(text)
 	if excerpt := o.excerpt(resp.Body); excerpt != "" {
-		text = strings.TrimSpace(text) + ": " + poller.QuoteAnswer(excerpt)
+		text += ": " + poller.QuoteAnswer(excerpt)
 	}
-	return errors.New(strings.TrimSpace(text))
+	return errors.New(text)
 }
 
 // judgeJSON reads a 2xx answer that says it is JSON. What cannot be read or understood says nothing about any event, so

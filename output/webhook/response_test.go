@@ -68,8 +68,8 @@ func TestStatus(t *testing.T) {
 func TestMends(t *testing.T) {
 	for status, mend := range map[int]string{401: "output__headers__", 404: "output__url", 413: "output__batch_bytes",
 		415: "output__gzip"} {
-		if _, failure := deliver(t, answer(status, "", "")); !strings.Contains(failure.Error(), mend) {
-			t.Errorf("%d: %v does not name %s", status, failure, mend)
+		if _, failure := deliver(t, answer(status, "", "")); !strings.Contains(failure.Remedy, mend) {
+			t.Errorf("%d: %q does not name %s", status, failure.Remedy, mend)
 		}
 	}
 }
@@ -164,8 +164,8 @@ func TestRedirectIsRefusedAndNotFollowed(t *testing.T) {
 			w.WriteHeader(http.StatusPermanentRedirect)
 		})
 		if text := failure.Error(); !strings.Contains(text, says) || strings.Contains(text, "s3cret") ||
-			!strings.Contains(text, "output__url") {
-			t.Errorf("%s: %s", location, text)
+			!strings.Contains(failure.Remedy, "output__url") {
+			t.Errorf("%s: %s: %s", location, text, failure.Remedy)
 		}
 	}
 	if n := len(followed.seen()); n != 0 {

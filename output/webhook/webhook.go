@@ -44,6 +44,7 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -173,5 +174,11 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause // "no answer within 30s" tells more than "context deadline exceeded"
 	}
-	return poller.FailAll(len(d.Events), poller.Unavailable, 0, o.failure(err, "sending to %s: %v", o.origin, err))
+	failed := poller.FailAll(len(d.Events), poller.Unavailable, 0, o.failure(err, "sending to %s: %v", o.origin, err))
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		failed.Remedy = "renew the receiver's certificate, or write the name that it is made out to into output__url; for " +
+			"an authority of your own, set SSL_CERT_FILE"
+	}
+	return failed
 }

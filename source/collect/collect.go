@@ -295,7 +295,7 @@ func (c *Collector) event() (change.Event, error) {
 		Undated: true,
 		Broken:  broken,
 	}
-	e.Aside = op == change.Update && c.Touched != nil && !c.Touched(c.value(p.Tracked.Touched))
+	e.Aside = (op == change.Update || c.Cfg.Ignored != "") && c.Touched != nil && !c.Touched(c.value(p.Tracked.Touched))
 	if p.Sel.Writer != nil {
 		e.Writer, _ = strconv.ParseUint(string(c.value(len(p.Sel.Columns)-1)), 10, 32) // what is no number is not known
 	}

@@ -162,19 +162,6 @@ func (s *Selection) FromCursor() Statement {
 	return b.Statement()
 }
 
-// Count counts the rows of a span.
-func (s *Selection) Count(in Span) Statement {
-	b := NewBuilder(s.Syntax)
-	if b.Syntax.Top {
-		b.Add("SELECT COUNT_BIG(*)") // COUNT is an int
-	} else {
-		b.Add("SELECT COUNT(*)")
-	}
-	b.From(s)
-	b.Conditions(s, in)
-	return b.Statement()
-}
-
 // Numbers reads one row that holds a number in order column i, a stored time: by a condition that an index serves.
 func (s *Selection) Numbers(i int) Statement {
 	b := NewBuilder(s.Syntax)
@@ -182,31 +169,6 @@ func (s *Selection) Numbers(i int) Statement {
 	b.Add("\nWHERE " + s.Column(s.Order[i]) + " < ''")
 	b.userWhere(s, " AND ")
 	b.Limit(1)
-	return b.Statement()
-}
-
-// Nulls counts the rows that have NULL in a nullable column of the cursor, or else of the key. It is the empty
-// statement where no such column can be NULL.
-func (s *Selection) Nulls(cursor bool) Statement {
-	var tests []string
-	for i, c := range s.Order {
-		if c.Nullable && (i < s.Cursors) == cursor {
-			tests = append(tests, s.Column(c)+" IS NULL")
-		}
-	}
-	if len(tests) == 0 {
-		return Statement{}
-	}
-	b := NewBuilder(s.Syntax)
-	b.Add("SELECT COUNT(*)")
-	b.From(s)
-	b.Add("\nWHERE ")
-	if len(tests) == 1 {
-		b.Add(tests[0])
-	} else {
-		b.Add("(" + strings.Join(tests, " OR ") + ")")
-	}
-	b.userWhere(s, " AND ")
 	return b.Statement()
 }
 

@@ -22,8 +22,10 @@ type Config struct {
 	// delivered where one of them was written; none is all.
 	Tracked    bool
 	TrackTable string
+	// Ignored is the context of writes that are left out, as hexadecimal digits in lower case after 0x; "" for none.
 	Operations []string
 	Changed    []string
+	Ignored    string
 	// Cursor and Key name columns; an empty Key is the primary key. OrderKey empty is Key. Columns empty is all.
 	Cursor, Key, OrderKey, Columns []string
 	// Where filters rows: an SQL condition of the engine. Columns stand bare, or qualified by the alias r.
@@ -53,6 +55,9 @@ type Config struct {
 	// MaxRowBytes is the largest row that may travel; 0 is 4 MiB.
 	MaxRowBytes int
 }
+
+// LeavesWrites reports that some writes of a row do not count: its last one may not be one to be told of.
+func (c *Config) LeavesWrites() bool { return len(c.Changed) > 0 || c.Ignored != "" }
 
 // OnlyInserts reports that inserts are wanted, and updates are not.
 func (c *Config) OnlyInserts() bool {

@@ -20,7 +20,8 @@ import (
 type Tracked struct {
 	// Version is the row's cursor, Created the version of its last insert. Present is NULL where the row is gone.
 	Version, Created, Present int
-	// Touched is the version of the last write to a column of source__changed; -1 where none is named.
+	// Touched is the version of the last write that counts, by source__changed and source__ignore_context; -1 where all
+	// do.
 	Touched int
 	// Floor is the version up to which changes may be missing, Head the highest version that there is; -1 where rows do
 	// not tell.
@@ -202,18 +203,24 @@ func number(scalar []byte) (uint64, bool) {
 	return n, err == nil
 }
 
-// OfTouched writes that a column of source__changed was written since the version told (nil: since changes are
-// recorded), or that the row was inserted since then, or is gone.
+// OfTouched writes that a write counts that came since the version told (nil: since changes are recorded), or, where no
+// context is ignored, that the row was inserted since then, or is gone.
 func (p *Plan) OfTouched(told any) keyset.Condition {
 	return func(b *keyset.Builder, s *keyset.Selection) {
 		column := func(i int) string { return s.Column(p.Sel.Columns[i]) }
-		b.Add("(" + column(p.Tracked.Present) + " IS NULL")
-		for _, i := range []int{p.Tracked.Created, p.Tracked.Touched} {
+		or, since := "(", []int{p.Tracked.Touched}
+		if p.Table.Changes.Ignored == "" {
+			b.Add("(" + column(p.Tracked.Present) + " IS NULL")
+			or, since = " OR ", []int{p.Tracked.Created, p.Tracked.Touched}
+		}
+		for _, i := range since {
+			b.Add(or)
+			or = " OR "
 			if told == nil {
-				b.Add(" OR " + column(i) + " <> " + p.Syntax.Tracking.Before)
+				b.Add(column(i) + " <> " + p.Syntax.Tracking.Before)
 				continue
 			}
-			b.Add(" OR " + column(i) + " > ")
+			b.Add(column(i) + " > ")
 			b.Value(&p.Sel.Columns[p.Tracked.Version], told)
 		}
 		b.Add(")")

@@ -86,11 +86,11 @@ func ScanPage(s *keyset.Selection, limit int, key []engine.Column, seen string, 
 }
 
 // Count counts the rows that one position covers and another does not; the zero window is the beginning as the
-// one, and the present as the other. The arguments are those of the positions' places.
-func Count(s *keyset.Selection, from, upTo Window, fromArgs, upToArgs []any, key []engine.Column) keyset.Statement {
+// one, and the present as the other. The arguments are those of the positions' places. It counts up to most; 0 is no
+// bound.
+func Count(s *keyset.Selection, from, upTo Window, fromArgs, upToArgs []any, key []engine.Column,
+	most int) keyset.Statement {
 	b := keyset.NewBuilder(s.Syntax)
-	b.Add("SELECT count(*)")
-	b.From(s)
 	also := []keyset.Condition{func(b *keyset.Builder, s *keyset.Selection) {
 		coveredBy(b, s, &upTo, upToArgs, key, "end")
 	}}
@@ -101,7 +101,16 @@ func Count(s *keyset.Selection, from, upTo Window, fromArgs, upToArgs []any, key
 			b.Add(")")
 		})
 	}
-	b.Conditions(s, keyset.Span{Also: also})
+	if from.Begun && !from.Scanning { // an index serves it: all transactions before its oldest open one are covered
+		also = append(also, func(b *keyset.Builder, s *keyset.Selection) {
+			least := textParam("least")
+			b.Add(s.Column(s.Order[0]) + " >= " + b.Own(least, strconv.FormatUint(from.Seen.XMin, 10)) + "::text::xid8")
+		})
+	}
+	b.Counted(most, func() {
+		b.From(s)
+		b.Conditions(s, keyset.Span{Also: also})
+	})
 	return b.Statement()
 }
 

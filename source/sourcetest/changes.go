@@ -41,7 +41,7 @@ func (f fixture) track(table string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	w, err := tracking.Install(f.ctx(), conn, table, "", "orders")
+	w, err := tracking.Install(f.ctx(), conn, table, "", "orders", tracking.Writes{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func foreignTables(f fixture) {
 		return
 	}
 	for _, name := range []string{"precious", "mine", "half"} {
-		_, err := tracking.Install(f.ctx(), conn, "mine", name, "orders")
+		_, err := tracking.Install(f.ctx(), conn, "mine", name, "orders", tracking.Writes{})
 		f.isFault(err, poller.ErrConfig, "source__track_table="+name, "was not made by rowrelay track install")
 		_, err = tracking.Uninstall(f.ctx(), conn, "mine", name, "orders")
 		f.isFault(err, poller.ErrConfig, "source__track_table="+name)
@@ -40,7 +40,7 @@ func foreignTables(f fixture) {
 
 	f.track("mine")
 	defer f.untrack("mine")
-	_, err = tracking.Install(f.ctx(), conn, "theirs", "rowrelay_changes_mine", "orders")
+	_, err = tracking.Install(f.ctx(), conn, "theirs", "rowrelay_changes_mine", "orders", tracking.Writes{})
 	f.isFault(err, poller.ErrConfig, "is that of", "mine", "source__track_table")
 }
 

@@ -19,10 +19,10 @@ func (t Table) Untold(within *Window, r change.Range) (func([]byte) bool, error)
 	return t.sinceTold(within, r)
 }
 
-// Touched tells which writes to columns of source__changed may not have been delivered: nil where all updates are
-// wanted, and in a range with an end, whose statement asks for them.
+// Touched tells which writes that count may not have been delivered: nil where all do, and in a range with an end,
+// whose statement asks for them.
 func (t Table) Touched(within *Window, r change.Range) (func([]byte) bool, error) {
-	if t.Plan.Tracked == nil || len(t.Cfg.Changed) == 0 || within == nil {
+	if t.Plan.Tracked == nil || !t.Cfg.LeavesWrites() || within == nil {
 		return nil, nil
 	}
 	return t.sinceTold(within, r)
@@ -74,7 +74,7 @@ func (t Table) UntoldBetween(w *snapshot.Window, fresh bool) func([]byte) bool {
 
 // TouchedBetween is Touched of a window between snapshots.
 func (t Table) TouchedBetween(w *snapshot.Window, fresh bool) func([]byte) bool {
-	if len(t.Cfg.Changed) == 0 || !fresh {
+	if !t.Cfg.LeavesWrites() || !fresh {
 		return nil
 	}
 	since, told := InsertedIn(w), fromXID(w.Told)

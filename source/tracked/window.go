@@ -1,7 +1,6 @@
 package tracked
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -38,7 +37,7 @@ func (t Table) Window(r change.Range) (*Window, error) {
 		return nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
 	}
 	if p.BuiltIn() != nil {
-		return t.builtInWindow(w, r.After, t.Cfg.OnlyInserts() || len(t.Cfg.Changed) > 0), nil
+		return t.builtInWindow(w, r.After, t.Cfg.OnlyInserts() || t.Cfg.LeavesWrites()), nil
 	}
 	return &Window{Window: w, table: t, after: r.After}, nil
 }
@@ -84,7 +83,8 @@ func (w *Window) Selection(p *plan.Plan, also []keyset.Condition) (*keyset.Selec
 	return &sel, append(also[:len(also):len(also)], func(b *keyset.Builder, s *keyset.Selection) { w.bound(b, s) })
 }
 
-// bound keeps a page below where the engine had come, or within its window, and puts the transaction around it.
+// bound keeps a page within its window, and puts the transaction around it. A window's first page has no end: what was
+// committed after the engine said how far it had come shows which rows have left the window in between.
 func (w *Window) bound(b *keyset.Builder, s *keyset.Selection) {
 	p := w.table.Plan
 	version := &p.Sel.Columns[p.Tracked.Version]
@@ -97,12 +97,12 @@ func (w *Window) bound(b *keyset.Builder, s *keyset.Selection) {
 		since = w.Told // what was inserted, or which columns were written, since then may still have to be told
 	}
 	transact(b, p, numberOf(since), read, &w.told)
-	b.Add(s.Column(*version) + " <= ")
 	if w.Head == nil {
-		b.Add(w.builtIn.Head)
-	} else {
-		b.Value(version, numberOf(w.Head))
+		b.Add("1 = 1")
+		return
 	}
+	b.Add(s.Column(*version) + " <= ")
+	b.Value(version, numberOf(w.Head))
 }
 
 // Finish gives the events of a page their positions, and refuses a page from before what the change table still has.
@@ -162,24 +162,58 @@ func (w *Window) placeBuiltIn(page *change.Page, tell func() (Told, error)) erro
 	if w.fromTold && window.Told == nil {
 		window.Told = t.Floor // from the beginning what is retained is told; what is retained no longer, later, is missing
 	}
+	left, err := w.cut(page, window.Head)
+	if err != nil {
+		*page = change.Page{}
+		return err
+	}
 	for i := range page.Events {
 		page.Events[i].At = window.Place(page.Events[i].Cursor, window.Head)
 	}
-	if page.More {
+	if page.More && !left {
 		return nil
 	}
 	end := change.Cursor(w.table.Plan.AppendCursor(nil, [][]byte{window.Head}, nil))
-	switch page.More = plan.Later(t.Head, window.Head); {
-	case page.More && w.Head != nil:
-		end = window.End(end) // a row may have left the window before its page was read
-	case w.fromTold && window.Since != nil && !bytes.Equal(window.Since, window.Head):
-		window.Told = window.Since // or between what the page asked first and what it read
-		fallthrough
-	case w.fromTold && window.Since == nil:
+	page.More = left || plan.Later(t.Head, window.Head)
+	if left || w.Head != nil && (page.More || w.fromTold) { // a row may have left the window before its page was read
 		end = window.End(end)
 	}
 	if !end.Equal(w.after) {
 		page.To = end
 	}
 	return nil
+}
+
+// cut takes what comes after a window's end out of its page, and reports whether there was any: rows that were written
+// between what the page asked first and what it read. They may have been in the window, and come with the next one.
+func (w *Window) cut(page *change.Page, head []byte) (left bool, err error) {
+	for n := len(page.Events); n > 0; n = len(page.Events) {
+		in, err := w.table.Plan.Within(page.Events[n-1].Cursor)
+		if err != nil {
+			return false, err
+		}
+		if !plan.Later(in.At, head) {
+			break
+		}
+		page.Events, left = page.Events[:n-1], true
+	}
+	return left, nil
+}
+
+// After selects the engine's own changes after a position, to count them: in the transaction of a page.
+func (t Table) After(at change.Cursor) (*keyset.Selection, keyset.Condition, error) {
+	within, err := t.Plan.Within(at)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", poller.ErrConfig, err)
+	}
+	sel := t.Plan.Sel
+	sel.From = t.Plan.Table.Changes.Newer
+	since, ignored := numberOf(within.At), new(string)
+	if !within.Whole {
+		since = max(since-1, 0)
+	}
+	return &sel, func(b *keyset.Builder, _ *keyset.Selection) {
+		transact(b, t.Plan, since, -1, ignored)
+		b.Add("1 = 1")
+	}, nil
 }

@@ -64,7 +64,7 @@ func ByIdentity(server, database, credential, clientID string) (*Target, error) 
 
 // parseADO reads the ADO.NET form.
 func parseADO(text string) (*Target, error) {
-	pairs, err := splitADO(text)
+	pairs, err := dsn.SplitADO(text)
 	if err != nil {
 		return nil, err
 	}
@@ -73,23 +73,23 @@ func parseADO(text string) (*Target, error) {
 	seen := map[string]bool{}
 	secretBefore := false
 	for i, p := range pairs {
-		word, ok := known[p.key]
-		if !ok && (secretBefore || !dsn.Nameable(p.key)) {
+		word, ok := known[p.Key]
+		if !ok && (secretBefore || !dsn.Nameable(p.Key)) {
 			return nil, fmt.Errorf("entry %d does not begin with a keyword that is known: a password that holds a "+
 				"semicolon must be quoted (Password=\"…\")", i+1)
 		}
 		if !ok {
-			return nil, fmt.Errorf("the keyword %q is not known: it is misspelt, or must be removed", p.key)
+			return nil, fmt.Errorf("the keyword %q is not known: it is misspelt, or must be removed", p.Key)
 		}
-		if seen[p.key] {
-			return nil, fmt.Errorf("the keyword %q stands twice: remove one", p.key)
+		if seen[p.Key] {
+			return nil, fmt.Errorf("the keyword %q stands twice: remove one", p.Key)
 		}
-		seen[p.key] = true
-		if err := t.apply(word, p.key, p.value); err != nil {
+		seen[p.Key] = true
+		if err := t.apply(word, p.Key, p.Value); err != nil {
 			return nil, err
 		}
 		// From a password on, a piece that is no keyword may be the password's own.
-		secretBefore = secretBefore || p.key == "password" || p.key == "pwd"
+		secretBefore = secretBefore || p.Key == "password" || p.Key == "pwd"
 	}
 	for _, group := range [][]string{
 		{"server", "datasource", "address", "addr", "networkaddress"}, {"database", "initialcatalog"},

@@ -1,8 +1,6 @@
 package target
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/microsoft/go-mssqldb/msdsn"
@@ -23,29 +21,6 @@ func TestDriverURL(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-}
-
-// FuzzSplitADO: whatever is split can be written again and splits the same, and no fault shows a value.
-func FuzzSplitADO(f *testing.F) {
-	f.Add(`Server=tcp:h,1;Database='a''b';Password="x;""y";`)
-	f.Add(`a==b=c;;=;'`)
-	f.Fuzz(func(t *testing.T, text string) {
-		pairs, err := splitADO(text)
-		if err != nil {
-			return
-		}
-		var b strings.Builder
-		for _, p := range pairs {
-			b.WriteString(strings.ReplaceAll(p.key, "=", "==") + `="` + strings.ReplaceAll(p.value, `"`, `""`) + `";`)
-		}
-		again, err := splitADO(b.String())
-		if err != nil {
-			t.Fatalf("%q: %v", b.String(), err)
-		}
-		if fmt.Sprint(again) != fmt.Sprint(pairs) {
-			t.Fatalf("%q became %q", pairs, again)
-		}
-	})
 }
 
 // TestDriverReading holds our reading against go-mssqldb's own reading of the URL that it is given.

@@ -1,4 +1,4 @@
-SELECT count(*)
+SELECT COUNT(*)
 FROM "shop"."orders" AS r
 WHERE (
 amount > 0::money OR amount IS NULL

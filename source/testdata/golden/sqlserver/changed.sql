@@ -17,7 +17,7 @@ FROM (
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
-WHERE r.[rowrelay_version] > CAST(@p1 AS bigint) AND r.[rowrelay_version] <= @head
+WHERE r.[rowrelay_version] > CAST(@p1 AS bigint) AND 1 = 1
 ORDER BY r.[rowrelay_version], r.[tenant], r.[id];
 SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
 	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
