@@ -62,7 +62,10 @@ func (o *ordered) begin(low, reached change.Cursor) {
 // took notes a live page. backlog says that it was one of those up to the last row.
 func (o *ordered) took(reached change.Cursor, more, backlog bool) {
 	o.pages++
-	if o.more = more; backlog && !reached.Equal(o.reached) {
+	if o.more = more && (!backlog || o.complete); !o.more {
+		o.last, o.complete = place{}, false
+	}
+	if backlog && !reached.Equal(o.reached) {
 		o.edge, o.passed = place{at: reached, page: o.pages}, nil
 	}
 	o.reached = reached
