@@ -59,6 +59,9 @@ func (s *session) findProbe(ctx context.Context, avoid [][]byte) (*change.Event,
 	// The source takes no more. What it shows is compared with all of them.
 	asked := slices.Clone(avoid[:min(len(avoid), poller.MaxAvoid)])
 	search, fresh := s.searching(avoid, false)
+	if event, err := s.firstUnpassed(ctx, search); event != nil || err != nil {
+		return event, err
+	}
 	for range maxSearchReads {
 		event, err := s.feed.source.Other(ctx, search.at, asked)
 		switch {
@@ -80,6 +83,31 @@ func (s *session) findProbe(ctx context.Context, avoid [][]byte) (*change.Event,
 		}
 	}
 	return nil, nil //nolint:nilnil // the next call goes on from here
+}
+
+// probePage is how many rows are looked through where rows below the position may come first.
+const probePage = 500
+
+// firstUnpassed returns the first event of another order key where the order of late rows is kept, from one page; nil
+// where that has none, or any after the position will do.
+func (s *session) firstUnpassed(ctx context.Context, search *probeSearch) (*change.Event, error) {
+	r, ordered := s.feed.late.Unpassed()
+	if !ordered {
+		return nil, nil //nolint:nilnil // any will do
+	}
+	page, err := s.feed.source.Fetch(ctx, r, poller.Limit{Rows: probePage, Bytes: 1 << 20})
+	if err != nil {
+		return nil, err
+	}
+	for _, events := range [][]change.Event{page.Again, page.Events} {
+		for i := range events {
+			if key := string(events[i].OrderKey); !search.keys[key] {
+				search.keys[key] = true
+				return &events[i], nil
+			}
+		}
+	}
+	return nil, nil //nolint:nilnil // the search goes on beyond the page
 }
 
 // searching returns the search of the calls before, with the order keys that no probe may have now: those to avoid, and

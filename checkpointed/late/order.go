@@ -142,6 +142,18 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 	return step
 }
 
+// Unpassed is the range that shows the first events of order keys that rows share: what became visible below the
+// position comes before what is after it. It returns false where the first event after the position is the first.
+func (l *Tracker) Unpassed() (change.Range, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.order.on || l.order.edge.at.Equal(l.reached) {
+		return change.Range{}, false
+	}
+	return change.Range{After: l.reached, Late: true, Told: l.told, Again: l.order.edge.at, Known: l.knows,
+		Since: l.known.below}, true
+}
+
 // latest is the last row that there is; nil where it cannot be told. It gives mu up meanwhile.
 func (l *Tracker) latest(ctx context.Context) change.Cursor {
 	source, ok := l.Database.(interface {
