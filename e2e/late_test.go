@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -126,20 +125,6 @@ func TestLateCommits(t *testing.T) {
 			}
 		})
 	}
-}
-
-// lateFor is for how long writers write: what `make late` says, or else short.
-func lateFor(t *testing.T, short time.Duration) time.Duration {
-	t.Helper()
-	text := os.Getenv("ROWRELAY_LATE_FOR")
-	if text == "" {
-		return short
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatalf("ROWRELAY_LATE_FOR: %v", err)
-	}
-	return d
 }
 
 func (c *lateCase) run(t *testing.T, writeFor time.Duration) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -186,4 +187,18 @@ func (c *orderCase) transaction(t *testing.T, db *sql.DB, owner, n int) {
 	if err := tx.Commit(); err != nil {
 		t.Errorf("a writer: %v", err)
 	}
+}
+
+// lateFor is for how long writers write: what `make late` says, or else short.
+func lateFor(t *testing.T, short time.Duration) time.Duration {
+	t.Helper()
+	text := os.Getenv("ROWRELAY_LATE_FOR")
+	if text == "" {
+		return short
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("ROWRELAY_LATE_FOR: %v", err)
+	}
+	return d
 }

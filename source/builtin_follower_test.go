@@ -1,0 +1,100 @@
+package source_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
+)
+
+// follower reads a model's changes as a poller does.
+type follower struct {
+	*testing.T
+	m   *tracked
+	src *source.Cursor
+	at  change.Cursor
+	// table is the identity that was recorded with the position.
+	table string
+	got   map[string]string // key → the row's value; "" where it is gone
+	told  []string
+}
+
+func (m *tracked) follow(t *testing.T, cfg plan.Config) *follower {
+	t.Helper()
+	cfg.Poller, cfg.Table, cfg.Tracked = "orders", "dbo.orders", true
+	m.columns, m.context = cfg.LeavesWrites(), cfg.Ignored != ""
+	src, err := source.New(cfg, engine.Connection{Engine: "sqlserver", Dialect: trackedDialect{of: m},
+		Connectors: engine.Connectors{Plain: m, Reading: m}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = src.Close() })
+	f := &follower{T: t, m: m, src: src, got: map[string]string{}}
+	if f.at, _, err = src.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.asked = nil
+	return f
+}
+
+// page takes one page, and holds the table's identity as a session does.
+func (f *follower) page(rows int) (change.Page, error) {
+	p, err := f.src.Fetch(f.Context(), change.Range{After: f.at}, poller.Limit{Rows: rows, Bytes: 1 << 20})
+	if err != nil {
+		return p, err
+	}
+	if f.table != "" && p.Table != f.table {
+		if _, err := f.src.Replaced(f.Context(), f.at, f.table, p.Table); err != nil {
+			return p, err
+		}
+	}
+	f.table = p.Table
+	for _, e := range p.Events {
+		f.take(&e)
+		f.at = e.Position()
+	}
+	if p.To != nil {
+		f.at = p.To
+	}
+	return p, nil
+}
+
+// take is what the receiver does with an event.
+func (f *follower) take(e *change.Event) {
+	key := strings.TrimSuffix(strings.TrimPrefix(string(e.Key), `{"id":`), "}")
+	text := e.Op.String() + " " + key
+	f.got[key] = ""
+	if e.Op != change.Delete {
+		_, v, _ := strings.Cut(string(e.Row), `"v":`)
+		f.got[key] = strings.TrimSuffix(v, "}")
+		text += "=" + f.got[key]
+	}
+	f.told = append(f.told, text)
+}
+
+// read takes everything that there is, and returns what was told.
+func (f *follower) read(rows int) string {
+	f.Helper()
+	for {
+		p, err := f.page(rows)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if !p.More {
+			told := strings.Join(f.told, ", ")
+			f.told = nil
+			return told
+		}
+	}
+}
+
+func (f *follower) want(what, got, want string) {
+	f.Helper()
+	if got != want {
+		f.Errorf("%s: %s, want %s", what, got, want)
+	}
+}
