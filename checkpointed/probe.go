@@ -68,7 +68,7 @@ func (s *session) findProbe(ctx context.Context, avoid [][]byte) (*change.Event,
 		case err != nil:
 			return nil, err
 		case event == nil && fresh:
-			return nil, nil //nolint:nilnil // there is no other row
+			return s.firstOfTheRest(ctx, search)
 		case event == nil:
 			search, fresh = s.searching(avoid, true)
 			continue
@@ -85,7 +85,7 @@ func (s *session) findProbe(ctx context.Context, avoid [][]byte) (*change.Event,
 	return nil, nil //nolint:nilnil // the next call goes on from here
 }
 
-// probePage is how many rows are looked through where rows below the position may come first.
+// probePage is how many rows are looked through where the source itself does not look for another order key.
 const probePage = 500
 
 // firstUnpassed returns the first event of another order key where the order of late rows is kept, from one page; nil
@@ -95,6 +95,20 @@ func (s *session) firstUnpassed(ctx context.Context, search *probeSearch) (*chan
 	if !ordered {
 		return nil, nil //nolint:nilnil // any will do
 	}
+	return s.firstOf(ctx, r, search)
+}
+
+// firstOfTheRest returns the first event of another order key of what is left of a whole table: where no change came
+// after it, the rows that were never sent are all that there is.
+func (s *session) firstOfTheRest(ctx context.Context, search *probeSearch) (*change.Event, error) {
+	if !s.backfills() || !s.backfill.Whole {
+		return nil, nil //nolint:nilnil // there is no other row
+	}
+	return s.firstOf(ctx, change.Range{After: s.backfill.At, UpTo: s.backfill.To}, search)
+}
+
+// firstOf returns the first event of another order key in one page of a range; nil where that has none.
+func (s *session) firstOf(ctx context.Context, r change.Range, search *probeSearch) (*change.Event, error) {
 	page, err := s.feed.source.Fetch(ctx, r, poller.Limit{Rows: probePage, Bytes: 1 << 20})
 	if err != nil {
 		return nil, err
@@ -107,7 +121,7 @@ func (s *session) firstUnpassed(ctx context.Context, search *probeSearch) (*chan
 			}
 		}
 	}
-	return nil, nil //nolint:nilnil // the search goes on beyond the page
+	return nil, nil //nolint:nilnil // there is none
 }
 
 // searching returns the search of the calls before, with the order keys that no probe may have now: those to avoid, and

@@ -157,6 +157,12 @@ func (w *world) parkedRows() int {
 	return n
 }
 
+// isParked reports whether a row's order key is.
+func (w *world) isParked(v *version) bool {
+	lane := string(w.laneOf(&v.event))
+	return slices.ContainsFunc(w.parked, func(e parking.Entry) bool { return string(e.OrderKey) == lane })
+}
+
 // full reports whether max_parked is reached by rows that nothing shows to be at fault: then no position moves before
 // the destination accepts something.
 func (w *world) full() bool {
