@@ -86,3 +86,21 @@ func TestProbesGoOnAfterTheLastOne(t *testing.T) {
 		}
 	})
 }
+
+// TestProbeFromTheRestOfATable: where no change comes after a whole table that is read, a row of it that was never sent
+// shows whether the destination accepts anything.
+func TestProbeFromTheRestOfATable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := &snapshots{shop: newRows("a", "a", "b")}
+		p := newProcess(t, nil, shop.shop, shop.config)
+		p.limit = 1
+		s := p.open()
+		defer func() { _ = s.Close(t.Context(), &poller.Report{}) }()
+		p.next(s)
+		p.next(s)
+		grant, err := s.Other(t.Context(), [][]byte{[]byte(`{"tenant":"a"}`)})
+		if err != nil || len(grant.Batch.Events) != 1 || idOf(&grant.Batch.Events[0]) != 3 {
+			t.Errorf("the probe is %v, %v: want row 3", grant.Batch.Events, err)
+		}
+	})
+}

@@ -292,7 +292,10 @@ func (w *world) missingHere() string {
 	stopped := w.doc.Backfill != nil && w.full() // what is left of the whole table has to wait
 	for _, r := range w.table.rows {
 		v := r.cur
-		if v != nil && !(stopped && w.isParked(v)) && !w.arrived(v) && !w.blocked(v) && !w.doubtful(v) && !w.held(v) && !w.unread(v) {
+		if v == nil || stopped && w.isParked(v) {
+			continue
+		}
+		if !w.arrived(v) && !w.blocked(v) && !w.doubtful(v) && !w.held(v) && !w.unread(v) {
 			return fmt.Sprintf("row %d rev %d (%s) has not arrived", r.key, v.rev, w.id(v.event.ID))
 		}
 	}
