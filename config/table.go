@@ -196,7 +196,7 @@ var pollerSettings = []setting{
 	{name: "max_row_bytes", kind: kind.Sizes("64MiB", "4MiB"), def: "4MiB",
 		doc: "A larger row cannot be delivered: it is rejected at once, and after `max_attempts` becomes a dead letter without its row."},
 	{name: "max_batches", kind: kind.Whole(0, 1_000_000, "10"), def: "0",
-		doc: "How many batches one tick takes at most; 0: as many as fit into `tick_budget`."},
+		doc: "How many batches of live rows one tick takes at most, late ones and backfills not counted; 0: as many as fit into `tick_budget`."},
 	{name: "tick_budget", kind: kind.Durations("100ms", "24h", "50s"), def: "50s",
 		doc: "How long a tick goes on taking batches. The budget, the longest output timeout and 10s together must stay below the host's functionTimeout."},
 	{name: "poll_interval", kind: kind.OrZero(kind.Durations("10ms", "1h", "250ms")), def: "0s",
