@@ -117,7 +117,7 @@ func TestSecretsInLocalSettings(t *testing.T) {
 			}
 			for _, args := range [][]string{{"check"}, {"check", "--json"}, {"run", "--once"}, {"state", "show", "orders"}} {
 				out, errs, err := command(t, dir, settings{}, args...)
-				if err == nil || !strings.Contains(errs, "local.settings.json") {
+				if err == nil || !strings.Contains(out+errs, "local.settings.json") {
 					t.Errorf("%v: %v: %s%s", args, err, out, errs)
 				}
 				secrets.assertNone(t, strings.Join(args, " "), out+errs)
