@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -22,11 +23,11 @@ const maxLine = 16 << 10
 // A record is one line of JSON of at most 16 KiB, in one Write; its longest strings are cut to make it fit. It begins
 // with a brace, so that it is never taken for one of the host's own prefixed lines.
 func NewHostLogger(stdout, stderr io.Writer, level slog.Leveler) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
+	options, one := &slog.HandlerOptions{Level: level}, new(sync.Mutex)
 	return slog.New(&hostHandler{
-		info:  slog.NewJSONHandler(lineWriter{w: stdout}, options),
-		warn:  slog.NewJSONHandler(lineWriter{w: stderr}, options),
-		fault: slog.NewJSONHandler(lineWriter{w: stderr, hideWarn: true}, options),
+		info:  slog.NewJSONHandler(lineWriter{one: one, w: stdout}, options),
+		warn:  slog.NewJSONHandler(lineWriter{one: one, w: stderr}, options),
+		fault: slog.NewJSONHandler(lineWriter{one: one, w: stderr, hideWarn: true}, options),
 	})
 }
 
@@ -64,6 +65,7 @@ func (h *hostHandler) WithGroup(name string) slog.Handler {
 
 // lineWriter takes one record in each Write, as slog.JSONHandler promises, and passes it on in one Write.
 type lineWriter struct {
+	one      *sync.Mutex // each handler has a lock of its own, and two of them have one writer
 	w        io.Writer
 	hideWarn bool
 }
@@ -77,6 +79,8 @@ func (l lineWriter) Write(line []byte) (int, error) {
 	body = bound(body, maxLine)
 	out := make([]byte, 0, len(body)+1)
 	out = append(append(out, body...), '\n')
+	l.one.Lock()
+	defer l.one.Unlock()
 	if _, err := l.w.Write(out); err != nil {
 		return 0, err
 	}

@@ -102,10 +102,22 @@ func (s *statusShop) environ() []string {
 	return environ
 }
 
+// sharedBuffer is written to by several pollers at the same time, as a file may be.
+type sharedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *sharedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
 // cli runs a command in this process, as main does.
 func (s *statusShop) cli(args ...string) (out, errs string, err error) {
 	s.t.Helper()
-	var stdout, stderr bytes.Buffer
+	var stdout, stderr sharedBuffer
 	args = append(args, "--settings", emptySettings(s.t))
 	err = run(s.t.Context(), args, s.environ(), strings.NewReader(""), &stdout, &stderr)
 	return stdout.String(), stderr.String(), err
