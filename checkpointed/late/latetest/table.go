@@ -278,7 +278,8 @@ func (t *Table) again(page *change.Page, r change.Range, limit poller.Limit) {
 	var at []Position
 	for key, row := range t.Rows {
 		if p := (Position{"test", row.Cursor, key}); p.Compare(from) > 0 && p.Compare(to) <= 0 {
-			if e := t.Event(key, row); !r.Known(&e, t.Numbers) {
+			e := t.Event(key, row)
+			if left := r.Since > 0 && e.Writer != 0 && e.Writer < r.Since; !left && !r.Known(&e, t.Numbers) {
 				at = append(at, p)
 			}
 		}
