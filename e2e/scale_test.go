@@ -10,24 +10,29 @@ import (
 	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
+// trackedShop is an empty table whose changes are tracked, and the settings of its poller.
+func trackedShop(t *testing.T, engine, url string) (*outboxShop, settings) {
+	t.Helper()
+	o := newOutboxShop(t, engine, url) // only its database
+	execute(t, o.db, `CREATE TABLE orders (id bigint NOT NULL PRIMARY KEY, version bigint NOT NULL)`)
+	return o, settings{
+		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "shop",
+		"SHOP_DB": o.settings["SHOP_DB"], "status__listen": programtest.FreeAddress(t),
+		"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__mode": "changetracking",
+		"pollers__orders__source__table": "orders", "pollers__orders__output__kind": "http",
+		"pollers__orders__output__url": url, "pollers__orders__schedule": "* * * * * *",
+	}
+}
+
 // TestScaleFigures: how many changes wait, and how many workers that makes, as the Azure SQL trigger's own scaler
 // computes it: before the first tick, after it, and while the destination refuses one event. KEDA reads it as JSON.
 func TestScaleFigures(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, engine string) {
 		to := newSink(t)
-		o := newOutboxShop(t, engine, to.URL) // only its database
-		dir := t.TempDir()
-		listen := programtest.FreeAddress(t)
-		s := settings{
-			"state__kind": "file", "state__path": filepath.Join(dir, "state"), "state__app_name": "shop",
-			"SHOP_DB": o.settings["SHOP_DB"], "status__listen": listen,
-			"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__mode": "changetracking",
-			"pollers__orders__source__table": "orders", "pollers__orders__output__kind": "http",
-			"pollers__orders__output__url": to.URL, "pollers__orders__retry_delays": "12h",
-			"pollers__orders__schedule": "0 0 0 1 1 *",
-		}
-		execute(t, o.db, `CREATE TABLE orders (id bigint NOT NULL PRIMARY KEY, version bigint NOT NULL)`)
+		o, s := trackedShop(t, engine, to.URL)
+		dir, listen := t.TempDir(), s["status__listen"]
+		s["pollers__orders__retry_delays"], s["pollers__orders__schedule"] = "12h", "0 0 0 1 1 *"
 		stdout(t, dir, s, "track", "install", "orders", "--apply", "--yes")
 		scaled := func(s settings, unprocessed, workers int64) {
 			t.Helper()

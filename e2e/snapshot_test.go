@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,19 +17,12 @@ func TestSnapshotProgress(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, engine string) {
 		to := newSink(t)
-		o := newOutboxShop(t, engine, to.URL) // only its database
-		dir := t.TempDir()
-		listen := programtest.FreeAddress(t)
-		s := settings{
-			"state__kind": "file", "state__path": filepath.Join(dir, "state"), "state__app_name": "shop",
-			"SHOP_DB": o.settings["SHOP_DB"], "status__listen": listen,
-			"pollers__orders__source__connection": "SHOP_DB", "pollers__orders__source__mode": "changetracking",
-			"pollers__orders__source__table": "orders", "pollers__orders__source__start": "snapshot",
-			"pollers__orders__source__snapshot_chunk": "40", "pollers__orders__output__kind": "http",
-			"pollers__orders__output__url": to.URL, "pollers__orders__schedule": "* * * * * *",
+		o, s := trackedShop(t, engine, to.URL)
+		dir, listen := t.TempDir(), s["status__listen"]
+		s = s.with(settings{
+			"pollers__orders__source__start": "snapshot", "pollers__orders__source__snapshot_chunk": "40",
 			"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1", // one chunk after the other
-		}
-		execute(t, o.db, `CREATE TABLE orders (id bigint NOT NULL PRIMARY KEY, version bigint NOT NULL)`)
+		})
 		var values []string
 		for id := range 160 {
 			values = append(values, fmt.Sprintf("(%d, 1)", id+1))
