@@ -94,6 +94,7 @@ func (l *Tracker) session() {
 	l.rises, l.unkept = bound{}, 0
 	l.sweep.on, l.sweep.proves, l.proved, l.tail = false, false, false, nil
 	l.handed, l.done, l.found = 0, 0, 0
+	l.backlog.first, l.backlog.final = 0, 0
 	l.drained, l.rest, l.sweeps, l.blind = false, false, false, false
 	l.peek.session()
 	l.future.session()
