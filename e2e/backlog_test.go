@@ -83,8 +83,9 @@ func TestBacklogOfAKilledProcess(t *testing.T) {
 	}
 }
 
-// TestBacklogOfUnknownWriters: where rows do not tell who wrote them, a backlog of twenty times the memory waits for one
-// window. What was delivered after that does not come again when the process is killed, but for the batches in flight.
+// TestBacklogOfUnknownWriters: where rows do not tell who wrote them, a backlog of twenty times the memory waits for
+// one window. What was delivered after that does not come again when the process is killed, but for the batches in
+// flight.
 func TestBacklogOfUnknownWriters(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)

@@ -69,8 +69,8 @@ type Late struct {
 	// Clock is the database's clock as it was read last, at ClockAt by the store's clock, where the cursor is a time. A
 	// process that finds it set back by more than the window moves the position back.
 	Clock, ClockAt time.Time
-	// Memory holds the hashes of what was settled above the checkpoint, but for what Known covers, and its count is that of
-	// all of them; Journal those that were added since its object was stored.
+	// Memory holds the hashes of what was settled above the checkpoint, but for what Known covers, and its count is that
+	// of all of them; Journal those that were added since its object was stored.
 	Memory  ObjectRef
 	Journal Journal
 	// Known says which transactions' rows between the checkpoint and the frontier are settled, remembered or not.

@@ -53,7 +53,8 @@ func (l *Tracker) latest(ctx context.Context) change.Cursor {
 	return at
 }
 
-// close takes a proof that nothing will become visible up to where live rows have come, by a mark that was made at since.
+// close takes a proof that nothing will become visible up to where live rows have come, by a mark that was made at
+// since.
 func (l *Tracker) close(since time.Time) {
 	b := &l.backlog
 	if seen := b.last.seen; !seen.IsZero() && !since.Before(seen.Add(resolution)) && l.low.Equal(l.reached) {

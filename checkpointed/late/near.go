@@ -27,16 +27,16 @@ const (
 	nearHidden = time.Second
 )
 
-// nearDue reports whether it is time to look for late rows: once after a page of live rows. It takes half of the time at
-// most; or a quarter, as sweeps do, where a transaction stays open for long.
+// nearDue reports whether it is time to look for late rows: once after a page of live rows. It takes half of the time
+// at most; or a quarter, as sweeps do, where a transaction stays open for long.
 func (l *Tracker) nearDue(now time.Time) bool {
 	n := &l.near
 	rest := n.took
 	if n.took > nearQuick {
 		rest *= 3
 	}
-	return n.on || !l.order.on && l.done >= l.backlog.final && n.after != l.recent.pages && !l.recent.edge.at.Equal(l.reached) &&
-		now.Sub(n.ended) >= rest
+	due := n.after != l.recent.pages && now.Sub(n.ended) >= rest
+	return n.on || due && !l.order.on && l.done >= l.backlog.final && !l.recent.edge.at.Equal(l.reached)
 }
 
 // nextNear is the next page of it; false where there is nothing to look for.

@@ -95,19 +95,19 @@ import (
 // of the next page of live rows. Below X it finds what breaks the assumption, in no order. A session that begins where
 // another process, or one that did not settle all, has ended begins at L.
 //
-// Where no order has to be kept, the rows between X and F are read for their own sake after a page of live rows, so that
-// late ones arrive at the pace of these (near); where open transactions are not shown, the rows of a second. Such a read proves nothing: sweeps
-// read all, and X may begin at F.
+// Where no order has to be kept, the rows between X and F are read for their own sake after a page of live rows, so
+// that late ones arrive at the pace of these (near); where open transactions are not shown, the rows of a second. Such
+// a read proves nothing: sweeps read all, and X may begin at F.
 //
 // # Overlap: a full memory
 //
 // When the memory is full, live rows are held back until the low edge moves, or B rises. What a backlog holds beyond
 // that needs no memory: let R be the last row at a moment S. Once the low edge has moved by a mark that was made after
-// S up to where live rows have come, nothing will become visible up to R (the assumption, with R for N); so the low edge
-// goes with live rows up to R. A backlog whose writers are not known waits for one window, whatever its size. Neither a
-// server that shows no older transaction nor rows with old timestamps are a reason to be faster: a value can be drawn
-// long before its transaction shows itself (an application's, a sequence's, that of a statement that waits for a lock),
-// and a timestamp without a zone may seem hours older than it is.
+// S up to where live rows have come, nothing will become visible up to R (the assumption, with R for N); so the low
+// edge goes with live rows up to R. A backlog whose writers are not known waits for one window, whatever its size.
+// Neither a server that shows no older transaction nor rows with old timestamps are a reason to be faster: a value can
+// be drawn long before its transaction shows itself (an application's, a sequence's, that of a statement that waits for
+// a lock), and a timestamp without a zone may seem hours older than it is.
 type Tracker struct {
 	Config
 
