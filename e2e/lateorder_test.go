@@ -157,6 +157,7 @@ func (c *orderCase) run(t *testing.T, orderKey string, writeFor time.Duration) {
 	undisturbed := maps.Clone(committed)
 	mu.Unlock()
 	until(t, "the first rows", func() bool { return lost() == 0 })
+	_, early := to.count()
 	relay.Kill()
 	relay = startRun(t, t.TempDir(), s)
 	write(writeFor / 2)
@@ -189,8 +190,8 @@ func (c *orderCase) run(t *testing.T, orderKey string, writeFor time.Duration) {
 	if orderKey != "" {
 		name += ", shared key"
 	}
-	t.Logf("LATE %-34s rows %d, LOST %d, DUPLICATED %d, INVERTED %d, commit to arrival p50 %v, p90 %v, p99 %v, max %v",
-		name, distinct, lost(), repeated, inverted, at(50), at(90), at(99), took[len(took)-1].Round(time.Millisecond))
+	t.Logf("LATE %-34s rows %d, LOST %d, DUPLICATED %d (%d before the kill), INVERTED %d, commit to arrival p50 %v, p90 %v, p99 %v, max %v",
+		name, distinct, lost(), repeated, early, inverted, at(50), at(90), at(99), took[len(took)-1].Round(time.Millisecond))
 	if orderKey != "" && inverted > 0 {
 		t.Errorf("%d rows arrived after one of their owner's that was written after them", inverted)
 	}
