@@ -240,7 +240,7 @@ func (o *Output) noted(n *Note) {
 		o.WaitingSince = n.WaitingSince
 	}
 	o.Rate, o.HeldBack, o.LastError = n.Rate, n.HeldBack, n.problem()
-	o.NotedAt = &n.At
+	o.NotedAt, o.History = &n.At, n.History
 }
 
 // withoutAnswers are letters whose reasons are without what destinations answered: it may echo a row. The given ones

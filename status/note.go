@@ -31,6 +31,7 @@ type Note struct {
 	HeldBack     *HeldBack  `json:"held_back,omitempty"`
 	LastSuccess  *time.Time `json:"last_success,omitempty"`
 	LastError    *Problem   `json:"last_error,omitempty"` // also after a later success
+	History      []Step     `json:"history,omitempty"`    // of the last hour, in order
 	// SilentAfter is how long after At, in seconds, a missing sign of life says that nothing ticks any more; 0 where
 	// it is not known when the next tick is due (run --once).
 	SilentAfter float64 `json:"silent_after_seconds,omitempty"`
@@ -99,6 +100,7 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 		}
 	}
 	n.share(r)
+	n.remember(r)
 	return n, true
 }
 
@@ -172,6 +174,7 @@ func (n Note) fit(now time.Time) Note {
 		return Note{unfit: true}
 	}
 	n.fitLag(limit)
+	n.History = recent(n.History, limit)
 	if n.LastSuccess != nil && n.LastSuccess.After(limit) {
 		n.LastSuccess = nil
 	}
@@ -194,6 +197,7 @@ func (n Note) fit(now time.Time) Note {
 func (n Note) with(older *Note) Note {
 	n.joinParts(older)
 	n.joinLag(older)
+	n.joinHistory(older)
 	if n.Rate == nil {
 		n.Rate = older.Rate
 	}

@@ -74,6 +74,8 @@ type Output struct {
 	// the last sign of life, where the next is overdue; also of one that is failing or paused
 	SilentSince *time.Time `json:"silent_since,omitempty"`
 	NextRun     *time.Time `json:"next_run,omitempty"` // when the schedule says
+	// what ticks told of the last hour, in order: about, where several instances work at once
+	History []Step `json:"history,omitempty"`
 
 	HeldBack    *HeldBack `json:"held_back,omitempty"`
 	Pause       *Pause    `json:"paused,omitempty"`

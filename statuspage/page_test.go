@@ -107,6 +107,9 @@ func TestHostileTextsStayTexts(t *testing.T) {
 		t.Errorf("an inline handler, style or foreign source: %s", found)
 	}
 	for _, link := range regexp.MustCompile(`(?:href|action)="([^"]*)"`).FindAllStringSubmatch(wild, -1) {
+		if strings.HasPrefix(link[1], runbookPage) {
+			continue
+		}
 		if !regexp.MustCompile(`^status(\.json|/actions|/login|/logout)?(\?[A-Za-z0-9%&;=+._~-]*)?$`).MatchString(html.UnescapeString(link[1])) {
 			t.Errorf("a link leads elsewhere: %s", link[1])
 		}
@@ -290,7 +293,7 @@ func TestSpansAndNumbers(t *testing.T) {
 			t.Errorf("count(%d) = %q", n, got)
 		}
 	}
-	if got := command(request{Do: doReplay, Poller: "events", Letter: "it's; rm -rf /"},
+	if got := command(&request{Do: doReplay, Poller: "events", Letters: []string{"it's; rm -rf /"}},
 		"outbox"); got != `rowrelay outbox requeue events --id 'it'\''s; rm -rf /'` {
 		t.Error(got)
 	}

@@ -1,0 +1,44 @@
+package statuspage
+
+import (
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/status"
+)
+
+// runbookPage is what the alerts lead to as well.
+const runbookPage = "https://github.com/rowrelay/rowrelay/blob/main/docs/operations.md#"
+
+// byEvent are the headings of that page about a tick that failed.
+var byEvent = map[poller.Event]string{
+	poller.CheckpointLoadFailed: "the-state-store-fails", poller.LeaseAcquireFailed: "the-state-store-fails",
+	poller.CommitFailed: "the-state-store-fails", poller.StateGone: "the-state-document-is-gone",
+	poller.FetchFailed: "the-source-cannot-be-read", poller.NormalizeFailed: "a-row-cannot-become-an-event",
+	poller.HandlerFailed: "the-destination-fails", poller.LostLease: "the-lease-was-lost",
+	poller.ConfigInvalid: "a-setting-is-wrong", poller.FingerprintMismatch: "the-sources-definition-changed",
+	poller.SourceGap: "a-gap-in-the-source",
+}
+
+// byHealth are those about an output that is not failing.
+var byHealth = map[status.Health]string{
+	status.Silent: "rowrelaynosuccess", status.Blocked: "rowrelayheldback", status.Lagging: "rowrelaybacklog",
+	status.Paused: "rowrelaypaused", status.Parked: "rowrelayparked",
+}
+
+// runbook is where it is said what to do about an output; "" where nothing is wrong.
+func runbook(o *status.Output) string {
+	heading := byHealth[o.Health]
+	switch {
+	case o.Health == status.Failing && o.LastError != nil && byEvent[poller.Event(o.LastError.Event)] != "":
+		heading = byEvent[poller.Event(o.LastError.Event)]
+	case o.Health == status.Failing:
+		heading = "rowrelayticksfailing"
+	case o.Health == status.Blocked && o.HeldBack == nil, o.Health == status.Parked && o.DeadLetters == 0:
+		heading = "rowrelayparked"
+	case o.Health == status.Parked:
+		heading = "rowrelaydeadletters"
+	}
+	if heading == "" {
+		return ""
+	}
+	return runbookPage + heading
+}
