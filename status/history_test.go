@@ -44,7 +44,7 @@ func TestHistory(t *testing.T) {
 	}
 
 	// Another instance goes on, and knows of a part of it only.
-	other := Note{At: at(9.5), Version: noteVersion, History: []Step{{At: at(2), Rows: 1}, {At: at(8), Rows: 4, Failed: 1}}}
+	other := Note{At: at(9.5), History: []Step{{At: at(2), Rows: 1}, {At: at(8), Rows: 4, Failed: 1}}}
 	joined := join(&n, &other)
 	want = []Step{{At: at(0), Rows: 7}, {At: at(2), Rows: 1}, {At: at(4), Failed: 3}, {At: at(6), Failed: 1, Waiting: 120},
 		{At: at(8), Rows: 9, Failed: 1}}

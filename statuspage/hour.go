@@ -12,7 +12,8 @@ import (
 // and for how long rows had been waiting. Each strip is as high as its largest figure.
 type hour struct {
 	Delivered, Failed, Waiting string // of an SVG path, in a box of hourWide by hourHigh
-	Says                       string // the same in words
+	// the same in words; Longest is "" where nothing waited
+	Rows, Failures, Longest string
 }
 
 const (
@@ -24,12 +25,12 @@ const (
 
 // lastHour draws what is known of the hour before now; nil where nothing is.
 func lastHour(o *status.Output, now time.Time) *hour {
-	var rows, failed, waiting [steps]float64
+	rows, failed, waiting := make([]float64, steps), make([]float64, steps), make([]float64, steps)
 	first := now.Truncate(status.HistoryStep).Add(status.HistoryStep - status.HistoryLong)
 	known, delivered, failures, longest := false, 0, 0, 0.0
 	for _, s := range o.History {
 		i := int(s.At.Sub(first) / status.HistoryStep)
-		if s.At.Before(first) || i >= steps {
+		if i < 0 || i >= steps {
 			continue
 		}
 		rows[i], failed[i], waiting[i] = float64(s.Rows), float64(s.Failed), s.Waiting
@@ -38,17 +39,17 @@ func lastHour(o *status.Output, now time.Time) *hour {
 	if !known {
 		return nil
 	}
-	h := &hour{Delivered: bars(rows), Failed: bars(failed), Waiting: bars(waiting)}
-	h.Says = count(int64(delivered)) + " delivered, " + count(int64(failures)) + " failed"
+	h := &hour{Delivered: bars(rows), Failed: bars(failed), Waiting: bars(waiting),
+		Rows: count(int64(delivered)) + " delivered", Failures: count(int64(failures)) + " failed"}
 	if longest > 0 {
-		h.Says += ", rows waited for up to " + span(longest)
+		h.Longest = "waited up to " + span(longest)
 	}
 	return h
 }
 
 // bars is a path of one bar for each figure that is not 0: at least one unit high, so that one failure is seen beside
 // a thousand.
-func bars(figures [steps]float64) string {
+func bars(figures []float64) string {
 	highest := 0.0
 	for _, f := range figures {
 		highest = max(highest, f)

@@ -21,15 +21,18 @@ func TestLastHour(t *testing.T) {
 	o := status.Output{Poller: "orders", Health: status.Healthy,
 		History: []status.Step{step(70, 9999, 9, 9), step(20, 1200, 0, 0), step(10, 0, 2, 300), step(0, 12, 0, 0)}}
 	h := lastHour(&o, now)
-	if h.Says != "1\u202f212 delivered, 2 failed, rows waited for up to 5 min" {
-		t.Error(h.Says)
+	if h.Rows != "1\u202f212 delivered" || h.Failures != "2 failed" || h.Longest != "waited up to 5 min" {
+		t.Errorf("%+v", h)
 	}
 	if h.Delivered != "M152 0h7v24h-7zM232 22h7v2h-7z" || h.Failed != "M192 0h7v24h-7z" || h.Waiting != h.Failed {
 		t.Errorf("%q %q %q", h.Delivered, h.Failed, h.Waiting)
 	}
 	d.shop.report.Outputs = []status.Output{o}
 	page := d.send("GET", "/status", "")
-	d.wants("page", page, http.StatusOK, h.Delivered, h.Says, `<svg role="img"`)
+	d.wants("page", page, http.StatusOK, h.Delivered, h.Rows, h.Failures, h.Longest, `<svg role="img"`)
+	d.shop.report.Outputs[0].Health = status.Parked
+	d.wants("the runbook", d.send("GET", "/status", ""), http.StatusOK,
+		`<a href="`+status.RunbookPage+`rowrelayparked" rel="noreferrer">`)
 	d.shop.report.Outputs[0].History = nil
 	if page = d.send("GET", "/status", ""); strings.Contains(page.text, "<svg") {
 		t.Error("an hour is drawn of which nothing is known")

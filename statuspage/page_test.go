@@ -107,7 +107,7 @@ func TestHostileTextsStayTexts(t *testing.T) {
 		t.Errorf("an inline handler, style or foreign source: %s", found)
 	}
 	for _, link := range regexp.MustCompile(`(?:href|action)="([^"]*)"`).FindAllStringSubmatch(wild, -1) {
-		if strings.HasPrefix(link[1], runbookPage) {
+		if strings.HasPrefix(link[1], status.RunbookPage) {
 			continue
 		}
 		if !regexp.MustCompile(`^status(\.json|/actions|/login|/logout)?(\?[A-Za-z0-9%&;=+._~-]*)?$`).MatchString(html.UnescapeString(link[1])) {

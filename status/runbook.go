@@ -1,12 +1,9 @@
-package statuspage
+package status
 
-import (
-	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/status"
-)
+import "github.com/rowrelay/rowrelay/poller"
 
-// runbookPage is what the alerts lead to as well.
-const runbookPage = "https://github.com/rowrelay/rowrelay/blob/main/docs/operations.md#"
+// RunbookPage is what the alerts lead to as well.
+const RunbookPage = "https://github.com/rowrelay/rowrelay/blob/main/docs/operations.md#"
 
 // byEvent are the headings of that page about a tick that failed.
 var byEvent = map[poller.Event]string{
@@ -19,26 +16,26 @@ var byEvent = map[poller.Event]string{
 }
 
 // byHealth are those about an output that is not failing.
-var byHealth = map[status.Health]string{
-	status.Silent: "rowrelaynosuccess", status.Blocked: "rowrelayheldback", status.Lagging: "rowrelaybacklog",
-	status.Paused: "rowrelaypaused", status.Parked: "rowrelayparked",
+var byHealth = map[Health]string{
+	Silent: "rowrelaynosuccess", Blocked: "rowrelayheldback", Lagging: "rowrelaybacklog",
+	Paused: "rowrelaypaused", Parked: "rowrelayparked",
 }
 
-// runbook is where it is said what to do about an output; "" where nothing is wrong.
-func runbook(o *status.Output) string {
+// Runbook is where it is said what to do about an output; "" where nothing is wrong.
+func (o *Output) Runbook() string {
 	heading := byHealth[o.Health]
 	switch {
-	case o.Health == status.Failing && o.LastError != nil && byEvent[poller.Event(o.LastError.Event)] != "":
+	case o.Health == Failing && o.LastError != nil && byEvent[poller.Event(o.LastError.Event)] != "":
 		heading = byEvent[poller.Event(o.LastError.Event)]
-	case o.Health == status.Failing:
+	case o.Health == Failing:
 		heading = "rowrelayticksfailing"
-	case o.Health == status.Blocked && o.HeldBack == nil, o.Health == status.Parked && o.DeadLetters == 0:
+	case o.Health == Blocked && o.HeldBack == nil, o.Health == Parked && o.DeadLetters == 0:
 		heading = "rowrelayparked"
-	case o.Health == status.Parked:
+	case o.Health == Parked:
 		heading = "rowrelaydeadletters"
 	}
 	if heading == "" {
 		return ""
 	}
-	return runbookPage + heading
+	return RunbookPage + heading
 }
