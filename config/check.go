@@ -20,7 +20,7 @@ func (l *loader) checkState() {
 	s, st := l.own, &l.app.State
 	if !s.has("state__app_name") {
 		st.AppName = "local"
-		if _, site, ok := l.env.find("WEBSITE_SITE_NAME"); ok {
+		if _, site, ok := l.env.variable("WEBSITE_SITE_NAME"); ok {
 			st.AppName = site
 		}
 	}

@@ -33,7 +33,7 @@ func lastHour(o *status.Output, now time.Time) *hour {
 		if i < 0 || i >= steps {
 			continue
 		}
-		rows[i], failed[i], waiting[i] = float64(s.Rows), float64(s.Failed), s.Waiting
+		rows[i], failed[i], waiting[i] = float64(s.Rows), float64(s.Failed), s.Waiting //nolint:gosec // i is checked
 		known, delivered, failures, longest = true, delivered+s.Rows, failures+s.Failed, max(longest, s.Waiting)
 	}
 	if !known {
