@@ -70,7 +70,7 @@ func SweepEvery(window time.Duration) time.Duration {
 }
 
 // liveEvery is how often live rows are looked at while a long sweep runs beside a drained source.
-const liveEvery = 200 * time.Millisecond
+const liveEvery = 20 * time.Millisecond
 
 // nextOverlap decides between a live page and a page of a sweep. Under a backlog they take turns.
 func (l *Tracker) nextOverlap(ctx context.Context) Step {
@@ -88,6 +88,11 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 		l.beginSweep(ctx)
 	}
 	live := !l.full() && !l.drained
+	if l.drained && l.nearDue(time.Now()) {
+		if step, ok := l.nextNear(ctx); ok {
+			return step
+		}
+	}
 	switch {
 	case l.order.on && (l.sweep.ending() || live && (!l.sweeps || !l.sweep.on)):
 		return l.nextOrdered(ctx)
@@ -145,7 +150,7 @@ func (l *Tracker) mark() {
 	} else if l.proved || l.sweep.proves || l.marked.IsZero() || now.Sub(l.marked) > l.Window/8 {
 		return
 	}
-	l.markAt, l.order.marked = l.front, l.order.pages
+	l.markAt, l.recent.marked = l.front, l.recent.pages
 	l.since = l.clock.latest(now).Add(resolution).Truncate(time.Microsecond).UTC() // as the document keeps it
 	l.drawn = l.drawnUntil(l.markAt)
 	l.changes++
@@ -212,7 +217,7 @@ func (l *Tracker) beginSweep(ctx context.Context) {
 	s.says = l.said
 	if s.rest = false; l.order.on {
 		// Beyond the order edge rows have to be read in one snapshot.
-		s.to, s.rest = l.order.edge.at, s.at.Equal(l.order.edge.at)
+		s.to, s.rest = l.recent.edge.at, s.at.Equal(l.recent.edge.at)
 	} else if !l.since.IsZero() {
 		s.to, s.first = l.markAt, true
 	}
@@ -287,7 +292,7 @@ func (l *Tracker) advance() {
 		return
 	}
 	l.low = l.markAt
-	l.order.rise(l.low)
+	l.recent.rise(l.low)
 	l.unmark()
 	if below := l.below; below == l.sweep.old {
 		// What the first leg met is below the low edge now, and no sweep will meet it again. Where another sweep has
@@ -325,7 +330,7 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 	l.blind = false
 	jump, ahead := l.clock.jumped(&reading), l.foretold.jumped(&reading)
 	if jump != 0 {
-		l.order.begin(l.low, l.reached)
+		l.beginRecent()
 	}
 	l.notice(&reading)
 	l.clock, l.replayed = reading, h.Replayed

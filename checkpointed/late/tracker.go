@@ -4,12 +4,10 @@ package late
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -97,6 +95,10 @@ import (
 // of the next page of live rows. Below X it finds what breaks the assumption, in no order. A session that begins where
 // another process, or one that did not settle all, has ended begins at L.
 //
+// Where no order has to be kept, and open transactions are shown, the rows between X and F are read for their own sake
+// after a page of live rows, so that late ones arrive at the pace of these (near). Such a read proves nothing: sweeps
+// read all, and X may begin at F.
+//
 // When the memory is full, live rows are held back until the low edge moves, or B rises: a backlog whose writers are
 // not known is drained at about LateMemory rows for each window (a million in two minutes and a half). There neither a
 // server that shows no older transaction nor rows with old timestamps are a reason to be faster: a value can be drawn
@@ -112,6 +114,8 @@ type Tracker struct {
 
 	overlap
 	peek
+	recent recent
+	near   near
 	order  ordered
 	future future
 
@@ -144,6 +148,7 @@ type Step struct {
 	Page *change.Page
 
 	peek    bool
+	near    bool
 	backlog bool // up to ordered.last
 	ahead   bool // rows that are dated beyond the database's clock
 
@@ -229,17 +234,19 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 	} else if step.ahead {
 		l.foreseen(&batch, page)
 	} else {
-		batch.To = nil
-		l.sweeps = false
-		if l.meet(page, false) {
-			batch.Events = l.unknown(l.unpassed(page.Events), l.sweep.seeing())
-			l.handOut(&batch, false)
-			l.swept(page)
-		} else {
-			batch.Events = nil
+		batch.To, batch.Events = nil, nil
+		stamp, took := l.sweep.seeing(), l.swept
+		if step.near {
+			stamp, took = l.sweep.new, l.neared
 		}
+		if l.meet(page, false) {
+			batch.Events = l.unknown(l.unpassed(page.Events), stamp)
+			l.handOut(&batch, false)
+			took(page)
+		}
+		l.sweeps = false
 		l.advance()
-		batch.More = l.sweep.on || !l.drained
+		batch.More = l.near.on || l.sweep.on || !l.drained
 	}
 	l.rest = !batch.More
 	err := l.future.refused
@@ -258,7 +265,8 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 		}
 		l.reached = page.Events[n-1].Position()
 	}
-	l.order.took(l.reached, page.More, step.backlog)
+	l.order.took(page.More, step.backlog)
+	l.recent.took(l.reached, step.backlog)
 	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
 	if l.drained && l.mode == Overlap {
 		l.told = step.nextTold
@@ -281,7 +289,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 	}
 	switch l.mode {
 	case Overlap:
-		batch.More = page.More || l.sweep.on || l.sweepDue(l.liveAt) || l.needsLook(l.liveAt)
+		batch.More = page.More || l.sweep.on || l.sweepDue(l.liveAt) || l.needsLook(l.liveAt) || l.nearDue(l.liveAt)
 	case Exact:
 		batch.More = page.More || l.peekDue(l.liveAt)
 	}
@@ -367,31 +375,3 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 	l.mark()
 	l.advance()
 }
-
-// Report adds what only this component knows.
-func (l *Tracker) Report(r *poller.Report) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r.Remembered, r.Late = l.remembered.len(), l.found
-	r.HeldBack, r.HeldBy = l.held()
-	r.Warnings = append(r.Warnings, l.warnings...)
-	l.warnings = nil
-}
-
-// held tells for how long rows have been held back, and by what.
-func (l *Tracker) held() (time.Duration, string) {
-	if l.mode == Exact {
-		return l.peekHeld()
-	}
-	if l.mode != Overlap || l.heldSince.IsZero() {
-		return 0, ""
-	}
-	by := fmt.Sprintf("late_memory (%d rows) is full", l.Memory)
-	if l.blockedBy != "" {
-		by += ", and an open transaction is older than late_window: " + l.blockedBy
-	}
-	return time.Since(l.heldSince), by
-}
-
-// warn keeps a warning for the report.
-func (l *Tracker) warn(text string) { l.warnings = append(l.warnings, text) }
