@@ -2,8 +2,11 @@ package status
 
 import "github.com/rowrelay/rowrelay/poller"
 
-// RunbookPage is what the alerts lead to as well.
-const RunbookPage = "https://github.com/rowrelay/rowrelay/blob/main/docs/operations.md#"
+// The pages that the status page leads to: the runbook, which the alerts lead to as well, and the words.
+const (
+	RunbookPage  = "https://github.com/rowrelay/rowrelay/blob/main/docs/operations.md#"
+	GlossaryPage = "https://github.com/rowrelay/rowrelay/blob/main/docs/glossary.md"
+)
 
 // byEvent are the headings of that page about a tick that failed.
 var byEvent = map[poller.Event]string{

@@ -25,8 +25,8 @@ var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"healthClass": healthClass,
 	"name":        fullName, "says": says, "listing": listing, "some": some,
 	"heads": func() []head { return heads }, "waiting": waiting, "oldest": oldest, "wrong": wrong,
-	"lastHour": lastHour,
-	"marks":    func(m mode.Mode) bool { return m.Can(mode.Marks) },
+	"lastHour": lastHour, "glossary": func() string { return status.GlossaryPage },
+	"marks": func(m mode.Mode) bool { return m.Can(mode.Marks) },
 }).Parse(pageText))
 
 // page is what every page has.
