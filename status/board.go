@@ -198,7 +198,7 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 		stored = nil
 	}
 	f.note = join(own, stored)
-	o.noted(f.note)
+	o.noted(f.note, f.now)
 	if f.note != nil && f.note.silent(f.now) {
 		o.SilentSince = &f.note.At
 	}
@@ -227,7 +227,7 @@ func (o *Output) unread(f *facts, what string, at time.Time, err error) {
 }
 
 // noted puts into the output what its ticks have told.
-func (o *Output) noted(n *Note) {
+func (o *Output) noted(n *Note, now time.Time) {
 	if n == nil {
 		return
 	}
@@ -239,7 +239,8 @@ func (o *Output) noted(n *Note) {
 	if !o.Mode.Can(mode.Figures) {
 		o.WaitingSince = n.WaitingSince
 	}
-	o.Rate, o.HeldBack, o.LastError = n.Rate, n.HeldBack, n.problem()
+	o.HeldBack, o.LastError = n.HeldBack, n.problem()
+	o.Rate = n.rate(now)
 	o.NotedAt, o.History = &n.At, n.History
 }
 

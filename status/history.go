@@ -64,6 +64,31 @@ func (n *Note) joinHistory(older *Note) {
 	n.History = history
 }
 
+// rateSteps are the steps, the running one among them, that a rate is of.
+const rateSteps = 3
+
+// rate is how many events a second were delivered lately: since the first of the last steps in which any was. One tick
+// alone would say that 300 rows once are thousands a second, for ever.
+func (n *Note) rate(now time.Time) *float64 {
+	now = now.Add(-n.ahead)
+	from := now.Truncate(HistoryStep).Add(-(rateSteps - 1) * HistoryStep)
+	rate, rows := 0.0, 0
+	var since time.Time
+	for _, s := range n.History {
+		if s.At.Before(from) || s.Rows == 0 {
+			continue
+		}
+		if rows == 0 {
+			since = s.At
+		}
+		rows += s.Rows
+	}
+	if rows > 0 {
+		rate = float64(rows) / max(now.Sub(since), time.Minute).Seconds()
+	}
+	return &rate
+}
+
 // recent is a copy of what a history tells of the hour before a time.
 func recent(history []Step, at time.Time) []Step {
 	from := at.Truncate(HistoryStep).Add(HistoryStep - HistoryLong)

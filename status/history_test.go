@@ -63,3 +63,16 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%+v", ahead.History)
 	}
 }
+
+// TestRate: it is of the last minutes, not of one tick, and ends with what was delivered.
+func TestRate(t *testing.T) {
+	begin := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	n := Note{History: []Step{{At: begin.Add(-time.Hour), Rows: 9e6}, {At: begin, Rows: 300},
+		{At: begin.Add(HistoryStep), Failed: 9}}}
+	for after, want := range map[time.Duration]float64{time.Second: 5, 2 * time.Minute: 2.5, 5 * time.Minute: 1,
+		6 * time.Minute: 0, time.Hour: 0} {
+		if got := *n.rate(begin.Add(after)); got != want {
+			t.Errorf("%s after 300 rows: %g a second, want %g", after, got, want)
+		}
+	}
+}

@@ -27,7 +27,6 @@ type Note struct {
 	// See lag.go.
 	WaitingSince *time.Time `json:"waiting_since,omitempty"`
 	DrainedAt    *time.Time `json:"drained_at,omitempty"`
-	Rate         *float64   `json:"events_per_second,omitempty"` // of the last tick that delivered something
 	HeldBack     *HeldBack  `json:"held_back,omitempty"`
 	LastSuccess  *time.Time `json:"last_success,omitempty"`
 	LastError    *Problem   `json:"last_error,omitempty"` // also after a later success
@@ -76,10 +75,6 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	// it has handed partitions out: whether they succeed, their own ticks tell
 	hands := r.Share != nil && r.Share.Partition < 0
 	n.More = r.Event == poller.TickComplete && !r.Drained && !hands
-	if r.Rows > 0 && took > 0 {
-		rate := float64(r.Rows) / took
-		n.Rate = &rate
-	}
 	n.follow(r)
 	switch {
 	case r.Event == poller.Paused:
@@ -198,9 +193,6 @@ func (n Note) with(older *Note) Note {
 	n.joinParts(older)
 	n.joinLag(older)
 	n.joinHistory(older)
-	if n.Rate == nil {
-		n.Rate = older.Rate
-	}
 	if n.SilentAfter == 0 && !older.silent(n.At) { // a run --once beside a process that goes on
 		n.SilentAfter = older.SilentAfter
 	}

@@ -66,7 +66,8 @@ type Output struct {
 	LagSeconds *float64 `json:"lag_seconds,omitempty"`
 	// rows wait, and no tick has come to their end since; not of an outbox
 	WaitingSince *time.Time `json:"waiting_since,omitempty"`
-	Rate         *float64   `json:"events_per_second,omitempty"`
+	// of the last minutes: 0 where nothing was delivered in them
+	Rate *float64 `json:"events_per_second,omitempty"`
 	// what ticks told is as of then: rate, held_back, last_error, and lag but for an outbox
 	NotedAt *time.Time `json:"noted_at,omitempty"`
 	// that a tick has noted: it may be a minute older than the last
