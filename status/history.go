@@ -68,10 +68,9 @@ func (n *Note) joinHistory(older *Note) {
 const rateSteps = 3
 
 // rate is how many events a second were delivered lately: since the first of the last steps in which any was. One tick
-// alone would say that 300 rows once are thousands a second, for ever.
-func (n *Note) rate(now time.Time) *float64 {
-	now = now.Add(-n.ahead)
-	from := now.Truncate(HistoryStep).Add(-(rateSteps - 1) * HistoryStep)
+// alone would say that 300 rows once are thousands a second, for ever. It is as of the note, of which an idle poller leaves one each minute.
+func (n *Note) rate() *float64 {
+	from := n.At.Truncate(HistoryStep).Add(-(rateSteps - 1) * HistoryStep)
 	rate, rows := 0.0, 0
 	var since time.Time
 	for _, s := range n.History {
@@ -84,7 +83,7 @@ func (n *Note) rate(now time.Time) *float64 {
 		rows += s.Rows
 	}
 	if rows > 0 {
-		rate = float64(rows) / max(now.Sub(since), time.Minute).Seconds()
+		rate = float64(rows) / max(n.At.Sub(since), time.Minute).Seconds()
 	}
 	return &rate
 }

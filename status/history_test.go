@@ -71,7 +71,8 @@ func TestRate(t *testing.T) {
 		{At: begin.Add(HistoryStep), Failed: 9}}}
 	for after, want := range map[time.Duration]float64{time.Second: 5, 2 * time.Minute: 2.5, 5 * time.Minute: 1,
 		6 * time.Minute: 0, time.Hour: 0} {
-		if got := *n.rate(begin.Add(after)); got != want {
+		n.At = begin.Add(after)
+		if got := *n.rate(); got != want {
 			t.Errorf("%s after 300 rows: %g a second, want %g", after, got, want)
 		}
 	}

@@ -150,12 +150,12 @@ func TestLagging(t *testing.T) {
 		t.Errorf("a time of the future is believed: %+v", n)
 	}
 	o := Output{Mode: mode.Outbox}
-	o.noted(&Note{At: noon, WaitingSince: &since}, noon)
+	o.noted(&Note{At: noon, WaitingSince: &since})
 	if o.WaitingSince != nil {
 		t.Error("an outbox is told to lag")
 	}
 	o = Output{}
-	if o.noted(&Note{At: noon, WaitingSince: &since}, noon); o.WaitingSince != &since {
+	if o.noted(&Note{At: noon, WaitingSince: &since}); o.WaitingSince != &since {
 		t.Error("a poller is not")
 	}
 }

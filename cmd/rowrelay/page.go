@@ -69,6 +69,16 @@ func (s *statusSide) tracking() prometheus.Collector {
 	})
 }
 
+// letters are the dead letters, counted off the same board.
+func (s *statusSide) letters() prometheus.Collector {
+	return handler.NewLetterMetrics(func(ctx context.Context) (list []handler.DeadLetters) {
+		for _, c := range s.actions.board.DeadLetters(ctx) {
+			list = append(list, handler.DeadLetters{Poller: c.Poller, Output: c.Output, N: c.DeadLetters})
+		}
+		return list
+	})
+}
+
 // observe is handler.Config's Observe.
 func (s *statusSide) observe(r *poller.Report, next string) { s.seen.Observe(r, next) }
 

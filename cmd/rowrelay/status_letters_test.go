@@ -31,9 +31,18 @@ func TestManyDeadLettersAtOnce(t *testing.T) {
 		return all
 	}
 	side, log := s.page()
+	counted := func(want int64) {
+		t.Helper()
+		all := side.actions.board.DeadLetters(t.Context())
+		if len(all) != 1 || all[0].Poller != "orders" || all[0].DeadLetters != want {
+			t.Errorf("%+v dead letters for metrics, want %d", all, want)
+		}
+	}
+	counted(4)
 	replayed, purged := ids(o.Letters[:2]), ids(o.Letters[2:])
 	s.says(side.Operator.Replay(t.Context(), "orders", "", replayed, "ann"))("The 2 rows will be read again")
 	s.says(side.Operator.Purge(t.Context(), "orders", "", purged, "bob"))("Deleted for good: 2.")
+	counted(0)
 	if _, err := side.Operator.Purge(t.Context(), "orders", "", purged, "bob"); err == nil {
 		t.Error("they were purged twice")
 	}
