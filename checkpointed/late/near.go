@@ -32,7 +32,7 @@ func (l *Tracker) nearDue(now time.Time) bool {
 	if n.took > nearQuick {
 		rest *= 3
 	}
-	return n.on || !l.order.on && !n.hidden && n.after != l.recent.pages && !l.recent.edge.at.Equal(l.reached) &&
+	return n.on || !l.order.on && !n.hidden && l.done >= l.backlog.final && n.after != l.recent.pages && !l.recent.edge.at.Equal(l.reached) &&
 		now.Sub(n.ended) >= rest
 }
 

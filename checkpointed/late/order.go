@@ -12,18 +12,6 @@ import (
 type ordered struct {
 	on   bool
 	held *Step // a page of which the late rows were handed out, and the live ones are to come
-
-	// A backlog needs no second reading up to a row that was the last one before all that may be open began.
-	last     place // that row; page is not said
-	complete bool  // nothing will become visible up to it
-	more     bool  // the last page of live rows was full
-}
-
-// took notes a live page. backlog says that it was one of those up to the last row.
-func (o *ordered) took(more, backlog bool) {
-	if o.more = more && (!backlog || o.complete); !o.more {
-		o.last, o.complete = place{}, false
-	}
 }
 
 // nextOrdered is the next page of live rows, with what became visible between the order edge and them.
@@ -34,24 +22,19 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 		return step
 	}
 	step := Step{Kind: change.Live, nextTold: l.nextTold}
-	if l.order.complete && !l.sweep.ending() {
+	if l.backlog.complete && !l.sweep.ending() {
 		if step.Range = l.liveRange(); step.Range.UpTo == nil {
-			step.Range.UpTo, step.backlog = l.order.last.at, true
+			step.Range.UpTo, step.backlog = l.backlog.last.at, true
 			return step
 		}
 	}
 	if !l.recent.edge.at.Equal(l.reached) {
 		if h, ok := l.look(ctx); ok {
 			l.recent.look(&h)
-			if l.order.last.at != nil && l.order.last.seen.IsZero() {
-				l.order.last.seen = h.Now
-			}
 			step.oldest = before(&h)
 		}
 	}
-	if l.order.more && l.order.last.at == nil {
-		l.order.last.at = l.latest(ctx)
-	}
+	l.askLast(ctx)
 	step.Range = l.liveRange()
 	again := l.recent.edge.at
 	if l.sweep.ending() {
@@ -73,23 +56,6 @@ func (l *Tracker) Unpassed() (change.Range, bool) {
 	}
 	return change.Range{After: l.reached, Late: true, Told: l.told, Again: l.recent.edge.at, Known: l.knows,
 		Since: l.known.below}, true
-}
-
-// latest is the last row that there is; nil where it cannot be told. It gives mu up meanwhile.
-func (l *Tracker) latest(ctx context.Context) change.Cursor {
-	source, ok := l.Database.(interface {
-		Latest(ctx context.Context) (change.Cursor, error)
-	})
-	if !ok {
-		return nil
-	}
-	l.mu.Unlock()
-	defer l.mu.Lock()
-	at, err := source.Latest(ctx)
-	if err != nil || at.IsStart() {
-		return nil // the backlog is read twice, then
-	}
-	return at
 }
 
 // knows is Range.Known.
@@ -122,8 +88,8 @@ func (l *Tracker) again(step *Step, page *change.Page) (change.Batch, bool) {
 		return batch, true
 	}
 	l.recent.oldest = step.oldest
-	if last := &l.order.last; !last.seen.IsZero() && !step.oldest.Before(last.seen) {
-		l.order.complete = true
+	if seen := l.backlog.last.seen; !seen.IsZero() && !step.oldest.Before(seen) {
+		l.backlog.complete = true
 	}
 	if l.sweep.ending() {
 		l.endLeg()

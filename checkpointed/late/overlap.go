@@ -84,6 +84,9 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	}
 	l.rewind()
 	l.mark()
+	if step, ok := l.nextClosed(ctx); ok {
+		return step
+	}
 	if l.sweepDue(time.Now()) {
 		l.beginSweep(ctx)
 	}
@@ -176,17 +179,25 @@ func (l *Tracker) unmark() {
 // passed reports whether the mark's window has passed, as far as the database's clock is known. On a replica it has
 // when what was committed after it is replayed: while the replay stands still, the clock goes on and rows do not
 // arrive.
-func (l *Tracker) passed(now time.Time) bool {
-	if !l.replayed.IsZero() && l.replayed.Before(l.opens().Add(l.Window)) {
+func (l *Tracker) passed(now time.Time) bool { return !l.since.IsZero() && l.over(l.opens(), now) }
+
+// over reports whether a window has passed that began at opens.
+func (l *Tracker) over(opens, now time.Time) bool {
+	if !l.replayed.IsZero() && l.replayed.Before(opens.Add(l.Window)) {
 		return false
 	}
-	return !l.since.IsZero() && !l.clock.earliest(now).Before(l.opens().Add(l.Window))
+	return !l.clock.earliest(now).Before(opens.Add(l.Window))
+}
+
+// ended reports whether no write transaction is open that is known to have begun before a moment.
+func ended(h *change.Horizon, before time.Time) bool {
+	return !h.Shown || h.Oldest.IsZero() || h.Oldest.After(before)
 }
 
 // sweepDue reports whether it is time for a sweep. One that takes long is followed by a longer rest, so that sweeps
 // take a quarter of the time at most; unless the low edge waits for it.
 func (l *Tracker) sweepDue(now time.Time) bool {
-	if l.sweep.on || l.low.Equal(l.reached) || l.mode != Overlap {
+	if l.sweep.on || l.low.Equal(l.reached) || l.mode != Overlap || l.done < l.backlog.final {
 		return false
 	}
 	wait := max(SweepEvery(l.Window), 3*l.sweep.took)
@@ -203,7 +214,7 @@ func (l *Tracker) beginSweep(ctx context.Context) {
 	if l.passed(time.Now()) && !l.proved {
 		// The look at the open transactions comes first, then the read: a transaction that ends in between is read.
 		if h, ok := l.look(ctx); ok && l.passed(time.Now()) {
-			proves = !h.Shown || h.Oldest.IsZero() || h.Oldest.After(l.opens())
+			proves = ended(&h, l.opens())
 			l.blockedBy = ""
 			if !proves {
 				l.blockedBy = h.By
@@ -292,6 +303,7 @@ func (l *Tracker) advance() {
 		return
 	}
 	l.low = l.markAt
+	l.close(l.since)
 	l.recent.rise(l.low)
 	l.unmark()
 	if below := l.below; below == l.sweep.old {
@@ -331,6 +343,12 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 	jump, ahead := l.clock.jumped(&reading), l.foretold.jumped(&reading)
 	if jump != 0 {
 		l.beginRecent()
+	}
+	if last := &l.backlog.last; last.at != nil && last.seen.IsZero() {
+		last.seen = h.Now
+		if drawn := l.drawnUntil(last.at); drawn.After(last.seen) {
+			last.seen = drawn
+		}
 	}
 	l.notice(&reading)
 	l.clock, l.replayed = reading, h.Replayed

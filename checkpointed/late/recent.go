@@ -55,7 +55,7 @@ func (l *Tracker) beginRecent() {
 		at = place{at: l.low, page: -1}
 	}
 	l.recent = recent{edge: at, last: l.reached, pages: l.recent.pages, marked: l.recent.marked}
-	l.order, l.near.on = ordered{on: l.order.on}, false
+	l.order, l.backlog, l.near.on = ordered{on: l.order.on}, backlog{first: l.backlog.first, final: l.backlog.final}, false
 }
 
 // took notes a live page. complete says that nothing will become visible up to its end.

@@ -99,11 +99,15 @@ import (
 // after a page of live rows, so that late ones arrive at the pace of these (near). Such a read proves nothing: sweeps
 // read all, and X may begin at F.
 //
-// When the memory is full, live rows are held back until the low edge moves, or B rises: a backlog whose writers are
-// not known is drained at about LateMemory rows for each window (a million in two minutes and a half). There neither a
+// # Overlap: a full memory
+//
+// When the memory is full, live rows are held back until the low edge moves, or B rises. What a backlog holds beyond
+// that needs no memory: let R be the last row at a moment S. Once the low edge has moved by a mark that was made after
+// S up to where live rows have come, nothing will become visible up to R (the assumption, with R for N); so the low edge
+// goes with live rows up to R. A backlog whose writers are not known waits for one window, whatever its size. Neither a
 // server that shows no older transaction nor rows with old timestamps are a reason to be faster: a value can be drawn
-// long before its transaction shows itself (an application's, a sequence's, that of a statement that waits for a
-// lock), and a timestamp without a zone may seem hours older than it is.
+// long before its transaction shows itself (an application's, a sequence's, that of a statement that waits for a lock),
+// and a timestamp without a zone may seem hours older than it is.
 type Tracker struct {
 	Config
 
@@ -114,14 +118,16 @@ type Tracker struct {
 
 	overlap
 	peek
-	recent recent
-	near   near
-	order  ordered
-	future future
+	recent  recent
+	near    near
+	order   ordered
+	backlog backlog
+	future  future
 
 	remembered *hashSet        // the memory
 	inFlight   map[uint64]bool // handed out and not settled, of this session; true: ahead of the database's clock
 	object     state.ObjectRef // what the memory was last read from or stored as
+	journal    journal         // what was added since
 	added      bool            // the memory has what no stored object has
 	changes    int             // of what a commit stores
 	basis      basis           // what the document says, as far as this process knows
@@ -149,7 +155,8 @@ type Step struct {
 
 	peek    bool
 	near    bool
-	backlog bool // up to ordered.last
+	backlog bool // up to backlog.last
+	closed  bool // nothing will be added to it
 	ahead   bool // rows that are dated beyond the database's clock
 
 	nextTold change.Cursor // of overlap, when Next returned a page of live rows
@@ -218,7 +225,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 		}
 		if step.backlog && !page.More {
 			page.More = true // it was the end of the range, not of the rows
-			l.order.last, l.order.complete = place{}, false
+			l.backlog.took(false)
 		}
 		l.cutAhead(&step, page)
 	}
@@ -265,7 +272,8 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 		}
 		l.reached = page.Events[n-1].Position()
 	}
-	l.order.took(page.More, step.backlog)
+	l.backlog.closed = l.backlog.closed && step.closed
+	l.backlog.took(page.More && (!step.backlog || l.backlog.complete || l.backlog.closed))
 	l.recent.took(l.reached, step.backlog)
 	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
 	if l.drained && l.mode == Overlap {
@@ -312,9 +320,9 @@ func (l *Tracker) unknown(events []change.Event, stamp uint8) []change.Event {
 	return kept
 }
 
-// remembers reports whether the events of a batch are remembered once they are settled.
-func (l *Tracker) remembers(batch *change.Batch) bool {
-	return l.mode == Overlap || batch.Kind == change.Sweep
+// remembers reports whether the events of a session's nth batch are remembered once they are settled.
+func (l *Tracker) remembers(batch *change.Batch, n int) bool {
+	return !l.backlog.has(n) && (l.mode == Overlap || batch.Kind == change.Sweep)
 }
 
 // handOut puts a batch in flight; ahead says that its events are dated beyond the database's clock.
@@ -323,7 +331,10 @@ func (l *Tracker) handOut(batch *change.Batch, ahead bool) {
 		return
 	}
 	l.handed++
-	if !l.remembers(batch) {
+	if l.backlog.closed {
+		l.backlog.final = l.handed
+	}
+	if !l.remembers(batch, l.handed) {
 		return
 	}
 	for i := range batch.Events {
@@ -342,7 +353,7 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 	if n == 0 {
 		return
 	}
-	if l.remembers(batch) {
+	if l.remembers(batch, l.done+1) {
 		for i := range batch.Events[:n] {
 			h := memoryHash(batch.Events[i].ID)
 			stamp := l.sweep.new
@@ -354,7 +365,7 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 				l.unkept++
 				continue
 			}
-			l.remembered.add(h, stamp)
+			l.remember(h, stamp)
 		}
 		l.added = true
 		l.changes++
@@ -367,6 +378,9 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 		l.front = batch.Events[n-1].Position()
 		if whole && batch.To != nil {
 			l.front = batch.To
+		}
+		if l.backlog.has(l.done + 1) {
+			l.low = l.front
 		}
 	}
 	if whole {
