@@ -12,7 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
-// TestTheCloneSampleRunsAsItIs: what lies in the clone delivers its rows without anything else, and is not changed by it.
+// TestTheCloneSampleRunsAsItIs: what lies in the clone delivers its rows without anything else, and is not changed by
+// that.
 func TestTheCloneSampleRunsAsItIs(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -68,7 +68,8 @@ func (n *Note) joinHistory(older *Note) {
 const rateSteps = 3
 
 // rate is how many events a second were delivered lately: since the first of the last steps in which any was. One tick
-// alone would say that 300 rows once are thousands a second, for ever. It is as of the note, of which an idle poller leaves one each minute.
+// alone would say that 300 rows once are thousands a second, for ever. It is as of the note, of which an idle poller
+// leaves one each minute.
 func (n *Note) rate() *float64 {
 	from := n.At.Truncate(HistoryStep).Add(-(rateSteps - 1) * HistoryStep)
 	rate, rows := 0.0, 0
