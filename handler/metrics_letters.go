@@ -21,7 +21,9 @@ type letterMetrics struct {
 
 // NewLetterMetrics returns the metric. What read leaves out has no series.
 func NewLetterMetrics(read func(context.Context) []DeadLetters) prometheus.Collector {
-	gauge := func(name, help string) *prometheus.Desc { return prometheus.NewDesc("rowrelay_"+name, help, labels(nil), nil) }
+	gauge := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("rowrelay_"+name, help, labels(nil), nil)
+	}
 	return &letterMetrics{read, gauge("dead_letters",
 		"Dead letters in the state store, as counted in the last five minutes.")}
 }
