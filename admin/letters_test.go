@@ -128,7 +128,7 @@ func TestReplayNowPausesATickAtWork(t *testing.T) {
 			}
 		}
 	}()
-	if r, err := f.ReplayNow(t.Context(), "e1", nil, nil); err != nil || r.Text != "done: 1" {
+	if r, err := f.ReplayNow(t.Context(), []string{"e1"}, nil, nil); err != nil || r.Text != "done: 1" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if p := f.doc().Paused; p != nil {
@@ -144,7 +144,7 @@ func TestReplayNowIsStopped(t *testing.T) {
 	f.held()
 	stop, cause := make(chan struct{}), errors.New("told to stop")
 	close(stop)
-	if _, err := f.ReplayNow(t.Context(), "e1", stop, cause); !errors.Is(err, cause) {
+	if _, err := f.ReplayNow(t.Context(), []string{"e1"}, stop, cause); !errors.Is(err, cause) {
 		t.Errorf("%v", err)
 	}
 	if p := f.doc().Paused; p != nil || len(f.ids()) != 1 {

@@ -25,13 +25,17 @@ const (
 type Controls interface {
 	Pause(ctx context.Context) (*Plan, error)
 	Resume(ctx context.Context) (*Plan, error)
-	// ReplayNow delivers one event again that was given up. An error of cause ends its wait for a tick at work.
-	ReplayNow(ctx context.Context, id string, stop <-chan struct{}, cause error) (Result, error)
+	// ReplayNow delivers events again that were given up. An error of cause ends its wait for a tick at work.
+	ReplayNow(ctx context.Context, ids []string, stop <-chan struct{}, cause error) (Result, error)
+	// PurgeNow gives dead letters up for ever. It waits for nothing.
+	PurgeNow(ctx context.Context, ids []string) (Result, error)
 }
 
-// ReplayNow hands one dead letter back to the poller. A tick at work is paused for it.
-func (d *Document) ReplayNow(ctx context.Context, id string, stop <-chan struct{}, cause error) (r Result, err error) {
-	do := func(ctx context.Context) error { r, err = d.replayOne(ctx, id); return err }
+// ReplayNow hands dead letters back to the poller. A tick at work is paused for it.
+func (d *Document) ReplayNow(
+	ctx context.Context, ids []string, stop <-chan struct{}, cause error,
+) (r Result, err error) {
+	do := func(ctx context.Context) error { r, err = d.replayThese(ctx, ids); return err }
 	if err := do(ctx); !isAtWork(err) {
 		return r, err
 	}
@@ -39,8 +43,21 @@ func (d *Document) ReplayNow(ctx context.Context, id string, stop <-chan struct{
 	return r, err
 }
 
-func (d *Document) replayOne(ctx context.Context, id string) (Result, error) {
-	chosen, err := d.Choose(ctx, &Choice{IDs: []string{id}})
+// PurgeNow deletes dead letters. Where events are parked, the lease has to be free.
+func (d *Document) PurgeNow(ctx context.Context, ids []string) (Result, error) {
+	chosen, err := d.Choose(ctx, &Choice{IDs: ids})
+	if err != nil {
+		return Result{}, err
+	}
+	plan, err := chosen.Purge()
+	if err != nil {
+		return Result{}, err
+	}
+	return plan.Apply(ctx)
+}
+
+func (d *Document) replayThese(ctx context.Context, ids []string) (Result, error) {
+	chosen, err := d.Choose(ctx, &Choice{IDs: ids})
 	if err != nil {
 		return Result{}, err
 	}

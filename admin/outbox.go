@@ -75,9 +75,20 @@ func (o *Outbox) Resume(ctx context.Context) (*Plan, error) {
 	return p, nil
 }
 
-// ReplayNow requeues one dead letter. Nothing is waited for.
-func (o *Outbox) ReplayNow(ctx context.Context, id string, _ <-chan struct{}, _ error) (Result, error) {
-	plan, err := o.Requeue(ctx, event.Filter{States: []event.State{event.Dead}, IDs: []string{id}})
+// ReplayNow requeues dead letters. Nothing is waited for.
+func (o *Outbox) ReplayNow(ctx context.Context, ids []string, _ <-chan struct{}, _ error) (Result, error) {
+	return applyNow(ctx, ids, o.Requeue)
+}
+
+// PurgeNow discards dead letters.
+func (o *Outbox) PurgeNow(ctx context.Context, ids []string) (Result, error) {
+	return applyNow(ctx, ids, o.Discard)
+}
+
+func applyNow(
+	ctx context.Context, ids []string, of func(context.Context, event.Filter) (*Events, error),
+) (Result, error) {
+	plan, err := of(ctx, event.Filter{States: []event.State{event.Dead}, IDs: ids})
 	if err != nil {
 		return Result{}, err
 	}

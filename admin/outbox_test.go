@@ -148,11 +148,11 @@ func TestRequeueThatIsStopped(t *testing.T) {
 
 func TestReplayNowOfAnOutbox(t *testing.T) {
 	o, rows, _ := newOutbox()
-	if _, err := o.ReplayNow(t.Context(), "3", nil, nil); err != nil || rows.all[2].State != event.Pending ||
+	if _, err := o.ReplayNow(t.Context(), []string{"3"}, nil, nil); err != nil || rows.all[2].State != event.Pending ||
 		rows.all[0].State != event.Dead {
 		t.Errorf("%+v, %v", rows.all, err)
 	}
-	_, err := o.ReplayNow(t.Context(), "3", nil, nil)
+	_, err := o.ReplayNow(t.Context(), []string{"3"}, nil, nil)
 	if r := new(Refusal); !errors.As(err, &r) || !r.Missing {
 		t.Error(err)
 	}

@@ -244,6 +244,9 @@ type Batch struct {
 type Delivery struct {
 	// App and Poller name the sender; Engine and Table the source (Table is "query" for a query).
 	App, Poller, Engine, Table string
+	// Type and Source are the CloudEvents attributes of these names where the settings choose them (output__type,
+	// output__source); "" leaves Rowrelay's own. In Type, {op} and {event_type} stand for what the event says.
+	Type, Source string
 	// Fingerprint is the checkpoint's source_fingerprint.
 	Fingerprint string
 	// BatchID is the batch that the events came in.

@@ -31,10 +31,13 @@ const (
 	// Payload is the payload of an outbox event, byte for byte, and nothing else. The batch form is a JSON array: a
 	// payload that is no JSON stands in it as a string.
 	Payload
+	// CloudEventsBinary is CloudEvents 1.0 in the binary mode of HTTP: the single form is the data alone, and
+	// [BinaryAttributes] are the headers beside it. The other forms, which have no such headers, are those of CloudEvents.
+	CloudEventsBinary
 )
 
 var formatNames = [...]string{CloudEvents: "cloudevents", RowChange: "rowchange", SQLTrigger: "sqltrigger", Row: "row",
-	Payload: "payload"}
+	Payload: "payload", CloudEventsBinary: "cloudevents_binary"}
 
 // ParseFormat returns the format called name, as output__format spells it. The error lists the choices.
 func ParseFormat(name string) (Format, error) {
@@ -58,7 +61,7 @@ func (f Format) String() string {
 // event.
 func (f Format) ContentType(single bool) string {
 	switch {
-	case f != CloudEvents:
+	case f != CloudEvents && f != CloudEventsBinary, f == CloudEventsBinary && single:
 		return "application/json"
 	case single:
 		return "application/cloudevents+json"
@@ -84,8 +87,8 @@ func (f Format) appendSingle(dst []byte, d *Delivery, i int, message bool) []byt
 		dst = append(dst, '[')
 		dst = f.appendElement(dst, d, e, message)
 		return append(dst, ']')
-	case f == Payload && e.Outbox != nil:
-		return append(dst, e.Outbox.Payload...)
+	case f == Payload && e.Outbox != nil, f == CloudEventsBinary && !message:
+		return appendData(dst, e)
 	default:
 		return f.appendElement(dst, d, e, message)
 	}
@@ -122,7 +125,10 @@ func (f Format) Bound(d *Delivery, e *Event) int {
 	default:
 		n := brackets + cloudEventFixed + 3*len(d.App) + 3*len(d.Poller) + attributeBound(e.ID) +
 			quotedBound(d.Poller) + quotedBound(d.BatchID) + quotedBound(e.Cursor) + len(`,"rowrelaybackfill":`) +
-			quotedBound(d.Backfill)
+			quotedBound(d.Backfill) + attributeBound(d.Source)
+		if d.Type != "" {
+			n += attributeBound(d.typeOf(e))
+		}
 		if e.Outbox != nil {
 			return n + outboxBound(e.Outbox) + payloadBound(e)
 		}

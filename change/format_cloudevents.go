@@ -3,8 +3,10 @@ package change
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,11 +22,23 @@ const (
 // strings, because a CloudEvents Integer ends at 2^31-1; the cursor is its JSON as text, because an attribute cannot be
 // an object.
 func appendCloudEvent(dst []byte, d *Delivery, e *Event, message bool) []byte {
+	dst = appendAttributes(dst, d, e, message)
+	if e.Outbox != nil {
+		dst = appendOutboxData(dst, e)
+	} else {
+		dst = append(dst, `,"data":`...)
+		dst = appendRaw(dst, e.Row)
+	}
+	return append(dst, '}')
+}
+
+// appendAttributes writes the object as far as its data.
+func appendAttributes(dst []byte, d *Delivery, e *Event, message bool) []byte {
 	dst = append(dst, `{"specversion":"1.0","type":`...)
-	dst = appendType(dst, e)
-	dst = append(dst, `,"source":"`...)
+	dst = appendType(dst, d, e)
+	dst = append(dst, `,"source":`...)
 	dst = appendSource(dst, d)
-	dst = append(dst, `","id":`...)
+	dst = append(dst, `,"id":`...)
 	if e.Outbox != nil {
 		dst = appendAttribute(dst, e.ID) // made of the writer's own key
 		dst = appendOutboxHead(dst, e.Outbox)
@@ -51,18 +65,24 @@ func appendCloudEvent(dst []byte, d *Delivery, e *Event, message bool) []byte {
 	dst = append(dst, `,"rowrelaykeyhash":"`...)
 	dst = appendKeyHash(dst, e)
 	dst = append(dst, `","rowrelaycursor":`...)
-	dst = appendCursor(dst, e.Cursor)
-	if e.Outbox != nil {
-		dst = appendOutboxData(dst, e)
-	} else {
-		dst = append(dst, `,"data":`...)
-		dst = appendRaw(dst, e.Row)
-	}
-	return append(dst, '}')
+	return appendCursor(dst, e.Cursor)
 }
 
-func appendType(dst []byte, e *Event) []byte {
+// BinaryAttributes are the CloudEvents attributes of e as the structured mode writes them: what the binary mode says in
+// headers beside the data ([CloudEventsBinary]), datacontenttype in Content-Type.
+func BinaryAttributes(d *Delivery, e *Event) map[string]string {
+	object := append(appendAttributes(nil, d, e, false), '}')
+	var attributes map[string]string
+	if err := json.Unmarshal(object, &attributes); err != nil {
+		panic(err) // the encoder writes an object of strings
+	}
+	return attributes
+}
+
+func appendType(dst []byte, d *Delivery, e *Event) []byte {
 	switch {
+	case d.Type != "":
+		return appendAttribute(dst, d.typeOf(e))
 	case e.Outbox == nil:
 		dst = append(dst, `"rowrelay.row.`...)
 		dst = append(dst, e.Op.String()...)
@@ -94,14 +114,29 @@ func hasTime(t time.Time) bool {
 	return !u.IsZero() && u.Year() >= 0 && u.Year() <= 9999
 }
 
-// appendSource writes the URI-reference /<app>/<poller>. An empty app is left out: "//poller" would name a host.
+// typeOf fills in the placeholders of output__type.
+func (d *Delivery) typeOf(e *Event) string {
+	written := typeOfNone
+	if e.Outbox != nil && e.Outbox.EventType != "" {
+		written = e.Outbox.EventType
+	}
+	return strings.NewReplacer("{op}", e.Op.String(), "{event_type}", written).Replace(d.Type)
+}
+
+// appendSource writes what output__source says, or the URI-reference /<app>/<poller>. An empty app is left out:
+// "//poller" would name a host.
 func appendSource(dst []byte, d *Delivery) []byte {
+	if d.Source != "" {
+		return appendAttribute(dst, d.Source)
+	}
+	dst = append(dst, '"')
 	if d.App != "" {
 		dst = append(dst, '/')
 		dst = append(dst, url.PathEscape(d.App)...)
 	}
 	dst = append(dst, '/')
-	return append(dst, url.PathEscape(d.Poller)...)
+	dst = append(dst, url.PathEscape(d.Poller)...)
+	return append(dst, '"')
 }
 
 // appendKeyHash appends what KeyHash returns, without its string.

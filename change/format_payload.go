@@ -42,12 +42,20 @@ func (c content) mediaType() string {
 }
 
 // ContentTypeOf is the media type of the single form of e: what AppendEvent writes. It differs from ContentType(true)
-// for Payload only, where each event may be of another type.
+// for the data as it is, where each event may be of another type.
 func (f Format) ContentTypeOf(e *Event) string {
-	if f == Payload && e.Outbox != nil {
+	if (f == Payload || f == CloudEventsBinary) && e.Outbox != nil {
 		return e.Outbox.content().mediaType()
 	}
 	return f.ContentType(true)
+}
+
+// appendData writes the data of an event as it is, as a body of its own: a row's JSON, an outbox event's payload.
+func appendData(dst []byte, e *Event) []byte {
+	if e.Outbox != nil {
+		return append(dst, e.Outbox.Payload...)
+	}
+	return appendRaw(dst, e.Row)
 }
 
 // AppendLine appends one event on one line of JSON, whatever the format: its single form, but for a payload, which

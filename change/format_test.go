@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +93,7 @@ func pinFormat(t *testing.T, f change.Format, name string, got []byte) {
 }
 
 func TestParseFormat(t *testing.T) {
-	for _, f := range formats {
+	for _, f := range append(slices.Clone(formats), change.CloudEventsBinary) {
 		got, err := change.ParseFormat(f.String())
 		if err != nil || got != f {
 			t.Errorf("ParseFormat(%q) = %v, %v", f.String(), got, err)
@@ -100,7 +101,7 @@ func TestParseFormat(t *testing.T) {
 	}
 	_, err := change.ParseFormat("xml")
 	if err == nil || !strings.Contains(err.Error(),
-		`"xml": choose one of cloudevents, rowchange, sqltrigger, row, payload`) {
+		`"xml": choose one of cloudevents, rowchange, sqltrigger, row, payload, cloudevents_binary`) {
 		t.Errorf("error does not list the choices: %v", err)
 	}
 }
@@ -115,6 +116,7 @@ func TestContentTypes(t *testing.T) {
 		{change.SQLTrigger, "application/json", "application/json"},
 		{change.Row, "application/json", "application/json"},
 		{change.Payload, "application/json", "application/json"},
+		{change.CloudEventsBinary, "application/json", "application/cloudevents-batch+json"},
 	} {
 		if s, b := c.f.ContentType(true), c.f.ContentType(false); s != c.single || b != c.batch {
 			t.Errorf("%s: %s, %s", c.f, s, b)

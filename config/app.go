@@ -183,7 +183,10 @@ type Output struct {
 	DestinationCase string            `json:"destination_case"` // lower or keep
 	Destinations    map[string]string `json:"destinations"`
 
-	Format     string `json:"format"` // cloudevents, rowchange, sqltrigger, row or payload
+	Format string `json:"format"` // cloudevents, rowchange, sqltrigger, row, payload or cloudevents_binary
+	// Type (a template) and Source are the CloudEvents attributes; "" leaves Rowrelay's own.
+	Type       string `json:"type"`
+	Source     string `json:"source"`
 	Batch      int    `json:"batch"`
 	BatchBytes int    `json:"batch_bytes"`
 	// MaxMessageBytes bounds one message to kafka, with its key and headers.

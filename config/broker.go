@@ -57,8 +57,11 @@ func (e environ) broker(s *scope, key, name, kind string) Broker {
 	}
 	for _, candidate := range candidates {
 		for _, form := range []string{"", "CUSTOMCONNSTR_", "SERVICEBUSCONNSTR_", "EVENTHUBCONNSTR_"} {
-			if found, value, ok := e.find(form + candidate); ok {
-				return e.brokerString(s, key, found, value, kind)
+			if found, value, flaw, ok := e.find(form + candidate); ok {
+				if !e.resolved(s, key, found, value, flaw) {
+					return Broker{Setting: found}
+				}
+				return brokerString(s, key, found, value, kind)
 			}
 		}
 		if isAzure {
@@ -79,11 +82,8 @@ func (e environ) broker(s *scope, key, name, kind string) Broker {
 }
 
 // brokerString takes a connection string. What is wrong with it is said without any part of it.
-func (e environ) brokerString(s *scope, key, found, value, kind string) Broker {
+func brokerString(s *scope, key, found, value, kind string) Broker {
 	b := Broker{Setting: found}
-	if !e.resolved(s, key, found, value) {
-		return b
-	}
 	if problem := brokerFlaw(kind, value); problem != "" {
 		s.bad[key] = true
 		s.faults.Add(found, problem+" ("+s.named(key)+" needs one)", "Write it in the form "+brokerExamples[kind])

@@ -20,7 +20,7 @@ func (l *loader) checkState() {
 	s, st := l.own, &l.app.State
 	if !s.has("state__app_name") {
 		st.AppName = "local"
-		if _, site, ok := l.env.find("WEBSITE_SITE_NAME"); ok {
+		if _, site, ok := l.env.variable("WEBSITE_SITE_NAME"); ok {
 			st.AppName = site
 		}
 	}
@@ -143,54 +143,42 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 	if !s.ok("kind") {
 		return
 	}
-	checkFormat(s, out)
+	checkFormat(p, s, out)
 	const statuses = "reject_status"
+	otherKind := "has no effect on an output of kind " + out.Kind
 	switch out.Kind {
 	case "http":
 		l.checkHTTP(p, s, out)
-		warnUnused(p, s, out.Kind, slices.Concat(queueOnly, connected, brokerOnly, kafkaOnly))
+		warnUnused(p, s, otherKind, slices.Concat(queueOnly, connected, brokerOnly, kafkaOnly))
 		checkStatuses(p, s, out)
 	case "queue":
 		l.checkQueue(p, s, out)
-		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, brokerOnly, kafkaOnly))
+		warnUnused(p, s, otherKind, slices.Concat(httpOnly, brokerOnly, kafkaOnly))
 		checkStatuses(p, s, out)
 	case "stdout":
-		warnUnused(p, s, out.Kind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, kafkaOnly, []string{statuses}))
+		warnUnused(p, s, otherKind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, kafkaOnly, []string{statuses}))
 	default:
 		l.checkBroker(s, out)
 		unused := slices.Concat(httpOnly, queueOnly, []string{statuses})
 		if out.Kind != "kafka" {
 			unused = slices.Concat(unused, kafkaOnly)
 		}
-		warnUnused(p, s, out.Kind, unused)
+		warnUnused(p, s, otherKind, unused)
 		return
 	}
 	out.Destination, out.DestinationCase, out.Destinations = "", "", nil
 }
 
-// checkFormat fills in the default, and sees to it that rows have what the format sends.
-func checkFormat(s *scope, out *Output) {
-	switch {
-	case !s.has("format") && s.mode.Can(mode.Events) && isBroker(out.Kind):
-		out.Format = "payload"
-	case !s.has("format"):
-		out.Format = "cloudevents"
-	case out.Format == "payload" && s.mode != "" && !s.mode.Can(mode.Events) && s.ok("format"):
-		s.fault("format", `"payload" is for events of an outbox: rows of a table have no payload`,
-			"Write row for the row's JSON, or source__mode=outbox")
-	}
-}
-
 // warnUnused names settings of another kind of output. They are no faults: to switch an output to stdout for a moment
 // is one setting, and should stay one.
-func warnUnused(p *Poller, s *scope, kind string, unused []string) {
+func warnUnused(p *Poller, s *scope, why string, unused []string) {
 	for _, key := range s.keys() {
 		for _, u := range unused {
 			if !s.ok(key) {
 				continue
 			}
 			if key == u || (strings.HasSuffix(u, "__") && strings.HasPrefix(key, u)) {
-				p.Warnings.Add(s.named(key), "has no effect on an output of kind "+kind, "Remove it if it is not needed any more")
+				p.Warnings.Add(s.named(key), why, "Remove it if it is not needed any more")
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/rowrelay/rowrelay/config/kind"
 )
 
 // portalForms are the prefixes under which the portal's "connection strings" arrive in the environment.
@@ -13,8 +15,8 @@ var portalForms = []string{"", "SQLAZURECONNSTR_", "SQLCONNSTR_", "CUSTOMCONNSTR
 // identity form for SQL Server. A value wins over the identity form.
 func (e environ) database(s *scope, key, name string) Database {
 	for _, form := range portalForms {
-		if found, value, ok := e.find(form + name); ok {
-			if !e.resolved(s, key, found, value) {
+		if found, value, flaw, ok := e.find(form + name); ok {
+			if !e.resolved(s, key, found, value, flaw) {
 				return Database{Setting: found}
 			}
 			return Database{Setting: found, ConnectionString: Secret(value)}
@@ -55,12 +57,17 @@ func (e environ) withNear(name, mend string) string {
 	return mend
 }
 
-// resolved reports whether a value is more than a Key Vault reference that the platform failed to resolve.
-func (e environ) resolved(s *scope, key, found, value string) bool {
-	if !isKeyVaultReference(value) {
+// resolved reports whether a value is there: more than a Key Vault reference that the platform failed to resolve, and
+// not in a file with a flaw.
+func (e environ) resolved(s *scope, key, found, value string, flaw *kind.Flaw) bool {
+	if flaw == nil && !isKeyVaultReference(value) {
 		return true
 	}
 	s.bad[key] = true
+	if flaw != nil {
+		s.faults.Add(found, flaw.Problem+" ("+s.named(key)+" needs it)", flaw.Mend)
+		return false
+	}
 	s.faults.Add(found, "is a Key Vault reference that was not resolved ("+s.named(key)+" needs it)", keyVaultMend)
 	return false
 }
@@ -69,8 +76,8 @@ func (e environ) resolved(s *scope, key, found, value string) bool {
 func (e environ) parts(s *scope, key, name string, parts ...string) map[string]string {
 	set := map[string]string{}
 	for _, part := range parts {
-		found, value, ok := e.find(name + "__" + part)
-		if ok && e.resolved(s, key, found, value) {
+		found, value, flaw, ok := e.find(name + "__" + part)
+		if ok && e.resolved(s, key, found, value, flaw) {
 			set[part] = value
 		} else if ok {
 			set[part] = ""
@@ -110,8 +117,11 @@ const hostStorage = "AzureWebJobsStorage"
 func (e environ) storage(s *scope, key, name string, want service) Storage {
 	for _, candidate := range []string{"AzureWebJobs" + name, name} {
 		for _, form := range []string{"", "CUSTOMCONNSTR_"} {
-			if found, value, ok := e.find(form + candidate); ok {
-				return e.storageString(s, key, found, value)
+			if found, value, flaw, ok := e.find(form + candidate); ok {
+				if !e.resolved(s, key, found, value, flaw) {
+					return Storage{Setting: found}
+				}
+				return storageString(s, key, found, value)
 			}
 		}
 		if st, ok := e.storageIdentity(s, key, candidate, want); ok {
@@ -125,11 +135,8 @@ func (e environ) storage(s *scope, key, name string, want service) Storage {
 }
 
 // storageString takes a connection string. Azurite's short form is written out.
-func (e environ) storageString(s *scope, key, found, value string) Storage {
+func storageString(s *scope, key, found, value string) Storage {
 	st := Storage{Setting: found}
-	if !e.resolved(s, key, found, value) {
-		return st
-	}
 	fields := map[string]string{}
 	for field := range strings.SplitSeq(value, ";") {
 		k, v, _ := strings.Cut(field, "=")

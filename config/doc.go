@@ -26,6 +26,8 @@
 // A connection is never in a setting of ours: ours holds the name of the setting that holds it, so that the string can
 // live in a Key Vault. Connection strings are taken as they are, without %NAME%: in a URL the percent sign is taken.
 //
+// The value of a setting, or of a connection, may be in a file that NAME_FILE names: files.go.
+//
 // # Faults
 //
 // Load always returns an App. App.Faults stop every poller, Poller.Faults only that one: under the host a good poller

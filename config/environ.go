@@ -8,15 +8,17 @@ import (
 	"github.com/rowrelay/rowrelay/config/kind"
 )
 
-// environ is the environment: every variable by its exact name, and the names by their lower case.
+// environ is the environment: every variable by its exact name, the names by their lower case, and what was read of the
+// files that some of them name.
 type environ struct {
 	vars  map[string]string
 	lower map[string][]string
+	files map[string]contents
 }
 
 // newEnviron reads KEY=VALUE strings. Of two with the same name the first counts, as in package os.
 func newEnviron(list []string) environ {
-	e := environ{vars: map[string]string{}, lower: map[string][]string{}}
+	e := environ{vars: map[string]string{}, lower: map[string][]string{}, files: map[string]contents{}}
 	for _, kv := range list {
 		name, value, ok := strings.Cut(kv, "=")
 		if _, twice := e.vars[name]; !ok || name == "" || twice {
@@ -45,8 +47,22 @@ func (e environ) names() []string {
 }
 
 // find looks a variable up: the exact name first, then one that differs in the case of letters only, as the host's
-// configuration does. It returns the name that was found and a value that is not empty.
-func (e environ) find(name string) (found, value string, ok bool) {
+// configuration does; then a file that name_FILE names. It returns the name that was found and a value that is not
+// empty, but for a file that flaw speaks of.
+func (e environ) find(name string) (found, value string, flaw *kind.Flaw, ok bool) {
+	found, value, ok = e.variable(name)
+	file, named := e.file(name)
+	switch {
+	case ok && named:
+		return file, "", both(found), true
+	case named:
+		value, flaw = e.readFile(file)
+		return file, value, flaw, true
+	}
+	return found, value, nil, ok
+}
+
+func (e environ) variable(name string) (found, value string, ok bool) {
 	if v := e.vars[name]; v != "" {
 		return name, v, true
 	}
@@ -93,7 +109,10 @@ func (e environ) expand(raw string, hidden bool) (string, *kind.Flaw) {
 		case name == "":
 			b.WriteByte('%')
 		default:
-			_, value, ok := e.find(name)
+			found, value, flaw, ok := e.find(name)
+			if flaw != nil {
+				return "", kind.Wrong("refers to "+found+", which "+flaw.Problem, flaw.Mend)
+			}
 			if !ok && hidden {
 				return "", kind.Wrong("refers by %…% to an environment variable that is not set (its name is not shown: it could be a part of the secret)",
 					"Set that variable, or write %% for a percent sign")

@@ -52,18 +52,29 @@ type pollerScopes struct {
 
 // place puts one variable where it belongs, if it is ours.
 func (l *loader) place(name string) {
-	lower := strings.ToLower(name)
+	g, known := given{name: name, raw: l.env.vars[name]}, name
+	if of, ok := strings.CutSuffix(name, fileSuffix); ok && isOurs(of) && g.raw != "" {
+		g.raw, g.flaw = l.env.readFile(name)
+		g.raw, known = strings.ReplaceAll(g.raw, "%", "%%"), of // a file is taken as it is
+	}
+	lower := strings.ToLower(known)
 	group, rest, nested := strings.Cut(lower, "__")
 	switch {
 	case hostSetting(lower) != "":
-		l.own.put(hostSetting(lower), name, l.env.vars[name])
+		l.own.put(hostSetting(lower), g)
 	case !nested || !isGroup(group):
 		l.placeMiss(name)
 	case group != pollersGroup:
-		l.own.put(lower, name, l.env.vars[name])
+		l.own.put(lower, g)
 	default:
-		l.placePoller(rest, name)
+		l.placePoller(rest, g)
 	}
+}
+
+// isOurs reports whether a name is of a setting that is described here, or was meant to be.
+func isOurs(name string) bool {
+	group, _, nested := strings.Cut(strings.ToLower(name), "__")
+	return nested && isGroup(group) || hostSetting(strings.ToLower(name)) != ""
 }
 
 // hostSetting is the name of a setting that the Azure SQL trigger has too, and that is nested in no group of ours; ""
@@ -97,7 +108,8 @@ func (l *loader) placeMiss(name string) {
 	}
 }
 
-func (l *loader) placePoller(path, name string) {
+func (l *loader) placePoller(path string, g given) {
+	name := g.name
 	poller, key, ok := strings.Cut(path, "__")
 	switch {
 	case poller == "":
@@ -119,19 +131,19 @@ func (l *loader) placePoller(path, name string) {
 		}
 	}
 	if rest, ok := strings.CutPrefix(key, defaultName+"__"); ok && rest != "" {
-		p.output("", prefix+defaultName+"__", name).put(rest, name, l.env.vars[name])
+		p.output("", prefix+defaultName+"__", name).put(rest, g)
 		return
 	}
 	if rest, ok := strings.CutPrefix(key, furtherName+"__"); ok {
 		if output, last, ok := strings.Cut(rest, "__"); ok && output != "" && last != "" {
-			p.output(output, prefix+furtherName+"__"+output+"__", name).put(last, name, l.env.vars[name])
+			p.output(output, prefix+furtherName+"__"+output+"__", name).put(last, g)
 			return
 		}
 		p.poller.Faults.Add(name, "names no setting of an output",
 			"Write the output's name and the setting, such as "+prefix+furtherName+"__audit__kind")
 		return
 	}
-	p.own.put(key, name, l.env.vars[name])
+	p.own.put(key, g)
 }
 
 // poller returns the scopes of a poller, new ones the first time.

@@ -33,6 +33,10 @@ at once. A fault below one poller stops that poller only.
 	`itself.
 - **Names** of pollers and outputs are a letter and up to 39 further letters, digits and single underscores.
 - **Secrets** are shown nowhere: they print as ` + "`" + redacted + "`" + `. A URL prints without its query.
+- **Files.** ` + "`NAME_FILE`" + ` (` + "`_FILE`" + ` in upper case) names a file, at most 64 KiB, that holds the value of NAME: a setting of this page, a
+  connection that one of them names, or what ` + "`%NAME%`" + ` stands for. It is taken as it is, without ` +
+	"`%NAME%`" + ` in it and without the line's
+  end. Read at the start: a changed file needs a restart.
 `
 
 const referenceConnections = `

@@ -13,8 +13,11 @@ import (
 	"github.com/rowrelay/rowrelay/mode"
 )
 
-// given is a setting as it stands in the environment.
-type given struct{ name, raw string }
+// given is a setting as it stands in the environment, or in a file that has a flaw.
+type given struct {
+	name, raw string
+	flaw      *kind.Flaw
+}
 
 // scope is what was given below one prefix, to be read by one table: the app's, a poller's, an output's.
 type scope struct {
@@ -31,13 +34,14 @@ func newScope(prefix string, table []setting, faults *Faults) *scope {
 }
 
 // put takes one variable; the same key in another spelling is a fault.
-func (s *scope) put(key, name, raw string) {
+func (s *scope) put(key string, g given) {
+	name := g.name
 	if twin, ok := s.given[key]; ok {
 		s.faults.Add(name, "is "+twin.name+" in another spelling: both are set", "Remove one of the two")
 		s.bad[key] = true
 		return
 	}
-	s.given[key] = given{name, raw}
+	s.given[key] = g
 }
 
 // has reports whether a value was given; an empty one counts as none.
@@ -94,7 +98,9 @@ func (s *scope) read(env environ, dst any) {
 // value is the parsed value of one setting: the given one, or the default, or none.
 func (s *scope) value(env environ, key string, row setting) (any, bool) {
 	g, ok := s.given[key]
-	if ok && g.raw != "" {
+	if g.flaw != nil {
+		s.fault(key, g.flaw.Problem, g.flaw.Mend)
+	} else if ok && g.raw != "" {
 		v, subject, f := row.parse(env, g.raw)
 		if f == nil {
 			return v, true

@@ -71,6 +71,28 @@ func azureResource(what, example string) kind.Kind {
 	}}
 }
 
+// eventType takes what CloudEvents takes as a type: its placeholders are for [checkType].
+var eventType = kind.Kind{Word: "text", Example: "com.example.order.{op}", Parse: func(s string) (any, *kind.Flaw) {
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return nil, kind.Wrong("holds a space, or a character that is not ASCII",
+			"Write a name with dots, such as com.example.order.{op}")
+	}
+	return s, nil
+}}
+
+// eventSource takes a URI-reference (RFC 3986), which a CloudEvent's source is.
+var eventSource = kind.Kind{Word: "URI or part of one", Example: "https://example.com/shop",
+	Parse: func(s string) (any, *kind.Flaw) {
+		_, err := url.Parse(s)
+		if err != nil || strings.ContainsFunc(s, func(r rune) bool {
+			return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"<>\\^`{}|", r)
+		}) {
+			return nil, kind.Wrong("is no URI-reference",
+				"Write such as https://example.com/shop or /shop/orders; percent-encode what a URI does not hold")
+		}
+		return s, nil
+	}}
+
 var appName = kind.Kind{Word: "name", Example: "shop-relay", Parse: func(s string) (any, *kind.Flaw) {
 	if !appNameForm.MatchString(s) {
 		return nil, kind.Wrong("is not usable as a part of a document's name",

@@ -67,7 +67,7 @@ func TestAlertsKnowABacklog(t *testing.T) {
 				return 0
 			}}}).series(), 2 * hour, []string{"RowrelayPaused"}},
 		{"an outage", (&life{schedule: 10, end: 2 * hour, behind: from(hour), fails: from(hour)}).series(), 2 * hour,
-			[]string{"RowrelayNoSuccess", "RowrelayTicksFailing"}},
+			[]string{"RowrelayDestinationDown", "RowrelayNoSuccess", "RowrelayTicksFailing"}},
 		{"what the lag tells", (&life{schedule: 10, end: 2 * hour, behind: from(hour),
 			more: map[string]func(int) int{lag: always(400)}}).series(), 2 * hour, []string{"RowrelayLag"}},
 		{"a lag that comes and goes", (&life{schedule: 10, end: 2 * hour, behind: from(hour),

@@ -97,7 +97,7 @@ func every(step, begin, end int) (list []int) {
 // What is over, what a slow schedule does and a restart ring nobody; what goes on does.
 func TestAlertsKnowABlipAndASlowSchedule(t *testing.T) {
 	t.Parallel()
-	const failing, without = "RowrelayTicksFailing", "RowrelayNoSuccess"
+	const failing, without, down = "RowrelayTicksFailing", "RowrelayNoSuccess", "RowrelayDestinationDown"
 	hour := 60 * minute
 	for _, c := range []struct {
 		name string
@@ -105,9 +105,14 @@ func TestAlertsKnowABlipAndASlowSchedule(t *testing.T) {
 		want []string
 	}{
 		{"three failures in 30 seconds", life{schedule: 10, end: hour, fails: between(20*minute, 20*minute+30)}, nil},
-		{"six minutes of failures", life{schedule: 10, end: hour, fails: between(20*minute, 26*minute)}, nil},
+		{"four minutes of failures", life{schedule: 10, end: hour, fails: between(20*minute, 24*minute)}, nil},
+		{"six minutes of failures", life{schedule: 10, end: hour, fails: between(20*minute, 26*minute)}, []string{down}},
 		{"a quarter of an hour of failures", life{schedule: 10, end: hour, fails: between(20*minute, 35*minute)},
-			[]string{failing}},
+			[]string{down, failing}},
+		{"every 2 minutes, six minutes of failures",
+			life{schedule: 2 * minute, end: hour, fails: between(20*minute, 26*minute+1)}, []string{down}},
+		{"every 2 minutes, every other tick fails",
+			life{schedule: 2 * minute, end: hour, fails: func(at int) bool { return at%(4*minute) == 0 }}, nil},
 		{"every other tick fails", life{schedule: 10, end: hour, fails: func(at int) bool { return at%20 == 0 }},
 			[]string{failing}},
 		{"every 5 minutes", life{schedule: 5 * minute, end: 3 * hour}, nil},

@@ -67,8 +67,8 @@ func TestAlertRulesSayWhatToDo(t *testing.T) {
 // What each sick poller of the sick application makes fire. The poller "healthy" is beside them.
 var expected = map[string][]string{
 	"healthy":     nil,
-	"down":        {"RowrelayTicksFailing", "RowrelayNoSuccess"},
-	"forbidden":   {"RowrelayTicksFailing", "RowrelayNoSuccess"},
+	"down":        {"RowrelayDestinationDown", "RowrelayTicksFailing", "RowrelayNoSuccess"},
+	"forbidden":   {"RowrelayDestinationDown", "RowrelayTicksFailing", "RowrelayNoSuccess"},
 	"stuck":       {"RowrelayTicksFailing", "RowrelayNoSuccess", "RowrelayNeedsOperator"},
 	"slow":        {"RowrelayLag"},
 	"flooded":     {"RowrelayBacklog"},
@@ -81,7 +81,7 @@ var expected = map[string][]string{
 	"nulls":       {"RowrelayNullCursors"},
 	"paused":      {"RowrelayPaused"},
 	"events":      {"RowrelayOutboxDeadLetters"},
-	"behind":      {"RowrelayOutboxLag", "RowrelayTicksFailing", "RowrelayNoSuccess"},
+	"behind":      {"RowrelayOutboxLag", "RowrelayDestinationDown", "RowrelayTicksFailing", "RowrelayNoSuccess"},
 	"uncleanable": {"RowrelayOutboxCleanupFailing"},
 }
 

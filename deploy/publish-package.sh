@@ -23,4 +23,13 @@ az storage blob upload --auth-mode login --account-name "$account" --container-n
 # The app reads the package at its start, and the platform learns of its timers only when it is told.
 az functionapp restart --resource-group "$group" --name "$app"
 id=$(az functionapp show --resource-group "$group" --name "$app" --query id --output tsv)
-az rest --method post --url "https://management.azure.com$id/syncfunctiontriggers?api-version=2024-11-01"
+# While the app starts, the platform refuses that: it is asked for two minutes.
+for try in {1..12}; do
+    if az rest --method post --url "https://management.azure.com$id/syncfunctiontriggers?api-version=2024-11-01"; then
+        exit 0
+    fi
+    ((try == 12)) || sleep 10
+done
+echo "publish: the package is there, but its triggers could not be synchronised within two minutes: look at the app's log stream," \
+    "then run the last az command again" >&2
+exit 1

@@ -59,6 +59,35 @@ func TestPublishTakesTheDirectoryInWhichItIsCalled(t *testing.T) {
 	}
 }
 
+// TestPublishSynchronisesTheTriggers: the platform refuses it while the app starts, and is asked again, for as long as
+// that may take. The pauses are stand-ins too.
+func TestPublishSynchronisesTheTriggers(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for refusals, wanted := range map[int]bool{0: true, 3: true, 11: true, 12: false} {
+		tools, app := t.TempDir(), t.TempDir()
+		for name, text := range map[string]string{"zip": "", "go": "while [[ $1 != -o ]]; do shift; done\n: >\"$2\"\n",
+			"sleep": fmt.Sprintf("echo $1 >>%q/pauses\n", tools),
+			"az": fmt.Sprintf("[[ $1 == rest ]] || exit 0\necho x >>%[1]q/asked\n(($(wc -l <%[1]q/asked) > %[2]d))\n", tools,
+				refusals)} {
+			write(t, filepath.Join(tools, name), "#!/bin/bash\n"+text, 0o700)
+		}
+		write(t, filepath.Join(app, "host.json"), `{"version":"2.0"}`, 0o600)
+		write(t, filepath.Join(app, "orders", "function.json"), `{"bindings":[]}`, 0o600)
+		environ := append(os.Environ(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+		out, err := inDir(app, environ, filepath.Join(here, "publish-package.sh"), "rg-shop", "shop-relay", "strrhost")
+		if (err == nil) != wanted || wanted == strings.Contains(out, "could not be synchronised within two minutes") {
+			t.Errorf("after %d refusals: %v\n%s", refusals, err, out)
+		}
+		pauses, _ := os.ReadFile(filepath.Join(tools, "pauses")) // none: there is no file
+		if got := strings.Count(string(pauses), "10\n"); got != min(refusals, 11) {
+			t.Errorf("%d pauses after %d refusals", got, refusals)
+		}
+	}
+}
+
 // TestPackageNeedsFunctions: a directory that lacks something is not published, and neither is it emptied.
 func TestPackageNeedsFunctions(t *testing.T) {
 	here, err := os.Getwd()

@@ -35,9 +35,6 @@ azurite --silent --disableTelemetry --skipApiVersionCheck --location "$dir/azuri
 pids+=($!)
 python3 -u deploy/laptop/receiver.py 9000 127.0.0.1 >"$dir/receiver.log" 2>&1 &
 pids+=($!)
-# The shop's database, with some orders in it.
-timeout --signal INT 15 ./rowrelay demo >"$dir/demo.log" 2>&1 || true
-
 # Core Tools leaves alone what the environment sets.
 export pollers__orders__output__kind=http pollers__orders__output__url=http://127.0.0.1:9000/orders
 func start >"$dir/func.log" 2>&1 &

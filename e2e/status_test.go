@@ -178,7 +178,7 @@ func TestStatusPageInABrowser(t *testing.T) {
 			t.Errorf("the card of %s does not say %s: %s", name, health, card)
 		}
 	}
-	if card := b.card("invoices"); !strings.Contains(card, "handler_failed") || !strings.Contains(card, "Mend") {
+	if card := b.card("invoices"); !strings.Contains(card, "handler_failed") || !strings.Contains(card, "What to do") {
 		t.Errorf("the failing poller does not say why and what to do: %s", card)
 	}
 	var first string

@@ -297,10 +297,13 @@ func (p *Poller) rendered(out *config.Output, found *source.Check) []json.RawMes
 	if err != nil {
 		return nil // a fault of the settings, told with them
 	}
+	if format == change.CloudEventsBinary { // the attributes are headers: the structured mode shows them
+		format = change.CloudEvents
+	}
 	d := &change.Delivery{
 		App: p.app.Config.State.AppName, Poller: p.Config.Name, Engine: found.Engine, Table: found.Table,
 		Fingerprint: found.Fingerprint,
-		BatchID:     "check", Attempt: 1, Events: found.Events,
+		BatchID:     "check", Attempt: 1, Events: found.Events, Type: out.Type, Source: out.Source,
 	}
 	events := make([]json.RawMessage, len(found.Events))
 	for i := range found.Events {

@@ -20,6 +20,7 @@ const (
 	Replay
 	ReplayOne
 	Purge
+	PurgeOne
 	Reset
 	Backfill
 )
@@ -40,6 +41,7 @@ var commands = map[Mode]map[Operation]string{
 		Replay:     "outbox requeue {}",
 		ReplayOne:  "outbox requeue {} --id <id>",
 		Purge:      "outbox discard {}",
+		PurgeOne:   "outbox discard {} --id <id>",
 		Reset:      "outbox requeue {}",
 		Backfill:   "outbox requeue {}",
 	},
@@ -57,6 +59,7 @@ var ofDocuments = map[Operation]string{
 	Replay:     "deadletter replay {}",
 	ReplayOne:  "deadletter replay {} <id>",
 	Purge:      "deadletter purge {}",
+	PurgeOne:   "deadletter purge {} <id>",
 	Reset:      "state reset {}",
 	Backfill:   "backfill {}",
 }

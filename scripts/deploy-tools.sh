@@ -12,9 +12,12 @@ mkdir -p "$DIR"
 exec 9>"$DIR/lock"
 flock -w 900 9
 
-if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
-    [[ $EUID -eq 0 ]] || { say "missing package. Install it: sudo apt-get install python3-venv"; exit 1; }
-    { apt-get update -qq || true; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv; } >"$DIR/apt.log" 2>&1 9>&- \
+apt=()
+python3 -c 'import venv, ensurepip' 2>/dev/null || apt+=(python3-venv)
+command -v systemd-analyze >/dev/null || apt+=(systemd)
+if ((${#apt[@]} > 0)); then
+    [[ $EUID -eq 0 ]] || { say "missing packages. Install them: sudo apt-get install ${apt[*]}"; exit 1; }
+    { apt-get update -qq || true; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${apt[@]}"; } >"$DIR/apt.log" 2>&1 9>&- \
         || { tail -n 20 "$DIR/apt.log" >&2; exit 1; }
 fi
 if [[ $(cat "$DIR/version" 2>/dev/null) != "${PACKAGES[*]}" ]]; then

@@ -44,6 +44,8 @@ type Subject struct {
 	// Faults are those of its settings. With any, its parts are read all the same.
 	Faults []Problem
 	Parts  []Part
+	// DeadLetters counts them for metrics; nil where they do not lie in the state store.
+	DeadLetters func(context.Context) (int64, error)
 	// Next is when its next tick is due; nil where that is not known.
 	Next func(time.Time) (time.Time, bool)
 	// Limit is how long no tick may succeed before that is a sign; 0 where the schedule is not known. Ticks says that this
@@ -70,8 +72,9 @@ type Part struct {
 // row is one output with the reads of its parts.
 type row struct {
 	Subject
-	parts []*reading[func(*Output)]
-	note  *reading[*Note]
+	parts   []*reading[func(*Output)]
+	note    *reading[*Note]
+	letters *reading[int64]
 }
 
 // noteShown is how long a note that was read may be shown again. Those who look at one instance at a time share its
@@ -90,6 +93,9 @@ func NewBoard(cfg BoardConfig) *Board {
 				line = nil
 			}
 			r.parts = append(r.parts, newReading(cfg.Bound, p.Every, line, p.Read))
+		}
+		if s.DeadLetters != nil {
+			r.letters = newReading(cfg.Bound, lettersEvery, stored, s.DeadLetters)
 		}
 		if cfg.Store != nil {
 			key := NoteKey(cfg.App, s.Base.Poller, s.Base.Output)
@@ -126,6 +132,9 @@ func (b *Board) Forget(name string) {
 		}
 		if r.note != nil {
 			r.note.forget()
+		}
+		if r.letters != nil {
+			r.letters.forget()
 		}
 	}
 }
@@ -239,8 +248,9 @@ func (o *Output) noted(n *Note) {
 	if !o.Mode.Can(mode.Figures) {
 		o.WaitingSince = n.WaitingSince
 	}
-	o.Rate, o.HeldBack, o.LastError = n.Rate, n.HeldBack, n.problem()
-	o.NotedAt = &n.At
+	o.HeldBack, o.LastError = n.HeldBack, n.problem()
+	o.Rate = n.rate()
+	o.NotedAt, o.History = &n.At, n.History
 }
 
 // withoutAnswers are letters whose reasons are without what destinations answered: it may echo a row. The given ones

@@ -58,9 +58,6 @@ func (l *deadLetterPart) read(ctx context.Context) (func(*Output), error) {
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		return path.Dir(name)+"/" != l.prefix || !strings.HasSuffix(name, ".json")
-	})
 	ctx, cancel := context.WithTimeoutCause(ctx, recordsBound, fmt.Errorf("there was no answer within %s", recordsBound))
 	defer cancel()
 	letters, err := l.records(ctx, names[:min(len(names), recordsRead)])
@@ -86,11 +83,21 @@ type someLister interface {
 
 // names are those of the records, or of enough of them.
 func (l *deadLetterPart) names(ctx context.Context) (names []string, all bool, err error) {
+	all = true
 	if s, ok := l.store.(someLister); ok {
-		return s.ListSome(ctx, l.prefix, recordsMost)
+		names, all, err = s.ListSome(ctx, l.prefix, recordsMost)
+	} else {
+		names, err = l.store.List(ctx, l.prefix)
 	}
-	names, err = l.store.List(ctx, l.prefix)
-	return names, true, err
+	return slices.DeleteFunc(names, func(name string) bool {
+		return path.Dir(name)+"/" != l.prefix || !strings.HasSuffix(name, ".json")
+	}), all, err
+}
+
+// count only counts them.
+func (l *deadLetterPart) count(ctx context.Context) (int64, error) {
+	names, _, err := l.names(ctx)
+	return int64(len(names)), err
 }
 
 // records reads those that were not read a short time ago, a few at a time. One that is gone meanwhile is left out.

@@ -27,10 +27,10 @@ type Note struct {
 	// See lag.go.
 	WaitingSince *time.Time `json:"waiting_since,omitempty"`
 	DrainedAt    *time.Time `json:"drained_at,omitempty"`
-	Rate         *float64   `json:"events_per_second,omitempty"` // of the last tick that delivered something
 	HeldBack     *HeldBack  `json:"held_back,omitempty"`
 	LastSuccess  *time.Time `json:"last_success,omitempty"`
 	LastError    *Problem   `json:"last_error,omitempty"` // also after a later success
+	History      []Step     `json:"history,omitempty"`    // of the last hour, in order
 	// SilentAfter is how long after At, in seconds, a missing sign of life says that nothing ticks any more; 0 where
 	// it is not known when the next tick is due (run --once).
 	SilentAfter float64 `json:"silent_after_seconds,omitempty"`
@@ -75,10 +75,6 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	// it has handed partitions out: whether they succeed, their own ticks tell
 	hands := r.Share != nil && r.Share.Partition < 0
 	n.More = r.Event == poller.TickComplete && !r.Drained && !hands
-	if r.Rows > 0 && took > 0 {
-		rate := float64(r.Rows) / took
-		n.Rate = &rate
-	}
 	n.follow(r)
 	switch {
 	case r.Event == poller.Paused:
@@ -99,6 +95,7 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 		}
 	}
 	n.share(r)
+	n.remember(r)
 	return n, true
 }
 
@@ -172,6 +169,7 @@ func (n Note) fit(now time.Time) Note {
 		return Note{unfit: true}
 	}
 	n.fitLag(limit)
+	n.History = recent(n.History, limit)
 	if n.LastSuccess != nil && n.LastSuccess.After(limit) {
 		n.LastSuccess = nil
 	}
@@ -194,9 +192,7 @@ func (n Note) fit(now time.Time) Note {
 func (n Note) with(older *Note) Note {
 	n.joinParts(older)
 	n.joinLag(older)
-	if n.Rate == nil {
-		n.Rate = older.Rate
-	}
+	n.joinHistory(older)
 	if n.SilentAfter == 0 && !older.silent(n.At) { // a run --once beside a process that goes on
 		n.SilentAfter = older.SilentAfter
 	}

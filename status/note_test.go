@@ -21,7 +21,7 @@ func TestNoteOfTicks(t *testing.T) {
 	work := tick(poller.TickComplete, time.Second)
 	work.Rows, work.Lag, work.Drained = 30, 2*time.Second, false
 	n, tells := Note{}.after(work, "", "one")
-	if !tells || n.outcome() != "" || *n.Lag != 2 || *n.Rate != 30 || !n.More || !n.LastSuccess.Equal(work.Ended) ||
+	if !tells || n.outcome() != "" || *n.Lag != 2 || !n.More || !n.LastSuccess.Equal(work.Ended) ||
 		n.Seconds != 1 || n.Instance != "one" {
 		t.Errorf("after work: %+v", n)
 	}
@@ -30,7 +30,7 @@ func TestNoteOfTicks(t *testing.T) {
 	n, _ = n.after(broken, "grant it", "one")
 	if n.outcome() != "failed fetch_failed" || n.LastError.Text != "login denied: for [31mappuser" ||
 		n.LastError.Reason != "denied" || n.LastError.Mend != "grant it" ||
-		!n.LastSuccess.Equal(work.Ended) || *n.Rate != 30 {
+		!n.LastSuccess.Equal(work.Ended) {
 		t.Errorf("after a failure: %+v", n)
 	}
 	same, tells := n.after(tick(poller.LeaseAcquireSkipped, 3*time.Second), "", "one")

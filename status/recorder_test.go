@@ -241,7 +241,7 @@ func TestADeadStore(t *testing.T) {
 		pass(time.Second)
 		p.tick(poller.TickComplete, 1)
 		p.Close()
-		if n := stored(t, store); n.Failed || n.Rate != nil && *n.Rate < 0 ||
+		if n := stored(t, store); n.Failed ||
 			!n.At.Equal(p.sheets[[2]string{"orders", ""}].note.At) {
 			t.Errorf("after the end: %+v", n)
 		}

@@ -66,7 +66,8 @@ type Output struct {
 	LagSeconds *float64 `json:"lag_seconds,omitempty"`
 	// rows wait, and no tick has come to their end since; not of an outbox
 	WaitingSince *time.Time `json:"waiting_since,omitempty"`
-	Rate         *float64   `json:"events_per_second,omitempty"`
+	// of the last minutes: 0 where nothing was delivered in them
+	Rate *float64 `json:"events_per_second,omitempty"`
 	// what ticks told is as of then: rate, held_back, last_error, and lag but for an outbox
 	NotedAt *time.Time `json:"noted_at,omitempty"`
 	// that a tick has noted: it may be a minute older than the last
@@ -74,6 +75,8 @@ type Output struct {
 	// the last sign of life, where the next is overdue; also of one that is failing or paused
 	SilentSince *time.Time `json:"silent_since,omitempty"`
 	NextRun     *time.Time `json:"next_run,omitempty"` // when the schedule says
+	// what ticks told of the last hour, in order: about, where several instances work at once
+	History []Step `json:"history,omitempty"`
 
 	HeldBack    *HeldBack `json:"held_back,omitempty"`
 	Pause       *Pause    `json:"paused,omitempty"`

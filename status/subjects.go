@@ -50,6 +50,9 @@ func subjects(p *inspect.Poller, cfg *BoardConfig, ticks bool, slots chan struct
 	for _, out := range inspect.OutputsOf(p.Config) {
 		s := Subject{Base: base, Faults: faults, Ticks: ticks, Parts: parts(p, out.Name, cfg, slots)}
 		s.Base.Output, s.Base.Kind = out.Name, out.Kind
+		if cfg.Store != nil && !p.Publishes() && base.DeadLetterQueue == "" {
+			s.DeadLetters = newDeadLetterPart(cfg.Store, cfg.App, p.Config.Name, out.Name, slots).count
+		}
 		if p.Timer.Schedule != nil && !p.Timer.Assumed {
 			s.Next, s.Limit = p.Timer.Schedule.Next, SilentAfter(p)
 		}

@@ -8,6 +8,8 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/mode"
@@ -20,29 +22,38 @@ const (
 	doPause  = "pause"
 	doResume = "resume"
 	doReplay = "replay"
+	doPurge  = "purge"
 )
 
-// maxForm bounds a form's body: names, an id and a token.
-const maxForm = 16 << 10
+// maxForm bounds a form's body: names, a token, and as many ids as a page lists.
+const maxForm = 32 << 10
 
 // actionTime bounds an action. Operators have bounds of their own below it.
 const actionTime = 30 * time.Second
 
 // request is what a button asks for.
 type request struct {
-	Do, Poller, Output, Letter string
+	Do, Poller, Output string
+	Letters            []string // ids; in an address allLetters too
 }
 
 // readRequest takes a request out of a form or an address. The error says what is missing.
 func readRequest(values url.Values) (request, error) {
-	r := request{values.Get("do"), values.Get("poller"), values.Get("output"), values.Get("letter")}
+	r := request{Do: values.Get("do"), Poller: values.Get("poller"), Output: values.Get("output")}
+	for _, id := range values["letter"] {
+		if id != "" && !slices.Contains(r.Letters, id) {
+			r.Letters = append(r.Letters, id)
+		}
+	}
 	switch {
-	case r.Do != doPause && r.Do != doResume && r.Do != doReplay:
-		return r, errors.New("do must be pause, resume or replay")
+	case !slices.Contains([]string{doPause, doResume, doReplay, doPurge}, r.Do):
+		return r, errors.New("do must be pause, resume, replay or purge")
 	case r.Poller == "":
 		return r, errors.New("poller is missing")
-	case r.Do == doReplay && r.Letter == "":
-		return r, errors.New("letter is missing: the id of the dead letter to replay")
+	case r.aboutLetters() && len(r.Letters) == 0:
+		return r, errors.New("letter is missing: the id of a dead letter, once or more often")
+	case len(r.Letters) > maxListed:
+		return r, fmt.Errorf("there are more than %d letters", maxListed)
 	}
 	return r, nil
 }
@@ -74,8 +85,10 @@ func carryOut(ctx context.Context, operator status.Operator, r request, by strin
 		return operator.Pause(ctx, r.Poller, r.Output, by)
 	case doResume:
 		return operator.Resume(ctx, r.Poller, r.Output, by)
+	case doPurge:
+		return operator.Purge(ctx, r.Poller, r.Output, r.Letters, by)
 	default:
-		return operator.Replay(ctx, r.Poller, r.Output, r.Letter, by)
+		return operator.Replay(ctx, r.Poller, r.Output, r.Letters, by)
 	}
 }
 
@@ -86,18 +99,19 @@ type confirmation struct {
 	Button  string // Pause orders
 	Will    []string
 	Command string // that does the same
-	Letter  *status.Letter
-	Blocked bool // Letter is parked, and waits for an operator
+	// Letters are those that it is about; Blocked: the only one is parked, and waits for an operator.
+	Letters []status.Letter
+	Blocked bool
 }
 
 // confirm finds what a request is about in a report; nil where there is no such thing.
-func confirm(r request, report *status.Report) *confirmation {
+func confirm(r *request, report *status.Report) *confirmation {
 	for i := range report.Outputs {
 		o := &report.Outputs[i]
 		if o.Poller != r.Poller || o.Output != r.Output {
 			continue
 		}
-		c := &confirmation{Asked: r, Command: command(r, o.Mode)}
+		c := &confirmation{Asked: *r}
 		name := fullName(o)
 		switch r.Do {
 		case doPause:
@@ -106,17 +120,12 @@ func confirm(r request, report *status.Report) *confirmation {
 		case doResume:
 			c.Title, c.Button = "Resume "+name+"?", "Resume "+name
 			c.Will = []string{"It goes on where it stood, with its next tick. Nothing is skipped."}
-		case doReplay:
-			if c.Letter = letterOf(o, r.Letter); c.Letter == nil {
+		default:
+			if !c.decide(o, name) {
 				return nil
 			}
-			c.Title, c.Button = "Replay this dead letter of "+name+"?", "Replay it"
-			c.Will = replayed(o)
-			if c.Blocked = c.Letter.Blocked; c.Blocked {
-				c.Title = "Replay this parked event of " + name + "?"
-				c.Will = append(c.Will, "What waits behind it follows once it is delivered; until then it stays where it is.")
-			}
 		}
+		c.Command = command(&c.Asked, o.Mode)
 		return c
 	}
 	return nil
@@ -129,36 +138,6 @@ func kept(o *status.Output) string {
 	return "Changed rows wait in the source until you resume. Nothing is lost, as long as the source keeps them."
 }
 
-func replayed(o *status.Output) []string {
-	if o.Mode.Can(mode.Marks) {
-		return []string{
-			"The event becomes due at once, with its attempts forgotten, and is published again; what waits behind it follows in order.",
-			"If it fails again, it is tried as often as max_attempts says, and is then given up again.",
-		}
-	}
-	return []string{
-		"The next tick reads the row again by its key and delivers its newest state, in order with everything else of that key.",
-		"If it fails again, it is parked and given up again. A receiver that had already taken it gets it twice.",
-		"If a tick is at work, the poller is paused until that has ended, and goes on by itself.",
-	}
-}
-
-// letterOf finds what may be replayed: a parked event that waits for an operator, which may have no dead letter here
-// (it lies in a queue, or is gone), or else a dead letter.
-func letterOf(o *status.Output, id string) *status.Letter {
-	for i := range o.Entries {
-		if o.Entries[i].ID == id && o.Entries[i].Blocked {
-			return &o.Entries[i]
-		}
-	}
-	for i := range o.Letters {
-		if o.Letters[i].ID == id {
-			return &o.Letters[i]
-		}
-	}
-	return nil
-}
-
 // listing is the command line that lists everything of which the page lists some.
 func listing(o *status.Output, parked bool) string {
 	if parked {
@@ -169,9 +148,17 @@ func listing(o *status.Output, parked bool) string {
 
 // command is the command line that does the same as a request. Ids are quoted for a shell, since they come from
 // elsewhere.
-func command(r request, m mode.Mode) string {
-	asked := map[string]mode.Operation{doPause: mode.Pause, doResume: mode.Resume, doReplay: mode.ReplayOne}[r.Do]
-	line := m.Command(asked, r.Poller, plaintext.ShellWord(r.Letter))
+func command(r *request, m mode.Mode) string {
+	asked := map[string]mode.Operation{doPause: mode.Pause, doResume: mode.Resume, doReplay: mode.ReplayOne,
+		doPurge: mode.PurgeOne}[r.Do]
+	ids, between := make([]string, len(r.Letters)), " "
+	for i, id := range r.Letters {
+		ids[i] = plaintext.ShellWord(id)
+	}
+	if m.Can(mode.Marks) {
+		between = " --id "
+	}
+	line := m.Command(asked, r.Poller, strings.Join(ids, between))
 	if r.Output != "" && m.Can(mode.Document) {
 		line += " --output " + r.Output
 	}

@@ -124,8 +124,9 @@ func TestAReadersVoiceHearsTheTables(t *testing.T) {
 				}
 			}
 		}
-		// Two parked events and three dead letters, each table with a row of headings.
-		if roles["table"] != 2 || roles["row"] != 2+3+2 || roles["columnheader"] != 2*5 || roles["cell"] != 5*5 {
+		// Two parked events and three dead letters, each table with a row of headings; a box for each letter, and for all.
+		if roles["table"] != 2 || roles["row"] != 2+3+2 || roles["columnheader"] != 2*5+1 || roles["cell"] != 5*5+3 ||
+			roles["checkbox"] != 3+1 {
 			t.Errorf("at a width of %d: %v", width, roles)
 		}
 		// Other browsers go by how the parts are laid out, where no role is said.

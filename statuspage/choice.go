@@ -18,11 +18,12 @@ type Choice struct {
 	Health string // outputs of one health
 	Find   string // outputs whose name, source or kind has this in it
 	Sort   string // by a column; "" the worst first
+	Like   string // dead letters whose key, id or reason has this in it
 }
 
 func choiceOf(values url.Values) Choice {
 	return Choice{Only: values.Get("poller"), Health: values.Get("health"), Find: strings.TrimSpace(values.Get("find")),
-		Sort: values.Get("sort")}
+		Sort: values.Get("sort"), Like: strings.TrimSpace(values.Get("like"))}
 }
 
 // head is a column's heading, which orders the page by it.
@@ -35,7 +36,7 @@ var heads = []head{
 
 // pairs are the choice as parts of an address.
 func (c *Choice) pairs() []string {
-	return []string{"poller", c.Only, "health", c.Health, "find", c.Find, "sort", c.Sort}
+	return []string{"poller", c.Only, "health", c.Health, "find", c.Find, "sort", c.Sort, "like", c.Like}
 }
 
 // Part reports whether less than all may be shown.
@@ -75,6 +76,13 @@ func (c *Choice) of(outputs []status.Output, at time.Time) []status.Output {
 		})
 	}
 	return chosen
+}
+
+// keepLike leaves the dead letters that the filter lets through.
+func (c *Choice) keepLike(outputs []status.Output) {
+	for i := range outputs {
+		outputs[i].Letters = like(outputs[i].Letters, c.Like)
+	}
 }
 
 func largest(outputs []status.Output, by func(*status.Output) float64) {

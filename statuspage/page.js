@@ -19,6 +19,11 @@
     if (held) hold("text is selected");
     return held;
   };
+  const choosing = () => {
+    const chosen = shown().querySelector("input[type=checkbox]:checked") !== null;
+    if (chosen) hold("events are chosen");
+    return chosen;
+  };
   // What has the focus, as a selector that finds it in the next page too; null for what the next page may not have.
   const selectorOf = (element) => {
     if (element.tagName === "SUMMARY" && element.parentElement.id) return "#" + CSS.escape(element.parentElement.id) + " > summary";
@@ -28,7 +33,7 @@
   };
   let busy = false;
   const refresh = async () => {
-    if (busy || document.hidden || selecting()) return;
+    if (busy || document.hidden || selecting() || choosing()) return;
     busy = true;
     try {
       const answer = await fetch(location.href, {
@@ -39,7 +44,7 @@
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
       const fresh = next.querySelector("main[data-refresh]");
       if (!fresh) throw new Error("the login has ended");
-      if (selecting()) return; // it began meanwhile
+      if (selecting() || choosing()) return; // it began meanwhile
       const now = shown();
       for (const known of now.querySelectorAll("details[id]")) {
         const same = fresh.querySelector("#" + CSS.escape(known.id));

@@ -41,8 +41,12 @@ func (s *shop) Resume(_ context.Context, poller, output, by string) (string, err
 	return s.do("resume", poller, output, by)
 }
 
-func (s *shop) Replay(_ context.Context, poller, output, letter, by string) (string, error) {
-	return s.do("replay", poller, output, letter, by)
+func (s *shop) Replay(_ context.Context, poller, output string, letters []string, by string) (string, error) {
+	return s.do("replay", poller, output, strings.Join(letters, ","), by)
+}
+
+func (s *shop) Purge(_ context.Context, poller, output string, letters []string, by string) (string, error) {
+	return s.do("purge", poller, output, strings.Join(letters, ","), by)
 }
 
 func (s *shop) done() []string {

@@ -142,7 +142,9 @@ func (p *page) confirm(w http.ResponseWriter, r *http.Request, report *status.Re
 		return
 	}
 	p.App = report.App
-	if p.Confirm = confirm(asked, report); p.Confirm == nil {
+	p.Choice = choiceOf(r.URL.Query())
+	p.keepLike(report.Outputs)
+	if p.Confirm = confirm(&asked, report); p.Confirm == nil {
 		p.finish(w, http.StatusNotFound,
 			&done{Said: "There is nothing like that any more: no such output, or no such event among those that the page lists. rowrelay deadletter list shows all, of an outbox rowrelay outbox list.", Failed: true})
 		return

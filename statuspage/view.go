@@ -25,6 +25,7 @@ var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"healthClass": healthClass,
 	"name":        fullName, "says": says, "listing": listing, "some": some,
 	"heads": func() []head { return heads }, "waiting": waiting, "oldest": oldest, "wrong": wrong,
+	"lastHour": lastHour, "glossary": func() string { return status.GlossaryPage },
 	"marks": func(m mode.Mode) bool { return m.Can(mode.Marks) },
 }).Parse(pageText))
 
@@ -98,6 +99,7 @@ func isBad(o *status.Output) bool { return order(o.Health) < order(status.Paused
 func (p *page) show(report *status.Report, chosen Choice) { //nolint:gocritic // a page is made once
 	p.Choice, p.Report, p.App, p.All = chosen, report, report.App, len(report.Outputs)
 	p.Rows = chosen.of(report.Outputs, report.At)
+	p.keepLike(p.Rows)
 	left, bad := maxListed, 0
 	for i := range p.Rows {
 		if isBad(&p.Rows[i]) {

@@ -69,6 +69,16 @@ func (s *statusSide) tracking() prometheus.Collector {
 	})
 }
 
+// letters are the dead letters, counted off the same board.
+func (s *statusSide) letters() prometheus.Collector {
+	return handler.NewLetterMetrics(func(ctx context.Context) (list []handler.DeadLetters) {
+		for _, c := range s.actions.board.DeadLetters(ctx) {
+			list = append(list, handler.DeadLetters{Poller: c.Poller, Output: c.Output, N: c.DeadLetters})
+		}
+		return list
+	})
+}
+
 // observe is handler.Config's Observe.
 func (s *statusSide) observe(r *poller.Report, next string) { s.seen.Observe(r, next) }
 
@@ -147,17 +157,39 @@ func (o *statusOperator) Resume(ctx context.Context, name, output, by string) (s
 	})
 }
 
-// Replay hands one dead letter back: rowrelay deadletter replay, or outbox requeue --id. A tick at work is paused for
-// it.
-func (o *statusOperator) Replay(ctx context.Context, name, output, letter, by string) (string, error) {
+// Replay hands dead letters back: rowrelay deadletter replay, or outbox requeue --id. A tick at work is paused for it.
+func (o *statusOperator) Replay(ctx context.Context, name, output string, letters []string, by string) (string, error) {
 	done := "The row will be read again and delivered with the next tick."
-	if w, err := o.app.poller(strings.ToLower(name)); err == nil && w.Config.Source.Mode.Can(mode.Marks) {
+	switch n := len(letters); {
+	case o.marks(name) && n == 1:
 		done = "The event is due now, and what waits behind it follows."
+	case o.marks(name):
+		done = fmt.Sprintf("The %d events are due now, and what waits behind them follows.", n)
+	case n > 1:
+		done = fmt.Sprintf("The %d rows will be read again and delivered with the next tick.", n)
 	}
 	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
-		_, err := c.ReplayNow(ctx, letter, o.console.stop, errStopped)
+		_, err := c.ReplayNow(ctx, letters, o.console.stop, errStopped)
 		return done, err
 	})
+}
+
+// Purge gives dead letters up for ever: rowrelay deadletter purge, or outbox discard --id.
+func (o *statusOperator) Purge(ctx context.Context, name, output string, letters []string, by string) (string, error) {
+	done := "Deleted"
+	if o.marks(name) {
+		done = "Discarded"
+	}
+	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
+		_, err := c.PurgeNow(ctx, letters)
+		return fmt.Sprintf("%s for good: %d.", done, len(letters)), err
+	})
+}
+
+// marks reports whether a poller's events have states of their own: an outbox.
+func (o *statusOperator) marks(name string) bool {
+	w, err := o.app.poller(strings.ToLower(name))
+	return err == nil && w.Config.Source.Mode.Can(mode.Marks)
 }
 
 // applied makes a planned change, and returns done; or why there was nothing to do.

@@ -88,7 +88,7 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 		ticking = nil
 	}
 	side := newStatusSide(c, a, false, ticking, log)
-	registry.MustRegister(side.tracking())
+	registry.MustRegister(side.tracking(), side.letters())
 	defer side.close()
 	h := handler.New(lifetime, handler.Config{Pollers: pollers, Log: log, Observe: side.observe, Registry: registry})
 	if once {

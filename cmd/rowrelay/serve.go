@@ -92,7 +92,7 @@ func serve(ctx context.Context, c *console, port string) error {
 	defer end(nil)
 	pollers := handlerOf(c, a, &file)
 	side := newStatusSide(c, a, true, nil, log)
-	registry.MustRegister(side.tracking())
+	registry.MustRegister(side.tracking(), side.letters())
 	h := handler.New(lifetime, handler.Config{
 		Pollers: pollers, Faults: faultsOf(cfg.Faults), HTTP: hostedPage(c, side, log), Log: log, Observe: side.observe,
 		Registry: registry,

@@ -45,7 +45,7 @@ func TestAStopEndsAReplay(t *testing.T) {
 	op, _ := atWork(t, operator)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := operator.Replay(t.Context(), "orders", "", o.Letters[0].ID, "ann")
+		_, err := operator.Replay(t.Context(), "orders", "", []string{o.Letters[0].ID}, "ann")
 		ended <- err
 	}()
 	op.pausedBy(t, "ann, for a replay")
@@ -80,11 +80,11 @@ func TestTwoReplaysOfAPoller(t *testing.T) {
 	first, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := operator.Replay(first, "orders", "", o.Letters[0].ID, "ann")
+		_, err := operator.Replay(first, "orders", "", []string{o.Letters[0].ID}, "ann")
 		ended <- err
 	}()
 	op.pausedBy(t, "ann, for a replay")
-	_, err := operator.Replay(t.Context(), "orders", "", o.Letters[0].ID, "bob")
+	_, err := operator.Replay(t.Context(), "orders", "", []string{o.Letters[0].ID}, "bob")
 	if refusal := new(status.Refusal); !errors.As(err, &refusal) || refusal.Missing ||
 		!strings.Contains(err.Error(), "another replay of orders is under way, by ann:") {
 		t.Errorf("the second: %v", err)
@@ -108,7 +108,7 @@ func TestTwoReplaysOfAPoller(t *testing.T) {
 	}
 	second, cancel := context.WithCancel(t.Context())
 	go func() {
-		_, err := operator.Replay(second, "orders", "", o.Letters[0].ID, "bob")
+		_, err := operator.Replay(second, "orders", "", []string{o.Letters[0].ID}, "bob")
 		ended <- err
 	}()
 	op.pausedBy(t, "bob, for a replay")
@@ -146,12 +146,12 @@ func TestWhyAnActionIsNotDone(t *testing.T) {
 	held := func() (string, error) {
 		short, cancel := context.WithTimeout(ctx, untilRefused)
 		defer cancel()
-		return operator.Replay(short, "orders", "", o.Letters[0].ID, "ann")
+		return operator.Replay(short, "orders", "", []string{o.Letters[0].ID}, "ann")
 	}
 	for what, c := range map[string][2]string{
 		"an unknown poller":      {kind(operator.Pause(ctx, "nobody", "", "ann")), missing},
 		"an unknown output":      {kind(operator.Resume(ctx, "orders", "audit", "ann")), missing},
-		"an unknown dead letter": {kind(operator.Replay(ctx, "orders", "", "gone", "ann")), missing},
+		"an unknown dead letter": {kind(operator.Replay(ctx, "orders", "", []string{"gone"}, "ann")), missing},
 		"a lease that is held":   {kind(held()), refused},
 		"another spelling":       {kind(operator.Pause(ctx, "ORDERS", "", "ann")), "done"},
 		"what is so already":     {kind(operator.Pause(ctx, "orders", "", "ann")), "done"},

@@ -84,7 +84,7 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 			programtest.Pause(t.Context())
 		}
 	}()
-	s.says(side.Operator.Replay(t.Context(), "orders", "", o.Letters[0].ID, "ann"))("read again and delivered")
+	s.says(side.Operator.Replay(t.Context(), "orders", "", []string{o.Letters[0].ID}, "ann"))("read again and delivered")
 	if by := <-paused; by != "ann, for a replay" {
 		t.Errorf("paused by %q", by)
 	}
@@ -122,7 +122,7 @@ func TestReplayThatIsNotToBeHad(t *testing.T) {
 			// Whoever asked is not waited for: the bound of the test is shorter than the real one.
 			ctx, cancel := context.WithTimeout(t.Context(), untilRefused)
 			defer cancel()
-			_, err := side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
+			_, err := side.Operator.Replay(ctx, "orders", "", []string{o.Letters[0].ID}, "ann")
 			if err == nil || !strings.Contains(err.Error(), "nothing was replayed: the lease is held by") ||
 				strings.Contains(err.Error(), "--break-lease") {
 				t.Errorf("%v", err)
@@ -147,7 +147,7 @@ func TestPauseDuringAReplay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
+		_, err := side.Operator.Replay(ctx, "orders", "", []string{o.Letters[0].ID}, "ann")
 		ended <- err
 	}()
 	pausedBy := func() string {

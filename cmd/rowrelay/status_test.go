@@ -72,8 +72,8 @@ func TestStatusOfAPoller(t *testing.T) {
 			}
 			s.receiver("", false)
 			replayed := o.Letters[0].ID
-			s.says(side.Operator.Replay(ctx, "orders", "", replayed, "ann"))("read again and delivered")
-			if _, err := side.Operator.Replay(ctx, "orders", "", replayed, "ann"); err == nil ||
+			s.says(side.Operator.Replay(ctx, "orders", "", []string{replayed}, "ann"))("read again and delivered")
+			if _, err := side.Operator.Replay(ctx, "orders", "", []string{replayed}, "ann"); err == nil ||
 				strings.Contains(err.Error(), "\n") {
 				t.Errorf("a second replay: %v", err)
 			}
@@ -196,8 +196,8 @@ func TestStatusOfAnOutbox(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	s.receiver("", false)
-	s.says(side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann"))("due now")
-	_, err := side.Operator.Replay(ctx, "orders", "", o.Letters[0].ID, "ann")
+	s.says(side.Operator.Replay(ctx, "orders", "", []string{o.Letters[0].ID}, "ann"))("due now")
+	_, err := side.Operator.Replay(ctx, "orders", "", []string{o.Letters[0].ID}, "ann")
 	if refusal := new(status.Refusal); !errors.As(err, &refusal) || !refusal.Missing ||
 		!strings.Contains(err.Error(), "no such event has --id") {
 		t.Errorf("a second replay: %v", err)

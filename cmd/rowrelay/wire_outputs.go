@@ -36,7 +36,15 @@ func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poll
 	if err != nil {
 		return nil, nil, err
 	}
-	size := sizeIn(format, a.cfg.State.AppName, p)
+	to, err := a.openKind(c, p, out, format)
+	if out.Type != "" || out.Source != "" {
+		to = attributed{to, out.Type, out.Source}
+	}
+	return to, sizeIn(format, a.cfg.State.AppName, p, out), err
+}
+
+// openKind opens an output of output__kind.
+func (a *app) openKind(c *console, p *config.Poller, out *config.Output, format change.Format) (poller.Output, error) {
 	switch out.Kind {
 	case "http":
 		headers := make(map[string]string, len(out.Headers))
@@ -48,29 +56,41 @@ func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poll
 			Format: format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: version,
 		})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		a.closers = append(a.closers, to.Close)
-		return to, size, nil
+		return to, nil
 	case "queue":
 		client, err := azure.Queue(&out.Connection, out.Queue)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		to, err := storagequeue.New(storagequeue.Config{
 			Client: client, Format: format, Concurrency: p.Concurrency, Create: out.Connection.Development || a.cfg.State.Create,
 		})
-		return to, size, err
+		return to, err
 	case "stdout":
-		return stdout.New(c.out, format), size, nil
+		return stdout.New(c.out, format), nil
 	default:
 		to, err := a.openBroker(p, out, format)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		a.closers = append(a.closers, to.Close)
-		return to, size, nil
+		return to, nil
 	}
+}
+
+// attributed puts the CloudEvents attributes on each delivery that the settings choose.
+type attributed struct {
+	poller.Output
+
+	kind, source string
+}
+
+func (o attributed) Deliver(ctx context.Context, d change.Delivery) error {
+	d.Type, d.Source = o.kind, o.source
+	return o.Output.Deliver(ctx, d)
 }
 
 // brokerOutput is an output that keeps connections.
@@ -211,10 +231,11 @@ func (w *wired) checkDestination(key, template string) {
 
 // sizeIn returns the most that an event takes in a request, in bytes. What the request says besides the event (batch
 // id, table, fingerprint) is taken at its longest, because it is not known yet.
-func sizeIn(format change.Format, app string, p *config.Poller) func(*change.Event) int {
+func sizeIn(format change.Format, app string, p *config.Poller, out *config.Output) func(*change.Event) int {
 	longest := &change.Delivery{
 		App: app, Poller: p.Name, Engine: "sqlserver", Table: p.Source.Table + strings.Repeat("x", 128),
 		Fingerprint: strings.Repeat("x", len("sha256:")+64), BatchID: "batch_20060102_150405_000000",
+		Type: out.Type, Source: out.Source,
 	}
 	return func(e *change.Event) int { return format.Bound(longest, e) }
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -145,5 +147,37 @@ func TestDestinationFaults(t *testing.T) {
 	w = &wired{Wired: inspect.Wired{Config: p}}
 	if w.checkDestinations(); len(w.Faults) > 0 {
 		t.Error(w.Faults)
+	}
+}
+
+// What output__type and output__source say, and the binary mode, reach the receiver.
+func TestCloudEventsAsSet(t *testing.T) {
+	got := make(chan *http.Request, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r }))
+	defer receiver.Close()
+	a, p := loadOutput(t, "http", "pollers__orders__output__url="+receiver.URL,
+		"pollers__orders__output__format=cloudevents_binary", "pollers__orders__output__type=com.example.{event_type}",
+		"pollers__orders__output__source=https://example.com/shop")
+	to, size, err := a.openOutput(&console{out: io.Discard}, p, &p.Outputs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := change.Event{ID: "k-1", Key: []byte(`{"seq":1}`), Cursor: change.Cursor(`{"kind":"outbox","seq":1}`),
+		Outbox: &change.Outbox{AggregateType: "Order", AggregateID: "42", EventType: "Paid", Payload: []byte(`{}`),
+			JSON: true}}
+	d := change.Delivery{App: "shop", Poller: "orders", Events: []change.Event{event}}
+	if err := to.Deliver(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	h := (<-got).Header
+	if h.Get("ce-type") != "com.example.Paid" || h.Get("ce-source") != "https://example.com/shop" ||
+		h.Get("ce-id") != "k-1" || h.Get("ce-subject") != "Order/42" || h.Get("Content-Type") != "application/json" {
+		t.Errorf("%v", h)
+	}
+	if size(&event) <= len("com.example.Paid") {
+		t.Errorf("an event takes %d bytes", size(&event))
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
 	}
 }

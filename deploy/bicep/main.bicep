@@ -34,7 +34,7 @@ param alwaysReady alwaysReadyGroup[] = []
 @allowed(['Standard_ZRS', 'Standard_LRS'])
 param storageSku string = 'Standard_ZRS'
 
-@description('A delegated subnet, for databases behind private endpoints. Not on the consumption plan.')
+@description('A subnet, for databases behind private endpoints: delegated to Microsoft.App/environments for flex, to Microsoft.Web/serverFarms for premium and dedicated. Not on the consumption plan.')
 param subnetId string = ''
 
 @description('Part of the names of the state documents. Keep it for as long as the pollers are to go on where they were.')

@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -58,22 +57,10 @@ func programs() []program {
 		{"C#", func(_, dir string) []string {
 			return []string{"mcs", "-r:System.Data.dll", "-out:" + filepath.Join(dir, "PlaceOrder.exe"), "PlaceOrder.cs"}
 		}, func(_, dir string, database *url.URL) *exec.Cmd {
-			password, _ := database.User.Password()
-			return exec.Command("mono", append([]string{filepath.Join(dir, "PlaceOrder.exe"),
-				fmt.Sprintf("Driver=%s;Server=%s;Port=%s;Database=%s;Uid=%s;Pwd=%s",
-					odbcDriver(), database.Hostname(), database.Port(), strings.TrimPrefix(database.Path, "/"),
-					database.User.Username(), password)}, order...)...)
+			return exec.Command("mono",
+				append([]string{filepath.Join(dir, "PlaceOrder.exe"), testenv.ODBC(database)}, order...)...)
 		}},
 	}
-}
-
-// odbcDriver is the file of PostgreSQL's: named by its path it needs no registration.
-func odbcDriver() string {
-	found, _ := filepath.Glob("/usr/lib/*/odbc/psqlodbcw.so") // the pattern is good
-	if len(found) == 0 {
-		return "psqlodbcw.so"
-	}
-	return found[0]
 }
 
 func TestPrograms(t *testing.T) {

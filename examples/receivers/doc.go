@@ -2,7 +2,7 @@
 // request that was given up may take effect late. docs/duplicates.md says when that happens. Take the one that fits,
 // and replace SQLite by your database: in PostgreSQL only the placeholders differ ($1 for ?), elsewhere the upsert too.
 //
-//	Upsert      upsert.go      (also upsert.py, upsert.ts) the effect is a row: write it by (key, cursor), and the newest state by key behind a fence
+//	Upsert      upsert.go      (also upsert.py, upsert.ts, Upsert.cs) the effect is a row: write it by (key, cursor), and the newest state by key behind a fence
 //	Processed   processed.go   the effect is in your database, but no upsert: a processed_events row in the same transaction
 //	Downstream  downstream.go  the effect is in somebody else's API: hand the idempotency key on
 //

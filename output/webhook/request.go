@@ -84,6 +84,9 @@ func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload)
 		if o.single {
 			set("Content-Type", o.format.ContentTypeOf(e))
 		}
+		if o.format == change.CloudEventsBinary {
+			setBinary(h, set, d)
+		}
 	}
 	if o.key != nil {
 		now := strconv.FormatInt(time.Now().Unix(), 10)
@@ -154,7 +157,7 @@ func staticHeader(cfg Config, u *url.URL) (http.Header, error) {
 		switch {
 		case !isToken(name):
 			return nil, fmt.Errorf("output__headers__%s: %q is not the name of an HTTP header", name, name)
-		case reserved(canonical):
+		case reserved(canonical), cfg.Format == change.CloudEventsBinary && strings.HasPrefix(canonical, "Ce-"):
 			return nil, fmt.Errorf("output__headers__%s: Rowrelay sets %s itself: remove the setting", name, canonical)
 		case strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }):
 			return nil, fmt.Errorf("output__headers__%s holds a control character, such as a line break: remove it", name)

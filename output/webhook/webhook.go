@@ -11,6 +11,7 @@
 //	Rowrelay-Event-Id, Rowrelay-Op, Rowrelay-Key-Hash, Rowrelay-Cursor      when the request holds one event
 //	Rowrelay-Event-Type, Rowrelay-Aggregate-Type, Rowrelay-Aggregate-Id, Rowrelay-Created-At, Rowrelay-Idempotency-Key (where it
 //	is not the event's id), Traceparent, Tracestate                         when that is an event of an outbox
+//	Ce-Specversion, Ce-Id, Ce-Type and every other attribute of the event   with output__format=cloudevents_binary
 //	Webhook-Id, Webhook-Timestamp, Webhook-Signature                       when output__secret is set
 //
 // In what an outbox's writer chose (types, the aggregate's id, the key) spaces, double quotes, percent signs, and what
@@ -103,6 +104,9 @@ func New(cfg Config) (*Output, error) {
 	static, err := staticHeader(cfg, u)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Format == change.CloudEventsBinary && !cfg.Single {
+		return nil, errors.New("output__format=cloudevents_binary sends one event in a request: set output__batch=1")
 	}
 	o := &Output{
 		origin: u.Scheme + "://" + u.Host, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip,
