@@ -37,6 +37,9 @@ func (row setting) isFor(m mode.Mode) bool {
 var (
 	inCursor    = []mode.Mode{mode.Cursor}
 	inTracking  = []mode.Mode{mode.ChangeTracking}
+	inLeased    = []mode.Mode{mode.Leased}
+	inChanges   = []mode.Mode{mode.ChangeTracking, mode.Leased}
+	inTables    = []mode.Mode{mode.Cursor, mode.ChangeTracking, mode.Leased}
 	inDocuments = []mode.Mode{mode.Cursor, mode.ChangeTracking}
 	inOutbox    = []mode.Mode{mode.Outbox}
 )
@@ -68,6 +71,14 @@ var appSettings = []setting{
 		doc: "Where `rowrelay run` serves the status page, `/status.json`, `/metrics` and `/healthz`. An address that other machines can reach needs `status__token`."},
 	{name: "status__token", kind: secretText,
 		doc: "The token that the status address asks for; without one nothing can be changed from the page. Random, 16 characters or more: `openssl rand -hex 24`. A secret."},
+	{name: "Sql_Trigger_MaxBatchSize", kind: kind.Whole(1, 100_000, "100"), defText: "100",
+		doc: "With `source__leases=azfunc`: the default of `batch_size`. `Sql_Trigger_BatchSize` is its old name."},
+	{name: "Sql_Trigger_BatchSize", kind: kind.Whole(1, 100_000, "100"), defText: "`Sql_Trigger_MaxBatchSize`",
+		doc: "The old name of `Sql_Trigger_MaxBatchSize`, which wins over it."},
+	{name: "Sql_Trigger_PollingIntervalMs", kind: kind.Whole(10, 3_600_000, "1000"), defText: "1000",
+		doc: "With `source__leases=azfunc`: the default of `poll_interval`, in milliseconds. A full batch is followed by the next at once."},
+	{name: "Sql_Trigger_AppLockTimeoutMs", kind: kind.Whole(1000, 3_600_000, "30000"), def: "30000",
+		doc: "With `source__leases=azfunc`: how long the application lock is waited for, at most `source__timeout`, in milliseconds."},
 	{name: "Sql_Trigger_MaxChangesPerWorker", kind: kind.Whole(1, 1_000_000, "1000"), def: "1000",
 		doc: "For `changetracking`, under the name that it has for the Azure SQL trigger: how many changes that wait make one worker more, in [the figures for an autoscaler](change-tracking.md#scaling). It changes nothing else."},
 }
@@ -99,12 +110,12 @@ var pollerSettings = []setting{
 		defText: "the key",
 		doc: "Events with the same values in these columns are delivered in order, never two at a time. Under " +
 			"`source__late_commits=overlap` [order has limits](late-commits.md#order)."},
-	{name: "source__columns", modes: inDocuments, kind: kind.Columns, defText: "all",
+	{name: "source__columns", modes: inTables, kind: kind.Columns, defText: "all",
 		doc: "The columns that an event carries."},
-	{name: "source__where", modes: inDocuments,
+	{name: "source__where", modes: inTables,
 		mend: "Remove it: every event of an outbox is published, or it would wait in the table for ever", kind: conditionText,
 		doc: "An SQL condition that rows must meet. It is put in parentheses."},
-	{name: "source__start", modes: inDocuments, mend: "Remove it: every pending event is published, however old",
+	{name: "source__start", modes: inTables, mend: "Remove it: every pending event is published, however old",
 		kind: startText, def: "earliest",
 		doc: "Where a poller without a checkpoint begins: `earliest`, `latest`, or a cursor value (rows after it). With `changetracking` also `snapshot`: [every row that the table has, beside the changes](change-tracking.md#the-whole-table-first)."},
 	{name: "source__time_zone", modes: inCursor, kind: timeZone, def: "UTC",
@@ -146,7 +157,7 @@ var pollerSettings = []setting{
 		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL, another replica of SQL Server): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
 	{name: "source__on_gap", modes: inTracking, kind: kind.OneOf("stop", "resync"), def: "stop",
 		doc: "What a [gap](change-tracking.md#a-gap) causes: `stop` until a person decides, or `resync`, which reads the whole table again, beside the changes from then on. Another database always stops."},
-	{name: "source__operations", modes: inTracking, kind: kind.Operations, defText: "all",
+	{name: "source__operations", modes: inChanges, kind: kind.Operations, defText: "all",
 		doc: "Which changes are delivered: a list of `insert`, `update` and `delete`. What a row was since the position counts: one that was inserted and updated since is an insert."},
 	{name: "source__changed", modes: inTracking, kind: kind.Columns, defText: "any column",
 		doc: "Columns: an update is delivered only if one of them was written since the position. Inserts and deletes are delivered all the same. The change table has to record it: [run `rowrelay track install` with it](change-tracking.md#only-some-columns)."},
@@ -154,6 +165,16 @@ var pollerSettings = []setting{
 		doc: "How many rows are read at a time where the whole table is (`source__start=snapshot`, `source__on_gap=resync`); changes come between two chunks."},
 	{name: "source__ignore_context", modes: inTracking, kind: kind.Hex, defText: "none",
 		doc: "The context of one's own writes, as hexadecimal digits (`0x52454C59`): a change is left out where every write since the position was made under it, and none of another's is lost ([how a writer says it](change-tracking.md#ones-own-writes)). Not on SQLite."},
+	{name: "source__leases", modes: inChanges, kind: kind.OneOf("none", "azfunc"), def: "none",
+		doc: "Experimental, on SQL Server: `azfunc` shares the changes between instances by leases on the rows, in the tables of the Azure SQL trigger ([azure-sql-trigger.md](azure-sql-trigger.md))."},
+	{name: "source__leases_table", modes: inLeased, kind: kind.Text("a name", "Leases_orders"), defText: "`Leases_{id}_{table}`",
+		doc: "The leases table in the schema `az_func`: the binding's `leasesTableName`."},
+	{name: "source__site_name", modes: inLeased, kind: kind.Text("a site", "shop-functions"), defText: "`WEBSITE_SITE_NAME`",
+		doc: "The site of the function that is taken over; the function's id is made of it and `source__function_name`."},
+	{name: "source__function_name", modes: inLeased, kind: kind.Text("a function", "OrdersTrigger"), defText: "the poller's name",
+		doc: "The name of the function that is taken over, as it is written there."},
+	{name: "source__leases_lock", modes: inLeased, kind: kind.OneOf("database", "table"), def: "database",
+		doc: "`database` is the binding's one application lock for all functions of the database, `table` one for each leases table: never beside the binding."},
 	{name: "source__track_table", modes: inTracking, kind: kind.Text("a table", "rowrelay_changes_orders"),
 		defText: "`rowrelay_changes_` and the table's name",
 		doc:     "The change table, beside `source__table` in its schema; `rowrelay track install` creates it. Several pollers may share one."},
@@ -190,7 +211,8 @@ var pollerSettings = []setting{
 	{name: "schedule", kind: kind.Text("an NCRONTAB schedule", "*/5 * * * * *"), def: "*/1 * * * * *",
 		doc: "When `rowrelay run` starts a tick. Under the Functions host the schedule in function.json counts, and this one has no effect."},
 	{name: "batch_size", kind: kind.Whole(1, 100_000, "500"), def: "500",
-		doc: "How many rows one fetch reads at most."},
+		defIn: map[mode.Mode]string{mode.Leased: "100"},
+		doc:   "How many rows one fetch reads at most."},
 	{name: "batch_bytes", kind: kind.Sizes("256MiB", "8MiB"), def: "8MiB",
 		doc: "A fetch stops when its rows reach this size; one larger row travels alone."},
 	{name: "max_row_bytes", kind: kind.Sizes("64MiB", "4MiB"), def: "4MiB",
@@ -200,12 +222,12 @@ var pollerSettings = []setting{
 	{name: "tick_budget", kind: kind.Durations("100ms", "24h", "50s"), def: "50s",
 		doc: "How long a tick goes on taking batches. The budget, the longest output timeout and 10s together must stay below the host's functionTimeout."},
 	{name: "poll_interval", kind: kind.OrZero(kind.Durations("10ms", "1h", "250ms")), def: "0s",
-		defIn: map[mode.Mode]string{mode.Outbox: "100ms"},
+		defIn: map[mode.Mode]string{mode.Leased: "1s", mode.Outbox: "100ms"},
 		doc:   "0: the tick ends when the source is drained. Otherwise it asks again after this time, until the budget ends."},
 	{name: "poll_interval_max", kind: kind.Durations("10ms", "1h", "1s"), defText: "`poll_interval`",
 		defIn: map[mode.Mode]string{mode.Outbox: "1s"},
 		doc:   "While there is nothing to do, the wait doubles from `poll_interval` up to this. The first event sets it back."},
-	{name: "lease_ttl", modes: inDocuments,
+	{name: "lease_ttl", modes: inTables,
 		mend: "Write source__claim_ttl instead: an outbox has claims in its database, and no lease",
 		kind: kind.Durations("1s", "1h", "60s"), def: "60s",
 		doc: "How long a lease lasts unless it is renewed, which happens every third of this time; at least 10s for `state__kind=blob`. After a crash another instance takes over when it has ended."},

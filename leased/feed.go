@@ -71,10 +71,12 @@ type Feed struct {
 
 // New returns a feed.
 func New(cfg Config) (*Feed, error) {
-	if err := cfg.Policy.Check(); err != nil {
-		return nil, err
-	}
-	if cfg.TTL < time.Second {
+	switch {
+	case cfg.Policy.MaxAttempts < 1:
+		return nil, fmt.Errorf("max_attempts is %d: it must be at least 1", cfg.Policy.MaxAttempts)
+	case len(cfg.Policy.Delays) == 0:
+		return nil, errors.New("retry_delays is empty: it needs the wait before attempt 2 at least")
+	case cfg.TTL < time.Second:
 		return nil, fmt.Errorf("lease_ttl is %s: it must be at least 1s", cfg.TTL)
 	}
 	return &Feed{cfg: cfg, read: -1}, nil

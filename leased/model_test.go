@@ -348,7 +348,7 @@ func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func
 	}
 	t.Cleanup(func() { _ = src.Close() })
 	in.feed, err = leased.New(leased.Config{App: "shop", Poller: "orders", TTL: time.Minute,
-		Policy: poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}, MaxParked: 1000},
+		Policy: poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}},
 		Changes: src.Leases(source.LeasesConfig{Function: leased.FunctionID("shop", "orders"),
 			LockTimeout: 30 * time.Second})})
 	if err != nil {
