@@ -107,7 +107,11 @@ func Judge(f *inspect.App, accepted []string) *Report {
 
 // judge answers the item for one poller.
 func (i *item) judge(f *inspect.App, p *inspect.Poller) Answer {
-	if !p.Can(i.needs) {
+	switch {
+	case p.Can(i.needs):
+	case p.Can(mode.Leases):
+		return none("its position, and who works on what, is in the tables of its leases")
+	default:
 		return none("%s", i.without)
 	}
 	return i.each(f, p)
