@@ -120,7 +120,7 @@ func (l *Tracker) rewind() {
 	low, far := l.aheadOf(l.low, to), l.farAheadOf(to)
 	l.unmark()
 	l.sweep.on, l.tail, l.drained, l.rest = false, nil, false, false
-	defer func() { l.order.begin(l.low, l.reached) }()
+	defer func() { l.beginRecent() }()
 	if low { // rows that were written since, and read by nobody, are above it now
 		l.low, l.told, l.nextTold = at, at, at
 		l.known, l.rises = bound{of: l.known.of}, bound{}
@@ -131,7 +131,7 @@ func (l *Tracker) rewind() {
 	if l.remembered.len() >= l.Memory {
 		// What is remembered lies above the position now, where no sweep meets it: a full memory would hold back live rows
 		// for ever. They come again.
-		l.remembered = newHashSet()
+		l.remembered, l.journal = newHashSet(), journal{forgot: -1}
 		l.warn("late_memory is full, and is given up with the position: all rows that were delivered since come again")
 	}
 	if l.mode != Overlap {
