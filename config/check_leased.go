@@ -13,7 +13,8 @@ func (l *loader) checkLeased(p *pollerScopes) {
 		src.Connection = l.env.database(s, "source__connection", src.ConnectionSetting)
 	}
 	if engine := engineOf(src.Connection); engine != "" && engine != "sqlserver" {
-		s.fault("source__leases", "is azfunc, whose tables are the Azure SQL trigger's, on SQL Server, and the connection is of "+engine,
+		s.fault("source__leases", "is azfunc, whose tables are the Azure SQL trigger's, on SQL Server, and the connection is "+
+			"of "+engine,
 			"Remove it: one instance at a time reads the changes then, and another takes over")
 	}
 	if !s.has("source__table") && s.ok("source__table") {

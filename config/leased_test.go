@@ -23,8 +23,9 @@ func TestLeasesDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := app.Pollers[0]
-	if p.Source.Mode != mode.Leased || p.Source.SiteName != "shop" || p.Source.FunctionName != "orders" || p.BatchSize != 100 ||
-		p.PollInterval != time.Second || app.AppLockTimeout != 30*time.Second || p.LeaseTTL != time.Minute {
+	if p.Source.Mode != mode.Leased || p.Source.SiteName != "shop" || p.Source.FunctionName != "orders" ||
+		p.BatchSize != 100 || p.PollInterval != time.Second || app.AppLockTimeout != 30*time.Second ||
+		p.LeaseTTL != time.Minute {
 		t.Errorf("%+v", p)
 	}
 	app, err = Load(leases("Sql_Trigger_BatchSize=400", "SQL_TRIGGER_POLLINGINTERVALMS=500",
@@ -37,8 +38,9 @@ func TestLeasesDefaults(t *testing.T) {
 		p.Source.FunctionName != "OrdersTrigger" {
 		t.Errorf("%+v", p)
 	}
-	if app, err = Load(leases("Sql_Trigger_BatchSize=400", "Sql_Trigger_MaxBatchSize=300",
-		"pollers__orders__poll_interval=0s")); err != nil || app.Pollers[0].BatchSize != 300 || app.Pollers[0].PollInterval != 0 {
+	app, err = Load(leases("Sql_Trigger_BatchSize=400", "Sql_Trigger_MaxBatchSize=300",
+		"pollers__orders__poll_interval=0s"))
+	if err != nil || app.Pollers[0].BatchSize != 300 || app.Pollers[0].PollInterval != 0 {
 		t.Errorf("%v %+v", err, app.Pollers[0])
 	}
 }

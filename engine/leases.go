@@ -52,15 +52,17 @@ type Leasing struct {
 	Before, After func(t *LeaseTables) string
 	// Rows stands for the change table: the rows of the batch, with LeasePlace and LeaseAttempts.
 	Rows func(t *LeaseTables) string
-	// Renew extends all leases of @token by @ttl; 0 has them lapse. Settle makes @marks durable, a JSON array of LeaseMark, moves the
-	// function's state to before the first change that is not processed, and removes leases that are needed no more.
+	// Renew extends all leases of @token by @ttl; 0 has them lapse. Settle makes @marks durable, a JSON array of
+	// LeaseMark, moves the function's state to before the first change that is not processed, and removes leases that are
+	// needed no more.
 	Renew, Settle func(t *LeaseTables) string
 	// Show tells of the state; Reset moves it to @to (-1: as far as changes are retained; -2: to now) and forgets all
 	// leases.
 	Show, Reset func(t *LeaseTables) string
 	// Dead lists the keys of dead letters, at most 100, for people, with version, attempts and reason.
 	Dead func(t *LeaseTables) string
-	// IsMissing reports whether an error says that one of the tables is not there, IsLocked that Lock was not free in time.
+	// IsMissing reports whether an error says that one of the tables is not there, IsLocked that Lock was not free in
+	// time.
 	IsMissing, IsLocked func(error) bool
 }
 
@@ -89,7 +91,8 @@ type LeaseTold struct {
 	// Foreign counts live leases that somebody else than this program took, until Until.
 	Foreign int
 	Until   string
-	// Held is how many leases were held: taken, renewed, or settled. Asked is how many there should have been of those settled.
+	// Held is how many leases were held: taken, renewed, or settled. Asked is how many there should have been of those
+	// settled.
 	Held, Asked int
 	Made        bool // the leases table was missing
 	// Waiting counts unprocessed changes, Leased live leases, Parked the rows that failed and are tried again, Gone dead

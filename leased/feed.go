@@ -3,8 +3,8 @@
 //
 // # Leases
 //
-// A session takes a batch: changes that nobody has processed and nobody holds. Each comes under a lease of its row, with
-// the session's token. The leases are renewed until the batch is settled, or the session ends. What is settled is
+// A session takes a batch: changes that nobody has processed and nobody holds. Each comes under a lease of its row,
+// with the session's token. The leases are renewed until the batch is settled, or the session ends. What is settled is
 // processed, or waits for its next attempt. The state of the function moves to before the first change that is not
 // processed.
 //
@@ -13,8 +13,8 @@
 //
 // # What a crash means
 //
-// After the delivery and before the settlement: the row is delivered again when its lease has lapsed, with the same event
-// id. No attempt is counted for it. Anywhere else: others wait until the leases have lapsed, and nothing more.
+// After the delivery and before the settlement: the row is delivered again when its lease has lapsed, with the same
+// event id. No attempt is counted for it. Anywhere else: others wait until the leases have lapsed, and nothing more.
 //
 // # Files
 //
@@ -44,8 +44,8 @@ type Config struct {
 	Changes     Changes
 }
 
-// Changes are the shared changes of a table; *[source.Leases] is. Each call is one transaction, repeated after a transient
-// fault. Errors wrap poller.ErrConfig where the settings or the schema are at fault.
+// Changes are the shared changes of a table; *[source.Leases] is. Each call is one transaction, repeated after a
+// transient fault. Errors wrap poller.ErrConfig where the settings or the schema are at fault.
 type Changes interface {
 	// Tables names the tables, and says what changes are read of. Make makes what is missing of the tables, and reports
 	// whether the leases table was; IsMissing, whether an error says that they are.
@@ -111,8 +111,8 @@ func (s *session) make(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if made && f.made {
-		s.warn("the leases table [az_func].[" + s.tables.Leases + "] was gone, and was made anew: changes that were processed " +
-			"since the function's state moved last are delivered again")
+		s.warn("the leases table [az_func].[" + s.tables.Leases + "] was gone, and was made anew: changes that were " +
+			"processed since the function's state moved last are delivered again")
 	}
 	if !f.made {
 		s.warn("SQL trigger Leases table: [az_func].[" + s.tables.Leases + "]")

@@ -71,8 +71,8 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestTakesOverFromTheBinding: an app that was stopped on the binding's tables goes on without replay and without a gap.
-// What the binding has dropped after its five attempts is delivered, too.
+// TestTakesOverFromTheBinding: an app that was stopped on the binding's tables goes on without replay and without a
+// gap. What the binding has dropped after its five attempts is delivered, too.
 func TestTakesOverFromTheBinding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newServer()
@@ -121,8 +121,8 @@ func TestBesideTheBinding(t *testing.T) {
 	})
 }
 
-// TestL1OutageLosesNothing: the binding ignores a row after five attempts, so that an outage of the destination over four
-// minutes loses rows. Here an outage counts no attempt.
+// TestL1OutageLosesNothing: the binding ignores a row after five attempts, so that an outage of the destination over
+// four minutes loses rows. Here an outage counts no attempt.
 func TestL1OutageLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newServer()
@@ -247,7 +247,8 @@ func TestL6GapsAreTold(t *testing.T) {
 		m.Clean(m.Current)
 		for range 2 {
 			r, _ := in.tick()
-			if r.Event != poller.SourceGap || !errors.Is(r.Err, poller.ErrGap) || !strings.Contains(r.Err.Error(), "rowrelay state reset") {
+			if r.Event != poller.SourceGap || !errors.Is(r.Err, poller.ErrGap) ||
+				!strings.Contains(r.Err.Error(), "rowrelay state reset") {
 				t.Errorf("%s %v", r.Event, r.Err)
 			}
 		}

@@ -27,8 +27,8 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// server models the tables of leases beside a table whose changes are tracked. It answers the texts of package sqlserver,
-// which it tells apart by their parts, as those say: it does not run them.
+// server models the tables of leases beside a table whose changes are tracked. It answers the texts of package
+// sqlserver, which it tells apart by their parts, as those say: it does not run them.
 type server struct {
 	mu sync.Mutex
 	*changetest.Table
@@ -386,7 +386,8 @@ func (in *instance) deliver(_ context.Context, d change.Delivery) error {
 				if errors.Is(err, errDown) {
 					cause = poller.Unavailable
 				}
-				failed = append(failed, poller.FailedEvent{Index: i, Cause: cause, Status: 422, Named: cause == poller.Refused, Err: err})
+				failed = append(failed, poller.FailedEvent{Index: i, Cause: cause, Status: 422, Named: cause == poller.Refused,
+					Err: err})
 				continue
 			}
 		}

@@ -147,23 +147,23 @@ func (s *session) judge(t *engine.LeaseTold) error {
 	case !t.Looked:
 		return nil
 	case t.Foreign > 0:
-		return &poller.Fault{Event: poller.LeaseAcquireFailed, Err: fmt.Errorf("somebody else holds %d leases in [az_func].[%s], until %s "+
-			"by the server's clock: the Azure SQL trigger binding runs with the same function id %s. Stop that function: two "+
+		return &poller.Fault{Event: poller.LeaseAcquireFailed, Err: fmt.Errorf("somebody else holds %d leases in "+
+			"[az_func].[%s], until %s by the server's clock: the Azure SQL trigger binding runs with the same function id %s. Stop that function: two "+
 			"programs that share one id deliver each a part. When it is stopped, Rowrelay goes on once its leases have lapsed",
 			t.Foreign, s.tables.Leases, t.Until, s.tables.Function)}
 	case !t.Known:
 		s.feed.mu.Lock()
 		s.feed.made = false
 		s.feed.mu.Unlock()
-		return &poller.Fault{Event: poller.StateGone, Err: fmt.Errorf("[az_func].[GlobalState] has no row for the function %s any more: "+
-			"somebody removed it. The next tick makes it anew, as source__start says", s.tables.Function)}
+		return &poller.Fault{Event: poller.StateGone, Err: fmt.Errorf("[az_func].[GlobalState] has no row for the function "+
+			"%s any more: somebody removed it. The next tick makes it anew, as source__start says", s.tables.Function)}
 	case t.From < t.Valid:
-		return gap("changes up to version %d are missing: the shared state stands at version %d, and changes are complete from there "+
-			"on only. CHANGE_RETENTION has passed, or the table was truncated, or its change tracking was switched off and "+
+		return gap("changes up to version %d are missing: the shared state stands at version %d, and changes are complete from "+
+			"there on only. CHANGE_RETENTION has passed, or the table was truncated, or its change tracking was switched off and "+
 			"on again. To go on with what there is: rowrelay state reset %s --to beginning", t.Valid, t.From, s.cfg.Poller)
 	case t.From > t.Head:
-		return gap("the shared state stands at version %d, ahead of the database's %d: it was restored to an earlier state. To go on "+
-			"from there: rowrelay state reset %s --to latest", t.From, t.Head, s.cfg.Poller)
+		return gap("the shared state stands at version %d, ahead of the database's %d: it was restored to an earlier state. To "+
+			"go on from there: rowrelay state reset %s --to latest", t.From, t.Head, s.cfg.Poller)
 	}
 	return nil
 }
@@ -205,8 +205,8 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	}
 	report.Token = uint64(hold.token)
 	if err := hold.end(ctx); err != nil && !errors.Is(err, source.ErrLeaseLost) {
-		report.Warnings = append(report.Warnings, fmt.Sprintf("leases could not be given back; others wait until they lapse (lease_ttl "+
-			"%s): %v", s.cfg.TTL, err))
+		report.Warnings = append(report.Warnings, fmt.Sprintf("leases could not be given back; others wait until they lapse "+
+			"(lease_ttl %s): %v", s.cfg.TTL, err))
 	}
 	return nil
 }

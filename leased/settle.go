@@ -103,7 +103,8 @@ func (t *settlement) rejected(ctx context.Context, s *session, e *change.Event, 
 
 // giveUp writes the dead letter of an event where the settings say. A crash after that writes it again. After an error,
 // which is a *Fault, the event is not given up: it comes again.
-func (t *settlement) giveUp(ctx context.Context, s *session, e *change.Event, attempts int, why poller.Rejection) error {
+func (t *settlement) giveUp(ctx context.Context, s *session, e *change.Event, attempts int,
+	why poller.Rejection) error {
 	letter := poller.DeadLetter{
 		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.origin.Engine, Table: s.origin.Table, Event: *e,
 		Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: attempts, Last: why.At,

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/plaintext"
 )
 

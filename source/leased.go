@@ -238,7 +238,8 @@ func (l *Leases) Faults(ctx context.Context) (faults []string, err error) {
 }
 
 // Tables names the tables, and says what changes are read of.
-func (l *Leases) Tables(ctx context.Context) (t engine.LeaseTables, origin poller.Origin, warnings []string, err error) {
+func (l *Leases) Tables(ctx context.Context) (t engine.LeaseTables, origin poller.Origin, warnings []string,
+	err error) {
 	d, err := l.c.Describe(ctx)
 	if err != nil {
 		return t, origin, nil, err
@@ -292,7 +293,8 @@ func toldOf(text string) (t engine.LeaseTold, err error) {
 
 // byTables does work with the tables of leases, as the catalog names them. An application lock that is not free is
 // said as such.
-func (l *Leases) byTables(ctx context.Context, work func(*plan.Plan, *engine.Leasing, *engine.LeaseTables) error) error {
+func (l *Leases) byTables(ctx context.Context,
+	work func(*plan.Plan, *engine.Leasing, *engine.LeaseTables) error) error {
 	err := l.c.byPlan(ctx, func(p *plan.Plan) error {
 		if p.BuiltIn() == nil || p.BuiltIn().Leasing == nil {
 			return fmt.Errorf("%w: source__leases=azfunc: the tables of the Azure SQL trigger are on SQL Server, and this is %s",

@@ -10,18 +10,18 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 )
 
-// leasing is the scheme of the Azure SQL trigger binding: az_func.GlobalState has a row for each function and table, and
-// a leases table a row for each key that was taken, with the version that was taken last. A lease without an expiry is
-// processed.
+// leasing is the scheme of the Azure SQL trigger binding: az_func.GlobalState has a row for each function and table,
+// and a leases table a row for each key that was taken, with the version that was taken last. A lease without an expiry
+// is processed.
 //
 // What the binding lacks stands in tables of our own, beside its own: whose a lease is (a token that grows), what
 // failed, and whether the row was inserted since its last delivery. The binding knows nothing of them, and goes on from
 // its own tables.
 //
 // All transactions are under one application lock, which the binding's take as well. So none of them needs more than
-// READ COMMITTED: the versions of a batch are read first, its rows by a later statement. What is written in between comes
-// with a new version, again. Times are UTC; the binding writes the server's local time, so that leases which are not
-// ours are held against that.
+// READ COMMITTED: the versions of a batch are read first, its rows by a later statement. What is written in between
+// comes with a new version, again. Times are UTC; the binding writes the server's local time, so that leases which are
+// not ours are held against that.
 func leasing() *engine.Leasing {
 	return &engine.Leasing{
 		Lookup: leaseKey, Faults: leaseFaults, Make: makeLeases,
@@ -44,7 +44,7 @@ func hasNumber(err error, number int32) bool {
 const (
 	leaseSchema  = "az_func"
 	globalState  = "[az_func].[GlobalState]"
-	tokens       = "[az_func].[RowrelayTokens]"
+	tokens       = "[az_func].[RowrelayTokens]" //nolint:gosec // a table
 	leaseVersion = "[_az_func_ChangeVersion]"
 	leaseCount   = "[_az_func_AttemptCount]"
 	leaseExpires = "[_az_func_LeaseExpirationTime]"
@@ -116,7 +116,8 @@ func (t leaseTexts) begin() string {
 func (t leaseTexts) lock() string {
 	return "EXEC @got = sp_getapplock @Resource = " + literal(t.Lock) +
 		", @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = @wait;\n" +
-		"IF @got < 0\nBEGIN;\n\tTHROW " + strconv.Itoa(lockNotFree) + ", N'the application lock was not free in time', 1;\nEND;\n"
+		"IF @got < 0\nBEGIN;\n\tTHROW " + strconv.Itoa(lockNotFree) +
+		", N'the application lock was not free in time', 1;\nEND;\n"
 }
 
 // leaseEnd closes a text: what it tells, and the commit.
@@ -129,8 +130,8 @@ const leaseTable = `IF OBJECT_ID(%[1]s, N'U') IS NULL
 		PRIMARY KEY (%[5]s));
 `
 
-// makeLeases makes the binding's tables as it makes them itself, but with the key in its order, and its collations. What
-// names a column that was added in the same batch is a batch of its own: each is compiled as a whole.
+// makeLeases makes the binding's tables as it makes them itself, but with the key in its order, and its collations.
+// What names a column that was added in the same batch is a batch of its own: each is compiled as a whole.
 func makeLeases(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
 	first := validFrom(t.Changes)
@@ -153,8 +154,9 @@ IF OBJECT_ID(N'` + tokens + `', N'U') IS NULL
 DECLARE @made bit = CASE WHEN OBJECT_ID(` + literal(t.leases()) + `, N'U') IS NULL THEN 1 ELSE 0 END;
 ` + table(t.leases(), leaseVersion+" bigint NOT NULL, "+leaseCount+" int NOT NULL, "+leaseExpires+" datetime2 NULL") +
 		table(t.own(), ownVersion+" bigint NOT NULL, "+ownCreated+" bigint NOT NULL, "+ownSince+" bigint NOT NULL,\n\t\t"+
-			ownToken+" bigint NOT NULL, "+ownBatch+" int NOT NULL, "+ownPlace+" int NOT NULL, "+ownExpires+" datetime2 NULL,\n\t\t"+
-			ownAttempts+" int NOT NULL, "+ownAgain+" datetime2 NULL, "+ownReason+" nvarchar(1000) NULL, "+ownDead+" bit NOT NULL,\n\t\t"+
+			ownToken+" bigint NOT NULL, "+ownBatch+" int NOT NULL, "+ownPlace+" int NOT NULL, "+
+			ownExpires+" datetime2 NULL,\n\t\t"+ownAttempts+" int NOT NULL, "+ownAgain+" datetime2 NULL, "+
+			ownReason+" nvarchar(1000) NULL, "+ownDead+" bit NOT NULL,\n\t\t"+
 			"INDEX rowrelay_token ("+ownToken+", "+ownBatch+", "+ownPlace+")") +
 		"IF NOT EXISTS (SELECT 1 FROM " + globalState + " AS g WHERE " + t.function("g.") + ")\n" +
 		"\tINSERT INTO " + globalState + " (UserFunctionID, UserTableID, LastSyncVersion)\n\t\tVALUES (" +
@@ -222,8 +224,8 @@ func leaseFaults(ctx context.Context, conn *sql.Conn, lt *engine.LeaseTables) (f
 	}
 	to := " TO " + quote(user)
 	if level < 130 {
-		faults = append(faults, fmt.Sprintf("the database's compatibility level is %d, and OPENJSON needs 130: run ALTER DATABASE "+
-			"CURRENT SET COMPATIBILITY_LEVEL = 130", level))
+		faults = append(faults, fmt.Sprintf("the database's compatibility level is %d, and OPENJSON needs 130: run ALTER "+
+			"DATABASE CURRENT SET COMPATIBILITY_LEVEL = 130", level))
 	}
 	if !schema && !createSchema {
 		faults = append(faults, "the schema az_func is missing, and the user may not make it: run GRANT CREATE SCHEMA"+to)

@@ -11,7 +11,8 @@ import (
 
 func sharedTables() *engine.LeaseTables {
 	return &engine.LeaseTables{
-		Changes:  &engine.ChangeTable{Of: "[dbo].[or'ders]", OfParts: []string{"dbo", "or'ders"}, Key: []string{"tenant", "id"}},
+		Changes: &engine.ChangeTable{Of: "[dbo].[or'ders]", OfParts: []string{"dbo", "or'ders"},
+			Key: []string{"tenant", "id"}},
 		Function: "b5e6db7c2a5cc573", Leases: "Leases_b5e6db7c2a5cc573_901578250", Lock: "_az_func_Trigger",
 		Key: []engine.KeyColumn{{Name: "tenant", Type: "nvarchar(20)", Collation: "Latin1_General_CI_AS"},
 			{Name: "id", Type: "bigint"}},
@@ -27,30 +28,37 @@ func TestLeaseTexts(t *testing.T) {
 		b.WriteString("-- " + name + "\n" + text + "\n\n")
 	}
 	const set, level, begin, declare, exec, check, end = "PredicateSetStatement", "SetTransactionIsolationLevelStatement",
-		"BeginTransactionStatement", "DeclareVariableStatement", "ExecuteStatement", "IfStatement", "CommitTransactionStatement"
+		"BeginTransactionStatement", "DeclareVariableStatement", "ExecuteStatement", "IfStatement",
+		"CommitTransactionStatement"
 	const table, assign, insert, update, read = "DeclareTableVariableStatement", "SetVariableStatement", "InsertStatement",
 		"UpdateStatement", "SelectStatement"
-	add("make", own.Make(tables), set, set, level, begin, declare, exec, check, check, check, check, check, declare, check, check,
+	add("make", own.Make(tables), set, set, level, begin, declare, exec, check, check, check,
+		check, check, declare, check, check,
 		check, exec, check, assign, end)
 	tables.Latest = true
-	add("make, from the latest on", own.Make(tables), set, set, level, begin, declare, exec, check, check, check, check, check,
+	add("make, from the latest on", own.Make(tables), set, set, level, begin, declare, exec, check, check, check,
+		check, check,
 		declare, check, check, check, exec, check, assign, end)
-	add("take", own.Before(tables)+"SELECT TOP (100) r.[id] FROM "+own.Rows(tables)+" AS r"+own.After(tables), set, set, level,
+	add("take", own.Before(tables)+"SELECT TOP (100) r.[id] FROM "+own.Rows(tables)+" AS r"+own.After(tables), set, set,
+		level,
 		begin, declare, table, check, read, assign, end)
 	add("renew", own.Renew(tables), set, set, level, begin, declare, exec, check, declare, declare, update, assign, update,
 		assign, end)
-	add("settle", own.Settle(tables), set, set, level, begin, declare, exec, check, declare, table, insert, assign, read, check,
+	add("settle", own.Settle(tables), set, set, level, begin, declare, exec, check, declare, table, insert, assign,
+		read, check,
 		assign, end)
 	add("show", own.Show(tables), set, set, level, begin, declare, read, check, assign, end)
-	add("reset", own.Reset(tables), set, set, level, begin, declare, exec, check, declare, read, assign, check, assign, end)
+	add("reset", own.Reset(tables), set, set, level, begin, declare, exec, check, declare, read, assign,
+		check, assign, end)
 	add("dead letters", own.Dead(tables), read)
 	add("key", leaseKeySQL, read)
 	add("rights", leaseRightsSQL, read)
 	golden.Pin(t, "leases.sql", b.String())
 }
 
-// TestLeaseKeysCompareByTheColumnsCollation: the binding's table has the database's, so that a comparison without one is
-// refused (its issue 1036). Columns are listed everywhere, so that the order of a composite key cannot mix them up (855).
+// TestLeaseKeysCompareByTheColumnsCollation: the binding's table has the database's, so that a comparison without one
+// is refused (its issue 1036). Columns are listed everywhere, so that the order of a composite key cannot mix them up
+// (855).
 func TestLeaseKeysCompareByTheColumnsCollation(t *testing.T) {
 	text := takeLeases(sharedTables())
 	if !strings.Contains(text, "l.[tenant] COLLATE Latin1_General_CI_AS = c.[tenant] AND l.[id] = c.[id]") {
@@ -61,8 +69,8 @@ func TestLeaseKeysCompareByTheColumnsCollation(t *testing.T) {
 	}
 }
 
-// TestLeaseTimesAreUTC: a lease of ours is in UTC, so that daylight saving moves none; only one that is not ours is held
-// against the server's local time, in which the binding writes it.
+// TestLeaseTimesAreUTC: a lease of ours is in UTC, so that daylight saving moves none; only one that is not ours is
+// held against the server's local time, in which the binding writes it.
 func TestLeaseTimesAreUTC(t *testing.T) {
 	own, tables := leasing(), sharedTables()
 	for name, text := range map[string]string{"renew": own.Renew(tables), "settle": own.Settle(tables)} {

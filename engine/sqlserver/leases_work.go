@@ -6,9 +6,9 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 )
 
-// takeLeases takes a batch. A change is taken where its version was not processed and nobody holds it, or where the lease
-// on it has lapsed; a row that failed only when its time has come, or when it was written again: then its attempts
-// begin anew.
+// takeLeases takes a batch. A change is taken where its version was not processed and nobody holds it, or where the
+// lease on it has lapsed; a row that failed only when its time has come, or when it was written again: then its
+// attempts begin anew.
 //
 // While somebody else holds leases here, the binding is running: nothing is taken.
 func takeLeases(lt *engine.LeaseTables) string {
