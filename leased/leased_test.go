@@ -227,7 +227,7 @@ func TestL5CrashesDropNothing(t *testing.T) {
 		m.commit("i 1 1")
 		for range 8 {
 			var in *instance
-			in = m.start(t, func(change.Event) error { in.cut = true; return nil })
+			in = m.start(t, func(change.Event) error { m.cut(in, true); return nil })
 			in.tick()
 			time.Sleep(time.Minute + time.Second)
 		}
@@ -285,10 +285,10 @@ func TestD2ExpiredHolderSettlesNothing(t *testing.T) {
 		m.commit("i 1 1")
 		var frozen *instance
 		frozen = m.start(t, func(change.Event) error {
-			frozen.cut = true // its renewals do not arrive
+			m.cut(frozen, true) // its renewals do not arrive
 			time.Sleep(90 * time.Second)
 			other := m.start(t, func(change.Event) error {
-				frozen.cut = false
+				m.cut(frozen, false)
 				return nil
 			})
 			m.commit("u 1 2")
@@ -400,8 +400,18 @@ func TestInstancesShare(t *testing.T) {
 				versions[key], last[key] = at.Value, told(&e)
 				return nil
 			}
+			isCut := func(in *instance) bool {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				return in.cut
+			}
+			draw := func(n int) int {
+				mu.Lock()
+				defer mu.Unlock()
+				return r.IntN(n)
+			}
 			run := func(in *instance, until time.Time, done chan struct{}) {
-				for time.Now().Before(until) && !in.cut {
+				for time.Now().Before(until) && !isCut(in) {
 					in.relay.Tick(t.Context())
 					time.Sleep(time.Second)
 				}
@@ -417,19 +427,17 @@ func TestInstancesShare(t *testing.T) {
 					go run(in, end, done)
 				}
 				for range 60 {
-					id := r.IntN(10)
+					id := draw(10)
 					m.mu.Lock()
 					op := "i"
 					if _, there := m.Rows[int64(id)]; there {
-						op = []string{"u", "u", "d"}[r.IntN(3)]
+						op = []string{"u", "u", "d"}[draw(3)]
 					}
 					m.mu.Unlock()
 					m.commit(fmt.Sprintf("%s %d %d", op, id, m.Current+1))
-					time.Sleep(time.Duration(r.IntN(4000)) * time.Millisecond)
+					time.Sleep(time.Duration(draw(4000)) * time.Millisecond)
 				}
-				m.mu.Lock()
-				all[round].cut = true
-				m.mu.Unlock()
+				m.cut(all[round], true)
 				for _, done := range ended {
 					<-done
 				}

@@ -66,6 +66,13 @@ func (m *server) commit(work ...string) {
 	m.Commit(work...)
 }
 
+// cut cuts an instance off, or not any more.
+func (m *server) cut(in *instance, is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	in.cut = is
+}
+
 // conn is an instance's connection. One that was cut has no effect, and no answer.
 type conn struct {
 	changetest.Conn
