@@ -9,29 +9,34 @@ import (
 )
 
 // TestACrashCostsTheBatchesInFlight: what is settled is stored with its batch, in the document, and the object of the
-// memory is written now and then.
+// memory is written now and then; also when a sweep has forgotten something.
 func TestACrashCostsTheBatchesInFlight(t *testing.T) {
-	inLate(t, Overlap, 200, func(t *testing.T, d *driver) {
-		d.next()
-		d.settle(1<<20, false, "") // the first choice is stored
-		for d.next() {
-			for len(d.line) > 1 {
-				time.Sleep(journalEvery)
-				d.settle(1<<20, false, "")
+	for _, forgets := range []bool{false, true} {
+		inLate(t, Overlap, 200, func(t *testing.T, d *driver) {
+			d.next()
+			d.settle(1<<20, false, "") // the first choice is stored
+			if forgets {
+				d.late.remembered.forgotten++
 			}
-			if len(d.delivered) >= 150 {
-				break
+			for d.next() {
+				for len(d.line) > 1 {
+					time.Sleep(journalEvery)
+					d.settle(1<<20, false, "")
+				}
+				if len(d.delivered) >= 150 {
+					break
+				}
 			}
-		}
-		if d.puts > 0 {
-			t.Errorf("%d objects were written", d.puts)
-		}
-		d.crash()
-		d.ticks(5)
-		if lost := d.lost(); len(lost) > 0 || d.repeats > d.limit.Rows {
-			t.Errorf("lost %v, %d duplicates", lost, d.repeats)
-		}
-	})
+			if d.puts > 0 {
+				t.Errorf("%d objects were written", d.puts)
+			}
+			d.crash()
+			d.ticks(5)
+			if lost := d.lost(); len(lost) > 0 || d.repeats > d.limit.Rows {
+				t.Errorf("lost %v, %d duplicates", lost, d.repeats)
+			}
+		})
+	}
 }
 
 // TestAJournalOfOtherPositions: a binary that does not know the journal moves the position and leaves it as it was.

@@ -193,7 +193,7 @@ func (l *Tracker) draft(final bool) (Commit, []uint64) {
 	if !worth {
 		return c, nil
 	}
-	c.partly, c.whole = !full, full || l.light()
+	c.partly, c.whole = !full, full || l.settles()
 	c.noted, c.forgotten = len(l.journal.hashes), l.remembered.forgotten
 	kept := l.keep()
 	c.Late = &state.Late{Mode: string(l.mode), Clock: kept.now, ClockAt: kept.at}
@@ -211,22 +211,20 @@ func (l *Tracker) draft(final bool) (Commit, []uint64) {
 	return c, l.remembered.hashes()
 }
 
-// light reports whether the document can take what the stored memory lacks.
-func (l *Tracker) light() bool {
-	return l.mode == Overlap && l.journal.fits() && l.remembered.forgotten == l.journal.forgot
-}
+// notes reports whether the document can take what the stored memory lacks.
+func (l *Tracker) notes() bool { return l.mode == Overlap && l.journal.fits() }
+
+// settles reports whether with that in the document all of the memory is stored, and no more.
+func (l *Tracker) settles() bool { return l.notes() && l.remembered.forgotten == l.journal.forgot }
 
 // worth reports whether the memory is to be stored, or what is new in it: with the release, and now and then while the
 // lease is held. anyway says that the document is written in any case.
 func (l *Tracker) worth(final, anyway bool) (full, note bool) {
-	switch light := l.light(); {
-	case l.changes == 0:
+	if l.changes == 0 {
 		return false, false
-	case light:
-		return false, final || anyway || time.Since(l.journal.noted) >= journalEvery
-	default:
-		return final || anyway || time.Since(l.saved) >= l.storeEvery(), false
 	}
+	full = !l.settles() && (final || anyway || time.Since(l.saved) >= l.storeEvery())
+	return full, !full && l.notes() && (final || anyway || time.Since(l.journal.noted) >= journalEvery)
 }
 
 // Stored says that the commit landed, with the object under its name in c.Late.Memory. A commit that did not land is
