@@ -32,8 +32,8 @@ func (p *Poller) checkLeases(ctx context.Context) {
 	told, err := l.Show(ctx)
 	switch {
 	case l.IsMissing(err):
-		p.Warnings = append(p.Warnings, "the tables of the function "+t.Function+" are missing, and the first tick makes them: "+
-			"it begins as source__start says. To take over a function of the Azure SQL trigger, source__site_name and "+
+		p.Warnings = append(p.Warnings, "the tables of the function "+t.Function+" are missing, and the first tick makes "+
+			"them: it begins as source__start says. To take over a function of the Azure SQL trigger, source__site_name and "+
 			"source__function_name must be its own")
 	case err != nil:
 		p.fault(err)
