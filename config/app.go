@@ -13,6 +13,8 @@ type App struct {
 	Status Status `json:"status"`
 	// MaxChangesPerWorker is how many changes that wait make one worker more, in the figures for an autoscaler.
 	MaxChangesPerWorker int `json:"Sql_Trigger_MaxChangesPerWorker"`
+	// AppLockTimeout is that of the Azure SQL trigger's application lock.
+	AppLockTimeout time.Duration
 	// Pollers are sorted by name; the bad ones are among them, with their Faults.
 	Pollers []*Poller `json:"pollers"`
 	// Faults are those of what all pollers share: any of them stops every poller.
@@ -119,6 +121,13 @@ type Source struct {
 	// OnGap is stop or resync, SnapshotChunk rows: with Mode ChangeTracking only.
 	OnGap         string `json:"on_gap"`
 	SnapshotChunk int    `json:"snapshot_chunk"`
+
+	// What follows has a value where Leases is azfunc: then Mode is mode.Leased. LeasesLock is database or table.
+	Leases       string `json:"leases"`
+	LeasesTable  string `json:"leases_table"` // "": the binding's own name
+	SiteName     string `json:"site_name"`
+	FunctionName string `json:"function_name"`
+	LeasesLock   string `json:"leases_lock"`
 
 	NullCursor  string        `json:"null_cursor"` // report or fail
 	Identity    string        `json:"identity"`

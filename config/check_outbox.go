@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // checkOutbox judges what is said of an outbox. Whether its columns are there is for the database to say.
@@ -77,6 +79,11 @@ func (l *loader) checkPolling(p *pollerScopes) {
 // refuseFurther says that an outbox has one output, at whatever was set of another.
 func (l *loader) refuseFurther(p *pollerScopes, s *scope) {
 	key := s.keys()[0]
+	if p.own.mode == mode.Leased {
+		s.fault(key, "is a further output, and changes that are shared by leases have one: a lease cannot say to which",
+			"Remove the output, or describe a further poller with another source__function_name")
+		return
+	}
 	s.fault(key, "is a further output, and source__mode=outbox has one: that an event is published is the state of its row, which cannot say where",
 		"Remove the output; to send events to several places, let the broker do it, or describe a further poller on a table of its own")
 	if len(p.outputs) == 1 {

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rowrelay/rowrelay/mode"
 )
@@ -41,6 +43,9 @@ type loader struct {
 	app     *App
 	own     *scope
 	pollers map[string]*pollerScopes
+	// batchSize and polling are defaults under the Azure SQL trigger's names; 0: none was given.
+	batchSize int
+	polling   time.Duration
 }
 
 // pollerScopes are one poller's settings: its own, and those of each output by name.
@@ -176,10 +181,16 @@ func (l *loader) readApp() {
 		Status *Status `json:"status"`
 		// of the Azure SQL trigger
 		MaxChangesPerWorker *int `json:"Sql_Trigger_MaxChangesPerWorker"`
+		MaxBatchSize        int  `json:"Sql_Trigger_MaxBatchSize"`
+		BatchSize           int  `json:"Sql_Trigger_BatchSize"`
+		PollingInterval     int  `json:"Sql_Trigger_PollingIntervalMs"`
+		AppLockTimeout      int  `json:"Sql_Trigger_AppLockTimeoutMs"`
 	}
 	all.State, all.Log, all.Status, all.MaxChangesPerWorker = &l.app.State, &l.app.Log, &l.app.Status,
 		&l.app.MaxChangesPerWorker
 	l.own.read(l.env, &all)
+	l.batchSize, l.polling = cmp.Or(all.MaxBatchSize, all.BatchSize), time.Duration(all.PollingInterval)*time.Millisecond
+	l.app.AppLockTimeout = time.Duration(all.AppLockTimeout) * time.Millisecond
 	l.checkState()
 	l.checkStatus()
 }
@@ -194,6 +205,9 @@ func (l *loader) modeOf(s *scope) mode.Mode {
 	}
 	v, _, _ := row.parse(l.env, s.given[key].raw) // its fault is said when it is read
 	word, _ := v.(string)
+	if mode.Mode(word) == mode.ChangeTracking && strings.TrimSpace(s.given["source__leases"].raw) == "azfunc" {
+		return mode.Leased
+	}
 	return mode.Mode(word)
 }
 
@@ -203,10 +217,15 @@ func (l *loader) readPoller(p *pollerScopes) {
 	}
 	p.own.mode = l.modeOf(p.own)
 	p.own.read(l.env, p.poller)
+	if p.own.mode == mode.Leased {
+		p.poller.Source.Mode = mode.Leased
+	}
 	p.poller.ScheduleSet = p.own.has("schedule")
 	switch p.own.mode {
 	case mode.Outbox:
 		l.checkOutbox(p)
+	case mode.Leased:
+		l.checkLeased(p)
 	case mode.ChangeTracking:
 		l.checkTracking(p)
 		l.checkLease(p)

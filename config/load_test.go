@@ -43,7 +43,7 @@ func TestLoadDefaults(t *testing.T) {
 		State: State{Kind: "file", ConnectionSetting: "AzureWebJobsStorage", Container: "db-state", Path: ".rowrelay",
 			AppName: "local"},
 		Log:    Log{Level: "info"},
-		Status: Status{Listen: "127.0.0.1:7878"}, MaxChangesPerWorker: 1000,
+		Status: Status{Listen: "127.0.0.1:7878"}, MaxChangesPerWorker: 1000, AppLockTimeout: 30 * time.Second,
 		Pollers: []*Poller{{
 			Name: "orders",
 			Source: Source{
@@ -186,6 +186,10 @@ func TestEveryRowHasItsField(t *testing.T) {
 		Status Status `json:"status"`
 		// of the Azure SQL trigger
 		MaxChangesPerWorker int `json:"Sql_Trigger_MaxChangesPerWorker"`
+		MaxBatchSize        int `json:"Sql_Trigger_MaxBatchSize"`
+		BatchSize           int `json:"Sql_Trigger_BatchSize"`
+		PollingInterval     int `json:"Sql_Trigger_PollingIntervalMs"`
+		AppLockTimeout      int `json:"Sql_Trigger_AppLockTimeoutMs"`
 	}
 	for _, c := range []struct {
 		table []setting

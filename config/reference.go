@@ -98,7 +98,7 @@ func WriteReference(w io.Writer) error {
 			names = append(names, string(m))
 		}
 		writeTable(&b, fmt.Sprintf("A poller in %s mode", strings.Join(names, " or ")),
-			fmt.Sprintf("These stand where the others of a poller do, with `source__mode=%s`.", strings.Join(names, "` or `source__mode=")),
+			fmt.Sprintf("These stand where the others of a poller do, with `source__mode=%s`.", strings.ReplaceAll(strings.Join(names, "` or `source__mode="), " with ", "` with `")),
 			settingsOf(pollerSettings, func(row setting) bool { return slices.Equal(row.modes, modes) }))
 	}
 	writeTable(&b, "An output", "Below `pollers__<poller>__output__` for the default output, and below `pollers__<poller>__outputs__<output>__` for further ones. "+

@@ -213,7 +213,11 @@ func (s *scope) misplaced() {
 		switch {
 		case s.mode == mode.ChangeTracking && slices.Equal(row.modes, inCursor):
 			mend = "Remove it: the triggers of " + pollerPrefix(s.prefix) + "source__table say what changed"
-		case slices.Equal(row.modes, inTracking):
+		case s.mode == mode.Leased && row.isFor(mode.ChangeTracking):
+			mend = "Remove it: it is not shared (docs/azure-sql-trigger.md)"
+		case slices.Equal(row.modes, inLeased):
+			mend = "Write " + pollerPrefix(s.prefix) + "source__leases=azfunc, or remove it"
+		case slices.Equal(row.modes, inTracking), slices.Equal(row.modes, inChanges):
 			mend = "Write " + pollerPrefix(s.prefix) + "source__mode=changetracking, or remove it"
 		case slices.Equal(row.modes, inOutbox):
 			mend = "Write " + pollerPrefix(s.prefix) + "source__mode=outbox where the table is an outbox, or remove it"

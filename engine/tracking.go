@@ -37,6 +37,12 @@ type ChangeTable struct {
 	// for keys that are listed as rows of values.
 	Newer  string
 	OfKeys func(keys string) string
+	// Joined joins what stands for the change table, as c, with the table, as Rows does, where the engine tracks changes
+	// itself; also are further columns.
+	Joined func(changes string, also ...string) string
+	// Leased says that instances share the changes by leases (LeaseTables): rows are read after their versions, and in no
+	// snapshot with them.
+	Leased bool
 }
 
 // The columns of a change table beside the key's, and of its state, which has one row.
@@ -183,6 +189,8 @@ type BuiltIn struct {
 	// people.
 	Floor func(c *ChangeTable) string
 	Lost  string
+	// Leasing shares changes between instances.
+	Leasing *Leasing
 	// Retained says for how long changes are kept, for people; "" where the user may not see it.
 	Retained func(ctx context.Context, conn *sql.Conn) (string, error)
 	// Tell reads by itself what Told is: the version that the engine has come to, the floor, and the identity of the table

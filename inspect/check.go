@@ -17,6 +17,8 @@ func (p *Poller) Check(ctx context.Context, rows int) {
 		p.Broken = "the poller has a fault: see settings"
 	case p.wired.Outbox != nil:
 		p.checkOutbox(ctx, rows)
+	case p.wired.Leases != nil:
+		p.checkLeases(ctx)
 	default:
 		p.checkTable(ctx, rows)
 	}

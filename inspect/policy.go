@@ -33,6 +33,8 @@ func PolicyOf(p *config.Poller) Policy {
 		v.Attempts = append(v.Attempts, Plain(at))
 	}
 	switch {
+	case p.Source.Mode.Can(mode.Leases):
+		v.Meanwhile = "its row waits, however many there are, and all others go on"
 	case p.Source.Mode.Can(mode.Events) && p.Ordering == "key":
 		v.Meanwhile = "the later events of its aggregate wait, however many they are, and other aggregates go on"
 	case p.Source.Mode.Can(mode.Events) && p.Ordering == "none":

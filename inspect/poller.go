@@ -69,6 +69,7 @@ type Wired struct {
 	Connection       engine.Connection
 	Source           *source.Cursor     // nil of an outbox
 	Outputs          []WiredOutput      // those with a state document
+	Leases           *source.Leases     // nil of any mode whose changes are not shared
 	Outbox           publisher.Operator // nil of any other mode
 	Runs             bool               // it can tick
 	Faults, Warnings config.Faults

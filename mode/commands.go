@@ -30,6 +30,20 @@ const (
 var commands = map[Mode]map[Operation]string{
 	Cursor:         ofDocuments,
 	ChangeTracking: ofDocuments,
+	Leased: {
+		Inspect:    "state show {}",
+		Pause:      "state show {}",
+		Resume:     "state show {}",
+		List:       "state show {}",
+		ListDead:   "state show {}",
+		ListFailed: "state show {}",
+		ShowOne:    "state show {}",
+		Replay:     "state show {}",
+		ReplayOne:  "state show {}",
+		Purge:      "state show {}",
+		Reset:      "state reset {}",
+		Backfill:   "state reset {}",
+	},
 	Outbox: {
 		Inspect:    "outbox status {}",
 		Pause:      "outbox pause {}",
@@ -83,6 +97,10 @@ func (m Mode) NoDocument(poller, typed string) error {
 			instead = o
 			break
 		}
+	}
+	if m.Can(Leases) {
+		return fmt.Errorf("%s shares its changes by leases (source__leases): it has no state document, its position is in tables of "+
+			"its database. Use %s, or %s", poller, m.Command(Inspect, poller, ""), m.Command(Reset, poller, ""))
 	}
 	return fmt.Errorf("%s is an outbox: it has no state document, its position is the state of its rows. Use %s",
 		poller, m.Command(instead, poller, ""))

@@ -13,10 +13,12 @@ const (
 	Outbox Mode = "outbox" // publishes the events of an outbox table
 	// ChangeTracking reads which keys of a table were inserted, updated and deleted.
 	ChangeTracking Mode = "changetracking"
+	// Leased is ChangeTracking whose changes instances share by leases on the rows (source__leases).
+	Leased Mode = "changetracking with source__leases=azfunc"
 )
 
 // All returns every mode, in the order of the documents.
-func All() []Mode { return []Mode{Cursor, ChangeTracking, Outbox} }
+func All() []Mode { return []Mode{Cursor, ChangeTracking, Leased, Outbox} }
 
 // Ability is something that pollers of some modes can do, or have.
 type Ability uint
@@ -40,11 +42,15 @@ const (
 	// Triggers: the source's table has triggers that keep a change table, which are installed first. SQL Server has its
 	// own change tracking in their place, which is switched on.
 	Triggers
+	// Leases: several instances work at once, by leases on the rows in tables of the source's database. The position
+	// stands there, too.
+	Leases
 )
 
 var abilities = map[Mode]Ability{
 	Cursor:         Document | CursorColumns,
 	ChangeTracking: Document | CursorColumns | Triggers,
+	Leased:         CursorColumns | Triggers | Leases,
 	Outbox:         Marks | Claims | Events | Figures,
 }
 

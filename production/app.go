@@ -66,7 +66,7 @@ func judgeAppName(f *inspect.App) Answer {
 	case f.Env("state__app_name") != "":
 		return good("%s", name)
 	case f.Config.State.Kind == "":
-		return none("there are no state documents: every poller is an outbox")
+		return none("there are no state documents")
 	default:
 		return bad("set state__app_name="+name+", which keeps the documents that there are", "not set: it is %s by default",
 			name)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/plaintext"
 )
 
@@ -107,7 +108,11 @@ func Judge(f *inspect.App, accepted []string) *Report {
 
 // judge answers the item for one poller.
 func (i *item) judge(f *inspect.App, p *inspect.Poller) Answer {
-	if !p.Can(i.needs) {
+	switch {
+	case p.Can(i.needs):
+	case p.Can(mode.Leases):
+		return none("its position, and who works on what, is in the tables of its leases")
+	default:
 		return none("%s", i.without)
 	}
 	return i.each(f, p)

@@ -50,7 +50,7 @@ func stateless(f *inspect.App) bool {
 	return !slices.ContainsFunc(f.Pollers, func(p *inspect.Poller) bool { return p.Can(mode.Document) })
 }
 
-const noDocuments = "every poller is an outbox, whose state is its rows"
+const noDocuments = "no poller has a state document: what there is to keep stands in the database"
 
 func judgeStore(f *inspect.App) Answer {
 	s := &f.Config.State

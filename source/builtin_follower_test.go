@@ -27,7 +27,7 @@ func (m *tracked) follow(t *testing.T, cfg plan.Config) *follower {
 	t.Helper()
 	cfg.Poller, cfg.Table, cfg.Tracked = "orders", "dbo.orders", true
 	m.columns, m.context = cfg.LeavesWrites(), cfg.Ignored != ""
-	src, err := source.New(cfg, engine.Connection{Engine: "sqlserver", Dialect: trackedDialect{of: m},
+	src, err := source.New(cfg, engine.Connection{Engine: "sqlserver", Dialect: m.dialect(),
 		Connectors: engine.Connectors{Plain: m, Reading: m}})
 	if err != nil {
 		t.Fatal(err)

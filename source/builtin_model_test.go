@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"regexp"
@@ -17,26 +16,20 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/sqlserver"
+	"github.com/rowrelay/rowrelay/internal/changetest"
 )
 
 // tracked models what SQL Server's documentation says of change tracking, for the table dbo.orders (id, v): no server
 // runs here. It answers the statements of a source, which it tells apart by their texts, and does not run them.
 type tracked struct {
-	rows    map[int64]int64
-	log     []written
-	current int64 // the version of the last commit
-	valid   int64 // CHANGE_TRACKING_MIN_VALID_VERSION
+	*changetest.Table
+	changetest.Conn
 	begin   int64 // of the tracking
 	object  int64
 	made    int  // when the tracking's own table was made
 	off     bool // for the table
 	columns bool // which writes count is asked for
-	// context is that of one's own writes, where they are left out. states are, of each key, what it was since another's
-	// last write, and others the version of that.
-	context bool
-	states  map[int64][]string
-	others  map[int64]int64
+	context bool // that of one's own writes, where they are left out
 
 	// meanwhile is run once, between what a page's transaction asks for: after the version, and after the changes.
 	meanwhile [2]func()
@@ -44,94 +37,45 @@ type tracked struct {
 	invalid   int      // how often changes were asked for after a version of which the server says that it is too old
 }
 
-type written struct {
-	version, id int64
-	op          byte
-	own         bool
-	others      int64 // what one's own says of others
-}
-
 func newTracked() *tracked {
-	return &tracked{rows: map[int64]int64{}, object: 7, states: map[int64][]string{}, others: map[int64]int64{}}
-}
-
-// commit does the work of one transaction: "i 1 5" and "u 1 6" write a row, "n 1" another column of it, "d 1" deletes
-// it; "own i 1 5" and so on under the context of one's own writes, "bare …" without saying what others have done.
-func (m *tracked) commit(work ...string) {
-	m.current++
-	for _, text := range work {
-		var op byte
-		var id, v int64
-		text, own := strings.CutPrefix(text, "own ")
-		text = strings.TrimPrefix(text, "bare ")
-		_, _ = fmt.Sscanf(text+" 0", "%c %d %d", &op, &id, &v)
-		switch op {
-		case 'd':
-			delete(m.rows, id)
-		case 'i', 'u':
-			m.rows[id] = v
-		}
-		if !own {
-			m.others[id], m.states[id] = m.current, nil
-		}
-		state := ""
-		if v, there := m.rows[id]; there {
-			state = strconv.FormatInt(v, 10)
-		}
-		m.states[id] = append(m.states[id], state)
-		m.log = append(m.log, written{m.current, id, op, own, m.others[id]})
-	}
-}
-
-// clean removes what is retained no longer.
-func (m *tracked) clean(upTo int64) {
-	m.valid = upTo
-	m.log = slices.DeleteFunc(m.log, func(w written) bool { return w.version <= upTo })
+	return &tracked{Table: changetest.NewTable(), object: 7}
 }
 
 func (m *tracked) again() {
-	m.begin, m.valid, m.log = m.current, m.current, nil
+	m.begin, m.Valid, m.Log = m.Current, m.Current, nil
 	m.made++
 }
 
 // changes is CHANGETABLE(CHANGES …) joined with the table: id, v, version, created, present, and where it is asked for
 // the version where v is in the mask of columns that were written.
 func (m *tracked) changes(since int64) [][]driver.Value {
-	last, created, touched := map[int64]int64{}, map[int64]int64{}, map[int64]bool{}
-	counts := map[int64]int64{}
-	for _, w := range m.log {
-		if w.version > since {
-			last[w.id] = w.version
-			touched[w.id] = touched[w.id] || w.op != 'n'
-			if w.op == 'i' {
-				created[w.id] = w.version
-			}
-			counts[w.id] = w.version
-			if w.own {
-				counts[w.id] = w.others
+	touched, counts := map[int64]bool{}, map[int64]int64{}
+	for _, w := range m.Log {
+		if w.Version > since {
+			touched[w.ID] = touched[w.ID] || w.Op != 'n'
+			counts[w.ID] = w.Version
+			if w.Own {
+				counts[w.ID] = w.Others
 			}
 		}
 	}
 	var rows [][]driver.Value
-	for id, version := range last {
-		row := m.row(id, version, created[id])
-		if m.columns && touched[id] {
-			row[5] = version
+	for _, c := range m.Changes(since) {
+		row := m.row(c.ID, c.Version, c.Created)
+		if m.columns && touched[c.ID] {
+			row[5] = c.Version
 		}
 		if m.context {
-			row[5] = counts[id]
+			row[5] = counts[c.ID]
 		}
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b []driver.Value) int {
-		return int(2*(a[2].(int64)-b[2].(int64)) + min(max(a[0].(int64)-b[0].(int64), -1), 1))
-	})
 	return rows
 }
 
 func (m *tracked) row(id, version, created int64) []driver.Value {
 	row := []driver.Value{id, nil, version, created, nil}
-	if v, there := m.rows[id]; there {
+	if v, there := m.Rows[id]; there {
 		row[1], row[4] = v, id
 	}
 	if m.columns {
@@ -144,7 +88,7 @@ func (m *tracked) told(head int64) string {
 	if m.off {
 		return fmt.Sprintf("%d||", head)
 	}
-	return fmt.Sprintf("%d|%d|object %d/%d/%d", head, m.valid, m.object, m.begin, m.made)
+	return fmt.Sprintf("%d|%d|object %d/%d/%d", head, m.Valid, m.object, m.begin, m.made)
 }
 
 var topOf = regexp.MustCompile(`TOP \((\d+)\)`)
@@ -154,45 +98,45 @@ func (m *tracked) QueryContext(_ context.Context, text string, args []driver.Nam
 	case strings.HasPrefix(text, "SET XACT_ABORT ON;") && strings.Contains(text, "CHANGETABLE(VERSION"):
 		return m.chunk(text, args)
 	case strings.HasPrefix(text, "SELECT COUNT_BIG(*)"):
-		return &answer{rows: [][]driver.Value{{int64(len(m.rows))}}}, nil
+		return &changetest.Answer{Rows: [][]driver.Value{{int64(len(m.Rows))}}}, nil
 	case strings.HasPrefix(text, "SELECT TOP (1) r.[id]\nFROM [dbo].[orders] AS r\nORDER BY r.[id] DESC"):
-		if len(m.rows) == 0 {
-			return &answer{}, nil
+		if len(m.Rows) == 0 {
+			return &changetest.Answer{}, nil
 		}
-		return &answer{rows: [][]driver.Value{{slices.Max(slices.Collect(maps.Keys(m.rows)))}}}, nil
+		return &changetest.Answer{Rows: [][]driver.Value{{slices.Max(slices.Collect(maps.Keys(m.Rows)))}}}, nil
 	case strings.Contains(text, "CHANGETABLE(VERSION"):
 		m.asked = append(m.asked, "keys")
 		var rows [][]driver.Value
 		for _, a := range args {
 			version := int64(0)
-			for _, w := range m.log {
-				if w.id == a.Value.(int64) {
-					version = w.version
+			for _, w := range m.Log {
+				if w.ID == a.Value.(int64) {
+					version = w.Version
 				}
 			}
 			rows = append(rows, m.row(a.Value.(int64), version, 0))
 		}
-		return &answer{rows: rows}, nil
+		return &changetest.Answer{Rows: rows}, nil
 	case strings.HasPrefix(text, "SELECT CONCAT"):
 		m.asked = append(m.asked, "how far")
-		return &answer{rows: [][]driver.Value{{m.told(m.current)}}}, nil
+		return &changetest.Answer{Rows: [][]driver.Value{{m.told(m.Current)}}}, nil
 	case strings.HasPrefix(text, "SELECT TOP (1) "): // proves that changes can be read
-		return &answer{}, nil
+		return &changetest.Answer{}, nil
 	case !strings.HasPrefix(text, "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL SNAPSHOT;\nBEGIN TRANSACTION;"):
 		return nil, errors.New("not to be asked: " + text)
 	}
 	page, err := m.page(text, args)
 	if err == nil && strings.Contains(text, "SELECT COUNT_BIG(*)\nFROM (SELECT TOP") {
-		page.rows = [][]driver.Value{{int64(len(page.rows))}}
+		page.Rows = [][]driver.Value{{int64(len(page.Rows))}}
 	}
 	return page, err
 }
 
 // page answers as the parts of the transaction do, one after the other.
-func (m *tracked) page(text string, args []driver.NamedValue) (*answer, error) {
+func (m *tracked) page(text string, args []driver.NamedValue) (*changetest.Answer, error) {
 	var at []int64
 	named := map[string]any{}
-	head := m.current
+	head := m.Current
 	until := int64(math.MaxInt64)
 	for _, a := range args {
 		switch {
@@ -211,7 +155,7 @@ func (m *tracked) page(text string, args []driver.NamedValue) (*answer, error) {
 	m.once(0)
 	since := named["since"].(int64)
 	if strings.Contains(text, "SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(") {
-		since = max(since, m.valid)
+		since = max(since, m.Valid)
 	}
 	var rows [][]driver.Value
 	if head > named["read"].(int64) {
@@ -219,7 +163,7 @@ func (m *tracked) page(text string, args []driver.NamedValue) (*answer, error) {
 			return nil, mssql.Error{Number: 22105, Message: "Change tracking is not enabled on table 'dbo.orders'."}
 		}
 		m.asked = append(m.asked, "changes")
-		if since < m.valid {
+		if since < m.Valid {
 			m.invalid++
 		}
 		for _, r := range m.changes(since) {
@@ -234,7 +178,7 @@ func (m *tracked) page(text string, args []driver.NamedValue) (*answer, error) {
 	}
 	m.once(1)
 	told, into := m.told(head), named["told"].(sql.Out).Dest.(*string)
-	return &answer{rows: rows, end: func() { *into = told }}, nil // it comes after the last row
+	return &changetest.Answer{Rows: rows, End: func() { *into = told }}, nil // it comes after the last row
 }
 
 // chunk answers a chunk of the table: up to the last parameter, after the one before it.
@@ -254,20 +198,20 @@ func (m *tracked) chunk(text string, args []driver.NamedValue) (driver.Rows, err
 		}
 	}
 	var rows [][]driver.Value
-	for _, id := range slices.Sorted(maps.Keys(m.rows)) {
+	for _, id := range slices.Sorted(maps.Keys(m.Rows)) {
 		if id > bounds[len(bounds)-1] || len(bounds) > 1 && id <= bounds[0] || len(rows) == limit {
 			continue
 		}
 		version := int64(0)
-		for _, w := range m.log {
-			if w.id == id {
-				version = w.version
+		for _, w := range m.Log {
+			if w.ID == id {
+				version = w.Version
 			}
 		}
 		rows = append(rows, m.row(id, version, 0))
 	}
-	told := m.told(m.current)
-	return &answer{rows: rows, end: func() { *into = told }}, nil
+	told := m.told(m.Current)
+	return &changetest.Answer{Rows: rows, End: func() { *into = told }}, nil
 }
 
 func (m *tracked) once(n int) {
@@ -277,63 +221,16 @@ func (m *tracked) once(n int) {
 	}
 }
 
-// answer is a result's rows.
-type answer struct {
-	rows [][]driver.Value
-	end  func() // it was read to its end
-}
-
-func (a *answer) Columns() []string {
-	if len(a.rows) == 0 {
-		return nil
-	}
-	return make([]string, len(a.rows[0]))
-}
-func (a *answer) Close() error { return nil }
-func (a *answer) Next(into []driver.Value) error {
-	if len(a.rows) == 0 {
-		if a.end != nil {
-			a.end()
-		}
-		return io.EOF
-	}
-	copy(into, a.rows[0])
-	a.rows = a.rows[1:]
-	return nil
-}
-
 func (m *tracked) Connect(context.Context) (driver.Conn, error) { return m, nil }
-func (m *tracked) Driver() driver.Driver                        { return nil }
-func (m *tracked) Prepare(string) (driver.Stmt, error)          { panic("not used") }
-func (m *tracked) Begin() (driver.Tx, error)                    { panic("not used") }
-func (m *tracked) Close() error                                 { return nil }
-func (m *tracked) CheckNamedValue(*driver.NamedValue) error     { return nil }
 
-// trackedDialect is SQL Server's, but for what asks the catalog.
-type trackedDialect struct {
-	sqlserver.Dialect
-	of *tracked
-}
-
-func (d trackedDialect) Syntax() engine.Syntax {
-	s := d.Dialect.Syntax()
-	own := *s.Tracking
-	own.Faults = func(context.Context, *sql.Conn, *engine.ChangeTable) (faults []string, err error) {
-		if d.of.off {
-			faults = append(faults, "it is off")
+// dialect is SQL Server's, but for what asks the catalog.
+func (m *tracked) dialect() engine.Dialect {
+	return changetest.Dialect{Tracking: func(t *engine.Tracking) {
+		t.Faults = func(context.Context, *sql.Conn, *engine.ChangeTable) (faults []string, err error) {
+			if m.off {
+				faults = append(faults, "it is off")
+			}
+			return faults, nil
 		}
-		return faults, nil
-	}
-	s.Tracking = &own
-	return s
-}
-
-func (trackedDialect) Prepare(context.Context, *sql.Conn, engine.Settings) (engine.Server, error) {
-	return engine.Server{Incarnation: "sqlserver/1"}, nil
-}
-
-func (trackedDialect) Table(context.Context, *sql.Conn, []string) (engine.Table, error) {
-	value := sqlserver.Type{Base: "bigint"}.Value()
-	return engine.Table{Name: "dbo.orders", From: "[dbo].[orders]", PrimaryKey: []string{"id"}, Columns: []engine.Column{
-		{Name: "id", Type: "bigint", Value: value}, {Name: "v", Type: "bigint", Nullable: true, Value: value}}}, nil
+	}}
 }

@@ -75,13 +75,13 @@ func builtInRandomly(t *testing.T, cfg plan.Config) {
 		for id := range int64(8) {
 			key := strconv.FormatInt(id, 10)
 			want := ""
-			if v, there := m.rows[id]; there {
+			if v, there := m.Rows[id]; there {
 				want = strconv.FormatInt(v, 10)
 			}
 			since := []string{want}
 			if m.context {
-				since = append(since, m.states[id]...) // one's own writes may be missing
-				if m.others[id] == 0 {
+				since = append(since, m.States[id]...) // one's own writes may be missing
+				if m.Others[id] == 0 {
 					since = append(since, "")
 				}
 			}
@@ -101,7 +101,7 @@ func builtInRandomly(t *testing.T, cfg plan.Config) {
 
 // writeAny commits a transaction of a few writes, also several of one key.
 func (m *tracked) writeAny(random *rand.Rand) {
-	now, work := maps.Clone(m.rows), []string{}
+	now, work := maps.Clone(m.Rows), []string{}
 	for range 1 + random.IntN(4) {
 		id, v := int64(random.IntN(8)), random.Int64N(1000)
 		_, there := now[id]
@@ -123,11 +123,11 @@ func (m *tracked) writeAny(random *rand.Rand) {
 			work[i] = "own " + work[i]
 		}
 	}
-	m.commit(work...)
+	m.Commit(work...)
 }
 
 func (m *tracked) cleanAny(random *rand.Rand) {
-	m.clean(max(m.valid, m.current-5-int64(random.IntN(30))))
+	m.Clean(max(m.Valid, m.Current-5-int64(random.IntN(30))))
 }
 
 // mustBeGap: changes after the position are not retained any more.
@@ -148,7 +148,7 @@ func (f *follower) mustBeGap(at change.Cursor, err error) {
 		s.Value, _ = s.Window[n-1].Int64()
 		s.Tiebreaker = nil
 	}
-	if s.Value > f.m.valid || s.Value == f.m.valid && s.Tiebreaker == nil {
-		f.Errorf("%s is no gap: everything after %d is there: %v", at, f.m.valid, err)
+	if s.Value > f.m.Valid || s.Value == f.m.Valid && s.Tiebreaker == nil {
+		f.Errorf("%s is no gap: everything after %d is there: %v", at, f.m.Valid, err)
 	}
 }

@@ -45,9 +45,9 @@ func (f *follower) chunk(rows *change.Range, limit int) bool {
 // change where the server still knows that.
 func TestBuiltInSnapshot(t *testing.T) {
 	m := newTracked()
-	m.commit("i 1 1", "i 2 1", "i 3 1")
-	m.clean(m.current)
-	m.commit("u 2 2", "i 4 1")
+	m.Commit("i 1 1", "i 2 1", "i 3 1")
+	m.Clean(m.Current)
+	m.Commit("u 2 2", "i 4 1")
 	f := m.follow(t, plan.Config{Start: "snapshot"})
 	rows := f.snapshot()
 	ids := map[string]string{}
@@ -73,7 +73,7 @@ func TestBuiltInSnapshot(t *testing.T) {
 	}
 	f.told = nil
 	f.want("no change since", f.read(10), "")
-	m.rows[1] = 9 // and nobody knows of that: the id is another all the same
+	m.Rows[1] = 9 // and nobody knows of that: the id is another all the same
 	if again, err = f.src.Reread(t.Context(), [][]byte{[]byte(`{"id":1}`)}); err != nil || again[0].ID == ids[`{"id":1}`] {
 		t.Errorf("another state has the id %s, %v", ids[`{"id":1}`], err)
 	}
@@ -86,7 +86,7 @@ func TestBuiltInSnapshotOfNothing(t *testing.T) {
 	if rows := f.snapshot(); !rows.UpTo.IsStart() {
 		t.Errorf("an empty table has rows up to %s", rows.UpTo)
 	}
-	m.commit("i 1 1")
+	m.Commit("i 1 1")
 	f.want("a change", f.read(10), "insert 1=1")
 }
 
@@ -100,16 +100,16 @@ func TestBuiltInSnapshotAmongWriters(t *testing.T) {
 			for range rng.IntN(4) {
 				id := int64(1 + rng.IntN(12))
 				op := "i"
-				if _, there := m.rows[id]; there {
+				if _, there := m.Rows[id]; there {
 					op = []string{"u", "d"}[rng.IntN(2)]
 				}
-				m.commit(fmt.Sprintf("%s %d %d", op, id, rng.IntN(100)))
+				m.Commit(fmt.Sprintf("%s %d %d", op, id, rng.IntN(100)))
 			}
 		}
 		for range 5 {
 			write()
 		}
-		m.clean(rng.Int64N(m.current + 1))
+		m.Clean(rng.Int64N(m.Current + 1))
 		f := m.follow(t, plan.Config{Start: "snapshot"})
 		rows := f.snapshot()
 		for more := !rows.UpTo.IsStart(); more; write() {
@@ -121,7 +121,7 @@ func TestBuiltInSnapshotAmongWriters(t *testing.T) {
 		}
 		f.read(1 + rng.IntN(3))
 		want := map[string]string{}
-		for id, v := range m.rows {
+		for id, v := range m.Rows {
 			want[strconv.FormatInt(id, 10)] = strconv.FormatInt(v, 10)
 		}
 		maps.DeleteFunc(f.got, func(_, v string) bool { return v == "" })
@@ -134,7 +134,7 @@ func TestBuiltInSnapshotAmongWriters(t *testing.T) {
 // TestBuiltInSnapshotSeesAnotherTable: a chunk tells which table it is of, so that a session finds the gap.
 func TestBuiltInSnapshotSeesAnotherTable(t *testing.T) {
 	m := newTracked()
-	m.commit("i 1 1", "i 2 1")
+	m.Commit("i 1 1", "i 2 1")
 	f := m.follow(t, plan.Config{Start: "snapshot"})
 	rows := f.snapshot()
 	f.chunk(&rows, 1)

@@ -15,20 +15,20 @@ import (
 func TestBuiltInOperations(t *testing.T) {
 	for rows := 1; rows <= 7; rows++ {
 		m := newTracked()
-		m.commit("i 8 1", "i 9 1")
+		m.Commit("i 8 1", "i 9 1")
 		f := m.follow(t, plan.Config{Start: "latest"})
 		f.want("latest", f.read(rows), "")
-		m.commit("i 1 1", "i 2 1", "i 3 1")
-		m.commit("u 1 2")
-		m.commit("u 1 3", "u 8 2")
-		m.commit("u 2 2")
-		m.commit("d 2")
-		m.commit("d 9", "i 9 5")
+		m.Commit("i 1 1", "i 2 1", "i 3 1")
+		m.Commit("u 1 2")
+		m.Commit("u 1 3", "u 8 2")
+		m.Commit("u 2 2")
+		m.Commit("d 2")
+		m.Commit("d 9", "i 9 5")
 		f.want("the net changes", f.read(rows), "insert 3=1, insert 1=3, update 8=2, delete 2, insert 9=5")
-		m.commit("u 3 2")
+		m.Commit("u 3 2")
 		f.want("an update is no insert", f.read(rows), "update 3=2")
-		m.commit("i 4 1", "i 5 1", "i 6 1")
-		m.commit("d 5", "u 3 3")
+		m.Commit("i 4 1", "i 5 1", "i 6 1")
+		m.Commit("d 5", "u 3 3")
 		f.want("one version", f.read(rows), "insert 4=1, insert 6=1, update 3=3, delete 5")
 	}
 }
@@ -37,7 +37,7 @@ func TestBuiltInOperations(t *testing.T) {
 // position, so that it stays above what is cleaned up.
 func TestBuiltInIdle(t *testing.T) {
 	m := newTracked()
-	m.commit("i 1 1")
+	m.Commit("i 1 1")
 	f := m.follow(t, plan.Config{})
 	f.want("first", f.read(10), "insert 1=1")
 	m.asked = nil
@@ -47,23 +47,23 @@ func TestBuiltInIdle(t *testing.T) {
 	f.want("asked", strings.Join(m.asked, " "), "idle idle idle")
 	m.asked = nil
 	for range 5 {
-		m.current += 10 // other tables
+		m.Current += 10 // other tables
 		f.want("of others", f.read(10), "")
-		f.want("the position", string(f.at), fmt.Sprintf(`{"kind":"integer+pk","value":%d}`, m.current))
-		m.clean(m.current)
+		f.want("the position", string(f.at), fmt.Sprintf(`{"kind":"integer+pk","value":%d}`, m.Current))
+		m.Clean(m.Current)
 	}
 	f.want("asked", strings.Join(m.asked, " "), "changes changes changes changes changes")
-	m.commit("d 1")
+	m.Commit("d 1")
 	f.want("goes on", f.read(10), "delete 1")
 }
 
 // TestBuiltInStartsAtTheBeginning: what is retained is delivered; an update of a row whose insert is gone is none.
 func TestBuiltInStartsAtTheBeginning(t *testing.T) {
 	m := newTracked()
-	m.commit("i 1 1", "i 2 1")
-	m.commit("u 1 2")
-	m.commit("i 3 1")
-	m.clean(1)
+	m.Commit("i 1 1", "i 2 1")
+	m.Commit("u 1 2")
+	m.Commit("i 3 1")
+	m.Clean(1)
 	f := m.follow(t, plan.Config{Start: "earliest"})
 	f.want("retained", f.read(1), "update 1=2, insert 3=1")
 }
@@ -72,13 +72,13 @@ func TestBuiltInStartsAtTheBeginning(t *testing.T) {
 // LastSyncVersion says it. A version that is retained no more is a gap, and is not jumped over.
 func TestBuiltInStartsAfterAVersion(t *testing.T) {
 	m := newTracked()
-	m.commit("i 1 1")
-	m.commit("i 2 1")
-	m.commit("u 1 2", "d 2")
-	m.commit("i 3 1")
+	m.Commit("i 1 1")
+	m.Commit("i 2 1")
+	m.Commit("u 1 2", "d 2")
+	m.Commit("i 3 1")
 	f := m.follow(t, plan.Config{Start: "2"})
 	f.want("after version 2", f.read(1), "update 1=2, delete 2, insert 3=1")
-	m.clean(3)
+	m.Clean(3)
 	if _, err := m.follow(t, plan.Config{Start: "2"}).page(1); !errors.Is(err, poller.ErrGap) {
 		t.Errorf("version 2 is not retained: %v", err)
 	}
@@ -90,18 +90,18 @@ func TestBuiltInGaps(t *testing.T) {
 		happens func(*tracked)
 		says    string
 	}{
-		"retention": {func(m *tracked) { m.commit("i 3 1"); m.commit("i 4 1"); m.clean(m.current) },
+		"retention": {func(m *tracked) { m.Commit("i 3 1"); m.Commit("i 4 1"); m.Clean(m.Current) },
 			"CHANGE_RETENTION has passed"},
-		"truncate": {func(m *tracked) { m.commit("i 3 1"); clear(m.rows); m.again() }, "truncated"},
+		"truncate": {func(m *tracked) { m.Commit("i 3 1"); clear(m.Rows); m.again() }, "truncated"},
 		// Nothing was committed elsewhere: the versions alone do not tell.
-		"truncate at the position": {func(m *tracked) { clear(m.rows); m.again() }, "truncated"},
-		"off and on":               {func(m *tracked) { delete(m.rows, 1); m.again() }, "switched off and on"},
-		"another table":            {func(m *tracked) { m.object = 8; m.rows = map[int64]int64{5: 5} }, "made anew"},
-		"restored":                 {func(m *tracked) { m.current--; m.log = m.log[:1] }, "ahead of"},
+		"truncate at the position": {func(m *tracked) { clear(m.Rows); m.again() }, "truncated"},
+		"off and on":               {func(m *tracked) { delete(m.Rows, 1); m.again() }, "switched off and on"},
+		"another table":            {func(m *tracked) { m.object = 8; m.Rows = map[int64]int64{5: 5} }, "made anew"},
+		"restored":                 {func(m *tracked) { m.Current--; m.Log = m.Log[:1] }, "ahead of"},
 	} {
 		m := newTracked()
-		m.commit("i 1 1")
-		m.commit("i 2 1")
+		m.Commit("i 1 1")
+		m.Commit("i 2 1")
 		f := m.follow(t, plan.Config{})
 		f.want(name, f.read(10), "insert 1=1, insert 2=1")
 		at := string(f.at)
@@ -121,14 +121,14 @@ func TestBuiltInRestoredWithinAWindow(t *testing.T) {
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
 	for i := range 6 {
-		m.commit(fmt.Sprintf("i %d 1", i+1))
+		m.Commit(fmt.Sprintf("i %d 1", i+1))
 	}
 	if _, err := f.page(2); err != nil {
 		t.Fatal(err)
 	}
-	m.current, m.log = 4, m.log[:4]
-	delete(m.rows, 5)
-	delete(m.rows, 6)
+	m.Current, m.Log = 4, m.Log[:4]
+	delete(m.Rows, 5)
+	delete(m.Rows, 6)
 	if _, err := f.page(2); !errors.Is(err, poller.ErrGap) || !strings.Contains(err.Error(), "ahead of") {
 		t.Errorf("the window ends at 6, and the database is at 4: %v", err)
 	}
@@ -141,21 +141,21 @@ func TestBuiltInRetentionWithinAWindow(t *testing.T) {
 	f := m.follow(t, plan.Config{})
 	f.want("nothing", f.read(1), "")
 	for i := range 6 {
-		m.commit(fmt.Sprintf("i %d 1", i+1))
+		m.Commit(fmt.Sprintf("i %d 1", i+1))
 	}
 	for range 3 {
 		if _, err := f.page(1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m.clean(2)
+	m.Clean(2)
 	f.want("what is left", f.read(1), "insert 1=1, insert 2=1, insert 3=1, insert 4=1, insert 5=1, insert 6=1")
 
-	m.commit("i 7 1", "i 8 1")
+	m.Commit("i 7 1", "i 8 1")
 	if _, err := f.page(1); err != nil {
 		t.Fatal(err)
 	}
-	m.clean(m.current) // with the rest of the version that was begun
+	m.Clean(m.Current) // with the rest of the version that was begun
 	if _, err := f.page(1); !errors.Is(err, poller.ErrGap) {
 		t.Errorf("the rest of a version is gone: %v", err)
 	}
@@ -166,16 +166,16 @@ func TestBuiltInRetentionWithinAWindow(t *testing.T) {
 func TestBuiltInAsksForValidVersionsOnly(t *testing.T) {
 	m := newTracked()
 	for i := range 9 {
-		m.commit(fmt.Sprintf("i %d 1", i+1))
+		m.Commit(fmt.Sprintf("i %d 1", i+1))
 	}
-	m.clean(2)
+	m.Clean(2)
 	f := m.follow(t, plan.Config{Start: "earliest"})
 	for range 3 {
 		if _, err := f.page(1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m.clean(4)
+	m.Clean(4)
 	f.want("all", f.read(1), "insert 3=1, insert 4=1, insert 5=1, insert 6=1, insert 7=1, insert 8=1, insert 9=1")
 	if m.invalid > 0 {
 		t.Errorf("%d pages are of changes after a version that is not valid", m.invalid)
@@ -187,7 +187,7 @@ func TestBuiltInFullPagesAskOnce(t *testing.T) {
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
 	for i := range 7 {
-		m.commit(fmt.Sprintf("i %d 1", i+1))
+		m.Commit(fmt.Sprintf("i %d 1", i+1))
 	}
 	for range 3 {
 		if p, err := f.page(2); err != nil || !p.More {
@@ -202,13 +202,13 @@ func TestBuiltInFullPagesAskOnce(t *testing.T) {
 func TestBuiltInBetween(t *testing.T) {
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
-	m.commit("i 1 1", "i 2 1")
-	m.meanwhile[0] = func() { m.commit("u 1 2", "i 3 1") }
+	m.Commit("i 1 1", "i 2 1")
+	m.meanwhile[0] = func() { m.Commit("u 1 2", "i 3 1") }
 	f.want("changes", f.read(10), "insert 2=1, update 1=2, insert 3=1")
 	f.want("asked", strings.Join(m.asked, " "), "changes changes")
-	m.commit("u 1 3")
-	m.commit("u 2 3")
-	m.meanwhile[0] = func() { m.clean(m.current - 1) }
+	m.Commit("u 1 3")
+	m.Commit("u 2 3")
+	m.meanwhile[0] = func() { m.Clean(m.Current - 1) }
 	if _, err := f.page(10); !errors.Is(err, poller.ErrGap) {
 		t.Errorf("a change was cleaned up before it was read: %v", err)
 	}
@@ -221,7 +221,7 @@ func TestBuiltInOnlyInserts(t *testing.T) {
 	f := m.follow(t, plan.Config{Operations: []string{"insert"}})
 	inserted := func(from, to int) {
 		for i := from; i <= to; i++ {
-			m.commit(fmt.Sprintf("i %d 1", i))
+			m.Commit(fmt.Sprintf("i %d 1", i))
 		}
 	}
 	inserted(1, 9)
@@ -233,10 +233,10 @@ func TestBuiltInOnlyInserts(t *testing.T) {
 		more = p.More
 		switch page { // the row leaves the window, and then the next one
 		case 1:
-			m.commit("u 6 2", "u 8 2")
+			m.Commit("u 6 2", "u 8 2")
 			inserted(10, 14)
 		case 4:
-			m.commit("u 8 3")
+			m.Commit("u 8 3")
 		}
 	}
 	told := strings.Join(f.told, ", ") + ","
@@ -246,7 +246,7 @@ func TestBuiltInOnlyInserts(t *testing.T) {
 		}
 	}
 	f.told = nil
-	m.commit("u 1 9", "u 8 9")
+	m.Commit("u 1 9", "u 8 9")
 	f.want("updates", f.read(3), "")
 }
 
@@ -254,12 +254,12 @@ func TestBuiltInOnlyInserts(t *testing.T) {
 func TestBuiltInReread(t *testing.T) {
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
-	m.commit("i 1 1", "i 2 1", "i 3 1")
+	m.Commit("i 1 1", "i 2 1", "i 3 1")
 	page, err := f.page(10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.commit("d 2")
+	m.Commit("d 2")
 	again, err := f.src.Reread(t.Context(), [][]byte{[]byte(`{"id":1}`), []byte(`{"id":2}`), []byte(`{"id":4}`)})
 	if err != nil || len(again) != 3 {
 		t.Fatalf("%v, %v", again, err)
@@ -279,27 +279,27 @@ func TestBuiltInReread(t *testing.T) {
 func TestBuiltInChanged(t *testing.T) {
 	m := newTracked()
 	f := m.follow(t, plan.Config{Changed: []string{"V"}})
-	m.commit("i 1 1", "i 2 1", "i 3 1", "i 4 1")
+	m.Commit("i 1 1", "i 2 1", "i 3 1", "i 4 1")
 	f.want("inserts", f.read(2), "insert 1=1, insert 2=1, insert 3=1, insert 4=1")
 	f.want("nothing", f.read(2), "")
-	m.commit("n 1")
+	m.Commit("n 1")
 	at := f.at
 	f.want("another column", f.read(2), "")
 	if at.Equal(f.at) {
 		t.Errorf("the position stays at %s", at)
 	}
-	m.commit("u 1 2", "u 2 2")
-	m.commit("n 1")
-	m.commit("n 3")
-	m.commit("d 4", "n 2")
+	m.Commit("u 1 2", "u 2 2")
+	m.Commit("n 1")
+	m.Commit("n 3")
+	m.Commit("d 4", "n 2")
 	f.want("all of it", f.read(1), "update 1=2, update 2=2, delete 4")
 	f.want("nothing more", f.read(1), "")
-	m.commit("n 1", "u 3 3")
-	m.commit("u 2 3")
+	m.Commit("n 1", "u 3 3")
+	m.Commit("u 2 3")
 	if _, err := f.page(1); err != nil { // the first key, which is left out; the window has two more
 		t.Fatal(err)
 	}
-	m.commit("n 2") // it leaves the window
+	m.Commit("n 2") // it leaves the window
 	f.want("out of its window", f.read(1), "update 3=3, update 2=3")
 }
 
@@ -307,10 +307,10 @@ func TestBuiltInChanged(t *testing.T) {
 func TestBuiltInSwitchedOff(t *testing.T) {
 	for _, committed := range []int64{0, 1} {
 		m := newTracked()
-		m.commit("i 1 1")
+		m.Commit("i 1 1")
 		f := m.follow(t, plan.Config{})
 		f.want("before", f.read(10), "insert 1=1")
-		m.off, m.current = true, m.current+committed
+		m.off, m.Current = true, m.Current+committed
 		_, err := f.page(10)
 		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "could not find change tracking enabled") {
 			t.Errorf("%d commits later: %v", committed, err)
@@ -322,8 +322,8 @@ func TestBuiltInSwitchedOff(t *testing.T) {
 func TestBuiltInCounts(t *testing.T) {
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
-	m.commit("i 1 1", "i 2 1")
-	m.commit("i 3 1")
+	m.Commit("i 1 1", "i 2 1")
+	m.Commit("i 3 1")
 	waits := func(what string, most int, want int64) {
 		t.Helper()
 		if n, err := f.src.CountUpTo(t.Context(), change.Range{After: f.at}, most); err != nil || n != want {
@@ -338,7 +338,7 @@ func TestBuiltInCounts(t *testing.T) {
 	waits("within a version", 10, 2)
 	f.read(1)
 	waits("nothing", 10, 0)
-	m.commit("u 1 2", "d 3")
+	m.Commit("u 1 2", "d 3")
 	waits("more", 10, 2)
 }
 
@@ -347,26 +347,26 @@ func TestBuiltInCounts(t *testing.T) {
 func TestBuiltInContext(t *testing.T) {
 	m := newTracked()
 	f := m.follow(t, plan.Config{Ignored: "0x52454c59"})
-	m.commit("i 1 1", "i 2 1", "i 3 1")
+	m.Commit("i 1 1", "i 2 1", "i 3 1")
 	f.want("others", f.read(10), "insert 1=1, insert 2=1, insert 3=1")
-	m.commit("own u 1 2", "own d 3", "own i 4 1")
+	m.Commit("own u 1 2", "own d 3", "own i 4 1")
 	f.want("one's own", f.read(2), "")
-	m.commit("u 1 3")
-	m.commit("own u 1 4")
-	m.commit("own u 1 5")
+	m.Commit("u 1 3")
+	m.Commit("own u 1 4")
+	m.Commit("own u 1 5")
 	f.want("another's, then one's own", f.read(2), "update 1=5")
-	m.commit("own u 1 6")
-	m.commit("u 1 7")
+	m.Commit("own u 1 6")
+	m.Commit("u 1 7")
 	f.want("one's own, then another's", f.read(2), "update 1=7")
-	m.commit("d 2")
-	m.commit("own i 2 9")
+	m.Commit("d 2")
+	m.Commit("own i 2 9")
 	f.want("another's delete, then one's own insert", f.read(2), "insert 2=9")
-	m.commit("bare u 1 8")
+	m.Commit("bare u 1 8")
 	f.want("a context that does not say what others did", f.read(2), "update 1=8")
-	m.commit("i 5 1", "i 6 1", "i 7 1")
+	m.Commit("i 5 1", "i 6 1", "i 7 1")
 	if _, err := f.page(1); err != nil {
 		t.Fatal(err)
 	}
-	m.commit("own u 7 2") // it leaves the window
+	m.Commit("own u 7 2") // it leaves the window
 	f.want("out of its window", f.read(1), "insert 5=1, insert 6=1, update 7=2")
 }

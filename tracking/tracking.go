@@ -192,8 +192,8 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	if s.Tracking.BuiltIn != nil {
 		shown = "\n\tWHERE c." + s.Quote(engine.ChangeGone) + " = 1 OR t." + first + " IS NOT NULL"
 	}
-	rows := func(changes string) string {
-		return "(\n\tSELECT " + strings.Join(columns, ", ") + "\n\tFROM " + changes + " AS c LEFT JOIN " + t.From +
+	rows := func(changes string, also ...string) string {
+		return "(\n\tSELECT " + strings.Join(append(columns[:len(columns):len(columns)], also...), ", ") + "\n\tFROM " + changes + " AS c LEFT JOIN " + t.From +
 			" AS t ON " + strings.Join(on, " AND ") + shown + "\n)"
 	}
 
@@ -213,6 +213,7 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	}
 	if b := s.Tracking.BuiltIn; b != nil {
 		c.Rows, c.Newer = rows(b.Changes(c, "0")), rows(b.Changes(c, "@"+b.Since))
+		c.Joined = rows
 		c.OfKeys = func(keys string) string { return rows(b.OfKeys(c, keys)) }
 		return joined, nil
 	}

@@ -47,7 +47,7 @@ func TestHeldNamedBackfillSaysWhatWorks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leased(t, d)
+	leasedDocument(t, d)
 	_, errs, err := s.cli("deadletter", "replay", "orders", "--output", "backfill-history", "--as-recorded", "--yes")
 	if err == nil || strings.Contains(err.Error()+errs, "rowrelay state") ||
 		!strings.Contains(err.Error(), "stop the process that sends this backfill") {

@@ -47,6 +47,9 @@ func newStateShow(t *target) *cobra.Command {
 }
 
 func (t *target) show(ctx context.Context, name string) error {
+	if is, err := t.showLeases(ctx, name); is || err != nil {
+		return err
+	}
 	return t.onDocument(ctx, name, func(d *managedDocument) error {
 		view, err := d.State(ctx)
 		if err != nil {
@@ -108,6 +111,9 @@ Pause the poller first. Alone, without --to, it does only that.`,
   rowrelay state reset orders --to cursor=4711 --key id=12 --key line=3`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if is, err := t.resetLeases(cmd.Context(), args[0], r.To); is || err != nil {
+				return err
+			}
 			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
 				move, err := d.Reset(cmd.Context(), &r)
 				return t.carryOut(cmd.Context(), d.Poller, planOf(move), err)

@@ -39,11 +39,11 @@ func (o *statusOperator) ordersDocument(t *testing.T) *managedDocument {
 func atWork(t *testing.T, o *statusOperator) (*managedDocument, *state.Lease) {
 	t.Helper()
 	d := o.ordersDocument(t)
-	return d, leased(t, d)
+	return d, leasedDocument(t, d)
 }
 
 // leased takes the lease of a document.
-func leased(t *testing.T, d *managedDocument) *state.Lease {
+func leasedDocument(t *testing.T, d *managedDocument) *state.Lease {
 	t.Helper()
 	snap, err := d.Keeper.Load(t.Context())
 	if err != nil {

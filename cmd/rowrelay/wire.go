@@ -87,6 +87,8 @@ func wire(c *console, cfg *config.App) *app {
 		case len(cfg.Faults) > 0, len(w.Faults) > 0:
 		case w.Config.Source.Mode == mode.Outbox:
 			a.wireOutbox(c, w)
+		case w.Config.Source.Mode == mode.Leased:
+			a.wireLeased(c, w)
 		default:
 			a.wireOutputs(c, w)
 		}
@@ -292,8 +294,8 @@ func sourceConfig(p *config.Poller) plan.Config {
 		Columns: s.Columns, Where: s.Where, Start: s.Start, TimeZone: s.Location, DeleteWhen: s.DeleteWhen, Op: s.Op,
 		NullCursor: s.NullCursor, Identity: s.Identity, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, LateCommits: s.LateCommits, LateWindow: s.LateWindow,
-		Tracked: s.Mode.Can(mode.Triggers), TrackTable: s.TrackTable, Operations: s.Operations,
-		Changed: s.Changed, Ignored: s.IgnoreContext,
+		Tracked: s.Mode.Can(mode.Triggers), Leased: s.Mode.Can(mode.Leases), TrackTable: s.TrackTable,
+		Operations: s.Operations, Changed: s.Changed, Ignored: s.IgnoreContext,
 	}
 }
 

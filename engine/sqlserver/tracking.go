@@ -33,8 +33,8 @@ func tracking() *engine.Tracking {
 			Changes: changesSince, OfKeys: changesOfKeys,
 			Since: "since", Read: "read", Told: "told",
 			Before: beforeChanges, After: afterChanges, Floor: validFrom, Tell: tellTracking,
-			Retained: retained,
-			Lost:     "CHANGE_RETENTION has passed, the table was truncated, or its change tracking was switched off and on again",
+			Retained: retained, Leasing: leasing(),
+			Lost: "CHANGE_RETENTION has passed, the table was truncated, or its change tracking was switched off and on again",
 		},
 	}
 }
@@ -217,7 +217,7 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 	if !right {
 		faults = append(faults, "the user may not read it: run GRANT VIEW CHANGE TRACKING ON "+c.Of+" TO "+quote(user))
 	}
-	if !snapshots {
+	if !snapshots && !c.Leased {
 		faults = append(faults, "snapshot isolation is off in the database, and changes must be read in one snapshot with "+
 			"their rows: run "+snapshotsOn)
 	}

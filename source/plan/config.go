@@ -20,7 +20,9 @@ type Config struct {
 	// Tracked reads the table through its change table; TrackTable names that, where it has not the default name.
 	// Operations are those that are delivered: insert, update, delete; none is all. Changed are columns: an update is
 	// delivered where one of them was written; none is all.
-	Tracked    bool
+	Tracked bool
+	// Leased says that instances share the changes by leases on the rows, on SQL Server.
+	Leased     bool
 	TrackTable string
 	// Ignored is the context of writes that are left out, as hexadecimal digits in lower case after 0x; "" for none.
 	Operations []string

@@ -33,6 +33,7 @@ func Catalog(ctx context.Context, conn *sql.Conn, server *engine.Server, d engin
 	t engine.Table) (engine.Table, error) {
 	changes, err := tracking.Of(d, &t, cfg.TrackTable, cfg.Poller)
 	if err == nil {
+		changes.Leased = cfg.Leased
 		err = tracking.Watch(d, changes, &t, tracking.Writes{Changed: cfg.Changed, Ignored: cfg.Ignored})
 	}
 	if err != nil {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"github.com/rowrelay/rowrelay/leased"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+)
+
+// wireLeased makes the relay of a poller whose changes instances share by leases.
+func (a *app) wireLeased(c *console, w *wired) {
+	src, err := source.Sharing(a.database(w).reading, sourceConfig(w.Config))
+	if err != nil {
+		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
+		return
+	}
+	letters, err := a.outboxDeadLetters(w)
+	if err != nil {
+		w.Faults.Add(w.Config.Setting("dead_letter__connection"), err.Error(), "")
+		return
+	}
+	s := &w.Config.Source
+	leases := src.Leases(source.LeasesConfig{
+		Function: leased.FunctionID(s.SiteName, s.FunctionName), Table: s.LeasesTable, TableLock: s.LeasesLock == "table",
+		LockTimeout: min(a.cfg.AppLockTimeout, s.Timeout),
+	})
+	feed, err := leased.New(leased.Config{
+		App: a.cfg.State.AppName, Poller: w.Config.Name, Policy: policyOf(w.Config), TTL: w.Config.LeaseTTL,
+		DeadLetters: letters, Changes: leases,
+	})
+	if err != nil {
+		w.Faults.Add("pollers__"+w.Config.Name, err.Error(), "")
+		return
+	}
+	out := &w.Config.Outputs[0]
+	prefix := outputPrefix(w.Config.Name, out.Name)
+	to, size, err := a.openOutput(c, w.Config, out)
+	if err != nil {
+		w.Faults.Add(prefix, err.Error(), "")
+		return
+	}
+	relay, err := poller.NewRelay(relayConfig(a, w.Config, out, feed, to, size))
+	if err != nil {
+		w.Faults.Add(prefix, err.Error(), "")
+		return
+	}
+	w.Source, w.Leases, w.runner = src, leases, poller.New(w.Config.Name, relay)
+}

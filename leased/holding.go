@@ -1,0 +1,121 @@
+package leased
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/source"
+)
+
+// Why a holding's deadline ended, beside source.ErrLeaseLost.
+var (
+	errExpired  = errors.New("the leases could not be renewed in time, so that they may have lapsed")
+	errReleased = errors.New("the leases were given back")
+)
+
+// marginOf is how long before its leases can lapse a session stops using them: a request that is just being sent needs
+// some time, and clocks differ in speed.
+func marginOf(ttl time.Duration) time.Duration {
+	return max(min(ttl/10, 2*time.Second), 100*time.Millisecond)
+}
+
+// holding are the leases of one token, which a goroutine renews.
+type holding struct {
+	changes  Changes
+	token    int64
+	ttl      time.Duration
+	deadline *clock.Deadline
+	cancel   context.CancelFunc
+	ended    chan struct{} // closed when the renewal has ended
+
+	// mu is held by whoever takes, renews or settles: so the least number of leases is known. There are more where an
+	// answer was lost; they are given back at the end.
+	mu   sync.Mutex
+	open int
+}
+
+func newHolding(c Changes, token int64, n int, ttl time.Duration, begun time.Time) *holding {
+	ctx, cancel := context.WithCancel(context.Background())
+	h := &holding{changes: c, token: token, ttl: ttl, cancel: cancel, ended: make(chan struct{}), open: n,
+		deadline: clock.NewDeadline(context.Background(), begun.Add(ttl-marginOf(ttl)), errExpired)}
+	go h.keepAlive(ctx, begun)
+	return h
+}
+
+// take takes a further batch under the same token. The database counts its time from later than that of those held.
+func (h *holding) take(ctx context.Context, t source.Taking) (source.Batch, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.deadline.Check(); err != nil {
+		return source.Batch{}, err
+	}
+	t.Token = h.token
+	b, err := h.changes.Take(ctx, t)
+	h.open += b.Told.Held
+	return b, err
+}
+
+// settle makes marks durable. After an error it is not known whether they are, unless that is source.ErrLeaseLost.
+func (h *holding) settle(ctx context.Context, marks []engine.LeaseMark) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.changes.Settle(ctx, h.token, marks)
+	if errors.Is(err, source.ErrLeaseLost) {
+		h.deadline.End(err)
+	}
+	if err == nil {
+		h.open -= len(marks)
+	}
+	return err
+}
+
+// end gives everything back. After a crash, others take over when the leases have lapsed.
+func (h *holding) end(ctx context.Context) error {
+	h.deadline.End(errReleased)
+	h.cancel()
+	<-h.ended // a renewal under way ends with its context
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(h.ttl/3, 5*time.Second))
+	defer cancel()
+	_, err := h.changes.Renew(ctx, h.token, 0)
+	return err
+}
+
+// keepAlive renews the leases every third of their ttl, until the deadline has passed.
+func (h *holding) keepAlive(ctx context.Context, begun time.Time) {
+	defer close(h.ended)
+	again := begun.Add(h.ttl / 3)
+	for {
+		if clock.Sleep(ctx, time.Until(again)) != nil || h.deadline.Check() != nil {
+			return
+		}
+		again = time.Now().Add(h.ttl / 3)
+		if err := h.renew(ctx); errors.Is(err, source.ErrLeaseLost) {
+			h.deadline.End(err)
+			return
+		} else if err != nil {
+			again = time.Now().Add(max(h.ttl/30, 50*time.Millisecond))
+		}
+	}
+}
+
+// renew makes one attempt. It may take a third of the ttl: a connection that hangs must leave time for another attempt.
+func (h *holding) renew(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, min(h.ttl/3, h.deadline.Left()))
+	defer cancel()
+	begun := time.Now()
+	n, err := h.changes.Renew(ctx, h.token, h.ttl)
+	switch {
+	case err != nil:
+		return err
+	case n < h.open:
+		return source.ErrLeaseLost
+	}
+	h.deadline.Extend(begun.Add(h.ttl - marginOf(h.ttl)))
+	return nil
+}

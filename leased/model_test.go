@@ -1,0 +1,444 @@
+package leased_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/internal/changetest"
+	"github.com/rowrelay/rowrelay/leased"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
+	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
+)
+
+// server models the tables of leases beside a table whose changes are tracked. It answers the texts of package
+// sqlserver, which it tells apart by their parts, as those say: it does not run them.
+type server struct {
+	mu sync.Mutex
+	*changetest.Table
+	from   int64 // GlobalState.LastSyncVersion; -1: there is no row
+	token  int64
+	leases map[int64]lease // nil: the table is not there
+	own    map[int64]own
+	east   time.Duration // how far the server's local time is ahead of UTC
+
+	looked, polls, statements int
+}
+
+// lease is a row of the binding's table; expires zero is NULL.
+type lease struct {
+	version  int64
+	attempts int
+	expires  time.Time
+}
+
+// own is a row of the table beside it.
+type own struct {
+	version, created, since, token int64
+	batch, place, attempts         int
+	expires, again                 time.Time
+	reason                         string
+	dead                           bool
+}
+
+func newServer() *server { return &server{Table: changetest.NewTable(), from: -1} }
+
+// commit does the work of one transaction.
+func (m *server) commit(work ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Commit(work...)
+}
+
+// cut cuts an instance off, or not any more.
+func (m *server) cut(in *instance, is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	in.cut = is
+}
+
+// conn is an instance's connection. One that was cut has no effect, and no answer.
+type conn struct {
+	changetest.Conn
+	m   *server
+	cut *bool
+}
+
+func (c conn) Connect(context.Context) (driver.Conn, error) { return c, nil }
+
+var errCut = errors.New("cut off")
+
+// params are a statement's arguments by name.
+func params(args []driver.NamedValue) map[string]any {
+	named := map[string]any{}
+	for _, a := range args {
+		named[a.Name] = a.Value
+	}
+	return named
+}
+
+func number(v any) int64 {
+	switch n := v.(type) {
+	case int:
+		return int64(n)
+	case int64:
+		return n
+	}
+	panic(fmt.Sprintf("%T is no number", v))
+}
+
+var topOf = regexp.MustCompile(`SELECT TOP \((\d+)\) r\.`)
+
+func (c conn) QueryContext(_ context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	m := c.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.statements++
+	switch {
+	case *c.cut:
+		return nil, errCut
+	case strings.HasPrefix(text, "SELECT CONCAT"): // what a plan is told
+		return &changetest.Answer{Rows: [][]driver.Value{{fmt.Sprintf("%d|%d|object 7/0/0", m.Current, m.Valid)}}}, nil
+	case !strings.Contains(text, "INSERT INTO @page"):
+		return nil, errors.New("not to be asked: " + text)
+	case m.leases == nil:
+		return nil, mssql.Error{Number: 208, Message: "Invalid object name 'az_func.Leases'."}
+	}
+	p := params(args)
+	into := p["told"].(sql.Out).Dest.(*string)
+	top, err := strconv.Atoi(topOf.FindStringSubmatch(text)[1])
+	if err != nil || top != int(number(p["rows"])) {
+		return nil, fmt.Errorf("TOP (%d) of %v rows: %w", top, p["rows"], err)
+	}
+	told := m.take(number(p["read"]), number(p["token"]), int(number(p["batch"])), int(number(p["rows"])),
+		time.Duration(number(p["ttl"]))*time.Millisecond)
+	rows := m.batch(told.Token, int(number(p["batch"])))
+	return &changetest.Answer{Rows: rows, End: func() { *into = asJSON(told) }}, nil
+}
+
+// batch are the rows of a batch: id, v, version, created, present, place, attempts.
+func (m *server) batch(token int64, batch int) (rows [][]driver.Value) {
+	for id, o := range m.own {
+		if token == 0 || o.token != token || o.batch != batch {
+			continue
+		}
+		row := []driver.Value{id, nil, o.version, o.created, nil, int64(o.place), int64(o.attempts)}
+		if v, there := m.Rows[id]; there {
+			row[1], row[4] = v, id
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b []driver.Value) int { return int(a[5].(int64) - b[5].(int64)) })
+	return rows
+}
+
+// take is what takeLeases says.
+func (m *server) take(read, token int64, batch, rows int, ttl time.Duration) engine.LeaseTold {
+	now := time.Now()
+	m.polls++
+	t := engine.LeaseTold{Head: m.Current, Token: token, Known: true}
+	lapsed := false
+	for id, l := range m.leases {
+		lapsed = lapsed || !l.expires.IsZero() && !l.expires.After(now) && !m.own[id].again.After(now)
+	}
+	if m.Current <= read && !lapsed {
+		return t
+	}
+	m.looked++
+	t.Looked, t.Valid, t.Known, t.From = true, m.Valid, m.from >= 0, max(m.from, 0)
+	for id, l := range m.leases {
+		if o, is := m.own[id]; l.expires.After(now.Add(m.east)) && (!is || !o.expires.Equal(l.expires)) {
+			t.Foreign, t.Until = t.Foreign+1, l.expires.Format(time.RFC3339)
+		}
+	}
+	if t.Foreign > 0 || m.from < m.Valid || m.from > m.Current {
+		return t
+	}
+	for _, c := range m.Changes(m.from) {
+		l, there := m.leases[c.ID]
+		o, is := m.own[c.ID]
+		judged := now.Add(m.east)
+		if is && o.expires.Equal(l.expires) {
+			judged = now
+		}
+		free := !there || l.expires.IsZero() && l.version < c.Version || !l.expires.IsZero() && !l.expires.After(judged)
+		if !free || o.again.After(now) && o.version >= c.Version || t.Held == rows {
+			continue
+		}
+		since := m.from
+		switch {
+		case there && l.expires.IsZero():
+			since = l.version
+		case is:
+			since = o.since
+		}
+		if t.Held++; t.Token == 0 {
+			m.token++
+			t.Token = m.token
+		}
+		next := own{version: c.Version, since: since, token: t.Token, batch: batch, place: t.Held, expires: now.Add(ttl)}
+		if c.Created > since {
+			next.created = c.Version
+		}
+		if is && o.version >= c.Version {
+			next.attempts = o.attempts
+		}
+		m.own[c.ID], m.leases[c.ID] = next, lease{version: c.Version, expires: next.expires}
+	}
+	if t.Held == 0 {
+		m.advance()
+	}
+	return t
+}
+
+// advance is what the text of that name says.
+func (m *server) advance() {
+	to := m.Current
+	for _, c := range m.Changes(m.from) {
+		if l, there := m.leases[c.ID]; !there || l.version < c.Version || !l.expires.IsZero() {
+			to = min(to, c.Version-1)
+			break
+		}
+	}
+	if to <= m.from {
+		return
+	}
+	m.from = to
+	for id, l := range m.leases {
+		if l.version <= to && l.expires.IsZero() {
+			delete(m.leases, id)
+			if !m.own[id].dead {
+				delete(m.own, id)
+			}
+		}
+	}
+}
+
+func (c conn) ExecContext(_ context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	m, p := c.m, params(args)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.statements++
+	if *c.cut {
+		return nil, errCut
+	}
+	if m.leases == nil && !strings.Contains(text, "@made AS Made") {
+		return nil, mssql.Error{Number: 208, Message: "Invalid object name 'az_func.Leases'."}
+	}
+	var told engine.LeaseTold
+	switch {
+	case strings.Contains(text, "@made AS Made"):
+		told.Made = m.make(strings.Contains(text, "', OBJECT_ID(N'[dbo].[orders]'), CHANGE_TRACKING_CURRENT_VERSION())"))
+	case strings.Contains(text, "OPENJSON(@marks)"):
+		var marks []engine.LeaseMark
+		if err := json.Unmarshal([]byte(p["marks"].(string)), &marks); err != nil {
+			return nil, err
+		}
+		told.Held, told.Asked = m.settle(number(p["token"]), marks)
+	case strings.Contains(text, "DATEADD(millisecond, @ttl, @now)"):
+		told.Held = m.renew(number(p["token"]), time.Duration(number(p["ttl"]))*time.Millisecond)
+	default:
+		return nil, errors.New("not to be asked: " + text)
+	}
+	*p["told"].(sql.Out).Dest.(*string) = asJSON(told)
+	return driver.ResultNoRows, nil
+}
+
+func (m *server) make(latest bool) (made bool) {
+	if made = m.leases == nil; made {
+		m.leases = map[int64]lease{}
+	}
+	if m.own == nil {
+		m.own = map[int64]own{}
+	}
+	switch {
+	case m.from >= 0:
+	case latest:
+		m.from = m.Current
+	default:
+		m.from = m.Valid
+	}
+	return made
+}
+
+func (m *server) renew(token int64, ttl time.Duration) (held int) {
+	now := time.Now()
+	for id, o := range m.own {
+		if l := m.leases[id]; o.token == token && o.expires.After(now) && l.expires.Equal(o.expires) {
+			o.expires, l.expires = now.Add(ttl), now.Add(ttl)
+			m.own[id], m.leases[id] = o, l
+			held++
+		}
+	}
+	return held
+}
+
+func (m *server) settle(token int64, marks []engine.LeaseMark) (held, asked int) {
+	now := time.Now()
+	at := map[int64]engine.LeaseMark{}
+	for id, o := range m.own {
+		for _, k := range marks {
+			if o.token == token && o.batch == k.Batch && o.place == k.Place && o.expires.After(now) &&
+				m.leases[id].expires.Equal(o.expires) {
+				at[id] = k
+			}
+		}
+	}
+	if len(at) < len(marks) {
+		return len(at), len(marks)
+	}
+	for id, k := range at {
+		l, o := m.leases[id], m.own[id]
+		o.token, o.attempts, o.reason, o.dead, o.again = 0, k.Attempts, k.Reason, k.Dead, time.Time{}
+		if k.Delay > 0 {
+			o.again = now.Add(time.Duration(k.Delay) * time.Millisecond)
+		}
+		if l.expires, o.expires = now, now; k.Done {
+			l.expires, o.expires = time.Time{}, time.Time{}
+		}
+		m.leases[id], m.own[id] = l, o
+	}
+	if m.from >= m.Valid {
+		m.advance()
+	}
+	return len(marks), len(marks)
+}
+
+func asJSON(t engine.LeaseTold) string {
+	text, err := json.Marshal(t)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// instance is a program that shares the changes.
+type instance struct {
+	*testing.T
+	feed  *leased.Feed
+	relay *poller.Relay
+	cut   bool
+	sent  []string // "insert 1=5", in the order of acceptance
+	to    func(change.Event) error
+	mu    sync.Mutex
+}
+
+// start starts an instance. How it delivers, to says; nil accepts everything.
+func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func(*plan.Config)) *instance {
+	t.Helper()
+	in := &instance{T: t, to: to}
+	cfg := plan.Config{Poller: "orders", Table: "dbo.orders", Tracked: true, Leased: true}
+	for _, f := range adjust {
+		f(&cfg)
+	}
+	c := conn{m: m, cut: &in.cut}
+	src, err := source.New(cfg, engine.Connection{Engine: "sqlserver", Dialect: changetest.Dialect{Tracking: modelled},
+		Connectors: engine.Connectors{Plain: c, Reading: c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = src.Close() })
+	in.feed, err = leased.New(leased.Config{App: "shop", Poller: "orders", TTL: time.Minute,
+		Policy: poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}},
+		Changes: src.Leases(source.LeasesConfig{Function: leased.FunctionID("shop", "orders"),
+			LockTimeout: 30 * time.Second})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.relay = pollertest.Relay(t, in.feed, pollertest.Func(in.deliver), pollertest.Hundred)
+	return in
+}
+
+// modelled leaves the catalog out of what is asked.
+func modelled(t *engine.Tracking) {
+	t.Faults = func(context.Context, *sql.Conn, *engine.ChangeTable) ([]string, error) { return nil, nil }
+	builtIn, leasing := *t.BuiltIn, *t.BuiltIn.Leasing
+	leasing.Lookup = func(context.Context, *sql.Conn, *engine.ChangeTable) (int64, []engine.KeyColumn, error) {
+		return 901578250, []engine.KeyColumn{{Name: "id", Type: "bigint"}}, nil
+	}
+	builtIn.Leasing = &leasing
+	t.BuiltIn = &builtIn
+}
+
+// deliver takes events one by one, in order.
+func (in *instance) deliver(_ context.Context, d change.Delivery) error {
+	var failed []poller.FailedEvent
+	var sent []string
+	defer func() {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.sent = append(in.sent, sent...)
+	}()
+	for i := range d.Events {
+		e := &d.Events[i]
+		if in.to != nil {
+			if err := in.to(*e); err != nil {
+				cause := poller.Refused
+				if errors.Is(err, errDown) {
+					cause = poller.Unavailable
+				}
+				failed = append(failed, poller.FailedEvent{Index: i, Cause: cause, Status: 422, Named: cause == poller.Refused,
+					Err: err})
+				continue
+			}
+		}
+		sent = append(sent, told(e))
+	}
+	if failed == nil {
+		return nil
+	}
+	return &poller.DeliveryError{Failed: failed, Err: failed[0].Err}
+}
+
+var (
+	errDown = errors.New("down")
+	errBad  = errors.New("bad")
+)
+
+// told is an event as the tests write it.
+func told(e *change.Event) string {
+	text := e.Op.String() + " " + strings.TrimSuffix(strings.TrimPrefix(string(e.Key), `{"id":`), "}")
+	if e.Op != change.Delete {
+		_, v, _ := strings.Cut(string(e.Row), `"v":`)
+		text += "=" + strings.TrimSuffix(v, "}")
+	}
+	return text
+}
+
+// tick is one tick, and what it delivered.
+func (in *instance) tick() (poller.Report, string) {
+	in.mu.Lock()
+	in.sent = nil
+	in.mu.Unlock()
+	r := in.relay.Tick(in.Context())
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	slices.Sort(in.sent)
+	return r, strings.Join(in.sent, ", ")
+}
+
+// want takes one tick that ends well.
+func (in *instance) want(sent string) poller.Report {
+	in.Helper()
+	r, got := in.tick()
+	if got != sent || r.Event.Fails() {
+		in.Errorf("delivered %q, want %q; %s %v", got, sent, r.Event, r.Err)
+	}
+	return r
+}
