@@ -5,6 +5,7 @@ package late
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -142,6 +143,9 @@ type Step struct {
 	Idle bool
 	// Page, where not nil, is what a fetch of the range has brought already.
 	Page *change.Page
+	// Leave, where not nil, reports of each event that would be handed out, in order, whether it comes another way: it is
+	// left out then, and the position passes it. It is nil in the overlap mode.
+	Leave func(*change.Event) bool
 
 	peek    bool
 	backlog bool // up to ordered.last
@@ -225,7 +229,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 			l.forgetAhead(func(uint8) bool { return false })
 		}
 	} else if step.peek {
-		l.peeked(&batch, page)
+		l.peeked(&step, &batch, page)
 	} else if step.ahead {
 		l.foreseen(&batch, page)
 	} else {
@@ -271,6 +275,11 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 		// A page whose last events are left out still moves the position past them.
 		before := len(page.Events)
 		if batch.Events = l.unknown(page.Events, l.sweep.new); len(batch.Events) < before {
+			batch.To = l.reached
+		}
+	}
+	if before := len(batch.Events); step.Leave != nil && before > 0 {
+		if batch.Events = slices.DeleteFunc(batch.Events, func(e change.Event) bool { return step.Leave(&e) }); len(batch.Events) < before {
 			batch.To = l.reached
 		}
 	}
