@@ -29,6 +29,7 @@ type Move struct {
 	// snapshot is begun: the position stays where keeps says so. Nil where none is.
 	snapshot *checkpointed.Snapshot
 	keeps    bool
+	apart    int  // order keys that are read apart, and lose what they have not delivered up to the new position
 	window   bool // the window of late commits, or a part of it, is before the new position
 	// source is as it is defined now. The move accepts it; changed says that the document was written for another.
 	source  checkpointed.Description
@@ -44,7 +45,7 @@ type Move struct {
 
 // Lost is how many rows the move skips, at most; -1 where they could not be counted.
 func (m *Move) Lost() int64 {
-	if m.Skipped < 0 || m.Late < 0 {
+	if m.Skipped < 0 || m.Late < 0 || m.apart > 0 {
 		return -1
 	}
 	return max(m.Skipped, m.Late)
@@ -61,6 +62,9 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 		return nil, err
 	}
 	doc := &d.snap.Doc
+	if r.To != "snapshot" && !to.IsStart() && !to.Equal(doc.Checkpoint.Cursor) {
+		m.apart = len(doc.Apart)
+	}
 	another := doc.SourceFingerprint != m.source.Fingerprint
 	m.changed, m.retyped = another || !m.source.SameLate(doc), m.source.Retyped(doc)
 	if m.foreign = another || m.retyped != ""; m.foreign {
@@ -138,6 +142,10 @@ func (m *Move) text() string {
 			text += fmt.Sprintf(" At most %d row(s) up to there are SKIPPED, which is data loss: they are not remembered as "+
 				"delivered.", m.Late)
 		}
+	}
+	if m.apart > 0 {
+		text += fmt.Sprintf("\n%d order key(s) are read apart: their rows up to that position that were not delivered are "+
+			"SKIPPED, which is data loss. How many they are is not counted.", m.apart)
 	}
 	if m.Parked > 0 {
 		text += fmt.Sprintf("\n%d parked event(s) will be forgotten.", m.Parked)

@@ -80,6 +80,8 @@ func (d *Document) forget(doc *state.Document, rows int) {
 // move puts the checkpoint somewhere else. The memory of late commits, and what order keys that are read apart have
 // not delivered, belong to the old position: they are forgotten.
 func move(doc *state.Document, to change.Cursor) {
-	doc.Checkpoint.Cursor, doc.Apart = to, nil
+	if !to.Equal(doc.Checkpoint.Cursor) {
+		doc.Checkpoint.Cursor, doc.Apart = to, nil
+	}
 	doc.Late = state.Late{Mode: doc.Late.Mode}
 }
