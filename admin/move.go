@@ -29,8 +29,9 @@ type Move struct {
 	// snapshot is begun: the position stays where keeps says so. Nil where none is.
 	snapshot *checkpointed.Snapshot
 	keeps    bool
-	apart    int  // order keys that are read apart, and lose what they have not delivered up to the new position
-	window   bool // the window of late commits, or a part of it, is before the new position
+	apart    []state.Apart // those that go on
+	passed   int           // as many lose what they have not delivered up to the new position
+	window   bool          // the window of late commits, or a part of it, is before the new position
 	// source is as it is defined now. The move accepts it; changed says that the document was written for another.
 	source  checkpointed.Description
 	changed bool
@@ -45,7 +46,7 @@ type Move struct {
 
 // Lost is how many rows the move skips, at most; -1 where they could not be counted.
 func (m *Move) Lost() int64 {
-	if m.Skipped < 0 || m.Late < 0 || m.apart > 0 {
+	if m.Skipped < 0 || m.Late < 0 || m.passed > 0 {
 		return -1
 	}
 	return max(m.Skipped, m.Late)
@@ -62,9 +63,6 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 		return nil, err
 	}
 	doc := &d.snap.Doc
-	if r.To != "snapshot" && !to.IsStart() && !to.Equal(doc.Checkpoint.Cursor) {
-		m.apart = len(doc.Apart)
-	}
 	another := doc.SourceFingerprint != m.source.Fingerprint
 	m.changed, m.retyped = another || !m.source.SameLate(doc), m.source.Retyped(doc)
 	if m.foreign = another || m.retyped != ""; m.foreign {
@@ -78,6 +76,9 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 		}
 	case !m.foreign:
 		m.weigh(ctx)
+		if err := m.keepApart(ctx); err != nil {
+			return nil, err
+		}
 	}
 	m.parked = d.parked(ctx, &m.Plan)
 	drop, err := drops(r.Parked, m.parked.rows)
@@ -96,6 +97,25 @@ func (m *Move) weigh(ctx context.Context) {
 	if err := m.weighWindow(ctx); err != nil {
 		m.note("the rows of the window could not be counted: %v", err)
 	}
+}
+
+// keepApart finds the order keys that are read apart still: those that have not come to the new position. The others
+// come again with it. Where the move skips rows, it skips theirs.
+func (m *Move) keepApart(ctx context.Context) error {
+	for _, a := range m.d.snap.Doc.Apart {
+		if m.Skipped != 0 {
+			m.passed++
+			continue
+		}
+		again, err := m.d.Positions.Count(ctx, change.Range{After: m.To, UpTo: a.At})
+		if err != nil {
+			return err
+		}
+		if again == 0 && !m.To.IsStart() {
+			m.apart = append(m.apart, a)
+		}
+	}
+	return nil
 }
 
 // weighWindow counts the rows of the window of late commits that are not remembered as delivered and lie before the new
@@ -143,9 +163,9 @@ func (m *Move) text() string {
 				"delivered.", m.Late)
 		}
 	}
-	if m.apart > 0 {
+	if m.passed > 0 {
 		text += fmt.Sprintf("\n%d order key(s) are read apart: their rows up to that position that were not delivered are "+
-			"SKIPPED, which is data loss. How many they are is not counted.", m.apart)
+			"SKIPPED, which is data loss. How many they are is not counted.", m.passed)
 	}
 	if m.Parked > 0 {
 		text += fmt.Sprintf("\n%d parked event(s) will be forgotten.", m.Parked)
@@ -212,6 +232,7 @@ func (m *Move) write(doc *state.Document, lost int64) {
 		m.writeSnapshot(doc)
 	} else {
 		move(doc, m.To)
+		doc.Apart = m.apart
 	}
 	if m.To.IsStart() || doc.SourceFingerprint != m.source.Fingerprint {
 		doc.Checkpoint.Incarnation = "" // another source may be another database: the next commit says
