@@ -28,8 +28,8 @@ type Export struct {
 	ExportedAt  time.Time     `json:"exported_at"`
 }
 
-// Export returns the position of the document. Where order keys are read apart, it is the lowest of theirs: whoever goes
-// there delivers again what others have delivered since, and misses nothing.
+// Export returns the position of the document. Where order keys are read apart, it is the lowest of theirs: whoever
+// goes there delivers again what others have delivered since, and misses nothing.
 func (d *Document) Export(ctx context.Context) (*Export, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err

@@ -142,7 +142,7 @@ func (s *session) leaves(step *late.Step, limit poller.Limit) func(*change.Event
 		}
 		key := string(e.OrderKey)
 		// The batch that names the key needs an event: so its first one is never left out.
-		if kept > 0 && !loads[key].room(most) && len(s.apart.keys) < state.MaxApart && len(key)+len(at) < state.MaxApartBytes {
+		if kept > 0 && !loads[key].room(most) && len(s.apart.keys) < state.MaxApart && fits(e.OrderKey, at) {
 			a := state.Apart{OrderKey: bytes.Clone(e.OrderKey), At: at}
 			s.apart.keys = append(s.apart.keys, &apartKey{a.OrderKey, at, at})
 			s.apart.begun = append(s.apart.begun, begun{a, kept})
@@ -152,6 +152,12 @@ func (s *session) leaves(step *late.Step, limit poller.Limit) func(*change.Event
 		kept++
 		return false
 	}
+}
+
+// fits reports whether the document may hold a key with a position. One that has become too large stays where it was:
+// what comes after it comes again.
+func fits(orderKey []byte, at change.Cursor) bool {
+	return len(orderKey)+len(at) <= state.MaxApartBytes
 }
 
 // fetchApart reads the next rows of a key that is read apart and has room, one key after the other.
@@ -246,14 +252,17 @@ func (c *pendingCommit) settleApart(b *change.Batch, k int, about *details) {
 		if at < 0 || !c.keys()[at].At.Equal(n.from) {
 			continue // an earlier chunk was not settled
 		}
-		whole := b.Kind != change.Apart || i < len(about.chunks)-1 || k == len(b.Events)
+		to := n.to
+		if b.Kind == change.Apart && i == len(about.chunks)-1 && k < len(b.Events) {
+			if to, n.final = n.from, false; k > 0 {
+				to = b.Events[k-1].Position()
+			}
+		}
 		switch {
-		case whole && n.final:
+		case n.final:
 			c.apart = slices.Delete(c.keys(), at, at+1)
-		case whole:
-			c.keys()[at].At = n.to
-		case k > 0:
-			c.keys()[at].At = b.Events[k-1].Position()
+		case fits(n.orderKey, to):
+			c.keys()[at].At = to
 		}
 	}
 	for i := range about.begun {

@@ -41,9 +41,9 @@ func slowly(t *testing.T, to *[]arrival) *pollertest.Sink {
 	})
 }
 
-// TestBusyOrderKey: a backlog of 3,000 rows of one order key, which takes 150 s, holds up nobody else's rows: each comes
-// within 200 ms. Its own come all, in order, at the receiver's pace. Ticks end in the middle of it, and nothing comes
-// twice.
+// TestBusyOrderKey: a backlog of 3,000 rows of one order key, which takes 150 s, holds up nobody else's rows: each
+// comes within 200 ms. Its own come all, in order, at the receiver's pace. Ticks end in the middle of it, and nothing
+// comes twice.
 func TestBusyOrderKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const backlog = 3000
@@ -111,8 +111,8 @@ func TestBusyKeyAfterACrash(t *testing.T) {
 		one := newInstance(t, store, source, slowly(t, &came), change)
 		one.Tick(t.Context())
 		doc := one.document(t)
-		if index(doc.Checkpoint.Cursor) != 301 || len(doc.Apart) != 1 || string(doc.Apart[0].OrderKey) != `{"tenant":"busy"}` ||
-			!strings.Contains(strings.Join(doc.Requires, " "), "apart") {
+		if index(doc.Checkpoint.Cursor) != 301 || len(doc.Apart) != 1 ||
+			string(doc.Apart[0].OrderKey) != `{"tenant":"busy"}` || !strings.Contains(strings.Join(doc.Requires, " "), "apart") {
 			t.Fatalf("at %s, apart %+v, requires %s", doc.Checkpoint.Cursor, doc.Apart, doc.Requires)
 		}
 		if n := index(doc.Apart[0].At); n < 90 || n > 101 {

@@ -134,7 +134,8 @@ func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (batch chan
 	batch.FetchTime = batch.Fetched.Sub(begun)
 	if batch.Kind == change.Live {
 		s.frontier, s.rest = endOf(&batch), poller.RestNone
-		if page.More || len(s.apart.keys) > 0 || s.backfill.Whole && !s.backfill.drained { // rows of a snapshot were never sent before
+		// What is read apart, and the rows of a snapshot, were never sent before.
+		if page.More || len(s.apart.keys) > 0 || s.backfill.Whole && !s.backfill.drained {
 			s.rest = poller.RestMore
 		}
 	} else {

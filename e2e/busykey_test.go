@@ -48,8 +48,8 @@ func busyCases() []busyCase {
 	return []busyCase{postgres, snapshot, maria, sqlite}
 }
 
-// TestBusyKey: rows of 50 owners, ten a second, arrive while one owner has a backlog, at a receiver that takes 50 ms for
-// each. The backlog arrives too, in order, although the relay is killed. ROWRELAY_BUSY says how large it is: with
+// TestBusyKey: rows of 50 owners, ten a second, arrive while one owner has a backlog, at a receiver that takes 50 ms
+// for each. The backlog arrives too, in order, although the relay is killed. ROWRELAY_BUSY says how large it is: with
 // 100,000 the figures are those of docs/benchmarks.md, and its end is not waited for.
 func TestBusyKey(t *testing.T) {
 	t.Parallel()

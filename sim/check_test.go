@@ -293,7 +293,8 @@ func (w *world) checkLoss() {
 		return
 	}
 	for _, r := range w.table.rows {
-		if v := r.cur; v != nil && at.passed(v) && !w.arrived(v) && !w.waits(v) && !w.inWhole(w.doc.Backfill, v) && !w.isApart(v) {
+		if v := r.cur; v != nil && at.passed(v) && !w.arrived(v) && !w.waits(v) && !w.inWhole(w.doc.Backfill, v) &&
+			!w.isApart(v) {
 			w.fail("lost: row %d rev %d (%s) is behind the checkpoint %s, and was neither delivered nor kept", r.key, v.rev,
 				w.id(v.event.ID), brief(w.doc.Checkpoint.Cursor))
 		}

@@ -24,8 +24,8 @@ func (p *profile) order(r *rand.Rand) {
 	p.InOrder = true
 }
 
-// crowd draws an order key with most of the rows. Where the rows of a key come in their order, whoever reads a key apart
-// has to keep it.
+// crowd draws an order key with most of the rows. Where the rows of a key come in their order, whoever reads a key
+// apart has to keep it.
 func (p *profile) crowd(r *rand.Rand) {
 	if p.Tracked || p.Late == late.Overlap {
 		return

@@ -5,7 +5,6 @@ package late
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -133,29 +132,6 @@ type Tracker struct {
 	warnings  []string
 }
 
-// Step is what is to be fetched next.
-type Step struct {
-	// Kind is Live or Sweep: what the rows will be delivered as.
-	Kind change.Kind
-	// Range is what to fetch.
-	Range change.Range
-	// Idle says that there is nothing to fetch for now: Range is void, and Next answers with a batch without events.
-	Idle bool
-	// Page, where not nil, is what a fetch of the range has brought already.
-	Page *change.Page
-	// Leave, where not nil, reports of each event that would be handed out, in order, whether it comes another way: it is
-	// left out then, and the position passes it. It is nil in the overlap mode.
-	Leave func(*change.Event) bool
-
-	peek    bool
-	backlog bool // up to ordered.last
-	ahead   bool // rows that are dated beyond the database's clock
-
-	nextTold change.Cursor // of overlap, when Next returned a page of live rows
-	oldest   time.Time     // of ordered.oldest, once the page is read
-	asked    time.Time     // when Next returned a page of live rows of a mode without a window
-}
-
 // Config says how late commits are found.
 type Config struct {
 	// Address is how commands name the document.
@@ -278,10 +254,8 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 			batch.To = l.reached
 		}
 	}
-	if before := len(batch.Events); step.Leave != nil && before > 0 {
-		if batch.Events = slices.DeleteFunc(batch.Events, func(e change.Event) bool { return step.Leave(&e) }); len(batch.Events) < before {
-			batch.To = l.reached
-		}
+	if step.leave(batch) {
+		batch.To = l.reached
 	}
 	l.handOut(batch, false)
 	if len(batch.Events) == 0 && batch.To != nil {
