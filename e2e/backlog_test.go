@@ -82,3 +82,31 @@ func TestBacklogOfAKilledProcess(t *testing.T) {
 		t.Logf("%d rows came twice", repeated)
 	}
 }
+
+// TestBacklogOfUnknownWriters: where rows do not tell who wrote them, a backlog of twenty times the memory waits for one
+// window. What was delivered after that does not come again when the process is killed, but for the batches in flight.
+func TestBacklogOfUnknownWriters(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, _ := sqliteShop(t, to.URL, 20_000)
+	s = s.with(settings{
+		"pollers__orders__source__late_commits": "overlap", "pollers__orders__source__late_memory": "1000",
+		"pollers__orders__source__late_window": "5s", "pollers__orders__batch_size": "200",
+		"pollers__orders__output__batch": "50", "status__listen": "127.0.0.1:0", "pollers__orders__lease_ttl": "6s",
+	})
+	dir := t.TempDir()
+	p := programtest.Start(t, programtest.Options{Dir: dir, Settings: s}, "run")
+	arrived := func(n int) func() bool {
+		return func() bool {
+			distinct, _ := to.count()
+			return distinct >= n
+		}
+	}
+	programtest.UntilWithin(t, 45*time.Second, "a part of the backlog to arrive", arrived(8000))
+	p.Kill()
+	programtest.Start(t, programtest.Options{Dir: dir, Settings: s}, "run")
+	programtest.UntilWithin(t, 90*time.Second, "the rest to arrive", arrived(20_000))
+	if _, repeated := to.count(); repeated > 2000 {
+		t.Errorf("%d of 20,000 rows came twice", repeated)
+	}
+}

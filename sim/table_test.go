@@ -153,6 +153,7 @@ func (t *table) restore() {
 		if r.cur != nil {
 			r.group = r.cur.group
 		}
+		t.skip(r.cur) // also the older versions of what an operator passed over
 	}
 	t.lives++
 	t.incarnation = fmt.Sprintf("life-%d", t.lives)

@@ -140,7 +140,7 @@ func (rd *reading) page(ctx context.Context) (page change.Page, again bool, err 
 	}
 	page.Events, page.More = col.Events, col.More
 	if rd.recent {
-		leaveOut(&page, rd.r.Since)
+		leaveOut(&page, rd.r.Since, rd.r.UpTo)
 	}
 	if n := len(col.Events); n > 0 {
 		c.sound(col.Events[n-1].Cursor)

@@ -49,14 +49,15 @@ func (c *Cursor) number(page *change.Page, events []change.Event, server *engine
 }
 
 // leaveOut takes the row from the end of a page that only shows how far was read. Whether there are more is not known
-// before a page that has none.
-func leaveOut(page *change.Page, since uint64) {
+// before that is the end of the range, or before a page that has none.
+func leaveOut(page *change.Page, since uint64, end change.Cursor) {
 	n := len(page.Events)
 	if n == 0 {
 		return
 	}
-	page.More = true
-	if last := &page.Events[n-1]; last.Writer != 0 && last.Writer < since {
+	last := &page.Events[n-1]
+	page.More = !last.Position().Equal(end)
+	if last.Writer != 0 && last.Writer < since {
 		page.To, page.Events = last.Position(), page.Events[:n-1]
 	}
 }

@@ -120,7 +120,7 @@ func (l *Tracker) rewind() {
 	low, far := l.aheadOf(l.low, to), l.farAheadOf(to)
 	l.unmark()
 	l.sweep.on, l.tail, l.drained, l.rest = false, nil, false, false
-	defer func() { l.order.begin(l.low, l.reached) }()
+	defer func() { l.beginRecent() }()
 	if low { // rows that were written since, and read by nobody, are above it now
 		l.low, l.told, l.nextTold = at, at, at
 		l.known, l.rises = bound{of: l.known.of}, bound{}

@@ -10,93 +10,8 @@ import (
 // ordered keeps rows that share an order key in the order of their writes: see "Overlap: order" in the Tracker's
 // comment.
 type ordered struct {
-	on     bool
-	edge   place     // the order edge
-	passed []place   // beyond it, in their order
-	oldest time.Time // nobody writes whom the last page did not show and who began before; zero where that is not known
-
-	pages   int           // live pages that were taken
-	marked  int           // as many, when the mark was begun
-	reached change.Cursor // by the last of them
-	held    *Step         // a page of which the late rows were handed out, and the live ones are to come
-
-	// A backlog needs no second reading up to a row that was the last one before all that may be open began.
-	last     place // that row; page is not said
-	complete bool  // nothing will become visible up to it
-	more     bool  // the last page of live rows was full
-}
-
-// place is a position that live rows had reached.
-type place struct {
-	at   change.Cursor
-	page int       // by the page of this number; -1 for the low edge
-	seen time.Time // before this moment, by the database's clock
-}
-
-const (
-	// hidden is how long before the server shows it a transaction may have drawn its first value: it takes its clock
-	// first, and MariaDB shows a list that is up to 0.1 s old.
-	hidden = 250 * time.Millisecond
-	// placesApart is how far apart places are kept, maxPlaces how many.
-	placesApart = 50 * time.Millisecond
-	maxPlaces   = 4096
-)
-
-// adopt begins a session. same says that it goes on where the last one of this process ended, with all settled that was
-// handed out.
-func (o *ordered) adopt(on, same bool, low, reached change.Cursor) {
-	if o.held = nil; o.on == on && same && reached.Equal(o.reached) {
-		return
-	}
-	o.on, o.marked = on, o.pages
-	o.begin(low, reached)
-}
-
-// begin puts the edge where nothing is known beyond: the positions were put back, or the clock that is compared with.
-func (o *ordered) begin(low, reached change.Cursor) {
-	o.edge, o.passed, o.oldest, o.held = place{at: low, page: -1}, nil, time.Time{}, nil
-	o.reached, o.more = reached, false
-	o.last, o.complete = place{}, false
-}
-
-// took notes a live page. backlog says that it was one of those up to the last row.
-func (o *ordered) took(reached change.Cursor, more, backlog bool) {
-	o.pages++
-	if o.more = more && (!backlog || o.complete); !o.more {
-		o.last, o.complete = place{}, false
-	}
-	if backlog && !reached.Equal(o.reached) {
-		o.edge, o.passed = place{at: reached, page: o.pages}, nil
-	}
-	o.reached = reached
-}
-
-// rise moves the edge with the low edge: what becomes visible below that is outside of the assumption.
-func (o *ordered) rise(low change.Cursor) {
-	for len(o.passed) > 0 && o.passed[0].page < o.marked {
-		o.passed = o.passed[1:]
-	}
-	if o.edge.page < o.marked {
-		o.edge = place{at: low, page: -1}
-	}
-}
-
-// look takes a look at the clock and the open transactions, before a page: what live rows have reached by now lies
-// before whatever a transaction writes that begins from now on.
-func (o *ordered) look(h *change.Horizon) {
-	n := len(o.passed)
-	if n == 0 || !o.passed[n-1].at.Equal(o.reached) && h.Now.Sub(o.passed[n-1].seen) >= placesApart {
-		o.passed = append(o.passed, place{o.reached, o.pages, h.Now})
-	}
-	if n >= maxPlaces { // every second one says nearly as much
-		for i := range n / 2 {
-			o.passed[i] = o.passed[2*i]
-		}
-		o.passed = o.passed[:n/2]
-	}
-	for len(o.passed) > 0 && !o.oldest.IsZero() && !o.passed[0].seen.After(o.oldest) {
-		o.edge, o.passed = o.passed[0], o.passed[1:]
-	}
+	on   bool
+	held *Step // a page of which the late rows were handed out, and the live ones are to come
 }
 
 // nextOrdered is the next page of live rows, with what became visible between the order edge and them.
@@ -107,32 +22,21 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 		return step
 	}
 	step := Step{Kind: change.Live, nextTold: l.nextTold}
-	if l.order.complete && !l.sweep.ending() {
+	if l.backlog.complete && !l.sweep.ending() {
 		if step.Range = l.liveRange(); step.Range.UpTo == nil {
-			step.Range.UpTo, step.backlog = l.order.last.at, true
+			step.Range.UpTo, step.backlog = l.backlog.last.at, true
 			return step
 		}
 	}
-	if !l.order.edge.at.Equal(l.reached) {
+	if !l.recent.edge.at.Equal(l.reached) {
 		if h, ok := l.look(ctx); ok {
-			l.order.look(&h)
-			if l.order.last.at != nil && l.order.last.seen.IsZero() {
-				l.order.last.seen = h.Now
-			}
-			switch {
-			case !h.Shown:
-			case h.Oldest.IsZero():
-				step.oldest = h.Now.Add(-hidden)
-			default:
-				step.oldest = h.Oldest.Add(-hidden)
-			}
+			l.recent.look(&h)
+			step.oldest = before(&h)
 		}
 	}
-	if l.order.more && l.order.last.at == nil {
-		l.order.last.at = l.latest(ctx)
-	}
+	l.askLast(ctx)
 	step.Range = l.liveRange()
-	again := l.order.edge.at
+	again := l.recent.edge.at
 	if l.sweep.ending() {
 		again = l.sweep.at
 	}
@@ -147,28 +51,11 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 func (l *Tracker) Unpassed() (change.Range, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.order.on || l.order.edge.at.Equal(l.reached) {
+	if !l.order.on || l.recent.edge.at.Equal(l.reached) {
 		return change.Range{}, false
 	}
-	return change.Range{After: l.reached, Late: true, Told: l.told, Again: l.order.edge.at, Known: l.knows,
+	return change.Range{After: l.reached, Late: true, Told: l.told, Again: l.recent.edge.at, Known: l.knows,
 		Since: l.known.below}, true
-}
-
-// latest is the last row that there is; nil where it cannot be told. It gives mu up meanwhile.
-func (l *Tracker) latest(ctx context.Context) change.Cursor {
-	source, ok := l.Database.(interface {
-		Latest(ctx context.Context) (change.Cursor, error)
-	})
-	if !ok {
-		return nil
-	}
-	l.mu.Unlock()
-	defer l.mu.Lock()
-	at, err := source.Latest(ctx)
-	if err != nil || at.IsStart() {
-		return nil // the backlog is read twice, then
-	}
-	return at
 }
 
 // knows is Range.Known.
@@ -190,19 +77,19 @@ func (l *Tracker) knows(e *change.Event, numbers string) bool {
 func (l *Tracker) again(step *Step, page *change.Page) (change.Batch, bool) {
 	batch := change.Batch{Kind: change.Sweep, From: step.Range.After, More: true}
 	if !l.meet(page, false) { // rows may be left out by numbers that mean other transactions here: it is read again
-		l.order.begin(l.low, l.reached)
+		l.beginRecent()
 		return batch, true
 	}
 	events := l.unknown(page.Again, l.sweep.new)
 	page.Again, batch.Events = nil, events
 	l.handOut(&batch, false)
 	if page.AgainMore {
-		l.order.oldest = time.Time{}
+		l.recent.oldest = time.Time{}
 		return batch, true
 	}
-	l.order.oldest = step.oldest
-	if last := &l.order.last; !last.seen.IsZero() && !step.oldest.Before(last.seen) {
-		l.order.complete = true
+	l.recent.oldest = step.oldest
+	if seen := l.backlog.last.seen; !seen.IsZero() && !step.oldest.Before(seen) {
+		l.backlog.complete = true
 	}
 	if l.sweep.ending() {
 		l.endLeg()

@@ -70,7 +70,7 @@ func SweepEvery(window time.Duration) time.Duration {
 }
 
 // liveEvery is how often live rows are looked at while a long sweep runs beside a drained source.
-const liveEvery = 200 * time.Millisecond
+const liveEvery = 20 * time.Millisecond
 
 // nextOverlap decides between a live page and a page of a sweep. Under a backlog they take turns.
 func (l *Tracker) nextOverlap(ctx context.Context) Step {
@@ -84,10 +84,18 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	}
 	l.rewind()
 	l.mark()
+	if step, ok := l.nextClosed(ctx); ok {
+		return step
+	}
 	if l.sweepDue(time.Now()) {
 		l.beginSweep(ctx)
 	}
 	live := !l.full() && !l.drained
+	if l.drained && l.nearDue(time.Now()) {
+		if step, ok := l.nextNear(ctx); ok {
+			return step
+		}
+	}
 	switch {
 	case l.order.on && (l.sweep.ending() || live && (!l.sweeps || !l.sweep.on)):
 		return l.nextOrdered(ctx)
@@ -145,7 +153,7 @@ func (l *Tracker) mark() {
 	} else if l.proved || l.sweep.proves || l.marked.IsZero() || now.Sub(l.marked) > l.Window/8 {
 		return
 	}
-	l.markAt, l.order.marked = l.front, l.order.pages
+	l.markAt, l.recent.marked = l.front, l.recent.pages
 	l.since = l.clock.latest(now).Add(resolution).Truncate(time.Microsecond).UTC() // as the document keeps it
 	l.drawn = l.drawnUntil(l.markAt)
 	l.changes++
@@ -171,17 +179,25 @@ func (l *Tracker) unmark() {
 // passed reports whether the mark's window has passed, as far as the database's clock is known. On a replica it has
 // when what was committed after it is replayed: while the replay stands still, the clock goes on and rows do not
 // arrive.
-func (l *Tracker) passed(now time.Time) bool {
-	if !l.replayed.IsZero() && l.replayed.Before(l.opens().Add(l.Window)) {
+func (l *Tracker) passed(now time.Time) bool { return !l.since.IsZero() && l.over(l.opens(), now) }
+
+// over reports whether a window has passed that began at opens.
+func (l *Tracker) over(opens, now time.Time) bool {
+	if !l.replayed.IsZero() && l.replayed.Before(opens.Add(l.Window)) {
 		return false
 	}
-	return !l.since.IsZero() && !l.clock.earliest(now).Before(l.opens().Add(l.Window))
+	return !l.clock.earliest(now).Before(opens.Add(l.Window))
+}
+
+// ended reports whether no write transaction is open that is known to have begun before a moment.
+func ended(h *change.Horizon, before time.Time) bool {
+	return !h.Shown || h.Oldest.IsZero() || h.Oldest.After(before)
 }
 
 // sweepDue reports whether it is time for a sweep. One that takes long is followed by a longer rest, so that sweeps
 // take a quarter of the time at most; unless the low edge waits for it.
 func (l *Tracker) sweepDue(now time.Time) bool {
-	if l.sweep.on || l.low.Equal(l.reached) || l.mode != Overlap {
+	if l.sweep.on || l.low.Equal(l.reached) || l.mode != Overlap || l.done < l.backlog.final {
 		return false
 	}
 	wait := max(SweepEvery(l.Window), 3*l.sweep.took)
@@ -198,7 +214,7 @@ func (l *Tracker) beginSweep(ctx context.Context) {
 	if l.passed(time.Now()) && !l.proved {
 		// The look at the open transactions comes first, then the read: a transaction that ends in between is read.
 		if h, ok := l.look(ctx); ok && l.passed(time.Now()) {
-			proves = !h.Shown || h.Oldest.IsZero() || h.Oldest.After(l.opens())
+			proves = ended(&h, l.opens())
 			l.blockedBy = ""
 			if !proves {
 				l.blockedBy = h.By
@@ -212,7 +228,7 @@ func (l *Tracker) beginSweep(ctx context.Context) {
 	s.says = l.said
 	if s.rest = false; l.order.on {
 		// Beyond the order edge rows have to be read in one snapshot.
-		s.to, s.rest = l.order.edge.at, s.at.Equal(l.order.edge.at)
+		s.to, s.rest = l.recent.edge.at, s.at.Equal(l.recent.edge.at)
 	} else if !l.since.IsZero() {
 		s.to, s.first = l.markAt, true
 	}
@@ -287,7 +303,8 @@ func (l *Tracker) advance() {
 		return
 	}
 	l.low = l.markAt
-	l.order.rise(l.low)
+	l.close(l.since)
+	l.recent.rise(l.low)
 	l.unmark()
 	if below := l.below; below == l.sweep.old {
 		// What the first leg met is below the low edge now, and no sweep will meet it again. Where another sweep has
@@ -325,7 +342,13 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 	l.blind = false
 	jump, ahead := l.clock.jumped(&reading), l.foretold.jumped(&reading)
 	if jump != 0 {
-		l.order.begin(l.low, l.reached)
+		l.beginRecent()
+	}
+	if last := &l.backlog.last; last.at != nil && last.seen.IsZero() {
+		last.seen = h.Now
+		if drawn := l.drawnUntil(last.at); drawn.After(last.seen) {
+			last.seen = drawn
+		}
 	}
 	l.notice(&reading)
 	l.clock, l.replayed = reading, h.Replayed

@@ -22,7 +22,9 @@ type Step struct {
 	Leave func(*change.Event) bool
 
 	peek    bool
-	backlog bool // up to ordered.last
+	near    bool
+	backlog bool // up to backlog.last
+	closed  bool // nothing will be added to it
 	ahead   bool // rows that are dated beyond the database's clock
 
 	nextTold change.Cursor // of overlap, when Next returned a page of live rows

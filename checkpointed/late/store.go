@@ -67,7 +67,7 @@ func (l *Tracker) Adopt(
 	if same && mode == Overlap {
 		// Nobody wrote since: what this process knows beyond the document (its mark, its pace) still holds.
 		l.reached = l.front
-		l.order.adopt(source.Ordered, whole, l.low, l.reached)
+		l.adoptRecent(source.Ordered, whole)
 		return nil
 	}
 	l.known = recalled(doc)
@@ -81,7 +81,7 @@ func (l *Tracker) Adopt(
 		}
 	}
 	l.reached = l.front
-	l.order.adopt(source.Ordered && mode == Overlap, false, l.low, l.reached)
+	l.adoptRecent(source.Ordered && mode == Overlap, false)
 	if mode != Overlap && mode != Exact && l.dates == nil {
 		return nil
 	}
@@ -94,6 +94,7 @@ func (l *Tracker) session() {
 	l.rises, l.unkept = bound{}, 0
 	l.sweep.on, l.sweep.proves, l.proved, l.tail = false, false, false, nil
 	l.handed, l.done, l.found = 0, 0, 0
+	l.backlog.first, l.backlog.final = 0, 0
 	l.drained, l.rest, l.sweeps, l.blind = false, false, false, false
 	l.peek.session()
 	l.future.session()
@@ -123,7 +124,7 @@ func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) erro
 		l.warn(fmt.Sprintf("the memory of delivered rows (%s) cannot be used: the rows of the last late_window are delivered "+
 			"again, and none is lost: %v", ref.Object, err))
 		l.front, l.reached = l.low, l.low
-		l.order.begin(l.low, l.reached)
+		l.beginRecent()
 		l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
 		l.changes++
 		return nil

@@ -4,12 +4,10 @@ package late
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -97,11 +95,19 @@ import (
 // of the next page of live rows. Below X it finds what breaks the assumption, in no order. A session that begins where
 // another process, or one that did not settle all, has ended begins at L.
 //
-// When the memory is full, live rows are held back until the low edge moves, or B rises: a backlog whose writers are
-// not known is drained at about LateMemory rows for each window (a million in two minutes and a half). There neither a
+// Where no order has to be kept, and open transactions are shown, the rows between X and F are read for their own sake
+// after a page of live rows, so that late ones arrive at the pace of these (near). Such a read proves nothing: sweeps
+// read all, and X may begin at F.
+//
+// # Overlap: a full memory
+//
+// When the memory is full, live rows are held back until the low edge moves, or B rises. What a backlog holds beyond
+// that needs no memory: let R be the last row at a moment S. Once the low edge has moved by a mark that was made after
+// S up to where live rows have come, nothing will become visible up to R (the assumption, with R for N); so the low edge
+// goes with live rows up to R. A backlog whose writers are not known waits for one window, whatever its size. Neither a
 // server that shows no older transaction nor rows with old timestamps are a reason to be faster: a value can be drawn
-// long before its transaction shows itself (an application's, a sequence's, that of a statement that waits for a
-// lock), and a timestamp without a zone may seem hours older than it is.
+// long before its transaction shows itself (an application's, a sequence's, that of a statement that waits for a lock),
+// and a timestamp without a zone may seem hours older than it is.
 type Tracker struct {
 	Config
 
@@ -112,8 +118,11 @@ type Tracker struct {
 
 	overlap
 	peek
-	order  ordered
-	future future
+	recent  recent
+	near    near
+	order   ordered
+	backlog backlog
+	future  future
 
 	remembered *hashSet        // the memory
 	inFlight   map[uint64]bool // handed out and not settled, of this session; true: ahead of the database's clock
@@ -193,7 +202,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 		}
 		if step.backlog && !page.More {
 			page.More = true // it was the end of the range, not of the rows
-			l.order.last, l.order.complete = place{}, false
+			l.backlog.took(false)
 		}
 		l.cutAhead(&step, page)
 	}
@@ -209,17 +218,19 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 	} else if step.ahead {
 		l.foreseen(&batch, page)
 	} else {
-		batch.To = nil
-		l.sweeps = false
-		if l.meet(page, false) {
-			batch.Events = l.unknown(l.unpassed(page.Events), l.sweep.seeing())
-			l.handOut(&batch, false)
-			l.swept(page)
-		} else {
-			batch.Events = nil
+		batch.To, batch.Events = nil, nil
+		stamp, took := l.sweep.seeing(), l.swept
+		if step.near {
+			stamp, took = l.sweep.new, l.neared
 		}
+		if l.meet(page, false) {
+			batch.Events = l.unknown(l.unpassed(page.Events), stamp)
+			l.handOut(&batch, false)
+			took(page)
+		}
+		l.sweeps = false
 		l.advance()
-		batch.More = l.sweep.on || !l.drained
+		batch.More = l.near.on || l.sweep.on || !l.drained
 	}
 	l.rest = !batch.More
 	err := l.future.refused
@@ -238,7 +249,9 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 		}
 		l.reached = page.Events[n-1].Position()
 	}
-	l.order.took(l.reached, page.More, step.backlog)
+	l.backlog.closed = l.backlog.closed && step.closed
+	l.backlog.took(page.More && (!step.backlog || l.backlog.complete || l.backlog.closed))
+	l.recent.took(l.reached, step.backlog)
 	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
 	if l.drained && l.mode == Overlap {
 		l.told = step.nextTold
@@ -264,7 +277,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 	}
 	switch l.mode {
 	case Overlap:
-		batch.More = page.More || l.sweep.on || l.sweepDue(l.liveAt) || l.needsLook(l.liveAt)
+		batch.More = page.More || l.sweep.on || l.sweepDue(l.liveAt) || l.needsLook(l.liveAt) || l.nearDue(l.liveAt)
 	case Exact:
 		batch.More = page.More || l.peekDue(l.liveAt)
 	}
@@ -287,9 +300,9 @@ func (l *Tracker) unknown(events []change.Event, stamp uint8) []change.Event {
 	return kept
 }
 
-// remembers reports whether the events of a batch are remembered once they are settled.
-func (l *Tracker) remembers(batch *change.Batch) bool {
-	return l.mode == Overlap || batch.Kind == change.Sweep
+// remembers reports whether the events of a session's nth batch are remembered once they are settled.
+func (l *Tracker) remembers(batch *change.Batch, n int) bool {
+	return !l.backlog.has(n) && (l.mode == Overlap || batch.Kind == change.Sweep)
 }
 
 // handOut puts a batch in flight; ahead says that its events are dated beyond the database's clock.
@@ -298,7 +311,10 @@ func (l *Tracker) handOut(batch *change.Batch, ahead bool) {
 		return
 	}
 	l.handed++
-	if !l.remembers(batch) {
+	if l.backlog.closed {
+		l.backlog.final = l.handed
+	}
+	if !l.remembers(batch, l.handed) {
 		return
 	}
 	for i := range batch.Events {
@@ -317,7 +333,7 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 	if n == 0 {
 		return
 	}
-	if l.remembers(batch) {
+	if l.remembers(batch, l.done+1) {
 		for i := range batch.Events[:n] {
 			h := memoryHash(batch.Events[i].ID)
 			stamp := l.sweep.new
@@ -343,6 +359,9 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 		if whole && batch.To != nil {
 			l.front = batch.To
 		}
+		if l.backlog.has(l.done + 1) {
+			l.low = l.front
+		}
 	}
 	if whole {
 		l.done++
@@ -350,31 +369,3 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 	l.mark()
 	l.advance()
 }
-
-// Report adds what only this component knows.
-func (l *Tracker) Report(r *poller.Report) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r.Remembered, r.Late = l.remembered.len(), l.found
-	r.HeldBack, r.HeldBy = l.held()
-	r.Warnings = append(r.Warnings, l.warnings...)
-	l.warnings = nil
-}
-
-// held tells for how long rows have been held back, and by what.
-func (l *Tracker) held() (time.Duration, string) {
-	if l.mode == Exact {
-		return l.peekHeld()
-	}
-	if l.mode != Overlap || l.heldSince.IsZero() {
-		return 0, ""
-	}
-	by := fmt.Sprintf("late_memory (%d rows) is full", l.Memory)
-	if l.blockedBy != "" {
-		by += ", and an open transaction is older than late_window: " + l.blockedBy
-	}
-	return time.Since(l.heldSince), by
-}
-
-// warn keeps a warning for the report.
-func (l *Tracker) warn(text string) { l.warnings = append(l.warnings, text) }

@@ -42,7 +42,7 @@ func (l *Tracker) meet(page *change.Page, opens bool) bool {
 	if says.of != l.known.of {
 		if l.known.below > 0 {
 			l.unmark()
-			l.sweep.on, sound = false, false
+			l.sweep.on, l.near.on, sound = false, false, false
 		}
 		l.known, l.rises = bound{of: says.of}, bound{}
 	}

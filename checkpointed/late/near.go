@@ -1,0 +1,73 @@
+package late
+
+import (
+	"context"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// near looks for rows that commit late soon after live rows were read to their end, where no order has to be kept: a
+// read of what lies between the edge of the recent rows and the position. It proves nothing; sweeps do.
+type near struct {
+	on     bool
+	after  int           // live pages that were taken before the last one began
+	hidden bool          // the server does not show this session its open transactions
+	at     change.Cursor // read up to here
+	to     change.Cursor // its end
+	oldest time.Time     // of recent.oldest, once it is read
+	began  time.Time
+	ended  time.Time     // of the last one
+	took   time.Duration // by the last one
+}
+
+// nearQuick is what such a read takes where no transaction stays open for long.
+const nearQuick = 20 * time.Millisecond
+
+// nearDue reports whether it is time to look for late rows: once after a page of live rows. It takes half of the time at
+// most; or a quarter, as sweeps do, where a transaction stays open for long.
+func (l *Tracker) nearDue(now time.Time) bool {
+	n := &l.near
+	rest := n.took
+	if n.took > nearQuick {
+		rest *= 3
+	}
+	return n.on || !l.order.on && !n.hidden && l.done >= l.backlog.final && n.after != l.recent.pages && !l.recent.edge.at.Equal(l.reached) &&
+		now.Sub(n.ended) >= rest
+}
+
+// nextNear is the next page of it; false where there is nothing to look for.
+func (l *Tracker) nextNear(ctx context.Context) (Step, bool) {
+	n := &l.near
+	if !n.on {
+		n.began, n.after = time.Now(), l.recent.pages
+		h, ok := l.look(ctx)
+		if n.hidden = ok && !h.Shown; !ok || n.hidden {
+			n.ended, n.took = time.Now(), SweepEvery(l.Window)
+			return Step{}, false
+		}
+		if l.recent.look(&h); l.recent.edge.at.Equal(l.reached) {
+			return Step{}, false
+		}
+		n.on, n.at, n.to, n.oldest = true, l.recent.edge.at, l.reached, before(&h)
+	}
+	return Step{Kind: change.Sweep, near: true,
+		Range: change.Range{After: n.at, UpTo: n.to, Late: true, Told: l.told, Since: l.known.below}}, true
+}
+
+// neared takes a page of it.
+func (l *Tracker) neared(page *change.Page) {
+	n := &l.near
+	switch rows := len(page.Events); {
+	case page.To != nil:
+		n.at = page.To
+	case rows > 0:
+		n.at = page.Events[rows-1].Position()
+	}
+	if page.More {
+		return
+	}
+	l.recent.oldest = n.oldest
+	n.on, n.ended = false, time.Now()
+	n.took = n.ended.Sub(n.began)
+}

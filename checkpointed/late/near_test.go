@@ -1,0 +1,85 @@
+package late
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// TestLateRowsComeWithTheNextPage: where the server shows its open transactions, a row that commits late need not wait
+// for a sweep.
+func TestLateRowsComeWithTheNextPage(t *testing.T) {
+	for _, shown := range []bool{true, false} {
+		inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
+			d.table.Shown = shown
+			d.ticks(1)
+			long := d.table.Begin(time.Hour)
+			key := d.table.Insert(long)
+			short := d.table.Begin(time.Hour)
+			d.table.Insert(short)
+			d.table.End(short, true)
+			d.drain()
+			time.Sleep(10 * time.Millisecond)
+			d.drain()
+			d.table.End(long, true)
+			time.Sleep(10 * time.Millisecond)
+			d.drain()
+			if found := d.last[key] != ""; found != shown {
+				t.Errorf("shown %t: found by the next page: %t", shown, found)
+			}
+			d.ticks(10)
+			if lost := d.lost(); len(lost) > 0 || d.repeats > 0 {
+				t.Errorf("lost %v, %d duplicates", lost, d.repeats)
+			}
+			fetches := d.table.Fetches
+			for range 100 { // too few for another sweep, or for the end of the window
+				time.Sleep(time.Millisecond)
+				d.drain()
+			}
+			if n := d.table.Fetches - fetches; n > 101 {
+				t.Errorf("%d reads for 100 idle ticks", n)
+			}
+		})
+	}
+}
+
+// slowly is a database that takes a while for what lies before the position.
+type slowly struct {
+	database
+	takes time.Duration
+	spent time.Duration
+}
+
+func (s *slowly) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
+	if !r.UpTo.IsStart() {
+		time.Sleep(s.takes)
+		s.spent += s.takes
+	}
+	return s.database.Fetch(ctx, r, limit)
+}
+
+// TestAnOpenTransactionLeavesTimeForLiveRows: what lies before the position is read again and again as long as a
+// transaction is open; by sweeps a quarter of the time, and as much for late rows.
+func TestAnOpenTransactionLeavesTimeForLiveRows(t *testing.T) {
+	inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
+		d.table.Shown = true
+		d.ticks(1)
+		d.table.Insert(d.table.Begin(time.Hour))
+		slow := &slowly{database: d.table, takes: 100 * time.Millisecond}
+		d.source = slow
+		begun := time.Now()
+		for time.Since(begun) < 20*time.Second {
+			short := d.table.Begin(time.Hour)
+			d.table.Insert(short)
+			d.table.End(short, true)
+			d.drain()
+			time.Sleep(10 * time.Millisecond)
+		}
+		if part := slow.spent.Seconds() / time.Since(begun).Seconds(); part < 0.2 || part > 0.75 {
+			t.Errorf("%.2f of the time went into what lies before the position", part)
+		}
+	})
+}
