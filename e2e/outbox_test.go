@@ -142,8 +142,8 @@ func TestOutboxDeadLetter(t *testing.T) {
 	})
 }
 
-// TestOutboxPoisonAlone: a poison event becomes a dead letter although no other event comes beside or after it. What the
-// destination accepted minutes ago is evidence enough, and each attempt is few requests.
+// TestOutboxPoisonAlone: a poison event becomes a dead letter although no other event comes beside or after it. What
+// the destination accepted minutes ago is evidence enough, and each attempt is few requests.
 func TestOutboxPoisonAlone(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, engine string) {

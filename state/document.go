@@ -72,8 +72,10 @@ type Late struct {
 	// Clock is the database's clock as it was read last, at ClockAt by the store's clock, where the cursor is a time. A
 	// process that finds it set back by more than the window moves the position back.
 	Clock, ClockAt time.Time
-	// Memory holds the hashes of what was settled above the checkpoint, but for what Known covers.
-	Memory ObjectRef
+	// Memory holds the hashes of what was settled above the checkpoint, but for what Known covers, and its count is that of
+	// all of them; Journal those that were added since its object was stored.
+	Memory  ObjectRef
+	Journal Journal
 	// Known says which transactions' rows between the checkpoint and the frontier are settled, remembered or not.
 	Known Known
 
@@ -87,6 +89,13 @@ type Known struct {
 	Numbers string
 	Below   uint64
 	// Of identifies the positions between which it is so: a binary that moves them may leave this member as it was.
+	Of string
+}
+
+// Journal holds hashes of settled events. A binary that does not know it delivers these again.
+type Journal struct {
+	Hashes string // 8 bytes each, big-endian, as base64
+	// Of identifies the positions between which these events lie, as Known.Of does.
 	Of string
 }
 

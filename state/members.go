@@ -65,6 +65,12 @@ func (l *Late) write(w *objectWriter) {
 		w.string("of", l.Known.Of)
 		w.close()
 	}
+	if l.Journal != (Journal{}) {
+		w.open("journal")
+		w.string("hashes", l.Journal.Hashes)
+		w.string("of", l.Journal.Of)
+		w.close()
+	}
 	w.rest(l.rest)
 	w.close()
 }
@@ -79,6 +85,7 @@ func (l *Late) read(raw []byte) error {
 		r.take("clock_at", instant(&l.ClockAt))
 		r.take("memory", func(raw []byte) (err error) { l.restMemory, err = l.Memory.read(raw, "late.memory."); return err })
 		r.take("known", absent(l.Known.read))
+		r.take("journal", absent(l.Journal.read))
 		l.rest = r.members
 		if r.err == nil && !slices.Contains(lateModes, l.Mode) {
 			r.err = &DocumentError{Fault: UnknownRequires, Detail: fmt.Sprintf("late.mode is %q", l.Mode)}
@@ -111,6 +118,13 @@ func (k *Known) read(raw []byte) error {
 		r.take("numbers", text(&k.Numbers))
 		r.take("below", integer(&k.Below))
 		r.take("of", text(&k.Of))
+	})
+}
+
+func (j *Journal) read(raw []byte) error {
+	return readObject(raw, "late.journal.", func(r *reader) {
+		r.take("hashes", text(&j.Hashes))
+		r.take("of", text(&j.Of))
 	})
 }
 

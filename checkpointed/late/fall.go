@@ -131,7 +131,7 @@ func (l *Tracker) rewind() {
 	if l.remembered.len() >= l.Memory {
 		// What is remembered lies above the position now, where no sweep meets it: a full memory would hold back live rows
 		// for ever. They come again.
-		l.remembered = newHashSet()
+		l.remembered, l.journal = newHashSet(), journal{forgot: -1}
 		l.warn("late_memory is full, and is given up with the position: all rows that were delivered since come again")
 	}
 	if l.mode != Overlap {

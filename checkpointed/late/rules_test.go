@@ -3,6 +3,7 @@ package late
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -298,7 +299,13 @@ func TestModeChange(t *testing.T) {
 // TestUnreadableMemory: a store that fails is a fault; an object that is gone or damaged costs duplicates, and is told.
 func TestUnreadableMemory(t *testing.T) {
 	inLate(t, Overlap, 20, func(t *testing.T, d *driver) {
-		d.ticks(5)
+		forget := func() { // what is forgotten asks for an object
+			for range 3 {
+				d.table.Rows[3] = latetest.Row{Cursor: d.table.Draw(), Text: fmt.Sprint(d.table.Counter)}
+				d.ticks(3)
+			}
+		}
+		forget()
 		var fault *poller.Fault
 		l := New(d.cfg)
 		failing := func(context.Context, string) ([]byte, error) { return nil, errors.New("timeout") }
@@ -315,6 +322,7 @@ func TestUnreadableMemory(t *testing.T) {
 		if d.repeats != 20 || !strings.Contains(strings.Join(d.warned, "\n"), "damaged") {
 			t.Errorf("damaged: %d duplicates, warnings %q", d.repeats, d.warned)
 		}
+		forget()
 		clear(d.objects)
 		d.crash()
 		d.drain()

@@ -7,6 +7,8 @@ type hashSet struct {
 	places []uint64 // 0 is an empty place
 	stamps []uint8
 	n      int
+
+	forgotten int // dropped in all
 }
 
 // minPlaces is the least size of the table; sizes are powers of two.
@@ -64,7 +66,7 @@ func (s *hashSet) keep(keep func(stamp uint8) bool) int {
 		}
 	}
 	dropped := s.n - stay
-	if dropped > 0 {
+	if s.forgotten += dropped; dropped > 0 {
 		s.rebuild(placesFor(stay), keep)
 	}
 	return dropped

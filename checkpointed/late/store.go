@@ -23,7 +23,9 @@ type Commit struct {
 	Object []byte
 
 	changes, done, unkept int
-	partly                bool // the memory is not stored with it
+	noted, forgotten      int  // of the journal
+	partly                bool // the object of the memory stays as it is
+	whole                 bool // all of the memory is stored, the journal included
 }
 
 // MemoryKind is the kind of the side object that holds the memory.
@@ -103,11 +105,14 @@ func (l *Tracker) session() {
 // load reads the memory that the document names.
 func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) error {
 	ref := doc.Late.Memory
-	if ref.Object != "" && ref == l.object && !l.added {
+	if ref.Object != "" && ref == l.object && !l.added && len(l.journal.hashes) == 0 &&
+		doc.Late.Journal == (state.Journal{}) {
 		return nil // what this process holds: it stored or read that object
 	}
-	l.remembered, l.object, l.added = newHashSet(), state.ObjectRef{}, false
+	l.remembered, l.object, l.added, l.journal = newHashSet(), state.ObjectRef{}, false, journal{}
 	if ref.Object == "" {
+		l.replay(doc)
+		l.loadedAhead()
 		return nil
 	}
 	data, err := load(ctx, ref.Object)
@@ -115,6 +120,7 @@ func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) erro
 		var set *hashSet
 		if set, err = decodeMemory(data); err == nil {
 			l.remembered, l.object = set, ref
+			l.replay(doc)
 			l.loadedAhead()
 			return nil
 		}
@@ -153,7 +159,7 @@ type basis struct {
 func (b *basis) is(doc *state.Document) bool {
 	was, is := &b.late, &doc.Late
 	return was.Mode != "" && was.Mode == is.Mode && was.Memory == is.Memory && was.Known == is.Known &&
-		was.Since.Equal(is.Since) &&
+		was.Journal == is.Journal && was.Since.Equal(is.Since) &&
 		was.Frontier.Equal(is.Frontier) && was.Next.Equal(is.Next) && b.cursor.Equal(doc.Checkpoint.Cursor)
 }
 
@@ -176,41 +182,51 @@ func (l *Tracker) draft(final bool) (Commit, []uint64) {
 	switch l.mode {
 	case Overlap:
 		c.To = l.low
-		worth = worth || l.worth(final) || !l.low.Equal(l.edge)
+		worth = worth || !l.low.Equal(l.edge)
 	default:
 		// The reading of the clock goes with the position.
-		worth = worth || l.worth(final) || l.mode == Settle && l.dates != nil && l.changes == 0 && !c.To.Equal(c.From)
+		worth = worth || l.mode == Settle && l.dates != nil && l.changes == 0 && !c.To.Equal(c.From)
 	}
-	if !worth && l.unkept > 0 { // what is not remembered is stored at once, by how far live rows are settled
-		worth, c.partly = true, true
-	}
+	full, note := l.worth(final, worth)
+	worth = worth || full || note || l.unkept > 0 // what is not remembered is stored by how far live rows are settled
 	c.Due = worth || !c.To.Equal(c.From)
 	if !worth {
 		return c, nil
 	}
+	c.partly, c.whole = !full, full || l.light()
+	c.noted, c.forgotten = len(l.journal.hashes), l.remembered.forgotten
 	kept := l.keep()
 	c.Late = &state.Late{Mode: string(l.mode), Clock: kept.now, ClockAt: kept.at}
 	if l.mode == Overlap {
 		c.Late.Frontier, c.Late.Next, c.Late.Since = l.front, l.markAt, l.since
 		c.Late.Known = l.known.stored(c.To, l.front)
 	}
-	switch {
-	case c.partly:
-		c.Late.Memory = l.object
-		return c, nil
-	case l.remembered.len() == 0:
-		return c, nil
-	case l.changes == 0:
-		c.Late.Memory = l.object
+	if c.partly {
+		c.Late.Memory.Object = l.object.Object
+		c.Late.Journal = l.journal.stored(c.To, c.Late.Frontier)
+	}
+	if c.Late.Memory.Count = l.remembered.len(); c.Late.Memory.Count == 0 || c.partly {
 		return c, nil
 	}
-	c.Late.Memory.Count = l.remembered.len()
 	return c, l.remembered.hashes()
 }
 
-// worth reports whether the memory is to be stored: with the release, and now and then while the lease is held.
-func (l *Tracker) worth(final bool) bool {
-	return l.changes > 0 && (final || time.Since(l.saved) >= l.saveEvery)
+// light reports whether the document can take what the stored memory lacks.
+func (l *Tracker) light() bool {
+	return l.mode == Overlap && l.journal.fits() && l.remembered.forgotten == l.journal.forgot
+}
+
+// worth reports whether the memory is to be stored, or what is new in it: with the release, and now and then while the
+// lease is held. anyway says that the document is written in any case.
+func (l *Tracker) worth(final, anyway bool) (full, note bool) {
+	switch light := l.light(); {
+	case l.changes == 0:
+		return false, false
+	case light:
+		return false, final || anyway || time.Since(l.journal.noted) >= journalEvery
+	default:
+		return final || anyway || time.Since(l.saved) >= l.storeEvery(), false
+	}
 }
 
 // Stored says that the commit landed, with the object under its name in c.Late.Memory. A commit that did not land is
@@ -224,11 +240,13 @@ func (l *Tracker) Stored(c Commit) {
 		l.basis.late, l.kept = *c.Late, keptClock{c.Late.Clock, c.Late.ClockAt}
 		l.object = c.Late.Memory
 		l.unkept -= c.unkept
+		l.journal.noted = time.Now()
 		if !c.partly {
-			l.saved = time.Now()
-			if l.changes == c.changes {
-				l.changes, l.added = 0, false
-			}
+			l.saved = l.journal.noted
+			l.journal.hashes, l.journal.forgot = l.journal.hashes[c.noted:], c.forgotten
+		}
+		if c.whole && l.changes == c.changes {
+			l.changes, l.added = 0, false
 		}
 	}
 	l.passedBy(c.done)

@@ -127,6 +127,7 @@ type Tracker struct {
 	remembered *hashSet        // the memory
 	inFlight   map[uint64]bool // handed out and not settled, of this session; true: ahead of the database's clock
 	object     state.ObjectRef // what the memory was last read from or stored as
+	journal    journal         // what was added since
 	added      bool            // the memory has what no stored object has
 	changes    int             // of what a commit stores
 	basis      basis           // what the document says, as far as this process knows
@@ -345,7 +346,7 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 				l.unkept++
 				continue
 			}
-			l.remembered.add(h, stamp)
+			l.remember(h, stamp)
 		}
 		l.added = true
 		l.changes++
