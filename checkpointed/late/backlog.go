@@ -58,7 +58,7 @@ func (l *Tracker) close(since time.Time) {
 	b := &l.backlog
 	if seen := b.last.seen; !seen.IsZero() && !since.Before(seen.Add(resolution)) && l.low.Equal(l.reached) {
 		b.closed, b.first = true, l.handed
-		l.sweep.on, l.near.on = false, false // they read what is proved
+		l.sweep.on = false // it reads what is proved
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 type near struct {
 	on     bool
 	after  int           // live pages that were taken before the last one began
-	hidden bool          // the server does not show this session its open transactions
 	at     change.Cursor // read up to here
 	to     change.Cursor // its end
 	oldest time.Time     // of recent.oldest, once it is read
@@ -21,8 +20,12 @@ type near struct {
 	took   time.Duration // by the last one
 }
 
-// nearQuick is what such a read takes where no transaction stays open for long.
-const nearQuick = 20 * time.Millisecond
+const (
+	// nearQuick is what such a read takes where no transaction stays open for long.
+	nearQuick = 20 * time.Millisecond
+	// nearHidden is how long transactions are taken to be open where the server does not show them.
+	nearHidden = time.Second
+)
 
 // nearDue reports whether it is time to look for late rows: once after a page of live rows. It takes half of the time at
 // most; or a quarter, as sweeps do, where a transaction stays open for long.
@@ -32,7 +35,7 @@ func (l *Tracker) nearDue(now time.Time) bool {
 	if n.took > nearQuick {
 		rest *= 3
 	}
-	return n.on || !l.order.on && !n.hidden && l.done >= l.backlog.final && n.after != l.recent.pages && !l.recent.edge.at.Equal(l.reached) &&
+	return n.on || !l.order.on && l.done >= l.backlog.final && n.after != l.recent.pages && !l.recent.edge.at.Equal(l.reached) &&
 		now.Sub(n.ended) >= rest
 }
 
@@ -42,14 +45,17 @@ func (l *Tracker) nextNear(ctx context.Context) (Step, bool) {
 	if !n.on {
 		n.began, n.after = time.Now(), l.recent.pages
 		h, ok := l.look(ctx)
-		if n.hidden = ok && !h.Shown; !ok || n.hidden {
+		if !ok {
 			n.ended, n.took = time.Now(), SweepEvery(l.Window)
 			return Step{}, false
 		}
 		if l.recent.look(&h); l.recent.edge.at.Equal(l.reached) {
 			return Step{}, false
 		}
-		n.on, n.at, n.to, n.oldest = true, l.recent.edge.at, l.reached, before(&h)
+		if n.oldest = before(&h); !h.Shown {
+			n.oldest = h.Now.Add(-nearHidden)
+		}
+		n.on, n.at, n.to = true, l.recent.edge.at, l.reached
 	}
 	return Step{Kind: change.Sweep, near: true,
 		Range: change.Range{After: n.at, UpTo: n.to, Late: true, Told: l.told, Since: l.known.below}}, true

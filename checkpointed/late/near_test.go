@@ -9,28 +9,38 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// TestLateRowsComeWithTheNextPage: where the server shows its open transactions, a row that commits late need not wait
-// for a sweep.
+// TestLateRowsComeWithTheNextPage: a row that commits late need not wait for a sweep, where the server shows its open
+// transactions or they are short.
 func TestLateRowsComeWithTheNextPage(t *testing.T) {
-	for _, shown := range []bool{true, false} {
+	for _, test := range []struct {
+		shown bool
+		open  time.Duration
+		soon  bool
+	}{
+		{true, 3 * time.Second, true},
+		{false, 500 * time.Millisecond, true},
+		{false, 3 * time.Second, false},
+	} {
 		inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
-			d.table.Shown = shown
+			d.table.Shown = test.shown
+			d.cfg.Window = 2 * time.Minute // and no sweep before 5 s
+			d.start()
 			d.ticks(1)
 			long := d.table.Begin(time.Hour)
 			key := d.table.Insert(long)
-			short := d.table.Begin(time.Hour)
-			d.table.Insert(short)
-			d.table.End(short, true)
-			d.drain()
-			time.Sleep(10 * time.Millisecond)
-			d.drain()
+			for end := time.Now().Add(test.open); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+				short := d.table.Begin(time.Hour)
+				d.table.Insert(short)
+				d.table.End(short, true)
+				d.drain()
+			}
 			d.table.End(long, true)
 			time.Sleep(10 * time.Millisecond)
 			d.drain()
-			if found := d.last[key] != ""; found != shown {
-				t.Errorf("shown %t: found by the next page: %t", shown, found)
+			if found := d.last[key] != ""; found != test.soon {
+				t.Errorf("shown %t, open for %v: found by the next page: %t", test.shown, test.open, found)
 			}
-			d.ticks(10)
+			d.ticks(20)
 			if lost := d.lost(); len(lost) > 0 || d.repeats > 0 {
 				t.Errorf("lost %v, %d duplicates", lost, d.repeats)
 			}

@@ -21,7 +21,7 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 		l.order.held = nil
 		return step
 	}
-	step := Step{Kind: change.Live, nextTold: l.nextTold}
+	step := Step{Kind: change.Live, nextTold: l.nextTold, rose: l.rose}
 	if l.backlog.complete && !l.sweep.ending() {
 		if step.Range = l.liveRange(); step.Range.UpTo == nil {
 			step.Range.UpTo, step.backlog = l.backlog.last.at, true
@@ -78,6 +78,9 @@ func (l *Tracker) again(step *Step, page *change.Page) (change.Batch, bool) {
 	batch := change.Batch{Kind: change.Sweep, From: step.Range.After, More: true}
 	if !l.meet(page, false) { // rows may be left out by numbers that mean other transactions here: it is read again
 		l.beginRecent()
+		return batch, true
+	}
+	if step.rose != l.rose { // it began below the low edge, where nothing is remembered any more
 		return batch, true
 	}
 	events := l.unknown(page.Again, l.sweep.new)

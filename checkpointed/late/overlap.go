@@ -13,6 +13,7 @@ type overlap struct {
 	told     change.Cursor // Range.Told
 	nextTold change.Cursor // what told becomes once live rows were read to their end
 	edge     change.Cursor // the low edge in the document
+	rose     int           // how often the low edge rose to the mark
 	low      change.Cursor // the low edge
 	front    change.Cursor // live rows are settled up to here
 	reached  change.Cursor // live rows are fetched up to here; also in the other modes
@@ -303,6 +304,8 @@ func (l *Tracker) advance() {
 		return
 	}
 	l.low = l.markAt
+	l.rose++
+	l.near.on = false // it may be reading what is forgotten now
 	l.close(l.since)
 	l.recent.rise(l.low)
 	l.unmark()

@@ -40,7 +40,7 @@ const (
 func (l *Tracker) adoptRecent(ordered, same bool) {
 	same = same && l.order.on == ordered && l.reached.Equal(l.recent.last)
 	l.order.on, l.order.held = ordered, nil
-	l.near.on, l.near.hidden = false, false
+	l.near.on = false
 	if !same {
 		l.recent.marked = l.recent.pages
 		l.beginRecent()

@@ -95,8 +95,8 @@ import (
 // of the next page of live rows. Below X it finds what breaks the assumption, in no order. A session that begins where
 // another process, or one that did not settle all, has ended begins at L.
 //
-// Where no order has to be kept, and open transactions are shown, the rows between X and F are read for their own sake
-// after a page of live rows, so that late ones arrive at the pace of these (near). Such a read proves nothing: sweeps
+// Where no order has to be kept, the rows between X and F are read for their own sake after a page of live rows, so that
+// late ones arrive at the pace of these (near); where open transactions are not shown, the rows of a second. Such a read proves nothing: sweeps
 // read all, and X may begin at F.
 //
 // # Overlap: a full memory
@@ -224,7 +224,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 		if step.near {
 			stamp, took = l.sweep.new, l.neared
 		}
-		if l.meet(page, false) {
+		if l.meet(page, false) && (!step.near || l.near.on) {
 			batch.Events = l.unknown(l.unpassed(page.Events), stamp)
 			l.handOut(&batch, false)
 			took(page)
