@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,8 +33,11 @@ type arrival struct {
 
 // slowly is a receiver that takes 50 ms for each request.
 func slowly(t *testing.T, to *[]arrival) *pollertest.Sink {
+	var mu sync.Mutex
 	return pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
 		time.Sleep(50 * time.Millisecond)
+		mu.Lock()
+		defer mu.Unlock()
 		for i := range d.Events {
 			*to = append(*to, arrival{idOf(&d.Events[i]), time.Now()})
 		}
