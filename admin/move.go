@@ -29,7 +29,9 @@ type Move struct {
 	// snapshot is begun: the position stays where keeps says so. Nil where none is.
 	snapshot *checkpointed.Snapshot
 	keeps    bool
-	window   bool // the window of late commits, or a part of it, is before the new position
+	apart    []state.Apart // those that go on
+	passed   int           // as many lose what they have not delivered up to the new position
+	window   bool          // the window of late commits, or a part of it, is before the new position
 	// source is as it is defined now. The move accepts it; changed says that the document was written for another.
 	source  checkpointed.Description
 	changed bool
@@ -44,7 +46,7 @@ type Move struct {
 
 // Lost is how many rows the move skips, at most; -1 where they could not be counted.
 func (m *Move) Lost() int64 {
-	if m.Skipped < 0 || m.Late < 0 {
+	if m.Skipped < 0 || m.Late < 0 || m.passed > 0 {
 		return -1
 	}
 	return max(m.Skipped, m.Late)
@@ -74,6 +76,9 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 		}
 	case !m.foreign:
 		m.weigh(ctx)
+		if err := m.keepApart(ctx); err != nil {
+			return nil, err
+		}
 	}
 	m.parked = d.parked(ctx, &m.Plan)
 	drop, err := drops(r.Parked, m.parked.rows)
@@ -92,6 +97,25 @@ func (m *Move) weigh(ctx context.Context) {
 	if err := m.weighWindow(ctx); err != nil {
 		m.note("the rows of the window could not be counted: %v", err)
 	}
+}
+
+// keepApart finds the order keys that are read apart still: those that have not come to the new position. The others
+// come again with it. Where the move skips rows, it skips theirs.
+func (m *Move) keepApart(ctx context.Context) error {
+	for _, a := range m.d.snap.Doc.Apart {
+		if m.Skipped != 0 {
+			m.passed++
+			continue
+		}
+		again, err := m.d.Positions.Count(ctx, change.Range{After: m.To, UpTo: a.At})
+		if err != nil {
+			return err
+		}
+		if again == 0 && !m.To.IsStart() {
+			m.apart = append(m.apart, a)
+		}
+	}
+	return nil
 }
 
 // weighWindow counts the rows of the window of late commits that are not remembered as delivered and lie before the new
@@ -138,6 +162,10 @@ func (m *Move) text() string {
 			text += fmt.Sprintf(" At most %d row(s) up to there are SKIPPED, which is data loss: they are not remembered as "+
 				"delivered.", m.Late)
 		}
+	}
+	if m.passed > 0 {
+		text += fmt.Sprintf("\n%d order key(s) are read apart: their rows up to that position that were not delivered are "+
+			"SKIPPED, which is data loss. How many they are is not counted.", m.passed)
 	}
 	if m.Parked > 0 {
 		text += fmt.Sprintf("\n%d parked event(s) will be forgotten.", m.Parked)
@@ -204,6 +232,7 @@ func (m *Move) write(doc *state.Document, lost int64) {
 		m.writeSnapshot(doc)
 	} else {
 		move(doc, m.To)
+		doc.Apart = m.apart
 	}
 	if m.To.IsStart() || doc.SourceFingerprint != m.source.Fingerprint {
 		doc.Checkpoint.Incarnation = "" // another source may be another database: the next commit says

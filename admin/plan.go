@@ -77,8 +77,11 @@ func (d *Document) forget(doc *state.Document, rows int) {
 	}
 }
 
-// move puts the checkpoint somewhere else. The memory of late commits belongs to the old position, and is forgotten.
+// move puts the checkpoint somewhere else. The memory of late commits, and what order keys that are read apart have
+// not delivered, belong to the old position: they are forgotten.
 func move(doc *state.Document, to change.Cursor) {
-	doc.Checkpoint.Cursor = to
+	if !to.Equal(doc.Checkpoint.Cursor) {
+		doc.Checkpoint.Cursor, doc.Apart = to, nil
+	}
 	doc.Late = state.Late{Mode: doc.Late.Mode}
 }

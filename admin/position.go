@@ -28,14 +28,25 @@ type Export struct {
 	ExportedAt  time.Time     `json:"exported_at"`
 }
 
-// Export returns the position of the document.
+// Export returns the position of the document. Where order keys are read apart, it is the lowest of theirs: whoever
+// goes there delivers again what others have delivered since, and misses nothing.
 func (d *Document) Export(ctx context.Context) (*Export, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
 	doc := &d.snap.Doc
+	at := doc.Checkpoint.Cursor
+	for _, a := range doc.Apart {
+		between, err := d.Positions.Count(ctx, change.Range{After: a.At, UpTo: at})
+		if err != nil {
+			return nil, err
+		}
+		if between > 0 {
+			at = a.At
+		}
+	}
 	return &Export{
-		Format: exportFormat, Poller: doc.PollerName, Fingerprint: doc.SourceFingerprint, Position: doc.Checkpoint.Cursor,
+		Format: exportFormat, Poller: doc.PollerName, Fingerprint: doc.SourceFingerprint, Position: at,
 		Incarnation: doc.Checkpoint.Incarnation, BatchID: doc.Checkpoint.LastBatchID, UpdatedAt: doc.Checkpoint.UpdatedAt,
 		ExportedAt: time.Now().UTC(),
 	}, nil

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -27,6 +28,7 @@ type State struct {
 	Late        *Late           `json:"late_commits,omitempty"`
 	Paused      *Paused         `json:"paused,omitempty"`
 	Backfill    *Backfill       `json:"backfill,omitempty"`
+	Apart       []Apart         `json:"apart,omitempty"`
 	Parked      []parking.Entry `json:"parked"`
 	Skips       []Skip          `json:"skips"`
 }
@@ -43,6 +45,13 @@ type Paused struct {
 	At    time.Time `json:"at"`
 	Until time.Time `json:"until,omitzero"` // when it ends by itself
 	By    string    `json:"by"`
+}
+
+// Apart tells of an order key with a backlog: the position has passed its rows, and those after At are delivered beside
+// the others'.
+type Apart struct {
+	OrderKey json.RawMessage `json:"order_key"`
+	At       change.Cursor   `json:"at"`
 }
 
 // Skip are rows that somebody moved the position past.
@@ -78,6 +87,9 @@ func (d *Document) State(ctx context.Context) (*State, error) {
 	}
 	if p := d.snap.Paused(); p != nil {
 		v.Paused = &Paused{At: p.At, Until: p.Until, By: p.By}
+	}
+	for _, a := range doc.Apart {
+		v.Apart = append(v.Apart, Apart(a))
 	}
 	for _, s := range doc.Skips {
 		v.Skips = append(v.Skips, Skip{At: s.At, By: s.By, From: s.From, To: s.To, Rows: s.Rows})

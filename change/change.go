@@ -217,6 +217,8 @@ const (
 	Retry
 	// Backfill: rows of a range that an operator asked to be sent again.
 	Backfill
+	// Apart: rows that live ones have passed, of one order key that has a backlog.
+	Apart
 )
 
 // Batch is what one fetch brought.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -52,14 +53,14 @@ func (s *session) commit(ctx context.Context, c *pendingCommit, last bool) (bool
 
 func (s *session) write(ctx context.Context, c *pendingCommit, last bool) (bool, error) {
 	carry := s.feed.late.Commit(last)
-	if !c.parked.Changed() && c.backfill == nil && !carry.Due {
+	if !c.parked.Changed() && c.backfill == nil && c.apart == nil && !carry.Due {
 		return false, nil
 	}
 	s.mu.Lock()
 	commit := state.Commit{
 		From: carry.From, To: carry.To, BatchID: c.id, Rows: c.rows,
 		Incarnation: s.newIncarnation, Table: s.newTable, Columns: s.source.Columns,
-		Late: carry.Late, Backfill: c.backfill, Ends: c.ends, Accepted: c.accepted, Release: last,
+		Late: carry.Late, Backfill: c.backfill, Ends: c.ends, Apart: c.apart, Accepted: c.accepted, Release: last,
 	}
 	if last {
 		s.lease = nil // released by this very commit
@@ -99,11 +100,12 @@ func (s *session) commitRest(ctx context.Context, lease *state.Lease) (bool, err
 	rest := s.pending
 	s.pending = details{}
 	if s.incomplete || len(s.inFlight) > 0 {
-		rest.ends = "" // a chunk of it may be among what is not settled
+		rest.ends, rest.chunks = "", nil // a chunk of it may be among what is not settled
 	}
 	s.mu.Unlock()
 	c := s.newCommit(ctx, lease)
 	c.begin(&rest)
+	c.settleApart(&change.Batch{}, 0, &rest)
 	return s.commit(ctx, c, true)
 }
 

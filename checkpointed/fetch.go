@@ -33,13 +33,22 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 	if err := s.feed.parking.Full(); err != nil {
 		return change.Batch{}, details{}, err
 	}
+	if s.apart.live = !s.apart.live; s.apart.live || s.apart.alone {
+		batch, about, err = s.fetchApart(ctx, limit)
+		if err != nil || len(batch.Events) > 0 || about.mustStore() {
+			return batch, about, err
+		}
+	}
+	if len(s.apart.keys) > 0 {
+		return s.fetchBesides(ctx, limit)
+	}
 	backfills := s.backfills()
 	if backfills && s.backfill.isNext && s.feed.throttle.wait(s.backfill.ID) <= 0 {
 		return s.fetchChunk(ctx, limit)
 	}
-	batch, err = s.fetchLive(ctx, limit)
+	batch, about, err = s.fetchLive(ctx, limit)
 	if err != nil || !backfills && !awaits {
-		return batch, details{}, err
+		return batch, about, err
 	}
 	idle := len(batch.Events) == 0 && !batch.More
 	s.backfill.isNext = true
@@ -47,13 +56,28 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 	switch {
 	case !idle:
 	case awaits:
-		s.awaitStored(ctx)
+		s.awaitStored(ctx, maxWait)
 	default:
 		if err := clock.Sleep(ctx, min(s.feed.throttle.wait(s.backfill.ID), maxWait)); err != nil {
 			return change.Batch{}, details{}, &poller.Fault{Event: poller.FetchFailed, Err: err}
 		}
 	}
-	return batch, details{}, nil
+	return batch, about, nil
+}
+
+// fetchBesides fetches live rows where order keys are read apart. A backfill waits: it would overtake their rows.
+func (s *session) fetchBesides(ctx context.Context, limit poller.Limit) (batch change.Batch, about details, err error) {
+	if !s.apart.alone {
+		batch, about, err = s.fetchLive(ctx, limit)
+	}
+	if err != nil || !s.readsApart() {
+		return batch, about, err
+	}
+	if len(batch.Events) == 0 && !batch.More {
+		s.awaitStored(ctx, apartWait)
+	}
+	batch.More = true
+	return batch, about, nil
 }
 
 // retry reads the parked rows again that are due.
@@ -73,9 +97,9 @@ func (s *session) awaits() bool {
 	return s.awaited > 0
 }
 
-// awaitStored waits until a settlement is stored, for maxWait at most.
-func (s *session) awaitStored(ctx context.Context) {
-	timer := time.NewTimer(maxWait)
+// awaitStored waits until a settlement is stored, or for so long.
+func (s *session) awaitStored(ctx context.Context, most time.Duration) {
+	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case <-s.stored:
@@ -85,21 +109,23 @@ func (s *session) awaitStored(ctx context.Context) {
 }
 
 // fetchLive fetches live rows, or late ones where the tracker says so.
-func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (change.Batch, error) {
+func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (batch change.Batch, about details, err error) {
 	step := s.feed.late.Next(ctx)
 	if step.Idle {
-		return change.Batch{}, nil
+		return batch, about, nil
 	}
 	begun := time.Now()
 	page := step.Page
 	if page == nil {
 		read, err := s.read(ctx, step.Range, limit)
 		if err != nil {
-			return change.Batch{}, err
+			return batch, about, err
 		}
 		page = &read
 	}
-	batch, err := s.feed.late.Fetched(step, page)
+	step.Leave = s.leaves(&step, limit)
+	batch, err = s.feed.late.Fetched(step, page)
+	about.begun, s.apart.begun = s.apart.begun, nil
 	if err != nil {
 		// what is dated rightly need not wait
 		s.failAtEnd(&poller.Fault{Event: poller.NormalizeFailed, Err: fmt.Errorf("fetching rows: %w", err)})
@@ -108,14 +134,15 @@ func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (change.Bat
 	batch.FetchTime = batch.Fetched.Sub(begun)
 	if batch.Kind == change.Live {
 		s.frontier, s.rest = endOf(&batch), poller.RestNone
-		if page.More || s.backfill.Whole && !s.backfill.drained { // rows of a snapshot were never sent before
+		// What is read apart, and the rows of a snapshot, were never sent before.
+		if page.More || len(s.apart.keys) > 0 || s.backfill.Whole && !s.backfill.drained {
 			s.rest = poller.RestMore
 		}
 	} else {
 		batch.From = s.frontier // what a tick reports as its position
 	}
 	s.feed.parking.Recall(batch.Events)
-	return batch, nil
+	return batch, about, nil
 }
 
 // endOf is the position after a whole batch.

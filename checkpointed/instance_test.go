@@ -44,9 +44,15 @@ func newInstance(t *testing.T, store state.Store, source Source, to poller.Outpu
 
 func (i instance) position(t *testing.T) change.Cursor {
 	t.Helper()
+	doc := i.document(t)
+	return doc.Checkpoint.Cursor
+}
+
+func (i instance) document(t *testing.T) state.Document {
+	t.Helper()
 	s, err := i.keeper.Load(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Doc.Checkpoint.Cursor
+	return s.Doc
 }

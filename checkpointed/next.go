@@ -81,7 +81,7 @@ func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 func (s *session) grant(lease *state.Lease, batch change.Batch) poller.Grant {
 	return poller.Grant{
 		Batch: batch, Context: lease.Context(), Token: lease.Token(), Origin: s.source.origin(), Check: lease.Check,
-		Rest: s.rest,
+		Rest: s.rest, Bounded: s.bounds(),
 	}
 }
 

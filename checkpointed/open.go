@@ -179,6 +179,7 @@ func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 	s.snapshot, s.checked = snapshot, time.Now()
 	s.frontier, s.incarnation, s.table = Frontier(doc), doc.Checkpoint.Incarnation, doc.Checkpoint.Table
 	s.start, s.backfill = s.frontier, backfill{}
+	s.adoptApart(doc)
 	s.mu.Lock()
 	s.inFlight, s.pending, s.awaited = map[string]*details{}, details{}, 0
 	s.mu.Unlock()

@@ -56,6 +56,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 // findProbe finds an event for a probe: after the last probe, else after what was fetched.
 func (s *session) findProbe(ctx context.Context, avoid [][]byte) (*change.Event, error) {
 	avoid = append(avoid[:len(avoid):len(avoid)], s.feed.parking.Keys()...)
+	avoid = append(avoid, s.apart.avoid()...)
 	// The source takes no more. What it shows is compared with all of them.
 	asked := slices.Clone(avoid[:min(len(avoid), poller.MaxAvoid)])
 	search, fresh := s.searching(avoid, false)

@@ -27,6 +27,7 @@ type session struct {
 	rest     poller.Rest     // what the last fetch showed of live rows
 	checked  time.Time       // when the document was last known not to be paused
 	backfill backfill
+	apart    aparts
 	// incarnation and table are those of the database and table that the position belongs to.
 	incarnation, table string
 
@@ -63,14 +64,18 @@ type details struct {
 	final bool
 	// ends is the ID of a backfill of which nothing was left.
 	ends string
+	// begun are the order keys that the batch leaves out, chunks those that it brings rows of, or of which none was left.
+	begun  []begun
+	chunks []chunk
 }
 
 // mustStore reports whether details have to be stored although there is no event.
-func (d *details) mustStore() bool { return d.retries.Leaves() || d.ends != "" }
+func (d *details) mustStore() bool { return d.retries.Leaves() || d.ends != "" || len(d.chunks) > 0 }
 
 // after returns d with earlier ones, which were not settled.
 func (d details) after(earlier details) details {
 	d.retries = d.retries.After(earlier.retries)
+	d.chunks = append(earlier.chunks, d.chunks...)
 	if d.ends == "" {
 		d.ends = earlier.ends
 	}

@@ -29,8 +29,9 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	c.accepted = settlement.Accepted
 	for i := range settlement.Batches {
 		b := &settlement.Batches[i]
-		// A retry without a verdict stays parked, and holds up nothing. After any other batch without one all else waits.
-		retry, waits := b.Batch.Kind == change.Retry, s.incomplete
+		// A retry without a verdict stays parked, and a row that is read apart is read again: they hold up nothing. After any
+		// other event without a verdict all else waits.
+		aside, waits := b.Batch.Kind == change.Retry || b.Batch.Kind == change.Apart, s.incomplete
 		rows := c.rows
 		whole := c.take(ctx, b)
 		if waits {
@@ -41,7 +42,7 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 			s.mu.Lock()
 			s.ended = true
 			s.mu.Unlock()
-			if !retry {
+			if !aside {
 				break
 			}
 		}
@@ -61,9 +62,10 @@ type pendingCommit struct {
 	rows     int    // events
 	id       string // of the last batch with a settled event
 	backfill *state.Backfill
-	ends     string    // the backfill that is over
-	awaited  int       // see session.awaited
-	accepted time.Time // see Settlement
+	apart    []state.Apart // nil: as they are
+	ends     string        // the backfill that is over
+	awaited  int           // see session.awaited
+	accepted time.Time     // see Settlement
 }
 
 func (s *session) newCommit(ctx context.Context, lease *state.Lease) *pendingCommit {
@@ -94,6 +96,7 @@ func (c *pendingCommit) take(ctx context.Context, b *poller.Settled) bool {
 	for i := k + 1; i < len(b.Outcomes) && b.Batch.Kind == change.Retry; i++ {
 		c.parked.Settle(ctx, b, i, &about.retries) // each is of a key of its own, and waits for no other
 	}
+	c.settleApart(&b.Batch, k, about)
 	switch b.Batch.Kind {
 	case change.Backfill:
 		c.advanceBackfill(&b.Batch, k, about)

@@ -64,6 +64,8 @@ type Description struct {
 	// Ordered says that Range.Known is understood, and asked for: rows that share an order key come in the order of their
 	// writes although they may commit late.
 	Ordered bool
+	// Ranges says that the rows after a position up to another can be read at any time, as those up to the end can.
+	Ranges bool
 	// Refused is a fault of the settings under which nothing is delivered, although all can be told of the source; nil
 	// for none.
 	Refused error

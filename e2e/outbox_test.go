@@ -142,6 +142,41 @@ func TestOutboxDeadLetter(t *testing.T) {
 	})
 }
 
+// TestOutboxPoisonAlone: a poison event becomes a dead letter although no other event comes beside or after it. What
+// the destination accepted minutes ago is evidence enough, and each attempt is few requests.
+func TestOutboxPoisonAlone(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, engine string) {
+		to := newSink(t)
+		requests := 0
+		to.decide(func(w http.ResponseWriter, events []cloudEvent) bool {
+			for _, e := range events {
+				if e.ID == "a0-1" {
+					requests++
+					w.WriteHeader(http.StatusInternalServerError)
+					return false
+				}
+			}
+			return true
+		})
+		o := newOutboxShop(t, engine, to.URL)
+		o.write(1, 1)
+		r := startRun(t, o.dir, o.settings)
+		until(t, "the good event", func() bool { n, _ := to.count(); return n == 1 })
+		o.write(1, 1)
+		until(t, "a dead letter", func() bool { return o.status().Dead == 1 })
+		r.Interrupt()
+		if n, _ := to.count(); n != 1 {
+			t.Errorf("%d events arrived", n)
+		}
+		to.mu.Lock()
+		defer to.mu.Unlock()
+		if requests > 20 {
+			t.Errorf("three attempts took %d requests", requests)
+		}
+	})
+}
+
 // TestOutboxCleanup: published events beyond the retention go, dead letters and pending ones stay.
 func TestOutboxCleanup(t *testing.T) {
 	t.Parallel()

@@ -21,9 +21,8 @@ EXEC @got = sp_getapplock @Resource = @resource, @LockMode = 'Exclusive', @LockO
 SELECT @got;`
 )
 
-// lock locks the aggregates of the events, each once, in one order for all writers. SQLite needs no lock: it has one
-// writer at a time, and a seq is drawn by the one who writes.
-func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
+// aggregatesOf are the aggregates of the events, each once, in one order for all writers.
+func aggregatesOf(events []Event) [][2]string {
 	aggregates := make([][2]string, 0, len(events))
 	for i := range events {
 		if e := &events[i]; e.AggregateID != "" {
@@ -33,7 +32,13 @@ func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
 	slices.SortFunc(aggregates, func(a, b [2]string) int {
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
 	})
-	aggregates = slices.Compact(aggregates)
+	return slices.Compact(aggregates)
+}
+
+// lock locks the aggregates of the events. SQLite needs no lock: it has one writer at a time, and a seq is drawn by the
+// one who writes.
+func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
+	aggregates := aggregatesOf(events)
 	switch {
 	case len(aggregates) == 0 || w.engine == SQLite:
 		return nil

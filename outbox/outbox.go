@@ -169,27 +169,63 @@ func (e Engine) quote(name string) string {
 // Write locks the events' aggregates and inserts the events, in their order. An error leaves the transaction to be
 // rolled back.
 func (w *Writer) Write(ctx context.Context, tx Tx, events ...Event) error {
-	for i := range events {
-		if err := events[i].check(); err != nil {
-			return err
-		}
+	inserts, err := w.inserts(events)
+	if err != nil {
+		return err
 	}
 	if err := w.lock(ctx, tx, events); err != nil {
 		return fmt.Errorf("outbox: lock the aggregate: %w", err)
 	}
-	// One statement each: the seqs of one statement with several rows need not be in their order on every engine.
-	for i := range events {
+	for i, insert := range inserts {
 		e := &events[i]
-		key := e.IdempotencyKey
-		if key == "" {
-			key = rand.Text()
-		}
-		if _, err := tx.ExecContext(ctx, w.insert, e.AggregateType, e.AggregateID, e.Type, string(e.Payload), key,
-			fitting(e.TraceParent, longest), fitting(e.TraceState, longestState)); err != nil {
+		if _, err := tx.ExecContext(ctx, insert.SQL, insert.Args...); err != nil {
 			return fmt.Errorf("outbox: insert the event %s of %s %s: %w", e.Type, e.AggregateType, e.AggregateID, err)
 		}
 	}
 	return nil
+}
+
+// Statement is one statement with its arguments.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+// Statements returns what Write runs, for a driver of PostgreSQL that is not one of database/sql (package pgxoutbox).
+// They are to be run in their order, in one transaction. The other engines have no such statements: their locks answer
+// whether they were taken, or they need none.
+func (w *Writer) Statements(events ...Event) ([]Statement, error) {
+	if w.engine != Postgres {
+		return nil, fmt.Errorf("outbox: an outbox on %s has no statements of its own: use Write", w.engine)
+	}
+	inserts, err := w.inserts(events)
+	if err != nil {
+		return nil, err
+	}
+	var all []Statement
+	for _, a := range aggregatesOf(events) {
+		all = append(all, Statement{lockPostgres, []any{a[0], a[1]}})
+	}
+	return append(all, inserts...), nil
+}
+
+// inserts checks the events, and returns a statement for each: the seqs of one statement with several rows need not be
+// in their order on every engine.
+func (w *Writer) inserts(events []Event) ([]Statement, error) {
+	all := make([]Statement, len(events))
+	for i := range events {
+		e := &events[i]
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		key := e.IdempotencyKey
+		if key == "" {
+			key = rand.Text()
+		}
+		all[i] = Statement{w.insert, []any{e.AggregateType, e.AggregateID, e.Type, string(e.Payload), key,
+			fitting(e.TraceParent, longest), fitting(e.TraceState, longestState)}}
+	}
+	return all, nil
 }
 
 // fitting is text as a nullable column takes it. What is too long is left out: a trace context comes from outside, and

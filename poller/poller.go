@@ -107,9 +107,11 @@ type Grant struct {
 	// Accepted is when the destination last accepted an event of this feed, as far as that was stored; zero where it was
 	// not.
 	Accepted time.Time
-	// ByRow says that the position is the state of each row: events may be settled in any order in which those of one
-	// order key keep theirs. The session bounds how many of one order key are fetched and not settled, so that a further
+	// Bounded says that the session bounds how many events of one order key are fetched and not settled, so that a further
 	// batch brings others.
+	Bounded bool
+	// ByRow says that the position is the state of each row: events may be settled in any order in which those of one
+	// order key keep theirs.
 	ByRow bool
 	// Rest says whether more live rows follow this page. Batch.More does not say that: it may be about late rows, retries
 	// or a backfill.

@@ -27,7 +27,8 @@ func (t *tick) room() bool {
 // hungry reports whether lanes are idle while events are in flight, so that a further batch would be of use where it
 // brings other order keys. While settlements are slower than deliveries, it is not.
 func (t *tick) hungry() bool {
-	if !t.byRow() || t.requests == t.cfg.Concurrency || t.exclusive || len(t.lanes.queue()) > 0 || t.unresolved() > 0 {
+	if !t.line[0].grant.Bounded || t.requests == t.cfg.Concurrency || t.exclusive || len(t.lanes.queue()) > 0 ||
+		t.unresolved() > 0 {
 		return false
 	}
 	delivered := 0

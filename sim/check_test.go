@@ -246,6 +246,31 @@ func (w *world) waits(v *version) bool {
 	})
 }
 
+// holdsApart reports whether a row is read apart, and its key is parked for an event of which what says that nobody
+// delivers it soon.
+func (w *world) holdsApart(v *version, what func(*parking.Entry) bool) bool {
+	return w.isApart(v) && slices.ContainsFunc(w.parked, func(e parking.Entry) bool {
+		return string(e.OrderKey) == string(v.event.OrderKey) && what(&e)
+	})
+}
+
+// waitsApart reports whether such a key is read apart: a backfill waits for it.
+func (w *world) waitsApart() bool {
+	return slices.ContainsFunc(w.parked, func(e parking.Entry) bool {
+		return (e.Blocked || w.unproven(e.ID)) && slices.ContainsFunc(w.doc.Apart, func(a state.Apart) bool {
+			return string(a.OrderKey) == string(e.OrderKey)
+		})
+	})
+}
+
+// isApart reports whether a row is one of an order key that is read apart, and that the reading has not come to yet.
+func (w *world) isApart(v *version) bool {
+	return slices.ContainsFunc(w.doc.Apart, func(a state.Apart) bool {
+		at, err := placeOf(a.At)
+		return err == nil && string(a.OrderKey) == string(v.event.OrderKey) && !at.passed(v)
+	})
+}
+
 // arrived reports whether a row's state needs nothing any more.
 func (w *world) arrived(v *version) bool { return w.settled(v) || w.skipped[v] }
 
@@ -268,7 +293,8 @@ func (w *world) checkLoss() {
 		return
 	}
 	for _, r := range w.table.rows {
-		if v := r.cur; v != nil && at.passed(v) && !w.arrived(v) && !w.waits(v) && !w.inWhole(w.doc.Backfill, v) {
+		if v := r.cur; v != nil && at.passed(v) && !w.arrived(v) && !w.waits(v) && !w.inWhole(w.doc.Backfill, v) &&
+			!w.isApart(v) {
 			w.fail("lost: row %d rev %d (%s) is behind the checkpoint %s, and was neither delivered nor kept", r.key, v.rev,
 				w.id(v.event.ID), brief(w.doc.Checkpoint.Cursor))
 		}
@@ -309,7 +335,7 @@ func (w *world) missingHere() string {
 		return "a command has not ended"
 	case w.doc.Paused != nil:
 		return "the poller is still paused"
-	case w.doc.Backfill != nil && !w.stands() && !stopped:
+	case w.doc.Backfill != nil && !w.stands() && !stopped && !w.waitsApart():
 		return "the backfill has not ended"
 	}
 	return ""
@@ -321,6 +347,9 @@ const waitsInOrder = "[]"
 
 // blocked reports whether a row waits behind a dead letter, for an operator to act (after_dead_letter=block).
 func (w *world) blocked(v *version) bool {
+	if w.holdsApart(v, func(e *parking.Entry) bool { return e.Blocked }) {
+		return true
+	}
 	return slices.ContainsFunc(w.parked, func(e parking.Entry) bool {
 		return e.Blocked && (w.pro.Settings > 0 || string(e.OrderKey) == string(w.laneOf(&v.event)))
 	}) && w.waits(v)
@@ -352,6 +381,9 @@ func (w *world) doubtful(v *version) bool {
 		return w.stands()
 	}
 	if w.unproven(v.event.ID) && (w.waits(v) || w.sink.badNow() > mostBad) {
+		return true
+	}
+	if w.holdsApart(v, func(e *parking.Entry) bool { return w.unproven(e.ID) }) {
 		return true
 	}
 	return slices.ContainsFunc(w.parked, func(e parking.Entry) bool {

@@ -24,6 +24,20 @@ func (p *profile) order(r *rand.Rand) {
 	p.InOrder = true
 }
 
+// crowd draws an order key with most of the rows. Where the rows of a key come in their order, whoever reads a key
+// apart has to keep it.
+func (p *profile) crowd(r *rand.Rand) {
+	if p.Tracked || p.Late == late.Overlap {
+		return
+	}
+	p.Groups, p.Busy, p.Rows, p.Parallel = 1+r.IntN(4), 0.4+0.6*r.Float64(), 2+r.IntN(5), 2+r.IntN(3)
+	if p.Clock || p.Ordering != poller.OrderKey || r.IntN(2) == 0 {
+		return
+	}
+	p.Restore, p.Human, p.Replays, p.Settings, p.Modes, p.Moves = 0, 0, 0, 0, 0, 0
+	p.Jumps, p.Future, p.FutureRows, p.Deletes, p.Wait, p.InOrder = 0, 0, "", 0, true, true
+}
+
 // again reads the rows of Range.Known.
 func (o sourceOf) again(page *change.Page, r change.Range, from, to pos, rows int) {
 	t := o.p.w.table

@@ -73,6 +73,7 @@ func (o sourceOf) Describe(context.Context) (checkpointed.Description, error) {
 	p := &o.p.w.pro
 	return checkpointed.Description{
 		Fingerprint: fingerprint, Engine: "sim", Table: "orders", Late: o.p.set.late, Coarse: p.Groups > 0 && !o.p.set.own,
+		Ranges:  !p.Tracked,
 		Ordered: p.Ordered && o.p.set.late == late.Overlap && p.Groups > 0 && !o.p.set.own,
 		Dates:   o.p.w.table.dates(),
 	}, nil

@@ -73,7 +73,9 @@ func (t *table) write(x *tx) {
 	} else {
 		r = &row{key: len(t.rows), group: -1}
 		if w.pro.Groups > 0 {
-			r.group = w.rng.IntN(w.pro.Groups)
+			if r.group = 0; w.pro.Busy == 0 || !w.chance(w.pro.Busy) {
+				r.group = w.rng.IntN(w.pro.Groups)
+			}
 		}
 		t.rows = append(t.rows, r)
 		w.tally.Rows++

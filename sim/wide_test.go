@@ -36,11 +36,12 @@ const (
 	sieges  dimension = "sieges"  // one fault goes on, and others' rows must arrive meanwhile
 	written dimension = "written" // rows that share an order key come in the order of their writes
 	tracked dimension = "tracked" // changes are tracked, deletes are events
+	busy    dimension = "busy"    // one order key has most of the rows
 )
 
 // dimensions are all of them.
 var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays,
-	modes, holds, second, writers, sieges, written, tracked}
+	modes, holds, second, writers, sieges, written, tracked, busy}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
@@ -143,6 +144,7 @@ func (p *profile) widen(seed uint64) {
 	})
 	with(written, 0.7, p.order)
 	with(tracked, 0.25, p.tracking)
+	with(busy, 0.3, p.crowd)
 }
 
 // silence says what is written once faults have stopped.

@@ -106,7 +106,7 @@ func (c *Cursor) Describe(ctx context.Context) (checkpointed.Description, error)
 		return checkpointed.Description{}, err
 	}
 	d := checkpointed.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name,
-		Late: p.Late.Mode, Coarse: p.Coarse, Ordered: p.Late.Ordered, Refused: p.Late.Refused,
+		Late: p.Late.Mode, Coarse: p.Coarse, Ranges: p.Tracked == nil, Ordered: p.Late.Ordered, Refused: p.Late.Refused,
 		Columns: p.Kinds(), Dates: p.Dates(&c.cfg)}
 	if !known {
 		d.Warnings = p.Warnings

@@ -109,7 +109,8 @@ func (k *Keeper) BreakLease(ctx context.Context, s *Snapshot) (*Snapshot, error)
 	return k.Load(ctx)
 }
 
-// Clone creates this keeper's document with another poller's position: all but the lease (token 0), parked events,
+// Clone creates this keeper's document with another poller's position, of which the order keys that are read apart are
+// a part: all but the lease (token 0), parked events,
 // memory, pause, backfill and skips, which are that poller's: what it has parked, or sends again, it delivers. A read
 // of the whole table goes on in both. In mode overlap the rows above the window's low edge are delivered again.
 // ErrConflict where the document exists.

@@ -31,6 +31,8 @@ type Commit struct {
 	// Ends is the ID of the backfill that a Backfill with an empty ID ends; "" means the one that the lease knows of when
 	// Commit is called.
 	Ends string
+	// Apart replaces the order keys that are read apart where it is not nil.
+	Apart []Apart
 	// Accepted is when the destination last accepted an event; zero, or earlier than what is recorded, leaves that.
 	Accepted time.Time
 	// Release gives the lease back in the same write: for the last commit of a tick.
@@ -56,6 +58,12 @@ func (c *Commit) spell(known *Backfill) error {
 		}
 		late.Since = late.Since.Truncate(time.Microsecond)
 		c.Late = &late
+	}
+	c.Apart = slices.Clone(c.Apart)
+	for i := range c.Apart {
+		if err := spell(&c.Apart[i].At); err != nil {
+			return fmt.Errorf("apart: %w", err)
+		}
 	}
 	if c.Backfill != nil {
 		backfill := *c.Backfill
@@ -105,6 +113,9 @@ func (c *Commit) apply(doc Document, now time.Time) (Document, error) {
 	}
 	if c.Parked != nil {
 		doc.Parked = *c.Parked
+	}
+	if c.Apart != nil {
+		doc.Apart = c.Apart
 	}
 	if stored := doc.Backfill; c.Backfill != nil && stored != nil {
 		switch stored.ID {

@@ -15,7 +15,7 @@ import (
 // knownMembers are the added members (beyond azure-functions-db's) that this binary honours when "requires" lists them.
 var knownMembers = []string{
 	"incarnation", "lease_id", "write_seq", "ttl", "previous_lease_id", "previous_write_seq",
-	"late", "parked", "paused", "backfill", "skips", "accepted_at",
+	"late", "parked", "paused", "backfill", "skips", "accepted_at", "apart",
 }
 
 // Decode reads a document strictly. Errors are a *DocumentError without a key.
@@ -56,6 +56,7 @@ func Decode(data []byte) (Document, error) {
 	}))
 	r.take("paused", absent(func(raw []byte) error { d.Paused = &Paused{}; return d.Paused.read(raw) }))
 	r.take("backfill", absent(func(raw []byte) error { d.Backfill = &Backfill{}; return d.Backfill.read(raw) }))
+	r.take("apart", absent(readApart(&d.Apart)))
 	r.take("skips", absent(readSkips(&d.Skips)))
 	r.need("lease", d.Lease.read)
 	d.rest = r.members

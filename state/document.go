@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -30,7 +31,7 @@ type Document struct {
 	PollerName        string
 	SourceFingerprint string
 	// Requires names the members that a binary must know to handle this document without losing something. Encode adds
-	// and removes late, parked and paused by itself.
+	// and removes late, parked, paused and apart by itself.
 	Requires   []string
 	Checkpoint Checkpoint
 	Lease      LeaseRecord
@@ -43,6 +44,8 @@ type Document struct {
 	Paused *Paused
 	// Backfill is a range that is sent again beside the live rows; nil when there is none.
 	Backfill *Backfill
+	// Apart are order keys with a backlog, which are read apart from the live rows; at most MaxApart.
+	Apart []Apart
 	// Skips are the last advances by hand, oldest first, at most MaxSkips: Encode leaves the oldest out, also where the
 	// document would be too large with them.
 	Skips []Skip
@@ -129,6 +132,19 @@ type Backfill struct {
 	rest []member
 }
 
+// Apart is an order key whose rows the position has passed, although those after At are not delivered.
+type Apart struct {
+	OrderKey json.RawMessage
+	At       change.Cursor
+}
+
+// MaxApart is how many order keys are read apart. MaxApartBytes bounds what one of them takes in the document: a larger
+// one is not read apart.
+const (
+	MaxApart      = 16
+	MaxApartBytes = 1 << 10
+)
+
 // Skip is an advance of the checkpoint by hand that passed over rows: data loss that an operator chose.
 type Skip struct {
 	At       time.Time
@@ -214,6 +230,9 @@ func (d *Document) encode(skips []Skip) []byte {
 	}
 	if d.Backfill != nil {
 		d.Backfill.write(w)
+	}
+	if len(d.Apart) > 0 {
+		w.raw("apart", appendApart(nil, d.Apart))
 	}
 	if len(skips) > 0 {
 		w.raw("skips", appendSkips(nil, skips))

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,11 +12,11 @@ import (
 
 // requires returns what the document asks of whoever handles it: the names that were there, as far as they are not ours
 // to set, and those that its members bring along. A binary that passed over one of these would lose something: rows
-// that commit late, parked events, an operator's pause.
+// that commit late, parked events, an operator's pause, rows that the position has passed.
 func (d *Document) requires() []string {
 	var names []string
 	for _, name := range d.Requires {
-		if name != "late" && name != "parked" && name != "paused" {
+		if name != "late" && name != "parked" && name != "paused" && name != "apart" {
 			names = append(names, name)
 		}
 	}
@@ -26,6 +28,9 @@ func (d *Document) requires() []string {
 	}
 	if d.Paused != nil {
 		names = append(names, "paused")
+	}
+	if len(d.Apart) > 0 {
+		names = append(names, "apart")
 	}
 	return names
 }
@@ -180,6 +185,45 @@ func (b *Backfill) read(raw []byte) error {
 			r.err = &DocumentError{Fault: Malformed, Detail: "backfill.id is empty"}
 		}
 	})
+}
+
+func appendApart(dst []byte, keys []Apart) []byte {
+	dst = append(dst, '[')
+	for i := range keys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(dst, "\n    {\"order_key\":"...), keys[i].OrderKey...)
+		dst = append(append(append(dst, `,"at":`...), cursorJSON(keys[i].At)...), '}')
+	}
+	return append(dst, "\n  ]"...)
+}
+
+func readApart(to *[]Apart) func([]byte) error {
+	return func(raw []byte) error {
+		all, err := splitArray(raw)
+		if err != nil {
+			return err
+		}
+		for i, raw := range all {
+			var a Apart
+			err := readObject(raw, "apart["+strconv.Itoa(i)+"].", func(r *reader) {
+				r.need("order_key", func(raw []byte) error {
+					a.OrderKey = bytes.Clone(raw)
+					if len(raw) == 0 || raw[0] != '{' {
+						return errors.New("it is no order key")
+					}
+					return nil
+				})
+				r.need("at", cursorIn(&a.At))
+			})
+			if err != nil {
+				return err
+			}
+			*to = append(*to, a)
+		}
+		return nil
+	}
 }
 
 // appendSkips writes the skips on one line each: they are history, and only read by people.

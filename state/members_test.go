@@ -272,3 +272,32 @@ func TestSkipsGiveWay(t *testing.T) {
 		t.Errorf("%d skips of 10,000 bytes are remembered", n)
 	}
 }
+
+// TestApart: the order keys that are read apart are part of the position. A binary that does not know them must not go
+// on from it.
+func TestApart(t *testing.T) {
+	doc := state.Document{PollerName: "orders", Apart: []state.Apart{
+		{OrderKey: []byte(`{"customer":"<a>","n":1}`), At: change.Cursor(`{"kind":"int","value":3}`)},
+		{OrderKey: []byte(`{"customer":"b","n":2}`)},
+	}}
+	data, err := doc.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := state.Decode(data)
+	if err != nil || !slices.EqualFunc(got.Apart, doc.Apart, func(a, b state.Apart) bool {
+		return string(a.OrderKey) == string(b.OrderKey) && a.At.Equal(b.At)
+	}) || !slices.Contains(got.Requires, "apart") {
+		t.Errorf("%v: %+v, requires %v", err, got.Apart, got.Requires)
+	}
+	got.Apart = nil
+	if data, err = got.Encode(); err != nil || strings.Contains(string(data), "apart") {
+		t.Errorf("%v: %s", err, data)
+	}
+	for _, bad := range []string{`[{"order_key":null,"at":null}]`, `[{"order_key":{"a":1}}]`, `[{"at":null}]`, `{}`} {
+		text := strings.Replace(string(data), `"lease": {`, `"apart": `+bad+`, "lease": {`, 1)
+		if _, err := state.Decode([]byte(text)); err == nil {
+			t.Errorf("read: %s", bad)
+		}
+	}
+}

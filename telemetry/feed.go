@@ -116,6 +116,8 @@ func kindOf(k change.Kind) string {
 		return "retry"
 	case change.Backfill:
 		return "backfill"
+	case change.Apart:
+		return "apart"
 	default:
 		return "live"
 	}

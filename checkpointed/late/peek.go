@@ -84,7 +84,7 @@ func (p *peek) overtaken(now time.Time) {
 }
 
 // peeked takes a page of rows above the safe point.
-func (l *Tracker) peeked(batch *change.Batch, page *change.Page) {
+func (l *Tracker) peeked(step *Step, batch *change.Batch, page *change.Page) {
 	now := time.Now()
 	batch.To, batch.Events = nil, nil
 	for i := range page.Events {
@@ -97,7 +97,8 @@ func (l *Tracker) peeked(batch *change.Batch, page *change.Page) {
 		h := memoryHash(e.ID)
 		_, flying := l.inFlight[h]
 		known := l.remembered.see(h, l.sweep.new) || flying
-		if !known && !l.Wait && now.Sub(since) > l.Limit && l.remembered.len()+len(l.inFlight) < l.Memory {
+		if !known && !l.Wait && now.Sub(since) > l.Limit && l.remembered.len()+len(l.inFlight) < l.Memory &&
+			(step.Leave == nil || !step.Leave(e)) {
 			batch.Events = append(batch.Events, *e)
 			known = true
 		}

@@ -142,29 +142,6 @@ type Tracker struct {
 	warnings  []string
 }
 
-// Step is what is to be fetched next.
-type Step struct {
-	// Kind is Live or Sweep: what the rows will be delivered as.
-	Kind change.Kind
-	// Range is what to fetch.
-	Range change.Range
-	// Idle says that there is nothing to fetch for now: Range is void, and Next answers with a batch without events.
-	Idle bool
-	// Page, where not nil, is what a fetch of the range has brought already.
-	Page *change.Page
-
-	peek    bool
-	near    bool
-	backlog bool // up to backlog.last
-	closed  bool // nothing will be added to it
-	ahead   bool // rows that are dated beyond the database's clock
-
-	rose     int           // overlap.rose, when Next returned a page with what is read again
-	nextTold change.Cursor // of overlap, when Next returned a page of live rows
-	oldest   time.Time     // of ordered.oldest, once the page is read
-	asked    time.Time     // when Next returned a page of live rows of a mode without a window
-}
-
 // Config says how late commits are found.
 type Config struct {
 	// Address is how commands name the document.
@@ -238,7 +215,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 			l.forgetAhead(func(uint8) bool { return false })
 		}
 	} else if step.peek {
-		l.peeked(&batch, page)
+		l.peeked(&step, &batch, page)
 	} else if step.ahead {
 		l.foreseen(&batch, page)
 	} else {
@@ -290,6 +267,9 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 		if batch.Events = l.unknown(page.Events, l.sweep.new); len(batch.Events) < before {
 			batch.To = l.reached
 		}
+	}
+	if step.leave(batch) {
+		batch.To = l.reached
 	}
 	l.handOut(batch, false)
 	if len(batch.Events) == 0 && batch.To != nil {

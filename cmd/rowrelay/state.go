@@ -284,6 +284,9 @@ func printState(w io.Writer, v *admin.State) error {
 	if v.Backfill != nil {
 		p.line("backfill     %s", v.Backfill)
 	}
+	for _, a := range v.Apart {
+		p.line("read apart   order key %s: its rows after %s are delivered beside the others'", a.OrderKey, a.At)
+	}
 	for _, e := range v.Parked {
 		p.line("parked       %s", parkedLine(&e))
 	}

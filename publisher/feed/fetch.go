@@ -234,7 +234,7 @@ func (s *session) grant(list []change.Event, name string, now time.Time) poller.
 		Batch: change.Batch{ID: fmt.Sprintf("%s_%s_%04d", name, now.UTC().Format("20060102_150405"), s.batches),
 			Events: list, Fetched: now},
 		Context: s.ctx, Token: s.token, Origin: s.outbox.Origin, Check: s.check,
-		ByRow: s.cfg.Ordering != poller.OrderSource,
+		ByRow: s.cfg.Ordering != poller.OrderSource, Bounded: s.cfg.Ordering != poller.OrderSource,
 	}
 }
 

@@ -64,6 +64,11 @@ func (e *Table) Figures(ctx context.Context) (f poller.OutboxFigures, err error)
 	for i := range buckets {
 		buckets[i].B = i
 	}
+	of := "o.bucket = r.b"
+	if e.forced(event.Pending) == "" {
+		// Of one bucket only, PostgreSQL would read the primary key from its low end, once for each bucket.
+		of = "o.bucket >= r.b AND o.bucket <= r.b"
+	}
 	err = e.db.Do(ctx, "count events", func(ctx context.Context, q statement.Querier) error {
 		var oldest sql.NullInt64
 		s := e.db.Statement()
@@ -79,7 +84,8 @@ func (e *Table) Figures(ctx context.Context) (f poller.OutboxFigures, err error)
 		}
 		s.Add("(SELECT ", e.db.Age("a.created_at"), " FROM ", e.outbox.String(), " a WHERE ", e.seq("a"),
 			" = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", e.seq("o"),
-			" FROM ", e.outbox.String(), " o WHERE o.state = 'PENDING' AND o.bucket = r.b ORDER BY o.bucket, ", e.seq("o"),
+			" FROM ", e.outbox.String(), " o", e.forced(event.Pending),
+			" WHERE o.state = 'PENDING' AND ", of, " ORDER BY o.bucket, ", e.seq("o"),
 			e.db.Limit("1", 0), ") AS seq FROM ",
 			s.Rows("r", []statement.Field{statement.Int("b")}, buckets), ") h))")
 		f = poller.OutboxFigures{}

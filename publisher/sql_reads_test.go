@@ -1,0 +1,142 @@
+package publisher
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/publisher/event"
+)
+
+// fewRows is what a statement may read, whatever the table holds: a page of 500 events, and the heads of their
+// aggregates three times over.
+const fewRows = 3000
+
+// linear are the statements that may read as much as the table holds, and why.
+var linear = map[string]string{
+	"postgres figures":      "it counts",
+	"mysql figures":         "it counts",
+	"postgres fetch":        "to read a table of this size is cheaper than to seek 500 times",
+	"postgres fetch by seq": "as fetch",
+	"postgres other":        "it looks for an event of another aggregate than the only one that there is",
+	"postgres settle":       "of the only aggregate that there is it reads what waits",
+	"postgres mend":         "it looks at what waits",
+	"mysql mend":            "as on PostgreSQL",
+}
+
+// TestRowsRead: what a statement reads does not grow with the table, whatever its shape; and nothing reads the table
+// more than three times over. MariaDB and PostgreSQL count what they read; of SQLite TestPlans looks at the plans.
+func TestRowsRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: `make test` runs it")
+	}
+	const events = 100_000
+	everyEngine(t, func(t *testing.T, b *bench) {
+		if b.conn.Engine != "postgres" && b.conn.Engine != "mysql" {
+			t.Skip("it does not count what it reads")
+		}
+		seq := b.texts.rows.Seq()
+		if b.conn.Engine == "postgres" {
+			b.exec("ALTER TABLE outbox SET (autovacuum_enabled = off)")
+		}
+		b.take("me", time.Minute, 0)
+		analyze := func() { b.exec("ANALYZE " + map[string]string{"mysql": "TABLE "}[b.conn.Engine] + "outbox") }
+		shapes := []struct {
+			name    string
+			prepare func()
+		}{
+			{"many aggregates", func() { b.fillOf(events, events/10, event.Pending) }},
+			{"one aggregate", func() { b.fillOf(events, 1, event.Pending) }},
+			{"nearly all published", func() {
+				b.fillOf(events, events/10, event.Pending)
+				b.exec("UPDATE outbox SET state = 'PUBLISHED' WHERE " + seq + " % 1000 <> 0")
+			}},
+			{"nearly all waiting", func() {
+				b.fillOf(events, 1, event.Waiting)
+				b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now() + " WHERE " + seq + " % 10000 = 1")
+			}},
+		}
+		for _, shape := range shapes {
+			b.exec("DELETE FROM outbox")
+			shape.prepare()
+			analyze()
+			for name, do := range planned {
+				table, r := recordedAs(t, b.conn.Engine, b.outbox, b.catalog.claims, b.claims.Place.Outbox)
+				if err := do(t.Context(), table); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				for i, text := range r.Plain {
+					most := fewRows
+					if linear[b.conn.Engine+" "+name] != "" {
+						most += 3 * events
+					}
+					if n := b.reads(t, text, r.Args[i]); n > most {
+						t.Errorf("%s: %s reads %d rows\n%s\n%s", shape.name, name, n, text, b.explain(text, r.Args[i]))
+					}
+				}
+			}
+		}
+	})
+}
+
+// reads runs a statement, takes back what it did, and returns how many rows it read.
+func (b *bench) reads(t *testing.T, text string, args []any) (n int) {
+	t.Helper()
+	tx, err := b.db.Pool.BeginTx(t.Context(), nil)
+	b.must(err)
+	defer tx.Rollback() //nolint:errcheck // nothing is to stay
+	if b.conn.Engine == "postgres" {
+		var plan string
+		b.must(tx.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+text, args...).Scan(&plan))
+		var all []struct{ Plan scanned }
+		b.must(json.Unmarshal([]byte(plan), &all))
+		return all[0].Plan.rows()
+	}
+	before := b.handlerReads(t.Context(), tx)
+	func() {
+		rows, err := tx.QueryContext(t.Context(), text, args...)
+		b.must(err)
+		defer rows.Close() //nolint:errcheck // Err tells
+		for rows.Next() {  //nolint:revive // they are read, and not looked at
+		}
+		b.must(rows.Err())
+	}()
+	return b.handlerReads(t.Context(), tx) - before
+}
+
+// scanned is a step of a plan of PostgreSQL, as it ran.
+type scanned struct {
+	Relation string    `json:"Relation Name"`
+	Rows     float64   `json:"Actual Rows"`
+	Loops    float64   `json:"Actual Loops"`
+	Filtered float64   `json:"Rows Removed by Filter"`
+	Plans    []scanned `json:"Plans"`
+}
+
+// rows are those of the outbox that a step and those below it read.
+func (s *scanned) rows() (n int) {
+	if s.Relation == "outbox" {
+		n = int((s.Rows + s.Filtered) * s.Loops)
+	}
+	for i := range s.Plans {
+		n += s.Plans[i].rows()
+	}
+	return n
+}
+
+func (b *bench) handlerReads(ctx context.Context, tx *sql.Tx) (n int) {
+	rows, err := tx.QueryContext(ctx, "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_key', 'Handler_read_next', "+
+		"'Handler_read_prev', 'Handler_read_first', 'Handler_read_last')")
+	b.must(err)
+	defer rows.Close() //nolint:errcheck // Err tells
+	for rows.Next() {
+		var name string
+		var count int
+		b.must(rows.Scan(&name, &count))
+		n += count
+	}
+	b.must(rows.Err())
+	return n
+}
