@@ -24,7 +24,7 @@ func (l *loader) checkLeased(p *pollerScopes) {
 		s.fault("source__start", fmt.Sprintf("%q is no start of a shared state", src.Start), "Write earliest or latest")
 	}
 	if src.SiteName == "" {
-		_, src.SiteName, _ = l.env.find("WEBSITE_SITE_NAME")
+		_, src.SiteName, _ = l.env.variable("WEBSITE_SITE_NAME")
 	}
 	if src.SiteName == "" && s.ok("source__site_name") {
 		s.fault("source__site_name", "is required where there is no WEBSITE_SITE_NAME: the function's id is made of it",

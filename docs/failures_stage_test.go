@@ -107,7 +107,7 @@ func (st *stage) instance(t *testing.T, first bool, attempts int) *poller.Relay 
 	}
 	relay, err := poller.NewRelay(poller.Config{
 		App: "app", Poller: "orders", Feed: feed, To: end, Ordering: poller.OrderKey, Concurrency: 1,
-		Fetch: poller.Limit{Rows: 10, Bytes: 1 << 20}, RequestEvents: 10, RequestBytes: 1 << 20, RejectStatus: []int{422},
+		Fetch: poller.Limit{Rows: 5000, Bytes: 1 << 20}, RequestEvents: 5000, RequestBytes: 1 << 20, RejectStatus: []int{422},
 		Size: func(e *change.Event) int { return e.Size() }, Retries: 1, Timeout: 10 * time.Second, Budget: 20 * time.Second,
 	})
 	if err != nil {

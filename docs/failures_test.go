@@ -143,6 +143,9 @@ func happen(t *testing.T, s step, w way) string {
 		stage.bad, attempts = "b", 2
 	case writeMemory:
 		stage.late = late.Overlap
+		for i := range 4096 { // with these the document has no room for it
+			stage.rows = append(stage.rows, fmt.Sprint("row ", i))
+		}
 	}
 	if s != createDocument {
 		stage.seed(t)
@@ -214,14 +217,14 @@ func happen(t *testing.T, s step, w way) string {
 	if n := stage.letters[stage.bad]; n > 1 {
 		again = append(again, fmt.Sprintf("the dead letter (%d writes of one record)", n))
 	}
-	return fmt.Sprintf("%s | %s | %s", ended, works, orNothing(again))
+	return fmt.Sprintf("%s | %s | %s", ended, works, orNothing(again, len(stage.rows)))
 }
 
-func orNothing(list []string) string {
+func orNothing(list []string, all int) string {
 	switch len(list) {
 	case 0:
 		return "nothing"
-	case 3:
+	case all:
 		return "all of the batch"
 	}
 	return strings.Join(list, ", ")

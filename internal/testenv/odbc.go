@@ -16,5 +16,6 @@ func ODBC(database *url.URL) string {
 	}
 	password, _ := database.User.Password()
 	return fmt.Sprintf("Driver=%s;Server=%s;Port=%s;Database=%s;Uid=%s;Pwd=%s",
-		driver, database.Hostname(), database.Port(), strings.TrimPrefix(database.Path, "/"), database.User.Username(), password)
+		driver, database.Hostname(), database.Port(),
+		strings.TrimPrefix(database.Path, "/"), database.User.Username(), password)
 }
