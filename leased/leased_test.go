@@ -286,7 +286,7 @@ func TestD2ExpiredHolderSettlesNothing(t *testing.T) {
 		var frozen *instance
 		frozen = m.start(t, func(change.Event) error {
 			m.cut(frozen, true) // its renewals do not arrive
-			time.Sleep(90 * time.Second)
+			time.Sleep(25 * time.Second)
 			other := m.start(t, func(change.Event) error {
 				m.cut(frozen, false)
 				return nil
@@ -308,6 +308,7 @@ func TestD2ExpiredHolderSettlesNothing(t *testing.T) {
 func TestD4AnyNumberOfRowsIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newServer()
+		m.ttl = 10 * time.Second // less than a request takes
 		var rows []string
 		for i := range 3000 {
 			rows = append(rows, fmt.Sprintf("i %d 1", i))

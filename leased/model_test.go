@@ -37,6 +37,7 @@ type server struct {
 	leases map[int64]lease // nil: the table is not there
 	own    map[int64]own
 	east   time.Duration // how far the server's local time is ahead of UTC
+	ttl    time.Duration // of instances
 
 	looked, polls, statements int
 }
@@ -57,7 +58,7 @@ type own struct {
 	dead                           bool
 }
 
-func newServer() *server { return &server{Table: changetest.NewTable(), from: -1} }
+func newServer() *server { return &server{Table: changetest.NewTable(), from: -1, ttl: time.Minute} }
 
 // commit does the work of one transaction.
 func (m *server) commit(work ...string) {
@@ -354,7 +355,7 @@ func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = src.Close() })
-	in.feed, err = leased.New(leased.Config{App: "shop", Poller: "orders", TTL: time.Minute,
+	in.feed, err = leased.New(leased.Config{App: "shop", Poller: "orders", TTL: m.ttl,
 		Policy: poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}},
 		Changes: src.Leases(source.LeasesConfig{Function: leased.FunctionID("shop", "orders"),
 			LockTimeout: 30 * time.Second})})
