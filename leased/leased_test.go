@@ -286,7 +286,7 @@ func TestD2ExpiredHolderSettlesNothing(t *testing.T) {
 		var frozen *instance
 		frozen = m.start(t, func(change.Event) error {
 			m.cut(frozen, true) // its renewals do not arrive
-			time.Sleep(25 * time.Second)
+			time.Sleep(90 * time.Second)
 			other := m.start(t, func(change.Event) error {
 				m.cut(frozen, false)
 				return nil
