@@ -34,6 +34,7 @@ import (
 //	rowrelay_null_cursor_rows                rows that are never delivered because their cursor is NULL, when last counted
 //	rowrelay_paused                          1 while an operator has the poller paused
 //	rowrelay_parked                          parked events, and those that wait for them
+//	rowrelay_requests_total{answer}          requests, repetitions included: accepted, partly, none, or a failure's status
 //	rowrelay_rejected_total                  attempts that were held against events
 //	rowrelay_deadlettered_total{reason}      events given up: refused, impossible
 //	rowrelay_parked_gone_total               parked events whose row was found gone
@@ -55,7 +56,7 @@ type Metrics struct {
 	log *slog.Logger
 	outboxMetrics
 
-	ticks, batches, events, failures            *prometheus.CounterVec
+	ticks, batches, events, failures, requests  *prometheus.CounterVec
 	rejected, deadLettered, gone, late, skipped *prometheus.CounterVec
 	fetch, deliver, commit, size                *prometheus.HistogramVec
 	lag, drained, success, staleness, nulls     *prometheus.GaugeVec
@@ -109,6 +110,7 @@ func NewMetrics(log *slog.Logger) *Metrics {
 		leftAlone: gauge("left_alone_seconds",
 			"How long a failing source or destination is not asked any more, as of the last tick."),
 		remembered:   gauge("remembered_rows", "Rows in the memory of late commits."),
+		requests:     counter("requests_total", "Requests to the destination, by its answer.", "answer"),
 		rejected:     counter("rejected_total", "Attempts held against events."),
 		deadLettered: counter("deadlettered_total", "Events given up, by reason.", "reason"),
 		gone:         counter("parked_gone_total", "Parked events whose row was found gone."),
@@ -139,6 +141,9 @@ func (m *Metrics) Prepare(name, output string) {
 	for _, reason := range append(poller.OutageReasons(),
 		poller.Refused.String(), poller.Impossible.String(), reasonPanic) {
 		m.failures.WithLabelValues(name, output, reason)
+	}
+	for _, answer := range []string{poller.AnsweredWell, poller.AnsweredInPart, poller.Unanswered} {
+		m.requests.WithLabelValues(name, output, answer)
 	}
 	for _, reason := range []string{poller.Refused.String(), poller.Impossible.String()} {
 		m.deadLettered.WithLabelValues(name, output, reason)
@@ -178,6 +183,9 @@ func (m *Metrics) Observe(r *poller.Report) {
 		m.deliver.WithLabelValues(p, o).Observe(b.Deliver.Seconds())
 		m.commit.WithLabelValues(p, o).Observe(b.Commit.Seconds())
 		m.size.WithLabelValues(p, o).Observe(float64(b.Rows))
+	}
+	for answer, n := range r.Answers {
+		m.requests.WithLabelValues(p, o, answer).Add(float64(n))
 	}
 	m.staleness.WithLabelValues(p, o).Set(r.Staleness.Seconds())
 	if r.NullCursors >= 0 {
@@ -287,7 +295,8 @@ func (m *Metrics) all() []prometheus.Collector {
 	return append(m.outboxMetrics.all(),
 		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.lag, m.drained, m.success,
 		m.staleness, m.nulls,
-		m.paused, m.parked, m.heldBack, m.leftAlone, m.remembered, m.rejected, m.deadLettered, m.gone, m.late, m.skipped,
+		m.paused, m.parked, m.heldBack, m.leftAlone, m.remembered, m.requests, m.rejected, m.deadLettered,
+		m.gone, m.late, m.skipped,
 	)
 }
 

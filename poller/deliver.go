@@ -52,6 +52,9 @@ func (t *tick) begin(q *request) {
 // answered takes the result of a request. err is a fault that ends the tick.
 func (t *tick) answered(q *request, err error) {
 	t.requests--
+	for _, a := range q.answers {
+		t.report.answered(a)
+	}
 	if q.role != ordinary {
 		t.exclusive = false
 	}

@@ -99,6 +99,9 @@ type Report struct {
 	Until  time.Time
 	// Staleness is the age of another holder's heartbeat beyond its ttl; 0 when there is none.
 	Staleness time.Duration
+	// Answers counts the requests, repetitions included, by what the destination said: AnsweredWell, AnsweredInPart,
+	// Unanswered, or the status of a failure ("503").
+	Answers map[string]int
 	// Rejected counts the attempts held against events in this tick, Parked the parked events and their followers when it
 	// ended (-1: not known), Gone the parked events whose row was found gone.
 	Rejected, Parked, Gone int
@@ -129,11 +132,25 @@ type Report struct {
 	Share *Share
 }
 
+// What a destination may say to a request, beside a status: see Report.Answers.
+const (
+	AnsweredWell   = "accepted"
+	AnsweredInPart = "partly"
+	Unanswered     = "none" // no connection, no answer in time, or a failure without a status
+)
+
 // Refusal is a rejected event without its row.
 type Refusal struct {
 	ID  string
 	Key []byte
 	Rejection
+}
+
+func (r *Report) answered(how string) {
+	if r.Answers == nil {
+		r.Answers = map[string]int{}
+	}
+	r.Answers[how]++
 }
 
 // Share is a part of an outbox's work under fan-out.

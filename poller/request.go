@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -57,6 +58,7 @@ type request struct {
 	failures []failure   // of items, by index; nil while nothing failed
 	taken    acceptances // of the last attempt that had any
 	err      error       // the last failure
+	answers  []string    // to each attempt: Report.Answers
 }
 
 // failure is what the last failed attempt said about one event.
@@ -149,6 +151,7 @@ func (q *request) attempt(cfg *Config, attempt int) (time.Duration, error) {
 	number := q.tick.number.Add(1)
 	err := Guard(func() error { return cfg.To.Deliver(ctx, q.delivery(cfg, number, attempt)) })
 	if err == nil {
+		q.answers = append(q.answers, AnsweredWell)
 		q.accept(number, q.pending)
 		q.pending = nil
 		return 0, nil
@@ -163,8 +166,22 @@ func (q *request) attempt(cfg *Config, attempt int) (time.Duration, error) {
 		q.err = fmt.Errorf("the output named events as failed that were not in the request: %w", err)
 		said = FailAll(len(q.pending), Unavailable, 0, q.err)
 	}
+	if !errors.Is(err, ErrCut) {
+		q.answers = append(q.answers, answerOf(said, len(q.pending)))
+	}
 	q.record(number, said)
 	return said.RetryAfter, err
+}
+
+// answerOf is what Report.Answers calls an answer to a request of n events, of which some failed.
+func answerOf(said *DeliveryError, n int) string {
+	switch status := said.Failed[0].Status; {
+	case len(said.Failed) < n:
+		return AnsweredInPart
+	case status != 0:
+		return strconv.Itoa(status)
+	}
+	return Unanswered
 }
 
 // record takes an answer that failed some of the pending events and accepted the others.
