@@ -41,6 +41,7 @@ var commands = map[Mode]map[Operation]string{
 		Replay:     "state show {}",
 		ReplayOne:  "state show {}",
 		Purge:      "state show {}",
+		PurgeOne:   "state show {}",
 		Reset:      "state reset {}",
 		Backfill:   "state reset {}",
 	},

@@ -39,21 +39,24 @@ func (l *Tracker) nearDue(now time.Time) bool {
 	return n.on || due && !l.order.on && l.done >= l.backlog.final && !l.recent.edge.at.Equal(l.reached)
 }
 
-// nextNear is the next page of it; false where there is nothing to look for.
-func (l *Tracker) nextNear(ctx context.Context) (Step, bool) {
+// nextNear is the next page of it; false where there is nothing to look for. seen is what was just seen; nil: nothing.
+func (l *Tracker) nextNear(ctx context.Context, seen *change.Horizon) (Step, bool) {
 	n := &l.near
 	if !n.on {
 		n.began, n.after = time.Now(), l.recent.pages
-		h, ok := l.look(ctx)
-		if !ok {
-			n.ended, n.took = time.Now(), SweepEvery(l.Window)
+		if seen == nil {
+			h, ok := l.look(ctx)
+			if !ok {
+				n.ended, n.took = time.Now(), SweepEvery(l.Window)
+				return Step{}, false
+			}
+			seen = &h
+		}
+		if l.recent.look(seen); l.recent.edge.at.Equal(l.reached) {
 			return Step{}, false
 		}
-		if l.recent.look(&h); l.recent.edge.at.Equal(l.reached) {
-			return Step{}, false
-		}
-		if n.oldest = before(&h); !h.Shown {
-			n.oldest = h.Now.Add(-nearHidden)
+		if n.oldest = before(seen); !seen.Shown {
+			n.oldest = seen.Now.Add(-nearHidden)
 		}
 		n.on, n.at, n.to = true, l.recent.edge.at, l.reached
 	}

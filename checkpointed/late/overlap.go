@@ -80,8 +80,11 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	if l.rest || l.drained && time.Since(l.liveAt) >= liveEvery {
 		l.rest, l.drained = false, false
 	}
+	var seen *change.Horizon
 	if l.needsLook(time.Now()) {
-		l.look(ctx)
+		if h, ok := l.look(ctx); ok {
+			seen = &h
+		}
 	}
 	l.rewind()
 	l.mark()
@@ -93,7 +96,7 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	}
 	live := !l.full() && !l.drained
 	if l.drained && l.nearDue(time.Now()) {
-		if step, ok := l.nextNear(ctx); ok {
+		if step, ok := l.nextNear(ctx, seen); ok {
 			return step
 		}
 	}
