@@ -183,9 +183,9 @@ func TestIdleAndOneBatchTicksAreCounted(t *testing.T) {
 	}
 }
 
-// TestOverlapIsCounted: with overlap, a batch costs at most one more write, of the memory of what was delivered, and two
-// round trips for late rows; and an idle tick whose window is closed costs what it costs without: one read, no write, one
-// round trip.
+// TestOverlapIsCounted: with overlap, a batch costs at most one more write, of the memory of what was delivered, and
+// two round trips for late rows; and an idle tick whose window is closed costs what it costs without: one read, no
+// write, one round trip.
 func TestOverlapIsCounted(t *testing.T) {
 	t.Parallel() // most of it waits for the window
 	c := newCounted(t, settings{"pollers__lines__source__late_window": "1s"})
@@ -207,8 +207,8 @@ func TestOverlapIsCounted(t *testing.T) {
 		}
 	}
 	closed("at first")
-	// The acquisition, the memory where the document does not take it, the commit that carries the release; an old memory's
-	// removal may come with it. The page, the look at open transactions, what they may have written late.
+	// The acquisition, the memory where the document does not take it, the commit that carries the release; an old
+	// memory's removal may come with it. The page, the look at open transactions, what they may have written late.
 	if got := c.tick(5); got.writes < 2 || got.writes > 4 || got.trips > 3 {
 		t.Errorf("one batch: %+v", got)
 	}
