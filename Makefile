@@ -17,8 +17,8 @@ quick: ## race tests without services, in a minute at most: for each save (make 
 test: ## race tests on real engines, which it starts; ends with the engines that ran
 	@scripts/test.sh
 
-late: ## late commits for a minute on each engine and in each mode: LOST, DUPLICATED, INVERTED (make test has a short form)
-	@ROWRELAY_LATE_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^(TestLateCommits|TestLateRowsArriveSoon|TestSharedOrderKey)$$' -v -timeout 60m | grep --line-buffered -E 'LATE|^(---|ok|FAIL|panic)|NOT RUN'
+late: ## late commits on each engine and in each mode: LOST, DUPLICATED, INVERTED, p50, p99; FOR=1m POLL=10ms
+	@ROWRELAY_LATE_FOR=$(or $(FOR),1m) ROWRELAY_LATE_POLL=$(POLL) scripts/services.sh run -- go test ./e2e -run '^(TestLateCommits|TestLateRowsArriveSoon|TestSharedOrderKey)$$' -v -timeout 60m | grep --line-buffered -E 'LATE|^(---|ok|FAIL|panic)|NOT RUN'
 
 chaos: ## kills, freezes, outages, restarts, a full disk: LOST, DUPLICATED, INVERTED (make test has a short form)
 	@ROWRELAY_CHAOS_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^TestChaos$$' -v -timeout 60m | grep --line-buffered -E 'CHAOS|^(---|ok|FAIL|panic)|NOT RUN'
