@@ -289,8 +289,18 @@ func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed,
 		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(host.Stoppable(a.cut, to), about),
 		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
 		Fetch:         poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes},
-		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,
+		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, KeyEvents: keyEvents(out),
 		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget,
 		PollInterval: p.PollInterval, PollIntervalMax: p.PollIntervalMax, MaxBatches: p.MaxBatches,
 	}
+}
+
+// keyEvents is how many events of one order key a request may hold: several, where the output takes them as a whole or
+// not at all.
+func keyEvents(out *config.Output) int {
+	switch out.Kind {
+	case "kafka", "eventhubs", "servicebus":
+		return out.Batch
+	}
+	return 1
 }
