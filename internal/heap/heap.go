@@ -4,7 +4,6 @@
 package heap
 
 import (
-	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -13,10 +12,14 @@ import (
 
 // Floor is the size of the heap below which nothing is collected, in bytes: with the program itself it stays below
 // 60 MB of memory.
-const Floor = 28 << 20
+const Floor = 20 << 20
 
-// usual is Go's own target: the heap may double.
-const usual = 100
+const (
+	// usual is Go's own target: the heap may double.
+	usual = 100
+	// least is what Go lets a heap grow to at the usual target, however little is alive; at others in proportion.
+	least = 4 << 20
+)
 
 // Keep adapts the target after each collection. It does nothing where GOGC says what is wanted.
 func Keep() {
@@ -30,24 +33,30 @@ func Keep() {
 type collected struct{ _ [16]byte }
 
 func again(c *collected) {
-	debug.SetGCPercent(percent(alive(), Floor))
+	debug.SetGCPercent(percent(counted(), Floor))
 	runtime.SetFinalizer(c, again)
 }
 
-// percent is the target for a heap of which so much is alive: it grows to the floor, or to twice its size.
-func percent(alive, floor uint64) int {
-	if alive == 0 {
-		return usual
-	}
-	return max(usual, int(min((floor-min(alive, floor))*100/alive, math.MaxInt32)))
+// counts are the bytes that Go's target is a percentage of.
+type counts struct {
+	alive uint64 // what the last collection left of the heap
+	roots uint64 // stacks and variables, which are searched too
 }
 
-// alive is what the last collection left.
-func alive() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(sample)
-	if sample[0].Value.Kind() != metrics.KindUint64 {
-		return 0
+// percent is the target at which the heap grows to the floor, or at least by as much as is usual.
+func percent(n counts, floor uint64) int {
+	wanted := (floor - min(n.alive, floor)) * usual / max(n.alive+n.roots, 1)
+	return int(max(usual, min(wanted, floor*usual/least)))
+}
+
+func counted() counts {
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	metrics.Read(samples)
+	var values [3]uint64
+	for i, s := range samples {
+		if s.Value.Kind() == metrics.KindUint64 { // else this Go does not tell
+			values[i] = s.Value.Uint64()
+		}
 	}
-	return sample[0].Value.Uint64()
+	return counts{values[0], values[1] + values[2]}
 }

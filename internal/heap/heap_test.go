@@ -10,14 +10,14 @@ import (
 // TestPercent: a small heap grows to the floor, a large one to twice its size, and nothing overflows.
 func TestPercent(t *testing.T) {
 	for _, c := range []struct {
-		alive, floor uint64
-		want         int
+		alive, roots, floor uint64
+		want                int
 	}{
-		{0, 100, 100}, {1, 100, 9900}, {10, 100, 900}, {50, 100, 100}, {60, 100, 100}, {100, 100, 100}, {1000, 100, 100},
-		{1, 1 << 40, 1<<31 - 1},
+		{0, 0, 28, 700}, {1, 0, 28, 700}, {4, 0, 28, 600}, {4, 2, 28, 400}, {14, 0, 28, 100}, {20, 0, 28, 100}, {28, 7, 28, 100},
+		{1000, 7, 28, 100},
 	} {
-		if got := percent(c.alive, c.floor); got != c.want {
-			t.Errorf("%d alive, floor %d: %d%%, want %d", c.alive, c.floor, got, c.want)
+		if got := percent(counts{c.alive << 20, c.roots << 20}, c.floor<<20); got != c.want {
+			t.Errorf("%d MiB alive, floor %d: %d%%, want %d", c.alive, c.floor, got, c.want)
 		}
 	}
 }
