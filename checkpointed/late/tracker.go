@@ -169,6 +169,7 @@ func New(cfg Config) *Tracker {
 func (l *Tracker) Next(ctx context.Context) Step {
 	switch l.mode {
 	case Overlap:
+		l.pause(ctx)
 		return l.nextOverlap(ctx)
 	case Exact:
 		return l.nextExact(ctx)
@@ -196,6 +197,9 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if step.Kind == change.Live {
+		if l.awaits(page) {
+			return change.Batch{Kind: change.Live, From: step.Range.After, More: true}, nil
+		}
 		if l.order.on && step.Page == nil && !step.backlog {
 			if batch, before := l.again(&step, page); before {
 				return batch, nil

@@ -1,10 +1,13 @@
 package late
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -16,6 +19,41 @@ type writers struct {
 	rises   bound // what known becomes when the first risesAt batches are settled
 	risesAt int
 	unkept  int // events that were settled and are not remembered, since the last commit that was stored
+
+	unsaid  time.Time // when a page did not say which transactions have ended, the first time
+	untaken bool      // the last page was not taken for that
+}
+
+// saidWithin is how long a backlog waits for the server to say which transactions have ended for good: it knows that
+// once its log is on the disk, and that of the first page of a process seldom is where others write all the time.
+// saidEvery is how often it is asked.
+const (
+	saidWithin = time.Second
+	saidEvery  = 10 * time.Millisecond
+)
+
+// awaits reports whether a page is to be read again, because it does not say yet which transactions have ended. It
+// would be the first after the low edge, and all rows of the backlog would be remembered until a sweep has read them.
+func (l *Tracker) awaits(page *change.Page) bool {
+	if l.mode != Overlap || !page.More || page.Numbers == "" || page.Ended > 0 || !l.low.Equal(l.reached) {
+		return false
+	}
+	if l.unsaid.IsZero() {
+		l.unsaid = time.Now()
+	}
+	l.untaken = time.Since(l.unsaid) < saidWithin
+	return l.untaken
+}
+
+// pause waits before a page that was not taken is read again.
+func (l *Tracker) pause(ctx context.Context) {
+	l.mu.Lock()
+	untaken := l.untaken
+	l.untaken = false
+	l.mu.Unlock()
+	if untaken {
+		_ = clock.Sleep(ctx, saidEvery) // the read fails where ctx has ended
+	}
 }
 
 // bound says of which transactions something is known: those below a number.

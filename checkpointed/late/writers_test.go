@@ -61,6 +61,27 @@ func TestBacklogIsStoredWithEachBatch(t *testing.T) {
 	})
 }
 
+// TestServerSaysLaterWhoHasEnded: a server that writes all the time cannot say with the first page which transactions
+// have ended for good. A backlog waits for that rather than be remembered; a server that never says it holds up none.
+func TestServerSaysLaterWhoHasEnded(t *testing.T) {
+	for unsaid, remembered := range map[int]bool{0: false, 3: false, 1 << 30: true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := oldRows(t, 1000, 2000)
+			d.table.Unsaid = unsaid
+			begun, most := time.Now(), 0
+			for len(d.delivered) < 1000 {
+				for len(d.line) < 2 && d.next() {
+				}
+				d.settle(d.limit.Rows, false, "")
+				most = max(most, d.late.remembered.len())
+			}
+			if took := time.Since(begun); most > 0 != remembered || took > 2*time.Second {
+				t.Errorf("after %d pages: %d rows were remembered, in %s", unsaid, most, took)
+			}
+		})
+	}
+}
+
 // TestOpenTransactionFillsTheMemory: while a write transaction is open, what is written after it began is remembered,
 // and held back where there is no room. Its end frees the memory, long before the window is over.
 func TestOpenTransactionFillsTheMemory(t *testing.T) {

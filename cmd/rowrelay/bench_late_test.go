@@ -27,6 +27,11 @@ func BenchmarkLateCommits(b *testing.B) {
 			benchModes(b, url, rows, "customer_id", map[string]string{"overlap": "updated_at"})
 		})
 	})
+	b.Run("mariadb", func(b *testing.B) {
+		url := testenv.MySQL(b)
+		benchMySQL(b, url, rows)
+		benchModes(b, url, rows, "", map[string]string{"overlap": "updated_at"})
+	})
 	b.Run("sqlite", func(b *testing.B) {
 		url := testenv.SQLite(b)
 		benchSQLite(b, url, rows)

@@ -39,6 +39,7 @@ type Table struct {
 
 	Numbers string // not empty: rows tell who wrote them, by numbers of this history
 	Number  uint64 // the last that a transaction or savepoint took
+	Unsaid  int    // so many fetches do not say which transactions have ended
 }
 
 // Row is one version of a row.
@@ -231,7 +232,7 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 	}
 	after, upTo := PositionOf(r.After), PositionOf(r.UpTo)
 	page := change.Page{NullCursors: -1, Numbers: t.Numbers}
-	if t.Numbers != "" {
+	if t.Unsaid--; t.Numbers != "" && t.Unsaid < 0 {
 		page.Ended = t.Ended()
 	}
 	if t.Safe && !r.Unsafe {
