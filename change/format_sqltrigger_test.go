@@ -58,13 +58,15 @@ func TestSQLTriggerForms(t *testing.T) {
 			t.Errorf("%s: %s", c.column, got)
 		}
 		checkBound(t, change.SQLTrigger, delivery(e), true)
-		if e.Op = change.Delete; string(change.SQLTrigger.AppendBatch(nil, delivery(e))) != `[{"Operation":2,"Item":`+item+`}]` {
-			t.Errorf("%s: a delete", c.column)
+		e.Op = change.Delete
+		if got := string(change.SQLTrigger.AppendBatch(nil, delivery(e))); got != `[{"Operation":2,"Item":`+item+`}]` {
+			t.Errorf("%s: a delete: %s", c.column, got)
 		}
 	}
 	e := event(change.Update, `{"id":1}`, `{"id":1,"total":"2.50"}`, `{}`)
 	e.Shape = &change.Shape{Row: []change.Member{{Name: `"other":`, Form: change.Decimal}}}
-	if got := string(change.SQLTrigger.AppendBatch(nil, delivery(e))); got != `[{"Operation":1,"Item":{"id":1,"total":"2.50"}}]` {
+	want := `[{"Operation":1,"Item":{"id":1,"total":"2.50"}}]`
+	if got := string(change.SQLTrigger.AppendBatch(nil, delivery(e))); got != want {
 		t.Errorf("columns that the row has not: %s", got)
 	}
 }

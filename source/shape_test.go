@@ -9,11 +9,13 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// TestSQLTriggerValues: a receiver that was written for the Azure SQL trigger gets numbers and times as that writes them.
+// TestSQLTriggerValues: a receiver that was written for the Azure SQL trigger gets numbers and times as that writes
+// them.
 func TestSQLTriggerValues(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
-	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY, price numeric(10,2), day date, at time, f float8, note text)",
+	testenv.Exec(t, db,
+		"CREATE TABLE o (id bigint PRIMARY KEY, price numeric(10,2), day date, at time, f float8, note text)",
 		"INSERT INTO o VALUES (9223372036854775807, 19.90, '2026-04-07', '01:23:45.5', 2, '1.5')")
 	conn, err := engines.Parse(url)
 	if err != nil {
