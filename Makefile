@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test sim sim-bugs late chaos siege outbox bench-outbox static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
+.PHONY: help demo quick test sim sim-bugs late chaos siege snapshot outbox bench-outbox static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -25,6 +25,9 @@ chaos: ## kills, freezes, outages, restarts, a full disk: LOST, DUPLICATED, INVE
 
 siege: ## change tracking while instances are killed, on each engine: LOST, INVERTED, deletes (make test has a short form)
 	@ROWRELAY_SIEGE_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./tracking -run '^TestSiege$$' -v -count=1 -timeout 60m | grep --line-buffered -E 'SIEGE|^(---|ok|FAIL|panic)|NOT RUN'
+
+snapshot: ## a table read whole beside writers and three kills, on each engine: LOST, INVERTED; ROWS=1000000
+	@ROWRELAY_SNAPSHOT_ROWS=$(or $(ROWS),1000000) scripts/services.sh run -- go test ./tracking -run '^TestSnapshotOfATable$$' -v -count=1 -timeout 120m | grep --line-buffered -E 'SNAPSHOT|^(---|ok|FAIL|panic)|NOT RUN'
 
 sim: ## seeds of the simulation: SEEDS=20000, or SEED=n for one (docs/simulation.md)
 	@$(if $(SEED),SEED=$(SEED)) SEEDS=$(or $(SEEDS),$(if $(SEED),1,20000)) go test -count=1 -timeout 24h -run '^TestSimulation$$' -v ./sim
