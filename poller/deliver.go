@@ -134,6 +134,7 @@ func (t *tick) finish(it *item, outcome Outcome) {
 	p.outcomes[it.index] = outcome
 	if p.open--; p.open == 0 {
 		p.ended = time.Now()
+		t.adapt(p)
 	}
 	t.lanes.done(it)
 }

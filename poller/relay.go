@@ -22,6 +22,9 @@ type Config struct {
 	Ordering                      Ordering
 	Concurrency                   int // requests in flight
 	Fetch                         Limit
+	// FetchMost is how far Fetch.Rows grows, doubling, while full batches are delivered at once; below it, or where
+	// MaxBatches counts them, it does not grow.
+	FetchMost int
 	// RequestEvents and RequestBytes bound one request; Size is the size of one event in the output's format, in bytes.
 	RequestEvents, RequestBytes int
 	Size                        func(*change.Event) int

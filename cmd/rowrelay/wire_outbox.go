@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/azure"
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
@@ -156,31 +155,6 @@ func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLe
 		Table: s.Table, Map: s.Map, ClaimsTable: s.ClaimsTable, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, Retention: s.Retention, CleanupChunk: s.CleanupChunk,
 	}
-}
-
-// relayConfig is how an output's events travel, whatever feed they come from.
-func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output,
-	size func(*change.Event) int) poller.Config {
-	about := aboutOutput(p, out)
-	return poller.Config{
-		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
-		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(host.Stoppable(a.cut, to), about),
-		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
-		Fetch:         poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes},
-		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, KeyEvents: keyEvents(out),
-		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget,
-		PollInterval: p.PollInterval, PollIntervalMax: p.PollIntervalMax, MaxBatches: p.MaxBatches,
-	}
-}
-
-// keyEvents is how many events of one order key a request may hold: several, where the output takes them as a whole or
-// not at all.
-func keyEvents(out *config.Output) int {
-	switch out.Kind {
-	case "kafka", "eventhubs", "servicebus":
-		return out.Batch
-	}
-	return 1
 }
 
 // outboxDeadLetters is what takes dead letters beside the rows; nil where the row, in its state DEAD LETTER, is all.
