@@ -3,6 +3,7 @@ package publisher
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -282,6 +283,34 @@ func TestOthers(t *testing.T) {
 		}
 		if r, err := b.rows.Others(t.Context(), nil, avoid, poller.Limit{Rows: 1}); err != nil || len(r) > 0 {
 			t.Errorf("got %v, %v; want none", r, err)
+		}
+	})
+}
+
+// TestAgain: what was published meanwhile is left out, and what waits for an event that failed meanwhile.
+func TestAgain(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		b.write("O/1", "O/1", "O/2", "O/3", "O/3")
+		b.take("me", time.Minute, 0)
+		rows := b.all()
+		refs := make([]event.Ref, len(rows))
+		byAggregate := map[string][]event.Row{}
+		for i := range rows {
+			refs[i] = rows[i].Ref
+			id := rows[i].Outbox.AggregateID
+			byAggregate[id] = append(byAggregate[id], rows[i])
+		}
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Published: []event.Ref{byAggregate["3"][0].Ref},
+			Failed: []event.Failure{{Marked: markedRow(&byAggregate["1"][0]), Attempts: 1, Delay: time.Minute}}}))
+		again, err := b.rows.Again(t.Context(), refs)
+		b.must(err)
+		got := map[string]int64{}
+		for _, r := range again {
+			got[r.Outbox.AggregateID] = r.Ref.Seq
+		}
+		want := map[string]int64{"2": byAggregate["2"][0].Ref.Seq, "3": byAggregate["3"][1].Ref.Seq}
+		if len(again) != 2 || !maps.Equal(got, want) {
+			t.Errorf("publishable still are %v, want %v", got, want)
 		}
 	})
 }

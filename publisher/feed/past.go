@@ -19,14 +19,14 @@ import (
 // lock the aggregate before they draw a number.
 type past struct {
 	found chan sighting // nil while no look is under way
-	begun time.Time
+	next  time.Time     // when the next one is due
 	ended sync.WaitGroup
 }
 
 // sighting is what a look has found.
 type sighting struct {
 	refs []event.Ref
-	err  error
+	next time.Time // when the next look is due
 }
 
 const (
@@ -35,30 +35,21 @@ const (
 	// pastTimeout bounds that: what is farther off has to wait.
 	pastTimeout = 5 * time.Second
 	// pastPatience is how long a fetch waits for a look that it has begun: most are short.
-	pastPatience = 20 * time.Millisecond
+	pastPatience = 50 * time.Millisecond
 	// busyFrom is how many events in flight make an aggregate a busy one. Under skip_locked its partition is kept.
 	busyFrom = 8
 )
 
 // readPast reads what the last look past busy aggregates has found in crowded buckets, and begins the next look.
 func (s *session) readPast(ctx context.Context, crowded []int, limit poller.Limit) ([]event.Row, error) {
-	p := &s.past
-	var patience time.Duration
-	if p.found == nil {
-		patience = pastPatience
-		if s.lookPast(crowded, limit); p.found == nil {
-			return nil, nil
-		}
+	refs := s.past.take(0)
+	if s.lookPast(crowded, limit) && len(refs) == 0 {
+		refs = s.past.take(pastPatience)
 	}
-	found, ended := p.take(patience)
-	if !ended {
+	if len(refs) == 0 {
 		return nil, nil
 	}
-	p.found, s.hold.past = nil, time.Now().Add(pastShare*time.Since(p.begun))
-	if found.err != nil || len(found.refs) == 0 {
-		return nil, nil // a fault that lasts is met by the session's own fetches
-	}
-	rows, err := s.outbox.Events.Again(ctx, found.refs)
+	rows, err := s.outbox.Events.Again(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -68,25 +59,34 @@ func (s *session) readPast(ctx context.Context, crowded []int, limit poller.Limi
 	return rows, nil
 }
 
-// take returns what the look under way has found, if that ends in time.
-func (p *past) take(patience time.Duration) (found sighting, ended bool) {
+// take returns what the look under way has found, if it ends in time. A fault of it is none of the session's: one that
+// lasts is met by its own fetches.
+func (p *past) take(patience time.Duration) []event.Ref {
+	if p.found == nil {
+		return nil
+	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
+	var found sighting
 	select {
 	case found = <-p.found:
-		return found, true
 	case <-timer.C:
+		select {
+		case found = <-p.found:
+		default:
+			return nil
+		}
 	}
-	select {
-	case found = <-p.found:
-		return found, true
-	default:
-		return found, false
-	}
+	p.found, p.next = nil, found.next
+	return found.refs
 }
 
-// lookPast begins a look, where it is due and there is a busy aggregate.
-func (s *session) lookPast(crowded []int, limit poller.Limit) {
+// lookPast begins a look, where it is due and there is a busy aggregate, and reports whether it did.
+func (s *session) lookPast(crowded []int, limit poller.Limit) bool {
+	p := &s.past
+	if p.found != nil || time.Now().Before(p.next) {
+		return false
+	}
 	var avoid []event.Aggregate
 	s.mu.Lock()
 	for a, l := range s.inFlight.of {
@@ -95,24 +95,26 @@ func (s *session) lookPast(crowded []int, limit poller.Limit) {
 		}
 	}
 	s.mu.Unlock()
-	if len(avoid) == 0 || time.Now().Before(s.hold.past) {
-		return
+	if len(avoid) == 0 {
+		return false
 	}
 	ranges := make([]claims.Range, len(crowded))
 	for i, b := range slices.Sorted(slices.Values(crowded)) {
 		ranges[i] = claims.Range{From: b, To: b + 1}
 	}
-	p := &s.past
 	found := make(chan sighting, 1)
-	p.found, p.begun = found, time.Now()
+	p.found = found
 	p.ended.Go(func() {
 		ctx, cancel := context.WithTimeout(s.ctx, pastTimeout)
 		defer cancel()
-		rows, err := s.outbox.Events.Others(ctx, ranges, avoid, limit)
+		begun := time.Now()
+		rows, _ := s.outbox.Events.Others(ctx, ranges, avoid, limit) // without rows where it fails
 		refs := make([]event.Ref, len(rows))
 		for i := range rows {
 			refs[i] = rows[i].Ref
 		}
-		found <- sighting{refs, err}
+		ended := time.Now()
+		found <- sighting{refs, ended.Add(pastShare * ended.Sub(begun))}
 	})
+	return true
 }
