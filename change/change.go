@@ -48,6 +48,16 @@ func (o Op) String() string {
 	}
 }
 
+// OpOf returns the op that String writes as text.
+func OpOf(text string) (Op, bool) {
+	for o := Upsert; o <= Update; o++ {
+		if o.String() == text {
+			return o, true
+		}
+	}
+	return 0, false
+}
+
 // Event is one change of one row. Its byte slices are compact JSON and belong to the batch: they are read, never
 // written.
 type Event struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/output/bearer"
 	"github.com/rowrelay/rowrelay/output/storagequeue"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -43,4 +44,13 @@ func (a *app) openFanout(s *config.Source, period time.Duration) (func(context.C
 		return nil, err
 	}
 	return host.NewFanout(client, period, s.Fanout.Development || a.cfg.State.Create).Send, nil
+}
+
+// openEntra returns tokens of an identity of Azure.
+func openEntra(out *config.Output) (bearer.Source, error) {
+	identity, err := azure.Credential(out.Identity())
+	if err != nil {
+		return nil, err
+	}
+	return bearer.Entra(identity, out.AuthScope), nil
 }

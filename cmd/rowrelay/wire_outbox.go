@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
@@ -154,21 +153,6 @@ func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLe
 		},
 		Table: s.Table, Map: s.Map, ClaimsTable: s.ClaimsTable, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, Retention: s.Retention, CleanupChunk: s.CleanupChunk,
-	}
-}
-
-// relayConfig is how an output's events travel, whatever feed they come from.
-func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output,
-	size func(*change.Event) int) poller.Config {
-	about := aboutOutput(p, out)
-	return poller.Config{
-		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
-		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(host.Stoppable(a.cut, to), about),
-		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
-		Fetch:         poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes},
-		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,
-		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget,
-		PollInterval: p.PollInterval, PollIntervalMax: p.PollIntervalMax, MaxBatches: p.MaxBatches,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/output/bearer"
 	"github.com/rowrelay/rowrelay/output/stdout"
 	"github.com/rowrelay/rowrelay/output/webhook"
 	"github.com/rowrelay/rowrelay/poller"
@@ -37,14 +40,7 @@ func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poll
 func (a *app) openKind(c *console, p *config.Poller, out *config.Output, format change.Format) (poller.Output, error) {
 	switch out.Kind {
 	case "http":
-		headers := make(map[string]string, len(out.Headers))
-		for name, value := range out.Headers {
-			headers[name] = value.Reveal()
-		}
-		to, err := webhook.New(webhook.Config{
-			URL: out.URL.Reveal(), Headers: headers, Secret: out.Secret.Reveal(), Gzip: out.Gzip,
-			Format: format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: version,
-		})
+		to, err := openHTTP(p, out, format)
 		if err != nil {
 			return nil, err
 		}
@@ -62,6 +58,34 @@ func (a *app) openKind(c *console, p *config.Poller, out *config.Output, format 
 		a.closers = append(a.closers, to.Close)
 		return to, nil
 	}
+}
+
+func openHTTP(p *config.Poller, out *config.Output, format change.Format) (*webhook.Output, error) {
+	headers := make(map[string]string, len(out.Headers))
+	for name, value := range out.Headers {
+		headers[name] = value.Reveal()
+	}
+	cfg := webhook.Config{
+		URL: out.URL.Reveal(), Headers: headers, Secret: out.Secret.Reveal(), Gzip: out.Gzip, Method: out.Method,
+		Methods: out.Methods, Every: out.Every, Certificate: out.ClientCertificate.Reveal(),
+		Format: format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: version,
+	}
+	var tokens bearer.Source
+	switch out.Auth {
+	case "entra":
+		var err error
+		if tokens, err = openEntra(out); err != nil {
+			return nil, err
+		}
+	case "oauth2":
+		tokens = bearer.OAuth2(bearer.Client{
+			TokenURL: out.AuthTokenURL.Reveal(), ID: out.AuthClientID, Secret: out.AuthClientSecret.Reveal(), Scope: out.AuthScope,
+		})
+	}
+	if tokens != nil {
+		cfg.Authorize = func(next http.RoundTripper) http.RoundTripper { return bearer.New(tokens, next) }
+	}
+	return webhook.New(cfg)
 }
 
 // attributed puts the CloudEvents attributes on each delivery that the settings choose.
@@ -135,4 +159,29 @@ func aboutOutput(p *config.Poller, out *config.Output) telemetry.About {
 		}
 	}
 	return about
+}
+
+// relayConfig is how an output's events travel, whatever feed they come from.
+func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output,
+	size func(*change.Event) int) poller.Config {
+	about := aboutOutput(p, out)
+	return poller.Config{
+		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
+		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(host.Stoppable(a.cut, to), about),
+		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
+		Fetch: poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes}, FetchMost: p.BatchSizeMax,
+		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, KeyEvents: keyEvents(out),
+		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget,
+		PollInterval: p.PollInterval, PollIntervalMax: p.PollIntervalMax, MaxBatches: p.MaxBatches,
+	}
+}
+
+// keyEvents is how many events of one order key a request may hold: several, where the output takes them as a whole or
+// not at all.
+func keyEvents(out *config.Output) int {
+	switch out.Kind {
+	case "kafka", "eventhubs", "servicebus":
+		return out.Batch
+	}
+	return 1
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/output/bearer"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -31,3 +32,5 @@ func (*app) openQueue(*config.Storage, string, change.Format, int) (poller.Outpu
 func (*app) openFanout(*config.Source, time.Duration) (func(context.Context, []byte) error, error) {
 	return nil, change.ErrSmall
 }
+
+func openEntra(*config.Output) (bearer.Source, error) { return nil, change.ErrSmall }
