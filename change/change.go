@@ -283,5 +283,10 @@ type Delivery struct {
 // ErrConfig is wrapped by every error that says that the settings are at fault: only a person can mend it.
 var ErrConfig = errors.New("configuration")
 
+// ErrSmall is an ErrConfig of the program of `make demo` (build tag small): what it leaves out takes most of the time
+// that compiling takes.
+var ErrSmall = fmt.Errorf("%w: this is the small program of make demo, which knows SQLite, HTTP, standard output "+
+	"and files: make build makes the whole one", ErrConfig)
+
 // ErrLogin is an ErrConfig: a database refused the login. To repeat that each second locks accounts.
 var ErrLogin = fmt.Errorf("%w", ErrConfig)
