@@ -63,8 +63,10 @@ func (t *tick) answered(q *request, err error) {
 		t.extras--
 		t.lanes.done(q.items[0])
 	} else {
+		now := time.Now()
 		for i, it := range q.items {
 			if q.outcomes[i] == Accepted {
+				t.report.accepted(it.batch.grant.Batch.Kind, it.event(), now)
 				t.finish(it, Accepted)
 				delete(t.hint.busy, it.event().ID)
 			}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
@@ -183,17 +182,15 @@ func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Out
 	if w.Config.Source.FanoutQueue == "" {
 		return o, nil
 	}
-	client, err := azure.Queue(&w.Config.Source.Fanout, w.Config.Source.FanoutQueue)
+	send, err := a.openFanout(&w.Config.Source, c.functionApp().TimerPeriod(w.Config.Name))
 	if err != nil {
 		return o, err
 	}
-	queue := host.NewFanout(client, c.functionApp().TimerPeriod(w.Config.Name),
-		w.Config.Source.Fanout.Development || a.cfg.State.Create)
 	o.Fanout = &handler.Fanout{
 		Work: w.Outbox.Work, About: func(ctx context.Context) (poller.OutboxFigures, bool, error) {
 			about, err := w.Outbox.About(ctx)
 			return about.Figures, about.Paused != "", err
-		}, Send: queue.Send, Partition: w.partition, Partitions: claims.Buckets,
+		}, Send: send, Partition: w.partition, Partitions: claims.Buckets,
 		Timeout: w.Config.Source.Timeout + fanoutTimeout,
 	}
 	return o, nil
