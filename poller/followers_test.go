@@ -81,8 +81,8 @@ func followersOfAFailure(t *testing.T, bad string, fails poller.FailedEvent) {
 	}
 }
 
-// TestFollowerThatIsAcceptedAlone: an output accepts an event behind one that it failed, which it must not. The event is
-// sent again, behind that one.
+// TestFollowerThatIsAcceptedAlone: an output accepts an event behind one that it failed, which it must not. The event
+// is sent again, behind that one.
 func TestFollowerThatIsAcceptedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := pollertest.NewTable(0, 1)

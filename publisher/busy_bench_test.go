@@ -39,8 +39,8 @@ func (a *arrivals) Deliver(ctx context.Context, d change.Delivery) error {
 }
 
 // BenchmarkBusyAggregate is how long ten events a second of other aggregates take from their commit to the receiver's
-// answer: with nothing else in the outbox, and beside a backlog of one aggregate, in whose bucket neighbours are. ROWRELAY_BENCH_BACKLOG says of how
-// many events (100,000), -benchtime 200x how many others come.
+// answer: with nothing else in the outbox, and beside a backlog of one aggregate, in whose bucket neighbours are.
+// ROWRELAY_BENCH_BACKLOG says of how many events (100,000), -benchtime 200x how many others come.
 func BenchmarkBusyAggregate(bm *testing.B) {
 	backlog := 100_000
 	if text := os.Getenv("ROWRELAY_BENCH_BACKLOG"); text != "" {
@@ -53,7 +53,8 @@ func BenchmarkBusyAggregate(bm *testing.B) {
 		if e.name == "sqlserver" {
 			continue // there is none here
 		}
-		for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked, "mapped", "neighbours"} {
+		for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked, "mapped",
+			"neighbours"} {
 			for _, n := range []int{0, backlog} {
 				bm.Run(fmt.Sprintf("%s/%s/%d", e.name, strategy, n), func(bm *testing.B) {
 					b := newBench(bm, e.url, func(c *Config) {
@@ -81,7 +82,8 @@ func BenchmarkBusyAggregate(bm *testing.B) {
 					}
 					if n > 0 && bm.N > 1 {
 						b.fillOf(n, 1, event.Pending)
-						b.exec("ANALYZE " + map[string]string{"mysql": "TABLE "}[b.conn.Engine] + "outbox") // as it would be soon
+						// as the server would soon do by itself
+						b.exec("ANALYZE " + map[string]string{"mysql": "TABLE "}[b.conn.Engine] + "outbox")
 					}
 					b.latencies(bm, others)
 				})
@@ -94,8 +96,8 @@ func BenchmarkBusyAggregate(bm *testing.B) {
 func (b *bench) neighbours() (ids []string) {
 	b.tb.Helper()
 	b.fillOf(60_000, 60_000, event.Published)
-	rows, err := b.raw.QueryContext(b.tb.Context(), "SELECT o.aggregate_id FROM outbox o JOIN outbox z ON z.bucket = o.bucket "+
-		"WHERE z.aggregate_id = '0' AND o.aggregate_id <> '0'")
+	rows, err := b.raw.QueryContext(b.tb.Context(), "SELECT o.aggregate_id FROM outbox o "+
+		"JOIN outbox z ON z.bucket = o.bucket WHERE z.aggregate_id = '0' AND o.aggregate_id <> '0'")
 	b.must(err)
 	defer rows.Close() //nolint:errcheck // Err tells
 	for rows.Next() {

@@ -42,8 +42,8 @@ type Service[L any] struct {
 	// Open opens a link; Close ends it.
 	Open  func(ctx context.Context, destination string) (L, error)
 	Close func(ctx context.Context, l L)
-	// Send sends messages of one key, once, as one message of AMQP, and returns when the service has accepted it: the first
-	// n of them that have room in it. An error is about these n.
+	// Send sends messages of one key, once, as one message of AMQP, and returns when the service has accepted it: the
+	// first n of them that have room in it. An error is about these n.
 	Send func(ctx context.Context, l L, batch []*Message) (n int, err error)
 	// Code reads the SDK's own errors.
 	Code func(err error) Code

@@ -6,9 +6,9 @@
 // one every time; an event without an aggregate has no key, and goes to any partition. MessageId is the event's id
 // (Event Hubs drops no repetitions: receivers do, by it), the application properties are the event's attributes.
 //
-// A batch of Event Hubs has one partition key, and the service takes it as a whole or not at all: the events of one order
-// key are a batch, so that a delivery may hold several, and those without a key are another. Batches go side by side
-// over one link for each hub.
+// A batch of Event Hubs has one partition key, and the service takes it as a whole or not at all: the events of one
+// order key are a batch, so that a delivery may hold several, and those without a key are another. Batches go side by
+// side over one link for each hub.
 //
 // # What is proved, and against what
 //

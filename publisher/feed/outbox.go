@@ -61,8 +61,8 @@ type reader interface {
 	// Due returns FAILED rows whose next attempt is due, at most limit, and how long it is until the next attempt; -1 if
 	// there is none.
 	Due(ctx context.Context, ranges []claims.Range, limit poller.Limit) (rows []event.Row, next time.Duration, err error)
-	// Others returns publishable rows of the ranges whose aggregate is none of avoid, from the first on. It passes over all
-	// that is avoided, however much that is: the caller bounds its time.
+	// Others returns publishable rows of the ranges whose aggregate is none of avoid, from the first on. It passes over
+	// all that is avoided, however much that is: the caller bounds its time.
 	Others(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate, limit poller.Limit) ([]event.Row, error)
 	// Again returns those of some rows that are publishable still, in their order.
 	Again(ctx context.Context, refs []event.Ref) ([]event.Row, error)

@@ -30,8 +30,9 @@ type sighting struct {
 }
 
 const (
-	// pastShare is how many times as long as it took a session waits before it looks past busy aggregates again.
-	pastShare = 1
+	// pastShare is how many times as long as it took a session waits after a look that took longer than pastPatience: it
+	// is work for the database, and on SQLite without WAL nobody writes meanwhile. After a shorter one it waits as long.
+	pastShare = 4
 	// pastTimeout bounds that: what is farther off has to wait.
 	pastTimeout = 5 * time.Second
 	// pastPatience is how long a fetch waits for a look that it has begun: most are short.
@@ -114,7 +115,11 @@ func (s *session) lookPast(crowded []int, limit poller.Limit) bool {
 			refs[i] = rows[i].Ref
 		}
 		ended := time.Now()
-		found <- sighting{refs, ended.Add(pastShare * ended.Sub(begun))}
+		rest := ended.Sub(begun)
+		if rest > pastPatience {
+			rest *= pastShare
+		}
+		found <- sighting{refs, ended.Add(rest)}
 	})
 	return true
 }

@@ -111,14 +111,16 @@ func (m *mapped) Fetch(ctx context.Context, _ []claims.Range, _ event.Position, 
 }
 
 // Others shows what Fetch does, of aggregates that are not avoided.
-func (m *mapped) Others(ctx context.Context, _ []claims.Range, avoid []event.Aggregate, limit poller.Limit) ([]event.Row,
-	error) {
-	return m.rows(ctx, "fetch events of other aggregates", limit, m.sql.publishable(m.sql.projection(), limit.Rows, avoid))
+func (m *mapped) Others(ctx context.Context, _ []claims.Range, avoid []event.Aggregate,
+	limit poller.Limit) ([]event.Row, error) {
+	return m.rows(ctx, "fetch events of other aggregates", limit,
+		m.sql.publishable(m.sql.projection(), limit.Rows, avoid))
 }
 
 // Again asks for no more rows than one statement can name.
 func (m *mapped) Again(ctx context.Context, refs []event.Ref) ([]event.Row, error) {
-	return m.rows(ctx, "read events again", poller.Limit{Rows: len(refs)}, m.sql.again(refIDs(refs[:min(len(refs), m.chunk)])))
+	refs = refs[:min(len(refs), m.chunk)]
+	return m.rows(ctx, "read events again", poller.Limit{Rows: len(refs)}, m.sql.again(refIDs(refs)))
 }
 
 func (m *mapped) rows(ctx context.Context, what string, limit poller.Limit, s *statement.Statement) (rows []event.Row,

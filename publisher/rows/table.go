@@ -331,8 +331,8 @@ func (e *Table) Others(ctx context.Context, ranges []claims.Range, avoid []event
 // Again leaves out what waits.
 func (e *Table) Again(ctx context.Context, refs []event.Ref) ([]event.Row, error) {
 	return e.publishable(ctx, "read events again", poller.Limit{Rows: len(refs)}, func(s *statement.Statement) {
-		s.Add("(SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE ", e.db.AnyInt(s, e.seq("o"), seqs(refs)),
-			" AND o.state = 'PENDING' AND NOT ")
+		s.Add("(SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE ")
+		s.Add(e.db.AnyInt(s, e.seq("o"), seqs(refs)), " AND o.state = 'PENDING' AND NOT ")
 		e.blocks(s, false)
 		s.Add(") k")
 	})
@@ -347,7 +347,8 @@ func (e *Table) publishable(ctx context.Context, what string, limit poller.Limit
 		e.columns(s)
 		s.Add(", 0 FROM ")
 		keys(s)
-		s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq(), " ORDER BY k.bucket, k.", e.syntax.Seq())
+		s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq())
+		s.Add(" ORDER BY k.bucket, k.", e.syntax.Seq())
 		rows, _, err = event.Read(ctx, s, q, limit, e.scan)
 		return err
 	})
