@@ -72,6 +72,8 @@ type Event struct {
 	OrderKey []byte
 	// Row is a JSON object of the projected columns in the table's order.
 	Row []byte
+	// Shape says how the format of the SQL trigger writes Row and Key; nil: as they are.
+	Shape *Shape
 	// Cursor is the row's own cursor: with the key it names this version of the row, and the id is made of it.
 	Cursor Cursor
 	// At is the position just after this event, where that is not Cursor itself: a window, for instance, that the row was

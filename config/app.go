@@ -128,6 +128,7 @@ type Source struct {
 	LeasesTable  string `json:"leases_table"` // "": the binding's own name
 	SiteName     string `json:"site_name"`
 	FunctionName string `json:"function_name"`
+	LegacyID     string `json:"legacy_function_id"` // 16 hexadecimal digits; "" for none
 	LeasesLock   string `json:"leases_lock"`
 
 	NullCursor  string        `json:"null_cursor"` // report or fail

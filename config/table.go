@@ -176,6 +176,8 @@ var pollerSettings = []setting{
 	{name: "source__function_name", modes: inLeased, kind: kind.Text("a function", "OrdersTrigger"),
 		defText: "the poller's name",
 		doc:     "The name of the function that is taken over, as it is written there."},
+	{name: "source__legacy_function_id", modes: inLeased, kind: kind.Text("16 digits", "0a1b2c3d4e5f6071"), defText: "none",
+		doc: "The id in `az_func.GlobalState` that the function had before the binding made it of the site's name. Where there is no state of the new id, the old one's becomes it, with its leases."},
 	{name: "source__leases_lock", modes: inLeased, kind: kind.OneOf("database", "table"), def: "database",
 		doc: "`database` is the binding's one application lock for all functions of the database, `table` one for each leases table: never beside the binding."},
 	{name: "source__track_table", modes: inTracking, kind: kind.Text("a table", "rowrelay_changes_orders"),
