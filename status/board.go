@@ -211,7 +211,7 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 	if f.note != nil && f.note.silent(f.now) {
 		o.SilentSince = &f.note.At
 	}
-	if r.Next != nil {
+	if r.Next != nil && !f.onceOnly(&o) {
 		if next, ok := r.Next(f.now); ok {
 			o.NextRun = &next
 		}

@@ -188,12 +188,17 @@ func well(o *Output, f *facts) string {
 		return fmt.Sprintf("%s pending, and no failure is noted", atLeast(*o.Pending, o.CountedTo))
 	case o.LastSuccess != nil:
 		text := "No failure is noted since the success at " + stamp(*o.LastSuccess)
-		if f.note != nil && f.note.SilentAfter == 0 && !o.atWork() {
+		if f.onceOnly(o) {
 			text += "; when the next tick is due is not known"
 		}
 		return text
 	}
 	return "No failure is noted"
+}
+
+// onceOnly reports whether the last that ticked was a run --once: nobody here knows who starts the next, or when.
+func (f *facts) onceOnly(o *Output) bool {
+	return f.note != nil && f.note.SilentAfter == 0 && !o.atWork()
 }
 
 func atLeast(n, bound int64) string {

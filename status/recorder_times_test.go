@@ -18,6 +18,7 @@ func onePoller(t *testing.T, store state.Store, seen *Recorder, committed time.T
 	t.Helper()
 	b := NewBoard(BoardConfig{App: "shop", Store: store, Seen: seen, Bound: time.Second, Outputs: []Subject{{
 		Base: Output{Poller: "orders"}, Limit: 2 * time.Minute,
+		Next: func(now time.Time) (time.Time, bool) { return now.Add(time.Second), true },
 		Parts: partOf(func(context.Context) (func(*Output), error) {
 			return func(o *Output) { o.CommittedAt = &committed }, nil
 		}),
@@ -167,7 +168,7 @@ func TestOnceIsNeverSilent(t *testing.T) {
 		store, p := life(t, 0, time.Second, poller.FetchEmpty)
 		p.Close()
 		pass(24 * time.Hour)
-		if o := onePoller(t, store, nil, time.Now()); o.Health != Healthy ||
+		if o := onePoller(t, store, nil, time.Now()); o.Health != Healthy || o.NextRun != nil ||
 			!strings.Contains(o.Says, "when the next tick is due is not known") {
 			t.Errorf("%s: %s", o.Health, o.Says)
 		}

@@ -88,6 +88,10 @@ func printStatus(w io.Writer, r *status.Report) error {
 	for i := range r.Outputs {
 		p.reported(&r.Outputs[i], r.At)
 	}
+	if slices.ContainsFunc(r.Outputs, func(o status.Output) bool { return o.Runbook() != "" }) {
+		p.line("")
+		p.line("What the words mean: %s", status.GlossaryPage)
+	}
 	return p.err
 }
 
@@ -115,6 +119,7 @@ func (p *printer) reported(o *status.Output, now time.Time) {
 			p.problem("problem", problem)
 		}
 	}
+	p.wrapped("see", o.Runbook())
 	p.wrapped("ticks", ticksText(o, now))
 	p.wrapped("position", o.Position)
 	if o.Late != nil && o.Late.Frontier != "" {
