@@ -182,6 +182,8 @@ type Output struct {
 	Headers map[string]Secret `json:"headers"`
 	Secret  Secret            `json:"secret"`
 	Gzip    bool              `json:"gzip"`
+	// SeveralPerKey lets a request carry several events of an order key.
+	SeveralPerKey bool `json:"several_per_key"`
 
 	// ConnectionSetting is the name that was given; it led to Connection for a queue, to Broker for a broker.
 	ConnectionSetting string  `json:"connection"`

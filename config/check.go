@@ -131,7 +131,7 @@ func (l *loader) checkLease(p *pollerScopes) {
 
 // httpOnly, queueOnly and kafkaOnly have no effect on an output of another kind.
 var (
-	httpOnly  = []string{"url", "headers__", "secret", "gzip"}
+	httpOnly  = []string{"url", "headers__", "secret", "gzip", "several_per_key"}
 	queueOnly = []string{"queue"}
 	// connected are queue and brokers.
 	connected  = []string{"connection"}

@@ -38,8 +38,10 @@ func (t *tick) next() bool {
 
 // begin sends a request.
 func (t *tick) begin(q *request) {
-	if p := q.items[0].batch; p.begun.IsZero() {
-		p.begun = time.Now()
+	for _, it := range q.items {
+		if p := it.batch; p.begun.IsZero() {
+			p.begun = time.Now()
+		}
 	}
 	t.exclusive = t.exclusive || q.role != ordinary
 	t.requests++
@@ -100,6 +102,8 @@ func (t *tick) failedOf(q *request) {
 	for i, it := range q.items {
 		switch {
 		case q.outcomes[i] == Accepted:
+		case it.follows: // an event before it was not accepted: it comes after that
+			it.follows = false
 		case q.failures != nil && q.failures[i].err != nil && (!q.cut || q.failures[i].proven) && t.judge(it, &q.failures[i]):
 			found = true
 		default:

@@ -25,6 +25,7 @@ const (
 // while the last requests of the one before are in flight.
 type lanes struct {
 	ordering Ordering
+	several  bool // see Config.Several
 	seed     maphash.Seed
 	tails    map[uint64]*item // the last event of each order key that is not done with
 	ready    []*item          // sendable, in fetch order of their becoming so
@@ -40,13 +41,15 @@ type item struct {
 	refused uint64
 	failed  bool  // a request that held it failed, and it is not known that another event is to blame
 	next    *item // the next event of the same order key
+	follows bool  // it was sent in one request with the event before it of its order key, which is not answered yet
 }
 
 func (it *item) event() *change.Event { return &it.batch.grant.Batch.Events[it.index] }
 
-func newLanes(ordering Ordering) *lanes {
+func newLanes(ordering Ordering, several bool) *lanes {
 	return &lanes{
 		ordering: ordering,
+		several:  several && ordering == OrderKey,
 		seed:     maphash.MakeSeed(),
 		tails:    make(map[uint64]*item),
 	}
@@ -94,17 +97,17 @@ func (l *lanes) occupied(key uint64) bool { return l.tails[key] != nil }
 // queue returns the sendable events, oldest first.
 func (l *lanes) queue() []*item { return l.ready[l.head:] }
 
-// take removes the events of the next request from the queue: at most most events of one batch, with at most bytes
-// bytes (the first always fits). No two of them have one order key, unless no order is kept: two events of one key are
-// never ready together. An event that failed before goes alone: it would probably fail the others, and has to fail
-// alone to count. Events for which withheld reports true are done with already, and are left out. The result is empty
-// when nothing is left to send.
+// take removes the events of the next request from the queue: at most most events, with at most bytes bytes (the first
+// always fits), of batches that may travel together. No two of them have one order key, unless no order is kept or
+// several may follow one another: two events of one key are never ready together. An event that failed before goes
+// alone: it would probably fail the others, and has to fail alone to count. Events for which withheld reports true are
+// done with already, and are left out. The result is empty when nothing is left to send.
 func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld func(*item) bool) []*item {
 	var taken []*item
 	total := 0
 	for l.head < len(l.ready) && len(taken) < most {
 		it := l.ready[l.head]
-		if len(taken) > 0 && it.batch != taken[0].batch {
+		if len(taken) > 0 && !it.batch.joins(taken[0].batch) {
 			break
 		}
 		if !withheld(it) {
@@ -119,6 +122,9 @@ func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld fun
 				taken = make([]*item, 0, min(most, len(l.ready)-l.head))
 			}
 			taken = append(taken, it)
+			if l.several && most > 1 {
+				taken, total = l.follow(taken, total, most, bytes, size)
+			}
 		}
 		l.ready[l.head] = nil // a settled batch must not be kept in memory by the queue
 		l.head++
@@ -131,6 +137,26 @@ func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld fun
 		l.ready, l.head = l.ready[:n], 0
 	}
 	return taken
+}
+
+// follow adds what comes after the last of a request in its order key, as far as it fits.
+func (l *lanes) follow(taken []*item, total, most, bytes int, size func(*change.Event) int) ([]*item, int) {
+	for it := taken[len(taken)-1].next; it != nil && len(taken) < most; it = it.next {
+		e := it.event()
+		if !it.batch.joins(taken[0].batch) || e.Attempts > 0 || e.Broken != nil || e.Waits || total+size(e) > bytes {
+			break
+		}
+		it.follows = true
+		total += size(e)
+		taken = append(taken, it)
+	}
+	return taken, total
+}
+
+// joins reports whether events of two batches may travel in one request: they are the same, or both of live rows under
+// one right to deliver them.
+func (p *inFlight) joins(q *inFlight) bool {
+	return p == q || p.grant.Batch.Kind == change.Live && q.grant.Batch.Kind == change.Live && p.grant.Token == q.grant.Token
 }
 
 // remove takes event i of the queue out of it.
@@ -158,9 +184,12 @@ func (l *lanes) done(it *item) {
 	if l.ordering != OrderKey {
 		return
 	}
-	if it.next != nil {
-		l.ready = append(l.ready, it.next)
-		it.next = nil
+	if next := it.next; next != nil {
+		if it.next = nil; next.follows {
+			next.follows = false // it is in flight already
+		} else {
+			l.ready = append(l.ready, next)
+		}
 	} else if l.tails[it.key] == it {
 		delete(l.tails, it.key)
 	}

@@ -144,6 +144,8 @@ func randomFailures(t *testing.T, seed uint64) {
 		c.Retries, c.Concurrency, c.MaxBatches = 1+rnd.IntN(3), 1+rnd.IntN(4), rnd.IntN(4)
 		c.RequestEvents, c.Fetch.Rows = 1+rnd.IntN(30), 1+rnd.IntN(40)
 		c.Timeout, c.Budget = 5*time.Second, time.Duration(1+rnd.IntN(20))*time.Second
+		c.Several, c.FetchMost = rnd.IntN(3) == 0, rnd.IntN(80)
+		to.Several = c.Several
 	})
 	var last poller.Report
 	calm := 3 + rnd.IntN(10)

@@ -99,7 +99,7 @@ func (t *tick) newRequest(as role, items []*item, tries int) *request {
 	}
 	for i := range items {
 		q.pending[i] = i
-		q.adjacent = q.adjacent && items[i].index == items[0].index+i
+		q.adjacent = q.adjacent && items[i].batch == items[0].batch && items[i].index == items[0].index+i
 	}
 	return q
 }
@@ -214,6 +214,7 @@ func (q *request) record(number uint64, said *DeliveryError) {
 		}
 	}
 	accepted = append(accepted, q.pending[next:]...)
+	accepted, again = q.inOrderOfKeys(failed, accepted, again)
 	q.accept(number, accepted)
 	for _, f := range failed {
 		i := q.pending[f.Index]
@@ -222,6 +223,26 @@ func (q *request) record(number uint64, said *DeliveryError) {
 		}
 	}
 	q.pending = again
+}
+
+// inOrderOfKeys leaves out what follows an event that failed in its order key: it is sent again after that one, and not
+// by this request.
+func (q *request) inOrderOfKeys(failed []FailedEvent, accepted, again []int) (_, _ []int) {
+	if !q.tick.cfg.Several {
+		return accepted, again
+	}
+	first := make(map[uint64]int, len(failed)) // by key: the first that failed
+	for _, f := range failed {
+		i := q.pending[f.Index]
+		if _, ok := first[q.items[i].key]; !ok {
+			first[q.items[i].key] = i
+		}
+	}
+	behind := func(i int) bool {
+		at, ok := first[q.items[i].key]
+		return ok && at < i
+	}
+	return slices.DeleteFunc(accepted, behind), slices.DeleteFunc(again, behind)
 }
 
 // accept records that the attempt of this number was accepted for some events.

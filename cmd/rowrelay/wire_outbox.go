@@ -167,7 +167,7 @@ func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed,
 		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(host.Stoppable(a.cut, to), about),
 		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
 		Fetch: poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes}, FetchMost: p.BatchSizeMax,
-		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,
+		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, Several: out.SeveralPerKey,
 		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget,
 		PollInterval: p.PollInterval, PollIntervalMax: p.PollIntervalMax, MaxBatches: p.MaxBatches,
 	}
