@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -11,6 +12,7 @@ type Snapshot struct {
 	Doc     Document
 	version Version
 	clock   storeClock
+	alive   Alive
 }
 
 // Now is the earliest that the store's clock can show by now: ages of what the document says are judged by it.
@@ -25,7 +27,8 @@ func (s *Snapshot) Paused() *Paused {
 }
 
 // Held says who holds the lease, judged by the store's clock as it must be by now; nil when it may be acquired: nobody
-// owns it, or it expired longer ago than the grace. Our own owner id is not special, because an earlier life of this
+// owns it, or it expired longer ago than the grace. A holder that is known to have died, as a process of this machine
+// did, has the grace only: for that long its last requests may still be under way. Our own owner id is not special, because an earlier life of this
 // instance may still be delivering.
 func (s *Snapshot) Held() *HeldError {
 	l := &s.Doc.Lease
@@ -34,6 +37,11 @@ func (s *Snapshot) Held() *HeldError {
 	}
 	now := s.Now()
 	left := l.ExpiresAt.Add(grace(l.TTL)).Sub(now)
+	if mark, _, marked := strings.Cut(l.LeaseID, "."); marked && s.alive != nil {
+		if ago, died := s.alive.Died(mark); died {
+			left = min(left, grace(l.TTL)-ago)
+		}
+	}
 	if left <= 0 {
 		return nil
 	}
