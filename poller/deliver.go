@@ -28,7 +28,7 @@ func (t *tick) next() bool {
 		t.beginStep()
 		return true
 	}
-	items := t.lanes.take(t.cfg.RequestEvents, t.cfg.RequestBytes, t.cfg.Size, t.withheld)
+	items := t.lanes.take(&bounds{t.cfg.RequestEvents, t.cfg.KeyEvents, t.cfg.RequestBytes, t.cfg.Size}, t.withheld)
 	if len(items) == 0 || t.stopped() {
 		return false
 	}
@@ -60,12 +60,15 @@ func (t *tick) answered(q *request, err error) {
 	if q.role != ordinary {
 		t.exclusive = false
 	}
+	q.part()
 	if q.role == extra {
 		t.extras--
 		t.lanes.done(q.items[0])
 	} else {
+		now := time.Now()
 		for i, it := range q.items {
 			if q.outcomes[i] == Accepted {
+				t.report.accepted(it.batch.grant.Batch.Kind, it.event(), now)
 				t.finish(it, Accepted)
 				delete(t.hint.busy, it.event().ID)
 			}
@@ -102,8 +105,6 @@ func (t *tick) failedOf(q *request) {
 	for i, it := range q.items {
 		switch {
 		case q.outcomes[i] == Accepted:
-		case it.follows: // an event before it was not accepted: it comes after that
-			it.follows = false
 		case q.failures != nil && q.failures[i].err != nil && (!q.cut || q.failures[i].proven) && t.judge(it, &q.failures[i]):
 			found = true
 		default:

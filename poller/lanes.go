@@ -25,7 +25,6 @@ const (
 // while the last requests of the one before are in flight.
 type lanes struct {
 	ordering Ordering
-	several  bool // see Config.Several
 	seed     maphash.Seed
 	tails    map[uint64]*item // the last event of each order key that is not done with
 	ready    []*item          // sendable, in fetch order of their becoming so
@@ -41,15 +40,14 @@ type item struct {
 	refused uint64
 	failed  bool  // a request that held it failed, and it is not known that another event is to blame
 	next    *item // the next event of the same order key
-	follows bool  // it was sent in one request with the event before it of its order key, which is not answered yet
+	follows bool  // it is in the request of the event before it of its order key
 }
 
 func (it *item) event() *change.Event { return &it.batch.grant.Batch.Events[it.index] }
 
-func newLanes(ordering Ordering, several bool) *lanes {
+func newLanes(ordering Ordering) *lanes {
 	return &lanes{
 		ordering: ordering,
-		several:  several && ordering == OrderKey,
 		seed:     maphash.MakeSeed(),
 		tails:    make(map[uint64]*item),
 	}
@@ -97,13 +95,19 @@ func (l *lanes) occupied(key uint64) bool { return l.tails[key] != nil }
 // queue returns the sendable events, oldest first.
 func (l *lanes) queue() []*item { return l.ready[l.head:] }
 
-// take removes the events of the next request from the queue: at most most events, with at most bytes bytes (the first
-// always fits), of batches that may travel together. No two of them have one order key, unless no order is kept or
-// several may follow one another: two events of one key are never ready together. An event that failed before goes
-// alone: it would probably fail the others, and has to fail alone to count. Events for which withheld reports true are
-// done with already, and are left out. The result is empty when nothing is left to send.
-func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld func(*item) bool) []*item {
+// bounds are those of a request: so many events, of one order key so many, and so many bytes (the first always fits).
+type bounds struct {
+	events, ofKey, bytes int
+	size                 func(*change.Event) int
+}
+
+// take removes the events of the next request, of batches that may travel together, from the queue. Two of one order key are
+// never ready together: where a request may hold several, those that come next follow the one that is ready. An event
+// that failed before goes alone: it would probably fail the others, and has to fail alone to count. Events for which
+// withheld reports true are done with already, and are left out. The result is empty when nothing is left to send.
+func (l *lanes) take(b *bounds, withheld func(*item) bool) []*item {
 	var taken []*item
+	most := b.events
 	total := 0
 	for l.head < len(l.ready) && len(taken) < most {
 		it := l.ready[l.head]
@@ -112,7 +116,7 @@ func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld fun
 		}
 		if !withheld(it) {
 			e := it.event()
-			if total += size(e); len(taken) > 0 && (total > bytes || e.Attempts > 0) {
+			if total += b.size(e); len(taken) > 0 && (total > b.bytes || e.Attempts > 0) {
 				break
 			}
 			if e.Attempts > 0 {
@@ -122,8 +126,15 @@ func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld fun
 				taken = make([]*item, 0, min(most, len(l.ready)-l.head))
 			}
 			taken = append(taken, it)
-			if l.several && most > 1 {
-				taken, total = l.follow(taken, total, most, bytes, size)
+			for n := 1; n < b.ofKey && len(taken) < most && it.next != nil; n++ {
+				it = it.next
+				if e := it.event(); !it.batch.joins(taken[0].batch) || e.Waits || e.Broken != nil || e.Attempts > 0 ||
+					total+b.size(e) > b.bytes {
+					break
+				}
+				total += b.size(it.event())
+				it.follows = true
+				taken = append(taken, it)
 			}
 		}
 		l.ready[l.head] = nil // a settled batch must not be kept in memory by the queue
@@ -137,20 +148,6 @@ func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld fun
 		l.ready, l.head = l.ready[:n], 0
 	}
 	return taken
-}
-
-// follow adds what comes after the last of a request in its order key, as far as it fits.
-func (l *lanes) follow(taken []*item, total, most, bytes int, size func(*change.Event) int) ([]*item, int) {
-	for it := taken[len(taken)-1].next; it != nil && len(taken) < most; it = it.next {
-		e := it.event()
-		if !it.batch.joins(taken[0].batch) || e.Attempts > 0 || e.Broken != nil || e.Waits || total+size(e) > bytes {
-			break
-		}
-		it.follows = true
-		total += size(e)
-		taken = append(taken, it)
-	}
-	return taken, total
 }
 
 // joins reports whether events of two batches may travel in one request: they are the same, or both of live rows under
@@ -184,12 +181,11 @@ func (l *lanes) done(it *item) {
 	if l.ordering != OrderKey {
 		return
 	}
-	if next := it.next; next != nil {
-		if it.next = nil; next.follows {
-			next.follows = false // it is in flight already
-		} else {
-			l.ready = append(l.ready, next)
+	if it.next != nil {
+		if !it.next.follows { // otherwise it is done with next
+			l.ready = append(l.ready, it.next)
 		}
+		it.next = nil
 	} else if l.tails[it.key] == it {
 		delete(l.tails, it.key)
 	}

@@ -27,10 +27,9 @@ type Config struct {
 	FetchMost int
 	// RequestEvents and RequestBytes bound one request; Size is the size of one event in the output's format, in bytes.
 	RequestEvents, RequestBytes int
-	// Several lets a request hold several events of one order key, in order. Where one of them is not accepted, those after
-	// it are sent again, whatever the destination said of them.
-	Several bool
-	Size    func(*change.Event) int
+	Size                        func(*change.Event) int
+	// KeyEvents bounds the events of one order key in a request, where the output takes several: see Output. 0 is 1.
+	KeyEvents int
 	// RejectStatus are the HTTP statuses after which a request is not repeated but bisected at once.
 	RejectStatus []int
 	// Retries is how often one request is tried in a tick, the first attempt included.

@@ -214,7 +214,6 @@ func (q *request) record(number uint64, said *DeliveryError) {
 		}
 	}
 	accepted = append(accepted, q.pending[next:]...)
-	accepted, again = q.inOrderOfKeys(failed, accepted, again)
 	q.accept(number, accepted)
 	for _, f := range failed {
 		i := q.pending[f.Index]
@@ -222,27 +221,43 @@ func (q *request) record(number uint64, said *DeliveryError) {
 			q.failures[i].proven = true
 		}
 	}
-	q.pending = again
+	q.pending = q.withoutLost(again)
 }
 
-// inOrderOfKeys leaves out what follows an event that failed in its order key: it is sent again after that one, and not
-// by this request.
-func (q *request) inOrderOfKeys(failed []FailedEvent, accepted, again []int) (_, _ []int) {
-	if !q.tick.cfg.Several {
-		return accepted, again
-	}
-	first := make(map[uint64]int, len(failed)) // by key: the first that failed
-	for _, f := range failed {
-		i := q.pending[f.Index]
-		if _, ok := first[q.items[i].key]; !ok {
-			first[q.items[i].key] = i
+// withoutLost leaves out events that follow one of their order key which is neither accepted nor sent again.
+func (q *request) withoutLost(again []int) []int {
+	kept, lost := again[:0], false
+	for i, it := range q.items {
+		sent := len(again) > 0 && again[0] == i
+		if sent {
+			again = again[1:]
+		}
+		if lost = it.follows && lost || !sent && q.outcomes[i] != Accepted; sent && !lost {
+			kept = append(kept, i)
 		}
 	}
-	behind := func(i int) bool {
-		at, ok := first[q.items[i].key]
-		return ok && at < i
+	return kept
+}
+
+// part lets events wait again that follow one of their order key which was not accepted, or that were not accepted
+// themselves: they are ready when that one is done with. What is known of them says nothing.
+func (q *request) part() {
+	items, outcomes, failures := q.items[:0], q.outcomes[:0], q.failures[:0]
+	accepted := true
+	for i, it := range q.items {
+		if accepted = (accepted || !it.follows) && q.outcomes[i] == Accepted; it.follows && !accepted {
+			it.follows = false
+			continue
+		}
+		items, outcomes = append(items, it), append(outcomes, q.outcomes[i])
+		if q.failures != nil {
+			failures = append(failures, q.failures[i])
+		}
 	}
-	return slices.DeleteFunc(accepted, behind), slices.DeleteFunc(again, behind)
+	q.items, q.outcomes = items, outcomes
+	if q.failures != nil {
+		q.failures = failures
+	}
 }
 
 // accept records that the attempt of this number was accepted for some events.

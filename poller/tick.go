@@ -38,7 +38,7 @@ func (r *Relay) Tick(ctx context.Context) Report {
 		Relay:  r,
 		ctx:    ctx,
 		limit:  r.cfg.Fetch,
-		lanes:  newLanes(r.cfg.Ordering, r.cfg.Several),
+		lanes:  newLanes(r.cfg.Ordering),
 		inbox:  make(chan func(), r.cfg.Concurrency+8), // never blocks: see post
 		report: r.newReport(),
 

@@ -55,9 +55,9 @@ func (o *Output) refused(n, code int, err error) *poller.DeliveryError {
 func remedy(code int) string {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		return "check the key in output__url, output__headers__… and output__secret, and whom the receiver lets in"
+		return "check the key in output__url, output__headers__… and output__secret, or whom output__auth sends, and whom the receiver lets in"
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
-		return "check output__url: its path must be the receiver's, and take POST"
+		return "check output__url: its path must be the receiver's, and take the method"
 	case http.StatusRequestEntityTooLarge:
 		return "lower output__batch or output__batch_bytes, or raise the receiver's limit"
 	case http.StatusUnsupportedMediaType:
@@ -73,7 +73,7 @@ func remedy(code int) string {
 func (o *Output) answered(resp *http.Response) error {
 	text := fmt.Sprintf("%s answered %d %s", o.origin, resp.StatusCode, http.StatusText(resp.StatusCode))
 	text = strings.TrimSpace(text)
-	if excerpt := o.excerpt(resp.Body); excerpt != "" {
+	if excerpt := o.excerpt(resp); excerpt != "" {
 		text += ": " + poller.QuoteAnswer(excerpt)
 	}
 	return errors.New(text)
@@ -105,10 +105,18 @@ func (o *Output) judgeJSON(ctx context.Context, d *change.Delivery, resp *http.R
 	}
 	slices.Sort(indices)
 	indices = slices.Compact(indices)
-	failed := make([]poller.FailedEvent, len(indices))
-	for i, index := range indices {
-		failed[i] = poller.FailedEvent{Index: index, Cause: poller.Refused, Status: resp.StatusCode, Named: true,
-			Err: fmt.Errorf("%s answered %d and named this event in batchItemFailures", o.origin, resp.StatusCode)}
+	failed := make([]poller.FailedEvent, 0, len(indices))
+	behind := make(map[string]bool) // order keys of events that were named
+	for i := range d.Events {
+		key := string(d.Events[i].OrderKey)
+		switch _, named := slices.BinarySearch(indices, i); {
+		case named:
+			failed = append(failed, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: resp.StatusCode, Named: true,
+				Err: fmt.Errorf("%s answered %d and named this event in batchItemFailures", o.origin, resp.StatusCode)})
+			behind[key] = o.several
+		case behind[key]:
+			failed = append(failed, poller.FailedEvent{Index: i})
+		}
 	}
 	return &poller.DeliveryError{Failed: failed,
 		Err: fmt.Errorf("%s answered %d and named %d of %d events in batchItemFailures, first %s",
