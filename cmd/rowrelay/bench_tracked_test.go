@@ -46,20 +46,6 @@ func BenchmarkTracked(b *testing.B) {
 	})
 }
 
-// benchMySQL makes the table of benchPostgres in MySQL or MariaDB.
-func benchMySQL(b *testing.B, url string, n int) {
-	b.Helper()
-	benchTable(b, "mysql", testenv.MySQLDSN(b, url),
-		`CREATE TABLE orders (id bigint PRIMARY KEY, customer_id int NOT NULL, amount numeric(12,2) NOT NULL,
-			status varchar(20) NOT NULL, note text, updated_at datetime(6) NOT NULL, KEY (updated_at, id))`,
-		`CREATE TABLE digits (d int PRIMARY KEY)`,
-		`INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)`,
-		fmt.Sprintf(`INSERT INTO orders SELECT n, n %% 1000, n / 7.0, 'shipped', CASE WHEN n %% 3 = 0 THEN 'a note of some length, with "quotes"' END,
-			timestamp '2026-04-07 00:00:00' + INTERVAL (n DIV 10) SECOND
-			FROM (SELECT 1 + a.d + 10*b.d + 100*c.d + 1000*e.d + 10000*f.d + 100000*g.d AS n
-				FROM digits a, digits b, digits c, digits e, digits f, digits g) AS s WHERE n <= %d`, n))
-}
-
 // benchTracked measures the changes that an update of ranges makes, beside modes of a cursor.
 func benchTracked(b *testing.B, url, driver, dsn string, rows int, modes map[string]benchSettings, update string,
 	after ...string) {
