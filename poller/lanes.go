@@ -153,7 +153,8 @@ func (l *lanes) take(b *bounds, withheld func(*item) bool) []*item {
 // joins reports whether events of two batches may travel in one request: they are the same, or both of live rows under
 // one right to deliver them.
 func (p *inFlight) joins(q *inFlight) bool {
-	return p == q || p.grant.Batch.Kind == change.Live && q.grant.Batch.Kind == change.Live && p.grant.Token == q.grant.Token
+	live := p.grant.Batch.Kind == change.Live && q.grant.Batch.Kind == change.Live
+	return p == q || live && p.grant.Token == q.grant.Token
 }
 
 // remove takes event i of the queue out of it.
