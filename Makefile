@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test sim sim-bugs late chaos siege snapshot outbox bench-outbox static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
+.PHONY: help demo quick test sim sim-bugs late chaos siege snapshot outbox bench-outbox bench-drain bench-scale static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24

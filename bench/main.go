@@ -47,6 +47,7 @@ func main() {
 	counting := flag.Bool("count", false, "with -receive: count only")
 	bare := flag.String("bare", "", "be the bare loop that posts to this URL, -events in a request (this command starts itself so)")
 	draining := flag.Bool("drain", false, "measure how fast a table is drained, beside a bare loop")
+	scaling := flag.Bool("scale", false, "measure what pollers cost that have nothing to do")
 	flag.StringVar(&o.only, "only", "", "with -drain: those whose name has this in it")
 	flag.Func("set", "with -drain: a setting of the poller; may be repeated", func(s string) error {
 		settings = append(settings, s)
@@ -63,6 +64,8 @@ func main() {
 		work = func(ctx context.Context, o options) error { return bareLoop(ctx, *bare, o.events) }
 	case *draining:
 		work = runDrains
+	case *scaling:
+		work = runScale
 	}
 	binary = o.rowrelay
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

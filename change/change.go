@@ -263,7 +263,7 @@ type Delivery struct {
 	Type, Source string
 	// Fingerprint is the checkpoint's source_fingerprint.
 	Fingerprint string
-	// BatchID is the batch that the events came in.
+	// BatchID is the batch that the first of the events came in.
 	BatchID string
 	// Token is the fencing token of the lease, Number grows with every request made under it: a receiver that remembers
 	// the highest pair for a key can refuse a late request of a stale owner.
@@ -276,7 +276,8 @@ type Delivery struct {
 	// TraceParent and TraceState are the W3C trace context of the request; "" where nothing is traced. An event that has
 	// one of its own (Outbox.TraceParent) travels with that instead.
 	TraceParent, TraceState string
-	// Events holds at least one event, in order, and at most one for each OrderKey (unless ordering=none).
+	// Events holds at least one event, in order, and at most one for each OrderKey (unless ordering=none, or
+	// output__several_per_key).
 	Events []Event
 }
 

@@ -183,6 +183,8 @@ type Output struct {
 	Headers map[string]Secret `json:"headers"`
 	Secret  Secret            `json:"secret"`
 	Gzip    bool              `json:"gzip"`
+	// SeveralPerKey lets a request carry several events of an order key.
+	SeveralPerKey bool `json:"several_per_key"`
 	// Method, "" for POST, is for the operations that Methods (upsert, insert, update, delete) do not name.
 	Method  string            `json:"method"`
 	Methods map[string]string `json:"methods"`

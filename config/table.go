@@ -296,6 +296,8 @@ var outputSettings = []setting{
 		doc: "Signs each request by Standard Webhooks: `whsec_` and base64 of 24 to 64 bytes. A secret."},
 	{name: "gzip", kind: kind.Flag, def: "false",
 		doc: "Compress request bodies."},
+	{name: "several_per_key", kind: kind.Flag, def: "false",
+		doc: "A request may carry several events of one order key, in order: for a receiver that takes a request as a whole, or names in `batchItemFailures` the first event of each key that it did not take ([what comes again](duplicates.md#several-events-of-a-key-in-a-request))."},
 	{name: "connection", kind: connectionName, defText: "required for queue and brokers",
 		doc: "The setting that holds the connection of the queue or broker: see [Connections](#connections)."},
 	{name: "queue", kind: queueName, defText: "the poller's name",

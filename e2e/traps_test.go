@@ -153,13 +153,54 @@ func TestTrap7NeverExits(t *testing.T) {
 	}
 }
 
-// TestTrap8KilledInTheMiddle: the host's only way to stop a worker loses nothing.
+// TestTrap8KilledInTheMiddle: the host's only way to stop a worker loses nothing. The next one knows that a worker of
+// its machine is dead: it says at once for how many seconds it lets the last requests end, and goes on then, although
+// the lease lasts for minutes.
 func TestTrap8KilledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
+	host := killedInTheMiddle(t, to, settings{"pollers__orders__lease_ttl": "10m", "TMPDIR": t.TempDir()})
+	assertTakeOver(t, host, to)
+}
+
+// TestTrap8KilledElsewhere: of a worker of another machine nobody knows that it is dead. That its lease stands in the
+// way is said at once, and it is taken over when it has expired.
+func TestTrap8KilledElsewhere(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	marks := t.TempDir()
+	host := killedInTheMiddle(t, to, settings{"pollers__orders__lease_ttl": "12s", "TMPDIR": marks}, func() {
+		if err := os.RemoveAll(filepath.Join(marks, fmt.Sprintf("rowrelay-%d", os.Getuid()))); err != nil {
+			t.Error(err)
+		}
+	})
+	assertTakeOver(t, host, to)
+}
+
+// assertTakeOver fails unless the first skipped tick is told of, and all rows arrive some time.
+func assertTakeOver(t *testing.T, host *fakehost.Host, to *sink) {
+	t.Helper()
+	must(t, host, "orders")
+	if _, err := host.AwaitLine(t.Context(), func(l fakehost.Line) bool {
+		return l.Level == fakehost.Information && strings.Contains(l.Text, `"level":"INFO"`) &&
+			strings.Contains(l.Text, "lease_acquire_skipped") &&
+			strings.Contains(l.Text, `"until":`) && strings.Contains(l.Text, "takes over by itself")
+	}); err != nil {
+		t.Fatalf("%v\n%s", err, transcript(host))
+	}
+	until(t, "all rows to arrive", func() bool {
+		host.Invoke(t.Context(), "orders") // until the dead owner's lease has expired, this does nothing
+		n, _ := to.count()
+		return n == 40
+	})
+	to.assertOrder("version")
+}
+
+// killedInTheMiddle kills a worker in its 15th request of 40 rows, and returns the host when the next one is ready.
+func killedInTheMiddle(t *testing.T, to *sink, more settings, dead ...func()) *fakehost.Host {
+	t.Helper()
 	s, _ := sqliteShop(t, to.URL, 40)
-	s = s.with(settings{"pollers__orders__lease_ttl": "12s", "pollers__orders__batch_size": "10",
-		"pollers__orders__output__batch": "1"}) // the lease outlives the start of the next worker
+	s = s.with(settings{"pollers__orders__batch_size": "10", "pollers__orders__output__batch": "1"}).with(more)
 	host := startHost(t, functionApp(t, s), s)
 	reached := make(chan struct{})
 	release := make(chan struct{})
@@ -182,23 +223,13 @@ func TestTrap8KilledInTheMiddle(t *testing.T) {
 	if r := <-done; r.Succeeded {
 		t.Error("an invocation whose worker was killed succeeded")
 	}
+	for _, f := range dead {
+		f()
+	}
 	if err := host.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	must(t, host, "orders") // the dead worker's lease stands in the way, and that is said at once
-	if _, err := host.AwaitLine(t.Context(), func(l fakehost.Line) bool {
-		return l.Level == fakehost.Information && strings.Contains(l.Text, `"level":"INFO"`) &&
-			strings.Contains(l.Text, "lease_acquire_skipped") &&
-			strings.Contains(l.Text, `"until":`) && strings.Contains(l.Text, "takes over by itself")
-	}); err != nil {
-		t.Fatalf("%v\n%s", err, transcript(host))
-	}
-	until(t, "all rows to arrive", func() bool {
-		host.Invoke(t.Context(), "orders") // until the dead owner's lease has expired, this does nothing
-		n, _ := to.count()
-		return n == 40
-	})
-	to.assertOrder("version")
+	return host
 }
 
 // TestTrap9LinesAreClassifiedAsMeant: a table called warnings must not turn an error into a warning.

@@ -43,6 +43,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -181,7 +182,26 @@ func (h *Handler) Tick(ctx context.Context, name string, inv Invocation) ([]poll
 			return []poller.Report{report}, nil
 		}
 	}
+	_ = clock.Sleep(ctx, h.after(name)) // a tick that is to end at once says so itself
 	return h.account(ctx, name, inv, h.run(ctx, name, p)), nil
+}
+
+// Schedules fire for all pollers in one millisecond. So many begin at once; of more, each begins a little after the one
+// before it in the order of their names, and all of them within less than a second.
+const (
+	atOnce = 16
+	apart  = 4 * time.Millisecond
+	within = 800 * time.Millisecond
+)
+
+// after is how long after its schedule the tick of a poller begins.
+func (h *Handler) after(name string) time.Duration {
+	n := len(h.names)
+	if n <= atOnce {
+		return 0
+	}
+	i, _ := slices.BinarySearch(h.names, name)
+	return time.Duration(i) * min(apart, within/time.Duration(n))
 }
 
 // alive is the context of work that the host asked for. What the invocation's context carries is kept, its end is not:

@@ -38,8 +38,10 @@ func (t *tick) next() bool {
 
 // begin sends a request.
 func (t *tick) begin(q *request) {
-	if p := q.items[0].batch; p.begun.IsZero() {
-		p.begun = time.Now()
+	for _, it := range q.items {
+		if p := it.batch; p.begun.IsZero() {
+			p.begun = time.Now()
+		}
 	}
 	t.exclusive = t.exclusive || q.role != ordinary
 	t.requests++

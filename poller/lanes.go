@@ -101,7 +101,7 @@ type bounds struct {
 	size                 func(*change.Event) int
 }
 
-// take removes the events of the next request, which are of one batch, from the queue. Two events of one order key are
+// take removes the events of the next request, of batches that may travel together, from the queue. Two of one order key are
 // never ready together: where a request may hold several, those that come next follow the one that is ready. An event
 // that failed before goes alone: it would probably fail the others, and has to fail alone to count. Events for which
 // withheld reports true are done with already, and are left out. The result is empty when nothing is left to send.
@@ -111,7 +111,7 @@ func (l *lanes) take(b *bounds, withheld func(*item) bool) []*item {
 	total := 0
 	for l.head < len(l.ready) && len(taken) < most {
 		it := l.ready[l.head]
-		if len(taken) > 0 && it.batch != taken[0].batch {
+		if len(taken) > 0 && !it.batch.joins(taken[0].batch) {
 			break
 		}
 		if !withheld(it) {
@@ -128,7 +128,7 @@ func (l *lanes) take(b *bounds, withheld func(*item) bool) []*item {
 			taken = append(taken, it)
 			for n := 1; n < b.ofKey && len(taken) < most && it.next != nil; n++ {
 				it = it.next
-				if e := it.event(); it.batch != taken[0].batch || e.Waits || e.Broken != nil || e.Attempts > 0 ||
+				if e := it.event(); !it.batch.joins(taken[0].batch) || e.Waits || e.Broken != nil || e.Attempts > 0 ||
 					total+b.size(e) > b.bytes {
 					break
 				}
@@ -148,6 +148,13 @@ func (l *lanes) take(b *bounds, withheld func(*item) bool) []*item {
 		l.ready, l.head = l.ready[:n], 0
 	}
 	return taken
+}
+
+// joins reports whether events of two batches may travel in one request: they are the same, or both of live rows under
+// one right to deliver them.
+func (p *inFlight) joins(q *inFlight) bool {
+	live := p.grant.Batch.Kind == change.Live && q.grant.Batch.Kind == change.Live
+	return p == q || live && p.grant.Token == q.grant.Token
 }
 
 // remove takes event i of the queue out of it.

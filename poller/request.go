@@ -99,7 +99,7 @@ func (t *tick) newRequest(as role, items []*item, tries int) *request {
 	}
 	for i := range items {
 		q.pending[i] = i
-		q.adjacent = q.adjacent && items[i].index == items[0].index+i
+		q.adjacent = q.adjacent && items[i].batch == items[0].batch && items[i].index == items[0].index+i
 	}
 	return q
 }

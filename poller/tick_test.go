@@ -20,7 +20,7 @@ func TestTickDrainsInOrderPerKey(t *testing.T) {
 	for _, ordering := range []poller.Ordering{poller.OrderKey, poller.OrderSource, poller.OrderNone} {
 		t.Run(string(ordering), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				feed := pollertest.NewTable(95, 7)
+				feed := pollertest.NewTable(95, 19)
 				slow := func(ctx context.Context, d change.Delivery) error {
 					return clock.Sleep(ctx, time.Duration(1+len(d.Events[0].ID))*time.Millisecond)
 				}

@@ -128,17 +128,26 @@ func (s *Schedule) LongestGap() (time.Duration, bool) {
 		longest = max(longest, next-last)
 		last = next
 	}
+	if s.everyDay() {
+		return max(longest, 24*time.Hour+first-last), true // most do: a cycle takes some 50 ms to go through
+	}
 	// 2000 begins a cycle; its first firing, seen again 400 years later, closes the circle.
 	start, ok := s.nextDate(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
 	if !ok {
 		return 0, false
 	}
-	for date := start; date.Before(start.AddDate(cycle, 0, 0)); {
+	for date, end := start, start.AddDate(cycle, 0, 0); date.Before(end); {
 		next, _ := s.nextDate(date.AddDate(0, 0, 1))
 		longest = max(longest, next.Sub(date)+first-last)
 		date = next
 	}
 	return longest, true
+}
+
+// everyDay reports whether the schedule fires on every date.
+func (s *Schedule) everyDay() bool {
+	const days, months, weekdays = 1<<32 - 2, 1<<13 - 2, 1<<7 - 1
+	return s.day&days == days && s.month&months == months && s.weekday&weekdays == weekdays
 }
 
 func midnight(t time.Time) time.Time {

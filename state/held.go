@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -18,8 +19,9 @@ func grace(ttl time.Duration) time.Duration {
 }
 
 // Held says who holds the lease, judged by the store's clock as it must be by now; nil when it may be acquired: nobody
-// owns it, or it expired longer ago than the grace. Our own owner id is not special, because an earlier life of this
-// instance may still be delivering.
+// owns it, or it expired longer ago than the grace. A holder that is known to have died, as a process of this machine
+// may be, has the grace only: for so long its last requests may still be under way. Our own owner id is not special,
+// because an earlier life of this instance may still be delivering.
 func (s *Snapshot) Held() *HeldError {
 	l := &s.Doc.Lease
 	if l.OwnerID == "" {
@@ -27,6 +29,11 @@ func (s *Snapshot) Held() *HeldError {
 	}
 	now := s.Now()
 	left := l.ExpiresAt.Add(grace(l.TTL)).Sub(now)
+	if mark, _, marked := strings.Cut(l.LeaseID, "."); marked && s.alive != nil {
+		if ago, died := s.alive.Died(mark); died {
+			left = min(left, grace(l.TTL)-ago)
+		}
+	}
 	if left <= 0 {
 		return nil
 	}

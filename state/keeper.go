@@ -12,13 +12,23 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// Config says what a Keeper keeps. Every member is required.
+// Config says what a Keeper keeps. Every member but Alive is required.
 type Config struct {
 	Store  Store
 	Key    string        // see [Key]
 	Poller string        // poller_name in the document
 	Owner  string        // owner_id, for people: "<app>/<instance>"
 	TTL    time.Duration // how long a lease lives without a heartbeat
+	// Alive knows of holders that have died; nil: their leases expire.
+	Alive Alive
+}
+
+// Alive marks leases with the process that takes them.
+type Alive interface {
+	// Own is this process's mark; "" where it has none.
+	Own() string
+	// Died reports whether it is certain that the process of a mark has died, and how long ago that was found out.
+	Died(mark string) (ago time.Duration, certain bool)
 }
 
 // Key returns the key of a poller's document: state/{app}/{poller}.json, or state/{app}/{poller}.{output}.json for an
@@ -94,7 +104,7 @@ func (k *Keeper) load(ctx context.Context) (*Snapshot, error) {
 
 func (k *Keeper) snapshot(doc Document, stamp Stamp, sent time.Time) *Snapshot {
 	return &Snapshot{
-		Doc: doc, version: stamp.Version,
+		Doc: doc, version: stamp.Version, alive: k.cfg.Alive,
 		clock: storeClock{now: stamp.Now, sent: sent, received: time.Now()},
 	}
 }

@@ -10,6 +10,7 @@ type Snapshot struct {
 	Doc     Document
 	version Version
 	clock   storeClock
+	alive   Alive
 }
 
 // Now is the earliest that the store's clock can show by now: ages of what the document says are judged by it.

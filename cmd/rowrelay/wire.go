@@ -26,6 +26,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/state/alive"
 	"github.com/rowrelay/rowrelay/state/filestore"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/telemetry"
@@ -261,6 +262,7 @@ func (a *app) document(c *console, p *config.Poller, out *config.Output, name st
 	key := state.Key(a.cfg.State.AppName, p.Name, name)
 	keeper, err := state.New(state.Config{
 		Store: a.store, Key: key, Poller: p.Name, Owner: a.cfg.State.AppName + "/" + instance(c), TTL: p.LeaseTTL,
+		Alive: alive.Default(),
 	})
 	return inspect.WiredOutput{Config: out, Key: key, Keeper: keeper}, err
 }

@@ -68,7 +68,8 @@ func openHTTP(p *config.Poller, out *config.Output, format change.Format) (*webh
 	cfg := webhook.Config{
 		URL: out.URL.Reveal(), Headers: headers, Secret: out.Secret.Reveal(), Gzip: out.Gzip, Method: out.Method,
 		Methods: out.Methods, Every: out.Every, Certificate: out.ClientCertificate.Reveal(),
-		Format: format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: version,
+		Several: out.SeveralPerKey,
+		Format:  format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: version,
 	}
 	var tokens bearer.Source
 	switch out.Auth {
@@ -182,6 +183,10 @@ func keyEvents(out *config.Output) int {
 	switch out.Kind {
 	case "kafka", "eventhubs", "servicebus":
 		return out.Batch
+	case "http":
+		if out.SeveralPerKey {
+			return out.Batch
+		}
 	}
 	return 1
 }

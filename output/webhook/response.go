@@ -105,10 +105,18 @@ func (o *Output) judgeJSON(ctx context.Context, d *change.Delivery, resp *http.R
 	}
 	slices.Sort(indices)
 	indices = slices.Compact(indices)
-	failed := make([]poller.FailedEvent, len(indices))
-	for i, index := range indices {
-		failed[i] = poller.FailedEvent{Index: index, Cause: poller.Refused, Status: resp.StatusCode, Named: true,
-			Err: fmt.Errorf("%s answered %d and named this event in batchItemFailures", o.origin, resp.StatusCode)}
+	failed := make([]poller.FailedEvent, 0, len(indices))
+	behind := make(map[string]bool) // order keys of events that were named
+	for i := range d.Events {
+		key := string(d.Events[i].OrderKey)
+		switch _, named := slices.BinarySearch(indices, i); {
+		case named:
+			failed = append(failed, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: resp.StatusCode, Named: true,
+				Err: fmt.Errorf("%s answered %d and named this event in batchItemFailures", o.origin, resp.StatusCode)})
+			behind[key] = o.several
+		case behind[key]:
+			failed = append(failed, poller.FailedEvent{Index: i})
+		}
 	}
 	return &poller.DeliveryError{Failed: failed,
 		Err: fmt.Errorf("%s answered %d and named %d of %d events in batchItemFailures, first %s",

@@ -77,6 +77,8 @@ type Config struct {
 	Secret string
 	// Gzip is output__gzip.
 	Gzip bool
+	// Several is output__several_per_key: what follows an event that the receiver names, in its order key, failed as well.
+	Several bool
 	// Format is output__format.
 	Format change.Format
 	// Single says that output__batch is 1: requests hold the format's single form.
@@ -93,6 +95,7 @@ type Output struct {
 	format    change.Format
 	single    bool
 	gzip      bool
+	several   bool
 	key       []byte // of the signature; nil for none
 	static    http.Header
 	blank     *http.Request // what all requests have in common
@@ -124,7 +127,7 @@ func New(cfg Config) (*Output, error) {
 		return nil, err
 	}
 	o := &Output{
-		route: route, origin: u.Scheme + "://" + u.Host, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip,
+		route: route, origin: u.Scheme + "://" + u.Host, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip, several: cfg.Several,
 		key: key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency, identity),
 	}
 	o.through = o.transport

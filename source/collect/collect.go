@@ -101,7 +101,7 @@ func (c *Collector) Add(r engine.Row) bool {
 		return false
 	}
 	if c.Events == nil {
-		c.Events = make([]change.Event, 0, min(c.Limit.Rows, 1024))
+		c.Events = make([]change.Event, 0, min(c.Limit.Rows, 4096))
 	}
 	c.bytes += size
 	c.Events = append(c.Events, event)
