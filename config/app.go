@@ -57,6 +57,7 @@ type Poller struct {
 	// ScheduleSet says that the schedule was written, not the default: under the host it has no effect.
 	ScheduleSet  bool          `json:"schedule_set"`
 	BatchSize    int           `json:"batch_size"`
+	BatchSizeMax int           `json:"batch_size_max"`
 	BatchBytes   int           `json:"batch_bytes"`
 	MaxRowBytes  int           `json:"max_row_bytes"`
 	MaxBatches   int           `json:"max_batches"` // 0: no bound
@@ -127,6 +128,7 @@ type Source struct {
 	LeasesTable  string `json:"leases_table"` // "": the binding's own name
 	SiteName     string `json:"site_name"`
 	FunctionName string `json:"function_name"`
+	LegacyID     string `json:"legacy_function_id"` // 16 hexadecimal digits; "" for none
 	LeasesLock   string `json:"leases_lock"`
 
 	NullCursor  string        `json:"null_cursor"` // report or fail

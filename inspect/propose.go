@@ -67,7 +67,9 @@ func (p *Proposal) chooseKey(t *engine.Table) {
 			continue
 		}
 		names := ix.Columns[:ix.Declared]
-		if !slices.ContainsFunc(t.Columns, func(c engine.Column) bool { return c.Nullable && slices.Contains(names, c.Name) }) {
+		if !slices.ContainsFunc(t.Columns, func(c engine.Column) bool {
+			return c.Nullable && slices.Contains(names, c.Name)
+		}) {
 			p.Key, p.KeyWhy = names, "the unique index "+ix.Name
 			return
 		}

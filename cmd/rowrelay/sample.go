@@ -248,9 +248,10 @@ func sample(ctx context.Context, a *app, w *wired, out *config.Output, s *sample
 		}
 		key := []byte(`{"seq":0}`)
 		row, _ := json.Marshal(map[string]string{"aggregate_type": s.aggregate, "event_type": s.kind, "payload": s.payload})
-		*e = change.Event{Key: key, OrderKey: key, Row: row, Cursor: change.Cursor(`{"kind":"outbox"}`), Time: time.Now(), Outbox: &change.Outbox{
-			AggregateType: s.aggregate, AggregateID: "test", EventType: s.kind, Payload: []byte(s.payload), JSON: true, CreatedAt: time.Now(),
-		}}
+		*e = change.Event{Key: key, OrderKey: key, Row: row, Cursor: change.Cursor(`{"kind":"outbox"}`)}
+		e.Time = time.Now()
+		e.Outbox = &change.Outbox{AggregateType: s.aggregate, AggregateID: "test", EventType: s.kind,
+			Payload: []byte(s.payload), JSON: true, CreatedAt: e.Time}
 	} else {
 		found, err := w.Source.Check(ctx, nil, 1, w.Config.BatchSize)
 		if err == nil {

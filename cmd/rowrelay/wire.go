@@ -11,25 +11,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/engine/engines"
-	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
-	"github.com/rowrelay/rowrelay/output/storagequeue"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/state"
-	"github.com/rowrelay/rowrelay/state/blobstore"
 	"github.com/rowrelay/rowrelay/state/filestore"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/telemetry"
@@ -153,7 +149,7 @@ func (a *app) connect(w *wired) {
 	case d.ConnectionString != "":
 		w.Connection, err = engines.ParseOf(d.Setting, d.ConnectionString.Reveal())
 	case d.Server != "":
-		w.Connection, err = sqlserver.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
+		w.Connection, err = engines.ByIdentity(d.Server, d.Database, d.Credential, d.ClientID)
 	default:
 		return // config has said what is missing
 	}
@@ -314,14 +310,7 @@ func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
 	if to.Kind != "queue" {
 		return store, nil
 	}
-	client, err := azure.Queue(&to.Connection, to.Queue)
-	if err != nil {
-		return nil, err
-	}
-	queue, err := storagequeue.New(storagequeue.Config{
-		Client: client, Format: change.Row, Concurrency: w.Config.Concurrency,
-		Create: to.Connection.Development || a.cfg.State.Create,
-	})
+	queue, err := a.openQueue(&to.Connection, to.Queue, change.Row, w.Config.Concurrency)
 	if err != nil {
 		return nil, err
 	}
@@ -382,13 +371,7 @@ func openStore(cfg *config.App) (state.Store, error) {
 	case "memory":
 		return memstore.New(), nil
 	case "blob":
-		client, err := azure.Container(&cfg.State.Connection, cfg.State.Container)
-		if err != nil {
-			return nil, err
-		}
-		return blobstore.New(blobstore.Config{
-			Client: client, Create: cfg.State.Create || cfg.State.Connection.Development,
-		})
+		return openBlobs(&cfg.State)
 	default:
 		return nil, fmt.Errorf("%q is not blob, file or memory", cfg.State.Kind)
 	}

@@ -3,7 +3,8 @@
 // request repeated.
 //
 //	bearer.go   the token that is kept, and the requests that carry it
-//	sources.go  who gives tokens: Microsoft Entra by an identity, or an authorization server by OAuth 2's client credentials
+//	sources.go  who gives tokens: an authorization server, by OAuth 2's client credentials
+//	entra.go    or Microsoft Entra, by an identity
 package bearer
 
 import (
