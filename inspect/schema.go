@@ -15,8 +15,8 @@ import (
 // object is a JSON object of a schema.
 type object = map[string]any
 
-// Schema is the JSON Schema (draft 7) of a body that an output sends, by the table as Check found it. Its types are those
-// of docs/values.md, and never narrower than what a value may become.
+// Schema is the JSON Schema (draft 7) of a body that an output sends, by the table as Check found it. Its types are
+// those of docs/values.md, and never narrower than what a value may become.
 func (p *Poller) Schema(out *config.Output) map[string]any {
 	one := p.eventSchema(out)
 	if out.Format == "sqltrigger" || out.Kind == "http" && out.Batch > 1 {
