@@ -130,8 +130,8 @@ func (l *loader) checkLease(p *pollerScopes) {
 
 // httpOnly, queueOnly and kafkaOnly have no effect on an output of another kind.
 var (
-	httpOnly = append([]string{"url", "headers__", "secret", "gzip", "several_per_key", "method", "methods__", "rate", "client_certificate", "auth"},
-		authParts...)
+	httpOnly = append([]string{"url", "headers__", "secret", "gzip", "several_per_key", "method", "methods__", "rate",
+		"client_certificate", "auth"}, authParts...)
 	queueOnly = []string{"queue"}
 	// connected are queue and brokers.
 	connected  = []string{"connection"}

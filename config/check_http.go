@@ -34,7 +34,8 @@ func checkAuth(p *Poller, s *scope, out *Output) {
 	if !s.ok("auth") {
 		return
 	}
-	const scope, tokens, tenant, id, secret = "auth_scope", "auth_token_url", "auth_tenant_id", "auth_client_id", "auth_client_secret"
+	const scope, tokens, tenant = "auth_scope", "auth_token_url", "auth_tenant_id"
+	const id, secret = "auth_client_id", "auth_client_secret"
 	need := func(key, example string) {
 		if !s.has(key) && s.ok(key) {
 			s.fault(key, "is required with auth="+out.Auth, "Set it, such as "+s.prefix+key+"="+example)
@@ -50,7 +51,8 @@ func checkAuth(p *Poller, s *scope, out *Output) {
 		switch {
 		case !s.ok(tenant, id, secret):
 		case s.has(secret) && (!s.has(tenant) || !s.has(id)):
-			s.fault(secret, "stands without "+s.prefix+tenant+" and "+s.prefix+id, "Set all three, or none for a managed identity")
+			s.fault(secret, "stands without "+s.prefix+tenant+" and "+s.prefix+id,
+				"Set all three, or none for a managed identity")
 		case s.has(tenant) && !s.has(secret):
 			s.fault(tenant, "stands without "+s.prefix+secret, "Set it too, or remove the tenant for a managed identity")
 		}

@@ -209,7 +209,8 @@ func TestEveryRowHasItsField(t *testing.T) {
 			}
 			var faults Faults
 			s := newScope("", []setting{row}, &faults)
-			key := strings.NewReplacer("<Name>", "x_y", "<role>", "payload", "<event_type>", "order.placed", "<op>", "delete").Replace(row.name)
+			key := strings.NewReplacer("<Name>", "x_y", "<role>", "payload", "<event_type>", "order.placed",
+				"<op>", "delete").Replace(row.name)
 			s.put(key, given{name: key, raw: value})
 			got := c.fresh()
 			s.read(newEnviron(nil), got)

@@ -279,6 +279,9 @@ func (a *App) deadLettersAt(p *config.Poller, output string) string {
 		storeName(&a.Config.State))
 }
 
+// To says where an output sends, for people.
+func (p *Poller) To(out *config.Output) string { return destination(out) }
+
 func destination(out *config.Output) string {
 	switch out.Kind {
 	case "http":

@@ -37,8 +37,10 @@ type Check struct {
 	DDL string
 	// KeyProof says how the key is known to be unique, or why it is not.
 	KeyProof string
-	// Columns are those of an event's row, with their types, in order.
-	Columns []Param
+	// Columns are those of an event's row, with their types, in order; Catalog is what is known of them, and KeyColumns
+	// those of the key.
+	Columns             []Param
+	Catalog, KeyColumns []engine.Column
 	// Events are the first rows as they would be sent from the position that the check was given. ReadError is why there
 	// are no more of them.
 	Events    []change.Event
@@ -80,6 +82,10 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	}
 	for _, col := range p.Sel.Columns[:len(p.Names)] {
 		out.Columns = append(out.Columns, Param{col.Name, col.Type})
+		out.Catalog = append(out.Catalog, col)
+	}
+	for _, col := range p.KeyColumns() {
+		out.KeyColumns = append(out.KeyColumns, *col)
 	}
 	var forms error
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {

@@ -89,6 +89,7 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 
 ` + smallest,
 		Example: `  rowrelay demo                 see it work, with nothing installed
+  rowrelay init orders          write the settings of a first poller, by what the database's catalog says
   rowrelay check                prove the settings: connect, show the statement, the index and the first rows
   rowrelay run                  relay until Ctrl-C
   rowrelay outbox init events   the tables of a transactional outbox, for a poller with source__mode=outbox
@@ -114,7 +115,7 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 		"file whose Values are added to the environment (default local.settings.json where there is one)")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for machines")
 	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newDeadLetter(c), newBackfill(c), newOutbox(c),
-		newTrack(c), newStatus(c), newFunctions(c), newDemo(c), newVersion(c), newMan(c))
+		newTrack(c), newStatus(c), newInit(c), newTail(c), newSchema(c), newTestEvent(c), newFunctions(c), newDemo(c), newVersion(c), newMan(c))
 	explainMistakes(root)
 	addCompletion(c, root)
 	return root

@@ -211,24 +211,8 @@ func confirm(c *console, name string) error {
 	if _, err := fmt.Fprintf(to, "Type %s to go on (%s): ", what, name); err != nil {
 		return err
 	}
-	if c.lines == nil {
-		c.lines = bufio.NewReader(c.in)
-	}
-	type answer struct {
-		line string
-		err  error
-	}
-	answers := make(chan answer, 1)
-	go func() { // a read from a terminal cannot be stopped: it ends with the process
-		line, err := c.lines.ReadString('\n')
-		answers <- answer{line, err}
-	}()
-	var line string
-	var err error
-	select {
-	case a := <-answers:
-		line, err = a.line, a.err
-	case <-c.stop:
+	line, err := c.typed()
+	if errors.Is(err, errStopped) {
 		if _, err := fmt.Fprintln(to); err != nil {
 			return err
 		}
@@ -241,6 +225,28 @@ func confirm(c *console, name string) error {
 		return fmt.Errorf("reading the answer: %w", err)
 	}
 	return errors.New("not confirmed: nothing was changed (--yes goes on without asking)")
+}
+
+// typed is the next line that somebody types: errStopped at Ctrl-C.
+func (c *console) typed() (string, error) {
+	if c.lines == nil {
+		c.lines = bufio.NewReader(c.in)
+	}
+	type answer struct {
+		line string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() { // a read from a terminal cannot be stopped: it ends with the process
+		line, err := c.lines.ReadString('\n')
+		answers <- answer{line, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.line, a.err
+	case <-c.stop:
+		return "", errStopped
+	}
 }
 
 // progress shows how far long work is: a bar where a person is watching, else a line now and then. It writes to

@@ -80,7 +80,8 @@ func openHTTP(p *config.Poller, out *config.Output, format change.Format) (*webh
 		}
 	case "oauth2":
 		tokens = bearer.OAuth2(bearer.Client{
-			TokenURL: out.AuthTokenURL.Reveal(), ID: out.AuthClientID, Secret: out.AuthClientSecret.Reveal(), Scope: out.AuthScope,
+			TokenURL: out.AuthTokenURL.Reveal(), ID: out.AuthClientID, Secret: out.AuthClientSecret.Reveal(),
+			Scope: out.AuthScope,
 		})
 	}
 	if tokens != nil {

@@ -57,7 +57,8 @@ func New(ask Source, next http.RoundTripper) *Transport {
 	return &Transport{next: next, ask: ask, now: time.Now, turn: make(chan struct{}, 1)}
 }
 
-// RoundTrip sends req with a token. An answer of 401 is returned only where another token does not help, or there is none.
+// RoundTrip sends req with a token. An answer of 401 is returned only where another token does not help, or there is
+// none.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	token, err := t.token(req.Context(), "")
 	if err != nil {

@@ -195,7 +195,9 @@ func TestUnauthorized(t *testing.T) {
 		}
 	}
 
-	never := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	never := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
 	t.Cleanup(never.Close)
 	other := &server{Server: never}
 	for i, given := range []int{4, 4, 4, 5} {

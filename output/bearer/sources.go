@@ -19,7 +19,8 @@ type Client struct{ TokenURL, ID, Secret, Scope string }
 
 // OAuth2 asks an authorization server by OAuth 2's client credentials (RFC 6749, 4.4).
 func OAuth2(c Client) Source {
-	cfg := clientcredentials.Config{ClientID: c.ID, ClientSecret: c.Secret, TokenURL: c.TokenURL, Scopes: strings.Fields(c.Scope)}
+	cfg := clientcredentials.Config{ClientID: c.ID, ClientSecret: c.Secret, TokenURL: c.TokenURL,
+		Scopes: strings.Fields(c.Scope)}
 	// No redirects: the secret is meant for output__auth_token_url.
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return func(ctx context.Context, _ bool) (Token, error) {
@@ -28,7 +29,8 @@ func OAuth2(c Client) Source {
 			if cause := context.Cause(ctx); cause != nil {
 				err = cause
 			}
-			return Token{}, output.Errorf(err, "asking %s for a token (output__auth=oauth2): %s", originOf(c.TokenURL), c.said(err))
+			return Token{}, output.Errorf(err, "asking %s for a token (output__auth=oauth2): %s", originOf(c.TokenURL),
+				c.said(err))
 		}
 		return Token{Value: got.AccessToken, Until: got.Expiry}, nil
 	}

@@ -28,7 +28,8 @@ type route struct {
 }
 
 // placeholders are what a URL may name; {row.<column>} stands for the others.
-var placeholders = []string{"key", "op", "app", "poller", "event_type", "aggregate_type", "aggregate_id", rowPrefix + "<column>"}
+var placeholders = []string{"key", "op", "app", "poller", "event_type", "aggregate_type", "aggregate_id",
+	rowPrefix + "<column>"}
 
 const rowPrefix = "row."
 
@@ -67,7 +68,8 @@ func (r *route) complete(single bool) error {
 	switch {
 	case len(r.url.Names)+len(r.methods) > 0 && !single:
 		return errors.New("output__url with a placeholder, and output__methods__…, are about one event: set output__batch=1")
-	case len(r.url.Names) == 0 && (r.method == http.MethodDelete || slices.Contains(slices.Collect(maps.Values(r.methods)), http.MethodDelete)):
+	case len(r.url.Names) == 0 && (r.method == http.MethodDelete ||
+		slices.Contains(slices.Collect(maps.Values(r.methods)), http.MethodDelete)):
 		return errors.New("a DELETE has no body, so that only its URL says of which row: put {key} into output__url")
 	}
 	return nil
@@ -183,8 +185,8 @@ func valuesOf(name string, d *change.Delivery, e *change.Event) ([]string, error
 	return nil, &missingColumn{column}
 }
 
-// members are the names and the values of a JSON object, in its order. A text is itself, null is "", and whatever else is
-// its JSON.
+// members are the names and the values of a JSON object, in its order. A text is itself, null is "", and whatever else
+// is its JSON.
 func members(object []byte) (names, values []string, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {

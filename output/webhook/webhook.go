@@ -60,7 +60,8 @@ import (
 
 // Config is what an Output needs. The comments name the settings that it comes from.
 type Config struct {
-	// URL is output__url: absolute, http or https, a template after its host. User info in it becomes basic authentication.
+	// URL is output__url: absolute, http or https, a template after its host. User info in it becomes basic
+	// authentication.
 	URL string
 	// Method is output__method, "" for POST; Methods are output__methods__<op>.
 	Method  string
