@@ -304,7 +304,8 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 
 func (m *Metrics) all() []prometheus.Collector {
 	return append(m.outboxMetrics.all(),
-		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.latency, m.lag, m.drained, m.success,
+		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.latency, m.lag, m.drained,
+		m.success,
 		m.staleness, m.nulls,
 		m.paused, m.parked, m.heldBack, m.leftAlone, m.remembered, m.requests, m.rejected, m.deadLettered,
 		m.gone, m.late, m.skipped,
