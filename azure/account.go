@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -14,6 +15,9 @@ func BlobEndpoint(s *config.Storage) string { return endpoint(s, "blob", s.BlobS
 
 // QueueEndpoint is the address of an account's queues, "" where the setting does not tell.
 func QueueEndpoint(s *config.Storage) string { return endpoint(s, "queue", s.QueueServiceURI) }
+
+// TableEndpoint is the address of an account's tables, "" where the setting does not tell.
+func TableEndpoint(s *config.Storage) string { return endpoint(s, "table", s.TableServiceURI) }
 
 // endpoint is the address that a setting gives a service: of a connection string, as the SDK reads it.
 func endpoint(s *config.Storage, service, uri string) string {
@@ -51,7 +55,7 @@ func Account(s *config.Storage) string {
 			return strings.ToLower(members["accountname"]) // whose key it is; an endpoint may have a name of its own
 		}
 	}
-	return accountAt(BlobEndpoint(s))
+	return accountAt(cmp.Or(s.TableServiceURI, BlobEndpoint(s)))
 }
 
 // accountAt reads the account from the address of its blobs: the first name of the host, such as
@@ -68,7 +72,7 @@ func accountAt(endpoint string) string {
 		return strings.ToLower(name)
 	}
 	labels := strings.Split(host, ".")
-	if !slices.Contains(labels[1:], "blob") && !slices.Contains(labels[1:], "dfs") {
+	if !slices.Contains(labels[1:], "blob") && !slices.Contains(labels[1:], "table") && !slices.Contains(labels[1:], "dfs") {
 		return ""
 	}
 	return strings.TrimSuffix(labels[0], "-secondary")
