@@ -1,13 +1,31 @@
+// Package azure reaches storage accounts as the settings name them: by a connection string, or with an identity, by the
+// conventions of the Functions host.
+//
+//	client   clients of containers and queues, and credentials; none connects before it is used
+//	account  what a setting says of its account: its endpoints, its name, what its signature is for
+//	storage  what an account answers: how long it keeps overwritten blobs, whether documents have versions
+//
+// Errors name the setting. They never hold a connection string, or the URL of a request, which may hold a signature.
 package azure
 
 import (
 	"cmp"
+	"errors"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/config"
+)
+
+var (
+	// ErrDenied is in the error of a question that the login may not ask: what was asked for may well be there.
+	ErrDenied = errors.New("denied")
+	// ErrNoContainer is in the error of a question about a container that is not there.
+	ErrNoContainer = errors.New("there is no such container")
+	// ErrNoQueue is in the error of a question about a queue that is not there.
+	ErrNoQueue = errors.New("there is no such queue")
 )
 
 // BlobEndpoint is the address of an account's blobs, "" where the setting does not tell.

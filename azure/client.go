@@ -1,11 +1,5 @@
-// Package azure reaches storage accounts as the settings name them: by a connection string, or with an identity, by the
-// conventions of the Functions host.
-//
-//	client   clients of containers and queues, and credentials; none connects before it is used
-//	account  what a setting says of its account: its endpoints, its name, what its signature is for
-//	storage  what an account answers: how long it keeps overwritten blobs, whether documents have versions
-//
-// Errors name the setting. They never hold a connection string, or the URL of a request, which may hold a signature.
+//go:build !small
+
 package azure
 
 import (

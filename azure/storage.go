@@ -1,3 +1,5 @@
+//go:build !small
+
 package azure
 
 import (
@@ -15,15 +17,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/state/blobstore"
-)
-
-var (
-	// ErrDenied is in the error of a question that the login may not ask: what was asked for may well be there.
-	ErrDenied = errors.New("denied")
-	// ErrNoContainer is in the error of a question about a container that is not there.
-	ErrNoContainer = errors.New("there is no such container")
-	// ErrNoQueue is in the error of a question about a queue that is not there.
-	ErrNoQueue = errors.New("there is no such queue")
 )
 
 // answerError is an answer of Azure's in one line: the SDK's own text is the whole of it.

@@ -29,6 +29,7 @@ import (
 type options struct {
 	rowrelay        string
 	events, rounds  int
+	only            string
 	latency, growth time.Duration
 	rate            int
 }
@@ -43,18 +44,30 @@ func main() {
 	flag.IntVar(&o.rate, "rate", 2000, "events per second while latency or growth are measured")
 	receiving := flag.Bool("receive", false, "be the HTTP receiver (this command starts itself so)")
 	think := flag.Duration("think", 0, "with -receive: how long each answer takes")
+	counting := flag.Bool("count", false, "with -receive: count only")
+	bare := flag.String("bare", "", "be the bare loop that posts to this URL, -events in a request (this command starts itself so)")
+	draining := flag.Bool("drain", false, "measure how fast a table is drained, beside a bare loop")
+	flag.StringVar(&o.only, "only", "", "with -drain: those whose name has this in it")
+	flag.Func("set", "with -drain: a setting of the poller; may be repeated", func(s string) error {
+		settings = append(settings, s)
+		return nil
+	})
 	flag.Parse()
-	if *receiving {
-		if err := receive(*think); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
+	work := run
+	switch {
+	case *receiving && *counting:
+		work = func(context.Context, options) error { return listen(&counter{}) }
+	case *receiving:
+		work = func(context.Context, options) error { return listen(&receiver{think: *think, seen: map[string]bool{}}) }
+	case *bare != "":
+		work = func(ctx context.Context, o options) error { return bareLoop(ctx, *bare, o.events) }
+	case *draining:
+		work = runDrains
 	}
 	binary = o.rowrelay
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	if err := work(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

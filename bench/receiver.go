@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -28,26 +26,9 @@ type receiver struct {
 
 // arrivals is what GET answers.
 type arrivals struct {
-	Events int           `json:"events"`
-	Took   time.Duration `json:"took"` // between the first and the last
-}
-
-// receive serves until stdin ends, and prints its URL first.
-func receive(think time.Duration) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	fmt.Printf("http://%s\n", listener.Addr())
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = listener.Close()
-	}()
-	err = http.Serve(listener, &receiver{think: think, seen: map[string]bool{}})
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
+	Events   int           `json:"events"`
+	Requests int           `json:"requests"`
+	Took     time.Duration `json:"took"` // between the first and the last
 }
 
 // ServeHTTP counts the events of a POST, a payload or an array of payloads, and tells the count.
@@ -97,12 +78,7 @@ type started struct {
 	in  io.Closer
 }
 
-func startReceiver(think time.Duration) (*started, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(self, "-receive", "-think", think.String())
+func start(cmd *exec.Cmd) (*started, error) {
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

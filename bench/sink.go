@@ -27,7 +27,7 @@ func newSink(kind string) (*sink, error) {
 		if strings.HasSuffix(kind, "1 ms") {
 			think = time.Millisecond
 		}
-		s.http, err = startReceiver(think)
+		s.http, err = startReceiver("-think", think.String())
 		return s, err
 	}
 	if s.conn, err = amqp.Dial(os.Getenv("ROWRELAY_TEST_RABBITMQ")); err != nil {

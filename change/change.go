@@ -48,6 +48,16 @@ func (o Op) String() string {
 	}
 }
 
+// OpOf returns the op that String writes as text.
+func OpOf(text string) (Op, bool) {
+	for o := Upsert; o <= Update; o++ {
+		if o.String() == text {
+			return o, true
+		}
+	}
+	return 0, false
+}
+
 // Event is one change of one row. Its byte slices are compact JSON and belong to the batch: they are read, never
 // written.
 type Event struct {
@@ -62,6 +72,8 @@ type Event struct {
 	OrderKey []byte
 	// Row is a JSON object of the projected columns in the table's order.
 	Row []byte
+	// Shape says how the format of the SQL trigger writes Row and Key; nil: as they are.
+	Shape *Shape
 	// Cursor is the row's own cursor: with the key it names this version of the row, and the id is made of it.
 	Cursor Cursor
 	// At is the position just after this event, where that is not Cursor itself: a window, for instance, that the row was
@@ -270,6 +282,11 @@ type Delivery struct {
 
 // ErrConfig is wrapped by every error that says that the settings are at fault: only a person can mend it.
 var ErrConfig = errors.New("configuration")
+
+// ErrSmall is an ErrConfig of the program of `make demo` (build tag small): what it leaves out takes most of the time
+// that compiling takes.
+var ErrSmall = fmt.Errorf("%w: this is the small program of make demo, which knows SQLite, HTTP, standard output "+
+	"and files: make build makes the whole one", ErrConfig)
 
 // ErrLogin is an ErrConfig: a database refused the login. To repeat that each second locks accounts.
 var ErrLogin = fmt.Errorf("%w", ErrConfig)

@@ -115,7 +115,7 @@ func (f Format) Bound(d *Delivery, e *Event) int {
 	case Row:
 		return brackets + max(len(e.Row), len(jsonNull))
 	case SQLTrigger:
-		return brackets + len(`{"Operation":1,"Item":}`) + max(len(e.Row), len(e.Key), len(jsonNull))
+		return brackets + sqlTriggerBound(e)
 	case RowChange:
 		return brackets + rowChangeFixed + quotedBound(e.ID) + quotedBound(d.Table) + quotedBound(d.Engine) +
 			quotedBound(d.Fingerprint) + quotedBound(e.Cursor) + quotedBound(d.Poller) + quotedBound(d.BatchID) +
@@ -149,24 +149,6 @@ func (f Format) appendElement(dst []byte, d *Delivery, e *Event, message bool) [
 	default:
 		return appendCloudEvent(dst, d, e, message)
 	}
-}
-
-// appendSQLTrigger writes Operation 1 (update) for an upsert: a cursor cannot tell an insert from an update, and a
-// receiver of the SQL trigger must treat an update of an unknown key as an insert anyway. A delete carries the key
-// only, as the SQL trigger's does.
-func appendSQLTrigger(dst []byte, e *Event) []byte {
-	switch e.Op {
-	case Insert:
-		dst = append(dst, `{"Operation":0,"Item":`...)
-		dst = appendRaw(dst, e.Row)
-	case Delete:
-		dst = append(dst, `{"Operation":2,"Item":`...)
-		dst = appendRaw(dst, e.Key)
-	default:
-		dst = append(dst, `{"Operation":1,"Item":`...)
-		dst = appendRaw(dst, e.Row)
-	}
-	return append(dst, '}')
 }
 
 const jsonNull = "null"

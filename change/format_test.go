@@ -41,7 +41,7 @@ func cases() []struct {
 	name  string
 	event change.Event
 } {
-	return []struct {
+	list := []struct {
 		name  string
 		event change.Event
 	}{
@@ -59,6 +59,11 @@ func cases() []struct {
 			`{"id":"9223372036854775807","amount":"12345678901234567890.123456789","small":9007199254740991,"data":"AAEC/w==","json":{"n":1.50}}`,
 			`{"kind":"integer+pk","value":"9223372036854775807","tiebreaker":{"id":"9223372036854775807"}}`)},
 	}
+	list[0].event.Shape = &change.Shape{Row: []change.Member{{Name: `"id":`, Form: change.Integer}, {Name: `"customer":`},
+		{Name: `"total":`, Form: change.Decimal}}}
+	list[4].event.Shape = &change.Shape{Row: []change.Member{{Name: `"id":`, Form: change.Integer},
+		{Name: `"amount":`, Form: change.Decimal}}}
+	return list
 }
 
 func TestFormatsMatchGoldenFiles(t *testing.T) {

@@ -33,6 +33,8 @@ const (
 	maxOfOne = 64
 	// maxApartPages bounds the pages that are looked through at once for rows of a key that is read apart.
 	maxApartPages = 4
+	// apartRows bounds such a page: most of its rows are others', however large the pages of live rows have become.
+	apartRows = 500
 	// apartWait is how long live rows are not asked for where they are drained, and all that is read apart is in flight.
 	apartWait = 90 * time.Millisecond
 )
@@ -162,6 +164,9 @@ func fits(orderKey []byte, at change.Cursor) bool {
 
 // fetchApart reads the next rows of a key that is read apart and has room, one key after the other.
 func (s *session) fetchApart(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
+	if len(s.apart.keys) == 0 {
+		return change.Batch{}, details{}, nil
+	}
 	loads, most := s.loads(), ofOne(limit)
 	for range len(s.apart.keys) {
 		a := s.apart.keys[0]
@@ -192,6 +197,7 @@ func (s *session) fetchKey(ctx context.Context, a *apartKey, l load, limit polle
 	error) {
 	batch := change.Batch{Kind: change.Apart, From: s.frontier, More: true}
 	begun, end, most := time.Now(), s.feed.late.Position(), ofOne(limit)
+	limit.Rows = min(limit.Rows, apartRows)
 	for range maxApartPages {
 		page, err := s.read(ctx, change.Range{After: a.at, UpTo: end}, limit)
 		if err != nil {

@@ -59,6 +59,7 @@ type Poller struct {
 	// ScheduleSet says that the schedule was written, not the default: under the host it has no effect.
 	ScheduleSet  bool          `json:"schedule_set"`
 	BatchSize    int           `json:"batch_size"`
+	BatchSizeMax int           `json:"batch_size_max"`
 	BatchBytes   int           `json:"batch_bytes"`
 	MaxRowBytes  int           `json:"max_row_bytes"`
 	MaxBatches   int           `json:"max_batches"` // 0: no bound
@@ -129,6 +130,7 @@ type Source struct {
 	LeasesTable  string `json:"leases_table"` // "": the binding's own name
 	SiteName     string `json:"site_name"`
 	FunctionName string `json:"function_name"`
+	LegacyID     string `json:"legacy_function_id"` // 16 hexadecimal digits; "" for none
 	LeasesLock   string `json:"leases_lock"`
 
 	NullCursor  string        `json:"null_cursor"` // report or fail
@@ -183,6 +185,18 @@ type Output struct {
 	Headers map[string]Secret `json:"headers"`
 	Secret  Secret            `json:"secret"`
 	Gzip    bool              `json:"gzip"`
+	// Method, "" for POST, is for the operations that Methods (upsert, insert, update, delete) do not name.
+	Method  string            `json:"method"`
+	Methods map[string]string `json:"methods"`
+	Every   time.Duration     `json:"rate"` // from one request to the next; 0: no limit
+	// Auth is none or "", entra, or oauth2. With entra and no client id the default chain of credentials asks.
+	Auth              string  `json:"auth"`
+	AuthScope         string  `json:"auth_scope"`
+	AuthTokenURL      Address `json:"auth_token_url"`
+	AuthTenantID      string  `json:"auth_tenant_id"`
+	AuthClientID      string  `json:"auth_client_id"`
+	AuthClientSecret  Secret  `json:"auth_client_secret"`
+	ClientCertificate Secret  `json:"client_certificate"`
 
 	// ConnectionSetting is the name that was given; it led to Connection for a queue, to Broker for a broker.
 	ConnectionSetting string  `json:"connection"`
@@ -254,6 +268,15 @@ type Broker struct {
 	// Namespace is X__fullyQualifiedNamespace, such as shop.servicebus.windows.net, when there is no string.
 	Namespace string `json:"fully_qualified_namespace"`
 	Identity
+}
+
+// Identity is who asks for a token with Auth=entra.
+func (o *Output) Identity() Identity {
+	id := Identity{ClientID: o.AuthClientID, TenantID: o.AuthTenantID, ClientSecret: o.AuthClientSecret}
+	if o.AuthClientID != "" && o.AuthClientSecret == "" {
+		id.Credential = "managedidentity"
+	}
+	return id
 }
 
 // FaultsFor returns all that stops the poller: the app's faults and its own.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/textproto"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -154,7 +153,8 @@ func (l *loader) checkLease(p *pollerScopes) {
 
 // httpOnly, queueOnly and kafkaOnly have no effect on an output of another kind.
 var (
-	httpOnly  = []string{"url", "headers__", "secret", "gzip"}
+	httpOnly = append([]string{"url", "headers__", "secret", "gzip", "method", "methods__", "rate", "client_certificate", "auth"},
+		authParts...)
 	queueOnly = []string{"queue"}
 	// connected are queue and brokers.
 	connected  = []string{"connection"}
@@ -171,7 +171,7 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 	otherKind := "has no effect on an output of kind " + out.Kind
 	switch out.Kind {
 	case "http":
-		l.checkHTTP(p, s, out)
+		checkHTTP(p, s, out)
 		warnUnused(p, s, otherKind, slices.Concat(queueOnly, connected, brokerOnly, kafkaOnly))
 		checkStatuses(p, s, out)
 	case "queue":
@@ -204,19 +204,6 @@ func warnUnused(p *Poller, s *scope, why string, unused []string) {
 				p.Warnings.Add(s.named(key), why, "Remove it if it is not needed any more")
 			}
 		}
-	}
-}
-
-func (l *loader) checkHTTP(p *Poller, s *scope, out *Output) {
-	if out.URL == "" && s.ok("url") {
-		s.fault("url", "is required for an output of kind http",
-			"Set it, such as "+s.prefix+"url=https://example.com/hooks/orders")
-		return
-	}
-	u, err := url.Parse(out.URL.Reveal())
-	if err == nil && u.Scheme == "http" && !loopback.Is(u.Hostname()) {
-		p.Warnings.Add(s.named("url"), "is plain http to another machine: events and secrets travel unencrypted",
-			"Write an https URL")
 	}
 }
 

@@ -23,6 +23,7 @@ func checkFormat(p *Poller, s *scope, out *Output) {
 	case out.Format == binaryFormat:
 		checkBinary(s, out)
 	}
+	checkSingle(s, out)
 	if out.Format != "cloudevents" && out.Format != binaryFormat && s.ok("format") {
 		warnUnused(p, s, "has no effect with "+s.prefix+"format="+out.Format, []string{"type", "source"})
 		return
@@ -34,15 +35,31 @@ func checkFormat(p *Poller, s *scope, out *Output) {
 // writes the structured mode.
 func checkBinary(s *scope, out *Output) {
 	switch {
-	case !s.ok("format", "kind", "batch"):
+	case !s.ok("format", "kind"):
 	case out.Kind != "http" && out.Kind != "stdout":
 		s.fault("format", `"cloudevents_binary" is for outputs of kind http: it puts the event's attributes into HTTP headers`,
 			"Write cloudevents")
+	}
+}
+
+// checkSingle sees to it that a request carries one event where it says more of it than a body does. The reasons other
+// than the format are those of HTTP alone.
+func checkSingle(s *scope, out *Output) {
+	why, mend := "", ""
+	switch {
+	case out.Format == binaryFormat:
+		why, mend = "format="+binaryFormat+": its headers tell of one event", s.named("format")+"=cloudevents"
+	case out.Kind == "http" && out.URL.template():
+		why, mend = "a template in url: a URL is that of one event", "take the braces out of "+s.named("url")
+	case out.Kind == "http" && len(out.Methods) > 0:
+		why, mend = "methods__…: a method is that of one event", s.prefix+"method instead"
+	}
+	switch {
+	case why == "" || !s.ok("format", "batch"):
 	case !s.has("batch"):
 		out.Batch = 1
 	case out.Batch > 1:
-		s.fault("batch", fmt.Sprintf("must be 1 with format=%s: its headers tell of one event", binaryFormat),
-			"Write 1, or "+s.named("format")+"=cloudevents")
+		s.fault("batch", "must be 1 with "+why, "Write 1, or "+mend)
 	}
 }
 

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -32,6 +34,12 @@ func (l *loader) checkLeased(p *pollerScopes) {
 	}
 	if src.FunctionName == "" {
 		src.FunctionName = p.poller.Name
+	}
+	if src.LegacyID = strings.ToLower(src.LegacyID); src.LegacyID != "" && s.ok("source__legacy_function_id") {
+		if b, err := hex.DecodeString(src.LegacyID); err != nil || len(b) != 8 {
+			s.fault("source__legacy_function_id", fmt.Sprintf("%q is no id of a function", src.LegacyID),
+				"Write the 16 hexadecimal digits that az_func.GlobalState has in UserFunctionID")
+		}
 	}
 	if p.poller.Ordering == "source" && s.ok("ordering") {
 		s.fault("ordering", "source needs one instance that sends, and leases share the rows between all",

@@ -21,6 +21,7 @@ var lateModes = []struct {
 // source says that once it is connected.
 func (l *loader) checkLate(p *pollerScopes) {
 	s, src := p.own, &p.poller.Source
+	l.checkBatchSize(p)
 	if !s.ok("source__late_commits") {
 		return
 	}
@@ -30,11 +31,34 @@ func (l *loader) checkLate(p *pollerScopes) {
 				"Remove it if it is not needed any more")
 		}
 	}
-	if s.ok("source__late_memory", "batch_size") && src.LateMemory < p.poller.BatchSize {
+	if s.ok("source__late_memory", "batch_size", "batch_size_max") && src.LateMemory < p.poller.BatchSizeMax {
 		s.fault("source__late_memory",
 			fmt.Sprintf("%d is less than batch_size %d: not even the rows of one fetch can be remembered", src.LateMemory,
-				p.poller.BatchSize),
+				p.poller.BatchSizeMax),
 			"Raise it, or lower "+s.named("batch_size"))
+	}
+}
+
+// maxBatchSize is the default of batch_size_max where no batch_size is set: who sets one wants batches of that size.
+const maxBatchSize = 4000
+
+// checkBatchSize judges how far batches may grow.
+func (l *loader) checkBatchSize(p *pollerScopes) {
+	const least, most = "batch_size", "batch_size_max"
+	s, po := p.own, p.poller
+	switch {
+	case !s.ok(least, most):
+	case s.has(most) && po.BatchSizeMax < po.BatchSize:
+		s.fault(most, fmt.Sprintf("%d is less than batch_size %d", po.BatchSizeMax, po.BatchSize),
+			"Raise it, or lower "+s.named(least))
+	case s.has(most):
+	case s.has(least):
+		po.BatchSizeMax = po.BatchSize
+	default:
+		po.BatchSizeMax = maxBatchSize
+		if s.ok("source__late_memory") && po.Source.LateMemory > 0 {
+			po.BatchSizeMax = max(min(maxBatchSize, po.Source.LateMemory), po.BatchSize)
+		}
 	}
 }
 

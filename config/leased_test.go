@@ -49,6 +49,7 @@ func TestLeasesDefaults(t *testing.T) {
 func TestLeasesFaults(t *testing.T) {
 	for given, want := range map[string]string{
 		"ORDERS_DB=sqlite:shop.db":                              "the connection is of sqlite",
+		"pollers__orders__source__legacy_function_id=OrdersApp": "is no id of a function",
 		"WEBSITE_SITE_NAME=":                                    "is required where there is no WEBSITE_SITE_NAME",
 		"pollers__orders__ordering=source":                      "source needs one instance that sends",
 		"pollers__orders__after_dead_letter=block":              "block keeps a key parked",

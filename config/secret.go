@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"strings"
 )
 
 const redacted = "«redacted»"
@@ -52,8 +53,12 @@ func (a Address) String() string {
 	if err != nil || u.Host == "" {
 		return redacted
 	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	return strings.NewReplacer("%7B", "{", "%7D", "}").Replace(shown) // of a template
 }
+
+// template reports whether the URL has braces, which no URL has.
+func (a Address) template() bool { return strings.ContainsAny(string(a), "{}") }
 
 // GoString is what %#v prints.
 func (a Address) GoString() string { return fmt.Sprintf("config.Address(%q)", a.String()) }

@@ -125,6 +125,26 @@ var httpURL = kind.Kind{Word: "URL", Example: "https://example.com/hooks/orders"
 		return Address(s), nil
 	}}
 
+// requestRate takes 500/s; its value is the time from one request to the next.
+var requestRate = kind.Kind{Word: "number of requests/s, /m or /h", Example: "500/s", Parse: func(s string) (any, *kind.Flaw) {
+	number, unit, _ := strings.Cut(s, "/")
+	n, err := strconv.ParseUint(number, 10, 32)
+	each := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+	if err != nil || n == 0 || n > 100_000 || each == 0 {
+		return nil, kind.Wrong("is no rate", "Write a number from 1 to 100000 and its unit, such as 500/s, 30/m or 1000/h")
+	}
+	return each / time.Duration(n), nil
+}}
+
+// operationName takes what an event can say that happened to its row.
+func operationName(key string) (string, *kind.Flaw) {
+	words := []string{"upsert", "insert", "update", "delete"}
+	if slices.Contains(words, key) {
+		return key, nil
+	}
+	return "", kind.Wrong("names no operation", "Write one of "+strings.Join(words, ", "))
+}
+
 var startText = kind.Kind{Word: "earliest, latest, or a cursor value", Example: "latest",
 	Parse: func(s string) (any, *kind.Flaw) {
 		for _, word := range []string{"earliest", "latest", "snapshot"} {

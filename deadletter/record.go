@@ -191,12 +191,8 @@ func decode(data []byte) (*Record, error) {
 
 // check proves what Go's types leave open, and reads the words.
 func (r *Record) check(f *fields) error {
-	switch f.Op {
-	case change.Upsert.String():
-		r.Op = change.Upsert
-	case change.Delete.String():
-		r.Op = change.Delete
-	default:
+	var known bool
+	if r.Op, known = change.OpOf(f.Op); !known {
 		return fmt.Errorf("op is %.40q", f.Op)
 	}
 	switch f.Cause {

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -107,4 +109,36 @@ func TestTrackingIsRefused(t *testing.T) {
 		t.Error("check finds no fault")
 	}
 	wants(t, out, "source__track_table", "SQL Server needs none", "Remove it")
+}
+
+// TestTrackedDeadLetters: an insert and an update that were given up can be listed, shown and replayed, and arrive as
+// what they are.
+func TestTrackedDeadLetters(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	to.decide(refuseAs(map[int]int{2: 422, 3: 422}))
+	s, db := sqliteShop(t, to.URL, 1)
+	s = quick(s).with(settings{"pollers__orders__source__mode": "changetracking", "pollers__orders__source__cursor": ""})
+	dir := t.TempDir()
+	stdout(t, dir, s, "track", "install", "orders", "--apply", "--yes")
+	execute(t, db, `UPDATE orders SET version = 2 WHERE id = 1`)
+	execute(t, db, `INSERT INTO orders (id, version, status) VALUES (2, 3, 'new')`)
+	letters := giveUp(t, dir, s, func(v int) {
+		execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v)
+	}, 2)
+	told := map[string]string{}
+	for _, letter := range letters {
+		told[fmt.Sprint(letter["key"])] = fmt.Sprint(letter["op"])
+		stdout(t, dir, s, "deadletter", "show", "orders", letter["id"].(string))
+	}
+	if want := map[string]string{"map[id:1]": "update", "map[id:2]": "insert"}; !maps.Equal(told, want) {
+		t.Errorf("dead letters are %v, want %v", told, want)
+	}
+	wants(t, stdout(t, dir, s, "deadletter", "list", "orders"), "2 dead letter(s)")
+	to.decide(nil)
+	stdout(t, dir, s, "deadletter", "replay", "orders", "--yes")
+	stdout(t, dir, s, "run", "--once")
+	if got := to.column("version"); got["2"] != 1 || got["3"] != 1 {
+		t.Errorf("after the replay: %v", got)
+	}
 }

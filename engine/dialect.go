@@ -71,6 +71,14 @@ type Snapshotter interface {
 	Snapshot(ctx context.Context, conn *sql.Conn, work func() error) error
 }
 
+// OrderedReader is a Dialect that is told where the rows of a statement have to come by an index that has their order,
+// however few its planner believes that they are.
+type OrderedReader interface {
+	// ReadInOrder is Dialect.Read of such a statement.
+	ReadInOrder(ctx context.Context, conn *sql.Conn, text string, args []any, cols []Column,
+		each func(Row) (bool, error)) error
+}
+
 // Settings are what a session is prepared with.
 type Settings struct {
 	// Timeout bounds each statement.

@@ -15,6 +15,8 @@ type LeaseTables struct {
 	Function string
 	// Leases is the leases table's own name, unquoted.
 	Leases string
+	// Legacy is the id that the function had before, LegacyLeases the table of its leases; "" for none.
+	Legacy, LegacyLeases string
 	// Lock is the resource that every transaction on these tables locks.
 	Lock string
 	// Latest says that a function that is not known yet begins with what is written from now on.

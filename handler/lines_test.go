@@ -86,3 +86,26 @@ func TestTheFirstRefusalIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsGivenUpIsNotTriedAgain: of an event that this tick gave up no line says that it is tried again.
+func TestWhatIsGivenUpIsNotTriedAgain(t *testing.T) {
+	refused := &poller.Refusal{ID: "0a1b", Rejection: poller.Rejection{Cause: poller.Refused}}
+	dead := []poller.DeadLetter{aDeadLetter(poller.Refused)}
+	for rejected, want := range map[int]string{
+		1: "", 3: "3 events were refused, and 2 of them are tried again; this is the first",
+	} {
+		var c console
+		server := serve(t, &c, one(ticks(poller.Report{Event: poller.TickComplete, BatchID: "batch_1", Rows: 5,
+			Rejected: rejected, Refused: refused, DeadLettered: dead})))
+		do(t, "POST", server.URL+"/orders", timer)
+		told := ""
+		for _, line := range c.err() {
+			if line["event"] == "rejected" {
+				told += line["msg"].(string)
+			}
+		}
+		if told != want {
+			t.Errorf("%d rejected, one given up: %q, want %q", rejected, told, want)
+		}
+	}
+}

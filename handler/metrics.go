@@ -23,6 +23,8 @@ import (
 //	rowrelay_deliver_duration_seconds        per batch, histogram
 //	rowrelay_commit_duration_seconds         per batch, histogram
 //	rowrelay_batch_size                      events per batch, histogram
+//	rowrelay_delivery_latency_seconds        from the time in the cursor to the destination's acceptance, per event,
+//	                                         histogram; empty where the cursor is no time, and of backfills
 //	rowrelay_lag_seconds                     age of the newest acknowledged event while there is more to come; 0 when
 //	                                         drained, where another instance does the work, and where the cursor is no time
 //	rowrelay_last_drained_timestamp_seconds  when a tick of this process last had delivered every row it could see;
@@ -58,7 +60,7 @@ type Metrics struct {
 
 	ticks, batches, events, failures, requests  *prometheus.CounterVec
 	rejected, deadLettered, gone, late, skipped *prometheus.CounterVec
-	fetch, deliver, commit, size                *prometheus.HistogramVec
+	fetch, deliver, commit, size, latency       *prometheus.HistogramVec
 	lag, drained, success, staleness, nulls     *prometheus.GaugeVec
 	paused, parked, heldBack, remembered        *prometheus.GaugeVec
 	leftAlone                                   *prometheus.GaugeVec
@@ -82,6 +84,8 @@ func NewMetrics(log *slog.Logger) *Metrics {
 	}
 	// From a loopback round trip to a statement's timeout, in seconds.
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+	// From a poll interval to a backlog of a day.
+	ages := []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 86400}
 	sizes := []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000}
 	return &Metrics{
 		log:           log,
@@ -95,6 +99,8 @@ func NewMetrics(log *slog.Logger) *Metrics {
 		deliver:       histogram("deliver_duration_seconds", "Time to deliver a batch.", seconds),
 		commit:        histogram("commit_duration_seconds", "Time to commit a batch.", seconds),
 		size:          histogram("batch_size", "Events in a batch.", sizes),
+		latency: histogram("delivery_latency_seconds",
+			"From the time in an event's cursor until the destination accepted it; only where the cursor is a time.", ages),
 		lag: gauge("lag_seconds",
 			"Age of the newest acknowledged event while there is more to come; 0 when drained, and where the cursor is no time."),
 		drained: gauge("last_drained_timestamp_seconds",
@@ -151,7 +157,7 @@ func (m *Metrics) Prepare(name, output string) {
 	for _, c := range []*prometheus.CounterVec{m.batches, m.events, m.rejected, m.gone, m.late} {
 		c.WithLabelValues(name, output)
 	}
-	for _, c := range []*prometheus.HistogramVec{m.fetch, m.deliver, m.commit, m.size} {
+	for _, c := range []*prometheus.HistogramVec{m.fetch, m.deliver, m.commit, m.size, m.latency} {
 		c.WithLabelValues(name, output)
 	}
 	for _, c := range []*prometheus.GaugeVec{m.lag, m.success, m.staleness, m.nulls, m.paused, m.parked, m.heldBack,
@@ -183,6 +189,11 @@ func (m *Metrics) Observe(r *poller.Report) {
 		m.deliver.WithLabelValues(p, o).Observe(b.Deliver.Seconds())
 		m.commit.WithLabelValues(p, o).Observe(b.Commit.Seconds())
 		m.size.WithLabelValues(p, o).Observe(float64(b.Rows))
+	}
+	for age, n := range r.Ages {
+		for latency := m.latency.WithLabelValues(p, o); n > 0; n-- {
+			latency.Observe(age.Seconds())
+		}
 	}
 	for answer, n := range r.Answers {
 		m.requests.WithLabelValues(p, o, answer).Add(float64(n))
@@ -293,7 +304,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 
 func (m *Metrics) all() []prometheus.Collector {
 	return append(m.outboxMetrics.all(),
-		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.lag, m.drained, m.success,
+		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.latency, m.lag, m.drained, m.success,
 		m.staleness, m.nulls,
 		m.paused, m.parked, m.heldBack, m.leftAlone, m.remembered, m.requests, m.rejected, m.deadLettered,
 		m.gone, m.late, m.skipped,

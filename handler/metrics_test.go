@@ -20,7 +20,8 @@ import (
 var names = map[string]int{
 	"rowrelay_ticks_total": 15, "rowrelay_batches_total": 1, "rowrelay_events_total": 1, "rowrelay_failures_total": 19,
 	"rowrelay_fetch_duration_seconds": 1, "rowrelay_deliver_duration_seconds": 1, "rowrelay_commit_duration_seconds": 1,
-	"rowrelay_batch_size": 1, "rowrelay_lag_seconds": 1, "rowrelay_last_drained_timestamp_seconds": 1,
+	"rowrelay_delivery_latency_seconds": 1,
+	"rowrelay_batch_size":               1, "rowrelay_lag_seconds": 1, "rowrelay_last_drained_timestamp_seconds": 1,
 	"rowrelay_last_success_timestamp_seconds": 1,
 	"rowrelay_lease_staleness_seconds":        1, "rowrelay_null_cursor_rows": 1,
 	"rowrelay_paused": 1, "rowrelay_parked": 1, "rowrelay_rejected_total": 1, "rowrelay_requests_total": 3,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -28,17 +29,32 @@ func logReport(ctx context.Context, log *slog.Logger, level slog.Level, r *polle
 		log.LogAttrs(ctx, slog.LevelError, "an event was given up",
 			append(deadLetterAttrs(&r.DeadLettered[i], outbox), who...)...)
 	}
-	if r.Refused != nil {
-		log.LogAttrs(ctx, slog.LevelWarn, refusedText(r.Rejected), append(refusedAttrs(r.Refused), who...)...)
+	if text := refusedText(r); text != "" {
+		log.LogAttrs(ctx, slog.LevelWarn, text, append(refusedAttrs(r.Refused), who...)...)
 	}
 	log.LogAttrs(ctx, level, message(r), append(append(attrs(r, inv, outbox), who...), more...)...)
 }
 
-func refusedText(n int) string {
-	if n == 1 {
-		return "an event was refused, and is tried again"
+// refusedText tells of the refused events that are tried again; "" where there is none. What was given up has a line of
+// its own.
+func refusedText(r *poller.Report) string {
+	if r.Refused == nil {
+		return ""
 	}
-	return fmt.Sprintf("%d events were refused, and are tried again; this is the first", n)
+	again := r.Rejected
+	if slices.ContainsFunc(r.DeadLettered, func(d poller.DeadLetter) bool { return d.Event.ID == r.Refused.ID }) {
+		again -= len(r.DeadLettered)
+	}
+	switch {
+	case again <= 0:
+		return ""
+	case r.Rejected == 1:
+		return "an event was refused, and is tried again"
+	case again < r.Rejected:
+		return fmt.Sprintf("%d events were refused, and %d of them are tried again; this is the first", r.Rejected, again)
+	default:
+		return fmt.Sprintf("%d events were refused, and are tried again; this is the first", r.Rejected)
+	}
 }
 
 // refusedAttrs tell of a refused event all but its row.

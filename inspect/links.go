@@ -10,10 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
-	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/loopback"
-	"github.com/rowrelay/rowrelay/output/azmessaging"
-	"github.com/rowrelay/rowrelay/output/kafka"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
@@ -63,7 +60,7 @@ func ConnectionOf(d *config.Database) (engine.Connection, error) {
 	case d.ConnectionString != "":
 		return engines.ParseOf(d.Setting, d.ConnectionString.Reveal())
 	case d.Server != "":
-		return sqlserver.IdentityConnection(d.Server, d.Database, d.Credential, d.ClientID)
+		return engines.ByIdentity(d.Server, d.Database, d.Credential, d.ClientID)
 	}
 	return engine.Connection{}, nil
 }
@@ -100,12 +97,10 @@ func LinksOf(p *config.Poller, conn engine.Connection) []Link {
 	return links
 }
 
-// The names of services that know identities, in Azure's clouds: SQL Database, Managed Instance and Fabric; Event Hubs.
-var (
-	entraDatabases = []string{".database.windows.net", ".database.usgovcloudapi.net", ".database.chinacloudapi.cn",
-		".fabric.microsoft.com"}
-	entraBrokers = []string{".servicebus.windows.net", ".servicebus.usgovcloudapi.net", ".servicebus.chinacloudapi.cn"}
-)
+// entraDatabases are the names of databases that know identities, in Azure's clouds: SQL Database, Managed Instance and
+// Fabric.
+var entraDatabases = []string{".database.windows.net", ".database.usgovcloudapi.net", ".database.chinacloudapi.cn",
+	".fabric.microsoft.com"}
 
 // isIn reports whether a host, with a port or an instance or without, is in one of the domains.
 func isIn(host string, domains []string) bool {
@@ -137,35 +132,11 @@ func outputLink(out *config.Output) *Link {
 			return nil
 		}
 		rate(l, u.Hostname(), u.Scheme == "amqps", "amqp, which is AMQP without TLS", "write an amqps URL")
-	case "kafka":
-		if out.Broker.Namespace != "" {
-			l.Host, l.Entra = out.Broker.Namespace, true
-			return l
+	case "kafka", "eventhubs", "servicebus":
+		l.Host, l.Entra = out.Broker.Namespace, true
+		if l.Host == "" && !readBroker(l, out.Kind, out.Broker.ConnectionString.Reveal()) {
+			return nil // a fault, which is told
 		}
-		c, err := kafka.ParseConnection(out.Broker.ConnectionString.Reveal())
-		if err != nil {
-			return nil
-		}
-		l.Host, l.Entra = strings.Join(c.Brokers, ","), isIn(c.Brokers[0], entraBrokers)
-		switch {
-		case c.Local():
-			l.Safety = engine.LinkLocal
-		case !c.TLS:
-			l.Safety, l.How, l.Mend = engine.LinkPlain, "tls=false", "remove tls=false: TLS is the default to another machine"
-		}
-	case "eventhubs", "servicebus":
-		l.Entra = true
-		if out.Broker.Namespace != "" {
-			l.Host = out.Broker.Namespace
-			return l
-		}
-		c, err := azmessaging.ParseConnection(out.Broker.ConnectionString.Reveal())
-		if err != nil {
-			return nil
-		}
-		host, _, _ := strings.Cut(c.Namespace, ":")
-		rate(l, host, !c.Emulator, "UseDevelopmentEmulator=true, which is AMQP without TLS",
-			"use the namespace's own connection string")
 	default:
 		return nil // stdout
 	}

@@ -282,6 +282,9 @@ func (a *App) deadLettersAt(p *config.Poller, output string) string {
 func destination(out *config.Output) string {
 	switch out.Kind {
 	case "http":
+		if out.Auth == "entra" || out.Auth == "oauth2" {
+			return "http " + out.URL.String() + " with a token of " + out.Auth
+		}
 		return "http " + out.URL.String()
 	case "queue":
 		return "queue " + out.Queue + " of " + out.ConnectionSetting

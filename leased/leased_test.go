@@ -97,6 +97,72 @@ func TestTakesOverFromTheBinding(t *testing.T) {
 	})
 }
 
+// TestLegacyID: the state of the id that the function had before the binding made it of the site's name becomes that of
+// the new one. Inserts, updates and deletes across the move come once each; what was processed does not come again.
+func TestLegacyID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newServer()
+		m.commit("i 1 1", "i 2 1", "i 3 1")
+		m.commit("u 1 2")
+		m.commit("u 2 2")
+		m.commit("d 3")
+		m.legacy = &legacy{from: 1, leases: map[int64]lease{1: {version: 2}}}
+		in := m.start(t, nil)
+		in.want("delete 3, update 2=2")
+		m.commit("i 4 1", "u 1 3", "d 2")
+		in.want("delete 2, insert 4=1, update 1=3")
+		if m.legacy != nil || m.from != m.Current {
+			t.Errorf("the older state %+v is there, LastSyncVersion is %d of %d", m.legacy, m.from, m.Current)
+		}
+	})
+}
+
+// TestD3RepetitionsHaveOneID: a row whose delivery is not settled comes again; the payload of the binding has nothing to
+// know it by. Here the id is the same, and that of its next version another.
+func TestD3RepetitionsHaveOneID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newServer()
+		ids := map[string]int{}
+		var first *instance
+		deliver := func(e change.Event) error {
+			if ids[e.ID]++; first != nil {
+				m.cut(first, true) // it dies between the delivery and the settlement
+			}
+			return nil
+		}
+		m.commit("i 1 1")
+		first = m.start(t, deliver)
+		first.tick()
+		first = nil
+		time.Sleep(2 * m.ttl)
+		second := m.start(t, deliver)
+		second.want("insert 1=1")
+		m.commit("u 1 2")
+		second.want("update 1=2")
+		if len(ids) != 2 {
+			t.Errorf("%v: want one id twice, and another once", ids)
+		}
+	})
+}
+
+// TestD5NoUpdateOfNULLs: the binding reads changes and rows apart, so that a row that is deleted in between arrives as
+// an update of NULLs. Here it is a delete, and its own change is told again, or moves the state.
+func TestD5NoUpdateOfNULLs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newServer()
+		in := m.start(t, nil)
+		m.commit("i 1 1", "i 2 1")
+		in.want("insert 1=1, insert 2=1")
+		m.commit("u 1 2")
+		m.between = func() { m.between = nil; m.Commit("d 1") }
+		in.want("delete 1")
+		in.want("delete 1") // the change of the delete itself
+		if in.want(""); m.from != m.Current {
+			t.Errorf("LastSyncVersion %d of %d", m.from, m.Current)
+		}
+	})
+}
+
 // TestBesideTheBinding: two programs that share one function id deliver each a part. Leases that it did not take are
 // named, and waited out by the server's clock: the binding writes local time (D7).
 func TestBesideTheBinding(t *testing.T) {

@@ -33,6 +33,7 @@ type server struct {
 	mu sync.Mutex
 	*changetest.Table
 	from   int64 // GlobalState.LastSyncVersion; -1: there is no row
+	legacy *legacy
 	token  int64
 	leases map[int64]lease // nil: the table is not there
 	own    map[int64]own
@@ -40,6 +41,14 @@ type server struct {
 	ttl    time.Duration // of instances
 
 	looked, polls, statements int
+
+	between func() // what happens between the reading of versions and that of rows
+}
+
+// legacy is the state of an older id.
+type legacy struct {
+	from   int64
+	leases map[int64]lease
 }
 
 // lease is a row of the binding's table; expires zero is NULL.
@@ -129,6 +138,9 @@ func (c conn) QueryContext(_ context.Context, text string, args []driver.NamedVa
 	}
 	told := m.take(number(p["read"]), number(p["token"]), int(number(p["batch"])), int(number(p["rows"])),
 		time.Duration(number(p["ttl"]))*time.Millisecond)
+	if m.between != nil && told.Held > 0 {
+		m.between()
+	}
 	rows := m.batch(told.Token, int(number(p["batch"])))
 	return &changetest.Answer{Rows: rows, End: func() { *into = asJSON(told) }}, nil
 }
@@ -245,6 +257,9 @@ func (c conn) ExecContext(_ context.Context, text string, args []driver.NamedVal
 	var told engine.LeaseTold
 	switch {
 	case strings.Contains(text, "@made AS Made"):
+		if strings.Contains(text, "WHERE UserFunctionID = '0a1b2c3d4e5f6071'") {
+			m.takeOver()
+		}
 		told.Made = m.make(strings.Contains(text, "', OBJECT_ID(N'[dbo].[orders]'), CHANGE_TRACKING_CURRENT_VERSION())"))
 	case strings.Contains(text, "OPENJSON(@marks)"):
 		var marks []engine.LeaseMark
@@ -259,6 +274,13 @@ func (c conn) ExecContext(_ context.Context, text string, args []driver.NamedVal
 	}
 	*p["told"].(sql.Out).Dest.(*string) = asJSON(told)
 	return driver.ResultNoRows, nil
+}
+
+// takeOver is what the text of that name says.
+func (m *server) takeOver() {
+	if m.from < 0 && m.legacy != nil {
+		m.from, m.leases, m.legacy = m.legacy.from, m.legacy.leases, nil
+	}
 }
 
 func (m *server) make(latest bool) (made bool) {
@@ -358,7 +380,7 @@ func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func
 	in.feed, err = leased.New(leased.Config{App: "shop", Poller: "orders", TTL: m.ttl,
 		Policy: poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}},
 		Changes: src.Leases(source.LeasesConfig{Function: leased.FunctionID("shop", "orders"),
-			LockTimeout: 30 * time.Second})})
+			Legacy: "0a1b2c3d4e5f6071", LockTimeout: 30 * time.Second})})
 	if err != nil {
 		t.Fatal(err)
 	}

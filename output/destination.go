@@ -1,7 +1,6 @@
 package output
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,10 +22,10 @@ type Destinations struct {
 // placeholders are what a destination's template may name.
 var placeholders = []string{"app", "poller", "op", "aggregate_type", "aggregate_id", "event_type"}
 
-// template is literal text and placeholders in turns: texts has one more than names.
+// template is a destination's.
 type template struct {
-	texts, names []string
-	// slash is the first of texts that holds a "/"; -1 where none does.
+	Template
+	// slash is the first of Texts that holds a "/"; -1 where none does.
 	slash int
 }
 
@@ -47,37 +46,11 @@ func ParseDestinations(byDefault string, byType map[string]string) (Destinations
 }
 
 func parseTemplate(text string) (template, error) {
-	var t template
-	var literal strings.Builder
-	for rest := text; rest != ""; {
-		switch {
-		case strings.HasPrefix(rest, "{{"), strings.HasPrefix(rest, "}}"):
-			literal.WriteByte(rest[0])
-			rest = rest[2:]
-		case rest[0] == '{':
-			name, after, ok := strings.Cut(rest[1:], "}")
-			if !ok {
-				return template{}, errors.New("a { has no } after it; write {{ for a brace")
-			}
-			if !slices.Contains(placeholders, name) {
-				return template{}, fmt.Errorf("{%s} is not known: choose of {%s}", name, strings.Join(placeholders, "}, {"))
-			}
-			t.texts, t.names = append(t.texts, literal.String()), append(t.names, name)
-			literal.Reset()
-			rest = after
-		case rest[0] == '}':
-			return template{}, errors.New("a } has no { before it; write }} for a brace")
-		default:
-			literal.WriteByte(rest[0])
-			rest = rest[1:]
-		}
+	t, err := ParseTemplate(text, placeholders, nil)
+	if err != nil {
+		return template{}, err
 	}
-	t.texts = append(t.texts, literal.String())
-	if text == "" {
-		return template{}, errors.New("is empty")
-	}
-	t.slash = slices.IndexFunc(t.texts, func(literal string) bool { return strings.Contains(literal, "/") })
-	return t, nil
+	return template{t, slices.IndexFunc(t.Texts, func(literal string) bool { return strings.Contains(literal, "/") })}, nil
 }
 
 // Of returns an event's destination: the values of its placeholders are lower-cased, unless KeepCase is set, and the
@@ -116,22 +89,22 @@ func (d *Destinations) of(e *change.Event) *template {
 // expand returns the text, and where in it the template's own first "/" is; -1 for none.
 func (d *Destinations) expand(delivery *change.Delivery, e *change.Event) (text string, slash int, err error) {
 	t := d.of(e)
-	if len(t.names) == 0 {
-		return t.texts[0], strings.IndexByte(t.texts[0], '/'), nil
+	if len(t.Names) == 0 {
+		return t.Texts[0], strings.IndexByte(t.Texts[0], '/'), nil
 	}
 	slash = -1
 	var b strings.Builder
-	for i, literal := range t.texts {
+	for i, literal := range t.Texts {
 		if i == t.slash {
 			slash = b.Len() + strings.IndexByte(literal, '/')
 		}
 		b.WriteString(literal)
-		if i == len(t.names) {
+		if i == len(t.Names) {
 			break
 		}
-		value := valueOf(t.names[i], delivery, e)
+		value := ValueOf(t.Names[i], delivery, e)
 		if value == "" {
-			return "", -1, fmt.Errorf("its destination needs {%s}, and the event has none", t.names[i])
+			return "", -1, fmt.Errorf("its destination needs {%s}, and the event has none", t.Names[i])
 		}
 		if !d.KeepCase {
 			value = strings.ToLower(value)
@@ -156,26 +129,4 @@ func (d *Destinations) ofType(eventType string) (template, bool) {
 		return '_'
 	}, name)]
 	return t, ok
-}
-
-func valueOf(name string, d *change.Delivery, e *change.Event) string {
-	switch name {
-	case "app":
-		return d.App
-	case "poller":
-		return d.Poller
-	case "op":
-		return e.Op.String()
-	}
-	if e.Outbox == nil {
-		return ""
-	}
-	switch name {
-	case "aggregate_type":
-		return e.Outbox.AggregateType
-	case "aggregate_id":
-		return e.Outbox.AggregateID
-	default:
-		return e.Outbox.EventType
-	}
 }

@@ -23,15 +23,24 @@ type Result struct {
 // ErrNotTried is what became of an event whose destination turned out to be down for an earlier one.
 var ErrNotTried = errors.New("not tried, because the destination was down for an earlier one")
 
+// ErrBehind is what became of an event that comes after one of its order key which failed.
+var ErrBehind = errors.New("not sent, because an earlier event of its order key failed")
+
 // Each sends n events, each by itself and at most so many at the same time, and returns Deliver's error. try makes one
 // attempt on event i, for which it is called once, and must not panic. doing begins each error's text, as in "sending
 // to queue orders".
 func Each(n, atOnce int, doing string, try func(i int) Result) error {
 	results := make([]Result, n)
+	Beside(n, atOnce, func(i int) { results[i] = try(i) })
+	return Sum(results, doing)
+}
+
+// Beside calls do for each number below n, at most so many at the same time, and returns when all are done.
+func Beside(n, atOnce int, do func(i int)) {
 	var next atomic.Int64
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			results[i] = try(i)
+			do(i)
 		}
 	}
 	var workers sync.WaitGroup
@@ -40,11 +49,10 @@ func Each(n, atOnce int, doing string, try func(i int) Result) error {
 	}
 	work()
 	workers.Wait()
-	return sum(results, doing)
 }
 
-// sum turns the results into Deliver's error.
-func sum(results []Result, doing string) error {
+// Sum turns the results into Deliver's error, as Each does.
+func Sum(results []Result, doing string) error {
 	var failure poller.DeliveryError
 	var first error
 	for i := range results {

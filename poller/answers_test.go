@@ -6,6 +6,7 @@ import (
 	"maps"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
@@ -34,4 +35,29 @@ func TestAnswersAreCounted(t *testing.T) {
 			t.Errorf("answers %v, want %v", got, want)
 		}
 	})
+}
+
+// TestAgesOfAcceptedEvents: from the time in the cursor to the acceptance, however often it was sent; nothing where the
+// cursor is no time.
+func TestAgesOfAcceptedEvents(t *testing.T) {
+	for name, c := range map[string]struct {
+		undated bool
+		want    map[time.Duration]int
+	}{
+		"a time": {false, map[time.Duration]int{0: 1, 1200 * time.Millisecond: 1, 94 * time.Second: 1}},
+		"none":   {true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				to := pollertest.NewSink(t, func(context.Context, change.Delivery) error { return nil })
+				from := pollertest.TableOf("a", "b", "c")
+				from.Undated = c.undated
+				from.Ages = []time.Duration{-time.Second, 1234 * time.Millisecond, 94321 * time.Millisecond}
+				got := pollertest.Relay(t, from, to, pollertest.Hundred).Tick(t.Context()).Ages
+				if !maps.Equal(got, c.want) {
+					t.Errorf("ages %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
 }

@@ -28,7 +28,7 @@ func (t *tick) next() bool {
 		t.beginStep()
 		return true
 	}
-	items := t.lanes.take(t.cfg.RequestEvents, t.cfg.RequestBytes, t.cfg.Size, t.withheld)
+	items := t.lanes.take(&bounds{t.cfg.RequestEvents, t.cfg.KeyEvents, t.cfg.RequestBytes, t.cfg.Size}, t.withheld)
 	if len(items) == 0 || t.stopped() {
 		return false
 	}
@@ -58,12 +58,15 @@ func (t *tick) answered(q *request, err error) {
 	if q.role != ordinary {
 		t.exclusive = false
 	}
+	q.part()
 	if q.role == extra {
 		t.extras--
 		t.lanes.done(q.items[0])
 	} else {
+		now := time.Now()
 		for i, it := range q.items {
 			if q.outcomes[i] == Accepted {
+				t.report.accepted(it.batch.grant.Batch.Kind, it.event(), now)
 				t.finish(it, Accepted)
 				delete(t.hint.busy, it.event().ID)
 			}
@@ -133,6 +136,7 @@ func (t *tick) finish(it *item, outcome Outcome) {
 	p.outcomes[it.index] = outcome
 	if p.open--; p.open == 0 {
 		p.ended = time.Now()
+		t.adapt(p)
 	}
 	t.lanes.done(it)
 }

@@ -40,6 +40,7 @@ type item struct {
 	refused uint64
 	failed  bool  // a request that held it failed, and it is not known that another event is to blame
 	next    *item // the next event of the same order key
+	follows bool  // it is in the request of the event before it of its order key
 }
 
 func (it *item) event() *change.Event { return &it.batch.grant.Batch.Events[it.index] }
@@ -94,13 +95,19 @@ func (l *lanes) occupied(key uint64) bool { return l.tails[key] != nil }
 // queue returns the sendable events, oldest first.
 func (l *lanes) queue() []*item { return l.ready[l.head:] }
 
-// take removes the events of the next request from the queue: at most most events of one batch, with at most bytes
-// bytes (the first always fits). No two of them have one order key, unless no order is kept: two events of one key are
-// never ready together. An event that failed before goes alone: it would probably fail the others, and has to fail
-// alone to count. Events for which withheld reports true are done with already, and are left out. The result is empty
-// when nothing is left to send.
-func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld func(*item) bool) []*item {
+// bounds are those of a request: so many events, of one order key so many, and so many bytes (the first always fits).
+type bounds struct {
+	events, ofKey, bytes int
+	size                 func(*change.Event) int
+}
+
+// take removes the events of the next request, which are of one batch, from the queue. Two events of one order key are
+// never ready together: where a request may hold several, those that come next follow the one that is ready. An event
+// that failed before goes alone: it would probably fail the others, and has to fail alone to count. Events for which
+// withheld reports true are done with already, and are left out. The result is empty when nothing is left to send.
+func (l *lanes) take(b *bounds, withheld func(*item) bool) []*item {
 	var taken []*item
+	most := b.events
 	total := 0
 	for l.head < len(l.ready) && len(taken) < most {
 		it := l.ready[l.head]
@@ -109,7 +116,7 @@ func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld fun
 		}
 		if !withheld(it) {
 			e := it.event()
-			if total += size(e); len(taken) > 0 && (total > bytes || e.Attempts > 0) {
+			if total += b.size(e); len(taken) > 0 && (total > b.bytes || e.Attempts > 0) {
 				break
 			}
 			if e.Attempts > 0 {
@@ -119,6 +126,16 @@ func (l *lanes) take(most, bytes int, size func(*change.Event) int, withheld fun
 				taken = make([]*item, 0, min(most, len(l.ready)-l.head))
 			}
 			taken = append(taken, it)
+			for n := 1; n < b.ofKey && len(taken) < most && it.next != nil; n++ {
+				it = it.next
+				if e := it.event(); it.batch != taken[0].batch || e.Waits || e.Broken != nil || e.Attempts > 0 ||
+					total+b.size(e) > b.bytes {
+					break
+				}
+				total += b.size(it.event())
+				it.follows = true
+				taken = append(taken, it)
+			}
 		}
 		l.ready[l.head] = nil // a settled batch must not be kept in memory by the queue
 		l.head++
@@ -159,7 +176,9 @@ func (l *lanes) done(it *item) {
 		return
 	}
 	if it.next != nil {
-		l.ready = append(l.ready, it.next)
+		if !it.next.follows { // otherwise it is done with next
+			l.ready = append(l.ready, it.next)
+		}
 		it.next = nil
 	} else if l.tails[it.key] == it {
 		delete(l.tails, it.key)

@@ -154,6 +154,9 @@ type Output interface {
 	// Deliver returns nil only when every event is durably accepted downstream. A *DeliveryError says which were not,
 	// and why; any other error means that all of them are unavailable. Deliver makes one attempt: the tick retries.
 	//
+	// A delivery holds one event of an order key. Config.KeyEvents may let it hold several, in their order: then the output
+	// accepts none that comes after one of its order key that failed.
+	//
 	// It may be called concurrently, with deliveries that share events. The delivery stays the caller's: Deliver changes
 	// nothing in it, and reads none of its slices after it has returned; strings it may keep. When ctx ends, it stops
 	// sending and returns an error that wraps ctx's cause. It has no timeout of its own.

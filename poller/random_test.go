@@ -44,7 +44,7 @@ func (r *receiver) answer(ctx context.Context, d change.Delivery) error {
 	if err := clock.Sleep(ctx, time.Duration(r.roll(300))*time.Millisecond); err != nil {
 		return err
 	}
-	err := r.judge(d)
+	err := pollertest.InOrder(d, r.judge(d))
 	var failure *poller.DeliveryError
 	failed := map[int]poller.FailedEvent{}
 	if errors.As(err, &failure) {
@@ -139,7 +139,11 @@ func randomFailures(t *testing.T, seed uint64) {
 		delete(to.bad, "0")
 		delete(feed.Broken, 0)
 	}
+	if feed.Ordering == poller.OrderKey {
+		to.KeyEvents = rnd.IntN(6)
+	}
 	relay := pollertest.Relay(t, feed, to, func(c *poller.Config) {
+		c.KeyEvents = to.KeyEvents
 		c.Ordering, c.RejectStatus = feed.Ordering, []int{400, 413, 422}
 		c.Retries, c.Concurrency, c.MaxBatches = 1+rnd.IntN(3), 1+rnd.IntN(4), rnd.IntN(4)
 		c.RequestEvents, c.Fetch.Rows = 1+rnd.IntN(30), 1+rnd.IntN(40)

@@ -22,9 +22,14 @@ type Config struct {
 	Ordering                      Ordering
 	Concurrency                   int // requests in flight
 	Fetch                         Limit
+	// FetchMost is how far Fetch.Rows grows, doubling, while full batches are delivered at once; below it, or where
+	// MaxBatches counts them, it does not grow.
+	FetchMost int
 	// RequestEvents and RequestBytes bound one request; Size is the size of one event in the output's format, in bytes.
 	RequestEvents, RequestBytes int
 	Size                        func(*change.Event) int
+	// KeyEvents bounds the events of one order key in a request, where the output takes several: see Output. 0 is 1.
+	KeyEvents int
 	// RejectStatus are the HTTP statuses after which a request is not repeated but bisected at once.
 	RejectStatus []int
 	// Retries is how often one request is tried in a tick, the first attempt included.

@@ -102,6 +102,9 @@ type Report struct {
 	// Answers counts the requests, repetitions included, by what the destination said: AnsweredWell, AnsweredInPart,
 	// Unanswered, or the status of a failure ("503").
 	Answers map[string]int
+	// Ages counts the events that the destination accepted by how old they were then, in two digits, so that there are few:
+	// from the time in the cursor, by this machine's clock. Empty where the cursor is no time, and of a backfill.
+	Ages map[time.Duration]int
 	// Rejected counts the attempts held against events in this tick, Parked the parked events and their followers when it
 	// ended (-1: not known), Gone the parked events whose row was found gone.
 	Rejected, Parked, Gone int
@@ -151,6 +154,21 @@ func (r *Report) answered(how string) {
 		r.Answers = map[string]int{}
 	}
 	r.Answers[how]++
+}
+
+// accepted counts an event that the destination has taken.
+func (r *Report) accepted(kind change.Kind, e *change.Event, at time.Time) {
+	if e.Undated || kind == change.Backfill {
+		return
+	}
+	if r.Ages == nil {
+		r.Ages = map[time.Duration]int{}
+	}
+	age, unit := max(0, at.Sub(e.Time)), time.Millisecond
+	for age >= 100*unit {
+		unit *= 10
+	}
+	r.Ages[age.Round(unit)]++
 }
 
 // Share is a part of an outbox's work under fan-out.

@@ -221,7 +221,43 @@ func (q *request) record(number uint64, said *DeliveryError) {
 			q.failures[i].proven = true
 		}
 	}
-	q.pending = again
+	q.pending = q.withoutLost(again)
+}
+
+// withoutLost leaves out events that follow one of their order key which is neither accepted nor sent again.
+func (q *request) withoutLost(again []int) []int {
+	kept, lost := again[:0], false
+	for i, it := range q.items {
+		sent := len(again) > 0 && again[0] == i
+		if sent {
+			again = again[1:]
+		}
+		if lost = it.follows && lost || !sent && q.outcomes[i] != Accepted; sent && !lost {
+			kept = append(kept, i)
+		}
+	}
+	return kept
+}
+
+// part lets events wait again that follow one of their order key which was not accepted, or that were not accepted
+// themselves: they are ready when that one is done with. What is known of them says nothing.
+func (q *request) part() {
+	items, outcomes, failures := q.items[:0], q.outcomes[:0], q.failures[:0]
+	accepted := true
+	for i, it := range q.items {
+		if accepted = (accepted || !it.follows) && q.outcomes[i] == Accepted; it.follows && !accepted {
+			it.follows = false
+			continue
+		}
+		items, outcomes = append(items, it), append(outcomes, q.outcomes[i])
+		if q.failures != nil {
+			failures = append(failures, q.failures[i])
+		}
+	}
+	q.items, q.outcomes = items, outcomes
+	if q.failures != nil {
+		q.failures = failures
+	}
 }
 
 // accept records that the attempt of this number was accepted for some events.

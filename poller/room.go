@@ -1,19 +1,26 @@
 package poller
 
-// maxUnsettled bounds the batches that are fetched and not settled. A crash repeats no more of them than was delivered
-// since the last commit began.
+import (
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// maxUnsettled bounds the batches that are fetched and not settled, and their rows, in batches of the usual size. A
+// crash repeats no more of them than was delivered since the last commit began.
 const maxUnsettled = 8
 
 // room reports whether another batch may be fetched. At most two are not delivered. Where the output is faster than the
 // state store, delivered ones wait for the commit in flight, to share the next one. All together they hold no more
 // memory than two of the largest. Where further batches bring other order keys, they are fetched while lanes are idle.
 func (t *tick) room() bool {
-	undelivered, bytes := 0, 0
+	undelivered, bytes, rows := 0, 0, 0
 	for _, p := range t.line {
 		if p.open > 0 {
 			undelivered++
 		}
 		bytes += p.bytes
+		rows += len(p.outcomes)
 	}
 	switch {
 	case len(t.line) < 2:
@@ -21,7 +28,7 @@ func (t *tick) room() bool {
 	case bytes > t.cfg.Fetch.Bytes:
 		return false
 	}
-	return undelivered < 2 && len(t.line) < maxUnsettled || t.hungry()
+	return undelivered < 2 && len(t.line) < maxUnsettled && rows < maxUnsettled*t.cfg.Fetch.Rows || t.hungry()
 }
 
 // hungry reports whether lanes are idle while events are in flight, so that a further batch would be of use where it
@@ -40,3 +47,22 @@ func (t *tick) hungry() bool {
 
 // byRow reports whether the batches in flight are settled event by event.
 func (t *tick) byRow() bool { return len(t.line) > 0 && t.line[0].grant.ByRow }
+
+// atOnce is how long a batch takes that was delivered at once. What a crash repeats is then what was delivered in about
+// twice that time, however large batches have become.
+const atOnce = 50 * time.Millisecond
+
+// adapt lets the next batches grow while full ones of live rows are delivered at once: each batch costs a round trip to
+// the source and a commit. They shrink again when the destination becomes slower.
+func (t *tick) adapt(p *inFlight) {
+	batch := &p.grant.Batch
+	if batch.Kind != change.Live || t.cfg.MaxBatches > 0 || p.begun.IsZero() {
+		return
+	}
+	switch took := p.ended.Sub(p.begun); {
+	case took > 4*atOnce:
+		t.limit.Rows = max(t.limit.Rows/2, t.cfg.Fetch.Rows)
+	case took <= atOnce && len(batch.Events) >= t.limit.Rows:
+		t.limit.Rows = max(t.limit.Rows, min(2*t.limit.Rows, t.cfg.FetchMost))
+	}
+}

@@ -37,6 +37,7 @@ func (r *Relay) Tick(ctx context.Context) Report {
 	t := &tick{
 		Relay:  r,
 		ctx:    ctx,
+		limit:  r.cfg.Fetch,
 		lanes:  newLanes(r.cfg.Ordering),
 		inbox:  make(chan func(), r.cfg.Concurrency+8), // never blocks: see post
 		report: r.newReport(),
@@ -62,6 +63,7 @@ type tick struct {
 	requests int         // in flight
 	fetching bool        // or asking for a probe: the session is used by one at a time
 	fetches  int         // begun
+	limit    Limit       // of the next fetch
 	fetchErr error       // why there will be no more; what was fetched before is delivered first
 	settling bool
 	parted   time.Time // when events were last settled before others of their batch
@@ -191,13 +193,14 @@ func (t *tick) fetch() {
 	}
 	t.fetching = true
 	t.fetches++
+	limit := t.limit
 	go func() {
 		var grant Grant
 		var err error
 		stopped := clock.Sleep(t.stop, wait) != nil // then no batch, and no failure
 		began := time.Now()
 		if !stopped {
-			err = Guard(func() (err error) { grant, err = t.session.Next(t.fetchCtx, t.cfg.Fetch); return err })
+			err = Guard(func() (err error) { grant, err = t.session.Next(t.fetchCtx, limit); return err })
 		}
 		t.post(func() { t.began = began; t.fetched(grant, err) })
 	}()

@@ -71,6 +71,10 @@ func judgeSignature(_ *inspect.App, p *inspect.Poller) Answer {
 		switch {
 		case out.Secret != "":
 			seen = append(seen, "requests are signed (output__secret)")
+		case out.Auth == "entra", out.Auth == "oauth2":
+			seen = append(seen, "a token says who sends (output__auth); a signature would prove the body too")
+		case out.ClientCertificate != "":
+			seen = append(seen, "a certificate says who sends (output__client_certificate)")
 		case len(proofs) > 0:
 			seen = append(seen, "the header "+list(proofs)+" says who sends; a signature would prove the body too")
 		case len(names) > 0:

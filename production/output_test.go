@@ -55,6 +55,10 @@ func outputCases() []verdictCase {
 		{"signature", url("https://u:p@hooks.example.com/x"), nil, ToMend, "in user:password@"},
 		{"signature", url("https://hooks.example.com/x?partition_key=1&design=2"), nil, OK, "signed"},
 		{"signature", []string{"pollers__orders__output__url=https://hooks.example.com/x?code=1"}, nil, ToMend, "code="},
+		{"signature", []string{unsigned, "pollers__orders__output__auth=entra", "pollers__orders__output__auth_scope=x"}, nil, OK,
+			"a token says who sends"},
+		{"signature", []string{unsigned, "pollers__orders__output__client_certificate=x"}, nil, OK,
+			"a certificate says who sends"},
 		{"queues", nil, nil, NoMatter, "deadletters/shop/orders/"},
 		{"queues", nil, func(_ *inspect.App, p *inspect.Poller) {
 			p.Queues, p.Broken = nil, "the poller has a fault: see settings"

@@ -87,6 +87,12 @@ func outputSecrets(f *inspect.App, p *config.Poller, out *config.Output) (names 
 	if out.Secret != "" {
 		keys = append(keys, "secret")
 	}
+	if out.AuthClientSecret != "" {
+		keys = append(keys, "auth_client_secret")
+	}
+	if out.ClientCertificate != "" {
+		keys = append(keys, "client_certificate")
+	}
 	for _, header := range slices.Sorted(maps.Keys(out.Headers)) {
 		keys = append(keys, "headers__"+strings.ToLower(strings.ReplaceAll(header, "-", "_")))
 	}

@@ -39,7 +39,7 @@ func (a *arrivals) Deliver(ctx context.Context, d change.Delivery) error {
 }
 
 // BenchmarkBusyAggregate is how long ten events a second of other aggregates take from their commit to the receiver's
-// answer: with nothing else in the outbox, and beside a backlog of one aggregate. ROWRELAY_BENCH_BACKLOG says of how
+// answer: with nothing else in the outbox, and beside a backlog of one aggregate, in whose bucket neighbours are. ROWRELAY_BENCH_BACKLOG says of how
 // many events (100,000), -benchtime 200x how many others come.
 func BenchmarkBusyAggregate(bm *testing.B) {
 	backlog := 100_000
@@ -53,18 +53,17 @@ func BenchmarkBusyAggregate(bm *testing.B) {
 		if e.name == "sqlserver" {
 			continue // there is none here
 		}
-		for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked, "mapped"} {
+		for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked, "mapped", "neighbours"} {
 			for _, n := range []int{0, backlog} {
 				bm.Run(fmt.Sprintf("%s/%s/%d", e.name, strategy, n), func(bm *testing.B) {
 					b := newBench(bm, e.url, func(c *Config) {
 						c.Partitions, c.ClaimTTL, c.Instance = 64, 30*time.Second, "one"
-						if strategy != "mapped" {
-							c.Strategy = strategy
+						if c.Strategy = strategy; strategy == "mapped" || strategy == "neighbours" {
+							c.Strategy = claims.Leader
 						}
 						c.Policy = poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}, Block: true}
 					})
 					if strategy == "mapped" { // as if the table were somebody else's
-						b.cfg.Strategy = claims.Leader
 						b.cfg.Map = map[string]string{"id": b.texts.rows.Seq(), "state": "state", "pending": "PENDING",
 							"done": "PUBLISHED", "published": "none"}
 						statements, err := MappedDDL(b.conn.Engine, b.cfg.Table, b.cfg.ClaimsTable)
@@ -73,18 +72,44 @@ func BenchmarkBusyAggregate(bm *testing.B) {
 							b.exec(s)
 						}
 					}
+					others := make([]string, 50)
+					for i := range others {
+						others[i] = fmt.Sprint(1 + i)
+					}
+					if strategy == "neighbours" {
+						others = b.neighbours()
+					}
 					if n > 0 && bm.N > 1 {
 						b.fillOf(n, 1, event.Pending)
+						b.exec("ANALYZE " + map[string]string{"mysql": "TABLE "}[b.conn.Engine] + "outbox") // as it would be soon
 					}
-					b.latencies(bm)
+					b.latencies(bm, others)
 				})
 			}
 		}
 	}
 }
 
+// neighbours are the ids of aggregates in the bucket of O/0.
+func (b *bench) neighbours() (ids []string) {
+	b.tb.Helper()
+	b.fillOf(60_000, 60_000, event.Published)
+	rows, err := b.raw.QueryContext(b.tb.Context(), "SELECT o.aggregate_id FROM outbox o JOIN outbox z ON z.bucket = o.bucket "+
+		"WHERE z.aggregate_id = '0' AND o.aggregate_id <> '0'")
+	b.must(err)
+	defer rows.Close() //nolint:errcheck // Err tells
+	for rows.Next() {
+		var id string
+		b.must(rows.Scan(&id))
+		ids = append(ids, id)
+	}
+	b.must(rows.Err())
+	b.exec("DELETE FROM outbox")
+	return ids
+}
+
 // latencies publishes while others write, and reports how long that took.
-func (b *bench) latencies(bm *testing.B) {
+func (b *bench) latencies(bm *testing.B, others []string) {
 	to := &arrivals{at: map[string]time.Time{}}
 	f := feed.New(b.cfg.Config, b.view().session)
 	f.Stay()
@@ -110,7 +135,7 @@ func (b *bench) latencies(bm *testing.B) {
 	for i := range bm.N {
 		b.must(clock.Sleep(ctx, 100*time.Millisecond))
 		key := fmt.Sprintf(`{"other":%d}`, i)
-		b.insert(b.raw, event.Aggregate{Type: "O", ID: fmt.Sprint(1 + i%50)}, key)
+		b.insert(b.raw, event.Aggregate{Type: "O", ID: others[i%len(others)]}, key)
 		written[key] = time.Now()
 	}
 	b.must(clock.Sleep(ctx, 3*time.Second))

@@ -186,7 +186,7 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 	if err := c.proveID(ctx, o.Table, m.ID()); err != nil {
 		return err
 	}
-	o.events, o.Others = m, m
+	o.events = m
 	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], warnings...)
 	return nil
 }

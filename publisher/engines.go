@@ -6,10 +6,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/mysql"
-	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/engine/sqlite"
-	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/mapping"
@@ -36,16 +33,8 @@ type tables interface {
 	Resolve(ctx context.Context, q statement.Querier, n statement.Name) (qualified string, err error)
 }
 
-var textsOf = map[string]texts{
-	"postgres": {syntax: postgres.Statement{}, low: postgres.Low, tables: postgres.Tables{},
-		claims: postgres.Claims{}, rows: postgres.Outbox{}, mapping: postgres.Mapping{}},
-	"mysql": {syntax: mysql.Statement{}, tables: mysql.Tables{}, claims: mysql.Claims{}, rows: mysql.Outbox{},
-		mapping: mysql.Mapping{}},
-	"sqlite": {syntax: sqlite.Statement{}, tables: sqlite.Tables{}, claims: sqlite.Claims{}, rows: sqlite.Outbox{},
-		mapping: sqlite.Mapping{}},
-	"sqlserver": {syntax: sqlserver.Statement{}, low: sqlserver.Low, tables: sqlserver.Tables{},
-		claims: sqlserver.Claims{}, rows: sqlserver.Outbox{}, mapping: sqlserver.Mapping{}, mostRows: sqlserver.MostRows},
-}
+var sqliteTexts = texts{syntax: sqlite.Statement{}, tables: sqlite.Tables{}, claims: sqlite.Claims{},
+	rows: sqlite.Outbox{}, mapping: sqlite.Mapping{}}
 
 // tablesOf reads the names of an outbox and of its claims table, as source__table and source__claims_table write
 // them.

@@ -126,8 +126,12 @@ var goldenCases = []struct {
 		return err
 	}},
 	{name: "other", do: func(ctx context.Context, t *instance) error {
-		_, err := t.rows.Other(ctx, []claims.Range{{From: 0, To: 16}},
-			[]event.Aggregate{{Type: "O", ID: "1"}, {Type: "O", ID: "2"}})
+		_, err := t.rows.Others(ctx, []claims.Range{{From: 0, To: 16}},
+			[]event.Aggregate{{Type: "O", ID: "1"}, {Type: "O", ID: "2"}}, poller.Limit{Rows: 1})
+		return err
+	}},
+	{name: "again", do: func(ctx context.Context, t *instance) error {
+		_, err := t.rows.Again(ctx, []event.Ref{{Seq: 1}, {Seq: 2}})
 		return err
 	}},
 	{name: "settle published", do: func(ctx context.Context, t *instance) error {

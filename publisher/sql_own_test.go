@@ -3,6 +3,7 @@ package publisher
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -173,7 +174,7 @@ func TestLifeOfAnEvent(t *testing.T) {
 		b.must(b.rows.Settle(ctx, "me", 1,
 			event.Marks{Waiting: []event.Marked{markedRow(&rest[0]), markedRow(&rest[1])}, Published: []event.Ref{rest[2].Ref}}))
 		b.wantStates(event.Failed, event.Waiting, event.Waiting, event.Published, event.Waiting, event.Published)
-		if other, err := b.rows.Other(ctx, nil, nil); err != nil || other != nil {
+		if other, err := b.rows.Others(ctx, nil, nil, poller.Limit{Rows: 1}); err != nil || len(other) > 0 {
 			t.Errorf("other: got %v, %v; want none", other, err)
 		}
 		// It becomes due.
@@ -269,19 +270,47 @@ func TestSettleLeavesOperatorsAlone(t *testing.T) {
 	})
 }
 
-func TestOther(t *testing.T) {
+func TestOthers(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/2", "o/1", "O/1 ")
 		var avoid []event.Aggregate
 		for i := range 4 {
-			r, err := b.rows.Other(t.Context(), nil, avoid)
-			if err != nil || r == nil {
-				t.Fatalf("after %d: got %v, %v", i, r, err)
+			rows, err := b.rows.Others(t.Context(), nil, avoid, poller.Limit{Rows: 1})
+			if err != nil || len(rows) != 1 {
+				t.Fatalf("after %d: got %v, %v", i, rows, err)
 			}
-			avoid = append(avoid, r.Aggregate())
+			avoid = append(avoid, rows[0].Aggregate())
 		}
-		if r, err := b.rows.Other(t.Context(), nil, avoid); err != nil || r != nil {
+		if r, err := b.rows.Others(t.Context(), nil, avoid, poller.Limit{Rows: 1}); err != nil || len(r) > 0 {
 			t.Errorf("got %v, %v; want none", r, err)
+		}
+	})
+}
+
+// TestAgain: what was published meanwhile is left out, and what waits for an event that failed meanwhile.
+func TestAgain(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		b.write("O/1", "O/1", "O/2", "O/3", "O/3")
+		b.take("me", time.Minute, 0)
+		rows := b.all()
+		refs := make([]event.Ref, len(rows))
+		byAggregate := map[string][]event.Row{}
+		for i := range rows {
+			refs[i] = rows[i].Ref
+			id := rows[i].Outbox.AggregateID
+			byAggregate[id] = append(byAggregate[id], rows[i])
+		}
+		b.must(b.rows.Settle(t.Context(), "me", 1, event.Marks{Published: []event.Ref{byAggregate["3"][0].Ref},
+			Failed: []event.Failure{{Marked: markedRow(&byAggregate["1"][0]), Attempts: 1, Delay: time.Minute}}}))
+		again, err := b.rows.Again(t.Context(), refs)
+		b.must(err)
+		got := map[string]int64{}
+		for _, r := range again {
+			got[r.Outbox.AggregateID] = r.Ref.Seq
+		}
+		want := map[string]int64{"2": byAggregate["2"][0].Ref.Seq, "3": byAggregate["3"][1].Ref.Seq}
+		if len(again) != 2 || !maps.Equal(got, want) {
+			t.Errorf("publishable still are %v, want %v", got, want)
 		}
 	})
 }

@@ -38,7 +38,7 @@ var planned = map[string]func(context.Context, *instance) error{
 		return err
 	},
 	"other": func(ctx context.Context, t *instance) error {
-		_, err := t.rows.Other(ctx, nil, []event.Aggregate{{Type: "O", ID: "1"}})
+		_, err := t.rows.Others(ctx, nil, []event.Aggregate{{Type: "O", ID: "1"}}, poller.Limit{Rows: 1})
 		return err
 	},
 	"settle": func(ctx context.Context, t *instance) error { return t.rows.Settle(ctx, "me", 1, goldenMarks) },

@@ -28,16 +28,18 @@ type profile struct {
 	Policy                        poller.Policy
 
 	// The table.
-	Groups     int     // order keys that several rows share; 0: each row is its own
-	Clock      bool    // the cursor is the time at which a transaction began, instead of a number for each write
-	LateCommit bool    // transactions stay open over several steps
-	Windows    bool    // it is read by snapshots: positions are windows between two of them
-	Shown      bool    // the server shows the oldest open transaction
-	Hot        bool    // one row is updated again and again
-	Writers    bool    // rows tell which transaction wrote them
-	Ordered    bool    // the source reads rows again in one snapshot
-	InOrder    bool    // the order of writes is judged
-	Busy       float64 // that a new row is of the first order key
+	Groups     int           // order keys that several rows share; 0: each row is its own
+	Clock      bool          // the cursor is the time at which a transaction began, instead of a number for each write
+	LateCommit bool          // transactions stay open over several steps
+	Windows    bool          // it is read by snapshots: positions are windows between two of them
+	Shown      bool          // the server shows the oldest open transaction
+	Hot        bool          // one row is updated again and again
+	Writers    bool          // rows tell which transaction wrote them
+	Ordered    bool          // the source reads rows again in one snapshot
+	InOrder    bool          // the order of writes is judged
+	Once       bool          // nothing may come twice
+	Old        time.Duration // before its transaction an application may draw a time
+	Busy       float64       // that a new row is of the first order key
 
 	// Change tracking (see tracking).
 	Tracked  bool

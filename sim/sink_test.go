@@ -308,6 +308,7 @@ func (s *sink) accept(q *request, skip []bool) {
 		w.tally.Delivered++
 		if !s.plain.first[e.ID].IsZero() {
 			w.tally.Duplicates++
+			w.repeated(e)
 		}
 		if by := s.plain.add(w, e, q.shows[i]); by != "" {
 			w.tally.Inverted++

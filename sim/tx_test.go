@@ -20,6 +20,9 @@ type tx struct {
 func (t *table) begin() *tx {
 	t.txs++
 	x := &tx{id: t.txs, began: time.Now(), value: t.clock(), era: len(t.eras) - 1}
+	if old := t.w.pro.Old; old > 0 && t.w.chance(0.3) { // the application drew it before
+		x.value -= t.w.span(0, old).Milliseconds()
+	}
 	if !t.w.pro.LateCommit { // then the order of the cursor is that of the commits
 		x.value = max(x.value, t.sequence+1)
 		t.sequence = x.value

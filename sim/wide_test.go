@@ -37,11 +37,13 @@ const (
 	written dimension = "written" // rows that share an order key come in the order of their writes
 	tracked dimension = "tracked" // changes are tracked, deletes are events
 	busy    dimension = "busy"    // one order key has most of the rows
+	once    dimension = "once"    // nothing goes wrong, and nothing may come twice
+	old     dimension = "old"     // writers set times from before their transactions
 )
 
 // dimensions are all of them.
 var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays,
-	modes, holds, second, writers, sieges, written, tracked, busy}
+	modes, holds, second, writers, sieges, written, tracked, busy, once, old}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
@@ -145,6 +147,13 @@ func (p *profile) widen(seed uint64) {
 	with(written, 0.7, p.order)
 	with(tracked, 0.25, p.tracking)
 	with(busy, 0.3, p.crowd)
+	with(old, 0.4, func(*rand.Rand) {
+		// The window begins when such a time is drawn. See table.longest.
+		if p.Clock && p.Late == late.Overlap && !p.Shown && !p.InOrder && p.Jumps == 0 {
+			p.Old = p.Window * 15 / 100
+		}
+	})
+	with(once, 0.15, p.once)
 }
 
 // silence says what is written once faults have stopped.

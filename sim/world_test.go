@@ -281,7 +281,11 @@ func (w *world) step() {
 
 // latency is how long nothing happens, mostly milliseconds.
 func (w *world) latency() time.Duration {
-	switch n := w.rng.IntN(10); {
+	most := 10
+	if w.pro.Once {
+		most = 9 // nobody loses patience
+	}
+	switch n := w.rng.IntN(most); {
 	case n < 6:
 		return w.span(time.Millisecond, 30*time.Millisecond)
 	case n < 9:

@@ -33,6 +33,8 @@ type Leases struct {
 type LeasesConfig struct {
 	// Function is the binding's id of the function, Table the leases table's name; "" for the binding's own.
 	Function, Table string
+	// Legacy is an older id, whose state is taken over; "" for none.
+	Legacy string
 	// TableLock locks the leases table alone, and not those of every function of the database.
 	TableLock bool
 	// LockTimeout is how long the lock is waited for.
@@ -325,8 +327,12 @@ func (l *Leases) tables(ctx context.Context, p *plan.Plan) (*engine.LeaseTables,
 		Lock: "_az_func_Trigger", Latest: l.c.cfg.Start == "latest"}
 	err := l.c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		number, key, err := p.BuiltIn().Leasing.Lookup(ctx, s.Conn, t.Changes)
+		named := func(function string) string { return fmt.Sprintf("Leases_%s_%d", function, number) }
 		if t.Key = key; t.Leases == "" {
-			t.Leases = fmt.Sprintf("Leases_%s_%d", t.Function, number)
+			t.Leases = named(t.Function)
+		}
+		if t.Legacy = l.cfg.Legacy; t.Legacy != "" {
+			t.LegacyLeases = named(t.Legacy)
 		}
 		return err
 	})

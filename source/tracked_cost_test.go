@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -84,6 +85,40 @@ func TestPostgresIdleCostOfChanges(t *testing.T) {
 			t.Errorf("%s: a poll that finds nothing touches %d pages:\n%s", state, touched, text)
 		}
 		exec("UPDATE o SET note = 2 WHERE id <= 20000", "VACUUM ANALYZE rowrelay_changes_o")
+	}
+}
+
+// TestPostgresPageOfABacklog: a page touches what belongs to its rows, and not the backlog after it, nor the table
+// before it: the planner knows nothing of how many rows lie between two snapshots, and was seen to join and sort all of
+// them for each page.
+func TestPostgresPageOfABacklog(t *testing.T) {
+	url := testenv.Postgres(t)
+	db := testenv.Open(t, "pgx", url)
+	exec := func(texts ...string) { t.Helper(); testenv.Exec(t, db, texts...) }
+	src, _ := trackedTable(t, url, exec)
+	at, _, err := src.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < 50000; n += 100 {
+		exec(fmt.Sprintf("UPDATE o SET v = 2 WHERE id > %d AND id <= %d", n, n+100))
+	}
+	exec("VACUUM ANALYZE o", "VACUUM ANALYZE rowrelay_changes_o")
+	for name, at := range map[string]change.Cursor{"window": at, "scan": nil} {
+		for n := range 40 {
+			page, err := src.Fetch(t.Context(), change.Range{After: at}, everything)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = page.Events[len(page.Events)-1].Position()
+			if n%20 > 0 {
+				continue
+			}
+			text := explainAnalyze(t, src, at)
+			if touched := buffersOf(t, text); touched > 4000 || strings.Contains(text, "Merge Left Join") {
+				t.Errorf("%s, page %d: touches %d pages for 500 rows, or merges:\n%s", name, n, touched, text)
+			}
+		}
 	}
 }
 

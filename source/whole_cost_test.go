@@ -58,7 +58,7 @@ func TestPostgresChunkCost(t *testing.T) {
 	}
 	var text string
 	err = src.sessions.Run(t.Context(), func(ctx context.Context, s *pool.Session) (err error) {
-		text, err = analyzed(ctx, s, st.Text, args)
+		text, err = analyzed(ctx, s, src.dialect.Read, st.Text, args)
 		return err
 	})
 	if err != nil || strings.Contains(text, "Merge") || strings.Contains(text, "Hash") {

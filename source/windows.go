@@ -241,17 +241,24 @@ func (c *Cursor) readSnapshot(ctx context.Context, s *pool.Session, text string,
 	defer abandon()
 	n := len(col.Plan.Sel.Columns)
 	columns := append(col.Plan.Sel.Columns[:n:n], col.Plan.Snapshots().Columns()...)
-	err := c.dialect.Read(ctx, s.Conn, text, args, columns, func(r engine.Row) (bool, error) {
-		for i := range heard {
-			v, err := r.AppendJSON(nil, n+i)
-			if err != nil {
+	read, first := c.dialect.Read, true
+	if ordered, is := c.dialect.(engine.OrderedReader); is {
+		read = ordered.ReadInOrder
+	}
+	err := read(ctx, s.Conn, text, args, columns, func(r engine.Row) (bool, error) {
+		if first { // every row says the same
+			first = false
+			for i := range heard {
+				v, err := r.AppendJSON(nil, n+i)
+				if err != nil {
+					return false, err
+				}
+				heard[i] = string(v[1 : len(v)-1])
+			}
+			none, err := r.AppendJSON(nil, n+len(heard))
+			if err != nil || string(none) == `"true"` {
 				return false, err
 			}
-			heard[i] = string(v[1 : len(v)-1])
-		}
-		none, err := r.AppendJSON(nil, n+len(heard))
-		if err != nil || string(none) == `"true"` {
-			return false, err
 		}
 		more := col.Add(r)
 		if !more && col.Unread() > 4*col.Limit.Bytes {

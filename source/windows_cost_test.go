@@ -2,11 +2,15 @@ package source
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
@@ -29,7 +33,7 @@ func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
 		t.Fatal(err)
 	}
 	err = src.sessions.Run(t.Context(), func(ctx context.Context, s *pool.Session) (err error) {
-		plan, err = analyzed(ctx, s, st.Text, args)
+		plan, err = analyzed(ctx, s, postgres.Dialect{}.ReadInOrder, st.Text, args)
 		return err
 	})
 	if err != nil {
@@ -38,22 +42,25 @@ func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
 	return plan
 }
 
-// analyzed runs a statement, and returns what its plan did.
-func analyzed(ctx context.Context, s *pool.Session, text string, args []any) (plan string, err error) {
-	rows, err := s.Conn.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+text, args...)
-	if err != nil {
-		return "", err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			return "", err
-		}
-		plan += line + "\n"
-	}
-	return plan, rows.Err()
+// analyzed runs a statement by one of the dialect's ways to read, and returns what its plan did.
+func analyzed(ctx context.Context, s *pool.Session, read reads, text string, args []any) (plan string, err error) {
+	line := []engine.Column{{Name: "line", Value: postgres.Dialect{}.Syntax().Words}}
+	err = read(ctx, s.Conn, "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF) "+text, args,
+		line, func(r engine.Row) (bool, error) {
+			var line string
+			v, err := r.AppendJSON(nil, 0)
+			if err == nil {
+				err = json.Unmarshal(v, &line)
+			}
+			plan += line + "\n"
+			return true, err
+		})
+	return plan, err
 }
+
+// reads is the type of engine.Dialect.Read.
+type reads func(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column,
+	each func(engine.Row) (bool, error)) error
 
 // buffersOf is the number of pages that a plan touched, in shared buffers or behind them.
 func buffersOf(t *testing.T, plan string) int {

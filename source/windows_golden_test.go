@@ -46,6 +46,8 @@ func TestGoldenSnapshots(t *testing.T) {
 	for name, at := range map[string]string{
 		"scan_begin": ``, "scan_next": `{"kind":"snapshot+pk","scan":"5:9:7","after":{"tenant":"a","id":1}}`,
 		"window_begin": `{"kind":"snapshot+pk","s1":"5:9:7"}`,
+		"window_whole": `{"kind":"snapshot+pk","s1":"9:9:"}`,
+		"window_past":  `{"kind":"snapshot+pk","s1":"5:9:7","s2":"5:19:12","after":{"value":9,"tiebreaker":{"tenant":"a","id":1}}}`,
 		"window_next":  `{"kind":"snapshot+pk","s1":"5:9:7","s2":"5:19:7,12","after":{"value":7,"tiebreaker":{"tenant":"a","id":1}}}`,
 	} {
 		w, err := p.Snapshots().Decode(change.Cursor(at))

@@ -200,7 +200,8 @@ func (ws windows) explain(ctx context.Context, s *pool.Session, batch int) (stri
 func (ws windows) statements(limit int) (first, next keyset.Statement) {
 	p := ws.p
 	key := keyset.Pick(p.Sel.Columns, p.Key)
-	return snapshot.ScanPage(&p.Sel, limit, key, "", nil, nil), snapshot.WindowPage(&p.Sel, limit, "1:1:", "", nil, nil)
+	begin := snapshot.Window{Begun: true, Seen: snapshot.Snapshot{XMin: 1, XMax: 1}}
+	return snapshot.ScanPage(&p.Sel, limit, key, "", nil, nil), snapshot.WindowPage(&p.Sel, limit, &begin, "", nil, nil)
 }
 
 // position is before or after everything of a transaction: a row has no position of its own among the rows of

@@ -2,18 +2,6 @@ package state
 
 import "time"
 
-// maxGrace bounds how long takers wait beyond the end of an expired lease.
-const maxGrace = 5 * time.Second
-
-// grace is how long takers wait beyond the end of a lease that was not released: half the ttl, at most five seconds,
-// for clocks that differ and writes that are under way. A document that says no ttl gets the longest.
-func grace(ttl time.Duration) time.Duration {
-	if ttl <= 0 {
-		return maxGrace
-	}
-	return min(ttl/2, maxGrace)
-}
-
 // storeClock is one sight of the store's clock: it showed now at some moment between sent and received, which are
 // local. A machine that was suspended in between estimates too early; whoever holds a lease then finds out by its
 // deadline.

@@ -2,7 +2,6 @@ package state
 
 import (
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -22,47 +21,6 @@ func (s *Snapshot) Paused() *Paused {
 		return p
 	}
 	return nil
-}
-
-// Held says who holds the lease, judged by the store's clock as it must be by now; nil when it may be acquired: nobody
-// owns it, or it expired longer ago than the grace. Our own owner id is not special, because an earlier life of this
-// instance may still be delivering.
-func (s *Snapshot) Held() *HeldError {
-	l := &s.Doc.Lease
-	if l.OwnerID == "" {
-		return nil
-	}
-	now := s.Now()
-	left := l.ExpiresAt.Add(grace(l.TTL)).Sub(now)
-	if left <= 0 {
-		return nil
-	}
-	held := &HeldError{Owner: l.OwnerID, Token: l.FencingToken, ExpiresIn: left,
-		HeartbeatAge: max(now.Sub(l.HeartbeatAt), 0)}
-	if l.TTL > 0 && held.HeartbeatAge > l.TTL {
-		held.Stale, held.Staleness = true, held.HeartbeatAge-l.TTL
-	}
-	return held
-}
-
-// HeldError says that another holds the lease: nothing is wrong, this tick has nothing to do.
-type HeldError struct {
-	Owner string
-	Token uint64
-	// HeartbeatAge is the time since the holder's last sign of life.
-	HeartbeatAge time.Duration
-	// ExpiresIn is the time until the lease may be taken if no further heartbeat comes, the grace included.
-	ExpiresIn time.Duration
-	// Stale says that the heartbeat is older than the holder's ttl, Staleness by how much: it has most likely died, or
-	// lost its way to the store.
-	Stale     bool
-	Staleness time.Duration
-}
-
-// Error names the holder.
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("the lease is held by %s (token %d, heartbeat %s ago, to be taken in %s at the earliest)",
-		e.Owner, e.Token, e.HeartbeatAge.Round(time.Millisecond), e.ExpiresIn.Round(time.Millisecond))
 }
 
 // MovedError says that the document is no longer the one that was loaded, and that nobody holds the lease: an operator

@@ -11,11 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -98,20 +93,6 @@ func sampling(env func(string) string) []sdktrace.TracerProviderOption {
 	}
 	return []sdktrace.TracerProviderOption{sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.AlwaysSample(),
 		sdktrace.WithRemoteParentNotSampled(sdktrace.AlwaysSample())))}
-}
-
-func traceExporter(ctx context.Context, grpc bool) (*otlptrace.Exporter, error) {
-	if grpc {
-		return otlptracegrpc.New(ctx)
-	}
-	return otlptracehttp.New(ctx)
-}
-
-func metricExporter(ctx context.Context, grpc bool) (metric.Exporter, error) {
-	if grpc {
-		return otlpmetricgrpc.New(ctx)
-	}
-	return otlpmetrichttp.New(ctx)
 }
 
 // stopping bounds the last export: a receiver that does not answer must not hold up a stop.

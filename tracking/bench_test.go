@@ -2,6 +2,8 @@ package tracking_test
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -70,9 +72,16 @@ func (r *rig) fill(table string, rows int) {
 	}
 }
 
-// BenchmarkPoll is an idle poll, and a page of 500 rows, of a cursor and of a change table with 100,000 rows each.
+// BenchmarkPoll is an idle poll, and a page of 500 rows, of a cursor and of a change table with 100,000 rows each, or
+// ROWRELAY_BENCH_ROWS.
 func BenchmarkPoll(b *testing.B) {
-	const rows = 100_000
+	rows := 100_000
+	if text := os.Getenv("ROWRELAY_BENCH_ROWS"); text != "" {
+		var err error
+		if rows, err = strconv.Atoi(text); err != nil {
+			b.Fatal(err)
+		}
+	}
 	for _, engine := range everyEngine {
 		r := newRig(b, engine)
 		r.plain(engine)
@@ -125,7 +134,16 @@ func BenchmarkPoll(b *testing.B) {
 					}
 				}
 			})
-			for p := fetch(b, at); ; p = fetch(b, at) {
+			latest := cfg
+			latest.Start = "latest"
+			if src, err = source.New(latest, r.conn); err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = src.Close() }()
+			if at, _, err = src.Start(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			for p := fetch(b, at); ; p = fetch(b, at) { // what begins anew has a few pages to read
 				if at = next(p, at); len(p.Events) == 0 && !p.More {
 					break
 				}

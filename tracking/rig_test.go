@@ -34,6 +34,7 @@ type rig struct {
 	db    *sql.DB
 	store *memstore.Store
 	to    *receiver
+	keys  int // that transactions write; 1000 at least
 	graves
 }
 

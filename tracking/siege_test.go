@@ -110,7 +110,7 @@ func (r *rig) transaction(ctx context.Context) bool {
 		return false
 	}
 	defer func() { _ = tx.Rollback() }()
-	key := func() int { return 1 + rand.IntN(1000) }
+	key := func() int { return 1 + rand.IntN(max(r.keys, 1000)) }
 	for range 1 + rand.IntN(4) {
 		var text string
 		switch rand.IntN(10) {

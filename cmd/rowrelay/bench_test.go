@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/go-sql-driver/mysql" // database/sql driver "mysql"
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
@@ -152,6 +153,17 @@ func benchSQLite(b *testing.B, url string, n int) {
 			INSERT INTO orders SELECT n, n %% 1000, n / 7.0, 'shipped', CASE WHEN n %% 3 = 0 THEN 'a note of some length, with "quotes"' END,
 			datetime('2026-04-07', '+' || (n / 10) || ' seconds') FROM s`, n),
 		"CREATE INDEX orders_updated ON orders (updated_at, id)", "ANALYZE")
+}
+
+// benchMySQL makes the same table in MariaDB or MySQL.
+func benchMySQL(b *testing.B, url string, n int) {
+	b.Helper()
+	benchTable(b, "mysql", testenv.MySQLDSN(b, url),
+		`CREATE TABLE orders (id bigint PRIMARY KEY, customer_id int NOT NULL, amount numeric(12,2) NOT NULL,
+			status varchar(20) NOT NULL, note text, updated_at datetime NOT NULL, KEY orders_updated (updated_at, id))`,
+		fmt.Sprintf(`INSERT INTO orders SELECT seq, seq %% 1000, seq / 7.0, 'shipped',
+			CASE WHEN seq %% 3 = 0 THEN 'a note of some length, with "quotes"' END,
+			timestamp '2026-04-07 00:00:00' + INTERVAL (seq DIV 10) SECOND FROM seq_1_to_%d`, n), "ANALYZE TABLE orders")
 }
 
 // benchTick runs one tick, which must deliver exactly n rows.

@@ -259,8 +259,8 @@ func runDemo(ctx context.Context, c *console, o demoOptions) (err error) {
 	if c.json {
 		_, err = fmt.Fprintln(c.out, ending.JSON(ending.Totals, ending.Position))
 	} else {
-		_, err = fmt.Fprintf(c.out, "%s\nThe next run goes on at %s. Remove everything: rowrelay demo --clean%s\n",
-			ending.Summary(ending.Totals), ending.Position, cleanFlags(o))
+		_, err = fmt.Fprintf(c.out, "%s\nThe next run goes on at %s. Remove everything: %s demo --clean%s\n",
+			ending.Summary(ending.Totals), ending.Position, program, cleanFlags(o))
 	}
 	if ending.Missing > 0 { // after a clean end
 		return &exitError{fmt.Errorf("%d orders are missing", ending.Missing)}
@@ -313,14 +313,14 @@ func greet(ctx context.Context, c *console, o demoOptions, d *demo.Run, shop *de
 	var unread *checkpointError
 	switch {
 	case errors.As(err, &unread):
-		return fmt.Errorf("reading the state document in %s: %w: remove what is damaged with rowrelay demo --clean%s", o.dir,
-			err, cleanFlags(o))
+		return fmt.Errorf("reading the state document in %s: %w: remove what is damaged with %s demo --clean%s", o.dir,
+			err, program, cleanFlags(o))
 	case err != nil:
 		return err
 	case b.At > b.Top:
 		return fmt.Errorf("the checkpoint in %s is at version %d, but the shop's last version is %d: the table was removed or "+
-			"restored, and new orders would not be seen. Start over with rowrelay demo --clean%s", o.dir, b.At, b.Top,
-			cleanFlags(o))
+			"restored, and new orders would not be seen. Start over with %s demo --clean%s", o.dir, b.At, b.Top,
+			program, cleanFlags(o))
 	case c.json:
 		return nil // machines read the numbers
 	}

@@ -22,9 +22,11 @@ import (
 	_ "time/tzdata" // source__time_zone works in images without a zone database
 
 	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/internal/heap"
 )
 
 func main() {
+	heap.Keep()
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks for a clean end; from then on the default holds, so that a second one ends it at once.
 	context.AfterFunc(ctx, restore)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
@@ -20,7 +19,6 @@ import (
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
-	"github.com/rowrelay/rowrelay/output/storagequeue"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/source"
@@ -298,14 +296,7 @@ func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
 	if to.Kind != "queue" {
 		return store, nil
 	}
-	client, err := azure.Queue(&to.Connection, to.Queue)
-	if err != nil {
-		return nil, err
-	}
-	queue, err := storagequeue.New(storagequeue.Config{
-		Client: client, Format: change.Row, Concurrency: w.Config.Concurrency,
-		Create: to.Connection.Development || a.cfg.State.Create,
-	})
+	queue, err := a.openQueue(&to.Connection, to.Queue, change.Row, w.Config.Concurrency)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,8 @@ func (a *app) wireLeased(c *console, w *wired) {
 	}
 	s := &w.Config.Source
 	leases := src.Leases(source.LeasesConfig{
-		Function: leased.FunctionID(s.SiteName, s.FunctionName), Table: s.LeasesTable, TableLock: s.LeasesLock == "table",
+		Function: leased.FunctionID(s.SiteName, s.FunctionName), Table: s.LeasesTable, Legacy: s.LegacyID,
+		TableLock:   s.LeasesLock == "table",
 		LockTimeout: min(a.cfg.AppLockTimeout, s.Timeout),
 	})
 	feed, err := leased.New(leased.Config{

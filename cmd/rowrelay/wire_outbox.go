@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowrelay/rowrelay/azure"
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
@@ -158,21 +156,6 @@ func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLe
 	}
 }
 
-// relayConfig is how an output's events travel, whatever feed they come from.
-func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output,
-	size func(*change.Event) int) poller.Config {
-	about := aboutOutput(p, out)
-	return poller.Config{
-		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
-		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(host.Stoppable(a.cut, to), about),
-		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
-		Fetch:         poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes},
-		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size,
-		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget,
-		PollInterval: p.PollInterval, PollIntervalMax: p.PollIntervalMax, MaxBatches: p.MaxBatches,
-	}
-}
-
 // outboxDeadLetters is what takes dead letters beside the rows; nil where the row, in its state DEAD LETTER, is all.
 func (a *app) outboxDeadLetters(w *wired) (poller.DeadLetters, error) {
 	if w.Config.DeadLetter.Kind != "queue" {
@@ -199,17 +182,15 @@ func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Out
 	if w.Config.Source.FanoutQueue == "" {
 		return o, nil
 	}
-	client, err := azure.Queue(&w.Config.Source.Fanout, w.Config.Source.FanoutQueue)
+	send, err := a.openFanout(&w.Config.Source, c.functionApp().TimerPeriod(w.Config.Name))
 	if err != nil {
 		return o, err
 	}
-	queue := host.NewFanout(client, c.functionApp().TimerPeriod(w.Config.Name),
-		w.Config.Source.Fanout.Development || a.cfg.State.Create)
 	o.Fanout = &handler.Fanout{
 		Work: w.Outbox.Work, About: func(ctx context.Context) (poller.OutboxFigures, bool, error) {
 			about, err := w.Outbox.About(ctx)
 			return about.Figures, about.Paused != "", err
-		}, Send: queue.Send, Partition: w.partition, Partitions: claims.Buckets,
+		}, Send: send, Partition: w.partition, Partitions: claims.Buckets,
 		Timeout: w.Config.Source.Timeout + fanoutTimeout,
 	}
 	return o, nil

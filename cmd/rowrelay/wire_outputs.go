@@ -5,25 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
-	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/output"
-	"github.com/rowrelay/rowrelay/output/azmessaging"
-	"github.com/rowrelay/rowrelay/output/eventhubs"
-	"github.com/rowrelay/rowrelay/output/kafka"
-	"github.com/rowrelay/rowrelay/output/rabbitmq"
-	"github.com/rowrelay/rowrelay/output/servicebus"
+	"github.com/rowrelay/rowrelay/output/bearer"
 	"github.com/rowrelay/rowrelay/output/stdout"
-	"github.com/rowrelay/rowrelay/output/storagequeue"
 	"github.com/rowrelay/rowrelay/output/webhook"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/telemetry"
@@ -47,28 +40,14 @@ func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poll
 func (a *app) openKind(c *console, p *config.Poller, out *config.Output, format change.Format) (poller.Output, error) {
 	switch out.Kind {
 	case "http":
-		headers := make(map[string]string, len(out.Headers))
-		for name, value := range out.Headers {
-			headers[name] = value.Reveal()
-		}
-		to, err := webhook.New(webhook.Config{
-			URL: out.URL.Reveal(), Headers: headers, Secret: out.Secret.Reveal(), Gzip: out.Gzip,
-			Format: format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: version,
-		})
+		to, err := openHTTP(p, out, format)
 		if err != nil {
 			return nil, err
 		}
 		a.closers = append(a.closers, to.Close)
 		return to, nil
 	case "queue":
-		client, err := azure.Queue(&out.Connection, out.Queue)
-		if err != nil {
-			return nil, err
-		}
-		to, err := storagequeue.New(storagequeue.Config{
-			Client: client, Format: format, Concurrency: p.Concurrency, Create: out.Connection.Development || a.cfg.State.Create,
-		})
-		return to, err
+		return a.openQueue(&out.Connection, out.Queue, format, p.Concurrency)
 	case "stdout":
 		return stdout.New(c.out, format), nil
 	default:
@@ -79,6 +58,34 @@ func (a *app) openKind(c *console, p *config.Poller, out *config.Output, format 
 		a.closers = append(a.closers, to.Close)
 		return to, nil
 	}
+}
+
+func openHTTP(p *config.Poller, out *config.Output, format change.Format) (*webhook.Output, error) {
+	headers := make(map[string]string, len(out.Headers))
+	for name, value := range out.Headers {
+		headers[name] = value.Reveal()
+	}
+	cfg := webhook.Config{
+		URL: out.URL.Reveal(), Headers: headers, Secret: out.Secret.Reveal(), Gzip: out.Gzip, Method: out.Method,
+		Methods: out.Methods, Every: out.Every, Certificate: out.ClientCertificate.Reveal(),
+		Format: format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: version,
+	}
+	var tokens bearer.Source
+	switch out.Auth {
+	case "entra":
+		var err error
+		if tokens, err = openEntra(out); err != nil {
+			return nil, err
+		}
+	case "oauth2":
+		tokens = bearer.OAuth2(bearer.Client{
+			TokenURL: out.AuthTokenURL.Reveal(), ID: out.AuthClientID, Secret: out.AuthClientSecret.Reveal(), Scope: out.AuthScope,
+		})
+	}
+	if tokens != nil {
+		cfg.Authorize = func(next http.RoundTripper) http.RoundTripper { return bearer.New(tokens, next) }
+	}
+	return webhook.New(cfg)
 }
 
 // attributed puts the CloudEvents attributes on each delivery that the settings choose.
@@ -97,107 +104,6 @@ func (o attributed) Deliver(ctx context.Context, d change.Delivery) error {
 type brokerOutput interface {
 	poller.Output
 	Close() error
-}
-
-// openBroker returns an output that sends to a broker. It does not connect yet.
-func (a *app) openBroker(p *config.Poller, out *config.Output, format change.Format) (brokerOutput, error) {
-	destinations, err := output.ParseDestinations(out.Destination, out.Destinations)
-	if err != nil {
-		return nil, err
-	}
-	destinations.KeepCase = out.DestinationCase == "keep"
-	switch out.Kind {
-	case "rabbitmq":
-		return rabbitmq.New(rabbitmq.Config{
-			URL: out.Broker.ConnectionString.Reveal(), Destinations: destinations, Format: format,
-			Concurrency: p.Concurrency, Create: a.cfg.State.Create, Version: version,
-		})
-	case "kafka":
-		connection, credential, err := kafkaConnection(&out.Broker)
-		if err != nil {
-			return nil, err
-		}
-		return kafka.New(kafka.Config{
-			Connection: connection, Credential: credential, Destinations: destinations, Format: format,
-			MaxMessage: out.MaxMessageBytes, Timeout: out.Timeout, Create: a.cfg.State.Create,
-		})
-	case "eventhubs", "servicebus":
-		connection, err := namespaceConnection(&out.Broker)
-		if err != nil {
-			return nil, err
-		}
-		if only := connection.EntityPath; only != "" &&
-			(!strings.EqualFold(out.Destination, only) || len(out.Destinations) > 0) {
-			return nil, fmt.Errorf("the connection string in %s is for %q alone (EntityPath): write output__destination=%[2]s, without output__destinations__…, or take the connection string of the whole namespace", out.Broker.Setting, only)
-		}
-		cfg := azmessaging.Config{
-			Connection: connection, Destinations: destinations, Format: format,
-			Concurrency: messagesPerRequest * p.Concurrency,
-		}
-		if out.Kind == "eventhubs" {
-			to, err := eventhubs.New(cfg)
-			return bounded{to}, err
-		}
-		to, err := servicebus.New(cfg)
-		return bounded{to}, err
-	default:
-		return nil, fmt.Errorf("output kind %q is none of those that docs/settings.md lists", out.Kind)
-	}
-}
-
-const (
-	// messagesPerRequest is how many events of one request are under way at once where each is a message of its own.
-	messagesPerRequest = 4
-	// closeTimeout bounds the goodbye to a broker: nothing is lost without it.
-	closeTimeout = 5 * time.Second
-)
-
-// bounded closes an output whose Close waits as long as its context.
-type bounded struct{ to closingOutput }
-
-type closingOutput interface {
-	poller.Output
-	Close(ctx context.Context) error
-}
-
-func (b bounded) Deliver(ctx context.Context, d change.Delivery) error { return b.to.Deliver(ctx, d) }
-
-func (b bounded) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	return b.to.Close(ctx)
-}
-
-// kafkaConnection reads a broker's connection; the credential is nil where the connection says who sends.
-func kafkaConnection(b *config.Broker) (kafka.Connection, azcore.TokenCredential, error) {
-	if b.Namespace == "" {
-		connection, err := kafka.ParseConnection(b.ConnectionString.Reveal())
-		if err != nil {
-			return kafka.Connection{}, nil, fmt.Errorf("reading %s: %w", b.Setting, err)
-		}
-		return connection, nil, nil
-	}
-	credential, err := azure.Credential(b.Identity)
-	if err != nil {
-		return kafka.Connection{}, nil, err
-	}
-	connection, err := kafka.EventHubs(b.Namespace)
-	return connection, credential, err
-}
-
-func namespaceConnection(b *config.Broker) (azmessaging.Connection, error) {
-	if b.Namespace == "" {
-		connection, err := azmessaging.ParseConnection(b.ConnectionString.Reveal())
-		if err != nil {
-			return azmessaging.Connection{}, fmt.Errorf("reading %s: %w", b.Setting, err)
-		}
-		return connection, nil
-	}
-	credential, err := azure.Credential(b.Identity)
-	if err != nil {
-		return azmessaging.Connection{}, err
-	}
-	return azmessaging.WithIdentity(b.Namespace, credential)
 }
 
 // checkDestinations says every fault of the templates of a poller's brokers: config does not know them.
@@ -253,4 +159,29 @@ func aboutOutput(p *config.Poller, out *config.Output) telemetry.About {
 		}
 	}
 	return about
+}
+
+// relayConfig is how an output's events travel, whatever feed they come from.
+func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output,
+	size func(*change.Event) int) poller.Config {
+	about := aboutOutput(p, out)
+	return poller.Config{
+		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
+		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(host.Stoppable(a.cut, to), about),
+		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
+		Fetch: poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes}, FetchMost: p.BatchSizeMax,
+		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, KeyEvents: keyEvents(out),
+		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget,
+		PollInterval: p.PollInterval, PollIntervalMax: p.PollIntervalMax, MaxBatches: p.MaxBatches,
+	}
+}
+
+// keyEvents is how many events of one order key a request may hold: several, where the output takes them as a whole or
+// not at all.
+func keyEvents(out *config.Output) int {
+	switch out.Kind {
+	case "kafka", "eventhubs", "servicebus":
+		return out.Batch
+	}
+	return 1
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/output/outputtest"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -176,6 +179,50 @@ func TestCloudEventsAsSet(t *testing.T) {
 	}
 	if size(&event) <= len("com.example.Paid") {
 		t.Errorf("an event takes %d bytes", size(&event))
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEntraToken: output__auth=entra asks the endpoint that App Service gives an app, as Azure's library does, and after
+// a 401 past that library's cache.
+func TestEntraToken(t *testing.T) {
+	given, revoked := 0, false
+	identity := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.Header.Get("X-Identity-Header") != "h" || q.FormValue("resource") != "api://receiver" || q.FormValue("client_id") != "me" {
+			t.Errorf("asked for %s", q.URL.RawQuery)
+		}
+		given++
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"access_token":"token-%d","expires_on":"4102444800","resource":"r","token_type":"Bearer"}`, given)
+	}))
+	t.Cleanup(identity.Close)
+	t.Setenv("IDENTITY_ENDPOINT", identity.URL)
+	t.Setenv("IDENTITY_HEADER", "h")
+	var seen []string
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		seen = append(seen, q.Header.Get("Authorization"))
+		if revoked && q.Header.Get("Authorization") == "Bearer token-1" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	a, p := loadOutput(t, "http", "pollers__orders__output__url="+receiver.URL, "pollers__orders__output__auth=entra",
+		"pollers__orders__output__auth_scope=api://receiver/.default", "pollers__orders__output__auth_client_id=me")
+	to, _, err := a.openOutput(&console{out: io.Discard}, p, &p.Outputs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		revoked = i == 2
+		if err := to.Deliver(t.Context(), outputtest.Delivery(i, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"Bearer token-1", "Bearer token-1", "Bearer token-1", "Bearer token-2"}
+	if !slices.Equal(seen, want) || given != 2 {
+		t.Errorf("%d tokens were given, and %q seen", given, seen)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)

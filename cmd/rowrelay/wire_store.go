@@ -3,15 +3,12 @@ package main
 import (
 	"fmt"
 
-	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/state"
-	"github.com/rowrelay/rowrelay/state/blobstore"
 	"github.com/rowrelay/rowrelay/state/filestore"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/state/sqlstore"
-	"github.com/rowrelay/rowrelay/state/tablestore"
 )
 
 // openStore opens the app's state store.
@@ -27,24 +24,15 @@ func (a *app) openStore(s *config.State) error {
 // storeOf opens a state store. It does not connect yet.
 func storeOf(s *config.State) (store state.Store, closer func() error, err error) {
 	closer = func() error { return nil }
-	create := s.Create || s.Connection.Development
 	switch s.Kind {
 	case "file":
 		store, err = filestore.New(s.Path)
 	case "memory":
 		store = memstore.New()
 	case "blob":
-		client, failed := azure.Container(&s.Connection, s.Container)
-		if failed != nil {
-			return nil, nil, failed
-		}
-		store, err = blobstore.New(blobstore.Config{Client: client, Create: create})
+		store, err = openBlobs(s)
 	case "table":
-		client, failed := azure.Table(&s.Connection, s.Table)
-		if failed != nil {
-			return nil, nil, failed
-		}
-		store, err = tablestore.New(tablestore.Config{Client: client, Table: s.Table, Create: create})
+		store, err = openStorageTable(s)
 	case "sql":
 		table, failed := sqlStore(s)
 		if failed != nil {

@@ -9,10 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
-	"github.com/rowrelay/rowrelay/engine/mysql"
-	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/engine/sqlite"
-	"github.com/rowrelay/rowrelay/engine/sqlserver"
 )
 
 // Parse reads a connection string in any of these forms:
@@ -42,34 +39,29 @@ func parse(setting, text string) (engine.Connection, error) {
 	if err != nil {
 		return engine.Connection{}, err
 	}
-	switch name {
-	case dsn.SQLServer:
-		c, err := sqlserver.Parse(text)
-		if err != nil && dsn.IsOthersADO(text) {
-			err = fmt.Errorf("%w: an ADO.NET string for MySQL or PostgreSQL belongs into MYSQLCONNSTR_… or "+
-				"POSTGRESQLCONNSTR_…, which names the engine", err)
-		}
-		return c, err
-	case dsn.Postgres:
-		return postgres.Parse(text)
-	case dsn.MySQL:
-		return mysql.Parse(text)
-	default:
+	if name == dsn.SQLite {
 		return sqlite.Parse(text)
 	}
+	e, ok := servers[name]
+	if !ok {
+		return engine.Connection{}, change.ErrSmall
+	}
+	return e.parse(text)
+}
+
+// server is an engine that is reached over a network. The small program (build tag small) has none of them.
+type server struct {
+	parse   func(text string) (engine.Connection, error)
+	dialect engine.Dialect
 }
 
 // Find returns the dialect of an engine.
 func Find(name string) (engine.Dialect, error) {
-	switch name {
-	case dsn.SQLServer:
-		return sqlserver.Dialect{}, nil
-	case dsn.Postgres:
-		return postgres.Dialect{}, nil
-	case dsn.MySQL:
-		return mysql.Dialect{}, nil
-	case dsn.SQLite:
+	if name == dsn.SQLite {
 		return sqlite.Dialect{}, nil
+	}
+	if e, ok := servers[name]; ok {
+		return e.dialect, nil
 	}
 	return nil, fmt.Errorf("%w: no dialect for engine %q", change.ErrConfig, name)
 }

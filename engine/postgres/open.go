@@ -140,6 +140,8 @@ type session struct {
 	pooled bool
 	// snapshot says whether statements share a transaction.
 	snapshot snapshot
+	// inOrder says that the statement's rows come by an index that has their order; see orderedSQL.
+	inOrder bool
 }
 
 // pgxDriverConn is embedded under this name, so that its method Conn is not hidden by a field.
@@ -169,6 +171,9 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 		if s.writers.asks {
 			settings += ", " + writersSQL
 		}
+		if s.inOrder {
+			settings += ", " + orderedSQL
+		}
 		batch.ExecParams(settings, [][]byte{[]byte(s.timeout)}, nil, nil, nil)
 	}
 	batch.ExecParams(text, values, nil, nil, nil)
@@ -195,7 +200,7 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 		if said.NextRow() {
 			values := said.Values()
 			s.server, s.writers.told = string(values[settingsServer]), ""
-			if len(values) > settingsServer+1 {
+			if s.writers.asks {
 				s.writers.told = string(values[settingsServer+1])
 			}
 		}

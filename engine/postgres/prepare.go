@@ -23,6 +23,13 @@ const settingsSQL = `SELECT set_config('TimeZone', 'UTC', true), set_config('Dat
 // settingsServer is the column of settingsSQL that tells the server.
 const settingsServer = 9
 
+// orderedSQL keeps the planner to the index that has a page in order, and to a look-up for each of its rows. It does
+// not know how many rows lie between two snapshots, guesses a few, and would join and sort all of a backlog for each of
+// its pages; and a merge reads the other table from its beginning for each. Where a sort is needed all the same, it
+// counts as so dear that the server would compile the statement.
+const orderedSQL = `set_config('enable_sort', 'off', true), set_config('enable_mergejoin', 'off', true),
+	set_config('jit', 'off', true)`
+
 // Prepare implements engine.Dialect.
 func (d Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings) (engine.Server, error) {
 	var l engine.Server

@@ -25,11 +25,24 @@ import (
 // neither parsed nor boxed.
 func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column,
 	each func(engine.Row) (bool, error)) error {
+	return read(ctx, conn, false, text, args, cols, each)
+}
+
+// ReadInOrder implements engine.OrderedReader.
+func (Dialect) ReadInOrder(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column,
+	each func(engine.Row) (bool, error)) error {
+	return read(ctx, conn, true, text, args, cols, each)
+}
+
+func read(ctx context.Context, conn *sql.Conn, inOrder bool, text string, args []any, cols []engine.Column,
+	each func(engine.Row) (bool, error)) error {
 	return conn.Raw(func(raw any) error {
 		s, err := sessionOf(raw)
 		if err != nil {
 			return err
 		}
+		s.inOrder = inOrder
+		defer func() { s.inOrder = false }()
 		r := &sqlRow{cols: cols}
 		return s.query(ctx, text, args, func(fields []pgconn.FieldDescription) error {
 			s.table = 0

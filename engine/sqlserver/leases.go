@@ -158,6 +158,7 @@ DECLARE @made bit = CASE WHEN OBJECT_ID(` + literal(t.leases()) + `, N'U') IS NU
 			ownExpires+" datetime2 NULL,\n\t\t"+ownAttempts+" int NOT NULL, "+ownAgain+" datetime2 NULL, "+
 			ownReason+" nvarchar(1000) NULL, "+ownDead+" bit NOT NULL,\n\t\t"+
 			"INDEX rowrelay_token ("+ownToken+", "+ownBatch+", "+ownPlace+")") +
+		t.takeOver() +
 		"IF NOT EXISTS (SELECT 1 FROM " + globalState + " AS g WHERE " + t.function("g.") + ")\n" +
 		"\tINSERT INTO " + globalState + " (UserFunctionID, UserTableID, LastSyncVersion)\n\t\tVALUES (" +
 		"'" + t.Function + "', " + objectID(t.Changes) + ", " + first + ");\n" +
@@ -166,6 +167,27 @@ DECLARE @made bit = CASE WHEN OBJECT_ID(` + literal(t.leases()) + `, N'U') IS NU
 		"\tINSERT INTO " + tokens + " (UserFunctionID, UserTableID, Token)\n\t\tVALUES (" +
 		"'" + t.Function + "', " + objectID(t.Changes) + ", 0);\n" +
 		leaseEnd("@made AS Made")
+}
+
+// takeOver moves the state of an older id, where there is none of the new one. With its leases nothing comes again that
+// was processed above its version. Their columns are named: the older table's key is in no certain order.
+func (t leaseTexts) takeOver() string {
+	if t.Legacy == "" {
+		return ""
+	}
+	old := t
+	old.LeaseTables = &engine.LeaseTables{Changes: t.Changes, Key: t.Key, Function: t.Legacy, Leases: t.LegacyLeases}
+	columns := func(alias string) string {
+		return t.names(alias) + ", " + alias + leaseVersion + ", " + alias + leaseCount + ", " + alias + leaseExpires
+	}
+	return "IF NOT EXISTS (SELECT 1 FROM " + globalState + " AS g WHERE " + t.function("g.") + ")\n" +
+		"\tAND EXISTS (SELECT 1 FROM " + globalState + " AS g WHERE " + old.function("g.") + ")\nBEGIN\n" +
+		"INSERT INTO " + globalState + " (UserFunctionID, UserTableID, LastSyncVersion)\nSELECT '" + t.Function +
+		"', g.UserTableID, g.LastSyncVersion FROM " + globalState + " AS g WHERE " + old.function("g.") + ";\n" +
+		"IF OBJECT_ID(" + literal(old.leases()) + ", N'U') IS NOT NULL\n\tEXEC (" +
+		literal("INSERT INTO "+t.leases()+" ("+columns("")+") SELECT "+columns("l.")+" FROM "+old.leases()+
+			" AS l WHERE NOT EXISTS (SELECT 1 FROM "+t.leases()+" AS n WHERE "+t.on("n", "l")+")") + ");\n" +
+		"DELETE FROM " + globalState + " WHERE " + old.function("") + ";\nEND;\n"
 }
 
 // leaseKeySQL reads the key in its own order: the binding's query says none.

@@ -39,6 +39,10 @@ func TestLeaseTexts(t *testing.T) {
 	add("make, from the latest on", own.Make(tables), set, set, level, begin, declare, exec, check, check, check,
 		check, check,
 		declare, check, check, check, exec, check, assign, end)
+	tables.Legacy, tables.LegacyLeases = "0a1b2c3d4e5f6071", "Leases_0a1b2c3d4e5f6071_901578250"
+	add("make, with an older id", own.Make(tables), set, set, level, begin, declare, exec, check, check, check,
+		check, check,
+		declare, check, check, check, check, exec, check, assign, end)
 	add("take", own.Before(tables)+"SELECT TOP (100) r.[id] FROM "+own.Rows(tables)+" AS r"+own.After(tables), set, set,
 		level,
 		begin, declare, table, check, read, assign, end)

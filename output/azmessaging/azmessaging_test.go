@@ -41,7 +41,7 @@ func (f *fake) service() Service[string] {
 			defer f.mu.Unlock()
 			f.closed = append(f.closed, l)
 		},
-		Send: func(ctx context.Context, _ string, m *Message) error { return f.send(ctx, m) },
+		Send: func(ctx context.Context, _ string, batch []*Message) (int, error) { return 1, f.send(ctx, batch[0]) },
 		Code: func(error) Code { return NoCode },
 	}
 }

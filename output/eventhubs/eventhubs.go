@@ -6,9 +6,9 @@
 // one every time; an event without an aggregate has no key, and goes to any partition. MessageId is the event's id
 // (Event Hubs drops no repetitions: receivers do, by it), the application properties are the event's attributes.
 //
-// A batch of Event Hubs has one partition key, and the events of one delivery have different ones: each goes as a batch
-// of its own, side by side over one link for each hub. They have distinct order keys, so that ordering=key holds; for
-// ordering=source a delivery must hold one event, and the tick sees to that.
+// A batch of Event Hubs has one partition key, and the service takes it as a whole or not at all: the events of one order
+// key are a batch, so that a delivery may hold several, and those without a key are another. Batches go side by side
+// over one link for each hub.
 //
 // # What is proved, and against what
 //
@@ -84,22 +84,28 @@ func open(ctx context.Context, c *azmessaging.Connection, hub string) (*azeventh
 // end closes the connection. What the SDK says about it is of no more use.
 func end(ctx context.Context, client *azeventhubs.ProducerClient) { _ = client.Close(ctx) }
 
-func send(ctx context.Context, client *azeventhubs.ProducerClient, m *azmessaging.Message) error {
+// send sends what has room as a batch, which has one partition key.
+func send(ctx context.Context, client *azeventhubs.ProducerClient, messages []*azmessaging.Message) (n int, err error) {
 	var batchOptions azeventhubs.EventDataBatchOptions
-	if m.Key != "" {
-		batchOptions.PartitionKey = &m.Key
+	if key := &messages[0].Key; *key != "" {
+		batchOptions.PartitionKey = key
 	}
 	batch, err := client.NewEventDataBatch(ctx, &batchOptions)
 	if err != nil {
-		return err
+		return len(messages), err
 	}
-	event := &azeventhubs.EventData{MessageID: &m.ID, ContentType: &m.ContentType, Properties: m.Properties, Body: m.Body}
-	if err := batch.AddEventData(event, nil); err != nil {
-		return err
+	for _, m := range messages {
+		event := &azeventhubs.EventData{MessageID: &m.ID, ContentType: &m.ContentType, Properties: m.Properties, Body: m.Body}
+		if err := batch.AddEventData(event, nil); n > 0 && errors.Is(err, azeventhubs.ErrEventDataTooLarge) {
+			break
+		} else if err != nil {
+			return n + 1, err
+		}
+		n++
 	}
 	// Where the service rejects it with a condition that the SDK does not know, the SDK ends the connection: what else is
 	// under way on it is then unavailable, and is sent again.
-	return client.SendEventDataBatch(ctx, batch, nil)
+	return n, client.SendEventDataBatch(ctx, batch, nil)
 }
 
 func code(err error) azmessaging.Code {

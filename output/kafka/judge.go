@@ -135,7 +135,7 @@ func (o *Output) sum(ctx context.Context, all []sent) error {
 			failed.Err = o.failure(s.err, "producing to %s: %s", o.place(s), told(s))
 		}
 		failure.Failed = append(failure.Failed, failed)
-		if worst == nil || weight(cause) > weight(judge(worst)) {
+		if !errors.Is(s.err, output.ErrBehind) && (worst == nil || weight(cause) > weight(judge(worst))) {
 			worst = s
 		}
 	}

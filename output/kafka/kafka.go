@@ -8,10 +8,10 @@
 //
 // # Order
 //
-// Kafka keeps the order of a key within its partition. One delivery holds at most one event of a key, and the tick
-// sends the next one when this one is confirmed by all in-sync replicas, so that order holds whatever the client does
-// in between: several producers, a reconnection, a new producer id. It ends where the number of a topic's partitions is
-// changed, as for every producer.
+// Kafka keeps the order of a key within its partition. The events of one key in a delivery are one batch of records
+// (windows), which a broker takes as a whole or not at all, and the tick sends the next ones when these are confirmed by
+// all in-sync replicas, so that order holds whatever the client does in between: several producers, a reconnection, a
+// new producer id. It ends where the number of a topic's partitions is changed, as for every producer.
 //
 // # One producer for each delivery under way
 //
@@ -166,10 +166,12 @@ func (o *Output) send(ctx context.Context, records []*sent) {
 		fail(records, err)
 		return
 	}
-	p.produce(ctx, records)
-	if missing := without(records, missingTopic); o.cfg.Create && len(missing) > 0 {
-		if created := p.create(ctx, missing); len(created) > 0 {
-			p.produce(ctx, created)
+	for _, window := range windows(records, o.cfg.MaxMessage) {
+		p.produce(ctx, window)
+		if missing := without(window, missingTopic); o.cfg.Create && len(missing) > 0 {
+			if created := p.create(ctx, missing); len(created) > 0 {
+				p.produce(ctx, created)
+			}
 		}
 	}
 	o.give(p, records)
@@ -200,7 +202,7 @@ func (o *Output) take(ctx context.Context) (*producer, error) {
 // dead connection.
 func (o *Output) give(p *producer, records []*sent) {
 	for _, s := range records {
-		if s.err != nil && !refusesBatch(s.err) {
+		if s.err != nil && !refusesBatch(s.err) && !errors.Is(s.err, output.ErrBehind) {
 			p.close()
 			return
 		}

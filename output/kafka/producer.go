@@ -63,9 +63,12 @@ func (p *producer) close() {
 // produce sends records and notes in each what became of it.
 //
 // Brokers take or refuse a batch, the records of one partition, as a whole: one that is too large for its topic takes
-// its neighbours with it. Those are sent again in halves until the one at fault is alone. Their order among each other
-// does not matter, because no two have the same key.
+// its neighbours with it. Those are sent again in halves until the one at fault is alone, and nothing of its order key
+// behind it.
 func (p *producer) produce(ctx context.Context, records []*sent) {
+	if records = fit(records); len(records) == 0 {
+		return
+	}
 	p.window(ctx, records)
 	first, second := halves(records)
 	if len(first) > 0 && ctx.Err() == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -19,6 +20,41 @@ type sent struct {
 	err error
 	// alone says that nothing but this record can be meant by err.
 	alone bool
+	// before is the record before this one of the same order key; nil where there is none.
+	before *sent
+}
+
+// fit returns the records that may be sent. One that comes after one of its order key which failed may not.
+func fit(records []*sent) (list []*sent) {
+	fail(records, nil)
+	for _, s := range records {
+		if s.before != nil && s.before.err != nil {
+			s.err = output.ErrBehind
+			continue
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// windows divides records so that those of one order key in a window are in one batch, which a broker takes as a whole
+// or not at all: for one topic, and with all the others of the window no larger than a batch may be. Where no two have
+// one order key there is one window.
+func windows(records []*sent, most int) (list [][]*sent) {
+	chained := slices.ContainsFunc(records, func(s *sent) bool { return s.before != nil })
+	if !chained {
+		return [][]*sent{records}
+	}
+	size, begun := batchOverhead, 0
+	for i, s := range records {
+		own := mostOf(s.record)
+		moved := s.before != nil && s.before.record != nil && s.before.record.Topic != s.record.Topic
+		if i > begun && (moved || size+own > most) {
+			list, begun, size = append(list, records[begun:i]), i, batchOverhead
+		}
+		size += own
+	}
+	return append(list, records[begun:])
 }
 
 // impossible is an event that cannot be a record.
@@ -28,12 +64,14 @@ type impossible struct{ error }
 func (o *Output) encode(d *change.Delivery) []sent {
 	all := make([]sent, len(d.Events))
 	records := make([]kgo.Record, len(d.Events))
-	now := time.Now()
+	now, last := time.Now(), make(map[string]*sent, len(d.Events))
 	// all that records hold; where it has to grow, those before keep the old array, which nobody writes to any more
 	var buf []byte
 	var attributes []change.Attribute
 	for i := range d.Events {
 		e, s := &d.Events[i], &all[i]
+		s.before = last[string(e.OrderKey)]
+		last[string(e.OrderKey)] = s
 		topic, err := o.cfg.Destinations.Of(d, e)
 		if err == nil {
 			err = checkTopic(topic)
@@ -93,6 +131,11 @@ func sizeOf(r *kgo.Record) int {
 	}
 	return size
 }
+
+// mostOf is more than what the record takes in a batch, which itself takes batchOverhead at most.
+func mostOf(r *kgo.Record) int { return sizeOf(r) + 40 + 10*len(r.Headers) }
+
+const batchOverhead = 1024
 
 // nearNow is how far a record's time may be from now.
 const nearNow = time.Hour

@@ -1,4 +1,4 @@
-// Package servicebus sends events to queues and topics of Azure Service Bus: one message for each event, in the single
+// Package servicebus sends events to queues and topics of Azure Service Bus: a message for each event, in the single
 // form of output__format (output__kind=servicebus).
 //
 // A message's MessageId is the event's id, so that duplicate detection (a property of the entity) drops repetitions
@@ -8,10 +8,9 @@
 // neither: it has no order to keep, and an entity with sessions refuses it. Subject is the event's type, the
 // application properties are the event's attributes.
 //
-// Messages are sent singly, side by side over one link for each destination: a batch of AMQP must not mix partition
-// keys where the entity is partitioned, and the events of one delivery have different ones. They arrive in any order;
-// they have distinct order keys, so that ordering=key holds; for ordering=source a delivery must hold one event, and
-// the tick sees to that.
+// The events of one order key are a batch, one message of AMQP, which the service takes as a whole or not at all: so a
+// delivery may hold several. Batches do not mix keys, which a partitioned entity refuses, and go side by side over one
+// link for each destination.
 //
 // # What is proved, and against what
 //
@@ -95,8 +94,27 @@ func open(ctx context.Context, c *azmessaging.Connection, destination string) (*
 // end closes the connection: senders go with it. What the SDK says about it is of no more use.
 func (l *link) end(ctx context.Context) { _ = l.client.Close(ctx) }
 
-func send(ctx context.Context, l *link, m *azmessaging.Message) error {
-	return l.sender.SendMessage(ctx, message(m), nil)
+// send sends what has room as a batch. A message that none has room for may have it by itself.
+func send(ctx context.Context, l *link, messages []*azmessaging.Message) (int, error) {
+	if len(messages) == 1 {
+		return 1, l.sender.SendMessage(ctx, message(messages[0]), nil)
+	}
+	batch, err := l.sender.NewMessageBatch(ctx, nil)
+	if err != nil {
+		return len(messages), err
+	}
+	for n, m := range messages {
+		switch err := batch.AddMessage(message(m), nil); {
+		case err == nil:
+			continue
+		case n == 0:
+			return send(ctx, l, messages[:1])
+		case !errors.Is(err, azservicebus.ErrMessageTooLarge):
+			return n + 1, err
+		}
+		return n, l.sender.SendMessageBatch(ctx, batch, nil)
+	}
+	return len(messages), l.sender.SendMessageBatch(ctx, batch, nil)
 }
 
 func message(m *azmessaging.Message) *azservicebus.Message {

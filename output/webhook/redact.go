@@ -3,6 +3,7 @@ package webhook
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -59,8 +60,14 @@ const (
 	excerptMax  = 256
 )
 
-// excerpt returns the beginning of an answer as one printable line without secrets.
-func (o *Output) excerpt(body io.Reader) string {
-	raw, _ := io.ReadAll(io.LimitReader(body, excerptRead)) // what could be read is shown
-	return plaintext.Cut(plaintext.Line(o.secrets.replace.Replace(string(raw))), excerptMax)
+// excerpt returns the beginning of an answer as one printable line without secrets, the token of its request included.
+func (o *Output) excerpt(resp *http.Response) string {
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, excerptRead)) // what could be read is shown
+	text := o.secrets.replace.Replace(string(raw))
+	if resp.Request != nil {
+		if _, token, ok := strings.Cut(resp.Request.Header.Get("Authorization"), " "); ok && len(token) >= shortest {
+			text = strings.ReplaceAll(text, token, "***")
+		}
+	}
+	return plaintext.Cut(plaintext.Line(text), excerptMax)
 }

@@ -55,9 +55,9 @@ func (o *Output) refused(n, code int, err error) *poller.DeliveryError {
 func remedy(code int) string {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		return "check the key in output__url, output__headers__… and output__secret, and whom the receiver lets in"
+		return "check the key in output__url, output__headers__… and output__secret, or whom output__auth sends, and whom the receiver lets in"
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
-		return "check output__url: its path must be the receiver's, and take POST"
+		return "check output__url: its path must be the receiver's, and take the method"
 	case http.StatusRequestEntityTooLarge:
 		return "lower output__batch or output__batch_bytes, or raise the receiver's limit"
 	case http.StatusUnsupportedMediaType:
@@ -73,7 +73,7 @@ func remedy(code int) string {
 func (o *Output) answered(resp *http.Response) error {
 	text := fmt.Sprintf("%s answered %d %s", o.origin, resp.StatusCode, http.StatusText(resp.StatusCode))
 	text = strings.TrimSpace(text)
-	if excerpt := o.excerpt(resp.Body); excerpt != "" {
+	if excerpt := o.excerpt(resp); excerpt != "" {
 		text += ": " + poller.QuoteAnswer(excerpt)
 	}
 	return errors.New(text)

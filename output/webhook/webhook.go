@@ -1,5 +1,5 @@
-// Package webhook delivers events by HTTP: one POST for each delivery, in the format of output__format
-// (output__kind=http).
+// Package webhook delivers events by HTTP: one request for each delivery, a POST unless the settings say otherwise, in
+// the format of output__format (output__kind=http). Where it goes, and by which method: route.go.
 //
 // # What is sent
 //
@@ -50,8 +50,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
@@ -59,8 +60,17 @@ import (
 
 // Config is what an Output needs. The comments name the settings that it comes from.
 type Config struct {
-	// URL is output__url: absolute, http or https. User info in it becomes basic authentication.
+	// URL is output__url: absolute, http or https, a template after its host. User info in it becomes basic authentication.
 	URL string
+	// Method is output__method, "" for POST; Methods are output__methods__<op>.
+	Method  string
+	Methods map[string]string
+	// Every is the least time from one request to the next (output__rate); 0 for none.
+	Every time.Duration
+	// Certificate is output__client_certificate: PEM of a certificate and its key; "" for none.
+	Certificate string
+	// Authorize puts itself before the transport (output__auth); nil for nobody.
+	Authorize func(http.RoundTripper) http.RoundTripper
 	// Headers are output__headers__<Name>, sent with each request.
 	Headers map[string]string
 	// Secret is output__secret: "whsec_" and base64, or any other text, whose bytes are the key. "" means no signature.
@@ -87,15 +97,16 @@ type Output struct {
 	static    http.Header
 	blank     *http.Request // what all requests have in common
 	secrets   redactor
+	route     route
 	transport *http.Transport
+	through   http.RoundTripper // transport, and what stands before it
 }
 
 // New checks cfg and returns the output. Nothing is sent. Errors name the setting and never hold its value.
 func New(cfg Config) (*Output, error) {
-	u, err := url.Parse(cfg.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		// The parser's error quotes the URL, which may hold a function key.
-		return nil, errors.New("output__url is not an absolute http or https URL: write https://host/path")
+	route, u, err := newRoute(cfg)
+	if err != nil {
+		return nil, err
 	}
 	key, err := signingKey(cfg.Secret)
 	if err != nil {
@@ -108,9 +119,20 @@ func New(cfg Config) (*Output, error) {
 	if cfg.Format == change.CloudEventsBinary && !cfg.Single {
 		return nil, errors.New("output__format=cloudevents_binary sends one event in a request: set output__batch=1")
 	}
+	identity, err := certificates(cfg.Certificate, u)
+	if err != nil {
+		return nil, err
+	}
 	o := &Output{
-		origin: u.Scheme + "://" + u.Host, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip,
-		key: key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency),
+		route: route, origin: u.Scheme + "://" + u.Host, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip,
+		key: key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency, identity),
+	}
+	o.through = o.transport
+	if cfg.Every > 0 {
+		o.through = paced{o.through, rate.NewLimiter(rate.Every(cfg.Every), 1)}
+	}
+	if cfg.Authorize != nil {
+		o.through = cfg.Authorize(o.through)
 	}
 	u.User, u.Fragment = nil, ""
 	o.blank = &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
@@ -119,11 +141,12 @@ func New(cfg Config) (*Output, error) {
 
 // newTransport keeps a connection for each request that may be in flight. The default of two idle connections would
 // close and dial again all the time.
-func newTransport(concurrency int) *http.Transport {
+func newTransport(concurrency int, identity *tls.Config) *http.Transport {
 	conns := max(concurrency, 8)
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:        identity,
 		TLSHandshakeTimeout:    10 * time.Second,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           conns,
@@ -140,7 +163,7 @@ func (o *Output) Close() error {
 	return nil
 }
 
-// Deliver posts the events of d in one request. A crash in here leaves open whether the receiver took them: they are
+// Deliver sends the events of d in one request. A crash in here leaves open whether the receiver took them: they are
 // sent again, under the same Idempotency-Key where the request is composed of the same events.
 func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	if o.single && len(d.Events) > 1 {
@@ -157,8 +180,12 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		return poller.FailAll(len(d.Events), poller.Impossible, 0, err)
 	}
 	defer body.release()
+	req := o.request(ctx, &d, body)
+	if failed := o.direct(req, &d); failed != nil {
+		return failed
+	}
 	// The transport, not a client: no redirects, no cookies, and no errors that quote the URL.
-	resp, err := o.transport.RoundTrip(o.request(ctx, &d, body))
+	resp, err := o.through.RoundTrip(req)
 	if err != nil {
 		return o.unanswered(ctx, &d, err)
 	}

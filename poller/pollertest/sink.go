@@ -15,11 +15,13 @@ import (
 type Sink struct {
 	sync.Mutex
 	Ordering poller.Ordering
-	Calls    []change.Delivery
-	Most     int               // requests ever at once
-	Accepted map[string]int    // by event id
-	Order    []string          // ids, as they were accepted
-	Last     map[string]string // the id accepted last, by order key
+	// KeyEvents is how many events of one order key a delivery may hold; 0 is 1.
+	KeyEvents int
+	Calls     []change.Delivery
+	Most      int               // requests ever at once
+	Accepted  map[string]int    // by event id
+	Order     []string          // ids, as they were accepted
+	Last      map[string]string // the id accepted last, by order key
 	// Answer decides what happens to a delivery; nil accepts it.
 	Answer Func
 
@@ -68,12 +70,39 @@ func (s *Sink) begin(d change.Delivery) {
 	s.requests++
 	s.Most = max(s.Most, s.requests)
 	s.Calls = append(s.Calls, d)
+	here := map[string]int{}
 	for _, e := range d.Events {
-		if s.inFlight[string(e.OrderKey)] && s.Ordering != poller.OrderNone {
+		key := string(e.OrderKey)
+		here[key]++
+		if (here[key] == 1 && s.inFlight[key] || here[key] > max(s.KeyEvents, 1)) && s.Ordering != poller.OrderNone {
 			s.tb.Errorf("two events of order key %s are in flight", e.OrderKey)
 		}
-		s.inFlight[string(e.OrderKey)] = true
+		s.inFlight[key] = true
 	}
+}
+
+// InOrder is the answer err of an output that takes several events of an order key: what comes after one that failed
+// failed as well.
+func InOrder(d change.Delivery, err error) error {
+	said, ok := errors.AsType[*poller.DeliveryError](err)
+	if !ok {
+		return err
+	}
+	all, failed := *said, map[string]bool{}
+	all.Failed = nil
+	next := said.Failed
+	for i, e := range d.Events {
+		switch {
+		case len(next) > 0 && next[0].Index == i:
+			all.Failed, next = append(all.Failed, next[0]), next[1:]
+		case failed[string(e.OrderKey)]:
+			all.Failed = append(all.Failed, poller.FailedEvent{Index: i})
+		default:
+			continue
+		}
+		failed[string(e.OrderKey)] = true
+	}
+	return &all
 }
 
 // Func is an output that is a function.

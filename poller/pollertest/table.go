@@ -39,6 +39,8 @@ type Table struct {
 	Parked   map[string]*Parked          // by order key
 	Newest   map[string]int              // by key: the row that a retry has read
 	Dead     []string                    // ids given up
+	Undated  bool                        // the cursor is no time
+	Ages     []time.Duration             // by row, when it is fetched; nil: they are new
 	Outcomes map[string][]poller.Outcome // by id
 	Reasons  map[string]poller.Rejection // the last, by id
 	Fetches  []time.Time                 // when each began
@@ -97,7 +99,11 @@ func (t *Table) Open(context.Context) (poller.Session, error) {
 
 func (t *Table) event(i int) change.Event {
 	key := fmt.Appendf(nil, "%q", t.Rows[i])
-	e := change.Event{ID: fmt.Sprint(i), Key: key, OrderKey: key, Row: key, Cursor: Position(i + 1), Time: time.Now()}
+	e := change.Event{ID: fmt.Sprint(i), Key: key, OrderKey: key, Row: key, Cursor: Position(i + 1), Time: time.Now(),
+		Undated: t.Undated}
+	if t.Ages != nil {
+		e.Time = e.Time.Add(-t.Ages[i])
+	}
 	if t.Broken[i] {
 		e.Row, e.Broken = nil, errors.New("larger than max_row_bytes")
 	}

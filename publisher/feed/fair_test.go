@@ -71,6 +71,7 @@ func TestBusyAggregateBesideOthers(t *testing.T) {
 					for i := range others {
 						others[i] = fmt.Sprintf("other-%d", i)
 					}
+					others[5] = neighbour(db.at(1).bucket)
 					table, to := db.connect(), &queue{accepted: map[string]int{}, order: map[string][]string{}}
 					relay, err := poller.NewRelay(poller.Config{
 						App: "shop", Poller: "outbox", Feed: New(cfg, table.open), To: to, Ordering: cfg.Ordering, Concurrency: 8,

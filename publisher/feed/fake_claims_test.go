@@ -13,12 +13,8 @@ import (
 
 // open is for newFeed.
 func (t *fakeTable) open(context.Context) (*Outbox, error) {
-	o := &Outbox{Origin: poller.Origin{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, Own: !t.db.mapped,
-		Claims: t, Events: t}
-	if t.db.mapped {
-		o.Others = t
-	}
-	return o, nil
+	return &Outbox{Origin: poller.Origin{Engine: "fake", Table: "outbox", Fingerprint: "sha256:0"}, Own: !t.db.mapped,
+		Claims: t, Events: t}, nil
 }
 
 func (t *fakeTable) Look(ctx context.Context) (g event.Glance, err error) {

@@ -81,12 +81,25 @@ func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after even
 	return rows, more, err
 }
 
-func (t *fakeTable) FetchOthers(ctx context.Context, avoid []event.Aggregate,
+func (t *fakeTable) Others(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate,
 	limit poller.Limit) (rows []event.Row, err error) {
 	err = t.do(ctx, "others", func() error {
 		rows = nil
-		for _, r := range t.sorted(nil) {
-			if r.state == event.Pending && !slices.Contains(avoid, r.agg) && len(rows) < limit.Rows {
+		for _, r := range t.sorted(ranges) {
+			if r.state == event.Pending && !slices.Contains(avoid, r.agg) && len(rows) < limit.Rows && !t.db.blocked(r, false) {
+				rows = append(rows, t.row(r))
+			}
+		}
+		return nil
+	})
+	return rows, err
+}
+
+func (t *fakeTable) Again(ctx context.Context, refs []event.Ref) (rows []event.Row, err error) {
+	err = t.do(ctx, "again", func() error {
+		rows = nil
+		for _, ref := range refs {
+			if r := t.db.at(ref.Seq); r.state == event.Pending && !t.db.blocked(r, false) {
 				rows = append(rows, t.row(r))
 			}
 		}
@@ -133,21 +146,6 @@ func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller
 		return nil
 	})
 	return rows, next, err
-}
-
-func (t *fakeTable) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row,
-	err error) {
-	err = t.do(ctx, "other", func() error {
-		for _, r := range t.sorted(ranges) {
-			if r.state == event.Pending && !t.db.blocked(r, false) && !slices.Contains(avoid, r.agg) {
-				one := t.row(r)
-				found = &one
-				return nil
-			}
-		}
-		return nil
-	})
-	return found, err
 }
 
 func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.Marks) error {

@@ -28,8 +28,8 @@
 //
 // # Files
 //
-// session.go is Next; acquire.go, partitions.go and holding.go are its claims; fetch.go, round.go and retry.go choose
-// rows; event.go makes events of them; inflight.go knows which are not settled; settle.go marks them. outbox.go is what
+// session.go is Next; acquire.go, partitions.go and holding.go are its claims; fetch.go, round.go, past.go and retry.go
+// choose rows; event.go makes events of them; inflight.go knows which are not settled; settle.go marks them. outbox.go is what
 // a session asks of its outbox.
 package feed
 

@@ -65,7 +65,7 @@ func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.
 		return nil, false, err
 	}
 	page, left := s.bounded(page, limit)
-	apart, err := s.readPast(ctx, limit)
+	apart, err := s.readPast(ctx, crowded, limit)
 	if err == nil && len(apart) == 0 { // otherwise both might bring the same rows
 		apart, err = s.readCrowded(ctx, crowded, limit, limit.Rows-len(page))
 	}

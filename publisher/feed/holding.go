@@ -41,7 +41,6 @@ type holding struct {
 	// For the session that uses it.
 	count      int       // partitions in force
 	leaving    []int     // of held: no longer fetched, and released when nothing of them is in flight
-	past       time.Time // when it looks past busy aggregates next
 	surveyed   time.Time // for the strategy partitioned
 	emptySince time.Time // since when it has none; zero while it has some
 

@@ -22,14 +22,6 @@ type Outbox struct {
 	Own    bool
 	Claims Claims
 	Events Events
-	Others Others // of a table without buckets, otherwise nil
-}
-
-// Others reads a table past its busy aggregates.
-type Others interface {
-	// FetchOthers returns PENDING rows whose aggregate is none of avoid, from the first one on. It passes over all that is
-	// avoided, however much that is: the caller bounds its time.
-	FetchOthers(ctx context.Context, avoid []event.Aggregate, limit poller.Limit) ([]event.Row, error)
 }
 
 // Claims say who may publish what.
@@ -69,9 +61,11 @@ type reader interface {
 	// Due returns FAILED rows whose next attempt is due, at most limit, and how long it is until the next attempt; -1 if
 	// there is none.
 	Due(ctx context.Context, ranges []claims.Range, limit poller.Limit) (rows []event.Row, next time.Duration, err error)
-	// Other returns one publishable row whose aggregate is none of avoid; nil if there is none. No earlier event of its
-	// aggregate is unpublished.
-	Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (*event.Row, error)
+	// Others returns publishable rows of the ranges whose aggregate is none of avoid, from the first on. It passes over all
+	// that is avoided, however much that is: the caller bounds its time.
+	Others(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate, limit poller.Limit) ([]event.Row, error)
+	// Again returns those of some rows that are publishable still, in their order.
+	Again(ctx context.Context, refs []event.Ref) ([]event.Row, error)
 }
 
 // marker changes rows' states.

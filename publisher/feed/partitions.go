@@ -126,9 +126,6 @@ func (s *session) widen(full bool) {
 	s.width = min(s.width, s.hold.count)
 }
 
-// busyFrom is how many events in flight make an aggregate a busy one, whose partition is kept.
-const busyFrom = 8
-
 // giveBack is handOver of all partitions that the session holds, but the first few that have a busy aggregate. What
 // shares a partition with it would wait for all that is in flight of it: nothing is fetched from one that leaves.
 func (s *session) giveBack(ctx context.Context) error {

@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
@@ -21,8 +20,8 @@ import (
 // publish.
 //
 // An aggregate with a backlog must not keep others waiting. At most maxOfOne of its events are in flight. While it has
-// more, its bucket is crowded: it is read apart, a few events at a time, and the pages leave it out. (What shares one
-// of 1,024 buckets with it waits with it.) A table without buckets is one bucket, and is read past its busy aggregates.
+// more, its bucket is crowded: it is read apart, a few events at a time, and the pages leave it out. What shares one of
+// 1,024 buckets with it is looked for past it (past.go). A table without buckets is one bucket.
 type round struct {
 	bucket  int // where the next page by bucket begins
 	repeats int // how many pages in a row did not get beyond it
@@ -150,43 +149,6 @@ func (s *session) readCrowded(ctx context.Context, crowded []int, limit poller.L
 		page = append(page, found...)
 	}
 	return page, nil
-}
-
-const (
-	// othersShare is how many times as long as it took a session waits before it looks past busy aggregates again.
-	othersShare = 4
-	// othersTimeout bounds that: what is farther off has to wait.
-	othersTimeout = 5 * time.Second
-)
-
-// readPast reads a crowded table without buckets past its busy aggregates. It reads these from one end to the other,
-// and so it must not do that all the time: no index tells aggregates apart.
-func (s *session) readPast(ctx context.Context, limit poller.Limit) ([]event.Row, error) {
-	if s.outbox.Others == nil || len(s.crowded) == 0 || time.Now().Before(s.hold.past) {
-		return nil, nil
-	}
-	var avoid []event.Aggregate
-	s.mu.Lock()
-	for a, l := range s.inFlight.of {
-		if l.events >= busyFrom && len(avoid) < maxCrowded {
-			avoid = append(avoid, a)
-		}
-	}
-	s.mu.Unlock()
-	if len(avoid) == 0 {
-		return nil, nil
-	}
-	begun := time.Now()
-	bounded, cancel := context.WithTimeout(ctx, othersTimeout)
-	defer cancel()
-	found, err := s.outbox.Others.FetchOthers(bounded, avoid, limit)
-	s.hold.past = time.Now().Add(othersShare * time.Since(begun))
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return nil, nil
-	}
-	found, _ = s.fresh(found, limit.Rows, false)
-	found, _ = s.bounded(found, limit)
-	return found, err
 }
 
 // uncrowded are the ranges without the crowded buckets. It may be none: that is not nil.

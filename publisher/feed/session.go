@@ -52,7 +52,8 @@ type session struct {
 	batches int
 	round   round
 	crowded []int // buckets that are read apart
-	start   int   // where it begins to look for free partitions
+	past    past
+	start   int // where it begins to look for free partitions
 
 	hold   *holding        // nil until claims were asked for
 	ctx    context.Context //nolint:containedctx // that of its batches: it ends with the session, and with the claims
@@ -230,19 +231,19 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	if !some {
 		return poller.Grant{}, nil
 	}
-	r, err := s.outbox.Events.Other(ctx, ranges, aggregates)
+	rows, err := s.outbox.Events.Others(ctx, ranges, aggregates, poller.Limit{Rows: 1})
 	if err != nil {
 		s.failed = true
 		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
 	}
-	if r == nil || r.Waits || r.Broken != nil {
+	if len(rows) == 0 || rows[0].Broken != nil {
 		return poller.Grant{}, nil
 	}
 	now := time.Now()
-	list := eventsOf([]event.Row{*r}, now)
+	list := eventsOf(rows, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.inFlight.events[r.Ref]; known || slices.ContainsFunc(avoid,
+	if _, known := s.inFlight.events[rows[0].Ref]; known || slices.ContainsFunc(avoid,
 		func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
 		return poller.Grant{}, nil
 	}
@@ -262,6 +263,7 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	defer cancel()
 	if s.hold != nil {
 		s.cancel(errReleased)
+		s.past.ended.Wait()
 		if err := s.shared.leave(ctx, s.hold, well && s.strategy != claims.SkipLocked && s.only < 0); err != nil {
 			warnings = append(warnings, fmt.Sprintf("the claims of %s could not be released, others have to wait for their end (%s): %v",
 				s.owner, s.cfg.ClaimTTL, err))

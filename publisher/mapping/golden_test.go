@@ -118,6 +118,7 @@ func TestGoldenMapped(t *testing.T) {
 			g.Add("fetch", q.publishable(q.projection(), 501, nil))
 			g.Add("a probe", q.publishable(q.projection(), 1,
 				[]event.Aggregate{{Type: "Order", ID: "42"}, {Type: "Order", ID: "43"}}))
+			g.Add("again", q.again(ids))
 			g.Add("when is the next due", q.nextDue())
 			g.Add("due ids", q.dueIDs(100))
 			g.Add("rows by id", q.byID(ids))

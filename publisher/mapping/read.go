@@ -31,6 +31,14 @@ func (q *writer) publishable(columns string, limit int, avoid []event.Aggregate)
 	return s.Add(" ORDER BY ", q.ordered(), q.db.Limit(s.Arg(limit), 0))
 }
 
+// again reads those of some rows that may be published now, in order.
+func (q *writer) again(ids []string) *statement.Statement {
+	s := q.db.Statement("SELECT ", q.projection(), " FROM ", q.table, " o WHERE ")
+	q.oneOf(s, "o", ids).Add(" AND ")
+	q.visible(s)
+	return s.Add(" ORDER BY ", q.ordered())
+}
+
 // scan reads one row of projection.
 func (m *mapped) scan(scan func(...any) error) (event.Row, error) {
 	var r event.Row

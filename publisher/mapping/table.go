@@ -110,11 +110,20 @@ func (m *mapped) Fetch(ctx context.Context, _ []claims.Range, _ event.Position, 
 	return rows, more, err
 }
 
-// FetchOthers shows what Fetch does, of aggregates that are not avoided.
-func (m *mapped) FetchOthers(ctx context.Context, avoid []event.Aggregate, limit poller.Limit) ([]event.Row, error) {
-	var rows []event.Row
-	s := m.sql.publishable(m.sql.projection(), limit.Rows, avoid)
-	err := m.db.Do(ctx, "fetch events of other aggregates", func(ctx context.Context, q statement.Querier) (err error) {
+// Others shows what Fetch does, of aggregates that are not avoided.
+func (m *mapped) Others(ctx context.Context, _ []claims.Range, avoid []event.Aggregate, limit poller.Limit) ([]event.Row,
+	error) {
+	return m.rows(ctx, "fetch events of other aggregates", limit, m.sql.publishable(m.sql.projection(), limit.Rows, avoid))
+}
+
+// Again asks for no more rows than one statement can name.
+func (m *mapped) Again(ctx context.Context, refs []event.Ref) ([]event.Row, error) {
+	return m.rows(ctx, "read events again", poller.Limit{Rows: len(refs)}, m.sql.again(refIDs(refs[:min(len(refs), m.chunk)])))
+}
+
+func (m *mapped) rows(ctx context.Context, what string, limit poller.Limit, s *statement.Statement) (rows []event.Row,
+	err error) {
+	err = m.db.Do(ctx, what, func(ctx context.Context, q statement.Querier) error {
 		rows, _, err = event.Read(ctx, s, q, limit, m.scan)
 		return err
 	})
@@ -156,20 +165,6 @@ func (m *mapped) Due(ctx context.Context, _ []claims.Range, limit poller.Limit) 
 		return nil
 	})
 	return rows, next, err
-}
-
-// Other shows one publishable row of an aggregate that is none of avoid.
-func (m *mapped) Other(ctx context.Context, _ []claims.Range, avoid []event.Aggregate) (*event.Row, error) {
-	var rows []event.Row
-	s := m.sql.publishable(m.sql.projection(), 1, avoid)
-	err := m.db.Do(ctx, "look for a probe", func(ctx context.Context, q statement.Querier) (err error) {
-		rows, _, err = event.Read(ctx, s, q, poller.Limit{Rows: 1}, m.scan)
-		return err
-	})
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return &rows[0], nil
 }
 
 // Work is partition 0 of 1, if there is anything to publish.

@@ -314,32 +314,44 @@ func (e *Table) fetchStatement(s *statement.Statement, ranges []claims.Range, af
 	s.Add("k.", e.syntax.Seq())
 }
 
-// Other leaves out what waits and what is avoided: what comes first among the rest is the next of its aggregate.
-func (e *Table) Other(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate) (found *event.Row,
-	err error) {
-	err = e.db.Do(ctx, "look for another event", func(ctx context.Context, q statement.Querier) error {
+// Others leaves out what waits and what is avoided: what comes first among the rest is the next of its aggregate.
+func (e *Table) Others(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate,
+	limit poller.Limit) (rows []event.Row, err error) {
+	return e.publishable(ctx, "look for events of other aggregates", limit, func(s *statement.Statement) {
+		e.keys(s, ranges, event.Position{Bucket: -1}, limit.Rows, func(s *statement.Statement) {
+			for _, a := range avoid { // first: what may be in the way costs more
+				s.Add(" AND NOT (", e.syntax.Same("o.aggregate_type", "o.aggregate_id", s.Arg(a.Type), s.Arg(a.ID)), ")")
+			}
+			s.Add(" AND NOT ")
+			e.blocks(s, false)
+		})
+	})
+}
+
+// Again leaves out what waits.
+func (e *Table) Again(ctx context.Context, refs []event.Ref) ([]event.Row, error) {
+	return e.publishable(ctx, "read events again", poller.Limit{Rows: len(refs)}, func(s *statement.Statement) {
+		s.Add("(SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE ", e.db.AnyInt(s, e.seq("o"), seqs(refs)),
+			" AND o.state = 'PENDING' AND NOT ")
+		e.blocks(s, false)
+		s.Add(") k")
+	})
+}
+
+// publishable reads the rows that a table expression k of their bucket and seq names, in their order.
+func (e *Table) publishable(ctx context.Context, what string, limit poller.Limit,
+	keys func(*statement.Statement)) (rows []event.Row, err error) {
+	err = e.db.Do(ctx, what, func(ctx context.Context, q statement.Querier) error {
 		s := e.db.Statement()
 		s.Add("SELECT ")
 		e.columns(s)
 		s.Add(", 0 FROM ")
-		e.keys(s, ranges, event.Position{Bucket: -1}, 1, func(s *statement.Statement) {
-			s.Add(" AND NOT ")
-			e.blocks(s, false)
-			if len(avoid) > 0 {
-				s.Add(" AND NOT EXISTS (SELECT 1 FROM ", s.Rows("a", aggregateColumns, jsonAggregates(avoid)),
-					" WHERE ",
-					e.syntax.Same("o.aggregate_type", "o.aggregate_id", "a.typ", "a.id"), ")")
-			}
-		})
-		s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq())
-		rows, _, err := event.Read(ctx, s, q, poller.Limit{Rows: 1}, e.scan)
-		found = nil
-		if len(rows) > 0 {
-			found = &rows[0]
-		}
+		keys(s)
+		s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq(), " ORDER BY k.bucket, k.", e.syntax.Seq())
+		rows, _, err = event.Read(ctx, s, q, limit, e.scan)
 		return err
 	})
-	return found, err
+	return rows, err
 }
 
 var aggregateColumns = []statement.Field{statement.Text("typ"), statement.Text("id")}

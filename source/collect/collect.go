@@ -290,6 +290,7 @@ func (c *Collector) event() (change.Event, error) {
 		Op:      op,
 		Key:     rest[: keyEnd-start : keyEnd-start],
 		Row:     content,
+		Shape:   p.Shape,
 		Cursor:  change.Cursor(rest[orderEnd-start : len(rest) : len(rest)]),
 		Time:    c.Fetched,
 		Undated: true,

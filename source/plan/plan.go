@@ -41,7 +41,8 @@ type Plan struct {
 	StoredTimes             bool  // the syntax's
 	Forms                   timeform.Rules
 	KeyNames, OrderKeyNames []string // `"name":` of each
-	DeleteWhen              int      // -1: none
+	Shape                   *change.Shape
+	DeleteWhen              int // -1: none
 	Op                      change.Op
 	CursorKind              string // integer+pk, …
 	Late                    Late
@@ -104,6 +105,7 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 	p.Sel.Order = keyset.Pick(p.Sel.Columns, p.Order)
 	p.KeyNames = JSONNames(t.Columns, key)
 	p.OrderKeyNames = JSONNames(t.Columns, orderKey)
+	p.Shape = &change.Shape{Row: members(p.Names, projected, &t), Key: members(p.KeyNames, key, &t)}
 	if cfg.Op == "delete" {
 		p.Op = change.Delete
 	}
@@ -197,6 +199,18 @@ func kindOfCursor(k engine.Kind) string {
 
 // JSONName is `"name":`.
 func JSONName(name string) string { return string(append(change.AppendString(nil, name), ':')) }
+
+// members says how the SQL trigger's format writes some columns of a table.
+func members(names []string, columns []int, t *engine.Table) []change.Member {
+	members := make([]change.Member, len(columns))
+	for n, i := range columns {
+		members[n] = change.Member{Name: names[n], Form: forms[t.Columns[i].Value.Kind]}
+	}
+	return members
+}
+
+var forms = map[engine.Kind]change.Form{engine.KindInteger: change.Integer, engine.KindDecimal: change.Decimal,
+	engine.KindFloat: change.Float, engine.KindDate: change.Date, engine.KindTime: change.Clock}
 
 // JSONNames are `"name":` of some columns.
 func JSONNames(columns []engine.Column, at []int) []string {

@@ -66,7 +66,7 @@ func (p Reader) Statement(limit int, w Window, end string, also []keyset.Conditi
 	case w.Scanning:
 		st = ScanPage(p.Sel, limit, columns, w.Seen.String(), place, also)
 	default:
-		st = WindowPage(p.Sel, limit, w.Seen.String(), end, place, also)
+		st = WindowPage(p.Sel, limit, &w, end, place, also)
 	}
 	return st, st.OwnArgs(), nil
 }

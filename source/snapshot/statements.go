@@ -17,52 +17,64 @@ import (
 // textParam is the column of a parameter that is text.
 func textParam(name string) engine.Column { return engine.Column{Name: name, Type: "text"} }
 
-// WindowPage reads the rows that upTo saw and seen did not, by transaction and key; those of transactions that were
-// open in seen come first, since they are the older. An empty upTo is the present snapshot. args are the last row's
-// place, or nil for the window's begin.
+// WindowPage reads the rows that upTo saw and w.Seen did not, by transaction and key; those of transactions that were
+// open in w.Seen come first, since they are the older. An empty upTo is the present snapshot. args are those of
+// w.After, the last row's place; nil for the window's begin.
 //
 // The branches are each one range, or a few, of an index on (xid, key): the rest of the transaction that the last page
-// ended in; the transactions that were open in seen and have ended; and all that began since. A transaction that is
+// ended in; the transactions that were open in w.Seen and have ended; and all that began since. A transaction that is
 // open for long costs nothing there, while xid >= xmin(seen) would read everything since its begin with every poll.
-func WindowPage(s *keyset.Selection, limit int, seen, upTo string, args []any,
+// Where no such transaction is left, one branch is all: the range after the last row.
+func WindowPage(s *keyset.Selection, limit int, w *Window, upTo string, args []any,
 	also []keyset.Condition) keyset.Statement {
 	b := keyset.NewBuilder(s.Syntax)
 	xid := &s.Order[0]
-	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT x.s1, x.s2, x.now, pg_is_in_recovery() AS standby,\n\t\tARRAY(SELECT i FROM pg_snapshot_xip(x.s1) AS i WHERE pg_visible_in_snapshot(i, x.s2)")
+	open, passed := len(w.Seen.XIP) > 0, false
 	if args != nil {
-		b.Add(" AND i > ")
-		b.Value(xid, args[0])
+		if last, err := transactionOf(w.After[0]); err == nil && last >= w.Seen.XMax {
+			open, passed = false, true
+		}
 	}
-	b.Add(") AS late\n\tFROM (SELECT " + b.Own(textParam("s1"), seen) + "::text::pg_snapshot AS s1, ")
+	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT x.s1, x.s2, x.s2::text AS s2_text, x.now::text AS now, " +
+		"pg_is_in_recovery()::text AS standby")
+	if open {
+		b.Add(",\n\t\tARRAY(SELECT i FROM pg_snapshot_xip(x.s1) AS i WHERE pg_visible_in_snapshot(i, x.s2)")
+		if args != nil {
+			b.Add(" AND i > ")
+			b.Value(xid, args[0])
+		}
+		b.Add(") AS late")
+	}
+	b.Add("\n\tFROM (SELECT " + b.Own(textParam("s1"), w.Seen.String()) + "::text::pg_snapshot AS s1, ")
 	addSnapshot(b, "s2", upTo)
 	b.Add(" AS s2, pg_current_snapshot() AS now) AS x\n)\n")
 
 	name := s.Column(*xid)
+	below := name + " < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s) AND "
 	visible := "pg_visible_in_snapshot(" + name + ", (SELECT s2 FROM rowrelay_s))"
-	branches := []keyset.Condition{
-		func(b *keyset.Builder, _ *keyset.Selection) {
-			b.Add(name + " = ANY ((SELECT late FROM rowrelay_s)::xid8[]) AND " + visible)
-		},
-		func(b *keyset.Builder, _ *keyset.Selection) {
-			b.Add(name + " >= (SELECT pg_snapshot_xmax(s1) FROM rowrelay_s) AND " + name +
-				" < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s)")
-			if args != nil {
-				b.Add(" AND " + name + " > ")
-				b.Value(xid, args[0])
-			}
-			b.Add(" AND " + visible)
-		},
-	}
-	if args != nil {
-		rest := func(b *keyset.Builder, s *keyset.Selection) {
+	var branches []keyset.Condition
+	if args != nil && !passed {
+		branches = append(branches, func(b *keyset.Builder, s *keyset.Selection) {
 			b.Add(name + " = ")
 			b.Value(xid, args[0])
 			b.Add(" AND ")
 			afterRow(b, s, s.Order[1:], args[1:])
 			b.Add(" AND " + visible)
-		}
-		branches = append([]keyset.Condition{rest}, branches...)
+		})
 	}
+	if open {
+		branches = append(branches, func(b *keyset.Builder, _ *keyset.Selection) {
+			b.Add(name + " = ANY ((SELECT late FROM rowrelay_s)::xid8[]) AND " + visible)
+		})
+	}
+	branches = append(branches, func(b *keyset.Builder, s *keyset.Selection) {
+		if passed {
+			afterRow(b, s, s.Order, args)
+		} else {
+			b.Add(name + " >= (SELECT pg_snapshot_xmax(s1) FROM rowrelay_s)")
+		}
+		b.Add(" AND " + below + visible)
+	})
 	snapshotRows(b, s, s.Order, branches, limit, also)
 	return b.Statement()
 }
@@ -72,8 +84,10 @@ func ScanPage(s *keyset.Selection, limit int, key []engine.Column, seen string, 
 	also []keyset.Condition) keyset.Statement {
 	b := keyset.NewBuilder(s.Syntax)
 	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT ")
+	b.Add("x.s2, x.s2::text AS s2_text, pg_current_snapshot()::text AS now, pg_is_in_recovery()::text AS standby" +
+		"\n\tFROM (SELECT ")
 	addSnapshot(b, "scan", seen)
-	b.Add(" AS s2, pg_current_snapshot() AS now, pg_is_in_recovery() AS standby\n)\n")
+	b.Add(" AS s2) AS x\n)\n")
 	branch := func(b *keyset.Builder, s *keyset.Selection) {
 		if args != nil {
 			afterRow(b, s, key, args)
@@ -197,7 +211,7 @@ func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column,
 		sorted[i] = "o" + strconv.Itoa(i)
 	}
 	b.Add("SELECT " + strings.Join(columns, ", ") +
-		", s.s2::text, s.now::text, s.standby::text, (w.o0 IS NULL)::text\nFROM rowrelay_s AS s LEFT JOIN (\n\tSELECT * FROM (")
+		", s.s2_text, s.now, s.standby, (w.o0 IS NULL)::text\nFROM rowrelay_s AS s LEFT JOIN (\n\tSELECT * FROM (")
 	for n, branch := range branches {
 		if n > 0 {
 			b.Add("\n\tUNION ALL")

@@ -82,6 +82,57 @@ IF NOT EXISTS (SELECT 1 FROM [az_func].[RowrelayTokens] AS k WHERE k.UserFunctio
 SET @told = (SELECT @made AS Made FOR JSON PATH, WITHOUT_ARRAY_WRAPPER);
 COMMIT TRANSACTION
 
+-- make, with an older id
+SET NOCOUNT ON;
+SET XACT_ABORT ON;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+BEGIN TRANSACTION;
+DECLARE @got int = 0;
+EXEC @got = sp_getapplock @Resource = N'_az_func_Trigger', @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = @wait;
+IF @got < 0
+BEGIN;
+	THROW 51208, N'the application lock was not free in time', 1;
+END;
+IF SCHEMA_ID(N'az_func') IS NULL
+	EXEC (N'CREATE SCHEMA [az_func]');
+IF OBJECT_ID(N'[az_func].[GlobalState]', N'U') IS NULL
+	CREATE TABLE [az_func].[GlobalState] (
+		UserFunctionID char(16) NOT NULL, UserTableID int NOT NULL, LastSyncVersion bigint NOT NULL,
+		LastAccessTime datetime NOT NULL DEFAULT(GETUTCDATE()), PRIMARY KEY (UserFunctionID, UserTableID));
+IF COL_LENGTH(N'[az_func].[GlobalState]', N'LastAccessTime') IS NULL
+	ALTER TABLE [az_func].[GlobalState] ADD LastAccessTime datetime NOT NULL DEFAULT(GETUTCDATE());
+IF OBJECT_ID(N'[az_func].[RowrelayTokens]', N'U') IS NULL
+	CREATE TABLE [az_func].[RowrelayTokens] (UserFunctionID char(16) NOT NULL, UserTableID int NOT NULL, Token bigint NOT NULL,
+		PRIMARY KEY (UserFunctionID, UserTableID));
+DECLARE @made bit = CASE WHEN OBJECT_ID(N'[az_func].[Leases_b5e6db7c2a5cc573_901578250]', N'U') IS NULL THEN 1 ELSE 0 END;
+IF OBJECT_ID(N'[az_func].[Leases_b5e6db7c2a5cc573_901578250]', N'U') IS NULL
+	CREATE TABLE [az_func].[Leases_b5e6db7c2a5cc573_901578250] ([tenant] nvarchar(20) COLLATE Latin1_General_CI_AS NOT NULL, [id] bigint NOT NULL, [_az_func_ChangeVersion] bigint NOT NULL, [_az_func_AttemptCount] int NOT NULL, [_az_func_LeaseExpirationTime] datetime2 NULL,
+		PRIMARY KEY ([tenant], [id]));
+IF OBJECT_ID(N'[az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay]', N'U') IS NULL
+	CREATE TABLE [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] ([tenant] nvarchar(20) COLLATE Latin1_General_CI_AS NOT NULL, [id] bigint NOT NULL, [rowrelay_version] bigint NOT NULL, [rowrelay_created] bigint NOT NULL, [rowrelay_since] bigint NOT NULL,
+		[rowrelay_token] bigint NOT NULL, [rowrelay_batch] int NOT NULL, [rowrelay_place] int NOT NULL, [rowrelay_expires] datetime2 NULL,
+		[rowrelay_attempts] int NOT NULL, [rowrelay_again] datetime2 NULL, [rowrelay_reason] nvarchar(1000) NULL, [rowrelay_dead] bit NOT NULL,
+		INDEX rowrelay_token ([rowrelay_token], [rowrelay_batch], [rowrelay_place]),
+		PRIMARY KEY ([tenant], [id]));
+IF NOT EXISTS (SELECT 1 FROM [az_func].[GlobalState] AS g WHERE g.UserFunctionID = 'b5e6db7c2a5cc573' AND g.UserTableID = OBJECT_ID(N'[dbo].[or''ders]'))
+	AND EXISTS (SELECT 1 FROM [az_func].[GlobalState] AS g WHERE g.UserFunctionID = '0a1b2c3d4e5f6071' AND g.UserTableID = OBJECT_ID(N'[dbo].[or''ders]'))
+BEGIN
+INSERT INTO [az_func].[GlobalState] (UserFunctionID, UserTableID, LastSyncVersion)
+SELECT 'b5e6db7c2a5cc573', g.UserTableID, g.LastSyncVersion FROM [az_func].[GlobalState] AS g WHERE g.UserFunctionID = '0a1b2c3d4e5f6071' AND g.UserTableID = OBJECT_ID(N'[dbo].[or''ders]');
+IF OBJECT_ID(N'[az_func].[Leases_0a1b2c3d4e5f6071_901578250]', N'U') IS NOT NULL
+	EXEC (N'INSERT INTO [az_func].[Leases_b5e6db7c2a5cc573_901578250] ([tenant], [id], [_az_func_ChangeVersion], [_az_func_AttemptCount], [_az_func_LeaseExpirationTime]) SELECT l.[tenant], l.[id], l.[_az_func_ChangeVersion], l.[_az_func_AttemptCount], l.[_az_func_LeaseExpirationTime] FROM [az_func].[Leases_0a1b2c3d4e5f6071_901578250] AS l WHERE NOT EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250] AS n WHERE n.[tenant] COLLATE Latin1_General_CI_AS = l.[tenant] AND n.[id] = l.[id])');
+DELETE FROM [az_func].[GlobalState] WHERE UserFunctionID = '0a1b2c3d4e5f6071' AND UserTableID = OBJECT_ID(N'[dbo].[or''ders]');
+END;
+IF NOT EXISTS (SELECT 1 FROM [az_func].[GlobalState] AS g WHERE g.UserFunctionID = 'b5e6db7c2a5cc573' AND g.UserTableID = OBJECT_ID(N'[dbo].[or''ders]'))
+	INSERT INTO [az_func].[GlobalState] (UserFunctionID, UserTableID, LastSyncVersion)
+		VALUES ('b5e6db7c2a5cc573', OBJECT_ID(N'[dbo].[or''ders]'), CHANGE_TRACKING_CURRENT_VERSION());
+EXEC (N'UPDATE [az_func].[GlobalState] SET LastAccessTime = GETUTCDATE() WHERE UserFunctionID = ''b5e6db7c2a5cc573'' AND UserTableID = OBJECT_ID(N''[dbo].[or''''ders]'')');
+IF NOT EXISTS (SELECT 1 FROM [az_func].[RowrelayTokens] AS k WHERE k.UserFunctionID = 'b5e6db7c2a5cc573' AND k.UserTableID = OBJECT_ID(N'[dbo].[or''ders]'))
+	INSERT INTO [az_func].[RowrelayTokens] (UserFunctionID, UserTableID, Token)
+		VALUES ('b5e6db7c2a5cc573', OBJECT_ID(N'[dbo].[or''ders]'), 0);
+SET @told = (SELECT @made AS Made FOR JSON PATH, WITHOUT_ARRAY_WRAPPER);
+COMMIT TRANSACTION
+
 -- take
 SET NOCOUNT ON;
 SET XACT_ABORT ON;

@@ -143,12 +143,19 @@ SELECT COALESCE(-MAX(TIMESTAMPDIFF(MICROSECOND, n.due, UTC_TIMESTAMP(6)) DIV 100
 --   80
 
 -- other
-SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, 0 FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? AND NOT EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM JSON_TABLE(?, '$[*]' COLUMNS (typ VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.typ', id VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.id')) AS a WHERE o.aggregate_type = a.typ /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND o.aggregate_id = a.id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */) ORDER BY o.bucket, o.id LIMIT ?) k JOIN `shop`.`outbox` o ON o.id = k.id
+SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, 0 FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? AND NOT (o.aggregate_type = ? /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND o.aggregate_id = ? /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */) AND NOT (o.aggregate_type = ? /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND o.aggregate_id = ? /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */) AND NOT EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) ORDER BY o.bucket, o.id LIMIT ?) k JOIN `shop`.`outbox` o ON o.id = k.id ORDER BY k.bucket, k.id
 --   1048576
 --   0
 --   16
---   [{"typ":"O","id":"1"},{"typ":"O","id":"2"}]
+--   O
 --   1
+--   O
+--   2
+--   1
+
+-- again
+SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, 0 FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o WHERE o.id IN (1,2) AND o.state = 'PENDING' AND NOT EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING'))) k JOIN `shop`.`outbox` o ON o.id = k.id ORDER BY k.bucket, k.id
+--   1048576
 
 -- settle published
 UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE id IN (1,2) AND state IN ('PENDING', 'FAILED') AND (SELECT COUNT(*) FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND unit NOT LIKE 'i:%' AND expires_at > UTC_TIMESTAMP(6)) >= ?

@@ -131,12 +131,20 @@ SELECT COALESCE(-MAX(CAST(round((julianday('now') - julianday(n.due)) * 86400000
 --   80
 
 -- other
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ?2 AND o.bucket < ?3 AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND length(CAST(o.aggregate_id AS BLOB)) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM (SELECT json_extract(value, '$.typ') AS typ, json_extract(value, '$.id') AS id FROM json_each(?4)) AS a WHERE o.aggregate_type = a.typ AND o.aggregate_id = a.id) ORDER BY o.bucket, o.seq LIMIT ?5) k JOIN "shop"."outbox" o ON o.seq = k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ?2 AND o.bucket < ?3 AND NOT (o.aggregate_type = ?4 AND o.aggregate_id = ?5) AND NOT (o.aggregate_type = ?6 AND o.aggregate_id = ?7) AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND length(CAST(o.aggregate_id AS BLOB)) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) ORDER BY o.bucket, o.seq LIMIT ?8) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
 --   0
 --   16
---   [{"typ":"O","id":"1"},{"typ":"O","id":"2"}]
+--   O
 --   1
+--   O
+--   2
+--   1
+
+-- again
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ?1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.seq IN (SELECT value FROM json_each(?2)) AND o.state = 'PENDING' AND NOT EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND length(CAST(o.aggregate_id AS BLOB)) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING'))) k JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+--   1048576
+--   [1,2]
 
 -- settle published
 UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = strftime('%Y-%m-%d %H:%M:%f', 'now'), next_attempt_at = NULL WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN ('PENDING', 'FAILED') AND (SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = ?2 AND owner = ?3 AND unit NOT LIKE 'i:%' AND expires_at > strftime('%Y-%m-%d %H:%M:%f', 'now')) >= ?4

@@ -138,12 +138,20 @@ SELECT COALESCE(-MAX(DATEDIFF_BIG(millisecond, n.due, SYSUTCDATETIME())), -1) FR
 --   80
 
 -- other
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket < @p3 AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) AND NOT EXISTS (SELECT 1 FROM OPENJSON(@p4) WITH (typ nvarchar(1000) '$.typ', id nvarchar(1000) '$.id') AS a WHERE o.aggregate_type = a.typ COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(a.typ) AND o.aggregate_id = a.id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(a.id)) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p5 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket < @p3 AND NOT (o.aggregate_type = CAST(@p4 AS nvarchar(4000)) COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(CAST(@p4 AS nvarchar(4000))) AND o.aggregate_id = CAST(@p5 AS nvarchar(4000)) COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(CAST(@p5 AS nvarchar(4000)))) AND NOT (o.aggregate_type = CAST(@p6 AS nvarchar(4000)) COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_type) = DATALENGTH(CAST(@p6 AS nvarchar(4000))) AND o.aggregate_id = CAST(@p7 AS nvarchar(4000)) COLLATE Latin1_General_100_BIN2 AND DATALENGTH(o.aggregate_id) = DATALENGTH(CAST(@p7 AS nvarchar(4000)))) AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p8 ROWS ONLY) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
 --   0
 --   16
---   [{"typ":"O","id":"1"},{"typ":"O","id":"2"}]
+--   O
 --   1
+--   O
+--   2
+--   1
+
+-- again
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2), CASE WHEN (DATALENGTH(o.payload) / 2) <= @p1 THEN o.payload END, 0 FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p2) AS j) AND o.state = 'PENDING' AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING'))) k JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+--   1048576
+--   [1,2]
 
 -- settle published
 UPDATE o SET state = 'PUBLISHED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING', 'FAILED') AND (SELECT COUNT(*) FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p2 AS nvarchar(4000)) AND owner = CAST(@p3 AS nvarchar(4000)) AND unit NOT LIKE 'i:%' AND expires_at > SYSUTCDATETIME()) >= @p4

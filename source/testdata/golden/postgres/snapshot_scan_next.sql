@@ -1,7 +1,8 @@
 WITH rowrelay_s AS MATERIALIZED (
-	SELECT $1::text::pg_snapshot AS s2, pg_current_snapshot() AS now, pg_is_in_recovery() AS standby
+	SELECT x.s2, x.s2::text AS s2_text, pg_current_snapshot()::text AS now, pg_is_in_recovery()::text AS standby
+	FROM (SELECT $1::text::pg_snapshot AS s2) AS x
 )
-SELECT w.c0, w.c1, w.c2, w.c3, s.s2::text, s.now::text, s.standby::text, (w.o0 IS NULL)::text
+SELECT w.c0, w.c1, w.c2, w.c3, s.s2_text, s.now, s.standby, (w.o0 IS NULL)::text
 FROM rowrelay_s AS s LEFT JOIN (
 	SELECT * FROM (
 	(SELECT r."tenant" AS c0, r."id" AS c1, r."amount"::numeric AS c2, r."xid" AS c3, r."tenant" AS o0, r."id" AS o1

@@ -1,9 +1,9 @@
 WITH rowrelay_s AS MATERIALIZED (
-	SELECT x.s1, x.s2, x.now, pg_is_in_recovery() AS standby,
+	SELECT x.s1, x.s2, x.s2::text AS s2_text, x.now::text AS now, pg_is_in_recovery()::text AS standby,
 		ARRAY(SELECT i FROM pg_snapshot_xip(x.s1) AS i WHERE pg_visible_in_snapshot(i, x.s2) AND i > $1::xid8) AS late
 	FROM (SELECT $2::text::pg_snapshot AS s1, $3::text::pg_snapshot AS s2, pg_current_snapshot() AS now) AS x
 )
-SELECT w.c0, w.c1, w.c2, w.c3, s.s2::text, s.now::text, s.standby::text, (w.o0 IS NULL)::text
+SELECT w.c0, w.c1, w.c2, w.c3, s.s2_text, s.now, s.standby, (w.o0 IS NULL)::text
 FROM rowrelay_s AS s LEFT JOIN (
 	SELECT * FROM (
 	(SELECT r."tenant" AS c0, r."id" AS c1, r."amount"::numeric AS c2, r."xid" AS c3, r."xid" AS o0, r."tenant" AS o1, r."id" AS o2
@@ -24,7 +24,7 @@ ORDER BY r."xid", r."tenant", r."id" LIMIT 501)
 FROM "shop"."orders" AS r
 WHERE (
 amount > 0::money OR amount IS NULL
-) AND r."xid" >= (SELECT pg_snapshot_xmax(s1) FROM rowrelay_s) AND r."xid" < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s) AND r."xid" > $7::xid8 AND pg_visible_in_snapshot(r."xid", (SELECT s2 FROM rowrelay_s))
+) AND r."xid" >= (SELECT pg_snapshot_xmax(s1) FROM rowrelay_s) AND r."xid" < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s) AND pg_visible_in_snapshot(r."xid", (SELECT s2 FROM rowrelay_s))
 ORDER BY r."xid", r."tenant", r."id" LIMIT 501)
 	) AS u ORDER BY o0, o1, o2 LIMIT 501
 ) AS w ON true
@@ -35,4 +35,3 @@ ORDER BY w.o0, w.o1, w.o2
 -- parameter: xid xid8 = 7
 -- parameter: tenant text = a
 -- parameter: id int8 = 1
--- parameter: xid xid8 = 7

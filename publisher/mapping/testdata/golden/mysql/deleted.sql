@@ -20,6 +20,11 @@ SELECT CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, '', 
 --   shop.outbox
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, '', COALESCE(CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, ''), NULL, COALESCE(OCTET_LENGTH(o.`Body`), 0), CASE WHEN COALESCE(OCTET_LENGTH(o.`Body`), 0) <= 4194304 THEN o.`Body` END, CAST(DATE_FORMAT(o.`Added`, '%Y-%m-%d %H:%i:%s.%f') AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, NULL, NULL, NULL, 0 FROM `shop`.`outbox` o WHERE o.`Id` IN (UNHEX(?)) AND 1 = 1 AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event = CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin) AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.aggregate_type = '' AND s.aggregate_id = COALESCE(IF(CHAR_LENGTH(CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin) <= 255, CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, CONCAT(LEFT(CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, 191), SHA2(CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, 256))), '') AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND (s.position < CAST(DATE_FORMAT(o.`Added`, '%Y-%m-%d %H:%i:%s.%f') AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin OR (s.position = CAST(DATE_FORMAT(o.`Added`, '%Y-%m-%d %H:%i:%s.%f') AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin AND s.event < CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin))) ORDER BY o.`Added`, CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin
+--   0b5ab1a0-0000-4000-8000-000000000001
+--   shop.outbox
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(TIMESTAMPDIFF(MICROSECOND, s.next_attempt_at, UTC_TIMESTAMP(6)) DIV 1000)) FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` e WHERE e.outbox = ? AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))
 --   shop.outbox

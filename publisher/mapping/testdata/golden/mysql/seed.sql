@@ -20,6 +20,12 @@ SELECT CAST(o.`id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, CAST(o.`a
 --   shop.outbox
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(o.`id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, CAST(o.`aggregate_type` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, CAST(o.`aggregate_id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, o.`event_type`, COALESCE(OCTET_LENGTH(o.`payload`), 0), CASE WHEN COALESCE(OCTET_LENGTH(o.`payload`), 0) <= 4194304 THEN o.`payload` END, CAST(DATE_FORMAT(o.`created_at`, '%Y-%m-%d %H:%i:%s.%f') AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, o.`idempotency_key`, NULL, NULL, o.`retry_count` FROM `shop`.`outbox` o WHERE o.`id` IN (CAST(? AS SIGNED), CAST(? AS SIGNED)) AND o.`published` = 0 AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event = CAST(o.`id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin) AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.aggregate_type = CAST(o.`aggregate_type` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin AND s.aggregate_id = CAST(o.`aggregate_id` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < CAST(CONCAT(o.`id` >= 0, LPAD(o.`id` & 9223372036854775807, 19, '0')) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin) ORDER BY o.`id`
+--   7
+--   8
+--   shop.outbox
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(TIMESTAMPDIFF(MICROSECOND, s.next_attempt_at, UTC_TIMESTAMP(6)) DIV 1000)) FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` e WHERE e.outbox = ? AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))
 --   shop.outbox

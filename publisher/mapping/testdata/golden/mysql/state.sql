@@ -16,6 +16,10 @@ SELECT CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, '', 
 --   43
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, '', '', NULL, COALESCE(OCTET_LENGTH(o.`Body`), 0), CASE WHEN COALESCE(OCTET_LENGTH(o.`Body`), 0) <= 4194304 THEN o.`Body` END, CAST(DATE_FORMAT(o.`Added`, '%Y-%m-%d %H:%i:%s.%f') AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, NULL, NULL, NULL, 0 FROM `shop`.`outbox` o WHERE o.`Id` IN (UNHEX(?)) AND o.`Status` = 'New' AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event = CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin) ORDER BY o.`Added`, CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin
+--   0b5ab1a0-0000-4000-8000-000000000001
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(TIMESTAMPDIFF(MICROSECOND, s.next_attempt_at, UTC_TIMESTAMP(6)) DIV 1000)) FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.state = 'FAILED' AND 1 = 1
 --   shop.outbox

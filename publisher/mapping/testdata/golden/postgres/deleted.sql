@@ -20,6 +20,11 @@ SELECT CAST(o."Id" AS text) COLLATE "C", '', COALESCE(CAST(o."Key" AS text) COLL
 --   shop.outbox
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(o."Id" AS text) COLLATE "C", '', COALESCE(CAST(o."Key" AS text) COLLATE "C", ''), NULL, COALESCE(octet_length(o."Body"), 0), CASE WHEN COALESCE(octet_length(o."Body"), 0) <= 4194304 THEN o."Body" END, to_char((o."Added" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", NULL, NULL, NULL, 0 FROM "shop"."outbox" o WHERE o."Id" IN (CAST(CAST($1 AS text) AS uuid)) AND 1 = 1 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $2 AND s.event = CAST(o."Id" AS text) COLLATE "C") AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $3 AND s.aggregate_type = '' AND s.aggregate_id = COALESCE(CASE WHEN length(CAST(o."Key" AS text) COLLATE "C") <= 255 THEN CAST(o."Key" AS text) COLLATE "C" ELSE left(CAST(o."Key" AS text) COLLATE "C", 191) || encode(sha256(convert_to(CAST(o."Key" AS text) COLLATE "C", 'UTF8')), 'hex') END, '') AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND (s.position < to_char((o."Added" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C" OR (s.position = to_char((o."Added" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C" AND s.event < CAST(o."Id" AS text) COLLATE "C"))) ORDER BY o."Added", CAST(o."Id" AS text) COLLATE "C"
+--   0b5ab1a0-0000-4000-8000-000000000001
+--   shop.outbox
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(CAST(EXTRACT(EPOCH FROM (statement_timestamp() - s.next_attempt_at)) * 1000 AS bigint))) FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = $2 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))
 --   shop.outbox

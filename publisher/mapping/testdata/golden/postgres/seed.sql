@@ -20,6 +20,12 @@ SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLAT
 --   shop.outbox
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(o."id" AS text) COLLATE "C", CAST(o."aggregate_type" AS text) COLLATE "C", CAST(o."aggregate_id" AS text) COLLATE "C", o."event_type", COALESCE(octet_length(o."payload"), 0), CASE WHEN COALESCE(octet_length(o."payload"), 0) <= 4194304 THEN o."payload" END, to_char((o."created_at" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", o."idempotency_key", NULL, NULL, o."retry_count" FROM "shop"."outbox" o WHERE o."id" IN (CAST(CAST($1 AS text) AS bigint), CAST(CAST($2 AS text) AS bigint)) AND o."published" = FALSE AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $3 AND s.event = CAST(o."id" AS text) COLLATE "C") AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $4 AND s.aggregate_type = CAST(o."aggregate_type" AS text) COLLATE "C" AND s.aggregate_id = CAST(o."aggregate_id" AS text) COLLATE "C" AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < (CASE WHEN o."id" >= 0 THEN '1' ELSE '0' END || lpad(CAST(CAST(o."id" AS bigint) & 9223372036854775807 AS text), 19, '0')) COLLATE "C") ORDER BY o."id"
+--   7
+--   8
+--   shop.outbox
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(CAST(EXTRACT(EPOCH FROM (statement_timestamp() - s.next_attempt_at)) * 1000 AS bigint))) FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = $2 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))
 --   shop.outbox

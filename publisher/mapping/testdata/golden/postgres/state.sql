@@ -16,6 +16,10 @@ SELECT CAST(o."Id" AS text) COLLATE "C", '', '', NULL, COALESCE(octet_length(o."
 --   43
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(o."Id" AS text) COLLATE "C", '', '', NULL, COALESCE(octet_length(o."Body"), 0), CASE WHEN COALESCE(octet_length(o."Body"), 0) <= 4194304 THEN o."Body" END, to_char((o."Added" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US') COLLATE "C", NULL, NULL, NULL, 0 FROM "shop"."outbox" o WHERE o."Id" IN (CAST(CAST($1 AS text) AS uuid)) AND o."Status" = 'New' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $2 AND s.event = CAST(o."Id" AS text) COLLATE "C") ORDER BY o."Added", CAST(o."Id" AS text) COLLATE "C"
+--   0b5ab1a0-0000-4000-8000-000000000001
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(CAST(EXTRACT(EPOCH FROM (statement_timestamp() - s.next_attempt_at)) * 1000 AS bigint))) FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $1 AND s.state = 'FAILED' AND 1 = 1
 --   shop.outbox

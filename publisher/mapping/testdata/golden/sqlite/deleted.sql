@@ -20,6 +20,11 @@ SELECT CAST(o."Id" AS TEXT), '', COALESCE(CAST(o."Key" AS TEXT), ''), NULL, COAL
 --   shop.outbox
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(o."Id" AS TEXT), '', COALESCE(CAST(o."Key" AS TEXT), ''), NULL, COALESCE(length(CAST(o."Body" AS BLOB)), 0), CASE WHEN COALESCE(length(CAST(o."Body" AS BLOB)), 0) <= 4194304 THEN o."Body" END, CAST(o."Added" AS TEXT), NULL, NULL, NULL, 0 FROM "shop"."outbox" o WHERE o."Id" IN (?1) AND 1 = 1 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?2 AND s.event = CAST(o."Id" AS TEXT)) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?3 AND s.aggregate_type = '' AND s.aggregate_id = COALESCE(CAST(o."Key" AS TEXT), '') AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND (s.position < CAST(o."Added" AS TEXT) OR (s.position = CAST(o."Added" AS TEXT) AND s.event < CAST(o."Id" AS TEXT)))) ORDER BY o."Added", CAST(o."Id" AS TEXT)
+--   0b5ab1a0-0000-4000-8000-000000000001
+--   shop.outbox
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(CAST(round((julianday('now') - julianday(s.next_attempt_at)) * 86400000) AS INTEGER))) FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?1 AND s.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = ?2 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))
 --   shop.outbox

@@ -20,6 +20,12 @@ SELECT CAST(o."id" AS TEXT), CAST(o."aggregate_type" AS TEXT), CAST(o."aggregate
 --   shop.outbox
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(o."id" AS TEXT), CAST(o."aggregate_type" AS TEXT), CAST(o."aggregate_id" AS TEXT), o."event_type", COALESCE(length(CAST(o."payload" AS BLOB)), 0), CASE WHEN COALESCE(length(CAST(o."payload" AS BLOB)), 0) <= 4194304 THEN o."payload" END, CAST(o."created_at" AS TEXT), o."idempotency_key", NULL, NULL, o."retry_count" FROM "shop"."outbox" o WHERE o."id" IN (?1, ?2) AND o."published" = 0 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?3 AND s.event = CAST(o."id" AS TEXT)) AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?4 AND s.aggregate_type = CAST(o."aggregate_type" AS TEXT) AND s.aggregate_id = CAST(o."aggregate_id" AS TEXT) AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < printf('%d%019d', o."id" >= 0, o."id" & 9223372036854775807)) ORDER BY o."id"
+--   7
+--   8
+--   shop.outbox
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(CAST(round((julianday('now') - julianday(s.next_attempt_at)) * 86400000) AS INTEGER))) FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?1 AND s.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" e WHERE e.outbox = ?2 AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))
 --   shop.outbox

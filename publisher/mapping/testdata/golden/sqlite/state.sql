@@ -16,6 +16,10 @@ SELECT CAST(o."Id" AS TEXT), '', '', NULL, COALESCE(length(CAST(o."Body" AS BLOB
 --   43
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(o."Id" AS TEXT), '', '', NULL, COALESCE(length(CAST(o."Body" AS BLOB)), 0), CASE WHEN COALESCE(length(CAST(o."Body" AS BLOB)), 0) <= 4194304 THEN o."Body" END, CAST(o."Added" AS TEXT), NULL, NULL, NULL, 0 FROM "shop"."outbox" o WHERE o."Id" IN (?1) AND o."Status" = 'New' AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?2 AND s.event = CAST(o."Id" AS TEXT)) ORDER BY o."Added", CAST(o."Id" AS TEXT)
+--   0b5ab1a0-0000-4000-8000-000000000001
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(CAST(round((julianday('now') - julianday(s.next_attempt_at)) * 86400000) AS INTEGER))) FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ?1 AND s.state = 'FAILED' AND 1 = 1
 --   shop.outbox

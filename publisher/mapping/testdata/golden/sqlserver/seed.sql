@@ -20,6 +20,12 @@ SELECT CAST(o.[id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, CAST(o.[ag
 --   shop.outbox
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(o.[id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, CAST(o.[aggregate_type] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, CAST(o.[aggregate_id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, o.[event_type], COALESCE((DATALENGTH(o.[payload]) / 2), 0), CASE WHEN COALESCE((DATALENGTH(o.[payload]) / 2), 0) <= 4194304 THEN o.[payload] END, CAST(CONVERT(varchar(33), CAST(SWITCHOFFSET(o.[created_at], '+00:00') AS datetime2(7)), 121) AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, o.[idempotency_key], NULL, NULL, o.[retry_count] FROM [shop].[outbox] o WHERE o.[id] IN (CAST(CAST(@p1 AS nvarchar(4000)) AS bigint), CAST(CAST(@p2 AS nvarchar(4000)) AS bigint)) AND o.[published] = 0 AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WITH (REPEATABLEREAD) WHERE s.outbox = CAST(@p3 AS nvarchar(4000)) AND s.event = CAST(o.[id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2) AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WITH (REPEATABLEREAD) WHERE s.outbox = CAST(@p4 AS nvarchar(4000)) AND s.aggregate_type = CAST(o.[aggregate_type] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 AND s.aggregate_id = CAST(o.[aggregate_id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 AND s.aggregate_id <> '' AND s.state IN ('FAILED', 'DEAD LETTER') AND s.position < CAST(CASE WHEN o.[id] >= 0 THEN '1' ELSE '0' END + RIGHT('0000000000000000000' + CONVERT(varchar(19), CAST(o.[id] AS bigint) & CAST(9223372036854775807 AS bigint)), 19) AS nvarchar(255)) COLLATE Latin1_General_100_BIN2) ORDER BY o.[id]
+--   7
+--   8
+--   shop.outbox
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(DATEDIFF_BIG(millisecond, s.next_attempt_at, SYSUTCDATETIME()))) FROM [shop].[rowrelay_claims_events] s WHERE s.outbox = CAST(@p1 AS nvarchar(4000)) AND s.state = 'FAILED' AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] e WHERE e.outbox = CAST(@p2 AS nvarchar(4000)) AND e.aggregate_type = s.aggregate_type AND e.aggregate_id = s.aggregate_id AND e.aggregate_id <> '' AND e.state IN ('FAILED', 'DEAD LETTER') AND (e.position < s.position OR (e.position = s.position AND e.event < s.event)))
 --   shop.outbox

@@ -16,6 +16,10 @@ SELECT CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, '', '', NU
 --   43
 --   shop.outbox
 --   1
+-- again
+SELECT CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, '', '', NULL, COALESCE((DATALENGTH(o.[Body]) / 2), 0), CASE WHEN COALESCE((DATALENGTH(o.[Body]) / 2), 0) <= 4194304 THEN o.[Body] END, CAST(CONVERT(varchar(33), CAST(SWITCHOFFSET(o.[Added], '+00:00') AS datetime2(7)), 121) AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, NULL, NULL, NULL, 0 FROM [shop].[outbox] o WHERE o.[Id] IN (CAST(CAST(@p1 AS nvarchar(4000)) AS uniqueidentifier)) AND o.[Status] = N'New' AND NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims_events] s WITH (REPEATABLEREAD) WHERE s.outbox = CAST(@p2 AS nvarchar(4000)) AND s.event = CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2) ORDER BY o.[Added], CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2
+--   0b5ab1a0-0000-4000-8000-000000000001
+--   shop.outbox
 -- when is the next due
 SELECT MIN(-(DATEDIFF_BIG(millisecond, s.next_attempt_at, SYSUTCDATETIME()))) FROM [shop].[rowrelay_claims_events] s WHERE s.outbox = CAST(@p1 AS nvarchar(4000)) AND s.state = 'FAILED' AND 1 = 1
 --   shop.outbox

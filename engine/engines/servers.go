@@ -1,0 +1,33 @@
+//go:build !small
+
+package engines
+
+import (
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/dsn"
+	"github.com/rowrelay/rowrelay/engine/mysql"
+	"github.com/rowrelay/rowrelay/engine/postgres"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
+)
+
+var servers = map[string]server{
+	dsn.SQLServer: {parseSQLServer, sqlserver.Dialect{}},
+	dsn.Postgres:  {postgres.Parse, postgres.Dialect{}},
+	dsn.MySQL:     {mysql.Parse, mysql.Dialect{}},
+}
+
+func parseSQLServer(text string) (engine.Connection, error) {
+	c, err := sqlserver.Parse(text)
+	if err != nil && dsn.IsOthersADO(text) {
+		err = fmt.Errorf("%w: an ADO.NET string for MySQL or PostgreSQL belongs into MYSQLCONNSTR_… or "+
+			"POSTGRESQLCONNSTR_…, which names the engine", err)
+	}
+	return c, err
+}
+
+// ByIdentity is the connection to a SQL Server by an identity of Azure, without a connection string.
+func ByIdentity(server, database, credential, clientID string) (engine.Connection, error) {
+	return sqlserver.IdentityConnection(server, database, credential, clientID)
+}

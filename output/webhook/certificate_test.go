@@ -1,0 +1,62 @@
+package webhook
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/tlstest"
+	"github.com/rowrelay/rowrelay/output/outputtest"
+)
+
+// A receiver that lets in only who shows a certificate that it trusts.
+func TestClientCertificate(t *testing.T) {
+	certificate := tlstest.Certificate("127.0.0.1")
+	leaf, err := x509.ParseCertificate(certificate.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})) +
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw}))
+	trusted := x509.NewCertPool()
+	trusted.AddCert(leaf)
+
+	shown := ""
+	r := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
+		shown = q.TLS.PeerCertificates[0].Subject.CommonName + " over " + q.Proto
+	}))
+	r.TLS = &tls.Config{
+		Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12,
+	}
+	r.EnableHTTP2, r.Config.ErrorLog = true, log.New(io.Discard, "", 0)
+	r.StartTLS()
+	t.Cleanup(r.Close)
+	deliver := func(text string) error {
+		o, err := New(Config{URL: r.URL, Format: change.CloudEvents, Certificate: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = o.Close() })
+		if o.transport.TLSClientConfig == nil {
+			o.transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		o.transport.TLSClientConfig.RootCAs = trusted
+		return o.Deliver(t.Context(), outputtest.Delivery(0, 1))
+	}
+	if err := deliver(text); err != nil || shown != "rowrelay test over HTTP/2.0" {
+		t.Errorf("%v: %q", err, shown)
+	}
+	if shown = ""; deliver("") == nil || shown != "" {
+		t.Error("without a certificate it was let in")
+	}
+}

@@ -1,0 +1,19 @@
+//go:build !small
+
+package publisher
+
+import (
+	"github.com/rowrelay/rowrelay/engine/mysql"
+	"github.com/rowrelay/rowrelay/engine/postgres"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
+)
+
+var textsOf = map[string]texts{
+	"postgres": {syntax: postgres.Statement{}, low: postgres.Low, tables: postgres.Tables{},
+		claims: postgres.Claims{}, rows: postgres.Outbox{}, mapping: postgres.Mapping{}},
+	"mysql": {syntax: mysql.Statement{}, tables: mysql.Tables{}, claims: mysql.Claims{}, rows: mysql.Outbox{},
+		mapping: mysql.Mapping{}},
+	"sqlite": sqliteTexts,
+	"sqlserver": {syntax: sqlserver.Statement{}, low: sqlserver.Low, tables: sqlserver.Tables{},
+		claims: sqlserver.Claims{}, rows: sqlserver.Outbox{}, mapping: sqlserver.Mapping{}, mostRows: sqlserver.MostRows},
+}

@@ -1,0 +1,5 @@
+//go:build small
+
+package publisher
+
+var textsOf = map[string]texts{"sqlite": sqliteTexts}
