@@ -77,7 +77,7 @@ func (t *target) initState(ctx context.Context, apply bool) error {
 func newStateMove(t *target) *cobra.Command {
 	var to []string
 	cmd := t.flags(&cobra.Command{
-		Use:   "move --to state__kind=KIND [--to state__…=VALUE]",
+		Use:   "move",
 		Short: "Copy all documents to another state store, and pause them where they are",
 		Long: `Move copies the documents of this app (state__app_name), with their side objects and dead letters, to the store that the
 settings after --to describe. Each document is paused where it is and copied under its lease, with its fencing token: ` +
