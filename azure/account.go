@@ -9,6 +9,7 @@
 package azure
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"net/url"
@@ -32,6 +33,9 @@ func BlobEndpoint(s *config.Storage) string { return endpoint(s, "blob", s.BlobS
 
 // QueueEndpoint is the address of an account's queues, "" where the setting does not tell.
 func QueueEndpoint(s *config.Storage) string { return endpoint(s, "queue", s.QueueServiceURI) }
+
+// TableEndpoint is the address of an account's tables, "" where the setting does not tell.
+func TableEndpoint(s *config.Storage) string { return endpoint(s, "table", s.TableServiceURI) }
 
 // endpoint is the address that a setting gives a service: of a connection string, as the SDK reads it.
 func endpoint(s *config.Storage, service, uri string) string {
@@ -69,7 +73,7 @@ func Account(s *config.Storage) string {
 			return strings.ToLower(members["accountname"]) // whose key it is; an endpoint may have a name of its own
 		}
 	}
-	return accountAt(BlobEndpoint(s))
+	return accountAt(cmp.Or(s.TableServiceURI, BlobEndpoint(s)))
 }
 
 // accountAt reads the account from the address of its blobs: the first name of the host, such as
@@ -86,7 +90,7 @@ func accountAt(endpoint string) string {
 		return strings.ToLower(name)
 	}
 	labels := strings.Split(host, ".")
-	if !slices.Contains(labels[1:], "blob") && !slices.Contains(labels[1:], "dfs") {
+	if !slices.Contains(labels[1:], "blob") && !slices.Contains(labels[1:], "table") && !slices.Contains(labels[1:], "dfs") {
 		return ""
 	}
 	return strings.TrimSuffix(labels[0], "-secondary")

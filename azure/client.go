@@ -7,6 +7,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
@@ -28,6 +29,23 @@ func Container(s *config.Storage, name string) (*container.Client, error) {
 		return nil, err
 	}
 	return container.NewClient(join(s.BlobServiceURI, name), credential, blobstore.ClientOptions())
+}
+
+// Table returns a client of a table.
+func Table(s *config.Storage, name string) (*aztables.Client, error) {
+	options := &aztables.ClientOptions{ClientOptions: blobstore.ClientOptions().ClientOptions}
+	if s.ConnectionString != "" {
+		service, err := aztables.NewServiceClientFromConnectionString(s.ConnectionString.Reveal(), options)
+		if err != nil {
+			return nil, unreadable(s)
+		}
+		return service.NewClient(name), nil
+	}
+	credential, err := Credential(s.Identity)
+	if err != nil {
+		return nil, err
+	}
+	return aztables.NewClient(join(s.TableServiceURI, name), credential, options)
 }
 
 // Queue returns a client of a queue.

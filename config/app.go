@@ -25,14 +25,16 @@ type App struct {
 
 // State says where checkpoints and leases live.
 type State struct {
-	Kind string `json:"kind"` // blob, file or memory
-	// ConnectionSetting is the name that was given, Connection what it led to (only for blob).
-	ConnectionSetting string  `json:"connection"`
-	Connection        Storage `json:"resolved"`
-	Container         string  `json:"container"`
-	Create            bool    `json:"create"`
-	Path              string  `json:"path"`
-	AppName           string  `json:"app_name"`
+	Kind string `json:"kind"` // blob, table, sql, file or memory
+	// ConnectionSetting is the name that was given. It led to Connection for blob and table, to Database for sql.
+	ConnectionSetting string   `json:"connection"`
+	Connection        Storage  `json:"resolved"`
+	Database          Database `json:"database"`
+	Container         string   `json:"container"`
+	Table             string   `json:"table"` // for sql and table
+	Create            bool     `json:"create"`
+	Path              string   `json:"path"`
+	AppName           string   `json:"app_name"`
 }
 
 // Log says how much is logged.
@@ -240,9 +242,10 @@ type Storage struct {
 	// Setting is the setting that holds it, by its name in the environment.
 	Setting          string `json:"setting"`
 	ConnectionString Secret `json:"connection_string"`
-	// One of the two service URIs is set (both for AzureWebJobsStorage__accountName) when there is no string.
+	// The URI of the service that is asked for is set when there is no string.
 	BlobServiceURI  string `json:"blob_service_uri"`
 	QueueServiceURI string `json:"queue_service_uri"`
+	TableServiceURI string `json:"table_service_uri"`
 	Identity
 	// Development says that it is Azurite.
 	Development bool `json:"development"`

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/textproto"
@@ -23,16 +24,37 @@ func (l *loader) checkState() {
 			st.AppName = site
 		}
 	}
-	if st.Kind == "blob" && s.ok("state__kind", "state__connection") {
-		st.Connection = l.env.storage(s, "state__connection", st.ConnectionSetting, blobService)
+	const connection, table = "state__connection", "state__table"
+	if !s.ok("state__kind", connection) {
+		return
+	}
+	switch st.Kind {
+	case "blob":
+		st.Connection = l.env.storage(s, connection, st.ConnectionSetting, blobService)
+	case "table":
+		st.Connection = l.env.storage(s, connection, st.ConnectionSetting, tableService)
+		if st.Table = cmp.Or(st.Table, "rowrelaystate"); !azureTable.MatchString(st.Table) {
+			s.fault(table, "is no name that Azure Storage allows for a table",
+				"Write a letter and 2 to 62 further letters and digits, such as rowrelaystate")
+		}
+	case "sql":
+		st.Table = cmp.Or(st.Table, "rowrelay_state")
+		if !s.has(connection) {
+			s.fault(connection, "is required for state__kind=sql",
+				"Name the setting that holds the database's connection string, such as state__connection=ORDERS_DB")
+			return
+		}
+		st.Database = l.env.database(s, connection, st.ConnectionSetting)
 	}
 }
+
+var azureTable = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{2,62}$`)
 
 // checkStateKind asks for a state store where there is something to keep in it: an outbox keeps all in its own
 // database.
 func (l *loader) checkStateKind() {
 	const key = "state__kind"
-	const mend = "Set it to blob (Azure Storage), file (this machine, for rowrelay run) or memory (forgets)"
+	const mend = "Set it to blob or table (Azure Storage), sql (a database), file (this machine, for rowrelay run) or memory (forgets)"
 	if l.own.has(key) || !l.own.ok(key) {
 		return
 	}
@@ -117,13 +139,14 @@ func checkText(s *scope, key, text, engine string, flawOf func(text, engine stri
 	}
 }
 
-// Shortest leases: a blob's clock has a resolution of 1 s and a margin of 2 s.
-const shortestBlobLease = 10 * time.Second
+// Shortest leases: the clock of a storage account has a resolution of 1 s and a margin of 2 s.
+const shortestStorageLease = 10 * time.Second
 
 func (l *loader) checkLease(p *pollerScopes) {
 	const key = "lease_ttl"
-	if l.app.State.Kind == "blob" && p.own.ok(key) && p.poller.LeaseTTL < shortestBlobLease {
-		p.own.fault(key, fmt.Sprintf("%q is shorter than 10s, the least for state__kind=blob", p.poller.LeaseTTL),
+	store := l.app.State.Kind
+	if (store == "blob" || store == "table") && p.own.ok(key) && p.poller.LeaseTTL < shortestStorageLease {
+		p.own.fault(key, fmt.Sprintf("%q is shorter than 10s, the least for state__kind=%s", p.poller.LeaseTTL, store),
 			"Write 10s or more, such as 60s")
 	}
 }

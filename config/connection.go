@@ -108,6 +108,7 @@ type service struct{ name, uri string }
 var (
 	blobService  = service{"blob", "blobServiceUri"}
 	queueService = service{"queue", "queueServiceUri"}
+	tableService = service{"table", "tableServiceUri"}
 )
 
 const hostStorage = "AzureWebJobsStorage"
@@ -177,8 +178,8 @@ func developmentStorage(proxy string) Secret {
 
 // storageIdentity reads name__…; ok is false when there is nothing of it.
 func (e environ) storageIdentity(s *scope, key, name string, want service) (st Storage, ok bool) {
-	parts := e.parts(s, key, name, "blobServiceUri", "queueServiceUri", "serviceUri", "accountName",
-		"credential", "clientId", "managedIdentityResourceId", "tenantId", "clientSecret")
+	parts := e.parts(s, key, name, "blobServiceUri", "queueServiceUri", "tableServiceUri", "serviceUri",
+		"accountName", "credential", "clientId", "managedIdentityResourceId", "tenantId", "clientSecret")
 	if len(parts) == 0 {
 		return Storage{}, false
 	}
@@ -194,6 +195,8 @@ func (e environ) storageIdentity(s *scope, key, name string, want service) (st S
 	switch want {
 	case blobService:
 		st.BlobServiceURI = uri
+	case tableService:
+		st.TableServiceURI = uri
 	default:
 		st.QueueServiceURI = uri
 	}

@@ -66,10 +66,10 @@ So a connection to another machine is encrypted, and the server has to prove its
 
 For storage, X is found as the Functions host finds it: ` + "`AzureWebJobsX`" + ` first, then ` + "`X`" + `. A ` +
 	`value is a connection string and wins
-(` + "`UseDevelopmentStorage=true`" + ` is Azurite). Otherwise ` + "`X__blobServiceUri` or `X__queueServiceUri` (or `X__serviceUri`)" + ` name the service, and
+(` + "`UseDevelopmentStorage=true`" + ` is Azurite). Otherwise ` + "`X__blobServiceUri`, `X__queueServiceUri` or `X__tableServiceUri` (or `X__serviceUri`)" + ` name the service, and
 ` + "`X__credential=managedidentity` with `X__clientId` or `X__managedIdentityResourceId`" + `, or ` + "`X__tenantId`, `X__clientId` and `X__clientSecret`" + `,
 say who asks; with none of them the default chain of credentials does. ` + "`AzureWebJobsStorage__accountName`" + ` ` +
-	`stands for both URIs of that account.
+	`stands for the URIs of that account.
 
 For a broker, X holds, by ` + "`output__kind`" + `:
 

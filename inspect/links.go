@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/loopback"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
@@ -39,28 +40,48 @@ type Telemetry struct {
 
 // StateLink is the connection to the state store; nil where it is no service.
 func StateLink(s *config.State) *Link {
-	if s.Kind != "blob" {
-		return nil
+	const what = "the state store"
+	switch s.Kind {
+	case "blob":
+		return storageLink(what, &s.Connection, azure.BlobEndpoint(&s.Connection))
+	case "table":
+		return storageLink(what, &s.Connection, azure.TableEndpoint(&s.Connection))
+	case "sql":
+		if conn, err := ConnectionOf(&s.Database); err == nil && conn.Engine != "" {
+			return databaseLink(what, s.Database.Setting, conn)
+		}
 	}
-	return storageLink("the state store", &s.Connection, azure.BlobEndpoint(&s.Connection))
+	return nil
+}
+
+// ConnectionOf reads a database's setting; the zero Connection where config has said what is missing.
+func ConnectionOf(d *config.Database) (engine.Connection, error) {
+	switch {
+	case d.ConnectionString != "":
+		return engines.ParseOf(d.Setting, d.ConnectionString.Reveal())
+	case d.Server != "":
+		return engines.ByIdentity(d.Server, d.Database, d.Credential, d.ClientID)
+	}
+	return engine.Connection{}, nil
+}
+
+func databaseLink(what, setting string, conn engine.Connection) *Link {
+	host, _, _ := strings.Cut(conn.Identity, "/")
+	l := &Link{What: what, Setting: setting, Kind: conn.Engine, Host: host, Safety: conn.Link, Secret: conn.Secret,
+		How: strings.Join(conn.Warnings, "; "), Mend: "see source__connection in docs/settings.md"}
+	if conn.Engine == "sqlserver" {
+		l.Entra = !l.Secret || isIn(host, entraDatabases)
+		// a server that knows none, or a name of the operator's own for one that does
+		l.Unsure = !l.Entra && l.Safety != engine.LinkLocal
+	}
+	return l
 }
 
 // LinksOf are the connections of a poller, the state store's left out.
 func LinksOf(p *config.Poller, conn engine.Connection) []Link {
 	var links []Link
 	if conn.Engine != "" {
-		host, _, _ := strings.Cut(conn.Identity, "/")
-		l := Link{
-			What: TheSource, Setting: p.Source.Connection.Setting, Kind: conn.Engine, Host: host, Safety: conn.Link,
-			Secret: conn.Secret,
-			How:    strings.Join(conn.Warnings, "; "), Mend: "see source__connection in docs/settings.md",
-		}
-		if conn.Engine == "sqlserver" {
-			l.Entra = !l.Secret || isIn(host, entraDatabases)
-			// a server that knows none, or a name of the operator's own for one that does
-			l.Unsure = !l.Entra && l.Safety != engine.LinkLocal
-		}
-		links = append(links, l)
+		links = append(links, *databaseLink(TheSource, p.Source.Connection.Setting, conn))
 	}
 	for i := range p.Outputs {
 		if l := outputLink(&p.Outputs[i]); l != nil {

@@ -276,7 +276,7 @@ func (a *App) deadLettersAt(p *config.Poller, output string) string {
 		name += "." + output
 	}
 	return fmt.Sprintf("deadletters/%s/%s/ in the state store (%s)", a.Config.State.AppName, name,
-		storeName(&a.Config.State))
+		StoreName(&a.Config.State))
 }
 
 // To says where an output sends, for people.

@@ -40,16 +40,18 @@ var ErrUnmade = errors.New("not there yet")
 
 func newStore(s *config.State, opened bool) Store {
 	return Store{
-		Name: storeName(s), Link: StateLink(s), Opened: opened, Account: azure.Account(&s.Connection),
+		Name: StoreName(s), Link: StateLink(s), Opened: opened, Account: azure.Account(&s.Connection),
 		OneContainer: azure.OfOneContainer(&s.Connection),
 	}
 }
 
-// storeName is the state store for people.
-func storeName(s *config.State) string {
+// StoreName is the state store for people.
+func StoreName(s *config.State) string {
 	switch s.Kind {
 	case "blob":
 		return "blob container " + s.Container + " of " + s.ConnectionSetting
+	case "table", "sql":
+		return "table " + s.Table + " of " + s.ConnectionSetting
 	case "file":
 		return "files below " + s.Path
 	case "":
@@ -66,6 +68,8 @@ func (found *Store) ask(ctx context.Context, s *config.State, store state.Store)
 	case s.Kind == "file":
 		_, err := os.Stat(s.Path)
 		found.Missing = err != nil
+	case s.Kind == "table", s.Kind == "sql":
+		_, found.ListErr = store.List(ctx, "state/"+s.AppName+"/")
 	case s.Kind == "blob":
 		prefix := "state/" + s.AppName + "/"
 		if _, err := store.List(ctx, prefix); err != nil {

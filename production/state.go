@@ -16,12 +16,12 @@ func stateItems() []item {
 			id: "state-store", group: groupState, asks: "the state survives the instance, and every instance sees it",
 			app:  judgeStore,
 			why:  "Without its document a poller begins from source__start: everything again, or with latest what was missed is lost.",
-			mend: "set state__kind=blob with a storage account of Azure; alone on one machine: state__kind=file with an absolute state__path on a disk that stays",
+			mend: "set state__kind=blob or table with a storage account of Azure, or sql with a database; alone on one machine: state__kind=file with an absolute state__path on a disk that stays",
 		},
 		{
-			id: "state-reached", group: groupState, asks: "the container is there, and we may list it", app: judgeReached,
+			id: "state-reached", group: groupState, asks: "the container or table is there, and we may list it", app: judgeReached,
 			why:  "Ticks fail (checkpoint_load_failed) until it is.",
-			mend: "create the container, and give the app's identity Storage Blob Data Contributor on it",
+			mend: "create the container, and give the app's identity Storage Blob Data Contributor on it (a table: Storage Table Data Contributor; a database's: rowrelay state init)",
 		},
 		{
 			id: "state-account", group: groupState, asks: "the state has an account, or a container with rights, of its own",
@@ -57,9 +57,9 @@ func judgeStore(f *inspect.App) Answer {
 	switch {
 	case s.Kind == "" && stateless(f):
 		return none(noDocuments)
-	case s.Kind == "blob" && s.Connection.Development:
+	case (s.Kind == "blob" || s.Kind == "table") && s.Connection.Development:
 		return bad("", "%s is Azurite, an emulator", f.Store.Name)
-	case s.Kind == "blob":
+	case s.Kind == "blob", s.Kind == "table", s.Kind == "sql":
 		return good("%s", f.Store.Name)
 	case s.Kind == "file" && f.Hosted():
 		return bad("", "%s, in a Function App: another instance does not see them, and a deployment may delete them",
@@ -109,7 +109,7 @@ func judgeStart(_ *inspect.App, p *inspect.Poller) Answer {
 
 func judgeAccount(f *inspect.App) Answer {
 	s := &f.Config.State
-	if s.Kind != "blob" {
+	if s.Kind != "blob" && s.Kind != "table" {
 		return none("the state is in no storage account")
 	}
 	if strings.HasPrefix(s.Container, "azure-webjobs-") {
@@ -141,7 +141,7 @@ func judgeCopies(f *inspect.App) Answer {
 	const look = "look at the account's data protection: no soft delete for blobs, no versions; soft delete for containers is welcome"
 	switch {
 	case f.Config.State.Kind != "blob" || !f.Store.Opened:
-		return none("the state is in no storage account")
+		return none("the state is in no blobs")
 	case c.Days > 0:
 		return bad("", "soft delete for blobs is on: every old state is kept for %d day(s)", c.Days)
 	case c.Versions:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
 )
@@ -59,7 +60,7 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 		return err
 	}
 	if apply {
-		if err := createFile(w); err != nil {
+		if err := createFile(w.Connection, w.Config.Source.ConnectionSetting); err != nil {
 			return err
 		}
 	}
@@ -86,13 +87,13 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 }
 
 // createFile makes the SQLite file where there is none: an empty one is an empty database.
-func createFile(w *wired) error {
-	if w.Connection.Engine != "sqlite" {
+func createFile(conn engine.Connection, setting string) error {
+	if conn.Engine != "sqlite" {
 		return nil
 	}
-	f, err := os.OpenFile(w.Connection.Identity, os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(conn.Identity, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
-		return fmt.Errorf("create the SQLite file of %s: %w", w.Config.Source.ConnectionSetting, err)
+		return fmt.Errorf("create the SQLite file of %s: %w", setting, err)
 	}
 	return f.Close()
 }

@@ -33,7 +33,7 @@ compare-and-swap, and is written to the log.`,
 	cmd.PersistentFlags().StringVar(&t.output, "output", "",
 		"name of a further output (outputs__<name>); default is the poller's own")
 	cmd.AddCommand(newStateShow(t), newStateReset(t), newStatePause(t), newStateResume(t), newStateAcceptFingerprint(t),
-		newStateAcceptGap(t), newStateExport(t), newStateClone(t), newStateImport(t))
+		newStateAcceptGap(t), newStateExport(t), newStateClone(t), newStateImport(t), newStateInit(t), newStateMove(t))
 	return cmd
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
-	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
@@ -27,8 +26,6 @@ import (
 	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/alive"
-	"github.com/rowrelay/rowrelay/state/filestore"
-	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
@@ -58,15 +55,12 @@ type wired struct {
 func wire(c *console, cfg *config.App) *app {
 	a := &app{cfg: cfg, telemetry: c.telemetry, cut: c.cut}
 	if len(cfg.Faults) == 0 && cfg.State.Kind != "" { // outboxes alone need none
-		store, err := openStore(cfg)
-		if err != nil {
+		if err := a.openStore(&cfg.State); err != nil {
 			setting := "state__connection"
 			if cfg.State.Kind == "file" {
 				setting = "state__path"
 			}
 			cfg.Faults.Add(setting, err.Error(), "")
-		} else { // an adapter's own nil would not be one in the interface
-			a.store = store
 		}
 	}
 	for _, p := range cfg.Pollers {
@@ -146,15 +140,7 @@ func (a *app) checkSchedule(w *wired) {
 func (a *app) connect(w *wired) {
 	d := w.Config.Source.Connection
 	var err error
-	switch {
-	case d.ConnectionString != "":
-		w.Connection, err = engines.ParseOf(d.Setting, d.ConnectionString.Reveal())
-	case d.Server != "":
-		w.Connection, err = engines.ByIdentity(d.Server, d.Database, d.Credential, d.ClientID)
-	default:
-		return // config has said what is missing
-	}
-	if err != nil {
+	if w.Connection, err = inspect.ConnectionOf(&d); err != nil {
 		w.Faults.Add(d.Setting, err.Error(), "")
 		return
 	}
@@ -363,18 +349,4 @@ func (a *app) inspect(c *console, chosen []*wired, hosted bool) *inspect.App {
 		from.Pollers = append(from.Pollers, one)
 	}
 	return inspect.New(from)
-}
-
-// openStore opens the state store. It does not connect yet.
-func openStore(cfg *config.App) (state.Store, error) {
-	switch cfg.State.Kind {
-	case "file":
-		return filestore.New(cfg.State.Path)
-	case "memory":
-		return memstore.New(), nil
-	case "blob":
-		return openBlobs(&cfg.State)
-	default:
-		return nil, fmt.Errorf("%q is not blob, file or memory", cfg.State.Kind)
-	}
 }

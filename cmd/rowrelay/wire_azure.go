@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/blobstore"
+	"github.com/rowrelay/rowrelay/state/tablestore"
 )
 
 // openBlobs opens a state store of blobs. It does not connect yet.
@@ -24,6 +25,15 @@ func openBlobs(s *config.State) (state.Store, error) {
 		return nil, err
 	}
 	return blobstore.New(blobstore.Config{Client: client, Create: s.Create || s.Connection.Development})
+}
+
+// openStorageTable opens a state store in a table of a storage account. It does not connect yet.
+func openStorageTable(s *config.State) (state.Store, error) {
+	client, err := azure.Table(&s.Connection, s.Table)
+	if err != nil {
+		return nil, err
+	}
+	return tablestore.New(tablestore.Config{Client: client, Table: s.Table, Create: s.Create || s.Connection.Development})
 }
 
 // openQueue returns an output that sends to a storage queue.

@@ -25,6 +25,8 @@ func (*app) openBroker(*config.Poller, *config.Output, change.Format) (brokerOut
 
 func openBlobs(*config.State) (state.Store, error) { return nil, change.ErrSmall }
 
+func openStorageTable(*config.State) (state.Store, error) { return nil, change.ErrSmall }
+
 func (*app) openQueue(*config.Storage, string, change.Format, int) (poller.Output, error) {
 	return nil, change.ErrSmall
 }

@@ -15,6 +15,9 @@ type Statement struct{}
 // reads the other's comment as a comment.
 const exact = "/*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */"
 
+// Exact is the collation of a text column that compares byte by byte, trailing blanks included.
+func (Statement) Exact() string { return exact }
+
 // Quote writes a name in backticks, a backtick in it twice.
 func (Statement) Quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 

@@ -84,7 +84,7 @@ func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set fu
 
 // Ddl creates the claims table with a collation that compares keys by code units.
 func (Claims) Ddl(claims statement.Name) string {
-	return `IF OBJECT_ID(` + textLiteral(claims.String()) + `) IS NULL
+	return `IF OBJECT_ID(` + TextLiteral(claims.String()) + `) IS NULL
 CREATE TABLE ` + claims.String() + ` (
     outbox nvarchar(190)` + exact + ` NOT NULL,
     unit nvarchar(255)` + exact + ` NOT NULL,
@@ -96,5 +96,5 @@ CREATE TABLE ` + claims.String() + ` (
 )`
 }
 
-// textLiteral writes a text as a literal.
-func textLiteral(text string) string { return "N'" + strings.ReplaceAll(text, "'", "''") + "'" }
+// TextLiteral writes a text as a literal.
+func TextLiteral(text string) string { return "N'" + strings.ReplaceAll(text, "'", "''") + "'" }

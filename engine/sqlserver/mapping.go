@@ -121,7 +121,7 @@ func (Mapping) Unordered() string { return " ORDER BY (SELECT NULL)" }
 // Ddl creates the side table in one statement, its index included, where OBJECT_ID does not find it.
 func (Mapping) Ddl(side statement.Name, states string) []string {
 	return []string{
-		`IF OBJECT_ID(` + textLiteral(side.String()) + `) IS NULL
+		`IF OBJECT_ID(` + TextLiteral(side.String()) + `) IS NULL
 CREATE TABLE ` + side.String() + ` (
     outbox nvarchar(190)` + exact + ` NOT NULL,
     event nvarchar(255)` + exact + ` NOT NULL,

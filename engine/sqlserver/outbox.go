@@ -61,9 +61,9 @@ func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 // and ARITHABORT on, as every current driver has them (sqlcmd needs -I). The columns compare byte by byte. The bucket
 // is made as elsewhere, but of the id in UTF-16: its numbers are not those of the other engines.
 func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {
-	this := textLiteral(table.String())
+	this := TextLiteral(table.String())
 	index := func(what, columns, where string) string {
-		return `IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(` + this + `) AND name = ` + textLiteral(table.Index(what)) + `)
+		return `IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(` + this + `) AND name = ` + TextLiteral(table.Index(what)) + `)
 CREATE INDEX ` + table.IndexName(what) + ` ON ` + table.String() + ` ` + columns + ` WHERE ` + where
 	}
 	return []string{

@@ -14,6 +14,9 @@ type Statement struct{}
 // exact is a collation that compares by code units.
 const exact = " COLLATE Latin1_General_100_BIN2"
 
+// Exact is the collation of a text column that compares by code units.
+func (Statement) Exact() string { return exact }
+
 // Quote writes a name in brackets, a closing bracket in it twice.
 func (Statement) Quote(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
 

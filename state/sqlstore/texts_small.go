@@ -1,0 +1,5 @@
+//go:build small
+
+package sqlstore
+
+var textsOf = map[string]texts{"sqlite": sqliteTexts}
