@@ -90,7 +90,8 @@ func accountAt(endpoint string) string {
 		return strings.ToLower(name)
 	}
 	labels := strings.Split(host, ".")
-	if !slices.Contains(labels[1:], "blob") && !slices.Contains(labels[1:], "table") && !slices.Contains(labels[1:], "dfs") {
+	if !slices.Contains(labels[1:], "blob") && !slices.Contains(labels[1:], "table") && !slices.Contains(labels[1:],
+		"dfs") {
 		return ""
 	}
 	return strings.TrimSuffix(labels[0], "-secondary")

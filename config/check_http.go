@@ -34,8 +34,8 @@ func checkAuth(p *Poller, s *scope, out *Output) {
 	if !s.ok("auth") {
 		return
 	}
-	const scope, tokens, tenant = "auth_scope", "auth_token_url", "auth_tenant_id"
-	const id, secret = "auth_client_id", "auth_client_secret"
+	const scope, tokens, tenant = "auth_scope", "auth_token_url", "auth_tenant_id" //nolint:gosec // names of settings
+	const id, secret = "auth_client_id", "auth_client_secret"                      //nolint:gosec // as above
 	need := func(key, example string) {
 		if !s.has(key) && s.ok(key) {
 			s.fault(key, "is required with auth="+out.Auth, "Set it, such as "+s.prefix+key+"="+example)
@@ -65,7 +65,8 @@ func checkAuth(p *Poller, s *scope, out *Output) {
 	}
 	u, err := url.Parse(out.URL.Reveal())
 	if _, header := out.Headers["Authorization"]; header || err == nil && u.User != nil {
-		s.fault("auth", "is set, and so is a header Authorization or a user in "+s.named("url")+": a request carries one of them",
+		s.fault("auth",
+			"is set, and so is a header Authorization or a user in "+s.named("url")+": a request carries one of them",
 			"Remove one of the two")
 	}
 }

@@ -56,8 +56,9 @@ func TestLoadDefaults(t *testing.T) {
 			},
 			Outputs: []Output{{Kind: "stdout", Timeout: 30 * time.Second, Format: "cloudevents", Batch: 100, BatchBytes: 1 << 20,
 				MaxMessageBytes: 1_000_000, Retries: 3, RejectStatus: []int{400, 413, 422}}},
-			Schedule: "*/1 * * * * *", BatchSize: 500, BatchSizeMax: 4000, BatchBytes: 8 << 20, MaxRowBytes: 4 << 20, TickBudget: 50 * time.Second,
-			LeaseTTL: time.Minute, Ordering: "key", Concurrency: 8,
+			Schedule: "*/1 * * * * *", BatchSize: 500, BatchSizeMax: 4000, BatchBytes: 8 << 20, MaxRowBytes: 4 << 20,
+			TickBudget: 50 * time.Second,
+			LeaseTTL:   time.Minute, Ordering: "key", Concurrency: 8,
 			MaxAttempts: 5, RetryDelays: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute},
 			MaxParked: 1000, AfterDeadLetter: "release", DeadLetter: DeadLetter{Kind: "state"},
 		}},
@@ -95,7 +96,8 @@ func TestLoadEverySetting(t *testing.T) {
 		"pollers__orders__after_dead_letter=block", "pollers__orders__dead_letter__kind=queue",
 		"pollers__orders__dead_letter__connection=STATE_STORAGE",
 		"pollers__orders__output__reject_status=409, 500",
-		"pollers__orders__schedule=*/5 * * * * *", "pollers__orders__batch_size=10", "pollers__orders__batch_size_max=20", "pollers__orders__batch_bytes=64KiB",
+		"pollers__orders__schedule=*/5 * * * * *", "pollers__orders__batch_size=10", "pollers__orders__batch_size_max=20",
+		"pollers__orders__batch_bytes=64KiB",
 		"pollers__orders__max_row_bytes=8 MiB", "pollers__orders__max_batches=3", "pollers__orders__tick_budget=1m",
 		"pollers__orders__poll_interval=250ms", "pollers__orders__poll_interval_max=2s", "pollers__orders__lease_ttl=30s",
 		"pollers__orders__ordering=KEY", "pollers__orders__concurrency=1",
@@ -161,7 +163,8 @@ func TestLoadEverySetting(t *testing.T) {
 	}
 	rest := *p
 	rest.Name, rest.Source, rest.Outputs, rest.Warnings, rest.ScheduleSet = "", Source{}, nil, nil, false
-	wantRest := Poller{BatchSize: 10, BatchSizeMax: 20, BatchBytes: 64 << 10, MaxRowBytes: 8 << 20, MaxBatches: 3, TickBudget: time.Minute,
+	wantRest := Poller{BatchSize: 10, BatchSizeMax: 20, BatchBytes: 64 << 10, MaxRowBytes: 8 << 20, MaxBatches: 3,
+		TickBudget:   time.Minute,
 		PollInterval: 250 * time.Millisecond, PollIntervalMax: 2 * time.Second, LeaseTTL: 30 * time.Second, Ordering: "key",
 		Concurrency: 1, Schedule: "*/5 * * * * *",
 		MaxAttempts: 3, RetryDelays: []time.Duration{100 * time.Millisecond, 90 * time.Second}, MaxParked: 20,

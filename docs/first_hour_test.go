@@ -23,7 +23,8 @@ func TestFirstHour(t *testing.T) {
 	kept := t.TempDir()
 	script += "cp orders.schema.json orders.asyncapi.json " + kept + "\n"
 	printed := shell(t, strings.ReplaceAll(script, away, to.URL))[1]
-	for _, want := range []string{`updated_at: has a word in its name that begins with "updat"`, "index      orders_updated",
+	for _, want := range []string{`updated_at: has a word in its name that begins with "updat"`,
+		"index      orders_updated",
 		"1 of 1 poller ok", "took test-", `"rowrelaybatch":"batch_`} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("%s was not printed:\n%s", want, printed)

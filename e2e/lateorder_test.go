@@ -55,7 +55,8 @@ func orderCases() []orderCase {
 }
 
 // TestSharedOrderKey: 40 owners write one transaction after the other, 50 a second each where the machine can, of which
-// one in twenty stays open for 200 ms; the relay is killed once. Each owner's rows arrive in the order in which they were written, and none is lost.
+// one in twenty stays open for 200 ms; the relay is killed once. Each owner's rows arrive in the order in which they
+// were written, and none is lost.
 func TestSharedOrderKey(t *testing.T) {
 	t.Parallel()
 	writeFor := lateFor(t, 6*time.Second)
@@ -193,7 +194,8 @@ func (c *orderCase) run(t *testing.T, orderKey string, writeFor time.Duration) {
 		name, order = name+", shared key", fmt.Sprint(inverted)
 	}
 	t.Logf("LATE %-34s rows %d (%d/s), LOST %d, DUPLICATED %d (%d before the kill), INVERTED %s, commit to arrival p50 %v, p90 %v, p99 %v, max %v",
-		name, distinct, int(float64(len(took))/(writeFor/2).Seconds()), lost(), repeated, early, order, at(50), at(90), at(99), took[len(took)-1].Round(time.Millisecond))
+		name, distinct, int(float64(len(took))/(writeFor/2).Seconds()), lost(), repeated, early, order, at(50), at(90),
+		at(99), took[len(took)-1].Round(time.Millisecond))
 	if orderKey != "" && inverted > 0 {
 		t.Errorf("%d rows arrived after one of their owner's that was written after them", inverted)
 	}

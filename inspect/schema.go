@@ -79,7 +79,7 @@ func contentType(out *config.Output) string {
 
 // eventSchema is that of one event in the output's format.
 func (p *Poller) eventSchema(out *config.Output) object {
-	row, key, ops := p.rowSchemas()
+	row, key, ops := p.rowSchemas(out.Format == "sqltrigger")
 	switch out.Format {
 	case "row":
 		return p.orKey(row, key)
@@ -121,8 +121,9 @@ func (p *Poller) eventSchema(out *config.Output) object {
 	return shape(members, append(need, "datacontenttype", "data")...)
 }
 
-// rowSchemas are those of a row and of its key, and what may happen to a row.
-func (p *Poller) rowSchemas() (row, key object, ops []string) {
+// rowSchemas are those of a row and of its key, and what may happen to a row. numbers says that what no JSON number
+// holds in full is one all the same, as the Azure SQL trigger writes it.
+func (p *Poller) rowSchemas(numbers bool) (row, key object, ops []string) {
 	if p.Publishes() {
 		return shape(object{
 			"aggregate_type": text, "aggregate_id": text, "event_type": text, "payload": object{}, "payload_encoding": text,
@@ -136,7 +137,7 @@ func (p *Poller) rowSchemas() (row, key object, ops []string) {
 			ops = wanted
 		}
 	}
-	return p.columns(p.Table.Catalog), p.columns(p.Table.KeyColumns), ops
+	return p.columns(p.Table.Catalog, numbers), p.columns(p.Table.KeyColumns, numbers), ops
 }
 
 // orKey is what an event carries: with change tracking a delete has its key only.
@@ -147,17 +148,18 @@ func (p *Poller) orKey(row, key object) object {
 	return row
 }
 
-func (p *Poller) columns(list []engine.Column) object {
+func (p *Poller) columns(list []engine.Column, numbers bool) object {
 	properties, names := object{}, make([]string, 0, len(list))
 	for i := range list {
-		properties[list[i].Name] = columnSchema(&list[i], p.Table.Engine == "sqlite")
+		properties[list[i].Name] = columnSchema(&list[i], p.Table.Engine == "sqlite", numbers)
 		names = append(names, list[i].Name)
 	}
 	return shape(properties, names...)
 }
 
-// columnSchema is that of a value. loose says that a column may hold values of another type than it declares (SQLite).
-func columnSchema(c *engine.Column, loose bool) object {
+// columnSchema is that of a value. loose says that a column may hold values of another type than it declares (SQLite);
+// numbers: see rowSchemas.
+func columnSchema(c *engine.Column, loose, numbers bool) object {
 	var types []string
 	s := object{"description": c.Type}
 	switch c.Value.Kind {
@@ -174,7 +176,8 @@ func columnSchema(c *engine.Column, loose bool) object {
 	default:
 		types = []string{"string"}
 	}
-	if loose && c.Value.Kind != engine.KindBinary {
+	numbers = numbers && (c.Value.Kind == engine.KindInteger || c.Value.Kind == engine.KindDecimal)
+	if numbers || loose && c.Value.Kind != engine.KindBinary {
 		types = slices.DeleteFunc(append(types, "number", "string"), func(t string) bool { return t == "integer" })
 		slices.Sort(types)
 		types = slices.Compact(types)

@@ -117,8 +117,8 @@ func TestLegacyID(t *testing.T) {
 	})
 }
 
-// TestD3RepetitionsHaveOneID: a row whose delivery is not settled comes again; the payload of the binding has nothing to
-// know it by. Here the id is the same, and that of its next version another.
+// TestD3RepetitionsHaveOneID: a row whose delivery is not settled comes again; the payload of the binding has nothing
+// to know it by. Here the id is the same, and that of its next version another.
 func TestD3RepetitionsHaveOneID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newServer()

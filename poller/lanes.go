@@ -101,10 +101,11 @@ type bounds struct {
 	size                 func(*change.Event) int
 }
 
-// take removes the events of the next request, of batches that may travel together, from the queue. Two of one order key are
-// never ready together: where a request may hold several, those that come next follow the one that is ready. An event
-// that failed before goes alone: it would probably fail the others, and has to fail alone to count. Events for which
-// withheld reports true are done with already, and are left out. The result is empty when nothing is left to send.
+// take removes the events of the next request, of batches that may travel together, from the queue. Two of one order
+// key are never ready together: where a request may hold several, those that come next follow the one that is ready. An
+// event that failed before goes alone: it would probably fail the others, and has to fail alone to count. Events for
+// which withheld reports true are done with already, and are left out. The result is empty when nothing is left to
+// send.
 func (l *lanes) take(b *bounds, withheld func(*item) bool) []*item {
 	var taken []*item
 	most := b.events

@@ -102,8 +102,8 @@ type Report struct {
 	// Answers counts the requests, repetitions included, by what the destination said: AnsweredWell, AnsweredInPart,
 	// Unanswered, or the status of a failure ("503").
 	Answers map[string]int
-	// Ages counts the events that the destination accepted by how old they were then, in two digits, so that there are few:
-	// from the time in the cursor, by this machine's clock. Empty where the cursor is no time, and of a backfill.
+	// Ages counts the events that the destination accepted by how old they were then, in two digits, so that there are
+	// few: from the time in the cursor, by this machine's clock. Empty where the cursor is no time, and of a backfill.
 	Ages map[time.Duration]int
 	// Rejected counts the attempts held against events in this tick, Parked the parked events and their followers when it
 	// ended (-1: not known), Gone the parked events whose row was found gone.

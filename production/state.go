@@ -19,7 +19,8 @@ func stateItems() []item {
 			mend: "set state__kind=blob or table with a storage account of Azure, or sql with a database; alone on one machine: state__kind=file with an absolute state__path on a disk that stays",
 		},
 		{
-			id: "state-reached", group: groupState, asks: "the container or table is there, and we may list it", app: judgeReached,
+			id: "state-reached", group: groupState, asks: "the container or table is there, and we may list it",
+			app:  judgeReached,
 			why:  "Ticks fail (checkpoint_load_failed) until it is.",
 			mend: "create the container, and give the app's identity Storage Blob Data Contributor on it (a table: Storage Table Data Contributor; a database's: rowrelay state init)",
 		},

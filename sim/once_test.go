@@ -9,7 +9,8 @@ import (
 )
 
 // Nothing comes twice without a cause: in a run of the overlap mode in which nothing fails, nobody acts and no lease is
-// lost, however late transactions commit, roll back or hold savepoints, and however many ticks and instances take turns.
+// lost, however late transactions commit, roll back or hold savepoints, and however many ticks and instances take
+// turns.
 
 // once draws such a run.
 func (p *profile) once(*rand.Rand) {

@@ -30,11 +30,10 @@ func newInit(c *console) *cobra.Command {
 	cmd := t.flags(&cobra.Command{
 		Use:   "init <poller>",
 		Short: "Write the settings of a first poller, by what the database's catalog says",
-		Long: `Init asks for the database, the table and the destination, looks at the catalog, and proposes the cursor, the key and how late
-commits are found, each with its reason. Then it adds the settings to local.settings.json (--settings names another ` +
-			`file), writes
-host.json and <poller>/function.json as rowrelay functions does, and ends with rowrelay check. What exists is left as ` +
-			`it is.
+		Long: `Init asks for the database, the table and the destination, looks at the catalog, and proposes the cursor, the key
+and how late commits are found, each with its reason. Then it adds the settings to local.settings.json (--settings names
+another file), writes host.json and <poller>/function.json as rowrelay functions does, and ends with rowrelay check.
+What exists is left as it is.
 
 Where no column grows with each change it proposes change tracking, whose triggers rowrelay track install creates.`,
 		Example: `  rowrelay init orders
@@ -95,7 +94,7 @@ func (t *target) initPoller(ctx context.Context, name string, f *initFlags) erro
 			return err
 		}
 	}
-	path := cmp.Or(t.console.settings, "local.settings.json")
+	path := cmp.Or(t.settings, "local.settings.json")
 	if err := config.AddLocalSettings(path, values); err != nil {
 		return err
 	}

@@ -67,13 +67,15 @@ func TestInit(t *testing.T) {
 		t.Error(err)
 	}
 	// A second poller joins the first in the file, and shares its connection by name.
-	out, err = initIn(t, "", nil, "audit", "--database", "ORDERS_DB", "--table", "orders", "--to", "https://e.com/x?code=100%25planted",
+	out, err = initIn(t, "", nil, "audit", "--database", "ORDERS_DB", "--table", "orders", "--to",
+		"https://e.com/x?code=100%25planted",
 		"--cursor", "id", "--yes")
 	if err != nil || strings.Contains(out, "planted") {
 		t.Error(err, out)
 	}
 	text, err := os.ReadFile("local.settings.json")
-	for _, want := range []string{`"pollers__audit__source__connection": "ORDERS_DB"`, `"pollers__orders__source__cursor": "updated_at"`,
+	for _, want := range []string{`"pollers__audit__source__connection": "ORDERS_DB"`,
+		`"pollers__orders__source__cursor": "updated_at"`,
 		`"pollers__audit__output__url": "https://e.com/x?code=100%%25planted"`} {
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%v: %s is not in %s", err, want, text)

@@ -115,7 +115,8 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 		"file whose Values are added to the environment (default local.settings.json where there is one)")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for machines")
 	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newDeadLetter(c), newBackfill(c), newOutbox(c),
-		newTrack(c), newStatus(c), newInit(c), newTail(c), newSchema(c), newTestEvent(c), newFunctions(c), newDemo(c), newVersion(c), newMan(c))
+		newTrack(c), newStatus(c), newInit(c), newTail(c), newSchema(c), newTestEvent(c), newFunctions(c), newDemo(c),
+		newVersion(c), newMan(c))
 	explainMistakes(root)
 	addCompletion(c, root)
 	return root

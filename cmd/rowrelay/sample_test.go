@@ -128,7 +128,8 @@ func TestSchema(t *testing.T) {
 	runSQL(t, connection, `CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL)`)
 	for _, format := range []string{"cloudevents", "rowchange", "sqltrigger", "row"} {
 		t.Chdir(t.TempDir())
-		environ := ordersOf(connection, "pollers__orders__source__mode=changetracking", "pollers__orders__output__format="+format)
+		environ := ordersOf(connection, "pollers__orders__source__mode=changetracking",
+			"pollers__orders__output__format="+format)
 		if _, errs, err := sampled(t, environ, "track", "install", "orders", "--apply", "--yes"); err != nil {
 			t.Fatal(err, errs)
 		}
@@ -176,7 +177,8 @@ func TestSchemaOfARequest(t *testing.T) {
 	connection := newFile(t)
 	runSQL(t, connection, `CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT)`)
 	to := func(url string) []string {
-		return ordersOf(connection, "pollers__orders__source__cursor=id", "pollers__orders__output__kind=http", "pollers__orders__output__url="+url)
+		return ordersOf(connection, "pollers__orders__source__cursor=id", "pollers__orders__output__kind=http",
+			"pollers__orders__output__url="+url)
 	}
 	out, _, err := sampled(t, to("https://e.com/hooks?code=planted"), "schema", "orders")
 	if err != nil || !strings.Contains(out, `"type": "array"`) {
@@ -195,7 +197,8 @@ func TestSchemaOfARequest(t *testing.T) {
 		t.Error(err, out)
 	}
 	// Of an outbox the payload is its writer's; a table that is not there is told.
-	out, _, err = sampled(t, []string{"DB=" + connection, "pollers__e__source__connection=DB", "pollers__e__source__mode=outbox",
+	out, _, err = sampled(t, []string{"DB=" + connection, "pollers__e__source__connection=DB",
+		"pollers__e__source__mode=outbox",
 		"pollers__e__source__table=outbox", "pollers__e__output__kind=stdout"}, "schema", "e")
 	if err != nil || !strings.Contains(out, `"partitionkey"`) {
 		t.Error(err, out)
@@ -210,7 +213,8 @@ func TestSchemaOfARequest(t *testing.T) {
 func TestTail(t *testing.T) {
 	t.Chdir(t.TempDir())
 	connection := newFile(t)
-	runSQL(t, connection, `CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT)`, `INSERT INTO orders VALUES (1, 'tea')`)
+	runSQL(t, connection, `CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT)`,
+		`INSERT INTO orders VALUES (1, 'tea')`)
 	environ := ordersOf(connection, "pollers__orders__source__cursor=id", "pollers__orders__output__kind=http",
 		"pollers__orders__output__url=http://127.0.0.1:1/", "pollers__orders__output__format=row")
 	for _, c := range []struct {
@@ -287,11 +291,13 @@ func TestTestEvent(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	environ := ordersOf(connection, "pollers__orders__source__cursor=id", "pollers__orders__output__kind=http",
 		"pollers__orders__output__url="+receiver.URL+"/hooks")
-	if _, _, err := sampled(t, environ, "test-event", "orders", "--yes"); err == nil || !strings.Contains(err.Error(), "no row to send") {
+	if _, _, err := sampled(t, environ, "test-event", "orders", "--yes"); err == nil || !strings.Contains(err.Error(),
+		"no row to send") {
 		t.Error(err)
 	}
 	runSQL(t, connection, `INSERT INTO orders VALUES (1, 'tea')`)
-	if out, _, err := sampled(t, environ, "test-event", "orders", "--dry-run"); err != nil || len(seen) > 0 || !strings.Contains(out, `"item":"tea"`) {
+	if out, _, err := sampled(t, environ, "test-event", "orders", "--dry-run"); err != nil || len(seen) > 0 ||
+		!strings.Contains(out, `"item":"tea"`) {
 		t.Error(err, out)
 	}
 	if _, _, err := sampled(t, environ, "test-event", "orders"); err == nil || len(seen) > 0 {
@@ -306,14 +312,17 @@ func TestTestEvent(t *testing.T) {
 		t.Error(h)
 	}
 	status = http.StatusUnauthorized
-	if _, _, err := sampled(t, environ, "test-event", "orders", "--yes"); err == nil || !strings.Contains(err.Error(), "answered 401") ||
+	if _, _, err := sampled(t, environ, "test-event", "orders", "--yes"); err == nil || !strings.Contains(err.Error(),
+		"answered 401") ||
 		!strings.Contains(err.Error(), "check the key in output__url") {
 		t.Error(err)
 	}
 	status = http.StatusOK
-	out, _, err = sampled(t, with(environ, "pollers__orders__source__mode=outbox", "pollers__orders__source__cursor="), "test-event", "orders", "--yes",
+	out, _, err = sampled(t, with(environ, "pollers__orders__source__mode=outbox", "pollers__orders__source__cursor="),
+		"test-event", "orders", "--yes",
 		"--event-type", "OrderPlaced", "--payload", `{"a":1}`)
-	if err != nil || seen[len(seen)-1].Get("Rowrelay-Event-Type") != "OrderPlaced" || !strings.Contains(out, `"data":{"a":1}`) {
+	if err != nil || seen[len(seen)-1].Get("Rowrelay-Event-Type") != "OrderPlaced" || !strings.Contains(out,
+		`"data":{"a":1}`) {
 		t.Error(err, out)
 	}
 	if _, err := os.Stat(".rowrelay/state"); err == nil {

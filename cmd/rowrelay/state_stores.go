@@ -18,8 +18,9 @@ func newStateInit(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Print, or apply, the DDL of the table of state documents",
-		Long: `Init prints the statement that creates the table of state__kind=sql (state__table) in the dialect of the database that
-state__connection names, ready to be run by whoever may. With --apply it runs it; a table that exists is left as it is.`,
+		Long: `Init prints the statement that creates the table of state__kind=sql (state__table) in the dialect of the database
+that state__connection names, ready to be run by whoever may. With --apply it runs it; a table that exists is left as
+it is.`,
 		Example: `  rowrelay state init | psql "$STATE_DB"
   rowrelay state init --apply`,
 		Args: cobra.NoArgs,
@@ -79,12 +80,10 @@ func newStateMove(t *target) *cobra.Command {
 	cmd := t.flags(&cobra.Command{
 		Use:   "move",
 		Short: "Copy all documents to another state store, and pause them where they are",
-		Long: `Move copies the documents of this app (state__app_name), with their side objects and dead letters, to the store that the
-settings after --to describe. Each document is paused where it is and copied under its lease, with its fencing token: ` +
-			`instances
-that still have the old settings deliver nothing any more. Where an instance holds the lease, it gives it back at its ` +
-			`next batch:
-run the command again then. What was copied already is passed over.
+		Long: `Move copies the documents of this app (state__app_name), with their side objects and dead letters, to the store
+that the settings after --to describe. Each document is paused where it is and copied under its lease, with its fencing
+token: instances that still have the old settings deliver nothing any more. Where an instance holds the lease, it gives
+it back at its next batch: run the command again then. What was copied already is passed over.
 
 Afterwards write the new settings, and start with them: the documents are not paused there, unless they were before.`,
 		Example: `  rowrelay state move --to state__kind=sql --to state__connection=ORDERS_DB

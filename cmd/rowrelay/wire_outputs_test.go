@@ -185,17 +185,19 @@ func TestCloudEventsAsSet(t *testing.T) {
 	}
 }
 
-// TestEntraToken: output__auth=entra asks the endpoint that App Service gives an app, as Azure's library does, and after
-// a 401 past that library's cache.
+// TestEntraToken: output__auth=entra asks the endpoint that App Service gives an app, as Azure's library does, and
+// after a 401 past that library's cache.
 func TestEntraToken(t *testing.T) {
 	given, revoked := 0, false
 	identity := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if q.Header.Get("X-Identity-Header") != "h" || q.FormValue("resource") != "api://receiver" || q.FormValue("client_id") != "me" {
+		if q.Header.Get("X-Identity-Header") != "h" || q.FormValue("resource") != "api://receiver" ||
+			q.FormValue("client_id") != "me" {
 			t.Errorf("asked for %s", q.URL.RawQuery)
 		}
 		given++
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"access_token":"token-%d","expires_on":"4102444800","resource":"r","token_type":"Bearer"}`, given)
+		_, _ = fmt.Fprintf(w, `{"access_token":"token-%d","expires_on":"4102444800","resource":"r","token_type":"Bearer"}`,
+			given)
 	}))
 	t.Cleanup(identity.Close)
 	t.Setenv("IDENTITY_ENDPOINT", identity.URL)

@@ -1,5 +1,5 @@
-// Package bearer puts a bearer token on each request of an output over HTTP (output__auth). A token is asked for when it
-// is first needed, and again well before it ends; one that the receiver refuses with 401 is renewed once, and the
+// Package bearer puts a bearer token on each request of an output over HTTP (output__auth). A token is asked for when
+// it is first needed, and again well before it ends; one that the receiver refuses with 401 is renewed once, and the
 // request repeated.
 //
 //	bearer.go   the token that is kept, and the requests that carry it

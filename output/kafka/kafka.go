@@ -9,9 +9,9 @@
 // # Order
 //
 // Kafka keeps the order of a key within its partition. The events of one key in a delivery are one batch of records
-// (windows), which a broker takes as a whole or not at all, and the tick sends the next ones when these are confirmed by
-// all in-sync replicas, so that order holds whatever the client does in between: several producers, a reconnection, a
-// new producer id. It ends where the number of a topic's partitions is changed, as for every producer.
+// (windows), which a broker takes as a whole or not at all, and the tick sends the next ones when these are confirmed
+// by all in-sync replicas, so that order holds whatever the client does in between: several producers, a reconnection,
+// a new producer id. It ends where the number of a topic's partitions is changed, as for every producer.
 //
 // # One producer for each delivery under way
 //

@@ -75,8 +75,8 @@ func (r *route) complete(single bool) error {
 	return nil
 }
 
-// direct puts the event's method and URL into req. A DELETE loses its body, which means nothing there (RFC 9110, 9.3.5),
-// and which some servers refuse.
+// direct puts the event's method and URL into req. A DELETE loses its body, which means nothing there (RFC 9110,
+// 9.3.5), and which some servers refuse.
 func (o *Output) direct(req *http.Request, d *change.Delivery) *poller.DeliveryError {
 	r, e := &o.route, &d.Events[0]
 	req.Method = cmp.Or(r.methods[e.Op.String()], r.method)

@@ -36,11 +36,13 @@ func TestURLOfAnEvent(t *testing.T) {
 		{"/{app}/{poller}/{op}/{key}", one(change.Insert, `{"id":9007199254740993}`, `{}`, nil),
 			"/shop/orders/insert/9007199254740993"},
 		{"/o/{key}", one(change.Upsert, `{"region":"a/b, c","n":1.50}`, `{}`, nil), "/o/a%2Fb%2C%20c,1.50"},
-		{"/o/{row.Name}?q={row.text}&x={{", one(change.Upsert, `{"id":1}`, `{"name":"é?#@evil.example","text":"a&b=c d/.."}`, nil),
+		{"/o/{row.Name}?q={row.text}&x={{", one(change.Upsert, `{"id":1}`, `{"name":"é?#@evil.example","text":"a&b=c d/.."}`,
+			nil),
 			"/o/%C3%A9%3F%23@evil.example?q=a%26b%3Dc+d%2F..&x={"},
 		{"?id={key}", one(change.Delete, `{"id":"1"}`, `null`, nil), "/?id=1"},
 		{"/{event_type}/{aggregate_type}/{aggregate_id}",
-			one(change.Upsert, `{"seq":1}`, `{}`, &change.Outbox{EventType: "order.placed", AggregateType: "Order", AggregateID: "%2e%2e"}),
+			one(change.Upsert, `{"seq":1}`, `{}`, &change.Outbox{EventType: "order.placed", AggregateType: "Order",
+				AggregateID: "%2e%2e"}),
 			"/order.placed/Order/%252e%252e"},
 	} {
 		r := newReceiver(t, nil)
@@ -53,7 +55,8 @@ func TestURLOfAnEvent(t *testing.T) {
 	}
 }
 
-// What an event cannot say is held against it; a column that no row has is the settings' fault, and counts against none.
+// What an event cannot say is held against it; a column that no row has is the settings' fault, and counts against
+// none.
 func TestURLThatAnEventCannotHave(t *testing.T) {
 	r := newReceiver(t, nil)
 	for _, c := range []struct {
@@ -63,7 +66,8 @@ func TestURLThatAnEventCannotHave(t *testing.T) {
 		says     string
 	}{
 		{"/{row.a}/x", one(change.Upsert, `{"id":1}`, `{"a":".."}`, nil), poller.Impossible, "would bring . or .."},
-		{"/{row.a}{row.b}/x", one(change.Upsert, `{"id":1}`, `{"a":".","b":"."}`, nil), poller.Impossible, "would bring . or .."},
+		{"/{row.a}{row.b}/x", one(change.Upsert, `{"id":1}`, `{"a":".","b":"."}`, nil), poller.Impossible,
+			"would bring . or .."},
 		{"/x/{key}", one(change.Upsert, `{"id":"..\\..\\admin"}`, `{}`, nil), poller.Impossible, "would bring . or .."},
 		{"/x/{key}", one(change.Upsert, `{"id":"a/../../admin"}`, `{}`, nil), poller.Impossible, "would bring . or .."},
 		{"/{row.a}", one(change.Upsert, `{"id":1}`, `{"a":null}`, nil), poller.Impossible, "needs {row.a}, which is empty"},
@@ -85,20 +89,22 @@ func TestURLThatAnEventCannotHave(t *testing.T) {
 
 func TestRoutesThatAreRefused(t *testing.T) {
 	for says, cfg := range map[string]webhook.Config{
-		"in its host or before it":        {URL: "https://e{key}.example.com/", Single: true},
-		"output__url has a placeholder":   {URL: "https://example.com{key}/x", Single: true},
-		"output__url is not an absolute":  {URL: "https://example.com:{row.port}/x", Single: true},
-		"not an absolute":                 {URL: "https:///x/{key}", Single: true},
-		"{nobody} is not known":           {URL: "https://example.com/{nobody}", Single: true},
-		"{row.} is not known":             {URL: "https://example.com/{row.}", Single: true},
-		"a { has no } after it":           {URL: "https://example.com/{key", Single: true},
-		"set output__batch=1":             {URL: "https://example.com/{key}"},
-		"has a . or ..":                   {URL: "https://example.com/a/../{key}", Single: true},
-		"put {key} into output__url":      {URL: "https://example.com/", Single: true, Methods: map[string]string{"delete": "DELETE"}},
+		"in its host or before it":       {URL: "https://e{key}.example.com/", Single: true},
+		"output__url has a placeholder":  {URL: "https://example.com{key}/x", Single: true},
+		"output__url is not an absolute": {URL: "https://example.com:{row.port}/x", Single: true},
+		"not an absolute":                {URL: "https:///x/{key}", Single: true},
+		"{nobody} is not known":          {URL: "https://example.com/{nobody}", Single: true},
+		"{row.} is not known":            {URL: "https://example.com/{row.}", Single: true},
+		"a { has no } after it":          {URL: "https://example.com/{key", Single: true},
+		"set output__batch=1":            {URL: "https://example.com/{key}"},
+		"has a . or ..":                  {URL: "https://example.com/a/../{key}", Single: true},
+		"put {key} into output__url": {URL: "https://example.com/", Single: true,
+			Methods: map[string]string{"delete": "DELETE"}},
 		"needs an https URL":              {URL: "http://example.com/", Certificate: "planted"},
 		"not a certificate and its priva": {URL: "https://example.com/", Certificate: "planted"},
 	} {
-		if _, err := webhook.New(cfg); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "planted") {
+		if _, err := webhook.New(cfg); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(),
+			"planted") {
 			t.Errorf("%q is not in %v", says, err)
 		}
 	}

@@ -128,8 +128,9 @@ func New(cfg Config) (*Output, error) {
 		return nil, err
 	}
 	o := &Output{
-		route: route, origin: u.Scheme + "://" + u.Host, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip, several: cfg.Several,
-		key: key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency, identity),
+		route: route, origin: u.Scheme + "://" + u.Host, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip,
+		several: cfg.Several,
+		key:     key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency, identity),
 	}
 	o.through = o.transport
 	if cfg.Every > 0 {

@@ -96,8 +96,8 @@ func (s *Store) Init(ctx context.Context) error {
 // Close closes the connections.
 func (s *Store) Close() error { return s.db.Close() }
 
-// Margin implements [state.Store]. Every instance reads one server's clock, which may be set, and is another one's after
-// a failover.
+// Margin implements [state.Store]. Every instance reads one server's clock, which may be set, and is another one's
+// after a failover.
 func (*Store) Margin(ttl time.Duration) time.Duration { return ttl / 5 }
 
 // clock is the server's clock in milliseconds since 1970.
