@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 )
 
 // wireOutbox makes the publisher of a poller, and one relay over its feed.
-func (a *app) wireOutbox(c *console, w *wired) {
+func (a *App) wireOutbox(w *Poller) {
 	cleanup, err := cleanupSchedule(w.Config.Source.CleanupSchedule)
 	if err != nil {
 		w.Faults.Add(w.Config.Setting("source__cleanup_schedule"), err.Error(),
@@ -28,7 +28,7 @@ func (a *app) wireOutbox(c *console, w *wired) {
 		return
 	}
 	for _, suffix := range []string{handler.CleanupSuffix, handler.PartitionSuffix} {
-		if a.cfg.Poller(w.Config.Name+suffix) != nil {
+		if a.Config.Poller(w.Config.Name+suffix) != nil {
 			w.Faults.Add("pollers__"+w.Config.Name,
 				fmt.Sprintf("there is a poller %s%s too, which is the name of a function of the outbox %[1]s", w.Config.Name,
 					suffix),
@@ -41,7 +41,7 @@ func (a *app) wireOutbox(c *console, w *wired) {
 		w.Faults.Add(w.Config.Setting("dead_letter__connection"), err.Error(), "")
 		return
 	}
-	pub, err := publisher.Sharing(publisherConfig(a, c, w.Config, letters), w.Connection, a.database(w).writing)
+	pub, err := publisher.Sharing(publisherConfig(a, w.Config, letters), w.Connection, a.database(w).writing)
 	if err != nil {
 		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
 		return
@@ -49,7 +49,7 @@ func (a *app) wireOutbox(c *console, w *wired) {
 	a.closers = append(a.closers, pub.Close)
 	out := &w.Config.Outputs[0]
 	prefix := outputPrefix(w.Config.Name, out.Name)
-	to, size, err := a.openOutput(c, w.Config, out)
+	to, size, err := a.OpenOutput(w.Config, out)
 	if err != nil {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
@@ -59,8 +59,8 @@ func (a *app) wireOutbox(c *console, w *wired) {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
-	w.runner = poller.New(w.Config.Name, relay)
-	w.Outbox, w.cleanup = pub, cleanup
+	w.Runner = poller.New(w.Config.Name, relay)
+	w.Outbox, w.Cleanup = pub, cleanup
 	w.partition = func(n int) (handler.Runner, error) {
 		c := relayConfig(a, w.Config, out, pub.Partition(n), to, size)
 		// A partition's function ends when it is drained: one that went on polling would keep others from running on this
@@ -70,7 +70,7 @@ func (a *app) wireOutbox(c *console, w *wired) {
 		if err != nil {
 			return nil, err
 		}
-		return a.telemetry.Runner(poller.New(w.Config.Name, relay)), nil
+		return a.process.Telemetry.Runner(poller.New(w.Config.Name, relay)), nil
 	}
 }
 
@@ -90,9 +90,9 @@ func cleanupSchedule(text string) (*schedule.Schedule, error) {
 
 // checkSharing refuses outboxes that publish from one table: whichever marks an event first keeps it from the other, so
 // that the events would be divided between their destinations.
-func (a *app) checkSharing() {
-	for i, w := range a.pollers {
-		for _, other := range a.pollers[:i] {
+func (a *App) checkSharing() {
+	for i, w := range a.Pollers {
+		for _, other := range a.Pollers[:i] {
 			if w.Config.Source.Mode.Can(mode.Marks) && other.Config.Source.Mode.Can(mode.Marks) && sameTable(w, other) {
 				w.refuseSharing(other)
 				other.refuseSharing(w)
@@ -101,7 +101,7 @@ func (a *app) checkSharing() {
 	}
 }
 
-func (w *wired) refuseSharing(other *wired) {
+func (w *Poller) refuseSharing(other *Poller) {
 	w.Faults.Add(w.Config.Setting("source__table"),
 		fmt.Sprintf("%q is the outbox of the poller %s too (%s): an event is published once, so that each of the two "+
 			"destinations would get a part of the events", w.Config.Source.Table, other.Config.Name,
@@ -111,7 +111,7 @@ func (w *wired) refuseSharing(other *wired) {
 
 // sameTable reports whether two pollers read one table, as far as their settings show it. Two names of one server are
 // not known for it.
-func sameTable(v, w *wired) bool {
+func sameTable(v, w *Poller) bool {
 	if v.Connection.Engine == "" || v.Connection.Engine != w.Connection.Engine ||
 		v.Connection.Identity != w.Connection.Identity {
 		return false
@@ -127,7 +127,7 @@ func sameTable(v, w *wired) bool {
 }
 
 // qualifiedName is a table's schema and name: the schema that is meant where none is written. nil: it is no name.
-func qualifiedName(w *wired) []string {
+func qualifiedName(w *Poller) []string {
 	parts, err := engine.SplitName(w.Config.Source.Table)
 	if err != nil || len(parts) == 0 {
 		return nil
@@ -143,11 +143,11 @@ func qualifiedName(w *wired) []string {
 }
 
 // publisherConfig is the settings as the publisher knows them.
-func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLetters) publisher.Config {
+func publisherConfig(a *App, p *config.Poller, letters poller.DeadLetters) publisher.Config {
 	s := &p.Source
 	return publisher.Config{
 		Config: feed.Config{
-			App: a.cfg.State.AppName, Poller: p.Name, Instance: instance(c), Strategy: claims.Strategy(s.Strategy),
+			App: a.Config.State.AppName, Poller: p.Name, Instance: a.process.Instance(), Strategy: claims.Strategy(s.Strategy),
 			Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p), Ordering: poller.Ordering(p.Ordering),
 			DeadLetters: letters,
 		},
@@ -157,19 +157,47 @@ func publisherConfig(a *app, c *console, p *config.Poller, letters poller.DeadLe
 }
 
 // outboxDeadLetters is what takes dead letters beside the rows; nil where the row, in its state DEAD LETTER, is all.
-func (a *app) outboxDeadLetters(w *wired) (poller.DeadLetters, error) {
+func (a *App) outboxDeadLetters(w *Poller) (poller.DeadLetters, error) {
 	if w.Config.DeadLetter.Kind != "queue" {
 		return nil, nil
 	}
-	if a.store == nil {
+	if a.Store == nil {
 		return nil, fmt.Errorf("a queue of dead letters needs a state store for those that are too large for it: set state__kind")
 	}
 	return a.openDeadLetters(w)
 }
 
+// Handlers makes the pollers answer: with their ticks, or with their faults. file is host.json under the
+// Functions host, nil standalone.
+func (a *App) Handlers(file *host.File) []handler.Poller {
+	pollers := make([]handler.Poller, 0, len(a.Pollers))
+	for _, w := range a.Pollers {
+		p := handler.Poller{Name: w.Config.Name}
+		for i := range w.Config.Outputs {
+			p.Outputs = append(p.Outputs, w.Config.Outputs[i].Name)
+		}
+		if w.Config.Source.Mode == mode.Outbox {
+			p.Outbox = &handler.Outbox{} // so that its functions are known, and answer with its faults
+		}
+		if w.Outbox != nil {
+			outbox, err := a.handlerOutbox(w, file)
+			if err != nil {
+				w.Faults.Add(w.Config.Setting("source__fanout_connection"), err.Error(), "")
+			}
+			p.Outbox = outbox
+		}
+		p.Faults = w.Faults.Errors()
+		if w.Runner != nil {
+			p.Runner = a.process.Telemetry.Runner(w.Runner)
+		}
+		pollers = append(pollers, p)
+	}
+	return pollers
+}
+
 // handlerOutbox is the outbox as the handler knows it. file is host.json under the Functions host; nil standalone,
 // where partitions need no fan-out: every instance takes its share of them.
-func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Outbox, error) {
+func (a *App) handlerOutbox(w *Poller, file *host.File) (*handler.Outbox, error) {
 	o := &handler.Outbox{Cleanup: func(ctx context.Context) (handler.Cleaned, error) {
 		did, err := w.Outbox.Cleanup(ctx, func(int64) {})
 		return handler.Cleaned{Rows: did.Rows, Chunks: did.Chunks, More: did.More}, err
@@ -182,7 +210,7 @@ func (a *app) handlerOutbox(c *console, w *wired, file *host.File) (*handler.Out
 	if w.Config.Source.FanoutQueue == "" {
 		return o, nil
 	}
-	send, err := a.openFanout(&w.Config.Source, c.functionApp().TimerPeriod(w.Config.Name))
+	send, err := a.openFanout(&w.Config.Source, a.process.host().TimerPeriod(w.Config.Name))
 	if err != nil {
 		return o, err
 	}

@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"io"
@@ -64,7 +64,7 @@ func TestLinksThatLeaveUnverified(t *testing.T) {
 		}
 		a := wiredApp(t, settings...)
 		var said []string
-		for _, w := range append(append(config.Faults{}, a.cfg.Warnings...), a.pollers[0].Warnings...) {
+		for _, w := range append(append(config.Faults{}, a.Config.Warnings...), a.Pollers[0].Warnings...) {
 			said = append(said, w.Error())
 		}
 		all := strings.Join(said, "\n")
@@ -79,7 +79,7 @@ func TestLinksThatLeaveUnverified(t *testing.T) {
 
 // wiredApp is a poller over PostgreSQL to HTTP, in which nothing is at fault, with settings changed or added,
 // "name=value", or taken away, "name=".
-func wiredApp(t *testing.T, settings ...string) *app {
+func wiredApp(t *testing.T, settings ...string) *App {
 	t.Helper()
 	env := map[string]string{
 		"state__kind": "file", "state__path": "/var/lib/rowrelay", "state__app_name": "shop",
@@ -95,17 +95,17 @@ func wiredApp(t *testing.T, settings ...string) *app {
 			delete(env, name)
 		}
 	}
-	c := &console{out: io.Discard, err: io.Discard}
+	process := &Process{Out: io.Discard}
 	for name, value := range env {
-		c.environ = append(c.environ, name+"="+value)
+		process.Environ = append(process.Environ, name+"="+value)
 	}
-	cfg, err := config.Load(c.environ)
+	cfg, err := config.Load(process.Environ)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := wire(c, cfg)
+	a := New(cfg, process)
 	t.Cleanup(func() { _ = a.Close() })
-	if faults := a.pollers[0].Faults; len(faults) > 0 {
+	if faults := a.Pollers[0].Faults; len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	return a

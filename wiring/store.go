@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"fmt"
@@ -12,17 +12,17 @@ import (
 )
 
 // openStore opens the app's state store.
-func (a *app) openStore(s *config.State) error {
-	store, closer, err := storeOf(s)
+func (a *App) openStore(s *config.State) error {
+	store, closer, err := StoreOf(s)
 	if err != nil {
 		return err // an adapter's own nil would not be one in the interface
 	}
-	a.store, a.closers = store, append(a.closers, closer)
+	a.Store, a.closers = store, append(a.closers, closer)
 	return nil
 }
 
-// storeOf opens a state store. It does not connect yet.
-func storeOf(s *config.State) (store state.Store, closer func() error, err error) {
+// StoreOf opens a state store. It does not connect yet.
+func StoreOf(s *config.State) (store state.Store, closer func() error, err error) {
 	closer = func() error { return nil }
 	switch s.Kind {
 	case "file":
@@ -34,7 +34,7 @@ func storeOf(s *config.State) (store state.Store, closer func() error, err error
 	case "table":
 		store, err = openStorageTable(s)
 	case "sql":
-		table, failed := sqlStore(s)
+		table, failed := SQLStore(s)
 		if failed != nil {
 			return nil, nil, failed
 		}
@@ -45,7 +45,8 @@ func storeOf(s *config.State) (store state.Store, closer func() error, err error
 	return store, closer, err
 }
 
-func sqlStore(s *config.State) (*sqlstore.Store, error) {
+// SQLStore opens a state store in a table of a database. It does not connect yet.
+func SQLStore(s *config.State) (*sqlstore.Store, error) {
 	c, err := inspect.ConnectionOf(&s.Database)
 	if err != nil {
 		return nil, err

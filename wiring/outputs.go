@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"context"
@@ -22,25 +22,25 @@ import (
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
-// openOutput returns the output and the size that an event takes in its format.
-func (a *app) openOutput(c *console, p *config.Poller, out *config.Output) (poller.Output, func(*change.Event) int,
+// OpenOutput returns the output and the size that an event takes in its format.
+func (a *App) OpenOutput(p *config.Poller, out *config.Output) (poller.Output, func(*change.Event) int,
 	error) {
 	format, err := change.ParseFormat(out.Format)
 	if err != nil {
 		return nil, nil, err
 	}
-	to, err := a.openKind(c, p, out, format)
+	to, err := a.openKind(p, out, format)
 	if out.Type != "" || out.Source != "" {
 		to = attributed{to, out.Type, out.Source}
 	}
-	return to, sizeIn(format, a.cfg.State.AppName, p, out), err
+	return to, sizeIn(format, a.Config.State.AppName, p, out), err
 }
 
 // openKind opens an output of output__kind.
-func (a *app) openKind(c *console, p *config.Poller, out *config.Output, format change.Format) (poller.Output, error) {
+func (a *App) openKind(p *config.Poller, out *config.Output, format change.Format) (poller.Output, error) {
 	switch out.Kind {
 	case "http":
-		to, err := openHTTP(p, out, format)
+		to, err := a.openHTTP(p, out, format)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func (a *app) openKind(c *console, p *config.Poller, out *config.Output, format 
 	case "queue":
 		return a.openQueue(&out.Connection, out.Queue, format, p.Concurrency)
 	case "stdout":
-		return stdout.New(c.out, format), nil
+		return stdout.New(a.process.Out, format), nil
 	default:
 		to, err := a.openBroker(p, out, format)
 		if err != nil {
@@ -60,7 +60,7 @@ func (a *app) openKind(c *console, p *config.Poller, out *config.Output, format 
 	}
 }
 
-func openHTTP(p *config.Poller, out *config.Output, format change.Format) (*webhook.Output, error) {
+func (a *App) openHTTP(p *config.Poller, out *config.Output, format change.Format) (*webhook.Output, error) {
 	headers := make(map[string]string, len(out.Headers))
 	for name, value := range out.Headers {
 		headers[name] = value.Reveal()
@@ -69,7 +69,7 @@ func openHTTP(p *config.Poller, out *config.Output, format change.Format) (*webh
 		URL: out.URL.Reveal(), Headers: headers, Secret: out.Secret.Reveal(), Gzip: out.Gzip, Method: out.Method,
 		Methods: out.Methods, Every: out.Every, Certificate: out.ClientCertificate.Reveal(),
 		Several: out.SeveralPerKey,
-		Format:  format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: version,
+		Format:  format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: a.process.Version,
 	}
 	var tokens bearer.Source
 	switch out.Auth {
@@ -109,7 +109,7 @@ type brokerOutput interface {
 }
 
 // checkDestinations says every fault of the templates of a poller's brokers: config does not know them.
-func (w *wired) checkDestinations() {
+func (w *Poller) checkDestinations() {
 	for i := range w.Config.Outputs {
 		out := &w.Config.Outputs[i]
 		if out.Destination == "" {
@@ -126,7 +126,7 @@ func (w *wired) checkDestinations() {
 	}
 }
 
-func (w *wired) checkDestination(key, template string) {
+func (w *Poller) checkDestination(key, template string) {
 	_, err := output.ParseDestinations(template, nil)
 	if err == nil {
 		return
@@ -164,12 +164,12 @@ func aboutOutput(p *config.Poller, out *config.Output) telemetry.About {
 }
 
 // relayConfig is how an output's events travel, whatever feed they come from.
-func relayConfig(a *app, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output,
+func relayConfig(a *App, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output,
 	size func(*change.Event) int) poller.Config {
 	about := aboutOutput(p, out)
 	return poller.Config{
-		App: a.cfg.State.AppName, Poller: p.Name, Output: out.Name,
-		Feed: a.telemetry.Feed(feed, about), To: a.telemetry.Output(host.Stoppable(a.cut, to), about),
+		App: a.Config.State.AppName, Poller: p.Name, Output: out.Name,
+		Feed: a.process.Telemetry.Feed(feed, about), To: a.process.Telemetry.Output(host.Stoppable(a.process.Cut, to), about),
 		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
 		Fetch: poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes}, FetchMost: p.BatchSizeMax,
 		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, KeyEvents: keyEvents(out),

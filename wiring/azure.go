@@ -1,6 +1,6 @@
 //go:build !small
 
-package main
+package wiring
 
 import (
 	"context"
@@ -37,23 +37,23 @@ func openStorageTable(s *config.State) (state.Store, error) {
 }
 
 // openQueue returns an output that sends to a storage queue.
-func (a *app) openQueue(at *config.Storage, name string, format change.Format, concurrency int) (poller.Output, error) {
+func (a *App) openQueue(at *config.Storage, name string, format change.Format, concurrency int) (poller.Output, error) {
 	client, err := azure.Queue(at, name)
 	if err != nil {
 		return nil, err
 	}
 	return storagequeue.New(storagequeue.Config{
-		Client: client, Format: format, Concurrency: concurrency, Create: at.Development || a.cfg.State.Create,
+		Client: client, Format: format, Concurrency: concurrency, Create: at.Development || a.Config.State.Create,
 	})
 }
 
 // openFanout returns what puts the message of a partition on the queue of an outbox.
-func (a *app) openFanout(s *config.Source, period time.Duration) (func(context.Context, []byte) error, error) {
+func (a *App) openFanout(s *config.Source, period time.Duration) (func(context.Context, []byte) error, error) {
 	client, err := azure.Queue(&s.Fanout, s.FanoutQueue)
 	if err != nil {
 		return nil, err
 	}
-	return host.NewFanout(client, period, s.Fanout.Development || a.cfg.State.Create).Send, nil
+	return host.NewFanout(client, period, s.Fanout.Development || a.Config.State.Create).Send, nil
 }
 
 // openEntra returns tokens of an identity of Azure.

@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"github.com/rowrelay/rowrelay/leased"
@@ -7,7 +7,7 @@ import (
 )
 
 // wireLeased makes the relay of a poller whose changes instances share by leases.
-func (a *app) wireLeased(c *console, w *wired) {
+func (a *App) wireLeased(w *Poller) {
 	src, err := source.Sharing(a.database(w).reading, sourceConfig(w.Config))
 	if err != nil {
 		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
@@ -22,10 +22,10 @@ func (a *app) wireLeased(c *console, w *wired) {
 	leases := src.Leases(source.LeasesConfig{
 		Function: leased.FunctionID(s.SiteName, s.FunctionName), Table: s.LeasesTable, Legacy: s.LegacyID,
 		TableLock:   s.LeasesLock == "table",
-		LockTimeout: min(a.cfg.AppLockTimeout, s.Timeout),
+		LockTimeout: min(a.Config.AppLockTimeout, s.Timeout),
 	})
 	feed, err := leased.New(leased.Config{
-		App: a.cfg.State.AppName, Poller: w.Config.Name, Policy: policyOf(w.Config), TTL: w.Config.LeaseTTL,
+		App: a.Config.State.AppName, Poller: w.Config.Name, Policy: policyOf(w.Config), TTL: w.Config.LeaseTTL,
 		DeadLetters: letters, Changes: leases,
 	})
 	if err != nil {
@@ -34,7 +34,7 @@ func (a *app) wireLeased(c *console, w *wired) {
 	}
 	out := &w.Config.Outputs[0]
 	prefix := outputPrefix(w.Config.Name, out.Name)
-	to, size, err := a.openOutput(c, w.Config, out)
+	to, size, err := a.OpenOutput(w.Config, out)
 	if err != nil {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
@@ -44,5 +44,5 @@ func (a *app) wireLeased(c *console, w *wired) {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
-	w.Source, w.Leases, w.runner = src, leases, poller.New(w.Config.Name, relay)
+	w.Source, w.Leases, w.Runner = src, leases, poller.New(w.Config.Name, relay)
 }

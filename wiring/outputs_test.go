@@ -1,11 +1,10 @@
-package main
+package wiring
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -22,7 +21,7 @@ import (
 )
 
 // outputSettings are the settings of a poller whose output is of some kind, and more.
-func loadOutput(t *testing.T, kind string, more ...string) (*app, *config.Poller) {
+func loadOutput(t *testing.T, kind string, more ...string) (*App, *config.Poller) {
 	t.Helper()
 	cfg, err := config.Load(append([]string{
 		"state__kind=memory", "DB=sqlite::memory:", "pollers__orders__source__connection=DB",
@@ -33,7 +32,7 @@ func loadOutput(t *testing.T, kind string, more ...string) (*app, *config.Poller
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &app{cfg: cfg}, cfg.Pollers[0]
+	return &App{Config: cfg}, cfg.Pollers[0]
 }
 
 const namespaceKey = "TO=Endpoint=sb://127.0.0.1:1/;SharedAccessKeyName=n;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true"
@@ -41,7 +40,7 @@ const namespaceKey = "TO=Endpoint=sb://127.0.0.1:1/;SharedAccessKeyName=n;Shared
 // TestMaxMessageBytes: output__max_message_bytes reaches the output, which refuses an event before it connects.
 func TestMaxMessageBytes(t *testing.T) {
 	a, p := loadOutput(t, "kafka", "TO=kafka://127.0.0.1:1", "pollers__orders__output__max_message_bytes=1KiB")
-	to, _, err := a.openOutput(&console{out: io.Discard}, p, &p.Outputs[0])
+	to, _, err := a.OpenOutput(p, &p.Outputs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +88,7 @@ func TestOpenOutputs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, p := loadOutput(t, c.kind, c.more...)
-			to, size, err := a.openOutput(&console{out: io.Discard}, p, &p.Outputs[0])
+			to, size, err := a.OpenOutput(p, &p.Outputs[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +122,7 @@ func TestOpenOutputFaults(t *testing.T) {
 		{"eventhubs", namespaceKey + ";EntityPath=hub"},
 	} {
 		a, p := loadOutput(t, c.kind, c.connection)
-		_, _, err := a.openOutput(&console{}, p, &p.Outputs[0])
+		_, _, err := a.OpenOutput(p, &p.Outputs[0])
 		if err == nil || !strings.Contains(err.Error(), "TO") || strings.Contains(err.Error(), "hunter2") ||
 			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", c.connection, err)
@@ -137,7 +136,7 @@ func TestOpenOutputFaults(t *testing.T) {
 func TestDestinationFaults(t *testing.T) {
 	_, p := loadOutput(t, "rabbitmq", "TO=amqp://h/", "pollers__orders__output__Destination={topic}",
 		"pollers__orders__output__destinations__Order.Placed={", "pollers__orders__output__destinations__b=fine")
-	w := &wired{Wired: inspect.Wired{Config: p}}
+	w := &Poller{Wired: inspect.Wired{Config: p}}
 	w.checkDestinations()
 	want := []string{
 		`pollers__orders__output__Destination: "{topic}": {topic} is not known: choose of {app}, {poller}, {op}, {aggregate_type}, {aggregate_id}, {event_type}.`,
@@ -147,7 +146,7 @@ func TestDestinationFaults(t *testing.T) {
 		t.Error(diff)
 	}
 	_, p = loadOutput(t, "stdout")
-	w = &wired{Wired: inspect.Wired{Config: p}}
+	w = &Poller{Wired: inspect.Wired{Config: p}}
 	if w.checkDestinations(); len(w.Faults) > 0 {
 		t.Error(w.Faults)
 	}
@@ -161,7 +160,7 @@ func TestCloudEventsAsSet(t *testing.T) {
 	a, p := loadOutput(t, "http", "pollers__orders__output__url="+receiver.URL,
 		"pollers__orders__output__format=cloudevents_binary", "pollers__orders__output__type=com.example.{event_type}",
 		"pollers__orders__output__source=https://example.com/shop")
-	to, size, err := a.openOutput(&console{out: io.Discard}, p, &p.Outputs[0])
+	to, size, err := a.OpenOutput(p, &p.Outputs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +211,7 @@ func TestEntraToken(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	a, p := loadOutput(t, "http", "pollers__orders__output__url="+receiver.URL, "pollers__orders__output__auth=entra",
 		"pollers__orders__output__auth_scope=api://receiver/.default", "pollers__orders__output__auth_client_id=me")
-	to, _, err := a.openOutput(&console{out: io.Discard}, p, &p.Outputs[0])
+	to, _, err := a.OpenOutput(p, &p.Outputs[0])
 	if err != nil {
 		t.Fatal(err)
 	}

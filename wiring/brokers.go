@@ -1,6 +1,6 @@
 //go:build !small
 
-package main
+package wiring
 
 import (
 	"context"
@@ -22,11 +22,11 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// program is what to type for this program.
-const program = "rowrelay"
+// Program is what to type for this program.
+const Program = "rowrelay"
 
 // openBroker returns an output that sends to a broker. It does not connect yet.
-func (a *app) openBroker(p *config.Poller, out *config.Output, format change.Format) (brokerOutput, error) {
+func (a *App) openBroker(p *config.Poller, out *config.Output, format change.Format) (brokerOutput, error) {
 	destinations, err := output.ParseDestinations(out.Destination, out.Destinations)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (a *app) openBroker(p *config.Poller, out *config.Output, format change.For
 	case "rabbitmq":
 		return rabbitmq.New(rabbitmq.Config{
 			URL: out.Broker.ConnectionString.Reveal(), Destinations: destinations, Format: format,
-			Concurrency: p.Concurrency, Create: a.cfg.State.Create, Version: version,
+			Concurrency: p.Concurrency, Create: a.Config.State.Create, Version: a.process.Version,
 		})
 	case "kafka":
 		connection, credential, err := kafkaConnection(&out.Broker)
@@ -45,7 +45,7 @@ func (a *app) openBroker(p *config.Poller, out *config.Output, format change.For
 		}
 		return kafka.New(kafka.Config{
 			Connection: connection, Credential: credential, Destinations: destinations, Format: format,
-			MaxMessage: out.MaxMessageBytes, Timeout: out.Timeout, Create: a.cfg.State.Create,
+			MaxMessage: out.MaxMessageBytes, Timeout: out.Timeout, Create: a.Config.State.Create,
 		})
 	case "eventhubs", "servicebus":
 		connection, err := namespaceConnection(&out.Broker)

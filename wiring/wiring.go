@@ -1,4 +1,6 @@
-package main
+// Package wiring joins configuration and parts: it is the only package that knows all the others. Nothing in it
+// parses a command line, asks or prints.
+package wiring
 
 import (
 	"cmp"
@@ -6,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,6 +20,7 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
@@ -29,31 +33,41 @@ import (
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
-// app is the configuration made into parts. Nothing in it has connected to anything yet: the first tick does.
-type app struct {
-	cfg       *config.App
-	store     state.Store // nil while cfg has faults of its own
-	pollers   []*wired
-	databases map[config.Database]*database
-	closers   []func() error
-	telemetry *telemetry.Telemetry // nil: nothing is exported
-	cut       context.Context      //nolint:containedctx // its end gives up requests under way; nil: they have output__timeout
+// Process is what the parts are told of the process.
+type Process struct {
+	Environ   []string
+	Settings  string               // the file that --settings names; "" where none is named
+	Version   string               // said to receivers and brokers
+	Out       io.Writer            // takes the events of output__kind=stdout
+	Telemetry *telemetry.Telemetry // nil: nothing is exported
+	Cut       context.Context      //nolint:containedctx // its end gives up requests under way; nil: they have output__timeout
 }
 
-// wired is one poller. A poller with faults has no runner, and does not hinder the others. The app's faults stand in
-// app.cfg.
-type wired struct {
+// App is the configuration made into parts. Nothing in it has connected to anything yet: the first tick does.
+type App struct {
+	Config  *config.App
+	Store   state.Store // nil while Config has faults of its own
+	Pollers []*Poller
+
+	process   Process
+	databases map[config.Database]*database
+	closers   []func() error
+}
+
+// Poller is one poller. One with faults has no runner, and does not hinder the others. The app's faults stand in
+// App.Config.
+type Poller struct {
 	inspect.Wired
-	runner *poller.Poller
+	Runner *poller.Poller
 
 	// Of an outbox: when `rowrelay run` cleans it up, nil for never; and the runner of one partition, for fan-out.
-	cleanup   *schedule.Schedule
+	Cleanup   *schedule.Schedule
 	partition func(n int) (handler.Runner, error)
 }
 
-// wire turns a configuration into pollers. It never fails: what is wrong stands in the faults of what it concerns.
-func wire(c *console, cfg *config.App) *app {
-	a := &app{cfg: cfg, telemetry: c.telemetry, cut: c.cut}
+// New turns a configuration into pollers. It never fails: what is wrong stands in the faults of what it concerns.
+func New(cfg *config.App, process *Process) *App {
+	a := &App{Config: cfg, process: *process}
 	if len(cfg.Faults) == 0 && cfg.State.Kind != "" { // outboxes alone need none
 		if err := a.openStore(&cfg.State); err != nil {
 			setting := "state__connection"
@@ -64,31 +78,40 @@ func wire(c *console, cfg *config.App) *app {
 		}
 	}
 	for _, p := range cfg.Pollers {
-		w := &wired{Wired: inspect.Wired{Config: p, Faults: slices.Clone(p.Faults), Warnings: p.Warnings}}
-		a.pollers = append(a.pollers, w)
+		w := &Poller{Wired: inspect.Wired{Config: p, Faults: slices.Clone(p.Faults), Warnings: p.Warnings}}
+		a.Pollers = append(a.Pollers, w)
 		a.checkSchedule(w)
 		a.connect(w)
 		w.checkDestinations()
-		a.openDocuments(c, w)
+		a.openDocuments(w)
 	}
 	a.checkSharing()
-	a.warnLinks(c.env)
-	for _, w := range a.pollers {
+	a.warnLinks(process.host().Env)
+	for _, w := range a.Pollers {
 		switch {
 		case len(cfg.Faults) > 0, len(w.Faults) > 0:
 		case w.Config.Source.Mode == mode.Outbox:
-			a.wireOutbox(c, w)
+			a.wireOutbox(w)
 		case w.Config.Source.Mode == mode.Leased:
-			a.wireLeased(c, w)
+			a.wireLeased(w)
 		default:
-			a.wireOutputs(c, w)
+			a.wireOutputs(w)
 		}
 	}
 	return a
 }
 
+// Unwired is pollers by their names, of which nothing is wired.
+func Unwired(cfg *config.App) *App {
+	a := &App{Config: cfg}
+	for _, p := range cfg.Pollers {
+		a.Pollers = append(a.Pollers, &Poller{Wired: inspect.Wired{Config: p}})
+	}
+	return a
+}
+
 // Close closes connections. It is called when no tick runs any more.
-func (a *app) Close() error {
+func (a *App) Close() error {
 	var errs []error
 	for _, closer := range slices.Backward(a.closers) { // who uses a pool before the pool
 		errs = append(errs, closer())
@@ -96,9 +119,10 @@ func (a *app) Close() error {
 	return errors.Join(errs...)
 }
 
-func (a *app) poller(name string) (*wired, error) {
-	names := make([]string, 0, len(a.pollers))
-	for _, w := range a.pollers {
+// Poller returns a poller by its name.
+func (a *App) Poller(name string) (*Poller, error) {
+	names := make([]string, 0, len(a.Pollers))
+	for _, w := range a.Pollers {
 		if w.Config.Name == name {
 			return w, nil
 		}
@@ -110,14 +134,14 @@ func (a *app) poller(name string) (*wired, error) {
 	return nil, fmt.Errorf("there is no poller %q: the settings name %q", name, names)
 }
 
-// choose returns the named pollers, each once, or all of them.
-func (a *app) choose(names []string) ([]*wired, error) {
+// Choose returns the named pollers, each once, or all of them.
+func (a *App) Choose(names []string) ([]*Poller, error) {
 	if len(names) == 0 {
-		return a.pollers, nil
+		return a.Pollers, nil
 	}
-	chosen := make([]*wired, 0, len(names))
+	chosen := make([]*Poller, 0, len(names))
 	for _, name := range names {
-		w, err := a.poller(strings.ToLower(name))
+		w, err := a.Poller(strings.ToLower(name))
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +152,23 @@ func (a *app) choose(names []string) ([]*wired, error) {
 	return chosen, nil
 }
 
-func (a *app) checkSchedule(w *wired) {
+// Refuse is the error of a standalone start with faults: nobody restarts this process in a loop, so it says them and
+// ends.
+func Refuse(cfg *config.App, chosen []*Poller) error {
+	faults := append(config.Faults(nil), cfg.Faults...)
+	for _, w := range chosen {
+		faults = append(faults, w.Faults...)
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("the settings have %d fault(s):\n%w", len(faults), faults)
+	}
+	if len(chosen) == 0 {
+		return errors.New("there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md), or try rowrelay demo")
+	}
+	return nil
+}
+
+func (a *App) checkSchedule(w *Poller) {
 	s, err := schedule.Parse(w.Config.Schedule)
 	if err != nil {
 		w.Faults.Add(w.Config.Setting("schedule"), err.Error(), "Write an NCRONTAB expression such as */10 * * * * *")
@@ -137,7 +177,7 @@ func (a *app) checkSchedule(w *wired) {
 }
 
 // connect reads the connection string; the pool that comes of it connects when it is first used.
-func (a *app) connect(w *wired) {
+func (a *App) connect(w *Poller) {
 	d := w.Config.Source.Connection
 	var err error
 	if w.Connection, err = inspect.ConnectionOf(&d); err != nil {
@@ -160,14 +200,14 @@ type database struct {
 const leastShared = 8
 
 // database returns what the poller shares with others.
-func (a *app) database(w *wired) *database {
+func (a *App) database(w *Poller) *database {
 	key := w.Config.Source.Connection
 	key.Setting = "" // two names of one string are one database
 	if d := a.databases[key]; d != nil {
 		return d
 	}
 	n := leastShared
-	for _, other := range a.cfg.Pollers {
+	for _, other := range a.Config.Pollers {
 		at := other.Source.Connection
 		if at.Setting = ""; at == key {
 			n = max(n, other.Source.Connections)
@@ -182,7 +222,7 @@ func (a *app) database(w *wired) *database {
 	return d
 }
 
-func (a *app) wireOutputs(c *console, w *wired) {
+func (a *App) wireOutputs(w *Poller) {
 	src, err := source.Sharing(a.database(w).reading, sourceConfig(w.Config))
 	if err != nil {
 		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
@@ -193,7 +233,7 @@ func (a *app) wireOutputs(c *console, w *wired) {
 	for _, document := range w.Outputs {
 		out := document.Config
 		prefix := outputPrefix(w.Config.Name, out.Name)
-		to, size, err := a.openOutput(c, w.Config, out)
+		to, size, err := a.OpenOutput(w.Config, out)
 		if err != nil {
 			w.Faults.Add(prefix, err.Error(), "")
 			continue
@@ -221,18 +261,18 @@ func (a *app) wireOutputs(c *console, w *wired) {
 		relays = append(relays, relay)
 	}
 	if len(w.Faults) == 0 {
-		w.runner = poller.New(w.Config.Name, relays...)
+		w.Runner = poller.New(w.Config.Name, relays...)
 	}
 }
 
 // openDocuments makes the keepers of a poller's state documents. Those of a poller with faults can be read too.
-func (a *app) openDocuments(c *console, w *wired) {
-	if a.store == nil || !w.Config.Source.Mode.Can(mode.Document) {
+func (a *App) openDocuments(w *Poller) {
+	if a.Store == nil || !w.Config.Source.Mode.Can(mode.Document) {
 		return
 	}
 	outputs := inspect.OutputsOf(w.Config)
 	for i := range outputs {
-		out, err := a.document(c, w.Config, &outputs[i], outputs[i].Name)
+		out, err := a.document(w.Config, &outputs[i], outputs[i].Name)
 		if err != nil && len(w.Faults) == 0 { // else it may come of them
 			w.Faults.Add("state__kind", err.Error(), "")
 		}
@@ -244,20 +284,20 @@ func (a *app) openDocuments(c *console, w *wired) {
 }
 
 // document is an output with a state document: its own by its name, or that of a named backfill.
-func (a *app) document(c *console, p *config.Poller, out *config.Output, name string) (inspect.WiredOutput, error) {
-	key := state.Key(a.cfg.State.AppName, p.Name, name)
+func (a *App) document(p *config.Poller, out *config.Output, name string) (inspect.WiredOutput, error) {
+	key := state.Key(a.Config.State.AppName, p.Name, name)
 	keeper, err := state.New(state.Config{
-		Store: a.store, Key: key, Poller: p.Name, Owner: a.cfg.State.AppName + "/" + instance(c), TTL: p.LeaseTTL,
+		Store: a.Store, Key: key, Poller: p.Name, Owner: a.Config.State.AppName + "/" + a.process.Instance(), TTL: p.LeaseTTL,
 		Alive: alive.Default(),
 	})
 	return inspect.WiredOutput{Config: out, Key: key, Keeper: keeper}, err
 }
 
 // feedConfig is how rows of a source go to an output, whatever range of it they are. name is that of the document.
-func feedConfig(a *app, p *config.Poller, name string, src checkpointed.Source, keeper *state.Keeper,
+func feedConfig(a *App, p *config.Poller, name string, src checkpointed.Source, keeper *state.Keeper,
 	letters poller.DeadLetters) checkpointed.Config {
 	return checkpointed.Config{
-		App: a.cfg.State.AppName, Poller: p.Name, Output: name, Source: src, Keeper: keeper,
+		App: a.Config.State.AppName, Poller: p.Name, Output: name, Source: src, Keeper: keeper,
 		Ordering: poller.Ordering(p.Ordering), Policy: policyOf(p), DeadLetters: letters,
 		LateWindow: p.Source.LateWindow, LateLimit: cmp.Or(p.Source.LateLimit, time.Minute), LateMemory: p.Source.LateMemory,
 		MaxRowBytes: p.MaxRowBytes,
@@ -292,8 +332,8 @@ func policyOf(p *config.Poller) poller.Policy {
 
 // openDeadLetters returns what takes a poller's dead letters. One that is too large for its queue is put into the state
 // store.
-func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
-	store := deadletter.NewStore(a.store)
+func (a *App) openDeadLetters(w *Poller) (poller.DeadLetters, error) {
+	store := deadletter.NewStore(a.Store)
 	to := &w.Config.DeadLetter
 	if to.Kind != "queue" {
 		return store, nil
@@ -305,32 +345,35 @@ func (a *app) openDeadLetters(w *wired) (poller.DeadLetters, error) {
 	return deadletter.NewQueue(queue, store), nil
 }
 
-// instance names this process for people: the Functions instance, or the host and process.
-func instance(c *console) string {
-	if id := c.env("WEBSITE_INSTANCE_ID"); id != "" {
+// Instance names this process for people: the Functions instance, or the host and process.
+func (p *Process) Instance() string {
+	if id := p.host().Env("WEBSITE_INSTANCE_ID"); id != "" {
 		return id[:min(len(id), 12)]
 	}
-	host, err := os.Hostname()
+	machine, err := os.Hostname()
 	if err != nil {
-		host = "unknown"
+		machine = "unknown"
 	}
-	return fmt.Sprintf("%s-%d", host, os.Getpid())
+	return fmt.Sprintf("%s-%d", machine, os.Getpid())
 }
+
+// host is the Function App that the environment describes.
+func (p *Process) host() host.App { return host.AppOf(p.Environ) }
 
 // warnLinks adds a warning for every connection that leaves this machine unverified. The sources' are there already, as
 // warnings of their connection strings, and those of URLs, by config.
-func (a *app) warnLinks(env func(string) string) {
+func (a *App) warnLinks(env func(string) string) {
 	exports, _ := telemetry.Exports(env) // what is wrong with the variables is said where telemetry starts
 	links := inspect.TelemetryLinks(exports)
-	if l := inspect.StateLink(&a.cfg.State); l != nil {
+	if l := inspect.StateLink(&a.Config.State); l != nil {
 		links = append(links, *l)
 	}
 	for _, l := range links {
 		if l.Leaves() {
-			a.cfg.Warnings.Add(l.Setting, l.Warning(), "")
+			a.Config.Warnings.Add(l.Setting, l.Warning(), "")
 		}
 	}
-	for _, w := range a.pollers {
+	for _, w := range a.Pollers {
 		for _, l := range inspect.LinksOf(w.Config, w.Connection) {
 			said := slices.ContainsFunc(w.Warnings, func(f config.Fault) bool { return f.Problem == l.Warning() })
 			if l.Leaves() && l.Kind != "http" && l.Kind != w.Connection.Engine && !said {
@@ -340,12 +383,13 @@ func (a *app) warnLinks(env func(string) string) {
 	}
 }
 
-// inspect describes chosen pollers. hosted says that functions start their ticks, and not the setting schedule.
-func (a *app) inspect(c *console, chosen []*wired, hosted bool) *inspect.App {
-	from := inspect.Wiring{Config: a.cfg, Settings: c.settings, Functions: c.functionApp(), Hosted: hosted, Store: a.store}
+// Inspect describes chosen pollers. hosted says that functions start their ticks, and not the setting schedule.
+func (a *App) Inspect(chosen []*Poller, hosted bool) *inspect.App {
+	from := inspect.Wiring{Config: a.Config, Settings: a.process.Settings, Functions: a.process.host(),
+		Hosted: hosted, Store: a.Store}
 	for _, w := range chosen {
 		one := w.Wired
-		one.Runs = w.runner != nil
+		one.Runs = w.Runner != nil
 		from.Pollers = append(from.Pollers, one)
 	}
 	return inspect.New(from)

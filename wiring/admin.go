@@ -1,4 +1,4 @@
-package main
+package wiring
 
 import (
 	"context"
@@ -16,43 +16,51 @@ import (
 	"github.com/rowrelay/rowrelay/publisher"
 )
 
-// managedDocument is a state document in somebody's hands, with the parts that it was made of.
-type managedDocument struct {
+// Document is a state document in somebody's hands, with the parts that it was made of.
+type Document struct {
 	*admin.Document
-	app *app
-	w   *wired
-	out *inspect.WiredOutput
+	App *App
+	Of  *Poller
+	To  *inspect.WiredOutput
 }
 
-// find returns what the target's output of a poller is made of. Other pollers' faults do not matter here.
-func (a *app) find(ctx context.Context, t *target, name string) (*wired, *inspect.WiredOutput, error) {
-	w, err := a.poller(strings.ToLower(name))
+// Choice is which document of a poller is meant.
+type Choice struct {
+	Output  string
+	Command string // the command's path, for a poller that has no document
+	// Backfills says that Output may also be backfill-NAME, the document of a named backfill.
+	Backfills bool
+}
+
+// Find returns what the chosen output of a poller is made of. Other pollers' faults do not matter here.
+func (a *App) Find(ctx context.Context, of *Choice, name string) (*Poller, *inspect.WiredOutput, error) {
+	w, err := a.Poller(strings.ToLower(name))
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := refuse(a.cfg, []*wired{w}); err != nil {
+	if err := Refuse(a.Config, []*Poller{w}); err != nil {
 		return nil, nil, err
 	}
 	if m := w.Config.Source.Mode; !m.Can(mode.Document) {
-		return nil, nil, m.NoDocument(w.Config.Name, t.command)
+		return nil, nil, m.NoDocument(w.Config.Name, of.Command)
 	}
-	part, isBackfill := strings.CutPrefix(t.output, admin.BackfillPrefix)
-	if isBackfill && t.history {
-		out, err := a.backfillOf(ctx, t.console, w, part)
+	part, isBackfill := strings.CutPrefix(of.Output, admin.BackfillPrefix)
+	if isBackfill && of.Backfills {
+		out, err := a.backfillOf(ctx, w, part)
 		return w, out, err
 	}
-	if out := w.output(t.output); out != nil {
+	if out := w.output(of.Output); out != nil {
 		return w, out, nil
 	}
 	if isBackfill {
 		return nil, nil, fmt.Errorf("poller %s has no output %q, and this command changes no named backfill: started again under its name it goes "+
-			"on (rowrelay backfill %[1]s --name %[3]s), under another name it begins anew", name, t.output, part)
+			"on (rowrelay backfill %[1]s --name %[3]s), under another name it begins anew", name, of.Output, part)
 	}
-	return nil, nil, fmt.Errorf("poller %s has no output %q", name, t.output)
+	return nil, nil, fmt.Errorf("poller %s has no output %q", name, of.Output)
 }
 
 // output returns an output by its name; nil where there is none.
-func (w *wired) output(name string) *inspect.WiredOutput {
+func (w *Poller) output(name string) *inspect.WiredOutput {
 	for i := range w.Outputs {
 		if w.Outputs[i].Config.Name == name {
 			return &w.Outputs[i]
@@ -61,48 +69,48 @@ func (w *wired) output(name string) *inspect.WiredOutput {
 	return nil
 }
 
-// managed is the document of the target's output of a poller, or of a named backfill, for somebody to change.
-func (a *app) managed(ctx context.Context, t *target, name, by string, log *slog.Logger) (*managedDocument, error) {
-	w, out, err := a.find(ctx, t, name)
+// Managed is the document of the chosen output of a poller, or of a named backfill, for somebody to change.
+func (a *App) Managed(ctx context.Context, of *Choice, name, by string, log *slog.Logger) (*Document, error) {
+	w, out, err := a.Find(ctx, of, name)
 	if err != nil {
 		return nil, err
 	}
 	d := &admin.Document{
-		App: a.cfg.State.AppName, Poller: w.Config.Name, Output: t.output, Key: out.Key, Keeper: out.Keeper,
-		Store: a.store, Letters: deadletter.NewStore(a.store), Source: w.Source, Positions: w.Source,
+		App: a.Config.State.AppName, Poller: w.Config.Name, Output: of.Output, Key: out.Key, Keeper: out.Keeper,
+		Store: a.Store, Letters: deadletter.NewStore(a.Store), Source: w.Source, Positions: w.Source,
 		Ordering: poller.Ordering(w.Config.Ordering), MaxParked: w.Config.MaxParked, By: by, Log: log,
 	}
 	if w.Config.DeadLetter.Kind == "queue" {
 		d.Queue = w.Config.DeadLetter.Queue
 	}
-	return &managedDocument{d, a, w, out}, nil
+	return &Document{d, a, w, out}, nil
 }
 
 // backfillOf finds the document of a named backfill, with the output that it sends to.
-func (a *app) backfillOf(ctx context.Context, c *console, w *wired, name string) (*inspect.WiredOutput, error) {
-	output, err := admin.Ranges{Store: a.store, App: a.cfg.State.AppName, Poller: w.Config.Name}.OutputOf(ctx, name)
+func (a *App) backfillOf(ctx context.Context, w *Poller, name string) (*inspect.WiredOutput, error) {
+	output, err := admin.Ranges{Store: a.Store, App: a.Config.State.AppName, Poller: w.Config.Name}.OutputOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if out := w.output(output); out != nil {
-		named, err := a.document(c, w.Config, out.Config, admin.BackfillPrefix+name)
+		named, err := a.document(w.Config, out.Config, admin.BackfillPrefix+name)
 		return &named, err
 	}
 	return nil, fmt.Errorf("the backfill %s was for output %q, which the settings do not have any more", name, output)
 }
 
-// sender sends the rows of a named backfill as its poller's output does.
-func (d *managedDocument) sender(c *console, name string, rate int, src checkpointed.Source) (*admin.Sender, error) {
-	a, p, out := d.app, d.w.Config, d.out.Config
-	named, err := a.document(c, p, out, admin.BackfillPrefix+name)
+// Sender sends the rows of a named backfill as its poller's output does.
+func (d *Document) Sender(name string, rate int, src checkpointed.Source) (*admin.Sender, error) {
+	a, p, out := d.App, d.Of.Config, d.To.Config
+	named, err := a.document(p, out, admin.BackfillPrefix+name)
 	if err != nil {
 		return nil, err
 	}
-	to, size, err := a.openOutput(c, p, out)
+	to, size, err := a.OpenOutput(p, out)
 	if err != nil {
 		return nil, err
 	}
-	letters, err := a.openDeadLetters(d.w)
+	letters, err := a.openDeadLetters(d.Of)
 	if err != nil {
 		return nil, err
 	}
@@ -122,54 +130,51 @@ func (d *managedDocument) sender(c *console, name string, rate int, src checkpoi
 	return &admin.Sender{Relay: relay, Keeper: named.Keeper, Key: named.Key}, err
 }
 
-// controls are what can be done with a poller at once: those of an outbox that can be opened, else of the document of
-// the target's output. Whoever calls it ends them.
-func (a *app) controls(ctx context.Context, t *target, name, by string, log *slog.Logger) (
+// Controls are what can be done with a poller at once: those of an outbox that can be opened, else of the document of
+// the chosen output. Whoever calls it ends them.
+func (a *App) Controls(ctx context.Context, of *Choice, name, by string, log *slog.Logger) (
 	c admin.Controls, end func(), err error,
 ) {
-	if p, pub, err := openTable(t.console, a.cfg, name); err == nil {
+	if p, pub, err := OpenTable(a.Config, &a.process, name); err == nil {
 		outbox := &admin.Outbox{Poller: p.Name, Events: pub, By: by, Log: log}
 		return outbox, func() { _ = pub.Close() }, nil // what was to be written is written by then
 	}
-	d, err := a.managed(ctx, t, name, by, log)
+	d, err := a.Managed(ctx, of, name, by, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	return d, func() {}, nil
 }
 
-// openTable opens the outbox of a poller, for its table alone. Nothing is published here: of its settings only those of
+// OpenTable opens the outbox of a poller, for its table alone. Nothing is published here: of its settings only those of
 // the table and the claims have to be right, so that it can be paused, or looked into, while others are being mended.
 // Whoever calls it closes it.
-func openTable(c *console, cfg *config.App, name string) (*config.Poller, *publisher.Publisher, error) {
-	a := &app{cfg: cfg}
-	w, err := a.tableOf(name)
+func OpenTable(cfg *config.App, process *Process, name string) (*config.Poller, *publisher.Publisher, error) {
+	w, err := TableOf(cfg, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	pub, err := publisher.New(publisherConfig(a, c, w.Config, nil), w.Connection)
+	pub, err := publisher.New(publisherConfig(&App{Config: cfg, process: *process}, w.Config, nil), w.Connection)
 	if err != nil {
 		return nil, nil, fmt.Errorf("pollers__%s__source: %w", w.Config.Name, err)
 	}
 	return w.Config, pub, nil
 }
 
-// tableOf returns a poller that is an outbox, connected, without faults that concern its table. Nothing else of it is
+// TableOf returns a poller that is an outbox, connected, without faults that concern its table. Nothing else of it is
 // wired.
-func (a *app) tableOf(name string) (*wired, error) {
-	w, err := a.sourceOf(name)
+func TableOf(cfg *config.App, name string) (*Poller, error) {
+	w, err := SourceOf(cfg, name)
 	if err == nil && !w.Config.Source.Mode.Can(mode.Marks) {
 		return nil, w.Config.Source.Mode.NoMarks(w.Config.Name)
 	}
 	return w, err
 }
 
-// sourceOf returns a poller, connected, without faults that concern its table. Nothing else of it is wired.
-func (a *app) sourceOf(name string) (*wired, error) {
-	for _, p := range a.cfg.Pollers {
-		a.pollers = append(a.pollers, &wired{Wired: inspect.Wired{Config: p}})
-	}
-	w, err := a.poller(strings.ToLower(name))
+// SourceOf returns a poller, connected, without faults that concern its table. Nothing else of it is wired.
+func SourceOf(cfg *config.App, name string) (*Poller, error) {
+	a := Unwired(cfg)
+	w, err := a.Poller(strings.ToLower(name))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 //go:build small
 
-package main
+package wiring
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// program is what to type for this program in the clone: it is not meant for a PATH.
-const program = "./rowrelay-demo"
+// Program is what to type for this program in the clone: it is not meant for a PATH.
+const Program = "./rowrelay-demo"
 
 // The program of `make demo` leaves out brokers and Azure: their libraries take more than half of the time that
 // compiling takes.
 
-func (*app) openBroker(*config.Poller, *config.Output, change.Format) (brokerOutput, error) {
+func (*App) openBroker(*config.Poller, *config.Output, change.Format) (brokerOutput, error) {
 	return nil, change.ErrSmall
 }
 
@@ -27,11 +27,11 @@ func openBlobs(*config.State) (state.Store, error) { return nil, change.ErrSmall
 
 func openStorageTable(*config.State) (state.Store, error) { return nil, change.ErrSmall }
 
-func (*app) openQueue(*config.Storage, string, change.Format, int) (poller.Output, error) {
+func (*App) openQueue(*config.Storage, string, change.Format, int) (poller.Output, error) {
 	return nil, change.ErrSmall
 }
 
-func (*app) openFanout(*config.Source, time.Duration) (func(context.Context, []byte) error, error) {
+func (*App) openFanout(*config.Source, time.Duration) (func(context.Context, []byte) error, error) {
 	return nil, change.ErrSmall
 }
 
