@@ -35,6 +35,7 @@ func (p *Poller) AskLeases(ctx context.Context) (s Shared, err error) {
 
 // checkLeases asks for the tables through which instances share changes. It makes none of them.
 func (p *Poller) checkLeases(ctx context.Context) {
+	p.checkFunctions()
 	l := p.wired.Leases
 	t, origin, warnings, err := l.Tables(ctx)
 	if err != nil {

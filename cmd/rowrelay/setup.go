@@ -97,11 +97,14 @@ func handlerOf(c *console, a *app, file *host.File) []handler.Poller {
 			p.Outbox = &handler.Outbox{} // so that its functions are known, and answer with its faults
 		}
 		if w.Outbox != nil {
-			outbox, err := a.handlerOutbox(c, w, file)
+			p.Outbox = handlerOutbox(w, file)
+		}
+		if file != nil { // standalone every instance takes its share by itself
+			fanout, err := a.handlerFanout(c, w)
 			if err != nil {
 				w.Faults.Add(w.Config.Setting("source__fanout_connection"), err.Error(), "")
 			}
-			p.Outbox = outbox
+			p.Fanout = fanout
 		}
 		p.Faults = faultsOf(w.Faults)
 		if w.runner != nil {

@@ -46,8 +46,9 @@ type wired struct {
 	inspect.Wired
 	runner *poller.Poller
 
-	// Of an outbox: when `rowrelay run` cleans it up, nil for never; and the runner of one partition, for fan-out.
-	cleanup   *schedule.Schedule
+	cleanup *schedule.Schedule // when `rowrelay run` cleans an outbox up; nil for never
+	// For fan-out, of an outbox and of leases: which partitions have work, and the runner of one.
+	work      func(context.Context) (partitions []int, of int, err error)
 	partition func(n int) (handler.Runner, error)
 }
 
