@@ -177,7 +177,7 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 		return fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
 			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
 	}
-	o.claims = claims.New(c.db, c.texts.claims, c.place(o.Table), 1, nil) // it has no buckets to divide
+	o.claims = claims.New(c.db, c.texts.claims, c.place(o.Table), 1) // it has no buckets to divide
 	m, warnings, err := mapping.Open(ctx, c.db.Pool, c.db, c.texts.mapping, o.claims, c.outbox,
 		mapping.SideOf(c.claims), o.Table, c.mappedConfig())
 	if err != nil {

@@ -99,7 +99,7 @@ func TestGoldenMapped(t *testing.T) {
 			statement.NewName(e.statement, "shop", "rowrelay_claims")
 		for layoutName, l := range goldenLayouts(t, engine) {
 			g := &statementtest.Script{T: t, Engine: engine}
-			who := claims.New(db, e.claims, claims.Place{Table: beside.String(), Outbox: "shop.outbox"}, 1, nil)
+			who := claims.New(db, e.claims, claims.Place{Table: beside.String(), Outbox: "shop.outbox"}, 1)
 			m := newTable(db, e.mapping, who, outbox, SideOf(beside), l,
 				Config{Ordering: poller.OrderKey, Block: true, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour})
 			q := &m.sql

@@ -61,7 +61,6 @@ func (q *writer) inStates(s *statement.Statement, states []event.State) {
 			default:
 				s.Add("1 = 1")
 			}
-		case event.Publishing: // nothing of a mapped table ever is
 		default:
 			s.Add(" OR ", q.pending("o"), " AND s.state = '", string(state), "'")
 		}

@@ -2,21 +2,11 @@ package rows
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
-
-// free makes publishable what an earlier version has marked as being published.
-func (e *Table) free(ctx context.Context, q statement.Querier) error {
-	s := e.db.Statement("UPDATE ", e.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'")
-	if _, err := s.Exec(ctx, q); err != nil {
-		return fmt.Errorf("free what is left PUBLISHING: %w", err)
-	}
-	return nil
-}
 
 // Mend makes WAITING events without a head PENDING, some aggregates at a time. An event can become loose and blocked
 // again only by marks of its aggregate's owner: at worst it becomes PENDING here, and is absorbed once more.

@@ -48,7 +48,7 @@ type Config struct {
 // New returns the events of an outbox, and its claims.
 func New(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how claims.Syntax, where claims.Place) *Table {
 	e := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg}
-	e.Claims = claims.New(db, how, where, cfg.Partitions, e.free)
+	e.Claims = claims.New(db, how, where, cfg.Partitions)
 	return e
 }
 
@@ -117,8 +117,7 @@ func (e *Table) inTheWay(alias string, heads bool) string {
 	return cond
 }
 
-// Look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement. What an
-// earlier version may have marked as being published is work: nothing else shows it before it is PENDING again.
+// Look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
 func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
 	first := func(s *statement.Statement, state event.State, also func()) {
 		s.Add("(SELECT 1 FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
@@ -153,8 +152,8 @@ func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
 			return err
 		}
 		g = event.Glance{
-			Work:    !work.Valid || work.Int64 != 0 || claims.MarksIn(info.String),
-			Waiting: !waiting.Valid || waiting.Int64 != 0, Paused: by.Valid, By: by.String,
+			Work: !work.Valid || work.Int64 != 0, Waiting: !waiting.Valid || waiting.Int64 != 0,
+			Paused: by.Valid, By: by.String,
 			Partitions: claims.PartitionsIn(info.String),
 		}
 		return nil
