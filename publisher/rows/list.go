@@ -75,7 +75,6 @@ func (t *Table) inStates(s *statement.Statement, states []event.State) {
 			t.blocks(s.Add(" OR ", t.o.pending, " AND s.state IS NULL AND NOT "), false)
 		case event.Waiting:
 			t.blocks(s.Add(" OR ", t.o.pending, " AND s.state IS NULL AND "), false)
-		case event.Publishing: // nothing of a mapped table ever is
 		default:
 			s.Add(" OR ", t.o.pending, " AND s.state = '", string(state), "'")
 		}

@@ -65,7 +65,7 @@ type Config struct {
 func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how claims.Syntax, where claims.Place) *Table {
 	t := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"), entries: outbox.String(),
 		eventColumn: d.Seq(), attemptsColumn: "retry_count", unordered: cfg.Ordering == poller.OrderNone}
-	t.Claims = claims.New(db, how, where, cfg.Partitions, t.free)
+	t.Claims = claims.New(db, how, where, cfg.Partitions)
 	return t
 }
 
@@ -81,7 +81,7 @@ func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement
 		eventColumn: "event", attemptsColumn: "attempts",
 		unordered: cfg.Ordering == poller.OrderNone || cfg.Ordering == poller.OrderKey && l.AggregateID == nil}
 	t.o = t.words("o")
-	t.Claims = claims.New(db, how, where, 1, nil)
+	t.Claims = claims.New(db, how, where, 1)
 	return t
 }
 
