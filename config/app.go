@@ -159,7 +159,8 @@ type Source struct {
 	CleanupSchedule string        `json:"cleanup_schedule"`
 	Retention       time.Duration `json:"retention"`
 	CleanupChunk    int           `json:"cleanup_chunk"` // rows
-	// FanoutSetting is the name that was given, Fanout what it led to, and FanoutQueue is set; or all three are empty.
+	// FanoutSetting is the name that was given, Fanout what it led to, and FanoutQueue is set; or all three are empty. Of
+	// an outbox, and with Mode mode.Leased.
 	FanoutSetting string  `json:"fanout_connection"`
 	Fanout        Storage `json:"fanout_resolved"`
 	FanoutQueue   string  `json:"fanout_queue"`

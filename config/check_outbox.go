@@ -36,6 +36,7 @@ func (l *loader) checkOutbox(p *pollerScopes) {
 	l.checkFanout(p)
 }
 
+// checkFanout judges what is said of the queue through which the work is handed out.
 func (l *loader) checkFanout(p *pollerScopes) {
 	const connection, queue, strategy = "source__fanout_connection", "source__fanout_queue", "source__strategy"
 	s, src := p.own, &p.poller.Source

@@ -88,6 +88,7 @@ func (l *loader) checkLeased(p *pollerScopes) {
 		s.fault("after_dead_letter", "block keeps a key parked, and the leases know of none: what is given up is processed",
 			"Write release")
 	}
+	l.checkFanout(p)
 	if l.batchSize > 0 && !s.has("batch_size") {
 		p.poller.BatchSize = l.batchSize
 	}

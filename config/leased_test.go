@@ -45,6 +45,15 @@ func TestLeasesDefaults(t *testing.T) {
 	}
 }
 
+// TestLeasesFanout: the changes that instances share are handed out by a queue as an outbox's partitions are.
+func TestLeasesFanout(t *testing.T) {
+	app, err := Load(leases("pollers__orders__source__fanout_queue=orders-workers", "AzureWebJobsStorage=UseDevelopmentStorage=true",
+		"pollers__orders__source__fanout_connection=AzureWebJobsStorage"))
+	if err != nil || app.Pollers[0].Source.FanoutQueue != "orders-workers" || !app.Pollers[0].Source.Fanout.Development {
+		t.Errorf("%v %+v", err, app.Pollers[0].Source)
+	}
+}
+
 // TestLeasesFaults: what has no meaning beside leases on rows is refused, with what to do.
 func TestLeasesFaults(t *testing.T) {
 	for given, want := range map[string]string{
@@ -59,6 +68,7 @@ func TestLeasesFaults(t *testing.T) {
 		"pollers__orders__outputs__audit__kind=stdout":          "a lease cannot say to which",
 		"Sql_Trigger_AppLockTimeoutMs=10":                       "Sql_Trigger_AppLockTimeoutMs",
 		"pollers__orders__source__leases=none":                  "",
+		"pollers__orders__source__fanout_queue=orders-workers":  "source__fanout_connection: is required",
 		"pollers__orders__source__order_key=tenant":             "has no effect with",
 		"pollers__orders__source__track_table=rowrelay_changes": "has no effect with",
 	} {

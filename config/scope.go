@@ -219,7 +219,7 @@ func (s *scope) misplaced() {
 			mend = "Write " + pollerPrefix(s.prefix) + "source__leases=azfunc, or remove it"
 		case slices.Equal(row.modes, inTracking), slices.Equal(row.modes, inChanges):
 			mend = "Write " + pollerPrefix(s.prefix) + "source__mode=changetracking, or remove it"
-		case slices.Equal(row.modes, inOutbox):
+		case slices.Equal(row.modes, inOutbox), slices.Equal(row.modes, inFanout) && s.mode == mode.Cursor:
 			mend = "Write " + pollerPrefix(s.prefix) + "source__mode=outbox where the table is an outbox, or remove it"
 		case mend == "":
 			mend = "Remove it"

@@ -38,6 +38,7 @@ var (
 	inCursor    = []mode.Mode{mode.Cursor}
 	inTracking  = []mode.Mode{mode.ChangeTracking}
 	inLeased    = []mode.Mode{mode.Leased}
+	inFanout    = []mode.Mode{mode.Outbox, mode.Leased}
 	inChanges   = []mode.Mode{mode.ChangeTracking, mode.Leased}
 	inTables    = []mode.Mode{mode.Cursor, mode.ChangeTracking, mode.Leased}
 	inDocuments = []mode.Mode{mode.Cursor, mode.ChangeTracking}
@@ -215,9 +216,9 @@ var pollerSettings = []setting{
 		doc: "How long published and discarded events are kept. Dead letters are kept until somebody decides on them."},
 	{name: "source__cleanup_chunk", kind: kind.Whole(1, 1_000_000, "10000"), modes: inOutbox, def: "10000",
 		doc: "How many events one statement of the clean-up deletes at most."},
-	{name: "source__fanout_connection", kind: connectionName, modes: inOutbox, defText: "none: no fan-out",
-		doc: "Scale-out under the Functions host: the setting that holds the storage connection of the queue through which partitions with work are handed to other instances. Needs `source__fanout_queue`."},
-	{name: "source__fanout_queue", kind: queueName, modes: inOutbox, defText: "none: no fan-out",
+	{name: "source__fanout_connection", kind: connectionName, modes: inFanout, defText: "none: no fan-out",
+		doc: "Scale-out under the Functions host: the setting that holds the storage connection of the queue through which partitions with work (with `source__leases=azfunc` the workers that the changes ask for) are handed to other instances. Needs `source__fanout_queue`."},
+	{name: "source__fanout_queue", kind: queueName, modes: inFanout, defText: "none: no fan-out",
 		doc: "The queue of `source__fanout_connection`. A partition's function ends when the partition is drained, whatever `poll_interval` is."},
 	{name: "schedule", kind: kind.Text("an NCRONTAB schedule", "*/5 * * * * *"), def: "*/1 * * * * *",
 		doc: "When `rowrelay run` starts a tick. Under the Functions host the schedule in function.json counts, and this one has no effect."},

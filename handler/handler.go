@@ -63,6 +63,8 @@ type Poller struct {
 	Runner Runner
 	// Outbox is nil for every mode but outbox.
 	Outbox *Outbox
+	// Fanout is nil where the poller's own function does all the work.
+	Fanout *Fanout
 	// Faults are what its settings lack, each with its mend, without secrets. With any, every invocation answers 500:
 	// a process that exited instead would be restarted three times and then take the whole host down with it.
 	Faults []error
@@ -177,7 +179,7 @@ func (h *Handler) Tick(ctx context.Context, name string, inv Invocation) ([]poll
 	if faults := append(slices.Clone(h.faults), p.Faults...); len(faults) > 0 {
 		return h.account(ctx, name, inv, everyOutput(name, p.Outputs, poller.ConfigInvalid, joinFaults(faults))), nil
 	}
-	if p.Outbox != nil && p.Outbox.Fanout != nil {
+	if p.Fanout != nil {
 		if report, done := h.fanOut(ctx, name, &p, inv); done {
 			return []poller.Report{report}, nil
 		}

@@ -72,7 +72,7 @@ func TestObserverOfFanOut(t *testing.T) {
 		Timeout:   time.Minute, Partitions: 4,
 	}
 	h := New(t.Context(), Config{
-		Pollers: []Poller{{Name: "orders", Outputs: []string{""}, Outbox: &Outbox{Fanout: fanout}}},
+		Pollers: []Poller{{Name: "orders", Outputs: []string{""}, Outbox: &Outbox{}, Fanout: fanout}},
 		Log:     slog.New(slog.DiscardHandler),
 		Observe: func(r *poller.Report, _ string) { seen = append(seen, *r) },
 	})

@@ -47,32 +47,32 @@ func (f *fanned) config() handler.Config {
 		Outbox: &handler.Outbox{
 			Cleanup:       func(context.Context) (handler.Cleaned, error) { return f.cleaned, f.cleanErr },
 			CleanupBudget: time.Minute,
-			Fanout: &handler.Fanout{
-				Work: func(context.Context) ([]int, int, error) { return f.work, f.of, f.workErr },
-				About: func(context.Context) (poller.OutboxFigures, bool, error) {
-					f.abouts++
-					return poller.OutboxFigures{Dead: 2}, f.paused, nil
-				},
-				Send: func(_ context.Context, message []byte) error {
-					if f.sendErr != nil && len(f.messages) > 0 {
-						return f.sendErr
-					}
-					f.messages = append(f.messages, string(message))
-					return nil
-				},
-				Partition: func(n int) (handler.Runner, error) {
+		},
+		Fanout: &handler.Fanout{
+			Work: func(context.Context) ([]int, int, error) { return f.work, f.of, f.workErr },
+			About: func(context.Context) (poller.OutboxFigures, bool, error) {
+				f.abouts++
+				return poller.OutboxFigures{Dead: 2}, f.paused, nil
+			},
+			Send: func(_ context.Context, message []byte) error {
+				if f.sendErr != nil && len(f.messages) > 0 {
+					return f.sendErr
+				}
+				f.messages = append(f.messages, string(message))
+				return nil
+			},
+			Partition: func(n int) (handler.Runner, error) {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.made = append(f.made, n)
+				return runner(func(context.Context) []poller.Report {
 					f.mu.Lock()
 					defer f.mu.Unlock()
-					f.made = append(f.made, n)
-					return runner(func(context.Context) []poller.Report {
-						f.mu.Lock()
-						defer f.mu.Unlock()
-						f.ran = append(f.ran, n)
-						return []poller.Report{{Poller: "orders", Event: poller.TickComplete, Rows: 1, Parked: -1, NullCursors: -1}}
-					}), nil
-				},
-				Partitions: 1024, Timeout: time.Minute,
+					f.ran = append(f.ran, n)
+					return []poller.Report{{Poller: "orders", Event: poller.TickComplete, Rows: 1, Parked: -1, NullCursors: -1}}
+				}), nil
 			},
+			Partitions: 1024, Timeout: time.Minute,
 		},
 	}}}
 }
@@ -233,11 +233,34 @@ func TestCleanupEndsAtItsBudget(t *testing.T) {
 	}
 }
 
+// Changes that instances share by leases are handed out the same way: there is no outbox to count, and no clean-up.
+func TestLeasesAreHandedOut(t *testing.T) {
+	var c console
+	f := &fanned{work: []int{0, 1, 2}, of: 3}
+	cfg := f.config()
+	cfg.Pollers[0].Outbox, cfg.Pollers[0].Fanout.About = nil, nil
+	server := serve(t, &c, cfg)
+	if status, body := do(t, "POST", server.URL+"/orders", timer); status != 200 || len(f.messages) != 3 || f.whole != 0 {
+		t.Errorf("%d %v: %q, %d ticks of the timer's own", status, body, f.messages, f.whole)
+	}
+	if status, _ := do(t, "POST", server.URL+"/orders_partition", queueBody(t, f.messages[2], 1)); status != 200 ||
+		!slices.Equal(f.ran, []int{2}) {
+		t.Errorf("%d, ran %v", status, f.ran)
+	}
+	f.work, f.of = nil, 1
+	if status, _ := do(t, "POST", server.URL+"/orders", timer); status != 200 || len(f.messages) != 3 || f.whole != 1 {
+		t.Errorf("%d: %q, %d ticks of the timer's own", status, f.messages, f.whole)
+	}
+	if status, _ := do(t, "POST", server.URL+"/orders_cleanup", timer); status != 404 {
+		t.Errorf("clean-up: %d", status)
+	}
+}
+
 // Only outboxes have the further functions, and a poller that has such a name by itself keeps it.
 func TestFurtherFunctionsAreThoseOfOutboxes(t *testing.T) {
 	var c console
 	cfg := (&fanned{}).config()
-	cfg.Pollers[0].Outbox.Fanout = nil
+	cfg.Pollers[0].Fanout = nil
 	cfg.Pollers = append(cfg.Pollers,
 		handler.Poller{Name: "stock", Outputs: []string{""}, Runner: ends(poller.FetchEmpty, nil)},
 		handler.Poller{Name: "stock_cleanup", Outputs: []string{""}, Runner: ends(poller.FetchEmpty, nil)})
@@ -305,7 +328,7 @@ func TestDeadLettersAreNamedForAShell(t *testing.T) {
 	} {
 		var c console
 		cfg := (&fanned{}).config()
-		cfg.Pollers[0].Outbox.Fanout = nil
+		cfg.Pollers[0].Fanout = nil
 		cfg.Pollers[0].Runner = runner(func(context.Context) []poller.Report {
 			return []poller.Report{{Poller: "orders", Event: poller.TickComplete, Parked: -1, NullCursors: -1,
 				DeadLettered: []poller.DeadLetter{{Poller: "orders", Event: e}}}}
@@ -327,7 +350,7 @@ func TestOutboxFailuresNameOutboxCommands(t *testing.T) {
 	} {
 		var c console
 		cfg := (&fanned{}).config()
-		cfg.Pollers[0].Outbox.Fanout = nil
+		cfg.Pollers[0].Fanout = nil
 		r.Poller, r.Parked, r.NullCursors, r.Err = "orders", -1, -1, errors.New("something")
 		cfg.Pollers[0].Runner = runner(func(context.Context) []poller.Report { return []poller.Report{r} })
 		do(t, "POST", serve(t, &c, cfg).URL+"/orders", timer)

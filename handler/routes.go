@@ -109,7 +109,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// call runs the function of that name: a poller's, or one that an outbox has beside it. A poller's own name comes
+// call runs the function of that name: a poller's, or one that a poller has beside it. A poller's own name comes
 // first. The error is an unknown name.
 func (h *Handler) call(ctx context.Context, function string, body []byte, inv Invocation) (int, answer, error) {
 	if _, known := h.pollers[function]; !known {
@@ -117,9 +117,8 @@ func (h *Handler) call(ctx context.Context, function string, body []byte, inv In
 			status, said := answerForCleanup(h.Cleanup(ctx, name, h.pollers[name].Outbox.CleanupBudget, inv))
 			return status, said, nil
 		}
-		if name, ok := strings.CutSuffix(function, PartitionSuffix); ok && h.pollers[name].Outbox != nil &&
-			h.pollers[name].Outbox.Fanout != nil {
-			status, said := answerFor(h.Partition(ctx, name, triggerOf(body), inv), true)
+		if name, ok := strings.CutSuffix(function, PartitionSuffix); ok && h.pollers[name].Fanout != nil {
+			status, said := answerFor(h.Partition(ctx, name, triggerOf(body), inv), h.pollers[name].Outbox != nil)
 			return status, said, nil
 		}
 	}

@@ -27,15 +27,11 @@ type Function struct {
 	Content []byte // of its function.json
 }
 
-// FunctionsOf are the functions of a poller: its timer, and for an outbox its clean-up and, with fan-out, its
-// partitions.
+// FunctionsOf are the functions of a poller: its timer, for an outbox its clean-up, and with fan-out its partitions.
 func FunctionsOf(p *config.Poller) []Function {
 	variable := strings.ToUpper(p.Name) + "_SCHEDULE"
 	list := []Function{{p.Name, "its schedule is the app setting " + variable, templates.Poller(variable)}}
-	if !p.Source.Mode.Can(mode.Marks) {
-		return list
-	}
-	if schedule := p.Source.CleanupSchedule; schedule != "" {
+	if schedule := p.Source.CleanupSchedule; schedule != "" && p.Source.Mode.Can(mode.Marks) {
 		list = append(list, Function{p.Name + handler.CleanupSuffix, "its schedule is " + schedule,
 			templates.Cleanup(schedule)})
 	}
@@ -59,7 +55,7 @@ func PageFunctions() []Function {
 
 // FansOut reports whether a poller has a function that a queue message starts.
 func FansOut(p *config.Poller) bool {
-	return p.Source.Mode.Can(mode.Claims) && p.Source.FanoutQueue != ""
+	return p.Source.Mode.Can(mode.Fanout) && p.Source.FanoutQueue != ""
 }
 
 // RefusedName says why the host runs no function of a poller's name; nil where it does. Without the host any name will
@@ -72,16 +68,15 @@ func RefusedName(name string) error {
 		"more under a new name, take its position along with `rowrelay state clone host <its new name>`, then remove pollers__host__…")
 }
 
-// Leftovers say which functions of an outbox are there that its settings do not ask for: the host would run them.
+// Leftovers say which functions of a poller are there that its settings do not ask for: the host would run them.
 func (a App) Leftovers(p *config.Poller) (list []string) {
-	if !p.Source.Mode.Can(mode.Marks) {
-		return nil
-	}
-	if name := p.Name + handler.PartitionSuffix; p.Source.FanoutQueue == "" && a.HasFunction(name) {
+	if name := p.Name + handler.PartitionSuffix; p.Source.Mode.Can(mode.Fanout) && p.Source.FanoutQueue == "" &&
+		a.HasFunction(name) {
 		list = append(list, fmt.Sprintf("%s/ is left over: %s is not set, and every message that the host still finds for it would fail; remove the folder",
 			name, p.Setting("source__fanout_queue")))
 	}
-	if name := p.Name + handler.CleanupSuffix; p.Source.CleanupSchedule == "" && a.HasFunction(name) {
+	if name := p.Name + handler.CleanupSuffix; p.Source.Mode.Can(mode.Marks) && p.Source.CleanupSchedule == "" &&
+		a.HasFunction(name) {
 		list = append(list, fmt.Sprintf("%s/ is left over: %s=none, and under the Functions host it goes on deleting published events; remove the folder",
 			name, p.Setting("source__cleanup_schedule")))
 	}

@@ -67,4 +67,12 @@ func TestLeftoverFunctions(t *testing.T) {
 			}
 		}
 	}
+	shared := &config.Poller{Name: "orders", Source: config.Source{Mode: mode.Leased}}
+	if list := app.Leftovers(shared); len(list) != 1 || len(FunctionsOf(shared)) != 1 {
+		t.Errorf("shared leases: left over %q, functions %+v", list, FunctionsOf(shared))
+	}
+	shared.Source.FanoutQueue = "q-1"
+	if list := FunctionsOf(shared); len(app.Leftovers(shared)) != 0 || len(list) != 2 || list[1].Name != "orders_partition" {
+		t.Errorf("shared leases with fan-out: %+v", list)
+	}
 }

@@ -6,10 +6,36 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/state"
 )
+
+// Shared is how changes stand that instances share by leases.
+type Shared struct {
+	engine.LeaseTold
+	Dead []source.DeadRow // at most 100
+}
+
+// Shares reports whether instances share the poller's changes by leases, and can be asked.
+func (p *Poller) Shares() bool { return p.wired.Leases != nil }
+
+// AskLeases asks how the shared changes stand. state.ErrNotFound says that no tick has made the function's state yet.
+func (p *Poller) AskLeases(ctx context.Context) (s Shared, err error) {
+	s.LeaseTold, err = p.wired.Leases.Show(ctx)
+	switch {
+	case p.wired.Leases.IsMissing(err), err == nil && !s.Known:
+		return s, state.ErrNotFound
+	case err != nil:
+		return s, err
+	}
+	s.Dead, err = p.wired.Leases.Dead(ctx)
+	return s, err
+}
 
 // checkLeases asks for the tables through which instances share changes. It makes none of them.
 func (p *Poller) checkLeases(ctx context.Context) {
+	p.checkFunctions()
 	l := p.wired.Leases
 	t, origin, warnings, err := l.Tables(ctx)
 	if err != nil {

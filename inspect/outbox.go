@@ -9,6 +9,8 @@ import (
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -105,11 +107,24 @@ func (p *Poller) checkFunctions() {
 		return
 	}
 	p.Warnings = append(p.Warnings, p.Leftovers...)
-	s := &p.Config.Source
+	p.checkCleanup()
+	if !host.FansOut(p.Config) {
+		return
+	}
+	p.FanoutPeriod = p.app.functions.TimerPeriod(p.Config.Name)
+	faults, warnings := p.app.functions.FanoutLacks()
+	p.Faults, p.Warnings = append(p.Faults, faults...), append(p.Warnings, warnings...)
+	if name := p.Config.Name + handler.PartitionSuffix; !p.app.functions.HasFunction(name) {
+		p.Faults = append(p.Faults, fmt.Sprintf("there is no %s/function.json, and the timer only hands partitions out (source__fanout_queue): nothing is published under the Functions host until `rowrelay functions` has written it", name))
+	}
+}
+
+// checkCleanup says whether the clean-up of an outbox has its function.
+func (p *Poller) checkCleanup() {
 	name := p.Config.Name + handler.CleanupSuffix
 	timer, err := p.app.functions.TimerText(name)
 	switch {
-	case s.CleanupSchedule == "":
+	case !p.Can(mode.Marks), p.Config.Source.CleanupSchedule == "":
 	case errors.Is(err, fs.ErrNotExist):
 		p.Warnings = append(p.Warnings,
 			fmt.Sprintf("there is no %s/function.json: published events are never deleted under the Functions host until `rowrelay functions` has written it", name))
@@ -117,15 +132,5 @@ func (p *Poller) checkFunctions() {
 		p.Faults = append(p.Faults, err.Error())
 	default:
 		p.CleanupTimer = timer
-	}
-	if s.FanoutQueue == "" {
-		return
-	}
-	p.FanoutPeriod = p.app.functions.TimerPeriod(p.Config.Name)
-	faults, warnings := p.app.functions.FanoutLacks()
-	p.Faults, p.Warnings = append(p.Faults, faults...), append(p.Warnings, warnings...)
-	name = p.Config.Name + handler.PartitionSuffix
-	if !p.app.functions.HasFunction(name) {
-		p.Faults = append(p.Faults, fmt.Sprintf("there is no %s/function.json, and the timer only hands partitions out (source__fanout_queue): nothing is published under the Functions host until `rowrelay functions` has written it", name))
 	}
 }

@@ -18,7 +18,8 @@
 //
 // # Files
 //
-// session.go takes batches; holding.go holds their leases; settle.go settles them; function.go names the function.
+// session.go takes batches; holding.go holds their leases; settle.go settles them; workers.go says how many instances
+// the work is for; function.go names the function.
 package leased
 
 import (
@@ -58,6 +59,8 @@ type Changes interface {
 	Renew(ctx context.Context, token int64, ttl time.Duration) (int, error)
 	// Settle makes marks durable, all or none: then the error wraps source.ErrLeaseLost.
 	Settle(ctx context.Context, token int64, marks []engine.LeaseMark) error
+	// Show tells how the changes stand.
+	Show(ctx context.Context) (engine.LeaseTold, error)
 }
 
 // Feed is a [poller.Feed]. It is safe for use by several goroutines.

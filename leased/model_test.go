@@ -12,19 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
 
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/internal/changetest"
-	"github.com/rowrelay/rowrelay/leased"
-	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/poller/pollertest"
-	"github.com/rowrelay/rowrelay/source"
-	"github.com/rowrelay/rowrelay/source/plan"
 )
 
 // server models the tables of leases beside a table whose changes are tracked. It answers the texts of package
@@ -125,6 +118,14 @@ func (c conn) QueryContext(_ context.Context, text string, args []driver.NamedVa
 		return nil, errCut
 	case strings.HasPrefix(text, "SELECT CONCAT"): // what a plan is told
 		return &changetest.Answer{Rows: [][]driver.Value{{fmt.Sprintf("%d|%d|object 7/0/0", m.Current, m.Valid)}}}, nil
+	case strings.Contains(text, "SELECT COUNT_BIG(*)\nFROM (SELECT TOP"): // of the changes, not of leases
+		told, into := fmt.Sprintf("%d|%d|object 7/0/0", m.Current, m.Valid), params(args)["told"].(sql.Out).Dest.(*string)
+		n := int64(len(m.Changes(number(params(args)["since"]))))
+		return &changetest.Answer{Rows: [][]driver.Value{{n}}, End: func() { *into = told }}, nil
+	case strings.HasPrefix(text, "SELECT TOP (1) "): // proves that changes can be read
+		return &changetest.Answer{}, nil
+	case strings.HasPrefix(text, "SELECT TOP (100) CONCAT("):
+		return &changetest.Answer{Rows: m.deadRows()}, nil
 	case !strings.Contains(text, "INSERT INTO @page"):
 		return nil, errors.New("not to be asked: " + text)
 	case m.leases == nil:
@@ -269,6 +270,8 @@ func (c conn) ExecContext(_ context.Context, text string, args []driver.NamedVal
 		told.Held, told.Asked = m.settle(number(p["token"]), marks)
 	case strings.Contains(text, "DATEADD(millisecond, @ttl, @now)"):
 		told.Held = m.renew(number(p["token"]), time.Duration(number(p["ttl"]))*time.Millisecond)
+	case strings.Contains(text, "@waiting AS Waiting"):
+		told = m.show()
 	default:
 		return nil, errors.New("not to be asked: " + text)
 	}
@@ -351,117 +354,35 @@ func asJSON(t engine.LeaseTold) string {
 	return string(text)
 }
 
-// instance is a program that shares the changes.
-type instance struct {
-	*testing.T
-	feed  *leased.Feed
-	relay *poller.Relay
-	cut   bool
-	sent  []string // "insert 1=5", in the order of acceptance
-	to    func(change.Event) error
-	mu    sync.Mutex
-}
-
-// start starts an instance. How it delivers, to says; nil accepts everything.
-func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func(*plan.Config)) *instance {
-	t.Helper()
-	in := &instance{T: t, to: to}
-	cfg := plan.Config{Poller: "orders", Table: "dbo.orders", Tracked: true, Leased: true}
-	for _, f := range adjust {
-		f(&cfg)
-	}
-	c := conn{m: m, cut: &in.cut}
-	src, err := source.New(cfg, engine.Connection{Engine: "sqlserver", Dialect: changetest.Dialect{Tracking: modelled},
-		Connectors: engine.Connectors{Plain: c, Reading: c}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = src.Close() })
-	in.feed, err = leased.New(leased.Config{App: "shop", Poller: "orders", TTL: m.ttl,
-		Policy: poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}},
-		Changes: src.Leases(source.LeasesConfig{Function: leased.FunctionID("shop", "orders"),
-			Legacy: "0a1b2c3d4e5f6071", LockTimeout: 30 * time.Second})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	in.relay = pollertest.Relay(t, in.feed, pollertest.Func(in.deliver), pollertest.Hundred)
-	return in
-}
-
-// modelled leaves the catalog out of what is asked.
-func modelled(t *engine.Tracking) {
-	t.Faults = func(context.Context, *sql.Conn, *engine.ChangeTable) ([]string, error) { return nil, nil }
-	builtIn, leasing := *t.BuiltIn, *t.BuiltIn.Leasing
-	leasing.Lookup = func(context.Context, *sql.Conn, *engine.ChangeTable) (int64, []engine.KeyColumn, error) {
-		return 901578250, []engine.KeyColumn{{Name: "id", Type: "bigint"}}, nil
-	}
-	builtIn.Leasing = &leasing
-	t.BuiltIn = &builtIn
-}
-
-// deliver takes events one by one, in order.
-func (in *instance) deliver(_ context.Context, d change.Delivery) error {
-	var failed []poller.FailedEvent
-	var sent []string
-	defer func() {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		in.sent = append(in.sent, sent...)
-	}()
-	for i := range d.Events {
-		e := &d.Events[i]
-		if in.to != nil {
-			if err := in.to(*e); err != nil {
-				cause := poller.Refused
-				if errors.Is(err, errDown) {
-					cause = poller.Unavailable
-				}
-				failed = append(failed, poller.FailedEvent{Index: i, Cause: cause, Status: 422, Named: cause == poller.Refused,
-					Err: err})
-				continue
-			}
+// show is what the text of that name says.
+func (m *server) show() engine.LeaseTold {
+	now := time.Now()
+	t := engine.LeaseTold{Head: m.Current, From: max(m.from, 0), Valid: m.Valid, Known: m.from >= 0}
+	for _, c := range m.Changes(t.From) {
+		if l, there := m.leases[c.ID]; t.Known && (!there || l.version < c.Version || !l.expires.IsZero()) {
+			t.Waiting++
 		}
-		sent = append(sent, told(e))
 	}
-	if failed == nil {
-		return nil
+	for _, o := range m.own {
+		if o.expires.After(now) {
+			t.Leased++
+		}
+		if !o.again.IsZero() {
+			t.Parked++
+		}
+		if o.dead {
+			t.Gone++
+		}
 	}
-	return &poller.DeliveryError{Failed: failed, Err: failed[0].Err}
+	return t
 }
 
-var (
-	errDown = errors.New("down")
-	errBad  = errors.New("bad")
-)
-
-// told is an event as the tests write it.
-func told(e *change.Event) string {
-	text := e.Op.String() + " " + strings.TrimSuffix(strings.TrimPrefix(string(e.Key), `{"id":`), "}")
-	if e.Op != change.Delete {
-		_, v, _ := strings.Cut(string(e.Row), `"v":`)
-		text += "=" + strings.TrimSuffix(v, "}")
+// deadRows are key, version, attempts, reason.
+func (m *server) deadRows() (rows [][]driver.Value) {
+	for id, o := range m.own {
+		if o.dead {
+			rows = append(rows, []driver.Value{fmt.Sprintf("id=%d", id), o.version, int64(o.attempts), o.reason})
+		}
 	}
-	return text
-}
-
-// tick is one tick, and what it delivered.
-func (in *instance) tick() (poller.Report, string) {
-	in.mu.Lock()
-	in.sent = nil
-	in.mu.Unlock()
-	r := in.relay.Tick(in.Context())
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	slices.Sort(in.sent)
-	return r, strings.Join(in.sent, ", ")
-}
-
-// want takes one tick that ends well.
-func (in *instance) want(sent string) poller.Report {
-	in.Helper()
-	r, got := in.tick()
-	if got != sent || r.Event.Fails() {
-		in.Errorf("delivered %q, want %q; %s %v", got, sent, r.Event, r.Err)
-	}
-	return r
+	return rows
 }

@@ -45,13 +45,15 @@ const (
 	// Leases: several instances work at once, by leases on the rows in tables of the source's database. The position
 	// stands there, too.
 	Leases
+	// Fanout: under the Functions host the work is handed out to several instances by a queue.
+	Fanout
 )
 
 var abilities = map[Mode]Ability{
 	Cursor:         Document | CursorColumns,
 	ChangeTracking: Document | CursorColumns | Triggers,
-	Leased:         CursorColumns | Triggers | Leases,
-	Outbox:         Marks | Claims | Events | Figures,
+	Leased:         CursorColumns | Triggers | Leases | Fanout,
+	Outbox:         Marks | Claims | Events | Figures | Fanout,
 }
 
 // Can reports whether pollers of the mode have the ability. A mode that is not known, because its setting is faulty,

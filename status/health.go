@@ -66,6 +66,8 @@ func judge(o *Output, f *facts) (Health, string) {
 		return Parked, waiting(o)
 	case len(f.gaps) > 0:
 		return Unknown, "Nothing wrong is known, but " + f.gaps[0]
+	case !f.exists && o.LastSuccess == nil && o.Mode.Can(mode.Leases):
+		return New, "It has never run: the first tick makes the function's state in its database"
 	case !f.exists && o.LastSuccess == nil:
 		return New, "It has never run: the first tick writes its state document"
 	case o.Untouched && o.LastSuccess == nil:

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/rowrelay/rowrelay/inspect"
 )
 
 // mostWorkers is how many workers a figure asks for at most, and one more: a longer backlog is not counted to its end.
@@ -20,13 +18,18 @@ func Workers(unprocessed, perWorker int64) int64 { return (unprocessed + perWork
 
 // scalePart counts what an output of change tracking has still to deliver.
 type scalePart struct {
-	poller    *inspect.Poller
-	out       *inspect.Output
+	count     func(ctx context.Context, most int) (int64, error)
 	perWorker int
 }
 
+// newScalePart returns the part that counts.
+func newScalePart(perWorker int, count func(ctx context.Context, most int) (int64, error)) Part {
+	return Part{What: "how many changes wait", Measured: true, Every: scaleEvery,
+		Read: (&scalePart{count, perWorker}).read}
+}
+
 func (p *scalePart) read(ctx context.Context) (func(*Output), error) {
-	n, err := p.poller.Unprocessed(ctx, p.out, mostWorkers*p.perWorker+1)
+	n, err := p.count(ctx, mostWorkers*p.perWorker+1)
 	if err != nil {
 		return nil, err
 	}

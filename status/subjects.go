@@ -1,6 +1,7 @@
 package status
 
 import (
+	"context"
 	"time"
 
 	"github.com/rowrelay/rowrelay/inspect"
@@ -50,7 +51,7 @@ func subjects(p *inspect.Poller, cfg *BoardConfig, ticks bool, slots chan struct
 	for _, out := range inspect.OutputsOf(p.Config) {
 		s := Subject{Base: base, Faults: faults, Ticks: ticks, Parts: parts(p, out.Name, cfg, slots)}
 		s.Base.Output, s.Base.Kind = out.Name, out.Kind
-		if cfg.Store != nil && !p.Publishes() && base.DeadLetterQueue == "" {
+		if cfg.Store != nil && !p.Publishes() && !p.Shares() && base.DeadLetterQueue == "" {
 			s.DeadLetters = newDeadLetterPart(cfg.Store, cfg.App, p.Config.Name, out.Name, slots).count
 		}
 		if p.Timer.Schedule != nil && !p.Timer.Assumed {
@@ -70,12 +71,19 @@ func SilentAfter(p *inspect.Poller) time.Duration {
 	return lifeEvery + 2*p.Timer.Gap + p.Config.TickBudget + p.LongestRequest()
 }
 
-// parts are what is read of an output: its state document and the dead letters beside it, or its outbox.
+// parts are what is read of an output: its state document and the dead letters beside it, its outbox, or the tables by
+// which instances share its changes.
 func parts(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct{}) []Part {
 	if p.Publishes() {
 		return []Part{{
 			What: "the outbox", Main: true, Every: outboxEvery, Read: (&outboxPart{p}).read,
 		}}
+	}
+	if p.Shares() {
+		return []Part{
+			{What: "the tables of shared leases", Main: true, Every: sharedEvery, Read: (&sharedPart{p}).read},
+			newScalePart(cfg.PerWorker, p.SharedUnprocessed),
+		}
 	}
 	for _, o := range p.Outputs {
 		if o.Config.Name != output {
@@ -89,8 +97,9 @@ func parts(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct
 			{What: "the dead letters", Stored: true, Every: recordsEvery, Read: l.read},
 		}
 		if p.Can(mode.Triggers) && p.Runs() {
-			s := &scalePart{p, o, cfg.PerWorker}
-			list = append(list, Part{What: "how many changes wait", Measured: true, Every: scaleEvery, Read: s.read})
+			list = append(list, newScalePart(cfg.PerWorker, func(ctx context.Context, most int) (int64, error) {
+				return p.Unprocessed(ctx, o, most)
+			}))
 		}
 		return list
 	}

@@ -1,6 +1,9 @@
 package wiring
 
 import (
+	"context"
+
+	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/leased"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
@@ -39,10 +42,18 @@ func (a *App) wireLeased(w *Poller) {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
-	relay, err := poller.NewRelay(relayConfig(a, w.Config, out, feed, to, size))
+	cfg := relayConfig(a, w.Config, out, feed, to, size)
+	if s.FanoutQueue != "" {
+		cfg.PollInterval = 0 // a tick that went on polling would keep the timer from handing out what has come meanwhile
+	}
+	relay, err := poller.NewRelay(cfg)
 	if err != nil {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
 	w.Source, w.Leases, w.Runner = src, leases, poller.New(w.Config.Name, relay)
+	w.work = func(ctx context.Context) ([]int, int, error) { return feed.Workers(ctx, a.Config.MaxChangesPerWorker) }
+	w.partition = func(int) (handler.Runner, error) {
+		return a.partitionRunner(w.Config.Name, relayConfig(a, w.Config, out, feed, to, size))
+	}
 }

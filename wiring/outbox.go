@@ -60,18 +60,21 @@ func (a *App) wireOutbox(w *Poller) {
 		return
 	}
 	w.Runner = poller.New(w.Config.Name, relay)
-	w.Outbox, w.Cleanup = pub, cleanup
+	w.Outbox, w.Cleanup, w.work = pub, cleanup, pub.Work
 	w.partition = func(n int) (handler.Runner, error) {
-		c := relayConfig(a, w.Config, out, pub.Partition(n), to, size)
-		// A partition's function ends when it is drained: one that went on polling would keep others from running on this
-		// instance, and the platform from seeing that there is nothing to do.
-		c.PollInterval = 0
-		relay, err := poller.NewRelay(c)
-		if err != nil {
-			return nil, err
-		}
-		return a.process.Telemetry.Runner(poller.New(w.Config.Name, relay)), nil
+		return a.partitionRunner(w.Config.Name, relayConfig(a, w.Config, out, pub.Partition(n), to, size))
 	}
+}
+
+// partitionRunner runs the ticks of a partition. Its function ends when it is drained: one that went on polling would
+// keep others from running on this instance, and the platform from seeing that there is nothing to do.
+func (a *App) partitionRunner(name string, c poller.Config) (handler.Runner, error) {
+	c.PollInterval = 0
+	relay, err := poller.NewRelay(c)
+	if err != nil {
+		return nil, err
+	}
+	return a.process.Telemetry.Runner(poller.New(name, relay)), nil
 }
 
 func cleanupSchedule(text string) (*schedule.Schedule, error) {
@@ -180,11 +183,14 @@ func (a *App) Handlers(file *host.File) []handler.Poller {
 			p.Outbox = &handler.Outbox{} // so that its functions are known, and answer with its faults
 		}
 		if w.Outbox != nil {
-			outbox, err := a.handlerOutbox(w, file)
+			p.Outbox = handlerOutbox(w, file)
+		}
+		if file != nil { // standalone every instance takes its share by itself
+			fanout, err := a.handlerFanout(w)
 			if err != nil {
 				w.Faults.Add(w.Config.Setting("source__fanout_connection"), err.Error(), "")
 			}
-			p.Outbox = outbox
+			p.Fanout = fanout
 		}
 		p.Faults = w.Faults.Errors()
 		if w.Runner != nil {
@@ -195,33 +201,38 @@ func (a *App) Handlers(file *host.File) []handler.Poller {
 	return pollers
 }
 
-// handlerOutbox is the outbox as the handler knows it. file is host.json under the Functions host; nil standalone,
-// where partitions need no fan-out: every instance takes its share of them.
-func (a *App) handlerOutbox(w *Poller, file *host.File) (*handler.Outbox, error) {
+// handlerOutbox is the outbox as the handler knows it. file is host.json under the Functions host; nil standalone.
+func handlerOutbox(w *Poller, file *host.File) *handler.Outbox {
 	o := &handler.Outbox{Cleanup: func(ctx context.Context) (handler.Cleaned, error) {
 		did, err := w.Outbox.Cleanup(ctx, func(int64) {})
 		return handler.Cleaned{Rows: did.Rows, Chunks: did.Chunks, More: did.More}, err
 	}}
 	if file == nil {
 		w.Outbox.Stay()
-		return o, nil
+		return o
 	}
 	o.CleanupBudget = cleanupBudget(file.Timeout())
-	if w.Config.Source.FanoutQueue == "" {
-		return o, nil
+	return o
+}
+
+// handlerFanout is how the poller's work is handed out under the Functions host; nil where it is not.
+func (a *App) handlerFanout(w *Poller) (*handler.Fanout, error) {
+	if w.partition == nil || !host.FansOut(w.Config) {
+		return nil, nil
 	}
 	send, err := a.openFanout(&w.Config.Source, a.process.host().TimerPeriod(w.Config.Name))
 	if err != nil {
-		return o, err
+		return nil, err
 	}
-	o.Fanout = &handler.Fanout{
-		Work: w.Outbox.Work, About: func(ctx context.Context) (poller.OutboxFigures, bool, error) {
+	f := &handler.Fanout{Work: w.work, Send: send, Partition: w.partition, Partitions: claims.Buckets,
+		Timeout: w.Config.Source.Timeout + fanoutTimeout}
+	if w.Outbox != nil {
+		f.About = func(ctx context.Context) (poller.OutboxFigures, bool, error) {
 			about, err := w.Outbox.About(ctx)
 			return about.Figures, about.Paused != "", err
-		}, Send: send, Partition: w.partition, Partitions: claims.Buckets,
-		Timeout: w.Config.Source.Timeout + fanoutTimeout,
+		}
 	}
-	return o, nil
+	return f, nil
 }
 
 // fanoutTimeout bounds the enqueueing of all partitions.

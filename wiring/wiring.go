@@ -60,8 +60,9 @@ type Poller struct {
 	inspect.Wired
 	Runner *poller.Poller
 
-	// Of an outbox: when `rowrelay run` cleans it up, nil for never; and the runner of one partition, for fan-out.
-	Cleanup   *schedule.Schedule
+	Cleanup *schedule.Schedule // when `rowrelay run` cleans an outbox up; nil for never
+	// For fan-out, of an outbox and of leases: which partitions have work, and the runner of one.
+	work      func(context.Context) (partitions []int, of int, err error)
 	partition func(n int) (handler.Runner, error)
 }
 

@@ -93,7 +93,11 @@ func (r *resolver) late(cursor []int) Late {
 	switch {
 	case l.Mode == late.Settle:
 		r.checkSettle(cursor)
-	case l.Mode != late.Overlap || !r.plan.Coarse || r.cfg.Tracked:
+	case l.Mode != late.Overlap || !r.plan.Coarse:
+	case r.cfg.Tracked:
+		l.Refused = fmt.Errorf("%w: source__order_key: here a change is found by the time of its write, and %s. Ways out: remove "+
+			"source__order_key, for the changes of one row are in order; or source__mode=cursor, where overlap keeps the order",
+			poller.ErrConfig, late.Unordered)
 	default:
 		if _, l.Ordered = r.plan.Dialect.(engine.Snapshotter); !l.Ordered {
 			l.Refused = fmt.Errorf("%w: source__order_key: source__late_commits is overlap (%s), and there %s. Ways out: %s",
