@@ -39,7 +39,7 @@ func (s *session) commit(ctx context.Context, c *pendingCommit, last bool) (bool
 		}
 		return false, &poller.Fault{Event: event, Err: err}
 	}
-	s.broken = false
+	s.broken, s.unstored = false, !wrote && (s.unstored || c.rows > 0)
 	s.feed.parking.Stored(c.parked)
 	s.mu.Lock()
 	s.awaited -= c.awaited

@@ -50,6 +50,7 @@ type session struct {
 	// Settle's own, once there is a lease.
 	broken     bool // it is not known what is stored
 	incomplete bool // a settlement was
+	unstored   bool // rows were settled after the last write: it is not worth one for each batch
 	unused     int  // commits after which an object is not needed any more
 }
 
@@ -86,14 +87,18 @@ func (d details) after(earlier details) details {
 func (s *session) Parked(orderKey []byte) bool { return s.feed.parking.Parked(orderKey) }
 
 // Close releases the lease if it is still held: a failed tick releases too. What it cannot release expires. Its error
-// is a *Fault that did not have to stop the tick: a dead letter could not be written, or parked rows not be read.
+// is a *Fault that did not have to stop the tick: a dead letter could not be written, or parked rows not be read; or
+// what was settled could not be stored in the end.
 func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	s.mu.Lock()
 	lease := s.lease
 	s.lease, s.ended = nil, true
 	s.mu.Unlock()
+	if report.BatchID == "" { // nothing was fetched: the position is where it was
+		report.Before, report.After = s.frontier, s.frontier
+	}
 	if lease != nil {
-		s.release(ctx, lease)
+		s.release(ctx, lease, report)
 	}
 	s.feed.late.Report(report)
 	s.feed.parking.Report(report)
@@ -102,17 +107,14 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	}
 	report.NullCursors = s.nulls
 	report.DocumentRead, report.Skips = true, s.snapshot.Doc.Skips
-	if report.BatchID == "" { // nothing was fetched: the position is where it was
-		report.Before, report.After = s.frontier, s.frontier
-	}
 	return s.endFault
 }
 
-// closePatience bounds the last commit of a session that has nothing left to acknowledge.
+// closePatience bounds the last commit of a session, which may have rows left to acknowledge.
 const closePatience = 5 * time.Second
 
 // release gives the lease back, with what is still to be stored in the same write.
-func (s *session) release(ctx context.Context, lease *state.Lease) {
+func (s *session) release(ctx context.Context, lease *state.Lease, report *poller.Report) {
 	if !s.broken {
 		ctx, cancel := context.WithTimeoutCause(ctx, closePatience, poller.ErrLate)
 		released := false
@@ -121,7 +123,13 @@ func (s *session) release(ctx context.Context, lease *state.Lease) {
 		if released {
 			return
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case s.unstored:
+			s.failAtEnd(err)
+			doc := lease.Known()
+			report.After = Frontier(&doc)
+		default:
 			s.warn(fmt.Sprintf("what this tick learned could not be stored at its end, the next one learns it again: %v", err))
 		}
 	}

@@ -256,6 +256,49 @@ func TestFailedCommitForgetsWhatItRemembered(t *testing.T) {
 	})
 }
 
+// TestUnstoredRowsFailTheTick: in overlap mode not each batch is worth a write. A tick whose last write fails has
+// acknowledged nothing since the one before it, and says so. Another process delivers that again; the same one knows
+// that it arrived, and stores it with its next tick.
+func TestUnstoredRowsFailTheTick(t *testing.T) {
+	for name, again := range map[string][]int{"the same process": nil, "another process": {4, 5, 6}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop()
+				s.describe.Late = late.Overlap
+				s.fill(1, 3)
+				p := newProcess(t, nil, s, nil)
+				p.tick()
+				s.fill(4, 6)
+				p.store.Plan(func(op storetest.Op) (storetest.Fault, int) {
+					if op == storetest.Replace && len(p.got(poller.Accepted)) == 6 {
+						return storetest.NotDone, 0
+					}
+					return storetest.None, 0
+				})
+				if r := p.tick(); r.Event != poller.CommitFailed || index(r.After) != 3 {
+					t.Errorf("%s: %v, at %s", r.Event, r.Err, r.After)
+				}
+				if doc := p.doc(); index(Frontier(&doc)) != 3 {
+					t.Fatalf("stored %s", Frontier(&doc))
+				}
+				p.store.Plan(nil)
+				p.sent = nil
+				if again != nil {
+					p.store.Crash()
+					p = newProcess(t, p.memory, s, nil)
+				}
+				time.Sleep(2 * time.Minute) // the lease that could not be given back
+				r := p.tick()
+				doc := p.doc()
+				if got := p.got(poller.Accepted); r.Event != poller.TickComplete || !slices.Equal(got, again) ||
+					index(Frontier(&doc)) != 6 {
+					t.Errorf("%s: %v, accepted %v, stored %s", r.Event, r.Err, got, Frontier(&doc))
+				}
+			})
+		})
+	}
+}
+
 func TestPolicyIsChecked(t *testing.T) {
 	good := poller.Policy{MaxAttempts: 1, Delays: []time.Duration{0}, MaxParked: 1}
 	if err := good.Check(); err != nil {

@@ -45,6 +45,15 @@ func (fs Faults) Err() error {
 	return fs
 }
 
+// Errors are the faults as errors.
+func (fs Faults) Errors() []error {
+	errs := make([]error, len(fs))
+	for i, f := range fs {
+		errs[i] = f
+	}
+	return errs
+}
+
 // Add appends one fault.
 func (fs *Faults) Add(setting, problem, mend string) {
 	*fs = append(*fs, Fault{Setting: setting, Problem: problem, Mend: mend})

@@ -11,7 +11,7 @@ import (
 )
 
 // TestStateFailsBeforeTheCommit: the state cannot be written any more once the receiver has accepted events. The tick
-// fails, the position stays, and after the mend the events that nobody acknowledged come again: at least once.
+// fails, the position stays, and after the mend nothing is missing: what nobody acknowledged comes at least once.
 func TestStateFailsBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -60,16 +60,16 @@ func TestStateFailsBeforeTheCommit(t *testing.T) {
 			}
 			to.decide(nil)
 			mend(host)
-			until(t, "the events to come again", func() bool {
+			s.add(7, 10)
+			until(t, "the events after them", func() bool {
 				must(t, host, s.poller) // nothing, until the lease that could not be given back has expired
-				_, repeated := to.count()
-				return repeated == 3
+				n, _ := to.count()
+				return n == 9
 			})
-			must(t, host, s.poller)
-			versions := to.column("version")
-			for v := 1; v <= 6; v++ {
-				if want := 1 + v/4; versions[fmt.Sprint(v)] != want {
-					t.Errorf("version %d came %d times, want %d", v, versions[fmt.Sprint(v)], want)
+			for v, times := range to.column("version") {
+				// The process may know that its last events have arrived, although that is not stored.
+				if most := map[bool]int{true: 2, false: 1}[v >= "4" && v <= "6"]; times > most {
+					t.Errorf("version %s came %d times", v, times)
 				}
 			}
 			if err := host.Stopped(); err != nil || host.Restarts() > 0 {

@@ -4,8 +4,7 @@
 // An engine is a folder below this one. All have the same file names, so that a behaviour is found in each by one name:
 //
 //	syntax.go       how statements are written, and what people are told
-//	dsn.go          connection strings (SQL Server's are taken apart in sqlserver/target)
-//	forms.go        ADO.NET's form of them, and libpq's (PostgreSQL, MySQL)
+//	dsn.go          connection strings, in each of their forms (SQL Server's are taken apart in sqlserver/target)
 //	open.go         physical connections, where the driver needs help
 //	prepare.go      a connection that was just opened: settings, and what is true for it
 //	catalog.go      tables, views, queries and their columns
@@ -16,7 +15,7 @@
 //	counter.go      what the engine counts a column up by
 //	incarnation.go  a database told from what it was before a restore or a failover
 //	rights.go       what the login may do
-//	ddl.go          the column that makes a table readable exactly
+//	ddl.go          the column that makes a table readable exactly (PostgreSQL; SQL Server's is in syntax.go)
 //	tracking.go     the triggers that keep a change table
 //
 // Outboxes use statement.go (how statements are written), claims.go, outbox.go (a table of our own), mapping.go (a

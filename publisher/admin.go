@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
 // Operator is what commands and timers do with an outbox beside publishing. *Publisher implements it.
@@ -42,38 +43,6 @@ var _ Operator = (*Publisher)(nil)
 // adminChunk is how many events an operator's command shows or changes in one statement or transaction.
 const adminChunk = 1000
 
-// adminEvents is what operators do with events, for each layout.
-type adminEvents interface {
-	lister
-	changer
-	cleaner
-}
-
-// lister shows events.
-type lister interface {
-	// Page returns at most limit events that f chooses after a position ("" for the beginning), in the order in which
-	// they are published, and the position of the last; "" where there are no more.
-	Page(ctx context.Context, f *event.Filter, after string, limit int) (entries []event.Entry, last string, err error)
-	CountOf(ctx context.Context, f *event.Filter) (int64, error)
-}
-
-// changer changes what becomes of events. Each call is one transaction and returns how many events it changed.
-type changer interface {
-	// RequeueThese makes events due now that are still DEAD LETTER or FAILED.
-	RequeueThese(ctx context.Context, entries []event.Entry) (int64, error)
-	// DiscardThese gives events up that are still DEAD LETTER, FAILED or WAITING.
-	DiscardThese(ctx context.Context, entries []event.Entry, reason string) (int64, error)
-}
-
-// cleaner deletes events that were published long ago.
-type cleaner interface {
-	// Cleanable returns an error where published rows cannot be told from others by age.
-	Cleanable() error
-	// Clean deletes what is older than the retention among the next rows after a position, at most chunk of them, and
-	// returns the position of the last row that it looked at: "" where there are no more.
-	Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error)
-}
-
 // Count returns how many events f chooses.
 func (p *Publisher) Count(ctx context.Context, f event.Filter) (int64, error) {
 	if err := f.Check(); err != nil {
@@ -93,7 +62,7 @@ func (p *Publisher) Count(ctx context.Context, f event.Filter) (int64, error) {
 // List shows events page by page, so that its memory does not depend on how many there are. What changes meanwhile is
 // shown before or after the change.
 func (p *Publisher) List(ctx context.Context, f event.Filter, each func(event.Entry) error) error {
-	_, err := p.pages(ctx, f, func(_ changer, entries []event.Entry) (int64, error) {
+	_, err := p.pages(ctx, f, func(_ *rows.Table, entries []event.Entry) (int64, error) {
 		for i := range entries {
 			if err := each(entries[i]); err != nil {
 				return int64(i), err
@@ -105,7 +74,7 @@ func (p *Publisher) List(ctx context.Context, f event.Filter, each func(event.En
 }
 
 // pages gives the chosen events to work, a page at a time, and adds up what it returns.
-func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(changer, []event.Entry) (int64,
+func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(*rows.Table, []event.Entry) (int64,
 	error)) (total int64, err error) {
 	if err := f.Check(); err != nil {
 		return 0, err
@@ -147,8 +116,8 @@ func (p *Publisher) Requeue(ctx context.Context, f event.Filter, progress func(i
 		return 0, err
 	}
 	var total int64
-	return p.pages(ctx, f, func(c changer, entries []event.Entry) (int64, error) {
-		n, err := c.RequeueThese(ctx, entries)
+	return p.pages(ctx, f, func(t *rows.Table, entries []event.Entry) (int64, error) {
+		n, err := t.RequeueThese(ctx, entries)
 		return n, report(&total, n, progress, err)
 	})
 }
@@ -161,8 +130,8 @@ func (p *Publisher) Discard(ctx context.Context, f event.Filter, by string, prog
 	reason := plaintext.Start(plaintext.Storable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"),
 		time.Now().UTC().Format(time.RFC3339))), 1000)
 	var total int64
-	return p.pages(ctx, f, func(c changer, entries []event.Entry) (int64, error) {
-		n, err := c.DiscardThese(ctx, entries, reason)
+	return p.pages(ctx, f, func(t *rows.Table, entries []event.Entry) (int64, error) {
+		n, err := t.DiscardThese(ctx, entries, reason)
 		return n, report(&total, n, progress, err)
 	})
 }

@@ -44,13 +44,7 @@ type catalog struct {
 type opened struct {
 	feed.Outbox
 	claims *claims.Table
-	events events
-}
-
-// events are an outbox' events, for sessions and for operators: rows of an own table, or of a mapped one.
-type events interface {
-	feed.Events
-	adminEvents
+	events *rows.Table
 }
 
 // What was read from the catalog is believed for so long.
@@ -147,11 +141,11 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 			return nil, fmt.Errorf("%w: %s lacks %d index(es), without which nothing can be published: run `rowrelay outbox init "+
 				"%s --apply`, or: %s", poller.ErrConfig, qualified, len(lacks), c.cfg.Poller, strings.Join(lacks, "; "))
 		}
-		rows := c.rows(qualified)
-		o.claims, o.events = rows.Claims, rows
+		o.events = c.own(qualified)
 	} else if err := c.mapped(ctx, o); err != nil {
 		return nil, err
 	}
+	o.claims = o.events.Claims
 	o.Claims, o.Events = o.claims, o.events
 	return o, nil
 }
@@ -162,32 +156,42 @@ func (c *catalog) place(qualified string) claims.Place {
 	return claims.Place{Table: c.claims.String(), Outbox: claimName(qualified)}
 }
 
-func (c *catalog) rows(qualified string) *rows.Table {
+func (c *catalog) rowsConfig() rows.Config {
 	cfg := &c.cfg
-	return rows.New(c.db, c.texts.rows, c.outbox, rows.Config{Ordering: cfg.Ordering, Partitions: cfg.Partitions,
-		Block:       cfg.Policy.Block,
-		MaxRowBytes: cfg.MaxRowBytes, MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention},
-		c.texts.claims, c.place(qualified))
+	return rows.Config{Ordering: cfg.Ordering, Partitions: cfg.Partitions, Block: cfg.Policy.Block,
+		MaxRowBytes: cfg.MaxRowBytes, MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention}
 }
 
-// mapped completes what is known of a mapped table.
+// own are the events of a table of `rowrelay outbox init`.
+func (c *catalog) own(qualified string) *rows.Table {
+	return rows.Own(c.db, c.texts.rows, c.outbox, c.rowsConfig(), c.texts.claims, c.place(qualified))
+}
+
+// mapped completes what is known of another framework's table.
 func (c *catalog) mapped(ctx context.Context, o *opened) error {
 	cfg := &c.cfg
 	if cfg.Strategy != "" && cfg.Strategy != claims.Leader {
 		return fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
 			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
 	}
-	o.claims = claims.New(c.db, c.texts.claims, c.place(o.Table), 1, nil) // it has no buckets to divide
-	m, warnings, err := mapping.Open(ctx, c.db.Pool, c.db, c.texts.mapping, o.claims, c.outbox,
-		mapping.SideOf(c.claims), o.Table, c.mappedConfig())
+	l, err := mapping.Read(ctx, c.db.Pool, c.texts.tables.Columns, c.outbox, o.Table, cfg.Map, c.texts.textTimes)
 	if err != nil {
 		return err
 	}
-	if err := c.proveID(ctx, o.Table, m.ID()); err != nil {
+	side := rows.SideOf(c.claims)
+	found, err := c.texts.tables.Resolve(ctx, c.db.Pool, side)
+	if err != nil {
+		return fmt.Errorf("look for %s: %w", side, err)
+	}
+	if found == "" {
+		return fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --beside --apply`",
+			poller.ErrConfig, side, o.Table, cfg.Poller)
+	}
+	if err := c.proveID(ctx, o.Table, l.ID.Name); err != nil {
 		return err
 	}
-	o.events = m
-	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], warnings...)
+	o.events = rows.Mapped(c.db, c.texts.values, l, c.outbox, side, c.rowsConfig(), c.texts.claims, c.place(o.Table))
+	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], l.Warnings...)
 	return nil
 }
 
@@ -236,13 +240,6 @@ func (c *catalog) table(ctx context.Context) (t engine.Table, err error) {
 		return err
 	})
 	return t, err
-}
-
-func (c *catalog) mappedConfig() mapping.Config {
-	cfg := &c.cfg
-	return mapping.Config{Poller: cfg.Poller, Map: cfg.Map, Ordering: cfg.Ordering, Block: cfg.Policy.Block,
-		MaxRowBytes: cfg.MaxRowBytes,
-		Retention:   cfg.Retention}
 }
 
 // resolve finds a table. how are the flags of `outbox init` that creates it.

@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"github.com/rowrelay/rowrelay/publisher/mapping"
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
@@ -28,5 +27,5 @@ func MappedDDL(engine, outbox, claims string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{e.claims.Ddl(beside)}, e.mapping.Ddl(mapping.SideOf(beside), mapping.SideStates)...), nil
+	return append([]string{e.claims.Ddl(beside)}, e.values.Ddl(rows.SideOf(beside), rows.SideStates)...), nil
 }

@@ -6,21 +6,23 @@ import (
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/sqlite"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/publisher/mapping"
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
 // texts is what is written differently on one engine.
 type texts struct {
-	syntax  statement.Syntax
-	low     statement.Low
-	tables  tables
-	claims  claims.Syntax
-	rows    rows.Syntax
-	mapping mapping.Syntax
+	syntax statement.Syntax
+	low    statement.Low
+	tables tables
+	claims claims.Syntax
+	rows   rows.Syntax
+	values rows.Values
+	// textTimes says that a time may stand in a column of text.
+	textTimes bool
 	// mostRows bounds what one transaction deletes, and one statement marks; 0: no bound.
 	mostRows int
 }
@@ -31,10 +33,12 @@ type tables interface {
 	Ready(ctx context.Context, q statement.Querier) error
 	// Resolve finds a table; qualified is "" where there is none.
 	Resolve(ctx context.Context, q statement.Querier, n statement.Name) (qualified string, err error)
+	// Columns reads the columns of a table in their order.
+	Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error)
 }
 
 var sqliteTexts = texts{syntax: sqlite.Statement{}, tables: sqlite.Tables{}, claims: sqlite.Claims{},
-	rows: sqlite.Outbox{}, mapping: sqlite.Mapping{}}
+	rows: sqlite.Outbox{}, values: sqlite.Mapping{}, textTimes: true}
 
 // tablesOf reads the names of an outbox and of its claims table, as source__table and source__claims_table write
 // them.

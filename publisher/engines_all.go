@@ -10,10 +10,10 @@ import (
 
 var textsOf = map[string]texts{
 	"postgres": {syntax: postgres.Statement{}, low: postgres.Low, tables: postgres.Tables{},
-		claims: postgres.Claims{}, rows: postgres.Outbox{}, mapping: postgres.Mapping{}},
+		claims: postgres.Claims{}, rows: postgres.Outbox{}, values: postgres.Mapping{}},
 	"mysql": {syntax: mysql.Statement{}, tables: mysql.Tables{}, claims: mysql.Claims{}, rows: mysql.Outbox{},
-		mapping: mysql.Mapping{}},
+		values: mysql.Mapping{}},
 	"sqlite": sqliteTexts,
 	"sqlserver": {syntax: sqlserver.Statement{}, low: sqlserver.Low, tables: sqlserver.Tables{},
-		claims: sqlserver.Claims{}, rows: sqlserver.Outbox{}, mapping: sqlserver.Mapping{}, mostRows: sqlserver.MostRows},
+		claims: sqlserver.Claims{}, rows: sqlserver.Outbox{}, values: sqlserver.Mapping{}, mostRows: sqlserver.MostRows},
 }

@@ -117,11 +117,7 @@ func (b *bench) open(change ...func(*Config)) *instance {
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	rows, ok := o.events.(*rows.Table)
-	if !ok {
-		b.tb.Fatalf("%T", o.events)
-	}
-	return &instance{c, o.claims, rows}
+	return &instance{c, o.claims, o.events}
 }
 
 // view returns the outbox as another instance has it before it was opened.

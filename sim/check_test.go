@@ -66,20 +66,19 @@ func (w *world) begun(c *call) {
 	if c.p.set.ordering == poller.OrderNone {
 		return
 	}
-	seen := map[string]bool{}
+	seen := map[string]int{}
 	for i := range q.d.Events {
 		order := string(q.d.Events[i].OrderKey)
-		if seen[order] {
-			w.fail("%s sends two events of %s in one request", c.p.name, order)
+		if seen[order]++; seen[order] > w.several(c.p) {
+			w.fail("%s sends %d events of %s in one request", c.p.name, seen[order], order)
 		}
-		seen[order] = true
 	}
 	for _, o := range w.waiting {
 		if o.request == nil || o.p != c.p || o.gaveUp {
 			continue
 		}
 		for i := range o.request.d.Events {
-			if e := &o.request.d.Events[i]; seen[string(e.OrderKey)] {
+			if e := &o.request.d.Events[i]; seen[string(e.OrderKey)] > 0 {
 				w.fail("%s has two requests for %s in flight", c.p.name, e.OrderKey)
 			}
 		}

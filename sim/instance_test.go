@@ -74,7 +74,8 @@ func (w *world) newProcess(slot int) *process {
 	p.relay, err = poller.NewRelay(poller.Config{
 		App: "app", Poller: "orders", Output: p.out.name, Feed: feedOf{p, feed}, To: sinkOf{p}, Ordering: p.set.ordering,
 		Concurrency: pro.Parallel,
-		Fetch:       poller.Limit{Rows: pro.Rows, Bytes: 1 << 20}, RequestEvents: pro.RequestEvents, RequestBytes: 1 << 20,
+		Fetch:       poller.Limit{Rows: pro.Rows, Bytes: 1 << 20}, FetchMost: pro.FetchMost,
+		RequestEvents: pro.RequestEvents, RequestBytes: 1 << 20, KeyEvents: pro.KeyEvents,
 		Size: func(e *change.Event) int { return e.Size() }, RejectStatus: rejectStatus, Retries: pro.Retries,
 		Timeout: pro.Timeout, Budget: pro.Budget, PollInterval: pro.Poll, MaxBatches: pro.MaxBatches,
 	})

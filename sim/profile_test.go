@@ -20,6 +20,7 @@ type profile struct {
 	Poll                          time.Duration
 	Rows, RequestEvents, Parallel int
 	Retries, MaxBatches           int
+	KeyEvents, FetchMost          int // of one order key in a request; what Rows grows to
 	Ordering                      poller.Ordering
 	Late                          late.Mode
 	Wait                          bool

@@ -268,8 +268,13 @@ func (s *sink) judge(q *request) error {
 	}
 	var named []poller.FailedEvent
 	skip := make([]bool, len(q.d.Events))
+	after := s.after(q)
 	for i := range q.d.Events {
 		b := s.refuses(q.d.Events[i].ID)
+		if after(i, b != nil) {
+			named, skip[i] = append(named, poller.FailedEvent{Index: i}), true
+			continue
+		}
 		if b == nil {
 			continue
 		}
@@ -285,7 +290,11 @@ func (s *sink) judge(q *request) error {
 		return nil
 	}
 	for _, f := range named {
-		s.note(q, f.Index, attempt{lone: true, named: true, status: 200, cause: poller.Refused})
+		if f.Named {
+			s.note(q, f.Index, attempt{lone: true, named: true, status: 200, cause: poller.Refused})
+		} else {
+			s.note(q, f.Index, attempt{})
+		}
 	}
 	// What was accepted in the same answer counts as evidence, so it is noted after the failures as well.
 	for i := range q.d.Events {
@@ -296,12 +305,39 @@ func (s *sink) judge(q *request) error {
 	return &poller.DeliveryError{Failed: named, Err: fmt.Errorf("%w names %d", errSink, len(named))}
 }
 
+// several is how many events of an order key a request of a process may hold.
+func (w *world) several(p *process) int {
+	if p.set.ordering == poller.OrderKey {
+		return max(1, w.pro.KeyEvents)
+	}
+	return 1
+}
+
+// after returns what says, of one event after the other, whether it comes after one of its order key that failed in the
+// same request: where a request may hold several, none of these is accepted.
+func (s *sink) after(q *request) func(i int, fails bool) bool {
+	failed := map[string]bool{}
+	return func(i int, fails bool) bool {
+		if s.w.several(q.life) == 1 {
+			return false
+		}
+		key := string(q.d.Events[i].OrderKey)
+		if failed[key] {
+			return true
+		}
+		failed[key] = fails
+		return false
+	}
+}
+
 // accept is the effect of a request: at once, late, or unheard.
 func (s *sink) accept(q *request, skip []bool) {
 	w := s.w
+	after := s.after(q)
 	for i := range q.d.Events {
 		e := &q.d.Events[i]
-		if skip != nil && skip[i] || skip == nil && (s.refuses(e.ID) != nil || s.limitOf(e.ID) != nil) {
+		fails := skip != nil && skip[i] || skip == nil && (s.refuses(e.ID) != nil || s.limitOf(e.ID) != nil)
+		if after(i, fails) || fails {
 			continue
 		}
 		s.note(q, i, attempt{accepted: true})

@@ -39,11 +39,12 @@ const (
 	busy    dimension = "busy"    // one order key has most of the rows
 	once    dimension = "once"    // nothing goes wrong, and nothing may come twice
 	old     dimension = "old"     // writers set times from before their transactions
+	several dimension = "several" // requests hold several events of an order key, and batches grow
 )
 
 // dimensions are all of them.
 var dimensions = []dimension{deletes, moves, limits, crowd, quiet, newest, hang, whole, jumps, future, changes, replays,
-	modes, holds, second, writers, sieges, written, tracked, busy, once, old}
+	modes, holds, second, writers, sieges, written, tracked, busy, once, old, several}
 
 // pending are the dimensions that runs have only when DIMS names them, because the product breaks a promise there.
 var pending = []dimension{}
@@ -152,6 +153,11 @@ func (p *profile) widen(seed uint64) {
 		if p.Clock && p.Late == late.Overlap && !p.Shown && !p.InOrder && p.Jumps == 0 {
 			p.Old = p.Window * 15 / 100
 		}
+	})
+	with(several, 0.3, func(r *rand.Rand) {
+		p.RequestEvents = 2 + r.IntN(5)
+		p.KeyEvents, p.FetchMost = 1+r.IntN(p.RequestEvents), p.Rows*(1+r.IntN(4))
+		p.Groups, p.BadRow = max(p.Groups, 1+r.IntN(3)), max(p.BadRow, 0.1*r.Float64())
 	})
 	with(once, 0.15, p.once)
 }

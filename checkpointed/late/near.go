@@ -15,6 +15,7 @@ type near struct {
 	at     change.Cursor // read up to here
 	to     change.Cursor // its end
 	oldest time.Time     // of recent.oldest, once it is read
+	says   bound         // of recent.met, once it is read
 	began  time.Time
 	ended  time.Time     // of the last one
 	took   time.Duration // by the last one
@@ -22,7 +23,7 @@ type near struct {
 
 const (
 	// nearQuick is what such a read takes where no transaction stays open for long.
-	nearQuick = 20 * time.Millisecond
+	nearQuick = 100 * time.Millisecond
 	// nearHidden is how long transactions are taken to be open where the server does not show them.
 	nearHidden = time.Second
 )
@@ -32,7 +33,7 @@ const (
 func (l *Tracker) nearDue(now time.Time) bool {
 	n := &l.near
 	rest := n.took
-	if n.took > nearQuick {
+	if n.took >= nearQuick {
 		rest *= 3
 	}
 	due := n.after != l.recent.pages && now.Sub(n.ended) >= rest
@@ -58,10 +59,10 @@ func (l *Tracker) nextNear(ctx context.Context, seen *change.Horizon) (Step, boo
 		if n.oldest = before(seen); !seen.Shown {
 			n.oldest = seen.Now.Add(-nearHidden)
 		}
-		n.on, n.at, n.to = true, l.recent.edge.at, l.reached
+		n.on, n.at, n.to, n.says = true, l.recent.edge.at, l.reached, l.said
 	}
 	return Step{Kind: change.Sweep, near: true,
-		Range: change.Range{After: n.at, UpTo: n.to, Late: true, Told: l.told, Since: l.known.below}}, true
+		Range: change.Range{After: n.at, UpTo: n.to, Late: true, Told: l.told, Since: l.sinceEdge()}}, true
 }
 
 // neared takes a page of it.
@@ -76,7 +77,7 @@ func (l *Tracker) neared(page *change.Page) {
 	if page.More {
 		return
 	}
-	l.recent.oldest = n.oldest
+	l.recent.oldest, l.recent.met = n.oldest, n.says
 	n.on, n.ended = false, time.Now()
 	n.took = n.ended.Sub(n.began)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -92,4 +93,68 @@ func TestAnOpenTransactionLeavesTimeForLiveRows(t *testing.T) {
 			t.Errorf("%.2f of the time went into what lies before the position", part)
 		}
 	})
+}
+
+// again counts the rows that a database gives of those before the position.
+type again struct {
+	database
+	rows  int
+	past  int64  // a cursor
+	after func() // called once, after the next page of these that ends beyond it
+}
+
+func (a *again) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
+	if known := r.Known; known != nil {
+		r.Known = func(e *change.Event, numbers string) bool { a.rows++; return known(e, numbers) }
+	}
+	page, err := a.database.Fetch(ctx, r, limit)
+	end := page.To
+	if n := len(page.Events); r.Known == nil && !r.UpTo.IsStart() && n > 0 {
+		a.rows += n
+		end = page.Events[n-1].Cursor
+	}
+	if a.after != nil && (r.Known != nil || end != nil && latetest.PositionOf(end).Value > a.past) {
+		a.after()
+		a.after = nil
+	}
+	return page, err
+}
+
+// TestLateRowsAreReadOnce: where rows tell who wrote them, a read of what lies before the position brings what the one
+// before it may not have shown, and not all that was written in the meantime of two sweeps. What ends during such a
+// read is for the next one.
+func TestLateRowsAreReadOnce(t *testing.T) {
+	for _, groups := range []int{0, 2} {
+		inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
+			d.table.Shown, d.table.Groups, d.table.Numbers = true, groups, "life 1"
+			d.cfg.Window = 2 * time.Minute // no sweep before 5 s
+			source := &again{database: d.table}
+			d.source = source
+			d.start()
+			d.ticks(1)
+			write := func(n int) {
+				for range n {
+					short := d.table.Begin(time.Hour)
+					d.table.Insert(short)
+					d.table.End(short, true)
+					d.drain()
+					time.Sleep(10 * time.Millisecond)
+				}
+			}
+			if write(100); source.rows > 300 {
+				t.Errorf("%d order keys: %d rows are read again after 100 writes", groups, source.rows)
+			}
+			one, two := d.table.Begin(time.Hour), d.table.Begin(time.Hour)
+			keys := []int{d.table.Insert(one), d.table.Insert(two)}
+			source.past = d.table.Counter
+			write(20)
+			source.after = func() { d.table.End(one, true); d.table.End(two, true) }
+			write(2)
+			for _, key := range keys {
+				if d.last[key] == "" {
+					t.Errorf("%d order keys: what was committed during a read did not come with the next one", groups)
+				}
+			}
+		})
+	}
 }

@@ -36,12 +36,12 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 	}
 	l.askLast(ctx)
 	step.Range = l.liveRange()
-	again := l.recent.edge.at
+	again, since := l.recent.edge.at, l.sinceEdge()
 	if l.sweep.ending() {
-		again = l.sweep.at
+		again, since = l.sweep.at, l.known.below
 	}
 	if !again.Equal(l.reached) {
-		step.Range.Again, step.Range.Known, step.Range.Since = again, l.knows, l.known.below
+		step.Range.Again, step.Range.Known, step.Range.Since = again, l.knows, since
 	}
 	return step
 }
@@ -90,7 +90,7 @@ func (l *Tracker) again(step *Step, page *change.Page) (change.Batch, bool) {
 		l.recent.oldest = time.Time{}
 		return batch, true
 	}
-	l.recent.oldest = step.oldest
+	l.recent.oldest, l.recent.met = step.oldest, l.said
 	if seen := l.backlog.last.seen; !seen.IsZero() && !step.oldest.Before(seen) {
 		l.backlog.complete = true
 	}

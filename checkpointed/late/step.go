@@ -29,7 +29,7 @@ type Step struct {
 
 	rose     int           // overlap.rose, when Next returned a page with what is read again
 	nextTold change.Cursor // of overlap, when Next returned a page of live rows
-	oldest   time.Time     // of ordered.oldest, once the page is read
+	oldest   time.Time     // of recent.oldest, once the page is read
 	asked    time.Time     // when Next returned a page of live rows of a mode without a window
 }
 

@@ -120,6 +120,8 @@ func TestOverlapLosesNothing(t *testing.T) {
 			lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, writers: true, memory: 20}},
 		{"little memory", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, memory: 60}},
 		{"shared order keys", lateRun{mode: Overlap, shown: true, longest: 20 * time.Second, steps: 1200, groups: 3}},
+		{"shared order keys, writers are told",
+			lateRun{mode: Overlap, shown: true, longest: 20 * time.Second, steps: 1200, writers: true, groups: 3}},
 		{"shared order keys, crashes, transactions beyond the window",
 			lateRun{mode: Overlap, crashes: true, shown: true, longest: 2 * time.Minute, steps: 1200, groups: 3}},
 		{"shared order keys, writers are told, crashes and failovers",

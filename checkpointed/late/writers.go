@@ -82,6 +82,7 @@ func (l *Tracker) meet(page *change.Page, opens bool) bool {
 			l.unmark()
 			l.sweep.on, l.near.on, sound = false, false, false
 		}
+		l.recent.met = bound{}
 		l.known, l.rises = bound{of: says.of}, bound{}
 	}
 	if opens {
@@ -91,6 +92,15 @@ func (l *Tracker) meet(page *change.Page, opens bool) bool {
 		l.sweep.says = bound{}
 	}
 	return sound
+}
+
+// sinceEdge is Range.Since of a read that begins at the order edge or beyond, and is no part of a sweep: that has to meet
+// what is remembered.
+func (l *Tracker) sinceEdge() uint64 {
+	if l.recent.met.of != l.known.of {
+		return l.known.below
+	}
+	return max(l.known.below, l.recent.met.below)
 }
 
 // unpassed returns the events of a sweep that are not known to be settled or in flight by who wrote them.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // backfillFlags are the flags of `rowrelay backfill`.
@@ -68,7 +69,7 @@ dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.
 }
 
 func (t *target) backfill(ctx context.Context, name string, b *backfillFlags) error {
-	return t.onDocument(ctx, name, func(d *managedDocument) error {
+	return t.onDocument(ctx, name, func(d *wiring.Document) error {
 		switch {
 		case b.status:
 			return t.backfillStatus(ctx, d)
@@ -84,7 +85,7 @@ func (t *target) backfill(ctx context.Context, name string, b *backfillFlags) er
 	})
 }
 
-func (t *target) backfillStatus(ctx context.Context, d *managedDocument) error {
+func (t *target) backfillStatus(ctx context.Context, d *wiring.Document) error {
 	running, err := d.Running(ctx)
 	switch {
 	case err != nil:
@@ -95,7 +96,7 @@ func (t *target) backfillStatus(ctx context.Context, d *managedDocument) error {
 	return t.say("%s", running)
 }
 
-func (t *target) backfillWatch(ctx context.Context, d *managedDocument) error {
+func (t *target) backfillWatch(ctx context.Context, d *wiring.Document) error {
 	running, err := d.Running(ctx)
 	if err != nil {
 		return t.carryOut(ctx, d.Poller, nil, err)
@@ -107,14 +108,14 @@ func (t *target) backfillWatch(ctx context.Context, d *managedDocument) error {
 }
 
 // watched shows how far a backfill is, until it ends.
-func (t *target) watched(ctx context.Context, d *managedDocument, id string) error {
+func (t *target) watched(ctx context.Context, d *wiring.Document, id string) error {
 	end := t.watch(&d.Progress)
 	result, err := d.Watch(ctx, id)
 	end()
 	return t.ended(result, err)
 }
 
-func (t *target) startBackfill(ctx context.Context, d *managedDocument, b *backfillFlags) error {
+func (t *target) startBackfill(ctx context.Context, d *wiring.Document, b *backfillFlags) error {
 	started, err := d.Backfill(ctx, &b.Rows)
 	var plan *admin.Plan
 	if started != nil {
@@ -131,10 +132,10 @@ func (t *target) startBackfill(ctx context.Context, d *managedDocument, b *backf
 	return t.ended(result, err)
 }
 
-func (t *target) namedBackfill(ctx context.Context, d *managedDocument, b *backfillFlags) error {
+func (t *target) namedBackfill(ctx context.Context, d *wiring.Document, b *backfillFlags) error {
 	plan, err := d.NamedBackfill(ctx,
 		&admin.Named{Rows: b.Rows, Name: b.name, Open: func(src checkpointed.Source) (*admin.Sender, error) {
-			return d.sender(t.console, b.name, b.Rate, src)
+			return d.Sender(b.name, b.Rate, src)
 		}})
 	ok, err := t.agreed(d.Poller, plan, err)
 	if err != nil || !ok {

@@ -80,7 +80,7 @@ func benchBacklog(b *testing.B, program, url string, db *sql.DB, rows int) {
 		to.await(b, rows+lateRows)
 		b.ReportMetric(highWater(p.cmd.Process.Pid)/early, "memory")
 		p.kill()
-		first, rest, held := to.rates()
+		first, rest, held := to.rates(b)
 		b.ReportMetric(first, "first")
 		b.ReportMetric(rest, "rest")
 		b.ReportMetric(held.Seconds(), "s-held")
@@ -218,7 +218,7 @@ func (r *tallyReceiver) twice() (n int) {
 }
 
 // rates are the rows a second of the first million and of the rest (0: there is none), and how long nothing came.
-func (r *tallyReceiver) rates() (first, rest float64, held time.Duration) {
+func (r *tallyReceiver) rates(b *testing.B) (first, rest float64, held time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var took [2]time.Duration
@@ -228,6 +228,7 @@ func (r *tallyReceiver) rates() (first, rest float64, held time.Duration) {
 		part := min(1, i*tallyStep/1_000_000)
 		if d := at.Sub(last); d > 10*time.Second {
 			held += d
+			b.Logf("nothing came for %v after %d rows", d.Round(time.Millisecond), i*tallyStep)
 		} else {
 			took[part] += d
 			steps[part]++

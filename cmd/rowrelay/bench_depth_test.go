@@ -34,7 +34,7 @@ func BenchmarkDepth(b *testing.B) {
 
 func benchDepth(b *testing.B, url string, rows int, layout string) {
 	const pages = 200
-	w := benchWire(b, benchPoller(url, "http://127.0.0.1:1/").with(benchSettings{"state__kind": "memory"})).pollers[0]
+	w := benchWire(b, benchPoller(url, "http://127.0.0.1:1/").with(benchSettings{"state__kind": "memory"})).Pollers[0]
 	limit := poller.Limit{Rows: w.Config.BatchSize, Bytes: w.Config.BatchBytes}
 	if rows < 2*pages*limit.Rows {
 		b.Fatalf("%d rows have no two ends: give at least %d", rows, 2*pages*limit.Rows)

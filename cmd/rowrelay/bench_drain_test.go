@@ -56,7 +56,7 @@ func benchDrain(b *testing.B, url string, where benchSettings, read bareReader, 
 	to := newBenchReceiver(b)
 	settings := benchPoller(url, to.URL).with(benchSettings{"state__path": b.TempDir()}).with(where)
 	a := benchWire(b, settings.with(benchSettings{"pollers__orders__output__batch": fmt.Sprint(batch)}))
-	cfg := a.pollers[0].Config
+	cfg := a.Pollers[0].Config
 	loop := newBareLoop(to.URL, batch, cfg.Concurrency, cfg.BatchSize, read)
 	if headers {
 		loop.likeTheRelay()

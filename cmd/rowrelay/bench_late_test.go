@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // BenchmarkLateCommits drains one table in each mode of source__late_commits, in turns, and reports the speed of each
@@ -42,7 +43,7 @@ func BenchmarkLateCommits(b *testing.B) {
 // benchModes measures modes, each with its cursor, beside none; orderKey is "" for the row's own key.
 func benchModes(b *testing.B, url string, rows int, orderKey string, cursors map[string]string) {
 	to := newBenchReceiver(b)
-	open := func(mode, cursor string) *app {
+	open := func(mode, cursor string) *wiring.App {
 		return benchWire(b, benchPoller(url, to.URL).with(benchSettings{
 			"state__kind": "file", "state__path": b.TempDir(), "pollers__orders__source__late_commits": mode,
 			"pollers__orders__source__cursor":    cursor,
@@ -50,11 +51,11 @@ func benchModes(b *testing.B, url string, rows int, orderKey string, cursors map
 			"pollers__orders__source__order_key": orderKey,
 		}))
 	}
-	none, modes := open("none", "updated_at"), map[string]*app{}
+	none, modes := open("none", "updated_at"), map[string]*wiring.App{}
 	for mode, cursor := range cursors {
 		modes[mode] = open(mode, cursor)
 	}
-	drain := func(a *app) float64 {
+	drain := func(a *wiring.App) float64 {
 		benchForget(b, a)
 		return benchTime(b, "relay", func() { benchTick(b, a, rows) }).wall.Seconds()
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // The benchmarks of the whole way, on real engines; docs/benchmarks.md has the figures and what they mean. `make bench`
@@ -82,13 +83,13 @@ func benchPoller(url, receiver string) benchSettings {
 }
 
 // benchWire wires the settings as the commands do. The poller is the app's only one.
-func benchWire(b *testing.B, s benchSettings) *app {
+func benchWire(b *testing.B, s benchSettings) *wiring.App {
 	b.Helper()
 	c := &console{environ: s.environ(), out: io.Discard, err: io.Discard}
 	cfg, _ := config.Load(c.environ) // its error is the faults
-	a := wire(c, cfg)
+	a := wiring.New(cfg, c.process())
 	b.Cleanup(func() { _ = a.Close() })
-	if err := refuse(cfg, a.pollers); err != nil {
+	if err := wiring.Refuse(cfg, a.Pollers); err != nil {
 		b.Fatal(err)
 	}
 	return a
@@ -167,9 +168,9 @@ func benchMySQL(b *testing.B, url string, n int) {
 }
 
 // benchTick runs one tick, which must deliver exactly n rows.
-func benchTick(b *testing.B, a *app, n int) {
+func benchTick(b *testing.B, a *wiring.App, n int) {
 	b.Helper()
-	for _, r := range a.pollers[0].runner.Run(b.Context()) {
+	for _, r := range a.Pollers[0].Runner.Run(b.Context()) {
 		if r.Event != poller.TickComplete || r.Rows != n {
 			b.Fatalf("%s after %d of %d rows: %v", r.Event, r.Rows, n, r.Err)
 		}
@@ -177,9 +178,9 @@ func benchTick(b *testing.B, a *app, n int) {
 }
 
 // benchForget puts the position back: the next tick begins at the beginning.
-func benchForget(b *testing.B, a *app) {
+func benchForget(b *testing.B, a *wiring.App) {
 	b.Helper()
-	keeper := a.pollers[0].Outputs[0].Keeper
+	keeper := a.Pollers[0].Outputs[0].Keeper
 	snap, err := keeper.Load(b.Context())
 	if err == nil {
 		_, err = keeper.Edit(b.Context(), snap, func(doc *state.Document) {

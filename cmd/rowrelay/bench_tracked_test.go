@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/tracking"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // BenchmarkTracked drains the changes of a table, and the same rows in cursor mode, in turns, and reports the speed of
@@ -63,20 +64,20 @@ func benchTracked(b *testing.B, url, driver, dsn string, rows int, modes map[str
 	}
 	benchTable(b, driver, dsn, append(statements, after...)...)
 	to := newBenchReceiver(b)
-	open := func(mode benchSettings) *app {
+	open := func(mode benchSettings) *wiring.App {
 		return benchWire(b, benchPoller(url, to.URL).with(benchSettings{
 			"state__kind": "file", "state__path": b.TempDir(),
 			"pollers__orders__source__columns": "id,customer_id,amount,status,note,updated_at",
 		}).with(mode))
 	}
-	drain := func(a *app) float64 {
+	drain := func(a *wiring.App) float64 {
 		benchForget(b, a)
 		return benchTime(b, "relay", func() { benchTick(b, a, rows) }).wall.Seconds()
 	}
 	changes := open(benchSettings{"pollers__orders__source__mode": "changetracking",
 		"pollers__orders__source__cursor": ""})
 	drain(changes)
-	cursors := map[string]*app{}
+	cursors := map[string]*wiring.App{}
 	for mode, settings := range modes {
 		cursors[mode] = open(settings)
 		drain(cursors[mode])

@@ -152,7 +152,7 @@ func check(ctx context.Context, c *console, names []string, rows int, ddl bool) 
 		return c.unopened(err)
 	}
 	defer func() { _ = a.Close() }() // nothing was written
-	found := a.inspect(c, chosen, c.functionApp().File().Err == nil)
+	found := a.Inspect(chosen, c.functionApp().File().Err == nil)
 	view := checkView{Warnings: found.Warnings, State: found.Store.Name, Faults: found.Faults}
 	for _, p := range found.Pollers {
 		p.Check(ctx, rows)
@@ -199,7 +199,7 @@ func checkProduction(ctx context.Context, c *console, names, accepted []string) 
 		return c.unopened(err)
 	}
 	defer func() { _ = a.Close() }() // nothing was written
-	found := a.inspect(c, chosen, c.functionApp().File().Err == nil)
+	found := a.Inspect(chosen, c.functionApp().File().Err == nil)
 	if len(chosen) == 0 {
 		found.Faults = append(found.Faults,
 			"there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // What check --ddl prints may be run as it is: all but the statements are comments, whatever a fault or a name holds.
@@ -44,7 +45,7 @@ func TestPrintedFields(t *testing.T) {
 }
 
 func TestNoPollerAtAll(t *testing.T) {
-	if _, err := (&app{}).poller("orders"); err == nil || err.Error() !=
+	if _, err := (&wiring.App{}).Poller("orders"); err == nil || err.Error() !=
 		`there is no poller "orders": the settings name no poller: is local.settings.json in this directory?` {
 		t.Errorf("%v", err)
 	}

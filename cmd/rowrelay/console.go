@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/telemetry"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // console is what the commands see of the process.
@@ -27,6 +28,12 @@ type console struct {
 	telemetry *telemetry.Telemetry
 	// cut gives up requests under way when it ends, for serve; nil never does.
 	cut context.Context //nolint:containedctx // it belongs to the process, as stop does
+}
+
+// process is what the parts are told of the process.
+func (c *console) process() *wiring.Process {
+	return &wiring.Process{Environ: c.environ, Settings: c.settings, Version: version, Out: c.out, Telemetry: c.telemetry,
+		Cut: c.cut}
 }
 
 // functionApp is the Function App that the environment describes.

@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // letters is what the flags of the dead-letter commands say.
@@ -164,7 +165,7 @@ func (l *letters) passedOver(unread []error) error {
 }
 
 // tellElsewhere says that dead letters lie in a queue, which is read by other means.
-func (l *letters) tellElsewhere(w *wired) error {
+func (l *letters) tellElsewhere(w *wiring.Poller) error {
 	to := &w.Config.DeadLetter
 	if to.Kind != "queue" {
 		return nil
@@ -180,8 +181,8 @@ func (l *letters) list(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return l.onDocument(ctx, name, func(d *managedDocument) error {
-		if err := l.tellElsewhere(d.w); err != nil {
+	return l.onDocument(ctx, name, func(d *wiring.Document) error {
+		if err := l.tellElsewhere(d.Of); err != nil {
 			return err
 		}
 		end := l.watch(&d.Progress)
@@ -214,7 +215,7 @@ func (l *letters) show(ctx context.Context, name, id string) error {
 	if err != nil {
 		return err
 	}
-	return l.onDocument(ctx, name, func(d *managedDocument) error {
+	return l.onDocument(ctx, name, func(d *wiring.Document) error {
 		found, err := d.Find(ctx, c)
 		if err != nil {
 			return err
@@ -266,12 +267,12 @@ func (l *letters) print(r *deadletter.Record) error {
 
 // onChosen does something with what ids and flags choose, after showing it.
 func (l *letters) onChosen(ctx context.Context, name string, ids []string,
-	work func(*managedDocument, *admin.Chosen) error) error {
+	work func(*wiring.Document, *admin.Chosen) error) error {
 	c, err := l.choice(ids)
 	if err != nil {
 		return err
 	}
-	return l.onDocument(ctx, name, func(d *managedDocument) error {
+	return l.onDocument(ctx, name, func(d *wiring.Document) error {
 		end := l.watch(&d.Progress)
 		chosen, err := d.Choose(ctx, c)
 		end()
@@ -300,12 +301,12 @@ func (l *letters) replay(ctx context.Context, name string, ids []string) error {
 			return err
 		}
 	}
-	return l.onChosen(ctx, name, ids, func(d *managedDocument, chosen *admin.Chosen) error {
+	return l.onChosen(ctx, name, ids, func(d *wiring.Document, chosen *admin.Chosen) error {
 		if l.asRecorded {
 			plan, err := chosen.Resend(func() (poller.Output, error) {
-				to, _, err := d.app.openOutput(l.console, d.w.Config, d.out.Config)
+				to, _, err := d.App.OpenOutput(d.Of.Config, d.To.Config)
 				return to, err
-			}, d.out.Config.Timeout)
+			}, d.To.Config.Timeout)
 			return l.carryOut(ctx, d.Poller, plan, err)
 		}
 		replay, err := chosen.Replay(ctx)
@@ -321,7 +322,7 @@ func (l *letters) replay(ctx context.Context, name string, ids []string) error {
 }
 
 func (l *letters) purge(ctx context.Context, name string, ids []string) error {
-	return l.onChosen(ctx, name, ids, func(d *managedDocument, chosen *admin.Chosen) error {
+	return l.onChosen(ctx, name, ids, func(d *wiring.Document, chosen *admin.Chosen) error {
 		plan, err := chosen.Purge()
 		return l.carryOut(ctx, d.Poller, plan, err)
 	})

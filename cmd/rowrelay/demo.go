@@ -23,6 +23,7 @@ import (
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // demoOptions are the flags of `rowrelay demo`.
@@ -227,18 +228,18 @@ func runDemo(ctx context.Context, c *console, o demoOptions) (err error) {
 
 	inner := &console{environ: demoSettings(o, shop, url), out: io.Discard, err: io.Discard}
 	cfg, _ := config.Load(inner.environ) // its error is the faults that the App holds
-	a := wire(inner, cfg)
+	a := wiring.New(cfg, inner.process())
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if err := refuse(cfg, a.pollers); err != nil {
+	if err := wiring.Refuse(cfg, a.Pollers); err != nil {
 		return err
 	}
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	log := slog.New(slog.NewTextHandler(logFile, nil))
 	tell(ctx, log, a)
-	side := newStatusSide(inner, a, false, a.pollers, log)
+	side := newStatusSide(inner, a, false, a.Pollers, log)
 	defer side.close()
-	h := handler.New(lifetime, handler.Config{Pollers: handlerOf(c, a, nil), Log: log, Observe: side.observe,
+	h := handler.New(lifetime, handler.Config{Pollers: a.Handlers(nil), Log: log, Observe: side.observe,
 		Registry: newRegistry()})
 	stopStatus, err := serveStatus(ctx, cfg, side, h, log)
 	if err != nil {
@@ -247,7 +248,7 @@ func runDemo(ctx context.Context, c *console, o demoOptions) (err error) {
 	defer stopStatus()
 	d := &demo.Run{
 		Shop: shop.Shop, Receiver: receiver, Rate: o.rate, For: o.length, Screen: demo.NewScreen(c.out, c.json),
-		Relay: &demoRelay{keeper: a.pollers[0].Outputs[0].Keeper, handler: h},
+		Relay: &demoRelay{keeper: a.Pollers[0].Outputs[0].Keeper, handler: h},
 	}
 	if err := greet(ctx, c, o, d, shop, url, "http://"+cfg.Status.Listen+"/status"); err != nil {
 		return err
@@ -260,7 +261,7 @@ func runDemo(ctx context.Context, c *console, o demoOptions) (err error) {
 		_, err = fmt.Fprintln(c.out, ending.JSON(ending.Totals, ending.Position))
 	} else {
 		_, err = fmt.Fprintf(c.out, "%s\nThe next run goes on at %s. Remove everything: %s demo --clean%s\n",
-			ending.Summary(ending.Totals), ending.Position, program, cleanFlags(o))
+			ending.Summary(ending.Totals), ending.Position, wiring.Program, cleanFlags(o))
 	}
 	if ending.Missing > 0 { // after a clean end
 		return &exitError{fmt.Errorf("%d orders are missing", ending.Missing)}
@@ -314,13 +315,13 @@ func greet(ctx context.Context, c *console, o demoOptions, d *demo.Run, shop *de
 	switch {
 	case errors.As(err, &unread):
 		return fmt.Errorf("reading the state document in %s: %w: remove what is damaged with %s demo --clean%s", o.dir,
-			err, program, cleanFlags(o))
+			err, wiring.Program, cleanFlags(o))
 	case err != nil:
 		return err
 	case b.At > b.Top:
 		return fmt.Errorf("the checkpoint in %s is at version %d, but the shop's last version is %d: the table was removed or "+
 			"restored, and new orders would not be seen. Start over with %s demo --clean%s", o.dir, b.At, b.Top,
-			program, cleanFlags(o))
+			wiring.Program, cleanFlags(o))
 	case c.json:
 		return nil // machines read the numbers
 	}

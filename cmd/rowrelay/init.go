@@ -19,6 +19,7 @@ import (
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // initFlags are the answers to what `rowrelay init` asks, and what it would propose.
@@ -218,13 +219,13 @@ func (t *target) propose(ctx context.Context, name string, p *inspect.Proposal, 
 	}
 	cfg, _ := config.Load(c.environ)                                     // its error is the faults that it holds
 	cfg.State = config.State{Kind: "memory", AppName: cfg.State.AppName} // nothing is written yet
-	a := wire(&c, cfg)
+	a := wiring.New(cfg, c.process())
 	defer func() { _ = a.Close() }() // nothing was written
-	w, err := a.poller(name)
+	w, err := a.Poller(name)
 	if err != nil {
 		return err
 	}
-	if err := refuse(cfg, []*wired{w}); err != nil {
+	if err := wiring.Refuse(cfg, []*wiring.Poller{w}); err != nil {
 		return err
 	}
 	out := &printer{w: t.talk()}

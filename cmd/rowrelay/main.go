@@ -3,8 +3,7 @@
 // Rowrelay is not a native database trigger. It is a pseudo trigger built on Azure Functions timers. Delivery is
 // at-least-once, and receivers must be idempotent.
 //
-// This package is the only one that knows all the others: wire.go turns the configuration into pollers, and each
-// command is one file.
+// Each command is one file: it parses, asks and prints. Package wiring turns the configuration into pollers.
 package main
 
 import (

@@ -17,6 +17,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // target is what a command is about that shows or changes a poller's state.
@@ -32,6 +35,11 @@ type target struct {
 	history bool
 }
 
+// choice is which document the command is about.
+func (t *target) choice() *wiring.Choice {
+	return &wiring.Choice{Output: t.output, Command: t.command, Backfills: t.history}
+}
+
 // remember notes which command runs.
 func (t *target) remember(cmd *cobra.Command, _ []string) { t.command = cmd.CommandPath() }
 
@@ -43,19 +51,19 @@ func (t *target) flags(cmd *cobra.Command) *cobra.Command {
 }
 
 // onApp joins the parts for some work on them.
-func (t *target) onApp(work func(*app) error) error {
+func (t *target) onApp(work func(*wiring.App) error) error {
 	cfg, err := load(t.console)
 	if err != nil {
 		return err
 	}
-	a := wire(t.console, cfg)
+	a := wiring.New(cfg, t.process())
 	defer func() { _ = a.Close() }() // what was to be written is written by now
 	return work(a)
 }
 
 // onDocument opens the document of a poller's output for some work on it.
-func (t *target) onDocument(ctx context.Context, name string, work func(*managedDocument) error) error {
-	return t.onApp(func(a *app) error {
+func (t *target) onDocument(ctx context.Context, name string, work func(*wiring.Document) error) error {
+	return t.onApp(func(a *wiring.App) error {
 		d, err := t.find(ctx, a, name)
 		if err != nil {
 			return err
@@ -64,9 +72,77 @@ func (t *target) onDocument(ctx context.Context, name string, work func(*managed
 	})
 }
 
+// planning makes the plan of what is done with a poller at once.
+type planning func(admin.Controls, context.Context) (*admin.Plan, error)
+
+// onOneOrAll makes cmd do something with the poller that is named, or with --all with every output of every poller.
+func (t *target) onOneOrAll(cmd *cobra.Command, plan planning) *cobra.Command {
+	var all bool
+	cmd.Flags().BoolVar(&all, "all", false, "every output of every poller")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if all {
+			return nil
+		}
+		return cobra.ExactArgs(1)(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case !all:
+			return t.onApp(func(a *wiring.App) error { return t.onEither(cmd.Context(), a, args[0], plan) })
+		case len(args) > 0 || t.output != "":
+			return &usageError{fmt.Errorf("--all is about every output of every poller: write %s --all", cmd.CommandPath())}
+		}
+		return t.onAll(cmd.Context(), plan)
+	}
+	return t.flags(cmd)
+}
+
+// onEither does something with the document of a poller, or with its outbox.
+func (t *target) onEither(ctx context.Context, a *wiring.App, name string, plan planning) error {
+	c, end, err := a.Controls(ctx, t.choice(), name, operator(), auditLogger(t.console, a.Config))
+	if err != nil {
+		return err
+	}
+	defer end()
+	p, err := plan(c, ctx)
+	return flat(t.carryOut(ctx, strings.ToLower(name), p, err))
+}
+
+// onAll does something with every output of every poller, after it has asked once. What fails for one does not keep it
+// from the others.
+func (t *target) onAll(ctx context.Context, plan planning) error {
+	return t.onApp(func(a *wiring.App) error {
+		if !t.yes && !t.dryRun {
+			if err := confirm(t.console, everyPoller); err != nil {
+				return err
+			}
+		}
+		total := 0
+		var failed []error
+		for _, p := range a.Config.Pollers {
+			for _, out := range inspect.OutputsOf(p) {
+				total++
+				one := *t
+				one.output, one.yes, one.of = out.Name, true, &outputOf{p.Name, out.Name}
+				if err := one.onEither(ctx, a, p.Name, plan); err != nil {
+					failed = append(failed, fmt.Errorf("%s: %w", poller.Address(p.Name, out.Name), flat(err)))
+				}
+			}
+		}
+		switch {
+		case total == 0:
+			return errors.New("the settings name no poller: is local.settings.json in this directory?")
+		case len(failed) > 0:
+			return fmt.Errorf("it failed for %d of %d, and was done for the others:\n%w", len(failed), total,
+				errors.Join(failed...))
+		}
+		return nil
+	})
+}
+
 // find returns the document of the target's output of a poller, for the person at the console.
-func (t *target) find(ctx context.Context, a *app, name string) (*managedDocument, error) {
-	return a.managed(ctx, t, name, operator(), auditLogger(t.console, a.cfg))
+func (t *target) find(ctx context.Context, a *wiring.App, name string) (*wiring.Document, error) {
+	return a.Managed(ctx, t.choice(), name, operator(), auditLogger(t.console, a.Config))
 }
 
 // carryOut shows a plan, asks for the poller's name, and applies it. err is that of the planning.

@@ -17,6 +17,7 @@ import (
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 func newOutbox(c *console) *cobra.Command {
@@ -62,7 +63,7 @@ func (t *target) outbox(name string) (*managedOutbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, pub, err := openTable(t.console, cfg, name)
+	p, pub, err := wiring.OpenTable(cfg, t.process(), name)
 	if err != nil {
 		return nil, err
 	}
@@ -328,5 +329,12 @@ func encodeJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+// encodeLine writes v as one line of JSON.
+func encodeLine(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
 	return encoder.Encode(v)
 }

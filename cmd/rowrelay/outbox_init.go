@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // initTimeout bounds one statement of `outbox init --apply`: an index on a table that is full takes long.
@@ -55,7 +56,7 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 	if err != nil {
 		return err
 	}
-	w, err := (&app{cfg: cfg}).tableOf(name)
+	w, err := wiring.TableOf(cfg, name)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ const lookTimeout = 3 * time.Second
 
 // find looks what there is. Where statements are only printed, a database that cannot be asked is taken for one without
 // the table.
-func find(ctx context.Context, w *wired, must bool) (publisher.Found, error) {
+func find(ctx context.Context, w *wiring.Poller, must bool) (publisher.Found, error) {
 	if !must {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, lookTimeout)
@@ -126,7 +127,7 @@ type ddl struct {
 	note       string // why these
 }
 
-func ddlOf(w *wired, beside bool) (d ddl, err error) {
+func ddlOf(w *wiring.Poller, beside bool) (d ddl, err error) {
 	s := &w.Config.Source
 	if beside || len(s.Map) > 0 {
 		d.tables = s.ClaimsTable + " and the table of failed events beside it"
@@ -138,7 +139,7 @@ func ddlOf(w *wired, beside bool) (d ddl, err error) {
 	return d, err
 }
 
-func (t *target) printInit(w *wired, d *ddl) error {
+func (t *target) printInit(w *wiring.Poller, d *ddl) error {
 	if t.json {
 		return encodeJSON(t.out, struct {
 			Engine     string   `json:"engine"`
@@ -162,7 +163,7 @@ func (t *target) printInit(w *wired, d *ddl) error {
 
 // applyInit runs the statements one after the other. One that fails ends it; those before it stand, and are skipped
 // next time.
-func (t *target) applyInit(ctx context.Context, w *wired, d *ddl) error {
+func (t *target) applyInit(ctx context.Context, w *wiring.Poller, d *ddl) error {
 	if d.note != "" {
 		if err := t.say("%s", d.note); err != nil {
 			return err

@@ -347,15 +347,6 @@ func TestWhenTheNextTickBeginsAtOnce(t *testing.T) {
 	}
 }
 
-func TestCleanupBudgetLeavesRoom(t *testing.T) {
-	for timeout, want := range map[time.Duration]time.Duration{5 * time.Minute: 270 * time.Second,
-		40 * time.Second: 20 * time.Second, 0: 0} {
-		if got := cleanupBudget(timeout); got != want {
-			t.Errorf("%s: %s, want %s", timeout, got, want)
-		}
-	}
-}
-
 func TestStatementsAreNamedForProgress(t *testing.T) {
 	for statement, want := range map[string]string{
 		"CREATE TABLE IF NOT EXISTS outbox (\n seq bigint\n)": "CREATE TABLE IF NOT EXISTS outbox",

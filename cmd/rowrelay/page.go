@@ -23,6 +23,7 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
 	"github.com/rowrelay/rowrelay/statuspage"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // statusSide is the side of a process that people look at: what its ticks have told, the report over all outputs, and
@@ -38,16 +39,16 @@ type statusSide struct {
 
 // newStatusSide makes it of a wired app. hosted says that functions start its ticks; else the pollers of ticking
 // tick in this process by their schedules (none of them for run --once). Close it when no tick runs any more.
-func newStatusSide(c *console, a *app, hosted bool, ticking []*wired, log *slog.Logger) *statusSide {
+func newStatusSide(c *console, a *wiring.App, hosted bool, ticking []*wiring.Poller, log *slog.Logger) *statusSide {
 	silent := map[string]time.Duration{}
-	for _, p := range a.inspect(c, a.pollers, hosted).Pollers {
+	for _, p := range a.Inspect(a.Pollers, hosted).Pollers {
 		if hosted || ticks(ticking, p.Config.Name) {
 			silent[p.Config.Name] = status.SilentAfter(p)
 		}
 	}
-	seen := status.NewRecorder(status.RecorderConfig{App: a.cfg.State.AppName, Instance: instance(c), Store: a.store,
+	seen := status.NewRecorder(status.RecorderConfig{App: a.Config.State.AppName, Instance: c.process().Instance(), Store: a.Store,
 		SilentAfter: func(poller string) time.Duration { return silent[poller] }, Log: log})
-	board := newStatusBoard(c, a, hosted, a.pollers, ticking, seen)
+	board := newStatusBoard(c, a, hosted, a.Pollers, ticking, seen)
 	actions := &statusOperator{console: c, app: a, board: board, log: log}
 	return &statusSide{Reader: board, Operator: actions, seen: seen, actions: actions}
 }
@@ -90,17 +91,17 @@ func (s *statusSide) close() {
 
 // newStatusBoard gives the report over chosen pollers. hosted says that functions start their ticks; seen is nil in a
 // process that does not tick.
-func newStatusBoard(c *console, a *app, hosted bool, chosen, ticking []*wired, seen *status.Recorder) *status.Board {
+func newStatusBoard(c *console, a *wiring.App, hosted bool, chosen, ticking []*wiring.Poller, seen *status.Recorder) *status.Board {
 	cfg := status.BoardConfig{
-		Version: version, Instance: instance(c), Store: a.store, Seen: seen,
+		Version: version, Instance: c.process().Instance(), Store: a.Store, Seen: seen,
 		Backfill: func(b *state.Backfill) string { return admin.BackfillOf(b).String() },
 	}
-	return status.BoardOf(a.inspect(c, chosen, hosted), cfg, func(poller string) bool { return ticks(ticking, poller) })
+	return status.BoardOf(a.Inspect(chosen, hosted), cfg, func(poller string) bool { return ticks(ticking, poller) })
 }
 
 // ticks reports whether a poller is one of those that tick in this process by their schedules.
-func ticks(ticking []*wired, poller string) bool {
-	return slices.ContainsFunc(ticking, func(w *wired) bool { return w.Config.Name == poller })
+func ticks(ticking []*wiring.Poller, poller string) bool {
+	return slices.ContainsFunc(ticking, func(w *wiring.Poller) bool { return w.Config.Name == poller })
 }
 
 // hostedPage are the HTTP functions of the status page. The host asks for a function key before the one, and for the
@@ -132,7 +133,7 @@ func alonePage(cfg *config.App, side *statusSide, metrics http.Handler, log *slo
 // statusOperator does what the status page's buttons ask for, by the functions behind the commands.
 type statusOperator struct {
 	console *console
-	app     *app
+	app     *wiring.App
 	board   *status.Board
 	log     *slog.Logger
 
@@ -188,7 +189,7 @@ func (o *statusOperator) Purge(ctx context.Context, name, output string, letters
 
 // marks reports whether a poller's events have states of their own: an outbox.
 func (o *statusOperator) marks(name string) bool {
-	w, err := o.app.poller(strings.ToLower(name))
+	w, err := o.app.Poller(strings.ToLower(name))
 	return err == nil && w.Config.Source.Mode.Can(mode.Marks)
 }
 
@@ -214,8 +215,8 @@ func (o *statusOperator) act(ctx context.Context, name, output, by string,
 	if err := o.missing(name, output); err != nil {
 		return "", err
 	}
-	about := &target{console: o.console, output: output, command: "rowrelay"}
-	controls, end, err := o.app.controls(ctx, about, name, by, o.log)
+	of := &wiring.Choice{Output: output, Command: "rowrelay"}
+	controls, end, err := o.app.Controls(ctx, of, name, by, o.log)
 	said := ""
 	if err == nil {
 		said, err = do(controls)
@@ -263,7 +264,7 @@ func (o *statusOperator) end() {
 
 // missing says that there is no such poller or output.
 func (o *statusOperator) missing(name, output string) error {
-	w, err := o.app.poller(strings.ToLower(name))
+	w, err := o.app.Poller(strings.ToLower(name))
 	if err != nil {
 		return &status.Refusal{Err: err, Missing: true}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 func newRun(c *console) *cobra.Command {
@@ -69,20 +70,20 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 	log, registry := newLogger(c, cfg), newRegistry()
 	c.telemetry = startTelemetry(ctx, c, cfg, registry, log)
 	defer c.telemetry.Shutdown(ctx)
-	a := wire(c, cfg)
+	a := wiring.New(cfg, c.process())
 	defer func() { _ = a.Close() }() // nothing is under way any more, and nothing is lost with a connection
-	chosen, err := a.choose(names)
+	chosen, err := a.Choose(names)
 	if err != nil {
 		return err
 	}
-	if err := refuse(cfg, chosen); err != nil {
+	if err := wiring.Refuse(cfg, chosen); err != nil {
 		return err
 	}
 	tell(ctx, log, a)
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	defer context.AfterFunc(ctx, func() { end(errStopped) })()
-	pollers := handlerOf(c, a, nil)
+	pollers := a.Handlers(nil)
 	ticking := chosen
 	if once {
 		ticking = nil
@@ -105,7 +106,7 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 	var wg sync.WaitGroup
 	for _, w := range chosen {
 		wg.Go(func() { keepTicking(ctx, h, w, log) })
-		if w.cleanup != nil {
+		if w.Cleanup != nil {
 			wg.Go(func() { keepCleaning(ctx, h, w, log) })
 		}
 	}
@@ -116,26 +117,10 @@ func runAlone(ctx context.Context, c *console, names []string, once bool) error 
 	return nil
 }
 
-// refuse is the error of a standalone start with faults: nobody restarts this process in a loop, so it says them and
-// ends.
-func refuse(cfg *config.App, chosen []*wired) error {
-	faults := append(config.Faults(nil), cfg.Faults...)
-	for _, w := range chosen {
-		faults = append(faults, w.Faults...)
-	}
-	if len(faults) > 0 {
-		return fmt.Errorf("the settings have %d fault(s):\n%w", len(faults), faults)
-	}
-	if len(chosen) == 0 {
-		return errors.New("there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md), or try rowrelay demo")
-	}
-	return nil
-}
-
 // refuseMarks refuses source__late_commits=settle on a cursor that is no time: how old such rows are is known by what
 // this process has seen a window ago, and a single tick has seen nothing. A source that does not answer is left to the
 // tick.
-func refuseMarks(ctx context.Context, chosen []*wired) error {
+func refuseMarks(ctx context.Context, chosen []*wiring.Poller) error {
 	for _, w := range chosen {
 		if w.Source == nil {
 			continue // an outbox: its rows say themselves what was sent
@@ -164,7 +149,7 @@ func refuseMarks(ctx context.Context, chosen []*wired) error {
 	return nil
 }
 
-func runOnce(ctx context.Context, h *handler.Handler, chosen []*wired) error {
+func runOnce(ctx context.Context, h *handler.Handler, chosen []*wiring.Poller) error {
 	failed := make([]bool, len(chosen))
 	var wg sync.WaitGroup
 	for i, w := range chosen {
@@ -222,12 +207,12 @@ func serveStatus(ctx context.Context, cfg *config.App, side *statusSide, h *hand
 }
 
 // tell logs at the start what is wrong, worth knowing, or fixed for the process.
-func tell(ctx context.Context, log *slog.Logger, a *app) {
-	for _, f := range a.cfg.Faults {
+func tell(ctx context.Context, log *slog.Logger, a *wiring.App) {
+	for _, f := range a.Config.Faults {
 		log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "setting", f.Setting, "error", f.Problem,
 			"next", f.Mend)
 	}
-	for _, w := range a.pollers {
+	for _, w := range a.Pollers {
 		for _, f := range w.Faults {
 			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.Config.Name, "setting",
 				f.Setting,
@@ -237,7 +222,7 @@ func tell(ctx context.Context, log *slog.Logger, a *app) {
 			log.WarnContext(ctx, f.Problem, "event", "warning", "poller", w.Config.Name, "setting", f.Setting, "next", f.Mend)
 		}
 	}
-	for _, f := range a.cfg.Warnings {
+	for _, f := range a.Config.Warnings {
 		log.WarnContext(ctx, f.Problem, "event", "warning", "setting", f.Setting, "next", f.Mend)
 	}
 }
@@ -245,7 +230,7 @@ func tell(ctx context.Context, log *slog.Logger, a *app) {
 // keepTicking ticks by the schedule until ctx ends. Ticks do not overlap: what falls due while one runs is one tick
 // later. A poller with poll_interval goes on polling where its tick ended at the budget: the next begins at once, or
 // else changes would wait for the schedule once in each budget.
-func keepTicking(ctx context.Context, h *handler.Handler, w *wired, log *slog.Logger) {
+func keepTicking(ctx context.Context, h *handler.Handler, w *wiring.Poller, log *slog.Logger) {
 	next, ok := w.Schedule.Next(time.Now())
 	for ; ok; next, ok = w.Schedule.Next(time.Now()) {
 		if clock.Sleep(ctx, time.Until(next)) != nil {
@@ -283,11 +268,11 @@ const cleanupSpread = 30 * time.Second
 
 // keepCleaning cleans an outbox up by its own schedule until ctx ends, beside its ticks. The start is no occasion: what
 // is to be deleted has waited for days.
-func keepCleaning(ctx context.Context, h *handler.Handler, w *wired, log *slog.Logger) {
-	next, ok := w.cleanup.Next(time.Now())
-	for ; ok; next, ok = w.cleanup.Next(time.Now()) {
+func keepCleaning(ctx context.Context, h *handler.Handler, w *wiring.Poller, log *slog.Logger) {
+	next, ok := w.Cleanup.Next(time.Now())
+	for ; ok; next, ok = w.Cleanup.Next(time.Now()) {
 		spread := cleanupSpread
-		if after, ok := w.cleanup.Next(next); ok {
+		if after, ok := w.Cleanup.Next(next); ok {
 			spread = min(spread, after.Sub(next)/2)
 		}
 		if clock.Sleep(ctx, time.Until(next.Add(rand.N(spread)))) != nil { //nolint:gosec // no secret

@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/schedule"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // ticking is a Runner whose ticks take their time and end as event.
@@ -54,7 +55,7 @@ func TestTicksFollowWithoutAGap(t *testing.T) {
 				log := slog.New(slog.NewTextHandler(io.Discard, nil))
 				h := handler.New(t.Context(), handler.Config{Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""},
 					Runner: &c.runner}}, Log: log})
-				w := &wired{Wired: inspect.Wired{Schedule: every,
+				w := &wiring.Poller{Wired: inspect.Wired{Schedule: every,
 					Config: &config.Poller{Name: "orders", TickBudget: 3 * time.Second, PollInterval: c.poll}}}
 				// A minute from just before a firing on.
 				next, _ := every.Next(time.Now())
@@ -94,7 +95,7 @@ func TestCleanupsFollowTheirSchedule(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour+time.Minute)
 		defer cancel()
-		keepCleaning(ctx, h, &wired{Wired: inspect.Wired{Config: &config.Poller{Name: "orders"}}, cleanup: hourly}, log)
+		keepCleaning(ctx, h, &wiring.Poller{Wired: inspect.Wired{Config: &config.Poller{Name: "orders"}}, Cleanup: hourly}, log)
 		if len(at) < 5 || len(at) > 6 || at[0].Sub(start) < time.Second {
 			t.Fatalf("clean-ups at %v, from %v on", at, start)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // outputNamed is the output of a poller, its own by "".
@@ -56,7 +57,7 @@ func tail(ctx context.Context, c *console, name, output, from string) error {
 	if err != nil {
 		return err
 	}
-	named, err := (&app{cfg: cfg, pollers: asWired(cfg)}).poller(name)
+	named, err := wiring.Unwired(cfg).Poller(name)
 	if err != nil {
 		return err
 	}
@@ -74,16 +75,16 @@ func tail(ctx context.Context, c *console, name, output, from string) error {
 	out.Kind, out.Name = "stdout", ""
 	p.Outputs, p.DeadLetter = []config.Output{*out}, config.DeadLetter{Kind: "state"}
 	p.Source.Start, p.PollInterval = from, 0
-	a := wire(c, cfg)
+	a := wiring.New(cfg, c.process())
 	defer func() { _ = a.Close() }() // nothing was written
-	if err := refuse(cfg, a.pollers); err != nil {
+	if err := wiring.Refuse(cfg, a.Pollers); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(c.err, "%s from %s on, until Ctrl-C; nothing is sent\n", name, from); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {
-		for _, r := range a.pollers[0].runner.Run(ctx) {
+		for _, r := range a.Pollers[0].Runner.Run(ctx) {
 			if r.Failed() && ctx.Err() == nil {
 				return flat(r.Err)
 			}
@@ -93,16 +94,6 @@ func tail(ctx context.Context, c *console, name, output, from string) error {
 		}
 	}
 	return nil
-}
-
-// asWired are pollers of which nothing is wanted but their names.
-func asWired(cfg *config.App) []*wired {
-	list := make([]*wired, len(cfg.Pollers))
-	for i, p := range cfg.Pollers {
-		list[i] = &wired{}
-		list[i].Config = p
-	}
-	return list
 }
 
 func newSchema(c *console) *cobra.Command {
@@ -137,10 +128,10 @@ func schema(ctx context.Context, c *console, name, output string, async bool) er
 	if err != nil {
 		return err
 	}
-	if err := refuse(a.cfg, chosen); err != nil {
+	if err := wiring.Refuse(a.Config, chosen); err != nil {
 		return err
 	}
-	p := a.inspect(c, chosen, true).Pollers[0]
+	p := a.Inspect(chosen, true).Pollers[0]
 	if !p.Publishes() { // of an outbox there is nothing to ask
 		p.Check(ctx, 0)
 	}
@@ -194,18 +185,18 @@ func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) err
 	if err != nil {
 		return err
 	}
-	if err := refuse(a.cfg, chosen); err != nil {
+	if err := wiring.Refuse(a.Config, chosen); err != nil {
 		return err
 	}
 	d, err := sample(ctx, a, w, out, s)
 	if err != nil {
 		return flat(err)
 	}
-	to, _, err := a.openOutput(t.console, w.Config, out)
+	to, _, err := a.OpenOutput(w.Config, out)
 	if err != nil {
 		return err
 	}
-	where := a.inspect(t.console, chosen, true).Pollers[0].To(out)
+	where := a.Inspect(chosen, true).Pollers[0].To(out)
 	format, _ := change.ParseFormat(out.Format) // it has been opened
 	if err := t.say("One event, marked as a test, to %s:\n  %s", where, format.AppendEvent(nil, d, 0)); err != nil {
 		return err
@@ -233,9 +224,9 @@ func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) err
 }
 
 // sample is a delivery of one marked event.
-func sample(ctx context.Context, a *app, w *wired, out *config.Output, s *sampleFlags) (*change.Delivery, error) {
+func sample(ctx context.Context, a *wiring.App, w *wiring.Poller, out *config.Output, s *sampleFlags) (*change.Delivery, error) {
 	d := &change.Delivery{
-		App: a.cfg.State.AppName, Poller: w.Config.Name, Engine: w.Connection.Engine, Table: w.Config.Source.Table,
+		App: a.Config.State.AppName, Poller: w.Config.Name, Engine: w.Connection.Engine, Table: w.Config.Source.Table,
 		BatchID: "test", Attempt: 1, Type: out.Type, Source: out.Source, Events: make([]change.Event, 1),
 	}
 	e := &d.Events[0]

@@ -17,6 +17,7 @@ import (
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/statuspage"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 func newServe(c *console) *cobra.Command {
@@ -87,14 +88,14 @@ func serve(ctx context.Context, c *console, port string) error {
 	if hosted {
 		c.cut = cut
 	}
-	a := wire(c, cfg)
+	a := wiring.New(cfg, c.process())
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	pollers := handlerOf(c, a, &file)
+	pollers := a.Handlers(&file)
 	side := newStatusSide(c, a, true, nil, log)
 	registry.MustRegister(side.tracking(), side.letters())
 	h := handler.New(lifetime, handler.Config{
-		Pollers: pollers, Faults: faultsOf(cfg.Faults), HTTP: hostedPage(c, side, log), Log: log, Observe: side.observe,
+		Pollers: pollers, Faults: cfg.Faults.Errors(), HTTP: hostedPage(c, side, log), Log: log, Observe: side.observe,
 		Registry: registry,
 	})
 	server := &http.Server{
@@ -105,7 +106,7 @@ func serve(ctx context.Context, c *console, port string) error {
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	tell(ctx, log, a)
-	for _, w := range a.pollers {
+	for _, w := range a.Pollers {
 		if err := host.RefusedName(w.Config.Name); err != nil && hosted {
 			log.Error("a poller never runs", "event", "config_invalid", "poller", w.Config.Name, "error", err)
 		}

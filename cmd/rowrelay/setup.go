@@ -17,9 +17,8 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
-	"github.com/rowrelay/rowrelay/host"
-	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/telemetry"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // load reads the settings as the standalone commands see them: the environment, and the Values of local.settings.json
@@ -44,13 +43,13 @@ func load(c *console) (*config.App, error) {
 
 // open loads the settings and joins their parts, for a command that changes nothing. It returns the named pollers, or
 // all of them; whoever calls it closes the app.
-func (c *console) open(names []string) (*app, []*wired, error) {
+func (c *console) open(names []string) (*wiring.App, []*wiring.Poller, error) {
 	cfg, err := load(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	a := wire(c, cfg)
-	chosen, err := a.choose(names)
+	a := wiring.New(cfg, c.process())
+	chosen, err := a.Choose(names)
 	if err != nil {
 		_ = a.Close() // nothing was written
 		return nil, nil, err
@@ -84,51 +83,12 @@ func printsEvents(p *config.Poller) bool {
 	return slices.ContainsFunc(p.Outputs, func(o config.Output) bool { return o.Kind == "stdout" })
 }
 
-// handlerOf makes the wired pollers answer: with their ticks, or with their faults. file is host.json under the
-// Functions host, nil standalone.
-func handlerOf(c *console, a *app, file *host.File) []handler.Poller {
-	pollers := make([]handler.Poller, 0, len(a.pollers))
-	for _, w := range a.pollers {
-		p := handler.Poller{Name: w.Config.Name}
-		for i := range w.Config.Outputs {
-			p.Outputs = append(p.Outputs, w.Config.Outputs[i].Name)
-		}
-		if w.Config.Source.Mode == mode.Outbox {
-			p.Outbox = &handler.Outbox{} // so that its functions are known, and answer with its faults
-		}
-		if w.Outbox != nil {
-			p.Outbox = handlerOutbox(w, file)
-		}
-		if file != nil { // standalone every instance takes its share by itself
-			fanout, err := a.handlerFanout(c, w)
-			if err != nil {
-				w.Faults.Add(w.Config.Setting("source__fanout_connection"), err.Error(), "")
-			}
-			p.Fanout = fanout
-		}
-		p.Faults = faultsOf(w.Faults)
-		if w.runner != nil {
-			p.Runner = a.telemetry.Runner(w.runner)
-		}
-		pollers = append(pollers, p)
-	}
-	return pollers
-}
-
 func levelOf(cfg *config.App) slog.Level {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		return slog.LevelInfo // a fault of log__level is told with the others
 	}
 	return level
-}
-
-func faultsOf(faults config.Faults) []error {
-	errs := make([]error, len(faults))
-	for i, f := range faults {
-		errs[i] = f
-	}
-	return errs
 }
 
 // newRegistry is what /metrics shows and OTLP exports: the handler's metrics, when it has registered them, beside those
@@ -154,7 +114,7 @@ func startTelemetry(ctx context.Context, c *console, cfg *config.App, registry p
 	}
 	lendEnvironment(c)
 	return telemetry.Start(ctx, telemetry.Config{
-		Env: c.env, Service: service, Instance: instance(c), Version: version, Registry: registry, Log: log,
+		Env: c.env, Service: service, Instance: c.process().Instance(), Version: version, Registry: registry, Log: log,
 	})
 }
 

@@ -3,9 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 func newState(c *console) *cobra.Command {
@@ -47,21 +48,43 @@ func newStateShow(t *target) *cobra.Command {
 }
 
 func (t *target) show(ctx context.Context, name string) error {
-	if is, err := t.showLeases(ctx, name); is || err != nil {
+	is, err := t.onShared(name, func(s *admin.Shared) error {
+		view, err := s.View(ctx)
+		if err != nil {
+			return err
+		}
+		if t.json {
+			return encodeLine(t.out, view)
+		}
+		return t.say("%s", view)
+	})
+	if is || err != nil {
 		return err
 	}
-	return t.onDocument(ctx, name, func(d *managedDocument) error {
+	return t.onDocument(ctx, name, func(d *wiring.Document) error {
 		view, err := d.State(ctx)
 		if err != nil {
 			return err
 		}
 		if t.json {
-			encoder := json.NewEncoder(t.out)
-			encoder.SetEscapeHTML(false)
-			return encoder.Encode(view)
+			return encodeLine(t.out, view)
 		}
 		return printState(t.out, view)
 	})
+}
+
+// onShared does some work on the shared state of a poller whose changes instances share by leases; it reports false of
+// any other poller.
+func (t *target) onShared(name string, work func(*admin.Shared) error) (is bool, err error) {
+	err = t.onApp(func(a *wiring.App) error {
+		w, err := a.Poller(strings.ToLower(name))
+		if err != nil || w.Leases == nil {
+			return nil //nolint:nilerr // who looks for a document tells it
+		}
+		is = true
+		return work(&admin.Shared{Poller: w.Config.Name, Leases: w.Leases})
+	})
+	return is, err
 }
 
 func newStatePause(t *target) *cobra.Command {
@@ -111,10 +134,14 @@ Pause the poller first. Alone, without --to, it does only that.`,
   rowrelay state reset orders --to cursor=4711 --key id=12 --key line=3`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if is, err := t.resetLeases(cmd.Context(), args[0], r.To); is || err != nil {
+			is, err := t.onShared(args[0], func(s *admin.Shared) error {
+				plan, err := s.Reset(cmd.Context(), r.To)
+				return t.carryOut(cmd.Context(), s.Poller, plan, err)
+			})
+			if is || err != nil {
 				return err
 			}
-			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
+			return t.onDocument(cmd.Context(), args[0], func(d *wiring.Document) error {
 				move, err := d.Reset(cmd.Context(), &r)
 				return t.carryOut(cmd.Context(), d.Poller, planOf(move), err)
 			})
@@ -140,7 +167,7 @@ cursor), or the way in which late commits are found. Rows that the new definitio
 			`not delivered.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
+			return t.onDocument(cmd.Context(), args[0], func(d *wiring.Document) error {
 				plan, err := d.AcceptFingerprint(cmd.Context(), parked)
 				return t.carryOut(cmd.Context(), d.Poller, plan, err)
 			})
@@ -161,7 +188,7 @@ position is ahead of the source's own counter it goes on at the last row that th
 for old ones.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
+			return t.onDocument(cmd.Context(), args[0], func(d *wiring.Document) error {
 				plan, err := d.AcceptGap(cmd.Context())
 				return t.carryOut(cmd.Context(), d.Poller, plan, err)
 			})
@@ -176,7 +203,7 @@ func newStateExport(t *target) *cobra.Command {
 		Example: "  rowrelay state export orders > orders.json\n  rowrelay state reset orders --to file=orders.json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
+			return t.onDocument(cmd.Context(), args[0], func(d *wiring.Document) error {
 				found, err := d.Export(cmd.Context())
 				if err != nil {
 					return err
@@ -201,8 +228,8 @@ committed late within the last window is delivered to the new one from the windo
 }
 
 func (t *target) clone(ctx context.Context, from, to string) error {
-	return t.onDocument(ctx, from, func(d *managedDocument) error {
-		other, err := t.find(ctx, d.app, to)
+	return t.onDocument(ctx, from, func(d *wiring.Document) error {
+		other, err := t.find(ctx, d.App, to)
 		if err != nil {
 			return err
 		}
@@ -228,8 +255,8 @@ be the same in Rowrelay is refused, with what to do instead.`,
 		Example: "  rowrelay state import orders blob.json\n  rowrelay state import orders blob.json --key tenant,id",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onDocument(cmd.Context(), args[0], func(d *managedDocument) error {
-				plan, err := d.Import(cmd.Context(), d.w.Source, args[1], keys)
+			return t.onDocument(cmd.Context(), args[0], func(d *wiring.Document) error {
+				plan, err := d.Import(cmd.Context(), d.Of.Source, args[1], keys)
 				return t.carryOut(cmd.Context(), d.Poller, plan, err)
 			})
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/state/sqlstore"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 func newStateInit(t *target) *cobra.Command {
@@ -64,7 +65,7 @@ func (t *target) initState(ctx context.Context, apply bool) error {
 	if err := createFile(conn, s.ConnectionSetting); err != nil {
 		return err
 	}
-	store, err := sqlStore(s)
+	store, err := wiring.SQLStore(s)
 	if err != nil {
 		return err
 	}
@@ -96,26 +97,26 @@ Afterwards write the new settings, and start with them: the documents are not pa
 }
 
 func (t *target) moveState(ctx context.Context, to []string) error {
-	return t.onApp(func(a *app) error {
-		if err := errorOf(a.cfg.Faults); err != nil {
+	return t.onApp(func(a *wiring.App) error {
+		if err := errorOf(a.Config.Faults); err != nil {
 			return err
 		}
-		if a.store == nil {
+		if a.Store == nil {
 			return fmt.Errorf("state__kind is not set: there is no store to move from")
 		}
-		target, err := t.storeSettings(a.cfg, to)
+		target, err := t.storeSettings(a.Config, to)
 		if err != nil {
 			return err
 		}
-		store, closer, err := storeOf(target)
+		store, closer, err := wiring.StoreOf(target)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = closer() }() // what was to be written is written by now
-		move := &admin.StoreMove{From: a.store, To: store, Name: inspect.StoreName(target), App: a.cfg.State.AppName,
-			By: operator(), Log: auditLogger(t.console, a.cfg)}
+		move := &admin.StoreMove{From: a.Store, To: store, Name: inspect.StoreName(target), App: a.Config.State.AppName,
+			By: operator(), Log: auditLogger(t.console, a.Config)}
 		plan, err := move.Plan(ctx)
-		return flat(t.carryOut(ctx, a.cfg.State.AppName, plan, err))
+		return flat(t.carryOut(ctx, a.Config.State.AppName, plan, err))
 	})
 }
 

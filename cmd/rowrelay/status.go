@@ -48,7 +48,7 @@ func showStatus(ctx context.Context, c *console, names []string) error {
 		return err
 	}
 	defer func() { _ = a.Close() }() // nothing was written
-	if len(chosen) == 0 && len(a.cfg.Faults) == 0 {
+	if len(chosen) == 0 && len(a.Config.Faults) == 0 {
 		return errors.New("there are no pollers: set pollers__<name>__source__table and so on (docs/settings.md)")
 	}
 	report := newStatusBoard(c, a, c.functionApp().File().Err == nil, chosen, nil, nil).Report(ctx)

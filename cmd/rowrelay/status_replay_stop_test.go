@@ -13,10 +13,11 @@ import (
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // pauseNow is the pause in the document, or none.
-func (d *managedDocument) pauseNow(t *testing.T) state.Paused {
+func pauseNow(t *testing.T, d *wiring.Document) state.Paused {
 	t.Helper()
 	snap, err := d.Keeper.Load(t.Context())
 	if err != nil {
@@ -29,9 +30,9 @@ func (d *managedDocument) pauseNow(t *testing.T) state.Paused {
 }
 
 // pausedBy waits until the document is paused by somebody.
-func (d *managedDocument) pausedBy(t *testing.T, by string) {
+func pausedBy(t *testing.T, d *wiring.Document, by string) {
 	t.Helper()
-	programtest.Until(t, fmt.Sprintf("paused by %q", by), func() bool { return d.pauseNow(t).By == by })
+	programtest.Until(t, fmt.Sprintf("paused by %q", by), func() bool { return pauseNow(t, d).By == by })
 }
 
 // TestAStopEndsAReplay: the process is told to stop while a replay waits for the lease. It ends at once, the poller is
@@ -48,14 +49,14 @@ func TestAStopEndsAReplay(t *testing.T) {
 		_, err := operator.Replay(t.Context(), "orders", "", []string{o.Letters[0].ID}, "ann")
 		ended <- err
 	}()
-	op.pausedBy(t, "ann, for a replay")
-	if p := op.pauseNow(t); p.Until.Sub(p.At) < 50*time.Second {
+	pausedBy(t, op, "ann, for a replay")
+	if p := pauseNow(t, op); p.Until.Sub(p.At) < 50*time.Second {
 		t.Errorf("if the process dies, the pause lasts from %s to %s", p.At, p.Until)
 	}
 	close(stop)
 	side.close()
 	// The end of a replay goes into the document and the audit last: close waits for both.
-	if p := op.pauseNow(t); p.By != "" {
+	if p := pauseNow(t, op); p.By != "" {
 		t.Errorf("the process closes what a replay under way needs: the poller is left paused by %q", p.By)
 	}
 	if !strings.Contains(log.String(), `"event":"resumed","poller":"orders","output":"","by":"ann","after":"a replay"`) {
@@ -83,13 +84,13 @@ func TestTwoReplaysOfAPoller(t *testing.T) {
 		_, err := operator.Replay(first, "orders", "", []string{o.Letters[0].ID}, "ann")
 		ended <- err
 	}()
-	op.pausedBy(t, "ann, for a replay")
+	pausedBy(t, op, "ann, for a replay")
 	_, err := operator.Replay(t.Context(), "orders", "", []string{o.Letters[0].ID}, "bob")
 	if refusal := new(status.Refusal); !errors.As(err, &refusal) || refusal.Missing ||
 		!strings.Contains(err.Error(), "another replay of orders is under way, by ann:") {
 		t.Errorf("the second: %v", err)
 	}
-	if p := op.pauseNow(t); p.By != "ann, for a replay" {
+	if p := pauseNow(t, op); p.By != "ann, for a replay" {
 		t.Errorf("under the first it is paused by %q", p.By)
 	}
 	cancel()
@@ -111,14 +112,14 @@ func TestTwoReplaysOfAPoller(t *testing.T) {
 		_, err := operator.Replay(second, "orders", "", []string{o.Letters[0].ID}, "bob")
 		ended <- err
 	}()
-	op.pausedBy(t, "bob, for a replay")
+	pausedBy(t, op, "bob, for a replay")
 	if o := s.want("during a replay", status.Paused); o.Pause == nil || o.Pause.Until == nil ||
 		!o.Pause.Until.After(*o.Pause.At) {
 		t.Errorf("%+v", o.Pause)
 	}
 	cancel()
 	<-ended
-	if p := op.pauseNow(t); p.By != "" {
+	if p := pauseNow(t, op); p.By != "" {
 		t.Errorf("paused by %q", p.By)
 	}
 }

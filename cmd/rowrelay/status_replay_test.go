@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/status"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // deadLettered is a shop of four rows, of which the second was given up.
@@ -26,9 +27,9 @@ func deadLettered(t *testing.T) (*statusShop, status.Output) {
 }
 
 // ordersDocument is the document of the poller orders.
-func (o *statusOperator) ordersDocument(t *testing.T) *managedDocument {
+func (o *statusOperator) ordersDocument(t *testing.T) *wiring.Document {
 	t.Helper()
-	d, err := o.app.managed(t.Context(), &target{console: o.console, output: ""}, "orders", "test", o.log)
+	d, err := o.app.Managed(t.Context(), &wiring.Choice{}, "orders", "test", o.log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,14 +37,14 @@ func (o *statusOperator) ordersDocument(t *testing.T) *managedDocument {
 }
 
 // atWork takes the lease, as a tick does that goes on for long.
-func atWork(t *testing.T, o *statusOperator) (*managedDocument, *state.Lease) {
+func atWork(t *testing.T, o *statusOperator) (*wiring.Document, *state.Lease) {
 	t.Helper()
 	d := o.ordersDocument(t)
 	return d, leasedDocument(t, d)
 }
 
 // leased takes the lease of a document.
-func leasedDocument(t *testing.T, d *managedDocument) *state.Lease {
+func leasedDocument(t *testing.T, d *wiring.Document) *state.Lease {
 	t.Helper()
 	snap, err := d.Keeper.Load(t.Context())
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/status"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // statusShop is an app with a receiver that refuses, fails and recovers as it is told.
@@ -190,7 +191,7 @@ func (s *statusShop) page() (*statusSide, *bytes.Buffer) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	a := wire(c, cfg)
+	a := wiring.New(cfg, c.process())
 	log := &bytes.Buffer{}
 	side := newStatusSide(c, a, false, nil, slog.New(slog.NewJSONHandler(log, nil)))
 	s.t.Cleanup(func() {

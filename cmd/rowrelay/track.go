@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/tracking"
+	"github.com/rowrelay/rowrelay/wiring"
 )
 
 func newTrack(c *console) *cobra.Command {
@@ -119,7 +120,7 @@ func (t *target) track(ctx context.Context, name string,
 }
 
 // carryOutWork prints statements, or runs them. err is that of the planning.
-func (t *target) carryOutWork(ctx context.Context, w *wired, work tracking.Work, err error, apply bool) error {
+func (t *target) carryOutWork(ctx context.Context, w *wiring.Poller, work tracking.Work, err error, apply bool) error {
 	switch {
 	case err != nil:
 		return flat(poller.NameDocument(err, w.Config.Name))
@@ -153,12 +154,12 @@ func (t *target) carryOutWork(ctx context.Context, w *wired, work tracking.Work,
 }
 
 // tracked returns a poller whose table has triggers, connected. Nothing else of it is wired.
-func (t *target) tracked(name string) (*wired, error) {
+func (t *target) tracked(name string) (*wiring.Poller, error) {
 	cfg, err := load(t.console)
 	if err != nil {
 		return nil, err
 	}
-	w, err := (&app{cfg: cfg}).sourceOf(name)
+	w, err := wiring.SourceOf(cfg, name)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (t *target) tracked(name string) (*wired, error) {
 	return w, nil
 }
 
-func (t *target) printWork(w *wired, work *tracking.Work) error {
+func (t *target) printWork(w *wiring.Poller, work *tracking.Work) error {
 	if t.json {
 		return encodeJSON(t.out, struct {
 			Engine     string   `json:"engine"`
@@ -261,10 +262,10 @@ The change table grows by a row for each key that is deleted. Where many are, ru
 }
 
 func (t *target) purgeTracked(ctx context.Context, name string, apply bool) error {
-	return t.onApp(func(a *app) error {
-		w, err := a.poller(name)
+	return t.onApp(func(a *wiring.App) error {
+		w, err := a.Poller(name)
 		if err == nil {
-			err = refuse(a.cfg, []*wired{w})
+			err = wiring.Refuse(a.Config, []*wiring.Poller{w})
 		}
 		if err == nil {
 			err = w.Config.Source.Mode.NeedsTriggers(w.Config.Name)
@@ -283,16 +284,16 @@ func (t *target) purgeTracked(ctx context.Context, name string, apply bool) erro
 }
 
 // readers are the positions of all pollers that read the same change table.
-func (t *target) readers(ctx context.Context, a *app, of *wired) (readers []tracking.Reader, err error) {
+func (t *target) readers(ctx context.Context, a *wiring.App, of *wiring.Poller) (readers []tracking.Reader, err error) {
 	table, err := of.Source.ChangeTable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range a.pollers {
+	for _, w := range a.Pollers {
 		if !w.Config.Source.Mode.Can(mode.Triggers) || w.Connection.Identity != of.Connection.Identity {
 			continue
 		}
-		if err := refuse(a.cfg, []*wired{w}); err != nil {
+		if err := wiring.Refuse(a.Config, []*wiring.Poller{w}); err != nil {
 			return nil, err
 		}
 		other, err := w.Source.ChangeTable(ctx)
@@ -303,8 +304,8 @@ func (t *target) readers(ctx context.Context, a *app, of *wired) (readers []trac
 			continue
 		}
 		for _, out := range w.Outputs {
-			d, err := a.managed(ctx, &target{console: t.console, output: out.Config.Name}, w.Config.Name, operator(),
-				auditLogger(t.console, a.cfg))
+			d, err := a.Managed(ctx, &wiring.Choice{Output: out.Config.Name}, w.Config.Name, operator(),
+				auditLogger(t.console, a.Config))
 			if err != nil {
 				return nil, err
 			}

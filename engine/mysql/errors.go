@@ -23,9 +23,12 @@ func (Dialect) Classify(err error) engine.Fault {
 	return engine.FaultOther
 }
 
+// deadlock is ER_LOCK_DEADLOCK.
+const deadlock = 1213
+
 func faultOf(number uint16) engine.Fault {
 	switch number {
-	case 1213, 1020, // deadlock; the record changed since it was read
+	case deadlock, 1020, // the record changed since it was read
 		1040, 1203, 1226, 1041, 1037, 1038, // too many connections, resources
 		1053, 1077, 1079, 1080, 1927, 1317, // shutting down, killed
 		1047,                                     // Galera: the node is not ready
@@ -46,4 +49,10 @@ func faultOf(number uint16) engine.Fault {
 		return engine.FaultSyntax
 	}
 	return engine.FaultOther
+}
+
+// Deadlock reports whether the server ended a transaction, and undid all of it, because it met another in a deadlock.
+func Deadlock(err error) bool {
+	var e *mysql.MySQLError
+	return errors.As(err, &e) && e.Number == deadlock
 }

@@ -7,7 +7,7 @@ import (
 
 // Mapping is how MySQL and MariaDB write what concerns mapped tables. The session's zone is UTC, so that a TIMESTAMP
 // and a DATETIME are both UTC.
-type Mapping struct{ Tables }
+type Mapping struct{}
 
 // compared writes a text under the side table's collation.
 func compared(expr string) string {
@@ -54,8 +54,10 @@ func (Mapping) Position(c *column.Column, expr string) string {
 	return compared("CONCAT(" + expr + " >= 0, LPAD(" + expr + " & 9223372036854775807, 19, '0'))")
 }
 
-// Instant writes a time as Shown does, under the side table's collation.
-func (d Mapping) Instant(_ *column.Column, expr string) string { return compared(d.Shown(expr)) }
+// Instant writes a time with six digits of its second, under the side table's collation.
+func (Mapping) Instant(_ *column.Column, expr string) string {
+	return compared("DATE_FORMAT(" + expr + ", '%Y-%m-%d %H:%i:%s.%f')")
+}
 
 // AtInstant casts a text to DATETIME(6). A TIMESTAMP compares with it as it should, because the session's zone is UTC.
 func (Mapping) AtInstant(_ *column.Column, parameter string) string {
@@ -78,17 +80,6 @@ func (Mapping) Boolean(_ *column.Column, v bool) string { return column.ZeroOrOn
 
 // Payload returns the column unchanged: the driver returns its text as it is.
 func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
-
-// TextTimes is false: MySQL and MariaDB have types for times.
-func (Mapping) TextTimes() bool { return false }
-
-// Shown writes a time with six digits of its second.
-func (Mapping) Shown(expr string) string {
-	return "DATE_FORMAT(" + expr + ", '%Y-%m-%d %H:%i:%s.%f')"
-}
-
-// Clock is the UTC clock, as Shown writes a time.
-func (d Mapping) Clock() string { return d.Shown("UTC_TIMESTAMP(6)") }
 
 // Hold is empty: a statement sees one state of all rows.
 func (Mapping) Hold() string { return "" }

@@ -54,5 +54,8 @@ func (Dialect) Classify(err error) engine.Fault {
 	return engine.FaultOther
 }
 
+// Deadlock reports whether the server ended a transaction, and undid all of it, because it met another in a deadlock.
+func Deadlock(err error) bool { return sqlState(err, "40P01") }
+
 // noRight are the codes of functions that some servers do not have, and some roles may not call.
 func noRight(err error) bool { return sqlState(err, "42501", "42883", "0A000", "55000") }

@@ -8,7 +8,7 @@ import (
 )
 
 // Mapping is how PostgreSQL writes what concerns mapped tables.
-type Mapping struct{ Tables }
+type Mapping struct{}
 
 // pgExact is a collation that compares byte by byte.
 const pgExact = ` COLLATE "C"`
@@ -103,17 +103,6 @@ func (Mapping) Payload(c *column.Column, expr string) string {
 	}
 	return expr
 }
-
-// TextTimes is false: PostgreSQL has types for times.
-func (Mapping) TextTimes() bool { return false }
-
-// Shown writes a time in UTC with six digits of its second.
-func (Mapping) Shown(expr string) string {
-	return "to_char(" + expr + " AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')"
-}
-
-// Clock is the clock at the transaction's beginning, as Shown writes a time.
-func (d Mapping) Clock() string { return d.Shown("now()") }
 
 // Hold is empty: a statement sees one snapshot of all rows.
 func (Mapping) Hold() string { return "" }

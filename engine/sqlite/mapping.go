@@ -7,7 +7,7 @@ import (
 
 // Mapping is how SQLite writes what concerns mapped tables. It has no type for times: they are text, as they were
 // stored.
-type Mapping struct{ Tables }
+type Mapping struct{}
 
 // Text casts a value to TEXT. Bytes become hex digits in upper case.
 func (Mapping) Text(c *column.Column, expr string) string {
@@ -40,11 +40,11 @@ func (Mapping) Instant(_ *column.Column, expr string) string { return "CAST(" + 
 func (Mapping) AtInstant(_ *column.Column, parameter string) string { return parameter }
 
 // Now is the UTC clock as text, less so many milliseconds.
-func (d Mapping) Now(_ *column.Column, less string) string {
+func (Mapping) Now(_ *column.Column, less string) string {
 	if less != "" {
 		return "strftime(" + instantFormat + ", 'now', printf('-%.3f seconds', " + less + " / 1000.0))"
 	}
-	return d.Clock()
+	return Statement{}.Now()
 }
 
 // Literal writes an integer bare and any other value in single quotes.
@@ -55,15 +55,6 @@ func (Mapping) Boolean(_ *column.Column, v bool) string { return column.ZeroOrOn
 
 // Payload returns the column unchanged: the driver returns its text as it is.
 func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
-
-// TextTimes is true: SQLite has no type for times.
-func (Mapping) TextTimes() bool { return true }
-
-// Shown returns the expression unchanged: a time is text already.
-func (Mapping) Shown(expr string) string { return expr }
-
-// Clock is the UTC clock as text, to a millisecond.
-func (Mapping) Clock() string { return "strftime(" + instantFormat + ", 'now')" }
 
 // Hold is empty: a statement sees one state of the database.
 func (Mapping) Hold() string { return "" }

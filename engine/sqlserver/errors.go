@@ -49,9 +49,18 @@ func (Dialect) Classify(err error) engine.Fault {
 	return engine.FaultOther
 }
 
+// Deadlock reports whether the server ended a transaction, and undid all of it, because it met another in a deadlock.
+func Deadlock(err error) bool {
+	e, ok := errorOf(err)
+	return ok && e.Number == deadlock
+}
+
+// deadlock says that the transaction was chosen as the victim.
+const deadlock = 1205
+
 func faultOf(number int32) engine.Fault {
 	switch number {
-	case 1205, // deadlock victim
+	case deadlock,
 		3960, 3961, // snapshot conflict, schema changed under snapshot
 		10928, 10929, 10930, 10936, 40549, 40550, // Azure SQL: resource limits, a session ended for them
 		40197, 40501, 40540, 40143, 40613, // Azure SQL: processing error, busy, reconfiguration, unavailable

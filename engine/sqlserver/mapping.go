@@ -8,7 +8,7 @@ import (
 )
 
 // Mapping is how SQL Server writes what concerns mapped tables.
-type Mapping struct{ Tables }
+type Mapping struct{}
 
 // compared writes a text under the side table's collation.
 func compared(expr string) string { return "CAST(" + expr + " AS nvarchar(255))" + exact }
@@ -100,15 +100,6 @@ func (Mapping) Boolean(_ *column.Column, v bool) string { return column.ZeroOrOn
 
 // Payload returns the column unchanged: the driver returns its text as it is.
 func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
-
-// TextTimes is false: SQL Server has types for times.
-func (Mapping) TextTimes() bool { return false }
-
-// Shown writes a time with as many digits of its second as its type has.
-func (Mapping) Shown(expr string) string { return "CONVERT(varchar(33), " + expr + ", 121)" }
-
-// Clock is the UTC clock, as Shown writes a time.
-func (d Mapping) Clock() string { return d.Shown("SYSUTCDATETIME()") }
 
 // Hold is REPEATABLEREAD. SQL Server's statements see each row as it is when they come to it, and could pass the
 // earlier events of an aggregate while they are hidden and the later ones when they are not. The other engines'

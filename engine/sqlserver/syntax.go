@@ -65,3 +65,18 @@ const readVersions = "ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON when
 // smaller tiers.
 const stateOnAzure = "on Azure SQL Database VIEW DATABASE STATE to the user; on Basic, S0, S1 and in elastic pools " +
 	"ALTER SERVER ROLE ##MS_ServerStateReader## ADD MEMBER the login"
+
+// rowVersionColumn is the column that makes a table readable exactly.
+const rowVersionColumn = "rowrelay_rv"
+
+// exactText is the statement that adds it, and its index.
+func exactText(t *engine.Table, key []string) string {
+	quoted := []string{quote(rowVersionColumn)}
+	for _, name := range key {
+		quoted = append(quoted, quote(name))
+	}
+	return "-- Every write sets the column. To add it writes every row once, under a lock. Then set source__cursor=" +
+		rowVersionColumn + ".\n" +
+		"ALTER TABLE " + t.From + " ADD " + quote(rowVersionColumn) + " rowversion;\nGO\n" +
+		"CREATE INDEX " + quote("ix_"+rowVersionColumn) + " ON " + t.From + " (" + strings.Join(quoted, ", ") + ");\n"
+}

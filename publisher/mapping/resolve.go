@@ -9,24 +9,26 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// layout is a mapping that was proved against the catalog: what statements are made of.
-type layout struct {
-	id, payload column.Column
-	// seq orders events where it is given; otherwise createdAt and id do.
-	seq *column.Column
-	// aggregateID is nil with source__map__aggregate_id=none: every event is then an aggregate of its own, named by
+// Layout is a mapping that was proved against the catalog: what statements are made of.
+type Layout struct {
+	ID, Payload column.Column
+	// Seq orders events where it is given; otherwise CreatedAt and ID do.
+	Seq *column.Column
+	// AggregateID is nil with source__map__aggregate_id=none: every event is then an aggregate of its own, named by
 	// its id.
-	aggregateType, aggregateID, eventType, key *column.Column
-	createdAt, published, publishedAt, state   *column.Column
-	attempts, traceParent, traceState          *column.Column
-	pending, done                              string
-	deletes                                    bool
-	warnings                                   []string
+	AggregateType, AggregateID, EventType, Key *column.Column
+	CreatedAt, Published, PublishedAt, State   *column.Column
+	Attempts, TraceParent, TraceState          *column.Column
+	// Pending and Done are values of State. Deletes says that published rows are deleted instead of marked.
+	Pending, Done string
+	Deletes       bool
+	// Warnings are for the operator.
+	Warnings []string
 }
 
 // resolve proves a mapping against the columns of table, which is its name for people.
-func (m *mapping) resolve(table string, catalog []column.Column) (layout, error) {
-	l := layout{pending: m.pending, done: m.done, deletes: m.deletes}
+func (m *mapping) resolve(table string, catalog []column.Column) (Layout, error) {
+	l := Layout{Pending: m.pending, Done: m.done, Deletes: m.deletes}
 	find := func(r role, required string) (*column.Column, error) {
 		return m.find(table, catalog, r, required)
 	}
@@ -48,32 +50,32 @@ func (m *mapping) resolve(table string, catalog []column.Column) (layout, error)
 		}
 		return c
 	}
-	l.id = required(roleID, "the column that identifies an event")
-	l.payload = required(rolePayload, "the column that holds what is published")
-	l.seq, l.createdAt = optional(roleSeq), optional(roleCreatedAt)
-	l.aggregateType, l.eventType, l.key = optional(roleAggregateType), optional(roleEventType), optional(roleKey)
-	l.published, l.publishedAt, l.state = optional(rolePublished), optional(rolePublishedAt), optional(roleState)
-	l.attempts, l.traceParent, l.traceState = optional(roleAttempts), optional(roleTraceParent), optional(roleTraceState)
+	l.ID = required(roleID, "the column that identifies an event")
+	l.Payload = required(rolePayload, "the column that holds what is published")
+	l.Seq, l.CreatedAt = optional(roleSeq), optional(roleCreatedAt)
+	l.AggregateType, l.EventType, l.Key = optional(roleAggregateType), optional(roleEventType), optional(roleKey)
+	l.Published, l.PublishedAt, l.State = optional(rolePublished), optional(rolePublishedAt), optional(roleState)
+	l.Attempts, l.TraceParent, l.TraceState = optional(roleAttempts), optional(roleTraceParent), optional(roleTraceState)
 	if m.columns[roleAggregateID] != noColumn {
 		c := required(roleAggregateID,
 			"the column whose events keep their order; or write "+noColumn+", for no order among events")
-		l.aggregateID = &c
+		l.AggregateID = &c
 	}
 	for _, r := range unusedRoles {
 		if c := optional(r); c != nil && m.columns[r] != "" {
-			l.warnings = append(l.warnings,
+			l.Warnings = append(l.Warnings,
 				fmt.Sprintf("%s=%s has no effect: of a mapped table only the mark of publishing is written, "+
 					"failures are kept in the table beside the claims", r.setting(), c.Name))
 		}
 	}
 	if err != nil {
-		return layout{}, err
+		return Layout{}, err
 	}
 	if err := l.checkState(m, table, catalog); err != nil {
-		return layout{}, err
+		return Layout{}, err
 	}
 	if err := l.checkKinds(m.textTimes); err != nil {
-		return layout{}, err
+		return Layout{}, err
 	}
 	return l, l.checkOrder(m, table, catalog)
 }
@@ -117,17 +119,17 @@ func (m *mapping) find(table string, catalog []column.Column, r role, required s
 }
 
 // checkState decides how it is known that a row is to be published.
-func (l *layout) checkState(m *mapping, table string, catalog []column.Column) error {
+func (l *Layout) checkState(m *mapping, table string, catalog []column.Column) error {
 	_, said := m.columns[roleState]
 	if m.pending == "" {
 		if said {
 			return fmt.Errorf("%w: %s=%s needs %s, the value that means \"to be published\": set it",
 				poller.ErrConfig, roleState.setting(),
-				l.state.Name, setting(optionPending))
+				l.State.Name, setting(optionPending))
 		}
-		l.state = nil // a column that happens to have the name
+		l.State = nil // a column that happens to have the name
 	}
-	if l.state == nil {
+	if l.State == nil {
 		for _, option := range []struct{ name, value string }{{optionPending, m.pending}, {optionDone, m.done}} {
 			if option.value != "" {
 				return fmt.Errorf("%w: %s=%s is a value of the state column, and there is none: set %s to one of the columns of %s: %s", poller.ErrConfig,
@@ -135,15 +137,15 @@ func (l *layout) checkState(m *mapping, table string, catalog []column.Column) e
 			}
 		}
 	}
-	if l.deletes {
+	if l.Deletes {
 		return nil
 	}
-	if l.state != nil && m.done == "" {
+	if l.State != nil && m.done == "" {
 		return fmt.Errorf("%w: %s=%s needs %s, the value that means \"published\": set it, or %s=delete",
 			poller.ErrConfig, roleState.setting(),
-			l.state.Name, setting(optionDone), setting(optionOnPublished))
+			l.State.Name, setting(optionDone), setting(optionOnPublished))
 	}
-	if l.state == nil && l.published == nil && l.publishedAt == nil {
+	if l.State == nil && l.Published == nil && l.PublishedAt == nil {
 		return fmt.Errorf("%w: %s has no column that says what was published; it has: %s: set %s, %s, or %s with %s and %s; or %s=delete", poller.ErrConfig,
 			table, names(catalog), rolePublished.setting(), rolePublishedAt.setting(), roleState.setting(),
 			setting(optionPending),
@@ -153,7 +155,7 @@ func (l *layout) checkState(m *mapping, table string, catalog []column.Column) e
 }
 
 // checkKinds refuses columns of types that their role cannot have.
-func (l *layout) checkKinds(textTimes bool) error {
+func (l *Layout) checkKinds(textTimes bool) error {
 	times := []column.Kind{column.Time}
 	if textTimes {
 		times = append(times, column.Text)
@@ -164,21 +166,21 @@ func (l *layout) checkKinds(textTimes bool) error {
 		allowed []column.Kind
 		want    string
 	}{
-		{roleID, &l.id, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
+		{roleID, &l.ID, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
 			"an integer, text, a uuid or bytes"},
-		{roleSeq, l.seq, []column.Kind{column.Integer}, "an integer"},
-		{roleAggregateID, l.aggregateID, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
+		{roleSeq, l.Seq, []column.Kind{column.Integer}, "an integer"},
+		{roleAggregateID, l.AggregateID, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
 			"an integer, text, a uuid or bytes"},
-		{roleAggregateType, l.aggregateType, []column.Kind{column.Integer, column.Text}, "text"},
-		{roleEventType, l.eventType, []column.Kind{column.Integer, column.Text}, "text"},
-		{roleKey, l.key, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
+		{roleAggregateType, l.AggregateType, []column.Kind{column.Integer, column.Text}, "text"},
+		{roleEventType, l.EventType, []column.Kind{column.Integer, column.Text}, "text"},
+		{roleKey, l.Key, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
 			"text, a uuid, an integer or bytes"},
-		{rolePayload, &l.payload, []column.Kind{column.Text, column.JSON, column.Bytes}, "text, JSON or bytes"},
-		{roleCreatedAt, l.createdAt, times, "a date and time"},
-		{rolePublishedAt, l.publishedAt, times, "a date and time"},
-		{rolePublished, l.published, []column.Kind{column.Bool, column.Integer}, "a boolean or a number"},
-		{roleAttempts, l.attempts, []column.Kind{column.Integer}, "an integer"},
-		{roleState, l.state, []column.Kind{column.Integer, column.Text}, "text or a number"},
+		{rolePayload, &l.Payload, []column.Kind{column.Text, column.JSON, column.Bytes}, "text, JSON or bytes"},
+		{roleCreatedAt, l.CreatedAt, times, "a date and time"},
+		{rolePublishedAt, l.PublishedAt, times, "a date and time"},
+		{rolePublished, l.Published, []column.Kind{column.Bool, column.Integer}, "a boolean or a number"},
+		{roleAttempts, l.Attempts, []column.Kind{column.Integer}, "an integer"},
+		{roleState, l.State, []column.Kind{column.Integer, column.Text}, "text or a number"},
 	} {
 		if c.column == nil || slices.Contains(c.allowed, c.column.Kind) {
 			continue
@@ -186,11 +188,11 @@ func (l *layout) checkKinds(textTimes bool) error {
 		return fmt.Errorf("%w: %s: column %s is %s, and has to be %s: name another column, or %s where the role can do without", poller.ErrConfig,
 			c.role.setting(), c.column.Name, c.column.Type, c.want, noColumn)
 	}
-	for option, value := range map[string]string{optionPending: l.pending, optionDone: l.done} {
-		if l.state != nil && l.state.Kind == column.Integer && value != "" && !isInteger(value) {
+	for option, value := range map[string]string{optionPending: l.Pending, optionDone: l.Done} {
+		if l.State != nil && l.State.Kind == column.Integer && value != "" && !IsInteger(value) {
 			return fmt.Errorf("%w: %s=%s is no number, and column %s is %s: write a number", poller.ErrConfig,
 				setting(option), value,
-				l.state.Name, l.state.Type)
+				l.State.Name, l.State.Type)
 		}
 	}
 	return nil
@@ -198,31 +200,31 @@ func (l *layout) checkKinds(textTimes bool) error {
 
 // checkOrder decides what events are ordered by: seq; else the id where it is a number; else created_at and then the
 // id.
-func (l *layout) checkOrder(m *mapping, table string, catalog []column.Column) error {
-	if l.id.Nullable {
+func (l *Layout) checkOrder(m *mapping, table string, catalog []column.Column) error {
+	if l.ID.Nullable {
 		return fmt.Errorf("%w: %s: column %s may be NULL, so that it does not identify an event: declare it NOT NULL, or name another one", poller.ErrConfig,
-			roleID.setting(), l.id.Name)
+			roleID.setting(), l.ID.Name)
 	}
-	if l.seq == nil && m.columns[roleSeq] != noColumn && l.id.Kind == column.Integer {
-		id := l.id
-		l.seq = &id
+	if l.Seq == nil && m.columns[roleSeq] != noColumn && l.ID.Kind == column.Integer {
+		id := l.ID
+		l.Seq = &id
 	}
-	order, r := l.seq, roleSeq
+	order, r := l.Seq, roleSeq
 	if order == nil {
-		order, r = l.createdAt, roleCreatedAt
+		order, r = l.CreatedAt, roleCreatedAt
 	}
 	if order == nil {
 		return fmt.Errorf("%w: nothing says in which order the events of %s were written: its id is %s, and it has: %s: set %s to a growing number, or %s "+
-			"to a time", poller.ErrConfig, table, l.id.Type, names(catalog), roleSeq.setting(), roleCreatedAt.setting())
+			"to a time", poller.ErrConfig, table, l.ID.Type, names(catalog), roleSeq.setting(), roleCreatedAt.setting())
 	}
 	if order.Nullable {
 		return fmt.Errorf("%w: %s: column %s may be NULL, and such an event would have no place in the order: declare it NOT NULL, or name another one",
 			poller.ErrConfig, r.setting(), order.Name)
 	}
-	if l.seq == nil && l.aggregateID != nil {
-		l.warnings = append(l.warnings,
+	if l.Seq == nil && l.AggregateID != nil {
+		l.Warnings = append(l.Warnings,
 			fmt.Sprintf("the events of %s are ordered by %s and %s: two of one aggregate within the same instant, or from "+
-				"transactions that overlap, have no sure order; a growing number (%s) has", table, l.createdAt.Name, l.id.Name,
+				"transactions that overlap, have no sure order; a growing number (%s) has", table, l.CreatedAt.Name, l.ID.Name,
 				roleSeq.setting()))
 	}
 	return nil
@@ -236,7 +238,8 @@ func names(catalog []column.Column) string {
 	return strings.Join(list, ", ")
 }
 
-func isInteger(s string) bool {
+// IsInteger says that a text is a whole number that every engine takes.
+func IsInteger(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	return digits != "" && len(digits) <= 18 && strings.Trim(digits, "0123456789") == ""
 }

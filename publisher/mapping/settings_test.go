@@ -37,10 +37,10 @@ func kinds(engine string, list []column.Column) []column.Column {
 	return list
 }
 
-func resolveOn(columns []column.Column, settings map[string]string) (layout, error) {
+func resolveOn(columns []column.Column, settings map[string]string) (Layout, error) {
 	m, err := parseMapping(settings)
 	if err != nil {
-		return layout{}, err
+		return Layout{}, err
 	}
 	m.textTimes = false
 	return m.resolve("public.outbox", columns)
@@ -131,9 +131,9 @@ func TestMappingDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.seq == nil || l.seq.Name != "id" || l.attempts == nil || l.attempts.Name != "retry_count" || l.key == nil ||
-		l.published == nil || l.state != nil ||
-		len(l.warnings) != 0 {
+	if l.Seq == nil || l.Seq.Name != "id" || l.Attempts == nil || l.Attempts.Name != "retry_count" || l.Key == nil ||
+		l.Published == nil || l.State != nil ||
+		len(l.Warnings) != 0 {
 		t.Errorf("%+v", l)
 	}
 	l, err = resolveOn(seedColumns(),
@@ -141,15 +141,15 @@ func TestMappingDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.seq != nil || l.key != nil || l.attempts != nil || l.eventType.Name != "event_type" || len(l.warnings) != 1 ||
-		!strings.Contains(l.warnings[0], "no sure order") {
+	if l.Seq != nil || l.Key != nil || l.Attempts != nil || l.EventType.Name != "event_type" || len(l.Warnings) != 1 ||
+		!strings.Contains(l.Warnings[0], "no sure order") {
 		t.Errorf("%+v", l)
 	}
 	l, err = resolveOn(append(seedColumns(), column.Column{Name: "err", Type: "text", Kind: column.Text, Nullable: true}),
 		map[string]string{"last_error": "err"})
-	if err != nil || len(l.warnings) != 1 ||
-		!strings.Contains(l.warnings[0], "source__map__last_error=err has no effect") {
-		t.Errorf("%+v, %v", l.warnings, err)
+	if err != nil || len(l.Warnings) != 1 ||
+		!strings.Contains(l.Warnings[0], "source__map__last_error=err has no effect") {
+		t.Errorf("%+v, %v", l.Warnings, err)
 	}
 }
 

@@ -2,65 +2,82 @@ package rows
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
-	"strconv"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// Cleanable is never an error here: every table of this layout can be cleaned up.
-func (e *Table) Cleanable() error { return nil }
+// What cleanLook says of a row.
+const (
+	young = iota // this row, and with it what comes after it, is within the retention
+	kept         // it is to stay: a dead letter, or what waits for one
+	old          // it is to be deleted
+)
 
-const cleanStates = "'PUBLISHED', 'DISCARDED'"
-
-// Clean looks at the next rows by seq, which needs no index of its own, and deletes what is old enough among them.
-// Rows that stay (dead letters, what waits for them) are passed. It ends where rows begin that were written within
-// the retention: nothing after them was published before it.
-func (e *Table) Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error) {
-	from := int64(-1 << 63)
-	if after != "" {
-		if from, err = strconv.ParseInt(after, 10, 64); err != nil {
-			return 0, "", fmt.Errorf("the position %q is no number: %w", after, err)
-		}
-	}
-	var to, rows, old, early sql.NullInt64
-	err = e.db.Do(ctx, "look for published events to delete", func(ctx context.Context, q statement.Querier) error {
-		return e.CleanLook(from, chunk).Row(ctx, q, &to, &rows, &old, &early)
+// Clean looks at the next rows in their order, which needs no index of its own, and deletes what is old enough among
+// them. Rows that stay are passed. It ends where the young rows begin: nothing after them was published before. What
+// was discarded of another framework's table stays: the table does not say so, and the entry is all that keeps it from
+// being published.
+func (t *Table) Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error) {
+	var found [old + 1]int
+	err = t.db.Do(ctx, "look for published events to delete", func(ctx context.Context, q statement.Querier) error {
+		found = [old + 1]int{}
+		return t.cleanLook(after, chunk).Each(ctx, q, func(scan func(...any) error) (bool, error) {
+			var place, id string
+			var what int
+			if err := scan(&place, &id, &what); err != nil {
+				return false, err
+			}
+			found[what]++
+			last = place + pageBreak + id
+			return true, nil
+		})
 	})
-	if err != nil || rows.Int64 == 0 {
+	if err != nil {
 		return 0, "", err
 	}
-	if old.Int64 > 0 {
-		err = e.db.TxLow(ctx, "delete published events", func(ctx context.Context, q statement.Querier,
+	if found[old] > 0 {
+		err = t.db.TxLow(ctx, "delete published events", func(ctx context.Context, q statement.Querier,
 			prefix string) error {
-			deleted, err = e.CleanDelete(prefix, from, to.Int64).Exec(ctx, q)
+			deleted, err = t.cleanDelete(prefix, after, last).Exec(ctx, q)
 			return err
 		})
 	}
-	if rows.Int64 < int64(chunk) || early.Int64 == 0 {
-		return deleted, "", err
+	if found[young]+found[kept]+found[old] < chunk || found[old] == 0 && found[young] > 0 {
+		last = ""
 	}
-	return deleted, strconv.FormatInt(to.Int64, 10), err
+	return deleted, last, err
 }
 
-// CleanLook tells of the next chunk of rows: its last seq, how many there are, how many of them are to be deleted,
-// and how many were written before the retention began.
-func (e *Table) CleanLook(from int64, chunk int) *statement.Statement {
-	s := e.db.Statement()
-	s.Add("SELECT MAX(k.seq), COUNT(*), SUM(k.old), SUM(k.early) FROM (SELECT ", e.seq("o"),
-		" AS seq, CASE WHEN o.state IN (", cleanStates,
-		") AND o.published_at < ", e.syntax.Ago(s, e.cfg.Retention), " THEN 1 ELSE 0 END AS old")
-	s.Add(", CASE WHEN o.created_at < ", e.syntax.Ago(s, e.cfg.Retention), " THEN 1 ELSE 0 END AS early FROM ",
-		e.outbox.String(), " o WHERE ", e.seq("o"), " > ", s.Arg(from))
-	return s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(chunk), 0), ") k")
+// cleanLook reads the next rows. Of an own table a row is young by when it was written; another's need not tell that.
+func (t *Table) cleanLook(after string, chunk int) *statement.Statement {
+	w := &t.o
+	s := t.db.Statement("SELECT ", w.place, ", ", w.id, ", CASE WHEN ", w.done, " AND ", w.publishedAt, " < ")
+	s.Add(t.ago(s, t.PublishedAt, t.cfg.Retention), " THEN 2 WHEN ")
+	if t.side == "" {
+		s.Add(w.createdAt, " >= ")
+	} else {
+		s.Add(w.done, " AND ", w.publishedAt, " >= ")
+	}
+	s.Add(t.ago(s, t.PublishedAt, t.cfg.Retention), " THEN 0 ELSE 1 END FROM ", t.outbox.String(), " o")
+	if after != "" {
+		t.beyond(s.Add(" WHERE "), w, ">", after)
+	}
+	return s.Add(" ORDER BY ", w.order, t.db.Limit(s.Arg(chunk), 0))
 }
 
-// CleanDelete is the statement that deletes what is out of retention after from, up to and including to.
-func (e *Table) CleanDelete(prefix string, from, to int64) *statement.Statement {
-	s := e.db.Statement()
-	seq := e.syntax.Seq()
-	return s.Add(prefix, "DELETE FROM ", e.outbox.String(), " WHERE ", seq, " > ", s.Arg(from), " AND ", seq, " <= ",
-		s.Arg(to),
-		" AND state IN (", cleanStates, ") AND published_at < ", e.syntax.Ago(s, e.cfg.Retention))
+// cleanDelete deletes what is out of retention after where a page ended, up to and including where another did.
+func (t *Table) cleanDelete(prefix, after, last string) *statement.Statement {
+	var w words
+	if t.side == "" {
+		w = ownWords(t.db, t.syntax, "")
+	} else {
+		w = t.words(t.outbox.String())
+	}
+	s := t.db.Statement(prefix, "DELETE FROM ", t.outbox.String(), " WHERE ")
+	if after != "" {
+		t.beyond(s, &w, ">", after)
+		s.Add(" AND ")
+	}
+	t.beyond(s, &w, "<=", last)
+	return s.Add(" AND ", w.done, " AND ", w.publishedAt, " < ", t.ago(s, t.PublishedAt, t.cfg.Retention))
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// blockedStates are the words of events that others wait for, or which wait: a search with the same words as the
-// index' is known to be served by it.
-const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
-
 // DDLOf returns the statements that create an outbox and, with one of them, its claims table.
 func DDLOf(d Syntax, table statement.Name, claims string) []string {
 	return d.Ddl(table, claims, event.Quoted(event.States), blockedStates)

@@ -1,31 +1,47 @@
-// Package rows reads and changes the events of an outbox of our own, a table of `rowrelay outbox init`: fetching,
-// marking, what waits and what is due, listing and cleaning up.
+// Package rows reads and changes the events of an outbox: fetching, marking, what waits and what is due, figures,
+// listing and cleaning up. There is one [Table] for all of them. A table of `rowrelay outbox init` ([Own]) holds the
+// states of its events; of another framework's ([Mapped]) what failed stands in a side table, one row for each event:
+//
+//	outbox, event (the id's text), aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error
+//
+// These rows are called entries. In an own table every row is its own entry. In another's, an event without an entry is
+// pending as long as the table says so, and it waits while an earlier entry of its aggregate is in the way: that is not
+// stored, so that followers cost nothing, however many they are, and go on as soon as that entry is gone.
+//
+// words.go writes the expressions that differ. read.go, look.go, settle.go, list.go and clean.go are the same for both.
+// waiting.go is what only an own table has: WAITING events. side.go is what only the side table has.
 package rows
 
 import (
-	"context"
-	"database/sql"
-	"strconv"
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/publisher/mapping"
 )
 
-// Table are the events of a table of `rowrelay outbox init`. In its statements o is the outbox, b another row of it
-// that may be in the way.
+// Table are the events of an outbox. In its statements o is a row of the outbox or an entry, b an entry that may be in
+// the way of o, and s the entry of o.
 //
-// Every search for pending events goes by (bucket, seq) over the index of pending ones, and says so in ORDER BY even
-// where one row would do: statistics from another hour must not make a plan that reads the whole table. Where
-// ordering is source, the order is seq alone; the pending ones' keys are then sorted.
+// In an own table every search for pending events goes by (bucket, seq) over the index of pending ones, and says so in
+// ORDER BY even where one row would do: statistics from another hour must not make a plan that reads the whole table.
+// Where ordering is source, the order is seq alone; the pending ones' keys are then sorted.
 type Table struct {
-	db     *statement.DB
-	syntax Syntax
-	Claims *claims.Table
-	outbox statement.Name
-	cfg    Config
+	foreign // only of another framework's table
+	db      *statement.DB
+	syntax  Syntax // only of an own table
+	Claims  *claims.Table
+	outbox  statement.Name
+	cfg     Config
+	o       words  // those of o
+	side    string // the side table; "": there is none, the table is an own one
+	entries string // the table of the entries, eventColumn and attemptsColumn two of its columns
+	// eventColumn names the event, attemptsColumn counts.
+	eventColumn, attemptsColumn string
+	// unordered says that no event ever waits for another.
+	unordered bool
 }
 
 // Config is how events are published, and what is kept of them.
@@ -45,326 +61,159 @@ type Config struct {
 	Retention time.Duration
 }
 
-// New returns the events of an outbox, and its claims.
-func New(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how claims.Syntax, where claims.Place) *Table {
-	e := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg}
-	e.Claims = claims.New(db, how, where, cfg.Partitions, e.free)
-	return e
+// Own returns the events of a table of `rowrelay outbox init`, and its claims.
+func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how claims.Syntax, where claims.Place) *Table {
+	t := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"), entries: outbox.String(),
+		eventColumn: d.Seq(), attemptsColumn: "retry_count", unordered: cfg.Ordering == poller.OrderNone}
+	t.Claims = claims.New(db, how, where, cfg.Partitions, t.free)
+	return t
 }
 
-func (e *Table) seq(alias string) string { return alias + "." + e.syntax.Seq() }
+// idsAtOnce stays below the parameters that every engine takes (SQL Server: 2,100).
+const idsAtOnce = 1000
 
-// forced is the hint for reading events of a state, in their order.
-func (e *Table) forced(state event.State) string {
-	if state == event.Failed {
-		return "" // few, and found by either index
+// Mapped returns the events of another framework's table, whose failed ones stand in side. Nothing is written to the
+// table itself but the mark of publishing, and the count of failed attempts where it has one. It has no buckets.
+func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement.Name, cfg Config, how claims.Syntax, //nolint:gocritic // a copy is wanted
+	where claims.Place) *Table {
+	cfg.MostRows = idsAtOnce
+	t := &Table{foreign: foreign{l, v, db}, db: db, outbox: outbox, cfg: cfg, side: side.String(), entries: side.String(),
+		eventColumn: "event", attemptsColumn: "attempts",
+		unordered: cfg.Ordering == poller.OrderNone || cfg.Ordering == poller.OrderKey && l.AggregateID == nil}
+	t.o = t.words("o")
+	t.Claims = claims.New(db, how, where, 1, nil)
+	return t
+}
+
+// SideOf is the name of the side table, which lies beside the claims.
+func SideOf(claims statement.Name) statement.Name { return claims.Suffixed("_events") }
+
+// Cleanable returns an error where published rows cannot be told from others by age.
+func (t *Table) Cleanable() error {
+	if t.side == "" {
+		return nil
 	}
-	return e.syntax.Force("pending")
+	return t.Layout.Cleanable()
 }
 
-// order is the order of the index that holds events of a state.
-func (e *Table) order(state event.State) string {
-	switch {
-	case state == event.Failed:
-		return "o.next_attempt_at"
-	case state == event.Pending || e.syntax.ByState():
-		return "o.bucket, " + e.seq("o")
-	default:
-		return "o.aggregate_type, o.aggregate_id, " + e.seq("o")
+func (t *Table) bySource() bool { return t.cfg.Ordering == poller.OrderSource }
+
+// force is the hint for an index of an own table, where a search is not to be left to statistics.
+func (t *Table) force(index string) string {
+	if t.side != "" {
+		return ""
 	}
+	return t.syntax.Force(index)
 }
 
-func (e *Table) bySource() bool { return e.cfg.Ordering == poller.OrderSource }
+// seq is the column of a table expression of keys, by which rows are found.
+func (t *Table) seq() string {
+	if t.side != "" {
+		return t.db.Quote(t.ID.Name)
+	}
+	return t.syntax.Seq()
+}
+
+// scope adds the condition that an entry is one of this outbox.
+func (t *Table) scope(s *statement.Statement, alias string) *statement.Statement {
+	if t.side == "" {
+		return s
+	}
+	return s.Add(alias, ".outbox = ", s.Arg(t.Claims.Place.Outbox), " AND ")
+}
+
+// byPosition is the order of entries.
+func (t *Table) byPosition(alias string) string {
+	if t.side == "" {
+		return alias + "." + t.eventColumn
+	}
+	return alias + ".position, " + alias + ".event"
+}
+
+// blockedStates are the words of events that others wait for, or which wait: a search with the same words as the
+// index' is known to be served by it.
+const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
 
 // blocks adds the condition that an earlier event is in the way of o: one that failed, that waits (unless only heads
 // count), or that was given up where the policy says so.
-func (e *Table) blocks(s *statement.Statement, heads bool) {
-	if e.cfg.Ordering == poller.OrderNone {
+func (t *Table) blocks(s *statement.Statement, heads bool) {
+	if t.unordered {
 		s.Add("1 = 0")
 		return
 	}
-	s.Add("EXISTS (SELECT 1 FROM ", e.outbox.String(), " b", e.syntax.Force(e.blockedIndex()), " WHERE ")
-	if !e.bySource() {
-		s.Add(e.syntax.Seek("b", "o.aggregate_id"), e.syntax.Same("b.aggregate_type", "b.aggregate_id",
-			"o.aggregate_type", "o.aggregate_id"), " AND ", e.ordered(), " AND ")
+	hint, whose, before := t.force(t.blockedIndex()), "o", "b."+t.eventColumn+" < "+t.o.order
+	if t.side != "" {
+		hint, whose = t.values.Hold(), "b"
+		before = "(b.position < " + t.o.position + " OR b.position = " + t.o.position + " AND b.event < " + t.o.id + ")"
 	}
-	s.Add(e.seq("b"), " < ", e.seq("o"), e.inTheWay("b", heads), ")")
+	t.scope(s.Add("EXISTS (SELECT 1 FROM ", t.entries, " b", hint, " WHERE "), "b")
+	if !t.bySource() {
+		s.Add(t.sameAggregate("b", t.o.entryType, t.o.entryAggregate), " AND ", t.ordered(whose), " AND ")
+	}
+	s.Add(before, t.inTheWay("b", heads), ")")
 }
 
-// ordered is the condition that o has an aggregate: events without one wait for none. (To SQL Server a blank equals
-// "".)
-func (e *Table) ordered() string { return e.db.Bytes("o.aggregate_id") + " > 0" }
+// sameAggregate is the condition that an entry is of an aggregate.
+func (t *Table) sameAggregate(b, typ, id string) string {
+	if t.side != "" {
+		return b + ".aggregate_type = " + typ + " AND " + b + ".aggregate_id = " + id
+	}
+	return t.syntax.Seek(b, id) + t.syntax.Same(b+".aggregate_type", b+".aggregate_id", typ, id)
+}
+
+// ordered is the condition that an entry has an aggregate: events without one wait for none. (To SQL Server a blank
+// equals "".)
+func (t *Table) ordered(alias string) string { return t.db.Bytes(alias+".aggregate_id") + " > 0" }
 
 // blockedIndex is the index that finds what is in the way.
-func (e *Table) blockedIndex() string {
-	if e.bySource() {
+func (t *Table) blockedIndex() string {
+	if t.bySource() {
 		return "pending"
 	}
 	return "blocked"
 }
 
-// inTheWay is the condition that an event holds up others. It repeats the index' own words, which engines need to see
+// inTheWay is the condition that an entry holds up others. It repeats the index' own words, which engines need to see
 // that the index serves it.
-func (e *Table) inTheWay(alias string, heads bool) string {
+func (t *Table) inTheWay(alias string, heads bool) string {
 	state := alias + ".state"
 	cond := " AND " + state + " IN (" + blockedStates + ")"
 	if heads {
 		cond += " AND " + state + " <> 'WAITING'"
 	}
-	if !e.cfg.Block {
+	if !t.cfg.Block {
 		cond += " AND " + state + " <> 'DEAD LETTER'"
 	}
 	return cond
 }
 
-// Look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement. What an
-// earlier version may have marked as being published is work: nothing else shows it before it is PENDING again.
-func (e *Table) Look(ctx context.Context) (g event.Glance, err error) {
-	first := func(s *statement.Statement, state event.State, also func()) {
-		s.Add("(SELECT 1 FROM ", e.outbox.String(), " o", e.forced(state), " WHERE o.state = '", string(state), "'")
-		also()
-		s.Add(" ORDER BY ", e.order(state), e.db.Limit("1", 0), ")")
+// oneOf adds the condition that a row is one of refs.
+func (t *Table) oneOf(s *statement.Statement, w *words, refs []event.Ref) *statement.Statement {
+	if t.side == "" {
+		return s.Add(t.db.AnyInt(s, w.key, seqs(refs)))
 	}
-	err = e.db.Do(ctx, "look for work", func(ctx context.Context, q statement.Querier) error {
-		s := e.db.Statement()
-		s.Add("SELECT COALESCE(")
-		first(s, event.Pending, func() {})
-		s.Add(", ")
-		first(s, event.Failed, func() { s.Add(" AND o.next_attempt_at <= ", e.db.Now()) })
-		// Where no index leads with the state, the index of what waits also holds what others wait for: to look for
-		// WAITING in it would read every dead letter. That there is anything of the kind is reason enough to let mend
-		// look.
-		s.Add(", 0), COALESCE(")
-		if e.syntax.ByState() {
-			first(s, event.Waiting, func() {})
-		} else {
-			s.Add("(SELECT 1 FROM ", e.outbox.String(), " o WHERE o.state IN (", blockedStates, ") ORDER BY ",
-				e.order(event.Waiting), e.db.Limit("1", 0), ")")
-		}
-		s.Add(", 0), ")
-		e.Claims.Paused(s, "p")
-		s.Add(", ")
-		e.Claims.Counter(s)
-		// SQL Server evaluates a subquery in COALESCE twice, and what the first one saw may be gone: NULL says that
-		// there was work.
-		var work, waiting sql.NullInt64
-		var by, info sql.NullString
-		if err := s.Row(ctx, q, &work, &waiting, &by, &info); err != nil {
-			return err
-		}
-		g = event.Glance{
-			Work:    !work.Valid || work.Int64 != 0 || claims.MarksIn(info.String),
-			Waiting: !waiting.Valid || waiting.Int64 != 0, Paused: by.Valid, By: by.String,
-			Partitions: claims.PartitionsIn(info.String),
-		}
-		return nil
-	})
-	return g, err
-}
-
-// keys adds a table expression k of (bucket, seq), in order, of pending rows in ranges after a position, at most n.
-// Ranges that do not touch are one seek each: a search over all that lies between them would read what others have to
-// publish.
-func (e *Table) keys(s *statement.Statement, ranges []claims.Range, after event.Position, n int,
-	also func(*statement.Statement)) {
-	s.Add("(")
-	e.keysOnly(s, ranges, after, n, also)
-	s.Add(") k")
-}
-
-func (e *Table) keysOnly(s *statement.Statement, ranges []claims.Range, after event.Position, n int,
-	also func(*statement.Statement)) {
-	if e.bySource() || after.BySeq {
-		e.keysBySeq(s, ranges, after, n, also)
-		return
-	}
-	order := " ORDER BY bucket, " + e.syntax.Seq()
-	if ranges == nil {
-		ranges = []claims.Range{{From: 0, To: claims.Buckets}}
-	}
-	arms := e.arms(ranges, after)
-	if len(arms) == 1 {
-		e.arm(s, arms[0], after, n, also)
-		return
-	}
-	s.Add("SELECT bucket, ", e.syntax.Seq(), " FROM (")
-	for i, r := range arms {
+	s.Add(w.key, " IN (")
+	for i, r := range refs {
 		if i > 0 {
-			s.Add(" UNION ALL ")
+			s.Add(", ")
 		}
-		s.Add("SELECT bucket, ", e.syntax.Seq(), " FROM (")
-		e.arm(s, r, after, n, also)
-		s.Add(") r", strconv.Itoa(i))
+		s.Add(t.values.Typed(&t.ID, s.Arg(r.ID)))
 	}
-	s.Add(") u", order, e.db.Limit(s.Arg(n), 0))
+	return s.Add(")")
 }
 
-// arms are the ranges after a position. Where the engine does not seek by row values, the rest of the position's
-// bucket is a range of its own: it would read, for every page anew, the events of that bucket that are in flight.
-func (e *Table) arms(ranges []claims.Range, after event.Position) []claims.Range {
-	arms := make([]claims.Range, 0, len(ranges)+1)
-	split := e.syntax.Orderly("o", "", "") == ""
-	for _, r := range ranges {
-		switch {
-		case r.To <= after.Bucket: // before the position
-		case split && after.Seq > 0 && r.From <= after.Bucket && after.Bucket+1 < r.To:
-			arms = append(arms, claims.Range{From: after.Bucket, To: after.Bucket + 1},
-				claims.Range{From: after.Bucket + 1, To: r.To})
-		default:
-			arms = append(arms, r)
-		}
+func seqs(refs []event.Ref) []int64 {
+	list := make([]int64, len(refs))
+	for i, r := range refs {
+		list[i] = r.Seq
 	}
-	if len(arms) == 0 {
-		arms = append(arms, claims.Range{From: claims.Buckets, To: claims.Buckets}) // nothing
-	}
-	return arms
+	return list
 }
 
-// keysBySeq is keysOnly in the order of seq. What lies in other buckets is passed over in the index.
-func (e *Table) keysBySeq(s *statement.Statement, ranges []claims.Range, after event.Position, n int,
-	also func(*statement.Statement)) {
-	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.syntax.Force("order"),
-		" WHERE o.state = 'PENDING' AND ", e.seq("o"), " > ", s.Arg(after.Seq))
-	if len(ranges) != 1 || ranges[0] != (claims.Range{From: 0, To: claims.Buckets}) {
-		e.inRanges(s, ranges)
+func ids(refs []event.Ref) []string {
+	list := make([]string, len(refs))
+	for i, r := range refs {
+		list[i] = r.ID
 	}
-	also(s)
-	s.Add(" ORDER BY ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
-}
-
-// arm is one seek.
-func (e *Table) arm(s *statement.Statement, r claims.Range, after event.Position, n int,
-	also func(*statement.Statement)) {
-	s.Add("SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o", e.forced(event.Pending),
-		" WHERE o.state = 'PENDING' AND ")
-	within := after.Bucket >= r.From && after.Seq > 0
-	switch split := e.syntax.Orderly("o", "", "") == ""; {
-	case within && split:
-		s.Add("o.bucket = ", s.Arg(after.Bucket), " AND ", e.seq("o"), " > ",
-			s.Arg(after.Seq)) // all of the range that is left
-	case within:
-		s.Add("o.bucket >= ", s.Arg(after.Bucket), " AND ", e.syntax.Orderly("o", s.Arg(after.Bucket),
-			s.Arg(after.Seq)), " AND o.bucket < ", s.Arg(r.To))
-	default:
-		s.Add("o.bucket >= ", s.Arg(max(r.From, after.Bucket)), " AND o.bucket < ", s.Arg(r.To))
-	}
-	also(s)
-	s.Add(" ORDER BY o.bucket, ", e.seq("o"), e.db.Limit(s.Arg(n), 0))
-}
-
-func nothing(*statement.Statement) {}
-
-// columns adds what scan reads, from o. The payload comes only where it is not too large.
-func (e *Table) columns(s *statement.Statement) {
-	size := e.db.Bytes("o.payload")
-	payload := "o.payload"
-	if e.cfg.MaxRowBytes > 0 {
-		payload = "CASE WHEN " + size + " <= " + s.Arg(e.cfg.MaxRowBytes) + " THEN o.payload END"
-	}
-	s.Add(e.seq("o"), ", o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, ",
-		size, ", ")
-	s.Add(payload)
-}
-
-// scan reads one row of columns and, after them, whether it waits.
-func (e *Table) scan(scan func(...any) error) (event.Row, error) {
-	var r event.Row
-	var created any
-	var parent, state sql.NullString
-	var size int
-	var payload []byte
-	o := &r.Outbox
-	if err := scan(&r.Ref.Seq, &r.At.Bucket, &o.AggregateType, &o.AggregateID, &o.EventType, &o.IdempotencyKey,
-		&created, &r.Attempts, &parent, &state,
-		&size, &payload, &r.Waits); err != nil {
-		return event.Row{}, err
-	}
-	r.At.Seq = r.Ref.Seq
-	if e.bySource() {
-		r.At.Bucket = 0
-	}
-	o.CreatedAt, o.TraceParent, o.TraceState = event.AsTime(created), parent.String, state.String
-	r.SetPayload(payload, size, e.cfg.MaxRowBytes)
-	return r, nil
-}
-
-// Fetch reads live events of these buckets after a position, in their order. more says that the limit cut them off.
-func (e *Table) Fetch(ctx context.Context, ranges []claims.Range, after event.Position,
-	limit poller.Limit) (rows []event.Row, more bool, err error) {
-	err = e.db.Do(ctx, "fetch events", func(ctx context.Context, q statement.Querier) error {
-		s := e.db.Statement()
-		e.fetchStatement(s, ranges, after, max(limit.Rows, 1)+1)
-		rows, more, err = event.Read(ctx, s, q, limit, e.scan)
-		return err
-	})
-	return rows, more, err
-}
-
-func (e *Table) fetchStatement(s *statement.Statement, ranges []claims.Range, after event.Position, n int) {
-	s.Add("SELECT ")
-	e.columns(s)
-	s.Add(", CASE WHEN ")
-	e.blocks(s, false)
-	s.Add(" THEN 1 ELSE 0 END FROM ")
-	e.keys(s, ranges, after, n, nothing)
-	s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq(), " ORDER BY ")
-	if !e.bySource() && !after.BySeq {
-		s.Add("k.bucket, ")
-	}
-	s.Add("k.", e.syntax.Seq())
-}
-
-// Others leaves out what waits and what is avoided: what comes first among the rest is the next of its aggregate.
-func (e *Table) Others(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate,
-	limit poller.Limit) (rows []event.Row, err error) {
-	return e.publishable(ctx, "look for events of other aggregates", limit, func(s *statement.Statement) {
-		e.keys(s, ranges, event.Position{Bucket: -1}, limit.Rows, func(s *statement.Statement) {
-			for _, a := range avoid { // first: what may be in the way costs more
-				s.Add(" AND NOT (", e.syntax.Same("o.aggregate_type", "o.aggregate_id", s.Arg(a.Type), s.Arg(a.ID)), ")")
-			}
-			s.Add(" AND NOT ")
-			e.blocks(s, false)
-		})
-	})
-}
-
-// Again leaves out what waits.
-func (e *Table) Again(ctx context.Context, refs []event.Ref) ([]event.Row, error) {
-	return e.publishable(ctx, "read events again", poller.Limit{Rows: len(refs)}, func(s *statement.Statement) {
-		s.Add("(SELECT o.bucket, ", e.seq("o"), " FROM ", e.outbox.String(), " o WHERE ")
-		s.Add(e.db.AnyInt(s, e.seq("o"), seqs(refs)), " AND o.state = 'PENDING' AND NOT ")
-		e.blocks(s, false)
-		s.Add(") k")
-	})
-}
-
-// publishable reads the rows that a table expression k of their bucket and seq names, in their order.
-func (e *Table) publishable(ctx context.Context, what string, limit poller.Limit,
-	keys func(*statement.Statement)) (rows []event.Row, err error) {
-	err = e.db.Do(ctx, what, func(ctx context.Context, q statement.Querier) error {
-		s := e.db.Statement()
-		s.Add("SELECT ")
-		e.columns(s)
-		s.Add(", 0 FROM ")
-		keys(s)
-		s.Add(" JOIN ", e.outbox.String(), " o ON ", e.seq("o"), " = k.", e.syntax.Seq())
-		s.Add(" ORDER BY k.bucket, k.", e.syntax.Seq())
-		rows, _, err = event.Read(ctx, s, q, limit, e.scan)
-		return err
-	})
-	return rows, err
-}
-
-var aggregateColumns = []statement.Field{statement.Text("typ"), statement.Text("id")}
-
-func jsonAggregates(list []event.Aggregate) any {
-	type object struct {
-		Typ string `json:"typ"`
-		ID  string `json:"id"`
-	}
-	objects := make([]object, len(list))
-	for i, a := range list {
-		objects[i] = object{a.Type, a.ID}
-	}
-	return objects
+	return list
 }

@@ -34,6 +34,8 @@ const (
 	partSize = 4 << 20
 	// connections is how many the store uses at most.
 	connections = 4
+	// writes is how often a write is done at most where each ends in a deadlock.
+	writes = 10
 )
 
 // Config says where the documents are.
@@ -144,15 +146,40 @@ func (s *Store) Create(ctx context.Context, key string, data []byte) (state.Stam
 			Err: fmt.Errorf("the name %.100s… is longer than %d bytes", key, longestName),
 		}
 	}
-	stamp, err := s.put(ctx, key, data)
+	var stamp state.Stamp
+	put := func() (err error) {
+		stamp, err = s.put(ctx, key, data)
+		return err
+	}
+	err := s.again(put)
 	if err != nil && s.unmade(err) {
 		// Another may make it at the same time, which not every engine takes for a success.
 		_, failed := s.db.ExecContext(ctx, s.texts.create(s.table))
-		if stamp, err = s.put(ctx, key, data); err != nil && s.unmade(err) {
+		if err = s.again(put); err != nil && s.unmade(err) {
 			err = failed
 		}
 	}
 	return stamp, s.explain("creating a state document", err)
+}
+
+// again does a write again that the server ended as one side of a deadlock, which undoes all of it. On MySQL even two
+// inserts of one row meet in one, where a third writer deletes it.
+func (s *Store) again(write func() error) error {
+	for try := 1; ; try++ {
+		err := write()
+		if err == nil || try == writes || s.deadlock == nil || !s.deadlock(err) {
+			return err
+		}
+	}
+}
+
+// execAgain is [statement.Statement.Exec] of a write, by the same rule.
+func (s *Store) execAgain(ctx context.Context, st *statement.Statement) (n int64, err error) {
+	err = s.again(func() (err error) {
+		n, err = st.Exec(ctx, s.db)
+		return err
+	})
+	return n, err
 }
 
 // put writes a document that is not there, in as many rows as it takes.
@@ -201,7 +228,7 @@ func (s *Store) Replace(ctx context.Context, key string, data []byte, version st
 	st.Add("UPDATE ", s.table.String(), " SET version = ", st.Arg(string(next)), ", data = ",
 		st.Arg(append([]byte{}, data...)), " WHERE name = ", st.Arg(key), " AND part = 0 AND parts = 1 AND version = ",
 		st.Arg(string(version)))
-	if err := one(st.Exec(ctx, s.db)); err != nil {
+	if err := one(s.execAgain(ctx, st)); err != nil {
 		return state.Stamp{}, s.explain("writing a state document", s.conflictIfUnmade(err))
 	}
 	stamp, err := s.stamp(ctx, next)
@@ -211,7 +238,7 @@ func (s *Store) Replace(ctx context.Context, key string, data []byte, version st
 // Delete implements [state.Store].
 func (s *Store) Delete(ctx context.Context, key string, version state.Version) error {
 	st := s.where(key, "DELETE FROM ", s.table.String())
-	n, err := st.Add(" AND version = ", st.Arg(string(version))).Exec(ctx, s.db)
+	n, err := s.execAgain(ctx, st.Add(" AND version = ", st.Arg(string(version))))
 	if err == nil && n == 0 {
 		return state.ErrConflict
 	}

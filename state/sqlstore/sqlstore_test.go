@@ -2,8 +2,10 @@ package sqlstore_test
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
 	"github.com/rowrelay/rowrelay/state"
@@ -113,6 +116,85 @@ func TestMissingTable(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeadlock: a creation that the server ends as one side of a deadlock is done again. The other side has written
+// more, or waits for a shorter time: it is not the one that the server chooses.
+func TestDeadlock(t *testing.T) {
+	for name, c := range map[string]struct {
+		connect func(*testing.T) (text string, db *sql.DB)
+		waiting string
+	}{
+		"postgres": {func(t *testing.T) (string, *sql.DB) {
+			text := testenv.Postgres(t)
+			return text, open(t, "pgx", text)
+		}, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`},
+		"mysql": {func(t *testing.T) (string, *sql.DB) {
+			text := testenv.MySQL(t)
+			return text, open(t, "mysql", testenv.MySQLDSN(t, text))
+			// What is shown is as old as the last reading, unless that is over 0.1 s ago.
+		}, `SELECT count(*) FROM (SELECT sleep(0.2)) s, information_schema.innodb_trx t JOIN information_schema.processlist p
+			ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.db = database()`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, db := c.connect(t)
+			s := store(t, text, "documents", true)
+			if err := s.Init(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			insert := func(name string, part int) {
+				t.Helper()
+				if _, err := tx.ExecContext(t.Context(), fmt.Sprintf(
+					`INSERT INTO documents (name, part, parts, version, data) VALUES ('%s', %d, 2, 'x', 'x')`, name, part)); err != nil {
+					t.Error(err)
+				}
+			}
+			for i := range 100 {
+				insert(fmt.Sprint("other-", i), 0)
+			}
+			insert("large", 1)
+			created := make(chan error, 1)
+			go func() {
+				_, err := s.Create(t.Context(), "large", make([]byte, 5<<20))
+				created <- err
+			}()
+			programtest.Until(t, "the creation to wait for the second row", func() bool {
+				var n int
+				if err := db.QueryRowContext(t.Context(), c.waiting).Scan(&n); err != nil {
+					t.Fatal(err)
+				}
+				return n > 0
+			})
+			insert("large", 0)
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
+			if err := <-created; err != nil {
+				t.Error(err)
+			}
+			if got, err := s.Load(t.Context(), "large"); err != nil || len(got.Data) != 5<<20 {
+				t.Errorf("%d bytes, %v", len(got.Data), err)
+			}
+		})
+	}
+}
+
+func open(t *testing.T, driver, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
 }
 
 // TestNameThatIsTooLong: MySQL's INSERT IGNORE would cut it.

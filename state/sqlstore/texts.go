@@ -17,6 +17,8 @@ type texts struct {
 	create func(table statement.Name) string
 	// insert writes a row unless there is one of its name and part. values begin with these two.
 	insert func(table string, values []string) string
+	// deadlock says that an error is the end of a transaction that met another in a deadlock; nil where none do.
+	deadlock func(error) bool
 }
 
 var sqliteTexts = texts{syntax: sqlite.Statement{}, insert: onConflict, create: func(table statement.Name) string {

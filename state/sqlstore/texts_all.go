@@ -12,8 +12,9 @@ import (
 )
 
 var textsOf = map[string]texts{
-	"postgres": {syntax: postgres.Statement{}, insert: onConflict, create: func(table statement.Name) string {
-		return `CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
+	"postgres": {syntax: postgres.Statement{}, deadlock: postgres.Deadlock, insert: onConflict,
+		create: func(table statement.Name) string {
+			return `CREATE TABLE IF NOT EXISTS ` + table.String() + ` (
     name varchar(440) COLLATE "C" NOT NULL,
     part integer NOT NULL,
     parts integer NOT NULL,
@@ -21,9 +22,9 @@ var textsOf = map[string]texts{
     data bytea NOT NULL,
     PRIMARY KEY (name, part)
 ) WITH (fillfactor = 50)`
-	}},
+		}},
 	"sqlite": sqliteTexts,
-	"mysql": {syntax: mysql.Statement{}, insert: func(table string, values []string) string {
+	"mysql": {syntax: mysql.Statement{}, deadlock: mysql.Deadlock, insert: func(table string, values []string) string {
 		// IGNORE passes over a row that is there. What else it would let pass, a name that is too long, is refused before.
 		return "INSERT IGNORE INTO " + table + " (" + columns + ") VALUES (" + strings.Join(values, ", ") + ")"
 	}, create: func(table statement.Name) string {
@@ -36,7 +37,7 @@ var textsOf = map[string]texts{
     PRIMARY KEY (name, part)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + mysql.Statement{}.Exact()
 	}},
-	"sqlserver": {syntax: sqlserver.Statement{}, insert: func(table string, values []string) string {
+	"sqlserver": {syntax: sqlserver.Statement{}, deadlock: sqlserver.Deadlock, insert: func(table string, values []string) string {
 		// HOLDLOCK keeps the place of a row that is not there, until the statement ends.
 		return "INSERT INTO " + table + " (" + columns + ") SELECT " + strings.Join(values, ", ") +
 			" WHERE NOT EXISTS (SELECT 1 FROM " + table + " WITH (UPDLOCK, HOLDLOCK) WHERE name = " + values[0] +

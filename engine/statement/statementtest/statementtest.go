@@ -108,7 +108,7 @@ func (r *Recorder) answer(text string) [][]sqldriver.Value {
 	row := func(values ...sqldriver.Value) [][]sqldriver.Value { return [][]sqldriver.Value{values} }
 	switch {
 	case has("AS one"):
-		return row(int64(1), int64(1), int64(1), int64(1), int64(1000))
+		return row(int64(1), int64(1), int64(1), int64(1), time.Unix(0, 0), time.Unix(1, 0))
 	case has("o.event_type"):
 		return row(int64(1), int64(5), "O", "1", "Happened", "k", time.Unix(0, 0), int64(0), nil, nil, int64(2),
 			[]byte("{}"), int64(0))
@@ -116,6 +116,10 @@ func (r *Recorder) answer(text string) [][]sqldriver.Value {
 		return row(int64(1), int64(0), nil, `{"strategy":"partitioned","partitions":64}`)
 	case has("SELECT bucket FROM (SELECT o.bucket FROM"):
 		return row(int64(600))
+	case has("SELECT o.event, o.attempts FROM"):
+		return row("7", int64(2))
+	case has("SELECT o.event FROM"):
+		return row("7")
 	case has("SELECT DISTINCT"):
 		return row("O", "1")
 	case has("SELECT a.typ, a.id"):

@@ -1,4 +1,0 @@
-package mapping
-
-// SideStates are what an event with an entry can be.
-const SideStates = "'FAILED', 'DEAD LETTER', 'DISCARDED'"

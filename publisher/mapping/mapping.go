@@ -1,0 +1,53 @@
+// Package mapping finds out what the columns of another framework's table are for (source__map__…): settings name them
+// (settings.go), and the catalog proves it (resolve.go). Package rows reads and changes such a table.
+package mapping
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/engine/column"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Columns reads the columns of a table in their order, as an engine's catalog shows them.
+type Columns func(ctx context.Context, q statement.Querier, table statement.Name) ([]column.Column, error)
+
+// Read proves settings (role → column, or an option's value) against the catalog. qualified is the table's name for
+// people, textTimes says that a time may stand in a column of text.
+func Read(ctx context.Context, q statement.Querier, columns Columns, table statement.Name, qualified string,
+	settings map[string]string, textTimes bool) (Layout, error) {
+	m, err := parseMapping(settings)
+	if err != nil {
+		return Layout{}, err
+	}
+	m.textTimes = textTimes
+	list, err := columns(ctx, q, table)
+	if err != nil {
+		return Layout{}, fmt.Errorf("read the columns of %s: %w", table, err)
+	}
+	return m.resolve(qualified, list)
+}
+
+// Cleanable returns an error where a clean-up by age cannot know what is old.
+func (l *Layout) Cleanable() error {
+	switch {
+	case l.Deletes:
+		return fmt.Errorf("%w: %s=delete deletes rows when they are published: there is nothing to clean up",
+			poller.ErrConfig, setting(optionOnPublished))
+	case l.PublishedAt == nil:
+		return fmt.Errorf("%w: the mapped table does not say when a row was published, so that a clean-up by age cannot know what is old: set %s, or "+
+			"clean the table up by its own means", poller.ErrConfig, rolePublishedAt.setting())
+	}
+	return nil
+}
+
+// Aged returns an error where nothing says how old an event is.
+func (l *Layout) Aged() error {
+	if l.CreatedAt != nil {
+		return nil
+	}
+	return fmt.Errorf("%w: the age of events is asked for, and the mapped table has no time of writing: set %s",
+		poller.ErrConfig, roleCreatedAt.setting())
+}

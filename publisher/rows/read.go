@@ -1,0 +1,340 @@
+package rows
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/event"
+)
+
+// columns adds what scan reads, from o. The payload comes only where it is not too large.
+func (t *Table) columns(s *statement.Statement) *statement.Statement {
+	w := &t.o
+	payload := w.payload
+	if t.cfg.MaxRowBytes > 0 {
+		payload = "CASE WHEN " + w.size + " <= " + s.Arg(t.cfg.MaxRowBytes) + " THEN " + payload + " END"
+	}
+	s.Add(w.id, ", ", w.bucket, ", ", w.typ, ", ", w.aggregate, ", ", w.eventType, ", ", w.idempotency, ", ")
+	return s.Add(w.created, ", ", w.attempts, ", ", w.traceParent, ", ", w.traceState, ", ", w.size, ", ", payload)
+}
+
+// scan reads one row of columns and, after them, whether it waits.
+func (t *Table) scan(scan func(...any) error) (event.Row, error) {
+	var r event.Row
+	var created any
+	var eventType, key, parent, state sql.NullString
+	var size int
+	var payload []byte
+	var id any = &r.Ref.Seq
+	if t.side != "" {
+		id = &r.Ref.ID
+	}
+	o := &r.Outbox
+	if err := scan(id, &r.At.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts, &parent,
+		&state, &size, &payload, &r.Waits); err != nil {
+		return event.Row{}, err
+	}
+	r.At.Seq = r.Ref.Seq
+	if t.bySource() {
+		r.At.Bucket = 0
+	}
+	o.EventType, o.IdempotencyKey = eventType.String, key.String
+	if o.IdempotencyKey == "" {
+		o.IdempotencyKey = r.Ref.ID
+	}
+	o.CreatedAt, o.TraceParent, o.TraceState = event.AsTime(created), parent.String, state.String
+	r.SetPayload(payload, size, t.cfg.MaxRowBytes)
+	return r, nil
+}
+
+// read reads the rows that a table expression k of their keys names, in their order. waits adds whether a row waits,
+// nil for no.
+func (t *Table) read(ctx context.Context, q statement.Querier, limit poller.Limit, order string,
+	waits, keys func(*statement.Statement)) ([]event.Row, bool, error) {
+	s := t.columns(t.db.Statement("SELECT "))
+	if waits == nil {
+		s.Add(", 0 FROM ")
+	} else {
+		waits(s.Add(", CASE WHEN "))
+		s.Add(" THEN 1 ELSE 0 END FROM ")
+	}
+	keys(s)
+	s.Add(" JOIN ", t.outbox.String(), " o ON ", t.o.key, " = k.", t.seq(), " ORDER BY ", order)
+	return event.Read(ctx, s, q, limit, t.scan)
+}
+
+// byBucket is the order of pages by bucket, bySeq that of pages by seq.
+func (t *Table) byBucket() string {
+	if t.side != "" {
+		return t.o.order
+	}
+	return "k.bucket, " + t.bySeq()
+}
+
+func (t *Table) bySeq() string {
+	if t.side != "" {
+		return t.o.order
+	}
+	return "k." + t.seq()
+}
+
+// Fetch reads live events of these buckets after a position, in their order. more says that the limit cut them off. Of
+// another framework's table it shows what is pending and waits for nothing, always from the top: the session leaves
+// out what it has in flight.
+func (t *Table) Fetch(ctx context.Context, ranges []claims.Range, after event.Position,
+	limit poller.Limit) (rows []event.Row, more bool, err error) {
+	order, also, waits := t.byBucket(), nothing, func(s *statement.Statement) { t.blocks(s, false) }
+	if t.bySource() || after.BySeq {
+		order = t.bySeq()
+	}
+	if t.side != "" {
+		also, waits = t.unhindered, nil
+	}
+	err = t.db.Do(ctx, "fetch events", func(ctx context.Context, q statement.Querier) error {
+		rows, more, err = t.read(ctx, q, limit, order, waits, func(s *statement.Statement) {
+			t.keys(s, ranges, after, max(limit.Rows, 1)+1, also)
+		})
+		return err
+	})
+	return rows, more, err
+}
+
+// Others leaves out what waits and what is avoided: what comes first among the rest is the next of its aggregate.
+func (t *Table) Others(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate,
+	limit poller.Limit) ([]event.Row, error) {
+	return t.publishable(ctx, "look for events of other aggregates", limit, func(s *statement.Statement) {
+		t.keys(s, ranges, event.Position{Bucket: -1}, limit.Rows, func(s *statement.Statement) {
+			for _, a := range avoid { // first: what may be in the way costs more
+				if a.ID == "" {
+					continue
+				}
+				s.Add(" AND NOT (", t.is(s, a), ")")
+			}
+			t.unhindered(s)
+		})
+	})
+}
+
+// is the condition that o is of an aggregate.
+func (t *Table) is(s *statement.Statement, a event.Aggregate) string {
+	typ, id := s.Arg(a.Type), s.Arg(a.ID)
+	if t.side != "" {
+		return t.o.typ + " = " + typ + " AND " + t.o.aggregate + " = " + id
+	}
+	return t.syntax.Same(t.o.typ, t.o.aggregate, typ, id)
+}
+
+// Again leaves out what waits.
+func (t *Table) Again(ctx context.Context, refs []event.Ref) ([]event.Row, error) {
+	refs = refs[:min(len(refs), t.most(len(refs)))]
+	return t.publishable(ctx, "read events again", poller.Limit{Rows: len(refs)}, func(s *statement.Statement) {
+		t.named(s, refs)
+		t.unhindered(s)
+		s.Add(") k")
+	})
+}
+
+// named begins a table expression k of the keys of pending rows that refs name.
+func (t *Table) named(s *statement.Statement, refs []event.Ref) {
+	t.oneOf(t.selectKeys(s.Add("("), ""), &t.o, refs).Add(" AND ", t.o.pending)
+}
+
+// selectKeys begins the selection of keys from the outbox.
+func (t *Table) selectKeys(s *statement.Statement, hint string) *statement.Statement {
+	s.Add("SELECT ")
+	if t.side == "" {
+		s.Add(t.o.bucket, ", ")
+	}
+	return s.Add(t.o.key, " FROM ", t.outbox.String(), " o", hint, " WHERE ")
+}
+
+// unhindered adds the conditions that o, which is pending, has not failed and waits for nothing.
+func (t *Table) unhindered(s *statement.Statement) {
+	if t.side != "" {
+		s.Add(" AND NOT ", t.hasEntry(s))
+	}
+	if t.side == "" || !t.unordered {
+		t.blocks(s.Add(" AND NOT "), false)
+	}
+}
+
+func (t *Table) publishable(ctx context.Context, what string, limit poller.Limit,
+	keys func(*statement.Statement)) (rows []event.Row, err error) {
+	err = t.db.Do(ctx, what, func(ctx context.Context, q statement.Querier) error {
+		rows, _, err = t.read(ctx, q, limit, t.byBucket(), nil, keys)
+		return err
+	})
+	return rows, err
+}
+
+// keys adds a table expression k of the keys of pending rows in ranges after a position, in order, at most n. Ranges
+// that do not touch are one seek each: a search over all that lies between them would read what others have to publish.
+func (t *Table) keys(s *statement.Statement, ranges []claims.Range, after event.Position, n int,
+	also func(*statement.Statement)) {
+	s.Add("(")
+	defer s.Add(") k")
+	if t.side != "" || t.bySource() || after.BySeq {
+		t.keysBySeq(s, ranges, after, n, also)
+		return
+	}
+	if ranges == nil {
+		ranges = []claims.Range{{From: 0, To: claims.Buckets}}
+	}
+	arms := t.arms(ranges, after)
+	if len(arms) == 1 {
+		t.arm(s, arms[0], after, n, also)
+		return
+	}
+	s.Add("SELECT bucket, ", t.seq(), " FROM (")
+	for i, r := range arms {
+		if i > 0 {
+			s.Add(" UNION ALL ")
+		}
+		s.Add("SELECT bucket, ", t.seq(), " FROM (")
+		t.arm(s, r, after, n, also)
+		s.Add(") r", strconv.Itoa(i))
+	}
+	s.Add(") u ORDER BY bucket, ", t.seq(), t.db.Limit(s.Arg(n), 0))
+}
+
+// arms are the ranges after a position. Where the engine does not seek by row values, the rest of the position's
+// bucket is a range of its own: it would read, for every page anew, the events of that bucket that are in flight.
+func (t *Table) arms(ranges []claims.Range, after event.Position) []claims.Range {
+	arms := make([]claims.Range, 0, len(ranges)+1)
+	split := t.syntax.Orderly("o", "", "") == ""
+	for _, r := range ranges {
+		switch {
+		case r.To <= after.Bucket: // before the position
+		case split && after.Seq > 0 && r.From <= after.Bucket && after.Bucket+1 < r.To:
+			arms = append(arms, claims.Range{From: after.Bucket, To: after.Bucket + 1},
+				claims.Range{From: after.Bucket + 1, To: r.To})
+		default:
+			arms = append(arms, r)
+		}
+	}
+	if len(arms) == 0 {
+		arms = append(arms, claims.Range{From: claims.Buckets, To: claims.Buckets}) // nothing
+	}
+	return arms
+}
+
+// keysBySeq are keys in the order of the table. What lies in other buckets is passed over in the index.
+func (t *Table) keysBySeq(s *statement.Statement, ranges []claims.Range, after event.Position, n int,
+	also func(*statement.Statement)) {
+	t.selectKeys(s, t.force("order")).Add(t.o.pending)
+	if t.side == "" {
+		s.Add(" AND ", t.o.order, " > ", s.Arg(after.Seq))
+		if len(ranges) != 1 || ranges[0] != (claims.Range{From: 0, To: claims.Buckets}) {
+			t.inRanges(s, ranges)
+		}
+	}
+	also(s)
+	s.Add(" ORDER BY ", t.o.order, t.db.Limit(s.Arg(n), 0))
+}
+
+// arm is one seek.
+func (t *Table) arm(s *statement.Statement, r claims.Range, after event.Position, n int,
+	also func(*statement.Statement)) {
+	t.selectKeys(s, t.force("pending")).Add(t.o.pending, " AND ")
+	within := after.Bucket >= r.From && after.Seq > 0
+	switch split := t.syntax.Orderly("o", "", "") == ""; {
+	case within && split: // all of the range that is left
+		s.Add("o.bucket = ", s.Arg(after.Bucket), " AND ", t.o.order, " > ", s.Arg(after.Seq))
+	case within:
+		s.Add("o.bucket >= ", s.Arg(after.Bucket), " AND ", t.syntax.Orderly("o", s.Arg(after.Bucket),
+			s.Arg(after.Seq)), " AND o.bucket < ", s.Arg(r.To))
+	default:
+		s.Add("o.bucket >= ", s.Arg(max(r.From, after.Bucket)), " AND o.bucket < ", s.Arg(r.To))
+	}
+	also(s)
+	s.Add(" ORDER BY o.bucket, ", t.o.order, t.db.Limit(s.Arg(n), 0))
+}
+
+func nothing(*statement.Statement) {}
+
+func (t *Table) inRanges(s *statement.Statement, ranges []claims.Range) {
+	if ranges == nil || t.side != "" {
+		return
+	}
+	s.Add(" AND (1 = 0")
+	for _, r := range ranges {
+		s.Add(" OR o.bucket >= ", s.Arg(r.From), " AND o.bucket < ", s.Arg(r.To))
+	}
+	s.Add(")")
+}
+
+// Due returns failed events whose time has come, and which are the first of their aggregate: where an operator made
+// several due at once, they go out one after the other.
+func (t *Table) Due(ctx context.Context, ranges []claims.Range, limit poller.Limit) (rows []event.Row,
+	next time.Duration, err error) {
+	limit.Rows = max(limit.Rows, 1)
+	err = t.db.Do(ctx, "look for due events", func(ctx context.Context, q statement.Querier) error {
+		s := t.db.Statement("SELECT ")
+		if t.side == "" {
+			t.columns(s).Add(", 0")
+		} else {
+			s.Add("o.event, o.attempts")
+		}
+		t.scope(s.Add(" FROM ", t.entries, " o WHERE "), "o").Add("o.state = 'FAILED' AND o.next_attempt_at <= ", t.db.Now())
+		t.inRanges(s, ranges)
+		t.first(s)
+		s.Add(" ORDER BY o.next_attempt_at, ", t.byPosition("o"), t.db.Limit(s.Arg(min(limit.Rows, t.most(limit.Rows))), 0))
+		if t.side == "" {
+			rows, _, err = event.Read(ctx, s, q, limit, t.scan)
+		} else {
+			rows, err = t.ofEntries(ctx, q, s, limit)
+		}
+		if err != nil {
+			return err
+		}
+		next, err = t.nextDue(ctx, q, ranges)
+		return err
+	})
+	if err != nil {
+		return nil, -1, err
+	}
+	return rows, next, nil
+}
+
+// first adds the condition that o, an entry that failed, is the first of its aggregate that is in the way. It seeks
+// that one: to ask for one before o reads all that wait for it on MariaDB.
+func (t *Table) first(s *statement.Statement) {
+	if t.unordered {
+		return
+	}
+	s.Add(" AND (")
+	if !t.bySource() {
+		s.Add("NOT ", t.ordered("o"), " OR ")
+	}
+	s.Add("(SELECT b.", t.eventColumn, " FROM ", t.entries, " b", t.force(t.blockedIndex()), " WHERE ")
+	t.scope(s, "b")
+	if t.bySource() {
+		s.Add("1 = 1")
+	} else {
+		s.Add(t.sameAggregate("b", "o.aggregate_type", "o.aggregate_id"))
+	}
+	s.Add(t.inTheWay("b", true), " ORDER BY ", t.byPosition("b"), t.db.Limit("1", 0), ") = o.", t.eventColumn, ")")
+}
+
+// nextDue is how long until a failed event is due that is not yet; -1 where there is none.
+func (t *Table) nextDue(ctx context.Context, q statement.Querier, ranges []claims.Range) (time.Duration, error) {
+	s := t.db.Statement("SELECT COALESCE(-MAX(", t.db.Age("n.due"), "), -1) FROM (SELECT o.next_attempt_at AS due FROM ",
+		t.entries, " o WHERE ")
+	t.scope(s, "o").Add("o.state = 'FAILED' AND o.next_attempt_at > ", t.db.Now())
+	t.inRanges(s, ranges)
+	s.Add(" ORDER BY o.next_attempt_at", t.db.Limit("1", 0), ") n")
+	var ms int64
+	if err := s.Row(ctx, q, &ms); err != nil {
+		return -1, fmt.Errorf("find the next one: %w", err)
+	}
+	if ms < 0 {
+		return -1, nil
+	}
+	return time.Duration(ms+1) * time.Millisecond, nil // rounded up: to ask sooner would be in vain
+}

@@ -1,0 +1,32 @@
+-- list
+SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.seq FROM [shop].[outbox] o WHERE o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND (1 = 0 OR o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) OR o.idempotency_key IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j)) AND o.aggregate_type = CAST(@p3 AS nvarchar(4000)) AND o.aggregate_id = CAST(@p4 AS nvarchar(4000)) AND o.event_type = CAST(@p5 AS nvarchar(4000)) AND o.created_at <= DATEADD(second, -CAST(@p6 AS int), SYSUTCDATETIME()) AND o.created_at > DATEADD(second, -CAST(@p7 AS int), SYSUTCDATETIME()) AND o.seq > @p8 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p9 ROWS ONLY
+--   [7]
+--   ["7","0b5ab1a0-0000-4000-8000-000000000001","0b5ab1a000004000"]
+--   Order
+--   42
+--   OrderPlaced
+--   3600
+--   3600000
+--   7
+--   1000
+-- list everything
+SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.seq FROM [shop].[outbox] o WHERE 1 = 1 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY
+--   1000
+-- requeue
+UPDATE o SET state = 'FAILED', retry_count = 0, next_attempt_at = SYSUTCDATETIME() FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('DEAD LETTER', 'FAILED')
+--   [{"seq":1},{"seq":2}]
+-- discard
+UPDATE o SET state = 'DISCARDED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL, last_error = CAST(@p1 AS nvarchar(4000)) FROM OPENJSON(@p2) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')
+--   by ann
+--   [{"seq":1},{"seq":2}]
+-- clean-up looks
+SELECT o.seq, o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < DATEADD(second, -CAST(@p1 AS int), SYSUTCDATETIME()) THEN 2 WHEN o.created_at >= DATEADD(second, -CAST(@p2 AS int), SYSUTCDATETIME()) THEN 0 ELSE 1 END FROM [shop].[outbox] o WHERE o.seq > @p3 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY
+--   2592000
+--   2592000
+--   7
+--   4000
+-- clean-up deletes
+SET DEADLOCK_PRIORITY LOW; DELETE FROM [shop].[outbox] WHERE seq > @p1 AND seq <= @p2 AND state IN ('PUBLISHED', 'DISCARDED') AND published_at < DATEADD(second, -CAST(@p3 AS int), SYSUTCDATETIME())
+--   7
+--   4007
+--   2592000

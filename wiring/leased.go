@@ -1,0 +1,59 @@
+package wiring
+
+import (
+	"context"
+
+	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/leased"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
+)
+
+// wireLeased makes the relay of a poller whose changes instances share by leases.
+func (a *App) wireLeased(w *Poller) {
+	src, err := source.Sharing(a.database(w).reading, sourceConfig(w.Config))
+	if err != nil {
+		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
+		return
+	}
+	letters, err := a.outboxDeadLetters(w)
+	if err != nil {
+		w.Faults.Add(w.Config.Setting("dead_letter__connection"), err.Error(), "")
+		return
+	}
+	s := &w.Config.Source
+	leases := src.Leases(source.LeasesConfig{
+		Function: leased.FunctionID(s.SiteName, s.FunctionName), Table: s.LeasesTable, Legacy: s.LegacyID,
+		TableLock:   s.LeasesLock == "table",
+		LockTimeout: min(a.Config.AppLockTimeout, s.Timeout),
+	})
+	feed, err := leased.New(leased.Config{
+		App: a.Config.State.AppName, Poller: w.Config.Name, Policy: policyOf(w.Config), TTL: w.Config.LeaseTTL,
+		DeadLetters: letters, Changes: leases,
+	})
+	if err != nil {
+		w.Faults.Add("pollers__"+w.Config.Name, err.Error(), "")
+		return
+	}
+	out := &w.Config.Outputs[0]
+	prefix := outputPrefix(w.Config.Name, out.Name)
+	to, size, err := a.OpenOutput(w.Config, out)
+	if err != nil {
+		w.Faults.Add(prefix, err.Error(), "")
+		return
+	}
+	cfg := relayConfig(a, w.Config, out, feed, to, size)
+	if s.FanoutQueue != "" {
+		cfg.PollInterval = 0 // a tick that went on polling would keep the timer from handing out what has come meanwhile
+	}
+	relay, err := poller.NewRelay(cfg)
+	if err != nil {
+		w.Faults.Add(prefix, err.Error(), "")
+		return
+	}
+	w.Source, w.Leases, w.Runner = src, leases, poller.New(w.Config.Name, relay)
+	w.work = func(ctx context.Context) ([]int, int, error) { return feed.Workers(ctx, a.Config.MaxChangesPerWorker) }
+	w.partition = func(int) (handler.Runner, error) {
+		return a.partitionRunner(w.Config.Name, relayConfig(a, w.Config, out, feed, to, size))
+	}
+}
