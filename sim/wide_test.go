@@ -155,9 +155,10 @@ func (p *profile) widen(seed uint64) {
 		}
 	})
 	with(several, 0.3, func(r *rand.Rand) {
-		p.RequestEvents = 2 + r.IntN(5)
+		p.Rows, p.RequestEvents = 2+r.IntN(9), 2+r.IntN(5)
 		p.KeyEvents, p.FetchMost = 1+r.IntN(p.RequestEvents), p.Rows*(1+r.IntN(4))
-		p.Groups, p.BadRow = max(p.Groups, 1+r.IntN(3)), max(p.BadRow, 0.1*r.Float64())
+		p.Groups, p.BadRow = 1+r.IntN(3), max(p.BadRow, 0.1*r.Float64())
+		p.SinkFail = max(p.SinkFail, 0.2*r.Float64())
 	})
 	with(once, 0.15, p.once)
 }
