@@ -42,6 +42,8 @@ const (
 type Leasing struct {
 	// Lookup reads the number of the table, and Key.
 	Lookup func(ctx context.Context, conn *sql.Conn, c *ChangeTable) (table int64, key []KeyColumn, err error)
+	// Reserved are the names of columns that the table must not have: the leases table has them beside the key.
+	Reserved []string
 	// Faults says which rights are missing and what else stands in the way, each in a sentence with what to do. Nothing is
 	// made.
 	Faults func(ctx context.Context, conn *sql.Conn, t *LeaseTables) ([]string, error)

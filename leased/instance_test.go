@@ -42,7 +42,7 @@ func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func
 		f(&cfg)
 	}
 	c := conn{m: m, cut: &in.cut}
-	src, err := source.New(cfg, engine.Connection{Engine: "sqlserver", Dialect: changetest.Dialect{Tracking: modelled},
+	src, err := source.New(cfg, engine.Connection{Engine: "sqlserver", Dialect: changetest.Dialect{Tracking: m.modelled},
 		Connectors: engine.Connectors{Plain: c, Reading: c}})
 	if err != nil {
 		t.Fatal(err)
@@ -60,11 +60,14 @@ func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func
 }
 
 // modelled leaves the catalog out of what is asked.
-func modelled(t *engine.Tracking) {
+func (m *server) modelled(t *engine.Tracking) {
 	t.Faults = func(context.Context, *sql.Conn, *engine.ChangeTable) ([]string, error) { return nil, nil }
 	builtIn, leasing := *t.BuiltIn, *t.BuiltIn.Leasing
 	leasing.Lookup = func(context.Context, *sql.Conn, *engine.ChangeTable) (int64, []engine.KeyColumn, error) {
 		return 901578250, []engine.KeyColumn{{Name: "id", Type: "bigint"}}, nil
+	}
+	if m.reserved != nil {
+		leasing.Reserved = m.reserved
 	}
 	builtIn.Leasing = &leasing
 	t.BuiltIn = &builtIn

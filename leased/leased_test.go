@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/leased"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
@@ -173,5 +174,24 @@ func TestLatestBeginsNow(t *testing.T) {
 		in.want("")
 		m.commit("u 1 2")
 		in.want("update 1=2")
+	})
+}
+
+// TestTheTablesNameAndReservedColumns: source__leases_table names the leases table; a table that has a column of that
+// one is refused, with all of them in one error.
+func TestTheTablesNameAndReservedColumns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newServer().start(t, nil)
+		tables, _, _, err := in.src.Leases(source.LeasesConfig{Function: "b5e6db7c2a5cc573", Table: "Leases_of_mine"}).
+			Tables(t.Context())
+		if err != nil || tables.Leases != "Leases_of_mine" || tables.Own() != "Leases_of_mine_rowrelay" {
+			t.Errorf("%+v, %v", tables, err)
+		}
+		m := newServer()
+		m.reserved = []string{"v", "ID"} // what the model's table has
+		if r, _ := m.start(t, nil).tick(); r.Event != poller.ConfigInvalid ||
+			!strings.Contains(r.Err.Error(), "found reserved column name(s) in table dbo.orders: id, v") {
+			t.Errorf("%s %v", r.Event, r.Err)
+		}
 	})
 }

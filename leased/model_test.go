@@ -32,6 +32,8 @@ type server struct {
 	own    map[int64]own
 	east   time.Duration // how far the server's local time is ahead of UTC
 	ttl    time.Duration // of instances
+	// reserved are the names that no column may have; nil: those of the engine
+	reserved []string
 
 	looked, polls, statements int
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -322,6 +323,17 @@ func (l *Leases) tables(ctx context.Context, p *plan.Plan) (*engine.LeaseTables,
 	defer l.mu.Unlock()
 	if l.of == p {
 		return &l.made, nil
+	}
+	var taken []string
+	for i := range p.Table.Columns {
+		name := p.Table.Columns[i].Name
+		if slices.ContainsFunc(p.BuiltIn().Leasing.Reserved, func(r string) bool { return strings.EqualFold(r, name) }) {
+			taken = append(taken, name)
+		}
+	}
+	if len(taken) > 0 {
+		return nil, fmt.Errorf("%w: source__leases=azfunc: found reserved column name(s) in table %s: %s: rename them", poller.ErrConfig,
+			p.Table.Name, strings.Join(taken, ", "))
 	}
 	t := engine.LeaseTables{Changes: p.Table.Changes, Function: l.cfg.Function, Leases: l.cfg.Table,
 		Lock: "_az_func_Trigger", Latest: l.c.cfg.Start == "latest"}

@@ -25,7 +25,8 @@ import (
 func leasing() *engine.Leasing {
 	return &engine.Leasing{
 		Lookup: leaseKey, Faults: leaseFaults, Make: makeLeases,
-		Before: takeLeases, After: tellTaken, Rows: leasedRows, Renew: renewLeases, Settle: settleLeases,
+		Reserved: []string{"_az_func_ChangeVersion", "_az_func_AttemptCount", "_az_func_LeaseExpirationTime"},
+		Before:   takeLeases, After: tellTaken, Rows: leasedRows, Renew: renewLeases, Settle: settleLeases,
 		Show: showLeases, Reset: resetLeases, Dead: deadRows,
 		IsMissing: func(err error) bool { return hasNumber(err, 208) },
 		IsLocked:  func(err error) bool { return hasNumber(err, lockNotFree) },

@@ -1,6 +1,9 @@
 package sqlserver
 
 import (
+	"database/sql"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +61,42 @@ func TestLeaseTexts(t *testing.T) {
 	add("key", leaseKeySQL, read)
 	add("rights", leaseRightsSQL, read)
 	golden.Pin(t, "leases.sql", b.String())
+}
+
+// TestLeaseFaults: whatever is missing is told, all of it at once, each with what to run.
+func TestLeaseFaults(t *testing.T) {
+	const schema, tables, in = "GRANT CREATE SCHEMA TO [app]", "GRANT CREATE TABLE TO [app]", " ON SCHEMA::az_func TO [app]"
+	type rights = [4]bool
+	all := rights{true, true, true, true}
+	for name, c := range map[string]struct {
+		there, makesSchema, makesTables, alters bool
+		rights                                  rights
+		made                                    bool
+		level                                   int
+		want                                    []string
+	}{
+		"all is well":        {true, false, false, false, all, true, 150, nil},
+		"new, and may":       {false, true, true, true, all, false, 150, nil},
+		"new, and may not":   {false, false, false, false, all, false, 150, []string{schema, tables}},
+		"below 130":          {true, true, true, true, all, true, 120, []string{"compatibility level is 120"}},
+		"may make none":      {true, true, true, false, all, false, 150, []string{"GRANT ALTER" + in}},
+		"may write nothing":  {true, true, true, true, rights{true}, true, 150, []string{"GRANT INSERT" + in, "GRANT UPDATE" + in, "GRANT DELETE" + in}},
+		"may not read there": {true, true, true, true, rights{false, true, true, true}, true, 150, []string{"GRANT SELECT" + in}},
+	} {
+		db := sql.OpenDB(told{leaseRightsSQL: {{c.there, c.makesSchema, c.makesTables, c.alters, c.rights[0], c.rights[1],
+			c.rights[2], c.rights[3], c.made, int64(c.level), "app"}}})
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := leaseFaults(t.Context(), conn, sharedTables())
+		if err != nil || !slices.EqualFunc(got, c.want, strings.Contains) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if err := errors.Join(conn.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestLeaseKeysCompareByTheColumnsCollation: the binding's table has the database's, so that a comparison without one

@@ -84,7 +84,7 @@ func (t *Table) Look(ctx context.Context) (g event.Glance, err error) {
 func (t *Table) reasons(s *statement.Statement) {
 	switch {
 	case t.side != "":
-		t.scope(s.Add(t.entries, " o WHERE "), "o").Add("o.state IN ('FAILED', 'DEAD LETTER')", t.values.Unordered())
+		t.scope(s.Add(t.entries, " o WHERE "), "o").Add("1 = 1", t.inTheWay("o", true), t.values.Unordered())
 	case t.syntax.ByState():
 		t.inState(s, event.Waiting, false)
 	default:

@@ -74,8 +74,8 @@ const idsAtOnce = 1000
 
 // Mapped returns the events of another framework's table, whose failed ones stand in side. Nothing is written to the
 // table itself but the mark of publishing, and the count of failed attempts where it has one. It has no buckets.
-func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement.Name, cfg Config, how claims.Syntax, //nolint:gocritic // a copy is wanted
-	where claims.Place) *Table {
+func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement.Name, cfg Config, //nolint:gocritic // a copy is wanted
+	how claims.Syntax, where claims.Place) *Table {
 	cfg.MostRows = idsAtOnce
 	t := &Table{foreign: foreign{l, v, db}, db: db, outbox: outbox, cfg: cfg, side: side.String(), entries: side.String(),
 		eventColumn: "event", attemptsColumn: "attempts",

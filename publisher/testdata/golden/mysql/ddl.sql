@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS `shop`.`outbox` (
     traceparent varchar(255) NULL,
     tracestate varchar(1000) NULL,
     UNIQUE KEY rowrelay_key (idempotency_key),
-    KEY rowrelay_pending (state, bucket, id),
+    KEY rowrelay_pending (state, bucket, id, aggregate_type, aggregate_id),
     KEY rowrelay_order (state, id, bucket),
     KEY rowrelay_due (next_attempt_at),
     KEY rowrelay_blocked (blocked, id)

@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS "shop"."outbox" (
     traceparent TEXT NULL,
     tracestate TEXT NULL
 );
-CREATE INDEX IF NOT EXISTS "shop"."outbox_pending" ON "outbox" (bucket, seq) WHERE state = 'PENDING';
+CREATE INDEX IF NOT EXISTS "shop"."outbox_pending" ON "outbox" (bucket, seq, aggregate_type, aggregate_id) WHERE state = 'PENDING';
 CREATE INDEX IF NOT EXISTS "shop"."outbox_order" ON "outbox" (seq, bucket) WHERE state = 'PENDING';
 CREATE INDEX IF NOT EXISTS "shop"."outbox_due" ON "outbox" (next_attempt_at) WHERE state = 'FAILED';
 CREATE INDEX IF NOT EXISTS "shop"."outbox_blocked" ON "outbox" (aggregate_type, aggregate_id, seq) WHERE state IN ('FAILED', 'DEAD LETTER', 'WAITING');

@@ -19,7 +19,7 @@ CREATE TABLE [shop].[outbox] (
     tracestate nvarchar(1000) NULL
 );
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_pending')
-CREATE INDEX [outbox_pending] ON [shop].[outbox] (bucket, seq) WHERE state = 'PENDING';
+CREATE INDEX [outbox_pending] ON [shop].[outbox] (bucket, seq) INCLUDE (aggregate_type, aggregate_id) WHERE state = 'PENDING';
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_order')
 CREATE INDEX [outbox_order] ON [shop].[outbox] (seq, bucket) WHERE state = 'PENDING';
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_due')
