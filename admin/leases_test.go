@@ -63,7 +63,8 @@ func TestSharedReset(t *testing.T) {
 				t.Errorf("%s: moved to %v", to, l.to)
 			}
 		}
-		if c.err == "" && (err != nil || said.Text != "done") || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+		if c.err == "" && (err != nil || said.Text != "done") ||
+			c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %q, %v; want %q", to, said.Text, err, c.err)
 		}
 	}

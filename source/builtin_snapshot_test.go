@@ -93,7 +93,11 @@ func TestBuiltInSnapshotOfNothing(t *testing.T) {
 // TestBuiltInSnapshotAmongWriters: whatever is written between chunks and pages, and however they alternate, the
 // receiver ends with the table.
 func TestBuiltInSnapshotAmongWriters(t *testing.T) {
-	for seed := range uint64(2000) {
+	seeds := uint64(2000)
+	if testing.Short() { // make quick
+		seeds = 200
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		m := newTracked()
 		write := func() {

@@ -46,7 +46,8 @@ func newStatusSide(c *console, a *wiring.App, hosted bool, ticking []*wiring.Pol
 			silent[p.Config.Name] = status.SilentAfter(p)
 		}
 	}
-	seen := status.NewRecorder(status.RecorderConfig{App: a.Config.State.AppName, Instance: c.process().Instance(), Store: a.Store,
+	seen := status.NewRecorder(status.RecorderConfig{App: a.Config.State.AppName,
+		Instance: c.process().Instance(), Store: a.Store,
 		SilentAfter: func(poller string) time.Duration { return silent[poller] }, Log: log})
 	board := newStatusBoard(c, a, hosted, a.Pollers, ticking, seen)
 	actions := &statusOperator{console: c, app: a, board: board, log: log}
@@ -91,7 +92,8 @@ func (s *statusSide) close() {
 
 // newStatusBoard gives the report over chosen pollers. hosted says that functions start their ticks; seen is nil in a
 // process that does not tick.
-func newStatusBoard(c *console, a *wiring.App, hosted bool, chosen, ticking []*wiring.Poller, seen *status.Recorder) *status.Board {
+func newStatusBoard(c *console, a *wiring.App, hosted bool, chosen, ticking []*wiring.Poller,
+	seen *status.Recorder) *status.Board {
 	cfg := status.BoardConfig{
 		Version: version, Instance: c.process().Instance(), Store: a.Store, Seen: seen,
 		Backfill: func(b *state.Backfill) string { return admin.BackfillOf(b).String() },

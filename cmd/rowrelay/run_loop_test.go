@@ -95,7 +95,8 @@ func TestCleanupsFollowTheirSchedule(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour+time.Minute)
 		defer cancel()
-		keepCleaning(ctx, h, &wiring.Poller{Wired: inspect.Wired{Config: &config.Poller{Name: "orders"}}, Cleanup: hourly}, log)
+		w := &wiring.Poller{Wired: inspect.Wired{Config: &config.Poller{Name: "orders"}}, Cleanup: hourly}
+		keepCleaning(ctx, h, w, log)
 		if len(at) < 5 || len(at) > 6 || at[0].Sub(start) < time.Second {
 			t.Fatalf("clean-ups at %v, from %v on", at, start)
 		}

@@ -224,7 +224,9 @@ func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) err
 }
 
 // sample is a delivery of one marked event.
-func sample(ctx context.Context, a *wiring.App, w *wiring.Poller, out *config.Output, s *sampleFlags) (*change.Delivery, error) {
+func sample(ctx context.Context, a *wiring.App, w *wiring.Poller, out *config.Output, s *sampleFlags) (
+	*change.Delivery, error,
+) {
 	d := &change.Delivery{
 		App: a.Config.State.AppName, Poller: w.Config.Name, Engine: w.Connection.Engine, Table: w.Config.Source.Table,
 		BatchID: "test", Attempt: 1, Type: out.Type, Source: out.Source, Events: make([]change.Event, 1),
