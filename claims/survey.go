@@ -13,9 +13,7 @@ import (
 
 // Survey is what the claims table says at one moment.
 type Survey struct {
-	// Partitions is how many there are for all instances. 0: an instance of an earlier version publishes, whose claims
-	// are none of partitions.
-	Partitions int
+	Partitions int            // how many there are for all instances; 0: there are claims, and nothing says of how many
 	Held       map[int]string // partition → owner, of live claims
 	Members    []string       // who is live and wants a share, sorted
 	Owners     []string       // who holds anything that is live, members included, sorted
@@ -42,42 +40,30 @@ func (t *Table) Survey(ctx context.Context) (result Survey, err error) {
 	return result, err
 }
 
-// stored is what the counter's info says. An earlier version reads it too: it publishes beside live claims only where
-// strategy is its own. It shares partitions with those of its strategy "partitioned".
+// stored is what the counter's info says.
 type stored struct {
-	Strategy   Strategy `json:"strategy,omitempty"`
-	Partitions int      `json:"partitions,omitempty"`
+	Partitions int `json:"partitions"`
 }
 
-// readStored returns the zero value for an info that nothing of ours wrote.
-func readStored(info string) stored {
+// PartitionsIn reads the number of partitions from the counter's info; 0 where nothing of ours wrote it.
+func PartitionsIn(info string) int {
 	var c stored
 	if json.Unmarshal([]byte(info), &c) != nil || c.Partitions < 0 || c.Partitions > Buckets {
-		return stored{}
+		return 0
 	}
-	return c
+	return c.Partitions
 }
 
-// marks reports whether rows may be marked as being published: an earlier version's skip_locked did that.
-func (c stored) marks() bool { return c.Strategy == SkipLocked }
-
-// PartitionsIn reads the number of partitions from the counter's info; 0 where it has none.
-func PartitionsIn(info string) int { return readStored(info).Partitions }
-
-// MarksIn reads from the counter's info whether an earlier version may have left rows that are marked as being
-// published. A Take makes them publishable.
-func MarksIn(info string) bool { return readStored(info).marks() }
-
-// Counter adds a subquery for the counter's info, which PartitionsIn and MarksIn read.
+// Counter adds a subquery for the counter's info, which PartitionsIn reads.
 func (t *Table) Counter(s *statement.Statement) {
 	s.Add("(SELECT n.info FROM ", t.Place.Table, " n WHERE n.outbox = ", s.Arg(t.Place.Outbox), " AND n.unit = '*')")
 }
 
 // content is what stands in the claims table.
 type content struct {
-	stored stored
-	live   map[string]string // unit → owner
-	dead   []string          // units whose rows nobody needs any more: members, and what an earlier version claimed
+	partitions int
+	live       map[string]string // unit → owner
+	dead       []string          // members whose rows nobody needs any more
 }
 
 func (t *Table) read(ctx context.Context, q statement.Querier) (content, error) {
@@ -95,7 +81,7 @@ func (t *Table) read(ctx context.Context, q statement.Querier) (content, error) 
 		_, partition := partitionOf(unit)
 		switch {
 		case unit == counterUnit:
-			c.stored = readStored(info.String)
+			c.partitions = PartitionsIn(info.String)
 		case live == 1:
 			c.live[unit] = owner
 		case !partition:
@@ -110,10 +96,7 @@ func (t *Table) read(ctx context.Context, q statement.Querier) (content, error) 
 func (c *content) survey(want int) Survey {
 	s := Survey{Partitions: want, Held: map[int]string{}}
 	if len(c.live) > 0 {
-		s.Partitions = 0
-		if c.stored.Strategy == Partitioned {
-			s.Partitions = c.stored.Partitions
-		}
+		s.Partitions = c.partitions
 	}
 	owners := map[string]bool{}
 	for unit, owner := range c.live {

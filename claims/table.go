@@ -21,7 +21,6 @@
 package claims
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -47,14 +46,11 @@ type Table struct {
 	syntax     Syntax
 	Place      Place
 	partitions int
-	free       func(context.Context, statement.Querier) error
 }
 
-// New returns the claims of an outbox that the settings divide into so many partitions. free makes rows publishable
-// that an earlier version has marked as being published; nil where none ever are.
-func New(db *statement.DB, d Syntax, p Place, partitions int,
-	free func(context.Context, statement.Querier) error) *Table {
-	return &Table{db: db, syntax: d, Place: p, partitions: partitions, free: free}
+// New returns the claims of an outbox that the settings divide into so many partitions.
+func New(db *statement.DB, d Syntax, p Place, partitions int) *Table {
+	return &Table{db: db, syntax: d, Place: p, partitions: partitions}
 }
 
 // Place is where the claims of one outbox stand.

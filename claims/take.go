@@ -1,12 +1,10 @@
 package claims
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
@@ -27,10 +25,7 @@ type Taken struct {
 // than those under which former owners of the partitions delivered, as they drew theirs before their claims ended. And
 // nobody changes the number of partitions between what choose sees and what is claimed.
 //
-// Where nothing is live, the number becomes that of the settings. An earlier version may have published by another
-// strategy until then. Its rows go: a statement of a frozen instance that takes effect later does nothing without its
-// member's row, and one that has locked this row is waited for. Then nobody publishes what it has marked as being
-// published, and that becomes publishable again.
+// Where nothing is live, the number becomes that of the settings.
 func (t *Table) Take(ctx context.Context, owner string, ttl time.Duration, join bool,
 	choose func(*Survey) []int) (got Taken, err error) {
 	err = t.db.Tx(ctx, "claim partitions", func(ctx context.Context, q statement.Querier) error {
@@ -75,24 +70,17 @@ func (t *Table) settled(ctx context.Context, q statement.Querier) (Survey, error
 			return Survey{}, err
 		}
 	}
-	want := stored{Partitioned, t.partitions}
-	if len(found.live) > 0 || found.stored == want {
+	if len(found.live) > 0 || found.partitions == t.partitions {
 		return found.survey(t.partitions), nil
 	}
-	if found.stored.marks() && t.free != nil {
-		if err := t.free(ctx, q); err != nil {
-			return Survey{}, err
-		}
-	}
-	return found.survey(t.partitions), t.store(ctx, q, want)
+	return found.survey(t.partitions), t.store(ctx, q, stored{t.partitions})
 }
 
 // removeAtOnce bounds how many rows one statement deletes: SQL Server turns 5000 row locks into one lock of the table.
 const removeAtOnce = 4_000
 
-// remove deletes dead rows, those of members first.
+// remove deletes dead rows.
 func (t *Table) remove(ctx context.Context, q statement.Querier, units []string) error {
-	slices.SortFunc(units, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	s := t.db.Statement()
 	t.syntax.ByName(s, t.Place, "DELETE", nil, units[:min(len(units), removeAtOnce)])
 	s.Add(" AND c.expires_at <= ", t.db.Now())
@@ -100,13 +88,6 @@ func (t *Table) remove(ctx context.Context, q statement.Querier, units []string)
 		return fmt.Errorf("remove dead rows: %w", err)
 	}
 	return nil
-}
-
-func rank(unit string) int {
-	if strings.HasPrefix(unit, memberPrefix) {
-		return 0
-	}
-	return 1
 }
 
 func (t *Table) store(ctx context.Context, q statement.Querier, c stored) error {

@@ -153,15 +153,17 @@ func (l *loader) checkLease(p *pollerScopes) {
 	}
 }
 
-// httpOnly, queueOnly and kafkaOnly have no effect on an output of another kind.
+// What has no effect on an output of another kind.
 var (
 	httpOnly = append([]string{"url", "headers__", "secret", "gzip", "several_per_key", "method", "methods__", "rate",
-		"client_certificate", "auth"}, authParts...)
+		"auth"}, authParts...)
 	queueOnly = []string{"queue"}
 	// connected are queue and brokers.
 	connected  = []string{"connection"}
 	brokerOnly = []string{"destination", "destination_case", "destinations__"}
 	kafkaOnly  = []string{"max_message_bytes"}
+	// shown is who sends, to an HTTP receiver and to Kafka.
+	shown = []string{"client_certificate"}
 )
 
 func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
@@ -178,15 +180,15 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 		checkStatuses(p, s, out)
 	case "queue":
 		l.checkQueue(p, s, out)
-		warnUnused(p, s, otherKind, slices.Concat(httpOnly, brokerOnly, kafkaOnly))
+		warnUnused(p, s, otherKind, slices.Concat(httpOnly, brokerOnly, kafkaOnly, shown))
 		checkStatuses(p, s, out)
 	case "stdout":
-		warnUnused(p, s, otherKind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, kafkaOnly, []string{statuses}))
+		warnUnused(p, s, otherKind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, kafkaOnly, shown, []string{statuses}))
 	default:
 		l.checkBroker(s, out)
 		unused := slices.Concat(httpOnly, queueOnly, []string{statuses})
 		if out.Kind != "kafka" {
-			unused = slices.Concat(unused, kafkaOnly)
+			unused = slices.Concat(unused, kafkaOnly, shown)
 		}
 		warnUnused(p, s, otherKind, unused)
 		return

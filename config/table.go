@@ -299,7 +299,7 @@ var outputSettings = []setting{
 	{name: "auth_client_secret", kind: secretText, defText: "required for `auth=oauth2`",
 		doc: "The secret of `auth_client_id`. A secret."},
 	{name: "client_certificate", kind: secretText,
-		doc: "PEM of a client certificate, its chain and its private key; from a file by `…_FILE`. A secret."},
+		doc: "For HTTP and Kafka: PEM of a client certificate, its chain and its private key; from a file by `…_FILE`. A secret."},
 	{name: "secret", kind: signingSecret,
 		doc: "Signs each request by Standard Webhooks: `whsec_` and base64 of 24 to 64 bytes. A secret."},
 	{name: "gzip", kind: kind.Flag, def: "false",

@@ -27,7 +27,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 	"unicode/utf8"
 
@@ -168,13 +167,8 @@ func decode(data []byte) (*Record, error) {
 		return nil, fmt.Errorf("version %d, and this rowrelay knows %d: use the one that wrote it", head.Version, version)
 	}
 	var f fields
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f); err != nil {
+	if err := change.Strict(data, &f); err != nil {
 		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows after its end")
 	}
 	r := &Record{
 		ID: f.ID, App: f.App, Poller: f.Poller, Output: f.Output, Engine: f.Engine, Table: f.Table, Key: f.Key,

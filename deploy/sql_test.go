@@ -100,11 +100,11 @@ var (
 
 // needed is what the statements of golden files do to tables. columns says whether updates are told apart by their
 // columns.
-func needed(t *testing.T, columns bool, room string, files ...string) rights {
+func needed(t *testing.T, columns bool, files ...string) rights {
 	t.Helper()
 	r := rights{}
 	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join("..", room, "testdata", "golden", "sqlserver", file))
+		text, err := os.ReadFile(filepath.Join("../publisher", filepath.Dir(file), "testdata/golden/sqlserver", filepath.Base(file)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,11 +184,11 @@ func TestGrantsAreWhatTheStatementsNeed(t *testing.T) {
 			t.Errorf("%s: cursor mode is to read only, and says %s", path, verb)
 		}
 	}
-	own := needed(t, true, "publisher", "statements.sql", "admin.sql")
+	own := needed(t, true, "statements.sql", "rows/admin.sql")
 	if diff := cmp.Diff(own, granted(t, "sql/grant-outbox.sql")); diff != "" {
 		t.Errorf("grant-outbox.sql does not grant what the statements need (-) or grants more (+):\n%s", diff)
 	}
-	mapped := needed(t, false, "publisher/mapping", "seed.sql", "state.sql", "deleted.sql")
+	mapped := needed(t, false, "rows/seed.sql", "rows/state.sql", "rows/deleted.sql")
 	// The claims' own statements are those of every outbox.
 	mapped["rowrelay_claims"] = own["rowrelay_claims"]
 	if diff := cmp.Diff(mapped, granted(t, "sql/grant-outbox-mapped.sql")); diff != "" {

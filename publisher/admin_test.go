@@ -113,7 +113,6 @@ func TestOperator(t *testing.T) {
 			{"a key is no id", event.Filter{IDs: []string{"key-c1"}}, []string{}},
 			{"an id is no key", event.Filter{Keys: []string{ids["a3"]}}, []string{}},
 			{"published", event.Filter{States: []event.State{event.Published}, Aggregate: "a"}, []string{"a1"}},
-			{"publishing", event.Filter{States: []event.State{event.Publishing}}, []string{}},
 			{"older", event.Filter{States: dead, OlderThan: time.Hour}, []string{}},
 			{"younger", event.Filter{States: dead, YoungerThan: time.Hour}, []string{"a2", "c1"}},
 			{"younger, of years", event.Filter{States: dead, YoungerThan: 20000 * time.Hour}, []string{"a2", "c1"}},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -368,17 +367,6 @@ func (s *sink) accept(q *request, skip []bool) {
 	}
 }
 
-func names(w *world, events []change.Event) string {
-	var b strings.Builder
-	for i := range events {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(w.id(events[i].ID))
-	}
-	return b.String()
-}
-
 // other reports whether the attempt was at another key than that of an event, as its process took it: settings change.
 func (a *attempt) other(e *change.Event) bool {
 	if a.by.set.ordering == poller.OrderNone {
@@ -393,16 +381,4 @@ func (w *world) laneOf(e *change.Event) []byte {
 		return e.Key
 	}
 	return e.OrderKey
-}
-
-// list is a page as the trace shows it.
-func (w *world) list(events []change.Event, more bool) string {
-	if len(events) == 0 {
-		return "nothing"
-	}
-	text := names(w, events)
-	if more {
-		text += " and more"
-	}
-	return text
 }

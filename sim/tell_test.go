@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 )
@@ -44,4 +45,28 @@ func (w *world) name(e *change.Event, v *version) {
 		what = "d" // a delete
 	}
 	w.names[e.ID] = fmt.Sprintf("%s%d.%d@%d", what, v.row.key, v.rev, v.value)
+}
+
+// names are events as the trace shows them.
+func names(w *world, events []change.Event) string {
+	var b strings.Builder
+	for i := range events {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.id(events[i].ID))
+	}
+	return b.String()
+}
+
+// list is a page as the trace shows it.
+func (w *world) list(events []change.Event, more bool) string {
+	if len(events) == 0 {
+		return "nothing"
+	}
+	text := names(w, events)
+	if more {
+		text += " and more"
+	}
+	return text
 }

@@ -44,7 +44,8 @@ func (a *App) openBroker(p *config.Poller, out *config.Output, format change.For
 			return nil, err
 		}
 		return kafka.New(kafka.Config{
-			Connection: connection, Credential: credential, Destinations: destinations, Format: format,
+			Connection: connection, Credential: credential, Certificate: out.ClientCertificate.Reveal(),
+			Destinations: destinations, Format: format,
 			MaxMessage: out.MaxMessageBytes, Timeout: out.Timeout, Create: a.Config.State.Create,
 		})
 	case "eventhubs", "servicebus":

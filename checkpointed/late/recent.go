@@ -13,8 +13,8 @@ type recent struct {
 	passed []place // beyond it, in their order
 	// nobody writes whom the last reading from the edge on did not show and who began before; zero where that is not known
 	oldest time.Time
-	// what these transactions wrote beyond the edge was handed out: the last reading from the edge on, or a live page, began
-	// after they had ended
+	// what these transactions wrote beyond the edge was handed out: the last reading from the edge on, or a live page,
+	// began after they had ended
 	met bound
 
 	pages  int           // live pages that were taken

@@ -99,6 +99,9 @@ import (
 // that late ones arrive at the pace of these (near); where open transactions are not shown, the rows of a second. Such
 // a read proves nothing: sweeps read all, and X may begin at F.
 //
+// Where rows tell who wrote them, both kinds of reads leave out what was written below B', the number of the last such
+// read: that one, or a live page since, has shown it. No sweep may, because it would forget what it does not meet.
+//
 // # Overlap: a full memory
 //
 // When the memory is full, live rows are held back until the low edge moves, or B rises. What a backlog holds beyond

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 	"unicode/utf8"
 
@@ -87,13 +86,8 @@ func Decode(data []byte) ([]Entry, error) {
 		return nil, fmt.Errorf("they are in version %d, this binary knows %d", head.Version, version)
 	}
 	var o object
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&o); err != nil {
+	if err := change.Strict(data, &o); err != nil {
 		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows after their end")
 	}
 	seen := make(map[string]bool, len(o.Entries))
 	for i := range o.Entries {

@@ -27,7 +27,6 @@ func newOutbox(c *console) *cobra.Command {
 		Long: `Outbox is about pollers of the mode outbox, whose position is the state of their rows:
 
   PENDING      to be published
-  PUBLISHING   was being published by an earlier version
   PUBLISHED    accepted by the destination; clean-up deletes it when it is older than source__retention
   FAILED       refused by the destination; has a next attempt
   WAITING      behind an event of its aggregate that failed, or was given up

@@ -49,7 +49,8 @@ func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 // Ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every
 // state, and the columns `blocked` and next_attempt_at are NULL in an event that never fails, so that their indexes
 // are written once for it, at the end of all NULLs. id counts, and is what `seq` is elsewhere: a second counting
-// column, or one computed from it, is not possible. published is computed when it is read. Statements name the
+// column, or one computed from it, is not possible. `pending` ends with the aggregate, so that a look past the backlog of
+// one reads no rows. published is computed when it is read. Statements name the
 // indexes, which is why their names do not depend on the table's.
 //
 // rowrelay_locks is for writers: MySQL has no lock of a name that ends with the transaction, so an aggregate's is one
@@ -78,7 +79,7 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
     traceparent varchar(255) NULL,
     tracestate varchar(1000) NULL,
     UNIQUE KEY rowrelay_key (idempotency_key),
-    KEY rowrelay_pending (state, bucket, id),
+    KEY rowrelay_pending (state, bucket, id, aggregate_type, aggregate_id),
     KEY rowrelay_order (state, id, bucket),
     KEY rowrelay_due (next_attempt_at),
     KEY rowrelay_blocked (blocked, id)

@@ -88,7 +88,7 @@ CREATE TABLE ` + table.String() + ` (
     traceparent nvarchar(255) NULL,
     tracestate nvarchar(1000) NULL
 )`,
-		index("pending", "(bucket, seq)", "state = 'PENDING'"),
+		index("pending", "(bucket, seq) INCLUDE (aggregate_type, aggregate_id)", "state = 'PENDING'"),
 		index("order", "(seq, bucket)", "state = 'PENDING'"),
 		index("due", "(next_attempt_at)", "state = 'FAILED'"),
 		index("blocked", "(aggregate_type, aggregate_id, seq) INCLUDE (state)", "state IN ("+blocked+")"),

@@ -43,6 +43,16 @@ func Certificate(host string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
+// PEM is a certificate with its key.
+func PEM(c tls.Certificate) string {
+	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
+	if err != nil {
+		panic(fmt.Sprintf("tlstest: write a key: %v", err))
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})) +
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}))
+}
+
 // File writes a certificate, without its key, to a PEM file for those who are to trust it. The file is gone with the
 // test.
 func File(t testing.TB, c tls.Certificate) string {

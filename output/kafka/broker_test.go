@@ -24,6 +24,7 @@ func TestBroker(t *testing.T) {
 	t.Run("a partition without its replicas", func(t *testing.T) { fewReplicas(t, broker) })
 	t.Run("logins", func(t *testing.T) { logins(t, broker) })
 	t.Run("a right that is missing", func(t *testing.T) { unauthorized(t, broker) })
+	t.Run("a client certificate", func(t *testing.T) { certificate(t, broker) })
 	t.Run("TLS and an identity", func(t *testing.T) { identity(t, broker) })
 	t.Run("a broker is restarted", func(t *testing.T) { restarted(t, broker) })
 }

@@ -109,6 +109,41 @@ func (c *credential) GetToken(_ context.Context, o policy.TokenRequestOptions) (
 		ExpiresOn: now.Add(time.Hour)}, c.err
 }
 
+// certificate reaches brokers that let in only who shows a certificate.
+func certificate(t *testing.T, broker *testenv.KafkaBroker) {
+	topic := broker.Topic(t, 1)
+	cert := tlstest.Certificate("127.0.0.1")
+	l, err := tls.Listen("tcp", broker.Proxied, &tls.Config{Certificates: []tls.Certificate{cert},
+		ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxyOn(t, l, broker.Behind)
+	for _, text := range []string{"", tlstest.PEM(cert)} {
+		err := open(t, "", topic, func(cfg *kafka.Config) {
+			connection(t, "kafka://"+broker.Proxied+"?tls=true&ca="+tlstest.File(t, cert))(cfg)
+			cfg.Certificate = text
+		}).Deliver(t.Context(), outbox(0, 1))
+		if (err == nil) != (text != "") {
+			t.Errorf("with %d bytes of certificate: %v", len(text), err)
+		}
+	}
+	if got := len(broker.Records(t, topic)); got != 1 {
+		t.Errorf("%d events arrived, want 1", got)
+	}
+	for _, cfg := range []kafka.Config{
+		{Connection: kafka.Connection{Brokers: []string{"h:1"}}, Certificate: tlstest.PEM(cert)},
+		{Connection: kafka.Connection{Brokers: []string{"h:1"}, TLS: true}, Certificate: "top secret"},
+	} {
+		cfg.Destinations = destinations(t, topic, nil)
+		_, err := kafka.New(cfg)
+		contains(t, err, "output__client_certificate")
+		if strings.Contains(err.Error(), "secret") {
+			t.Error(err)
+		}
+	}
+}
+
 // identity reaches the broker as Event Hubs is reached: by TLS, and SASL OAUTHBEARER with the token of a credential.
 func identity(t *testing.T, broker *testenv.KafkaBroker) {
 	topic := broker.Topic(t, 1)

@@ -15,6 +15,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/rowrelay/rowrelay/output"
 )
 
 // securityOf returns the client's options for encryption and login.
@@ -25,7 +27,17 @@ func securityOf(cfg Config) ([]kgo.Opt, error) {
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}))
+		security := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
+		if cfg.Certificate != "" {
+			pair, err := output.ClientCertificate(cfg.Certificate)
+			if err != nil {
+				return nil, err
+			}
+			security.Certificates = []tls.Certificate{pair}
+		}
+		options = append(options, kgo.DialTLSConfig(security))
+	} else if cfg.Certificate != "" {
+		return nil, errors.New("output__client_certificate needs TLS: write tls=true into the kafka connection string")
 	}
 	mechanism, err := mechanismOf(cfg)
 	if err != nil {

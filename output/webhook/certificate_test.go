@@ -3,7 +3,6 @@ package webhook
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"io"
 	"log"
 	"net/http"
@@ -22,12 +21,6 @@ func TestClientCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})) +
-		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw}))
 	trusted := x509.NewCertPool()
 	trusted.AddCert(leaf)
 
@@ -53,7 +46,7 @@ func TestClientCertificate(t *testing.T) {
 		o.transport.TLSClientConfig.RootCAs = trusted
 		return o.Deliver(t.Context(), outputtest.Delivery(0, 1))
 	}
-	if err := deliver(text); err != nil || shown != "rowrelay test over HTTP/2.0" {
+	if err := deliver(tlstest.PEM(certificate)); err != nil || shown != "rowrelay test over HTTP/2.0" {
 		t.Errorf("%v: %q", err, shown)
 	}
 	if shown = ""; deliver("") == nil || shown != "" {

@@ -238,9 +238,9 @@ func certificates(pem string, u *url.URL) (*tls.Config, error) {
 	if u.Scheme != "https" {
 		return nil, errors.New("output__client_certificate needs an https URL in output__url")
 	}
-	pair, err := tls.X509KeyPair([]byte(pem), []byte(pem))
-	if err != nil { // whose text could tell of the key
-		return nil, errors.New("output__client_certificate is not a certificate and its private key, both in PEM form")
+	pair, err := output.ClientCertificate(pem)
+	if err != nil {
+		return nil, err
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }

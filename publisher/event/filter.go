@@ -41,7 +41,7 @@ const filterNames = 1000
 func (f *Filter) Check() error {
 	for _, s := range f.States {
 		if !slices.Contains(States, s) {
-			return fmt.Errorf("%w: there is no state %q: choose of PENDING, PUBLISHING, PUBLISHED, FAILED, WAITING, DEAD LETTER and DISCARDED", poller.ErrConfig, s)
+			return fmt.Errorf("%w: there is no state %q: choose of PENDING, PUBLISHED, FAILED, WAITING, DEAD LETTER and DISCARDED", poller.ErrConfig, s)
 		}
 	}
 	if n := len(f.IDs) + len(f.Keys); n > filterNames {

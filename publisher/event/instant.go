@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ParseInstant reads what instant wrote. SQLite holds whatever was stored: what is no time is the zero one.
-func ParseInstant(text string) time.Time {
+// parseInstant reads an instant in UTC. SQLite holds whatever was stored: what is no time is the zero one.
+func parseInstant(text string) time.Time {
 	for _, form := range []string{"2006-01-02 15:04:05", time.RFC3339, "2006-01-02T15:04:05",
 		"2006-01-02 15:04:05Z07:00",
 		"2006-01-02 15:04:05 -0700 MST", "2006-01-02"} {
@@ -24,9 +24,9 @@ func AsTime(v any) time.Time {
 	case time.Time:
 		return v.UTC()
 	case []byte:
-		return ParseInstant(string(v))
+		return parseInstant(string(v))
 	case string:
-		return ParseInstant(strings.TrimSpace(v))
+		return parseInstant(strings.TrimSpace(v))
 	case int64:
 		return time.Unix(v, 0).UTC()
 	default:

@@ -9,17 +9,16 @@ type State string
 
 // The states.
 const (
-	Pending    State = "PENDING"
-	Publishing State = "PUBLISHING" // written by earlier versions only
-	Published  State = "PUBLISHED"
-	Failed     State = "FAILED"
-	Waiting    State = "WAITING"
-	Dead       State = "DEAD LETTER"
-	Discarded  State = "DISCARDED"
+	Pending   State = "PENDING"
+	Published State = "PUBLISHED"
+	Failed    State = "FAILED"
+	Waiting   State = "WAITING"
+	Dead      State = "DEAD LETTER"
+	Discarded State = "DISCARDED"
 )
 
 // States are all of them.
-var States = []State{Pending, Publishing, Published, Failed, Waiting, Dead, Discarded}
+var States = []State{Pending, Published, Failed, Waiting, Dead, Discarded}
 
 // Quoted writes states as literals: their names are ours.
 func Quoted(states []State) string {

@@ -98,8 +98,7 @@ func (s *session) raise(token uint64) {
 	s.token = max(s.token, token)
 }
 
-// survey asks who holds what. It ends the session where an instance of an earlier version claims something else than
-// partitions.
+// survey asks who holds what. It ends the session where nobody can tell how many partitions the claims are of.
 func (s *session) survey(ctx context.Context) (claims.Survey, error) {
 	found, err := s.hold.claims.Survey(ctx)
 	if err != nil {
@@ -114,8 +113,8 @@ func (s *session) agree(found *claims.Survey) error {
 	switch {
 	case found.Partitions == 0:
 		return &poller.Fault{Event: poller.LeaseAcquireSkipped,
-			Err: fmt.Errorf("the outbox is being published by %s, of an earlier version, with source__strategy=leader or "+
-				"skip_locked: this instance begins when that has stopped", strings.Join(found.Owners, ", "))}
+			Err: fmt.Errorf("the outbox is being published by %s, and its claims table does not say in how many partitions: "+
+				"this instance begins when that has stopped", strings.Join(found.Owners, ", "))}
 	case h.count != found.Partitions && len(h.partitions()) > 0:
 		h.deadline.End(claims.ErrLost)
 		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", claims.ErrLost, h.count,

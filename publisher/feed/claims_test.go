@@ -166,14 +166,14 @@ func TestSkipLockedGivesBackWhatThePageHadNoRoomFor(t *testing.T) {
 	})
 }
 
-// TestEarlierVersion: while one publishes by another strategy, nothing is taken.
-func TestEarlierVersion(t *testing.T) {
+// TestUnknownPartitions: while one publishes and nobody can tell in how many partitions, nothing is taken.
+func TestUnknownPartitions(t *testing.T) {
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		in(t, func(t *testing.T, db *fakeDB) {
 			db.add("a")
-			db.earlier = "shop/old#1"
+			db.foreign = "shop/old#1"
 			s := open(t, testConfig(strategy), db.connect())
-			s.ExpectFault(poller.LeaseAcquireSkipped, "shop/old#1", "earlier version")
+			s.ExpectFault(poller.LeaseAcquireSkipped, "shop/old#1", "in how many partitions")
 			s.End()
 			if len(db.claims)+len(db.members) > 0 {
 				t.Errorf("%s has claimed %v, %v", strategy, db.claims, db.members)

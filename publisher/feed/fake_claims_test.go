@@ -47,9 +47,9 @@ func (t *fakeTable) survey() claims.Survey {
 			owners[member] = true
 		}
 	}
-	if t.db.earlier != "" {
+	if t.db.foreign != "" {
 		s.Partitions = 0
-		owners[t.db.earlier] = true
+		owners[t.db.foreign] = true
 	} else if len(owners) == 0 {
 		s.Partitions = t.partitions
 	}

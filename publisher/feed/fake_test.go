@@ -23,7 +23,7 @@ type fakeDB struct {
 	members  map[string]time.Time
 	token    uint64
 	parts    int    // in force; 0: not said yet
-	earlier  string // an instance of an earlier version that publishes by another strategy
+	foreign  string // an instance that publishes in nobody knows how many partitions
 	chunk    int    // how many events of an aggregate a settlement lets go at once; 0: all
 	rnd      *rand.Rand
 	pausedBy string

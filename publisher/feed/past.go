@@ -32,7 +32,7 @@ type sighting struct {
 const (
 	// pastShare is how many times as long as it took a session waits after a look that took longer than pastPatience: it
 	// is work for the database, and on SQLite without WAL nobody writes meanwhile. After a shorter one it waits as long.
-	pastShare = 4
+	pastShare = 2
 	// pastTimeout bounds that: what is farther off has to wait.
 	pastTimeout = 5 * time.Second
 	// pastPatience is how long a fetch waits for a look that it has begun: most are short.

@@ -1,5 +1,5 @@
-// Package mapping finds out what the columns of another framework's table are for (source__map__…): settings name them
-// (settings.go), and the catalog proves it (resolve.go). Package rows reads and changes such a table.
+// Package mapping finds out what the columns of another framework's table are for (source__map__…): settings name
+// them (settings.go), and the catalog proves it (resolve.go). Package rows reads and changes such a table.
 package mapping
 
 import (

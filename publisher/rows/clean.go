@@ -14,7 +14,8 @@ const (
 )
 
 // Clean looks at the next rows in their order, which needs no index of its own, and deletes what is old enough among
-// them. Rows that stay are passed. It ends where the young rows begin: nothing after them was published before. What
+// them. Rows that stay are passed. It ends where the young rows begin: nothing after them was published before. (In
+// another framework's table no row tells that it was written long ago: one that stays is no reason to go on.) What
 // was discarded of another framework's table stays: the table does not say so, and the entry is all that keeps it from
 // being published.
 func (t *Table) Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error) {
@@ -42,7 +43,8 @@ func (t *Table) Clean(ctx context.Context, after string, chunk int) (deleted int
 			return err
 		})
 	}
-	if found[young]+found[kept]+found[old] < chunk || found[old] == 0 && found[young] > 0 {
+	ends := found[old] == 0 && found[young] > 0 && (t.side != "" || found[kept] == 0)
+	if ends || found[young]+found[kept]+found[old] < chunk {
 		last = ""
 	}
 	return deleted, last, err

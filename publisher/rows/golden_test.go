@@ -37,10 +37,11 @@ var goldenEngines = map[string]struct {
 	values    Values
 	kind      func(string) column.Kind
 }{
-	"postgres":  {postgres.Statement{}, postgres.Claims{}, postgres.Outbox{}, postgres.Mapping{}, postgres.Tables{}.Kind},
-	"mysql":     {mysql.Statement{}, mysql.Claims{}, mysql.Outbox{}, mysql.Mapping{}, mysql.Tables{}.Kind},
-	"sqlite":    {sqlite.Statement{}, sqlite.Claims{}, sqlite.Outbox{}, sqlite.Mapping{}, sqlite.Tables{}.Kind},
-	"sqlserver": {sqlserver.Statement{}, sqlserver.Claims{}, sqlserver.Outbox{}, sqlserver.Mapping{}, sqlserver.Tables{}.Kind},
+	"postgres": {postgres.Statement{}, postgres.Claims{}, postgres.Outbox{}, postgres.Mapping{}, postgres.Tables{}.Kind},
+	"mysql":    {mysql.Statement{}, mysql.Claims{}, mysql.Outbox{}, mysql.Mapping{}, mysql.Tables{}.Kind},
+	"sqlite":   {sqlite.Statement{}, sqlite.Claims{}, sqlite.Outbox{}, sqlite.Mapping{}, sqlite.Tables{}.Kind},
+	"sqlserver": {sqlserver.Statement{}, sqlserver.Claims{}, sqlserver.Outbox{}, sqlserver.Mapping{},
+		sqlserver.Tables{}.Kind},
 }
 
 // goldenLayouts are a table with a number and a flag (the seed's), one with a text state and no aggregate, one whose

@@ -75,7 +75,6 @@ func (t *Table) inStates(s *statement.Statement, states []event.State) {
 			t.blocks(s.Add(" OR ", t.o.pending, " AND s.state IS NULL AND NOT "), false)
 		case event.Waiting:
 			t.blocks(s.Add(" OR ", t.o.pending, " AND s.state IS NULL AND "), false)
-		case event.Publishing: // nothing of a mapped table ever is
 		default:
 			s.Add(" OR ", t.o.pending, " AND s.state = '", string(state), "'")
 		}
@@ -240,7 +239,8 @@ func (t *Table) sideKeys(states []event.State, after string, limit int) *stateme
 	s := t.scope(t.db.Statement("SELECT o.event, o.position FROM ", t.side, " o WHERE "), "o")
 	s.Add("o.state IN (", event.Quoted(states), ")")
 	if position, id, _ := strings.Cut(after, pageBreak); position != "" {
-		s.Add(" AND (o.position > ", s.Arg(position), " OR (o.position = ", s.Arg(position), " AND o.event > ", s.Arg(id), "))")
+		s.Add(" AND (o.position > ", s.Arg(position), " OR (o.position = ", s.Arg(position), " AND o.event > ",
+			s.Arg(id), "))")
 	}
 	return s.Add(" ORDER BY ", t.byPosition("o"), t.db.Limit(s.Arg(limit), 0))
 }

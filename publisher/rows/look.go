@@ -52,8 +52,7 @@ func (t *Table) inStateBeside(s *statement.Statement, state event.State, due boo
 	return s.Add(t.values.Unordered())
 }
 
-// Look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement. What an
-// earlier version may have marked as being published is work: nothing else shows it before it is PENDING again.
+// Look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
 func (t *Table) Look(ctx context.Context) (g event.Glance, err error) {
 	err = t.db.Do(ctx, "look for work", func(ctx context.Context, q statement.Querier) error {
 		s := t.db.Statement("SELECT COALESCE((SELECT 1 FROM ")
@@ -71,7 +70,7 @@ func (t *Table) Look(ctx context.Context) (g event.Glance, err error) {
 			return err
 		}
 		g = event.Glance{
-			Work:    !work.Valid || work.Int64 != 0 || claims.MarksIn(info.String),
+			Work:    !work.Valid || work.Int64 != 0,
 			Waiting: !waiting.Valid || waiting.Int64 != 0, Paused: by.Valid, By: by.String,
 			Partitions: claims.PartitionsIn(info.String),
 		}
@@ -85,7 +84,7 @@ func (t *Table) Look(ctx context.Context) (g event.Glance, err error) {
 func (t *Table) reasons(s *statement.Statement) {
 	switch {
 	case t.side != "":
-		t.scope(s.Add(t.entries, " o WHERE "), "o").Add("o.state IN ('FAILED', 'DEAD LETTER')", t.values.Unordered())
+		t.scope(s.Add(t.entries, " o WHERE "), "o").Add("1 = 1", t.inTheWay("o", true), t.values.Unordered())
 	case t.syntax.ByState():
 		t.inState(s, event.Waiting, false)
 	default:

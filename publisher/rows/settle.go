@@ -98,7 +98,8 @@ func (t *Table) most(n int) int {
 }
 
 // change begins an UPDATE of the entries of refs that are in one of the states.
-func (t *Table) change(s *statement.Statement, set func() string, refs []event.Ref, states string) *statement.Statement {
+func (t *Table) change(s *statement.Statement, set func() string, refs []event.Ref,
+	states string) *statement.Statement {
 	if t.side == "" {
 		t.syntax.BySeq(s, t.outbox, set, seqs(refs))
 	} else {

@@ -65,7 +65,7 @@ type Config struct {
 func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how claims.Syntax, where claims.Place) *Table {
 	t := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"), entries: outbox.String(),
 		eventColumn: d.Seq(), attemptsColumn: "retry_count", unordered: cfg.Ordering == poller.OrderNone}
-	t.Claims = claims.New(db, how, where, cfg.Partitions, t.free)
+	t.Claims = claims.New(db, how, where, cfg.Partitions)
 	return t
 }
 
@@ -74,14 +74,14 @@ const idsAtOnce = 1000
 
 // Mapped returns the events of another framework's table, whose failed ones stand in side. Nothing is written to the
 // table itself but the mark of publishing, and the count of failed attempts where it has one. It has no buckets.
-func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement.Name, cfg Config, how claims.Syntax, //nolint:gocritic // a copy is wanted
-	where claims.Place) *Table {
+func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement.Name, cfg Config, //nolint:gocritic // a copy is wanted
+	how claims.Syntax, where claims.Place) *Table {
 	cfg.MostRows = idsAtOnce
 	t := &Table{foreign: foreign{l, v, db}, db: db, outbox: outbox, cfg: cfg, side: side.String(), entries: side.String(),
 		eventColumn: "event", attemptsColumn: "attempts",
 		unordered: cfg.Ordering == poller.OrderNone || cfg.Ordering == poller.OrderKey && l.AggregateID == nil}
 	t.o = t.words("o")
-	t.Claims = claims.New(db, how, where, 1, nil)
+	t.Claims = claims.New(db, how, where, 1)
 	return t
 }
 

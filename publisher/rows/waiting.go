@@ -3,7 +3,6 @@ package rows
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -170,15 +169,6 @@ func (t *Table) heads(ctx context.Context, q statement.Querier, of []event.Aggre
 		return true, err
 	})
 	return list, rest, err
-}
-
-// free makes publishable what an earlier version has marked as being published.
-func (t *Table) free(ctx context.Context, q statement.Querier) error {
-	s := t.db.Statement("UPDATE ", t.outbox.String(), " SET state = 'PENDING' WHERE state = 'PUBLISHING'")
-	if _, err := s.Exec(ctx, q); err != nil {
-		return fmt.Errorf("free what is left PUBLISHING: %w", err)
-	}
-	return nil
 }
 
 // Mend makes WAITING events without a head PENDING, some aggregates at a time. An event can become loose and blocked

@@ -28,9 +28,7 @@ func (p *Plan) Decode(c change.Cursor) (keyset.Position, error) {
 
 func (p *Plan) decodeParts(c change.Cursor) (keyset.Position, error) {
 	var s keyset.StoredCursor
-	dec := json.NewDecoder(bytes.NewReader(c))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
+	if err := change.Strict(c, &s); err != nil {
 		return nil, fmt.Errorf("read it: %w", err)
 	}
 	if s.Kind != p.CursorKind {

@@ -101,9 +101,7 @@ func (p Reader) decodeWindowParts(c change.Cursor) (w Window, err error) {
 		return w, err
 	}
 	var s storedWindow
-	dec := json.NewDecoder(bytes.NewReader(c))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
+	if err := change.Strict(c, &s); err != nil {
 		return w, fmt.Errorf("read it: %w", err)
 	}
 	switch {

@@ -3,7 +3,6 @@ package blobstore_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -55,61 +54,25 @@ func TestMissingContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, loadErr := s.Load(t.Context(), "state/app/orders.json")
-	_, createErr := s.Create(t.Context(), "state/app/orders.json", []byte("{}"))
-	_, replaceErr := s.Replace(t.Context(), "state/app/orders.json", []byte("{}"), `"0x1"`)
-	_, listErr := s.List(t.Context(), "state/")
 	parts, err := blob.ParseURL(c.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, err := range map[string]error{"Load": loadErr, "Create": createErr, "Replace": replaceErr, "List": listErr} {
-		var permanent *state.PermanentError
-		if !errors.As(err, &permanent) || errors.Is(err, state.ErrNotFound) {
-			t.Errorf("%s: %v, want a permanent fault", name, err)
-			continue
-		}
-		for _, want := range []string{parts.ContainerName, "state__create=true"} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q does not name %s", name, err, want)
-			}
-		}
-	}
+	storetest.RunMissing(t, s, `"0x1"`, parts.ContainerName, "state__create=true")
 }
 
-// TestDenied sends a wrong account key: the service answers 403 as it does to an identity without the role.
 func TestDenied(t *testing.T) {
-	genuine := testenv.Azurite(t)
-	var parts []string
-	for part := range strings.SplitSeq(genuine, ";") {
-		if strings.HasPrefix(part, "AccountKey=") {
-			part = "AccountKey=cGxhbnRlZC1zZWNyZXQtcGxhbnRlZC1zZWNyZXQ="
+	storetest.RunDenied(t, testenv.Azurite(t), func(connection string) state.Store {
+		c, err := container.NewClientFromConnectionString(connection, "state-denied", blobstore.ClientOptions())
+		if err != nil {
+			t.Fatal(err)
 		}
-		parts = append(parts, part)
-	}
-	c, err := container.NewClientFromConnectionString(strings.Join(parts, ";"), "state-denied", blobstore.ClientOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := blobstore.New(blobstore.Config{Client: c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Load(t.Context(), "state/app/orders.json")
-	var permanent *state.PermanentError
-	if !errors.As(err, &permanent) {
-		t.Fatalf("Load: %v, want a permanent fault", err)
-	}
-	for _, want := range []string{"403", "Storage Blob Data Contributor", "state-denied"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not name %s", err, want)
+		s, err := blobstore.New(blobstore.Config{Client: c})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, secret := range []string{"planted", "cGxhbnRl", "http://", "SharedKey"} {
-		if strings.Contains(err.Error(), secret) {
-			t.Errorf("%q holds %s", err, secret)
-		}
-	}
+		return s
+	}, "Storage Blob Data Contributor", "state-denied")
 }
 
 func TestContentType(t *testing.T) {

@@ -3,7 +3,6 @@ package tablestore_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -87,51 +86,15 @@ func TestMissingTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, loadErr := s.Load(t.Context(), "state/app/orders.json")
-	_, createErr := s.Create(t.Context(), "state/app/orders.json", []byte("{}"))
-	_, replaceErr := s.Replace(t.Context(), "state/app/orders.json", []byte("{}"), `W/"1"`)
-	_, listErr := s.List(t.Context(), "state/")
-	for name, err := range map[string]error{"Load": loadErr, "Create": createErr, "Replace": replaceErr, "List": listErr} {
-		var permanent *state.PermanentError
-		if !errors.As(err, &permanent) || errors.Is(err, state.ErrNotFound) {
-			t.Errorf("%s: %v, want a permanent fault", name, err)
-			continue
-		}
-		for _, want := range []string{cfg.Table, "state__create=true"} {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q does not name %s", name, err, want)
-			}
-		}
-	}
+	storetest.RunMissing(t, s, `W/"1"`, cfg.Table, "state__create=true")
 }
 
-// TestDenied sends a wrong account key: the service answers 403 as it does to an identity without the role.
 func TestDenied(t *testing.T) {
-	var parts []string
-	for part := range strings.SplitSeq(testenv.Azurite(t), ";") {
-		if strings.HasPrefix(part, "AccountKey=") {
-			part = "AccountKey=cGxhbnRlZC1zZWNyZXQtcGxhbnRlZC1zZWNyZXQ="
+	storetest.RunDenied(t, testenv.Azurite(t), func(connection string) state.Store {
+		s, err := tablestore.New(config(t, connection))
+		if err != nil {
+			t.Fatal(err)
 		}
-		parts = append(parts, part)
-	}
-	cfg := config(t, strings.Join(parts, ";"))
-	s, err := tablestore.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Load(t.Context(), "state/app/orders.json")
-	var permanent *state.PermanentError
-	if !errors.As(err, &permanent) {
-		t.Fatalf("Load: %v, want a permanent fault", err)
-	}
-	for _, want := range []string{"403", "Storage Table Data Contributor", cfg.Table} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not name %s", err, want)
-		}
-	}
-	for _, secret := range []string{"planted", "cGxhbnRl", "http://", "SharedKey"} {
-		if strings.Contains(err.Error(), secret) {
-			t.Errorf("%q holds %s", err, secret)
-		}
-	}
+		return s
+	}, "Storage Table Data Contributor")
 }

@@ -113,7 +113,7 @@ func (r *Recorder) answer(text string) [][]sqldriver.Value {
 		return row(int64(1), int64(5), "O", "1", "Happened", "k", time.Unix(0, 0), int64(0), nil, nil, int64(2),
 			[]byte("{}"), int64(0))
 	case has("SELECT COALESCE((SELECT 1"):
-		return row(int64(1), int64(0), nil, `{"strategy":"partitioned","partitions":64}`)
+		return row(int64(1), int64(0), nil, `{"partitions":64}`)
 	case has("SELECT bucket FROM (SELECT o.bucket FROM"):
 		return row(int64(600))
 	case has("SELECT o.event, o.attempts FROM"):
@@ -124,9 +124,9 @@ func (r *Recorder) answer(text string) [][]sqldriver.Value {
 		return row("O", "1")
 	case has("SELECT a.typ, a.id"):
 		return row("O", "1", int64(9), nil)
-	case has("SELECT unit, owner"): // an earlier version has left something
+	case has("SELECT unit, owner"): // of another number, and a member that is dead
 		r.asked++
-		counter := row("*", "", `{"strategy":"skip_locked","partitions":64}`, int64(0))
+		counter := row("*", "", `{"partitions":16}`, int64(0))
 		if r.asked == 1 {
 			return append(counter, row("i:old", "old", nil, int64(0))...)
 		}

@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS `shop`.`outbox` (
     published_at timestamp(6) NULL DEFAULT NULL,
     retry_count int NOT NULL DEFAULT 0,
     idempotency_key varchar(255) NOT NULL,
-    state varchar(16) NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'PUBLISHING', 'PUBLISHED', 'FAILED', 'WAITING', 'DEAD LETTER', 'DISCARDED')),
+    state varchar(16) NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'PUBLISHED', 'FAILED', 'WAITING', 'DEAD LETTER', 'DISCARDED')),
     next_attempt_at timestamp(6) NULL DEFAULT NULL,
     last_error varchar(1000) NULL,
     bucket smallint GENERATED ALWAYS AS (CONV(SUBSTRING(MD5(aggregate_id), 1, 3), 16, 10) & 1023) STORED,
@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS `shop`.`outbox` (
     traceparent varchar(255) NULL,
     tracestate varchar(1000) NULL,
     UNIQUE KEY rowrelay_key (idempotency_key),
-    KEY rowrelay_pending (state, bucket, id),
+    KEY rowrelay_pending (state, bucket, id, aggregate_type, aggregate_id),
     KEY rowrelay_order (state, id, bucket),
     KEY rowrelay_due (next_attempt_at),
     KEY rowrelay_blocked (blocked, id)

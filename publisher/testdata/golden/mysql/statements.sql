@@ -27,9 +27,8 @@ DELETE c FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf
 --   shop.outbox
 SELECT unit, owner, info, CASE WHEN expires_at > UTC_TIMESTAMP(6) THEN 1 ELSE 0 END FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND unit NOT IN ('pause', 'cleanup')
 --   shop.outbox
-UPDATE `shop`.`outbox` SET state = 'PENDING' WHERE state = 'PUBLISHING'
 UPDATE `shop`.`rowrelay_claims` SET info = ? WHERE outbox = ? AND unit = '*'
---   {"strategy":"partitioned","partitions":32}
+--   {"partitions":32}
 --   shop.outbox
 INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at) SELECT n.* FROM (SELECT ? AS outbox, r.unit, ? AS owner, ? AS token, UTC_TIMESTAMP(6) + INTERVAL (?) * 1000 MICROSECOND AS expires_at FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.unit')) AS r ORDER BY r.unit) n ON DUPLICATE KEY UPDATE owner = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6) OR `shop`.`rowrelay_claims`.owner = VALUES(owner), VALUES(owner), `shop`.`rowrelay_claims`.owner), token = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6) OR `shop`.`rowrelay_claims`.owner = VALUES(owner), VALUES(token), `shop`.`rowrelay_claims`.token), expires_at = IF(`shop`.`rowrelay_claims`.expires_at <= UTC_TIMESTAMP(6) OR `shop`.`rowrelay_claims`.owner = VALUES(owner), VALUES(expires_at), `shop`.`rowrelay_claims`.expires_at)
 --   shop.outbox

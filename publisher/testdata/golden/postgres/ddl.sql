@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS "shop"."outbox" (
     published_at timestamptz NULL,
     retry_count integer NOT NULL DEFAULT 0,
     idempotency_key varchar(255) NOT NULL UNIQUE,
-    state varchar(16) NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'PUBLISHING', 'PUBLISHED', 'FAILED', 'WAITING', 'DEAD LETTER', 'DISCARDED')),
+    state varchar(16) NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'PUBLISHED', 'FAILED', 'WAITING', 'DEAD LETTER', 'DISCARDED')),
     next_attempt_at timestamptz NULL,
     last_error varchar(1000) NULL,
     bucket smallint NOT NULL GENERATED ALWAYS AS (CAST(CAST(CAST('x' || substr(md5(aggregate_id), 1, 3) AS bit(12)) AS integer) & 1023 AS smallint)) STORED,

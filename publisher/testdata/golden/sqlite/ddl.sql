@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS "shop"."outbox" (
     published_at TEXT NULL,
     retry_count INTEGER NOT NULL DEFAULT 0,
     idempotency_key TEXT NOT NULL UNIQUE CHECK (length(idempotency_key) <= 255),
-    state TEXT NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'PUBLISHING', 'PUBLISHED', 'FAILED', 'WAITING', 'DEAD LETTER', 'DISCARDED')),
+    state TEXT NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'PUBLISHED', 'FAILED', 'WAITING', 'DEAD LETTER', 'DISCARDED')),
     next_attempt_at TEXT NULL,
     last_error TEXT NULL,
     bucket INTEGER NOT NULL GENERATED ALWAYS AS ((coalesce(unicode(substr(aggregate_id, -1, 1)), 0) + 10 * coalesce(unicode(substr(aggregate_id, -2, 1)), 0)
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS "shop"."outbox" (
     traceparent TEXT NULL,
     tracestate TEXT NULL
 );
-CREATE INDEX IF NOT EXISTS "shop"."outbox_pending" ON "outbox" (bucket, seq) WHERE state = 'PENDING';
+CREATE INDEX IF NOT EXISTS "shop"."outbox_pending" ON "outbox" (bucket, seq, aggregate_type, aggregate_id) WHERE state = 'PENDING';
 CREATE INDEX IF NOT EXISTS "shop"."outbox_order" ON "outbox" (seq, bucket) WHERE state = 'PENDING';
 CREATE INDEX IF NOT EXISTS "shop"."outbox_due" ON "outbox" (next_attempt_at) WHERE state = 'FAILED';
 CREATE INDEX IF NOT EXISTS "shop"."outbox_blocked" ON "outbox" (aggregate_type, aggregate_id, seq) WHERE state IN ('FAILED', 'DEAD LETTER', 'WAITING');

@@ -11,7 +11,7 @@ CREATE TABLE [shop].[outbox] (
     published_at datetime2(6) NULL,
     retry_count int NOT NULL DEFAULT 0,
     idempotency_key nvarchar(255) COLLATE Latin1_General_100_BIN2 NOT NULL UNIQUE,
-    state varchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'PUBLISHING', 'PUBLISHED', 'FAILED', 'WAITING', 'DEAD LETTER', 'DISCARDED')),
+    state varchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'PUBLISHED', 'FAILED', 'WAITING', 'DEAD LETTER', 'DISCARDED')),
     next_attempt_at datetime2(6) NULL,
     last_error nvarchar(1000) NULL,
     bucket AS (CAST((CAST(SUBSTRING(HASHBYTES('MD5', aggregate_id), 1, 2) AS int) / 16) & 1023 AS smallint)) PERSISTED NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE [shop].[outbox] (
     tracestate nvarchar(1000) NULL
 );
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_pending')
-CREATE INDEX [outbox_pending] ON [shop].[outbox] (bucket, seq) WHERE state = 'PENDING';
+CREATE INDEX [outbox_pending] ON [shop].[outbox] (bucket, seq) INCLUDE (aggregate_type, aggregate_id) WHERE state = 'PENDING';
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_order')
 CREATE INDEX [outbox_order] ON [shop].[outbox] (seq, bucket) WHERE state = 'PENDING';
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_due')

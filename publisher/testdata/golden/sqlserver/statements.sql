@@ -25,9 +25,8 @@ DELETE c FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit') AS r INNER LOOP 
 --   shop.outbox
 SELECT unit, owner, info, CASE WHEN expires_at > SYSUTCDATETIME() THEN 1 ELSE 0 END FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND unit NOT IN ('pause', 'cleanup')
 --   shop.outbox
-UPDATE [shop].[outbox] SET state = 'PENDING' WHERE state = 'PUBLISHING'
 UPDATE [shop].[rowrelay_claims] SET info = CAST(@p1 AS nvarchar(4000)) WHERE outbox = CAST(@p2 AS nvarchar(4000)) AND unit = '*'
---   {"strategy":"partitioned","partitions":32}
+--   {"partitions":32}
 --   shop.outbox
 INSERT INTO [shop].[rowrelay_claims] (outbox, unit, owner, token, expires_at) OUTPUT inserted.unit SELECT CAST(@p1 AS nvarchar(4000)), r.unit, CAST(@p2 AS nvarchar(4000)), @p3, DATEADD(millisecond, CAST(@p4 AS int), SYSUTCDATETIME()) FROM OPENJSON(@p5) WITH (unit nvarchar(1000) '$.unit') AS r WHERE NOT EXISTS (SELECT 1 FROM [shop].[rowrelay_claims] AS c WHERE c.outbox = CAST(@p1 AS nvarchar(4000)) AND c.unit = r.unit COLLATE Latin1_General_100_BIN2)
 --   shop.outbox
