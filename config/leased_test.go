@@ -47,8 +47,8 @@ func TestLeasesDefaults(t *testing.T) {
 
 // TestLeasesFanout: the changes that instances share are handed out by a queue as an outbox's partitions are.
 func TestLeasesFanout(t *testing.T) {
-	app, err := Load(leases("pollers__orders__source__fanout_queue=orders-workers", "AzureWebJobsStorage=UseDevelopmentStorage=true",
-		"pollers__orders__source__fanout_connection=AzureWebJobsStorage"))
+	app, err := Load(leases("pollers__orders__source__fanout_queue=orders-workers",
+		"AzureWebJobsStorage=UseDevelopmentStorage=true", "pollers__orders__source__fanout_connection=AzureWebJobsStorage"))
 	if err != nil || app.Pollers[0].Source.FanoutQueue != "orders-workers" || !app.Pollers[0].Source.Fanout.Development {
 		t.Errorf("%v %+v", err, app.Pollers[0].Source)
 	}

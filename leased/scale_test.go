@@ -22,8 +22,8 @@ func (in *instance) board(perWorker int) *status.Board {
 	return status.BoardOf(app, status.BoardConfig{}, func(string) bool { return false })
 }
 
-// TestScaleFigures: the figures of the binding's scaler, before the tables of leases are there, when they are, and while
-// rows are leased or have failed: unprocessed changes, and one worker for each Sql_Trigger_MaxChangesPerWorker.
+// TestScaleFigures: the figures of the binding's scaler, before the tables of leases are there, when they are, and
+// while rows are leased or have failed: unprocessed changes, and one worker for each Sql_Trigger_MaxChangesPerWorker.
 func TestScaleFigures(t *testing.T) {
 	for _, v := range []struct {
 		changes, perWorker, workers int

@@ -17,8 +17,8 @@ import (
 // TestWorkers: the work is for as many instances as the binding's scaler would start, one for each
 // Sql_Trigger_MaxChangesPerWorker; none before the tables are there.
 func TestWorkers(t *testing.T) {
-	for _, v := range []struct{ changes, perWorker, workers int }{{0, 1000, 0}, {100, 1000, 1}, {1080, 100, 11}, {4500, 1000, 5},
-		{6000, 1000, 6}, {500, 1, leased.MostWorkers}} {
+	for _, v := range []struct{ changes, perWorker, workers int }{{0, 1000, 0}, {100, 1000, 1}, {1080, 100, 11},
+		{4500, 1000, 5}, {6000, 1000, 6}, {500, 1, leased.MostWorkers}} {
 		m := newServer()
 		in := m.start(t, nil)
 		if numbers, of, err := in.feed.Workers(t.Context(), v.perWorker); err != nil || of != 0 || numbers != nil {

@@ -332,8 +332,8 @@ func (l *Leases) tables(ctx context.Context, p *plan.Plan) (*engine.LeaseTables,
 		}
 	}
 	if len(taken) > 0 {
-		return nil, fmt.Errorf("%w: source__leases=azfunc: found reserved column name(s) in table %s: %s: rename them", poller.ErrConfig,
-			p.Table.Name, strings.Join(taken, ", "))
+		return nil, fmt.Errorf("%w: source__leases=azfunc: found reserved column name(s) in table %s: %s: rename them",
+			poller.ErrConfig, p.Table.Name, strings.Join(taken, ", "))
 	}
 	t := engine.LeaseTables{Changes: p.Table.Changes, Function: l.cfg.Function, Leases: l.cfg.Table,
 		Lock: "_az_func_Trigger", Latest: l.c.cfg.Start == "latest"}

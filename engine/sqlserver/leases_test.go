@@ -65,7 +65,8 @@ func TestLeaseTexts(t *testing.T) {
 
 // TestLeaseFaults: whatever is missing is told, all of it at once, each with what to run.
 func TestLeaseFaults(t *testing.T) {
-	const schema, tables, in = "GRANT CREATE SCHEMA TO [app]", "GRANT CREATE TABLE TO [app]", " ON SCHEMA::az_func TO [app]"
+	const schema, tables = "GRANT CREATE SCHEMA TO [app]", "GRANT CREATE TABLE TO [app]"
+	const in = " ON SCHEMA::az_func TO [app]"
 	type rights = [4]bool
 	all := rights{true, true, true, true}
 	for name, c := range map[string]struct {
@@ -75,13 +76,15 @@ func TestLeaseFaults(t *testing.T) {
 		level                                   int
 		want                                    []string
 	}{
-		"all is well":        {true, false, false, false, all, true, 150, nil},
-		"new, and may":       {false, true, true, true, all, false, 150, nil},
-		"new, and may not":   {false, false, false, false, all, false, 150, []string{schema, tables}},
-		"below 130":          {true, true, true, true, all, true, 120, []string{"compatibility level is 120"}},
-		"may make none":      {true, true, true, false, all, false, 150, []string{"GRANT ALTER" + in}},
-		"may write nothing":  {true, true, true, true, rights{true}, true, 150, []string{"GRANT INSERT" + in, "GRANT UPDATE" + in, "GRANT DELETE" + in}},
-		"may not read there": {true, true, true, true, rights{false, true, true, true}, true, 150, []string{"GRANT SELECT" + in}},
+		"all is well":      {true, false, false, false, all, true, 150, nil},
+		"new, and may":     {false, true, true, true, all, false, 150, nil},
+		"new, and may not": {false, false, false, false, all, false, 150, []string{schema, tables}},
+		"below 130":        {true, true, true, true, all, true, 120, []string{"compatibility level is 120"}},
+		"may make none":    {true, true, true, false, all, false, 150, []string{"GRANT ALTER" + in}},
+		"may write nothing": {true, true, true, true, rights{true}, true, 150,
+			[]string{"GRANT INSERT" + in, "GRANT UPDATE" + in, "GRANT DELETE" + in}},
+		"may not read there": {true, true, true, true, rights{false, true, true, true}, true, 150,
+			[]string{"GRANT SELECT" + in}},
 	} {
 		db := sql.OpenDB(told{leaseRightsSQL: {{c.there, c.makesSchema, c.makesTables, c.alters, c.rights[0], c.rights[1],
 			c.rights[2], c.rights[3], c.made, int64(c.level), "app"}}})
