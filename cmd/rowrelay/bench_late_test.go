@@ -23,7 +23,9 @@ func BenchmarkLateCommits(b *testing.B) {
 			`CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.tx := pg_current_xact_id(); RETURN NEW; END'`,
 			`CREATE TRIGGER touch BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION touch()`,
 			`CREATE INDEX orders_tx ON orders (tx, id)`, `VACUUM ANALYZE orders`)
-		benchModes(b, url, rows, "", map[string]string{"overlap": "updated_at", "exact": "tx"})
+		b.Run("own_key", func(b *testing.B) { // one that runs others reports nothing of its own
+			benchModes(b, url, rows, "", map[string]string{"overlap": "updated_at", "exact": "tx"})
+		})
 		b.Run("shared_key", func(b *testing.B) {
 			benchModes(b, url, rows, "customer_id", map[string]string{"overlap": "updated_at"})
 		})
