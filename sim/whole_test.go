@@ -2,7 +2,9 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/change"
@@ -68,6 +70,9 @@ var _ checkpointed.Snapshotter = sourceOf{}
 func (o sourceOf) Snapshot(ctx context.Context) (s checkpointed.Snapshot, err error) {
 	t := o.p.w.table
 	err = o.read(ctx, "snapshot", "", func() (string, error) {
+		if t.openBelow() {
+			return "", errOpenBelow
+		}
 		s.After, s.Incarnation = t.latest().cursor(), t.incarnation
 		return brief(s.After), nil
 	})
@@ -83,6 +88,14 @@ func (o sourceOf) Snapshot(ctx context.Context) (s checkpointed.Snapshot, err er
 		return fmt.Sprint(key), nil
 	})
 	return s, err
+}
+
+var errOpenBelow = errors.New("a transaction is open that began before the last purge by age")
+
+// openBelow reports whether a transaction may have written below the floor what is not committed yet.
+func (t *table) openBelow() bool {
+	p := &t.w.pro
+	return p.Clock && p.Shown && slices.ContainsFunc(t.open, func(x *tx) bool { return x.value < t.floor.value })
 }
 
 // wholeTable has the whole table read again.

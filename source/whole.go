@@ -89,7 +89,8 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 		since = h.Replayed
 	}
 	since = since.Add(-c.cfg.LateWindow)
-	if h.Shown && !h.Oldest.IsZero() && h.Oldest.Before(since) {
+	old := h.Shown && !h.Oldest.IsZero() && h.Oldest.Before(since)
+	if old {
 		since = h.Oldest
 	}
 	since = since.Add(-time.Second) // as late commits are looked for
@@ -102,10 +103,16 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 			return err
 		}
 		w, err := p.Within(at)
-		if err == nil && plan.Later(floor, w.At) { // nothing that is read was written before the triggers
-			at = p.AppendCursor(nil, [][]byte{floor}, nil)
+		switch {
+		case err != nil || !plan.Later(floor, w.At):
+			return err
+		case old:
+			// What it wrote before the floor would be behind the position, and a row of it that is shown later behind the chunks.
+			return fmt.Errorf("a write transaction is open since %s, from before the last purge by age, or before the triggers (%s): "+
+				"what it wrote would be missed. The whole table is read when it has ended: end it", h.Oldest.Format(time.RFC3339), h.By)
 		}
-		return err
+		at = p.AppendCursor(nil, [][]byte{floor}, nil) // nothing that is read was written before the triggers
+		return nil
 	})
 	return at, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -236,4 +237,36 @@ func TestPurgeByAgeWhileItsRowIsParked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSnapshotBesideATransactionOlderThanThePurge: what such a transaction wrote lies before the first position that
+// has no gap, so that a read of the whole table waits for its end.
+func TestSnapshotBesideATransactionOlderThanThePurge(t *testing.T) {
+	r := newRig(t, "mysql", filled(3, 1))
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, LateWindow: time.Second},
+		r.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = src.Close() }()
+	tx, err := r.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(t.Context(), "UPDATE orders SET v = 2 WHERE id = 2"); err != nil {
+		t.Fatal(err)
+	}
+	r.exec("UPDATE rowrelay_changes_orders_state SET rowrelay_floor = UTC_TIMESTAMP(6) + INTERVAL 1 SECOND")
+	programtest.Until(t, "the transaction to be seen", func() bool {
+		_, err := src.Snapshot(t.Context())
+		return err != nil && strings.Contains(err.Error(), "end it")
+	})
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	programtest.Until(t, "its end to be seen", func() bool { // and that of other tests' transactions
+		_, err := src.Snapshot(t.Context())
+		return err == nil
+	})
 }
