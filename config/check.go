@@ -183,7 +183,8 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 		warnUnused(p, s, otherKind, slices.Concat(httpOnly, brokerOnly, kafkaOnly, shown))
 		checkStatuses(p, s, out)
 	case "stdout":
-		warnUnused(p, s, otherKind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, kafkaOnly, shown, []string{statuses}))
+		warnUnused(p, s, otherKind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, kafkaOnly, shown,
+			[]string{statuses}))
 	default:
 		l.checkBroker(s, out)
 		unused := slices.Concat(httpOnly, queueOnly, []string{statuses})

@@ -104,7 +104,8 @@ func needed(t *testing.T, columns bool, files ...string) rights {
 	t.Helper()
 	r := rights{}
 	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join("../publisher", filepath.Dir(file), "testdata/golden/sqlserver", filepath.Base(file)))
+		text, err := os.ReadFile(filepath.Join("../publisher", filepath.Dir(file), "testdata/golden/sqlserver",
+			filepath.Base(file)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -227,7 +227,7 @@ func TestOutboxAndDocuments(t *testing.T) {
 		"deadletter replay events":              "rowrelay outbox requeue events",
 		"backfill events --from beginning":      "rowrelay outbox",
 		"outbox status absent":                  `there is no poller "absent"`,
-		"outbox list events --state lost":       "pending, publishing",
+		"outbox list events --state lost":       "pending, published",
 		"outbox list events --limit -1":         "--limit",
 		"outbox requeue events --state waiting": "only failed, dead",
 		"outbox init":                           "does not take 0 argument(s): write rowrelay outbox init <poller>",

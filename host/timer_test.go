@@ -72,7 +72,8 @@ func TestLeftoverFunctions(t *testing.T) {
 		t.Errorf("shared leases: left over %q, functions %+v", list, FunctionsOf(shared))
 	}
 	shared.Source.FanoutQueue = "q-1"
-	if list := FunctionsOf(shared); len(app.Leftovers(shared)) != 0 || len(list) != 2 || list[1].Name != "orders_partition" {
+	list := FunctionsOf(shared)
+	if len(app.Leftovers(shared)) != 0 || len(list) != 2 || list[1].Name != "orders_partition" {
 		t.Errorf("shared leases with fan-out: %+v", list)
 	}
 }

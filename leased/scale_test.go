@@ -8,18 +8,15 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/status"
+	"github.com/rowrelay/rowrelay/status/statustest"
 )
 
 // board is the report that `rowrelay status`, /status.json and /metrics are made of.
 func (in *instance) board(perWorker int) *status.Board {
-	cfg := &config.Poller{Name: "orders", Source: config.Source{Mode: mode.Leased}, Outputs: make([]config.Output, 1)}
-	app := inspect.New(inspect.Wiring{Config: &config.App{MaxChangesPerWorker: perWorker},
-		Pollers: []inspect.Wired{{Config: cfg, Source: in.src, Leases: in.leases, Runs: true}}})
-	return status.BoardOf(app, status.BoardConfig{}, func(string) bool { return false })
+	return statustest.Board(mode.Leased, inspect.Wired{Source: in.src, Leases: in.leases, Runs: true}, perWorker)
 }
 
 // TestScaleFigures: the figures of the binding's scaler, before the tables of leases are there, when they are, and

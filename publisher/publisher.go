@@ -5,6 +5,7 @@
 // published long ago; ddl.go and find.go are for `rowrelay outbox init`.
 //
 // catalog.go finds out what a table is: one of `rowrelay outbox init`, or one of another framework (package mapping).
-// Package rows reads and changes both. Package event holds the words that all of these share. engines.go joins them with what each engine
-// writes differently: statement.go, claims.go, outbox.go, mapping.go and tables.go in its folder under engine/.
+// Package rows reads and changes both. Package event holds the words that all of these share. engines.go joins them
+// with what each engine writes differently: statement.go, claims.go, outbox.go, mapping.go and tables.go in its folder
+// under engine/.
 package publisher

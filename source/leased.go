@@ -27,7 +27,7 @@ type Leases struct {
 	cfg  LeasesConfig
 	mu   sync.Mutex
 	of   *plan.Plan // that tables was made of
-	made engine.LeaseTables
+	made *engine.LeaseTables
 }
 
 // LeasesConfig names the tables of leases.
@@ -317,12 +317,13 @@ func (l *Leases) byTables(ctx context.Context,
 	return err
 }
 
-// tables names the tables of a plan, and asks for the key once.
+// tables names the tables of a plan, and asks for the key once. What it returns is not changed any more: workers share
+// it.
 func (l *Leases) tables(ctx context.Context, p *plan.Plan) (*engine.LeaseTables, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of == p {
-		return &l.made, nil
+		return l.made, nil
 	}
 	var taken []string
 	for i := range p.Table.Columns {
@@ -354,6 +355,6 @@ func (l *Leases) tables(ctx context.Context, p *plan.Plan) (*engine.LeaseTables,
 	if l.cfg.TableLock {
 		t.Lock += "_" + t.Leases
 	}
-	l.of, l.made = p, t
-	return &l.made, nil
+	l.of, l.made = p, &t
+	return l.made, nil
 }

@@ -94,8 +94,8 @@ func (l *Tracker) meet(page *change.Page, opens bool) bool {
 	return sound
 }
 
-// sinceEdge is Range.Since of a read that begins at the order edge or beyond, and is no part of a sweep: that has to meet
-// what is remembered.
+// sinceEdge is Range.Since of a read that begins at the order edge or beyond, and is no part of a sweep: that has to
+// meet what is remembered.
 func (l *Tracker) sinceEdge() uint64 {
 	if l.recent.met.of != l.known.of {
 		return l.known.below

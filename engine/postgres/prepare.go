@@ -26,8 +26,8 @@ const settingsServer = 9
 // orderedSQL keeps the planner to the index that has a page in order, and to a look-up for each of its rows. It does
 // not know how many rows lie between two snapshots, guesses a few, and would join and sort all of a backlog for each of
 // its pages; and a merge reads the other table from its beginning for each. Where a sort is needed all the same, it
-// counts as so dear that the server would compile the statement. Beside 10,000,000 changes each poll, of which most find
-// nothing, started two further processes, which took 7 of its 8 ms.
+// counts as so dear that the server would compile the statement. Beside 10,000,000 changes each poll, of which most
+// find nothing, started two further processes, which took 7 of its 8 ms.
 const orderedSQL = `set_config('enable_sort', 'off', true), set_config('enable_mergejoin', 'off', true),
 	set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`
 

@@ -12,8 +12,8 @@ func (Outbox) Orderly(alias, bucket, seq string) string {
 
 // Ddl for SQLite. It has no hash function: the bucket is arithmetic over the code points of the id's last four
 // characters, which are what differs between numbers, names with numbers and UUIDs. The table gives its own times:
-// text in UTC, to a millisecond. The index of pending events ends with the aggregate, so that a look past the backlog of
-// one reads no rows.
+// text in UTC, to a millisecond. The index of pending events ends with the aggregate, so that a look past the backlog
+// of one reads no rows.
 func (d Outbox) Ddl(table statement.Name, claims, states, blocked string) []string {
 	on := Statement{}.Quote(table.Base())
 	schema := table.Schema()

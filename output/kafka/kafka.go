@@ -54,8 +54,8 @@ type Config struct {
 	// Credential is the identity that Event Hubs knows the sender by, instead of a user and a secret in Connection. It
 	// needs the role Azure Event Hubs Data Sender. Nil for none.
 	Credential azcore.TokenCredential
-	// Certificate is output__client_certificate: PEM of a certificate and its key, by which the brokers know the sender; ""
-	// for none.
+	// Certificate is output__client_certificate: PEM of a certificate and its key, by which the brokers know the sender.
+	// "" is none.
 	Certificate string
 	// Destinations say which topic an event goes to.
 	Destinations output.Destinations

@@ -37,7 +37,8 @@ var textsOf = map[string]texts{
     PRIMARY KEY (name, part)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + mysql.Statement{}.Exact()
 	}},
-	"sqlserver": {syntax: sqlserver.Statement{}, deadlock: sqlserver.Deadlock, insert: func(table string, values []string) string {
+	"sqlserver": {syntax: sqlserver.Statement{}, deadlock: sqlserver.Deadlock, insert: func(
+		table string, values []string) string {
 		// HOLDLOCK keeps the place of a row that is not there, until the statement ends.
 		return "INSERT INTO " + table + " (" + columns + ") SELECT " + strings.Join(values, ", ") +
 			" WHERE NOT EXISTS (SELECT 1 FROM " + table + " WITH (UPDLOCK, HOLDLOCK) WHERE name = " + values[0] +
