@@ -9,14 +9,14 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/internal/boardtest"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/status"
-	"github.com/rowrelay/rowrelay/status/statustest"
 )
 
 // board is the report that `rowrelay status`, /status.json and /metrics are made of.
 func (in *instance) board(perWorker int) *status.Board {
-	return statustest.Board(mode.Leased, inspect.Wired{Source: in.src, Leases: in.leases, Runs: true}, perWorker)
+	return boardtest.Board(mode.Leased, inspect.Wired{Source: in.src, Leases: in.leases, Runs: true}, perWorker)
 }
 
 // TestScaleFigures: the figures of the binding's scaler, before the tables of leases are there, when they are, and

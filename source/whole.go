@@ -107,7 +107,7 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 		case err != nil || !plan.Later(floor, w.At):
 			return err
 		case old:
-			// What it wrote before the floor would be behind the position, and a row of it that is shown later behind the chunks.
+			// What it wrote before the floor would be behind the position, and its rows behind the chunks.
 			return fmt.Errorf("a write transaction is open since %s, from before the last purge by age, or before the triggers (%s): "+
 				"what it wrote would be missed. The whole table is read when it has ended: end it", h.Oldest.Format(time.RFC3339), h.By)
 		}

@@ -194,7 +194,8 @@ func (t *Table) oldest(s *statement.Statement) {
 		of = "o.bucket >= r.b AND o.bucket <= r.b"
 	}
 	s.Add("(SELECT a.created_at FROM ", t.outbox.String(), " a WHERE a.", t.seq(),
-		" = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", t.o.order, " FROM ", t.outbox.String(), " o", t.force("pending"), " WHERE o.state = 'PENDING' AND ", of,
+		" = (SELECT MIN(h.seq) FROM (SELECT (SELECT ", t.o.order, " FROM ", t.outbox.String(), " o", t.force("pending"),
+		" WHERE o.state = 'PENDING' AND ", of,
 		" ORDER BY o.bucket, ", t.o.order, t.db.Limit("1", 0), ") AS seq FROM ",
 		s.Rows("r", []statement.Field{statement.Int("b")}, buckets), ") h))")
 }

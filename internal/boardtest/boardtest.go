@@ -1,5 +1,5 @@
-// Package statustest makes boards for tests that know no configuration.
-package statustest
+// Package boardtest makes boards for tests that know no configuration.
+package boardtest
 
 import (
 	"github.com/rowrelay/rowrelay/config"
