@@ -38,6 +38,11 @@ func TestTrackedSiege(t *testing.T) {
 		dir := t.TempDir()
 		stdout(t, dir, s, "track", "install", "orders", "--apply", "--yes")
 
+		execute(t, o.db, "CREATE TABLE counters (id int PRIMARY KEY, n int NOT NULL)")
+		for key := range keys {
+			execute(t, o.db, fmt.Sprintf("INSERT INTO counters VALUES (%d, 1000)", key+1))
+		}
+
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		var all sync.WaitGroup
@@ -167,30 +172,33 @@ func (b *besieged) differ(t *testing.T, db *sql.DB) (keys []string) {
 }
 
 // besiege does one to four things to the table in a transaction, and reports whether it was committed. Of one key the
-// version only grows.
+// version only grows, in the order of commits: a counter gives it, whose row stays locked until the transaction ends.
 func besiege(ctx context.Context, db *sql.DB, keys int) bool {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return false
 	}
 	defer tx.Rollback() //nolint:errcheck // it may be committed
-	key := func() int { return 1 + rand.IntN(keys) }
 	for range 1 + rand.IntN(4) {
-		var text string
+		key, text := 1+rand.IntN(keys), ""
+		version := func() string { return fmt.Sprintf("(SELECT n FROM counters WHERE id = %d)", key) }
 		switch rand.IntN(8) {
 		case 0, 1:
-			text = fmt.Sprintf("INSERT INTO orders VALUES (%d, %d)", key(), time.Now().UnixMicro())
+			text = fmt.Sprintf("INSERT INTO orders VALUES (%d, %s)", key, version())
 		case 2:
-			text = fmt.Sprintf("DELETE FROM orders WHERE id = %d", key())
+			text = fmt.Sprintf("DELETE FROM orders WHERE id = %d", key)
 		case 3:
-			text = fmt.Sprintf("UPDATE orders SET id = %d, version = %d WHERE id = %d", key(), time.Now().UnixMicro(), key())
+			text = fmt.Sprintf("UPDATE orders SET id = %d, version = %s WHERE id = %d", key, version(), 1+rand.IntN(keys))
 		case 4:
-			text = "UPDATE orders SET version = version + 1 WHERE id = 7"
+			key = 7
+			fallthrough
 		default:
-			text = fmt.Sprintf("UPDATE orders SET version = version + 1 WHERE id = %d", key())
+			text = fmt.Sprintf("UPDATE orders SET version = %s WHERE id = %d", version(), key)
 		}
-		if _, err := tx.ExecContext(ctx, text); err != nil {
-			return false
+		for _, text := range []string{fmt.Sprintf("UPDATE counters SET n = n + 1 WHERE id = %d", key), text} {
+			if _, err := tx.ExecContext(ctx, text); err != nil {
+				return false
+			}
 		}
 	}
 	return rand.IntN(8) > 0 && tx.Commit() == nil
