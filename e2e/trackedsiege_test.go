@@ -180,7 +180,8 @@ func besiege(ctx context.Context, db *sql.DB, keys int) bool {
 	}
 	defer tx.Rollback() //nolint:errcheck // it may be committed
 	for range 1 + rand.IntN(4) {
-		key, text := 1+rand.IntN(keys), ""
+		key := 1 + rand.IntN(keys)
+		var text string
 		version := func() string { return fmt.Sprintf("(SELECT n FROM counters WHERE id = %d)", key) }
 		switch rand.IntN(8) {
 		case 0, 1:
