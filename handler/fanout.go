@@ -37,12 +37,6 @@ type Fanout struct {
 	Timeout time.Duration
 }
 
-// Suffixes of the functions that a poller may have beside the one of its own name.
-const (
-	PartitionSuffix = "_partition"
-	CleanupSuffix   = "_cleanup"
-)
-
 // partitionMessage is what the timer function of a poller with fan-out enqueues. It holds nothing that could be lost:
 // the rows say what there is to do, and the next timer asks them again.
 type partitionMessage struct {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/rowrelay/rowrelay/mode"
 )
 
 // maxBody bounds an invocation's body. The host's timer invocations are below 1 KiB; a queue message is at most 64 KiB,
@@ -113,11 +115,11 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // first. The error is an unknown name.
 func (h *Handler) call(ctx context.Context, function string, body []byte, inv Invocation) (int, answer, error) {
 	if _, known := h.pollers[function]; !known {
-		if name, ok := strings.CutSuffix(function, CleanupSuffix); ok && h.pollers[name].Outbox != nil {
+		if name, ok := strings.CutSuffix(function, mode.CleanupSuffix); ok && h.pollers[name].Outbox != nil {
 			status, said := answerForCleanup(h.Cleanup(ctx, name, h.pollers[name].Outbox.CleanupBudget, inv))
 			return status, said, nil
 		}
-		if name, ok := strings.CutSuffix(function, PartitionSuffix); ok && h.pollers[name].Fanout != nil {
+		if name, ok := strings.CutSuffix(function, mode.PartitionSuffix); ok && h.pollers[name].Fanout != nil {
 			status, said := answerFor(h.Partition(ctx, name, triggerOf(body), inv), h.pollers[name].Outbox != nil)
 			return status, said, nil
 		}

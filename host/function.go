@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/config"
-	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/templates"
 )
@@ -32,12 +31,12 @@ func FunctionsOf(p *config.Poller) []Function {
 	variable := strings.ToUpper(p.Name) + "_SCHEDULE"
 	list := []Function{{p.Name, "its schedule is the app setting " + variable, templates.Poller(variable)}}
 	if schedule := p.Source.CleanupSchedule; schedule != "" && p.Source.Mode.Can(mode.Marks) {
-		list = append(list, Function{p.Name + handler.CleanupSuffix, "its schedule is " + schedule,
+		list = append(list, Function{p.Name + mode.CleanupSuffix, "its schedule is " + schedule,
 			templates.Cleanup(schedule)})
 	}
 	if s := &p.Source; FansOut(p) {
 		list = append(list, Function{
-			p.Name + handler.PartitionSuffix, "it reads the queue " + s.FanoutQueue + " of " + s.FanoutSetting,
+			p.Name + mode.PartitionSuffix, "it reads the queue " + s.FanoutQueue + " of " + s.FanoutSetting,
 			templates.Partition(s.FanoutQueue, s.FanoutSetting),
 		})
 	}
@@ -70,12 +69,12 @@ func RefusedName(name string) error {
 
 // Leftovers say which functions of a poller are there that its settings do not ask for: the host would run them.
 func (a App) Leftovers(p *config.Poller) (list []string) {
-	if name := p.Name + handler.PartitionSuffix; p.Source.Mode.Can(mode.Fanout) && p.Source.FanoutQueue == "" &&
+	if name := p.Name + mode.PartitionSuffix; p.Source.Mode.Can(mode.Fanout) && p.Source.FanoutQueue == "" &&
 		a.HasFunction(name) {
 		list = append(list, fmt.Sprintf("%s/ is left over: %s is not set, and every message that the host still finds for it would fail; remove the folder",
 			name, p.Setting("source__fanout_queue")))
 	}
-	if name := p.Name + handler.CleanupSuffix; p.Source.Mode.Can(mode.Marks) && p.Source.CleanupSchedule == "" &&
+	if name := p.Name + mode.CleanupSuffix; p.Source.Mode.Can(mode.Marks) && p.Source.CleanupSchedule == "" &&
 		a.HasFunction(name) {
 		list = append(list, fmt.Sprintf("%s/ is left over: %s=none, and under the Functions host it goes on deleting published events; remove the folder",
 			name, p.Setting("source__cleanup_schedule")))

@@ -11,7 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/loopback"
-	"github.com/rowrelay/rowrelay/telemetry"
+	"github.com/rowrelay/rowrelay/telemetry/otlp"
 )
 
 // Link is a connection that the app makes, as its settings say it.
@@ -168,7 +168,7 @@ func storageLink(what string, s *config.Storage, endpoint string) *Link {
 }
 
 // TelemetryLinks are the connections that export telemetry, one for each receiver.
-func TelemetryLinks(exports []telemetry.Export) (links []Link) {
+func TelemetryLinks(exports []otlp.Export) (links []Link) {
 	for _, e := range exports {
 		l := Link{What: "the " + e.Signal, Setting: e.Variable, Kind: "otlp", Safety: engine.LinkVerified}
 		rate(&l, e.Host, !e.Plain, e.Why, "write an https endpoint, and leave OTEL_EXPORTER_OTLP_INSECURE out")
@@ -193,11 +193,11 @@ func (l *Link) Warning() string {
 }
 
 func newTelemetry(env func(string) string) Telemetry {
-	exports, faults := telemetry.Exports(env)
+	exports, faults := otlp.Exports(env)
 	t := Telemetry{Links: TelemetryLinks(exports), Faults: faults}
 	for _, e := range exports {
 		if e.Signal == "metrics" {
-			t.Metrics = &TelemetryLinks([]telemetry.Export{e})[0]
+			t.Metrics = &TelemetryLinks([]otlp.Export{e})[0]
 		}
 	}
 	return t

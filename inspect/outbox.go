@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
-	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
@@ -114,14 +113,14 @@ func (p *Poller) checkFunctions() {
 	p.FanoutPeriod = p.app.functions.TimerPeriod(p.Config.Name)
 	faults, warnings := p.app.functions.FanoutLacks()
 	p.Faults, p.Warnings = append(p.Faults, faults...), append(p.Warnings, warnings...)
-	if name := p.Config.Name + handler.PartitionSuffix; !p.app.functions.HasFunction(name) {
+	if name := p.Config.Name + mode.PartitionSuffix; !p.app.functions.HasFunction(name) {
 		p.Faults = append(p.Faults, fmt.Sprintf("there is no %s/function.json, and the timer only hands partitions out (source__fanout_queue): nothing is published under the Functions host until `rowrelay functions` has written it", name))
 	}
 }
 
 // checkCleanup says whether the clean-up of an outbox has its function.
 func (p *Poller) checkCleanup() {
-	name := p.Config.Name + handler.CleanupSuffix
+	name := p.Config.Name + mode.CleanupSuffix
 	timer, err := p.app.functions.TimerText(name)
 	switch {
 	case !p.Can(mode.Marks), p.Config.Source.CleanupSchedule == "":

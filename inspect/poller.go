@@ -11,7 +11,6 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
@@ -252,7 +251,7 @@ func (p *Poller) readFunctions() {
 	for _, fn := range host.FunctionsOf(p.Config) {
 		one := p.app.function(&fn)
 		p.Functions = append(p.Functions, one)
-		if fn.Name == p.Config.Name+handler.CleanupSuffix {
+		if fn.Name == p.Config.Name+mode.CleanupSuffix {
 			p.CleanupErr = one.Err
 		}
 		p.app.logLevels("Function."+fn.Name, "Function."+fn.Name+".User")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/azure"
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/production"
 )
@@ -59,6 +60,7 @@ func TestAccounts(t *testing.T) {
 
 // TestBriefHidesSignatures: a request that does not get there is an error with its whole URL.
 func TestBriefHidesSignatures(t *testing.T) {
+	quick.Skip(t)
 	closed := httptest.NewServer(nil)
 	address := closed.URL
 	closed.Close()

@@ -17,6 +17,12 @@ const (
 	Leased Mode = "changetracking with source__leases=azfunc"
 )
 
+// Suffixes of the functions that a poller may have under the Functions host beside the one of its own name.
+const (
+	PartitionSuffix = "_partition"
+	CleanupSuffix   = "_cleanup"
+)
+
 // All returns every mode, in the order of the documents.
 func All() []Mode { return []Mode{Cursor, ChangeTracking, Leased, Outbox} }
 

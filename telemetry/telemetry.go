@@ -16,6 +16,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.40.0"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/rowrelay/rowrelay/telemetry/otlp"
 )
 
 // Config is what Start needs.
@@ -41,14 +43,14 @@ type Telemetry struct {
 // Start begins to export what the OTEL_ variables ask for; nil where they ask for nothing. It connects to nothing yet,
 // and what is wrong with the variables is a warning: rows are relayed all the same.
 func Start(ctx context.Context, cfg Config) *Telemetry {
-	p := readPlan(cfg.Env)
-	for _, text := range p.warnings {
+	p := otlp.Read(cfg.Env)
+	for _, text := range p.Warnings {
 		cfg.Log.WarnContext(ctx, text, "event", "warning")
 	}
-	if !p.traces.on && !p.metrics.on {
+	if !p.Traces.On && !p.Metrics.On {
 		return nil
 	}
-	told := newFaults(cfg.Log, p.secrets)
+	told := newFaults(cfg.Log, p.Secrets)
 	otel.SetErrorHandler(told)
 	otel.SetLogger(logr.Discard()) // it would quote variables, headers among them
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
@@ -58,8 +60,8 @@ func Start(ctx context.Context, cfg Config) *Telemetry {
 		cfg.Log.WarnContext(ctx, "OTEL_RESOURCE_ATTRIBUTES is no list of key=value pairs, and is used as far as it is understood", "event", "warning")
 	}
 	t := &Telemetry{}
-	if p.traces.on {
-		if exporter, err := traceExporter(ctx, p.traces.grpc); err != nil {
+	if p.Traces.On {
+		if exporter, err := traceExporter(ctx, p.Traces.GRPC); err != nil {
 			told.Handle(fmt.Errorf("traces: %w", err))
 		} else {
 			t.traces = sdktrace.NewTracerProvider(append(sampling(cfg.Env), sdktrace.WithBatcher(exporter),
@@ -68,8 +70,8 @@ func Start(ctx context.Context, cfg Config) *Telemetry {
 				trace.WithSchemaURL(semconv.SchemaURL))
 		}
 	}
-	if p.metrics.on {
-		if exporter, err := metricExporter(ctx, p.metrics.grpc); err != nil {
+	if p.Metrics.On {
+		if exporter, err := metricExporter(ctx, p.Metrics.GRPC); err != nil {
 			told.Handle(fmt.Errorf("metrics: %w", err))
 		} else {
 			from := bridge.NewMetricProducer(bridge.WithGatherer(cfg.Registry))

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/rowrelay/rowrelay/telemetry/otlp"
 )
 
 func variables(pairs ...string) func(string) string {
@@ -26,46 +28,6 @@ func variables(pairs ...string) func(string) string {
 	}
 }
 
-func TestWhatTheVariablesAskFor(t *testing.T) {
-	for _, test := range []struct {
-		name            string
-		env             []string
-		traces, metrics bool
-		grpc            bool
-		warnings        int
-	}{
-		{name: "nothing"},
-		{name: "a name alone", env: []string{"OTEL_SERVICE_NAME", "x", "OTEL_EXPORTER_OTLP_HEADERS", "a=b"}},
-		{name: "an endpoint", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318"}, traces: true,
-			metrics: true},
-		{name: "for traces", env: []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:4318/v1/traces"},
-			traces: true},
-		{name: "for metrics", env: []string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:4318/v1/metrics"},
-			metrics: true},
-		{name: "an exporter", env: []string{"OTEL_TRACES_EXPORTER", "otlp"}, traces: true},
-		{name: "metrics off", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1", "OTEL_METRICS_EXPORTER", "none"},
-			traces: true},
-		{name: "off", env: []string{"OTEL_SDK_DISABLED", "True", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1"}},
-		{name: "grpc", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
-			traces: true, metrics: true, grpc: true},
-		{name: "another protocol", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1",
-			"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"}, metrics: true, warnings: 1},
-		{name: "another exporter", env: []string{"OTEL_TRACES_EXPORTER", "console", "OTEL_METRICS_EXPORTER", "prometheus"},
-			warnings: 2},
-		{name: "no URL", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"}, warnings: 2},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			p := readPlan(variables(test.env...))
-			if p.traces.on != test.traces || p.metrics.on != test.metrics || len(p.warnings) != test.warnings {
-				t.Errorf("traces %v, metrics %v, warnings %q", p.traces.on, p.metrics.on, p.warnings)
-			}
-			if p.traces.on && p.traces.grpc != test.grpc {
-				t.Errorf("grpc is %v", p.traces.grpc)
-			}
-		})
-	}
-}
-
 func TestNothingIsStartedWhereNothingIsAskedFor(t *testing.T) {
 	if tel := Start(context.Background(),
 		Config{Env: variables(), Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry()}); tel != nil {
@@ -75,17 +37,17 @@ func TestNothingIsStartedWhereNothingIsAskedFor(t *testing.T) {
 
 // A receiver that fails is told of once a minute, without what must not be seen.
 func TestFailuresAreToldOnceAMinute(t *testing.T) {
-	p := readPlan(variables("OTEL_EXPORTER_OTLP_ENDPOINT",
+	p := otlp.Read(variables("OTEL_EXPORTER_OTLP_ENDPOINT",
 		"https://user:planted-password@h:1/planted-path?key=planted-key",
 		"OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20planted-token,x-key=planted-header"))
 	for _, secret := range []string{"planted-password", "planted-path", "planted-key", "planted-token", "planted-header"} {
-		if !slices.Contains(p.secrets, secret) {
-			t.Errorf("%s is not known for a secret: %q", secret, p.secrets)
+		if !slices.Contains(p.Secrets, secret) {
+			t.Errorf("%s is not known for a secret: %q", secret, p.Secrets)
 		}
 	}
 	var text bytes.Buffer
 	now := time.Now()
-	f := newFaults(slog.New(slog.NewJSONHandler(&text, nil)), p.secrets)
+	f := newFaults(slog.New(slog.NewJSONHandler(&text, nil)), p.Secrets)
 	f.now = func() time.Time { return now }
 	for range 5 {
 		f.Handle(errors.New("401 from https://h:1/planted-path?key=planted-key with Bearer planted-token"))

@@ -27,7 +27,7 @@ func (a *App) wireOutbox(w *Poller) {
 			"Write an NCRONTAB expression such as 0 0 * * * *, or none")
 		return
 	}
-	for _, suffix := range []string{handler.CleanupSuffix, handler.PartitionSuffix} {
+	for _, suffix := range []string{mode.CleanupSuffix, mode.PartitionSuffix} {
 		if a.Config.Poller(w.Config.Name+suffix) != nil {
 			w.Faults.Add("pollers__"+w.Config.Name,
 				fmt.Sprintf("there is a poller %s%s too, which is the name of a function of the outbox %[1]s", w.Config.Name,

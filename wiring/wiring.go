@@ -31,6 +31,7 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/alive"
 	"github.com/rowrelay/rowrelay/telemetry"
+	"github.com/rowrelay/rowrelay/telemetry/otlp"
 )
 
 // Process is what the parts are told of the process.
@@ -364,7 +365,7 @@ func (p *Process) host() host.App { return host.AppOf(p.Environ) }
 // warnLinks adds a warning for every connection that leaves this machine unverified. The sources' are there already, as
 // warnings of their connection strings, and those of URLs, by config.
 func (a *App) warnLinks(env func(string) string) {
-	exports, _ := telemetry.Exports(env) // what is wrong with the variables is said where telemetry starts
+	exports, _ := otlp.Exports(env) // what is wrong with the variables is said where telemetry starts
 	links := inspect.TelemetryLinks(exports)
 	if l := inspect.StateLink(&a.Config.State); l != nil {
 		links = append(links, *l)

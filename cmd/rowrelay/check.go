@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/production"
 	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/source"
@@ -307,7 +307,7 @@ func checkedOutboxOf(p *inspect.Poller) *checkedOutbox {
 		v.Cleanup = fmt.Sprintf("never (source__cleanup_schedule=none); rowrelay outbox cleanup deletes what was published more than %s ago", inspect.Plain(s.Retention))
 	}
 	if p.CleanupTimer != "" {
-		v.Cleanup += "; under the Functions host at " + p.CleanupTimer + " (" + p.Config.Name + handler.CleanupSuffix + ")"
+		v.Cleanup += "; under the Functions host at " + p.CleanupTimer + " (" + p.Config.Name + mode.CleanupSuffix + ")"
 	}
 	if p.Config.DeadLetter.Kind == "queue" {
 		v.Dead += ", and a copy on the queue " + p.Config.DeadLetter.Queue + " of " + p.Config.DeadLetter.ConnectionSetting

@@ -1,4 +1,6 @@
-package telemetry
+// Package otlp reads what the standard's OTEL_ variables ask for. It exports nothing: who only asks where telemetry goes
+// does not link what sends it.
+package otlp
 
 import (
 	"fmt"
@@ -6,44 +8,44 @@ import (
 	"strings"
 )
 
-// signal is one kind of telemetry: its name in variables, and whether and how it is exported.
-type signal struct {
-	name     string // TRACES, METRICS
-	on, grpc bool
+// Signal is one kind of telemetry, and whether and how it is exported.
+type Signal struct {
+	name     string // in variables: TRACES, METRICS
+	On, GRPC bool
 }
 
-// plan is what the OTEL_ variables ask for.
-type plan struct {
-	traces, metrics signal
-	warnings        []string // for the operator; never a value but those of closed lists
-	secrets         []string // what no error text may hold
+// Plan is what the OTEL_ variables ask for.
+type Plan struct {
+	Traces, Metrics Signal
+	Warnings        []string // for the operator; never a value but those of closed lists
+	Secrets         []string // what no error text may hold
 }
 
-// readPlan reads which signals are exported. The exporters themselves read the rest: endpoint, headers, certificate,
+// Read reads which signals are exported. The exporters themselves read the rest: endpoint, headers, certificate,
 // timeout, compression. Off is what nobody asked for: an endpoint, or an exporter by name.
-func readPlan(env func(string) string) plan {
-	p := plan{traces: signal{name: "TRACES"}, metrics: signal{name: "METRICS"}}
+func Read(env func(string) string) Plan {
+	p := Plan{Traces: Signal{name: "TRACES"}, Metrics: Signal{name: "METRICS"}}
 	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
 		return p
 	}
-	p.read(&p.traces, env)
-	p.read(&p.metrics, env)
+	p.read(&p.Traces, env)
+	p.read(&p.Metrics, env)
 	return p
 }
 
-func (p *plan) read(s *signal, env func(string) string) {
+func (p *Plan) read(s *Signal, env func(string) string) {
 	variable := "OTEL_" + s.name + "_EXPORTER"
 	switch exporter := strings.TrimSpace(env(variable)); exporter {
 	case "":
-		s.on = env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_"+s.name+"_ENDPOINT") != ""
+		s.On = env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_"+s.name+"_ENDPOINT") != ""
 	case "otlp":
-		s.on = true
+		s.On = true
 	case "none":
 	default:
 		p.warn("%s is neither otlp nor none: %s are not exported (metrics are always on /metrics, for Prometheus)", variable,
 			strings.ToLower(s.name))
 	}
-	if !s.on {
+	if !s.On {
 		return
 	}
 	p.protocol(s, env)
@@ -58,28 +60,28 @@ func (p *plan) read(s *signal, env func(string) string) {
 	}
 }
 
-func (p *plan) protocol(s *signal, env func(string) string) {
+func (p *Plan) protocol(s *Signal, env func(string) string) {
 	variable := specific(s, "PROTOCOL", env)
 	switch env(variable) {
 	case "", "http/protobuf":
 	case "grpc":
-		s.grpc = true
+		s.GRPC = true
 	default:
-		s.on = false
+		s.On = false
 		p.warn("%s is neither http/protobuf nor grpc: %s are not exported", variable, strings.ToLower(s.name))
 	}
 }
 
 // endpoint refuses what is no URL: the exporter would fall back to localhost without a word.
-func (p *plan) endpoint(s *signal, env func(string) string) {
+func (p *Plan) endpoint(s *Signal, env func(string) string) {
 	variable := specific(s, "ENDPOINT", env)
 	value := env(variable)
-	if value == "" || !s.on {
+	if value == "" || !s.On {
 		return // localhost, by the standard
 	}
 	u, err := url.Parse(value)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		s.on = false
+		s.On = false
 		p.warn("%s is no http or https URL: %s are not exported; write https://host:4318", variable, strings.ToLower(s.name))
 		return
 	}
@@ -98,29 +100,29 @@ func (p *plan) endpoint(s *signal, env func(string) string) {
 }
 
 // specific is the variable that holds for a signal: its own where it is set, else the one for all.
-func specific(s *signal, what string, env func(string) string) string {
+func specific(s *Signal, what string, env func(string) string) string {
 	if own := "OTEL_EXPORTER_OTLP_" + s.name + "_" + what; env(own) != "" {
 		return own
 	}
 	return "OTEL_EXPORTER_OTLP_" + what
 }
 
-func (p *plan) warn(format string, args ...any) {
-	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+func (p *Plan) warn(format string, args ...any) {
+	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
 }
 
 // shortest is the length below which a value is no secret: replacing it would only garble the text.
 const shortest = 6
 
-func (p *plan) hide(values ...string) {
+func (p *Plan) hide(values ...string) {
 	for _, v := range values {
 		if len(v) >= shortest {
-			p.secrets = append(p.secrets, v)
+			p.Secrets = append(p.Secrets, v)
 		}
 	}
 }
 
-// Export is where one kind of telemetry goes: what [Start] would do with it.
+// Export is where one kind of telemetry goes: what the program would do with it.
 type Export struct {
 	Signal   string // traces or metrics
 	Variable string // names the receiver; "" where none does, and it is this machine
@@ -129,19 +131,19 @@ type Export struct {
 	Why      string // it is: what asks for it
 }
 
-// Exports are where the OTEL_ variables send telemetry, and what is wrong with them, as [Start] says it.
+// Exports are where the OTEL_ variables send telemetry, and what is wrong with them, as the start says it.
 func Exports(env func(string) string) (exports []Export, warnings []string) {
-	p := readPlan(env)
-	for _, s := range []*signal{&p.traces, &p.metrics} {
-		if s.on {
+	p := Read(env)
+	for _, s := range []*Signal{&p.Traces, &p.Metrics} {
+		if s.On {
 			exports = append(exports, exportOf(s, env))
 		}
 	}
-	return exports, p.warnings
+	return exports, p.Warnings
 }
 
 // exportOf reads the receiver as the exporters do: …_INSECURE wins over the URL's scheme, in both directions.
-func exportOf(s *signal, env func(string) string) Export {
+func exportOf(s *Signal, env func(string) string) Export {
 	e := Export{Signal: strings.ToLower(s.name), Host: "localhost"}
 	variable := specific(s, "ENDPOINT", env)
 	if u, err := url.Parse(env(variable)); err == nil && u.Host != "" {

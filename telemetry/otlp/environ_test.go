@@ -1,4 +1,4 @@
-package telemetry
+package otlp
 
 import (
 	"slices"
@@ -46,5 +46,49 @@ func TestExports(t *testing.T) {
 		if !slices.Equal(got, c.want) || len(warnings) != c.warns {
 			t.Errorf("%s: %+v, %q; want %+v", name, got, warnings, c.want)
 		}
+	}
+}
+
+func TestWhatTheVariablesAskFor(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		env             []string
+		traces, metrics bool
+		grpc            bool
+		warnings        int
+	}{
+		{name: "nothing"},
+		{name: "a name alone", env: []string{"OTEL_SERVICE_NAME", "x", "OTEL_EXPORTER_OTLP_HEADERS", "a=b"}},
+		{name: "an endpoint", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318"}, traces: true,
+			metrics: true},
+		{name: "for traces", env: []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:4318/v1/traces"},
+			traces: true},
+		{name: "for metrics", env: []string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:4318/v1/metrics"},
+			metrics: true},
+		{name: "an exporter", env: []string{"OTEL_TRACES_EXPORTER", "otlp"}, traces: true},
+		{name: "metrics off", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1", "OTEL_METRICS_EXPORTER", "none"},
+			traces: true},
+		{name: "off", env: []string{"OTEL_SDK_DISABLED", "True", "OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1"}},
+		{name: "grpc", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
+			traces: true, metrics: true, grpc: true},
+		{name: "another protocol", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:1",
+			"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"}, metrics: true, warnings: 1},
+		{name: "another exporter", env: []string{"OTEL_TRACES_EXPORTER", "console", "OTEL_METRICS_EXPORTER", "prometheus"},
+			warnings: 2},
+		{name: "no URL", env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"}, warnings: 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			env := map[string]string{}
+			for pair := range slices.Chunk(test.env, 2) {
+				env[pair[0]] = pair[1]
+			}
+			p := Read(func(name string) string { return env[name] })
+			if p.Traces.On != test.traces || p.Metrics.On != test.metrics || len(p.Warnings) != test.warnings {
+				t.Errorf("traces %v, metrics %v, warnings %q", p.Traces.On, p.Metrics.On, p.Warnings)
+			}
+			if p.Traces.On && p.Traces.GRPC != test.grpc {
+				t.Errorf("grpc is %v", p.Traces.GRPC)
+			}
+		})
 	}
 }
