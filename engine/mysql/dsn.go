@@ -287,30 +287,22 @@ func boolean(value string) (bool, error) {
 
 // keywords are those of MySqlConnector and Connector/NET, lower case without blanks. What is about .NET's pool and
 // types means nothing here.
-func keywords() map[string]string {
-	known := map[string]string{}
-	for word, keys := range map[string]string{
-		"host": "server host datasource address addr networkaddress", "port": "port", "database": "database initialcatalog",
-		"user": "userid username user uid", dsn.Password: "password pwd", "ssl-mode": "sslmode",
-		"ssl-ca": "sslca cacertificatefile", "connect_timeout": "connectiontimeout connecttimeout",
-		"charset": "charset characterset",
-		"": "pooling minpoolsize minimumpoolsize maxpoolsize maximumpoolsize connectionlifetime connectionidletimeout " +
-			"connectionreset connectionidlepingtime defaultcommandtimeout commandtimeout cancellationtimeout keepalive " +
-			"allowuservariables allowpublickeyretrieval allowloadlocalinfile allowzerodatetime convertzerodatetime " +
-			"datetimekind treattinyasboolean treatblobsasutf8 guidformat oldguids persistsecurityinfo usecompression " +
-			"useaffectedrows autoenlist usexatransactions ignoreprepare ignorecommandtransaction applicationname " +
-			"interactivesession pipelining loadbalance nobackslashescapes servercompatibilitymode dnscheckinterval",
-	} {
-		for key := range strings.FieldsSeq(keys) {
-			known[key] = word
-		}
-	}
-	return known
+var keywords = map[string]string{
+	"host": "server host datasource address addr networkaddress", "port": "port", "database": "database initialcatalog",
+	"user": "userid username user uid", dsn.Password: "password pwd", "ssl-mode": "sslmode",
+	"ssl-ca": "sslca cacertificatefile", "connect_timeout": "connectiontimeout connecttimeout",
+	"charset": "charset characterset",
+	"": "pooling minpoolsize minimumpoolsize maxpoolsize maximumpoolsize connectionlifetime connectionidletimeout " +
+		"connectionreset connectionidlepingtime defaultcommandtimeout commandtimeout cancellationtimeout keepalive " +
+		"allowuservariables allowpublickeyretrieval allowloadlocalinfile allowzerodatetime convertzerodatetime " +
+		"datetimekind treattinyasboolean treatblobsasutf8 guidformat oldguids persistsecurityinfo usecompression " +
+		"useaffectedrows autoenlist usexatransactions ignoreprepare ignorecommandtransaction applicationname " +
+		"interactivesession pipelining loadbalance nobackslashescapes servercompatibilitymode dnscheckinterval",
 }
 
 // parseADO reads ADO.NET's form, as the portal shows it.
 func parseADO(text string) (engine.Connection, error) {
-	said, err := dsn.Words(text, keywords())
+	said, err := dsn.Words(text, keywords)
 	if err != nil {
 		return engine.Connection{}, err
 	}

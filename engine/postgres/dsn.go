@@ -179,7 +179,7 @@ func parseForm(text string) (*url.URL, url.Values, error) {
 		u := urlOf(libpqWords(text))
 		return u, u.Query(), nil
 	}
-	said, err := dsn.Words(text, npgsqlKeywords())
+	said, err := dsn.Words(text, npgsqlKeywords)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -237,27 +237,19 @@ func hostsOf(hosts, ports string) string {
 }
 
 // npgsqlKeywords are Npgsql's, lower case without blanks. What is about .NET's pool and types means nothing here.
-func npgsqlKeywords() map[string]string {
-	known := map[string]string{}
-	for word, keys := range map[string]string{
-		"host": "host server datasource address", "port": "port", "dbname": "database db initialcatalog",
-		"user": "username userid user uid", dsn.Password: "password pwd", "passfile": "passfile",
-		"sslmode": "sslmode", "sslrootcert": "rootcertificate", "sslcert": "sslcertificate", "sslkey": "sslkey",
-		"connect_timeout": "timeout connectiontimeout", "search_path": "searchpath", "options": "options",
-		"application_name": "applicationname", "target_session_attrs": "targetsessionattributes", "timezone": "timezone",
-		"": "pooling minpoolsize minimumpoolsize maxpoolsize maximumpoolsize connectionlifetime connectionidlelifetime " +
-			"connectionpruninginterval commandtimeout internalcommandtimeout cancellationtimeout keepalive tcpkeepalive " +
-			"tcpkeepalivetime tcpkeepaliveinterval enlist persistsecurityinfo includeerrordetail logparameters multiplexing " +
-			"writecoalescingbufferthresholdbytes noresetonclose loadbalancehosts hostrecheckseconds maxautoprepare " +
-			"autoprepareminusages readbuffersize writebuffersize socketreceivebuffersize socketsendbuffersize " +
-			"loadtablecomposites arraynullabilitymode trustservercertificate checkcertificaterevocation channelbinding " +
-			"servercompatibilitymode encoding clientencoding integratedsecurity includerealm",
-	} {
-		for key := range strings.FieldsSeq(keys) {
-			known[key] = word
-		}
-	}
-	return known
+var npgsqlKeywords = map[string]string{
+	"host": "host server datasource address", "port": "port", "dbname": "database db initialcatalog",
+	"user": "username userid user uid", dsn.Password: "password pwd", "passfile": "passfile",
+	"sslmode": "sslmode", "sslrootcert": "rootcertificate", "sslcert": "sslcertificate", "sslkey": "sslkey",
+	"connect_timeout": "timeout connectiontimeout", "search_path": "searchpath", "options": "options",
+	"application_name": "applicationname", "target_session_attrs": "targetsessionattributes", "timezone": "timezone",
+	"": "pooling minpoolsize minimumpoolsize maxpoolsize maximumpoolsize connectionlifetime connectionidlelifetime " +
+		"connectionpruninginterval commandtimeout internalcommandtimeout cancellationtimeout keepalive tcpkeepalive " +
+		"tcpkeepalivetime tcpkeepaliveinterval enlist persistsecurityinfo includeerrordetail logparameters multiplexing " +
+		"writecoalescingbufferthresholdbytes noresetonclose loadbalancehosts hostrecheckseconds maxautoprepare " +
+		"autoprepareminusages readbuffersize writebuffersize socketreceivebuffersize socketsendbuffersize " +
+		"loadtablecomposites arraynullabilitymode trustservercertificate checkcertificaterevocation channelbinding " +
+		"servercompatibilitymode encoding clientencoding integratedsecurity includerealm",
 }
 
 // libpqWords takes libpq's form apart, which text is known to have. hostaddr is a host that need not be looked up.
