@@ -21,6 +21,19 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(seen), " ")
 }
 
+// Error is an error on one line: a driver may say the failure of each address on a line of its own.
+func Error(err error) error {
+	if err == nil || !strings.ContainsAny(err.Error(), "\r\n") {
+		return err
+	}
+	return &lineError{err}
+}
+
+type lineError struct{ err error }
+
+func (e *lineError) Error() string { return strings.Join(strings.Fields(e.err.Error()), " ") }
+func (e *lineError) Unwrap() error { return e.err }
+
 // Cut is s in at most so many bytes, in whole characters. Where something was cut, it ends in an ellipsis.
 func Cut(s string, most int) string {
 	if len(s) <= most {

@@ -1,6 +1,7 @@
 package plaintext
 
 import (
+	"errors"
 	"os/exec"
 	"testing"
 )
@@ -69,5 +70,16 @@ func TestStorable(t *testing.T) {
 		if got := Storable(s); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
 		}
+	}
+}
+
+func TestErrorsAreOneLine(t *testing.T) {
+	cause := errors.New("failed to connect:\n\t127.0.0.1:1: refused\n\t[::1]:1: refused")
+	if err := Error(cause); !errors.Is(err, cause) ||
+		err.Error() != "failed to connect: 127.0.0.1:1: refused [::1]:1: refused" {
+		t.Error(err)
+	}
+	if Error(nil) != nil {
+		t.Error("no error became one")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -75,7 +76,7 @@ func (t *target) initPoller(ctx context.Context, name string, f *initFlags) erro
 	}
 	found, err := inspect.Propose(ctx, connection, f.table, 10*time.Second)
 	if err != nil {
-		return flat(fmt.Errorf("looking at %s: %w", f.table, err))
+		return plaintext.Error(fmt.Errorf("looking at %s: %w", f.table, err))
 	}
 	if err := f.decide(found); err != nil {
 		return err
@@ -235,7 +236,7 @@ func (t *target) propose(ctx context.Context, name string, p *inspect.Proposal, 
 	if p.Mode == mode.Cursor {
 		found, err := w.Source.Check(ctx, nil, 1, w.Config.BatchSize)
 		if err != nil {
-			return flat(err)
+			return plaintext.Error(err)
 		}
 		out.field("late", fmt.Sprintf("%s: %s", found.Late, found.LateWhy))
 		out.field("index", cmp.Or(found.Index, found.CreateIndex+"  (there is none that serves the order)"))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/wiring"
 )
@@ -105,7 +106,7 @@ func (t *target) onEither(ctx context.Context, a *wiring.App, name string, plan 
 	}
 	defer end()
 	p, err := plan(c, ctx)
-	return flat(t.carryOut(ctx, strings.ToLower(name), p, err))
+	return plaintext.Error(t.carryOut(ctx, strings.ToLower(name), p, err))
 }
 
 // onAll does something with every output of every poller, after it has asked once. What fails for one does not keep it
@@ -125,7 +126,7 @@ func (t *target) onAll(ctx context.Context, plan planning) error {
 				one := *t
 				one.output, one.yes, one.of = out.Name, true, &outputOf{p.Name, out.Name}
 				if err := one.onEither(ctx, a, p.Name, plan); err != nil {
-					failed = append(failed, fmt.Errorf("%s: %w", poller.Address(p.Name, out.Name), flat(err)))
+					failed = append(failed, fmt.Errorf("%s: %w", poller.Address(p.Name, out.Name), plaintext.Error(err)))
 				}
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/wiring"
@@ -77,26 +77,13 @@ func (t *target) onOutbox(name string, work func(*managedOutbox) error) error {
 		return err
 	}
 	defer d.end()
-	return flat(work(d))
+	return plaintext.Error(work(d))
 }
 
 // end closes connections; what was to be written is written by now.
 func (d *managedOutbox) end() {
 	_ = d.close()
 }
-
-// flat is an error on one line: a driver may say the failure of each address on a line of its own.
-func flat(err error) error {
-	if err == nil || !strings.ContainsAny(err.Error(), "\r\n") {
-		return err
-	}
-	return &flatError{err}
-}
-
-type flatError struct{ err error }
-
-func (e *flatError) Error() string { return strings.Join(strings.Fields(e.err.Error()), " ") }
-func (e *flatError) Unwrap() error { return e.err }
 
 // carryOutOn plans something about the outbox, asks, and does it.
 func (d *managedOutbox) carryOutOn(ctx context.Context,

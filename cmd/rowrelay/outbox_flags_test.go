@@ -255,14 +255,3 @@ func TestLogLinesStayOutOfTheEvents(t *testing.T) {
 		}
 	}
 }
-
-func TestErrorsAreOneLine(t *testing.T) {
-	cause := errors.New("failed to connect:\n\t127.0.0.1:1: refused\n\t[::1]:1: refused")
-	if err := flat(cause); !errors.Is(err, cause) ||
-		err.Error() != "failed to connect: 127.0.0.1:1: refused [::1]:1: refused" {
-		t.Error(err)
-	}
-	if flat(nil) != nil {
-		t.Error("no error became one")
-	}
-}

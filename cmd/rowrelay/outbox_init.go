@@ -112,7 +112,7 @@ func find(ctx context.Context, w *wiring.Poller, must bool) (publisher.Found, er
 	}
 	look, err := publisher.Find(ctx, w.Connection, w.Config.Source.Table)
 	if err != nil && must {
-		return look, flat(fmt.Errorf("look whether %s exists: %w", w.Config.Source.Table, err))
+		return look, plaintext.Error(fmt.Errorf("look whether %s exists: %w", w.Config.Source.Table, err))
 	}
 	if err != nil {
 		return publisher.Found{}, nil //nolint:nilerr // whoever prints the statements may have no access
@@ -183,7 +183,7 @@ func (t *target) applyInit(ctx context.Context, w *wiring.Poller, d *ddl) error 
 			if ctx.Err() != nil {
 				err = errors.New("it was stopped: run the same command again")
 			}
-			return flat(fmt.Errorf("statement %d of %d (%s): %w", i+1, len(d.statements), title, err))
+			return plaintext.Error(fmt.Errorf("statement %d of %d (%s): %w", i+1, len(d.statements), title, err))
 		}
 	}
 	return t.done("done: %s are there; rowrelay check %s proves it", d.tables, w.Config.Name)

@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/wiring"
 )
@@ -86,7 +87,7 @@ func tail(ctx context.Context, c *console, name, output, from string) error {
 	for ctx.Err() == nil {
 		for _, r := range a.Pollers[0].Runner.Run(ctx) {
 			if r.Failed() && ctx.Err() == nil {
-				return flat(r.Err)
+				return plaintext.Error(r.Err)
 			}
 		}
 		if clock.Sleep(ctx, tailPause) != nil {
@@ -190,7 +191,7 @@ func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) err
 	}
 	d, err := sample(ctx, a, w, out, s)
 	if err != nil {
-		return flat(err)
+		return plaintext.Error(err)
 	}
 	to, _, err := a.OpenOutput(w.Config, out)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/state/sqlstore"
 	"github.com/rowrelay/rowrelay/wiring"
 )
@@ -71,7 +72,7 @@ func (t *target) initState(ctx context.Context, apply bool) error {
 	}
 	defer func() { _ = store.Close() }() // nothing is under way
 	if err := store.Init(ctx); err != nil {
-		return flat(err)
+		return plaintext.Error(err)
 	}
 	return t.done("the table %s is there", s.Table)
 }
@@ -116,7 +117,7 @@ func (t *target) moveState(ctx context.Context, to []string) error {
 		move := &admin.StoreMove{From: a.Store, To: store, Name: inspect.StoreName(target), App: a.Config.State.AppName,
 			By: operator(), Log: auditLogger(t.console, a.Config)}
 		plan, err := move.Plan(ctx)
-		return flat(t.carryOut(ctx, a.Config.State.AppName, plan, err))
+		return plaintext.Error(t.carryOut(ctx, a.Config.State.AppName, plan, err))
 	})
 }
 

@@ -40,9 +40,9 @@ func pausedBy(t *testing.T, d *wiring.Document, by string) {
 func TestAStopEndsAReplay(t *testing.T) {
 	s, o := deadLettered(t)
 	side, log := s.page()
-	operator := side.Operator.(*statusOperator)
+	operator := side.Operator.(*wiring.Operator)
 	stop := make(chan struct{})
-	operator.console.stop = stop
+	operator.Stop = stop
 	op, _ := atWork(t, operator)
 	ended := make(chan error, 1)
 	go func() {
@@ -76,7 +76,7 @@ func TestAStopEndsAReplay(t *testing.T) {
 func TestTwoReplaysOfAPoller(t *testing.T) {
 	s, o := deadLettered(t)
 	side, _ := s.page()
-	operator := side.Operator.(*statusOperator)
+	operator := side.Operator.(*wiring.Operator)
 	op, _ := atWork(t, operator)
 	first, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -143,7 +143,7 @@ func TestWhyAnActionIsNotDone(t *testing.T) {
 		}
 		return refused
 	}
-	atWork(t, operator.(*statusOperator))
+	atWork(t, operator.(*wiring.Operator))
 	held := func() (string, error) {
 		short, cancel := context.WithTimeout(ctx, untilRefused)
 		defer cancel()

@@ -27,9 +27,9 @@ func deadLettered(t *testing.T) (*statusShop, status.Output) {
 }
 
 // ordersDocument is the document of the poller orders.
-func (o *statusOperator) ordersDocument(t *testing.T) *wiring.Document {
+func ordersDocument(t *testing.T, o *wiring.Operator) *wiring.Document {
 	t.Helper()
-	d, err := o.app.Managed(t.Context(), &wiring.Choice{}, "orders", "test", o.log)
+	d, err := o.App.Managed(t.Context(), &wiring.Choice{}, "orders", "test", o.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +37,9 @@ func (o *statusOperator) ordersDocument(t *testing.T) *wiring.Document {
 }
 
 // atWork takes the lease, as a tick does that goes on for long.
-func atWork(t *testing.T, o *statusOperator) (*wiring.Document, *state.Lease) {
+func atWork(t *testing.T, o *wiring.Operator) (*wiring.Document, *state.Lease) {
 	t.Helper()
-	d := o.ordersDocument(t)
+	d := ordersDocument(t, o)
 	return d, leasedDocument(t, d)
 }
 
@@ -68,7 +68,7 @@ func TestReplayWhileATickIsAtWork(t *testing.T) {
 	s.receiver("", false)
 
 	side, log := s.page()
-	operator := side.Operator.(*statusOperator)
+	operator := side.Operator.(*wiring.Operator)
 	op, lease := atWork(t, operator)
 	paused := make(chan string, 1)
 	go func() { // what the tick at work does when it sees the pause
@@ -112,7 +112,7 @@ func TestReplayThatIsNotToBeHad(t *testing.T) {
 			t.Parallel() // it waits
 			s, o := deadLettered(t)
 			side, _ := s.page()
-			operator := side.Operator.(*statusOperator)
+			operator := side.Operator.(*wiring.Operator)
 			op, _ := atWork(t, operator)
 			if _, err := op.Keeper.Amend(t.Context(), func(doc *state.Document) error {
 				doc.Paused = before
@@ -144,7 +144,7 @@ func TestReplayThatIsNotToBeHad(t *testing.T) {
 func TestPauseDuringAReplay(t *testing.T) {
 	s, o := deadLettered(t)
 	side, _ := s.page()
-	op, _ := atWork(t, side.Operator.(*statusOperator))
+	op, _ := atWork(t, side.Operator.(*wiring.Operator))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

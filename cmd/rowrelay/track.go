@@ -123,7 +123,7 @@ func (t *target) track(ctx context.Context, name string,
 func (t *target) carryOutWork(ctx context.Context, w *wiring.Poller, work tracking.Work, err error, apply bool) error {
 	switch {
 	case err != nil:
-		return flat(poller.NameDocument(err, w.Config.Name))
+		return plaintext.Error(poller.NameDocument(err, w.Config.Name))
 	case apply && work.Done:
 		return t.idle("%s is there: nothing to do", work.Changes.Title())
 	case !apply:
@@ -148,7 +148,7 @@ func (t *target) carryOutWork(ctx context.Context, w *wiring.Poller, work tracki
 		if work.Rights != "" {
 			err = fmt.Errorf("%w (%s)", err, work.Rights)
 		}
-		return flat(err)
+		return plaintext.Error(err)
 	}
 	return t.done("done: rowrelay track status %s shows what is there", w.Config.Name)
 }
@@ -194,7 +194,7 @@ func (t *target) trackStatus(ctx context.Context, name string) error {
 	s, err := tracking.Look(ctx, w.Connection, w.Config.Source.Table, w.Config.Source.TrackTable,
 		w.Config.Name)
 	if err != nil {
-		return flat(poller.NameDocument(err, w.Config.Name))
+		return plaintext.Error(poller.NameDocument(err, w.Config.Name))
 	}
 	bad := errors.New(strings.Join(s.Faults, "; "))
 	if !s.Installed && len(s.Faults) == 0 {
@@ -275,7 +275,7 @@ func (t *target) purgeTracked(ctx context.Context, name string, apply bool) erro
 		}
 		readers, err := t.readers(ctx, a, w)
 		if err != nil {
-			return flat(err)
+			return plaintext.Error(err)
 		}
 		of := &w.Config.Source
 		work, err := tracking.Purge(ctx, w.Connection, of.Table, of.TrackTable, w.Config.Name, readers, of.TrackRetention)
