@@ -15,7 +15,7 @@ demo: ## rows of a real table arriving at a real endpoint; needs nothing but Go
 	@$(call program,-tags small -o rowrelay-demo)
 	@./rowrelay-demo demo
 
-quick: ## race tests without services, in a minute at most: for each save (make test runs everything)
+quick: ## race tests without services: for each save (make test runs everything)
 	@scripts/quick.sh
 
 test: ## race tests on real engines, which it starts; ends with the engines that ran

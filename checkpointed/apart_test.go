@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state/memstore"
@@ -49,6 +50,7 @@ func slowly(t *testing.T, to *[]arrival) *pollertest.Sink {
 // comes within 200 ms. Its own come all, in order, at the receiver's pace. Ticks end in the middle of it, and nothing
 // comes twice.
 func TestBusyOrderKey(t *testing.T) {
+	quick.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		const backlog = 3000
 		source := busyShop(backlog)

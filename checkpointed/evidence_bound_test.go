@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
@@ -119,9 +120,7 @@ func TestAcceptanceOfAClockThatIsAhead(t *testing.T) {
 // TestOneEventIsAnswered503: an event that the destination has no room for, while it accepts all others, comes to its
 // end.
 func TestOneEventIsAnswered503(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	for _, every := range []time.Duration{time.Second, 10 * time.Minute} { // between two other rows
 		synctest.Test(t, func(t *testing.T) {
 			shop := newShop()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
@@ -25,6 +26,7 @@ var lateModes = []late.Mode{late.Exact, late.None, late.Overlap}
 // TestNewestRowIsBad: it is set aside in the first tick, tried at its times, and given up after the last, whatever the
 // destination answers.
 func TestNewestRowIsBad(t *testing.T) {
+	quick.Skip(t)
 	for _, status := range []int{400, 500, 404, naming} {
 		for _, mode := range lateModes {
 			for _, size := range []int{1, 25} {
@@ -219,6 +221,7 @@ func TestReceiverThatRefusesARedelivery(t *testing.T) {
 // TestQuietOutage: rows that come one by one into an outage are not given up, whatever it answers, and few are set
 // aside.
 func TestQuietOutage(t *testing.T) {
+	quick.Skip(t)
 	for _, status := range []int{422, 500, 503, 401} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newShop()

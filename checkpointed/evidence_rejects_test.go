@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
@@ -98,6 +99,7 @@ func TestManyBadRowsFetched(t *testing.T) {
 // TestLongRunOfBadRows: more bad rows in a row than a tick can probe, or a source be asked to leave out, are no outage
 // for ever.
 func TestLongRunOfBadRows(t *testing.T) {
+	quick.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		const bad = 3 * poller.MaxAvoid
 		shop := newShop()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
@@ -176,6 +177,7 @@ func TestSourceOrderSendsNothingAhead(t *testing.T) {
 // TestSourceOrderWaitsWithoutEvidence: where an answer says nothing about the event, and nothing was ever accepted, the
 // poller waits, and asks at the delays only.
 func TestSourceOrderWaitsWithoutEvidence(t *testing.T) {
+	quick.Skip(t)
 	for _, status := range []int{401, 500} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newShop()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
@@ -183,6 +184,7 @@ func TestTicksWithADestinationThatRefusesAll(t *testing.T) {
 // TestTicksThroughAnOutage: half an hour without the destination at one insert a second loses nothing and gives nothing
 // up.
 func TestTicksThroughAnOutage(t *testing.T) {
+	quick.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
 		p := newProcess(t, nil, s, nil)
@@ -233,6 +235,7 @@ func TestTicksThroughAnOutage(t *testing.T) {
 
 // TestTicksWithATenantThatIsStuck: 2,000 rows of one tenant wait for a bad one, and the other tenants' flow at once.
 func TestTicksWithATenantThatIsStuck(t *testing.T) {
+	quick.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
 		s.describe.Coarse = true

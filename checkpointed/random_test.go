@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
@@ -169,7 +170,7 @@ func (l *randomRun) check() {
 // TestRandomLivesLoseNothing: whatever happens, the last state of each row arrives or is a dead letter, in order, and
 // nothing stays parked or in the store for ever.
 func TestRandomLivesLoseNothing(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range quick.Runs[uint64](150, 15) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 3))
 			l := &randomRun{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/deadletter"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/filestore"
@@ -90,9 +91,7 @@ func (hanging) Create(ctx context.Context, _ string, _ []byte) (state.Stamp, err
 
 // TestRowThatNoStoreTakes is left out, and said to be, rather than holding up its poller for ever.
 func TestRowThatNoStoreTakes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	s := deadletter.NewStore(memstore.New())
 	d := letter("e1")
 	d.Event.Row = []byte(`"` + strings.Repeat("x", state.MaxObject) + `"`)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
@@ -36,9 +37,7 @@ func slowly(code int, others time.Duration, ids ...string) func(context.Context,
 // TestBudgetWithoutTimeForAVerdict: an event that is always answered badly is given up, also where its answer, or the
 // wait for it, takes longer than a tick has time.
 func TestBudgetWithoutTimeForAVerdict(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	for _, budget := range []time.Duration{time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second,
 		45 * time.Second, 65 * time.Second} {
 		for _, code := range []int{0, 422, 500} {
@@ -79,9 +78,7 @@ func TestBudgetWithoutTimeForAVerdict(t *testing.T) {
 
 // TestOutageOfTicksWithoutTime: an outage that is longer than many ticks counts against no event, wherever it begins.
 func TestOutageOfTicksWithoutTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	for _, budget := range []time.Duration{10 * time.Second, 20 * time.Second, 45 * time.Second} {
 		for _, code := range []int{0, 401, 500} {
 			for _, size := range []int{1, 100} {

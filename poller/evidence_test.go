@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
@@ -105,9 +106,7 @@ func TestPoisonRows(t *testing.T) {
 // TestDestinationThatAcceptsNothing: whatever it answers, no attempt is counted, the position stays, and a tick costs a
 // bounded number of requests.
 func TestDestinationThatAcceptsNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	for name, answer := range map[string]func(context.Context, change.Delivery) error{
 		"400":     func(_ context.Context, d change.Delivery) error { return pollertest.Status(d, 400) },
 		"401":     func(_ context.Context, d change.Delivery) error { return pollertest.Status(d, 401) },

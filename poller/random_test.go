@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
@@ -102,11 +103,7 @@ func (r *receiver) judge(d change.Delivery) error {
 // accepted, given up, or superseded; what was given up is bad; the order of each key was kept; and nothing was held
 // against an event without evidence.
 func TestRandomFailures(t *testing.T) {
-	seeds := uint64(1000)
-	if testing.Short() {
-		seeds = 100
-	}
-	for seed := range seeds {
+	for seed := range quick.Runs[uint64](1000, 40) {
 		if !t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { randomFailures(t, seed) })
 		}) {

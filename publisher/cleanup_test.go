@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher"
 )
@@ -65,9 +66,7 @@ func (w *world) unpublished() map[string]bool {
 // TestCleanup deletes 50,000 events' worth of history while an application writes and a publisher marks; it is
 // stopped in the middle, and begun again.
 func TestCleanup(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	layouts(t, func(t *testing.T, w *world) {
 		const n = 50_000
 		w.fillHistory(n)

@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -136,6 +137,7 @@ func TestSessionOnEngines(t *testing.T) {
 }
 
 func TestTakeOverOnEngines(t *testing.T) {
+	quick.Skip(t)
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel() // most of it is waiting
@@ -171,6 +173,7 @@ func TestTakeOverOnEngines(t *testing.T) {
 }
 
 func TestRebalancingOnEngines(t *testing.T) {
+	quick.Skip(t)
 	everyEngine(t, func(t *testing.T, b *bench) {
 		cfg := engineConfig(b, claims.Partitioned)
 		cfg.ClaimTTL = 6 * time.Second // the shares are looked at after a third of it
@@ -224,6 +227,7 @@ func equalShares(b *bench) bool {
 // TestInstancesOnEngines is TestRandomInstances on real engines, and shorter: instances are killed while writers
 // write.
 func TestInstancesOnEngines(t *testing.T) {
+	quick.Skip(t)
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			t.Parallel() // most of it is waiting

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -53,9 +54,7 @@ var planned = map[string]func(context.Context, *instance) error{
 // TestPlans: with many published events, many that wait and a handful of others, no statement reads the table.
 // PostgreSQL plans by statistics from when all of them were pending, the worst that autovacuum can leave.
 func TestPlans(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if b.conn.Engine == "sqlserver" {
 			t.Skip("SQL Server shows no plan of a parametrised statement")

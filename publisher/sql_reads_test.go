@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -29,9 +30,7 @@ var linear = map[string]string{
 // TestRowsRead: what a statement reads does not grow with the table, whatever its shape; and nothing reads the table
 // more than three times over. MariaDB and PostgreSQL count what they read; of SQLite TestPlans looks at the plans.
 func TestRowsRead(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	const events = 100_000
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if b.conn.Engine != "postgres" && b.conn.Engine != "mysql" {

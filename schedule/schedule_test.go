@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/schedule"
 )
 
@@ -103,9 +104,7 @@ func TestDatesThatDoNotExistNeverFire(t *testing.T) {
 }
 
 func TestLongestGap(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	const day = 24 * time.Hour
 	tests := []struct {
 		expr string

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -24,11 +25,8 @@ func TestBuiltInRandomly(t *testing.T) {
 }
 
 func builtInRandomly(t *testing.T, cfg plan.Config) {
-	gaps, seeds := 0, uint64(400)
-	if testing.Short() { // make quick
-		seeds = 40
-	}
-	for seed := range seeds {
+	gaps := 0
+	for seed := range quick.Runs[uint64](400, 40) {
 		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's
 		m := newTracked()
 		f := m.follow(t, cfg)

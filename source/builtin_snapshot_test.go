@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -93,11 +94,7 @@ func TestBuiltInSnapshotOfNothing(t *testing.T) {
 // TestBuiltInSnapshotAmongWriters: whatever is written between chunks and pages, and however they alternate, the
 // receiver ends with the table.
 func TestBuiltInSnapshotAmongWriters(t *testing.T) {
-	seeds := uint64(2000)
-	if testing.Short() { // make quick
-		seeds = 200
-	}
-	for seed := range seeds {
+	for seed := range quick.Runs[uint64](2000, 100) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		m := newTracked()
 		write := func() {

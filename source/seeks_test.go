@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/sqlite"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -30,6 +31,7 @@ func (d uniting) Syntax() engine.Syntax {
 // TestSeeksReadTheirRange holds pages by united seeks against pages by row values: every pair of positions, of all
 // columns, the cursor's, or none, on every number of columns, in small tables that are full of ties.
 func TestSeeksReadTheirRange(t *testing.T) {
+	quick.Skip(t)
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:"))
 	testenv.Exec(t, db,
 		"CREATE TABLE o (a int NOT NULL, b int NOT NULL, c int NOT NULL, d int NOT NULL, PRIMARY KEY (a, b, c, d))")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/tracking"
@@ -130,6 +131,7 @@ func TestPostgresPageOfABacklog(t *testing.T) {
 
 // TestSQLiteIdleCostOfChanges: the same, by the number of statements and the way they find their rows.
 func TestSQLiteIdleCostOfChanges(t *testing.T) {
+	quick.Skip(t)
 	url := testenv.SQLite(t)
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
 	exec := func(texts ...string) { t.Helper(); testenv.Exec(t, db, texts...) }

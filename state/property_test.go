@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 	"github.com/rowrelay/rowrelay/state/storetest"
@@ -22,10 +23,7 @@ import (
 // leases are valid at one time (but for one that an operator broke), the token only grows, the cursor moves only from
 // where a batch was fetched, no operator's change is lost, and no object goes that a document names.
 func TestProperties(t *testing.T) {
-	seeds := 40
-	if testing.Short() {
-		seeds = 10
-	}
+	seeds := quick.Runs(40, 3)
 	total := 0
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state/memstore"
@@ -107,6 +108,7 @@ func TestAPartitionWithoutWorkFailsNoMore(t *testing.T) {
 
 // TestTheNoteOfManyPartitionsIsRead: as many as there may be, all of which have failed.
 func TestTheNoteOfManyPartitionsIsRead(t *testing.T) {
+	quick.Skip(t)
 	n := Note{}
 	for i := range 1024 {
 		r := tick(poller.CheckpointLoadFailed, time.Duration(i)*time.Microsecond)

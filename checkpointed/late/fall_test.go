@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
+	"github.com/rowrelay/rowrelay/internal/quick"
 )
 
 // TestClockFallsUnread: the clock is set back by more than the window after a reading, and has come to the position
@@ -134,11 +135,7 @@ func TestNewProcessesSeeNoFall(t *testing.T) {
 // TestClockFallsLittleByLittle: twice by less than the window, with a new process after each fall, which reads the
 // clock at once.
 func TestClockFallsLittleByLittle(t *testing.T) {
-	step := 1
-	if testing.Short() {
-		step = 13 // make quick
-	}
-	for since := 0; since < 40; since += step {
+	for since := 0; since < 40; since += quick.Runs(1, 20) {
 		inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 			d.writes(100 + since)
 			d.table.Skew -= 21 * time.Second

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
+	"github.com/rowrelay/rowrelay/internal/quick"
 )
 
 // dated drives a table whose cursor is the database's wall clock in milliseconds.
@@ -84,9 +85,7 @@ func (d *dated) writes(n int) {
 // TestFutureRow: a row that is dated ahead is delivered once, or held, and hides no row that is written after it: not
 // after a crash, not when the clock has passed it.
 func TestFutureRow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	for _, mode := range []Mode{Overlap, None} {
 		for _, rule := range []FutureRows{FutureDeliver, FutureHold, FutureFail} {
 			for _, ahead := range []time.Duration{10 * time.Minute, 365 * 24 * time.Hour} {
@@ -153,9 +152,7 @@ func futureRow(t *testing.T, d *dated, ahead time.Duration) {
 
 // TestManyFutureRows: they take half of the memory at most, and live rows are not held back by them.
 func TestManyFutureRows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 		d.cfg.Memory = 40
 		d.start()
@@ -196,9 +193,7 @@ func TestFutureRowThatIsCorrected(t *testing.T) {
 
 // TestClockFalls: rows that are written by a clock that was set back are below the position.
 func TestClockFalls(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	for _, mode := range []Mode{Overlap, None} {
 		for _, fall := range []time.Duration{20 * time.Second, 2 * time.Minute, time.Hour} {
 			t.Run(fmt.Sprint(mode, " ", fall), func(t *testing.T) {
@@ -242,9 +237,7 @@ func TestPositionAhead(t *testing.T) {
 
 // TestWallClockPutBack: in the hour that comes twice rows stand below those of the hour before.
 func TestWallClockPutBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	for _, crashes := range []bool{false, true} {
 		inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 			d.putBack = d.now().Add(50 * time.Minute)

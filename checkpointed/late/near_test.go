@@ -7,12 +7,14 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // TestLateRowsComeWithTheNextPage: a row that commits late need not wait for a sweep, where the server shows its open
 // transactions or they are short.
 func TestLateRowsComeWithTheNextPage(t *testing.T) {
+	quick.Skip(t)
 	for _, test := range []struct {
 		shown bool
 		open  time.Duration

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
+	"github.com/rowrelay/rowrelay/internal/quick"
 )
 
 // lateRun is one random life: writers whose transactions last up to longest, a reader that settles now and then, and
@@ -93,12 +94,7 @@ func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 }
 
 // lateSeeds is how many random runs a test makes.
-func lateSeeds() uint64 {
-	if testing.Short() {
-		return 2 // make quick
-	}
-	return 20
-}
+func lateSeeds() uint64 { return quick.Runs[uint64](20, 1) }
 
 // TestOverlapLosesNothing is the promise: every inserted row, and the last committed state of every row, whatever
 // crashes.
@@ -131,10 +127,11 @@ func TestOverlapLosesNothing(t *testing.T) {
 			lateRun{mode: Overlap, crashes: true, shown: true, longest: 20 * time.Second, steps: 1200, writers: true,
 				memory: 20, groups: 3}},
 	} {
+		test.run.steps = quick.Runs(test.run.steps, 300)
 		t.Run(test.name, func(t *testing.T) {
 			found, repeats, crashes, seeds := 0, 0, 0, lateSeeds()
 			if test.run.groups > 0 {
-				seeds = max(2, seeds/4) // each page reads the window again
+				seeds = max(1, seeds/4) // each page reads the window again
 			}
 			for seed := range seeds {
 				synctest.Test(t, func(t *testing.T) {
@@ -165,7 +162,7 @@ func TestOverlapLosesNothing(t *testing.T) {
 // TestNoneLosesRows shows that the test bites.
 func TestNoneLosesRows(t *testing.T) {
 	lost := 0
-	for seed := range uint64(10) {
+	for seed := range quick.Runs[uint64](10, 2) {
 		synctest.Test(t, func(t *testing.T) {
 			lost += len(lateRun{mode: None, longest: 20 * time.Second, steps: 1200}.drive(t, seed).lost())
 		})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -43,7 +44,7 @@ func parkedIn(u *Update) map[string]int {
 // until it is accepted by its own retry, given up, or gone. What is refused or absorbed is parked afterwards, or was
 // superseded by its own row.
 func TestParkedRowsLeaveByTheirOwnOutcomeOnly(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range quick.Runs[uint64](300, 30) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 11))
 			kept := &letters{rnd: rnd}

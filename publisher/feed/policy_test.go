@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/publisher/feed/feedtest"
@@ -120,9 +121,7 @@ func (to *target) inOrder(db *fakeDB) {
 }
 
 func TestOutageOfHalfAnHour(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {
@@ -160,9 +159,7 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 }
 
 func TestPoisonEvent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds: `make test` runs it")
-	}
+	quick.Skip(t)
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			in(t, func(t *testing.T, db *fakeDB) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/publisher/feed/feedtest"
@@ -20,10 +21,7 @@ import (
 // operators pause and the broker refuses, hangs and loses answers. Then: every event was accepted, or given up; no
 // aggregate had two events in flight; first acceptances of each came in order; and duplicates have a reason.
 func TestRandomInstances(t *testing.T) {
-	first, seeds := uint64(0), uint64(60)
-	if testing.Short() {
-		seeds = 30
-	}
+	first, seeds := uint64(0), quick.Runs[uint64](60, 10)
 	if text := os.Getenv("PUBLISHER_SEED"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
