@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/internal/boardtest"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -22,6 +23,7 @@ func (in *instance) board(perWorker int) *status.Board {
 // TestScaleFigures: the figures of the binding's scaler, before the tables of leases are there, when they are, and
 // while rows are leased or have failed: unprocessed changes, and one worker for each Sql_Trigger_MaxChangesPerWorker.
 func TestScaleFigures(t *testing.T) {
+	quick.Skip(t)
 	for _, v := range []struct {
 		changes, perWorker, workers int
 	}{{0, 1000, 0}, {5, 1000, 1}, {30, 10, 3}, {100, 1000, 1}, {1080, 100, 11}, {4500, 1000, 5}, {6000, 1000, 6}} {

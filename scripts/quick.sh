@@ -9,10 +9,11 @@ for variable in "${!ROWRELAY_TEST_@}"; do unset "$variable"; done
 
 # These start programs and engines, or read the whole tree.
 never='bench|deploy|docs|e2e|examples|internal|sim|templates'
-# These link most of the program, or need a service for most tests: linking them takes longer than running what is left.
-# They are tested where they were edited.
-seldom='azure|cmd|demo|engine/(mysql|postgres)|outbox/pgxoutbox|statuspage|telemetry|wiring'
-seldom+='|output/(azmessaging|eventhubs|kafka|rabbitmq|servicebus|storagequeue)|state/(blobstore|tablestore)'
+# These link most of the program, or need a service or a database for most tests: that takes longer than all other tests
+# together. They are tested where they were edited.
+seldom='admin|azure|cmd|deadletter|demo|engine/(engines|mysql|postgres)|inspect|outbox|production|publisher/(mapping|rows)'
+seldom+='|output/(azmessaging|eventhubs|kafka|rabbitmq|servicebus|storagequeue)|source/pool'
+seldom+='|state/(blobstore|sqlstore|tablestore)|status|statuspage|telemetry|tracking|wiring'
 
 module=$(go list -m)
 edited=$({ git diff --name-only HEAD && git ls-files --others --exclude-standard; } 2>/dev/null |
