@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
@@ -277,6 +278,7 @@ func TestAttemptOfAClockThatWasAhead(t *testing.T) {
 // TestMaxParkedThroughTheTick: the bound in the middle of a settlement loses nothing, and it goes on when there is
 // room.
 func TestMaxParkedThroughTheTick(t *testing.T) {
+	quick.Skip(t)
 	for _, coarse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			shop := newShop()

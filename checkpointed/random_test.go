@@ -170,7 +170,7 @@ func (l *randomRun) check() {
 // TestRandomLivesLoseNothing: whatever happens, the last state of each row arrives or is a dead letter, in order, and
 // nothing stays parked or in the store for ever.
 func TestRandomLivesLoseNothing(t *testing.T) {
-	for seed := range quick.Runs[uint64](150, 15) {
+	for seed := range quick.Runs[uint64](150, 8) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 3))
 			l := &randomRun{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/leased"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
@@ -38,6 +39,7 @@ func TestWorkers(t *testing.T) {
 // TestWorkersShare: workers of one process and of another share a backlog: each change is delivered once, and none of
 // them has all.
 func TestWorkersShare(t *testing.T) {
+	quick.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		m := newServer()
 		const changes = 3000

@@ -127,7 +127,7 @@ func TestOverlapLosesNothing(t *testing.T) {
 			lateRun{mode: Overlap, crashes: true, shown: true, longest: 20 * time.Second, steps: 1200, writers: true,
 				memory: 20, groups: 3}},
 	} {
-		test.run.steps = quick.Runs(test.run.steps, 300)
+		test.run.steps = quick.Runs(test.run.steps, 200)
 		t.Run(test.name, func(t *testing.T) {
 			found, repeats, crashes, seeds := 0, 0, 0, lateSeeds()
 			if test.run.groups > 0 {
