@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `make quick`: the tests that need no service, no program and no minute, under the race detector; for each save. What has not
-# changed since comes from Go's cache of results. `make test` runs everything.
+# `make quick`: the tests that need no service, no program and no minute, under the race detector; for each save. What
+# has not changed since comes from Go's cache of results. `make test` runs everything.
 set -euo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -30,6 +30,6 @@ for package in $(go list ./...); do
 done
 echo "Left to make test, because unchanged: ${left[*]}"
 
-# The race detector waits for a second at the end of each program; there are 50.
+# The race detector waits for a second at the end of each program; there are 40.
 export GORACE="atexit_sleep_ms=0 ${GORACE:-}"
 exec go test -race -gcflags='modernc.org/...=-race=false' -short "$@" "${packages[@]}"
