@@ -11,8 +11,8 @@ for variable in "${!ROWRELAY_TEST_@}"; do unset "$variable"; done
 never='bench|deploy|docs|e2e|examples|internal|sim|templates'
 # These link most of the program, or need a service or a database for most tests: that takes longer than all other tests
 # together. They are tested where they were edited.
-seldom='admin|azure|cmd|deadletter|demo|engine/(engines|mysql|postgres)|inspect|outbox|production|publisher/(mapping|rows)'
-seldom+='|output/(azmessaging|eventhubs|kafka|rabbitmq|servicebus|storagequeue)|source/pool'
+seldom='admin|azure|cmd|deadletter|demo|engine/(engines|mysql|postgres)|inspect|outbox|production'
+seldom+='|publisher/(mapping|rows)|output/(azmessaging|eventhubs|kafka|rabbitmq|servicebus|storagequeue)|source/pool'
 seldom+='|state/(blobstore|sqlstore|tablestore)|status|statuspage|telemetry|tracking|wiring'
 
 module=$(go list -m)

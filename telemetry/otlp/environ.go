@@ -1,5 +1,5 @@
-// Package otlp reads what the standard's OTEL_ variables ask for. It exports nothing: who only asks where telemetry goes
-// does not link what sends it.
+// Package otlp reads what the standard's OTEL_ variables ask for. It exports nothing: who only asks where telemetry
+// goes does not link what sends it.
 package otlp
 
 import (
