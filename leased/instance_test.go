@@ -49,13 +49,23 @@ func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func
 	}
 	t.Cleanup(func() { _ = src.Close() })
 	in.src, in.leases = src, src.Leases(source.LeasesConfig{Function: leased.FunctionID("shop", "orders"),
-		Legacy: "0a1b2c3d4e5f6071", LockTimeout: 30 * time.Second})
+		Legacy: "0a1b2c3d4e5f6071", LockTimeout: 30 * time.Second, Binding: m.compat})
+	var letters poller.DeadLetters
+	if m.letters != nil {
+		letters = m.letters
+	}
 	in.feed, err = leased.New(leased.Config{App: "shop", Poller: "orders", TTL: m.ttl, Changes: in.leases,
+		Binding: m.compat, DeadLetters: letters,
 		Policy: poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.relay = pollertest.Relay(t, in.feed, pollertest.Func(in.deliver), pollertest.Hundred)
+	in.relay = pollertest.Relay(t, in.feed, pollertest.Func(in.deliver), pollertest.Hundred, func(c *poller.Config) {
+		if m.compat {
+			c.Whole, c.Concurrency, c.RequestEvents, c.Retries = true, 1, 100, 1
+			c.Budget, c.Timeout = 10*time.Minute, 10*time.Minute
+		}
+	})
 	return in
 }
 
