@@ -29,14 +29,14 @@ func (t leaseTexts) numbered(alias string) string {
 	return strings.Join(parts, ", ")
 }
 
-// marked reads @marks: the key's columns, v (the version), and the members of LeaseMark.
+// marked reads @marks: as n the key's columns and rr_version, as j the members of LeaseMark.
 func (t leaseTexts) marked() string {
 	var columns strings.Builder
 	for i, k := range t.Key {
 		fmt.Fprintf(&columns, "%s %s '$.k%d', ", quote(k.Name), k.Type, i)
 	}
 	return `OPENJSON(@marks) WITH (k nvarchar(max), d bit, x bit, a int, r nvarchar(1000)) AS j
-CROSS APPLY OPENJSON(j.k) WITH (` + columns.String() + `v bigint '$.v') AS n`
+CROSS APPLY OPENJSON(j.k) WITH (` + columns.String() + `rr_version bigint '$.v') AS n`
 }
 
 // spent says that a row has used its attempts up and that nobody was told of this version.
@@ -60,8 +60,8 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
 BEGIN TRANSACTION;
 DECLARE @got int = 0, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint, @from bigint, @missed bigint = 0,
 	@looked bit = 0, @taken int = 0, @dropped int = 0, @now datetime2(7);
-DECLARE @page TABLE (` + t.declared() + `version bigint NOT NULL, created bigint NOT NULL, attempts int NOT NULL,
-	place int NOT NULL, PRIMARY KEY (` + t.names("") + `));
+DECLARE @page TABLE (` + t.declared() + `rr_version bigint NOT NULL, rr_created bigint NOT NULL, rr_attempts int NOT NULL,
+	rr_place int NOT NULL, PRIMARY KEY (` + t.names("") + `));
 IF @head > @read OR EXISTS (SELECT 1 FROM ` + t.leases() + ` AS l WHERE l.` + leaseExpires + ` < SYSDATETIME()
 	AND (l.` + leaseCount + left + ` OR ` + t.spent("l."+leaseVersion) + `))
 BEGIN
@@ -75,7 +75,7 @@ UPDATE ` + globalState + ` SET LastSyncVersion = @from, LastAccessTime = GETUTCD
 END
 IF @from IS NOT NULL
 BEGIN
-INSERT INTO @page (` + t.names("") + `, version, created, attempts, place)
+INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_attempts, rr_place)
 SELECT TOP (@rows) ` + t.names("c.") + `, c.SYS_CHANGE_VERSION, ` + created + `, COALESCE(l.` + leaseCount + `, 0) + 1,
 	ROW_NUMBER() OVER (` + order + `)
 ` + from + `LEFT JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "c") + `
@@ -83,18 +83,18 @@ WHERE ((l.` + leaseExpires + ` IS NULL AND (l.` + leaseVersion + ` IS NULL OR l.
 	OR l.` + leaseExpires + ` < @now) AND (l.` + leaseCount + ` IS NULL OR l.` + leaseCount + left + `)
 ` + order + `;
 SET @taken = @@ROWCOUNT;
-INSERT INTO @page (` + t.names("") + `, version, created, attempts, place)
+INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_attempts, rr_place)
 SELECT TOP (@rows) ` + t.names("c.") + `, c.SYS_CHANGE_VERSION, ` + created + `, -l.` + leaseCount + `,
 	@taken + ROW_NUMBER() OVER (` + order + `)
 ` + from + `JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "c") + `
 WHERE l.` + leaseExpires + ` < @now AND ` + t.spent("c.SYS_CHANGE_VERSION") + `
 ` + order + `;
 SET @dropped = @@ROWCOUNT;
-UPDATE l SET ` + leaseVersion + ` = p.version, ` + leaseCount + ` = p.attempts, ` + leaseExpires + ` = DATEADD(millisecond, @ttl, @now)
-FROM ` + t.leases() + ` AS l JOIN @page AS p ON ` + t.on("l", "p") + ` WHERE p.attempts > 0;
+UPDATE l SET ` + leaseVersion + ` = p.rr_version, ` + leaseCount + ` = p.rr_attempts, ` + leaseExpires + ` = DATEADD(millisecond, @ttl, @now)
+FROM ` + t.leases() + ` AS l JOIN @page AS p ON ` + t.on("l", "p") + ` WHERE p.rr_attempts > 0;
 INSERT INTO ` + t.leases() + ` (` + t.names("") + `, ` + leaseVersion + `, ` + leaseCount + `, ` + leaseExpires + `)
-SELECT ` + t.names("p.") + `, p.version, p.attempts, DATEADD(millisecond, @ttl, @now) FROM @page AS p
-WHERE p.attempts > 0 AND NOT EXISTS (SELECT 1 FROM ` + t.leases() + ` AS l WHERE ` + t.on("l", "p") + `);
+SELECT ` + t.names("p.") + `, p.rr_version, p.rr_attempts, DATEADD(millisecond, @ttl, @now) FROM @page AS p
+WHERE p.rr_attempts > 0 AND NOT EXISTS (SELECT 1 FROM ` + t.leases() + ` AS l WHERE ` + t.on("l", "p") + `);
 END
 END
 `
@@ -103,9 +103,9 @@ END
 // rowsAsBinding are the rows of the batch, and after them those that have used their attempts up.
 func rowsAsBinding(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
-	return `(SELECT ` + t.names("p.") + `, p.version AS ` + ownVersion + `, p.created AS ` + ownCreated + `, 1 AS ` +
-		quote(engine.ChangeGone) + `, p.place AS ` + ownPlace + `, p.attempts AS ` + ownAttempts + `,
-		(SELECT ` + t.numbered("p.") + `, p.version AS v FOR JSON PATH, WITHOUT_ARRAY_WRAPPER) AS ` + quote(engine.LeaseKey) + `
+	return `(SELECT ` + t.names("p.") + `, p.rr_version AS ` + ownVersion + `, p.rr_created AS ` + ownCreated + `, 1 AS ` +
+		quote(engine.ChangeGone) + `, p.rr_place AS ` + ownPlace + `, p.rr_attempts AS ` + ownAttempts + `,
+		(SELECT ` + t.numbered("p.") + `, p.rr_version AS v FOR JSON PATH, WITHOUT_ARRAY_WRAPPER) AS ` + quote(engine.LeaseKey) + `
 		FROM @page AS p)`
 }
 
@@ -129,23 +129,24 @@ SET @held = @@ROWCOUNT;
 func settleAsBinding(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
 	return t.begin() + `DECLARE @asked int, @from bigint, @to bigint, @waiting int;
-DECLARE @list TABLE (` + t.declared() + `v bigint NOT NULL, d bit NOT NULL, x bit NOT NULL, a int NOT NULL,
-	r nvarchar(1000) NULL, PRIMARY KEY (` + t.names("") + `));
-INSERT INTO @list (` + t.names("") + `, v, d, x, a, r) SELECT ` + t.names("n.") + `, n.v, j.d, j.x, j.a, j.r
+DECLARE @list TABLE (` + t.declared() + `rr_version bigint NOT NULL, rr_done bit NOT NULL, rr_dead bit NOT NULL, rr_attempts int NOT NULL,
+	rr_reason nvarchar(1000) NULL, PRIMARY KEY (` + t.names("") + `));
+INSERT INTO @list (` + t.names("") + `, rr_version, rr_done, rr_dead, rr_attempts, rr_reason)
+SELECT ` + t.names("n.") + `, n.rr_version, j.d, j.x, j.a, j.r
 FROM ` + t.marked() + `;
 SET @asked = @@ROWCOUNT;
-UPDATE l SET ` + leaseVersion + ` = m.v, ` + leaseCount + ` = 0, ` + leaseExpires + ` = NULL
-FROM ` + t.leases() + ` AS l JOIN @list AS m ON ` + t.on("l", "m") + ` WHERE m.d = 1 AND l.` + leaseVersion + ` <= m.v;
-UPDATE o SET ` + ownVersion + ` = m.v, ` + ownAttempts + ` = m.a, ` + ownReason + ` = m.r, ` + ownDead + ` = 1, ` + ownToken + ` = 0,
+UPDATE l SET ` + leaseVersion + ` = m.rr_version, ` + leaseCount + ` = 0, ` + leaseExpires + ` = NULL
+FROM ` + t.leases() + ` AS l JOIN @list AS m ON ` + t.on("l", "m") + ` WHERE m.rr_done = 1 AND l.` + leaseVersion + ` <= m.rr_version;
+UPDATE o SET ` + ownVersion + ` = m.rr_version, ` + ownAttempts + ` = m.rr_attempts, ` + ownReason + ` = m.rr_reason, ` + ownDead + ` = 1, ` + ownToken + ` = 0,
 	` + ownExpires + ` = NULL, ` + ownAgain + ` = NULL
-FROM ` + t.own() + ` AS o JOIN @list AS m ON ` + t.on("o", "m") + ` WHERE m.x = 1;
+FROM ` + t.own() + ` AS o JOIN @list AS m ON ` + t.on("o", "m") + ` WHERE m.rr_dead = 1;
 INSERT INTO ` + t.own() + ` (` + t.names("") + `, ` + ownVersion + `, ` + ownCreated + `, ` + ownSince + `, ` + ownToken + `,
 	` + ownBatch + `, ` + ownPlace + `, ` + ownAttempts + `, ` + ownReason + `, ` + ownDead + `)
-SELECT ` + t.names("m.") + `, m.v, 0, 0, 0, 0, 0, m.a, m.r, 1 FROM @list AS m
-WHERE m.x = 1 AND NOT EXISTS (SELECT 1 FROM ` + t.own() + ` AS o WHERE ` + t.on("o", "m") + `);
-SELECT @to = MAX(m.v) FROM @list AS m WHERE m.d = 1 AND m.v < (SELECT MAX(n.v) FROM @list AS n WHERE n.d = 1);
+SELECT ` + t.names("m.") + `, m.rr_version, 0, 0, 0, 0, 0, m.rr_attempts, m.rr_reason, 1 FROM @list AS m
+WHERE m.rr_dead = 1 AND NOT EXISTS (SELECT 1 FROM ` + t.own() + ` AS o WHERE ` + t.on("o", "m") + `);
+SELECT @to = MAX(m.rr_version) FROM @list AS m WHERE m.rr_done = 1 AND m.rr_version < (SELECT MAX(n.rr_version) FROM @list AS n WHERE n.rr_done = 1);
 IF @to IS NULL
-	SELECT @to = MAX(m.v) FROM @list AS m WHERE m.d = 1;
+	SELECT @to = MAX(m.rr_version) FROM @list AS m WHERE m.rr_done = 1;
 SELECT @from = g.LastSyncVersion FROM ` + globalState + ` AS g WHERE ` + t.function("g.") + `;
 IF @to > @from
 BEGIN
