@@ -28,6 +28,7 @@ type instance struct {
 	feed   *leased.Feed
 	relay  *poller.Relay
 	cut    bool
+	compat bool
 	sent   []string // "insert 1=5", in the order of acceptance
 	to     func(change.Event) error
 	mu     sync.Mutex
@@ -36,7 +37,7 @@ type instance struct {
 // start starts an instance. How it delivers, to says; nil accepts everything.
 func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func(*plan.Config)) *instance {
 	t.Helper()
-	in := &instance{T: t, to: to}
+	in := &instance{T: t, to: to, compat: m.compat}
 	cfg := plan.Config{Poller: "orders", Table: "dbo.orders", Tracked: true, Leased: true}
 	for _, f := range adjust {
 		f(&cfg)
@@ -60,13 +61,16 @@ func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.relay = pollertest.Relay(t, in.feed, pollertest.Func(in.deliver), pollertest.Hundred, func(c *poller.Config) {
-		if m.compat {
-			c.Whole, c.Concurrency, c.RequestEvents, c.Retries = true, 1, 100, 1
-			c.Budget, c.Timeout = 10*time.Minute, 10*time.Minute
-		}
-	})
+	in.relay = pollertest.Relay(t, in.feed, pollertest.Func(in.deliver), pollertest.Hundred, in.whole)
 	return in
+}
+
+// whole adjusts a relay of an instance that does as the binding does.
+func (in *instance) whole(c *poller.Config) {
+	if in.compat {
+		c.Whole, c.Concurrency, c.RequestEvents, c.Retries = true, 1, 100, 1
+		c.Budget, c.Timeout = 10*time.Minute, 10*time.Minute
+	}
 }
 
 // modelled leaves the catalog out of what is asked.
