@@ -255,6 +255,8 @@ func TestAsBindingRenews(t *testing.T) {
 		m.commit("i 1 1")
 		in := m.start(t, func(change.Event) error {
 			time.Sleep(3 * time.Minute)
+			m.mu.Lock()
+			defer m.mu.Unlock()
 			if theirs, _ := m.bindingTake(100, time.Minute); len(theirs) > 0 {
 				t.Errorf("another took %v", theirs)
 			}

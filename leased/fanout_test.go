@@ -90,7 +90,7 @@ func fanOutUnderTheHost(t *testing.T, compat bool) {
 			Log: slog.New(slog.DiscardHandler),
 			Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""}, Runner: poller.New("orders", in.relay),
 				Fanout: &handler.Fanout{
-					Work: func(ctx context.Context) ([]int, int, error) { return in.feed.Workers(ctx, 100) },
+					Work: func(ctx context.Context) ([]int, int, error) { return in.feed.Workers(ctx, 300) },
 					Send: func(_ context.Context, message []byte) error {
 						host.mu.Lock()
 						defer host.mu.Unlock()
@@ -108,15 +108,15 @@ func fanOutUnderTheHost(t *testing.T, compat bool) {
 	if n := host.fire(); n > 0 || m.leases == nil {
 		t.Fatalf("the first timer sent %d messages, and made no tables", n)
 	}
-	const changes = 1080
+	const changes = 3300 // more than the workers of two instances take at once
 	for n := range changes {
 		m.commit(fmt.Sprintf("i %d 1", n+1))
 	}
 	if n := host.fire(); n != 11 {
-		t.Errorf("%d messages for %d changes at 100 a worker", n, changes)
+		t.Errorf("%d messages for %d changes at 300 a worker", n, changes)
 	}
 	m.commit("u 1 2")
-	for range 3 {
+	for range 20 {
 		host.fire()
 		time.Sleep(time.Second)
 	}
