@@ -74,9 +74,9 @@ type Leasing struct {
 	IsMissing, IsLocked func(error) bool
 	// Binding is the same in the binding's own words. Before jumps over what is not retained any more. It takes @rows
 	// changes and counts an attempt of each; of those that have used theirs up it brings what nobody was told of yet, as
-	// rows whose LeaseAttempts are below 0. Rows have Key beside LeasePlace and LeaseAttempts. Renew and Settle name rows by
-	// @marks, whoever holds them; there are no tokens. Settle has rows processed that are Done, and remembers that people
-	// were told of those that are Dead. Nil in itself.
+	// rows whose LeaseAttempts are below 0. Rows have Key beside LeasePlace and LeaseAttempts. Renew and Settle name rows
+	// by @marks, whoever holds them; there are no tokens. Settle has rows processed that are Done, and remembers that
+	// people were told of those that are Dead. Nil in itself.
 	Binding *Leasing
 	// Key is the column LeaseKey of Binding's rows.
 	Key Column

@@ -17,8 +17,8 @@ import (
 
 // bindingSession shares the changes of a tick as the Azure SQL trigger binding does (source__compat=binding). One batch
 // is under way at a time. It is processed as a whole, or none of it is: then it comes again when its leases have
-// lapsed. An attempt is counted when a row is taken, so that a crash counts as well. After the fifth the row is dropped,
-// and so is whatever it becomes later. Nobody checks whose a lease is.
+// lapsed. An attempt is counted when a row is taken, so that a crash counts as well. After the fifth the row is
+// dropped, and so is whatever it becomes later. Nobody checks whose a lease is.
 //
 // What is dropped or jumped over the binding tells nobody. Here it is a dead letter, or a warning.
 type bindingSession struct {
@@ -87,8 +87,7 @@ func (s *bindingSession) Next(ctx context.Context, limit poller.Limit) (poller.G
 	}
 	now := time.Now()
 	return poller.Grant{
-		Batch: change.Batch{ID: fmt.Sprintf("batch_%s_%04d", now.UTC().Format("20060102_150405"), s.batches), Kind: change.Live,
-			Events: events, Fetched: now, FetchTime: now.Sub(begun)},
+		Batch:   change.Batch{ID: s.batchID(now), Kind: change.Live, Events: events, Fetched: now, FetchTime: now.Sub(begun)},
 		Context: context.WithoutCancel(ctx), Origin: s.origin, Check: func() error { return nil },
 	}, nil
 }
@@ -186,8 +185,8 @@ func (s *bindingSession) Settle(ctx context.Context, offered poller.Settlement) 
 		if why.Reason == "" {
 			return 0, s.untold // it was not delivered: the tick says why
 		}
-		return 0, &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("the batch of %d rows failed, and comes again when "+
-			"its leases have lapsed (source__compat=binding): %s", n, why.Reason)}
+		return 0, &poller.Fault{Event: poller.HandlerFailed, Err: fmt.Errorf("the batch of %d rows failed, and comes again "+
+			"when its leases have lapsed (source__compat=binding): %s", n, why.Reason)}
 	}
 	if err := s.cfg.Changes.Settle(ctx, 0, h.marks); err != nil {
 		return 0, faultOf(poller.CommitFailed, err)

@@ -104,7 +104,8 @@ func TestAsBindingL1OutageDropsAndTells(t *testing.T) {
 			time.Sleep(time.Minute + time.Second)
 		}
 		in.to = nil
-		if r := in.want(""); len(r.DeadLettered) != 2 || m.letters.buried() != `{"id":1} {"id":1,"v":1}, {"id":2} {"id":2,"v":1}` {
+		if r := in.want(""); len(r.DeadLettered) != 2 ||
+			m.letters.buried() != `{"id":1} {"id":1,"v":1}, {"id":2} {"id":2,"v":1}` {
 			t.Errorf("%+v, %s", r.DeadLettered, m.letters.buried())
 		}
 		if r := in.want(""); len(r.DeadLettered) != 0 {

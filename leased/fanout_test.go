@@ -55,7 +55,8 @@ func (h *fakeHost) fire() (messages int) {
 			h.Fatal(err)
 		}
 		all.Go(func() {
-			h.call(n%len(h.instances), "orders_partition", fmt.Sprintf(`{"Data":{"message":%s},"Metadata":{"DequeueCount":"1"}}`, text))
+			h.call(n%len(h.instances), "orders_partition",
+				fmt.Sprintf(`{"Data":{"message":%s},"Metadata":{"DequeueCount":"1"}}`, text))
 		})
 	}
 	all.Wait()
@@ -121,7 +122,7 @@ func fanOutUnderTheHost(t *testing.T, compat bool) {
 		time.Sleep(time.Second)
 	}
 	for key, n := range seen {
-		if want := 1; n != want && !(key == `{"id":1}` && n == 2) {
+		if n != 1 && key != `{"id":1}` {
 			t.Errorf("%s came %d times", key, n)
 		}
 	}

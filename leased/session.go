@@ -192,11 +192,16 @@ func (s *session) grant(events []change.Event, kind change.Kind, more bool, begu
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return poller.Grant{
-		Batch: change.Batch{ID: fmt.Sprintf("batch_%s_%04d", now.UTC().Format("20060102_150405"), s.batches), Kind: kind,
-			Events: events, More: more, Fetched: now, FetchTime: now.Sub(begun)},
+		Batch: change.Batch{ID: s.batchID(now), Kind: kind, Events: events, More: more, Fetched: now,
+			FetchTime: now.Sub(begun)},
 		Context: s.hold.deadline.Context(), Token: uint64(s.hold.token), Origin: s.origin, Check: s.hold.deadline.Check,
 		ByRow: true,
 	}
+}
+
+// batchID names the last batch.
+func (s *session) batchID(now time.Time) string {
+	return fmt.Sprintf("batch_%s_%04d", now.UTC().Format("20060102_150405"), s.batches)
 }
 
 // Parked is false: a row that failed is in no batch before its next attempt.

@@ -152,13 +152,13 @@ const unendedMost = 10_000
 // preparedSQL counts transactions without a session, which XA PREPARE has left.
 const preparedSQL = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0"
 
-// unended reads the versions with locks, which the changes of a transaction that has not ended do not give. Triggers are
-// made when no transaction has the table in use, so that none has written to it without them, but for one without a
+// unended reads the versions with locks, which the changes of a transaction that has not ended do not give. Triggers
+// are made when no transaction has the table in use, so that none has written to it without them, but for one without a
 // session.
 func unended(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable, since time.Time) (bool, error) {
 	version := quote(engine.ChangeVersion)
-	text := "SELECT COUNT(*) FROM (SELECT 1 FROM " + c.In(quote, c.Name) + " FORCE INDEX (" + quote(c.Index()) + ") WHERE " +
-		version + " >= ? AND " + version + " <= (SELECT s." + quote(engine.StateFloor) + " FROM " + c.In(quote, c.State()) +
+	text := "SELECT COUNT(*) FROM (SELECT 1 FROM " + c.In(quote, c.Name) + " FORCE INDEX (" + quote(c.Index()) +
+		") WHERE " + version + " >= ? AND " + version + " <= (SELECT s." + quote(engine.StateFloor) + " FROM " + c.In(quote, c.State()) +
 		" AS s) ORDER BY " + version + fmt.Sprintf(" LIMIT %d", unendedMost)
 	from := since.UTC().Format("2006-01-02 15:04:05.999999")
 	var prepared, n int

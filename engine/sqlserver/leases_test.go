@@ -96,8 +96,8 @@ func TestLeaseKeysOfAnyName(t *testing.T) {
 	}
 	ours := regexp.MustCompile(`(?i)(?:TABLE \(|WITH \(|, |,\s)(\w+) (?:bigint|int|bit|nvarchar\(1000\)) N`)
 	own := leasing()
-	for name, text := range map[string]string{"take": own.Before(tables), "take as the binding": own.Binding.Before(tables),
-		"settle as the binding": own.Binding.Settle(tables)} {
+	for name, text := range map[string]string{"take": own.Before(tables),
+		"take as the binding": own.Binding.Before(tables), "settle as the binding": own.Binding.Settle(tables)} {
 		found := ours.FindAllStringSubmatch(text, -1)
 		for _, m := range found {
 			if slices.Contains(tables.Changes.Key, m[1]) {
