@@ -158,8 +158,8 @@ const preparedSQL = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE tr
 func unended(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable, since time.Time) (bool, error) {
 	version := quote(engine.ChangeVersion)
 	text := "SELECT COUNT(*) FROM (SELECT 1 FROM " + c.In(quote, c.Name) + " FORCE INDEX (" + quote(c.Index()) +
-		") WHERE " + version + " >= ? AND " + version + " <= (SELECT s." + quote(engine.StateFloor) + " FROM " + c.In(quote, c.State()) +
-		" AS s) ORDER BY " + version + fmt.Sprintf(" LIMIT %d", unendedMost)
+		") WHERE " + version + " >= ? AND " + version + " <= (SELECT s." + quote(engine.StateFloor) + " FROM " +
+		c.In(quote, c.State()) + " AS s) ORDER BY " + version + fmt.Sprintf(" LIMIT %d", unendedMost)
 	from := since.UTC().Format("2006-01-02 15:04:05.999999")
 	var prepared, n int
 	err := conn.QueryRowContext(ctx, preparedSQL).Scan(&prepared)
