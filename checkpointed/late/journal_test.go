@@ -81,8 +81,8 @@ func TestTheJournalEndsInAPage(t *testing.T) {
 // can be written with each.
 func TestStoringCostsLittleBesideALargeMemory(t *testing.T) {
 	inLate(t, Overlap, 0, func(t *testing.T, d *driver) {
-		const rows = 150_000
-		d.limit.Rows, d.cfg.Memory = 2000, 2*rows
+		const rows = 100_000
+		d.limit.Rows, d.cfg.Memory = 4000, 2*rows
 		d.crash()
 		d.insert(rows)
 		for d.next() && len(d.delivered) < rows*3/4 {

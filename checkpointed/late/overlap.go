@@ -95,6 +95,9 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 		l.beginSweep(ctx)
 	}
 	live := !l.full() && !l.drained
+	if step, ok := l.nextComplete(ctx, time.Now()); ok {
+		return step
+	}
 	if l.drained && l.nearDue(time.Now()) {
 		if step, ok := l.nextNear(ctx, seen); ok {
 			return step
@@ -104,7 +107,7 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	case l.order.on && (l.sweep.ending() || live && (!l.sweeps || !l.sweep.on)):
 		return l.nextOrdered(ctx)
 	case live && (!l.sweeps || !l.sweep.on):
-		return Step{Kind: change.Live, Range: l.liveRange(), nextTold: l.nextTold}
+		return l.nextLive()
 	case l.drained && l.foreseeDue(time.Now()):
 		return l.foresee()
 	case l.sweep.on:
@@ -205,8 +208,11 @@ func (l *Tracker) sweepDue(now time.Time) bool {
 		return false
 	}
 	wait := max(SweepEvery(l.Window), 3*l.sweep.took)
-	if l.passed(now) && !l.proved {
+	switch {
+	case l.passed(now) && !l.proved:
 		wait = SweepEvery(l.Window)
+	case l.busy(now):
+		wait = max(wait, l.Window/2)
 	}
 	return now.Sub(l.sweep.ended) >= wait
 }

@@ -210,7 +210,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 		}
 		if step.backlog && !page.More {
 			page.More = true // it was the end of the range, not of the rows
-			l.backlog.took(false)
+			l.backlog.took(0, false)
 		}
 		l.cutAhead(&step, page)
 	}
@@ -258,7 +258,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 		l.reached = page.Events[n-1].Position()
 	}
 	l.backlog.closed = l.backlog.closed && step.closed
-	l.backlog.took(page.More && (!step.backlog || l.backlog.complete || l.backlog.closed))
+	l.backlog.took(len(page.Events), page.More && (!step.backlog || l.backlog.complete || l.backlog.closed))
 	l.recent.took(l.reached, step.backlog)
 	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
 	if l.drained && l.mode == Overlap {
