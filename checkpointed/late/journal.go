@@ -17,7 +17,7 @@ import (
 // stores it, so that a batch that is settled need not write the whole memory: the newest in the document, and what that
 // does not take in an object of its own, a page, which is written anew when the document is full.
 type journal struct {
-	hashes []uint64
+	hashes []uint64 // what the page has comes first, in ascending order
 	paged  int    // how many of them the page has
 	page   string // its name; empty: there is none
 	noted  int    // how many of them were stored
@@ -51,7 +51,20 @@ func (j *journal) next() []uint64 {
 	if len(j.hashes)-j.paged <= journalMost {
 		return nil
 	}
-	return slices.Clone(j.hashes)
+	// Only what is new has to be sorted: an object is written in ascending order.
+	old, fresh, merged := j.hashes[:j.paged], j.hashes[j.paged:], make([]uint64, 0, len(j.hashes))
+	slices.Sort(fresh)
+	for len(old) > 0 && len(fresh) > 0 {
+		least := &old
+		if fresh[0] < old[0] {
+			least = &fresh
+		}
+		merged = append(merged, (*least)[0])
+		*least = (*least)[1:]
+	}
+	merged = append(append(merged, old...), fresh...)
+	copy(j.hashes, merged)
+	return merged
 }
 
 // stored is the journal as the document keeps it, for the rows between these positions. The first paged are in the page.
@@ -83,7 +96,9 @@ func (l *Tracker) replay(ctx context.Context, doc *state.Document, load Load) er
 		case err != nil:
 			return err
 		}
-		for _, h := range page.hashes() {
+		hashes := page.hashes()
+		slices.Sort(hashes)
+		for _, h := range hashes {
 			l.remember(h, 0)
 		}
 		l.journal.page, l.journal.paged = j.Page, len(l.journal.hashes)
