@@ -18,10 +18,10 @@ import (
 // does not take in an object of its own, a page, which is written anew when the document is full.
 type journal struct {
 	hashes []uint64 // what the page has comes first, in ascending order
-	paged  int    // how many of them the page has
-	page   string // its name; empty: there is none
-	noted  int    // how many of them were stored
-	forgot int    // hashSet.forgotten of the stored memory
+	paged  int      // how many of them the page has
+	page   string   // its name; empty: there is none
+	noted  int      // how many of them were stored
+	forgot int      // hashSet.forgotten of the stored memory
 	at     time.Time
 }
 
