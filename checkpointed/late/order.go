@@ -76,8 +76,7 @@ func (l *Tracker) knows(e *change.Event, numbers string) bool {
 	if l.remembered.see(h, l.sweep.new) {
 		return true
 	}
-	_, ok := l.inFlight[h]
-	return ok
+	return l.inFlight.has(h)
 }
 
 // again takes the late rows of a live page. It returns true with a batch that comes before the live rows.

@@ -122,10 +122,10 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 // full reports whether the memory has no room for live rows, keeps account of since when, and makes the most of the
 // wait: the mark moves up to all that is delivered, unless it is half way through its window.
 func (l *Tracker) full() bool {
-	if l.remembered.len()+len(l.inFlight) >= l.Memory {
+	if l.remembered.len()+l.inFlight.len() >= l.Memory {
 		l.forgetLoaded()
 	}
-	if l.remembered.len()+len(l.inFlight) < l.Memory {
+	if l.remembered.len()+l.inFlight.len() < l.Memory {
 		l.heldSince = time.Time{}
 		return false
 	}
@@ -323,7 +323,7 @@ func (l *Tracker) advance() {
 		// begun since, its stamps are on it, and the end of that one forgets it.
 		l.remembered.keep(func(stamp uint8) bool { return stamp != below })
 	}
-	if l.low.Equal(l.reached) && !l.sweep.on && len(l.inFlight) == 0 {
+	if l.low.Equal(l.reached) && !l.sweep.on && l.inFlight.len() == 0 {
 		l.future.swept = true
 		l.remembered.keep(func(stamp uint8) bool { return stamp >= loaded })
 	}

@@ -102,7 +102,7 @@ func (l *Tracker) Adopt(
 
 // session drops what belongs to one session.
 func (l *Tracker) session() {
-	clear(l.inFlight)
+	l.inFlight = newHashSet()
 	l.rises, l.unkept = bound{}, 0
 	l.sweep.on, l.sweep.proves, l.proved, l.tail = false, false, false, nil
 	l.handed, l.done, l.found = 0, 0, 0

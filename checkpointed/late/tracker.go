@@ -128,7 +128,7 @@ type Tracker struct {
 	future  future
 
 	remembered *hashSet        // the memory
-	inFlight   map[uint64]bool // handed out and not settled, of this session; true: ahead of the database's clock
+	inFlight   *hashSet // handed out and not settled, of this session; stamped: ahead of the database's clock
 	object     state.ObjectRef // what the memory was last read from or stored as
 	journal    journal         // what was added since
 	added      bool            // the memory has what no stored object has
@@ -164,7 +164,7 @@ type Config struct {
 
 // New returns the component of a feed. Nothing of it works before adopt.
 func New(cfg Config) *Tracker {
-	return &Tracker{Config: cfg, remembered: newHashSet(), inFlight: map[uint64]bool{}}
+	return &Tracker{Config: cfg, remembered: newHashSet(), inFlight: newHashSet()}
 }
 
 // Next decides what to fetch. It may ask the database for its clock; where that fails it warns, and goes on without
@@ -268,7 +268,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 	if len(page.Events) > 0 {
 		l.overtaken(l.liveAt)
 	}
-	if l.remembered.len() > 0 || len(l.inFlight) > 0 {
+	if l.remembered.len() > 0 || l.inFlight.len() > 0 {
 		// A page whose last events are left out still moves the position past them.
 		before := len(page.Events)
 		if batch.Events = l.unknown(page.Events, l.sweep.new); len(batch.Events) < before {
@@ -300,7 +300,7 @@ func (l *Tracker) unknown(events []change.Event, stamp uint8) []change.Event {
 		if l.remembered.see(h, stamp) {
 			continue
 		}
-		if _, ok := l.inFlight[h]; ok {
+		if l.inFlight.has(h) {
 			continue
 		}
 		kept = append(kept, events[i])
@@ -325,9 +325,13 @@ func (l *Tracker) handOut(batch *change.Batch, ahead bool) {
 	if !l.remembers(batch, l.handed) {
 		return
 	}
+	stamp := uint8(0)
+	if ahead {
+		stamp = 1
+	}
 	for i := range batch.Events {
 		if ahead || !l.known.covers(&batch.Events[i]) {
-			l.inFlight[memoryHash(batch.Events[i].ID)] = ahead
+			l.inFlight.add(memoryHash(batch.Events[i].ID), stamp)
 		}
 	}
 }
@@ -345,9 +349,7 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 		for i := range batch.Events[:n] {
 			h := memoryHash(batch.Events[i].ID)
 			stamp := l.sweep.new
-			ahead := l.inFlight[h]
-			delete(l.inFlight, h)
-			if ahead {
+			if l.inFlight.drop(h) > 0 {
 				stamp, l.future.early = l.future.stamp, true
 			} else if l.known.covers(&batch.Events[i]) {
 				l.unkept++
