@@ -24,8 +24,7 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 		var moved *state.MovedError
 		switch {
 		case errors.Is(err, errEnded):
-			// The settlement that ended it has the fault. With More the tick would ask again and again until that is stored.
-			return poller.Grant{}, nil
+			return poller.Grant{Ended: true}, nil // the settlement that ended it has the fault, where there is one
 		case !errors.As(err, &moved):
 			grant.Accepted = s.snapshot.Doc.Checkpoint.AcceptedAt
 			return grant, err
@@ -40,7 +39,7 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	}
 }
 
-// errEnded says that a settlement has ended the session while a fetch was under way.
+// errEnded says that a settlement has ended the session while a fetch was under way, or that the next one goes on.
 var errEnded = errors.New("the session has ended")
 
 func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {

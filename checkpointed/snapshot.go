@@ -64,13 +64,14 @@ func besides(b *state.Backfill) string {
 // session goes on from there. Changes are not missing there; where the source says that they are, or that it is another
 // database, the gap stays one, and a person decides.
 //
-// It takes no lease: the document is changed by compare-and-swap, as an operator would. In a tick that holds the lease
-// already the next tick does it, which finds the gap at once.
+// It takes no lease: the document is changed by compare-and-swap, as an operator would. A tick that holds the lease
+// already ends, and the next one does it: it reads changes before rows of the table.
 func (s *session) resync(ctx context.Context, gap error) error {
 	s.mu.Lock()
 	held := s.lease != nil
 	s.mu.Unlock()
 	if held {
+		s.feed.gap = true
 		return errEnded
 	}
 	snapshot, err := s.feed.snapshot(ctx)

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -18,7 +20,7 @@ type snapshots struct {
 	*shop
 	begun int
 	then  func() // after the position was noted
-	gap   bool   // Fetch finds one before a snapshot
+	gap   bool   // Fetch of changes finds one before a snapshot
 	again bool   // and after it
 }
 
@@ -38,7 +40,7 @@ func (s *snapshots) Snapshot(context.Context) (Snapshot, error) {
 }
 
 func (s *snapshots) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
-	if s.gap {
+	if s.gap && r.UpTo.IsStart() {
 		return change.Page{}, fmt.Errorf("%w: changes are missing", poller.ErrGap)
 	}
 	return s.shop.Fetch(ctx, r, limit)
@@ -183,6 +185,32 @@ func TestResyncUnderTheLease(t *testing.T) {
 		p.sent = nil
 		if r := p.tick(); r.Err != nil || s.begun != 2 || len(p.sent) != 6 {
 			t.Errorf("%v, begun %d times, sent %d", r.Err, s.begun, len(p.sent))
+		}
+	})
+}
+
+// TestResyncWhileTheTableIsRead: changes are missing while the whole table is read, in a tick that goes on polling. It
+// ends, and the next one begins with the read anew instead of with the next chunk.
+func TestResyncWhileTheTableIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &snapshots{shop: newShop()}
+		s.fill(1, 100)
+		p := newProcess(t, nil, s.shop, s.config)
+		to := pollertest.NewSink(t, func(context.Context, change.Delivery) error {
+			s.gap = s.begun == 1
+			return nil
+		})
+		relay := pollertest.Relay(t, p.feed, to, func(c *poller.Config) {
+			c.Concurrency, c.Budget, c.PollInterval, c.PollIntervalMax = 1, time.Hour, time.Second, time.Second
+		})
+		if r := relay.Tick(t.Context()); r.Err != nil || len(to.Accepted) == 0 || r.Ended.Sub(r.Started) > time.Minute {
+			t.Errorf("%v, %d events in %s", r.Err, len(to.Accepted), r.Ended.Sub(r.Started))
+		}
+		if r := relay.Tick(t.Context()); r.Err != nil || s.begun != 2 || len(to.Accepted) != 100 {
+			t.Errorf("%v, begun %d times, %d events", r.Err, s.begun, len(to.Accepted))
+		}
+		if doc := p.doc(); doc.Backfill != nil {
+			t.Errorf("%+v", doc.Backfill)
 		}
 	})
 }

@@ -61,3 +61,12 @@ func TestAgesOfAcceptedEvents(t *testing.T) {
 		})
 	}
 }
+
+// TestAgeOfARowOfTheYearOne: such a time is what a program writes that has none, and its age has no number.
+func TestAgeOfARowOfTheYearOne(t *testing.T) {
+	to := pollertest.NewSink(t, nil)
+	from := &pollertest.Pages{Batches: [][]change.Event{{{ID: "1", OrderKey: []byte("a"), Row: []byte("{}")}}}}
+	if r := pollertest.Relay(t, from, to).Tick(t.Context()); r.Err != nil || len(r.Ages) != 1 {
+		t.Errorf("%v, ages %v", r.Err, r.Ages)
+	}
+}

@@ -47,7 +47,7 @@ type evidence struct {
 	rand      *rand.Rand
 
 	// Of the tick before (resume.go).
-	groups [][]string
+	groups []group
 	tried  map[string]trial
 	known  map[string]suspect
 

@@ -113,6 +113,8 @@ type Grant struct {
 	// ByRow says that the position is the state of each row: events may be settled in any order in which those of one
 	// order key keep theirs.
 	ByRow bool
+	// Ended says that the session has no more batches, and no fault: the tick ends when those before are settled.
+	Ended bool
 	// Rest says whether more live rows follow this page. Batch.More does not say that: it may be about late rows, retries
 	// or a backfill.
 	Rest Rest

@@ -165,7 +165,7 @@ func (r *Report) accepted(kind change.Kind, e *change.Event, at time.Time) {
 		r.Ages = map[time.Duration]int{}
 	}
 	age, unit := max(0, at.Sub(e.Time)), time.Millisecond
-	for age >= 100*unit {
+	for age/100 >= unit { // 100*unit would overflow: a row may be of the year 1
 		unit *= 10
 	}
 	r.Ages[age.Round(unit)]++

@@ -11,7 +11,7 @@ import (
 // receiver that is slow, or hangs at one row, would keep every tick busy with the beginning of the same search. Another
 // instance, or a process after a crash, begins the search from the start.
 type hint struct {
-	groups [][]string
+	groups []group
 	tried  map[string]trial
 	// suspects had no verdict when the tick ended, by event id; their item is nil.
 	suspects map[string]suspect
@@ -32,6 +32,12 @@ type hint struct {
 	busy map[string]time.Time
 	// until is when the destination, which had no room for anything, wants to be asked again.
 	until time.Time
+}
+
+// group are the ids of events that failed together. live says that all of them are live rows.
+type group struct {
+	ids  []string
+	live bool
 }
 
 // trial is what is known of an event that failed alone; the zero value is: nothing.
@@ -99,8 +105,8 @@ func (h *hint) setAside(first bool, why error) {
 // left is what is left of the search: two for each event that nothing is known of, one for another.
 func (h *hint) left() int {
 	left := 0
-	for _, ids := range h.groups {
-		for _, id := range ids {
+	for _, group := range h.groups {
+		for _, id := range group.ids {
 			left++
 			if _, suspected := h.suspects[id]; !suspected && h.tried[id] == 0 {
 				left++
@@ -115,31 +121,31 @@ func (t *tick) keep() {
 	h := t.hint
 	h.forget()
 	h.tried, h.suspects, h.probed, h.limited = make(map[string]trial), make(map[string]suspect), t.probed, t.limited
-	add := func(ids []string) {
-		if len(ids) == 0 {
+	add := func(g group) {
+		if len(g.ids) == 0 {
 			return
 		}
-		h.groups = append(h.groups, ids)
-		for _, id := range ids { // of the others nothing needs to be known any more
+		h.groups = append(h.groups, g)
+		for _, id := range g.ids { // of the others nothing needs to be known any more
 			if trial := t.tried[id]; trial > 0 {
 				h.tried[id] = trial
 			}
 		}
 	}
-	add(idsOf(t.step, t.rest))
+	add(groupOf(t.step, t.rest))
 	for _, s := range t.suspects {
 		id := s.item.event().ID
-		add([]string{id})
+		add(groupOf([]*item{s.item}))
 		s.item, s.since, s.earlier = nil, 0, true
 		s.acceptedBefore = s.acceptedBefore && t.probed == 0 // a probe that fails is evidence against it
 		h.suspects[id] = s
 	}
 	for _, group := range t.failed {
-		add(idsOf(group))
+		add(groupOf(group))
 	}
-	for _, ids := range t.groups { // this tick did not get to them
-		add(ids)
-		for _, id := range ids {
+	for _, group := range t.groups { // this tick did not get to them
+		add(group)
+		for _, id := range group.ids {
 			if s, known := t.known[id]; known {
 				h.suspects[id] = s
 			}
@@ -148,26 +154,27 @@ func (t *tick) keep() {
 	t.hint = h
 }
 
-func idsOf(groups ...[]*item) []string {
-	var ids []string
-	for _, group := range groups {
-		for _, it := range group {
-			ids = append(ids, it.event().ID)
+func groupOf(parts ...[]*item) group {
+	g := group{live: true}
+	for _, part := range parts {
+		for _, it := range part {
+			g.ids = append(g.ids, it.event().ID)
+			g.live = g.live && it.batch.grant.Batch.Kind == change.Live
 		}
 	}
-	return ids
+	return g
 }
 
 // resume takes the events of a new batch that the hint names out of the queue, to be searched at once. The hint's
-// suspects are suspects again. A batch of live rows ends the hint: what is not in the first one is not next.
+// suspects are suspects again. Live rows that are not in the first batch of such are not next, and are forgotten.
 func (t *tick) resume(p *inFlight) {
-	var left [][]string
-	for _, ids := range t.groups {
-		wanted := make(map[string]bool, len(ids))
-		for _, id := range ids {
+	var left []group
+	for _, g := range t.groups {
+		wanted := make(map[string]bool, len(g.ids))
+		for _, id := range g.ids {
 			wanted[id] = true
 		}
-		var group []*item
+		var found []*item
 		for i := 0; i < len(t.lanes.queue()); {
 			it := t.lanes.queue()[i]
 			if it.batch != p || !wanted[it.event().ID] || t.cfg.Ordering == OrderSource && i > 0 {
@@ -184,17 +191,20 @@ func (t *tick) resume(p *inFlight) {
 				t.suspects = append(t.suspects, s)
 				t.probed, t.limited = t.hint.probed, t.hint.limited
 			default:
-				group = append(group, it)
+				found = append(found, it)
 			}
 		}
-		if len(group) > 0 {
-			t.failed = append(t.failed, group)
+		if len(found) > 0 {
+			t.failed = append(t.failed, found)
 		}
 		// What is resumed is this tick's: kept once more, one refusal would count again in each tick that follows.
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !wanted[id] })
-		if len(ids) > 0 && p.grant.Batch.Kind != change.Live {
-			left = append(left, ids)
+		g.ids = slices.DeleteFunc(slices.Clone(g.ids), func(id string) bool { return !wanted[id] })
+		if len(g.ids) > 0 && (!g.live || p.grant.Batch.Kind != change.Live) {
+			left = append(left, g)
 		}
 	}
 	t.groups = left
+	if len(t.suspects) > 0 {
+		t.weigh() // what was accepted in this tick came after they had failed
+	}
 }

@@ -2,6 +2,7 @@ package poller_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,6 +68,96 @@ func TestRefusalCountsOnce(t *testing.T) {
 		}
 		if len(to.Calls) < feed.MaxAttempts {
 			t.Errorf("dead after %d requests", len(to.Calls))
+		}
+	})
+}
+
+// sweep is a feed of one late row, before which live ones may come. Another event is not there to be asked for.
+type sweep struct {
+	pollertest.Pages
+	kinds []change.Kind
+	late  change.Event
+}
+
+func (f *sweep) Open(context.Context) (poller.Session, error) { return f, nil }
+
+// begin has the next tick find these live rows, and then the late one.
+func (f *sweep) begin(live ...change.Event) {
+	f.Batches, f.kinds = [][]change.Event{{f.late}}, []change.Kind{change.Sweep}
+	if len(live) > 0 {
+		f.Batches, f.kinds = [][]change.Event{live, {f.late}}, []change.Kind{change.Live, change.Sweep}
+	}
+}
+
+func (f *sweep) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
+	time.Sleep(100 * time.Millisecond) // what came before is accepted
+	g, err := f.Pages.Next(ctx, limit)
+	if len(f.kinds) > 0 {
+		g.Batch.Kind, f.kinds = f.kinds[0], f.kinds[1:]
+	}
+	return g, err
+}
+
+func (f *sweep) Settle(ctx context.Context, s poller.Settlement) (int, error) {
+	for i := range s.Batches {
+		for e, outcome := range s.Batches[i].Outcomes {
+			if outcome == poller.Rejected && s.Batches[i].Batch.Events[e].ID == f.late.ID {
+				f.late.Attempts++
+			}
+		}
+	}
+	return f.Pages.Settle(ctx, s)
+}
+
+// TestLateRowWithoutAnswer: a late row gets no answer, which takes most of a tick. Live rows come before it now and then,
+// and are accepted: that is evidence, although they are of another kind of batch than the row, and whether a tick ends
+// with its budget or with nothing else to send.
+func TestLateRowWithoutAnswer(t *testing.T) {
+	event := func(id string) change.Event {
+		return change.Event{ID: id, Key: []byte(id), OrderKey: []byte(id), Row: []byte("{}"), Cursor: pollertest.Position(1)}
+	}
+	for _, budget := range []time.Duration{10 * time.Second, 12 * time.Second} {
+		t.Run(budget.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				feed := &sweep{late: event("late")}
+				to := pollertest.NewSink(t, func(ctx context.Context, d change.Delivery) error {
+					if d.Events[0].ID != "late" {
+						return nil
+					}
+					<-ctx.Done()
+					return context.Cause(ctx)
+				})
+				relay := pollertest.Relay(t, feed, to, func(c *poller.Config) { c.Timeout, c.Budget = 10*time.Second, budget })
+				for n := 0; n < 20 && feed.late.Attempts == 0; n++ {
+					if feed.begin(); n%3 == 2 {
+						feed.begin(event("live " + strconv.Itoa(n)))
+					}
+					relay.Tick(t.Context())
+					time.Sleep(time.Minute) // a destination that does not answer is left alone for a while
+				}
+				if feed.late.Attempts == 0 {
+					t.Errorf("no attempt is counted after %d requests", len(to.Calls))
+				}
+			})
+		})
+	}
+}
+
+// TestHintOfARowThatIsGone: nothing is kept of it once all that the source has was fetched.
+func TestHintOfARowThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := &sweep{late: change.Event{ID: "late", Key: []byte("1"), OrderKey: []byte("1"), Row: []byte("{}")}}
+		to := pollertest.NewSink(t, func(ctx context.Context, _ change.Delivery) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		relay := pollertest.Relay(t, feed, to, func(c *poller.Config) { c.Timeout, c.Budget = 10*time.Second, 10*time.Second })
+		feed.begin()
+		if r := relay.Tick(t.Context()); r.Searching == 0 {
+			t.Fatalf("%+v", r)
+		}
+		if r := relay.Tick(t.Context()); r.Searching != 0 || r.Err != nil {
+			t.Errorf("%d, %v", r.Searching, r.Err)
 		}
 	})
 }

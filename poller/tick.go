@@ -70,6 +70,7 @@ type tick struct {
 	extras   int       // requests in flight that send an event again, or ahead, as evidence only
 	began    time.Time // the last fetch
 	drained  bool      // the last fetch brought less than its limit
+	ended    bool      // the session has no more
 	more     time.Time // when the last fetch began after which more live rows followed
 	dropped  bool      // live rows were fetched, and will not be settled
 	idle     int       // fetches in a row that brought nothing
@@ -162,7 +163,7 @@ func (t *tick) post(f func()) { t.inbox <- f }
 
 // final reports whether no further batch will be fetched.
 func (t *tick) final() bool {
-	return t.stopped() || t.fetchErr != nil || t.drained && t.cfg.PollInterval == 0 ||
+	return t.stopped() || t.fetchErr != nil || t.ended || t.drained && t.cfg.PollInterval == 0 ||
 		t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
 }
 
@@ -236,7 +237,7 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.recordAccepted(grant.Accepted)
 	}
 	batch := &grant.Batch
-	t.drained = !batch.More
+	t.drained, t.ended = !batch.More, grant.Ended
 	if len(batch.Events) > 0 {
 		t.idle = 0
 	} else if t.drained {
@@ -338,7 +339,9 @@ func (t *tick) end() {
 				t.cfg.Budget)}
 	}
 	t.circuits()
-	t.report.Drained, t.report.Searching = t.drained, t.hint.left()
+	if t.report.Drained = t.drained; !t.outage {
+		t.report.Searching = t.hint.left()
+	}
 	t.report.RowsWait = t.dropped || t.liveInLine() || t.more.After(t.report.DrainedAt)
 	switch {
 	case t.failure != nil:
@@ -356,7 +359,10 @@ func (t *tick) endSearch() {
 	if open > 0 && t.failure == nil && t.probed >= maxProbes {
 		t.refusesAll()
 	}
-	if t.outage || open == 0 && len(t.groups) == 0 {
+	switch {
+	case t.outage && (t.probed > 0 || slices.ContainsFunc(t.suspects, func(s suspect) bool { return s.answered })),
+		open == 0 && len(t.groups) == 0,
+		open == 0 && t.drained && t.failure == nil: // what was not among all that the session had is gone
 		t.hint.forget()
 		return
 	}
