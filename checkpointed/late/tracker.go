@@ -129,7 +129,7 @@ type Tracker struct {
 	future  future
 
 	remembered *hashSet        // the memory
-	inFlight   *hashSet // handed out and not settled, of this session; stamped: ahead of the database's clock
+	inFlight   *hashSet        // handed out and not settled, of this session; stamped: ahead of the database's clock
 	object     state.ObjectRef // what the memory was last read from or stored as
 	journal    journal         // what was added since
 	added      bool            // the memory has what no stored object has
