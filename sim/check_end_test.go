@@ -129,9 +129,10 @@ func (w *world) doubtful(v *version) bool {
 
 // stands reports whether the poller may stand at such an event under ordering=source, and all else with it.
 func (w *world) stands() bool {
-	return w.set.ordering == poller.OrderSource && slices.ContainsFunc(w.table.rows, func(r *row) bool {
-		// A dead letter may come once more, as a change after the whole table, and stands again.
-		return r.cur != nil && (!w.settled(r.cur) || w.pro.Tracked) && w.unproven(r.cur.event.ID)
+	at, err := placeOf(w.doc.Checkpoint.Cursor)
+	return err == nil && w.set.ordering == poller.OrderSource && slices.ContainsFunc(w.table.rows, func(r *row) bool {
+		// A dead letter comes once more where the position is still before it, and maybe as a change after the whole table.
+		return r.cur != nil && (!w.settled(r.cur) || w.pro.Tracked || !at.passed(r.cur)) && w.unproven(r.cur.event.ID)
 	})
 }
 
