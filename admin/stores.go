@@ -113,10 +113,7 @@ func becauseHeld(err error) error {
 
 // write puts a document, and what it names, into the other store.
 func (m *StoreMove) write(ctx context.Context, key string, doc state.Document, token uint64) error {
-	for _, object := range []string{doc.Parked.Object, doc.Late.Memory.Object} {
-		if object == "" {
-			continue
-		}
+	for _, object := range doc.Objects() {
 		if err := m.copy(ctx, object); err != nil {
 			return fmt.Errorf("%s: %w", object, err)
 		}

@@ -71,7 +71,7 @@ func (s *session) write(ctx context.Context, c *pendingCommit, last bool) (bool,
 		if err != nil {
 			return false, fmt.Errorf("storing the memory of late commits: %w", err)
 		}
-		carry.Late.Memory.Object = name
+		carry.Named(name)
 	}
 	parked, err := c.parked.Put(ctx, c.lease.PutObject)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *session) collect(ctx context.Context, lease *state.Lease) {
 	ctx, cancel := context.WithTimeoutCause(ctx, collectPatience, poller.ErrLate)
 	defer cancel()
 	doc := lease.Known()
-	if err := lease.Collect(ctx, doc.Parked.Object, doc.Late.Memory.Object); err != nil {
+	if err := lease.Collect(ctx, doc.Objects()...); err != nil {
 		s.warn(fmt.Sprintf("side objects that are not needed any more could not be removed, the next commit tries again: %v",
 			err))
 	}

@@ -25,7 +25,9 @@ type snapshots struct {
 }
 
 func (s *snapshots) Snapshot(context.Context) (Snapshot, error) {
+	s.mu.Lock()
 	s.begun++
+	s.mu.Unlock()
 	begin := Snapshot{After: position(s.writes), Count: int64(len(s.rows)), Incarnation: s.incarnation}
 	if len(s.rows) > 0 {
 		begin.Rows.UpTo = position(s.writes)
@@ -33,6 +35,8 @@ func (s *snapshots) Snapshot(context.Context) (Snapshot, error) {
 	if s.then != nil {
 		s.then()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.gap = s.again; !s.gap {
 		s.anew = nil
 	}
@@ -40,7 +44,10 @@ func (s *snapshots) Snapshot(context.Context) (Snapshot, error) {
 }
 
 func (s *snapshots) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
-	if s.gap && r.UpTo.IsStart() {
+	s.mu.Lock()
+	gap := s.gap
+	s.mu.Unlock()
+	if gap && r.UpTo.IsStart() {
 		return change.Page{}, fmt.Errorf("%w: changes are missing", poller.ErrGap)
 	}
 	return s.shop.Fetch(ctx, r, limit)
@@ -197,6 +204,8 @@ func TestResyncWhileTheTableIsRead(t *testing.T) {
 		s.fill(1, 100)
 		p := newProcess(t, nil, s.shop, s.config)
 		to := pollertest.NewSink(t, func(context.Context, change.Delivery) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			s.gap = s.begun == 1
 			return nil
 		})

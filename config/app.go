@@ -132,6 +132,7 @@ type Source struct {
 	FunctionName string `json:"function_name"`
 	LegacyID     string `json:"legacy_function_id"` // 16 hexadecimal digits; "" for none
 	LeasesLock   string `json:"leases_lock"`
+	Compat       string `json:"compat"` // none or binding
 
 	NullCursor  string        `json:"null_cursor"` // report or fail
 	Identity    string        `json:"identity"`

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -88,6 +89,7 @@ func (l *loader) checkLeased(p *pollerScopes) {
 		s.fault("after_dead_letter", "block keeps a key parked, and the leases know of none: what is given up is processed",
 			"Write release")
 	}
+	l.checkCompat(p)
 	l.checkFanout(p)
 	if l.batchSize > 0 && !s.has("batch_size") {
 		p.poller.BatchSize = l.batchSize
@@ -96,4 +98,35 @@ func (l *loader) checkLeased(p *pollerScopes) {
 		p.poller.PollInterval = l.polling
 	}
 	checkText(s, "source__where", src.Where, "sqlserver", conditionFlaw)
+}
+
+// checkCompat refuses what the binding does not have, where all is done as it does it.
+func (l *loader) checkCompat(p *pollerScopes) {
+	if p.poller.Source.Compat != "binding" {
+		return
+	}
+	refuse := func(s *scope, keys map[string]string) {
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			if s.has(key) {
+				s.fault(key, "is the binding's own with source__compat=binding: "+keys[key],
+					"Remove it, or "+p.own.named("source__compat"))
+			}
+		}
+	}
+	refuse(p.own, map[string]string{
+		"source__where":       "it leaves no rows out",
+		"source__operations":  "it delivers all of them",
+		"source__leases_lock": "it locks the database's functions together",
+		"lease_ttl":           "60s, renewed every 15s",
+		"max_attempts":        "5, counted when a row is taken",
+		"retry_delays":        "a batch comes again when its leases have lapsed",
+		"concurrency":         "one batch at a time",
+	})
+	for _, s := range p.outputs {
+		refuse(s, map[string]string{"batch": "a request is a batch", "retries": "a batch is sent once"})
+	}
+	p.poller.Concurrency = 1
+	p.poller.Warnings.Add(p.own.named("source__compat"), "drops a row after five attempts, an outage of the destination "+
+		"included, as the Azure SQL trigger does (each becomes a dead letter)",
+		"Remove it when no function of the Azure SQL trigger runs beside it any more")
 }

@@ -45,6 +45,33 @@ func TestLeasesDefaults(t *testing.T) {
 	}
 }
 
+// TestCompat: source__compat=binding has the binding's own values, and refuses what the binding does not have.
+func TestCompat(t *testing.T) {
+	const compat = "pollers__orders__source__compat=binding"
+	app, err := Load(leases(compat, "Sql_Trigger_MaxBatchSize=300"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := app.Pollers[0]
+	if p.Source.Compat != "binding" || p.BatchSize != 300 || p.Concurrency != 1 || p.MaxAttempts != 5 ||
+		p.LeaseTTL != time.Minute || len(p.Warnings) != 1 {
+		t.Errorf("%+v", p)
+	}
+	for _, given := range []string{"source__where=a=1", "source__operations=insert", "lease_ttl=30s", "max_attempts=3",
+		"retry_delays=1s", "concurrency=2", "output__batch=10", "output__retries=2", "source__leases_lock=table"} {
+		_, err := Load(leases(compat, "pollers__orders__"+given))
+		key, _, _ := strings.Cut(given, "=")
+		if err == nil || !strings.Contains(err.Error(), key+": is the binding's own with source__compat=binding") {
+			t.Errorf("%s: %v", given, err)
+		}
+	}
+	_, err = Load(append(leases("pollers__orders__source__leases=none")[:4], "state__kind=memory", compat,
+		"pollers__orders__source__table=dbo.Orders", "pollers__orders__output__kind=stdout"))
+	if err == nil || !strings.Contains(err.Error(), "source__compat") {
+		t.Errorf("without leases: %v", err)
+	}
+}
+
 // TestLeasesFanout: the changes that instances share are handed out by a queue as an outbox's partitions are.
 func TestLeasesFanout(t *testing.T) {
 	app, err := Load(leases("pollers__orders__source__fanout_queue=orders-workers",

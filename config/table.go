@@ -187,6 +187,8 @@ var pollerSettings = []setting{
 		doc:     "The id in `az_func.GlobalState` that the function had before the binding made it of the site's name. Where there is no state of the new id, the old one's becomes it, with its leases."},
 	{name: "source__leases_lock", modes: inLeased, kind: kind.OneOf("database", "table"), def: "database",
 		doc: "`database` is the binding's one application lock for all functions of the database, `table` one for each leases table: never beside the binding."},
+	{name: "source__compat", modes: inLeased, kind: kind.OneOf("none", "binding"), def: "none",
+		doc: "`binding` has the Azure SQL trigger's exact behaviour, and may run beside it: batches succeed or fail as a whole, five attempts, no fencing, gaps jumped over. What it drops is told ([azure-sql-trigger.md](azure-sql-trigger.md#exactly-as-the-binding))."},
 	{name: "source__track_table", modes: inTracking, kind: kind.Text("a table", "rowrelay_changes_orders"),
 		defText: "`rowrelay_changes_` and the table's name",
 		doc:     "The change table, beside `source__table` in its schema; `rowrelay track install` creates it. Several pollers may share one."},

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"fmt"
 )
 
 // LeaseTables names the tables through which instances share the changes of one table by leases on its rows: those of
@@ -35,6 +37,8 @@ const (
 	// this version of the row.
 	LeasePlace    = "rowrelay_place"
 	LeaseAttempts = "rowrelay_attempts"
+	// LeaseKey is, in the rows of Leasing.Binding, the key and the version as LeaseMark.Key takes them back.
+	LeaseKey = "rowrelay_key"
 )
 
 // Leasing is the texts of a Tracking whose changes several instances share. Each is one round trip and one transaction
@@ -68,12 +72,22 @@ type Leasing struct {
 	// IsMissing reports whether an error says that one of the tables is not there, IsLocked that Lock was not free in
 	// time.
 	IsMissing, IsLocked func(error) bool
+	// Binding is the same in the binding's own words. Before jumps over what is not retained any more. It takes @rows
+	// changes and counts an attempt of each; of those that have used theirs up it brings what nobody was told of yet, as
+	// rows whose LeaseAttempts are below 0. Rows have Key beside LeasePlace and LeaseAttempts. Renew and Settle name rows
+	// by @marks, whoever holds them; there are no tokens. Settle has rows processed that are Done, and remembers that
+	// people were told of those that are Dead. Nil in itself.
+	Binding *Leasing
+	// Key is the column LeaseKey of Binding's rows.
+	Key Column
 }
 
 // LeaseMark says what became of the row at a place of a batch.
 type LeaseMark struct {
-	Batch int `json:"b"`
-	Place int `json:"p"`
+	// Key is a LeaseKey, with Leasing.Binding; without it rows have Batch and Place.
+	Key   string `json:"k,omitempty"`
+	Batch int    `json:"b"`
+	Place int    `json:"p"`
 	// Done says that this version of the row is processed. Otherwise its lease lapses, and it comes again.
 	Done bool `json:"d"`
 	// Dead says that it was given up. Attempts and Reason are those held against it, Delay the milliseconds until it may
@@ -82,6 +96,15 @@ type LeaseMark struct {
 	Attempts int    `json:"a"`
 	Delay    int64  `json:"w"`
 	Reason   string `json:"r"`
+}
+
+// ListMarks is the parameter @marks.
+func ListMarks(marks []LeaseMark) string {
+	text, err := json.Marshal(marks)
+	if err != nil {
+		panic(err) // numbers and texts have a form
+	}
+	return string(text)
 }
 
 // LeaseTold is what the texts of Leasing tell, as JSON.
@@ -99,8 +122,19 @@ type LeaseTold struct {
 	// settled.
 	Held, Asked int
 	Made        bool // the leases table was missing
+	// Missed is how many versions Leasing.Binding jumped over, Dropped how many rows have used their attempts up.
+	Missed  int64
+	Dropped int
 	// Waiting counts unprocessed changes, Leased live leases, Parked the rows that failed and are tried again, Gone dead
 	// letters.
 	Waiting              int64
 	Leased, Parked, Gone int
+}
+
+// ParseLeaseTold reads what a text told.
+func ParseLeaseTold(text string) (t LeaseTold, err error) {
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		return t, fmt.Errorf("read what the server told of leases: %w", err)
+	}
+	return t, nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ChangeTable names a change table: one row for each key of another table that was written since triggers were put on
@@ -147,6 +148,9 @@ type Tracking struct {
 	Uninstall func(c *ChangeTable) []string
 	// Aging tells how old changes are.
 	Aging Aging
+	// Unended reports whether a transaction that has not ended may have written a change of a version from since up to the
+	// floor. Nil where versions are no times, and true where that would take long to tell. It may wait a second.
+	Unended func(ctx context.Context, conn *sql.Conn, c *ChangeTable, since time.Time) (bool, error)
 	// Faults says what is wrong with the triggers, each in a sentence with what to do. What the user may not see is no
 	// fault.
 	Faults func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)

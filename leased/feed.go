@@ -19,7 +19,7 @@
 // # Files
 //
 // session.go takes batches; holding.go holds their leases; settle.go settles them; workers.go says how many instances
-// the work is for; function.go names the function.
+// the work is for; function.go names the function. binding.go does what the binding does, where that is asked for.
 package leased
 
 import (
@@ -40,6 +40,8 @@ type Config struct {
 	Policy      poller.Policy
 	// TTL is how long a lease lasts unless it is renewed.
 	TTL time.Duration
+	// Binding has it all done as the binding does it: see binding.go. Changes have to be such, and the relay's Whole set.
+	Binding bool
 	// DeadLetters also takes dead letters; nil where the row of our own table is all.
 	DeadLetters poller.DeadLetters
 	Changes     Changes
@@ -55,8 +57,9 @@ type Changes interface {
 	IsMissing(err error) bool
 	// Take takes a batch. Its error may leave leases that lapse.
 	Take(ctx context.Context, t source.Taking) (source.Batch, error)
-	// Renew extends the leases of a token and returns how many there were; a ttl of 0 has them lapse.
-	Renew(ctx context.Context, token int64, ttl time.Duration) (int, error)
+	// Renew extends the leases of a token (as the binding does it: those of marks) and returns how many there were; a ttl
+	// of 0 has them lapse.
+	Renew(ctx context.Context, token int64, ttl time.Duration, marks ...engine.LeaseMark) (int, error)
 	// Settle makes marks durable, all or none: then the error wraps source.ErrLeaseLost.
 	Settle(ctx context.Context, token int64, marks []engine.LeaseMark) error
 	// Show tells how the changes stand.
@@ -100,6 +103,9 @@ func (f *Feed) Open(ctx context.Context) (poller.Session, error) {
 		if err := s.make(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if f.cfg.Binding {
+		return &bindingSession{session: s}, nil
 	}
 	return s, nil
 }

@@ -28,6 +28,7 @@ type instance struct {
 	feed   *leased.Feed
 	relay  *poller.Relay
 	cut    bool
+	compat bool
 	sent   []string // "insert 1=5", in the order of acceptance
 	to     func(change.Event) error
 	mu     sync.Mutex
@@ -36,7 +37,7 @@ type instance struct {
 // start starts an instance. How it delivers, to says; nil accepts everything.
 func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func(*plan.Config)) *instance {
 	t.Helper()
-	in := &instance{T: t, to: to}
+	in := &instance{T: t, to: to, compat: m.compat}
 	cfg := plan.Config{Poller: "orders", Table: "dbo.orders", Tracked: true, Leased: true}
 	for _, f := range adjust {
 		f(&cfg)
@@ -49,14 +50,27 @@ func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func
 	}
 	t.Cleanup(func() { _ = src.Close() })
 	in.src, in.leases = src, src.Leases(source.LeasesConfig{Function: leased.FunctionID("shop", "orders"),
-		Legacy: "0a1b2c3d4e5f6071", LockTimeout: 30 * time.Second})
+		Legacy: "0a1b2c3d4e5f6071", LockTimeout: 30 * time.Second, Binding: m.compat})
+	var letters poller.DeadLetters
+	if m.letters != nil {
+		letters = m.letters
+	}
 	in.feed, err = leased.New(leased.Config{App: "shop", Poller: "orders", TTL: m.ttl, Changes: in.leases,
+		Binding: m.compat, DeadLetters: letters,
 		Policy: poller.Policy{MaxAttempts: 5, Delays: []time.Duration{time.Second}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.relay = pollertest.Relay(t, in.feed, pollertest.Func(in.deliver), pollertest.Hundred)
+	in.relay = pollertest.Relay(t, in.feed, pollertest.Func(in.deliver), pollertest.Hundred, in.whole)
 	return in
+}
+
+// whole adjusts a relay of an instance that does as the binding does.
+func (in *instance) whole(c *poller.Config) {
+	if in.compat {
+		c.Whole, c.Concurrency, c.RequestEvents, c.Retries = true, 1, 100, 1
+		c.Budget, c.Timeout = 10*time.Minute, 10*time.Minute
+	}
 }
 
 // modelled leaves the catalog out of what is asked.

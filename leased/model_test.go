@@ -37,6 +37,9 @@ type server struct {
 
 	looked, polls, statements int
 
+	compat  bool    // instances do as the binding does
+	letters *graves // of instances
+
 	between func() // what happens between the reading of versions and that of rows
 }
 
@@ -136,8 +139,14 @@ func (c conn) QueryContext(_ context.Context, text string, args []driver.NamedVa
 	p := params(args)
 	into := p["told"].(sql.Out).Dest.(*string)
 	top, err := strconv.Atoi(topOf.FindStringSubmatch(text)[1])
+	if m.compat {
+		top /= 2
+	}
 	if err != nil || top != int(number(p["rows"])) {
 		return nil, fmt.Errorf("TOP (%d) of %v rows: %w", top, p["rows"], err)
+	}
+	if m.compat {
+		return m.takeAsBinding(text, p, into)
 	}
 	told := m.take(number(p["read"]), number(p["token"]), int(number(p["batch"])), int(number(p["rows"])),
 		time.Duration(number(p["ttl"]))*time.Millisecond)
@@ -259,6 +268,10 @@ func (c conn) ExecContext(_ context.Context, text string, args []driver.NamedVal
 	}
 	var told engine.LeaseTold
 	switch {
+	case strings.Contains(text, "OPENJSON(j.k)"):
+		told = m.markAsBinding(text, p)
+	case m.compat && strings.Contains(text, "@waiting AS Waiting"):
+		told = m.showAsBinding()
 	case strings.Contains(text, "@made AS Made"):
 		if strings.Contains(text, "WHERE UserFunctionID = '0a1b2c3d4e5f6071'") {
 			m.takeOver()

@@ -77,15 +77,9 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 
 // take takes a batch into the holding, gives back what there was no room for, and settles what the settings leave out.
 func (s *session) take(ctx context.Context, limit poller.Limit) (source.Batch, error) {
-	b, err := s.attempt(ctx, limit)
-	if s.cfg.Changes.IsMissing(err) {
-		if err := s.make(ctx); err != nil {
-			return b, err
-		}
-		b, err = s.attempt(ctx, limit)
-	}
+	b, err := s.inTables(ctx, func() (source.Batch, error) { return s.attempt(ctx, limit) })
 	if err != nil {
-		return b, faultOf(poller.FetchFailed, err)
+		return b, err
 	}
 	err = s.judge(&b.Told)
 	s.feed.mu.Lock()
@@ -112,6 +106,21 @@ func (s *session) take(ctx context.Context, limit poller.Limit) (source.Batch, e
 		marks = append(marks, engine.LeaseMark{Batch: b.Number, Place: n})
 	}
 	return b, s.hold.settle(ctx, marks)
+}
+
+// inTables takes a batch; where the tables have gone, it makes them and takes it then.
+func (s *session) inTables(ctx context.Context, attempt func() (source.Batch, error)) (source.Batch, error) {
+	b, err := attempt()
+	if s.cfg.Changes.IsMissing(err) {
+		if err := s.make(ctx); err != nil {
+			return b, err
+		}
+		b, err = attempt()
+	}
+	if err != nil {
+		return b, faultOf(poller.FetchFailed, err)
+	}
+	return b, nil
 }
 
 // attempt is one taking, with the holding's token: the first draws one.
@@ -152,11 +161,7 @@ func (s *session) judge(t *engine.LeaseTold) error {
 			"programs that share one id deliver each a part. When it is stopped, Rowrelay goes on once its leases have lapsed",
 			t.Foreign, s.tables.Leases, t.Until, s.tables.Function)}
 	case !t.Known:
-		s.feed.mu.Lock()
-		s.feed.made = false
-		s.feed.mu.Unlock()
-		return &poller.Fault{Event: poller.StateGone, Err: fmt.Errorf("[az_func].[GlobalState] has no row for the function "+
-			"%s any more: somebody removed it. The next tick makes it anew, as source__start says", s.tables.Function)}
+		return s.unknown()
 	case t.From < t.Valid:
 		return gap("changes up to version %d are missing: the shared state stands at version %d, and changes are complete from "+
 			"there on only. CHANGE_RETENTION has passed, or the table was truncated, or its change tracking was switched off and "+
@@ -166,6 +171,15 @@ func (s *session) judge(t *engine.LeaseTold) error {
 			"go on from there: rowrelay state reset %s --to latest", t.From, t.Head, s.cfg.Poller)
 	}
 	return nil
+}
+
+// unknown says that the function's state has gone.
+func (s *session) unknown() error {
+	s.feed.mu.Lock()
+	s.feed.made = false
+	s.feed.mu.Unlock()
+	return &poller.Fault{Event: poller.StateGone, Err: fmt.Errorf("[az_func].[GlobalState] has no row for the function "+
+		"%s any more: somebody removed it. The next tick makes it anew, as source__start says", s.tables.Function)}
 }
 
 func gap(format string, args ...any) error {
@@ -178,11 +192,16 @@ func (s *session) grant(events []change.Event, kind change.Kind, more bool, begu
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return poller.Grant{
-		Batch: change.Batch{ID: fmt.Sprintf("batch_%s_%04d", now.UTC().Format("20060102_150405"), s.batches), Kind: kind,
-			Events: events, More: more, Fetched: now, FetchTime: now.Sub(begun)},
+		Batch: change.Batch{ID: s.batchID(now), Kind: kind, Events: events, More: more, Fetched: now,
+			FetchTime: now.Sub(begun)},
 		Context: s.hold.deadline.Context(), Token: uint64(s.hold.token), Origin: s.origin, Check: s.hold.deadline.Check,
 		ByRow: true,
 	}
+}
+
+// batchID names the last batch.
+func (s *session) batchID(now time.Time) string {
+	return fmt.Sprintf("batch_%s_%04d", now.UTC().Format("20060102_150405"), s.batches)
 }
 
 // Parked is false: a row that failed is in no batch before its next attempt.

@@ -105,16 +105,25 @@ func (t *settlement) rejected(ctx context.Context, s *session, e *change.Event, 
 // which is a *Fault, the event is not given up: it comes again.
 func (t *settlement) giveUp(ctx context.Context, s *session, e *change.Event, attempts int,
 	why poller.Rejection) error {
+	letter, err := s.bury(ctx, e, attempts, why)
+	if err == nil {
+		t.dead = append(t.dead, letter.Reported())
+	}
+	return err
+}
+
+// bury writes a dead letter.
+func (s *session) bury(ctx context.Context, e *change.Event, attempts int,
+	why poller.Rejection) (poller.DeadLetter, error) {
 	letter := poller.DeadLetter{
 		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.origin.Engine, Table: s.origin.Table, Event: *e,
 		Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: attempts, Last: why.At,
 	}
 	if s.cfg.DeadLetters != nil {
 		if err := s.letters.Put(ctx, s.cfg.DeadLetters, letter); err != nil {
-			return &poller.Fault{Event: poller.HandlerFailed,
+			return letter, &poller.Fault{Event: poller.HandlerFailed,
 				Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
 		}
 	}
-	t.dead = append(t.dead, letter.Reported())
-	return nil
+	return letter, nil
 }

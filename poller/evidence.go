@@ -119,6 +119,8 @@ func (t *tick) judge(it *item, f *failure) bool {
 		it.refused = f.since
 	}
 	switch {
+	case t.cfg.Whole:
+		t.reject(it, r)
 	case f.proven, single && f.Cause == Impossible:
 		t.reject(it, r)
 	case single:

@@ -34,6 +34,9 @@ type Config struct {
 	RejectStatus []int
 	// Retries is how often one request is tried in a tick, the first attempt included.
 	Retries int
+	// Whole says that the feed settles a batch as a whole or not at all: so an event that fails is rejected, whosever
+	// fault it is, and no other is sent to find out.
+	Whole bool
 	// Timeout bounds one attempt.
 	Timeout time.Duration
 	// Budget bounds the tick: after it no request and no fetch begins.

@@ -40,6 +40,8 @@ type LeasesConfig struct {
 	TableLock bool
 	// LockTimeout is how long the lock is waited for.
 	LockTimeout time.Duration
+	// Binding has all done as the binding does it: see engine.Leasing.Binding.
+	Binding bool
 }
 
 // Leases returns the leases on the source's changes. Nothing is asked yet.
@@ -53,12 +55,15 @@ type Batch struct {
 	Number       int
 	Rows         []LeasedRow
 	Left, Unread []int
+	// Dropped are rows that have used their attempts up. Only as the binding does it.
+	Dropped []LeasedRow
 }
 
-// LeasedRow is an event, and its place in its batch.
+// LeasedRow is an event, and its place in its batch, or its key (engine.LeaseMark).
 type LeasedRow struct {
 	Event change.Event
 	Place int
+	Key   string
 }
 
 // Taking says what to take: see engine.Leasing.Before.
@@ -90,7 +95,11 @@ func (l *Leases) take(ctx context.Context, s *pool.Session, p *plan.Plan, own *e
 	b := Batch{Number: t.Number()}
 	var text string
 	sel, place := leasedSelection(p, own, tables)
-	st := sel.Page(t.Limit.Rows, keyset.Span{Also: []keyset.Condition{func(b *keyset.Builder, _ *keyset.Selection) {
+	most := t.Limit.Rows
+	if l.cfg.Binding {
+		most *= 2 // those that have used their attempts up come beside the others
+	}
+	st := sel.Page(most, keyset.Span{Also: []keyset.Condition{func(b *keyset.Builder, _ *keyset.Selection) {
 		b.Before, b.After = own.Before(tables), own.After(tables)
 		b.Add("1 = 1")
 	}}})
@@ -107,6 +116,9 @@ func (l *Leases) take(ctx context.Context, s *pool.Session, p *plan.Plan, own *e
 		if !ok {
 			return false, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, l.c.name(), col.Bad)
 		}
+		if l.cfg.Binding {
+			return true, b.keyed(r, e, at, place+2)
+		}
 		size += e.Size()
 		if full = full || len(b.Rows) > 0 && size > t.Limit.Bytes; full {
 			return true, nil // to the end, where the server tells what it took
@@ -120,11 +132,14 @@ func (l *Leases) take(ctx context.Context, s *pool.Session, p *plan.Plan, own *e
 		}
 		e.Attempts = at[1]
 		e.Refused = e.Attempts > 1 // the first may have counted without evidence
-		b.Rows = append(b.Rows, LeasedRow{e, at[0]})
+		b.Rows = append(b.Rows, LeasedRow{Event: e, Place: at[0]})
 		return true, nil
 	})
 	if err == nil {
-		b.Told, err = toldOf(text)
+		b.Told, err = engine.ParseLeaseTold(text)
+	}
+	if l.cfg.Binding {
+		return b, err
 	}
 	rest := &b.Left
 	if full {
@@ -136,14 +151,43 @@ func (l *Leases) take(ctx context.Context, s *pool.Session, p *plan.Plan, own *e
 	return b, err
 }
 
-// leasedSelection is what is read of a batch; the places stand in the column that it returns, and attempts after them.
+// keyed adds a row whose place and attempts are at, and whose key is in a column.
+func (b *Batch) keyed(r engine.Row, e change.Event, at []int, column int) error {
+	text, err := r.AppendJSON(nil, column)
+	row := LeasedRow{Event: e}
+	if err == nil {
+		err = json.Unmarshal(text, &row.Key)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: read the key of a lease: %w", engine.ErrSchemaChanged, err)
+	}
+	if row.Event.Attempts = at[1]; at[1] > 0 {
+		row.Event.Attempts-- // the one that was counted is this one
+		b.Rows = append(b.Rows, row)
+		return nil
+	}
+	row.Event.Attempts = -at[1]
+	b.Dropped = append(b.Dropped, row)
+	return nil
+}
+
+// leasedSelection is what is read of a batch; the places stand in the column that it returns, attempts and keys after
+// them.
 func leasedSelection(p *plan.Plan, own *engine.Leasing, tables *engine.LeaseTables) (*keyset.Selection, int) {
 	sel := p.Sel
 	place, attempts := p.BuiltIn().Version, p.BuiltIn().Version
 	place.Name, attempts.Name = engine.LeasePlace, engine.LeaseAttempts
 	also := func(c engine.Column) string { return "c." + p.Syntax.Quote(c.Name) }
-	sel.From = p.Table.Changes.Joined(own.Rows(tables), also(place), also(attempts))
-	sel.Columns = append(p.Sel.Columns[:len(p.Sel.Columns):len(p.Sel.Columns)], place, attempts)
+	more := []engine.Column{place, attempts}
+	if own.Key.Name != "" {
+		more = append(more, own.Key)
+	}
+	names := make([]string, len(more))
+	for i := range more {
+		names[i] = also(more[i])
+	}
+	sel.From = p.Table.Changes.Joined(own.Rows(tables), names...)
+	sel.Columns = append(p.Sel.Columns[:len(p.Sel.Columns):len(p.Sel.Columns)], more...)
 	return &sel, len(p.Sel.Columns)
 }
 
@@ -168,10 +212,11 @@ func (l *Leases) Make(ctx context.Context) (made bool, err error) {
 	return t.Made, err
 }
 
-// Renew extends the leases of a token, and returns how many there were; a ttl of 0 has them lapse.
-func (l *Leases) Renew(ctx context.Context, token int64, ttl time.Duration) (int, error) {
+// Renew extends the leases of a token, and returns how many there were; a ttl of 0 has them lapse. As the binding does
+// it, it extends those of marks.
+func (l *Leases) Renew(ctx context.Context, token int64, ttl time.Duration, marks ...engine.LeaseMark) (int, error) {
 	t, err := l.run(ctx, "renew leases", func(o *engine.Leasing) text { return o.Renew }, sql.Named("token", token),
-		sql.Named("ttl", ttl.Milliseconds()))
+		sql.Named("ttl", ttl.Milliseconds()), sql.Named("marks", engine.ListMarks(marks)))
 	return t.Held, err
 }
 
@@ -180,12 +225,8 @@ var ErrLeaseLost = errors.New("leases are no longer held: they have lapsed, and 
 
 // Settle makes marks durable, all of them or none.
 func (l *Leases) Settle(ctx context.Context, token int64, marks []engine.LeaseMark) error {
-	list, err := json.Marshal(marks)
-	if err != nil {
-		return fmt.Errorf("encode what became of rows: %w", err)
-	}
 	t, err := l.run(ctx, "settle leases", func(o *engine.Leasing) text { return o.Settle }, sql.Named("token", token),
-		sql.Named("marks", string(list)))
+		sql.Named("marks", engine.ListMarks(marks)))
 	if err == nil && t.Held != t.Asked {
 		err = fmt.Errorf("%w (%d of %d are left)", ErrLeaseLost, t.Held, t.Asked)
 	}
@@ -271,7 +312,7 @@ func (l *Leases) run(ctx context.Context, what string, which func(*engine.Leasin
 			var told string
 			_, err := s.Conn.ExecContext(ctx, which(own)(tables), append(l.args(&told), args...)...)
 			if err == nil {
-				t, err = toldOf(told)
+				t, err = engine.ParseLeaseTold(told)
 			}
 			return err
 		})
@@ -287,13 +328,6 @@ func (l *Leases) args(told *string) []any {
 	return []any{sql.Named("wait", l.cfg.LockTimeout.Milliseconds()), sql.Named("told", sql.Out{Dest: told})}
 }
 
-func toldOf(text string) (t engine.LeaseTold, err error) {
-	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		return t, fmt.Errorf("read what the server told of leases: %w", err)
-	}
-	return t, nil
-}
-
 // byTables does work with the tables of leases, as the catalog names them. An application lock that is not free is
 // said as such.
 func (l *Leases) byTables(ctx context.Context,
@@ -307,7 +341,11 @@ func (l *Leases) byTables(ctx context.Context,
 		if err != nil {
 			return err
 		}
-		return work(p, p.BuiltIn().Leasing, t)
+		own := p.BuiltIn().Leasing
+		if l.cfg.Binding {
+			own = own.Binding
+		}
+		return work(p, own, t)
 	})
 	if leasing := l.c.dialect.Syntax().Tracking.BuiltIn; err != nil && leasing != nil && leasing.Leasing.IsLocked(err) {
 		return fmt.Errorf("the application lock was not free within Sql_Trigger_AppLockTimeoutMs (%v): another instance, or a "+

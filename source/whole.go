@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -108,8 +109,11 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 			return err
 		case old:
 			// What it wrote before the floor would be behind the position, and its rows behind the chunks.
-			return fmt.Errorf("a write transaction is open since %s, from before the last purge by age, or before the triggers (%s): "+
-				"what it wrote would be missed. The whole table is read when it has ended: end it", h.Oldest.Format(time.RFC3339), h.By)
+			if unended, err := p.Syntax.Tracking.Unended(ctx, s.Conn, p.Table.Changes, since); unended || err != nil {
+				return cmp.Or(err, fmt.Errorf("a write transaction is open since %s, from before the last purge by age, or before the "+
+					"triggers (%s): what it wrote would be missed. The whole table is read when it has ended: end it",
+					h.Oldest.Format(time.RFC3339), h.By))
+			}
 		}
 		at = p.AppendCursor(nil, [][]byte{floor}, nil) // nothing that is read was written before the triggers
 		return nil

@@ -140,8 +140,9 @@ func (c *Commit) foundIn(doc, base *Document) bool {
 		return true
 	}
 	if c.Late != nil {
-		memory := c.Late.Memory.Object
-		if memory != "" && memory != base.Late.Memory.Object && memory == doc.Late.Memory.Object {
+		memory, page := c.Late.Memory.Object, c.Late.Journal.Page
+		if memory != "" && memory != base.Late.Memory.Object && memory == doc.Late.Memory.Object ||
+			page != "" && page != base.Late.Journal.Page && page == doc.Late.Journal.Page {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -94,6 +95,7 @@ type Known struct {
 
 // Journal holds hashes of settled events. A binary that does not know it delivers these again.
 type Journal struct {
+	Page   string // the name of a side object that holds some as well; empty: none does
 	Hashes string // 8 bytes each, big-endian, as base64
 	// Of identifies the positions between which these events lie, as Known.Of does.
 	Of string
@@ -194,6 +196,12 @@ type LeaseRecord struct {
 	PreviousSeq uint64
 
 	rest []member
+}
+
+// Objects are the names of the side objects that the document needs.
+func (d *Document) Objects() []string {
+	return slices.DeleteFunc([]string{d.Parked.Object, d.Late.Memory.Object, d.Late.Journal.Page},
+		func(name string) bool { return name == "" })
 }
 
 // Encode writes the document, or returns a *DocumentError when it is larger than MaxDocument.

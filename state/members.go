@@ -67,6 +67,9 @@ func (l *Late) write(w *objectWriter) {
 	}
 	if l.Journal != (Journal{}) {
 		w.open("journal")
+		if l.Journal.Page != "" {
+			w.string("page", l.Journal.Page)
+		}
 		w.string("hashes", l.Journal.Hashes)
 		w.string("of", l.Journal.Of)
 		w.close()
@@ -123,6 +126,7 @@ func (k *Known) read(raw []byte) error {
 
 func (j *Journal) read(raw []byte) error {
 	return readObject(raw, "late.journal.", func(r *reader) {
+		r.take("page", absent(text(&j.Page)))
 		r.take("hashes", text(&j.Hashes))
 		r.take("of", text(&j.Of))
 	})

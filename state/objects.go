@@ -160,7 +160,7 @@ func (l *Lease) Collect(ctx context.Context, keep ...string) error {
 	if err != nil {
 		return fmt.Errorf("collecting side objects: %w", err)
 	}
-	keep = append(slices.Clone(keep), s.Doc.Parked.Object, s.Doc.Late.Memory.Object)
+	keep = append(slices.Clone(keep), s.Doc.Objects()...)
 	ours := s.Doc.Lease.LeaseID == l.id
 	for name := range made {
 		if !slices.Contains(listed, name) {

@@ -26,10 +26,11 @@ func (a *App) wireLeased(w *Poller) {
 		Function: leased.FunctionID(s.SiteName, s.FunctionName), Table: s.LeasesTable, Legacy: s.LegacyID,
 		TableLock:   s.LeasesLock == "table",
 		LockTimeout: min(a.Config.AppLockTimeout, s.Timeout),
+		Binding:     s.Compat == "binding",
 	})
 	feed, err := leased.New(leased.Config{
 		App: a.Config.State.AppName, Poller: w.Config.Name, Policy: policyOf(w.Config), TTL: w.Config.LeaseTTL,
-		DeadLetters: letters, Changes: leases,
+		DeadLetters: letters, Changes: leases, Binding: s.Compat == "binding",
 	})
 	if err != nil {
 		w.Faults.Add("pollers__"+w.Config.Name, err.Error(), "")
@@ -42,7 +43,17 @@ func (a *App) wireLeased(w *Poller) {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
-	cfg := relayConfig(a, w.Config, out, feed, to, size)
+	relayed := func() poller.Config {
+		cfg := relayConfig(a, w.Config, out, feed, to, size)
+		if s.Compat == "binding" {
+			cfg.Whole, cfg.Retries = true, 1
+			if cfg.RequestEvents > 1 { // else the output takes one event in a request
+				cfg.RequestEvents = cfg.Fetch.Rows
+			}
+		}
+		return cfg
+	}
+	cfg := relayed()
 	if s.FanoutQueue != "" {
 		cfg.PollInterval = 0 // a tick that went on polling would keep the timer from handing out what has come meanwhile
 	}
@@ -54,6 +65,6 @@ func (a *App) wireLeased(w *Poller) {
 	w.Source, w.Leases, w.Runner = src, leases, poller.New(w.Config.Name, relay)
 	w.work = func(ctx context.Context) ([]int, int, error) { return feed.Workers(ctx, a.Config.MaxChangesPerWorker) }
 	w.partition = func(int) (handler.Runner, error) {
-		return a.partitionRunner(w.Config.Name, relayConfig(a, w.Config, out, feed, to, size))
+		return a.partitionRunner(w.Config.Name, relayed())
 	}
 }

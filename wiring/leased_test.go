@@ -17,6 +17,13 @@ func TestSharedLeasesFanOut(t *testing.T) {
 		"pollers__orders__source__table=dbo.Orders", "pollers__orders__output__kind=stdout",
 		"pollers__orders__source__fanout_connection=AzureWebJobsStorage",
 		"pollers__orders__source__fanout_queue=orders-workers"}
+	for _, compat := range []string{"none", "binding"} {
+		t.Run(compat, func(t *testing.T) { sharedLeasesFanOut(t, append(env, "pollers__orders__source__compat="+compat)) })
+	}
+}
+
+func sharedLeasesFanOut(t *testing.T, env []string) {
+	t.Helper()
 	cfg, err := config.Load(env)
 	if err != nil {
 		t.Fatal(err)

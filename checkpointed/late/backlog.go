@@ -9,9 +9,11 @@ import (
 
 // backlog is what is known of the end of a backlog: the row that was the last one at a moment.
 type backlog struct {
-	more     bool  // the last page of live rows was full
-	last     place // that row, before the moment seen; page is not said
-	complete bool  // whatever may be open began after that moment: rows up to the last one are in order
+	more     bool      // the last page of live rows was full
+	rows     int       // of the full pages
+	over     time.Time // when the last one ended
+	last     place     // that row, before the moment seen; page is not said
+	complete bool      // whatever may be open began after that moment: rows up to the last one are in order
 	// closed says that the window of that moment has passed as well, and that all was read that was late before it:
 	// nothing will become visible up to the last row. What live rows bring needs no memory, and the low edge goes with
 	// them: with the batches of this session after the first up to the last.
@@ -19,14 +21,30 @@ type backlog struct {
 	first, final int
 }
 
-// askedAt is the part of the memory that a backlog fills before its last row is asked for, where no order asks for it.
-const askedAt = 8
+// backlogRows is how many rows make a backlog: of so many the last one is worth to be asked for. So it is when they fill
+// this part of the memory.
+const backlogRows, askedAt = 1000, 8
 
-// took notes a live page. more says that rows follow, of the backlog where the page is a part of one.
-func (b *backlog) took(more bool) {
-	if b.more = more; !more {
-		*b = backlog{first: b.first, final: b.final}
+// large reports whether live rows are a backlog.
+func (b *backlog) large() bool { return b.more && b.rows >= backlogRows }
+
+// took notes a live page of some rows. more says that rows follow, of the backlog where the page is a part of one.
+func (b *backlog) took(rows int, more bool) {
+	if b.more, b.rows = more, b.rows+rows; more {
+		return
 	}
+	over := b.over
+	if b.rows >= backlogRows {
+		over = time.Now()
+	}
+	*b = backlog{first: b.first, final: b.final, over: over}
+}
+
+// busy reports whether a backlog is being delivered, or was just now, beside a memory with room. A sweep would read all
+// of it once more, again and again.
+func (l *Tracker) busy(now time.Time) bool {
+	b := &l.backlog
+	return 2*l.remembered.len() < l.Memory && (b.large() || now.Sub(b.over) < SweepEvery(l.Window))
 }
 
 // askLast asks for the last row of a backlog.
@@ -66,7 +84,7 @@ func (l *Tracker) close(since time.Time) {
 // nextClosed is the next page of a closed backlog; false where it is none.
 func (l *Tracker) nextClosed(ctx context.Context) (Step, bool) {
 	b := &l.backlog
-	if l.remembered.len() >= l.Memory/askedAt {
+	if b.large() || l.remembered.len() >= l.Memory/askedAt {
 		l.askLast(ctx)
 	}
 	if b.last.at != nil && b.last.seen.IsZero() && !l.blind {
@@ -77,6 +95,26 @@ func (l *Tracker) nextClosed(ctx context.Context) (Step, bool) {
 	}
 	return Step{Kind: change.Live, nextTold: l.nextTold, backlog: true, closed: true,
 		Range: change.Range{After: l.reached, UpTo: b.last.at, Late: true, Told: l.told}}, true
+}
+
+// nextComplete reads what came of a backlog before all had ended who can still write there, once. What comes of it after
+// that need not be read again when it ends. It returns false where it is not the time to do so.
+func (l *Tracker) nextComplete(ctx context.Context, now time.Time) (Step, bool) {
+	b := &l.backlog
+	if l.near.on && l.near.alone {
+		return l.nextNear(ctx, nil)
+	}
+	if l.order.on || b.complete || !b.more || b.last.seen.IsZero() || now.Sub(l.looked) < hidden {
+		return Step{}, false
+	}
+	h, ok := l.look(ctx)
+	if !ok || l.endedBefore(&h).Before(b.last.seen) {
+		return Step{}, false
+	}
+	l.near.on = false // what was begun before need not end
+	step, ok := l.nextNear(ctx, &h)
+	l.near.alone = ok
+	return step, ok
 }
 
 // has reports whether a batch belongs to the closed part.

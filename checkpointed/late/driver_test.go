@@ -25,6 +25,7 @@ type driver struct {
 	doc      state.Document
 	objects  map[string][]byte
 	puts     int
+	written  int           // bytes of objects
 	storeOff time.Duration // of the store's clock
 
 	late   *Tracker
@@ -142,8 +143,10 @@ func (d *driver) settle(n int, final bool, lands string) {
 	if c.Due {
 		if c.Object != nil {
 			d.puts++
-			c.Late.Memory.Object = fmt.Sprintf("memory-%d", d.puts)
-			d.objects[c.Late.Memory.Object] = c.Object
+			name := fmt.Sprintf("memory-%d", d.puts)
+			c.Named(name)
+			d.objects[name] = c.Object
+			d.written += len(c.Object)
 		}
 		if !c.From.Equal(d.doc.Checkpoint.Cursor) {
 			d.t.Fatalf("a commit from %s, stored is %s", c.From, d.doc.Checkpoint.Cursor)
@@ -156,7 +159,7 @@ func (d *driver) settle(n int, final bool, lands string) {
 		d.doc.Checkpoint.Cursor = c.To
 		if c.Late != nil {
 			for name := range d.objects {
-				if name != c.Late.Memory.Object {
+				if name != c.Late.Memory.Object && name != c.Late.Journal.Page {
 					delete(d.objects, name)
 				}
 			}

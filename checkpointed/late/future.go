@@ -236,7 +236,7 @@ func (l *Tracker) sawAhead(events []change.Event) {
 		l.tell("deliver", text+": it is delivered and remembered, and the position waits before it (source__future_rows=deliver); "+rule)
 		for i := range events {
 			h := memoryHash(events[i].ID)
-			if _, flying := l.inFlight[h]; !flying && !l.remembered.has(h) {
+			if !l.inFlight.has(h) && !l.remembered.has(h) {
 				f.due = true
 				return
 			}
@@ -285,9 +285,8 @@ func (l *Tracker) foreseen(batch *change.Batch, page *change.Page) {
 			f.next = f.at
 		}
 		h := memoryHash(e.ID)
-		_, flying := l.inFlight[h]
 		switch {
-		case flying, l.remembered.see(h, f.stamp):
+		case l.inFlight.has(h), l.remembered.see(h, f.stamp):
 			f.rows, f.early = f.rows+1, true
 		case f.rows < l.Memory/2:
 			kept = append(kept, e)

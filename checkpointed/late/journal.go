@@ -1,8 +1,12 @@
 package late
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -10,62 +14,106 @@ import (
 )
 
 // journal holds what was remembered since the object of the memory was stored, in the order in which it was. A commit
-// stores it in the document, so that a batch that is settled need not write the whole memory.
+// stores it, so that a batch that is settled need not write the whole memory: the newest in the document, and what that
+// does not take in an object of its own, a page, which is written anew when the document is full.
 type journal struct {
-	hashes []uint64
-	forgot int       // hashSet.forgotten of the stored object
-	noted  time.Time // when it was stored last
+	hashes []uint64 // what the page has comes first, in ascending order
+	paged  int      // how many of them the page has
+	page   string   // its name; empty: there is none
+	noted  int      // how many of them were stored
+	forgot int      // hashSet.forgotten of the stored memory
+	at     time.Time
 }
 
 const (
 	// journalMost is how many hashes the document takes: 44 KB.
 	journalMost = 4096
-	// journalEvery is how often the document is written for it alone.
+	// pageMost is how many the page takes at least: half a MB. It takes an eighth of a larger memory. So a hash is
+	// written some 16 times before the memory is stored: what a batch costs hardly grows with what is remembered.
+	pageMost, pagePart = 16 * journalMost, 8
+	// journalEvery is how often the document is written for it alone, and journalRows after how many rows at the latest.
 	journalEvery = 50 * time.Millisecond
-	// saveCost is how much longer than that the memory is kept, for each hash in it, where the document does not take
-	// what is new: 8 bytes are written in 2 µs, which is 4 MB a second.
-	saveCost = 2 * time.Microsecond
+	journalRows  = 2000
 )
 
-// fits reports whether the document takes what is not in the stored object.
-func (j *journal) fits() bool { return len(j.hashes) <= journalMost }
-
-// since is the time between two stores of the memory.
-func (l *Tracker) storeEvery() time.Duration {
-	if l.journal.fits() {
-		return l.saveEvery
-	}
-	return min(l.saveEvery, journalEvery+time.Duration(l.remembered.len())*saveCost)
+// fits reports whether document and page take what is not in the stored memory.
+func (l *Tracker) fits() bool {
+	return len(l.journal.hashes) <= max(pageMost, l.remembered.len()/pagePart)
 }
 
-// stored is the journal as the document keeps it, for the rows between these positions.
-func (j *journal) stored(low, front change.Cursor) state.Journal {
-	hashes := j.hashes[:min(len(j.hashes), journalMost)]
-	if len(hashes) == 0 {
+// due reports whether it is time to write the document for the journal alone.
+func (j *journal) due() bool {
+	return len(j.hashes)-j.noted >= journalRows || time.Since(j.at) >= journalEvery
+}
+
+// next returns what the next page is to hold; nil where none is to be written.
+func (j *journal) next() []uint64 {
+	if len(j.hashes)-j.paged <= journalMost {
+		return nil
+	}
+	// Only what is new has to be sorted: an object is written in ascending order.
+	old, fresh, merged := j.hashes[:j.paged], j.hashes[j.paged:], make([]uint64, 0, len(j.hashes))
+	slices.Sort(fresh)
+	for len(old) > 0 && len(fresh) > 0 {
+		least := &old
+		if fresh[0] < old[0] {
+			least = &fresh
+		}
+		merged = append(merged, (*least)[0])
+		*least = (*least)[1:]
+	}
+	merged = append(append(merged, old...), fresh...)
+	copy(j.hashes, merged)
+	return merged
+}
+
+// stored is the journal as the document keeps it, for the rows between these positions. The first paged are in the page.
+func (j *journal) stored(paged int, low, front change.Cursor) state.Journal {
+	if len(j.hashes) == 0 {
 		return state.Journal{}
 	}
-	data := make([]byte, 0, 8*len(hashes))
-	for _, h := range hashes {
+	data := make([]byte, 0, 8*(len(j.hashes)-paged))
+	for _, h := range j.hashes[paged:] {
 		data = binary.BigEndian.AppendUint64(data, h)
 	}
-	return state.Journal{Hashes: base64.StdEncoding.EncodeToString(data), Of: edges(low, front)}
+	return state.Journal{Page: j.page, Hashes: base64.StdEncoding.EncodeToString(data), Of: edges(low, front)}
 }
 
 // replay adds a document's journal to the memory; not one that another binary has left beside positions of its own.
-func (l *Tracker) replay(doc *state.Document) {
+func (l *Tracker) replay(ctx context.Context, doc *state.Document, load Load) error {
 	l.journal = journal{}
-	if doc.Late.Journal.Of != edges(doc.Checkpoint.Cursor, doc.Late.Frontier) {
-		return
+	j := &doc.Late.Journal
+	if j.Of != edges(doc.Checkpoint.Cursor, doc.Late.Frontier) {
+		return nil
 	}
-	data, err := base64.StdEncoding.DecodeString(doc.Late.Journal.Hashes)
+	if j.Page != "" {
+		page, err := loadMemory(ctx, j.Page, load)
+		switch {
+		case errors.Is(err, errMemory), errors.Is(err, state.ErrNotFound):
+			l.warn(fmt.Sprintf("a part of the memory of delivered rows (%s) cannot be used: some rows of the last late_window are "+
+				"delivered again, and none is lost: %v", j.Page, err))
+			return nil
+		case err != nil:
+			return err
+		}
+		hashes := page.hashes()
+		slices.Sort(hashes)
+		for _, h := range hashes {
+			l.remember(h, 0)
+		}
+		l.journal.page, l.journal.paged = j.Page, len(l.journal.hashes)
+	}
+	data, err := base64.StdEncoding.DecodeString(j.Hashes)
 	if err != nil {
-		return // these rows come again
+		return nil //nolint:nilerr // these rows come again
 	}
 	for ; len(data) >= 8; data = data[8:] {
 		if h := binary.BigEndian.Uint64(data); h != 0 {
 			l.remember(h, 0)
 		}
 	}
+	l.journal.noted = len(l.journal.hashes)
+	return nil
 }
 
 // remember adds a hash to the memory.

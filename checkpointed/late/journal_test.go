@@ -56,23 +56,20 @@ func TestAJournalOfOtherPositions(t *testing.T) {
 	})
 }
 
-// TestTheJournalEndsInAnObject: the document takes so much and no more.
-func TestTheJournalEndsInAnObject(t *testing.T) {
+// TestTheJournalEndsInAPage: the document takes so much and no more, and the page some hashes more.
+func TestTheJournalEndsInAPage(t *testing.T) {
 	quick.Skip(t)
 	inLate(t, Overlap, 0, func(t *testing.T, d *driver) {
 		d.limit.Rows = 500
 		for range 3 {
-			for range journalMost / 2 {
-				d.table.NextKey++
-				d.table.Rows[d.table.NextKey] = latetest.Row{Cursor: d.table.Draw(), Text: fmt.Sprint("row ", d.table.NextKey)}
-			}
+			d.insert(journalMost / 2)
 			d.ticks(1)
 			if n := len(d.doc.Late.Journal.Hashes); n > 4*8*journalMost/3+4 {
 				t.Errorf("the journal has %d bytes", n)
 			}
 		}
-		if d.puts == 0 || d.puts > 2 {
-			t.Errorf("%d objects were written", d.puts)
+		if d.puts != 1 || d.doc.Late.Journal.Page == "" {
+			t.Errorf("%d objects were written, page %q", d.puts, d.doc.Late.Journal.Page)
 		}
 		d.crash()
 		d.ticks(1)
@@ -80,4 +77,59 @@ func TestTheJournalEndsInAnObject(t *testing.T) {
 			t.Errorf("lost %v, %d duplicates", lost, d.repeats)
 		}
 	})
+}
+
+// TestStoringCostsLittleBesideALargeMemory: what is written for a batch does not grow with what is remembered, so that it
+// can be written with each.
+func TestStoringCostsLittleBesideALargeMemory(t *testing.T) {
+	inLate(t, Overlap, 0, func(t *testing.T, d *driver) {
+		const rows = 100_000
+		d.limit.Rows, d.cfg.Memory = 4000, 2*rows
+		d.crash()
+		d.insert(rows)
+		for d.next() && len(d.delivered) < rows*3/4 {
+			for len(d.line) > 1 {
+				d.settle(1<<20, false, "")
+			}
+		}
+		// Each is written in the document, in some 16 pages on average, and with the memory after half as many again.
+		if most := rows * (40 + 8*2*pagePart); d.written > most {
+			t.Errorf("%d bytes were written for %d rows, more than %d", d.written, rows, most)
+		}
+		d.crash()
+		d.ticks(1)
+		if lost := d.lost(); len(lost) > 0 || d.repeats > 2*d.limit.Rows {
+			t.Errorf("lost %d, %d duplicates", len(lost), d.repeats)
+		}
+	})
+}
+
+// TestAPageThatIsGone: the rows of the page come again, and nothing is lost.
+func TestAPageThatIsGone(t *testing.T) {
+	inLate(t, Overlap, 0, func(t *testing.T, d *driver) {
+		d.limit.Rows = 500
+		d.insert(journalMost + 1000)
+		d.ticks(1)
+		delete(d.objects, d.doc.Late.Journal.Page)
+		d.crash()
+		d.ticks(1)
+		if lost := d.lost(); len(lost) > 0 || d.repeats == 0 || len(d.warned) == 0 {
+			t.Errorf("lost %d, %d duplicates, warned %q", len(lost), d.repeats, d.warned)
+		}
+	})
+}
+
+// TestAVersionInTheJournalTwice: what was forgotten and is remembered again stands in the journal twice, in the page once.
+func TestAVersionInTheJournalTwice(t *testing.T) {
+	if set, err := decodeMemory(encodeMemory([]uint64{3, 1, 3})); err != nil || set.len() != 2 {
+		t.Errorf("%v", err)
+	}
+}
+
+// insert commits rows.
+func (d *driver) insert(rows int) {
+	for range rows {
+		d.table.NextKey++
+		d.table.Rows[d.table.NextKey] = latetest.Row{Cursor: d.table.Draw(), Text: fmt.Sprint("row ", d.table.NextKey)}
+	}
 }

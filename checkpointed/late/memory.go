@@ -29,6 +29,7 @@ var errMemory = errors.New("the memory of delivered rows is damaged")
 // encodeMemory writes hashes, which it sorts, as an object: 8 MB for a million.
 func encodeMemory(hashes []uint64) []byte {
 	slices.Sort(hashes)
+	hashes = slices.Compact(hashes) // the journal has one twice that was forgotten in between
 	b := make([]byte, 0, memoryHeader+8*len(hashes)+memorySum)
 	b = append(b, memoryMagic...)
 	b = append(b, memoryVersion, 0, 0, 0)

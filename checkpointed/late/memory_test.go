@@ -38,6 +38,11 @@ func TestHashSet(t *testing.T) {
 				if want {
 					model[h] = stamp
 				}
+			case 11, 12, 13, 14, 15, 16, 17, 18, 19, 20:
+				if got := set.drop(h); got != model[h] {
+					t.Fatalf("seed %d: drop(%d) = %d, want %d", seed, h, got, model[h])
+				}
+				delete(model, h)
 			default:
 				set.add(h, stamp)
 				model[h] = stamp

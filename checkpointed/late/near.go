@@ -11,6 +11,7 @@ import (
 // read of what lies between the edge of the recent rows and the position. It proves nothing; sweeps do.
 type near struct {
 	on     bool
+	alone  bool          // no live rows come in between
 	after  int           // live pages that were taken before the last one began
 	at     change.Cursor // read up to here
 	to     change.Cursor // its end
@@ -56,13 +57,20 @@ func (l *Tracker) nextNear(ctx context.Context, seen *change.Horizon) (Step, boo
 		if l.recent.look(seen); l.recent.edge.at.Equal(l.reached) {
 			return Step{}, false
 		}
-		if n.oldest = before(seen); !seen.Shown {
-			n.oldest = seen.Now.Add(-nearHidden)
-		}
+		n.oldest = l.endedBefore(seen)
+		n.alone = false
 		n.on, n.at, n.to, n.says = true, l.recent.edge.at, l.reached, l.said
 	}
 	return Step{Kind: change.Sweep, near: true,
 		Range: change.Range{After: n.at, UpTo: n.to, Late: true, Told: l.told, Since: l.sinceEdge()}}, true
+}
+
+// endedBefore is a moment before which nobody began who is still open, where no order has to be kept.
+func (l *Tracker) endedBefore(h *change.Horizon) time.Time {
+	if !h.Shown {
+		return h.Now.Add(-nearHidden)
+	}
+	return before(h)
 }
 
 // neared takes a page of it.
@@ -80,4 +88,8 @@ func (l *Tracker) neared(page *change.Page) {
 	l.recent.oldest, l.recent.met = n.oldest, n.says
 	n.on, n.ended = false, time.Now()
 	n.took = n.ended.Sub(n.began)
+	if n.alone {
+		l.backlog.complete, n.alone = true, false
+		l.recent.edge, l.recent.passed = place{at: n.to, page: n.after}, nil
+	}
 }

@@ -21,12 +21,10 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 		l.order.held = nil
 		return step
 	}
-	step := Step{Kind: change.Live, nextTold: l.nextTold, rose: l.rose}
-	if l.backlog.complete && !l.sweep.ending() {
-		if step.Range = l.liveRange(); step.Range.UpTo == nil {
-			step.Range.UpTo, step.backlog = l.backlog.last.at, true
-			return step
-		}
+	step := l.nextLive()
+	step.rose = l.rose
+	if step.backlog && !l.sweep.ending() {
+		return step
 	}
 	if !l.recent.edge.at.Equal(l.reached) {
 		if h, ok := l.look(ctx); ok {
@@ -35,13 +33,22 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 		}
 	}
 	l.askLast(ctx)
-	step.Range = l.liveRange()
+	step.Range, step.backlog = l.liveRange(), false
 	again, since := l.recent.edge.at, l.sinceEdge()
 	if l.sweep.ending() {
 		again, since = l.sweep.at, l.known.below
 	}
 	if !again.Equal(l.reached) {
 		step.Range.Again, step.Range.Known, step.Range.Since = again, l.knows, since
+	}
+	return step
+}
+
+// nextLive is the next page of live rows. It ends with a backlog of which nothing will become visible but after it.
+func (l *Tracker) nextLive() Step {
+	step := Step{Kind: change.Live, Range: l.liveRange(), nextTold: l.nextTold}
+	if l.backlog.complete && step.Range.UpTo == nil {
+		step.Range.UpTo, step.backlog = l.backlog.last.at, true
 	}
 	return step
 }
@@ -69,8 +76,7 @@ func (l *Tracker) knows(e *change.Event, numbers string) bool {
 	if l.remembered.see(h, l.sweep.new) {
 		return true
 	}
-	_, ok := l.inFlight[h]
-	return ok
+	return l.inFlight.has(h)
 }
 
 // again takes the late rows of a live page. It returns true with a batch that comes before the live rows.

@@ -95,6 +95,9 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 		l.beginSweep(ctx)
 	}
 	live := !l.full() && !l.drained
+	if step, ok := l.nextComplete(ctx, time.Now()); ok {
+		return step
+	}
 	if l.drained && l.nearDue(time.Now()) {
 		if step, ok := l.nextNear(ctx, seen); ok {
 			return step
@@ -104,7 +107,7 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 	case l.order.on && (l.sweep.ending() || live && (!l.sweeps || !l.sweep.on)):
 		return l.nextOrdered(ctx)
 	case live && (!l.sweeps || !l.sweep.on):
-		return Step{Kind: change.Live, Range: l.liveRange(), nextTold: l.nextTold}
+		return l.nextLive()
 	case l.drained && l.foreseeDue(time.Now()):
 		return l.foresee()
 	case l.sweep.on:
@@ -119,10 +122,10 @@ func (l *Tracker) nextOverlap(ctx context.Context) Step {
 // full reports whether the memory has no room for live rows, keeps account of since when, and makes the most of the
 // wait: the mark moves up to all that is delivered, unless it is half way through its window.
 func (l *Tracker) full() bool {
-	if l.remembered.len()+len(l.inFlight) >= l.Memory {
+	if l.remembered.len()+l.inFlight.len() >= l.Memory {
 		l.forgetLoaded()
 	}
-	if l.remembered.len()+len(l.inFlight) < l.Memory {
+	if l.remembered.len()+l.inFlight.len() < l.Memory {
 		l.heldSince = time.Time{}
 		return false
 	}
@@ -205,8 +208,11 @@ func (l *Tracker) sweepDue(now time.Time) bool {
 		return false
 	}
 	wait := max(SweepEvery(l.Window), 3*l.sweep.took)
-	if l.passed(now) && !l.proved {
+	switch {
+	case l.passed(now) && !l.proved:
 		wait = SweepEvery(l.Window)
+	case l.busy(now):
+		wait = max(wait, l.Window/2)
 	}
 	return now.Sub(l.sweep.ended) >= wait
 }
@@ -317,7 +323,7 @@ func (l *Tracker) advance() {
 		// begun since, its stamps are on it, and the end of that one forgets it.
 		l.remembered.keep(func(stamp uint8) bool { return stamp != below })
 	}
-	if l.low.Equal(l.reached) && !l.sweep.on && len(l.inFlight) == 0 {
+	if l.low.Equal(l.reached) && !l.sweep.on && l.inFlight.len() == 0 {
 		l.future.swept = true
 		l.remembered.keep(func(stamp uint8) bool { return stamp >= loaded })
 	}

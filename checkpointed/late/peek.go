@@ -95,9 +95,8 @@ func (l *Tracker) peeked(step *Step, batch *change.Batch, page *change.Page) {
 			since = now
 		}
 		h := memoryHash(e.ID)
-		_, flying := l.inFlight[h]
-		known := l.remembered.see(h, l.sweep.new) || flying
-		if !known && !l.Wait && now.Sub(since) > l.Limit && l.remembered.len()+len(l.inFlight) < l.Memory &&
+		known := l.remembered.see(h, l.sweep.new) || l.inFlight.has(h)
+		if !known && !l.Wait && now.Sub(since) > l.Limit && l.remembered.len()+l.inFlight.len() < l.Memory &&
 			(step.Leave == nil || !step.Leave(e)) {
 			batch.Events = append(batch.Events, *e)
 			known = true

@@ -2,7 +2,7 @@ package late
 
 // hashSet is a set of 64-bit hashes, each with a stamp that says when it was last seen. It is an open-addressing table
 // with linear probing over hashes that are already uniform: 9 bytes for each place, of which at most three quarters are
-// taken (12 to 24 bytes for each hash; a Go map takes 22 to 44). Hashes are dropped only all together, by their stamps.
+// taken (12 to 24 bytes for each hash; a Go map takes 22 to 44).
 type hashSet struct {
 	places []uint64 // 0 is an empty place
 	stamps []uint8
@@ -55,6 +55,25 @@ func (s *hashSet) add(h uint64, stamp uint8) {
 		s.n++
 	}
 	s.places[i], s.stamps[i] = h, stamp
+}
+
+// drop takes h out of the set, and returns its stamp; 0 where it is not there.
+func (s *hashSet) drop(h uint64) uint8 {
+	free := s.place(h)
+	if s.places[free] == 0 {
+		return 0
+	}
+	stamp, mask := s.stamps[free], len(s.places)-1
+	for i := (free + 1) & mask; s.places[i] != 0; i = (i + 1) & mask {
+		// One that was put after the free place, because its own was taken, moves up: it would not be found any more.
+		if from := int(s.places[i]) & mask; (i-from)&mask >= (i-free)&mask { //nolint:gosec // only the low bits count
+			s.places[free], s.stamps[free] = s.places[i], s.stamps[i]
+			free = i
+		}
+	}
+	s.places[free] = 0
+	s.n--
+	return stamp
 }
 
 // keep drops the hashes whose stamp does not meet keep, and returns how many that were.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -19,17 +20,26 @@ type Commit struct {
 	From, To change.Cursor
 	// Late replaces the member of the document; nil leaves it as it is.
 	Late *state.Late
-	// Object, where not nil, is put first, under kind "memory", and its name goes into Late.Memory.Object.
+	// Object, where not nil, is put first, under MemoryKind, and its name is given to Named.
 	Object []byte
 
-	changes, done, unkept int
-	noted, forgotten      int  // of the journal
-	partly                bool // the object of the memory stays as it is
-	whole                 bool // all of the memory is stored, the journal included
+	changes, done, unkept   int
+	noted, paged, forgotten int  // of the journal
+	partly                  bool // the object of the memory stays as it is
+	whole                   bool // all of the memory is stored, the journal included
 }
 
-// MemoryKind is the kind of the side object that holds the memory.
+// MemoryKind is the kind of the side objects that hold the memory.
 const MemoryKind = "memory"
+
+// Named takes the name of the object that was put.
+func (c *Commit) Named(name string) {
+	if c.partly {
+		c.Late.Journal.Page = name
+	} else {
+		c.Late.Memory.Object = name
+	}
+}
 
 // Load reads a side object by its name: Keeper.Object.
 type Load func(ctx context.Context, name string) ([]byte, error)
@@ -92,7 +102,7 @@ func (l *Tracker) Adopt(
 
 // session drops what belongs to one session.
 func (l *Tracker) session() {
-	clear(l.inFlight)
+	l.inFlight = newHashSet()
 	l.rises, l.unkept = bound{}, 0
 	l.sweep.on, l.sweep.proves, l.proved, l.tail = false, false, false, nil
 	l.handed, l.done, l.found = 0, 0, 0
@@ -110,23 +120,20 @@ func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) erro
 		return nil // what this process holds: it stored or read that object
 	}
 	l.remembered, l.object, l.added, l.journal = newHashSet(), state.ObjectRef{}, false, journal{}
-	if ref.Object == "" {
-		l.replay(doc)
-		l.loadedAhead()
-		return nil
+	set, err := l.remembered, error(nil)
+	if ref.Object != "" {
+		set, err = loadMemory(ctx, ref.Object, load)
 	}
-	data, err := load(ctx, ref.Object)
+	lacks := errors.Is(err, errMemory) || errors.Is(err, state.ErrNotFound)
 	if err == nil {
-		var set *hashSet
-		if set, err = decodeMemory(data); err == nil {
-			l.remembered, l.object = set, ref
-			l.replay(doc)
-			l.loadedAhead()
-			return nil
-		}
+		l.remembered, l.object = set, ref
+		err = l.replay(ctx, doc, load)
 	}
 	switch {
-	case errors.Is(err, errMemory), errors.Is(err, state.ErrNotFound):
+	case err == nil:
+		l.loadedAhead()
+		return nil
+	case lacks:
 		l.warn(fmt.Sprintf("the memory of delivered rows (%s) cannot be used: the rows of the last late_window are delivered "+
 			"again, and none is lost: %v", ref.Object, err))
 		l.front, l.reached = l.low, l.low
@@ -137,8 +144,17 @@ func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) erro
 	default:
 		l.basis = basis{} // the next session asks again
 		return &poller.Fault{Event: poller.CheckpointLoadFailed,
-			Err: fmt.Errorf("reading the memory of delivered rows (%s): %w", ref.Object, err)}
+			Err: fmt.Errorf("reading the memory of delivered rows: %w", err)}
 	}
+}
+
+// loadMemory reads an object that holds hashes.
+func loadMemory(ctx context.Context, name string, load Load) (*hashSet, error) {
+	data, err := load(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return decodeMemory(data)
 }
 
 // saveEvery is how often the memory is stored under a lease of this ttl; a document that was never leased names none.
@@ -194,27 +210,33 @@ func (l *Tracker) draft(final bool) (Commit, []uint64) {
 		return c, nil
 	}
 	c.partly, c.whole = !full, full || l.settles()
-	c.noted, c.forgotten = len(l.journal.hashes), l.remembered.forgotten
+	c.noted, c.paged, c.forgotten = len(l.journal.hashes), l.journal.paged, l.remembered.forgotten
 	kept := l.keep()
 	c.Late = &state.Late{Mode: string(l.mode), Clock: kept.now, ClockAt: kept.at}
 	if l.mode == Overlap {
 		c.Late.Frontier, c.Late.Next, c.Late.Since = l.front, l.markAt, l.since
 		c.Late.Known = l.known.stored(c.To, l.front)
 	}
+	c.Late.Memory.Count = l.remembered.len()
 	if c.partly {
 		c.Late.Memory.Object = l.object.Object
-		c.Late.Journal = l.journal.stored(c.To, c.Late.Frontier)
+		page := l.journal.next()
+		if page != nil {
+			c.paged = c.noted
+		}
+		c.Late.Journal = l.journal.stored(c.paged, c.To, c.Late.Frontier)
+		return c, page
 	}
-	if c.Late.Memory.Count = l.remembered.len(); c.Late.Memory.Count == 0 || c.partly {
+	if c.Late.Memory.Count == 0 {
 		return c, nil
 	}
 	return c, l.remembered.hashes()
 }
 
-// notes reports whether the document can take what the stored memory lacks.
-func (l *Tracker) notes() bool { return l.mode == Overlap && l.journal.fits() }
+// notes reports whether the journal can take what the stored memory lacks.
+func (l *Tracker) notes() bool { return l.mode == Overlap && l.fits() }
 
-// settles reports whether with that in the document all of the memory is stored, and no more.
+// settles reports whether with that in the journal all of the memory is stored, and no more.
 func (l *Tracker) settles() bool { return l.notes() && l.remembered.forgotten == l.journal.forgot }
 
 // worth reports whether the memory is to be stored, or what is new in it: with the release, and now and then while the
@@ -223,8 +245,8 @@ func (l *Tracker) worth(final, anyway bool) (full, note bool) {
 	if l.changes == 0 {
 		return false, false
 	}
-	full = !l.settles() && (final || anyway || time.Since(l.saved) >= l.storeEvery())
-	return full, !full && l.notes() && (final || anyway || time.Since(l.journal.noted) >= journalEvery)
+	full = !l.settles() && (final || anyway || time.Since(l.saved) >= l.saveEvery || l.mode == Overlap && !l.fits())
+	return full, !full && l.notes() && (final || anyway || l.journal.due())
 }
 
 // Stored says that the commit landed, with the object under its name in c.Late.Memory. A commit that did not land is
@@ -238,10 +260,13 @@ func (l *Tracker) Stored(c Commit) {
 		l.basis.late, l.kept = *c.Late, keptClock{c.Late.Clock, c.Late.ClockAt}
 		l.object = c.Late.Memory
 		l.unkept -= c.unkept
-		l.journal.noted = time.Now()
-		if !c.partly {
-			l.saved = l.journal.noted
-			l.journal.hashes, l.journal.forgot = l.journal.hashes[c.noted:], c.forgotten
+		j := &l.journal
+		j.at = time.Now()
+		if c.partly {
+			j.page, j.paged, j.noted = c.Late.Journal.Page, c.paged, c.noted
+		} else {
+			l.saved = j.at
+			*j = journal{hashes: slices.Clone(j.hashes[c.noted:]), forgot: c.forgotten, at: j.at}
 		}
 		if c.whole && l.changes == c.changes {
 			l.changes, l.added = 0, false

@@ -97,7 +97,8 @@ import (
 //
 // Where no order has to be kept, the rows between X and F are read for their own sake after a page of live rows, so
 // that late ones arrive at the pace of these (near); where open transactions are not shown, the rows of a second. Such
-// a read proves nothing: sweeps read all, and X may begin at F.
+// a read proves nothing: sweeps read all, and X may begin at F. In a backlog one is made once, as soon as all have ended
+// who began before its last row was there; from then on X goes with live rows up to that row.
 //
 // Where rows tell who wrote them, both kinds of reads leave out what was written below B', the number of the last such
 // read: that one, or a live page since, has shown it. No sweep may, because it would forget what it does not meet.
@@ -128,7 +129,7 @@ type Tracker struct {
 	future  future
 
 	remembered *hashSet        // the memory
-	inFlight   map[uint64]bool // handed out and not settled, of this session; true: ahead of the database's clock
+	inFlight   *hashSet        // handed out and not settled, of this session; stamped: ahead of the database's clock
 	object     state.ObjectRef // what the memory was last read from or stored as
 	journal    journal         // what was added since
 	added      bool            // the memory has what no stored object has
@@ -164,7 +165,7 @@ type Config struct {
 
 // New returns the component of a feed. Nothing of it works before adopt.
 func New(cfg Config) *Tracker {
-	return &Tracker{Config: cfg, remembered: newHashSet(), inFlight: map[uint64]bool{}}
+	return &Tracker{Config: cfg, remembered: newHashSet(), inFlight: newHashSet()}
 }
 
 // Next decides what to fetch. It may ask the database for its clock; where that fails it warns, and goes on without
@@ -210,7 +211,7 @@ func (l *Tracker) Fetched(step Step, page *change.Page) (change.Batch, error) {
 		}
 		if step.backlog && !page.More {
 			page.More = true // it was the end of the range, not of the rows
-			l.backlog.took(false)
+			l.backlog.took(0, false)
 		}
 		l.cutAhead(&step, page)
 	}
@@ -258,7 +259,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 		l.reached = page.Events[n-1].Position()
 	}
 	l.backlog.closed = l.backlog.closed && step.closed
-	l.backlog.took(page.More && (!step.backlog || l.backlog.complete || l.backlog.closed))
+	l.backlog.took(len(page.Events), page.More && (!step.backlog || l.backlog.complete || l.backlog.closed))
 	l.recent.took(l.reached, step.backlog)
 	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
 	if l.drained && l.mode == Overlap {
@@ -268,7 +269,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 	if len(page.Events) > 0 {
 		l.overtaken(l.liveAt)
 	}
-	if l.remembered.len() > 0 || len(l.inFlight) > 0 {
+	if l.remembered.len() > 0 || l.inFlight.len() > 0 {
 		// A page whose last events are left out still moves the position past them.
 		before := len(page.Events)
 		if batch.Events = l.unknown(page.Events, l.sweep.new); len(batch.Events) < before {
@@ -300,7 +301,7 @@ func (l *Tracker) unknown(events []change.Event, stamp uint8) []change.Event {
 		if l.remembered.see(h, stamp) {
 			continue
 		}
-		if _, ok := l.inFlight[h]; ok {
+		if l.inFlight.has(h) {
 			continue
 		}
 		kept = append(kept, events[i])
@@ -325,9 +326,13 @@ func (l *Tracker) handOut(batch *change.Batch, ahead bool) {
 	if !l.remembers(batch, l.handed) {
 		return
 	}
+	stamp := uint8(0)
+	if ahead {
+		stamp = 1
+	}
 	for i := range batch.Events {
 		if ahead || !l.known.covers(&batch.Events[i]) {
-			l.inFlight[memoryHash(batch.Events[i].ID)] = ahead
+			l.inFlight.add(memoryHash(batch.Events[i].ID), stamp)
 		}
 	}
 }
@@ -345,9 +350,7 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 		for i := range batch.Events[:n] {
 			h := memoryHash(batch.Events[i].ID)
 			stamp := l.sweep.new
-			ahead := l.inFlight[h]
-			delete(l.inFlight, h)
-			if ahead {
+			if l.inFlight.drop(h) > 0 {
 				stamp, l.future.early = l.future.stamp, true
 			} else if l.known.covers(&batch.Events[i]) {
 				l.unkept++

@@ -39,8 +39,8 @@ func TestBacklogIsStoredWithEachBatch(t *testing.T) {
 			if !more && len(d.line) == 0 || step > 1000 {
 				t.Fatalf("held after %d rows: %v", len(d.delivered), d.warned)
 			}
-			if d.late.remembered.len()+len(d.late.inFlight) > 0 {
-				t.Fatalf("%d rows are remembered, %d in flight", d.late.remembered.len(), len(d.late.inFlight))
+			if d.late.remembered.len()+d.late.inFlight.len() > 0 {
+				t.Fatalf("%d rows are remembered, %d in flight", d.late.remembered.len(), d.late.inFlight.len())
 			}
 			switch {
 			case more && len(d.line) < 2:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/rowrelay/rowrelay/engine"
@@ -31,9 +32,10 @@ func tracking() *engine.Tracking {
 			},
 			Near: " + INTERVAL 1 DAY", // the longest source__late_window
 		},
-		Faults: trackingFaults,
-		Others: trackingOthers,
-		Unseen: trackingUnseen,
+		Unended: unended,
+		Faults:  trackingFaults,
+		Others:  trackingOthers,
+		Unseen:  trackingUnseen,
 	}
 }
 
@@ -142,6 +144,45 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 func together(statements []string) []string {
 	begin := []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"}
 	return append(append(begin, statements...), "COMMIT")
+}
+
+// unendedMost is how many changes are locked for a moment at most.
+const unendedMost = 10_000
+
+// preparedSQL counts transactions without a session, which XA PREPARE has left.
+const preparedSQL = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0"
+
+// unended reads the versions with locks, which the changes of a transaction that has not ended do not give. Triggers
+// are made when no transaction has the table in use, so that none has written to it without them, but for one without a
+// session.
+func unended(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable, since time.Time) (bool, error) {
+	version := quote(engine.ChangeVersion)
+	text := "SELECT COUNT(*) FROM (SELECT 1 FROM " + c.In(quote, c.Name) + " FORCE INDEX (" + quote(c.Index()) +
+		") WHERE " + version + " >= ? AND " + version + " <= (SELECT s." + quote(engine.StateFloor) + " FROM " +
+		c.In(quote, c.State()) + " AS s) ORDER BY " + version + fmt.Sprintf(" LIMIT %d", unendedMost)
+	from := since.UTC().Format("2006-01-02 15:04:05.999999")
+	var prepared, n int
+	err := conn.QueryRowContext(ctx, preparedSQL).Scan(&prepared)
+	if err == nil {
+		err = conn.QueryRowContext(ctx, text+") AS n", from).Scan(&n)
+	}
+	if err == nil && prepared == 0 && n < unendedMost {
+		_, err = conn.ExecContext(ctx, "SET innodb_lock_wait_timeout = 1")
+	}
+	if err != nil || prepared > 0 || n == unendedMost {
+		return true, err
+	}
+	err = conn.QueryRowContext(ctx, text+" LOCK IN SHARE MODE) AS n", from).Scan(&n)
+	if _, reset := conn.ExecContext(ctx, "SET innodb_lock_wait_timeout = DEFAULT"); reset != nil {
+		return true, fmt.Errorf("set how long a lock is waited for back: %w", errors.Join(err, reset))
+	}
+	var told *mysql.MySQLError
+	if errors.As(err, &told) {
+		if fault := faultOf(told.Number); fault == engine.FaultLocked || fault == engine.FaultDenied {
+			return true, nil // before MySQL 8.0.22 a reader may not lock
+		}
+	}
+	return err != nil, err
 }
 
 func uninstallTracking(c *engine.ChangeTable) []string {

@@ -23,7 +23,7 @@ import (
 // comes with a new version, again. Times are UTC; the binding writes the server's local time, so that leases which are
 // not ours are held against that.
 func leasing() *engine.Leasing {
-	return &engine.Leasing{
+	ours := engine.Leasing{
 		Lookup: leaseKey, Faults: leaseFaults, Make: makeLeases,
 		Reserved: []string{"_az_func_ChangeVersion", "_az_func_AttemptCount", "_az_func_LeaseExpirationTime"},
 		Before:   takeLeases, After: tellTaken, Rows: leasedRows, Renew: renewLeases, Settle: settleLeases,
@@ -31,6 +31,12 @@ func leasing() *engine.Leasing {
 		IsMissing: func(err error) bool { return hasNumber(err, 208) },
 		IsLocked:  func(err error) bool { return hasNumber(err, lockNotFree) },
 	}
+	theirs := ours
+	theirs.Before, theirs.After, theirs.Rows = takeAsBinding, tellAsBinding, rowsAsBinding
+	theirs.Renew, theirs.Settle, theirs.Show = renewAsBinding, settleAsBinding, showAsBinding
+	theirs.Key = engine.Column{Name: engine.LeaseKey, Type: "nvarchar", Value: Type{Base: "nvarchar", Length: -1}.Value()}
+	ours.Binding = &theirs
+	return &ours
 }
 
 // lockNotFree is the number of our own error.

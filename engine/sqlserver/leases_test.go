@@ -3,6 +3,7 @@ package sqlserver
 import (
 	"database/sql"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,52 @@ func TestLeaseTexts(t *testing.T) {
 	add("key", leaseKeySQL, read)
 	add("rights", leaseRightsSQL, read)
 	golden.Pin(t, "leases.sql", b.String())
+}
+
+// TestBindingTexts pins what SQL Server is sent where all is done as the binding does it.
+func TestBindingTexts(t *testing.T) {
+	var b strings.Builder
+	own, tables := leasing().Binding, sharedTables()
+	const begun = "PredicateSet PredicateSet SetTransactionIsolationLevel BeginTransaction DeclareVariable "
+	for _, text := range []struct{ name, text, statements string }{
+		{"take", own.Before(tables) + "SELECT TOP (200) r.[id] FROM " + own.Rows(tables) + " AS r" + own.After(tables),
+			begun + "DeclareTableVariable If Select SetVariable CommitTransaction"},
+		{"renew", own.Renew(tables), begun + "Execute If DeclareVariable Update SetVariable SetVariable CommitTransaction"},
+		{"settle", own.Settle(tables), begun + "Execute If DeclareVariable DeclareTableVariable Insert SetVariable Update " +
+			"Update Insert Select If Select If SetVariable CommitTransaction"},
+		{"show", own.Show(tables), begun + "Select If SetVariable CommitTransaction"},
+	} {
+		types := strings.Fields(text.statements)
+		for i := range types {
+			types[i] += "Statement"
+		}
+		tsqltest.Is(t, strings.ReplaceAll(text.text, " COLLATE Latin1_General_CI_AS = ", " = "), types...)
+		b.WriteString("-- " + text.name + "\n" + text.text + "\n\n")
+	}
+	golden.Pin(t, "leases_binding.sql", b.String())
+}
+
+// TestLeaseKeysOfAnyName: columns of a key may be called as the columns of our own in a batch's table might be.
+func TestLeaseKeysOfAnyName(t *testing.T) {
+	tables := sharedTables()
+	for _, name := range []string{"version", "place", "v", "created", "attempts"} {
+		tables.Changes.Key = append(tables.Changes.Key, name)
+		tables.Key = append(tables.Key, engine.KeyColumn{Name: name, Type: "bigint"})
+	}
+	ours := regexp.MustCompile(`(?i)(?:TABLE \(|WITH \(|, |,\s)(\w+) (?:bigint|int|bit|nvarchar\(1000\)) N`)
+	own := leasing()
+	for name, text := range map[string]string{"take": own.Before(tables),
+		"take as the binding": own.Binding.Before(tables), "settle as the binding": own.Binding.Settle(tables)} {
+		found := ours.FindAllStringSubmatch(text, -1)
+		for _, m := range found {
+			if slices.Contains(tables.Changes.Key, m[1]) {
+				t.Errorf("%s: two columns are called %s", name, m[1])
+			}
+		}
+		if len(found) < 3 {
+			t.Errorf("%s: found %q only", name, found)
+		}
+	}
 }
 
 // TestLeaseFaults: whatever is missing is told, all of it at once, each with what to run.

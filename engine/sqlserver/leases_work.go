@@ -19,8 +19,8 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN TRANSACTION;
 DECLARE @got int = 0, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint, @from bigint, @to bigint,
 	@looked bit = 0, @taken int = 0, @foreign int = 0, @until datetime2(7), @now datetime2(7), @local datetime2(7), @end datetime2(7);
-DECLARE @page TABLE (` + t.declared() + `version bigint NOT NULL, created bigint NOT NULL, since bigint NOT NULL,
-	place int NOT NULL, PRIMARY KEY (` + t.names("") + `));
+DECLARE @page TABLE (` + t.declared() + `rr_version bigint NOT NULL, rr_created bigint NOT NULL, rr_since bigint NOT NULL,
+	rr_place int NOT NULL, PRIMARY KEY (` + t.names("") + `));
 IF @head > @read OR EXISTS (SELECT 1 FROM ` + t.leases() + ` AS l WHERE l.` + leaseExpires + ` <= SYSUTCDATETIME()
 	AND NOT EXISTS (SELECT 1 FROM ` + t.own() + ` AS o WHERE ` + t.on("l", "o") + ` AND o.` + ownAgain + ` > SYSUTCDATETIME()))
 BEGIN
@@ -32,7 +32,7 @@ WHERE l.` + leaseExpires + ` > @local AND NOT EXISTS (SELECT 1 FROM ` + t.own() 
 	AND o.` + ownExpires + ` = l.` + leaseExpires + `);
 IF @foreign = 0 AND @from >= @valid AND @from <= @head
 BEGIN
-INSERT INTO @page (` + t.names("") + `, version, created, since, place)
+INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_since, rr_place)
 SELECT TOP (@rows) ` + t.names("c.") + `, c.SYS_CHANGE_VERSION,
 	CASE WHEN c.SYS_CHANGE_CREATION_VERSION > s.since THEN c.SYS_CHANGE_VERSION ELSE 0 END, s.since,
 	ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, ` + t.names("c.") + `)
@@ -50,18 +50,18 @@ IF @taken > 0
 BEGIN
 IF @token = 0
 	UPDATE ` + tokens + ` SET @token = Token = Token + 1 WHERE ` + t.function("") + `;
-UPDATE l SET ` + leaseVersion + ` = p.version, ` + leaseCount + ` = 0, ` + leaseExpires + ` = @end
+UPDATE l SET ` + leaseVersion + ` = p.rr_version, ` + leaseCount + ` = 0, ` + leaseExpires + ` = @end
 FROM ` + t.leases() + ` AS l JOIN @page AS p ON ` + t.on("l", "p") + `;
 INSERT INTO ` + t.leases() + ` (` + t.names("") + `, ` + leaseVersion + `, ` + leaseCount + `, ` + leaseExpires + `)
-SELECT ` + t.names("p.") + `, p.version, 0, @end FROM @page AS p
+SELECT ` + t.names("p.") + `, p.rr_version, 0, @end FROM @page AS p
 WHERE NOT EXISTS (SELECT 1 FROM ` + t.leases() + ` AS l WHERE ` + t.on("l", "p") + `);
-UPDATE o SET ` + ownAttempts + ` = CASE WHEN o.` + ownVersion + ` < p.version THEN 0 ELSE o.` + ownAttempts + ` END,
-	` + ownVersion + ` = p.version, ` + ownCreated + ` = p.created, ` + ownSince + ` = p.since, ` + ownToken + ` = @token,
-	` + ownBatch + ` = @batch, ` + ownPlace + ` = p.place, ` + ownExpires + ` = @end, ` + ownAgain + ` = NULL, ` + ownDead + ` = 0
+UPDATE o SET ` + ownAttempts + ` = CASE WHEN o.` + ownVersion + ` < p.rr_version THEN 0 ELSE o.` + ownAttempts + ` END,
+	` + ownVersion + ` = p.rr_version, ` + ownCreated + ` = p.rr_created, ` + ownSince + ` = p.rr_since, ` + ownToken + ` = @token,
+	` + ownBatch + ` = @batch, ` + ownPlace + ` = p.rr_place, ` + ownExpires + ` = @end, ` + ownAgain + ` = NULL, ` + ownDead + ` = 0
 FROM ` + t.own() + ` AS o JOIN @page AS p ON ` + t.on("o", "p") + `;
 INSERT INTO ` + t.own() + ` (` + t.names("") + `, ` + ownVersion + `, ` + ownCreated + `, ` + ownSince + `, ` + ownToken + `,
 	` + ownBatch + `, ` + ownPlace + `, ` + ownExpires + `, ` + ownAttempts + `, ` + ownDead + `)
-SELECT ` + t.names("p.") + `, p.version, p.created, p.since, @token, @batch, p.place, @end, 0, 0 FROM @page AS p
+SELECT ` + t.names("p.") + `, p.rr_version, p.rr_created, p.rr_since, @token, @batch, p.rr_place, @end, 0, 0 FROM @page AS p
 WHERE NOT EXISTS (SELECT 1 FROM ` + t.own() + ` AS o WHERE ` + t.on("o", "p") + `);
 END
 ELSE

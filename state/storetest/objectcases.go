@@ -70,27 +70,27 @@ func (w *world) collectUnder(fault Fault, times int) {
 	w.must(err)
 	l := w.acquire(in, s)
 	var names []string
-	for range 4 {
+	for range 5 {
 		name, err := l.PutObject(w.Context(), "memory", []byte("x"))
 		w.must(err)
 		names = append(names, name)
 	}
 	w.must(l.Commit(w.Context(), state.Commit{Parked: &state.ObjectRef{Object: names[0]},
-		Late: &state.Late{Memory: state.ObjectRef{Object: names[1]}}}))
+		Late: &state.Late{Memory: state.ObjectRef{Object: names[1]}, Journal: state.Journal{Page: names[2]}}}))
 	for i, op := range []Op{List, Load, Delete} {
 		if i > 0 { // one that this process did not write, and one that it did
 			old = fmt.Sprintf("objects/shop/orders/memory-%d", i)
 			_, err := w.history.Create(w.Context(), old, []byte("left by a crash"))
 			w.must(err)
-			names[3], err = l.PutObject(w.Context(), "memory", []byte("x"))
+			names[4], err = l.PutObject(w.Context(), "memory", []byte("x"))
 			w.must(err)
 		}
 		in.store.FailNext(op, fault, times)
-		w.must(l.Collect(w.Context(), names[2]))
+		w.must(l.Collect(w.Context(), names[3]))
 		in.store.Land()
 		for i, name := range append(slices.Clone(names), old) {
 			_, err := w.history.Load(w.Context(), name)
-			if kept := i < 3; kept && err != nil || !kept && !errors.Is(err, state.ErrNotFound) {
+			if kept := i < 4; kept && err != nil || !kept && !errors.Is(err, state.ErrNotFound) {
 				w.Errorf("%s under %s: object %d: %v", fault, op, i, err)
 			}
 		}

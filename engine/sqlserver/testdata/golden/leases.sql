@@ -140,8 +140,8 @@ SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 BEGIN TRANSACTION;
 DECLARE @got int = 0, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint, @from bigint, @to bigint,
 	@looked bit = 0, @taken int = 0, @foreign int = 0, @until datetime2(7), @now datetime2(7), @local datetime2(7), @end datetime2(7);
-DECLARE @page TABLE ([tenant] nvarchar(20) COLLATE Latin1_General_CI_AS NOT NULL, [id] bigint NOT NULL, version bigint NOT NULL, created bigint NOT NULL, since bigint NOT NULL,
-	place int NOT NULL, PRIMARY KEY ([tenant], [id]));
+DECLARE @page TABLE ([tenant] nvarchar(20) COLLATE Latin1_General_CI_AS NOT NULL, [id] bigint NOT NULL, rr_version bigint NOT NULL, rr_created bigint NOT NULL, rr_since bigint NOT NULL,
+	rr_place int NOT NULL, PRIMARY KEY ([tenant], [id]));
 IF @head > @read OR EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250] AS l WHERE l.[_az_func_LeaseExpirationTime] <= SYSUTCDATETIME()
 	AND NOT EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] AS o WHERE l.[tenant] COLLATE Latin1_General_CI_AS = o.[tenant] AND l.[id] = o.[id] AND o.[rowrelay_again] > SYSUTCDATETIME()))
 BEGIN
@@ -158,7 +158,7 @@ WHERE l.[_az_func_LeaseExpirationTime] > @local AND NOT EXISTS (SELECT 1 FROM [a
 	AND o.[rowrelay_expires] = l.[_az_func_LeaseExpirationTime]);
 IF @foreign = 0 AND @from >= @valid AND @from <= @head
 BEGIN
-INSERT INTO @page ([tenant], [id], version, created, since, place)
+INSERT INTO @page ([tenant], [id], rr_version, rr_created, rr_since, rr_place)
 SELECT TOP (@rows) c.[tenant], c.[id], c.SYS_CHANGE_VERSION,
 	CASE WHEN c.SYS_CHANGE_CREATION_VERSION > s.since THEN c.SYS_CHANGE_VERSION ELSE 0 END, s.since,
 	ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, c.[tenant], c.[id])
@@ -176,18 +176,18 @@ IF @taken > 0
 BEGIN
 IF @token = 0
 	UPDATE [az_func].[RowrelayTokens] SET @token = Token = Token + 1 WHERE UserFunctionID = 'b5e6db7c2a5cc573' AND UserTableID = OBJECT_ID(N'[dbo].[or''ders]');
-UPDATE l SET [_az_func_ChangeVersion] = p.version, [_az_func_AttemptCount] = 0, [_az_func_LeaseExpirationTime] = @end
+UPDATE l SET [_az_func_ChangeVersion] = p.rr_version, [_az_func_AttemptCount] = 0, [_az_func_LeaseExpirationTime] = @end
 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250] AS l JOIN @page AS p ON l.[tenant] COLLATE Latin1_General_CI_AS = p.[tenant] AND l.[id] = p.[id];
 INSERT INTO [az_func].[Leases_b5e6db7c2a5cc573_901578250] ([tenant], [id], [_az_func_ChangeVersion], [_az_func_AttemptCount], [_az_func_LeaseExpirationTime])
-SELECT p.[tenant], p.[id], p.version, 0, @end FROM @page AS p
+SELECT p.[tenant], p.[id], p.rr_version, 0, @end FROM @page AS p
 WHERE NOT EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250] AS l WHERE l.[tenant] COLLATE Latin1_General_CI_AS = p.[tenant] AND l.[id] = p.[id]);
-UPDATE o SET [rowrelay_attempts] = CASE WHEN o.[rowrelay_version] < p.version THEN 0 ELSE o.[rowrelay_attempts] END,
-	[rowrelay_version] = p.version, [rowrelay_created] = p.created, [rowrelay_since] = p.since, [rowrelay_token] = @token,
-	[rowrelay_batch] = @batch, [rowrelay_place] = p.place, [rowrelay_expires] = @end, [rowrelay_again] = NULL, [rowrelay_dead] = 0
+UPDATE o SET [rowrelay_attempts] = CASE WHEN o.[rowrelay_version] < p.rr_version THEN 0 ELSE o.[rowrelay_attempts] END,
+	[rowrelay_version] = p.rr_version, [rowrelay_created] = p.rr_created, [rowrelay_since] = p.rr_since, [rowrelay_token] = @token,
+	[rowrelay_batch] = @batch, [rowrelay_place] = p.rr_place, [rowrelay_expires] = @end, [rowrelay_again] = NULL, [rowrelay_dead] = 0
 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] AS o JOIN @page AS p ON o.[tenant] COLLATE Latin1_General_CI_AS = p.[tenant] AND o.[id] = p.[id];
 INSERT INTO [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] ([tenant], [id], [rowrelay_version], [rowrelay_created], [rowrelay_since], [rowrelay_token],
 	[rowrelay_batch], [rowrelay_place], [rowrelay_expires], [rowrelay_attempts], [rowrelay_dead])
-SELECT p.[tenant], p.[id], p.version, p.created, p.since, @token, @batch, p.place, @end, 0, 0 FROM @page AS p
+SELECT p.[tenant], p.[id], p.rr_version, p.rr_created, p.rr_since, @token, @batch, p.rr_place, @end, 0, 0 FROM @page AS p
 WHERE NOT EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] AS o WHERE o.[tenant] COLLATE Latin1_General_CI_AS = p.[tenant] AND o.[id] = p.[id]);
 END
 ELSE

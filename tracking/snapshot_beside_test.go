@@ -1,0 +1,57 @@
+package tracking_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/source"
+	"github.com/rowrelay/rowrelay/source/plan"
+)
+
+// TestSnapshotBesideAnothersTransaction: a transaction that is older than the triggers and has written to other tables
+// only, maybe of another database, does not keep the whole table from being read; one that has changes of this table
+// does, until it has ended.
+func TestSnapshotBesideAnothersTransaction(t *testing.T) {
+	r := newRig(t, "mysql", "CREATE TABLE others (id bigint PRIMARY KEY)", filled(3, 1))
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, LateWindow: time.Second},
+		r.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = src.Close() }()
+	tx, err := r.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	write := func(text string) {
+		t.Helper()
+		if _, err := tx.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("INSERT INTO others VALUES (1)")
+	// It is older than the window now, and has written before the floor.
+	r.exec("UPDATE rowrelay_changes_orders_state SET rowrelay_floor = UTC_TIMESTAMP(6) + INTERVAL 1 HOUR")
+	programtest.Until(t, "the transaction to be older than the window", func() bool {
+		h, err := src.Horizon(t.Context())
+		return err == nil && h.Shown && !h.Oldest.IsZero() && h.Now.Sub(h.Oldest) > 3*time.Second
+	})
+	programtest.Until(t, "the table to be read beside it", func() bool { // and beside other tests' XA PREPARE
+		s, err := src.Snapshot(t.Context())
+		return err == nil && !s.Rows.UpTo.IsStart()
+	})
+	write("UPDATE orders SET v = 2 WHERE id = 2")
+	if _, err := src.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "end it") {
+		t.Errorf("beside one that changed a row: %v", err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	programtest.Until(t, "the table to be read when it has ended", func() bool {
+		_, err := src.Snapshot(t.Context())
+		return err == nil
+	})
+}
