@@ -109,9 +109,9 @@ func (f *sweep) Settle(ctx context.Context, s poller.Settlement) (int, error) {
 	return f.Pages.Settle(ctx, s)
 }
 
-// TestLateRowWithoutAnswer: a late row gets no answer, which takes most of a tick. Live rows come before it now and then,
-// and are accepted: that is evidence, although they are of another kind of batch than the row, and whether a tick ends
-// with its budget or with nothing else to send.
+// TestLateRowWithoutAnswer: a late row gets no answer, which takes most of a tick. Live rows come before it now and
+// then, and are accepted: that is evidence, although they are of another kind of batch than the row, and whether a tick
+// ends with its budget or with nothing else to send.
 func TestLateRowWithoutAnswer(t *testing.T) {
 	event := func(id string) change.Event {
 		return change.Event{ID: id, Key: []byte(id), OrderKey: []byte(id), Row: []byte("{}"), Cursor: pollertest.Position(1)}
@@ -151,7 +151,8 @@ func TestHintOfARowThatIsGone(t *testing.T) {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})
-		relay := pollertest.Relay(t, feed, to, func(c *poller.Config) { c.Timeout, c.Budget = 10*time.Second, 10*time.Second })
+		relay := pollertest.Relay(t, feed, to,
+			func(c *poller.Config) { c.Timeout, c.Budget = 10*time.Second, 10*time.Second })
 		feed.begin()
 		if r := relay.Tick(t.Context()); r.Searching == 0 {
 			t.Fatalf("%+v", r)

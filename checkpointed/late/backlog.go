@@ -21,8 +21,8 @@ type backlog struct {
 	first, final int
 }
 
-// backlogRows is how many rows make a backlog: of so many the last one is worth to be asked for. So it is when they fill
-// this part of the memory.
+// backlogRows is how many rows make a backlog: of so many the last one is worth to be asked for. So it is when they
+// fill this part of the memory.
 const backlogRows, askedAt = 1000, 8
 
 // large reports whether live rows are a backlog.
@@ -97,8 +97,8 @@ func (l *Tracker) nextClosed(ctx context.Context) (Step, bool) {
 		Range: change.Range{After: l.reached, UpTo: b.last.at, Late: true, Told: l.told}}, true
 }
 
-// nextComplete reads what came of a backlog before all had ended who can still write there, once. What comes of it after
-// that need not be read again when it ends. It returns false where it is not the time to do so.
+// nextComplete reads what came of a backlog before all had ended who can still write there, once. What comes of it
+// after that need not be read again when it ends. It returns false where it is not the time to do so.
 func (l *Tracker) nextComplete(ctx context.Context, now time.Time) (Step, bool) {
 	b := &l.backlog
 	if l.near.on && l.near.alone {

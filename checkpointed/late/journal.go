@@ -67,7 +67,8 @@ func (j *journal) next() []uint64 {
 	return merged
 }
 
-// stored is the journal as the document keeps it, for the rows between these positions. The first paged are in the page.
+// stored is the journal as the document keeps it, for the rows between these positions. The first paged are in the
+// page.
 func (j *journal) stored(paged int, low, front change.Cursor) state.Journal {
 	if len(j.hashes) == 0 {
 		return state.Journal{}

@@ -79,8 +79,8 @@ func TestTheJournalEndsInAPage(t *testing.T) {
 	})
 }
 
-// TestStoringCostsLittleBesideALargeMemory: what is written for a batch does not grow with what is remembered, so that it
-// can be written with each.
+// TestStoringCostsLittleBesideALargeMemory: what is written for a batch does not grow with what is remembered, so that
+// it can be written with each.
 func TestStoringCostsLittleBesideALargeMemory(t *testing.T) {
 	inLate(t, Overlap, 0, func(t *testing.T, d *driver) {
 		const rows = 100_000
@@ -119,7 +119,8 @@ func TestAPageThatIsGone(t *testing.T) {
 	})
 }
 
-// TestAVersionInTheJournalTwice: what was forgotten and is remembered again stands in the journal twice, in the page once.
+// TestAVersionInTheJournalTwice: what was forgotten and is remembered again stands in the journal twice, in the page
+// once.
 func TestAVersionInTheJournalTwice(t *testing.T) {
 	if set, err := decodeMemory(encodeMemory([]uint64{3, 1, 3})); err != nil || set.len() != 2 {
 		t.Errorf("%v", err)

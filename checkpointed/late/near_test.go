@@ -161,8 +161,8 @@ func TestLateRowsAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestABacklogIsNotReadTwice: when it ends, only what came before its end was asked for is read again, by a read of late
-// rows; and sweeps wait until then.
+// TestABacklogIsNotReadTwice: when it ends, only what came before its end was asked for is read again, by a read of
+// late rows; and sweeps wait until then.
 func TestABacklogIsNotReadTwice(t *testing.T) {
 	for _, shown := range []bool{true, false} {
 		inLate(t, Overlap, 4000, func(t *testing.T, d *driver) {
@@ -187,7 +187,8 @@ func TestABacklogIsNotReadTwice(t *testing.T) {
 	}
 }
 
-// TestALateRowAmongABacklog: it is found when the backlog ends at the latest, also where it lies in what is not read again.
+// TestALateRowAmongABacklog: it is found when the backlog ends at the latest, also where it lies in what is not read
+// again.
 func TestALateRowAmongABacklog(t *testing.T) {
 	for _, shown := range []bool{true, false} {
 		inLate(t, Overlap, 2000, func(t *testing.T, d *driver) {
@@ -241,9 +242,9 @@ func (s *slowRows) Fetch(ctx context.Context, r change.Range, limit poller.Limit
 	return page, err
 }
 
-// TestASweepMeetsWhatReadsOfLateRowsLeaveOut: a sweep meets also what reads of late rows have shown and leave out from then
-// on. Else it would forget that: and where its end proves nothing, because the session fails before what it handed out
-// is settled, it would be delivered again.
+// TestASweepMeetsWhatReadsOfLateRowsLeaveOut: a sweep meets also what reads of late rows have shown and leave out from
+// then on. Else it would forget that: and where its end proves nothing, because the session fails before what it handed
+// out is settled, it would be delivered again.
 func TestASweepMeetsWhatReadsOfLateRowsLeaveOut(t *testing.T) {
 	for _, groups := range []int{0, 2} {
 		inLate(t, Overlap, 5, func(t *testing.T, d *driver) {

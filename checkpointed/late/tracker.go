@@ -97,8 +97,8 @@ import (
 //
 // Where no order has to be kept, the rows between X and F are read for their own sake after a page of live rows, so
 // that late ones arrive at the pace of these (near); where open transactions are not shown, the rows of a second. Such
-// a read proves nothing: sweeps read all, and X may begin at F. In a backlog one is made once, as soon as all have ended
-// who began before its last row was there; from then on X goes with live rows up to that row.
+// a read proves nothing: sweeps read all, and X may begin at F. In a backlog one is made once, as soon as all have
+// ended who began before its last row was there; from then on X goes with live rows up to that row.
 //
 // Where rows tell who wrote them, both kinds of reads leave out what was written below B', the number of the last such
 // read: that one, or a live page since, has shown it. No sweep may, because it would forget what it does not meet.
