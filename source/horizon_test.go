@@ -206,6 +206,32 @@ func TestMySQLHorizon(t *testing.T) {
 	}
 }
 
+// TestMySQLHorizonAskedOften: the server's list of transactions stays as it is while it is read more often than ten times
+// a second. One that begins meanwhile is shown all the same.
+func TestMySQLHorizonAskedOften(t *testing.T) {
+	admin := testenv.MySQL(t)
+	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))")
+	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	look := func() change.Horizon {
+		<-again.C
+		return horizonOf(t, src)
+	}
+	for range 20 {
+		look()
+	}
+	before := look().Now
+	begin(t, db, "INSERT INTO o (id) VALUES (1)")
+	if h := look(); h.Oldest.IsZero() || h.Oldest.After(h.Now) {
+		t.Errorf("what began since the last answer counts as open: %+v", h)
+	}
+	programtest.Until(t, "the writer to be named", func() bool {
+		h := look()
+		return strings.HasPrefix(h.By, "connection ") && !h.Oldest.Before(before.Add(-2*time.Second))
+	})
+}
+
 // TestMySQLPreparedTransaction: one that XA PREPARE has left without a session holds the edge, although it seems to
 // have begun when the server was restarted.
 func TestMySQLPreparedTransaction(t *testing.T) {

@@ -25,26 +25,50 @@ FROM information_schema.INNODB_TRX t LEFT JOIN information_schema.PROCESSLIST p 
 WHERE t.trx_is_read_only = 0 AND t.trx_mysql_thread_id <> CONNECTION_ID()
 ORDER BY t.trx_mysql_thread_id <> 0, t.trx_started LIMIT 1`
 
+// shownFor is how long the server shows the same: it makes its list of transactions anew where nobody has read it for
+// 100 ms. Read more often it would be the same for ever.
+const shownFor = 120 * time.Millisecond
+
 // clockSQL is the seconds since 1970.
 const clockSQL = "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS CHAR)"
 
 // Horizon implements engine.Dialect.
-func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, error) {
-	var h engine.Horizon
+func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, looks *engine.Looks) (engine.Horizon, error) {
+	now, err := databaseClock(ctx, conn)
+	if err != nil {
+		return engine.Horizon{}, err
+	}
+	h, recent := looks.Within(shownFor)
+	if !recent {
+		if h, err = transactions(ctx, conn, now); err != nil {
+			return h, err
+		}
+		looks.Shown(h)
+	}
+	h.Now = now
+	return h, nil
+}
+
+func databaseClock(ctx context.Context, conn *sql.Conn) (time.Time, error) {
 	var clock string
 	if err := conn.QueryRowContext(ctx, clockSQL).Scan(&clock); err != nil {
-		return h, fmt.Errorf("read the clock: %w", err)
+		return time.Time{}, fmt.Errorf("read the clock: %w", err)
 	}
 	seconds, err := strconv.ParseFloat(clock, 64)
 	if err != nil {
-		return h, fmt.Errorf("read the clock: %w", err)
+		return time.Time{}, fmt.Errorf("read the clock: %w", err)
 	}
-	h.Now = time.UnixMicro(int64(seconds * 1e6)).UTC()
+	return time.UnixMicro(int64(seconds * 1e6)).UTC(), nil
+}
+
+// transactions is what the server shows of them, at a time that its clock showed before.
+func transactions(ctx context.Context, conn *sql.Conn, at time.Time) (engine.Horizon, error) {
+	h := engine.Horizon{Now: at}
 	if _, err := conn.ExecContext(ctx, "SET time_zone = 'SYSTEM'"); err != nil {
 		return h, fmt.Errorf("set the session's zone: %w", err)
 	}
 	var now, since, thread, user, host string
-	err = conn.QueryRowContext(ctx, horizonSQL).Scan(&now, &since, &thread, &user, &host)
+	err := conn.QueryRowContext(ctx, horizonSQL).Scan(&now, &since, &thread, &user, &host)
 	// A failure here ends the session, so that no row is read in the wrong zone.
 	if _, reset := conn.ExecContext(ctx, "SET time_zone = '+00:00'"); reset != nil {
 		return h, errors.Join(err, fmt.Errorf("set the session's zone back: %w", reset))

@@ -49,7 +49,7 @@ SELECT clock_timestamp(), hidden.n + pg_is_in_recovery()::int, w.since, coalesce
 FROM hidden LEFT JOIN LATERAL (SELECT * FROM writers ORDER BY since LIMIT 1) w ON true`
 
 // Horizon implements engine.Dialect.
-func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, error) {
+func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, _ *engine.Looks) (engine.Horizon, error) {
 	var now time.Time
 	var hidden int
 	var since, replayed sql.NullTime

@@ -25,7 +25,7 @@ WHERE a.transaction_type IN (1, 4) AND COALESCE(t.session_id, 0) <> @@SPID
 ORDER BY a.transaction_begin_time`
 
 // Horizon implements engine.Dialect.
-func (Dialect) Horizon(ctx context.Context, conn *sql.Conn) (engine.Horizon, error) {
+func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, _ *engine.Looks) (engine.Horizon, error) {
 	var h engine.Horizon
 	if err := conn.QueryRowContext(ctx, clockSQL).Scan(&h.Now); err != nil {
 		return h, fmt.Errorf("read the clock: %w", err)

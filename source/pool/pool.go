@@ -51,6 +51,8 @@ type Pool struct {
 	idle   []*Session // the one used last is the last
 	// doubted is when a kept session turned out to be dead: those that were not used since may have died with it.
 	doubted time.Time
+
+	looks engine.Looks
 }
 
 // New returns a pool of at most n connections. It does not connect yet.

@@ -37,6 +37,9 @@ func (p *Pool) Share(name string, n int, timeout time.Duration, refused func()) 
 		refused: refused}
 }
 
+// Looks is what the pool's sources were last shown of the server's transactions.
+func (sh *Share) Looks() *engine.Looks { return &sh.pool.looks }
+
 // tries bounds the attempts of one statement.
 const tries = 3
 
