@@ -49,8 +49,8 @@ type Dialect interface {
 	Explain(ctx context.Context, conn *sql.Conn, text string, args []any) (string, error)
 
 	// Horizon returns the database's clock, and the oldest open write transaction of another session where the server
-	// shows them to this user. What the user may not see is no error: Shown is then false. looks is that of all who ask this
-	// server in this process.
+	// shows them to this user. What the user may not see is no error: Shown is then false. looks is that of all who ask
+	// this server in this process.
 	Horizon(ctx context.Context, conn *sql.Conn, looks *Looks) (Horizon, error)
 
 	// Counter returns what the engine itself counts a column of a table up by, an integer or a row version; the zero

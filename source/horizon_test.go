@@ -206,8 +206,8 @@ func TestMySQLHorizon(t *testing.T) {
 	}
 }
 
-// TestMySQLHorizonAskedOften: the server's list of transactions stays as it is while it is read more often than ten times
-// a second. One that begins meanwhile is shown all the same.
+// TestMySQLHorizonAskedOften: the server's list of transactions stays as it is while it is read more often than ten
+// times a second. One that begins meanwhile is shown all the same.
 func TestMySQLHorizonAskedOften(t *testing.T) {
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))")

@@ -95,8 +95,8 @@ func cutADOValue(s string) (value, rest string, err error) {
 	return "", "", errADOQuote
 }
 
-// Words reads an ADO.NET string by the keywords of each word, which are lower case without blanks. Those of "" are about
-// the program that the string was written for, and are left out. Every fault is one that shows no value.
+// Words reads an ADO.NET string by the keywords of each word, which are lower case without blanks. Those of "" are
+// about the program that the string was written for, and are left out. Every fault is one that shows no value.
 func Words(text string, keywords map[string]string) (map[string]string, error) {
 	known := map[string]string{}
 	for word, keys := range keywords {
