@@ -35,8 +35,7 @@ func (s *session) backfills() bool {
 		s.backfill = backfill{}
 		return false
 	case asked.ID != s.backfill.ID:
-		s.backfill = backfill{Backfill: *asked, isNext: !s.feed.gap}
-		s.feed.gap = false
+		s.backfill = backfill{Backfill: *asked, isNext: true}
 		if s.backfill.At.IsStart() {
 			s.backfill.At = asked.From
 		}

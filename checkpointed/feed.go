@@ -31,7 +31,7 @@ type Feed struct {
 	late     *late.Tracker
 	parking  *parking.Lot
 	throttle throttle
-	// gap says that changes were found missing under a lease: the next session reads these first.
+	// gap says that changes were found missing under a lease: the next fetch is of these.
 	gap bool
 	// replaced is a table that was found sound although it is not the one recorded: the next commit records it.
 	replaced string

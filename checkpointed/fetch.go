@@ -21,6 +21,12 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 	if s.feed.parking.Wait() {
 		return change.Batch{}, details{}, nil
 	}
+	if s.feed.gap && s.feed.parking.Full() == nil {
+		s.feed.gap = false
+		batch, about, err := s.fetchLive(ctx, limit)
+		batch.More = true // all else comes after this
+		return batch, about, err
+	}
 	awaits := s.awaits() // before Retry: what is stored after this is waited for below
 	batch, about, err := s.retry(ctx, limit)
 	if err != nil && ctx.Err() == nil {

@@ -65,7 +65,7 @@ func besides(b *state.Backfill) string {
 // database, the gap stays one, and a person decides.
 //
 // It takes no lease: the document is changed by compare-and-swap, as an operator would. A tick that holds the lease
-// already ends, and the next one does it: it reads changes before rows of the table.
+// already ends, and the next one does it: it reads changes before anything takes the lease.
 func (s *session) resync(ctx context.Context, gap error) error {
 	s.mu.Lock()
 	held := s.lease != nil

@@ -224,6 +224,30 @@ func TestResyncWhileTheTableIsRead(t *testing.T) {
 	})
 }
 
+// TestResyncBesideRetries: in each tick a parked row is due, which takes the lease. The read of the table begins all the
+// same.
+func TestResyncBesideRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &snapshots{shop: newShop()}
+		s.fill(1, 3)
+		p := newProcess(t, nil, s.shop, func(c *Config) {
+			s.config(c)
+			c.Policy.Delays = []time.Duration{time.Second}
+			c.Policy.MaxAttempts = 100
+		})
+		p.verdict = poison(2)
+		p.tick()
+		s.gap = true
+		for n := 0; n < 5 && s.begun < 2; n++ {
+			time.Sleep(time.Minute)
+			p.tick()
+		}
+		if s.begun != 2 {
+			t.Errorf("begun %d times", s.begun)
+		}
+	})
+}
+
 // TestResyncBesideOthers: another instance that was quicker has begun the snapshot, and this one goes on with it.
 func TestResyncBesideOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
