@@ -224,8 +224,8 @@ func TestResyncWhileTheTableIsRead(t *testing.T) {
 	})
 }
 
-// TestResyncBesideRetries: in each tick a parked row is due, which takes the lease. The read of the table begins all the
-// same.
+// TestResyncBesideRetries: in each tick a parked row is due, which takes the lease. The read of the table begins all
+// the same.
 func TestResyncBesideRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &snapshots{shop: newShop()}

@@ -44,8 +44,8 @@ func (l *Looks) Within(most time.Duration) (Horizon, bool) {
 	return h, true
 }
 
-// Shown keeps an answer of the server.
-func (l *Looks) Shown(h Horizon) {
+// Keep notes an answer of the server.
+func (l *Looks) Keep(h Horizon) {
 	l.mu.Lock()
 	l.last = h
 	l.mu.Unlock()

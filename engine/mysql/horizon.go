@@ -43,7 +43,7 @@ func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, looks *engine.Looks)
 		if h, err = transactions(ctx, conn, now); err != nil {
 			return h, err
 		}
-		looks.Shown(h)
+		looks.Keep(h)
 	}
 	h.Now = now
 	return h, nil
