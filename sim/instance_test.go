@@ -239,6 +239,8 @@ func (f feedOf) Open(ctx context.Context) (poller.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.p.w.mu.Lock()
+	defer f.p.w.mu.Unlock()
 	return &session{Session: s, p: f.p, id: f.p.out.shows.session()}, nil
 }
 
