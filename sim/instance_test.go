@@ -128,7 +128,7 @@ func (w *world) tickSome() {
 	case w.chance(0.5) && w.update(i):
 	case !p.busy:
 		p.tick()
-	case w.chance(0.03):
+	case w.chance(0.03) && !w.pro.Once: // a stop in the middle of a batch costs the rest of it (docs/duplicates.md)
 		w.say(p.name, "is asked to stop")
 		p.stop()
 	}
