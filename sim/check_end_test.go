@@ -142,7 +142,11 @@ func (w *world) ticked(p *process, r *poller.Report) {
 	if r.Err != nil {
 		text = ": " + r.Err.Error()
 	}
-	w.say(p.name, "tick ends: %s, %d rows%s", r.Event, r.Rows, text)
+	if r.Event == poller.LostLease { // a request and the lease itself say so at one moment, in one order or the other
+		w.say(p.name, "tick ends: %s, %d rows", r.Event, r.Rows)
+	} else {
+		w.say(p.name, "tick ends: %s, %d rows%s", r.Event, r.Rows, text)
+	}
 	l := &w.doc.Lease
 	for _, c := range w.waiting {
 		p.excused = p.excused || c.p == p && c.what != ending // the store has not answered yet
