@@ -69,7 +69,7 @@ func (w *world) missingHere() string {
 		return "a command has not ended"
 	case w.doc.Paused != nil:
 		return "the poller is still paused"
-	case w.doc.Backfill != nil && !w.stands() && !stopped && !w.waitsApart():
+	case w.doc.Backfill != nil && !w.stands() && !stopped && !w.waitsApart() && !w.doubtfulWhole():
 		return "the backfill has not ended"
 	}
 	return ""
@@ -124,6 +124,14 @@ func (w *world) doubtful(v *version) bool {
 		return w.unproven(e.ID) && slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool {
 			return string(f) == string(v.event.Key)
 		})
+	})
+}
+
+// doubtfulWhole reports whether a read of the whole table waits for such events: what is left of it are some, and there
+// are so many that they look like an outage.
+func (w *world) doubtfulWhole() bool {
+	return w.sink.badNow() > mostBad && slices.ContainsFunc(w.table.rows, func(r *row) bool {
+		return r.cur != nil && w.inWhole(w.doc.Backfill, r.cur) && w.unproven(r.cur.event.ID) && !w.settled(r.cur)
 	})
 }
 
