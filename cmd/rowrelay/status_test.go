@@ -66,7 +66,7 @@ func TestStatusOfAPoller(t *testing.T) {
 			s.receiver(`"id":4`, false)
 			s.execute(`INSERT INTO orders VALUES (40, 40, ?), (41, 41, ?), (50, 50, ?)`, secret, secret, secret)
 			s.tick()
-			o = s.want("dead-lettered", status.DeadLettered)
+			o = s.want("dead-lettered", status.Parked)
 			if o.DeadLetters != 2 || len(o.Letters) != 2 || o.Letters[0].ID == "" || o.Letters[0].At == nil ||
 				o.Letters[0].Attempts != 1 {
 				t.Errorf("%+v", o)
@@ -98,7 +98,7 @@ func TestStatusOfAPoller(t *testing.T) {
 			s.sameEverywhere()
 			s.receiver("", false)
 			s.tick()
-			if o = s.want("recovered", status.DeadLettered); o.LastError == nil || o.LastError.Event != "handler_failed" {
+			if o = s.want("recovered", status.Parked); o.LastError == nil || o.LastError.Event != "handler_failed" {
 				t.Errorf("%+v", o)
 			}
 			s.execute(`INSERT INTO orders VALUES (70, 70, ?)`, secret)
