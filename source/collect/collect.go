@@ -85,7 +85,7 @@ func (c *Collector) Add(r engine.Row) bool {
 	// It is made in its place, which counts once it is known to be good: events are large, and there is one for each row.
 	c.Events = slices.Grow(c.Events, 1)
 	n := len(c.Events)
-	event := &c.Events[: n+1][n]
+	event := &c.Events[:n+1][n]
 	if !c.Make(r, event) {
 		c.end(r)
 		return false
