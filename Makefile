@@ -95,6 +95,12 @@ recording: ## from an empty home to a delivered row, timed, into docs/first-even
 bench: ## every benchmark, on real engines; BENCH=regexp, BENCHFLAGS=… choose
 	@scripts/services.sh run -- go test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem -timeout 60m $(BENCHFLAGS) ./...
 
+bench-drain: build ## how fast a table is drained, beside a bare loop that posts the same (bench/); ROWS=200000 ROUNDS=5 ONLY=text
+	@scripts/services.sh run -- bash -c 'cd bench && go run . -rowrelay ../rowrelay -drain -events $(or $(ROWS),200000) -rounds $(or $(ROUNDS),5) -only "$(ONLY)"'
+
+bench-scale: build ## what 1, 50, 200 and 1000 idle pollers cost in one process (bench/)
+	@scripts/services.sh run -- bash -c 'cd bench && go run . -rowrelay ../rowrelay -scale'
+
 bench-outbox: build ## the outbox publisher beside two Go libraries, and its latency (bench/); EVENTS=20000 ROUNDS=3
 	@scripts/services.sh run -- bash -c 'cd bench && go run . -rowrelay ../rowrelay -events $(or $(EVENTS),20000) -rounds $(or $(ROUNDS),3)'
 

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -13,22 +14,22 @@ func (c Cursor) AppendText(dst []byte) []byte { return appendASCII(dst, c) }
 // appendCursor writes the cursor's text as a JSON string.
 func appendCursor(dst []byte, c Cursor) []byte { return appendQuotedASCII(dst, c) }
 
+// appendQuotedASCII writes JSON as a JSON string in ASCII. Every event has its cursor there, nearly all of which only
+// need their double quotes escaped: that is one pass.
 func appendQuotedASCII(dst, json []byte) []byte {
-	if isASCII(json) {
-		return AppendString(dst, json)
-	}
-	var stack [512]byte
-	return AppendString(dst, appendASCII(stack[:0], json))
-}
-
-// isASCII reports whether json holds only printable ASCII (compact JSON has no raw control characters but DEL).
-func isASCII(json []byte) bool {
+	begin := len(dst)
+	dst = append(slices.Grow(dst, 2*len(json)+2), '"')
 	for _, c := range json {
-		if c >= 0x7f {
-			return false
+		if c < 0x20 || c >= 0x7f {
+			var stack [512]byte
+			return AppendString(dst[:begin], appendASCII(stack[:0], json))
 		}
+		if c == '"' || c == '\\' {
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, c)
 	}
-	return true
+	return append(dst, '"')
 }
 
 func appendASCII(dst, json []byte) []byte {

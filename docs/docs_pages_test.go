@@ -136,3 +136,18 @@ func TestPagesNameFiles(t *testing.T) {
 		t.Errorf("only %d files were found", named)
 	}
 }
+
+// TestMakeTargets: what the Makefile calls a target has a rule. Make says of a phony one without that nothing is to be
+// done, and a merge has lost rules so.
+func TestMakeTargets(t *testing.T) {
+	text := read(t, "../Makefile")
+	phony := regexp.MustCompile(`(?m)^\.PHONY: (.*)$`).FindStringSubmatch(text)
+	if phony == nil {
+		t.Fatal("the Makefile has no .PHONY")
+	}
+	for _, name := range strings.Fields(phony[1]) {
+		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `:[^=]`).MatchString(text) {
+			t.Errorf("make %s has no rule", name)
+		}
+	}
+}

@@ -26,9 +26,9 @@ const (
 type lanes struct {
 	ordering Ordering
 	seed     maphash.Seed
-	tails    map[uint64]*item // the last event of each order key that is not done with
-	ready    []*item          // sendable, in fetch order of their becoming so
-	head     int              // ready[head:] is the queue
+	tails    tails
+	ready    []*item // sendable, in fetch order of their becoming so
+	head     int     // ready[head:] is the queue
 }
 
 // item is one event of a batch in flight.
@@ -49,7 +49,7 @@ func newLanes(ordering Ordering) *lanes {
 	return &lanes{
 		ordering: ordering,
 		seed:     maphash.MakeSeed(),
-		tails:    make(map[uint64]*item),
+		tails:    newTails(),
 	}
 }
 
@@ -72,12 +72,11 @@ func (l *lanes) add(p *inFlight) {
 			l.ready = append(l.ready, it)
 			continue
 		}
-		if tail := l.tails[it.key]; tail != nil {
+		if tail := l.tails.put(it); tail != nil {
 			tail.next = it
 		} else {
 			l.ready = append(l.ready, it)
 		}
-		l.tails[it.key] = it
 	}
 }
 
@@ -85,12 +84,12 @@ func (l *lanes) add(p *inFlight) {
 // that waits or is in flight.
 func (l *lanes) hold(it *item) {
 	if l.ordering == OrderKey {
-		l.tails[it.key] = it
+		l.tails.put(it)
 	}
 }
 
 // occupied reports whether an event of the same order key waits or is in flight.
-func (l *lanes) occupied(key uint64) bool { return l.tails[key] != nil }
+func (l *lanes) occupied(key uint64) bool { return l.tails.of(key) != nil }
 
 // queue returns the sendable events, oldest first.
 func (l *lanes) queue() []*item { return l.ready[l.head:] }
@@ -188,7 +187,7 @@ func (l *lanes) done(it *item) {
 			l.ready = append(l.ready, it.next)
 		}
 		it.next = nil
-	} else if l.tails[it.key] == it {
-		delete(l.tails, it.key)
+	} else {
+		l.tails.drop(it)
 	}
 }

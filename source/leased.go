@@ -112,8 +112,8 @@ func (l *Leases) take(ctx context.Context, s *pool.Session, p *plan.Plan, own *e
 		if err != nil {
 			return false, err
 		}
-		e, ok := col.Make(r)
-		if !ok {
+		var e change.Event
+		if !col.Make(r, &e) {
 			return false, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, l.c.name(), col.Bad)
 		}
 		if l.cfg.Binding {

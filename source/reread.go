@@ -151,7 +151,8 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) 
 		// Its insert was not delivered, or it would not be read again.
 		col.Whole = p.Tracked != nil && c.cfg.OnlyInserts()
 		err := c.dialect.Read(ctx, s.Conn, st.Text, args, p.Sel.Columns, func(r engine.Row) (bool, error) {
-			event, ok := col.Make(r)
+			var event change.Event
+			ok := col.Make(r, &event)
 			if ok {
 				events = append(events, event)
 			}

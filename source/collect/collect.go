@@ -79,32 +79,35 @@ func (c *Collector) Add(r engine.Row) bool {
 		c.More = true
 		return false
 	}
-	event, ok := c.Make(r)
-	if !ok {
+	if c.Events == nil {
+		c.Events = make([]change.Event, 0, min(c.Limit.Rows+1, 4096))
+	}
+	// It is made in its place, which counts once it is known to be good: events are large, and there is one for each row.
+	c.Events = slices.Grow(c.Events, 1)
+	n := len(c.Events)
+	event := &c.Events[:n+1][n]
+	if !c.Make(r, event) {
 		c.end(r)
 		return false
 	}
-	if n := len(c.Events); n > 0 && c.sameRow(&c.Events[n-1], &event) {
+	if n > 0 && c.sameRow(&c.Events[n-1], event) {
 		// Both rows are held back: had the first been delivered, the next fetch would pass over the second.
 		c.Bad = fmt.Errorf("two rows have the same %s: source__key does not identify a row; name columns that do",
-			c.place(&event))
+			c.place(event))
 		c.Events = c.Events[:n-1]
 		c.end(r)
 		return false
 	}
 	// A broken row counts with what was read of it: a page of them is no longer on its way than any other.
 	size := c.size
-	full := len(c.Events) > 0 && c.bytes+size > c.Limit.Bytes
-	if full || len(c.Events) >= c.Limit.Rows {
+	full := n > 0 && c.bytes+size > c.Limit.Bytes
+	if full || n >= c.Limit.Rows {
 		c.More, c.Full = true, full
 		c.end(r)
 		return false
 	}
-	if c.Events == nil {
-		c.Events = make([]change.Event, 0, min(c.Limit.Rows, 4096))
-	}
 	c.bytes += size
-	c.Events = append(c.Events, event)
+	c.Events = c.Events[:n+1]
 	return true
 }
 
@@ -137,13 +140,13 @@ func (c *Collector) Unread() int {
 	}
 }
 
-// Make turns the row into an event. One that cannot be sent is an event with Broken set; one that has no place is kept
-// as c.bad: it is no fault of the reading, and what was read before it is good.
-func (c *Collector) Make(r engine.Row) (event change.Event, ok bool) {
+// Make turns the row into an event, and reports whether it could. One that cannot be sent is an event with Broken set;
+// one that has no place is kept as c.Bad: it is no fault of the reading, and what was read before it is good.
+func (c *Collector) Make(r engine.Row, e *change.Event) bool {
 	if c.Bad = c.encode(r); c.Bad == nil {
-		event, c.Bad = c.event()
+		c.Bad = c.event(e)
 	}
-	return event, c.Bad == nil
+	return c.Bad == nil
 }
 
 // encode writes the row's JSON object to scratch and notes where each column's value stands. A value without a form is
@@ -239,7 +242,7 @@ func (c *Collector) lost(at []int) bool {
 }
 
 // event makes the event of the row in scratch.
-func (c *Collector) event() (change.Event, error) {
+func (c *Collector) event(e *change.Event) error {
 	p := c.Plan
 	rowEnd := c.ends[len(p.Names)-1] + 1
 	start := len(c.scratch)
@@ -254,7 +257,7 @@ func (c *Collector) event() (change.Event, error) {
 	c.values = c.values[:0]
 	for n, i := range p.Cursor {
 		if err := c.checkCursor(n, &p.Sel.Columns[i], c.value(i)); err != nil {
-			return change.Event{}, fmt.Errorf("%w (the row with key %s)", err, c.scratch[start:keyEnd])
+			return fmt.Errorf("%w (the row with key %s)", err, c.scratch[start:keyEnd])
 		}
 		c.values = append(c.values, c.value(i))
 	}
@@ -262,7 +265,7 @@ func (c *Collector) event() (change.Event, error) {
 
 	for _, i := range p.Key {
 		if bytes.Equal(c.value(i), keyset.Null) {
-			return change.Event{}, errNullKey(c.scratch[start:keyEnd])
+			return errNullKey(c.scratch[start:keyEnd])
 		}
 	}
 	c.size = rowEnd + (keyEnd - start) + (len(c.scratch) - orderEnd)
@@ -286,7 +289,7 @@ func (c *Collector) event() (change.Event, error) {
 	} else {
 		content, rest = keyset.Null, c.keep(nil, c.scratch[start:])
 	}
-	e := change.Event{
+	*e = change.Event{
 		Op:      op,
 		Key:     rest[: keyEnd-start : keyEnd-start],
 		Row:     content,
@@ -316,8 +319,8 @@ func (c *Collector) event() (change.Event, error) {
 	case p.UniqueCursor && !unwritten:
 		content = nil
 	}
-	e.ID = change.EventID(c.Cfg.Poller, identifying(e.Op), e.Key, c.identity(&e), content)
-	return e, nil
+	e.ID = change.EventID(c.Cfg.Poller, identifying(e.Op), e.Key, c.identity(e), content)
+	return nil
 }
 
 // identifying is an operation as the id has it. Whether a row is new depends on who asks, and its id must not.
