@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
 )
 
@@ -236,10 +236,7 @@ func TestGrantsOfDeployMakeNoAdministrator(t *testing.T) {
 		t.Fatalf("%q, %v", paths, err)
 	}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		l := sqlServerLogin{edition: boxed, server: everybodyOnServer, database: everybodyOnDatabase,
 			table: []string{"SELECT"}}
 		grants := grant.FindAllStringSubmatch(string(text), -1)
