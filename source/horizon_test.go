@@ -245,7 +245,7 @@ func TestMySQLHorizonBesideOthers(t *testing.T) {
 		}
 	}()
 	<-reads
-	begin(t, db, "INSERT INTO o (id) VALUES (1)")
+	testenv.Begin(t, db, "INSERT INTO o (id) VALUES (1)")
 	for range 200 { // over more than one pause
 		<-reads
 		if h := horizonOf(t, src); !h.Shown || h.Oldest.IsZero() || h.Oldest.After(h.Now) {
