@@ -52,6 +52,9 @@ esac
 func (o *outsidersOf) write(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(o.dir, "bin", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
