@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -41,13 +42,7 @@ func TestPauseWorksUnderALease(t *testing.T) {
 // A person's pause takes the place of a replay's, whose end would end it too.
 func TestPauseOutlastsAReplay(t *testing.T) {
 	f := newFixture(t)
-	replays := state.Paused{At: time.Now(), Until: time.Now().Add(time.Minute), By: "bob" + forReplay}
-	if _, err := f.Keeper.Amend(t.Context(), func(doc *state.Document) error {
-		doc.Paused = &replays
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	f.pausedBy(&state.Paused{At: time.Now(), Until: time.Now().Add(time.Minute), By: "bob" + forReplay})
 	f.apply(f.Pause(t.Context()))
 	if p := f.doc().Paused; p.By != "ann" || !p.Until.IsZero() {
 		t.Errorf("paused: %+v", p)
@@ -207,17 +202,37 @@ func TestExportIsReadBack(t *testing.T) {
 	}
 }
 
+// A clone is at the same position, and not paused; it has skipped nothing, and sends no backfill.
 func TestClone(t *testing.T) {
 	f := newFixture(t)
+	f.parks(parking.Entry{ID: "e2", Key: keyOf(2), OrderKey: keyOf(2)})
+	m, err := f.Reset(t.Context(), &Reset{To: "cursor=7", Parked: "keep"})
+	f.apply(&m.Plan, err)
+	b, err := f.Backfill(t.Context(), &Rows{From: "beginning"})
+	f.apply(&b.Plan, err)
+	f.apply(f.Pause(t.Context()))
 	stock := f.document(f.Store, "stock")
-	f.apply(f.Clone(t.Context(), "orders", stock, "stock"))
-	shown, err := stock.State(t.Context())
-	if err != nil || number(shown.Position) != 5 {
-		t.Errorf("%+v, %v", shown, err)
+	p, err := f.Clone(t.Context(), "orders", stock, "stock")
+	if err != nil || !strings.Contains(p.What, "1 parked event(s) stay with orders") {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	f.apply(p, nil)
+	snap, err := stock.Keeper.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is := snap.Doc; number(is.Checkpoint.Cursor) != 7 || is.Paused != nil || is.Backfill != nil || is.Skips != nil ||
+		is.Parked.Object != "" {
+		t.Errorf("%+v", is)
 	}
 	if _, err := f.Clone(t.Context(), "orders", stock, "stock"); err == nil ||
 		!strings.Contains(err.Error(), "nothing is written over it") {
 		t.Errorf("a second time: %v", err)
+	}
+	f.table.now.Fingerprint = "sha256:2"
+	if _, err := f.Clone(t.Context(), "orders", f.document(f.Store, "other"), "other"); err == nil ||
+		!strings.Contains(err.Error(), "reads another source") {
+		t.Errorf("of another source: %v", err)
 	}
 }
 
@@ -281,9 +296,7 @@ func TestImport(t *testing.T) {
 	f := newFixture(t)
 	path := filepath.Join(t.TempDir(), "old.json")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, text)
 	}
 	stock := f.document(f.Store, "stock")
 	write(`{"version":1,"lease":{"owner_id":"old","expires_at":"2999-01-01T00:00:00Z"},"checkpoint":{"cursor":[4,4]}}`)
@@ -291,7 +304,20 @@ func TestImport(t *testing.T) {
 		!strings.Contains(err.Error(), "stop that function first") {
 		t.Errorf("under a lease: %v", err)
 	}
-	write(`{"version":1,"checkpoint":{"cursor":[4,4],"batch_id":"b1"}}`)
+	for text, want := range map[string]string{
+		`{"version":2}`:                                                      "it needs version 1, and has 2",
+		`{"version":1,"checkpoint":{}}`:                                      "no state document of azure-functions-db with a position",
+		`{"version":1,"checkpoint":{"cursor":["x"]}}`:                        "its position does not fit the settings",
+		`{"version":1,"checkpoint":{"cursor":{"kind":"integer","value":4}}}`: "which has no key",
+	} {
+		write(text)
+		if _, err := stock.Import(t.Context(), foreigner{}, path, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	// An owner whose lease has expired is no hindrance.
+	write(`{"version":1,"lease":{"owner_id":"old","expires_at":"2001-01-01T00:00:00Z"},
+		"checkpoint":{"cursor":[4,4],"batch_id":"b1"}}`)
 	p, err := stock.Import(t.Context(), foreigner{}, path, nil)
 	if err != nil || !strings.Contains(p.What, "(batch b1)") || !strings.Contains(p.What, "6 row(s) lie after it") {
 		t.Fatalf("%+v, %v", p, err)
@@ -300,5 +326,9 @@ func TestImport(t *testing.T) {
 	shown, err := stock.State(t.Context())
 	if err != nil || number(shown.Position) != 4 {
 		t.Errorf("%+v, %v", shown, err)
+	}
+	if _, err := stock.Import(t.Context(), foreigner{}, path, nil); err == nil ||
+		!strings.Contains(err.Error(), "has a state document already") {
+		t.Errorf("a second time: %v", err)
 	}
 }

@@ -145,6 +145,17 @@ func (f *fixture) doc() *state.Document {
 	return &snap.Doc
 }
 
+// pausedBy puts a pause into the document, or takes it out.
+func (f *fixture) pausedBy(p *state.Paused) {
+	f.t.Helper()
+	if _, err := f.Keeper.Amend(f.t.Context(), func(doc *state.Document) error {
+		doc.Paused = p
+		return nil
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // rawKeys are the keys of rows.
 func rawKeys(rows ...int) (keys []json.RawMessage) {
 	for _, n := range rows {

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -138,17 +139,60 @@ func TestReplayNowPausesATickAtWork(t *testing.T) {
 	f.logged("resumed", `after="a replay"`)
 }
 
-func TestReplayNowIsStopped(t *testing.T) {
+// A replay for which the lease is not given back does nothing, and leaves the poller as it was.
+func TestReplayNowInVain(t *testing.T) {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	const stopped = "told to stop"
+	for name, c := range map[string]struct {
+		before, after *state.Paused
+		says          string
+	}{
+		"not paused": {nil, nil, stopped},
+		"paused":     {&state.Paused{At: now, By: "bob"}, &state.Paused{At: now, By: "bob"}, stopped},
+		"by a replay that died": {&state.Paused{At: now, Until: now.Add(-time.Second), By: "bob" + forReplay}, nil,
+			stopped},
+		"by a replay under way": {&state.Paused{At: now, Until: now.Add(time.Minute), By: "bob" + forReplay},
+			&state.Paused{At: now, Until: now.Add(time.Minute), By: "bob" + forReplay}, "is under way, by bob"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.letter(1)
+			f.held()
+			f.pausedBy(c.before)
+			stop := make(chan struct{})
+			close(stop)
+			if _, err := f.ReplayNow(t.Context(), []string{"e1"}, stop, errors.New(stopped)); err == nil ||
+				!strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v", err)
+			}
+			if p := f.doc().Paused; (p == nil) != (c.after == nil) || p != nil && (p.By != c.after.By || !p.Until.Equal(c.after.Until)) || len(f.ids()) != 1 {
+				t.Errorf("paused: %+v, dead letters %q", p, f.ids())
+			}
+		})
+	}
+}
+
+// Who pauses while a replay has the poller paused is not told that it is paused already, only for the replay's end to
+// let it go on.
+func TestPauseDuringAReplay(t *testing.T) {
 	f := newFixture(t)
 	f.letter(1)
 	f.held()
-	stop, cause := make(chan struct{}), errors.New("told to stop")
-	close(stop)
-	if _, err := f.ReplayNow(t.Context(), []string{"e1"}, stop, cause); !errors.Is(err, cause) {
-		t.Errorf("%v", err)
+	stop, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := f.document(f.Store, "orders").ReplayNow(t.Context(), []string{"e1"}, stop, errors.New("told to stop"))
+		ended <- err
+	}()
+	for f.doc().Paused == nil {
+		runtime.Gosched()
 	}
-	if p := f.doc().Paused; p != nil || len(f.ids()) != 1 {
-		t.Errorf("paused: %+v, dead letters %q", p, f.ids())
+	f.apply(f.Pause(t.Context()))
+	close(stop)
+	if err := <-ended; err == nil {
+		t.Error("the replay says that it was done")
+	}
+	if p := f.doc().Paused; p == nil || p.By != "ann" {
+		t.Errorf("paused: %+v", p)
 	}
 }
 

@@ -3,19 +3,17 @@ package change_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // docs/formats.md shows golden files: each block of JSON that a comment names is that file, indented.
 func TestDocsShowTheGoldenFiles(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "formats.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testfile.Read(t, filepath.Join("..", "docs", "formats.md"))
 	blocks := regexp.MustCompile("(?s)<!-- change/(testdata/formats/\\S+) -->\n```json\n(.*?)\n```").FindAllSubmatch(page,
 		-1)
 	if named := bytes.Count(page, []byte("<!-- change/testdata/")); len(blocks) < len(formats) || named != len(blocks) ||
@@ -25,10 +23,7 @@ func TestDocsShowTheGoldenFiles(t *testing.T) {
 	shown := map[string]bool{}
 	for _, block := range blocks {
 		path := filepath.FromSlash(string(block[1]))
-		golden, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		golden := testfile.Read(t, path)
 		var want bytes.Buffer
 		if err := json.Indent(&want, bytes.TrimSpace(golden), "", "  "); err != nil {
 			t.Fatal(err)

@@ -8,93 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
-
-// TestPoisonAmongAHundred: 99 arrive at once, the bad one is tried 1 s, 5 s, 30 s and 2 min after its last failure, and
-// is then a dead letter. Nothing of it remains.
-func TestPoisonAmongAHundred(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, p := refusing(t, nil, 100, 37)
-		begun := time.Now()
-		r := p.tick()
-		if r.Event != poller.TickComplete || r.Rows != 100 || r.Parked != 1 || len(p.got(poller.Accepted)) != 99 ||
-			index(p.doc().Checkpoint.Cursor) != 100 {
-			t.Fatalf("the first tick: %+v; accepted %d, position %s", r, len(p.got(poller.Accepted)), p.doc().Checkpoint.Cursor)
-		}
-		var letters []poller.DeadLetter
-		for time.Since(begun) < 200*time.Second {
-			time.Sleep(time.Second)
-			r = p.tick()
-			letters = append(letters, r.DeadLettered...)
-		}
-		var tries []int
-		for _, sent := range p.sent {
-			if sent.row == 37 {
-				tries = append(tries, int(sent.at.Sub(begun).Seconds()))
-			}
-		}
-		if !slices.Equal(tries, []int{0, 1, 6, 36, 156}) {
-			t.Errorf("tried after %v s", tries)
-		}
-		if len(letters) != 1 || len(p.deadLetters.letters) != 1 {
-			t.Fatalf("%d dead letters reported, %d written", len(letters), len(p.deadLetters.letters))
-		}
-		d := letters[0]
-		if d.Attempts != 5 || !d.First.Equal(begun) || d.Last.Sub(begun) != 156*time.Second || d.Status != 422 ||
-			d.Cause != poller.Refused ||
-			idOf(&d.Event) != 37 || d.Reason != "it is bad" || d.Table != "orders" {
-			t.Errorf("%+v", d)
-		}
-		if r.Parked != 0 || len(p.parked()) != 0 || len(p.objects()) != 0 {
-			t.Errorf("left over: %d parked, objects %q", r.Parked, p.objects())
-		}
-	})
-}
-
-// TestCoarseOrderKey: one tenant's 2,000 rows with a bad first one wait as its followers; other tenants flow; when it
-// is given up, the followers are delivered in order, each in its newest state.
-func TestCoarseOrderKey(t *testing.T) {
-	quick.Skip(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.describe.Coarse = true
-		for id := 1; id <= 2000; id++ {
-			s.put(id, "big", "new")
-		}
-		for id := 2001; id <= 2010; id++ {
-			s.put(id, fmt.Sprint("small", id), "new")
-		}
-		p := newProcess(t, nil, s, func(c *Config) { c.Policy.MaxParked = 3000 })
-		p.limit = 500
-		p.verdict = poison(1)
-		if r := p.tick(); r.Event != poller.TickComplete || r.Parked != 2000 || len(p.got(poller.Accepted)) != 10 {
-			t.Fatalf("%s, %d parked, accepted %v", r.Event, r.Parked, p.got(poller.Accepted))
-		}
-		s.put(2, "big", "updated") // its place is now after 2000
-		p.tick()
-		if e := p.parked(); len(e) != 1 || len(e[0].Followers) != 1999 || string(e[0].Followers[1998]) != `{"id":2}` ||
-			string(e[0].Followers[0]) != `{"id":3}` {
-			t.Fatalf("%d entries", len(e))
-		}
-		for range 160 {
-			time.Sleep(time.Second)
-			p.tick()
-		}
-		accepted := p.got(poller.Accepted)[10:]
-		if len(p.deadLetters.letters) != 1 || len(accepted) != 1999 || accepted[0] != 3 || accepted[1998] != 2 ||
-			!slices.IsSorted(accepted[:1998]) {
-			t.Errorf("%d dead letters, accepted %d: %v …", len(p.deadLetters.letters), len(accepted),
-				accepted[:min(len(accepted), 5)])
-		}
-		if len(p.parked()) != 0 || len(p.objects()) != 0 {
-			t.Errorf("left over: %d entries, objects %q", len(p.parked()), p.objects())
-		}
-	})
-}
 
 // TestMaxParked: at the bound the position stays, with a fault that says so, and nothing is dropped; retries go on, and
 // with them the poller.
@@ -160,31 +76,6 @@ func TestBlockedAfterItsDeadLetter(t *testing.T) {
 		time.Sleep(time.Hour)
 		if p.tick(); !slices.Equal(p.got(poller.Accepted), []int{2}) || len(p.parked()) != 1 || !p.parked()[0].Blocked {
 			t.Errorf("accepted %v, parked %+v", p.got(poller.Accepted), p.parked())
-		}
-	})
-}
-
-// TestOutageOfHalfAnHour: a destination that answers nothing costs no attempt, however long it lasts.
-func TestOutageOfHalfAnHour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		p := newProcess(t, nil, s, nil)
-		p.verdict = func(*change.Event, change.Kind) poller.Outcome { return poller.Deferred }
-		for id := 1; id <= 1800; id++ {
-			s.put(id, "t", "new")
-			time.Sleep(time.Second)
-			if id%10 == 0 {
-				if r := p.tick(); r.Event != poller.HandlerFailed || r.Rows != 0 || r.Parked != 0 {
-					t.Fatalf("%+v", r)
-				}
-			}
-		}
-		p.sent = nil
-		p.verdict = poison()
-		r := p.tick()
-		if r.Event != poller.TickComplete || r.Rows != 1800 || len(p.got(poller.Accepted)) != 1800 ||
-			!slices.IsSorted(p.got(poller.Accepted)) || len(p.deadLetters.letters) != 0 {
-			t.Errorf("%s: %d rows", r.Event, r.Rows)
 		}
 	})
 }

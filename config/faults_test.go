@@ -1,20 +1,18 @@
 package config
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // testdata/faults.txt holds faulty settings, put into a good configuration (" ;; " stands between them), and below
 // each, indented, every word that is said of it: the messages are what a user works with. Those of warnings begin so.
 func TestFaults(t *testing.T) {
-	data, err := os.ReadFile("testdata/faults.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testfile.Read(t, "testdata/faults.txt")
 	change, want, cases := "", []string(nil), 0
 	check := func() {
 		app, err := Load(with(strings.Split(change, " ;; ")...))

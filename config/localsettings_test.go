@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 func TestReadLocalSettings(t *testing.T) {
@@ -44,9 +45,7 @@ func TestReadLocalSettings(t *testing.T) {
 			"FILE: is not JSON with an object of Values. " +
 				"Write {\"IsEncrypted\": false, \"Values\": {\"state__kind\": \"file\"}}."},
 	} {
-		if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, c.file)
 		got, err := ReadLocalSettings(path)
 		said := ""
 		if err != nil {

@@ -3,10 +3,11 @@ package config
 import (
 	"bytes"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 func TestReferenceIsFresh(t *testing.T) {
@@ -14,10 +15,7 @@ func TestReferenceIsFresh(t *testing.T) {
 	if err := WriteReference(&want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile("../docs/settings.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testfile.Read(t, "../docs/settings.md")
 	if !bytes.Equal(got, want.Bytes()) {
 		t.Error("docs/settings.md is stale: run `go generate ./config`")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // Whatever the shop is kept in: killed twice, started again, nothing is missing, nothing is out of order.
@@ -94,10 +95,7 @@ func checkNoSecret(t *testing.T, dir, said string, flags []string) {
 	if err != nil || len(logs) != 1 {
 		t.Fatalf("no log: %v %v", logs, err)
 	}
-	text, err := os.ReadFile(logs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, logs[0])
 	if strings.Contains(said+string(text), password) {
 		t.Error("the password is shown")
 	}
@@ -208,9 +206,7 @@ func TestVanishedShop(t *testing.T) {
 func TestFaultyFlags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "file"), "")
 	for _, c := range []struct {
 		want  string
 		flags []string

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // minute is in seconds, as everything of a life.
@@ -173,9 +174,7 @@ func promtoolTest(t *testing.T, test map[string]any) (string, bool) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "test.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, text)
 	out, err := exec.CommandContext(t.Context(), promtool(t), "test", "rules", file).CombinedOutput()
 	return strings.TrimSpace(string(out)), err == nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"sort"
@@ -20,6 +19,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // step is what lies between two scrapes in the simulated time. In the test's own it is at least one tick of every
@@ -250,9 +250,7 @@ func (r recording) askOver(t *testing.T, rules string, series []inputSeries, que
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "test.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, text)
 	out, err := exec.CommandContext(t.Context(), promtool(t), "test", "rules", file).CombinedOutput()
 	return string(bytes.TrimSpace(out)), err == nil
 }

@@ -4,7 +4,6 @@ package deploy_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"sort"
@@ -12,6 +11,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v2"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // rule is an alert of alerts.yaml.
@@ -25,10 +26,7 @@ type rule struct {
 
 func alertRules(t *testing.T) []rule {
 	t.Helper()
-	text, err := os.ReadFile("alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "alerts.yaml")
 	var file struct {
 		Groups []struct {
 			Name  string `yaml:"name"`

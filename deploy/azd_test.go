@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v2"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // azdProject is what of azure.yaml must fit the rest.
@@ -23,10 +25,7 @@ type azdProject struct {
 // decode reads one YAML document strictly: what the type does not know is a fault.
 func decode(t *testing.T, path string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	if err := yaml.UnmarshalStrict(text, into); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -41,10 +40,7 @@ func TestAzdProjectFitsTheTemplate(t *testing.T) {
 			t.Errorf("azure.yaml: %v", err)
 		}
 	}
-	app, err := os.ReadFile("bicep/modules/app.bicep")
-	if err != nil {
-		t.Fatal(err)
-	}
+	app := testfile.Read(t, "bicep/modules/app.bicep")
 	for name, s := range p.Services {
 		if !strings.Contains(string(app), "'azd-service-name': '"+name+"'") {
 			t.Errorf("azd finds the app of the service %q by a tag that app.bicep does not set", name)
@@ -56,10 +52,7 @@ func TestAzdProjectFitsTheTemplate(t *testing.T) {
 			t.Errorf("the hook %q does not make %q, which azd zips", hook, s.Dist)
 		}
 	}
-	environment, err := os.ReadFile(template + ".bicep")
-	if err != nil {
-		t.Fatal(err)
-	}
+	environment := testfile.Read(t, template+".bicep")
 	if run := p.Hooks["postprovision"].Run; !strings.Contains(run, "$ROWRELAY_IDENTITY") ||
 		!strings.Contains(string(environment), "output ROWRELAY_IDENTITY ") {
 		t.Error("the hook postprovision shows an output that the template does not have")

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // bicepTypes is the directory `generated` of a clone of Azure/bicep-types-az, where there is one: then every property
@@ -54,14 +56,9 @@ func TestBicepIsSoundAndSetsPropertiesThatExist(t *testing.T) {
 	}
 	const golden = "testdata/bicep-properties.txt"
 	if os.Getenv(bicepTypes) != "" && os.Getenv("ROWRELAY_UPDATE") != "" && len(r.Faults) == 0 {
-		if err := os.WriteFile(golden, []byte(strings.Join(r.Uses, "\n")+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, golden, strings.Join(r.Uses, "\n")+"\n")
 	}
-	text, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, golden)
 	if diff := cmp.Diff(strings.Split(strings.TrimSpace(string(text)), "\n"), r.Uses); diff != "" {
 		t.Errorf("resource properties that were not looked up in Azure's type index. With a clone of Azure/bicep-types-az:\n"+
 			"%s=…/generated ROWRELAY_UPDATE=1 go test ./deploy -run TestBicep\n%s", bicepTypes, diff)
@@ -112,16 +109,11 @@ func mutant(t *testing.T, file, old, with, fault string) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, file)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	if !strings.Contains(string(text), old) {
 		t.Fatalf("%s does not hold %q", file, old)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), old, with, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, strings.Replace(string(text), old, with, 1))
 	r := checkBicep(t, dir)
 	if !slices.ContainsFunc(r.Faults, func(f string) bool { return strings.Contains(f, fault) }) {
 		t.Errorf("not found: %q; found: %q", fault, r.Faults)
@@ -137,10 +129,7 @@ type parametersFile struct {
 
 func readParameters(t *testing.T, path string) (p parametersFile) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	if err := json.Unmarshal(text, &p); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}

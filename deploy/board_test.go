@@ -3,7 +3,6 @@ package deploy_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // panel is what the test reads of a panel of the board.
@@ -29,10 +29,7 @@ type panel struct {
 
 func board(t *testing.T) (panels []panel, variables []string) {
 	t.Helper()
-	text, err := os.ReadFile("grafana/rowrelay.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "grafana/rowrelay.json")
 	var file struct {
 		Templating struct {
 			List []struct{ Name, Type, Definition string }
@@ -167,10 +164,7 @@ func neverSucceeded(t *testing.T, panels []panel) (questions []question) {
 
 // checkDocument compares the page with the program: every metric is explained, and none that there is not.
 func checkDocument(t *testing.T, r recording) {
-	text, err := os.ReadFile("../docs/observability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "../docs/observability.md")
 	exists := map[string]bool{}
 	for name := range r.names() {
 		for _, suffix := range []string{"_bucket", "_sum", "_count"} {

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // composeLoader is the library that docker compose itself reads these files with. It is run, not imported: nothing else
@@ -31,10 +33,7 @@ type composed struct {
 
 func compose(t *testing.T, path string) (c composed) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	// The loader's command knows no variables of the environment.
 	filled := regexp.MustCompile(`\$\{ROWRELAY_(DB_PASSWORD|STATUS_TOKEN):\?[^}]*\}`).ReplaceAllString(string(text),
 		"Planted-in-the-test-1")
@@ -43,9 +42,7 @@ func compose(t *testing.T, path string) (c composed) {
 		t.Fatal(err)
 	}
 	copied := filepath.Join(dir, filepath.Base(path))
-	if err := os.WriteFile(copied, []byte(filled), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, copied, filled)
 	out, err := goRun("", nil, composeLoader, "-format", "json", copied).Output()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", path, err, stderrOf(err))

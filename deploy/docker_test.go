@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 var dockerfiles = []string{"../Dockerfile", "Dockerfile.run"}
@@ -25,10 +27,7 @@ func TestDockerfilesPassHadolint(t *testing.T) {
 // instructions are the lines of a Dockerfile without comments, continued lines joined.
 func instructions(t *testing.T, path string) (list []string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	joined := strings.ReplaceAll(string(text), "\\\n", " ")
 	for _, line := range strings.Split(joined, "\n") {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -100,10 +99,7 @@ func checkPackage(t *testing.T, dir string) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the package holds %q, want %q", got, want)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "host.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join(dir, "host.json"))
 	var host struct {
 		CustomHandler struct {
 			Description struct{ DefaultExecutablePath string }
@@ -152,10 +148,7 @@ func TestImagesNameATag(t *testing.T) {
 
 // TestDockerBuildContext: what the builds copy is not ignored, and secrets are.
 func TestDockerBuildContext(t *testing.T) {
-	text, err := os.ReadFile("../.dockerignore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "../.dockerignore")
 	ignored := strings.Fields(string(text))
 	if !slices.Contains(ignored, "local.settings.json") || !slices.Contains(ignored, ".git") {
 		t.Error(".dockerignore lets local.settings.json or .git in")

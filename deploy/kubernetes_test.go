@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // Kubernetes' own schemas know no objects of the Prometheus operator and of KEDA; the types below hold what their
@@ -116,10 +117,7 @@ func manifests(t *testing.T) map[string]manifest {
 	t.Helper()
 	found := map[string]manifest{}
 	for _, path := range glob(t, "kubernetes/*.yaml", 7) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 			var m manifest
 			if decoder.Decode(&m) != nil {
@@ -146,10 +144,7 @@ func TestManifestsMatchTheirSchemas(t *testing.T) {
 		}
 	}
 	broken := filepath.Join(t.TempDir(), "broken.yaml") // the checker is worth what it finds
-	text, err := os.ReadFile("kubernetes/deployment.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "kubernetes/deployment.yaml")
 	if err := os.WriteFile(broken, bytes.Replace(text, []byte("\n  replicas:"), []byte("\n  replica:"), 1),
 		0o600); err != nil {
 		t.Fatal(err)
@@ -272,14 +267,9 @@ func TestProbesOfTheManifestsAreAnswered(t *testing.T) {
 // TestTheNetworkPolicyLetsOut: to Azure SQL by its redirects too, without which nothing connects from AKS; and what is
 // offered as a comment is right when the comment is taken off.
 func TestTheNetworkPolicyLetsOut(t *testing.T) {
-	text, err := os.ReadFile("kubernetes/network.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "kubernetes/network.yaml")
 	offered := filepath.Join(t.TempDir(), "network.yaml")
-	if err := os.WriteFile(offered, bytes.ReplaceAll(text, []byte("# - {"), []byte("- {")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, offered, bytes.ReplaceAll(text, []byte("# - {"), []byte("- {")))
 	if out, err := inDir(".", nil, checker(t, "kubernetes-validate"), "--strict", offered); err != nil {
 		t.Errorf("with all that is offered: %v\n%s", err, out)
 	}
@@ -300,10 +290,7 @@ func TestTheNetworkPolicyLetsOut(t *testing.T) {
 // letsOut reports whether the policy of a file lets TCP out to everywhere at a port.
 func letsOut(t *testing.T, path string, port int) bool {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	var policy struct {
 		Spec struct {
 			Egress []struct {
@@ -348,10 +335,7 @@ func TestScalingAsksForAMetricThatExists(t *testing.T) {
 		t.Errorf("the query is no PromQL: %v\n%s", err, out)
 	}
 	metric := regexp.MustCompile(`rowrelay_[a-z_]+`).FindString(promql)
-	documented, err := os.ReadFile("../docs/observability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	documented := testfile.Read(t, "../docs/observability.md")
 	if metric == "" || !strings.Contains(string(documented), "`"+metric+"`") {
 		t.Errorf("%s asks for the metric %q, which docs/observability.md does not have", promql, metric)
 	}

@@ -1,12 +1,13 @@
 package deploy_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v2"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // What is fetched is named by its whole version, where whoever made it keeps such names: a job of today is the job of
@@ -17,10 +18,7 @@ func TestWhatIsFetchedHasAVersion(t *testing.T) {
 	seen := map[string]bool{}
 	for _, path := range append([]string{"../.github/workflows/ci.yml"},
 		append(glob(t, "compose*.yaml", 2), dockerfiles...)...) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		for _, name := range named.FindAllString(string(text), -1) {
 			seen[name[:strings.IndexAny(name, ":@")]] = true
 			if !whole.MatchString(name) {
@@ -38,10 +36,7 @@ func TestWhatIsFetchedHasAVersion(t *testing.T) {
 // TestOtherProgramsOfTheServersImage: the image's own entrypoint prepares and starts the server; another program takes
 // its place.
 func TestOtherProgramsOfTheServersImage(t *testing.T) {
-	text, err := os.ReadFile("compose.laptop.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "compose.laptop.yaml")
 	var file struct {
 		Services map[string]struct {
 			Image               string
@@ -75,10 +70,7 @@ func TestScalingNamesItsKEDA(t *testing.T) {
 		t.Fatal("fallback.behavior is not used: any KEDA will do")
 	}
 	for _, path := range []string{"kubernetes/outbox-scaling.yaml", "README.md"} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		if !strings.Contains(string(text), "KEDA 2.17 or later") {
 			t.Errorf("%s does not say which KEDA it takes", path)
 		}

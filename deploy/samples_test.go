@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // TestSamplesPassTheChecklist goes through the production checklist with the settings of each sample: what it asks to
@@ -116,10 +116,7 @@ func namedItems(t *testing.T, files, items []string) []string {
 	t.Helper()
 	named := map[string]bool{}
 	for _, path := range files {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		for _, line := range commented.FindAllStringSubmatch(string(text), -1) {
 			for _, word := range inTicks.FindAllStringSubmatch(line[1], -1) {
 				if slices.Contains(items, word[1]) {

@@ -3,13 +3,13 @@ package deploy_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 var (
@@ -21,10 +21,7 @@ var (
 // values as Azure and azd's environment would give them.
 func bicepSettings(t *testing.T, parametersFile string) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("bicep/modules/settings.bicep")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "bicep/modules/settings.bicep")
 	known := map[string]string{
 		"managed": "managedidentity", "clientId": "3f0b1c8e-0000-4000-8000-000000000001", "hostAccount": "strrhost",
 		"insightsConnectionString": "InstrumentationKey=0", "stateBlobs": "https://strrsstate.blob.core.windows.net/",
@@ -112,10 +109,7 @@ func TestSettingsOfTheTemplatesAreAccepted(t *testing.T) {
 
 // TestEveryRoleIsDocumented: a role by its number says nothing to a reader of the templates.
 func TestEveryRoleIsDocumented(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := testfile.Read(t, "README.md")
 	roles := map[string]string{
 		"b7e6dc6d-f1e8-4753-8033-0f276bb0955b": "Storage Blob Data Owner",
 		"ba92f5b4-2d11-453d-a403-e96b0029c9fe": "Storage Blob Data Contributor",
@@ -129,10 +123,7 @@ func TestEveryRoleIsDocumented(t *testing.T) {
 	}
 	number := regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	for _, path := range append(glob(t, "bicep/*.bicep", 2), glob(t, "bicep/modules/*.bicep", 8)...) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		for _, id := range number.FindAllString(string(text), -1) {
 			if name := roles[id]; name == "" || !strings.Contains(string(readme), name) {
 				t.Errorf("%s gives the role %s (%q), which README.md does not name", path, id, name)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // TestGrantsSufficeOnSQLServer runs the program as a user that has nothing but the grants of sql/, on a real server.
@@ -70,10 +71,7 @@ func TestGrantsSufficeOnSQLServer(t *testing.T) {
 // script runs a script of sql/ as sqlcmd would.
 func script(t *testing.T, db *sql.DB, path, login, table string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	execute(t, db, strings.NewReplacer("$(identity)", login, "$(schema)", "dbo", "$(table)", table, "$(claims)",
 		"rowrelay_claims").Replace(string(text)))
 }

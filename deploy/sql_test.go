@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sqlc-dev/teesql/ast"
 	"github.com/sqlc-dev/teesql/parser"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // The scripts of sql/ with the names of the publisher's golden files.
@@ -22,10 +24,7 @@ var sqlcmd = strings.NewReplacer("$(identity)", "id-app", "$(login)", "rowrelay"
 // statementsOf parses a script as T-SQL, batch by batch.
 func statementsOf(t *testing.T, path string) (list []ast.Statement) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	script := sqlcmd.Replace(string(text))
 	if strings.Contains(script, "$(") {
 		t.Errorf("%s has a variable that the test does not know", path)
@@ -177,10 +176,7 @@ func TestGrantsAreWhatTheStatementsNeed(t *testing.T) {
 		t.Errorf("grant-cursor.sql: %s", diff)
 	}
 	for _, path := range glob(t, "../source/testdata/golden/sqlserver/*.sql", 30) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		if verb := regexp.MustCompile(`(?m)^\s*(INSERT|UPDATE|DELETE|MERGE|CREATE|ALTER|EXEC)\b`).Find(text); verb != nil {
 			t.Errorf("%s: cursor mode is to read only, and says %s", path, verb)
 		}

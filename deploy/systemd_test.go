@@ -13,6 +13,7 @@ import (
 	_ "modernc.org/sqlite" // database/sql driver "sqlite"
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 const unitFile = "systemd/rowrelay.service"
@@ -22,15 +23,10 @@ func TestSystemdVerifiesTheUnit(t *testing.T) {
 	if _, err := checkers(); err != nil { // they bring systemd-analyze
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(unitFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, unitFile)
 	path := filepath.Join(t.TempDir(), "rowrelay.service")
 	here := strings.ReplaceAll(string(text), "/usr/local/bin/rowrelay", programtest.Path(t))
-	if err := os.WriteFile(path, []byte(here), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, here)
 	// It ends with 0 beside a name that it does not know, and says it.
 	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil ||
 		strings.Contains(string(out), "rowrelay.service") {
@@ -66,9 +62,7 @@ func TestTheUnitsServiceRuns(t *testing.T) {
 		if path != "/etc/rowrelay/"+name || secrets[name] == "" {
 			t.Fatalf("the test knows no secret %s", line)
 		}
-		if err := os.WriteFile(filepath.Join(credentials, name), []byte(secrets[name]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(credentials, name), secrets[name])
 	}
 	command, ok := strings.CutPrefix(unit["ExecStart"][0], "/usr/local/bin/rowrelay ")
 	if !ok || unit["StateDirectory"][0] != "rowrelay" {
@@ -112,10 +106,7 @@ func shop(t *testing.T) string {
 // directives are the lines name=value of a file, by name.
 func directives(t *testing.T, path string) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	found := map[string][]string{}
 	for line := range strings.Lines(string(text)) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v2"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"
@@ -26,10 +28,7 @@ func TestWorkflowsArePinnedAndMayLittle(t *testing.T) {
 	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40}$`)
 	called := regexp.MustCompile(`\b(?:scripts|deploy)/[\w.-]+\.(?:sh|yaml)\b`)
 	for _, path := range glob(t, "../.github/workflows/*.yml", 1) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		var w struct {
 			Permissions map[string]string
 			Jobs        map[string]struct {

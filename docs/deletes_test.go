@@ -162,13 +162,7 @@ func TestTombstones(t *testing.T) {
 // rolledBack deletes, and changes its mind.
 func rolledBack(t *testing.T, db *sql.DB) {
 	t.Helper()
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.ExecContext(t.Context(), "DELETE FROM orders"); err != nil {
-		t.Error(err)
-	}
+	tx := testenv.Begin(t, db, "DELETE FROM orders")
 	if err := tx.Rollback(); err != nil {
 		t.Error(err)
 	}
@@ -185,14 +179,7 @@ func TestTombstonesCommitInOrder(t *testing.T) {
 	exec(t, db, "INSERT INTO orders (id, seq) VALUES (1, 1), (2, 2)")
 	r := newReader(t, url, plan.Config{Poller: "orders_deleted", Table: "orders_deleted", Cursor: []string{"seq"},
 		Key: []string{"id"}, Op: "delete"})
-	first, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = first.Rollback() }() // does nothing after the commit
-	if _, err := first.ExecContext(t.Context(), "DELETE FROM orders WHERE id = 1"); err != nil {
-		t.Fatal(err)
-	}
+	first := testenv.Begin(t, db, "DELETE FROM orders WHERE id = 1")
 	second := make(chan error, 1)
 	go func() {
 		_, err := db.ExecContext(context.WithoutCancel(t.Context()), "DELETE FROM orders WHERE id = 2")
@@ -200,9 +187,7 @@ func TestTombstonesCommitInOrder(t *testing.T) {
 	}()
 	waitUntilBlocked(t, db, second)
 	r.want(t, "while the first is open")
-	if err := first.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, first)
 	if err := <-second; err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,11 @@
 package docs_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // fenced is a fenced block of a page: its info string, split into the language and what follows, and its text.
@@ -35,11 +36,7 @@ func fencedBlocks(t *testing.T, page string) []fenced {
 
 func read(t *testing.T, page string) string {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(testfile.Read(t, page))
 }
 
 // prose is a page without its fenced blocks.

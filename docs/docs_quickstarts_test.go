@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // A quick start is a page whose commands are all accounted for:
@@ -289,9 +289,7 @@ func mysqlClient(t *testing.T, database string) string {
 	file := filepath.Join(t.TempDir(), "client.cnf")
 	text := fmt.Sprintf("[client]\nprotocol=tcp\nhost=%s\nport=%s\nuser=%s\npassword=%s\n", u.Hostname(), u.Port(),
 		u.User.Username(), password)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, text)
 	return "mysql --defaults-extra-file=" + file + " " + strings.TrimPrefix(u.Path, "/")
 }
 

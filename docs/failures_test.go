@@ -3,7 +3,6 @@ package docs_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -109,10 +109,7 @@ func TestFailuresTable(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %s |\n", what, strings.Join(by[what], "; "))
 	}
 	const begin, end = "<!-- begin: TestFailuresTable -->\n", "<!-- end: TestFailuresTable -->"
-	text, err := os.ReadFile("failures.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "failures.md")
 	before, rest, ok := strings.Cut(string(text), begin)
 	shown, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {
@@ -125,9 +122,7 @@ func TestFailuresTable(t *testing.T) {
 		t.Fatalf("failures.md is not what happens; go test ./docs -run FailuresTable -update-failures. Now:\n%s",
 			table.String())
 	}
-	if err := os.WriteFile("failures.md", []byte(before+begin+table.String()+end+after), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, "failures.md", before+begin+table.String()+end+after)
 }
 
 // happen lets one step fail in one way, lets the next owner work until all is settled, and tells what was seen: the

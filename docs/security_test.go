@@ -7,14 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // What SECURITY.md calls as its witness is there: each test, file and link.
 func TestSecurityNamesWhatExists(t *testing.T) {
-	raw, err := os.ReadFile("../SECURITY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testfile.Read(t, "../SECURITY.md")
 	text := string(raw)
 	tests := testNames(t)
 	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // backlog is a poller in overlap mode whose memory holds 1,000 rows, before 20,000.
@@ -13,18 +14,10 @@ func backlog(t *testing.T, to *sink) (s settings, late func() (commit func())) {
 	shop, db := postgresShop(t, 20_000)
 	late = func() func() {
 		t.Helper()
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tx.ExecContext(t.Context(), `INSERT INTO lines VALUES (-1, 0, '2026-01-01 00:00:00.125+00', -1, 'late')`); err != nil {
-			t.Fatal(err)
-		}
+		tx := testenv.Begin(t, db, `INSERT INTO lines VALUES (-1, 0, '2026-01-01 00:00:00.125+00', -1, 'late')`)
 		return func() {
 			t.Helper()
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Commit(t, tx)
 		}
 	}
 	return shop.with(settings{

@@ -159,3 +159,18 @@ func signedQueues(t *testing.T, connection string) string {
 	return "QueueEndpoint=" + storageMember(t, connection, "QueueEndpoint") + ";SharedAccessSignature=" +
 		signature.Encode()
 }
+
+// nameAll returns an answer that names every event in batchItemFailures.
+func nameAll(t *testing.T) func(http.ResponseWriter, []cloudEvent) bool {
+	return func(w http.ResponseWriter, events []cloudEvent) bool {
+		var failed []string
+		for _, e := range events {
+			failed = append(failed, fmt.Sprintf(`{"itemIdentifier":%q}`, e.ID))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if _, err := fmt.Fprintf(w, `{"batchItemFailures":[%s]}`, strings.Join(failed, ",")); err != nil {
+			t.Error(err)
+		}
+		return false
+	}
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // tampered makes another document of the stored one; writing the old one back mends.
@@ -124,9 +125,7 @@ func directoryInPlace(t *testing.T, s *stall, _ *sink) (settings, func()) {
 func pathIsFile(t *testing.T, _ *stall, _ *sink) (settings, func()) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, "")
 	return settings{".state__path": path}, nil
 }
 

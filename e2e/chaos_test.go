@@ -17,6 +17,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // fault is one kind of chaos: what is done to two instances, their sink, their database or their state store, again and
@@ -352,10 +353,7 @@ func (c *chaos) script(command string) ([]byte, error) {
 // (SIGQUIT: no checkpoint, recovery at the start). Azurite has to be asked (SIGTERM): killed, it forgets what it
 // acknowledged up to 5 s before, fencing tokens included, which no real store does.
 func (c *chaos) restart(service string, with syscall.Signal) {
-	text, err := os.ReadFile(filepath.Join(c.services, service, "pid"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	text := testfile.Read(c.t, filepath.Join(c.services, service, "pid"))
 	var pid int
 	if _, err := fmt.Sscan(string(text), &pid); err != nil {
 		c.t.Fatal(err)

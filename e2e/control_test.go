@@ -1,12 +1,8 @@
 package e2e
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestAcceptGap: a table that was emptied, its counter with it, gives values again that were passed: the position is
@@ -59,46 +55,6 @@ func TestAcceptGap(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestImportRefuses: a position is not taken from under a function that is at work, nor over a document that there is,
-// nor from what is no position.
-func TestImportRefuses(t *testing.T) {
-	t.Parallel()
-	to := newSink(t)
-	s, _ := sqliteShop(t, to.URL, 7)
-	dir := t.TempDir()
-	document := func(owner string, expires time.Time, cursor string) string {
-		path := filepath.Join(t.TempDir(), "foreign.json")
-		text := fmt.Sprintf(`{"version":1,"poller_name":"orders","source_fingerprint":"sha256:00","checkpoint":{"cursor":%s,
-			"last_successful_batch_id":"b1","updated_at":"2026-04-07T01:23:46.020000Z","metadata":{"row_count":1}},
-			"lease":{"owner_id":%q,"fencing_token":3,"acquired_at":null,"heartbeat_at":null,"expires_at":%q}}`,
-			cursor, owner, expires.UTC().Format(time.RFC3339))
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	const cursor = `{"kind":"integer+pk","value":4,"tiebreaker":{"id":4}}`
-	for path, want := range map[string]string{
-		document("worker-1", time.Now().Add(time.Hour),
-			cursor): "worker-1 holds its lease until",
-		document("", time.Time{}, `{"kind":"integer","value":4}`):                            "no key",
-		document("", time.Time{}, `{"kind":"integer+pk","value":4,"tiebreaker":{"line":4}}`): "does not fit the settings",
-		document("", time.Time{}, `null`):                                                    "no state document of azure-functions-db with a position",
-		filepath.Join(dir, "absent.json"):                                                    "absent.json",
-	} {
-		wants(t, refusal(t, dir, s, "state", "import", "orders", path, "--yes"), want)
-	}
-	if found := filesBelow(t, s["state__path"]); len(found) != 0 {
-		t.Errorf("refused imports left %v", found)
-	}
-	// An owner whose lease has expired is no hindrance.
-	good := document("worker-1", time.Now().Add(-time.Hour), cursor)
-	wants(t, operate(t, dir, s, "state", "import", "orders", good, "--dry-run"), "3 row(s) lie after it",
-		"dry run: nothing was changed")
-	wants(t, operate(t, dir, s, "state", "import", "orders", good), "done", "checkpoint_imported")
-	wants(t, refusal(t, dir, s, "state", "import", "orders", good, "--yes"), "has a state document already")
 }
 
 // TestBackfillStatusAndStop: one at a time, seen and stopped while it runs; the live rows do not wait for it.

@@ -282,48 +282,6 @@ func TestRowsThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// TestReplayUnderOtherOrderings: with ordering=source the poller waits at the refused row for its attempts, and then
-// goes on behind it; with none nothing waits. A replay brings the row in either.
-func TestReplayUnderOtherOrderings(t *testing.T) {
-	t.Parallel()
-	for _, ordering := range []string{"source", "none"} {
-		t.Run(ordering, func(t *testing.T) {
-			t.Parallel()
-			to := newSink(t)
-			to.decide(refuse(422, 3))
-			s, db := sqliteShop(t, to.URL, 6)
-			s = quick(s).with(settings{"pollers__orders__ordering": ordering})
-			dir := t.TempDir()
-			out, errs, err := command(t, dir, s, "run", "--once")
-			came := to.column("version")
-			if ordering == "source" {
-				if exitCode(t, err) != 1 || came["2"] != 1 { // later rows may have come as probes
-					t.Errorf("%v, came %v\n%s%s", err, came, out, errs)
-				}
-				wants(t, out+errs, "ordering=source: attempt 1 of 3", "next in")
-			} else if exitCode(t, err) != 0 || len(came) != 5 {
-				t.Errorf("%v, came %v\n%s%s", err, came, out, errs)
-			}
-			letters := giveUp(t, dir, s, func(v int) {
-				execute(t, db, `INSERT INTO orders (version, status) VALUES (?, 'new')`, v)
-			}, 1)
-			once(t, dir, s)
-			if came := to.column("version"); came["3"] != 0 || came["6"] == 0 || came["1001"] == 0 {
-				t.Errorf("behind the dead letter came %v", came)
-			}
-			to.decide(nil)
-			wants(t, operate(t, dir, s, "deadletter", "replay", "orders", fmt.Sprint(letters[0]["id"])), "done: 1")
-			once(t, dir, s)
-			if came := to.column("version"); came["3"] != 1 {
-				t.Errorf("after the replay came %v", came)
-			}
-			if left := deadLetters(t, s); len(left) != 0 {
-				t.Errorf("left: %v", left)
-			}
-		})
-	}
-}
-
 // TestReplayKeepsWhatIsGone: where the row does not come any more, the record is the only copy: a replay keeps it, and
 // fails.
 func TestReplayKeepsWhatIsGone(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // futureCase is a table whose cursor is a time, with the values of now and of a year from now.
@@ -119,13 +121,7 @@ func TestStartLatestBesideAnOpenTransaction(t *testing.T) {
 			db, url := open(t)
 			execute(t, db, "CREATE TABLE started (id int PRIMARY KEY)")
 			execute(t, db, "INSERT INTO started (id) VALUES (1), (2)")
-			tx, err := db.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := tx.ExecContext(t.Context(), "INSERT INTO started (id) VALUES (3)"); err != nil {
-				t.Fatal(err)
-			}
+			tx := testenv.Begin(t, db, "INSERT INTO started (id) VALUES (3)")
 			execute(t, db, "INSERT INTO started (id) VALUES (4)")
 			to := newSink(t)
 			s := settings{
@@ -147,9 +143,7 @@ func TestStartLatestBesideAnOpenTransaction(t *testing.T) {
 			if n, _ := to.count(); n > 0 {
 				t.Errorf("%d events of rows that were there", n)
 			}
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Commit(t, tx)
 			execute(t, db, "INSERT INTO started (id) VALUES (5)")
 			until(t, "the late row and the new one", func() bool {
 				once()

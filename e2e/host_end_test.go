@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // startHostAs starts the fake host with more options.
@@ -203,15 +203,10 @@ func TestUnderARetryPolicy(t *testing.T) {
 	s["pollers__orders__output__retries"] = "1"
 	root := functionApp(t, s)
 	path := filepath.Join(root, "orders", "function.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	with := strings.Replace(string(text), "{",
 		`{"retry":{"strategy":"fixedDelay","maxRetryCount":9,"delayInterval":"00:00:00"},`, 1)
-	if err := os.WriteFile(path, []byte(with), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, with)
 	host := startHost(t, root, s)
 	r := host.Invoke(t.Context(), "orders")
 	if !r.Succeeded || r.Attempts < 2 {

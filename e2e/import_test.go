@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // foreignCases are documents that azure-functions-db wrote, with the tables that it had read:
@@ -41,10 +41,7 @@ var refusedForeign = map[string]string{
 func TestImportOfRealDocuments(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.8.3", "0.4.2"} {
-		data, err := os.ReadFile(filepath.Join("testdata", "azure-functions-db", "cases-"+version+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testfile.Read(t, filepath.Join("testdata", "azure-functions-db", "cases-"+version+".json"))
 		var found foreignCases
 		if err := json.Unmarshal(data, &found); err != nil || found.Version != version || len(found.Cases) < 30 {
 			t.Fatalf("%s: %d cases of %s, %v", version, len(found.Cases), found.Version, err)
@@ -78,9 +75,7 @@ func TestImportOfRealDocuments(t *testing.T) {
 					s = s.with(settings{"pollers__orders__source__table": "", "pollers__orders__source__query": c.Query})
 				}
 				file := filepath.Join(dir, "blob.json")
-				if err := os.WriteFile(file, c.Document, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testfile.Write(t, file, string(c.Document))
 				args := []string{"state", "import", "orders", file, "--yes"}
 				if len(c.Key) > 1 {
 					wants(t, refusal(t, dir, s, args...), "--key "+strings.Join(c.Key, ","))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 func TestMain(m *testing.M) {
@@ -55,13 +56,8 @@ func (s settings) renamed(name string) settings {
 func functionApp(t *testing.T, s settings, pollers ...string) string {
 	t.Helper()
 	root := t.TempDir()
-	host, err := os.ReadFile("../host.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "host.json"), host, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	host := testfile.Read(t, "../host.json")
+	testfile.Write(t, filepath.Join(root, "host.json"), host)
 	if err := os.Link(programtest.Path(t), filepath.Join(root, "rowrelay")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -26,21 +25,6 @@ func refuse(status int, versions ...int) func(http.ResponseWriter, []cloudEvent)
 			}
 		}
 		return true
-	}
-}
-
-// nameAll returns an answer that names every event in batchItemFailures.
-func nameAll(t *testing.T) func(http.ResponseWriter, []cloudEvent) bool {
-	return func(w http.ResponseWriter, events []cloudEvent) bool {
-		var failed []string
-		for _, e := range events {
-			failed = append(failed, fmt.Sprintf(`{"itemIdentifier":%q}`, e.ID))
-		}
-		w.Header().Set("Content-Type", "application/json")
-		if _, err := fmt.Fprintf(w, `{"batchItemFailures":[%s]}`, strings.Join(failed, ",")); err != nil {
-			t.Error(err)
-		}
-		return false
 	}
 }
 
@@ -116,87 +100,5 @@ func TestPoisonRowAmongAHundred(t *testing.T) {
 				t.Errorf("after the replay there are still %v", left)
 			}
 		})
-	}
-}
-
-// TestNothingIsDeadLetteredInAnOutage: a destination that takes nothing is unavailable, whatever it says. When it works
-// again, everything arrives.
-func TestNothingIsDeadLetteredInAnOutage(t *testing.T) {
-	t.Parallel()
-	answers := map[string]func(http.ResponseWriter, []cloudEvent) bool{}
-	for _, status := range []int{400, 401, 404, 413, 422, 429, 500, 503} {
-		answers[fmt.Sprint(status)] = func(w http.ResponseWriter, _ []cloudEvent) bool {
-			w.WriteHeader(status)
-			return false
-		}
-	}
-	answers["every item named"] = nameAll(t)
-	reasons := map[string]string{"401": "denied", "404": "not_found"}
-	for name, answer := range answers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			to := newSink(t)
-			to.decide(answer)
-			s, _ := sqliteShop(t, to.URL, 30)
-			s = quick(s).with(settings{"pollers__orders__output__retries": "1"})
-			host := startHost(t, functionApp(t, s), s)
-			for range 6 {
-				if line := readLine(t, mustFail(t, host, "orders")); line.Reason != cmp.Or(reasons[name], "unavailable") {
-					t.Errorf("a tick in the outage says %s", line)
-				}
-			}
-			if letters := deadLetters(t, s); len(letters) != 0 {
-				t.Errorf("dead-lettered: %v", letters)
-			}
-			to.decide(nil)
-			must(t, host, "orders")
-			if n, repeated := to.count(); n != 30 || repeated != 0 {
-				t.Errorf("%d of 30 events arrived after the outage, %d of them twice\n%s", n, repeated, transcript(host))
-			}
-		})
-	}
-}
-
-// TestCoarseOrderKey: one tenant's 2,000 rows stand at the head, and the first of them is bad. The other tenants flow,
-// and the tenant's rows follow in order once the bad one is given up.
-func TestCoarseOrderKey(t *testing.T) {
-	t.Parallel()
-	to := newSink(t)
-	to.decide(refuse(422, 1))
-	s, db := sqliteShop(t, to.URL, 0)
-	execute(t, db, `ALTER TABLE orders ADD COLUMN tenant INTEGER NOT NULL DEFAULT 1`)
-	execute(t, db, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2100)
-		INSERT INTO orders (version, status, tenant) SELECT i, 'new', CASE WHEN i <= 2000 THEN 1 ELSE i END FROM n`)
-	s = s.with(settings{
-		"pollers__orders__source__order_key": "tenant", "pollers__orders__source__late_commits": "overlap",
-		"pollers__orders__max_parked":   "5000",
-		"pollers__orders__max_attempts": "2", "pollers__orders__retry_delays": "1s",
-		"pollers__orders__tick_budget": "8s", // enough of the tenant's rows for a test
-	})
-	host := startHost(t, functionApp(t, s), s)
-	must(t, host, "orders")
-	arrived := to.column("version")
-	for v := 2001; v <= 2100; v++ {
-		if arrived[fmt.Sprint(v)] == 0 {
-			t.Fatalf("version %d of another tenant did not arrive with the first tick\n%s", v, transcript(host))
-		}
-	}
-	until(t, "the tenant's rows", func() bool {
-		tick(t, host)
-		n, _ := to.count()
-		// they come one by one, with a commit for each: these show the order, the simulation that all come
-		return n >= 100+300
-	})
-	to.mu.Lock()
-	defer to.mu.Unlock()
-	last := 0.0
-	for _, e := range to.sequence {
-		if e["tenant"] == 1.0 {
-			if v, ok := e["version"].(float64); !ok || v < last {
-				t.Fatalf("version %v of the tenant arrived after version %v", e["version"], last)
-			} else {
-				last = v
-			}
-		}
 	}
 }

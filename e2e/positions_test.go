@@ -2,13 +2,12 @@ package e2e
 
 import (
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // TestResetInTheWindowCountsLateRows: with overlap, a reset forgets the memory by which a row is found that became
@@ -39,16 +38,11 @@ func TestResetInTheWindowCountsLateRows(t *testing.T) {
 func hold(t *testing.T, s settings) {
 	t.Helper()
 	path := filepath.Join(s["state__path"], "state", "shop", "orders.json")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testfile.Read(t, path)
 	text := regexp.MustCompile(`"owner_id": "[^"]*"`).ReplaceAllString(string(data), `"owner_id":"shop/dead"`)
 	text = regexp.MustCompile(`"(heartbeat|expires)_at": ("[^"]*"|null)`).ReplaceAllString(text,
 		`"${1}_at":"2999-01-01T00:00:00.000000Z"`)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, text)
 }
 
 // TestBreakLeaseAndMove: both in one command, with one question, and nothing is broken for a position that there is
@@ -84,32 +78,6 @@ func TestBreakLeaseAndMove(t *testing.T) {
 	}
 }
 
-// TestCloneBeginsAfresh: the new poller is not paused, sends no backfill, and has skipped nothing.
-func TestCloneBeginsAfresh(t *testing.T) {
-	t.Parallel()
-	to := newSink(t)
-	to.decide(refuse(http.StatusUnprocessableEntity, 2))
-	s, _ := sqliteShop(t, to.URL, 5)
-	s["pollers__orders__source__late_commits"] = "none"
-	dir := t.TempDir()
-	once(t, dir, s)
-	operate(t, dir, s, "state", "reset", "orders", "--to", "cursor=3", "--ties", "after", "--parked", "keep")
-	operate(t, dir, s, "state", "reset", "orders", "--to", "latest", "--parked", "keep") // a skip
-	operate(t, dir, s, "backfill", "orders", "--from", "beginning", "--detach")
-	operate(t, dir, s, "state", "pause", "orders")
-	s = s.with(s.renamed("copy"))
-	wants(t, operate(t, dir, s, "state", "clone", "orders", "copy"), "1 parked event(s) stay with orders", "done")
-	out, errs, err := command(t, dir, s, "state", "show", "copy", "--json")
-	var view map[string]any
-	if err != nil || json.Unmarshal([]byte(out), &view) != nil {
-		t.Fatalf("%v: %s%s", err, out, errs)
-	}
-	if view["paused"] != nil || view["backfill"] != nil || fmt.Sprint(view["skips"], view["parked"]) != "[] []" ||
-		view["position"] == nil {
-		t.Errorf("the copy is %s", out)
-	}
-}
-
 // TestExportOfAnotherDatabase: a position is not taken into another life of the database.
 func TestExportOfAnotherDatabase(t *testing.T) {
 	t.Parallel()
@@ -136,9 +104,7 @@ func TestExportOfAnotherDatabase(t *testing.T) {
 		incarnation.ReplaceAllString(out, `"incarnation": "postgres/1/1/1/elsewhere"`): 1,
 		incarnation.ReplaceAllString(out, `"incarnation": ""`):                         0,
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, text)
 		said, errs, err := command(t, dir, s, "state", "reset", "orders", "--to", "file="+file, "--yes")
 		if exitCode(t, err) != code {
 			t.Errorf("%v: %s%s\n%s", err, said, errs, text)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/internal/tlstest"
 )
 
@@ -30,17 +31,9 @@ func productionOutput(t *testing.T, name, got string, replace ...string) {
 	got = refold(strings.NewReplacer(replace...).Replace(got))
 	path := filepath.Join("testdata", "production", name+".txt")
 	if *updateProduction {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, got)
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testfile.Read(t, path)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-file +now):\n%s", path, diff)
 	}
@@ -294,12 +287,7 @@ func TestStartSaysWhatIsNotVerified(t *testing.T) {
 func writeFile(t *testing.T, root, name, text string) {
 	t.Helper()
 	path := filepath.Join(root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, text)
 }
 
 // tlsFront gives the PostgreSQL of the tests, which has no TLS, a front that has: it answers SSLRequest, proves the

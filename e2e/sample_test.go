@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // TestTheCloneSampleRunsAsItIs: what lies in the clone delivers its rows without anything else, and is not changed by
@@ -23,14 +24,9 @@ func TestTheCloneSampleRunsAsItIs(t *testing.T) {
 	const database = "orders/sample.db"
 	before := map[string][]byte{}
 	for _, name := range []string{"host.json", "local.settings.json", "orders/function.json", database} {
-		data, err := os.ReadFile(filepath.Join("..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testfile.Read(t, filepath.Join("..", name))
 		before[name] = data
-		if err := os.WriteFile(filepath.Join(root, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(root, name), data)
 	}
 	// UseDevelopmentStorage=true is Azurite at its usual ports; here it has others.
 	out := stdout(t, root, settings{"AzureWebJobsStorage": testenv.Azurite(t),

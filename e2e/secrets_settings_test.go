@@ -2,12 +2,12 @@ package e2e
 
 import (
 	"encoding/base64"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // TestSecretsInBadSettings: what is wrong is said without what must not be said.
@@ -112,9 +112,7 @@ func TestSecretsInLocalSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "local.settings.json"), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, filepath.Join(dir, "local.settings.json"), text)
 			for _, args := range [][]string{{"check"}, {"check", "--json"}, {"run", "--once"}, {"state", "show", "orders"}} {
 				out, errs, err := command(t, dir, settings{}, args...)
 				if err == nil || !strings.Contains(out+errs, "local.settings.json") {

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // planted are the secrets of a test, by where they were planted. Each is long enough to be no accident.
@@ -135,10 +136,7 @@ func everywhere(t *testing.T, s settings, function string) map[string]string {
 // prepareRoot makes a script root without asking the program, whose settings may be too bad for it.
 func prepareRoot(t *testing.T, root, function string) {
 	t.Helper()
-	host, err := os.ReadFile("../host.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := testfile.Read(t, "../host.json")
 	binding := `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"%` +
 		strings.ToUpper(function) + `_SCHEDULE%"}]}`
 	if err := errors.Join(os.WriteFile(filepath.Join(root, "host.json"), host, 0o600),

@@ -25,6 +25,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // stall is a shop of one poller on any engine, with what a test needs to break it and to look at its state.
@@ -178,9 +179,7 @@ func (s *stall) files(t *testing.T, dir string) {
 	s.documents = func() map[string]string { return below(s.stored(), filepath.Join(dir, "state")+"/") }
 	path := filepath.Join(dir, "state", "shop", s.poller+".json")
 	s.tamper = func(content string) {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, content)
 	}
 	s.remove = func() {
 		if err := os.Remove(path); err != nil {

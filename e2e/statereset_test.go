@@ -106,22 +106,6 @@ func TestStateReset(t *testing.T) {
 	if after := showState(t, dir, s).Token; token != "1" || after != "2" {
 		t.Errorf("the token went from %s to %s: a reset must not take it back", token, after)
 	}
-	changed := s.with(settings{"pollers__orders__source__where": "status <> 'gone'"})
-	if said := once(changed); !strings.Contains(said, "fingerprint_mismatch") {
-		t.Errorf("a changed filter: %s", said)
-	}
-	if code, said := answering(t, dir, changed, "orders\n", "state", "accept-fingerprint", "orders"); code != 0 {
-		t.Errorf("%d %s", code, said)
-	}
-	if said := once(changed); said != "" {
-		t.Error(said)
-	}
-	if said := once(s); !strings.Contains(said, "fingerprint_mismatch") {
-		t.Errorf("the filter as it was: %s", said)
-	}
-	if code, said := answering(t, dir, s, "", append(reset("beginning"), "--yes")...); code != 0 {
-		t.Errorf("%d %s", code, said)
-	}
 }
 
 // TestStateResetOfAnUnreadableDocument: the mend that the tick's error names works, and the token is not taken back.

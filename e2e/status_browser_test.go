@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // browser is a real Chromium with one tab.
@@ -188,7 +189,5 @@ func (b *browser) screenshot(name string, width, height int64, scheme string) {
 		}),
 		emulation.SetEmulatedMedia(), chromedp.EmulateViewport(1280, 900),
 	)
-	if err := os.WriteFile(filepath.Join(folder, "status-"+name+".png"), picture, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	testfile.Write(b.t, filepath.Join(folder, "status-"+name+".png"), picture)
 }

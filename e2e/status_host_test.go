@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 var hostKeys = fakehost.Keys{Master: "master key+/=", Function: "function key+/="}
@@ -109,17 +109,12 @@ func TestStatusActionsNeedTheAdminKeyWhateverFunctionJSONSays(t *testing.T) {
 	s, _ := sqliteShop(t, newSink(t).URL, 1)
 	root := functionApp(t, s)
 	path := filepath.Join(root, "statusactions", "function.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	open := strings.Replace(string(text), `"admin"`, `"anonymous"`, 1)
 	if open == string(text) {
 		t.Fatal("authLevel is not admin")
 	}
-	if err := os.WriteFile(path, []byte(open), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, open)
 	_, front := startFront(t, root, s)
 	for _, key := range []string{"", hostKeys.Function} {
 		code, said := ask(t, http.MethodPost, front+"/api/status/actions", pauseForm, "Content-Type",

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -109,23 +108,6 @@ func (p *replaying) pausedBy(t *testing.T) string {
 	t.Helper()
 	by, _ := showState(t, p.dir, p.settings).Paused["by"].(string)
 	return by
-}
-
-// TestAStopInTheMiddleOfAReplay: every deployment stops processes. Whether the replay comes to be done or not, the
-// poller is not left paused.
-func TestAStopInTheMiddleOfAReplay(t *testing.T) {
-	t.Parallel()
-	p := startReplay(t)
-	p.process.Signal(syscall.SIGTERM)
-	p.release() // the tick ends, and nothing else keeps the process
-	if code := p.process.Wait(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
-	<-p.answered
-	if by := p.pausedBy(t); by != "" {
-		t.Errorf("the poller is left paused by %q", by)
-	}
-	wants(t, p.process.Log(), `"for":"a replay"`, `"after":"a replay"`, `"msg":"stopped"`)
 }
 
 // TestADeathInTheMiddleOfAReplay: the pause is over when it says, by the store's clock. The log of the process that

@@ -3,11 +3,12 @@ package e2e
 import (
 	"database/sql"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // timeShop is a shop in SQLite whose cursor is a time, stored as each row says.
@@ -147,9 +148,7 @@ func TestStoredPositionInAnotherForm(t *testing.T) {
 	once(t, dir, s)
 	for path, text := range filesBelow(t, filepath.Join(s["state__path"], "state")) {
 		text = strings.ReplaceAll(text, "2026-04-07 01", "2026-04-07T01")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, text)
 	}
 	addTimes(t, db, "2026-04-07 02:00:00", "2026-04-07 03:00:00")
 	out, errs, err := command(t, dir, s, "run", "--once")

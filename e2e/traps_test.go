@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // sqliteShop makes a table orders(id, version, status) with n rows, and returns the settings of a poller on it that
@@ -83,10 +84,7 @@ func TestTrap2FailuresAreSaidOnStderr(t *testing.T) {
 func TestTrap4NoOutputBindings(t *testing.T) {
 	s, _ := sqliteShop(t, "http://127.0.0.1:9/", 0)
 	root := functionApp(t, s)
-	text, err := os.ReadFile(filepath.Join(root, "orders", "function.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join(root, "orders", "function.json"))
 	if strings.Contains(string(text), `"out"`) || strings.Contains(string(text), `"retry"`) {
 		t.Errorf("function.json has an output binding or a retry policy: %s", text)
 	}
@@ -266,10 +264,7 @@ func TestTrap10ExecutableName(t *testing.T) {
 	root := functionApp(t, s)
 	startHost(t, root, s) // refuses "./rowrelay"
 	path := filepath.Join(root, "host.json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"rowrelay"`, `"./rowrelay"`, 1)),
 		0o600); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@
 //	incarnation.go  a database told from what it was before a restore or a failover
 //	rights.go       what the login may do
 //	ddl.go          the column that makes a table readable exactly (PostgreSQL; SQL Server's is in syntax.go)
-//	tracking.go     the triggers that keep a change table
+//	tracking.go     the triggers that keep a change table; what SQL Server tracks itself, and sqlserver/leases, which shares it
 //
 // Outboxes use statement.go (how statements are written), claims.go, outbox.go (a table of our own), mapping.go (a
 // table of others) and tables.go (what the catalog says of them). A file that is not there is not needed on that

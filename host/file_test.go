@@ -1,12 +1,12 @@
 package host
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/templates"
 )
 
@@ -63,9 +63,7 @@ func TestHostFileFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			if err := os.WriteFile(filepath.Join(root, "host.json"), []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, filepath.Join(root, "host.json"), c.text)
 			host := readFile(root, nil)
 			said := strings.Join(host.Faults(), "; ")
 			if (c.fault == "") != (said == "") || !strings.Contains(said, c.fault) || host.Timeout() != c.timeout {
@@ -83,9 +81,7 @@ func TestHostFileFaults(t *testing.T) {
 func TestAppSettingsOverrideTheHostFile(t *testing.T) {
 	root := t.TempDir()
 	text := `{"version":"2.0","functionTimeout":"00:10:00","customHandler":{"description":{"defaultExecutablePath":"rowrelay"}},"logging":{"logLevel":{"Default":"Information"}}}`
-	if err := os.WriteFile(filepath.Join(root, "host.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(root, "host.json"), text)
 	host := readFile(root, []string{
 		"AzureFunctionsJobHost__functionTimeout=00:01:00", "AZUREFUNCTIONSJOBHOST__logging__logLevel__Function.orders=None",
 		"AzureFunctionsJobHost__extensionBundle__id=b", "AzureFunctionsJobHost:extensionBundle:version=[4.*, 5.0.0)",
@@ -146,9 +142,7 @@ func readFile(root string, environ []string) File {
 func TestHostFileWarnings(t *testing.T) {
 	root := t.TempDir()
 	text := file(started, `"retry":{"strategy":"fixedDelay","maxRetryCount":2,"delayInterval":"00:00:05"}`)
-	if err := os.WriteFile(filepath.Join(root, "host.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(root, "host.json"), text)
 	host := readFile(root, nil)
 	if said := host.Warnings(); len(said) != 1 || !strings.Contains(said[0], "retry") || len(host.Faults()) > 0 {
 		t.Errorf("%q, %q", said, host.Faults())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/mode"
 )
 
@@ -24,9 +25,7 @@ func TestTimerPeriod(t *testing.T) {
 	for schedule, want := range map[string]time.Duration{"%EVENTS_SCHEDULE%": 15 * time.Second,
 		"0 */5 * * * *": 5 * time.Minute, "%ABSENT%": time.Minute, "never": time.Minute} {
 		text := `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"` + schedule + `"}]}`
-		if err := os.WriteFile(filepath.Join(root, "events", "function.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(root, "events", "function.json"), text)
 		if got := app.TimerPeriod("events"); got != want {
 			t.Errorf("%s: %s, want %s", schedule, got, want)
 		}
@@ -40,9 +39,7 @@ func TestLeftoverFunctions(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(root, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(root, name, "function.json"), []byte(`{"bindings":[]}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(root, name, "function.json"), `{"bindings":[]}`)
 	}
 	app := AppOf([]string{"FUNCTIONS_APP_ROOT_PATH=" + root})
 	for want, settings := range map[string]config.Source{

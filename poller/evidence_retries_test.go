@@ -69,24 +69,6 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// TestRetryInAQuietTable: the destination accepted another row minutes ago.
-func TestRetryInAQuietTable(t *testing.T) {
-	for _, code := range []int{422, 500} {
-		synctest.Test(t, func(t *testing.T) {
-			feed := pollertest.TableOf("a", "bad")
-			to := pollertest.NewSink(t, poisonRows(code, "bad"))
-			relay := pollertest.Relay(t, feed, to, pollertest.Hundred)
-			for range 20 {
-				relay.Tick(t.Context())
-				time.Sleep(5 * time.Second)
-			}
-			if !slices.Equal(feed.Dead, []string{"1"}) || len(feed.Parked) != 0 {
-				t.Errorf("%d: dead %v, parked %v", code, feed.Dead, feed.Parked)
-			}
-		})
-	}
-}
-
 // TestManyRetriesAtOnce: events that failed before go alone, so that many of them need no search.
 func TestManyRetriesAtOnce(t *testing.T) {
 	for _, code := range []int{422, 500, 0} {

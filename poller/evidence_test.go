@@ -69,6 +69,7 @@ func TestPoisonRowAmongAHundred(t *testing.T) {
 }
 
 func TestPoisonRows(t *testing.T) {
+	quick.Skip(t)
 	for _, code := range []int{422, 500, 404, 0} {
 		for name, bad := range map[string][]string{
 			"two": {"k3", "k88"}, "neighbours": {"k40", "k41"}, "ends": {"k0", "k99"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,26 +14,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
-
-// TestSourceOrderHoldsWhenAnEventFails: under ordering=source a failing event holds up everything after it.
-func TestSourceOrderHoldsWhenAnEventFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		failed := false
-		to := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
-			if !failed {
-				failed = true
-				return poller.FailAll(1, poller.Refused, 0, errors.New("not now"))
-			}
-			return nil
-		})
-		report := pollertest.Relay(t, pollertest.NewTable(5, 5), to, func(c *poller.Config) {
-			c.Ordering = poller.OrderSource
-		}).Tick(t.Context())
-		if report.Event != poller.TickComplete || !slices.Equal(to.Order, []string{"0", "1", "2", "3", "4"}) {
-			t.Errorf("%s: arrived %v", report.Event, to.Order)
-		}
-	})
-}
 
 // TestFailedPrefetchDoesNotStopTheBatchBefore: what was fetched well is delivered and committed before the tick fails.
 func TestFailedPrefetchDoesNotStopTheBatchBefore(t *testing.T) {

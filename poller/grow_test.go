@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
@@ -16,6 +17,7 @@ import (
 // TestBatchesGrow: while a destination takes batches at once, they grow up to the limit; where it is slow, or batches
 // are counted, they are as large as was asked for.
 func TestBatchesGrow(t *testing.T) {
+	quick.Skip(t)
 	for _, c := range []struct {
 		name              string
 		takes             time.Duration
@@ -48,6 +50,7 @@ func TestBatchesGrow(t *testing.T) {
 
 // TestBatchesShrink: a destination that becomes slow gets smaller batches again.
 func TestBatchesShrink(t *testing.T) {
+	quick.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		feed := pollertest.NewTable(2000, 2000)
 		n := 0

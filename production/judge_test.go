@@ -1,12 +1,13 @@
 package production
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // untold are the items that nobody can decide from here: a person has to look. The list is short on purpose.
@@ -98,10 +99,7 @@ func TestEachPollerIsAnswered(t *testing.T) {
 
 // TestLagRingsWithTheAlert: the item says to mend what the alert would ring for.
 func TestLagRingsWithTheAlert(t *testing.T) {
-	text, err := os.ReadFile("../deploy/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "../deploy/alerts.yaml")
 	m := regexp.MustCompile(`rowrelay_lag_seconds\) > (\d+)\n`).FindSubmatch(text)
 	if m == nil || string(m[1]) != "300" || longestGap != 300*time.Second {
 		t.Errorf("deploy/alerts.yaml has %q, and the item %s", m, longestGap)

@@ -3,7 +3,6 @@ package production
 import (
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // update writes docs/production.md: go test ./production -run TestPage -update.
@@ -77,23 +78,15 @@ func fenced(output string) string { return fmt.Sprintf("```text\n%s```\n", outpu
 func TestPage(t *testing.T) {
 	outputs := map[string]string{}
 	for _, name := range []string{"good", "bad"} {
-		text, err := os.ReadFile(filepath.Join("..", "e2e", "testdata", "production", name+".txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, filepath.Join("..", "e2e", "testdata", "production", name+".txt"))
 		outputs[name] = string(text)
 	}
 	want := page(outputs["bad"])
 	const path = "../docs/production.md"
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, want)
 	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testfile.Read(t, path)
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("docs/production.md (-checklist +page), write it with -update:\n%s", diff)
 	}

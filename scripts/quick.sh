@@ -12,7 +12,7 @@ never='bench|deploy|docs|e2e|examples|internal|sim|templates'
 # These link most of the program, or need a service or a database for most tests: that takes longer than all other tests
 # together. They are tested where they were edited.
 seldom='admin|azure|cmd|deadletter|demo|engine/(engines|mysql|postgres)|inspect|outbox|production'
-seldom+='|publisher/(mapping|rows)|output/(azmessaging|eventhubs|kafka|rabbitmq|servicebus|storagequeue)|source/pool'
+seldom+='|publisher$|publisher/(mapping|rows)|output/(azmessaging|eventhubs|kafka|rabbitmq|servicebus|storagequeue)|source/pool'
 seldom+='|state/(blobstore|sqlstore|tablestore)|status|statuspage|telemetry|tracking|wiring'
 
 module=$(go list -m)

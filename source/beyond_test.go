@@ -25,14 +25,10 @@ func TestCursorBeyondAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := testenv.Open(t, c.driver, c.dsn)
-			for _, text := range []string{
+			testenv.ExecOn(t, db, []string{
 				"DROP TABLE IF EXISTS beyond", "CREATE TABLE beyond (id integer PRIMARY KEY, version " + c.typ + " NOT NULL)",
 				"INSERT INTO beyond VALUES (1, " + c.first + "), (2, '" + c.last + "'), (3, " + c.first + ")",
-			} {
-				if _, err := db.ExecContext(t.Context(), text); err != nil {
-					t.Fatal(err)
-				}
-			}
+			}...)
 			conn, err := engines.Parse(c.url)
 			if err != nil {
 				t.Fatal(err)

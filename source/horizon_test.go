@@ -26,18 +26,6 @@ func writer(t *testing.T, driver, dsn string, ddl ...string) *sql.DB {
 	return db
 }
 
-// begin opens a transaction that is rolled back when the test ends, if not before.
-func begin(t *testing.T, db *sql.DB, statements ...string) *sql.Tx {
-	t.Helper()
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tx.Rollback() })
-	testenv.ExecOn(t, tx, statements...)
-	return tx
-}
-
 func horizonOf(t *testing.T, src *Cursor) change.Horizon {
 	t.Helper()
 	h, err := src.Horizon(t.Context())
@@ -58,7 +46,7 @@ func showsWriter(t *testing.T, src *Cursor, db *sql.DB, insert string, words ...
 		t.Fatalf("nothing is open: %+v", h)
 	}
 	before := horizonOf(t, src).Now.Add(-time.Second) // where begin times are whole seconds
-	tx := begin(t, db, insert)
+	tx := testenv.Begin(t, db, insert)
 	h := horizonWith(t, src, true)
 	if !h.Shown || h.Oldest.Before(before) || h.Oldest.After(h.Now) {
 		t.Errorf("a writer since %v: %+v", before, h)
@@ -71,9 +59,7 @@ func showsWriter(t *testing.T, src *Cursor, db *sql.DB, insert string, words ...
 	if strings.Contains(h.By, "INSERT") {
 		t.Errorf("the statement is shown: %q", h.By)
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, tx)
 	horizonWith(t, src, false)
 }
 
@@ -107,7 +93,7 @@ func TestPostgresHorizon(t *testing.T) {
 	showsWriter(t, src, db, "INSERT INTO o VALUES (1)", "pid ", "app importer", "user ")
 
 	// Nothing written yet, but now() is already taken: what it writes will be as old as its begin.
-	tx := begin(t, db)
+	tx := testenv.Begin(t, db)
 	var began time.Time
 	if err := tx.QueryRowContext(t.Context(), "SELECT now()").Scan(&began); err != nil {
 		t.Fatal(err)
@@ -121,7 +107,7 @@ func TestPostgresHorizon(t *testing.T) {
 
 	// A session that does not tell of its activity hides when it began.
 	silent := writer(t, "pgx", admin+"&options=-c%20track_activities%3Doff")
-	tx = begin(t, silent, "INSERT INTO o VALUES (7)")
+	tx = testenv.Begin(t, silent, "INSERT INTO o VALUES (7)")
 	if h := horizonOf(t, src); h.Shown {
 		t.Errorf("a writer with track_activities=off: %+v", h)
 	}
@@ -149,7 +135,7 @@ func TestPostgresHorizon(t *testing.T) {
 	}
 	u.User = url.UserPassword(role, "x")
 	plain := newSource(t, u.String(), plan.Config{Table: "o", Cursor: []string{"at"}})
-	begin(t, db, "INSERT INTO o VALUES (2)")
+	testenv.Begin(t, db, "INSERT INTO o VALUES (2)")
 	if h := horizonOf(t, plain); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("a plain role: %+v", h)
 	}
@@ -177,7 +163,7 @@ func TestMySQLHorizon(t *testing.T) {
 		t.Fatal(err)
 	}
 	testenv.ExecOn(t, tx, "SELECT * FROM o")
-	writing := begin(t, db, "INSERT INTO o (id) VALUES (3)")
+	writing := testenv.Begin(t, db, "INSERT INTO o (id) VALUES (3)")
 	horizonWith(t, src, true)
 	if err := writing.Rollback(); err != nil {
 		t.Fatal(err)
@@ -200,7 +186,7 @@ func TestMySQLHorizon(t *testing.T) {
 	}
 	u.User = url.UserPassword(user, "x")
 	plain := newSource(t, u.String(), plan.Config{Table: "o", Cursor: []string{"at"}})
-	begin(t, db, "INSERT INTO o (id) VALUES (2)")
+	testenv.Begin(t, db, "INSERT INTO o (id) VALUES (2)")
 	if h := horizonOf(t, plain); h.Shown || !h.Oldest.IsZero() {
 		t.Errorf("without PROCESS: %+v", h)
 	}
@@ -222,7 +208,7 @@ func TestMySQLHorizonAskedOften(t *testing.T) {
 		look()
 	}
 	before := look().Now
-	begin(t, db, "INSERT INTO o (id) VALUES (1)")
+	testenv.Begin(t, db, "INSERT INTO o (id) VALUES (1)")
 	if h := look(); h.Oldest.IsZero() || h.Oldest.After(h.Now) {
 		t.Errorf("what began since the last answer counts as open: %+v", h)
 	}
@@ -259,7 +245,7 @@ func TestMySQLHorizonBesideOthers(t *testing.T) {
 		}
 	}()
 	<-reads
-	begin(t, db, "INSERT INTO o (id) VALUES (1)")
+	testenv.Begin(t, db, "INSERT INTO o (id) VALUES (1)")
 	for range 200 { // over more than one pause
 		<-reads
 		if h := horizonOf(t, src); !h.Shown || h.Oldest.IsZero() || h.Oldest.After(h.Now) {

@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -86,9 +87,7 @@ func TestSQLiteBroken(t *testing.T) {
 func TestSQLiteFile(t *testing.T) {
 	dir := t.TempDir()
 	garbage := filepath.Join(dir, "garbage.db")
-	if err := os.WriteFile(garbage, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, garbage, strings.Repeat("not a database ", 100))
 	absent := filepath.Join(dir, "absent.db")
 	for _, path := range []string{absent, dir, garbage} {
 		conn, err := engines.Parse("sqlite:" + path)
@@ -189,9 +188,7 @@ func TestSQLiteLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close() //nolint:errcheck // the test is over
-	if _, err := db.ExecContext(t.Context(), "INSERT INTO keys VALUES (4, 4)"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.ExecOn(t, db, "INSERT INTO keys VALUES (4, 4)")
 	var busy, log, done int
 	if err := db.QueryRowContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil ||
 		busy != 0 || log != 0 {

@@ -21,9 +21,7 @@ func TestIdleIsNoWayAcrossAGap(t *testing.T) {
 	exec := func(statements ...string) {
 		t.Helper()
 		for _, text := range statements {
-			if _, err := db.ExecContext(t.Context(), text); err != nil {
-				t.Fatal(err)
-			}
+			testenv.ExecOn(t, db, text)
 		}
 	}
 	conn, err := engines.Parse(url)

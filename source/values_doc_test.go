@@ -2,7 +2,6 @@ package source
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
@@ -17,10 +17,7 @@ const valuesDoc = "../docs/values.md"
 
 // TestValuesDocument holds docs/values.md against the code's tables; -update writes the tables.
 func TestValuesDocument(t *testing.T) {
-	data, err := os.ReadFile(valuesDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testfile.Read(t, valuesDoc)
 	text := string(data)
 	for _, engineName := range everyDialect {
 		d, err := engines.Find(engineName)

@@ -28,7 +28,7 @@ func TestSQLServerWatermark(t *testing.T) {
 	}
 	at := first[0].Position()
 
-	late := begin(t, db, "INSERT INTO o (id) VALUES (2)")
+	late := testenv.Begin(t, db, "INSERT INTO o (id) VALUES (2)")
 	testenv.Exec(t, db, "INSERT INTO o (id) VALUES (3)")
 	held, last := fetchAll(t, exact, change.Range{After: at}, 10)
 	if len(held) != 0 || last.Safe == nil {
@@ -42,9 +42,7 @@ func TestSQLServerWatermark(t *testing.T) {
 	if rowKeys(passed) != idKeys(3) {
 		t.Errorf("without the watermark: %s", rowKeys(passed))
 	}
-	if err := late.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, late)
 	for from, c := range map[string]change.Cursor{"the position": at, "the safe point": last.Safe} {
 		if got, last := fetchAll(t, exact, change.Range{After: c}, 1); rowKeys(got) != idKeys(2, 3) ||
 			aboveSafe(t, exact, last) != "" {
@@ -56,7 +54,7 @@ func TestSQLServerWatermark(t *testing.T) {
 		t.Errorf("without the watermark row 2 should be lost, or this test proves nothing: %s", rowKeys(lost))
 	}
 	// rolled back: nothing is held back by it any more.
-	rolled := begin(t, db, "UPDATE o SET note = 'x' WHERE id = 2")
+	rolled := testenv.Begin(t, db, "UPDATE o SET note = 'x' WHERE id = 2")
 	if err := rolled.Rollback(); err != nil {
 		t.Fatal(err)
 	}

@@ -84,8 +84,8 @@ func buffersOf(t *testing.T, plan string) int {
 func TestPostgresSnapshotCost(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, func(c *plan.Config) { c.Start = "latest" })
-	begin(t, db, "INSERT INTO o VALUES (-1)") // the oldest: everything below comes after it
-	begin(t, db, "INSERT INTO o SELECT -i FROM generate_series(10, 20000) i")
+	testenv.Begin(t, db, "INSERT INTO o VALUES (-1)") // the oldest: everything below comes after it
+	testenv.Begin(t, db, "INSERT INTO o SELECT -i FROM generate_series(10, 20000) i")
 	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(100000, 150000) i", "ANALYZE o")
 	r := (&reader{t: t, src: src}).start()
 	testenv.Exec(t, db, "INSERT INTO o VALUES (6), (7)")

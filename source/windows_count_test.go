@@ -15,12 +15,10 @@ func TestPostgresSnapshotCount(t *testing.T) {
 	r := (&reader{t: t, src: src}).start()
 	testenv.Exec(t, db, "INSERT INTO o VALUES (6)")
 	r.drain(2)
-	open := begin(t, db, "INSERT INTO o VALUES (10)")
+	open := testenv.Begin(t, db, "INSERT INTO o VALUES (10)")
 	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(20, 24) i", "INSERT INTO o VALUES (25)")
 	r.drain(2)
-	if err := open.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, open)
 	testenv.Exec(t, db, "INSERT INTO o VALUES (30), (31), (32)")
 	r.drain(2)
 	scans, windows := 0, 0

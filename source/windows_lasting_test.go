@@ -15,7 +15,7 @@ import (
 func rollBack(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for range 3 {
-		tx := begin(t, db, "SELECT pg_current_xact_id()")
+		tx := testenv.Begin(t, db, "SELECT pg_current_xact_id()")
 		if err := tx.Rollback(); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 func TestPostgresSnapshotOfRow(t *testing.T) {
 	url, db := snapshotTable(t)
 	naive := snapshotSource(t, url, func(c *plan.Config) { c.LateCommits = "none" })
-	open := begin(t, db, "INSERT INTO o VALUES (10)")
+	open := testenv.Begin(t, db, "INSERT INTO o VALUES (10)")
 	testenv.Exec(t, db, "INSERT INTO o VALUES (11)")
 	rows, _ := fetchAll(t, naive, change.Range{}, 10)
 	at := rows[len(rows)-1].Position()
@@ -122,9 +122,7 @@ func TestPostgresSnapshotOfRow(t *testing.T) {
 		}
 		readers = append(readers, r)
 	}
-	if err := open.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, open)
 	for _, r := range readers {
 		r.want("the late row", 10, 10)
 	}

@@ -134,16 +134,14 @@ func TestPostgresSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := begin(t, db, "INSERT INTO o VALUES (10)")
+	old := testenv.Begin(t, db, "INSERT INTO o VALUES (10)")
 	testenv.Exec(t, db, "INSERT INTO o VALUES (11)", "INSERT INTO o VALUES (12)")
 	r.want("beside an open transaction", 1, 11, 12)
 	jumped, _ := fetchAll(t, naive, change.Range{After: passed}, 10)
-	rolled := begin(t, db, "INSERT INTO o VALUES (13)")
+	rolled := testenv.Begin(t, db, "INSERT INTO o VALUES (13)")
 	testenv.Exec(t, db, "UPDATE o SET v = 2 WHERE id = 11")
 	r.want("beside two", 10, 11)
-	if err := old.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, old)
 	testenv.Exec(t, db, "INSERT INTO o VALUES (14)")
 	r.want("the late one first", 1, 10, 14)
 	if lost, _ := fetchAll(t, naive, change.Range{After: jumped[len(jumped)-1].Position()},
@@ -158,12 +156,10 @@ func TestPostgresSnapshots(t *testing.T) {
 
 	// One transaction of many rows, page by page, with one that is open in the middle of the window.
 	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(100, 109) i")
-	open := begin(t, db, "INSERT INTO o VALUES (200)")
+	open := testenv.Begin(t, db, "INSERT INTO o VALUES (200)")
 	testenv.Exec(t, db, "INSERT INTO o VALUES (110)")
 	r.want("a bulk", 3, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110)
-	if err := open.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, open)
 	r.want("and the open one", 3, 200)
 
 	latest := (&reader{t: t, src: snapshotSource(t, url, func(c *plan.Config) { c.Start = "latest" })}).start()
@@ -200,12 +196,10 @@ func TestPostgresSnapshotCrash(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	r := (&reader{t: t, src: src}).start()
-	open := begin(t, db, "INSERT INTO o VALUES (10)", "INSERT INTO o VALUES (11)")
+	open := testenv.Begin(t, db, "INSERT INTO o VALUES (10)", "INSERT INTO o VALUES (11)")
 	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(20, 26) i", "INSERT INTO o VALUES (30)")
 	r.drain(3)
-	if err := open.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, open)
 	testenv.Exec(t, db, "INSERT INTO o VALUES (31), (32)")
 	r.drain(3)
 	want := len(r.events)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // Writers of the test below, and what each does. Pauses are the database's, inside of transactions.
@@ -26,7 +27,7 @@ const (
 func TestPostgresSnapshotWriters(t *testing.T) {
 	url, db := snapshotTable(t)
 	db.SetMaxOpenConns(snapshotWriters + 2)
-	old := begin(t, db, "INSERT INTO o VALUES (-1)")
+	old := testenv.Begin(t, db, "INSERT INTO o VALUES (-1)")
 	var rows atomic.Int64
 	rows.Store(1000)
 	var writers sync.WaitGroup
@@ -67,9 +68,7 @@ func TestPostgresSnapshotWriters(t *testing.T) {
 		}
 	}
 	r.drain(7)
-	if err := old.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, old)
 	r.want("the oldest, at last", 7, -1)
 	t.Logf("%d events, %d crashes", len(r.events), crashes)
 	checkDelivered(t, db, r)

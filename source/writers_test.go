@@ -50,16 +50,8 @@ func TestPostgresWriters(t *testing.T) {
 		t.Fatalf("the page says %q, ended %d, its row %d", first.Numbers, first.Ended, first.Events[0].Writer)
 	}
 
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(text string) {
-		t.Helper()
-		if _, err := tx.ExecContext(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	tx := testenv.Begin(t, db)
+	write := func(text string) { t.Helper(); testenv.ExecOn(t, tx, text) }
 	write("INSERT INTO o VALUES (200, 1)")
 	testenv.Exec(t, db, "INSERT INTO o VALUES (400, 1)") // later than the transaction, sooner than its savepoint
 	write("SAVEPOINT a")
@@ -77,9 +69,7 @@ func TestPostgresWriters(t *testing.T) {
 			t.Fatalf("%d is open, and the page says that those below %d have ended (%q)", xid, open.Ended, open.Numbers)
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, tx)
 	testenv.Exec(t, db, "UPDATE o SET n = 2 WHERE id = 2999")
 
 	at, found, pages := change.Cursor(nil), []change.Event(nil), 0
@@ -134,9 +124,7 @@ func TestPostgresWritersAreDurable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := conn.ExecContext(t.Context(), "SET synchronous_commit = off"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.ExecOn(t, conn, "SET synchronous_commit = off")
 		if _, err := conn.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO o VALUES (%d)", i)); err != nil {
 			t.Fatal(err)
 		}
@@ -149,9 +137,7 @@ func TestPostgresWritersAreDurable(t *testing.T) {
 		if last := page.Events[len(page.Events)-1].Writer; page.Ended > last && !safe {
 			t.Errorf("%d has not reached the disk, and those below %d have ended", last, page.Ended)
 		}
-		if _, err := conn.ExecContext(t.Context(), "SET synchronous_commit = on"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.ExecOn(t, conn, "SET synchronous_commit = on")
 		if err := conn.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package templates_test
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/templates"
 )
 
@@ -171,12 +171,7 @@ func TestPublishedZip(t *testing.T) {
 			continue
 		}
 		full := filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(full, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, full, "")
 	}
 	ignore, err := filepath.Abs(filepath.Join(root, ".funcignore"))
 	if err != nil {
@@ -234,11 +229,7 @@ func coreToolsRules(t *testing.T) func(path string) bool {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(testfile.Read(t, filepath.Join(root, path)))
 }
 
 func decode(t *testing.T, path string, into any) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -128,19 +129,10 @@ func TestPurgeByAgeOfAnOpenTransaction(t *testing.T) {
 	}
 	r.insert(1, 4)
 	at := r.follow(src, start, 4)
-	open, err := r.db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = open.Rollback() }()
-	if _, err := open.ExecContext(t.Context(), "DELETE FROM orders WHERE id = 1"); err != nil {
-		t.Fatal(err)
-	}
+	open := testenv.Begin(t, r.db, "DELETE FROM orders WHERE id = 1")
 	r.exec("DELETE FROM orders WHERE id = 2")
 	slow := r.follow(src, at, 1)
-	if err := open.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, open)
 	fast := r.follow(src, slow, 1)
 	r.age(src, fast, slow)
 	r.exec("UPDATE orders SET v = 2 WHERE id = 4")
@@ -164,23 +156,14 @@ func TestPurgeBesideAnOpenTransaction(t *testing.T) {
 	}
 	r.insert(1, 4)
 	at := r.follow(src, start, 4)
-	open, err := r.db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = open.Rollback() }()
-	if _, err := open.ExecContext(t.Context(), "DELETE FROM orders WHERE id = 1"); err != nil {
-		t.Fatal(err)
-	}
+	open := testenv.Begin(t, r.db, "DELETE FROM orders WHERE id = 1")
 	r.exec("DELETE FROM orders WHERE id = 2")
 	other := r.follow(src, at, 1)
 	if left := r.purge(src, other); left != 4 {
 		t.Errorf("%d keys are left, although an older transaction is open", left)
 	}
 	r.follow(src, other, 0)
-	if err := open.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, open)
 	r.finished()
 	fast := r.follow(src, other, 1)
 	if left := r.purge(src, fast); left != 2 {
@@ -249,14 +232,7 @@ func TestSnapshotBesideATransactionOlderThanThePurge(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = src.Close() }()
-	tx, err := r.db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(t.Context(), "UPDATE orders SET v = 2 WHERE id = 2"); err != nil {
-		t.Fatal(err)
-	}
+	tx := testenv.Begin(t, r.db, "UPDATE orders SET v = 2 WHERE id = 2")
 	var own string
 	if err := tx.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&own); err != nil {
 		t.Fatal(err)
@@ -266,9 +242,7 @@ func TestSnapshotBesideATransactionOlderThanThePurge(t *testing.T) {
 		_, err := src.Snapshot(t.Context())
 		return err != nil && strings.Contains(err.Error(), "end it")
 	})
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, tx)
 	programtest.Until(t, "its end to be seen", func() bool {
 		_, err := src.Snapshot(t.Context())
 		// Another test's transaction on this server may be as old, and stay.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -108,9 +109,7 @@ func TestAWaitingStatementIsNotLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES other WRITE"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.ExecOn(t, conn, "LOCK TABLES other WRITE")
 	done := make(chan error, 1)
 	go func() {
 		_, err := r.db.ExecContext(t.Context(), "UPDATE orders JOIN other ON other.id = orders.id SET v = 2 WHERE orders.id = 1")
@@ -118,9 +117,7 @@ func TestAWaitingStatementIsNotLate(t *testing.T) {
 	}()
 	r.waits()
 	r.exec("UPDATE orders SET v = 2 WHERE id = 2") // begins later, and writes earlier
-	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.ExecOn(t, conn, "UNLOCK TABLES")
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/quick"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // What the Azure SQL trigger binding loses or gets wrong, and what happens here. Its lease of a row lasts 60 s, it
@@ -190,12 +191,8 @@ func TestD7NoVersionIsLocalTime(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	for n, zone := range []string{"+05:00", "-11:00", "+13:00", "+00:00"} {
-		for _, text := range []string{"SET time_zone = '" + zone + "'", fmt.Sprintf("INSERT INTO orders VALUES (%d, 1)",
-			n+1)} {
-			if _, err := conn.ExecContext(t.Context(), text); err != nil {
-				t.Fatal(err)
-			}
-		}
+		testenv.ExecOn(t, conn, []string{"SET time_zone = '" + zone + "'", fmt.Sprintf("INSERT INTO orders VALUES (%d, 1)",
+			n+1)}...)
 		r.until(i, inserts(n+1, n+1))
 	}
 }
@@ -238,17 +235,8 @@ func TestALateInsertIsToldWithoutUpdates(t *testing.T) {
 				s := usual
 				s.operations = []string{"insert"}
 				i := r.instance(s)
-				tx, err := r.db.BeginTx(t.Context(), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = tx.Rollback() }()
-				write := func(text string) {
-					t.Helper()
-					if _, err := tx.ExecContext(t.Context(), text); err != nil {
-						t.Fatal(err)
-					}
-				}
+				tx := testenv.Begin(t, r.db)
+				write := func(text string) { t.Helper(); testenv.ExecOn(t, tx, text) }
 				write("INSERT INTO orders VALUES (1, 1)")
 				if beyond == "both" {
 					write("UPDATE orders SET v = 2 WHERE id = 1")
@@ -258,9 +246,7 @@ func TestALateInsertIsToldWithoutUpdates(t *testing.T) {
 				if beyond != "both" {
 					write("UPDATE orders SET v = 2 WHERE id = 1")
 				}
-				if err := tx.Commit(); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Commit(t, tx)
 				r.until(i, "insert 1=2")
 				r.exec("UPDATE orders SET v = 3 WHERE id = 2")
 				r.insert(3, 3)

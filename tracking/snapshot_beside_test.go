@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -21,17 +22,8 @@ func TestSnapshotBesideAnothersTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = src.Close() }()
-	tx, err := r.db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	write := func(text string) {
-		t.Helper()
-		if _, err := tx.ExecContext(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	tx := testenv.Begin(t, r.db)
+	write := func(text string) { t.Helper(); testenv.ExecOn(t, tx, text) }
 	write("INSERT INTO others VALUES (1)")
 	// It is older than the window now, and has written before the floor.
 	r.exec("UPDATE rowrelay_changes_orders_state SET rowrelay_floor = UTC_TIMESTAMP(6) + INTERVAL 1 HOUR")
@@ -53,9 +45,7 @@ func TestSnapshotBesideAnothersTransaction(t *testing.T) {
 		_, err := src.Snapshot(t.Context())
 		return err != nil && strings.Contains(err.Error(), "end it")
 	})
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Commit(t, tx)
 	programtest.Until(t, "the table to be read when it has ended", func() bool {
 		_, err := src.Snapshot(t.Context())
 		return err == nil

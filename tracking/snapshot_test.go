@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/quick"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -239,25 +240,16 @@ func TestSnapshotFindsLateCommits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, name, filled(5, 1))
-			tx, err := r.db.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, text := range []string{"UPDATE orders SET v = 2 WHERE id = 2", "DELETE FROM orders WHERE id = 3",
-				"INSERT INTO orders VALUES (9, 1)"} {
-				if _, err := tx.ExecContext(t.Context(), text); err != nil {
-					t.Fatal(err)
-				}
-			}
+			tx := testenv.Begin(t, r.db)
+			testenv.ExecOn(t, tx, []string{"UPDATE orders SET v = 2 WHERE id = 2", "DELETE FROM orders WHERE id = 3",
+				"INSERT INTO orders VALUES (9, 1)"}...)
 			r.exec("UPDATE orders SET v = 5 WHERE id = 5") // a later version, which is visible
 			i := r.instance(settings{ttl: time.Minute, maxAttempts: 5, batch: 2, snapshot: true})
 			i.Tick(t.Context())
 			if doc := r.document(); doc.Backfill != nil || len(r.to.rows) != 5 {
 				t.Fatalf("%d rows, %+v", len(r.to.rows), doc.Backfill)
 			}
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Commit(t, tx)
 			var differ []string
 			for until := time.Now().Add(programtest.Patience); time.Now().Before(until); {
 				i.Tick(t.Context())

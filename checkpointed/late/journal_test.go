@@ -82,6 +82,7 @@ func TestTheJournalEndsInAPage(t *testing.T) {
 // TestStoringCostsLittleBesideALargeMemory: what is written for a batch does not grow with what is remembered, so that
 // it can be written with each.
 func TestStoringCostsLittleBesideALargeMemory(t *testing.T) {
+	quick.Skip(t)
 	inLate(t, Overlap, 0, func(t *testing.T, d *driver) {
 		const rows = 100_000
 		d.limit.Rows, d.cfg.Memory = 4000, 2*rows

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // completed asks for completions as the scripts of the shells do, and returns the values, without what is said about
@@ -105,9 +106,7 @@ func TestCompletionReadsSettings(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	text := `{"Values":{"pollers__parcels__source__table":"parcels"}}`
-	if err := os.WriteFile(filepath.Join(dir, "other.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "other.json"), text)
 	if values, _ := completed(t, nil, "run", "--settings", "other.json", ""); !slices.Equal(values, []string{"parcels"}) {
 		t.Errorf("%q", values)
 	}

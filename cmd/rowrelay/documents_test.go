@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -10,14 +9,12 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 func document(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../..", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join("../..", name))
 	return string(text)
 }
 
@@ -28,9 +25,7 @@ func TestReadmeSettings(t *testing.T) {
 		t.Fatal("there is no file")
 	}
 	path := filepath.Join(t.TempDir(), "local.settings.json")
-	if err := os.WriteFile(path, []byte(block[1]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, block[1])
 	environ, err := config.ReadLocalSettings(path)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // runSQL runs statements on the database of a connection string.
@@ -27,9 +28,7 @@ func runSQL(t *testing.T, connection string, statements ...string) {
 func newFile(t *testing.T) string {
 	t.Helper()
 	connection := testenv.SQLite(t)
-	if err := os.WriteFile(strings.TrimPrefix(connection, "sqlite:"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, strings.TrimPrefix(connection, "sqlite:"), "")
 	return connection
 }
 

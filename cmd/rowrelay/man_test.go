@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/manual"
 )
 
@@ -99,10 +100,7 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "rowrelay.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join(dir, "rowrelay.1"))
 	if !strings.Contains(string(text), `"2026-01-01"`) {
 		t.Errorf("rowrelay.1 does not have the day of SOURCE_DATE_EPOCH: %.80s", text)
 	}
@@ -148,9 +146,7 @@ func TestManNeedsADirectory(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "")
 	if err := run(context.Background(), []string{"man", "--dir", file}, nil, nil, io.Discard, io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "--dir") {
 		t.Errorf("%v", err)

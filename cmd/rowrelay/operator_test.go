@@ -1,10 +1,11 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // shopOnFiles is a shop whose state lies in files.
@@ -59,9 +60,7 @@ func TestUnreadableDocumentNamesItsPoller(t *testing.T) {
 	s.execute(`INSERT INTO orders VALUES (1, 1, '')`)
 	s.tick()
 	path := filepath.Join(s.settings["state__path"], "state", "shop", "orders.json")
-	if err := os.WriteFile(path, []byte(`{"hello":1}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, `{"hello":1}`)
 	for _, line := range []string{
 		"state show orders", "state show orders --json", "state pause orders --yes", "state resume orders --yes",
 		"state export orders", "state reset orders --to latest --yes", "state accept-gap orders --yes",
@@ -92,9 +91,7 @@ func TestFiguresThatWereNotRead(t *testing.T) {
 		t.Fatalf("%s", out)
 	}
 	path := filepath.Join(s.settings["state__path"], "state", "shop", "orders.json")
-	if err := os.WriteFile(path, []byte(`{}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, `{}`)
 	out, _, _ := s.cli("status")
 	if strings.Contains(out, "0 parked") || !strings.Contains(out, "FAILING") {
 		t.Errorf("%s", out)

@@ -71,59 +71,6 @@ func TestAStopEndsAReplay(t *testing.T) {
 	}
 }
 
-// TestTwoReplaysOfAPoller: the end of the first would let the poller go on under the second, which is refused. A dead
-// one's is over in time.
-func TestTwoReplaysOfAPoller(t *testing.T) {
-	s, o := deadLettered(t)
-	side, _ := s.page()
-	operator := side.Operator.(*wiring.Operator)
-	op, _ := atWork(t, operator)
-	first, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		_, err := operator.Replay(first, "orders", "", []string{o.Letters[0].ID}, "ann")
-		ended <- err
-	}()
-	pausedBy(t, op, "ann, for a replay")
-	_, err := operator.Replay(t.Context(), "orders", "", []string{o.Letters[0].ID}, "bob")
-	if refusal := new(status.Refusal); !errors.As(err, &refusal) || refusal.Missing ||
-		!strings.Contains(err.Error(), "another replay of orders is under way, by ann:") {
-		t.Errorf("the second: %v", err)
-	}
-	if p := pauseNow(t, op); p.By != "ann, for a replay" {
-		t.Errorf("under the first it is paused by %q", p.By)
-	}
-	cancel()
-	<-ended
-
-	past := state.Paused{At: time.Now().Add(-2 * time.Minute), Until: time.Now().Add(-time.Minute),
-		By: "dead, for a replay"}
-	if _, err := op.Keeper.Amend(t.Context(), func(doc *state.Document) error {
-		doc.Paused = &past
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if o := s.want("after a replay that died", status.Parked); o.Pause != nil {
-		t.Errorf("%+v", o.Pause)
-	}
-	second, cancel := context.WithCancel(t.Context())
-	go func() {
-		_, err := operator.Replay(second, "orders", "", []string{o.Letters[0].ID}, "bob")
-		ended <- err
-	}()
-	pausedBy(t, op, "bob, for a replay")
-	if o := s.want("during a replay", status.Paused); o.Pause == nil || o.Pause.Until == nil ||
-		!o.Pause.Until.After(*o.Pause.At) {
-		t.Errorf("%+v", o.Pause)
-	}
-	cancel()
-	<-ended
-	if p := pauseNow(t, op); p.By != "" {
-		t.Errorf("paused by %q", p.By)
-	}
-}
-
 // TestWhyAnActionIsNotDone: what is not there, what stands against it, and a store that does not answer are told apart.
 func TestWhyAnActionIsNotDone(t *testing.T) {
 	s, o := deadLettered(t)

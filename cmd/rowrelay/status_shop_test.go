@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/status"
 	"github.com/rowrelay/rowrelay/wiring"
@@ -128,9 +128,7 @@ func (s *statusShop) cli(args ...string) (out, errs string, err error) {
 func emptySettings(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "settings.json")
-	if err := os.WriteFile(path, []byte(`{"Values":{}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, `{"Values":{}}`)
 	return path
 }
 

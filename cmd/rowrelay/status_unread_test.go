@@ -2,11 +2,11 @@ package main
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -17,9 +17,7 @@ func TestTheCommandFailsWhereItCannotSay(t *testing.T) {
 	s.tick()
 	s.want("before", status.Healthy)
 	note := filepath.Join(s.settings["state__path"], "status", "shop", "orders.json")
-	if err := os.WriteFile(note, []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, note, "damaged")
 	out, _, err := s.cli("status")
 	if shown := new(exitError); !errors.As(err, &shown) || !strings.Contains(out, "UNKNOWN  orders") ||
 		!strings.Contains(out, "note of its last tick") {
@@ -58,10 +56,7 @@ func TestRowsThatGoAwayAreNotLeftToDo(t *testing.T) {
 	s.tick()
 	note := func() string {
 		t.Helper()
-		data, err := os.ReadFile(filepath.Join(s.settings["state__path"], "status", "shop", "orders.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testfile.Read(t, filepath.Join(s.settings["state__path"], "status", "shop", "orders.json"))
 		return string(data)
 	}
 	if text := note(); !strings.Contains(text, `"more":true`) {

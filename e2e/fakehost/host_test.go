@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/e2e/fakehost"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 const (
@@ -30,12 +31,7 @@ func app(t *testing.T, part string, files map[string]string) fakehost.Options {
 	}
 	for name, text := range all {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, text)
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite" // the writer beside the connection under test
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // TestSQLiteConnection: a connection reads what another wrote, writes nothing, and never makes a file.
@@ -24,11 +26,7 @@ func TestSQLiteConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer writer.Close() //nolint:errcheck // the test's own
-			for _, s := range []string{"PRAGMA journal_mode = WAL", "CREATE TABLE t (n INTEGER)", "INSERT INTO t VALUES (7)"} {
-				if _, err := writer.ExecContext(t.Context(), s); err != nil {
-					t.Fatal(err)
-				}
-			}
+			testenv.ExecOn(t, writer, []string{"PRAGMA journal_mode = WAL", "CREATE TABLE t (n INTEGER)", "INSERT INTO t VALUES (7)"}...)
 			if _, err := os.Stat(path); err != nil {
 				t.Fatal(err)
 			}

@@ -219,9 +219,7 @@ func TestRightsOnMySQL(t *testing.T) {
 	schema, user := strings.Trim(u.Path, "/"), "rr_"+strings.ToLower(rand.Text()[:12])
 	exec := func(s string) {
 		t.Helper()
-		if _, err := db.ExecContext(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		testenv.ExecOn(t, db, s)
 	}
 	exec("CREATE USER " + user + "@'%' IDENTIFIED BY 'x'")
 	t.Cleanup(func() {

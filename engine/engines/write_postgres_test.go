@@ -16,17 +16,12 @@ func TestWriteDBPostgres(t *testing.T) {
 		}
 		db := c.WriteDB(1)
 		defer db.Close() //nolint:errcheck // the test's own
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := testenv.Begin(t, db)
 		var got string
 		if err := tx.QueryRowContext(t.Context(), "SHOW transaction_isolation").Scan(&got); err != nil ||
 			got != "read committed" {
 			t.Errorf("the isolation is %s, %v", got, err)
 		}
-		if err := tx.Commit(); err != nil {
-			t.Error(err)
-		}
+		testenv.Commit(t, tx)
 	}
 }

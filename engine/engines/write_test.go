@@ -40,13 +40,8 @@ func TestWriteDBSQLite(t *testing.T) {
 	if _, err := maker.ExecContext(t.Context(), "CREATE TABLE t (n INTEGER)"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.ExecContext(t.Context(), "INSERT INTO t VALUES (1)"); err != nil {
-		t.Fatal(err)
-	}
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.ExecOn(t, db, "INSERT INTO t VALUES (1)")
+	tx := testenv.Begin(t, db)
 	if _, err := maker.ExecContext(t.Context(),
 		"PRAGMA busy_timeout = 0; INSERT INTO t VALUES (2)"); !engine.Transient(sqlite.Dialect{}, err) {
 		t.Errorf("another writer beside a transaction that has not written yet: got %v, want busy", err)

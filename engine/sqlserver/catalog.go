@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver/tsql"
 )
 
 // The catalog's statements. %s is the quoted database and a dot, or nothing: sys's views show one database each.
@@ -59,7 +60,7 @@ ORDER BY d.column_ordinal`
 func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engine.Table, error) {
 	quoted := make([]string, len(name))
 	for i, part := range name {
-		quoted[i] = quote(part)
+		quoted[i] = tsql.Quote(part)
 	}
 	object, database := strings.Join(quoted, "."), ""
 	if len(name) == 3 {
@@ -94,7 +95,7 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 		return "object " + id.String, nil
 	}
 	t.Foreign = len(name) == 3 && !strings.EqualFold(name[0], current)
-	t.From = database + quote(schema) + "." + quote(t.Name)
+	t.From = database + tsql.Quote(schema) + "." + tsql.Quote(t.Name)
 	t.Name = schema + "." + t.Name
 	if len(name) == 3 {
 		t.Name = name[0] + "." + t.Name

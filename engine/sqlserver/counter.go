@@ -8,6 +8,7 @@ import (
 	"math/big"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver/tsql"
 )
 
 // identitySQL reads an identity that goes up. An identity that is not for replication is not raised by what
@@ -38,7 +39,7 @@ func (d Dialect) Counter(ctx context.Context, conn *sql.Conn, t *engine.Table, c
 	}
 	database := ""
 	if len(parts) == 3 {
-		database = quote(parts[0]) + "."
+		database = tsql.Quote(parts[0]) + "."
 	}
 	var last sql.NullString
 	n := engine.Counter{Name: "IDENT_CURRENT of " + t.Name}

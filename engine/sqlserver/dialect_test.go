@@ -13,6 +13,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver/tsql"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
 )
@@ -49,7 +50,7 @@ func TestSQLServerCatalogStatements(t *testing.T) {
 // TestSQLServerQuote holds the quoting of names against the parser: whatever the name, it is one identifier.
 func TestSQLServerQuote(t *testing.T) {
 	for _, name := range []string{"a", "a b", "a]b", "]", "a'b", `a"b`, "sélect", "a;DROP TABLE b", "a--b"} {
-		q := quote(name)
+		q := tsql.Quote(name)
 		tsqltest.Is(t, "SELECT "+q+" FROM "+q, "SelectStatement")
 		parts, err := engine.SplitName(q)
 		if err != nil || len(parts) != 1 || parts[0] != name {

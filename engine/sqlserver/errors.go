@@ -7,6 +7,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	mssql "github.com/microsoft/go-mssqldb"
+
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -18,6 +19,11 @@ func errorOf(err error) (mssql.Error, bool) {
 	var e mssql.Error
 	found := errors.As(err, &e)
 	return e, found
+}
+
+func hasNumber(err error, number int32) bool {
+	e, ok := errorOf(err)
+	return ok && e.Number == number
 }
 
 // Classify follows Microsoft's lists of transient errors for SQL Server and Azure SQL.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	mssql "github.com/microsoft/go-mssqldb"
+
 	"github.com/rowrelay/rowrelay/engine"
 )
 

@@ -16,7 +16,7 @@ import (
 
 // setting is told of its session's settings.
 type setting struct {
-	told
+	tsqltest.Told
 	set *[]string
 }
 
@@ -45,7 +45,7 @@ func TestSQLServerIsolation(t *testing.T) {
 			rows = nil
 		}
 		var set []string
-		db := sql.OpenDB(setting{told{versionsSQL: rows}, &set})
+		db := sql.OpenDB(setting{tsqltest.Told{versionsSQL: rows}, &set})
 		conn, err := db.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)

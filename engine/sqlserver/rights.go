@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver/tsql"
 )
 
 // A login may ask all of this about itself without any right but to connect.
@@ -82,7 +83,7 @@ func (Dialect) Rights(ctx context.Context, db *sql.DB, parts []string) (r engine
 		return r, errNoDatabaseRight
 	}
 	if len(parts) > 0 {
-		r.Writes, err = writesOf(ctx, db, engine.QuotedName(parts, quote))
+		r.Writes, err = writesOf(ctx, db, engine.QuotedName(parts, tsql.Quote))
 	}
 	return r, err
 }

@@ -1,12 +1,8 @@
 package sqlserver
 
 import (
-	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,47 +11,13 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
 )
 
 // sqlServerQuestions are all that a server is asked of the login.
 var sqlServerQuestions = []string{
 	rightsSQL, rolesSQL, databaseRightsSQL, serverRolesSQL, serverRightsSQL, tableRightsSQL,
-}
-
-// told is a SQL Server that gives a prepared answer to each question: no server runs here.
-type told map[string][][]driver.Value
-
-func (a told) Connect(context.Context) (driver.Conn, error) { return a, nil }
-func (a told) Driver() driver.Driver                        { return nil }
-func (a told) Prepare(string) (driver.Stmt, error)          { panic("not used") }
-func (a told) Begin() (driver.Tx, error)                    { panic("not used") }
-func (a told) Close() error                                 { return nil }
-
-func (a told) QueryContext(_ context.Context, text string, _ []driver.NamedValue) (driver.Rows, error) {
-	rows, known := a[text]
-	if !known {
-		return nil, errors.New("not to be asked: " + text)
-	}
-	return &toldRows{rows}, nil
-}
-
-type toldRows struct{ rows [][]driver.Value }
-
-func (r *toldRows) Columns() []string {
-	if len(r.rows) == 0 {
-		return []string{"none"}
-	}
-	return make([]string, len(r.rows[0]))
-}
-func (r *toldRows) Close() error { return nil }
-func (r *toldRows) Next(into []driver.Value) error {
-	if len(r.rows) == 0 {
-		return io.EOF
-	}
-	copy(into, r.rows[0])
-	r.rows = r.rows[1:]
-	return nil
 }
 
 // sqlServerLogin is what a server says of a login.
@@ -76,14 +38,14 @@ var (
 
 const boxed = int64(3)
 
-func (l *sqlServerLogin) answers() told {
+func (l *sqlServerLogin) answers() tsqltest.Told {
 	names := func(list []string) (rows [][]driver.Value) {
 		for _, name := range list {
 			rows = append(rows, []driver.Value{name})
 		}
 		return rows
 	}
-	a := told{rightsSQL: nil, rolesSQL: names(l.databaseRoles), databaseRightsSQL: names(l.database),
+	a := tsqltest.Told{rightsSQL: nil, rolesSQL: names(l.databaseRoles), databaseRightsSQL: names(l.database),
 		tableRightsSQL: names(l.table)}
 	if !l.hidden {
 		a[rightsSQL] = [][]driver.Value{{"reader", l.edition, true}}
@@ -236,10 +198,7 @@ func TestGrantsOfDeployMakeNoAdministrator(t *testing.T) {
 		t.Fatalf("%q, %v", paths, err)
 	}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, path)
 		l := sqlServerLogin{edition: boxed, server: everybodyOnServer, database: everybodyOnDatabase,
 			table: []string{"SELECT"}}
 		grants := grant.FindAllStringSubmatch(string(text), -1)
@@ -294,7 +253,7 @@ func TestPeriod(t *testing.T) {
 	row := func(name string, generated bool) []driver.Value {
 		return []driver.Value{name, "datetime2", int64(8), int64(27), int64(7), "", false, false, false, false, generated}
 	}
-	db := sql.OpenDB(told{"columns": {row("valid_from", true), row("placed", false)}})
+	db := sql.OpenDB(tsqltest.Told{"columns": {row("valid_from", true), row("placed", false)}})
 	defer db.Close() //nolint:errcheck // a fake
 	conn, err := db.Conn(t.Context())
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	mssql "github.com/microsoft/go-mssqldb"
+
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 

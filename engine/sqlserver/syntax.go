@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver/tsql"
 	"github.com/rowrelay/rowrelay/sqltext"
 )
 
@@ -21,7 +22,7 @@ type Dialect struct{}
 func (Dialect) Syntax() engine.Syntax {
 	return engine.Syntax{
 		Name:        sqltext.SQLServer.Engine,
-		Quote:       quote,
+		Quote:       tsql.Quote,
 		Placeholder: func(n int) string { return "@p" + strconv.Itoa(n) },
 		Clock:       func(seconds int) string { return fmt.Sprintf("DATEADD(second, %d, SYSUTCDATETIME())", seconds) },
 		Top:         true,
@@ -44,8 +45,6 @@ func (Dialect) Syntax() engine.Syntax {
 		},
 	}
 }
-
-func quote(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
 
 // step: the legacy types have a resolution of their own.
 func step(typ string) time.Duration {
@@ -71,12 +70,12 @@ const rowVersionColumn = "rowrelay_rv"
 
 // exactText is the statement that adds it, and its index.
 func exactText(t *engine.Table, key []string) string {
-	quoted := []string{quote(rowVersionColumn)}
+	quoted := []string{tsql.Quote(rowVersionColumn)}
 	for _, name := range key {
-		quoted = append(quoted, quote(name))
+		quoted = append(quoted, tsql.Quote(name))
 	}
 	return "-- Every write sets the column. To add it writes every row once, under a lock. Then set source__cursor=" +
 		rowVersionColumn + ".\n" +
-		"ALTER TABLE " + t.From + " ADD " + quote(rowVersionColumn) + " rowversion;\nGO\n" +
-		"CREATE INDEX " + quote("ix_"+rowVersionColumn) + " ON " + t.From + " (" + strings.Join(quoted, ", ") + ");\n"
+		"ALTER TABLE " + t.From + " ADD " + tsql.Quote(rowVersionColumn) + " rowversion;\nGO\n" +
+		"CREATE INDEX " + tsql.Quote("ix_"+rowVersionColumn) + " ON " + t.From + " (" + strings.Join(quoted, ", ") + ");\n"
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver/leases"
+	"github.com/rowrelay/rowrelay/engine/sqlserver/tsql"
 )
 
 // tracking is SQL Server's own change tracking. Versions are given at the commit, so that none comes late. It takes no
@@ -32,8 +34,8 @@ func tracking() *engine.Tracking {
 			Version: engine.Column{Name: engine.ChangeVersion, Type: "bigint", Value: Type{Base: "bigint"}.Value()},
 			Changes: changesSince, OfKeys: changesOfKeys,
 			Since: "since", Read: "read", Told: "told",
-			Before: beforeChanges, After: afterChanges, Floor: validFrom, Tell: tellTracking,
-			Retained: retained, Leasing: leasing(),
+			Before: beforeChanges, After: afterChanges, Floor: tsql.ValidFrom, Tell: tellTracking,
+			Retained: retained, Leasing: leases.New(hasNumber, Type{Base: "nvarchar", Length: -1}.Value()),
 			Lost: "CHANGE_RETENTION has passed, the table was truncated, or its change tracking was switched off and on again",
 		},
 	}
@@ -52,9 +54,9 @@ func trackingUnseen(_ context.Context, _ *sql.Conn, c *engine.ChangeTable) ([]st
 // changesSince reads what was written after a version. CHANGETABLE takes no expression there. What was not inserted
 // since then has no creation version.
 func changesSince(c *engine.ChangeTable, since string) string {
-	return "(SELECT " + engine.Names(quote, "n.", c.Key) + ", n.SYS_CHANGE_VERSION AS " + quote(engine.ChangeVersion) +
-		", COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS " + quote(engine.ChangeCreated) +
-		", CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS " + quote(engine.ChangeGone) + touched(c) +
+	return "(SELECT " + engine.Names(tsql.Quote, "n.", c.Key) + ", n.SYS_CHANGE_VERSION AS " + tsql.Quote(engine.ChangeVersion) +
+		", COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS " + tsql.Quote(engine.ChangeCreated) +
+		", CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS " + tsql.Quote(engine.ChangeGone) + touched(c) +
 		"\n\t\tFROM CHANGETABLE(CHANGES " + c.Of + ", " + since + ") AS n)"
 }
 
@@ -76,15 +78,15 @@ func touched(c *engine.ChangeTable) string {
 			"\n\t\t\tTHEN CAST(SUBSTRING(n.SYS_CHANGE_CONTEXT, %d, 8) AS bigint)", bytes+8, bytes, c.Ignored, bytes+1)
 	}
 	if len(c.Changed) == 0 {
-		b.WriteString("\n\t\t\tELSE n.SYS_CHANGE_VERSION END AS " + quote(engine.ChangeTouched))
+		b.WriteString("\n\t\t\tELSE n.SYS_CHANGE_VERSION END AS " + tsql.Quote(engine.ChangeTouched))
 		return b.String()
 	}
 	b.WriteString(" WHEN n.SYS_CHANGE_OPERATION <> 'U' OR n.SYS_CHANGE_COLUMNS IS NULL")
 	for _, name := range c.Changed {
-		b.WriteString("\n\t\t\tOR CHANGE_TRACKING_IS_COLUMN_IN_MASK(COLUMNPROPERTY(" + objectID(c) + ", N'" +
+		b.WriteString("\n\t\t\tOR CHANGE_TRACKING_IS_COLUMN_IN_MASK(COLUMNPROPERTY(" + tsql.ObjectID(c) + ", N'" +
 			strings.ReplaceAll(name, "'", "''") + "', 'ColumnId'), n.SYS_CHANGE_COLUMNS) = 1")
 	}
-	b.WriteString("\n\t\t\tTHEN n.SYS_CHANGE_VERSION ELSE 0 END AS " + quote(engine.ChangeTouched))
+	b.WriteString("\n\t\t\tTHEN n.SYS_CHANGE_VERSION ELSE 0 END AS " + tsql.Quote(engine.ChangeTouched))
 	return b.String()
 }
 
@@ -93,25 +95,25 @@ func touchedBefore(c *engine.ChangeTable) string {
 	if c.Touched() == "" {
 		return ""
 	}
-	return ", CAST(0 AS bigint) AS " + quote(engine.ChangeTouched)
+	return ", CAST(0 AS bigint) AS " + tsql.Quote(engine.ChangeTouched)
 }
 
 // changesOfKeys reads the last version of each key: 0 where that is longer ago than changes are retained.
 func changesOfKeys(c *engine.ChangeTable, keys string) string {
-	names := engine.Names(quote, "", c.Key)
-	return "(SELECT " + engine.Names(quote, "k.", c.Key) + ", COALESCE(n.SYS_CHANGE_VERSION, 0) AS " +
-		quote(engine.ChangeVersion) + ", CAST(0 AS bigint) AS " + quote(engine.ChangeCreated) + ", 1 AS " +
-		quote(engine.ChangeGone) + touchedBefore(c) +
+	names := engine.Names(tsql.Quote, "", c.Key)
+	return "(SELECT " + engine.Names(tsql.Quote, "k.", c.Key) + ", COALESCE(n.SYS_CHANGE_VERSION, 0) AS " +
+		tsql.Quote(engine.ChangeVersion) + ", CAST(0 AS bigint) AS " + tsql.Quote(engine.ChangeCreated) + ", 1 AS " +
+		tsql.Quote(engine.ChangeGone) + touchedBefore(c) +
 		"\n\t\tFROM (VALUES " + keys + ") AS k (" + names + ")" +
-		"\n\t\tOUTER APPLY CHANGETABLE(VERSION " + c.Of + ", (" + names + "), (" + engine.Names(quote, "k.", c.Key) +
+		"\n\t\tOUTER APPLY CHANGETABLE(VERSION " + c.Of + ", (" + names + "), (" + engine.Names(tsql.Quote, "k.", c.Key) +
 		")) AS n)"
 }
 
 // changeOfRow reads the last version of a row.
 func changeOfRow(c *engine.ChangeTable) string {
-	return " OUTER APPLY (\n\t\tSELECT n.SYS_CHANGE_VERSION AS " + quote(engine.ChangeVersion) +
-		" FROM CHANGETABLE(VERSION " + c.Of + ", (" + engine.Names(quote, "", c.Key) + "), (" +
-		engine.Names(quote, "t.", c.Key) + ")) AS n\n\t) AS c"
+	return " OUTER APPLY (\n\t\tSELECT n.SYS_CHANGE_VERSION AS " + tsql.Quote(engine.ChangeVersion) +
+		" FROM CHANGETABLE(VERSION " + c.Of + ", (" + engine.Names(tsql.Quote, "", c.Key) + "), (" +
+		engine.Names(tsql.Quote, "t.", c.Key) + ")) AS n\n\t) AS c"
 }
 
 // beforeChanges begins the transaction of a page. Within a parametrised statement the settings end with it. Of changes
@@ -120,7 +122,7 @@ func changeOfRow(c *engine.ChangeTable) string {
 func beforeChanges(c *engine.ChangeTable) string {
 	return "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL SNAPSHOT;\nBEGIN TRANSACTION;\n" +
 		"DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();\n" +
-		"IF @since < " + validFrom(c) + "\n\tSET @since = " + validFrom(c) + ";\nIF @head > @read\n"
+		"IF @since < " + tsql.ValidFrom(c) + "\n\tSET @since = " + tsql.ValidFrom(c) + ";\nIF @head > @read\n"
 }
 
 func afterChanges(c *engine.ChangeTable) string {
@@ -135,19 +137,11 @@ func tellTracking(c *engine.ChangeTable) string {
 // that it begins with, which TRUNCATE sets anew, and when the table that it keeps was made. CONCAT takes a NULL for no
 // text.
 func toldOf(c *engine.ChangeTable, head string) string {
-	return "CONCAT(" + head + ", N'|', " + validFrom(c) + ", N'|', (\n" +
+	return "CONCAT(" + head + ", N'|', " + tsql.ValidFrom(c) + ", N'|', (\n" +
 		"\tSELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))\n" +
 		"\tFROM sys.change_tracking_tables AS t\n" +
 		"\tLEFT JOIN sys.internal_tables AS i ON i.parent_object_id = t.object_id AND i.internal_type = 209\n" +
-		"\tWHERE t.object_id = " + objectID(c) + "))"
-}
-
-func validFrom(c *engine.ChangeTable) string {
-	return "CHANGE_TRACKING_MIN_VALID_VERSION(" + objectID(c) + ")"
-}
-
-func objectID(c *engine.ChangeTable) string {
-	return "OBJECT_ID(N'" + strings.ReplaceAll(c.Of, "'", "''") + "')"
+		"\tWHERE t.object_id = " + tsql.ObjectID(c) + "))"
 }
 
 // What switches tracking on. How long changes are retained is how long a poller may stand still.
@@ -188,7 +182,7 @@ func uninstallTracking(c *engine.ChangeTable) []string {
 }
 
 func isTracked(c *engine.ChangeTable) string {
-	return "SELECT 1 FROM sys.change_tracking_tables AS t WHERE t.object_id = " + objectID(c)
+	return "SELECT 1 FROM sys.change_tracking_tables AS t WHERE t.object_id = " + tsql.ObjectID(c)
 }
 
 // trackedSQL asks what there is to read changes with. A right that cannot be asked for is NULL.
@@ -215,7 +209,7 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 		faults = append(faults, "it is off for "+c.Of+": run "+trackTable(c))
 	}
 	if !right {
-		faults = append(faults, "the user may not read it: run GRANT VIEW CHANGE TRACKING ON "+c.Of+" TO "+quote(user))
+		faults = append(faults, "the user may not read it: run GRANT VIEW CHANGE TRACKING ON "+c.Of+" TO "+tsql.Quote(user))
 	}
 	if !snapshots && !c.Leased {
 		faults = append(faults, "snapshot isolation is off in the database, and changes must be read in one snapshot with "+

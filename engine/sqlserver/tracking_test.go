@@ -31,7 +31,7 @@ func TestTrackingFaults(t *testing.T) {
 		"right":        {true, true, false, true, []string{right}},
 		"no snapshots": {true, true, true, false, []string{snapshots}},
 	} {
-		db := sql.OpenDB(told{trackedSQL: {{c.database, c.table, c.right, c.snapshots, "reader"}}})
+		db := sql.OpenDB(tsqltest.Told{trackedSQL: {{c.database, c.table, c.right, c.snapshots, "reader"}}})
 		conn, err := db.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestTrackingFaults(t *testing.T) {
 // TestRetained: what the database says, and nothing where the login may not see it.
 func TestRetained(t *testing.T) {
 	for want, rows := range map[string][][]driver.Value{"2 days": {{"2 days"}}, "": nil} {
-		db := sql.OpenDB(told{retainedSQL: rows})
+		db := sql.OpenDB(tsqltest.Told{retainedSQL: rows})
 		conn, err := db.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	_ "modernc.org/sqlite" // database/sql driver "sqlite"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/output/webhook"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -204,19 +205,15 @@ func TestProcessedIsAtomic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.ExecContext(t.Context(), `CREATE TRIGGER full BEFORE INSERT ON points WHEN NEW.customer = 'Bob'
-		BEGIN SELECT RAISE(ABORT, 'disk full'); END`); err != nil {
-		t.Fatal(err)
-	}
+	testenv.ExecOn(t, db, `CREATE TRIGGER full BEFORE INSERT ON points WHEN NEW.customer = 'Bob'
+		BEGIN SELECT RAISE(ABORT, 'disk full'); END`)
 	o := relay(t, p, change.RowChange, false)
 	events := []change.Event{event(1, 1, `{"customer":"Ada","points":10}`), event(2, 2, `{"customer":"Bob","points":5}`)}
 	if err := o.Deliver(t.Context(), delivery(1, 1, events...)); err == nil {
 		t.Fatal("it vouched for what it did not keep")
 	}
 	same(t, "points", table(t, db, "SELECT customer, total FROM points"), nil)
-	if _, err := db.ExecContext(t.Context(), "DROP TRIGGER full"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.ExecOn(t, db, "DROP TRIGGER full")
 	deliver(t, o, delivery(1, 2, events...))
 	same(t, "points", table(t, db, "SELECT customer, total FROM points"), map[string]string{"Ada": "10", "Bob": "5"})
 }

@@ -208,6 +208,26 @@ func ExecOn(tb testing.TB, conn interface {
 	}
 }
 
+// Begin opens a transaction that is rolled back when the test ends, if not before.
+func Begin(tb testing.TB, db *sql.DB, statements ...string) *sql.Tx {
+	tb.Helper()
+	tx, err := db.BeginTx(tb.Context(), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = tx.Rollback() })
+	ExecOn(tb, tx, statements...)
+	return tx
+}
+
+// Commit commits a transaction.
+func Commit(tb testing.TB, tx *sql.Tx) {
+	tb.Helper()
+	if err := tx.Commit(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 func exec(tb testing.TB, db *sql.DB, statement string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), setup)

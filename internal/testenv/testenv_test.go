@@ -3,12 +3,12 @@ package testenv_test
 import (
 	"context"
 	"database/sql"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 func TestEachDatabaseIsItsOwnAndGoesAway(t *testing.T) {
@@ -82,10 +82,7 @@ func TestSQLServerSaysWhenItDidNotRun(t *testing.T) {
 	if !skipped {
 		t.Error("a test without ROWRELAY_TEST_SQLSERVER did not skip")
 	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testfile.Read(t, file)
 	if want := "SQL Server: NOT RUN (ROWRELAY_TEST_SQLSERVER is not set)\n"; string(got) != want {
 		t.Errorf("recorded %q, want %q", got, want)
 	}

@@ -3,7 +3,6 @@ package webhook_test
 import (
 	"encoding/json"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/output/outputtest"
 	"github.com/rowrelay/rowrelay/output/webhook"
 )
@@ -115,10 +115,7 @@ func TestBinaryModeSendsOneEvent(t *testing.T) {
 
 // TestDocsShowABinaryRequest: docs/formats.md shows the golden files' first event as it is sent in binary mode.
 func TestDocsShowABinaryRequest(t *testing.T) {
-	page, err := os.ReadFile("../../docs/formats.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testfile.Read(t, "../../docs/formats.md")
 	block := regexp.MustCompile("(?s)```http\n(.*?)\n\n(.*?)\n```").FindSubmatch(page)
 	if block == nil {
 		t.Fatal("no example")

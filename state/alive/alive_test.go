@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // TestMain is also the other process: it prints its mark and lives until it is killed.
@@ -90,15 +92,11 @@ func TestNotCertain(t *testing.T) {
 			t.Errorf("%q has died", unknown)
 		}
 	}
-	if err := os.WriteFile(here.file(mark), []byte("another start of the machine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, here.file(mark), "another start of the machine")
 	if died(here, mark) {
 		t.Error("a process before this start of the machine has died")
 	}
-	if err := os.WriteFile(here.file(mark), []byte(here.start), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, here.file(mark), here.start)
 	if !died(here, mark) {
 		t.Error("the process has died")
 	}

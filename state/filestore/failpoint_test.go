@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -76,9 +77,7 @@ func TestPlainFile(t *testing.T) {
 		t.Fatalf("the file holds %q, %v", data, err)
 	}
 	// An edit by hand counts as a change.
-	if err := os.WriteFile(file, []byte("{ }\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "{ }\n")
 	if _, err := s.Replace(t.Context(), key, []byte("x"), first.Version); !errors.Is(err, state.ErrConflict) {
 		t.Errorf("writing over an edit by hand: %v, want ErrConflict", err)
 	}
@@ -87,9 +86,7 @@ func TestPlainFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(counterFile(file), []byte("torn"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, counterFile(file), "torn")
 	if _, err := s.Replace(t.Context(), key, []byte("x"), edited.Version); !errors.Is(err, state.ErrConflict) {
 		t.Errorf("writing with a lost counter: %v, want ErrConflict", err)
 	}
@@ -151,9 +148,7 @@ func TestForeignLock(t *testing.T) {
 
 func TestNotADirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "")
 	_, err := New(filepath.Join(file, "below"))
 	var permanent *state.PermanentError
 	if !errors.As(err, &permanent) || !strings.Contains(err.Error(), "state__path") {

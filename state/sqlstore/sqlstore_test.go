@@ -144,10 +144,7 @@ func TestDeadlock(t *testing.T) {
 			if err := s.Init(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			tx, err := db.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tx := testenv.Begin(t, db)
 			insert := func(name string, part int) {
 				t.Helper()
 				if _, err := tx.ExecContext(t.Context(), fmt.Sprintf(

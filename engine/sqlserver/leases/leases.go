@@ -1,4 +1,5 @@
-package sqlserver
+// Package leases writes what SQL Server is sent where instances share changes by leases on the rows.
+package leases
 
 import (
 	"context"
@@ -8,9 +9,10 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver/tsql"
 )
 
-// leasing is the scheme of the Azure SQL trigger binding: az_func.GlobalState has a row for each function and table,
+// New is the scheme of the Azure SQL trigger binding: az_func.GlobalState has a row for each function and table,
 // and a leases table a row for each key that was taken, with the version that was taken last. A lease without an expiry
 // is processed.
 //
@@ -22,7 +24,9 @@ import (
 // READ COMMITTED: the versions of a batch are read first, its rows by a later statement. What is written in between
 // comes with a new version, again. Times are UTC; the binding writes the server's local time, so that leases which are
 // not ours are held against that.
-func leasing() *engine.Leasing {
+//
+// hasNumber tells of an error of the server whether it is of a number; text is a value of the type nvarchar(max).
+func New(hasNumber func(err error, number int32) bool, text engine.Value) *engine.Leasing {
 	ours := engine.Leasing{
 		Lookup: leaseKey, Faults: leaseFaults, Make: makeLeases,
 		Reserved: []string{"_az_func_ChangeVersion", "_az_func_AttemptCount", "_az_func_LeaseExpirationTime"},
@@ -34,18 +38,13 @@ func leasing() *engine.Leasing {
 	theirs := ours
 	theirs.Before, theirs.After, theirs.Rows = takeAsBinding, tellAsBinding, rowsAsBinding
 	theirs.Renew, theirs.Settle, theirs.Show = renewAsBinding, settleAsBinding, showAsBinding
-	theirs.Key = engine.Column{Name: engine.LeaseKey, Type: "nvarchar", Value: Type{Base: "nvarchar", Length: -1}.Value()}
+	theirs.Key = engine.Column{Name: engine.LeaseKey, Type: "nvarchar", Value: text}
 	ours.Binding = &theirs
 	return &ours
 }
 
 // lockNotFree is the number of our own error.
 const lockNotFree = 51208
-
-func hasNumber(err error, number int32) bool {
-	e, ok := errorOf(err)
-	return ok && e.Number == number
-}
 
 // The binding's names.
 const (
@@ -75,22 +74,22 @@ const (
 // leaseTexts writes the texts about one set of tables.
 type leaseTexts struct{ *engine.LeaseTables }
 
-func (t leaseTexts) leases() string { return quote(leaseSchema) + "." + quote(t.Leases) }
-func (t leaseTexts) own() string    { return quote(leaseSchema) + "." + quote(t.Own()) }
+func (t leaseTexts) leases() string { return tsql.Quote(leaseSchema) + "." + tsql.Quote(t.Leases) }
+func (t leaseTexts) own() string    { return tsql.Quote(leaseSchema) + "." + tsql.Quote(t.Own()) }
 
 // function is the condition that finds the function's row.
 func (t leaseTexts) function(alias string) string {
-	return alias + "UserFunctionID = '" + t.Function + "'" + " AND " + alias + "UserTableID = " + objectID(t.Changes)
+	return alias + "UserFunctionID = '" + t.Function + "'" + " AND " + alias + "UserTableID = " + tsql.ObjectID(t.Changes)
 }
 
 // names are the key's columns of an alias.
-func (t leaseTexts) names(alias string) string { return engine.Names(quote, alias, t.Changes.Key) }
+func (t leaseTexts) names(alias string) string { return engine.Names(tsql.Quote, alias, t.Changes.Key) }
 
 // declared are the key's columns with their types.
 func (t leaseTexts) declared() string {
 	var b strings.Builder
 	for _, k := range t.Key {
-		b.WriteString(quote(k.Name) + " " + k.Type)
+		b.WriteString(tsql.Quote(k.Name) + " " + k.Type)
 		if k.Collation != "" {
 			b.WriteString(" COLLATE " + k.Collation)
 		}
@@ -103,25 +102,40 @@ func (t leaseTexts) declared() string {
 func (t leaseTexts) on(a, b string) string {
 	var parts []string
 	for _, k := range t.Key {
-		text := a + "." + quote(k.Name)
+		text := a + "." + tsql.Quote(k.Name)
 		if k.Collation != "" {
 			text += " COLLATE " + k.Collation
 		}
-		parts = append(parts, text+" = "+b+"."+quote(k.Name))
+		parts = append(parts, text+" = "+b+"."+tsql.Quote(k.Name))
 	}
 	return strings.Join(parts, " AND ")
 }
 
-func literal(text string) string { return "N'" + strings.ReplaceAll(text, "'", "''") + "'" }
+// readCommitted begins a transaction.
+const readCommitted = "SET NOCOUNT ON;\nSET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL READ COMMITTED;\nBEGIN TRANSACTION;\n"
 
 // begin begins a transaction, and takes the lock.
-func (t leaseTexts) begin() string {
-	return "SET NOCOUNT ON;\nSET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL READ COMMITTED;\nBEGIN TRANSACTION;\n" +
-		"DECLARE @got int = 0;\n" + t.lock()
+func (t leaseTexts) begin() string { return readCommitted + "DECLARE @got int = 0;\n" + t.lock() }
+
+// from reads up to which version all is processed.
+func (t leaseTexts) from() string {
+	return "SELECT @from = g.LastSyncVersion FROM " + globalState + " AS g WHERE " + t.function("g.") + ";\n"
+}
+
+// move writes it.
+func (t leaseTexts) move(to string) string {
+	return "UPDATE " + globalState + " SET LastSyncVersion = " + to + ", LastAccessTime = GETUTCDATE() WHERE " +
+		t.function("") + ";\n"
+}
+
+// changes are those after it, each with its lease.
+func (t leaseTexts) changes() string {
+	return "FROM CHANGETABLE(CHANGES " + t.Changes.Of + ", @from) AS c\nLEFT JOIN " + t.leases() + " AS l ON " +
+		t.on("l", "c") + "\n"
 }
 
 func (t leaseTexts) lock() string {
-	return "EXEC @got = sp_getapplock @Resource = " + literal(t.Lock) +
+	return "EXEC @got = sp_getapplock @Resource = " + tsql.Literal(t.Lock) +
 		", @LockMode = N'Exclusive', @LockOwner = N'Transaction', @LockTimeout = @wait;\n" +
 		"IF @got < 0\nBEGIN;\n\tTHROW " + strconv.Itoa(lockNotFree) +
 		", N'the application lock was not free in time', 1;\nEND;\n"
@@ -141,12 +155,12 @@ const leaseTable = `IF OBJECT_ID(%[1]s, N'U') IS NULL
 // What names a column that was added in the same batch is a batch of its own: each is compiled as a whole.
 func makeLeases(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
-	first := validFrom(t.Changes)
+	first := tsql.ValidFrom(t.Changes)
 	if t.Latest {
 		first = "CHANGE_TRACKING_CURRENT_VERSION()"
 	}
 	table := func(name, columns string) string {
-		return fmt.Sprintf(leaseTable, literal(name), name, t.declared(), columns, t.names(""))
+		return fmt.Sprintf(leaseTable, tsql.Literal(name), name, t.declared(), columns, t.names(""))
 	}
 	return t.begin() +
 		"IF SCHEMA_ID(N'az_func') IS NULL\n\tEXEC (N'CREATE SCHEMA [az_func]');\n" +
@@ -158,7 +172,7 @@ IF COL_LENGTH(N'` + globalState + `', N'LastAccessTime') IS NULL
 IF OBJECT_ID(N'` + tokens + `', N'U') IS NULL
 	CREATE TABLE ` + tokens + ` (UserFunctionID char(16) NOT NULL, UserTableID int NOT NULL, Token bigint NOT NULL,
 		PRIMARY KEY (UserFunctionID, UserTableID));
-DECLARE @made bit = CASE WHEN OBJECT_ID(` + literal(t.leases()) + `, N'U') IS NULL THEN 1 ELSE 0 END;
+DECLARE @made bit = CASE WHEN OBJECT_ID(` + tsql.Literal(t.leases()) + `, N'U') IS NULL THEN 1 ELSE 0 END;
 ` + table(t.leases(), leaseVersion+" bigint NOT NULL, "+leaseCount+" int NOT NULL, "+leaseExpires+" datetime2 NULL") +
 		table(t.own(), ownVersion+" bigint NOT NULL, "+ownCreated+" bigint NOT NULL, "+ownSince+" bigint NOT NULL,\n\t\t"+
 			ownToken+" bigint NOT NULL, "+ownBatch+" int NOT NULL, "+ownPlace+" int NOT NULL, "+
@@ -168,11 +182,11 @@ DECLARE @made bit = CASE WHEN OBJECT_ID(` + literal(t.leases()) + `, N'U') IS NU
 		t.takeOver() +
 		"IF NOT EXISTS (SELECT 1 FROM " + globalState + " AS g WHERE " + t.function("g.") + ")\n" +
 		"\tINSERT INTO " + globalState + " (UserFunctionID, UserTableID, LastSyncVersion)\n\t\tVALUES (" +
-		"'" + t.Function + "', " + objectID(t.Changes) + ", " + first + ");\n" +
-		"EXEC (" + literal("UPDATE "+globalState+" SET LastAccessTime = GETUTCDATE() WHERE "+t.function("")) + ");\n" +
+		"'" + t.Function + "', " + tsql.ObjectID(t.Changes) + ", " + first + ");\n" +
+		"EXEC (" + tsql.Literal("UPDATE "+globalState+" SET LastAccessTime = GETUTCDATE() WHERE "+t.function("")) + ");\n" +
 		"IF NOT EXISTS (SELECT 1 FROM " + tokens + " AS k WHERE " + t.function("k.") + ")\n" +
 		"\tINSERT INTO " + tokens + " (UserFunctionID, UserTableID, Token)\n\t\tVALUES (" +
-		"'" + t.Function + "', " + objectID(t.Changes) + ", 0);\n" +
+		"'" + t.Function + "', " + tsql.ObjectID(t.Changes) + ", 0);\n" +
 		leaseEnd("@made AS Made")
 }
 
@@ -191,8 +205,8 @@ func (t leaseTexts) takeOver() string {
 		"\tAND EXISTS (SELECT 1 FROM " + globalState + " AS g WHERE " + old.function("g.") + ")\nBEGIN\n" +
 		"INSERT INTO " + globalState + " (UserFunctionID, UserTableID, LastSyncVersion)\nSELECT '" + t.Function +
 		"', g.UserTableID, g.LastSyncVersion FROM " + globalState + " AS g WHERE " + old.function("g.") + ";\n" +
-		"IF OBJECT_ID(" + literal(old.leases()) + ", N'U') IS NOT NULL\n\tEXEC (" +
-		literal("INSERT INTO "+t.leases()+" ("+columns("")+") SELECT "+columns("l.")+" FROM "+old.leases()+
+		"IF OBJECT_ID(" + tsql.Literal(old.leases()) + ", N'U') IS NOT NULL\n\tEXEC (" +
+		tsql.Literal("INSERT INTO "+t.leases()+" ("+columns("")+") SELECT "+columns("l.")+" FROM "+old.leases()+
 			" AS l WHERE NOT EXISTS (SELECT 1 FROM "+t.leases()+" AS n WHERE "+t.on("n", "l")+")") + ");\n" +
 		"DELETE FROM " + globalState + " WHERE " + old.function("") + ";\nEND;\n"
 }
@@ -251,7 +265,7 @@ func leaseFaults(ctx context.Context, conn *sql.Conn, lt *engine.LeaseTables) (f
 	if err != nil {
 		return nil, fmt.Errorf("read the rights on az_func: %w", err)
 	}
-	to := " TO " + quote(user)
+	to := " TO " + tsql.Quote(user)
 	if level < 130 {
 		faults = append(faults, fmt.Sprintf("the database's compatibility level is %d, and OPENJSON needs 130: run ALTER "+
 			"DATABASE CURRENT SET COMPATIBILITY_LEVEL = 130", level))

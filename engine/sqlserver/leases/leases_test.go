@@ -1,4 +1,4 @@
-package sqlserver
+package leases
 
 import (
 	"database/sql"
@@ -13,6 +13,9 @@ import (
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
 )
 
+// scheme is what this package writes; which errors there are, the engine knows.
+func scheme() *engine.Leasing { return New(func(error, int32) bool { return false }, engine.Value{}) }
+
 func sharedTables() *engine.LeaseTables {
 	return &engine.LeaseTables{
 		Changes: &engine.ChangeTable{Of: "[dbo].[or'ders]", OfParts: []string{"dbo", "or'ders"},
@@ -26,7 +29,7 @@ func sharedTables() *engine.LeaseTables {
 // TestLeaseTexts pins what SQL Server is sent about shared leases.
 func TestLeaseTexts(t *testing.T) {
 	var b strings.Builder
-	own, tables := leasing(), sharedTables()
+	own, tables := scheme(), sharedTables()
 	add := func(name, text string, types ...string) {
 		tsqltest.Is(t, strings.ReplaceAll(text, " COLLATE Latin1_General_CI_AS = ", " = "), types...)
 		b.WriteString("-- " + name + "\n" + text + "\n\n")
@@ -67,7 +70,7 @@ func TestLeaseTexts(t *testing.T) {
 // TestBindingTexts pins what SQL Server is sent where all is done as the binding does it.
 func TestBindingTexts(t *testing.T) {
 	var b strings.Builder
-	own, tables := leasing().Binding, sharedTables()
+	own, tables := scheme().Binding, sharedTables()
 	const begun = "PredicateSet PredicateSet SetTransactionIsolationLevel BeginTransaction DeclareVariable "
 	for _, text := range []struct{ name, text, statements string }{
 		{"take", own.Before(tables) + "SELECT TOP (200) r.[id] FROM " + own.Rows(tables) + " AS r" + own.After(tables),
@@ -95,7 +98,7 @@ func TestLeaseKeysOfAnyName(t *testing.T) {
 		tables.Key = append(tables.Key, engine.KeyColumn{Name: name, Type: "bigint"})
 	}
 	ours := regexp.MustCompile(`(?i)(?:TABLE \(|WITH \(|, |,\s)(\w+) (?:bigint|int|bit|nvarchar\(1000\)) N`)
-	own := leasing()
+	own := scheme()
 	for name, text := range map[string]string{"take": own.Before(tables),
 		"take as the binding": own.Binding.Before(tables), "settle as the binding": own.Binding.Settle(tables)} {
 		found := ours.FindAllStringSubmatch(text, -1)
@@ -133,7 +136,7 @@ func TestLeaseFaults(t *testing.T) {
 		"may not read there": {true, true, true, true, rights{false, true, true, true}, true, 150,
 			[]string{"GRANT SELECT" + in}},
 	} {
-		db := sql.OpenDB(told{leaseRightsSQL: {{c.there, c.makesSchema, c.makesTables, c.alters, c.rights[0], c.rights[1],
+		db := sql.OpenDB(tsqltest.Told{leaseRightsSQL: {{c.there, c.makesSchema, c.makesTables, c.alters, c.rights[0], c.rights[1],
 			c.rights[2], c.rights[3], c.made, int64(c.level), "app"}}})
 		conn, err := db.Conn(t.Context())
 		if err != nil {
@@ -165,7 +168,7 @@ func TestLeaseKeysCompareByTheColumnsCollation(t *testing.T) {
 // TestLeaseTimesAreUTC: a lease of ours is in UTC, so that daylight saving moves none; only one that is not ours is
 // held against the server's local time, in which the binding writes it.
 func TestLeaseTimesAreUTC(t *testing.T) {
-	own, tables := leasing(), sharedTables()
+	own, tables := scheme(), sharedTables()
 	for name, text := range map[string]string{"renew": own.Renew(tables), "settle": own.Settle(tables)} {
 		if strings.Contains(text, "SYSDATETIME()") || !strings.Contains(text, "SYSUTCDATETIME()") {
 			t.Errorf("%s: %s", name, text)

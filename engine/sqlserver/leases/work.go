@@ -1,9 +1,10 @@
-package sqlserver
+package leases
 
 import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver/tsql"
 )
 
 // takeLeases takes a batch. A change is taken where its version was not processed and nobody holds it, or where the
@@ -13,21 +14,16 @@ import (
 // While somebody else holds leases here, the binding is running: nothing is taken.
 func takeLeases(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
-	return `SET NOCOUNT ON;
-SET XACT_ABORT ON;
-SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-BEGIN TRANSACTION;
-DECLARE @got int = 0, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint, @from bigint, @to bigint,
+	return readCommitted + `DECLARE @got int = 0, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint, @from bigint, @to bigint,
 	@looked bit = 0, @taken int = 0, @foreign int = 0, @until datetime2(7), @now datetime2(7), @local datetime2(7), @end datetime2(7);
 DECLARE @page TABLE (` + t.declared() + `rr_version bigint NOT NULL, rr_created bigint NOT NULL, rr_since bigint NOT NULL,
 	rr_place int NOT NULL, PRIMARY KEY (` + t.names("") + `));
 IF @head > @read OR EXISTS (SELECT 1 FROM ` + t.leases() + ` AS l WHERE l.` + leaseExpires + ` <= SYSUTCDATETIME()
 	AND NOT EXISTS (SELECT 1 FROM ` + t.own() + ` AS o WHERE ` + t.on("l", "o") + ` AND o.` + ownAgain + ` > SYSUTCDATETIME()))
 BEGIN
-` + t.lock() + `SELECT @looked = 1, @head = CHANGE_TRACKING_CURRENT_VERSION(), @valid = ` + validFrom(t.Changes) + `,
+` + t.lock() + `SELECT @looked = 1, @head = CHANGE_TRACKING_CURRENT_VERSION(), @valid = ` + tsql.ValidFrom(t.Changes) + `,
 	@now = SYSUTCDATETIME(), @local = SYSDATETIME(), @end = DATEADD(millisecond, @ttl, SYSUTCDATETIME());
-SELECT @from = g.LastSyncVersion FROM ` + globalState + ` AS g WHERE ` + t.function("g.") + `;
-SELECT @foreign = COUNT(*), @until = MAX(l.` + leaseExpires + `) FROM ` + t.leases() + ` AS l
+` + t.from() + `SELECT @foreign = COUNT(*), @until = MAX(l.` + leaseExpires + `) FROM ` + t.leases() + ` AS l
 WHERE l.` + leaseExpires + ` > @local AND NOT EXISTS (SELECT 1 FROM ` + t.own() + ` AS o WHERE ` + t.on("l", "o") + `
 	AND o.` + ownExpires + ` = l.` + leaseExpires + `);
 IF @foreign = 0 AND @from >= @valid AND @from <= @head
@@ -36,9 +32,7 @@ INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_since, rr_pla
 SELECT TOP (@rows) ` + t.names("c.") + `, c.SYS_CHANGE_VERSION,
 	CASE WHEN c.SYS_CHANGE_CREATION_VERSION > s.since THEN c.SYS_CHANGE_VERSION ELSE 0 END, s.since,
 	ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, ` + t.names("c.") + `)
-FROM CHANGETABLE(CHANGES ` + t.Changes.Of + `, @from) AS c
-LEFT JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "c") + `
-LEFT JOIN ` + t.own() + ` AS o ON ` + t.on("o", "c") + `
+` + t.changes() + `LEFT JOIN ` + t.own() + ` AS o ON ` + t.on("o", "c") + `
 CROSS APPLY (SELECT CASE WHEN l.` + leaseVersion + ` IS NOT NULL AND l.` + leaseExpires + ` IS NULL THEN l.` + leaseVersion + `
 	ELSE COALESCE(o.` + ownSince + `, @from) END AS since) AS s
 WHERE (l.` + leaseVersion + ` IS NULL OR (l.` + leaseExpires + ` IS NULL AND l.` + leaseVersion + ` < c.SYS_CHANGE_VERSION)
@@ -76,14 +70,11 @@ END
 // more. A lease that is held stays, whatever its version: its row may have been written again.
 func (t leaseTexts) advance() string {
 	processed := ` WHERE l.` + leaseVersion + ` <= @to AND l.` + leaseExpires + ` IS NULL`
-	return `SELECT @to = MIN(c.SYS_CHANGE_VERSION) - 1 FROM CHANGETABLE(CHANGES ` + t.Changes.Of + `, @from) AS c
-LEFT JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "c") + `
-WHERE l.` + leaseVersion + ` IS NULL OR l.` + leaseVersion + ` < c.SYS_CHANGE_VERSION OR l.` + leaseExpires + ` IS NOT NULL;
+	return `SELECT @to = MIN(c.SYS_CHANGE_VERSION) - 1 ` + t.changes() + `WHERE l.` + leaseVersion + ` IS NULL OR l.` + leaseVersion + ` < c.SYS_CHANGE_VERSION OR l.` + leaseExpires + ` IS NOT NULL;
 SET @to = CASE WHEN @to < @head THEN @to ELSE @head END;
 IF @to > @from
 BEGIN
-UPDATE ` + globalState + ` SET LastSyncVersion = @to, LastAccessTime = GETUTCDATE() WHERE ` + t.function("") + `;
-DELETE o FROM ` + t.own() + ` AS o JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "o") + processed + ` AND o.` + ownDead + ` = 0;
+` + t.move("@to") + `DELETE o FROM ` + t.own() + ` AS o JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "o") + processed + ` AND o.` + ownDead + ` = 0;
 DELETE l FROM ` + t.leases() + ` AS l` + processed + `;
 SET @from = @to;
 END
@@ -93,7 +84,7 @@ END
 // leasedRows are the rows of the batch, where the changes of BuiltIn stand. Whether a row is there, the table says.
 func leasedRows(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
-	return `(SELECT ` + t.names("o.") + `, o.` + ownVersion + `, o.` + ownCreated + `, 1 AS ` + quote(engine.ChangeGone) + `, o.` +
+	return `(SELECT ` + t.names("o.") + `, o.` + ownVersion + `, o.` + ownCreated + `, 1 AS ` + tsql.Quote(engine.ChangeGone) + `, o.` +
 		ownPlace + `, o.` + ownAttempts + `
 		FROM ` + t.own() + ` AS o WHERE o.` + ownToken + ` = @token AND o.` + ownBatch + ` = @batch)`
 }
@@ -139,8 +130,7 @@ JOIN @list AS m ON o.` + ownToken + ` = @token AND o.` + ownBatch + ` = m.b AND 
 UPDATE o SET ` + ownToken + ` = 0, ` + ownExpires + ` = CASE WHEN m.d = 1 THEN NULL ELSE @now END, ` + ownAttempts + ` = m.a,
 	` + ownAgain + ` = CASE WHEN m.w > 0 THEN DATEADD(millisecond, m.w, @now) END, ` + ownReason + ` = m.r, ` + ownDead + ` = m.x
 FROM ` + t.own() + marked + `;
-SELECT @from = g.LastSyncVersion FROM ` + globalState + ` AS g WHERE ` + t.function("g.") + `;
-IF @from >= ` + validFrom(t.Changes) + `
+` + t.from() + `IF @from >= ` + tsql.ValidFrom(t.Changes) + `
 BEGIN
 ` + t.advance() + `END
 END
@@ -153,14 +143,9 @@ func showLeases(lt *engine.LeaseTables) string {
 	count := func(where string) string {
 		return "(SELECT COUNT(*) FROM " + t.own() + " AS o WHERE " + where + ")"
 	}
-	return `SET NOCOUNT ON;
-SET XACT_ABORT ON;
-SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-BEGIN TRANSACTION;
-DECLARE @from bigint, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint = ` + validFrom(t.Changes) + `,
+	return readCommitted + `DECLARE @from bigint, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint = ` + tsql.ValidFrom(t.Changes) + `,
 	@waiting bigint = 0;
-SELECT @from = g.LastSyncVersion FROM ` + globalState + ` AS g WHERE ` + t.function("g.") + `;
-IF @from >= @valid
+` + t.from() + `IF @from >= @valid
 	SELECT @waiting = COUNT_BIG(*) FROM CHANGETABLE(CHANGES ` + t.Changes.Of + `, @from) AS c
 	LEFT JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "c") + `
 	WHERE l.` + leaseVersion + ` IS NULL OR l.` + leaseVersion + ` < c.SYS_CHANGE_VERSION OR l.` + leaseExpires + ` IS NOT NULL;
@@ -177,7 +162,7 @@ IF @from >= @valid
 func resetLeases(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
 	return t.begin() + `DECLARE @held int, @from bigint, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(),
-	@valid bigint = ` + validFrom(t.Changes) + `;
+	@valid bigint = ` + tsql.ValidFrom(t.Changes) + `;
 SELECT @held = COUNT(*) FROM ` + t.leases() + ` AS l LEFT JOIN ` + t.own() + ` AS o ON ` + t.on("l", "o") + `
 	AND o.` + ownExpires + ` = l.` + leaseExpires + `
 WHERE l.` + leaseExpires + ` > CASE WHEN o.` + ownExpires + ` IS NULL THEN SYSDATETIME() ELSE SYSUTCDATETIME() END;
@@ -186,8 +171,7 @@ IF @held = 0 AND @from >= @valid AND @from <= @head
 BEGIN
 DELETE FROM ` + t.leases() + `;
 DELETE FROM ` + t.own() + ` WHERE ` + ownDead + ` = 0;
-UPDATE ` + globalState + ` SET LastSyncVersion = @from, LastAccessTime = GETUTCDATE() WHERE ` + t.function("") + `;
-END
+` + t.move("@from") + `END
 ` + leaseEnd("@held AS Held, @from AS [From], @valid AS Valid, @head AS Head, CAST(1 AS bit) AS Known")
 }
 
@@ -196,7 +180,7 @@ func deadRows(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
 	var key []string
 	for _, name := range t.Changes.Key {
-		key = append(key, literal(name+"=")+", o."+quote(name))
+		key = append(key, tsql.Literal(name+"=")+", o."+tsql.Quote(name))
 	}
 	return `SELECT TOP (100) CONCAT(` + strings.Join(key, ", N', ', ") + `, N''), o.` + ownVersion + `, o.` + ownAttempts +
 		`, COALESCE(o.` + ownReason + `, N'')

@@ -1,4 +1,4 @@
-package sqlserver
+package leases
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/sqlserver/tsql"
 )
 
 // This file shares leases exactly as the binding does (source__compat=binding), so that its instances and ours may work
@@ -24,7 +25,7 @@ const bindingAttempts = 5
 func (t leaseTexts) numbered(alias string) string {
 	parts := make([]string, len(t.Changes.Key))
 	for i, name := range t.Changes.Key {
-		parts[i] = alias + quote(name) + " AS k" + strconv.Itoa(i)
+		parts[i] = alias + tsql.Quote(name) + " AS k" + strconv.Itoa(i)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -33,7 +34,7 @@ func (t leaseTexts) numbered(alias string) string {
 func (t leaseTexts) marked() string {
 	var columns strings.Builder
 	for i, k := range t.Key {
-		fmt.Fprintf(&columns, "%s %s '$.k%d', ", quote(k.Name), k.Type, i)
+		fmt.Fprintf(&columns, "%s %s '$.k%d', ", tsql.Quote(k.Name), k.Type, i)
 	}
 	return `OPENJSON(@marks) WITH (k nvarchar(max), d bit, x bit, a int, r nvarchar(1000)) AS j
 CROSS APPLY OPENJSON(j.k) WITH (` + columns.String() + `rr_version bigint '$.v') AS n`
@@ -65,14 +66,12 @@ DECLARE @page TABLE (` + t.declared() + `rr_version bigint NOT NULL, rr_created 
 IF @head > @read OR EXISTS (SELECT 1 FROM ` + t.leases() + ` AS l WHERE l.` + leaseExpires + ` < SYSDATETIME()
 	AND (l.` + leaseCount + left + ` OR ` + t.spent("l."+leaseVersion) + `))
 BEGIN
-` + t.lock() + `SELECT @looked = 1, @head = CHANGE_TRACKING_CURRENT_VERSION(), @valid = ` + validFrom(t.Changes) + `, @now = SYSDATETIME();
-SELECT @from = g.LastSyncVersion FROM ` + globalState + ` AS g WHERE ` + t.function("g.") + `;
-IF @from < @valid
+` + t.lock() + `SELECT @looked = 1, @head = CHANGE_TRACKING_CURRENT_VERSION(), @valid = ` + tsql.ValidFrom(t.Changes) + `, @now = SYSDATETIME();
+` + t.from() + `IF @from < @valid
 BEGIN
 SET @missed = @valid - @from;
 SET @from = @valid;
-UPDATE ` + globalState + ` SET LastSyncVersion = @from, LastAccessTime = GETUTCDATE() WHERE ` + t.function("") + `;
-END
+` + t.move("@from") + `END
 IF @from IS NOT NULL
 BEGIN
 INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_attempts, rr_place)
@@ -104,8 +103,8 @@ END
 func rowsAsBinding(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
 	return `(SELECT ` + t.names("p.") + `, p.rr_version AS ` + ownVersion + `, p.rr_created AS ` + ownCreated + `, 1 AS ` +
-		quote(engine.ChangeGone) + `, p.rr_place AS ` + ownPlace + `, p.rr_attempts AS ` + ownAttempts + `,
-		(SELECT ` + t.numbered("p.") + `, p.rr_version AS v FOR JSON PATH, WITHOUT_ARRAY_WRAPPER) AS ` + quote(engine.LeaseKey) + `
+		tsql.Quote(engine.ChangeGone) + `, p.rr_place AS ` + ownPlace + `, p.rr_attempts AS ` + ownAttempts + `,
+		(SELECT ` + t.numbered("p.") + `, p.rr_version AS v FOR JSON PATH, WITHOUT_ARRAY_WRAPPER) AS ` + tsql.Quote(engine.LeaseKey) + `
 		FROM @page AS p)`
 }
 
@@ -147,18 +146,14 @@ WHERE m.rr_dead = 1 AND NOT EXISTS (SELECT 1 FROM ` + t.own() + ` AS o WHERE ` +
 SELECT @to = MAX(m.rr_version) FROM @list AS m WHERE m.rr_done = 1 AND m.rr_version < (SELECT MAX(n.rr_version) FROM @list AS n WHERE n.rr_done = 1);
 IF @to IS NULL
 	SELECT @to = MAX(m.rr_version) FROM @list AS m WHERE m.rr_done = 1;
-SELECT @from = g.LastSyncVersion FROM ` + globalState + ` AS g WHERE ` + t.function("g.") + `;
-IF @to > @from
+` + t.from() + `IF @to > @from
 BEGIN
-SELECT @waiting = COUNT(*) FROM CHANGETABLE(CHANGES ` + t.Changes.Of + `, @from) AS c
-LEFT JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "c") + `
-WHERE c.SYS_CHANGE_VERSION <= @to
+SELECT @waiting = COUNT(*) ` + t.changes() + `WHERE c.SYS_CHANGE_VERSION <= @to
 	AND (l.` + leaseVersion + ` IS NULL OR l.` + leaseVersion + ` <> c.SYS_CHANGE_VERSION OR l.` + leaseExpires + ` IS NOT NULL)
 	AND (l.` + leaseCount + ` IS NULL OR l.` + leaseCount + ` < ` + strconv.Itoa(bindingAttempts) + ` OR ` + t.spent("c.SYS_CHANGE_VERSION") + `);
 IF @waiting = 0
 BEGIN
-UPDATE ` + globalState + ` SET LastSyncVersion = @to, LastAccessTime = GETUTCDATE() WHERE ` + t.function("") + `;
-DELETE l FROM ` + t.leases() + ` AS l WHERE l.` + leaseVersion + ` <= @to;
+` + t.move("@to") + `DELETE l FROM ` + t.leases() + ` AS l WHERE l.` + leaseVersion + ` <= @to;
 END
 END
 ` + leaseEnd("@asked AS Held, @asked AS Asked")
@@ -171,14 +166,9 @@ func showAsBinding(lt *engine.LeaseTables) string {
 		return "(SELECT COUNT(*) FROM " + t.leases() + " AS l WHERE " + where + ")"
 	}
 	left := ` < ` + strconv.Itoa(bindingAttempts)
-	return `SET NOCOUNT ON;
-SET XACT_ABORT ON;
-SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-BEGIN TRANSACTION;
-DECLARE @from bigint, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint = ` + validFrom(t.Changes) + `,
+	return readCommitted + `DECLARE @from bigint, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint = ` + tsql.ValidFrom(t.Changes) + `,
 	@waiting bigint = 0;
-SELECT @from = g.LastSyncVersion FROM ` + globalState + ` AS g WHERE ` + t.function("g.") + `;
-IF @from IS NOT NULL
+` + t.from() + `IF @from IS NOT NULL
 	SELECT @waiting = COUNT_BIG(*) FROM CHANGETABLE(CHANGES ` + t.Changes.Of + `, @from) AS c
 	LEFT JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "c") + `
 	WHERE ((l.` + leaseExpires + ` IS NULL AND (l.` + leaseVersion + ` IS NULL OR l.` + leaseVersion + ` < c.SYS_CHANGE_VERSION))
