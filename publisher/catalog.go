@@ -187,19 +187,35 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 		return fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --beside --apply`",
 			poller.ErrConfig, side, o.Table, cfg.Poller)
 	}
-	if err := c.proveID(ctx, o.Table, l.ID.Name); err != nil {
+	t, err := c.table(ctx)
+	if err != nil {
 		return err
 	}
-	o.events = rows.Mapped(c.db, c.texts.values, l, c.outbox, side, c.rowsConfig(), c.texts.claims, c.place(o.Table))
+	if err := proveID(&t, o.Table, l.ID.Name); err != nil {
+		return err
+	}
+	events := func(index string) *rows.Table {
+		return rows.Mapped(c.db, c.texts.values, l, c.outbox, side, index, c.rowsConfig(), c.texts.claims, c.place(o.Table))
+	}
 	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], l.Warnings...)
+	for _, index := range l.Serving(t.Indexes) {
+		if o.events = events(index); o.events.Served(ctx, c.db.Pool) == nil {
+			return nil
+		}
+	}
+	o.events = events("")
+	if pending, order := l.Search(); !t.View && order != nil {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("no index of %s holds what is to be published in its order, so that each poll reads and "+
+			"sorts all of it: create one on (%s), or on (%s) for those rows alone", o.Table,
+			strings.Join(append(pending, order...), ", "), strings.Join(order, ", ")))
+	}
 	return nil
 }
 
 // proveID refuses a mapped table whose id may stand in two rows: they would be marked together, and one never sent.
-func (c *catalog) proveID(ctx context.Context, table, id string) error {
-	t, err := c.table(ctx)
-	if err != nil || t.Unique([]string{id}) != "" {
-		return err
+func proveID(t *engine.Table, table, id string) error {
+	if t.Unique([]string{id}) != "" {
+		return nil
 	}
 	return fmt.Errorf("%w: source__map__id: no primary key and no unique index of %s proves that %s stands in one row only; two with the same "+
 		"would be marked as published together, and one of them never sent: create a unique index on %[3]s, or name another column",

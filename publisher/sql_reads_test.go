@@ -41,7 +41,6 @@ func TestRowsRead(t *testing.T) {
 			b.exec("ALTER TABLE outbox SET (autovacuum_enabled = off)")
 		}
 		b.take("me", time.Minute, 0)
-		analyze := func() { b.exec("ANALYZE " + map[string]string{"mysql": "TABLE "}[b.conn.Engine] + "outbox") }
 		shapes := []struct {
 			name    string
 			prepare func()
@@ -60,7 +59,7 @@ func TestRowsRead(t *testing.T) {
 		for _, shape := range shapes {
 			b.exec("DELETE FROM outbox")
 			shape.prepare()
-			analyze()
+			b.analyze()
 			for name, do := range planned {
 				table, r := recordedAs(t, b.conn.Engine, b.outbox, b.catalog.claims, b.claims.Place.Outbox)
 				if err := do(t.Context(), table); err != nil {

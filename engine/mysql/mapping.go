@@ -84,6 +84,9 @@ func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
 // Hold is empty: a statement sees one state of all rows.
 func (Mapping) Hold() string { return "" }
 
+// ByIndex keeps MariaDB from reading the table where its statistics know nothing of what has just been written.
+func (Mapping) ByIndex(name string) string { return " FORCE INDEX (" + name + ")" }
+
 // Unordered is empty: LIMIT stands without ORDER BY too.
 func (Mapping) Unordered() string { return "" }
 

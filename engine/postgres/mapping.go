@@ -107,6 +107,9 @@ func (Mapping) Payload(c *column.Column, expr string) string {
 // Hold is empty: a statement sees one snapshot of all rows.
 func (Mapping) Hold() string { return "" }
 
+// ByIndex is empty: PostgreSQL has no hints.
+func (Mapping) ByIndex(string) string { return "" }
+
 // Unordered is empty: LIMIT stands without ORDER BY too.
 func (Mapping) Unordered() string { return "" }
 

@@ -59,6 +59,9 @@ func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
 // Hold is empty: a statement sees one state of the database.
 func (Mapping) Hold() string { return "" }
 
+// ByIndex is needed: to SQLite it is cheaper to read the table than a partial index as large as that.
+func (Mapping) ByIndex(name string) string { return " INDEXED BY " + name }
+
 // Unordered is empty: LIMIT stands without ORDER BY too.
 func (Mapping) Unordered() string { return "" }
 
