@@ -135,11 +135,8 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		Own:      own && len(c.cfg.Map) == 0,
 	}}
 	if o.Own {
-		if lacks, err := c.lacks(ctx); err != nil {
+		if err := c.indexes(ctx, o); err != nil {
 			return nil, err
-		} else if len(lacks) > 0 {
-			return nil, fmt.Errorf("%w: %s lacks %d index(es), without which nothing can be published: run `rowrelay outbox init "+
-				"%s --apply`, or: %s", poller.ErrConfig, qualified, len(lacks), c.cfg.Poller, strings.Join(lacks, "; "))
 		}
 		o.events = c.own(qualified)
 	} else if err := c.mapped(ctx, o); err != nil {
@@ -222,22 +219,49 @@ func proveID(t *engine.Table, table, id string) error {
 		poller.ErrConfig, table, id)
 }
 
-// lacks are the statements that add the indexes which the table lacks, and which the publisher's statements name.
-func (c *catalog) lacks(ctx context.Context) (lacks []string, err error) {
-	named := rows.NamedIndexes(c.texts.rows, c.outbox)
-	if len(named) == 0 {
-		return nil, nil
-	}
+// lacks are the indexes of `rowrelay outbox init` that the table lacks, older those that it has with other columns.
+func (c *catalog) lacks(ctx context.Context) (lacks, older []rows.Index, err error) {
 	t, err := c.table(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, ix := range named {
-		if !slices.ContainsFunc(t.Indexes, func(have engine.Index) bool { return have.Name == ix.Name }) {
-			lacks = append(lacks, ix.Statement)
+	for _, ix := range rows.Indexes(c.texts.rows, c.outbox) {
+		i := slices.IndexFunc(t.Indexes, func(have engine.Index) bool { return have.Name == ix.Name })
+		if i < 0 {
+			lacks = append(lacks, ix)
+		} else if have := &t.Indexes[i]; strings.Join(have.Columns[:min(have.Declared, len(have.Columns))], ", ") != ix.Columns {
+			older = append(older, ix)
 		}
 	}
-	return lacks, nil
+	return lacks, older, nil
+}
+
+// indexes compares the table's with those of `rowrelay outbox init`.
+func (c *catalog) indexes(ctx context.Context, o *opened) error {
+	lacks, older, err := c.lacks(ctx)
+	if err != nil {
+		return err
+	}
+	if len(lacks) > 0 && rows.Needs(c.texts.rows) {
+		return fmt.Errorf("%w: %s lacks %d index(es), without which nothing can be published: run `rowrelay outbox init "+
+			"%s --apply`, or: %s", poller.ErrConfig, o.Table, len(lacks), c.cfg.Poller, strings.Join(statements(lacks), "; "))
+	}
+	warn := func(format string, of []rows.Index) {
+		for _, ix := range of {
+			o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], fmt.Sprintf(format, o.Table, ix.Name, c.cfg.Poller))
+		}
+	}
+	warn("%s lacks the index %s, without which a poll reads more than it brings: run `rowrelay outbox init %s --apply`", lacks)
+	warn("%s has the index %s of an earlier version: to have the new one, drop it while nothing is published, and run "+
+		"`rowrelay outbox init %s --apply`", older)
+	return nil
+}
+
+func statements(list []rows.Index) (texts []string) {
+	for i := range list {
+		texts = append(texts, list[i].Statement)
+	}
+	return texts
 }
 
 // table reads what the catalog says of the table and its indexes.
