@@ -191,6 +191,10 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 	if err := proveID(&t, o.Table, l.ID.Name); err != nil {
 		return err
 	}
+	if most := c.texts.longestID; most > 0 && !l.ID.Fits(most) {
+		return fmt.Errorf("%w: source__map__id: column %s of %s is %s, and the table of failed events holds ids of up to %d characters: "+
+			"name another unique column, or make it shorter", poller.ErrConfig, l.ID.Name, o.Table, l.ID.Type, most)
+	}
 	events := func(index string) *rows.Table {
 		return rows.Mapped(c.db, c.texts.values, l, c.outbox, side, index, c.rowsConfig(), c.texts.claims, c.place(o.Table))
 	}

@@ -56,7 +56,9 @@ func TestOlderOutbox(t *testing.T) {
 			t.Fatalf("%+v, %v", found, err)
 		}
 		if about, err := w.open().About(t.Context()); err == nil && !slices.ContainsFunc(about.Warnings,
-			func(text string) bool { return strings.Contains(text, "_order") && strings.Contains(text, "rowrelay outbox init") }) {
+			func(text string) bool {
+				return strings.Contains(text, "_order") && strings.Contains(text, "rowrelay outbox init")
+			}) {
 			t.Errorf("before `outbox init`: %v", about.Warnings)
 		} else if err != nil && (w.engine != "mysql" || !strings.Contains(err.Error(), "rowrelay outbox init")) {
 			t.Error(err)
