@@ -33,6 +33,8 @@ type Feed struct {
 	throttle throttle
 	// gap says that changes were found missing under a lease: the next fetch is of these.
 	gap bool
+	// stands says that the last gap stayed one: a read of the whole table does not help.
+	stands bool
 	// replaced is a table that was found sound although it is not the one recorded: the next commit records it.
 	replaced string
 	seen     time.Time    // when there was last a document

@@ -46,6 +46,30 @@ func (p *process) drain() []int {
 	return slices.Compact(rows)
 }
 
+// TestRetriesThatProveNothing: a few parked rows fail in each tick, and nothing shows that they are to blame, so that
+// they keep their attempts and their places. They are more than a batch holds. The row behind them is tried all the
+// same.
+func TestRetriesThatProveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, p := refusing(t, nil, 5, 1, 2, 3, 4, 5)
+		p.tick()
+		p.limit = 2
+		p.verdict = func(e *change.Event, _ change.Kind) poller.Outcome {
+			if idOf(e) < 5 {
+				return poller.Deferred
+			}
+			return poller.Accepted
+		}
+		for range 100 {
+			time.Sleep(time.Minute)
+			if p.tick(); len(p.parked()) < 5 {
+				return
+			}
+		}
+		t.Errorf("row 5 was never tried in 100 ticks: %s", parkedRows(p.parked()))
+	})
+}
+
 // TestRowsOfOneOrderKeyFailTogether: a parked row moved into an order key while a live row of that key was on its
 // way. The live row is refused, and then the moved one: both stay parked.
 func TestRowsOfOneOrderKeyFailTogether(t *testing.T) {

@@ -71,9 +71,12 @@ func (s *session) resync(ctx context.Context, gap error) error {
 	held := s.lease != nil
 	s.mu.Unlock()
 	if held {
-		s.feed.gap = true
+		if s.feed.gap = true; s.feed.stands {
+			return gap
+		}
 		return errEnded
 	}
+	s.feed.stands = true
 	snapshot, err := s.feed.snapshot(ctx)
 	if err != nil {
 		return s.feed.cfg.sourceFault(err)
@@ -88,6 +91,7 @@ func (s *session) resync(ctx context.Context, gap error) error {
 	case err != nil:
 		return s.feed.cfg.sourceFault(err)
 	}
+	s.feed.stands = false
 	var doc state.Document
 	after, err := s.feed.keeper.Edit(ctx, s.snapshot, func(d *state.Document) {
 		snapshot.Begin(d, "source__on_gap=resync")

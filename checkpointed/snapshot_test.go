@@ -248,6 +248,36 @@ func TestResyncBesideRetries(t *testing.T) {
 	})
 }
 
+// TestResyncThatDoesNotHelp: changes are missing at the new position, too, and a parked row that is due takes the lease in
+// each tick. All but the first say so, and nothing stands in the way of going on once they are back.
+func TestResyncThatDoesNotHelp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &snapshots{shop: newShop()}
+		s.fill(1, 3)
+		p := newProcess(t, nil, s.shop, func(c *Config) {
+			s.config(c)
+			c.Policy.Delays = []time.Duration{time.Second}
+			c.Policy.MaxAttempts = 100
+		})
+		p.verdict = poison(2)
+		p.tick()
+		s.gap, s.again = true, true
+		for n := range 6 {
+			time.Sleep(time.Minute)
+			if r := p.tick(); r.Event != poller.SourceGap && n > 0 {
+				t.Errorf("tick %d: %s, %v", n, r.Event, r.Err)
+			}
+		}
+		s.gap, s.again = false, false
+		for range 2 {
+			time.Sleep(time.Minute)
+			if r := p.tick(); r.Event == poller.SourceGap {
+				t.Errorf("%s, %v", r.Event, r.Err)
+			}
+		}
+	})
+}
+
 // TestResyncBesideOthers: another instance that was quicker has begun the snapshot, and this one goes on with it.
 func TestResyncBesideOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

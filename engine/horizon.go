@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -20,35 +21,57 @@ type Horizon struct {
 	By string
 }
 
-// Looks is what one process was last shown of a server's open transactions, for a server that shows nothing new to who
-// asks too often. It is safe for concurrent use.
+// Looks is what one process was last shown of a server's open transactions, for a server that shows nothing new while it
+// is asked often, whoever asks. It is safe for concurrent use.
 type Looks struct {
 	mu    sync.Mutex
-	asked time.Time // by this machine's clock
-	last  Horizon
+	asked time.Time     // by this machine's clock
+	pause time.Duration // until the server is asked again
+	last  Horizon       // what it showed; Now is when that was new for certain
 }
 
-// Within returns what was shown last, where the server was asked less than so long ago. Whoever began since then may be
-// open as well: Oldest is not after that answer. Otherwise it returns false, and the caller asks the server.
-func (l *Looks) Within(most time.Duration) (Horizon, bool) {
+// longestPause is how rarely the server is asked that others ask too often.
+const longestPause = 2 * time.Second
+
+// Within returns what was shown last, where the server was asked just now. Otherwise it returns false, and the caller
+// asks the server. least is how long the server shows the same.
+func (l *Looks) Within(least time.Duration) (Horizon, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.asked) >= most || l.last.Now.IsZero() {
+	if time.Since(l.asked) >= max(least, l.pause) || l.last.Now.IsZero() {
 		l.asked = time.Now()
 		return Horizon{}, false
 	}
+	return l.since(), true
+}
+
+// Saw notes an answer of the server, and returns what it says. A new one holds when it was asked for. One that may be
+// of an earlier time (others ask often, too) says what was open at some moment since the last new one; then the next
+// pause is longer, and as long as chance will have it, so that several processes leave room for each other. Without a
+// new one before, nothing is shown.
+func (l *Looks) Saw(h Horizon, isNew bool) Horizon {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case isNew:
+		l.last, l.pause = h, 0
+		return h
+	case l.last.Now.IsZero():
+		return Horizon{Now: h.Now}
+	}
+	l.pause = min(max(2*l.pause, 200*time.Millisecond), longestPause)
+	l.pause = l.pause/2 + rand.N(l.pause/2)
+	l.last.Oldest, l.last.By = h.Oldest, h.By
+	return l.since()
+}
+
+// since is what was shown last. Whoever began since then may be open as well: Oldest is not after that time.
+func (l *Looks) since() Horizon {
 	h := l.last
 	if h.Shown && (h.Oldest.IsZero() || h.Oldest.After(h.Now)) {
 		h.Oldest, h.By = h.Now, ""
 	}
-	return h, true
-}
-
-// Keep notes an answer of the server.
-func (l *Looks) Keep(h Horizon) {
-	l.mu.Lock()
-	l.last = h
-	l.mu.Unlock()
+	return h
 }
 
 // SessionOf names a session of the database for people: "pid 4711 (app importer, user batch, host 10.0.0.5)". It never

@@ -18,6 +18,7 @@ type account struct {
 type acceptance struct {
 	id, key string
 	show    show
+	at      int // after which of the shows it was
 }
 
 func newAccount() account {
@@ -57,13 +58,13 @@ func (a *account) add(w *world, e *change.Event, from show) string {
 			if y.show.token < from.token && (w.store.shaky || y.show.token < w.human.broken) {
 				continue // a holder whose lease was broken reads on until its next write, beside its successor
 			}
-			// What was given up before y was shown stands in nobody's way; a backfill or a reset may bring it again.
+			// What was given up before y was accepted stands in nobody's way; a backfill or a reset may bring it again.
 			if y.show.seq > from.seq && !w.shows.before(y.id, from, 0) ||
-				w.shows.before(e.ID, y.show, w.letters.before(e.ID, y.show)) {
+				w.shows.before(e.ID, y.show, w.letters.before(e.ID, y.at)) {
 				by = y.id
 			}
 		}
 	}
-	a.keys[order] = append(a.keys[order], acceptance{e.ID, string(e.Key), from})
+	a.keys[order] = append(a.keys[order], acceptance{e.ID, string(e.Key), from, w.shows.seq})
 	return by
 }

@@ -69,7 +69,7 @@ func (w *world) missingHere() string {
 		return "a command has not ended"
 	case w.doc.Paused != nil:
 		return "the poller is still paused"
-	case w.doc.Backfill != nil && !w.stands() && !stopped && !w.waitsApart():
+	case w.doc.Backfill != nil && !w.stands() && !stopped && !w.waitsApart() && !w.doubtfulWhole():
 		return "the backfill has not ended"
 	}
 	return ""
@@ -127,6 +127,14 @@ func (w *world) doubtful(v *version) bool {
 	})
 }
 
+// doubtfulWhole reports whether a read of the whole table waits for such events: what is left of it are some, and there
+// are so many that they look like an outage.
+func (w *world) doubtfulWhole() bool {
+	return w.sink.badNow() > mostBad && slices.ContainsFunc(w.table.rows, func(r *row) bool {
+		return r.cur != nil && w.inWhole(w.doc.Backfill, r.cur) && w.unproven(r.cur.event.ID) && !w.settled(r.cur)
+	})
+}
+
 // stands reports whether the poller may stand at such an event under ordering=source, and all else with it.
 func (w *world) stands() bool {
 	at, err := placeOf(w.doc.Checkpoint.Cursor)
@@ -142,7 +150,11 @@ func (w *world) ticked(p *process, r *poller.Report) {
 	if r.Err != nil {
 		text = ": " + r.Err.Error()
 	}
-	w.say(p.name, "tick ends: %s, %d rows%s", r.Event, r.Rows, text)
+	if r.Event == poller.LostLease { // a request and the lease itself say so at one moment, in one order or the other
+		w.say(p.name, "tick ends: %s, %d rows", r.Event, r.Rows)
+	} else {
+		w.say(p.name, "tick ends: %s, %d rows%s", r.Event, r.Rows, text)
+	}
 	l := &w.doc.Lease
 	for _, c := range w.waiting {
 		p.excused = p.excused || c.p == p && c.what != ending // the store has not answered yet

@@ -128,7 +128,7 @@ func (w *world) tickSome() {
 	case w.chance(0.5) && w.update(i):
 	case !p.busy:
 		p.tick()
-	case w.chance(0.03):
+	case w.chance(0.03) && !w.pro.Once: // a stop in the middle of a batch costs the rest of it (docs/duplicates.md)
 		w.say(p.name, "is asked to stop")
 		p.stop()
 	}
@@ -280,11 +280,12 @@ func (s *session) granted(g poller.Grant, probe bool) poller.Grant {
 	p.check, p.token = g.Check, g.Token
 	if s.right != g.Context {
 		s.right = g.Context
-		right, cancel := context.WithCancelCause(context.WithoutCancel(g.Context))
+		ends := g.Context
+		right, cancel := context.WithCancelCause(context.WithoutCancel(ends))
 		s.late = right
-		context.AfterFunc(g.Context, func() {
+		context.AfterFunc(ends, func() {
 			p.sleepFrozen()
-			cancel(context.Cause(g.Context))
+			cancel(context.Cause(ends))
 		})
 	}
 	g.Context = s.late

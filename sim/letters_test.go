@@ -46,10 +46,10 @@ func (l *letters) stored() {
 	}
 }
 
-// before is the last show after which an event was let go, before another show; 0 where there is none.
-func (l *letters) before(id string, y show) (last int) {
+// before is the last show up to another after which an event was let go; 0 where there is none.
+func (l *letters) before(id string, upTo int) (last int) {
 	for _, seq := range l.freed[id] {
-		if seq < y.seq {
+		if seq <= upTo {
 			last = seq
 		}
 	}

@@ -150,7 +150,7 @@ func (w *world) pass(d time.Duration, wake bool) {
 }
 
 // maxCalmSteps bounds the steps until everything must have arrived, once faults have stopped.
-const maxCalmSteps = 20_000
+const maxCalmSteps = 60_000
 
 // run runs one seed. It returns what was counted; a broken promise is in w.violation.
 func (w *world) run() {

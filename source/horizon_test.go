@@ -232,6 +232,52 @@ func TestMySQLHorizonAskedOften(t *testing.T) {
 	})
 }
 
+// TestMySQLHorizonBesideOthers: the list stays as it is while others read it often. One that began meanwhile counts as
+// open; and who has no list of his own yet is shown none.
+func TestMySQLHorizonBesideOthers(t *testing.T) {
+	admin := testenv.MySQL(t)
+	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))")
+	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
+	later := newSource(t, admin+"?timeout=9s", plan.Config{Table: "o", Cursor: []string{"at"}}) // has a pool of its own
+	horizonWith(t, src, false)
+	stop, done := make(chan struct{}), make(chan error, 1)
+	reads := make(chan struct{})
+	go func() {
+		for again := time.NewTicker(5 * time.Millisecond); ; {
+			var n int
+			if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM information_schema.innodb_trx").Scan(&n); err != nil {
+				done <- err
+				return
+			}
+			select {
+			case reads <- struct{}{}:
+			case <-stop:
+				done <- nil
+				return
+			case <-again.C:
+			}
+		}
+	}()
+	<-reads
+	begin(t, db, "INSERT INTO o (id) VALUES (1)")
+	for range 200 { // over more than one pause
+		<-reads
+		if h := horizonOf(t, src); !h.Shown || h.Oldest.IsZero() || h.Oldest.After(h.Now) {
+			t.Errorf("what began since the last list counts as open: %+v", h)
+		}
+	}
+	if h := horizonOf(t, later); h.Shown && h.Oldest.IsZero() {
+		t.Errorf("a list of any age is taken for one of now: %+v", h)
+	}
+	close(stop)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	programtest.Until(t, "the writer to be named", func() bool {
+		return strings.HasPrefix(horizonOf(t, later).By, "connection ")
+	})
+}
+
 // TestMySQLPreparedTransaction: one that XA PREPARE has left without a session holds the edge, although it seems to
 // have begun when the server was restarted.
 func TestMySQLPreparedTransaction(t *testing.T) {

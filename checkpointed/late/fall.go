@@ -89,6 +89,16 @@ func (l *Tracker) keep() keptClock {
 // clock.
 type keptClock struct{ now, at time.Time }
 
+// owe takes up a fall again after which the position went back, and that somebody's commit was in the way of: the other
+// one may have read the clock only before and after it.
+func (l *Tracker) owe() {
+	if to := l.future.owed; !to.IsZero() && l.dates != nil && l.future.fellTo.IsZero() &&
+		(l.aheadOf(l.readTo(), to) || l.farAheadOf(to)) {
+		l.future.fellTo = to
+	}
+	l.future.owed = time.Time{}
+}
+
 // aheadOf reports whether a position is ahead of the clock.
 func (l *Tracker) aheadOf(at change.Cursor, now time.Time) bool {
 	first, _ := l.span(at)
@@ -115,6 +125,7 @@ func (l *Tracker) rewind() {
 			"or set the position back by `rowrelay state reset`")
 		return
 	}
+	l.future.owed = to
 	at := l.dates.Before(to)
 	l.warn(fmt.Sprintf("%s: it goes back to %s; rows that were delivered since are delivered again, as far as they are not remembered", text, at))
 	low, far := l.aheadOf(l.low, to), l.farAheadOf(to)

@@ -116,6 +116,35 @@ func TestFallIsKeptUntilThePositionIsBack(t *testing.T) {
 	})
 }
 
+// TestFallThatAnotherDidNotSee: the clock is set back and soon right again. The one that saw it takes the position back,
+// and before it stores that, another one, which read the clock only before and after, commits. The fall is not
+// forgotten with that.
+func TestFallThatAnotherDidNotSee(t *testing.T) {
+	for _, mode := range []Mode{Overlap, None} {
+		t.Run(string(mode), func(t *testing.T) {
+			inDated(t, mode, FutureDeliver, func(t *testing.T, d *dated) {
+				d.writes(100)
+				d.quiet(5 * time.Minute)
+				time.Sleep(clockFor)
+				d.table.Skew -= time.Hour
+				d.put(0)
+				d.next()
+				saw := d.late
+				d.table.Skew += time.Hour
+				d.start()
+				d.writes(10)
+				d.late = saw
+				d.open()
+				d.writes(60)
+				d.quiet(5 * time.Minute)
+				if lost := d.lost(); len(lost) > 0 {
+					t.Errorf("%d of %d rows never came", len(lost), len(d.table.Rows))
+				}
+			})
+		})
+	}
+}
+
 // TestNewProcessesSeeNoFall: processes that follow each other, beside a store whose clock is a little off with each
 // answer, do not take that for a fall: nothing comes twice, and the low edge moves.
 func TestNewProcessesSeeNoFall(t *testing.T) {

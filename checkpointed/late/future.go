@@ -63,6 +63,7 @@ type future struct {
 	unsure bool
 
 	fellTo  time.Time // the clock fell to this moment, and the position is ahead of it; zero: it is not
+	owed    time.Time // the position went back to this moment, which is not stored
 	refused error     // what source__future_rows=fail says of the last page
 	told    map[string]time.Time
 }

@@ -27,6 +27,7 @@ type Commit struct {
 	noted, paged, forgotten int  // of the journal
 	partly                  bool // the object of the memory stays as it is
 	whole                   bool // all of the memory is stored, the journal included
+	owed                    time.Time
 }
 
 // MemoryKind is the kind of the side objects that hold the memory.
@@ -93,6 +94,7 @@ func (l *Tracker) Adopt(
 		}
 	}
 	l.reached = l.front
+	l.owe()
 	l.adoptRecent(source.Ordered && mode == Overlap, false)
 	if mode != Overlap && mode != Exact && l.dates == nil {
 		return nil
@@ -193,7 +195,7 @@ func (l *Tracker) Commit(final bool) Commit {
 func (l *Tracker) draft(final bool) (Commit, []uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := Commit{From: l.edge, To: l.front, changes: l.changes, done: l.done, unkept: l.unkept}
+	c := Commit{From: l.edge, To: l.front, changes: l.changes, done: l.done, unkept: l.unkept, owed: l.future.owed}
 	worth := l.basis.late.Mode == "" // the first choice
 	switch l.mode {
 	case Overlap:
@@ -256,6 +258,9 @@ func (l *Tracker) Stored(c Commit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.basis.cursor, l.edge, l.written = c.To, c.To, time.Now()
+	if c.owed.Equal(l.future.owed) {
+		l.future.owed = time.Time{}
+	}
 	if c.Late != nil {
 		l.basis.late, l.kept = *c.Late, keptClock{c.Late.Clock, c.Late.ClockAt}
 		l.object = c.Late.Memory

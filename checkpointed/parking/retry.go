@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -115,7 +116,8 @@ func (l *Lot) Retry(ctx context.Context, limit poller.Limit) (change.Batch, Retr
 	return batch, retries, cmp.Or(rows.err, err)
 }
 
-// due returns the entries that are to be tried now, each row once.
+// due returns the entries that are to be tried now, each row once. Where they are more than the limit, chance decides
+// with which to begin: a few whose failures prove nothing keep their places, and end each tick before others have come.
 func (l *Lot) due(t *table, limit int) []*parkedKey {
 	if t.count == 0 {
 		return nil
@@ -130,7 +132,11 @@ func (l *Lot) due(t *table, limit int) []*parkedKey {
 		rows[string(e.Key)] = true
 		return false
 	})
-	return due[:min(len(due), limit)]
+	if len(due) > limit {
+		first := rand.N(len(due))
+		due = slices.Concat(due[first:], due[:first])[:limit]
+	}
+	return due
 }
 
 // handOut notes the attempts at entries as made, even where their rows cannot be read: once in a session.

@@ -2,10 +2,13 @@ package mysql
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -20,14 +23,21 @@ import (
 // A transaction that XA PREPARE has left without a session has none here either. Since when it is open is not shown
 // once the server was restarted: trx_started is then the restart's. A day before is taken, so that it holds the edge
 // for certain.
-const horizonSQL = `SELECT SYSDATE(6), t.trx_started, CAST(t.trx_mysql_thread_id AS CHAR), COALESCE(p.USER, ''), COALESCE(p.HOST, '')
+//
+// The first row is this session's own transaction, where the list has it, with whether the list was made for this very
+// statement: it then holds the statement's text, and in that the mark that no other has.
+const horizonSQL = `SELECT COALESCE(t.trx_query LIKE '%%%s%%', 0), t.trx_mysql_thread_id = CONNECTION_ID(),
+SYSDATE(6), t.trx_started, CAST(t.trx_mysql_thread_id AS CHAR), COALESCE(p.USER, ''), COALESCE(p.HOST, '')
 FROM information_schema.INNODB_TRX t LEFT JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id
-WHERE t.trx_is_read_only = 0 AND t.trx_mysql_thread_id <> CONNECTION_ID()
-ORDER BY t.trx_mysql_thread_id <> 0, t.trx_started LIMIT 1`
+WHERE t.trx_is_read_only = 0 OR t.trx_mysql_thread_id = CONNECTION_ID()
+ORDER BY t.trx_mysql_thread_id <> CONNECTION_ID(), t.trx_mysql_thread_id <> 0, t.trx_started LIMIT 2`
 
 // shownFor is how long the server shows the same: it makes its list of transactions anew where nobody has read it for
-// 100 ms. Read more often it would be the same for ever.
+// 100 ms. Read more often, by whomever, it would be the same for ever.
 const shownFor = 120 * time.Millisecond
+
+// firstLooks is how often the server is asked for a first list that is new.
+const firstLooks = 8
 
 // clockSQL is the seconds since 1970.
 const clockSQL = "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS CHAR)"
@@ -39,11 +49,20 @@ func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, looks *engine.Looks)
 		return engine.Horizon{}, err
 	}
 	h, recent := looks.Within(shownFor)
-	if !recent {
-		if h, err = transactions(ctx, conn, now); err != nil {
-			return h, err
+	for try := 1; !recent; try++ {
+		seen, isNew, err := transactions(ctx, conn, now)
+		if err != nil {
+			return seen, err
 		}
-		looks.Keep(h)
+		h = looks.Saw(seen, isNew)
+		if recent = isNew || h.Shown || try == firstLooks; recent {
+			break
+		}
+		select {
+		case <-time.After(shownFor + rand.N(shownFor)):
+		case <-ctx.Done():
+			return h, context.Cause(ctx)
+		}
 	}
 	h.Now = now
 	return h, nil
@@ -61,40 +80,73 @@ func databaseClock(ctx context.Context, conn *sql.Conn) (time.Time, error) {
 	return time.UnixMicro(int64(seconds * 1e6)).UTC(), nil
 }
 
-// transactions is what the server shows of them, at a time that its clock showed before.
-func transactions(ctx context.Context, conn *sql.Conn, at time.Time) (engine.Horizon, error) {
-	h := engine.Horizon{Now: at}
-	if _, err := conn.ExecContext(ctx, "SET time_zone = 'SYSTEM'"); err != nil {
-		return h, fmt.Errorf("set the session's zone: %w", err)
+// transactions is what the server shows of them, at a time that its clock showed before, and whether that is new.
+func transactions(ctx context.Context, conn *sql.Conn, at time.Time) (h engine.Horizon, isNew bool, err error) {
+	h.Now = at
+	// A transaction with a snapshot is in the list, without one it is not before its first read. Others pass over one
+	// that is read-only.
+	for _, s := range [...]string{"SET time_zone = 'SYSTEM'", "START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT"} {
+		if _, err := conn.ExecContext(ctx, s); err != nil {
+			return h, false, fmt.Errorf("read innodb_trx: %s: %w", s, err)
+		}
 	}
-	var now, since, thread, user, host string
-	err := conn.QueryRowContext(ctx, horizonSQL).Scan(&now, &since, &thread, &user, &host)
+	oldest, isNew, err := list(ctx, conn)
 	// A failure here ends the session, so that no row is read in the wrong zone.
-	if _, reset := conn.ExecContext(ctx, "SET time_zone = '+00:00'"); reset != nil {
-		return h, errors.Join(err, fmt.Errorf("set the session's zone back: %w", reset))
+	for _, s := range [...]string{"COMMIT", "SET time_zone = '+00:00'"} {
+		if _, back := conn.ExecContext(ctx, s); back != nil {
+			return h, false, errors.Join(err, fmt.Errorf("read innodb_trx: %s: %w", s, back))
+		}
 	}
 	var refused *mysql.MySQLError
 	switch {
 	case errors.As(err, &refused) && faultOf(refused.Number) == engine.FaultDenied:
-		return h, nil // without the privilege PROCESS
-	case errors.Is(err, sql.ErrNoRows):
-		h.Shown = true
-		return h, nil
+		return h, true, nil // without the privilege PROCESS
 	case err != nil:
-		return h, fmt.Errorf("read innodb_trx: %w", err)
+		return h, false, fmt.Errorf("read innodb_trx: %w", err)
+	case oldest == nil:
+		h.Shown = true
+		return h, isNew, nil
 	}
-	age, err := age(now, since)
+	age, err := age(oldest.now, oldest.since)
 	if err != nil {
-		return h, fmt.Errorf("read innodb_trx: %w", err)
+		return h, false, fmt.Errorf("read innodb_trx: %w", err)
 	}
 	h.Shown, h.Oldest = true, h.Now.Add(-age)
-	if thread == "0" {
+	if oldest.thread == "0" {
 		h.Oldest, h.By = h.Oldest.Add(-24*time.Hour),
 			"a transaction without a session (XA RECOVER lists those that are prepared)"
-		return h, nil
+		return h, isNew, nil
 	}
-	h.By = engine.SessionOf("connection "+thread, [2]string{"user", user}, [2]string{"host", host})
-	return h, nil
+	h.By = engine.SessionOf("connection "+oldest.thread, [2]string{"user", oldest.user}, [2]string{"host", oldest.host})
+	return h, isNew, nil
+}
+
+// transaction is one in the list of the server.
+type transaction struct {
+	now, since string // the server's clock, and when it began
+	thread     string
+	user, host string
+}
+
+// list reads the oldest transaction but this session's own; nil where there is none. isNew says that the list was made
+// for this statement.
+func list(ctx context.Context, conn *sql.Conn) (oldest *transaction, isNew bool, err error) {
+	rows, err := conn.QueryContext(ctx, fmt.Sprintf(horizonSQL, "rowrelay "+strings.ToLower(cryptorand.Text())))
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for oldest == nil && rows.Next() {
+		var t transaction
+		var marked, own bool
+		if err := rows.Scan(&marked, &own, &t.now, &t.since, &t.thread, &t.user, &t.host); err != nil {
+			return nil, false, err
+		}
+		if isNew = isNew || marked; !own {
+			oldest = &t
+		}
+	}
+	return oldest, isNew, rows.Err()
 }
 
 // age is the time between two wall clocks of one zone. It is negative where that zone put its clock back in between.
