@@ -198,7 +198,7 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 	events := func(index string) *rows.Table {
 		return rows.Mapped(c.db, c.texts.values, l, c.outbox, side, index, c.rowsConfig(), c.texts.claims, c.place(o.Table))
 	}
-	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], l.Warnings...)
+	o.Warnings = append(slices.Clip(o.Warnings), l.Warnings...)
 	for _, index := range l.Serving(t.Indexes) {
 		if o.events = events(index); o.events.Served(ctx, c.db.Pool) == nil {
 			return nil
@@ -233,7 +233,10 @@ func (c *catalog) lacks(ctx context.Context) (lacks, older []rows.Index, err err
 		i := slices.IndexFunc(t.Indexes, func(have engine.Index) bool { return have.Name == ix.Name })
 		if i < 0 {
 			lacks = append(lacks, ix)
-		} else if have := &t.Indexes[i]; strings.Join(have.Columns[:min(have.Declared, len(have.Columns))], ", ") != ix.Columns {
+			continue
+		}
+		have := &t.Indexes[i]
+		if strings.Join(have.Columns[:min(have.Declared, len(have.Columns))], ", ") != ix.Columns {
 			older = append(older, ix)
 		}
 	}
@@ -252,7 +255,7 @@ func (c *catalog) indexes(ctx context.Context, o *opened) error {
 	}
 	warn := func(format string, of []rows.Index) {
 		for _, ix := range of {
-			o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], fmt.Sprintf(format, o.Table, ix.Name, c.cfg.Poller))
+			o.Warnings = append(slices.Clip(o.Warnings), fmt.Sprintf(format, o.Table, ix.Name, c.cfg.Poller))
 		}
 	}
 	warn("%s lacks the index %s, without which a poll reads more than it brings: run `rowrelay outbox init %s --apply`", lacks)

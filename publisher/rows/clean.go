@@ -16,8 +16,8 @@ const (
 // Clean looks at the next rows in their order, which needs no index of its own, and deletes what is old enough among
 // them. Rows that stay are passed. It ends where the young rows begin: nothing after them was published before. (In
 // another framework's table no row tells that it was written long ago: one that stays is no reason to go on.) A table
-// without a number that grows is passed from one end to the other, by its id. What was discarded of another framework's table stays: the table does not say so, and the entry is all that keeps it from
-// being published.
+// without a number that grows is passed from one end to the other, by its id. What was discarded of another framework's
+// table stays: the table does not say so, and the entry is all that keeps it from being published.
 func (t *Table) Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error) {
 	var found [old + 1]int
 	err = t.db.Do(ctx, "look for published events to delete", func(ctx context.Context, q statement.Querier) error {
@@ -77,5 +77,6 @@ func (t *Table) cleanDelete(prefix, after, last string) *statement.Statement {
 	if after != "" {
 		s.Add(w.step, " > ", t.stepAt(s, after), " AND ")
 	}
-	return s.Add(w.step, " <= ", t.stepAt(s, last), " AND ", w.done, " AND ", w.publishedAt, " < ", t.ago(s, t.PublishedAt, t.cfg.Retention))
+	s.Add(w.step, " <= ", t.stepAt(s, last), " AND ", w.done, " AND ", w.publishedAt, " < ")
+	return s.Add(t.ago(s, t.PublishedAt, t.cfg.Retention))
 }
