@@ -147,7 +147,8 @@ func (l *letters) judge(d *poller.DeadLetter) {
 		if refused[a.by] == nil {
 			refused[a.by] = map[string]bool{}
 		}
-		if !a.accepted && a.lone && (a.status != 0 || a.cause == poller.Impossible) { // what had no answer was not refused
+		// What had no answer was not refused, nor what there was no room for.
+		if !a.accepted && a.lone && !a.busy() && (a.status != 0 || a.cause == poller.Impossible) {
 			refused[a.by][a.id] = true
 		}
 		switch {

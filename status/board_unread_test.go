@@ -86,7 +86,7 @@ func TestWhatWasReadLastIsShown(t *testing.T) {
 		pass(10 * time.Second)
 		s.err = errors.New("gone")
 		o := b.Report(t.Context()).Outputs[0]
-		if want := "the dead letters could not be read: gone; what is shown of it was read at " + at; o.Health != Parked ||
+		if want := "the dead letters could not be read: gone; what is shown of it was read at " + at; o.Health != DeadLettered ||
 			o.DeadLetters != 7 || len(o.Problems) != 1 || o.Problems[0].Text != want {
 			t.Errorf("%s: %d dead letters, %+v; want %s", o.Health, o.DeadLetters, o.Problems, want)
 		}

@@ -29,7 +29,7 @@ func TestVeryManyDeadLettersAreNotCountedOut(t *testing.T) {
 	l := newDeadLetterPart(vastStore{memstore.New()}, "shop", "orders", "", make(chan struct{}, recordsOnce))
 	b := NewBoard(BoardConfig{Bound: partBound,
 		Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: []Part{{What: "the dead letters", Read: l.read}}}}})
-	if o := b.Report(t.Context()).Outputs[0]; o.Health != Parked || o.DeadLetters != recordsMost ||
+	if o := b.Report(t.Context()).Outputs[0]; o.Health != DeadLettered || o.DeadLetters != recordsMost ||
 		o.CountedTo != recordsMost || o.Says != "It works; of its events: at least 50000 dead letters" {
 		t.Errorf("%+v", o)
 	}
@@ -85,7 +85,7 @@ func TestSlowRecordsHideNoDeadLetters(t *testing.T) {
 		before := 0
 		for range 5 {
 			o := b.Report(t.Context()).Outputs[0]
-			if o.Health != Parked || o.DeadLetters != 400 || len(l.known) <= before {
+			if o.Health != DeadLettered || o.DeadLetters != 400 || len(l.known) <= before {
 				t.Fatalf("%s: %s; %d dead letters, %d known: %+v", o.Health, o.Says, o.DeadLetters, len(l.known), o.Problems)
 			}
 			if whole := len(l.known) == recordsRead; whole == (len(o.Problems) > 0) ||

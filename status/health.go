@@ -62,8 +62,10 @@ func judge(o *Output, f *facts) (Health, string) {
 		return Paused, text
 	case lagging(o, f.now) != "":
 		return Lagging, lagging(o, f.now)
-	case o.Parked+o.Waiting+o.DeadLetters > 0:
+	case o.Parked+o.Waiting > 0:
 		return Parked, waiting(o)
+	case o.DeadLetters > 0:
+		return DeadLettered, waiting(o)
 	case len(f.gaps) > 0:
 		return Unknown, "Nothing wrong is known, but " + f.gaps[0]
 	case !f.exists && o.LastSuccess == nil && o.Mode.Can(mode.Leases):

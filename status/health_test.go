@@ -95,7 +95,7 @@ func TestHealth(t *testing.T) {
 			Blocked, "3 rows are parked, as many as max_parked allows"},
 		"parked": {Output{Parked: 2, Waiting: 1, MaxParked: 4, DeadLetters: 1}, facts{exists: true}, Parked,
 			"2 parked, 1 waiting behind them, 1 dead letter"},
-		"dead letters": {Output{DeadLetters: 2}, facts{exists: true}, Parked, "2 dead letters"},
+		"dead letters": {Output{DeadLetters: 2}, facts{exists: true}, DeadLettered, "2 dead letters"},
 		"an outbox that failed": {Output{Mode: "outbox", Parked: 7, CountedTo: 7, Pending: number(1)}, facts{exists: true},
 			Parked, "at least 7 failed"},
 		"paused, and parked": {Output{Parked: 1, Pause: &Pause{By: "ann"}}, facts{exists: true}, Paused, "ann"},

@@ -25,14 +25,16 @@ const (
 	Blocked Health = "blocked" // rows are held back, or as many are parked as max_parked allows
 	Lagging Health = "lagging" // it works, and rows have been waiting for 15 minutes or longer
 	Paused  Health = "paused"  // by an operator
-	Parked  Health = "parked"  // it works; some events wait for a repetition or for an operator
+	Parked  Health = "parked"  // it works; some events wait for a repetition, or behind a dead letter
 	Unknown Health = "unknown" // a part of its figures could not be read, or no tick has ever left a sign of life
 	Healthy Health = "healthy" // ticks come, and no failure is known
 	New     Health = "new"     // it has never run, or has delivered nothing yet
+
+	DeadLettered Health = "dead-lettered" // it works, and nothing waits; some events were given up
 )
 
 // Healths are all of them, the worst first.
-var Healths = []Health{Failing, Silent, Blocked, Lagging, Paused, Parked, Unknown, Healthy, New}
+var Healths = []Health{Failing, Silent, Blocked, Lagging, Paused, Parked, DeadLettered, Unknown, Healthy, New}
 
 // Report is everything at one moment. Times are UTC.
 type Report struct {

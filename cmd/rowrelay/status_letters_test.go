@@ -18,7 +18,7 @@ func TestManyDeadLettersAtOnce(t *testing.T) {
 	for range 4 {
 		s.tick()
 	}
-	o := s.want("dead-lettered", status.Parked)
+	o := s.want("dead-lettered", status.DeadLettered)
 	if len(o.Letters) != 4 {
 		t.Fatalf("%+v", o.Letters)
 	}

@@ -22,7 +22,7 @@ func deadLettered(t *testing.T) (*statusShop, status.Output) {
 	s.tick()
 	s.execute(`INSERT INTO orders VALUES (4, 4, '')`)
 	s.tick()
-	o := s.want("dead-lettered", status.Parked)
+	o := s.want("dead-lettered", status.DeadLettered)
 	return s, o
 }
 
