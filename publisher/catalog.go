@@ -135,11 +135,8 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		Own:      own && len(c.cfg.Map) == 0,
 	}}
 	if o.Own {
-		if lacks, err := c.lacks(ctx); err != nil {
+		if err := c.indexes(ctx, o); err != nil {
 			return nil, err
-		} else if len(lacks) > 0 {
-			return nil, fmt.Errorf("%w: %s lacks %d index(es), without which nothing can be published: run `rowrelay outbox init "+
-				"%s --apply`, or: %s", poller.ErrConfig, qualified, len(lacks), c.cfg.Poller, strings.Join(lacks, "; "))
 		}
 		o.events = c.own(qualified)
 	} else if err := c.mapped(ctx, o); err != nil {
@@ -187,41 +184,91 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 		return fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --beside --apply`",
 			poller.ErrConfig, side, o.Table, cfg.Poller)
 	}
-	if err := c.proveID(ctx, o.Table, l.ID.Name); err != nil {
+	t, err := c.table(ctx)
+	if err != nil {
 		return err
 	}
-	o.events = rows.Mapped(c.db, c.texts.values, l, c.outbox, side, c.rowsConfig(), c.texts.claims, c.place(o.Table))
-	o.Warnings = append(o.Warnings[:len(o.Warnings):len(o.Warnings)], l.Warnings...)
+	if err := proveID(&t, o.Table, l.ID.Name); err != nil {
+		return err
+	}
+	if most := c.texts.longestID; most > 0 && !l.ID.Fits(most) {
+		return fmt.Errorf("%w: source__map__id: column %s of %s is %s, and the table of failed events holds ids of up to %d characters: "+
+			"name another unique column, or make it shorter", poller.ErrConfig, l.ID.Name, o.Table, l.ID.Type, most)
+	}
+	events := func(index string) *rows.Table {
+		return rows.Mapped(c.db, c.texts.values, l, c.outbox, side, index, c.rowsConfig(), c.texts.claims, c.place(o.Table))
+	}
+	o.Warnings = append(slices.Clip(o.Warnings), l.Warnings...)
+	for _, index := range l.Serving(t.Indexes) {
+		if o.events = events(index); o.events.Served(ctx, c.db.Pool) == nil {
+			return nil
+		}
+	}
+	o.events = events("")
+	if pending, order := l.Search(); !t.View && order != nil {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("no index of %s holds what is to be published in its order, so that each poll reads and "+
+			"sorts all of it: create one on (%s), or on (%s) for those rows alone", o.Table,
+			strings.Join(append(pending, order...), ", "), strings.Join(order, ", ")))
+	}
 	return nil
 }
 
 // proveID refuses a mapped table whose id may stand in two rows: they would be marked together, and one never sent.
-func (c *catalog) proveID(ctx context.Context, table, id string) error {
-	t, err := c.table(ctx)
-	if err != nil || t.Unique([]string{id}) != "" {
-		return err
+func proveID(t *engine.Table, table, id string) error {
+	if t.Unique([]string{id}) != "" {
+		return nil
 	}
 	return fmt.Errorf("%w: source__map__id: no primary key and no unique index of %s proves that %s stands in one row only; two with the same "+
 		"would be marked as published together, and one of them never sent: create a unique index on %[3]s, or name another column",
 		poller.ErrConfig, table, id)
 }
 
-// lacks are the statements that add the indexes which the table lacks, and which the publisher's statements name.
-func (c *catalog) lacks(ctx context.Context) (lacks []string, err error) {
-	named := rows.NamedIndexes(c.texts.rows, c.outbox)
-	if len(named) == 0 {
-		return nil, nil
-	}
+// lacks are the indexes of `rowrelay outbox init` that the table lacks, older those that it has with other columns.
+func (c *catalog) lacks(ctx context.Context) (lacks, older []rows.Index, err error) {
 	t, err := c.table(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, ix := range named {
-		if !slices.ContainsFunc(t.Indexes, func(have engine.Index) bool { return have.Name == ix.Name }) {
-			lacks = append(lacks, ix.Statement)
+	for _, ix := range rows.Indexes(c.texts.rows, c.outbox) {
+		i := slices.IndexFunc(t.Indexes, func(have engine.Index) bool { return have.Name == ix.Name })
+		if i < 0 {
+			lacks = append(lacks, ix)
+			continue
+		}
+		have := &t.Indexes[i]
+		if strings.Join(have.Columns[:min(have.Declared, len(have.Columns))], ", ") != ix.Columns {
+			older = append(older, ix)
 		}
 	}
-	return lacks, nil
+	return lacks, older, nil
+}
+
+// indexes compares the table's with those of `rowrelay outbox init`.
+func (c *catalog) indexes(ctx context.Context, o *opened) error {
+	lacks, older, err := c.lacks(ctx)
+	if err != nil {
+		return err
+	}
+	if len(lacks) > 0 && rows.Needs(c.texts.rows) {
+		return fmt.Errorf("%w: %s lacks %d index(es), without which nothing can be published: run `rowrelay outbox init "+
+			"%s --apply`, or: %s", poller.ErrConfig, o.Table, len(lacks), c.cfg.Poller, strings.Join(statements(lacks), "; "))
+	}
+	warn := func(format string, of []rows.Index) {
+		for _, ix := range of {
+			o.Warnings = append(slices.Clip(o.Warnings), fmt.Sprintf(format, o.Table, ix.Name, c.cfg.Poller))
+		}
+	}
+	warn("%s lacks the index %s, without which a poll reads more than it brings: run `rowrelay outbox init %s --apply`", lacks)
+	warn("%s has the index %s of an earlier version: to have the new one, drop it while nothing is published, and run "+
+		"`rowrelay outbox init %s --apply`", older)
+	return nil
+}
+
+func statements(list []rows.Index) (texts []string) {
+	for i := range list {
+		texts = append(texts, list[i].Statement)
+	}
+	return texts
 }
 
 // table reads what the catalog says of the table and its indexes.

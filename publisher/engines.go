@@ -23,6 +23,8 @@ type texts struct {
 	values rows.Values
 	// textTimes says that a time may stand in a column of text.
 	textTimes bool
+	// longestID is how long an id may be in the table of failed events, in characters; 0: no bound.
+	longestID int
 	// mostRows bounds what one transaction deletes, and one statement marks; 0: no bound.
 	mostRows int
 }

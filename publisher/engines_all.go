@@ -12,8 +12,9 @@ var textsOf = map[string]texts{
 	"postgres": {syntax: postgres.Statement{}, low: postgres.Low, tables: postgres.Tables{},
 		claims: postgres.Claims{}, rows: postgres.Outbox{}, values: postgres.Mapping{}},
 	"mysql": {syntax: mysql.Statement{}, tables: mysql.Tables{}, claims: mysql.Claims{}, rows: mysql.Outbox{},
-		values: mysql.Mapping{}},
+		values: mysql.Mapping{}, longestID: 255},
 	"sqlite": sqliteTexts,
 	"sqlserver": {syntax: sqlserver.Statement{}, low: sqlserver.Low, tables: sqlserver.Tables{},
-		claims: sqlserver.Claims{}, rows: sqlserver.Outbox{}, values: sqlserver.Mapping{}, mostRows: sqlserver.MostRows},
+		claims: sqlserver.Claims{}, rows: sqlserver.Outbox{}, values: sqlserver.Mapping{}, mostRows: sqlserver.MostRows,
+		longestID: 255},
 }

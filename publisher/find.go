@@ -36,7 +36,13 @@ func Find(ctx context.Context, conn engine.Connection, table string) (found Foun
 	}
 	found.Exists, found.Own = true, rows.IsOwn(c.texts.rows, columns)
 	if found.Own {
-		found.Lacks, err = c.lacks(ctx)
+		lacks, _, err := c.lacks(ctx)
+		if err != nil {
+			return found, err
+		}
+		if rows.Needs(c.texts.rows) { // elsewhere the statements of DDL add them
+			found.Lacks = statements(lacks)
+		}
 	}
-	return found, err
+	return found, nil
 }

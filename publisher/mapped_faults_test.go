@@ -50,6 +50,38 @@ func TestMappedRefusals(t *testing.T) {
 	})
 }
 
+// TestLongIDs: an id that the table of failed events cannot hold would make its failure impossible to note, and
+// everything settled with it would be published again and again. Such a column is refused where ids have a bound.
+func TestLongIDs(t *testing.T) {
+	everyEngine(t, func(t *testing.T, w *world) {
+		w.exec("CREATE TABLE outbox (id varchar(300) PRIMARY KEY NOT NULL, seq bigint NOT NULL, aggregate_id varchar(255) NOT NULL, " +
+			"payload text NOT NULL, published boolean NOT NULL DEFAULT FALSE)")
+		w.mapped()
+		p := w.open()
+		_, err := p.About(t.Context())
+		if w.engine == "mysql" {
+			if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "varchar(300)") {
+				t.Errorf("an id that does not fit: %v", err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		insert := func(id, aggregate, payload string) {
+			w.exec("INSERT INTO outbox (id, seq, aggregate_id, payload) SELECT ?, COUNT(*), ?, ? FROM outbox", id, aggregate, payload)
+		}
+		w.broker.will(true, "bad")
+		insert(strings.Repeat("x", 300), "a", "bad")
+		n := 0
+		w.until(p, "the refused event is given up", func() bool {
+			n++
+			insert(fmt.Sprint(n), "b", fmt.Sprint(n))
+			return w.states(p)[event.Dead] == 1
+		})
+	})
+}
+
 // TestLongAggregates: the ids of aggregates may be longer than what an index of the side table takes. One that failed
 // keeps its own later events waiting, and not those of another that begins as it does.
 func TestLongAggregates(t *testing.T) {

@@ -152,18 +152,33 @@ func (b *bench) fillOf(n, aggregates int, state event.State) {
 	if state == event.Published {
 		published = b.db.Now()
 	}
-	values := fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", aggregates, state, published)
+	if b.conn.Engine == "postgres" {
+		published = strings.Replace(published, "NULL", "CAST(NULL AS timestamptz)", 1)
+	}
+	b.series(columns+fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", aggregates, state, published), n)
+}
+
+// series runs INSERT … SELECT over n numbers n.
+func (b *bench) series(insert string, n int) {
+	b.tb.Helper()
+	before, values, _ := strings.Cut(insert, "SELECT")
+	values = "SELECT" + values
 	switch b.conn.Engine {
 	case "postgres":
-		b.exec(columns + strings.Replace(values, "NULL", "CAST(NULL AS timestamptz)", 1) +
-			fmt.Sprintf(" FROM generate_series(1, %d) n", n))
+		b.exec(insert + fmt.Sprintf(" FROM generate_series(1, %d) n", n))
 	case "mysql":
 		b.exec(fmt.Sprintf("%sWITH RECURSIVE d(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM d WHERE i < 99), s AS (SELECT a.i + 100 * b.i + 10000 * c.i AS n "+
-			"FROM d a, d b, d c WHERE c.i < 1 + %d / 10000) %s FROM s WHERE n < %d", columns, n, values, n))
+			"FROM d a, d b, d c WHERE c.i < 1 + %d / 10000) %s FROM s WHERE n < %d", before, n, values, n))
 	default:
 		b.exec(fmt.Sprintf("%sWITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d) %s FROM s",
-			columns, n, values))
+			before, n, values))
 	}
+}
+
+// analyze makes statistics of the table as it is.
+func (b *bench) analyze() {
+	b.tb.Helper()
+	b.exec("ANALYZE " + map[string]string{"mysql": "TABLE "}[b.conn.Engine] + "outbox")
 }
 
 // explain returns one line for each step of a plan.

@@ -106,19 +106,3 @@ func Read(ctx context.Context, q statement.Querier, kind func(typ string) Kind, 
 	}
 	return list, rows.Err()
 }
-
-// Literal writes a value, in which there is no quote, as engines do that have one kind of text.
-func Literal(c *Column, value string) string {
-	if c.Kind == Integer {
-		return value
-	}
-	return "'" + value + "'"
-}
-
-// ZeroOrOne writes a truth as a number.
-func ZeroOrOne(v bool) string {
-	if v {
-		return "1"
-	}
-	return "0"
-}

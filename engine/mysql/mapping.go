@@ -7,7 +7,7 @@ import (
 
 // Mapping is how MySQL and MariaDB write what concerns mapped tables. The session's zone is UTC, so that a TIMESTAMP
 // and a DATETIME are both UTC.
-type Mapping struct{}
+type Mapping struct{ column.Mapping }
 
 // compared writes a text under the side table's collation.
 func compared(expr string) string {
@@ -72,20 +72,8 @@ func (Mapping) Now(_ *column.Column, less string) string {
 	return "UTC_TIMESTAMP(6)"
 }
 
-// Literal writes an integer bare and any other value in single quotes.
-func (Mapping) Literal(c *column.Column, value string) string { return column.Literal(c, value) }
-
-// Boolean writes 1 or 0: MySQL's BOOLEAN is an integer.
-func (Mapping) Boolean(_ *column.Column, v bool) string { return column.ZeroOrOne(v) }
-
-// Payload returns the column unchanged: the driver returns its text as it is.
-func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
-
-// Hold is empty: a statement sees one state of all rows.
-func (Mapping) Hold() string { return "" }
-
-// Unordered is empty: LIMIT stands without ORDER BY too.
-func (Mapping) Unordered() string { return "" }
+// ByIndex keeps MariaDB from reading the table where its statistics know nothing of what has just been written.
+func (Mapping) ByIndex(name string) string { return " FORCE INDEX (" + name + ")" }
 
 // Ddl creates the side table in one statement, its index included, under a binary collation.
 func (Mapping) Ddl(side statement.Name, states string) []string {

@@ -8,7 +8,7 @@ import (
 )
 
 // Mapping is how PostgreSQL writes what concerns mapped tables.
-type Mapping struct{}
+type Mapping struct{ column.Mapping }
 
 // pgExact is a collation that compares byte by byte.
 const pgExact = ` COLLATE "C"`
@@ -81,14 +81,11 @@ func (Mapping) Now(c *column.Column, less string) string {
 	return "(" + now + " AT TIME ZONE 'UTC')"
 }
 
-// Literal writes an integer bare and any other value in single quotes.
-func (Mapping) Literal(c *column.Column, value string) string { return column.Literal(c, value) }
-
 // Boolean writes TRUE or FALSE for a boolean, which takes no number, and 1 or 0 for any other column.
 func (Mapping) Boolean(c *column.Column, v bool) string {
 	switch {
 	case c.Kind != column.Bool:
-		return column.ZeroOrOne(v)
+		return column.Mapping{}.Boolean(c, v)
 	case v:
 		return "TRUE"
 	default:
@@ -103,12 +100,6 @@ func (Mapping) Payload(c *column.Column, expr string) string {
 	}
 	return expr
 }
-
-// Hold is empty: a statement sees one snapshot of all rows.
-func (Mapping) Hold() string { return "" }
-
-// Unordered is empty: LIMIT stands without ORDER BY too.
-func (Mapping) Unordered() string { return "" }
 
 // Ddl creates the side table and then its index, which PostgreSQL makes by a statement of its own.
 func (Mapping) Ddl(side statement.Name, states string) []string {

@@ -7,7 +7,7 @@ import (
 
 // Mapping is how SQLite writes what concerns mapped tables. It has no type for times: they are text, as they were
 // stored.
-type Mapping struct{}
+type Mapping struct{ column.Mapping }
 
 // Text casts a value to TEXT. Bytes become hex digits in upper case.
 func (Mapping) Text(c *column.Column, expr string) string {
@@ -47,20 +47,8 @@ func (Mapping) Now(_ *column.Column, less string) string {
 	return Statement{}.Now()
 }
 
-// Literal writes an integer bare and any other value in single quotes.
-func (Mapping) Literal(c *column.Column, value string) string { return column.Literal(c, value) }
-
-// Boolean writes 1 or 0: SQLite has no boolean type.
-func (Mapping) Boolean(_ *column.Column, v bool) string { return column.ZeroOrOne(v) }
-
-// Payload returns the column unchanged: the driver returns its text as it is.
-func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
-
-// Hold is empty: a statement sees one state of the database.
-func (Mapping) Hold() string { return "" }
-
-// Unordered is empty: LIMIT stands without ORDER BY too.
-func (Mapping) Unordered() string { return "" }
+// ByIndex is needed: to SQLite it is cheaper to read the table than a partial index as large as that.
+func (Mapping) ByIndex(name string) string { return " INDEXED BY " + name }
 
 // Ddl creates the side table and then its index, which SQLite makes by a statement of its own.
 func (Mapping) Ddl(side statement.Name, states string) []string {

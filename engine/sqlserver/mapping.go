@@ -8,7 +8,7 @@ import (
 )
 
 // Mapping is how SQL Server writes what concerns mapped tables.
-type Mapping struct{}
+type Mapping struct{ column.Mapping }
 
 // compared writes a text under the side table's collation.
 func compared(expr string) string { return "CAST(" + expr + " AS nvarchar(255))" + exact }
@@ -88,18 +88,12 @@ func (Mapping) Now(c *column.Column, less string) string {
 }
 
 // Literal writes a text for an nchar or nvarchar column with N in front of it, so that it has the column's type.
-func (Mapping) Literal(c *column.Column, value string) string {
+func (d Mapping) Literal(c *column.Column, value string) string {
 	if c.Kind != column.Integer && strings.HasPrefix(c.Type, "n") {
 		return "N'" + value + "'"
 	}
-	return column.Literal(c, value)
+	return d.Mapping.Literal(c, value)
 }
-
-// Boolean writes 1 or 0, which a bit takes.
-func (Mapping) Boolean(_ *column.Column, v bool) string { return column.ZeroOrOne(v) }
-
-// Payload returns the column unchanged: the driver returns its text as it is.
-func (Mapping) Payload(_ *column.Column, expr string) string { return expr }
 
 // Hold is REPEATABLEREAD. SQL Server's statements see each row as it is when they come to it, and could pass the
 // earlier events of an aggregate while they are hidden and the later ones when they are not. The other engines'

@@ -25,6 +25,7 @@ type target struct {
 	t        *testing.T
 	mu       sync.Mutex
 	down     bool
+	fails    bool // what it refuses gets a 500
 	refuses  map[int64]bool
 	begun    time.Time
 	tries    map[int64][]time.Duration // when a refused event came alone
@@ -48,6 +49,9 @@ func (to *target) Deliver(_ context.Context, d change.Delivery) error {
 		if seq := feedtest.SeqOf(to.t, &d.Events[i]); to.refuses[seq] {
 			if len(d.Events) == 1 {
 				to.tries[seq] = append(to.tries[seq], time.Since(to.begun).Round(time.Second/2))
+			}
+			if to.fails {
+				return poller.FailAll(len(d.Events), poller.Unavailable, 500, errors.New("no"))
 			}
 			return poller.FailAll(len(d.Events), poller.Refused, 422, errors.New("no"))
 		}
@@ -152,6 +156,35 @@ func TestOutageOfHalfAnHour(t *testing.T) {
 				// accepted just after it.
 				if counted > 4 {
 					t.Errorf("%d attempts were counted in half an hour", counted)
+				}
+			})
+		})
+	}
+}
+
+// TestPoisonInAQuietOutbox: an event that gets a 500, in an outbox where another is published each 20 seconds: what was
+// accepted before is evidence, and its attempts keep their delays over many ticks.
+func TestPoisonInAQuietOutbox(t *testing.T) {
+	quick.Skip(t)
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
+		t.Run(string(strategy), func(t *testing.T) {
+			in(t, func(t *testing.T, db *fakeDB) {
+				to, stop := publishing(t, db, strategy, 100*time.Millisecond)
+				to.set(func() { to.fails, to.refuses[2] = true, true })
+				db.add("good")
+				time.Sleep(20 * time.Second)
+				db.add("bad")
+				for range 30 {
+					time.Sleep(20 * time.Second)
+					db.add("good")
+				}
+				time.Sleep(time.Second)
+				stop()
+				if got := db.states(); got[1] != event.Dead || len(to.order) != 31 {
+					t.Errorf("after ten minutes the bad event is %s, and %d others came", got[1], len(to.order))
+				}
+				if sends := len(to.tries[2]); sends > 25 {
+					t.Errorf("five attempts took %d sends", sends)
 				}
 			})
 		})

@@ -197,6 +197,47 @@ func TestReportAtClose(t *testing.T) {
 	})
 }
 
+// TestCountingHoldsNobodyUp: to count the events of a large outbox takes its time, and no session of a process that
+// goes on waits for it, nor does the next one.
+func TestCountingHoldsNobodyUp(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		db.add("a", "b")
+		table := db.connect()
+		counted, counting := make(chan struct{}), false
+		table.gate = func(method string) {
+			if method == "figures" {
+				counting = true
+				<-counted
+			}
+		}
+		p := New(testConfig(claims.Leader), table.open)
+		p.Stay()
+		begun := time.Now()
+		for _, want := range []string{"1 2", ""} {
+			s := openFeed(t, p, table)
+			if g := s.Expect(want); want != "" {
+				s.Settled("aa", g)
+			}
+			if report := s.End(); report.Outbox != nil {
+				t.Errorf("counted already: %+v", report.Outbox)
+			}
+			synctest.Wait()
+		}
+		if took := time.Since(begun); took > 0 || !counting {
+			t.Errorf("two sessions took %s beside a count", took)
+		}
+		close(counted)
+		synctest.Wait()
+		s := openFeed(t, p, table)
+		if report := s.End(); report.Outbox == nil || report.Outbox.Pending != 0 {
+			t.Errorf("afterwards: %+v", report.Outbox)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestFaultsSayWhatTheyAre(t *testing.T) {
 	for method, want := range map[string]poller.Event{
 		"look": poller.FetchFailed, "take": poller.LeaseAcquireFailed, "fetch": poller.FetchFailed, "due": poller.FetchFailed,

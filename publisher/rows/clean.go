@@ -15,21 +15,19 @@ const (
 
 // Clean looks at the next rows in their order, which needs no index of its own, and deletes what is old enough among
 // them. Rows that stay are passed. It ends where the young rows begin: nothing after them was published before. (In
-// another framework's table no row tells that it was written long ago: one that stays is no reason to go on.) What
-// was discarded of another framework's table stays: the table does not say so, and the entry is all that keeps it from
-// being published.
+// another framework's table no row tells that it was written long ago: one that stays is no reason to go on.) A table
+// without a number that grows is passed from one end to the other, by its id. What was discarded of another framework's
+// table stays: the table does not say so, and the entry is all that keeps it from being published.
 func (t *Table) Clean(ctx context.Context, after string, chunk int) (deleted int64, last string, err error) {
 	var found [old + 1]int
 	err = t.db.Do(ctx, "look for published events to delete", func(ctx context.Context, q statement.Querier) error {
 		found = [old + 1]int{}
 		return t.cleanLook(after, chunk).Each(ctx, q, func(scan func(...any) error) (bool, error) {
-			var place, id string
 			var what int
-			if err := scan(&place, &id, &what); err != nil {
+			if err := scan(&last, &what); err != nil {
 				return false, err
 			}
 			found[what]++
-			last = place + pageBreak + id
 			return true, nil
 		})
 	})
@@ -43,7 +41,7 @@ func (t *Table) Clean(ctx context.Context, after string, chunk int) (deleted int
 			return err
 		})
 	}
-	ends := found[old] == 0 && found[young] > 0 && (t.side != "" || found[kept] == 0)
+	ends := found[old] == 0 && found[young] > 0 && (t.side == "" && found[kept] == 0 || t.side != "" && t.Seq != nil)
 	if ends || found[young]+found[kept]+found[old] < chunk {
 		last = ""
 	}
@@ -53,7 +51,7 @@ func (t *Table) Clean(ctx context.Context, after string, chunk int) (deleted int
 // cleanLook reads the next rows. Of an own table a row is young by when it was written; another's need not tell that.
 func (t *Table) cleanLook(after string, chunk int) *statement.Statement {
 	w := &t.o
-	s := t.db.Statement("SELECT ", w.place, ", ", w.id, ", CASE WHEN ", w.done, " AND ", w.publishedAt, " < ")
+	s := t.db.Statement("SELECT ", w.stepPlace, ", CASE WHEN ", w.done, " AND ", w.publishedAt, " < ")
 	s.Add(t.ago(s, t.PublishedAt, t.cfg.Retention), " THEN 2 WHEN ")
 	if t.side == "" {
 		s.Add(w.createdAt, " >= ")
@@ -62,9 +60,9 @@ func (t *Table) cleanLook(after string, chunk int) *statement.Statement {
 	}
 	s.Add(t.ago(s, t.PublishedAt, t.cfg.Retention), " THEN 0 ELSE 1 END FROM ", t.outbox.String(), " o")
 	if after != "" {
-		t.beyond(s.Add(" WHERE "), w, ">", after)
+		s.Add(" WHERE ", w.step, " > ", t.stepAt(s, after))
 	}
-	return s.Add(" ORDER BY ", w.order, t.db.Limit(s.Arg(chunk), 0))
+	return s.Add(" ORDER BY ", w.step, t.db.Limit(s.Arg(chunk), 0))
 }
 
 // cleanDelete deletes what is out of retention after where a page ended, up to and including where another did.
@@ -77,9 +75,8 @@ func (t *Table) cleanDelete(prefix, after, last string) *statement.Statement {
 	}
 	s := t.db.Statement(prefix, "DELETE FROM ", t.outbox.String(), " WHERE ")
 	if after != "" {
-		t.beyond(s, &w, ">", after)
-		s.Add(" AND ")
+		s.Add(w.step, " > ", t.stepAt(s, after), " AND ")
 	}
-	t.beyond(s, &w, "<=", last)
-	return s.Add(" AND ", w.done, " AND ", w.publishedAt, " < ", t.ago(s, t.PublishedAt, t.cfg.Retention))
+	s.Add(w.step, " <= ", t.stepAt(s, last), " AND ", w.done, " AND ", w.publishedAt, " < ")
+	return s.Add(t.ago(s, t.PublishedAt, t.cfg.Retention))
 }

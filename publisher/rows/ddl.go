@@ -13,22 +13,27 @@ func DDLOf(d Syntax, table statement.Name, claims string) []string {
 	return d.Ddl(table, claims, event.Quoted(event.States), blockedStates)
 }
 
-// Index is an index, and the statement that adds it.
-type Index struct{ Name, Statement string }
+// Index is an index of an own table: its columns, and the statement that adds it.
+type Index struct{ Name, Columns, Statement string }
 
-// declared finds an index in CREATE TABLE.
-var declared = regexp.MustCompile(`(?m)^ *((?:UNIQUE )?KEY (rowrelay_\w+) .+?),?$`)
+// declared finds an index and its columns in the statements of Ddl.
+var declared = regexp.MustCompile(`(?m)^ *(?:KEY|CREATE INDEX(?: IF NOT EXISTS)?) .*?\b\w*_(pending|order|due|blocked)\b.*?\(([^)]+)\).*?,?$`)
 
-// NamedIndexes are those without which statements fail, because they name them (Syntax.Force): none where the engine
-// chooses by itself.
-func NamedIndexes(d Syntax, table statement.Name) (named []Index) {
-	if d.Force("pending") == "" {
-		return nil
+// Needs says that statements fail without the indexes, because they name them (Syntax.Force).
+func Needs(d Syntax) bool { return d.Force("pending") != "" }
+
+// Indexes are those of a table of `rowrelay outbox init`.
+func Indexes(d Syntax, table statement.Name) (list []Index) {
+	for _, text := range DDLOf(d, table, "") {
+		for _, m := range declared.FindAllStringSubmatch(text, -1) {
+			ix := Index{table.Index(m[1]), m[2], m[0]}
+			if Needs(d) {
+				ix = Index{"rowrelay_" + m[1], m[2], "ALTER TABLE " + table.String() + " ADD " + strings.Trim(m[0], " ,")}
+			}
+			list = append(list, ix)
+		}
 	}
-	for _, m := range declared.FindAllStringSubmatch(DDLOf(d, table, "")[0], -1) {
-		named = append(named, Index{m[2], "ALTER TABLE " + table.String() + " ADD " + m[1]})
-	}
-	return named
+	return list
 }
 
 // IsOwn reports whether a table with these columns is one of `rowrelay outbox init`. Letters may be of any case.

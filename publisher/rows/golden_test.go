@@ -170,7 +170,7 @@ func TestGoldenMapped(t *testing.T) {
 			pool := sql.OpenDB(r)
 			db := statement.NewDB(e.statement, statement.Low{}, pool, 0, func(error) bool { return false },
 				func(_ string, err error) error { return err })
-			table := Mapped(db, e.values, l, outbox, SideOf(beside), goldenConfig, e.claims,
+			table := Mapped(db, e.values, l, outbox, SideOf(beside), "pending", goldenConfig, e.claims,
 				claims.Place{Table: beside.String(), Outbox: "shop.outbox"})
 			refs, end := []event.Ref{{ID: "7"}, {ID: "8"}}, "7"+pageBreak+"7"
 			if layoutName != "seed" {

@@ -18,6 +18,9 @@ import (
 // chosen adds FROM, and the condition that o is one of the events that f chooses.
 func (t *Table) chosen(s *statement.Statement, f *event.Filter) {
 	s.Add(" FROM ", t.outbox.String(), " o")
+	if t.side != "" && t.onlyPending(f.States) && len(f.IDs)+len(f.Keys) == 0 {
+		s.Add(t.served)
+	}
 	if t.side != "" {
 		s.Add(" LEFT JOIN ", t.side, " s ON s.outbox = ", s.Arg(t.Claims.Place.Outbox), " AND s.event = ", t.o.id)
 	}
@@ -66,6 +69,9 @@ func (t *Table) inStates(s *statement.Statement, states []event.State) {
 		s.Add("(", t.o.pending, " OR ", t.o.done, ")")
 		return
 	}
+	if t.onlyPending(states) {
+		s.Add(t.o.pending, " AND ") // for the index
+	}
 	s.Add("(1 = 0")
 	for _, state := range states {
 		switch state {
@@ -80,6 +86,11 @@ func (t *Table) inStates(s *statement.Statement, states []event.State) {
 		}
 	}
 	s.Add(")")
+}
+
+// onlyPending says that the states are those of events which another framework's table shows as to be published.
+func (t *Table) onlyPending(states []event.State) bool {
+	return len(states) > 0 && !slices.Contains(states, event.Published)
 }
 
 // equals adds OR for the ids and the idempotency keys that a row can have: where it cannot, engines fail.
@@ -149,7 +160,7 @@ func (t *Table) pageStatement(f *event.Filter, refs []event.Ref, after string, l
 	case refs != nil:
 		t.oneOf(s.Add(" AND "), w, refs)
 	case after != "":
-		t.beyond(s.Add(" AND "), w, ">", after)
+		t.beyond(s.Add(" AND "), after)
 	}
 	return s.Add(" ORDER BY ", w.order, t.db.Limit(s.Arg(limit), 0))
 }

@@ -39,9 +39,9 @@ func (t *Table) inState(s *statement.Statement, state event.State, due bool) *st
 func (t *Table) inStateBeside(s *statement.Statement, state event.State, due bool) *statement.Statement {
 	switch state {
 	case event.Pending:
-		t.unhindered(s.Add(t.outbox.String(), " o WHERE ", t.o.pending))
+		t.unhindered(s.Add(t.outbox.String(), " o", t.served, " WHERE ", t.o.pending))
 	case event.Waiting:
-		s.Add(t.outbox.String(), " o WHERE ", t.o.pending, " AND NOT ", t.hasEntry(s), " AND ")
+		s.Add(t.outbox.String(), " o", t.served, " WHERE ", t.o.pending, " AND NOT ", t.hasEntry(s), " AND ")
 		t.blocks(s, false)
 	default:
 		t.scope(s.Add(t.entries, " o WHERE "), "o").Add("o.state = '", string(state), "'")
@@ -50,6 +50,12 @@ func (t *Table) inStateBeside(s *statement.Statement, state event.State, due boo
 		}
 	}
 	return s.Add(t.values.Unordered())
+}
+
+// Served asks for the first pending event by the index that was named; an error says that it does not serve for that.
+func (t *Table) Served(ctx context.Context, q statement.Querier) error {
+	s := t.selectKeys(t.db.Statement(), t.served).Add(t.o.pending, " ORDER BY ", t.o.order, t.db.Limit("1", 0))
+	return s.Each(ctx, q, func(func(...any) error) (bool, error) { return true, nil })
 }
 
 // Look asks for one row of each kind that is work, and for what is said of the whole outbox, in one statement.
@@ -178,7 +184,7 @@ func (t *Table) oldest(s *statement.Statement) {
 		s.Add("NULL")
 		return
 	case t.side != "":
-		t.unhindered(s.Add("(SELECT ", t.o.created, " FROM ", t.outbox.String(), " o WHERE ", t.o.pending))
+		t.unhindered(s.Add("(SELECT ", t.o.created, " FROM ", t.outbox.String(), " o", t.served, " WHERE ", t.o.pending))
 		s.Add(" ORDER BY ", t.o.order, t.db.Limit("1", 0), ")")
 		return
 	}

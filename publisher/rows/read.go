@@ -312,7 +312,7 @@ func (t *Table) first(s *statement.Statement) {
 	if !t.bySource() {
 		s.Add("NOT ", t.ordered("o"), " OR ")
 	}
-	s.Add("(SELECT b.", t.eventColumn, " FROM ", t.entries, " b", t.force(t.blockedIndex()), " WHERE ")
+	s.Add("(SELECT b.", t.eventColumn, " FROM ", t.entries, " b", t.forceBlocked(), " WHERE ")
 	t.scope(s, "b")
 	if t.bySource() {
 		s.Add("1 = 1")

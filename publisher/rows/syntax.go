@@ -68,6 +68,9 @@ type Values interface {
 	// Hold keeps an entry from being removed while a statement looks at rows that it hides, where the engine's
 	// statements do not see one state.
 	Hold() string
+	// ByIndex stands after the table's alias and names the index to be used, where the engine's own choice is not to be
+	// relied on.
+	ByIndex(name string) string
 	// Unordered stands before limit where no order is wanted.
 	Unordered() string
 	// Ddl returns the statements that create the side table. states are the words of its column state.

@@ -42,6 +42,9 @@ type Table struct {
 	eventColumn, attemptsColumn string
 	// unordered says that no event ever waits for another.
 	unordered bool
+	// served stands after the alias of another framework's table: it names the index that serves the search for pending
+	// events.
+	served string
 }
 
 // Config is how events are published, and what is kept of them.
@@ -74,13 +77,17 @@ const idsAtOnce = 1000
 
 // Mapped returns the events of another framework's table, whose failed ones stand in side. Nothing is written to the
 // table itself but the mark of publishing, and the count of failed attempts where it has one. It has no buckets.
-func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement.Name, cfg Config, //nolint:gocritic // a copy is wanted
-	how claims.Syntax, where claims.Place) *Table {
+//
+// index is that of the table which holds the pending events in their order; "" where there is none.
+func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement.Name, index string, //nolint:gocritic // a copy is wanted
+	cfg Config, how claims.Syntax, where claims.Place) *Table {
 	cfg.MostRows = idsAtOnce
 	t := &Table{foreign: foreign{l, v, db}, db: db, outbox: outbox, cfg: cfg, side: side.String(), entries: side.String(),
 		eventColumn: "event", attemptsColumn: "attempts",
 		unordered: cfg.Ordering == poller.OrderNone || cfg.Ordering == poller.OrderKey && l.AggregateID == nil}
-	t.o = t.words("o")
+	if t.o = t.words("o"); index != "" {
+		t.served = v.ByIndex(db.Quote(index))
+	}
 	t.Claims = claims.New(db, how, where, 1)
 	return t
 }
@@ -98,10 +105,11 @@ func (t *Table) Cleanable() error {
 
 func (t *Table) bySource() bool { return t.cfg.Ordering == poller.OrderSource }
 
-// force is the hint for an index of an own table, where a search is not to be left to statistics.
+// force is the hint for an index, where a search is not to be left to statistics. Of another framework's table one
+// serves the search for pending events; what is blocked is looked for in the side table.
 func (t *Table) force(index string) string {
 	if t.side != "" {
-		return ""
+		return t.served
 	}
 	return t.syntax.Force(index)
 }
@@ -141,7 +149,7 @@ func (t *Table) blocks(s *statement.Statement, heads bool) {
 		s.Add("1 = 0")
 		return
 	}
-	hint, whose, before := t.force(t.blockedIndex()), "o", "b."+t.eventColumn+" < "+t.o.order
+	hint, whose, before := t.forceBlocked(), "o", "b."+t.eventColumn+" < "+t.o.order
 	if t.side != "" {
 		hint, whose = t.values.Hold(), "b"
 		before = "(b.position < " + t.o.position + " OR b.position = " + t.o.position + " AND b.event < " + t.o.id + ")"
@@ -165,12 +173,15 @@ func (t *Table) sameAggregate(b, typ, id string) string {
 // equals "".)
 func (t *Table) ordered(alias string) string { return t.db.Bytes(alias+".aggregate_id") + " > 0" }
 
-// blockedIndex is the index that finds what is in the way.
-func (t *Table) blockedIndex() string {
-	if t.bySource() {
-		return "pending"
+// forceBlocked is the hint for the index that finds what is in the way: of the side table it needs none.
+func (t *Table) forceBlocked() string {
+	switch {
+	case t.side != "":
+		return ""
+	case t.bySource():
+		return t.syntax.Force("pending")
 	}
-	return "blocked"
+	return t.syntax.Force("blocked")
 }
 
 // inTheWay is the condition that an entry holds up others. It repeats the index' own words, which engines need to see

@@ -119,7 +119,7 @@ func (t *Table) LetGo(ctx context.Context, q statement.Querier, of []event.Aggre
 		where += " AND " + t.sameAggregate("o", "h.typ", "h.id")
 	}
 	s := t.db.Statement()
-	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.syntax.Force(t.blockedIndex()), "state = 'PENDING'", s.Rows("h",
+	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.forceBlocked(), "state = 'PENDING'", s.Rows("h",
 		headColumns, heads), where))
 	n, err = s.Exec(ctx, q)
 	return n, rest, err
@@ -140,7 +140,7 @@ func (t *Table) heads(ctx context.Context, q statement.Querier, of []event.Aggre
 	rest []event.Aggregate, err error) {
 	s := t.db.Statement()
 	first := func(cond string, skip int) {
-		s.Add("(SELECT b.", t.seq(), " FROM ", t.outbox.String(), " b", t.syntax.Force(t.blockedIndex()),
+		s.Add("(SELECT b.", t.seq(), " FROM ", t.outbox.String(), " b", t.forceBlocked(),
 			" WHERE ")
 		if t.bySource() {
 			s.Add("1 = 1")

@@ -23,6 +23,7 @@ type words struct {
 	createdAt, publishedAt              string // the columns
 	order                               string // after ORDER BY
 	place                               string // where it stands in that order
+	step, stepPlace                     string // the column that the clean-up goes by, and its text
 	position, entryType, entryAggregate string // what its entry in the side table says
 }
 
@@ -39,7 +40,7 @@ func ownWords(db *statement.DB, d Syntax, alias string) words {
 		size: db.Bytes(alias + "payload"), payload: alias + "payload",
 		pending: alias + "state = 'PENDING'", done: alias + "state IN ('PUBLISHED', 'DISCARDED')",
 		createdAt: alias + "created_at", publishedAt: alias + "published_at",
-		order: seq, place: seq, entryType: alias + "aggregate_type", entryAggregate: alias + "aggregate_id",
+		order: seq, place: seq, step: seq, stepPlace: seq, entryType: alias + "aggregate_type", entryAggregate: alias + "aggregate_id",
 	}
 }
 
@@ -90,8 +91,10 @@ func (f *foreign) words(alias string) words {
 	}
 	if f.Seq != nil {
 		w.order, w.place, w.position = at(f.Seq), text(f.Seq), f.values.Position(f.Seq, at(f.Seq))
+		w.step, w.stepPlace = w.order, w.place
 	} else {
-		w.order, w.place, w.position = w.createdAt+", "+w.id, w.created, w.created
+		w.step, w.stepPlace = w.key, w.id // that has an index, which the time need not have
+		w.order, w.place, w.position = w.createdAt+", "+w.key, w.created, w.created
 	}
 	return w
 }
@@ -162,19 +165,26 @@ func (t *Table) ago(s *statement.Statement, c *column.Column, d time.Duration) s
 // pageBreak stands between the two parts of where a page ended: neither holds it.
 const pageBreak = "\x00"
 
-// beyond adds the condition that a row comes after where a page ended (">"), or not after it ("<=").
-func (t *Table) beyond(s *statement.Statement, w *words, comparison, end string) {
+// beyond adds the condition that o comes after where a page ended.
+func (t *Table) beyond(s *statement.Statement, end string) {
 	place, id, _ := strings.Cut(end, pageBreak)
+	if t.side == "" || t.Seq != nil {
+		s.Add(t.o.order, " > ", t.stepAt(s, place))
+		return
+	}
+	at := func() string { return t.values.AtInstant(t.CreatedAt, s.Arg(place)) }
+	s.Add(t.o.createdAt, " >= ", at(), " AND (", t.o.createdAt, " > ")
+	s.Add(at(), " OR ", t.o.key, " > ", t.values.Typed(&t.ID, s.Arg(id)), ")")
+}
+
+// stepAt is a value of the column that the clean-up goes by.
+func (t *Table) stepAt(s *statement.Statement, place string) string {
 	switch {
 	case t.side == "":
 		seq, _ := strconv.ParseInt(place, 10, 64) // that is what a page told
-		s.Add(w.order, " ", comparison, " ", s.Arg(seq))
+		return s.Arg(seq)
 	case t.Seq != nil:
-		s.Add(w.order, " ", comparison, " ", t.values.Typed(t.Seq, s.Arg(place)))
-	default:
-		strict := comparison[:1]
-		s.Add(w.createdAt, " ", strict, "= ", t.values.AtInstant(t.CreatedAt, s.Arg(place)), " AND (", w.createdAt, " ",
-			strict, " ")
-		s.Add(t.values.AtInstant(t.CreatedAt, s.Arg(place)), " OR ", w.id, " ", comparison, " ", s.Arg(id), ")")
+		return t.values.Typed(t.Seq, s.Arg(place))
 	}
+	return t.values.Typed(&t.ID, s.Arg(place))
 }

@@ -20,7 +20,7 @@ UPDATE "shop"."outbox" SET state = 'DISCARDED', published_at = statement_timesta
 --   by ann
 --   [1 2]
 -- clean-up looks
-SELECT o.seq, o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < statement_timestamp() - CAST($1 AS bigint) * interval '1 millisecond' THEN 2 WHEN o.created_at >= statement_timestamp() - CAST($2 AS bigint) * interval '1 millisecond' THEN 0 ELSE 1 END FROM "shop"."outbox" o WHERE o.seq > $3 ORDER BY o.seq LIMIT $4
+SELECT o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < statement_timestamp() - CAST($1 AS bigint) * interval '1 millisecond' THEN 2 WHEN o.created_at >= statement_timestamp() - CAST($2 AS bigint) * interval '1 millisecond' THEN 0 ELSE 1 END FROM "shop"."outbox" o WHERE o.seq > $3 ORDER BY o.seq LIMIT $4
 --   2592000000
 --   2592000000
 --   7

@@ -20,7 +20,7 @@ UPDATE o SET state = 'DISCARDED', published_at = SYSUTCDATETIME(), next_attempt_
 --   by ann
 --   [{"seq":1},{"seq":2}]
 -- clean-up looks
-SELECT o.seq, o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < DATEADD(second, -CAST(@p1 AS int), SYSUTCDATETIME()) THEN 2 WHEN o.created_at >= DATEADD(second, -CAST(@p2 AS int), SYSUTCDATETIME()) THEN 0 ELSE 1 END FROM [shop].[outbox] o WHERE o.seq > @p3 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY
+SELECT o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < DATEADD(second, -CAST(@p1 AS int), SYSUTCDATETIME()) THEN 2 WHEN o.created_at >= DATEADD(second, -CAST(@p2 AS int), SYSUTCDATETIME()) THEN 0 ELSE 1 END FROM [shop].[outbox] o WHERE o.seq > @p3 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY
 --   2592000
 --   2592000
 --   7
