@@ -237,11 +237,18 @@ func (w *world) removed(p *process, key string) {
 }
 
 // waits reports whether a row is parked, or waits behind a parked one.
-func (w *world) waits(v *version) bool {
+func (w *world) waits(v *version) bool { return w.behind(v, func(*parking.Entry) bool { return true }) }
+
+// kept is waits but for the one that the position waits at (ordering=source): it comes at its place, or never.
+func (w *world) kept(v *version) bool {
+	return w.behind(v, func(e *parking.Entry) bool { return string(e.OrderKey) != waitsInOrder })
+}
+
+func (w *world) behind(v *version, which func(*parking.Entry) bool) bool {
 	key := v.event.Key
 	return slices.ContainsFunc(w.parked, func(e parking.Entry) bool {
-		return string(e.Key) == string(key) ||
-			slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool { return string(f) == string(key) })
+		return which(&e) && (string(e.Key) == string(key) ||
+			slices.ContainsFunc(e.Followers, func(f json.RawMessage) bool { return string(f) == string(key) }))
 	})
 }
 

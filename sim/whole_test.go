@@ -130,7 +130,7 @@ func (w *world) wholeBegun(was, now *state.Document) {
 	}
 	w.tally.Wholes++
 	for _, r := range w.table.rows { // what was deleted before is not guessed
-		if v := r.cur; v != nil && v.gone && (at.passed(v) || v.purged) && !w.arrived(v) && !w.waits(v) {
+		if v := r.cur; v != nil && v.gone && (at.passed(v) || v.purged) && !w.arrived(v) && !w.kept(v) {
 			w.skipped[v] = true
 		}
 	}
