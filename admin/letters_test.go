@@ -165,7 +165,8 @@ func TestReplayNowInVain(t *testing.T) {
 				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v", err)
 			}
-			if p := f.doc().Paused; (p == nil) != (c.after == nil) || p != nil && (p.By != c.after.By || !p.Until.Equal(c.after.Until)) || len(f.ids()) != 1 {
+			if p := f.doc().Paused; (p == nil) != (c.after == nil) ||
+				p != nil && (p.By != c.after.By || !p.Until.Equal(c.after.Until)) || len(f.ids()) != 1 {
 				t.Errorf("paused: %+v, dead letters %q", p, f.ids())
 			}
 		})

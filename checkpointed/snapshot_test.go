@@ -250,8 +250,8 @@ func TestResyncBesideRetries(t *testing.T) {
 	})
 }
 
-// TestResyncThatDoesNotHelp: changes are missing at the new position, too, and a parked row that is due takes the lease in
-// each tick. All but the first say so, and nothing stands in the way of going on once they are back.
+// TestResyncThatDoesNotHelp: changes are missing at the new position, too, and a parked row that is due takes the
+// lease in each tick. All but the first say so, and nothing stands in the way of going on once they are back.
 func TestResyncThatDoesNotHelp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &snapshots{shop: newShop()}

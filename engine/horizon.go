@@ -21,8 +21,8 @@ type Horizon struct {
 	By string
 }
 
-// Looks is what one process was last shown of a server's open transactions, for a server that shows nothing new while it
-// is asked often, whoever asks. It is safe for concurrent use.
+// Looks is what one process was last shown of a server's open transactions, for a server that shows nothing new while
+// it is asked often, whoever asks. It is safe for concurrent use.
 type Looks struct {
 	mu    sync.Mutex
 	asked time.Time     // by this machine's clock
@@ -60,7 +60,7 @@ func (l *Looks) Saw(h Horizon, isNew bool) Horizon {
 		return Horizon{Now: h.Now}
 	}
 	l.pause = min(max(2*l.pause, 200*time.Millisecond), longestPause)
-	l.pause = l.pause/2 + rand.N(l.pause/2)
+	l.pause = l.pause/2 + rand.N(l.pause/2) //nolint:gosec // nothing secret
 	l.last.Oldest, l.last.By = h.Oldest, h.By
 	return l.since()
 }

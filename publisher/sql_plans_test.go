@@ -155,7 +155,8 @@ func (b *bench) fillOf(n, aggregates int, state event.State) {
 	if b.conn.Engine == "postgres" {
 		published = strings.Replace(published, "NULL", "CAST(NULL AS timestamptz)", 1)
 	}
-	b.series(columns+fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", aggregates, state, published), n)
+	b.series(columns+fmt.Sprintf("SELECT 'O', n %% %d, 'Happened', '{\"n\":1}', n, '%s', %s", aggregates, state,
+		published), n)
 }
 
 // series runs INSERT … SELECT over n numbers n.

@@ -231,7 +231,8 @@ func TestMySQLHorizonBesideOthers(t *testing.T) {
 	go func() {
 		for again := time.NewTicker(5 * time.Millisecond); ; {
 			var n int
-			if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM information_schema.innodb_trx").Scan(&n); err != nil {
+			row := db.QueryRowContext(t.Context(), "SELECT count(*) FROM information_schema.innodb_trx")
+			if err := row.Scan(&n); err != nil {
 				done <- err
 				return
 			}

@@ -116,8 +116,8 @@ func TestFallIsKeptUntilThePositionIsBack(t *testing.T) {
 	})
 }
 
-// TestFallThatAnotherDidNotSee: the clock is set back and soon right again. The one that saw it takes the position back,
-// and before it stores that, another one, which read the clock only before and after, commits. The fall is not
+// TestFallThatAnotherDidNotSee: the clock is set back and soon right again. The one that saw it takes the position
+// back, and before it stores that, another one, which read the clock only before and after, commits. The fall is not
 // forgotten with that.
 func TestFallThatAnotherDidNotSee(t *testing.T) {
 	for _, mode := range []Mode{Overlap, None} {

@@ -133,7 +133,7 @@ func (l *Lot) due(t *table, limit int) []*parkedKey {
 		return false
 	})
 	if len(due) > limit {
-		first := rand.N(len(due))
+		first := rand.N(len(due)) //nolint:gosec // nothing secret
 		due = slices.Concat(due[first:], due[:first])[:limit]
 	}
 	return due

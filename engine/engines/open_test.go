@@ -26,7 +26,8 @@ func TestSQLiteConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer writer.Close() //nolint:errcheck // the test's own
-			testenv.ExecOn(t, writer, []string{"PRAGMA journal_mode = WAL", "CREATE TABLE t (n INTEGER)", "INSERT INTO t VALUES (7)"}...)
+			testenv.ExecOn(t, writer, "PRAGMA journal_mode = WAL", "CREATE TABLE t (n INTEGER)",
+				"INSERT INTO t VALUES (7)")
 			if _, err := os.Stat(path); err != nil {
 				t.Fatal(err)
 			}

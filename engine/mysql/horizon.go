@@ -59,7 +59,7 @@ func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, looks *engine.Looks)
 			break
 		}
 		select {
-		case <-time.After(shownFor + rand.N(shownFor)):
+		case <-time.After(shownFor + rand.N(shownFor)): //nolint:gosec // nothing secret
 		case <-ctx.Done():
 			return h, context.Cause(ctx)
 		}

@@ -54,7 +54,8 @@ func trackingUnseen(_ context.Context, _ *sql.Conn, c *engine.ChangeTable) ([]st
 // changesSince reads what was written after a version. CHANGETABLE takes no expression there. What was not inserted
 // since then has no creation version.
 func changesSince(c *engine.ChangeTable, since string) string {
-	return "(SELECT " + engine.Names(tsql.Quote, "n.", c.Key) + ", n.SYS_CHANGE_VERSION AS " + tsql.Quote(engine.ChangeVersion) +
+	return "(SELECT " + engine.Names(tsql.Quote, "n.", c.Key) +
+		", n.SYS_CHANGE_VERSION AS " + tsql.Quote(engine.ChangeVersion) +
 		", COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS " + tsql.Quote(engine.ChangeCreated) +
 		", CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS " + tsql.Quote(engine.ChangeGone) + touched(c) +
 		"\n\t\tFROM CHANGETABLE(CHANGES " + c.Of + ", " + since + ") AS n)"

@@ -40,7 +40,8 @@ func ownWords(db *statement.DB, d Syntax, alias string) words {
 		size: db.Bytes(alias + "payload"), payload: alias + "payload",
 		pending: alias + "state = 'PENDING'", done: alias + "state IN ('PUBLISHED', 'DISCARDED')",
 		createdAt: alias + "created_at", publishedAt: alias + "published_at",
-		order: seq, place: seq, step: seq, stepPlace: seq, entryType: alias + "aggregate_type", entryAggregate: alias + "aggregate_id",
+		order: seq, place: seq, step: seq, stepPlace: seq,
+		entryType: alias + "aggregate_type", entryAggregate: alias + "aggregate_id",
 	}
 }
 

@@ -136,8 +136,8 @@ func TestLeaseFaults(t *testing.T) {
 		"may not read there": {true, true, true, true, rights{false, true, true, true}, true, 150,
 			[]string{"GRANT SELECT" + in}},
 	} {
-		db := sql.OpenDB(tsqltest.Told{leaseRightsSQL: {{c.there, c.makesSchema, c.makesTables, c.alters, c.rights[0], c.rights[1],
-			c.rights[2], c.rights[3], c.made, int64(c.level), "app"}}})
+		db := sql.OpenDB(tsqltest.Told{leaseRightsSQL: {{c.there, c.makesSchema, c.makesTables, c.alters,
+			c.rights[0], c.rights[1], c.rights[2], c.rights[3], c.made, int64(c.level), "app"}}})
 		conn, err := db.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
