@@ -295,6 +295,7 @@ func (s *session) granted(g poller.Grant, probe bool) poller.Grant {
 // shows is what sources showed, in the order in which sessions handed it out. They are under world.mu.
 type shows struct {
 	seq, sessions int
+	restored      int               // after which of them the database was restored last
 	by            map[string][]show // by event id
 }
 

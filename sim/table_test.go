@@ -142,6 +142,7 @@ func (t *table) backUp() {
 func (t *table) restore() {
 	w := t.w
 	w.tally.Restores++
+	w.each(func() { w.shows.restored = w.shows.seq })
 	for len(t.open) > 0 {
 		t.close(t.open[0], false)
 	}
