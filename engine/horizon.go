@@ -27,18 +27,24 @@ type Looks struct {
 	mu    sync.Mutex
 	asked time.Time     // by this machine's clock
 	pause time.Duration // until the server is asked again
-	last  Horizon       // what it showed; Now is when that was new for certain
+	tries int           // for a first list that is new
+	last  Horizon       // what it showed; Now is when that was new for certain, and zero before that
 }
 
-// longestPause is how rarely the server is asked that others ask too often.
-const longestPause = 2 * time.Second
+const (
+	// longestPause is how rarely the server is asked that others ask too often.
+	longestPause = 2 * time.Second
+	// firstTries is how often the server is asked for a first list before anybody is told that it shows none.
+	firstTries = 8
+)
 
 // Within returns what was shown last, where the server was asked just now. Otherwise it returns false, and the caller
 // asks the server. least is how long the server shows the same.
 func (l *Looks) Within(least time.Duration) (Horizon, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.asked) >= max(least, l.pause) || l.last.Now.IsZero() {
+	first := l.last.Now.IsZero() && l.tries < firstTries
+	if first || time.Since(l.asked) >= max(least, l.pause) {
 		l.asked = time.Now()
 		return Horizon{}, false
 	}
@@ -48,21 +54,22 @@ func (l *Looks) Within(least time.Duration) (Horizon, bool) {
 // Saw notes an answer of the server, and returns what it says. A new one holds when it was asked for. One that may be
 // of an earlier time (others ask often, too) says what was open at some moment since the last new one; then the next
 // pause is longer, and as long as chance will have it, so that several processes leave room for each other. Without a
-// new one before, nothing is shown.
-func (l *Looks) Saw(h Horizon, isNew bool) Horizon {
+// new one before, nothing is shown; again says that the caller is to wait a little and ask once more.
+func (l *Looks) Saw(h Horizon, isNew bool) (seen Horizon, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case isNew:
+	if isNew {
 		l.last, l.pause = h, 0
-		return h
-	case l.last.Now.IsZero():
-		return Horizon{Now: h.Now}
+		return h, false
 	}
 	l.pause = min(max(2*l.pause, 200*time.Millisecond), longestPause)
 	l.pause = l.pause/2 + rand.N(l.pause/2) //nolint:gosec // nothing secret
+	if l.last.Now.IsZero() {
+		l.tries++
+		return Horizon{}, l.tries < firstTries
+	}
 	l.last.Oldest, l.last.By = h.Oldest, h.By
-	return l.since()
+	return l.since(), false
 }
 
 // since is what was shown last. Whoever began since then may be open as well: Oldest is not after that time.

@@ -36,9 +36,6 @@ ORDER BY t.trx_mysql_thread_id <> CONNECTION_ID(), t.trx_mysql_thread_id <> 0, t
 // 100 ms. Read more often, by whomever, it would be the same for ever.
 const shownFor = 120 * time.Millisecond
 
-// firstLooks is how often the server is asked for a first list that is new.
-const firstLooks = 8
-
 // clockSQL is the seconds since 1970.
 const clockSQL = "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS CHAR)"
 
@@ -49,13 +46,12 @@ func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, looks *engine.Looks)
 		return engine.Horizon{}, err
 	}
 	h, recent := looks.Within(shownFor)
-	for try := 1; !recent; try++ {
+	for again := !recent; again; {
 		seen, isNew, err := transactions(ctx, conn, now)
 		if err != nil {
 			return seen, err
 		}
-		h = looks.Saw(seen, isNew)
-		if recent = isNew || h.Shown || try == firstLooks; recent {
+		if h, again = looks.Saw(seen, isNew); !again {
 			break
 		}
 		select {

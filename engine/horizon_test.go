@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestLooksWithoutAList: a server whose list others keep as it is from the first question on. A few questions wait for a
+// new one, and those after that are told at once that nothing is shown, until there is one.
+func TestLooksWithoutAList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const least = 120 * time.Millisecond
+		l, old := new(Looks), Horizon{Now: time.Now(), Shown: true}
+		asked := 0
+		for again := true; again; asked++ {
+			var h Horizon
+			if h, again = l.Saw(old, false); h.Shown {
+				t.Fatalf("a list of any age is shown: %+v", h)
+			}
+		}
+		if _, recent := l.Within(least); asked != firstTries || recent {
+			t.Errorf("asked %d times, recent %v", asked, recent)
+		}
+		if h, recent := l.Within(least); !recent || h.Shown {
+			t.Errorf("asked again at once: %+v", h)
+		}
+		time.Sleep(longestPause)
+		if _, recent := l.Within(least); recent {
+			t.Error("never asked again")
+		}
+		if h, again := l.Saw(old, true); again || !h.Shown {
+			t.Errorf("a new list: %+v, %v", h, again)
+		}
+	})
+}
+
+// TestLooksBesideOthers: what began since the last new list may be open, whatever an older one shows.
+func TestLooksBesideOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, at := new(Looks), time.Now()
+		if h, again := l.Saw(Horizon{Now: at, Shown: true}, true); again || !h.Oldest.IsZero() {
+			t.Errorf("%+v, %v", h, again)
+		}
+		time.Sleep(time.Second)
+		if h, again := l.Saw(Horizon{Now: time.Now(), Shown: true}, false); again || !h.Oldest.Equal(at) {
+			t.Errorf("%+v, %v", h, again)
+		}
+		before := Horizon{Now: time.Now(), Shown: true, Oldest: at.Add(-time.Minute), By: "somebody"}
+		if h, _ := l.Saw(before, false); !h.Oldest.Equal(before.Oldest) || h.By != before.By {
+			t.Errorf("%+v", h)
+		}
+	})
+}
