@@ -115,6 +115,22 @@ func TestResetSaysWhatItCannotCount(t *testing.T) {
 	}
 }
 
+// TestResetKeepsWhatIsReadApart: where nobody can count what lies between, the rows of an order key that is read apart
+// are not passed.
+func TestResetKeepsWhatIsReadApart(t *testing.T) {
+	f := newFixture(t)
+	apart := []state.Apart{{OrderKey: keyOf(2), At: at(3)}}
+	if err := f.held().Commit(t.Context(), state.Commit{From: at(5), To: at(5), Apart: apart, Release: true}); err != nil {
+		t.Fatal(err)
+	}
+	f.table.err = errors.New("the database is away")
+	m, err := f.Reset(t.Context(), &Reset{To: "cursor=4"})
+	f.apply(&m.Plan, err)
+	if got := f.doc().Apart; len(got) != 1 || !got[0].At.Equal(apart[0].At) {
+		t.Errorf("read apart: %+v", got)
+	}
+}
+
 func TestResetUnderALease(t *testing.T) {
 	f := newFixture(t)
 	lease := f.held()

@@ -108,10 +108,10 @@ func (m *Move) keepApart(ctx context.Context) error {
 			continue
 		}
 		again, err := m.d.Positions.Count(ctx, change.Range{After: m.To, UpTo: a.At})
-		if err != nil {
+		if err != nil && m.Skipped == 0 {
 			return err
 		}
-		if again == 0 && !m.To.IsStart() {
+		if !m.To.IsStart() && (again == 0 || err != nil) {
 			m.apart = append(m.apart, a)
 		}
 	}
