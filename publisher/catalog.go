@@ -200,8 +200,9 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 	}
 	o.Warnings = append(slices.Clip(o.Warnings), l.Warnings...)
 	for _, index := range l.Serving(t.Indexes) {
-		if o.events = events(index); o.events.Served(ctx, c.db.Pool) == nil {
-			return nil
+		o.events = events(index)
+		if serves, err := c.serves(ctx, o.events); serves || err != nil {
+			return err
 		}
 	}
 	o.events = events("")
@@ -211,6 +212,21 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 			strings.Join(append(pending, order...), ", "), strings.Join(order, ", ")))
 	}
 	return nil
+}
+
+// serves tries whether the index that a table's statements name can be used for them. An error that says nothing about
+// the index is none of its own.
+func (c *catalog) serves(ctx context.Context, events *rows.Table) (bool, error) {
+	if c.cfg.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.cfg.Timeout)
+		defer cancel()
+	}
+	err := events.Served(ctx, c.db.Pool)
+	if err != nil && (ctx.Err() != nil || engine.Transient(c.conn.Dialect, err)) {
+		return false, c.explain("try the index of pending events", err)
+	}
+	return err == nil, nil
 }
 
 // proveID refuses a mapped table whose id may stand in two rows: they would be marked together, and one never sent.

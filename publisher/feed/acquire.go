@@ -17,7 +17,7 @@ func (s *session) acquire(ctx context.Context) error {
 		return &poller.Fault{Event: poller.ConfigInvalid, Err: err}
 	}
 	s.strategy = strategy
-	s.warnings = append(s.warnings, s.outbox.Warnings...)
+	s.warnings = append(s.warnings, s.shared.news(s.outbox.Warnings)...)
 	// A statement given up half-way could take a claim after Close has given all back. Each is bounded by source__timeout.
 	ctx = context.WithoutCancel(ctx)
 	found, err := s.begin(ctx)

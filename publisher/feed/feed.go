@@ -103,7 +103,8 @@ type shared struct {
 	figures *poller.OutboxFigures // as of counted
 	// counting ends the count that is under way beside ticks, and waits for that; nil: none is.
 	counting func()
-	mended   time.Time // when mend last began, in any session: one may last only seconds
+	mended   time.Time            // when mend last began, in any session: one may last only seconds
+	told     map[string]time.Time // when warnings about the outbox were last said
 }
 
 // New returns the feed of an outbox. open is called by each session; it may return the same outbox again.
@@ -124,6 +125,25 @@ func (f *Feed) Open(context.Context) (poller.Session, error) {
 	cfg := &f.shared.cfg
 	owner := claims.OwnerName(cfg.App, cfg.Instance, hex.EncodeToString(random[:]))
 	return newSession(f.shared, owner, f.only, int(random[0])<<8|int(random[1])), nil
+}
+
+// tellEvery is how often a warning about the outbox is said again that lasts.
+const tellEvery = time.Hour
+
+// news are the warnings that are to be said now.
+func (p *shared) news(warnings []string) (say []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	told := map[string]time.Time{}
+	for _, text := range warnings {
+		at, known := p.told[text]
+		if !known || time.Since(at) >= tellEvery {
+			say, at = append(say, text), time.Now()
+		}
+		told[text] = at
+	}
+	p.told = told
+	return say
 }
 
 // mendNow reports, once every mendEvery, that it is time to mend.

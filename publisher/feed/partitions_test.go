@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -227,5 +228,28 @@ func TestBacklogIsReadFromManyAggregatesAtOnce(t *testing.T) {
 			t.Errorf("at most %d aggregates in a page of 40", most)
 		}
 		s.End()
+	})
+}
+
+// TestWarningsAboutTheOutbox: what the catalog showed is said once an hour, and not in each tick.
+func TestWarningsAboutTheOutbox(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		table := db.connect()
+		p := New(testConfig(claims.Leader), func(ctx context.Context) (*Outbox, error) {
+			o, err := table.open(ctx)
+			o.Warnings = []string{"an index is missing"}
+			return o, err
+		})
+		said := 0
+		for range 130 {
+			db.add("a")
+			s := openFeed(t, p, table)
+			s.Settled("a", s.Fetch())
+			said += len(s.End().Warnings)
+			time.Sleep(time.Minute)
+		}
+		if said != 3 {
+			t.Errorf("said %d times in 130 ticks, one a minute", said)
+		}
 	})
 }
