@@ -226,19 +226,26 @@ func TestResyncWhileTheTableIsRead(t *testing.T) {
 	})
 }
 
+// retrying is a process whose row 2 is parked, and due in each tick of a minute.
+func retrying(t *testing.T) (*snapshots, *process) {
+	t.Helper()
+	s := &snapshots{shop: newShop()}
+	s.fill(1, 3)
+	p := newProcess(t, nil, s.shop, func(c *Config) {
+		s.config(c)
+		c.Policy.Delays = []time.Duration{time.Second}
+		c.Policy.MaxAttempts = 100
+	})
+	p.verdict = poison(2)
+	p.tick()
+	return s, p
+}
+
 // TestResyncBesideRetries: in each tick a parked row is due, which takes the lease. The read of the table begins all
 // the same.
 func TestResyncBesideRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &snapshots{shop: newShop()}
-		s.fill(1, 3)
-		p := newProcess(t, nil, s.shop, func(c *Config) {
-			s.config(c)
-			c.Policy.Delays = []time.Duration{time.Second}
-			c.Policy.MaxAttempts = 100
-		})
-		p.verdict = poison(2)
-		p.tick()
+		s, p := retrying(t)
 		s.gap = true
 		for n := 0; n < 5 && s.begun < 2; n++ {
 			time.Sleep(time.Minute)
@@ -254,15 +261,7 @@ func TestResyncBesideRetries(t *testing.T) {
 // lease in each tick. All but the first say so, and nothing stands in the way of going on once they are back.
 func TestResyncThatDoesNotHelp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &snapshots{shop: newShop()}
-		s.fill(1, 3)
-		p := newProcess(t, nil, s.shop, func(c *Config) {
-			s.config(c)
-			c.Policy.Delays = []time.Duration{time.Second}
-			c.Policy.MaxAttempts = 100
-		})
-		p.verdict = poison(2)
-		p.tick()
+		s, p := retrying(t)
 		s.gap, s.again = true, true
 		for n := range 6 {
 			time.Sleep(time.Minute)

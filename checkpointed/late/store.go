@@ -24,10 +24,10 @@ type Commit struct {
 	Object []byte
 
 	changes, done, unkept   int
-	noted, paged, forgotten int  // of the journal
-	partly                  bool // the object of the memory stays as it is
-	whole                   bool // all of the memory is stored, the journal included
-	owed                    time.Time
+	noted, paged, forgotten int       // of the journal
+	partly                  bool      // the object of the memory stays as it is
+	whole                   bool      // all of the memory is stored, the journal included
+	owed                    time.Time // the fall after which the position that is stored went back
 }
 
 // MemoryKind is the kind of the side objects that hold the memory.
