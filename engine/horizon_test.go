@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestLooksWithoutAList: a server whose list others keep as it is from the first question on. A few questions wait for a
-// new one, and those after that are told at once that nothing is shown, until there is one.
+// TestLooksWithoutAList: a server whose list others keep as it is from the first question on. A few questions wait for
+// a new one, and those after that are told at once that nothing is shown, until there is one.
 func TestLooksWithoutAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const least = 120 * time.Millisecond

@@ -1,8 +1,8 @@
 package poller
 
 // tails are the last events of order keys that are not done with, by hash. Every event enters and leaves, so this is an
-// open-addressing table with linear probing over hashes that are already uniform: a Go map took a twelfth of the relay's
-// processor time.
+// open-addressing table with linear probing over hashes that are already uniform: a Go map took a twelfth of the
+// relay's processor time.
 type tails struct {
 	places []tail // a power of two, at most three quarters of them taken
 	taken  int
