@@ -64,7 +64,6 @@ func (s *session) fetchChunk(ctx context.Context, limit poller.Limit) (change.Ba
 	batch := change.Batch{Kind: change.Backfill, From: s.frontier, To: page.To, Events: page.Events, More: true,
 		Fetched: time.Now()}
 	batch.FetchTime = batch.Fetched.Sub(begun)
-	s.feed.parking.Recall(batch.Events)
 	b.drained = !page.More
 	s.feed.throttle.spend(b.ID, len(page.Events), b.PerSecond)
 	if len(page.Events) == 0 {

@@ -147,7 +147,6 @@ func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (batch chan
 	} else {
 		batch.From = s.frontier // what a tick reports as its position
 	}
-	s.feed.parking.Recall(batch.Events)
 	return batch, about, nil
 }
 

@@ -50,6 +50,7 @@ func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 	if err != nil {
 		return poller.Grant{}, err
 	}
+	s.feed.parking.Recall(batch.Events)
 	if len(batch.Events) == 0 {
 		// A window that closed without events is no work: the next one begins where it ended, in memory, and it is stored
 		// with what comes after it, or with the release.

@@ -144,6 +144,27 @@ func TestSourceOrderCountsAttemptsBesideABackfill(t *testing.T) {
 	})
 }
 
+// TestSourceOrderKnowsAttemptsOfWhatIsReadApart: so does one of an order key that was read apart when ordering=source
+// began. Without them each attempt looks like the first, and it is never given up.
+func TestSourceOrderKnowsAttemptsOfWhatIsReadApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := busyShop(300)
+		keyed := newProcess(t, nil, shop, nil)
+		keyed.tick()
+		keyed.edit(func(d *state.Document) {
+			d.Apart = []state.Apart{{OrderKey: []byte(`{"tenant":"busy"}`), At: position(100)}}
+		})
+		p := newProcess(t, keyed.memory, shop, func(c *Config) { c.Ordering = poller.OrderSource })
+		p.verdict = poison(200)
+		p.tick()
+		time.Sleep(time.Second)
+		b := p.next(p.open())
+		if e := &b.Events[0]; b.Kind != change.Apart || idOf(e) != 200 || e.Attempts != 1 {
+			t.Errorf("kind %d, row %d, %d attempts", b.Kind, idOf(e), e.Attempts)
+		}
+	})
+}
+
 // TestSourceOrderSendsNothingAhead: an event that fails once is sent again before anything that comes after it.
 func TestSourceOrderSendsNothingAhead(t *testing.T) {
 	for _, status := range []int{400, 500, naming} {
