@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,7 +26,7 @@ type sink struct {
 	// lastAccepted is when it accepted an event last. refused are the events that it has refused since and that had no
 	// attempt counted: as the product does (hint.refused), not those that it refuses for the first time ever.
 	lastAccepted time.Time
-	refused      []string
+	refused      map[string]time.Time // by event id
 	numbers      map[rank]bool
 }
 
@@ -61,7 +62,7 @@ type attempt struct {
 func newSink(w *world) *sink {
 	return &sink{
 		w: w, plain: newAccount(), ruled: newAccount(), highest: map[string]rank{}, bad: map[string]*badness{},
-		limited: map[string]*limit{}, numbers: map[rank]bool{},
+		limited: map[string]*limit{}, refused: map[string]time.Time{}, numbers: map[rank]bool{},
 	}
 }
 
@@ -246,10 +247,12 @@ func (s *sink) note(q *request, i int, a attempt) {
 	a.batch = fmt.Sprint(q.d.Token, q.d.BatchID)
 	switch {
 	case a.accepted:
-		s.lastAccepted, s.refused = a.at, nil
-	case a.status > 0 && a.lone && !slices.Contains(s.refused, a.id) &&
+		s.lastAccepted = a.at
+		// What was refused at this moment may have been sent after this.
+		maps.DeleteFunc(s.refused, func(_ string, at time.Time) bool { return at.Before(a.at) })
+	case a.status > 0 && a.lone && s.refused[a.id].IsZero() &&
 		(e.Attempts == 0 || !e.Refused && a.at.Sub(s.lastAccepted) >= recently):
-		s.refused = append(s.refused, a.id)
+		s.refused[a.id] = a.at
 	}
 	s.history = append(s.history, a)
 }
