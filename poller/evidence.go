@@ -90,6 +90,7 @@ func (a *acceptances) after(since, key uint64) bool {
 // suspect is an event that failed alone, or was named, while there is no evidence yet that it is to blame.
 type suspect struct {
 	item      *item
+	key       uint64 // see lanes.hash
 	since     uint64 // see failure.since
 	rejection Rejection
 	answered  bool // the destination said something
@@ -103,6 +104,8 @@ type suspect struct {
 	acceptedBefore bool
 	// earlier says that it failed in an earlier tick, which had no time for a verdict.
 	earlier bool
+	// acceptedAfter says that an earlier tick that did not fetch it accepted an event of another key after that.
+	acceptedAfter bool
 }
 
 // judge decides what the failure of an event means. It reports false where the event failed together with others: then
@@ -125,7 +128,7 @@ func (t *tick) judge(it *item, f *failure) bool {
 		t.reject(it, r)
 	case single:
 		s := suspect{
-			item: it, since: f.since, rejection: r, answered: f.answered(), busy: busy,
+			item: it, key: it.key, since: f.since, rejection: r, answered: f.answered(), busy: busy,
 			clear: f.Named || hinted, convicted: (f.Named || hinted) && it.event().Attempts > 0,
 			acceptedBefore: t.otherAccepted(it),
 		}
@@ -150,7 +153,7 @@ func (t *tick) otherAccepted(it *item) bool {
 func (t *tick) weigh() {
 	t.suspects = slices.DeleteFunc(t.suspects, func(s suspect) bool {
 		switch {
-		case !t.taken.after(s.since, s.item.key):
+		case !s.acceptedAfter && !t.taken.after(s.since, s.key):
 			return false
 		case s.earlier && !s.acceptedBefore:
 			t.askAgain(s.item)
@@ -174,12 +177,15 @@ func (t *tick) askAgain(it *item) {
 	t.failed = append(t.failed, []*item{it})
 }
 
-// askSilent sends the suspects of earlier ticks again that had no answer: without an answer there is no verdict. It
-// reports whether there was such a suspect.
+// silent reports whether the destination said nothing, or only that it is away: neither is about the event.
+func (s *suspect) silent() bool { return !s.answered || s.busy }
+
+// askSilent sends the silent suspects of earlier ticks again: without an answer there is no verdict. It reports whether
+// there was such a suspect.
 func (t *tick) askSilent() bool {
 	before := len(t.suspects)
 	t.suspects = slices.DeleteFunc(t.suspects, func(s suspect) bool {
-		again := s.earlier && !s.answered
+		again := s.earlier && s.silent()
 		if again {
 			t.askAgain(s.item)
 		}
@@ -301,7 +307,7 @@ func (t *tick) cleared() { t.probed, t.limited, t.asked, t.exhausted, t.avoided 
 
 // suspected reports whether an event of this key is a suspect.
 func (t *tick) suspected(key uint64) bool {
-	return slices.ContainsFunc(t.suspects, func(s suspect) bool { return s.item.key == key })
+	return slices.ContainsFunc(t.suspects, func(s suspect) bool { return s.key == key })
 }
 
 // reject holds an attempt against an event. Later events of its order key are absorbed from now on. The settlement

@@ -25,7 +25,6 @@ const (
 // while the last requests of the one before are in flight.
 type lanes struct {
 	ordering Ordering
-	seed     maphash.Seed
 	tails    tails
 	ready    []*item // sendable, in fetch order of their becoming so
 	head     int     // ready[head:] is the queue
@@ -48,18 +47,20 @@ func (it *item) event() *change.Event { return &it.batch.grant.Batch.Events[it.i
 func newLanes(ordering Ordering) *lanes {
 	return &lanes{
 		ordering: ordering,
-		seed:     maphash.MakeSeed(),
 		tails:    newTails(),
 	}
 }
+
+// seed is the process's: what a tick keeps of a key for the next one is to be compared there.
+var seed = maphash.MakeSeed()
 
 // hash stands for what an event is parked by: its order key, or without any order the row's own key. Two keys with one
 // hash only wait for each other, or are no evidence for each other, without need.
 func (l *lanes) hash(e *change.Event) uint64 {
 	if l.ordering == OrderNone {
-		return maphash.Bytes(l.seed, e.Key)
+		return maphash.Bytes(seed, e.Key)
 	}
-	return maphash.Bytes(l.seed, e.OrderKey)
+	return maphash.Bytes(seed, e.OrderKey)
 }
 
 // add lets the events of a batch enter.

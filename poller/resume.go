@@ -144,14 +144,32 @@ func (t *tick) keep() {
 		add(groupOf(group))
 	}
 	for _, group := range t.groups { // this tick did not get to them
-		add(group)
 		for _, id := range group.ids {
-			if s, known := t.known[id]; known {
+			s, known := t.known[id]
+			accepted := known && t.taken.after(0, s.key)
+			if accepted && !s.acceptedBefore {
+				t.tried[id] = otherAccepted // it is asked again, because an outage may have ended since
+				continue
+			}
+			if known {
+				s.acceptedAfter = s.acceptedAfter || accepted
 				h.suspects[id] = s
 			}
 		}
+		add(group)
 	}
 	t.hint = h
+}
+
+// forgetGone forgets what was not among all that the session had: it is gone. But late rows are not looked for in each
+// session, so that what is known of them stays for a while.
+func (t *tick) forgetGone() {
+	t.groups = slices.DeleteFunc(t.groups, func(g group) bool {
+		return g.live || !slices.ContainsFunc(g.ids, func(id string) bool {
+			s, known := t.known[id]
+			return known && time.Since(s.rejection.At) < recently
+		})
+	})
 }
 
 func groupOf(parts ...[]*item) group {

@@ -2,6 +2,8 @@ package poller_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -109,28 +111,44 @@ func (f *sweep) Settle(ctx context.Context, s poller.Settlement) (int, error) {
 	return f.Pages.Settle(ctx, s)
 }
 
-// TestLateRowWithoutAnswer: a late row gets no answer, which takes most of a tick. Live rows come before it now and
-// then, and are accepted: that is evidence, although they are of another kind of batch than the row, and whether a tick
-// ends with its budget or with nothing else to send.
+// TestLateRowWithoutAnswer: a late row gets no answer, which takes most of a tick, or is answered as a destination that
+// is away. Live rows come before it now and then, and are accepted: that is evidence, although they are of another kind
+// of batch than the row, and whether a tick ends with its budget or with nothing else to send.
 func TestLateRowWithoutAnswer(t *testing.T) {
 	event := func(id string) change.Event {
 		return change.Event{ID: id, Key: []byte(id), OrderKey: []byte(id), Row: []byte("{}"), Cursor: pollertest.Position(1)}
 	}
-	for _, budget := range []time.Duration{10 * time.Second, 12 * time.Second} {
-		t.Run(budget.String(), func(t *testing.T) {
+	silence := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+	away := func(context.Context) error {
+		return poller.FailAll(1, poller.Unavailable, http.StatusServiceUnavailable, errors.New("away"))
+	}
+	for name, c := range map[string]struct {
+		budget time.Duration
+		answer func(context.Context) error
+		apart  bool // no session finds both
+	}{
+		"silence":                      {12 * time.Second, silence, false},
+		"silence for a tick's budget":  {10 * time.Second, silence, false},
+		"silence, sessions of its own": {12 * time.Second, silence, true},
+		"503":                          {12 * time.Second, away, false},
+		"503, sessions of its own":     {12 * time.Second, away, true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				feed := &sweep{late: event("late")}
 				to := pollertest.NewSink(t, func(ctx context.Context, d change.Delivery) error {
 					if d.Events[0].ID != "late" {
 						return nil
 					}
-					<-ctx.Done()
-					return context.Cause(ctx)
+					return c.answer(ctx)
 				})
-				relay := pollertest.Relay(t, feed, to, func(c *poller.Config) { c.Timeout, c.Budget = 10*time.Second, budget })
+				relay := pollertest.Relay(t, feed, to, func(p *poller.Config) { p.Timeout, p.Budget = 10*time.Second, c.budget })
 				for n := 0; n < 20 && feed.late.Attempts == 0; n++ {
 					if feed.begin(); n%3 == 2 {
 						feed.begin(event("live " + strconv.Itoa(n)))
+						if c.apart {
+							feed.Batches, feed.kinds = feed.Batches[:1], feed.kinds[:1]
+						}
 					}
 					relay.Tick(t.Context())
 					time.Sleep(time.Minute) // a destination that does not answer is left alone for a while
@@ -143,7 +161,8 @@ func TestLateRowWithoutAnswer(t *testing.T) {
 	}
 }
 
-// TestHintOfARowThatIsGone: nothing is kept of it once all that the source has was fetched.
+// TestHintOfARowThatIsGone: a session that ends without it may only not have looked for it. Nothing is kept of it for
+// long.
 func TestHintOfARowThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := &sweep{late: change.Event{ID: "late", Key: []byte("1"), OrderKey: []byte("1"), Row: []byte("{}")}}
@@ -152,13 +171,19 @@ func TestHintOfARowThatIsGone(t *testing.T) {
 			return context.Cause(ctx)
 		})
 		relay := pollertest.Relay(t, feed, to,
-			func(c *poller.Config) { c.Timeout, c.Budget = 10*time.Second, 10*time.Second })
-		feed.begin()
-		if r := relay.Tick(t.Context()); r.Searching == 0 {
-			t.Fatalf("%+v", r)
+			func(c *poller.Config) { c.Timeout, c.Budget = 10*time.Second, 12*time.Second })
+		for range 2 {
+			feed.begin()
+			if r := relay.Tick(t.Context()); r.Event != poller.HandlerFailed {
+				t.Fatalf("%+v", r)
+			}
 		}
+		if r := relay.Tick(t.Context()); r.Searching == 0 || r.Err != nil {
+			t.Errorf("at once: %d, %v", r.Searching, r.Err)
+		}
+		time.Sleep(5 * time.Minute)
 		if r := relay.Tick(t.Context()); r.Searching != 0 || r.Err != nil {
-			t.Errorf("%d, %v", r.Searching, r.Err)
+			t.Errorf("later: %d, %v", r.Searching, r.Err)
 		}
 	})
 }

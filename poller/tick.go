@@ -359,10 +359,12 @@ func (t *tick) endSearch() {
 	if open > 0 && t.failure == nil && t.probed >= maxProbes {
 		t.refusesAll()
 	}
+	if open == 0 && t.drained && t.failure == nil {
+		t.forgetGone()
+	}
 	switch {
-	case t.outage && (t.probed > 0 || slices.ContainsFunc(t.suspects, func(s suspect) bool { return s.answered })),
-		open == 0 && len(t.groups) == 0,
-		open == 0 && t.drained && t.failure == nil: // what was not among all that the session had is gone
+	case t.outage && (t.probed > 0 || slices.ContainsFunc(t.suspects, func(s suspect) bool { return !s.silent() })),
+		open == 0 && len(t.groups) == 0:
 		t.hint.forget()
 		return
 	}
