@@ -62,8 +62,8 @@ func (a *account) add(w *world, e *change.Event, from show) string {
 				continue // the parked row is read as the restored database has it: what came after that is undone
 			}
 			// What was given up before y was accepted stands in nobody's way; a backfill or a reset may bring it again.
-			if y.show.seq > from.seq && !w.shows.before(y.id, from, 0) ||
-				w.shows.before(e.ID, y.show, w.letters.before(e.ID, y.at)) {
+			if y.show.seq > from.seq && !w.shows.before(y.id, from, 0, false) ||
+				w.shows.before(e.ID, y.show, w.letters.before(e.ID, y.at), true) {
 				by = y.id
 			}
 		}

@@ -335,9 +335,10 @@ func (s *shows) latest(id string, token uint64, batch string) show {
 	return found
 }
 
-// before reports whether the session of y showed the event before y, and after the show since.
-func (s *shows) before(id string, y show, since int) bool {
+// before reports whether the session of y showed the event before y, and after the show since. What was a probe then
+// was ahead of its place, where it comes again if it is refused: placed leaves that out.
+func (s *shows) before(id string, y show, since int, placed bool) bool {
 	return slices.ContainsFunc(s.by[id], func(at show) bool {
-		return at.session == y.session && since < at.seq && at.seq < y.seq
+		return at.session == y.session && since < at.seq && at.seq < y.seq && !(placed && at.probe)
 	})
 }
