@@ -364,8 +364,11 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 	}
 	l.notice(&reading)
 	l.clock, l.replayed = reading, h.Replayed
-	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution).Before(l.since)) ||
+	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution+clockTolerance).Before(l.since)) ||
 		jump < 0 && l.dates != nil {
+		if jump == 0 {
+			jump = l.clock.latest(reading.ended).Sub(l.since) // since the last process read it
+		}
 		l.warn(fmt.Sprintf("the database's clock jumped by %s, or is another server's: late_window (%s) begins again",
 			jump.Round(time.Millisecond), l.Window))
 		l.unmark()

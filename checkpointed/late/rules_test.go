@@ -394,3 +394,35 @@ func TestModeIsStored(t *testing.T) {
 		})
 	}
 }
+
+// slowClock takes a while to connect before its first reading, as a far server does.
+type slowClock struct {
+	database
+	connected bool
+}
+
+func (s *slowClock) Horizon(ctx context.Context) (change.Horizon, error) {
+	if !s.connected {
+		time.Sleep(500 * time.Millisecond)
+	}
+	s.connected = true
+	return s.database.Horizon(ctx)
+}
+
+// TestSlowReadingIsNoJump: a reading that took long tells less of the clock than the one after it. That is no jump: a
+// process that begins right after another one has no window begin again.
+func TestSlowReadingIsNoJump(t *testing.T) {
+	inLate(t, Overlap, 10, func(t *testing.T, d *driver) {
+		d.cfg.Database = &slowClock{database: d.table}
+		for range 2 {
+			d.start()
+			d.drain()
+		}
+		if d.doc.Late.Since.IsZero() {
+			t.Fatal("no window has begun")
+		}
+		if len(d.warned) > 0 {
+			t.Errorf("%q", d.warned)
+		}
+	})
+}
