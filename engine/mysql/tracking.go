@@ -250,7 +250,7 @@ var cascading = regexp.MustCompile("(?m)^ *CONSTRAINT `((?:[^`]|``)+)` FOREIGN K
 // trackingUnseen reads the table's definition, which SELECT is enough for: the catalog shows foreign keys to those only
 // who may do more.
 func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
-	unseen = append(unseen, "TRUNCATE fires no trigger: it is not seen (the next tick warns that the table was rebuilt)")
+	unseen = append(unseen, "TRUNCATE fires no trigger: it is not seen (on MySQL the next tick warns that the table was rebuilt; MariaDB does not show it)")
 	var name, definition string
 	if err := conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+c.Of).Scan(&name, &definition); err != nil {
 		return nil, fmt.Errorf("read the table's definition: %w", err)

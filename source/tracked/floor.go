@@ -100,7 +100,7 @@ func (t Table) BetweenSnapshots(w *snapshot.Window, floor []byte) (gap, err erro
 }
 
 // Rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same; but where
-// TRUNCATE fires none, it rebuilds the table.
+// TRUNCATE fires none, it rebuilds the table (MariaDB does not show that).
 func (t Table) Rebuilt(was, is string) (warning string, err error) {
 	switch {
 	case t.Plan.BuiltIn() != nil:
