@@ -8,6 +8,8 @@ type Horizon struct {
 	Now time.Time
 	// Shown says that the server shows open write transactions of all sessions to this user.
 	Shown bool
+	// Crowded says that they are not shown because others ask for them too often: no right is missing.
+	Crowded bool
 	// Oldest is when the oldest open write transaction began; zero where there is none, or where it is not shown.
 	Oldest time.Time
 	// Replayed is when the newest transaction was committed that a replica has replayed: what was committed later is not

@@ -63,7 +63,12 @@ func (l *loader) checkLeased(p *pollerScopes) {
 		s.fault("source__table", "is required", "Set it to the table, such as "+s.prefix+"source__table=dbo.Orders")
 	}
 	if src.Start != "earliest" && src.Start != "latest" && s.ok("source__start") {
-		s.fault("source__start", fmt.Sprintf("%q is no start of a shared state", src.Start), "Write earliest or latest")
+		mend := "Write earliest or latest"
+		if src.Start == "snapshot" {
+			mend = "Write latest, and have another poller, without " + s.named("source__leases") + ", read the whole table " +
+				"first (docs/azure-sql-trigger.md#the-whole-table-first)"
+		}
+		s.fault("source__start", fmt.Sprintf("%q is no start of a shared state", src.Start), mend)
 	}
 	if src.SiteName == "" {
 		_, src.SiteName, _ = l.env.variable("WEBSITE_SITE_NAME")

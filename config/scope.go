@@ -214,7 +214,7 @@ func (s *scope) misplaced() {
 		case s.mode == mode.ChangeTracking && slices.Equal(row.modes, inCursor):
 			mend = "Remove it: the triggers of " + pollerPrefix(s.prefix) + "source__table say what changed"
 		case s.mode == mode.Leased && row.isFor(mode.ChangeTracking):
-			mend = "Remove it: it is not shared (docs/azure-sql-trigger.md)"
+			mend = "Remove it: it is not shared (docs/azure-sql-trigger.md#not-shared says what to do instead)"
 		case slices.Equal(row.modes, inLeased):
 			mend = "Write " + pollerPrefix(s.prefix) + "source__leases=azfunc, or remove it"
 		case slices.Equal(row.modes, inTracking), slices.Equal(row.modes, inChanges):

@@ -84,7 +84,7 @@ var appSettings = []setting{
 	{name: "Sql_Trigger_PollingIntervalMs", kind: kind.Whole(10, 3_600_000, "1000"), defText: "1000",
 		doc: "With `source__leases=azfunc`: the default of `poll_interval`, in milliseconds. A full batch is followed by the next at once."},
 	{name: "Sql_Trigger_AppLockTimeoutMs", kind: kind.Whole(1000, 3_600_000, "30000"), def: "30000",
-		doc: "With `source__leases=azfunc`: how long the application lock is waited for, at most `source__timeout`, in milliseconds."},
+		doc: "With `source__leases=azfunc`: how long the application lock is waited for, in milliseconds, at most nine tenths of `source__timeout`."},
 	{name: "Sql_Trigger_MaxChangesPerWorker", kind: kind.Whole(1, 1_000_000, "1000"), def: "1000",
 		doc: "For `changetracking`, under the name that it has for the Azure SQL trigger: how many changes that wait make one worker more, in [the figures for an autoscaler](change-tracking.md#scaling). It changes nothing else."},
 }

@@ -95,8 +95,15 @@ func runEndsCleanly(t *testing.T, mode string) {
 	if view.Held != "" || view.Owner != "" || view.reached() != done {
 		t.Errorf("after %d events: %+v", done, view)
 	}
+	if out, _, err := command(t, dir, s, "status"); err == nil || !strings.Contains(out, "SILENT") ||
+		!strings.Contains(out, "Stopped since 20") || strings.Contains(out, "next at") {
+		t.Errorf("rowrelay status after the end: %v\n%s", err, out)
+	}
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (301, 'new')`)
 	once(t, dir, s)
+	if out := stdout(t, dir, s, "status"); strings.Contains(out, "Stopped") {
+		t.Errorf("rowrelay status after a tick that followed:\n%s", out)
+	}
 	if n, repeated := to.count(); n != 301 || repeated != 0 {
 		t.Errorf("%d events, %d repeated: a clean end repeats nothing", n, repeated)
 	}

@@ -12,6 +12,8 @@ type Horizon struct {
 	Now time.Time
 	// Shown says that the server shows open write transactions of all sessions to this user.
 	Shown bool
+	// Crowded says that they are not shown because others ask for them too often: see [Looks].
+	Crowded bool
 	// Oldest is when the oldest open write transaction began; zero where there is none, or where it is not shown.
 	Oldest time.Time
 	// Replayed is when the newest transaction was committed that a replica has replayed: what was committed later is not
@@ -30,6 +32,10 @@ type Looks struct {
 	tries int           // for a first list that is new
 	last  Horizon       // what it showed; Now is when that was new for certain, and zero before that
 }
+
+// AskLess is what shows them where a Horizon is Crowded.
+const AskLess = "let whoever reads the server's list of transactions (information_schema.INNODB_TRX) many times a second read " +
+	"it less often: while they do, the server makes no new one"
 
 const (
 	// longestPause is how rarely the server is asked that others ask too often.
@@ -66,7 +72,7 @@ func (l *Looks) Saw(h Horizon, isNew bool) (seen Horizon, again bool) {
 	l.pause = l.pause/2 + rand.N(l.pause/2) //nolint:gosec // nothing secret
 	if l.last.Now.IsZero() {
 		l.tries++
-		return Horizon{}, l.tries < firstTries
+		return l.since(), l.tries < firstTries
 	}
 	l.last.Oldest, l.last.By = h.Oldest, h.By
 	return l.since(), false
@@ -75,6 +81,7 @@ func (l *Looks) Saw(h Horizon, isNew bool) (seen Horizon, again bool) {
 // since is what was shown last. Whoever began since then may be open as well: Oldest is not after that time.
 func (l *Looks) since() Horizon {
 	h := l.last
+	h.Crowded = h.Now.IsZero()
 	if h.Shown && (h.Oldest.IsZero() || h.Oldest.After(h.Now)) {
 		h.Oldest, h.By = h.Now, ""
 	}

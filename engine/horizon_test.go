@@ -15,21 +15,21 @@ func TestLooksWithoutAList(t *testing.T) {
 		asked := 0
 		for again := true; again; asked++ {
 			var h Horizon
-			if h, again = l.Saw(old, false); h.Shown {
-				t.Fatalf("a list of any age is shown: %+v", h)
+			if h, again = l.Saw(old, false); h.Shown || !h.Crowded {
+				t.Fatalf("a list of any age is shown, or it is not said that others ask too often: %+v", h)
 			}
 		}
 		if _, recent := l.Within(least); asked != firstTries || recent {
 			t.Errorf("asked %d times, recent %v", asked, recent)
 		}
-		if h, recent := l.Within(least); !recent || h.Shown {
+		if h, recent := l.Within(least); !recent || h.Shown || !h.Crowded {
 			t.Errorf("asked again at once: %+v", h)
 		}
 		time.Sleep(longestPause)
 		if _, recent := l.Within(least); recent {
 			t.Error("never asked again")
 		}
-		if h, again := l.Saw(old, true); again || !h.Shown {
+		if h, again := l.Saw(old, true); again || !h.Shown || h.Crowded {
 			t.Errorf("a new list: %+v, %v", h, again)
 		}
 	})

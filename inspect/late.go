@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/source"
 )
@@ -41,6 +42,9 @@ func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *con
 		v.Held = fmt.Sprintf("a transaction that has written is open for %s: %s", v.Age.Round(time.Second), h.By)
 	}
 	v.explain(found.Engine, h.Shown, s)
+	if v.Mend != "" && h.Crowded {
+		v.Mend = engine.AskLess
+	}
 	switch {
 	case found.Ordered && v.Shown:
 		v.Cost += "; for the order of source__order_key each fetch also reads again what was delivered since the oldest " +

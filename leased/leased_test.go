@@ -1,13 +1,18 @@
 package leased_test
 
 import (
+	"context"
+	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/leased"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -192,6 +197,49 @@ func TestTheTablesNameAndReservedColumns(t *testing.T) {
 		if r, _ := m.start(t, nil).tick(); r.Event != poller.ConfigInvalid ||
 			!strings.Contains(r.Err.Error(), "found reserved column name(s) in table dbo.orders: id, v") {
 			t.Errorf("%s %v", r.Event, r.Err)
+		}
+	})
+}
+
+// TestTheWholeTableBetween: the way that stands in for a snapshot, after a gap. The state is set to now, somebody else
+// reads the table, and the leases go on: whatever was written meanwhile comes, so that every key ends as the table has
+// it.
+func TestTheWholeTableBetween(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newServer()
+		in := m.start(t, nil)
+		m.commit("i 1 1", "i 2 1", "i 3 1")
+		in.want("insert 1=1, insert 2=1, insert 3=1")
+		m.commit("u 1 2")
+		m.commit("u 2 2")
+		m.Clean(m.Current)
+		if r, _ := in.tick(); r.Event != poller.SourceGap || !strings.Contains(r.Err.Error(), "#the-whole-table-first") {
+			t.Fatalf("%s %v", r.Event, r.Err)
+		}
+		if _, err := in.leases.Reset(t.Context(), -2); err != nil {
+			t.Fatal(err)
+		}
+		m.commit("u 3 2") // before the row is read, and so again
+		got := maps.Clone(m.Rows)
+		m.commit("u 2 3", "d 1") // after
+		in.relay = pollertest.Relay(t, in.feed, pollertest.Func(func(_ context.Context, d change.Delivery) error {
+			for i := range d.Events {
+				e := &d.Events[i]
+				var row struct{ ID, V int64 }
+				if err := json.Unmarshal(e.Row, &row); err != nil {
+					return err
+				}
+				if got[row.ID] = row.V; e.Op == change.Delete {
+					delete(got, row.ID)
+				}
+			}
+			return nil
+		}), pollertest.Hundred)
+		if r := in.relay.Tick(t.Context()); r.Event.Fails() || r.Rows != 3 {
+			t.Errorf("%s %v, %d rows", r.Event, r.Err, r.Rows)
+		}
+		if !maps.Equal(got, m.Rows) {
+			t.Errorf("the receiver has %v, the table %v", got, m.Rows)
 		}
 	})
 }

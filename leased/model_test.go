@@ -15,6 +15,7 @@ import (
 
 	mssql "github.com/microsoft/go-mssqldb"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/internal/changetest"
 )
@@ -40,6 +41,8 @@ type server struct {
 	letters *graves // of instances
 
 	between func() // what happens between the reading of versions and that of rows
+
+	locked time.Time // until when somebody else keeps the application lock
 }
 
 // legacy is the state of an older id.
@@ -80,8 +83,11 @@ func (m *server) cut(in *instance, is bool) {
 	in.cut = is
 }
 
-func (c conn) QueryContext(_ context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+func (c conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	m := c.m
+	if err := m.lock(ctx, text, params(args)); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.statements++
@@ -145,11 +151,7 @@ func (m *server) take(read, token int64, batch, rows int, ttl time.Duration) eng
 	now := time.Now()
 	m.polls++
 	t := engine.LeaseTold{Head: m.Current, Token: token, Known: true}
-	lapsed := false
-	for id, l := range m.leases {
-		lapsed = lapsed || !l.expires.IsZero() && !l.expires.After(now) && !m.own[id].again.After(now)
-	}
-	if m.Current <= read && !lapsed {
+	if !m.looks(read) {
 		return t
 	}
 	m.looked++
@@ -199,6 +201,40 @@ func (m *server) take(read, token int64, batch, rows int, ttl time.Duration) eng
 	return t
 }
 
+// looks reports whether a poll looks for changes.
+func (m *server) looks(read int64) bool {
+	now, lapsed := time.Now(), false
+	for id, l := range m.leases {
+		lapsed = lapsed || !l.expires.IsZero() && !l.expires.After(now) && !m.own[id].again.After(now)
+	}
+	return m.Current > read || lapsed
+}
+
+// lock waits for the application lock, where a text takes it.
+func (m *server) lock(ctx context.Context, text string, p map[string]any) error {
+	if !strings.Contains(text, "sp_getapplock") {
+		return nil
+	}
+	m.mu.Lock()
+	left := time.Until(m.locked)
+	if strings.Contains(text, "INSERT INTO @page") && !m.looks(number(p["read"])) {
+		left = 0
+	}
+	m.mu.Unlock()
+	wait := time.Duration(number(p["wait"])) * time.Millisecond
+	if left <= 0 {
+		return nil
+	}
+	const way = 50 * time.Millisecond // the server begins to wait after its client, and answers before it hears of that
+	if err := clock.Sleep(ctx, min(left, wait)+way); err != nil {
+		return err
+	}
+	if left > wait {
+		return mssql.Error{Number: 51208, Message: "the application lock was not free in time"}
+	}
+	return nil
+}
+
 // advance is what the text of that name says.
 func (m *server) advance() {
 	to := m.Current
@@ -222,8 +258,11 @@ func (m *server) advance() {
 	}
 }
 
-func (c conn) ExecContext(_ context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+func (c conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
 	m, p := c.m, params(args)
+	if err := m.lock(ctx, text, p); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.statements++
@@ -252,6 +291,8 @@ func (c conn) ExecContext(_ context.Context, text string, args []driver.NamedVal
 		told.Held, told.Asked = m.settle(number(p["token"]), marks)
 	case strings.Contains(text, "DATEADD(millisecond, @ttl, @now)"):
 		told.Held = m.renew(number(p["token"]), time.Duration(number(p["ttl"]))*time.Millisecond)
+	case strings.Contains(text, "CASE @to WHEN -1"):
+		told = m.reset(number(p["to"]))
 	case strings.Contains(text, "@waiting AS Waiting"):
 		told = m.show()
 	default:
@@ -283,6 +324,15 @@ func (m *server) make(latest bool) (made bool) {
 		m.from = m.Valid
 	}
 	return made
+}
+
+// reset is what the text of that name says, where no lease is held.
+func (m *server) reset(to int64) engine.LeaseTold {
+	if to == -2 {
+		to = m.Current
+	}
+	m.from, m.leases, m.own = to, map[int64]lease{}, map[int64]own{}
+	return engine.LeaseTold{From: to, Valid: m.Valid, Head: m.Current, Known: true}
 }
 
 func (m *server) renew(token int64, ttl time.Duration) (held int) {

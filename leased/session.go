@@ -165,7 +165,8 @@ func (s *session) judge(t *engine.LeaseTold) error {
 	case t.From < t.Valid:
 		return gap("changes up to version %d are missing: the shared state stands at version %d, and changes are complete from "+
 			"there on only. CHANGE_RETENTION has passed, or the table was truncated, or its change tracking was switched off and "+
-			"on again. To go on with what there is: rowrelay state reset %s --to beginning", t.Valid, t.From, s.cfg.Poller)
+			"on again. To go on with what there is: rowrelay state reset %s --to beginning; to read the whole table before: "+
+			"docs/azure-sql-trigger.md#the-whole-table-first", t.Valid, t.From, s.cfg.Poller)
 	case t.From > t.Head:
 		return gap("the shared state stands at version %d, ahead of the database's %d: it was restored to an earlier state. To "+
 			"go on from there: rowrelay state reset %s --to latest", t.From, t.Head, s.cfg.Poller)

@@ -1,6 +1,7 @@
 package leased_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/quick"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
 // TestInstancesShare: three instances, of which one after the other is cut off, a destination that refuses a key for a
@@ -114,4 +117,32 @@ func TestInstancesShare(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAStopGivesBack: an instance is stopped in mid-batch. What was accepted is processed, and another takes the rest at
+// once, instead of when leases have lapsed; nothing comes twice.
+func TestAStopGivesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newServer()
+		m.commit("i 1 1", "i 2 1", "i 3 1", "i 4 1", "i 5 1")
+		ctx, stop := context.WithCancel(t.Context())
+		first, sent := m.start(t, nil), 0
+		one := func(c *poller.Config) { c.RequestEvents, c.Concurrency = 1, 1 }
+		relay := pollertest.Relay(t, first.feed, pollertest.Func(func(_ context.Context, d change.Delivery) error {
+			if sent += len(d.Events); sent == 2 {
+				stop()
+			}
+			time.Sleep(time.Second)
+			return nil
+		}), one)
+		relay.Tick(ctx)
+		if sent != 2 {
+			t.Fatalf("%d were sent: it was meant to end in the middle", sent)
+		}
+		begun := time.Now()
+		m.start(t, nil).want("insert 3=1, insert 4=1, insert 5=1")
+		if took := time.Since(begun); took >= m.ttl || m.from != m.Current {
+			t.Errorf("the rest came after %s, LastSyncVersion %d of %d", took, m.from, m.Current)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package production
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -49,6 +50,13 @@ func sourceItems() []item {
 			why: "After a restore the stored position may be ahead of the data: rows that are written below it are not seen. With " +
 				"source__on_failover=continue the same holds for an asynchronous replica.",
 			mend: "let the login read the database's incarnation, and use source__on_failover=stop unless replicas are synchronous",
+		},
+		{
+			id: "retention", group: groupSource, asks: "changes are kept for longer than the longest outage", each: judgeRetention,
+			needs: mode.Triggers, without: "only change tracking has changes that are removed",
+			why: "A poller that stands still for longer, with its process, its destination or a fault, stops at a gap: what was " +
+				"removed cannot be delivered (docs/change-tracking.md).",
+			mend: "raise source__track_retention, or on SQL Server CHANGE_RETENTION",
 		},
 		{
 			id: "connections", group: groupSource, asks: "there is a connection for each output", each: judgeConnections,
@@ -175,6 +183,29 @@ func judgeGaps(_ *inspect.App, p *inspect.Poller) Answer {
 	}
 	return unknown("use source__on_failover=stop unless every replica is synchronous",
 		"source__on_failover=continue: whether replicas are synchronous is not seen here")
+}
+
+// longOutage is an outage that nobody looks at: from Friday evening to Monday.
+const longOutage = 72 * time.Hour
+
+func judgeRetention(_ *inspect.App, p *inspect.Poller) Answer {
+	kept, how := p.Config.Source.TrackRetention, "source__track_retention; of deletes, where rowrelay track purge runs"
+	if p.Engine == "sqlserver" {
+		var n int
+		var unit string
+		if how = p.Table.Retained; how == "" {
+			return notKnown(p.Because())
+		}
+		if _, err := fmt.Sscanf(how, "%d %s", &n, &unit); err != nil || strings.HasSuffix(unit, ",") {
+			return unknown("see to who removes changes, and when", "CHANGE_RETENTION: %s", how)
+		}
+		units := map[string]time.Duration{"days": 24 * time.Hour, "hours": time.Hour, "minutes": time.Minute}
+		kept, how = time.Duration(n)*units[unit], "CHANGE_RETENTION: "+how
+	}
+	if kept < longOutage {
+		return bad("", "an outage of up to %s loses no change, and a weekend has more (%s)", inspect.Plain(kept), how)
+	}
+	return good("an outage of up to %s loses no change (%s)", inspect.Plain(kept), how)
 }
 
 func judgeConnections(_ *inspect.App, p *inspect.Poller) Answer {

@@ -37,7 +37,20 @@ func sourceCases() []verdictCase {
 	}
 	failover := []string{"pollers__orders__source__on_failover=continue"}
 	outbox := []string{outboxMode}
+	tracked := []string{"pollers__orders__source__mode=changetracking", "pollers__orders__source__cursor="}
+	kept := func(text string) func(*inspect.App, *inspect.Poller) {
+		return both(engineName("sqlserver"), table(func(t *inspect.Table) { t.Retained = text }))
+	}
 	return []verdictCase{
+		{"retention", nil, nil, NoMatter, ""},
+		{"retention", outbox, nil, NoMatter, ""},
+		{"retention", tracked, nil, OK, "an outage of up to 168h"},
+		{"retention", append(tracked, "pollers__orders__source__track_retention=48h"), nil, ToMend, "up to 48h"},
+		{"retention", tracked, kept("7 days"), OK, "an outage of up to 168h"},
+		{"retention", tracked, kept("2 days"), ToMend, "up to 48h"},
+		{"retention", tracked, kept("2 days, but AUTO_CLEANUP is off"), CannotTell, "AUTO_CLEANUP is off"},
+		{"retention", tracked, kept("4320 minutes"), OK, "up to 72h"},
+		{"retention", tracked, kept(""), CannotTell, ""},
 		{"late-commits", nil, nil, OK, "exact: tx is an xid8"},
 		{"late-commits", outbox, nil, NoMatter, ""},
 		{"late-commits", nil, unread, CannotTell, "has a fault"},

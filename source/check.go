@@ -45,6 +45,8 @@ type Check struct {
 	// are no more of them.
 	Events    []change.Event
 	ReadError error
+	// Retained is for how long the engine's own change tracking keeps changes, for people; "" where it is not known.
+	Retained string
 	// NullCursors counts the rows without a cursor; -1 when it was not counted, and 0 where the column cannot be NULL.
 	NullCursors int64
 }
@@ -143,6 +145,11 @@ func (c *Cursor) look(ctx context.Context, s *pool.Session, p *plan.Plan, batch 
 			return err
 		}
 		out.Warnings = append(out.Warnings, unseen...)
+	}
+	if own := p.BuiltIn(); own != nil {
+		if out.Retained, err = own.Retained(ctx, s.Conn); err != nil {
+			return err
+		}
 	}
 	out.Plan, err = c.strategy(p).explain(ctx, s, batch)
 	return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 )
@@ -73,6 +74,8 @@ func (c *Cursor) warnLate(ctx context.Context, s *pool.Session, p *plan.Plan) {
 		case s.Server.ReadOnly:
 			why = "the server at hand does not know the transactions that are open on its primary: connect to the primary, or " +
 				why
+		case h.Crowded:
+			why = engine.AskLess + "; or " + why
 		case grant != "":
 			why = "the server does not show this user the transactions of others: " + grant + ", or " + why
 		}

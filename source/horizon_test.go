@@ -256,6 +256,10 @@ func TestMySQLHorizonBesideOthers(t *testing.T) {
 	if h := horizonOf(t, later); h.Shown && h.Oldest.IsZero() {
 		t.Errorf("a list of any age is taken for one of now: %+v", h)
 	}
+	d, err := later.Describe(t.Context())
+	if said := strings.Join(d.Warnings, "; "); err != nil || strings.Contains(said, "GRANT") {
+		t.Errorf("the right is there, and advised: %s, %v", said, err)
+	}
 	close(stop)
 	if err := <-done; err != nil {
 		t.Fatal(err)

@@ -45,7 +45,10 @@ type LeasesConfig struct {
 }
 
 // Leases returns the leases on the source's changes. Nothing is asked yet.
-func (c *Cursor) Leases(cfg LeasesConfig) *Leases { return &Leases{c: c, cfg: cfg} }
+func (c *Cursor) Leases(cfg LeasesConfig) *Leases {
+	cfg.LockTimeout = min(cfg.LockTimeout, c.cfg.Timeout*9/10) // so that the server says it before the statement is given up
+	return &Leases{c: c, cfg: cfg}
+}
 
 // Batch is what Take took.
 type Batch struct {

@@ -206,12 +206,16 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 	if !f.exists && stored != nil && f.now.Sub(stored.At) > strangersNote {
 		stored = nil
 	}
+	if r.Ticks && stored != nil && stored.Stopped != nil { // another process has ended, this one has not
+		goesOn := *stored
+		goesOn.Stopped, stored = nil, &goesOn
+	}
 	f.note = join(own, stored)
 	o.noted(f.note)
 	if f.note != nil && f.note.silent(f.now) {
 		o.SilentSince = &f.note.At
 	}
-	if r.Next != nil && !f.onceOnly(&o) {
+	if r.Next != nil && !f.onceOnly(&o) && !f.stopped() {
 		if next, ok := r.Next(f.now); ok {
 			o.NextRun = &next
 		}

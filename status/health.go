@@ -141,6 +141,10 @@ func unheard(o *Output, f *facts) string {
 	if o.SilentSince == nil || o.atWork() {
 		return ""
 	}
+	if f.stopped() {
+		return fmt.Sprintf("Stopped since %s: its process ended in order, and no tick came since. Where another process ticks, it "+
+			"says so within a minute", stamp(*f.note.Stopped))
+	}
 	return fmt.Sprintf("Silent since %s: ticks leave a sign of life each minute, and it is missing for %s. Is its process "+
 		"running, and can it write the state store?", stamp(*o.SilentSince), span(f.now.Sub(*o.SilentSince)))
 }
@@ -204,6 +208,9 @@ func well(o *Output, f *facts) string {
 func (f *facts) onceOnly(o *Output) bool {
 	return f.note != nil && f.note.SilentAfter == 0 && !o.atWork()
 }
+
+// stopped reports whether the process that ticked last has ended in order, and no tick came since.
+func (f *facts) stopped() bool { return f.note != nil && f.note.Stopped != nil }
 
 func atLeast(n, bound int64) string {
 	if bound > 0 && n >= bound {

@@ -34,6 +34,8 @@ type Note struct {
 	// SilentAfter is how long after At, in seconds, a missing sign of life says that nothing ticks any more; 0 where
 	// it is not known when the next tick is due (run --once).
 	SilentAfter float64 `json:"silent_after_seconds,omitempty"`
+	// Stopped is when the process whose ticks these are ended in order; nil while it may tick.
+	Stopped *time.Time `json:"stopped,omitempty"`
 	// Parts are the partitions of an outbox under fan-out whose last tick failed, and those that have recovered; Handed is
 	// what the timer found last. Both are nil where ticks are about everything. See parts.go.
 	Parts  map[string]PartEnd `json:"partitions,omitempty"`
@@ -70,6 +72,7 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	}
 	ended := r.Ended.UTC()
 	took := r.Ended.Sub(r.Started).Seconds()
+	n.Stopped = nil
 	n.Version, n.Instance, n.At, n.Event, n.Failed, n.Seconds = noteVersion, instance, ended, string(r.Event), r.Failed(),
 		took
 	// it has handed partitions out: whether they succeed, their own ticks tell
@@ -111,9 +114,9 @@ func errorText(r *poller.Report) string {
 	return poller.WithoutAnswers(r.Err.Error())
 }
 
-// silent reports whether the sign of life after this one is overdue.
+// silent reports whether the sign of life after this one is overdue, or cannot come.
 func (n *Note) silent(now time.Time) bool {
-	return n.SilentAfter > 0 && now.Add(-n.ahead).Sub(n.At).Seconds() > n.SilentAfter
+	return n.Stopped != nil || n.SilentAfter > 0 && now.Add(-n.ahead).Sub(n.At).Seconds() > n.SilentAfter
 }
 
 // outcome is what is worth telling at once when it changes: "" while nothing is wrong.
@@ -141,7 +144,7 @@ func (n *Note) replaces(stored *Note, worked bool) bool {
 	case worked:
 		return true
 	// what was left to do may have gone without a delivery
-	case both.outcome() == stored.outcome() && (!stored.More || n.More) && !both.catchesUp(stored) &&
+	case both.outcome() == stored.outcome() && (n.Stopped == nil) == (stored.Stopped == nil) && (!stored.More || n.More) && !both.catchesUp(stored) &&
 		n.At.Sub(stored.At) < lifeEvery:
 		return false
 	case both.shares():
@@ -169,6 +172,9 @@ func (n Note) fit(now time.Time) Note {
 		return Note{unfit: true}
 	}
 	n.fitLag(limit)
+	if n.Stopped != nil && n.Stopped.After(limit) {
+		n.Stopped = nil
+	}
 	n.History = recent(n.History, limit)
 	if n.LastSuccess != nil && n.LastSuccess.After(limit) {
 		n.LastSuccess = nil

@@ -38,7 +38,9 @@ type RecorderConfig struct {
 	// SilentAfter is how long after a tick of a poller a missing sign of life says that nothing ticks it; 0 where its
 	// next tick is not due at a known time. Nil: for all of them.
 	SilentAfter func(poller string) time.Duration
-	Log         *slog.Logger
+	// Alone says that the ticks end with this process: no host starts another.
+	Alone bool
+	Log   *slog.Logger
 }
 
 // sheet is what is known of one output's ticks.
@@ -140,10 +142,14 @@ func (c *Recorder) seen(name, output string) (note *Note, good time.Time) {
 	return s.note, s.good // a note is replaced, never changed
 }
 
-// Close writes what is still to be written, within a few seconds, and ends.
+// Close writes what is still to be written, within a few seconds, and ends. Where the ticks end with the process, that
+// is noted: a sign of life that cannot come is not waited for.
 func (c *Recorder) Close() {
 	c.mu.Lock()
 	c.closed = true
+	if c.cfg.Alone {
+		c.stopped()
+	}
 	ending, ended := c.ending, c.ended
 	c.mu.Unlock()
 	if ending == nil {
@@ -164,6 +170,18 @@ func (c *Recorder) Close() {
 		}
 	}
 	c.updateAll(ctx, left)
+}
+
+// stopped notes that no tick follows. What another process has noted of a later tick stands.
+func (c *Recorder) stopped() {
+	at := time.Now().UTC().Add(c.clockLag)
+	for _, s := range c.sheets {
+		if s.note != nil && s.note.SilentAfter > 0 {
+			note := *s.note
+			note.Stopped = &at
+			s.note = &note
+		}
+	}
 }
 
 // keep reads and writes when it is time, until ctx ends.

@@ -17,7 +17,7 @@ import (
 func onePoller(t *testing.T, store state.Store, seen *Recorder, committed time.Time) Output {
 	t.Helper()
 	b := NewBoard(BoardConfig{App: "shop", Store: store, Seen: seen, Bound: time.Second, Outputs: []Subject{{
-		Base: Output{Poller: "orders"}, Limit: 2 * time.Minute,
+		Base: Output{Poller: "orders"}, Limit: 2 * time.Minute, Ticks: seen != nil,
 		Next: func(now time.Time) (time.Time, bool) { return now.Add(time.Second), true },
 		Parts: partOf(func(context.Context) (func(*Output), error) {
 			return func(o *Output) { o.CommittedAt = &committed }, nil
@@ -178,6 +178,49 @@ func TestOnceIsNeverSilent(t *testing.T) {
 		}
 		if n := (Note{At: noon.Add(101 * time.Second)}).with(&on); n.SilentAfter != 0 {
 			t.Errorf("after its end: %v", n.SilentAfter)
+		}
+	})
+}
+
+// TestAnOrderlyStop: where the ticks end with their process, its end is said at once; where a host starts the next
+// worker it is none. Another process goes on: its next sign of life ends it, and its own page never says it.
+func TestAnOrderlyStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, alone := range []bool{true, false} {
+			store, p := life(t, 2*time.Minute, 10*time.Second, poller.FetchEmpty)
+			p.cfg.Alone = alone
+			pass(time.Second)
+			p.Close()
+			o := onePoller(t, store, nil, time.Now())
+			if !alone {
+				if o.Health != Healthy || o.SilentSince != nil {
+					t.Errorf("under a host: %s: %s", o.Health, o.Says)
+				}
+				continue
+			}
+			if at := "Stopped since " + stamp(time.Now()); o.Health != Silent || !strings.Contains(o.Says, at) ||
+				o.NextRun != nil {
+				t.Errorf("%s: %s, want %s; next %v", o.Health, o.Says, at, o.NextRun)
+			}
+			next := newProcess(t, "two", store)
+			next.cfg.SilentAfter, next.cfg.Alone = p.cfg.SilentAfter, true
+			if o := onePoller(t, store, next.Recorder, time.Now()); o.Health != Healthy {
+				t.Errorf("the page of another that ticks: %s: %s", o.Health, o.Says)
+			}
+			next.tick(poller.FetchEmpty, 0)
+			if o := onePoller(t, store, nil, time.Now()); o.Health != Healthy || stored(t, store).Stopped != nil {
+				t.Errorf("after a tick of another: %s: %s", o.Health, o.Says)
+			}
+			beside := newProcess(t, "three", store)
+			beside.cfg.SilentAfter, beside.cfg.Alone = p.cfg.SilentAfter, true
+			beside.tick(poller.FetchEmpty, 0)
+			pass(2 * time.Minute)
+			next.tick(poller.FetchEmpty, 0)
+			beside.Close()
+			if stored(t, store).Stopped != nil {
+				t.Error("one stops whose last tick is older than another's: that one goes on")
+			}
+			next.Close()
 		}
 	})
 }

@@ -41,13 +41,24 @@ type rig struct {
 // newRig makes one; before are statements that run before there are triggers.
 func newRig(t testing.TB, name string, before ...string) *rig {
 	t.Helper()
-	r := &rig{TB: t, store: memstore.New(), to: &receiver{rows: map[string]event{}, seen: map[string]bool{}}}
+	url := ""
 	switch name {
 	case "postgres":
-		r.url = testenv.Postgres(t)
+		url = testenv.Postgres(t)
+	case "mysql":
+		url = testenv.MySQL(t)
+	}
+	return newRigAt(t, name, url, before...)
+}
+
+// newRigAt makes one in a database that is there; SQLite's is made.
+func newRigAt(t testing.TB, name, url string, before ...string) *rig {
+	t.Helper()
+	r := &rig{TB: t, url: url, store: memstore.New(), to: &receiver{rows: map[string]event{}, seen: map[string]bool{}}}
+	switch name {
+	case "postgres":
 		r.db = testenv.Open(t, "pgx", r.url)
 	case "mysql":
-		r.url = testenv.MySQL(t)
 		r.db = testenv.Open(t, "mysql", testenv.MySQLDSN(t, r.url))
 	default:
 		r.url = testenv.SQLite(t)

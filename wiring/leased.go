@@ -25,7 +25,7 @@ func (a *App) wireLeased(w *Poller) {
 	leases := src.Leases(source.LeasesConfig{
 		Function: leased.FunctionID(s.SiteName, s.FunctionName), Table: s.LeasesTable, Legacy: s.LegacyID,
 		TableLock:   s.LeasesLock == "table",
-		LockTimeout: min(a.Config.AppLockTimeout, s.Timeout),
+		LockTimeout: a.Config.AppLockTimeout,
 		Binding:     s.Compat == "binding",
 	})
 	feed, err := leased.New(leased.Config{

@@ -38,14 +38,19 @@ func benchBinary(b *testing.B) string {
 //	make bench BENCH=Memory                     ROWRELAY_BENCH_ROWS (of the smaller table), ROWRELAY_BENCH_TURNS
 func BenchmarkMemory(b *testing.B) {
 	rows, turns := benchSize(b, "ROWRELAY_BENCH_ROWS", 100_000), benchSize(b, "ROWRELAY_BENCH_TURNS", 3)
-	program, to := benchBinary(b), newBenchReceiver(b)
 	small, large := testenv.SQLite(b), testenv.SQLite(b)
 	benchSQLite(b, small, rows)
 	benchSQLite(b, large, 10*rows)
+	benchPeaks(b, benchBinary(b), small, large, turns, nil)
+}
+
+// benchPeaks reports the peak memory of draining a large table beside that of a small one.
+func benchPeaks(b *testing.B, program, small, large string, turns int, more benchSettings) {
+	to := newBenchReceiver(b)
 	var ratios, peaks []float64
 	for b.Loop() {
 		for range turns {
-			s, l := benchPeak(b, program, to.URL, small), benchPeak(b, program, to.URL, large)
+			s, l := benchPeak(b, program, to.URL, small, more), benchPeak(b, program, to.URL, large, more)
 			ratios, peaks = append(ratios, l/s), append(peaks, l)
 		}
 	}
@@ -55,10 +60,11 @@ func BenchmarkMemory(b *testing.B) {
 }
 
 // benchPeak drains a table by a process of its own and returns the process's peak memory in KiB.
-func benchPeak(b *testing.B, program, receiver, url string) float64 {
+func benchPeak(b *testing.B, program, receiver, url string, more benchSettings) float64 {
 	b.Helper()
 	dir := b.TempDir()
-	s := benchPoller(url, receiver).with(benchSettings{"state__kind": "file", "state__path": filepath.Join(dir, "state")})
+	s := benchPoller(url, receiver).with(benchSettings{"state__kind": "file", "state__path": filepath.Join(dir, "state")}).
+		with(more)
 	cmd := exec.CommandContext(b.Context(), program, "run", "--once")
 	var out strings.Builder
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(s.environ(), "HOME="+dir), &out, &out

@@ -47,9 +47,12 @@ func BenchmarkTracked(b *testing.B) {
 	})
 }
 
-// benchTracked measures the changes that an update of ranges makes, beside modes of a cursor.
-func benchTracked(b *testing.B, url, driver, dsn string, rows int, modes map[string]benchSettings, update string,
-	after ...string) {
+// ofChanges are the settings of a poller that reads the changes.
+var ofChanges = benchSettings{"pollers__orders__source__mode": "changetracking", "pollers__orders__source__cursor": ""}
+
+// benchChanges makes a change table, and in it a change of each row, by an update of ranges.
+func benchChanges(b *testing.B, url, driver, dsn string, rows int, update string, after ...string) {
+	b.Helper()
 	conn, err := engines.Parse(url)
 	if err != nil {
 		b.Fatal(err)
@@ -63,6 +66,40 @@ func benchTracked(b *testing.B, url, driver, dsn string, rows int, modes map[str
 		statements = append(statements, fmt.Sprintf(update, n, n+100))
 	}
 	benchTable(b, driver, dsn, append(statements, after...)...)
+}
+
+// BenchmarkMemoryOfChanges is the peak memory of a process that drains the changes of a table, and of one with ten
+// times as many.
+//
+//	make bench BENCH=MemoryOfChanges            ROWRELAY_BENCH_ROWS, ROWRELAY_BENCH_TURNS
+func BenchmarkMemoryOfChanges(b *testing.B) {
+	rows, turns := benchSize(b, "ROWRELAY_BENCH_ROWS", 100_000), benchSize(b, "ROWRELAY_BENCH_TURNS", 3)
+	program := benchBinary(b)
+	const update = "UPDATE orders SET status = 'sent' WHERE id > %d AND id <= %d"
+	for name, made := range map[string]func(b *testing.B, rows int) string{
+		"postgres": func(b *testing.B, rows int) string {
+			url := testenv.Postgres(b)
+			benchPostgres(b, url, rows)
+			benchChanges(b, url, "pgx", url, rows, update, "VACUUM ANALYZE")
+			return url
+		},
+		"sqlite": func(b *testing.B, rows int) string {
+			url := testenv.SQLite(b)
+			benchSQLite(b, url, rows)
+			benchChanges(b, url, "sqlite", strings.TrimPrefix(url, "sqlite:"), rows, update, "ANALYZE")
+			return url
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			benchPeaks(b, program, made(b, rows), made(b, 10*rows), turns, ofChanges)
+		})
+	}
+}
+
+// benchTracked measures the changes that an update of ranges makes, beside modes of a cursor.
+func benchTracked(b *testing.B, url, driver, dsn string, rows int, modes map[string]benchSettings, update string,
+	after ...string) {
+	benchChanges(b, url, driver, dsn, rows, update, after...)
 	to := newBenchReceiver(b)
 	open := func(mode benchSettings) *wiring.App {
 		return benchWire(b, benchPoller(url, to.URL).with(benchSettings{
@@ -74,8 +111,7 @@ func benchTracked(b *testing.B, url, driver, dsn string, rows int, modes map[str
 		benchForget(b, a)
 		return benchTime(b, "relay", func() { benchTick(b, a, rows) }).wall.Seconds()
 	}
-	changes := open(benchSettings{"pollers__orders__source__mode": "changetracking",
-		"pollers__orders__source__cursor": ""})
+	changes := open(ofChanges)
 	drain(changes)
 	cursors := map[string]*wiring.App{}
 	for mode, settings := range modes {

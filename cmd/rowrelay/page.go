@@ -43,7 +43,7 @@ func newStatusSide(c *console, a *wiring.App, hosted bool, ticking []*wiring.Pol
 	}
 	seen := status.NewRecorder(status.RecorderConfig{App: a.Config.State.AppName,
 		Instance: c.process().Instance(), Store: a.Store,
-		SilentAfter: func(poller string) time.Duration { return silent[poller] }, Log: log})
+		SilentAfter: func(poller string) time.Duration { return silent[poller] }, Alone: !hosted, Log: log})
 	board := newStatusBoard(c, a, hosted, a.Pollers, ticking, seen)
 	actions := &wiring.Operator{App: a, Board: board, Stop: c.stop, Ended: errStopped, Log: log}
 	return &statusSide{Reader: board, Operator: actions, seen: seen, actions: actions}

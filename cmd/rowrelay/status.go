@@ -29,8 +29,8 @@ It asks the state store and the databases of outboxes, each for five seconds at 
 
 Only a tick knows the lag, the rate, the last error, and who holds rows back. Ticks leave a note of it in the state
 store: those that did something every 15 seconds at most, those that found nothing every minute. Where that sign of
-life is overdue, the poller is silent. Without a state store, which outboxes do not need, only the page of the
-instance that ticks knows it.
+life is overdue, or run has ended in order, the poller is silent. Without a state store, which outboxes do not need,
+only the page of the instance that ticks knows it.
 
 It fails (exit code 1) when something is failing, silent or unknown (a part of its figures could not be read, or no
 tick has left a sign of life), or when the settings have faults. Parked events, dead letters and a pause do not make

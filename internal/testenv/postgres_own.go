@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -49,7 +50,15 @@ func (s *PostgresServer) Address() string { return net.JoinHostPort("127.0.0.1",
 
 func newPostgresServer(tb testing.TB) *PostgresServer {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "rowrelay-postgres-")
+	s := &PostgresServer{tb: tb, dir: ownDir(tb, "rowrelay-postgres-"), port: freePorts(tb, 1)[0]}
+	s.URL = "postgres://rowrelay@" + s.Address() + "/postgres?sslmode=disable"
+	return s
+}
+
+// ownDir makes the directory of a server of a test's own, which runs as nobody where the test is root's.
+func ownDir(tb testing.TB, prefix string) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", prefix)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -63,9 +72,35 @@ func newPostgresServer(tb testing.TB) *PostgresServer {
 			tb.Fatalf("testenv: %v", err)
 		}
 	}
-	s := &PostgresServer{tb: tb, dir: dir, port: freePorts(tb, 1)[0]}
-	s.URL = "postgres://rowrelay@" + s.Address() + "/postgres?sslmode=disable"
-	return s
+	return dir
+}
+
+// asNobody is a command that no server lets root run.
+func asNobody(command ...string) []string {
+	if os.Geteuid() != 0 {
+		return command
+	}
+	return append([]string{"setpriv", "--reuid", "nobody", "--regid", strconv.Itoa(nobody), "--clear-groups"}, command...)
+}
+
+// runIn runs a command in a directory.
+func runIn(tb testing.TB, dir string, command ...string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), setup)
+	defer cancel()
+	cmd := osexec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("testenv: %s: %v\n%s", strings.Join(command, " "), err, out)
+	}
+}
+
+// Restart ends the server in order, as an upgrade would, and starts it again after a while.
+func (s *PostgresServer) Restart(while func()) {
+	s.tb.Helper()
+	s.tool("pg_ctl", "stop", "-m", "fast", "-w", "-D", s.data())
+	while()
+	s.start()
 }
 
 func (s *PostgresServer) data() string { return filepath.Join(s.dir, "data") }
@@ -82,24 +117,12 @@ func (s *PostgresServer) command(name string, args ...string) []string {
 		found = []string{path}
 	}
 	slices.Sort(found)
-	command := append([]string{found[len(found)-1]}, args...)
-	if os.Geteuid() == 0 {
-		command = append([]string{"setpriv", "--reuid", "nobody", "--regid", strconv.Itoa(nobody), "--clear-groups"},
-			command...)
-	}
-	return command
+	return asNobody(append([]string{found[len(found)-1]}, args...)...)
 }
 
 func (s *PostgresServer) tool(name string, args ...string) {
 	s.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), setup)
-	defer cancel()
-	command := s.command(name, args...)
-	cmd := osexec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir = s.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		s.tb.Fatalf("testenv: %s: %v\n%s", name, err, out)
-	}
+	runIn(s.tb, s.dir, s.command(name, args...)...)
 }
 
 func (s *PostgresServer) start() {
