@@ -21,6 +21,19 @@ type Range struct {
 	// its Writer counts by. Only sources whose rows are told in order (Description.Ordered) are asked so.
 	Known func(e *Event, numbers string) bool
 	Again Cursor
+	// Same, where it is set beside Known, reports whether all that a state shows since Again was read before: the source
+	// need not read it, and Page.Again is empty then.
+	Same func(State) bool
+}
+
+// State is what one snapshot shows, where the source can tell that from another. The zero value says nothing.
+type State struct {
+	// Counter is what Commits is read from, not 0: of two of them nothing can be compared. One transaction writes at a
+	// time where there is a counter.
+	Counter uint64
+	// Commits is equal in two snapshots only if nothing was committed in between. It may move once before a transaction
+	// ends that writes, and moves with each that is committed.
+	Commits int64
 }
 
 // Page is what one fetch brought.
@@ -32,6 +45,8 @@ type Page struct {
 	// AgainMore there are more of them than the limit, and nothing else was read.
 	Again     []Event
 	AgainMore bool
+	// State is the snapshot that a page with rows since Range.Again was read in.
+	State State
 	// To is the position after the page where that is not the last event's (a window closed, or rows were left out, also
 	// without events); nil otherwise.
 	To Cursor

@@ -72,6 +72,14 @@ type Snapshotter interface {
 	Snapshot(ctx context.Context, conn *sql.Conn, work func() error) error
 }
 
+// CommitCounter is a Snapshotter whose database lets one transaction write at a time, and tells each connection when
+// others have committed.
+type CommitCounter interface {
+	Snapshotter
+	// Commits is change.State's, of the snapshot that conn reads in. Only numbers of one connection can be compared.
+	Commits(ctx context.Context, conn *sql.Conn) (int64, error)
+}
+
 // OrderedReader is a Dialect that is told where the rows of a statement have to come by an index that has their order,
 // however few its planner believes that they are.
 type OrderedReader interface {

@@ -192,15 +192,32 @@ func (c *Cursor) orderedPage(ctx context.Context, p *plan.Plan, r change.Range, 
 
 func (c *Cursor) readOrdered(ctx context.Context, s *pool.Session, p *plan.Plan, r change.Range, limit poller.Limit) (
 	page change.Page, fault, err error) {
-	page, fault, err = c.readAgain(ctx, s, p, r, limit)
-	if err != nil || fault != nil || page.AgainMore {
-		return page, fault, err
+	state, err := c.state(ctx, s, p)
+	if err != nil {
+		return page, nil, err
+	}
+	if r.Same == nil || !r.Same(state) {
+		page, fault, err = c.readAgain(ctx, s, p, r, limit)
+		if err != nil || fault != nil || page.AgainMore {
+			return page, fault, err
+		}
 	}
 	again := page.Again
 	r.Again, r.Known, r.Since = nil, nil, 0
 	page, fault, err = c.readOn(ctx, s, p, r, limit)
-	page.Again = again
+	page.Again, page.State = again, state
 	return page, fault, err
+}
+
+// state is that of the snapshot that a session reads in. Where a view, a query or a condition chooses rows they may
+// change with the time, without a commit.
+func (c *Cursor) state(ctx context.Context, s *pool.Session, p *plan.Plan) (change.State, error) {
+	counter, ok := c.dialect.(engine.CommitCounter)
+	if !ok || p.Sel.Query != "" || p.Table.View || c.cfg.Where != "" {
+		return change.State{}, nil
+	}
+	n, err := counter.Commits(ctx, s.Conn)
+	return change.State{Counter: s.ID, Commits: n}, err
 }
 
 // readAgain reads the rows since Range.Again that are not known. It reads page by page: there may be many that are.

@@ -10,8 +10,54 @@ import (
 // ordered keeps rows that share an order key in the order of their writes: see "Overlap: order" in the Tracker's
 // comment.
 type ordered struct {
-	on   bool
-	held *Step // a page of which the late rows were handed out, and the live ones are to come
+	on    bool
+	held  *Step // a page of which the late rows were handed out, and the live ones are to come
+	shown map[uint64]shown
+}
+
+// shown is what the last page from the order edge on has shown of a database that counts commits, by a counter.
+type shown struct {
+	commits int64
+	at      time.Time // of a look before the page; zero: there was none
+	moved   time.Time // of the last look before the counter moved the last time; zero: it did not
+}
+
+const (
+	// waits is how long a writer may wait for the one right to write with a value that it has drawn: a usual
+	// busy_timeout.
+	waits = 5 * time.Second
+	// maxCounters is how many counters are kept: a few connections that take turns.
+	maxCounters = 16
+)
+
+// same is Range.Same.
+func (l *Tracker) same(s change.State) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last, ok := l.order.shown[s.Counter]
+	return ok && last.commits == s.Commits
+}
+
+// note takes the state of a page from the order edge on that was taken, and a look before it. It returns a moment before
+// which nobody began whose rows the page does not show; zero where that is not known. A transaction moves the counter
+// once before its end at most: when it has moved twice, whoever wrote before has ended.
+func (o *ordered) note(s change.State, at time.Time) (oldest time.Time) {
+	if s.Counter == 0 {
+		return time.Time{}
+	}
+	last, ok := o.shown[s.Counter]
+	if ok && last.commits != s.Commits {
+		if !last.moved.IsZero() {
+			oldest = last.moved.Add(-waits)
+		}
+		last.moved = last.at
+	}
+	last.commits, last.at = s.Commits, at
+	if o.shown == nil || !ok && len(o.shown) >= maxCounters {
+		o.shown = map[uint64]shown{}
+	}
+	o.shown[s.Counter] = last
+	return oldest
 }
 
 // nextOrdered is the next page of live rows, with what became visible between the order edge and them.
@@ -29,7 +75,7 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 	if !l.recent.edge.at.Equal(l.reached) {
 		if h, ok := l.look(ctx); ok {
 			l.recent.look(&h)
-			step.oldest = before(&h)
+			step.oldest, step.looked = before(&h), h.Now
 		}
 	}
 	l.askLast(ctx)
@@ -40,6 +86,9 @@ func (l *Tracker) nextOrdered(ctx context.Context) Step {
 	}
 	if !again.Equal(l.reached) {
 		step.Range.Again, step.Range.Known, step.Range.Since = again, l.knows, since
+		if !l.sweep.ending() { // which has to meet what is remembered
+			step.Range.Same = l.same
+		}
 	}
 	return step
 }
@@ -95,6 +144,9 @@ func (l *Tracker) again(step *Step, page *change.Page) (change.Batch, bool) {
 	if page.AgainMore {
 		l.recent.oldest = time.Time{}
 		return batch, true
+	}
+	if shown := l.order.note(page.State, step.looked); step.oldest.IsZero() {
+		step.oldest = shown
 	}
 	l.recent.oldest, l.recent.met = step.oldest, l.said
 	if seen := l.backlog.last.seen; !seen.IsZero() && !step.oldest.Before(seen) {

@@ -30,6 +30,7 @@ type Step struct {
 	rose     int           // overlap.rose, when Next returned a page with what is read again
 	nextTold change.Cursor // of overlap, when Next returned a page of live rows
 	oldest   time.Time     // of recent.oldest, once the page is read
+	looked   time.Time     // when the database was looked at before the page, by its clock; zero: it was not
 	asked    time.Time     // when Next returned a page of live rows of a mode without a window
 }
 

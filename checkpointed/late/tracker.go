@@ -91,6 +91,12 @@ import (
 // position was reached draws values beyond it. So X rises only by the look before the last page, never by a later one:
 // a transaction may have ended between the page and that. Where open transactions are not shown X is L.
 //
+// A source that lets one transaction write at a time may tell what each page was read in (Page.State). Where nothing was
+// committed since a page that was taken, the rows between X and F need not be read again. Whoever was open when a page
+// was read has ended when the count of commits has moved twice since: SQLite's may move once before a commit. So X
+// rises there as well, by the look before that page, and a while earlier: writers wait for each other with values that
+// they have drawn.
+//
 // Beyond X no sweep may read: its pages are of several snapshots. A sweep ends at X, and its last leg is the late part
 // of the next page of live rows. Below X it finds what breaks the assumption, in no order. A session that begins where
 // another process, or one that did not settle all, has ended begins at L.

@@ -24,6 +24,7 @@ type lateRun struct {
 	writers bool // rows tell who wrote them
 	fails   bool // the database fails over now and then
 	groups  int  // of order keys that several rows share
+	alone   bool // one transaction writes at a time, and pages tell whether one has ended
 }
 
 func (run lateRun) drive(t *testing.T, seed uint64) *driver {
@@ -44,6 +45,9 @@ func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 		d.cfg.Memory = run.memory
 		d.start()
 	}
+	if run.alone {
+		table.Counters = 2
+	}
 	hot := table.NextKey + 1
 	for range run.steps {
 		time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
@@ -51,7 +55,12 @@ func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 		if run.fails && rng.IntN(150) == 0 {
 			table.FailOver(fmt.Sprint("life ", rng.Int()), uint64(rng.IntN(30)))
 		}
-		switch rng.IntN(10) {
+		what := rng.IntN(10)
+		if what < 5 && run.alone {
+			writeAlone(table, rng, run.longest)
+			continue
+		}
+		switch what {
 		case 0, 1, 2:
 			tx := table.Begin(time.Duration(rng.Int64N(int64(run.longest))))
 			for range rng.IntN(3) + 1 {
@@ -93,6 +102,25 @@ func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 	return d
 }
 
+// writeAlone begins a transaction, which draws a value and waits for the one right to write; it gives up when it waited
+// for too long. Who has the right writes more.
+func writeAlone(table *latetest.Table, rng *rand.Rand, longest time.Duration) {
+	table.Begin(waits)
+	for _, tx := range table.Open {
+		if len(tx.Writes) > 0 {
+			if table.Insert(tx); rng.IntN(2) == 0 {
+				table.Anew(tx)
+			}
+			return
+		}
+	}
+	tx := table.Open[0]
+	tx.Ends = time.Now().Add(time.Duration(rng.Int64N(int64(longest))))
+	table.NextKey++
+	table.Write(tx, table.NextKey, tx.Drawn)
+	table.Update(tx, rng.IntN(table.NextKey)+1, 0)
+}
+
 // lateSeeds is how many random runs a test makes.
 func lateSeeds() uint64 { return quick.Runs[uint64](20, 1) }
 
@@ -126,6 +154,10 @@ func TestOverlapLosesNothing(t *testing.T) {
 		{"shared order keys, writers are told, little memory",
 			lateRun{mode: Overlap, crashes: true, shown: true, longest: 20 * time.Second, steps: 1200, writers: true,
 				memory: 20, groups: 3}},
+		{"shared order keys, one writer at a time",
+			lateRun{mode: Overlap, longest: 6 * time.Second, steps: 1200, groups: 3, alone: true}},
+		{"shared order keys, one writer at a time, crashes",
+			lateRun{mode: Overlap, crashes: true, longest: 6 * time.Second, steps: 1200, groups: 3, alone: true}},
 	} {
 		test.run.steps = quick.Runs(test.run.steps, 200)
 		t.Run(test.name, func(t *testing.T) {

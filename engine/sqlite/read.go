@@ -167,3 +167,12 @@ func (Dialect) Snapshot(ctx context.Context, conn *sql.Conn, work func() error) 
 	}
 	return err
 }
+
+// Commits implements engine.CommitCounter. In WAL mode the number also moves when the first write of a transaction
+// begins the log anew.
+func (Dialect) Commits(ctx context.Context, conn *sql.Conn) (n int64, err error) {
+	if err := conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&n); err != nil {
+		return 0, fmt.Errorf("read data_version: %w", err)
+	}
+	return n, nil
+}

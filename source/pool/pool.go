@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
@@ -27,6 +28,8 @@ import (
 // part of it beyond the work that it was given to.
 type Session struct {
 	Conn *sql.Conn
+	// ID is no other session's of this process.
+	ID uint64
 	// Server is what it said when it was prepared, and what its user has refreshed since.
 	Server engine.Server
 	// Broken says that its user has given it up: it is not to be used again.
@@ -36,6 +39,9 @@ type Session struct {
 	opened, used time.Time
 	fresh        bool // just opened: it cannot have gone stale in the pool
 }
+
+// opened counts sessions.
+var opened atomic.Uint64
 
 // Pool is the connections of one process to one database for reading: all sources that name it share them, and a
 // source that has nothing to do holds none. It is safe for concurrent use.
@@ -145,7 +151,7 @@ func (p *Pool) open(ctx context.Context, with engine.Settings) (*Session, error)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConnect, err)
 	}
-	s := &Session{Conn: conn, settings: with, opened: time.Now(), fresh: true}
+	s := &Session{Conn: conn, ID: opened.Add(1), settings: with, opened: time.Now(), fresh: true}
 	prepared := false
 	defer func() {
 		if !prepared {

@@ -40,6 +40,9 @@ type Table struct {
 	Numbers string // not empty: rows tell who wrote them, by numbers of this history
 	Number  uint64 // the last that a transaction or savepoint took
 	Unsaid  int    // so many fetches do not say which transactions have ended
+
+	Counters int   // of commits, by which pages tell their state; 0 for none. One transaction writes at a time then.
+	moves    int64 // of the counters
 }
 
 // Row is one version of a row.
@@ -60,6 +63,7 @@ type Tx struct {
 	First  int64 // the lowest cursor that it holds
 	Number uint64
 	Moment int64 // of its beginning
+	anew   bool
 }
 
 // New returns an empty table. rng decides which transactions commit.
@@ -111,6 +115,14 @@ func (t *Table) Write(tx *Tx, key int, cursor int64) {
 	}
 }
 
+// Anew lets a transaction begin the log anew, which moves the counters of commits. It can do so once.
+func (t *Table) Anew(tx *Tx) {
+	if !tx.anew {
+		tx.anew = true
+		t.moves++
+	}
+}
+
 // number is the number that a write of a transaction bears: its own, which it takes with its first write, or that of a
 // savepoint, which takes a later one.
 func (t *Table) number(tx *Tx) uint64 {
@@ -150,6 +162,9 @@ func (t *Table) FailOver(numbers string, lost uint64) {
 func (t *Table) End(tx *Tx, commit bool) {
 	t.Open = slices.DeleteFunc(t.Open, func(other *Tx) bool { return other == tx })
 	t.moment++
+	if commit && len(tx.Writes) > 0 {
+		t.moves++
+	}
 	for key, row := range tx.Writes {
 		delete(t.Locks, key)
 		if commit {
@@ -242,7 +257,13 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 		}
 	}
 	if r.Known != nil {
-		if t.again(&page, r, limit); page.AgainMore {
+		if t.Counters > 0 {
+			page.State = change.State{Counter: uint64(t.Rng.IntN(t.Counters)) + 1, Commits: t.moves}
+		}
+		if r.Same == nil || !r.Same(page.State) {
+			t.again(&page, r, limit)
+		}
+		if page.AgainMore {
 			return page, nil
 		}
 		r.Since = 0
