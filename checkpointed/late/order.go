@@ -38,9 +38,9 @@ func (l *Tracker) same(s change.State) bool {
 	return ok && last.commits == s.Commits
 }
 
-// note takes the state of a page from the order edge on that was taken, and a look before it. It returns a moment before
-// which nobody began whose rows the page does not show; zero where that is not known. A transaction moves the counter
-// once before its end at most: when it has moved twice, whoever wrote before has ended.
+// note takes the state of a page from the order edge on that was taken, and a look before it. It returns a moment
+// before which nobody began whose rows the page does not show; zero where that is not known. A transaction moves the
+// counter once before its end at most: when it has moved twice, whoever wrote before has ended.
 func (o *ordered) note(s change.State, at time.Time) (oldest time.Time) {
 	if s.Counter == 0 {
 		return time.Time{}

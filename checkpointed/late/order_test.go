@@ -49,8 +49,8 @@ func TestABacklogInOrderIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestACounterOfCommitsMovesBeforeACommit: a transaction that moves the counter while it is open may have drawn its value
-// long before, while it waited for the right to write.
+// TestACounterOfCommitsMovesBeforeACommit: a transaction that moves the counter while it is open may have drawn its
+// value long before, while it waited for the right to write.
 func TestACounterOfCommitsMovesBeforeACommit(t *testing.T) {
 	inLate(t, Overlap, 5, func(t *testing.T, d *driver) {
 		d.table.Groups, d.table.Counters = 1, 1

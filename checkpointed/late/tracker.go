@@ -91,9 +91,9 @@ import (
 // position was reached draws values beyond it. So X rises only by the look before the last page, never by a later one:
 // a transaction may have ended between the page and that. Where open transactions are not shown X is L.
 //
-// A source that lets one transaction write at a time may tell what each page was read in (Page.State). Where nothing was
-// committed since a page that was taken, the rows between X and F need not be read again. Whoever was open when a page
-// was read has ended when the count of commits has moved twice since: SQLite's may move once before a commit. So X
+// A source that lets one transaction write at a time may tell what each page was read in (Page.State). Where nothing
+// was committed since a page that was taken, the rows between X and F need not be read again. Whoever was open when a
+// page was read has ended when the count of commits has moved twice since: SQLite's may move once before a commit. So X
 // rises there as well, by the look before that page, and a while earlier: writers wait for each other with values that
 // they have drawn.
 //
