@@ -86,8 +86,8 @@ func (s *MariaDBServer) program(name string) string {
 	}
 	path, err := osexec.LookPath(name)
 	if err != nil {
-		s.tb.Fatalf("testenv: this test needs a MariaDB server of its own: apt-get install -y mariadb-server-core (make test does it): %v",
-			err)
+		s.tb.Fatalf("testenv: this test needs a MariaDB server of its own: apt-get install -y mariadb-server-core "+
+			"(make test does it): %v", err)
 	}
 	return path
 }
