@@ -34,8 +34,8 @@ type Looks struct {
 }
 
 // AskLess is what shows them where a Horizon is Crowded.
-const AskLess = "let whoever reads the server's list of transactions (information_schema.INNODB_TRX) many times a second read " +
-	"it less often: while they do, the server makes no new one"
+const AskLess = "let whoever reads the server's list of transactions (information_schema.INNODB_TRX) many times a " +
+	"second read it less often: while they do, the server makes no new one"
 
 const (
 	// longestPause is how rarely the server is asked that others ask too often.

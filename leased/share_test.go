@@ -119,8 +119,8 @@ func TestInstancesShare(t *testing.T) {
 	}
 }
 
-// TestAStopGivesBack: an instance is stopped in mid-batch. What was accepted is processed, and another takes the rest at
-// once, instead of when leases have lapsed; nothing comes twice.
+// TestAStopGivesBack: an instance is stopped in mid-batch. What was accepted is processed, and another takes the rest
+// at once, instead of when leases have lapsed; nothing comes twice.
 func TestAStopGivesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newServer()

@@ -52,10 +52,10 @@ func sourceItems() []item {
 			mend: "let the login read the database's incarnation, and use source__on_failover=stop unless replicas are synchronous",
 		},
 		{
-			id: "retention", group: groupSource, asks: "changes are kept for longer than the longest outage", each: judgeRetention,
-			needs: mode.Triggers, without: "only change tracking has changes that are removed",
-			why: "A poller that stands still for longer, with its process, its destination or a fault, stops at a gap: what was " +
-				"removed cannot be delivered (docs/change-tracking.md).",
+			id: "retention", group: groupSource, asks: "changes are kept for longer than the longest outage",
+			each: judgeRetention, needs: mode.Triggers, without: "only change tracking has changes that are removed",
+			why: "A poller that stands still for longer, with its process, its destination or a fault, stops at a gap: what " +
+				"was removed cannot be delivered (docs/change-tracking.md).",
 			mend: "raise source__track_retention, or on SQL Server CHANGE_RETENTION",
 		},
 		{

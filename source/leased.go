@@ -46,7 +46,8 @@ type LeasesConfig struct {
 
 // Leases returns the leases on the source's changes. Nothing is asked yet.
 func (c *Cursor) Leases(cfg LeasesConfig) *Leases {
-	cfg.LockTimeout = min(cfg.LockTimeout, c.cfg.Timeout*9/10) // so that the server says it before the statement is given up
+	// The server says that the lock is not free before the statement is given up.
+	cfg.LockTimeout = min(cfg.LockTimeout, c.cfg.Timeout*9/10)
 	return &Leases{c: c, cfg: cfg}
 }
 

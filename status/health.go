@@ -142,8 +142,8 @@ func unheard(o *Output, f *facts) string {
 		return ""
 	}
 	if f.stopped() {
-		return fmt.Sprintf("Stopped since %s: its process ended in order, and no tick came since. Where another process ticks, it "+
-			"says so within a minute", stamp(*f.note.Stopped))
+		return fmt.Sprintf("Stopped since %s: its process ended in order, and no tick came since. Where another process "+
+			"ticks, it says so within a minute", stamp(*f.note.Stopped))
 	}
 	return fmt.Sprintf("Silent since %s: ticks leave a sign of life each minute, and it is missing for %s. Is its process "+
 		"running, and can it write the state store?", stamp(*o.SilentSince), span(f.now.Sub(*o.SilentSince)))

@@ -144,8 +144,8 @@ func (n *Note) replaces(stored *Note, worked bool) bool {
 	case worked:
 		return true
 	// what was left to do may have gone without a delivery
-	case both.outcome() == stored.outcome() && (n.Stopped == nil) == (stored.Stopped == nil) && (!stored.More || n.More) && !both.catchesUp(stored) &&
-		n.At.Sub(stored.At) < lifeEvery:
+	case both.outcome() == stored.outcome() && (n.Stopped == nil) == (stored.Stopped == nil) &&
+		(!stored.More || n.More) && !both.catchesUp(stored) && n.At.Sub(stored.At) < lifeEvery:
 		return false
 	case both.shares():
 		return true

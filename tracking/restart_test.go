@@ -69,7 +69,8 @@ func TestServerRestarts(t *testing.T) {
 				programtest.Until(t, "a tick to fail", func() bool { return len(failures()) > 0 })
 			})
 			_ = open.Rollback() // its connection is gone
-			r.exec("UPDATE orders SET v = 3 WHERE id <= 500", "DELETE FROM orders WHERE id = 8", "INSERT INTO orders VALUES (7, 4)")
+			r.exec("UPDATE orders SET v = 3 WHERE id <= 500", "DELETE FROM orders WHERE id = 8",
+				"INSERT INTO orders VALUES (7, 4)")
 			delivered("what was written before the restart and after it")
 			if before > 0 || len(r.to.inverted) > 0 {
 				t.Errorf("%d ticks failed before the restart; INVERTED %v", before, r.to.inverted)

@@ -48,7 +48,7 @@ func (s *MariaDBServer) Restart(while func()) {
 	ended := Await(setup, func() error { // the next server waits for the locks on the files
 		conn, err := net.Dial("tcp", s.address())
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // nobody listens there any more
 		}
 		_ = conn.Close()
 		return errors.New("it still listens")
@@ -86,8 +86,8 @@ func (s *MariaDBServer) program(name string) string {
 	}
 	path, err := osexec.LookPath(name)
 	if err != nil {
-		s.tb.Fatalf("testenv: this test needs a MariaDB server of its own: apt-get install -y mariadb-server-core (make test does it): %v",
-			err)
+		s.tb.Fatalf("testenv: this test needs a MariaDB server of its own: apt-get install -y mariadb-server-core "+
+			"(make test does it): %v", err)
 	}
 	return path
 }
