@@ -96,6 +96,7 @@ type tick struct {
 // inFlight is a batch that is fetched and not settled.
 type inFlight struct {
 	grant    Grant
+	sent     []change.Event // the batch's events as they are sent
 	outcomes []Outcome
 	// rejections says why, for each rejected event, by index; nil when there is none.
 	rejections map[int]Rejection
@@ -197,14 +198,39 @@ func (t *tick) fetch() {
 	limit := t.limit
 	go func() {
 		var grant Grant
+		var sent []change.Event
 		var err error
 		stopped := clock.Sleep(t.stop, wait) != nil // then no batch, and no failure
 		began := time.Now()
 		if !stopped {
-			err = Guard(func() (err error) { grant, err = t.session.Next(t.fetchCtx, limit); return err })
+			err = Guard(func() (err error) {
+				if grant, err = t.session.Next(t.fetchCtx, limit); err == nil {
+					sent, err = t.shaped(grant.Batch.Events)
+				}
+				return err
+			})
 		}
-		t.post(func() { t.began = began; t.fetched(grant, err) })
+		t.post(func() { t.began = began; t.fetched(grant, sent, err) })
 	}()
+}
+
+// shaped is what is sent of events.
+func (t *tick) shaped(events []change.Event) ([]change.Event, error) {
+	if t.cfg.Shape == nil {
+		return events, nil
+	}
+	sent := make([]change.Event, len(events))
+	for i := range events {
+		if events[i].Broken != nil {
+			sent[i] = events[i]
+			continue
+		}
+		var err error
+		if sent[i], err = t.cfg.Shape(&events[i]); err != nil {
+			return nil, &Fault{ConfigInvalid, err}
+		}
+	}
+	return sent, nil
 }
 
 // interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart,
@@ -225,7 +251,7 @@ func (t *tick) interval() time.Duration {
 	return wait
 }
 
-func (t *tick) fetched(grant Grant, err error) {
+func (t *tick) fetched(grant Grant, sent []change.Event, err error) {
 	t.fetching = false
 	if err != nil {
 		if t.fetchCtx.Err() == nil { // a stop while fetching is no failure
@@ -255,10 +281,13 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.batches++
 	}
 	t.report.BatchID, t.report.Token = batch.ID, grant.Token
-	p := &inFlight{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events),
+	p := &inFlight{grant: grant, sent: sent, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events),
 		left: len(batch.Events)}
 	for i := range batch.Events {
 		p.bytes += batch.Events[i].Size()
+		if t.cfg.Shape != nil {
+			p.bytes += sent[i].Size() // beside the other
+		}
 	}
 	if !t.seen {
 		t.seen = true
