@@ -221,10 +221,6 @@ func (t *tick) shaped(events []change.Event) ([]change.Event, error) {
 	}
 	sent := make([]change.Event, len(events))
 	for i := range events {
-		if events[i].Broken != nil {
-			sent[i] = events[i]
-			continue
-		}
 		var err error
 		if sent[i], err = t.cfg.Shape(&events[i]); err != nil {
 			return nil, &Fault{ConfigInvalid, err}

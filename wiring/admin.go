@@ -106,7 +106,7 @@ func (d *Document) Sender(name string, rate int, src checkpointed.Source) (*admi
 	if err != nil {
 		return nil, err
 	}
-	to, size, err := a.OpenOutput(p, out)
+	to, err := a.OpenOutput(p, out)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (d *Document) Sender(name string, rate int, src checkpointed.Source) (*admi
 	if err != nil {
 		return nil, err
 	}
-	cfg := relayConfig(a, p, out, feed, to, size)
+	cfg := relayConfig(a, p, out, feed, to)
 	cfg.Backfill, cfg.MaxBatches, cfg.PollInterval = name, 1, 0
 	if rate > 0 {
 		cfg.Fetch.Rows = min(cfg.Fetch.Rows, rate)
