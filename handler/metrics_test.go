@@ -24,7 +24,7 @@ var names = map[string]int{
 	"rowrelay_batch_size":               1, "rowrelay_lag_seconds": 1, "rowrelay_last_drained_timestamp_seconds": 1,
 	"rowrelay_last_success_timestamp_seconds": 1,
 	"rowrelay_lease_staleness_seconds":        1, "rowrelay_null_cursor_rows": 1,
-	"rowrelay_paused": 1, "rowrelay_parked": 1, "rowrelay_rejected_total": 1, "rowrelay_requests_total": 3,
+	"rowrelay_paused": 1, "rowrelay_parked": 1, "rowrelay_filtered_total": 1, "rowrelay_rejected_total": 1, "rowrelay_requests_total": 3,
 	"rowrelay_deadlettered_total": 2,
 	"rowrelay_parked_gone_total":  1, "rowrelay_held_back_seconds": 1, "rowrelay_late_rows_total": 1,
 	"rowrelay_remembered_rows": 1, "rowrelay_left_alone_seconds": 1,
