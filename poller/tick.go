@@ -221,6 +221,9 @@ func (t *tick) shaped(events []change.Event) ([]change.Event, error) {
 	}
 	sent := make([]change.Event, len(events))
 	for i := range events {
+		if t.ctx.Err() != nil { // it may take long
+			return nil, context.Cause(t.ctx)
+		}
 		var err error
 		if sent[i], err = t.cfg.Shape(&events[i]); err != nil {
 			return nil, &Fault{ConfigInvalid, err}

@@ -171,6 +171,59 @@ func TestShapingOfSettingsAtFault(t *testing.T) {
 	}
 }
 
+// TestShapingOfChanges: inserts, updates and deletes in the format of the SQL trigger, whose numbers keep their form with
+// and without a program. A delete has its key, and is filtered like any other.
+func TestShapingOfChanges(t *testing.T) {
+	connection := testenv.Postgres(t)
+	runSQL(t, connection, `CREATE TABLE orders (id bigint PRIMARY KEY, total numeric(30,2), day date, email text)`)
+	environ := ordersOf(connection, "pollers__orders__source__mode=changetracking", "pollers__orders__output__format=sqltrigger",
+		"pollers__orders__source__start=snapshot")
+	if _, errs, err := sampled(t, environ, "track", "install", "orders", "--apply", "--yes"); err != nil {
+		t.Fatal(err, errs)
+	}
+	runSQL(t, connection, `INSERT INTO orders VALUES (9223372036854775807, 12345678901234567890.10, '2026-04-07', 'a@b'), (2, 5, NULL, 'c')`)
+	for _, c := range []struct {
+		setting, change string
+		want            []string
+	}{
+		{"columns=total as sum, id, day", `UPDATE orders SET total = 6 WHERE id = 2`, []string{
+			`[{"Operation":0,"Item":{"id":9223372036854775807,"sum":12345678901234567890.10,"day":"2026-04-07T00:00:00"}}]`,
+			`[{"Operation":0,"Item":{"id":2,"sum":5.00,"day":null}}]`, `[{"Operation":1,"Item":{"id":2,"sum":6.00,"day":null}}]`}},
+		{"jq=.row | {id, total, day}", `UPDATE orders SET total = 7 WHERE id = 2`, []string{
+			`[{"Operation":0,"Item":{"day":"2026-04-07T00:00:00","id":9223372036854775807,"total":12345678901234567890.10}}]`,
+			`[{"Operation":0,"Item":{"day":null,"id":2,"total":6.00}}]`, `[{"Operation":1,"Item":{"day":null,"id":2,"total":7.00}}]`}},
+		{`jq=select(.op != "insert") | .row`, `UPDATE orders SET total = 5 WHERE id = 2`, []string{
+			`[{"Operation":1,"Item":{"day":null,"email":"c","id":2,"total":5.00}}]`}},
+		{"mask__email=redact", `DELETE FROM orders WHERE id = 2`, []string{
+			`[{"Operation":0,"Item":{"id":9223372036854775807,"total":12345678901234567890.10,"day":"2026-04-07T00:00:00","email":"***"}}]`,
+			`[{"Operation":0,"Item":{"id":2,"total":5.00,"day":null,"email":"***"}}]`, `[{"Operation":2,"Item":{"id":2}}]`}},
+		{`jq=select(.op != "delete") | {n: .row.total}`, `DELETE FROM orders`, []string{
+			`[{"Operation":0,"Item":{"n":12345678901234567890.10}}]`}},
+	} {
+		t.Chdir(t.TempDir()) // a poller that begins anew
+		var got []string
+		for _, statement := range []string{"", c.change} {
+			if statement != "" {
+				runSQL(t, connection, statement)
+			}
+			out, errs, err := sampled(t, with(environ, "pollers__orders__output__"+c.setting), "run", "--once")
+			if err != nil {
+				t.Fatal(c.setting, err, errs)
+			}
+			for line := range strings.Lines(out) {
+				if strings.HasPrefix(line, "[{") {
+					got = append(got, strings.TrimSpace(line))
+				}
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", c.setting, got, c.want)
+		}
+	}
+}
+
 // TestShapingOfAnOutbox: through a real broker, in the order of the aggregate, with the headers of the row.
 func TestShapingOfAnOutbox(t *testing.T) {
 	t.Chdir(t.TempDir())
