@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/mode"
@@ -296,11 +297,15 @@ func (a *App) FaultsFor(p *Poller) Faults {
 	return append(append(Faults(nil), a.Faults...), p.Faults...)
 }
 
-// AllFaults returns the app's faults and those of each poller.
+// AllFaults returns the app's faults and those of each poller; one of a default once.
 func (a *App) AllFaults() Faults {
 	all := append(Faults(nil), a.Faults...)
 	for _, p := range a.Pollers {
-		all = append(all, p.Faults...)
+		for _, f := range p.Faults {
+			if !isDefault(f.Setting) || !slices.Contains(all, f) {
+				all = append(all, f)
+			}
+		}
 	}
 	return all
 }

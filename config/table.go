@@ -48,8 +48,10 @@ var (
 // Scopes: where a table's settings stand.
 const (
 	pollersGroup = "pollers"
-	defaultName  = "output"
-	furtherName  = "outputs"
+	// defaultsGroup holds settings of every poller that does not say otherwise.
+	defaultsGroup = "defaults"
+	defaultName   = "output"
+	furtherName   = "outputs"
 )
 
 // appSettings are those of the whole application.

@@ -196,6 +196,9 @@ func SourceOf(cfg *config.App, name string) (*Poller, error) {
 // which events wait behind others there.
 func aboutTable(p *config.Poller, setting string) bool {
 	rest, ok := strings.CutPrefix(strings.ToLower(setting), "pollers__"+p.Name+"__")
+	if !ok {
+		rest, ok = strings.CutPrefix(strings.ToLower(setting), "defaults__")
+	}
 	if !ok { // the setting that holds a connection, or a misspelt name
 		lower := strings.ToLower(setting)
 		for _, name := range []string{strings.ToLower(p.Source.ConnectionSetting),

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -19,7 +20,9 @@ import (
 type hook struct {
 	*httptest.Server
 
-	t      *testing.T
+	t *testing.T
+
+	mu     sync.Mutex
 	status func(body string) int
 	bodies []string
 	byKey  map[string]string
@@ -30,6 +33,8 @@ func newHook(t *testing.T) *hook {
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		data, _ := io.ReadAll(q.Body)
 		body, key := string(data), q.Header.Get("Idempotency-Key")
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		if before, again := h.byKey[key]; again && before != body {
 			t.Errorf("%s came with another body:\n%s\n%s", key, before, body)
 		}
@@ -45,6 +50,8 @@ func newHook(t *testing.T) *hook {
 
 // took are the bodies that were accepted since the last call.
 func (h *hook) took() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	bodies := h.bodies
 	h.bodies = nil
 	slices.Sort(bodies)
