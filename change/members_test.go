@@ -10,7 +10,8 @@ import (
 
 // FuzzMembers: the members of any compact object are those that encoding/json finds, and together they are the object.
 func FuzzMembers(f *testing.F) {
-	for _, text := range []string{`{}`, `{"a":1}`, `{"a\"b":"}","c\\":[1,{"d":"]"}],"":null,"é":{"x":{}}}`, `[1]`, `"a"`, `{"a":1,"a":2}`} {
+	for _, text := range []string{`{}`, `{"a":1}`, `{"a\"b":"}","c\\":[1,{"d":"]"}],"":null,"é":{"x":{}}}`, `[1]`, `"a"`,
+		`{"a":1,"a":2}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

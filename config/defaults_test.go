@@ -15,11 +15,13 @@ func TestDefaults(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	testfile.Write(t, secret, "whsec_"+strings.Repeat("YWFh", 10))
 	app, err := config.Load([]string{"DB=sqlite:x.db", "OTHER=sqlite:y.db", "state__kind=file",
-		"defaults__source__connection=DB", "DEFAULTS__SOURCE__CURSOR=id", "defaults__tick_budget=7s", "defaults__lease_ttl=9s",
+		"defaults__source__connection=DB", "DEFAULTS__SOURCE__CURSOR=id", "defaults__tick_budget=7s",
+		"defaults__lease_ttl=9s",
 		"defaults__output__kind=http", "defaults__output__url=https://e.com/{poller}", "defaults__output__batch=50",
 		"defaults__output__headers__X_Key=planted", "defaults__output__secret_FILE=" + secret,
 		"pollers__a__source__table=a",
-		"pollers__b__source__table=b", "pollers__b__source__connection=OTHER", "pollers__b__tick_budget=", "pollers__b__output__batch=1",
+		"pollers__b__source__table=b", "pollers__b__source__connection=OTHER", "pollers__b__tick_budget=",
+		"pollers__b__output__batch=1",
 		"pollers__b__output__headers__X_Key=", "pollers__b__output__url=https://e.com/b",
 		"pollers__c__source__table=c", "pollers__c__source__mode=outbox", "pollers__c__output__kind=stdout",
 		"pollers__d__source__table=d", "pollers__d__outputs__more__kind=stdout"})
@@ -27,7 +29,8 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b, c, d := app.Poller("a"), app.Poller("b"), app.Poller("c"), app.Poller("d")
-	if a.Source.ConnectionSetting != "DB" || a.Source.Cursor[0] != "id" || a.TickBudget != 7*time.Second || a.LeaseTTL != 9*time.Second ||
+	if a.Source.ConnectionSetting != "DB" || a.Source.Cursor[0] != "id" || a.TickBudget != 7*time.Second ||
+		a.LeaseTTL != 9*time.Second ||
 		a.Outputs[0].Batch != 1 || a.Outputs[0].Headers["X-Key"].Reveal() != "planted" || a.Outputs[0].Secret == "" {
 		t.Errorf("%+v", a)
 	}
@@ -52,19 +55,22 @@ func TestDefaults(t *testing.T) {
 // TestDefaultsOfTheOutput: without their kind they are for pollers that have a default output.
 func TestDefaultsOfTheOutput(t *testing.T) {
 	app, err := config.Load([]string{"DB=sqlite:x.db", "state__kind=file", "defaults__source__connection=DB",
-		"defaults__source__cursor=id", "defaults__output__format=row", "pollers__a__source__table=a", "pollers__a__output__kind=stdout",
+		"defaults__source__cursor=id", "defaults__output__format=row", "pollers__a__source__table=a",
+		"pollers__a__output__kind=stdout",
 		"pollers__b__source__table=b", "pollers__b__outputs__more__kind=stdout"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := app.Poller("b"); len(b.Outputs) != 1 || b.Outputs[0].Format != "cloudevents" || app.Poller("a").Outputs[0].Format != "row" {
+	if b := app.Poller("b"); len(b.Outputs) != 1 || b.Outputs[0].Format != "cloudevents" ||
+		app.Poller("a").Outputs[0].Format != "row" {
 		t.Errorf("%+v", b.Outputs)
 	}
 }
 
 // TestDefaultsAtFault: each fault names the default, once.
 func TestDefaultsAtFault(t *testing.T) {
-	base := []string{"DB=sqlite:x.db", "state__kind=file", "defaults__source__connection=DB", "defaults__source__cursor=id",
+	base := []string{"DB=sqlite:x.db", "state__kind=file", "defaults__source__connection=DB",
+		"defaults__source__cursor=id",
 		"defaults__output__kind=stdout", "pollers__a__source__table=a", "pollers__b__source__table=b"}
 	for setting, want := range map[string]string{
 		"defaults__batchsize=5":                 "defaults__batchsize: is not a setting. Did you mean",

@@ -17,7 +17,9 @@ import (
 type given struct {
 	name, raw string
 	flaw      *kind.Flaw
-	byDefault bool // it stands below defaults__: what the poller says itself wins, and where it has no effect, it is not meant
+	// byDefault says that it stands below defaults__: what the poller says itself wins, and where it has no effect it is
+	// not meant.
+	byDefault bool
 }
 
 // scope is what was given below one prefix, to be read by one table: the app's, a poller's, an output's.

@@ -352,7 +352,8 @@ func (t *tick) unpark(p *inFlight, rows int) {
 }
 
 // withheld finishes an event that must not be sent, and reports whether it did: because an earlier one of its order key
-// is parked, or because it can never be sent, or shall not be. The destination has accepted none of them. Retries are what a parked key waits for.
+// is parked, or because it can never be sent, or shall not be. The destination has accepted none of them. Retries are
+// what a parked key waits for.
 func (t *tick) withheld(it *item) bool {
 	e := it.event()
 	if t.cfg.Ordering == OrderKey && it.batch.grant.Batch.Kind != change.Retry &&

@@ -226,7 +226,8 @@ func (t *tick) repeat() bool {
 			}
 			seen[string(e.OrderKey)] = true
 			key := t.lanes.hash(e)
-			if p.outcomes[i] == Accepted && !e.Aside && (p.gone == nil || !p.gone[i]) && !t.lanes.occupied(key) && !t.suspected(key) &&
+			if p.outcomes[i] == Accepted && !e.Aside && (p.gone == nil || !p.gone[i]) && !t.lanes.occupied(key) &&
+				!t.suspected(key) &&
 				!t.wasProbe(e.OrderKey) {
 				t.beginExtra(p, i)
 				return true

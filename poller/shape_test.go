@@ -38,7 +38,8 @@ func TestWhatIsSentIsShaped(t *testing.T) {
 			feed.Ordering, feed.MaxAttempts = ordering, 1
 			to := pollertest.NewSink(t, nil)
 			to.Ordering = ordering
-			relay := pollertest.Relay(t, settledRows{feed, t}, to, pollertest.Hundred, shapes([]string{"1", "2", "5"}, []string{"4"}),
+			relay := pollertest.Relay(t, settledRows{feed, t}, to, pollertest.Hundred, shapes([]string{"1", "2", "5"},
+				[]string{"4"}),
 				func(c *poller.Config) { c.Ordering = ordering })
 			var filtered, rejected int
 			for range 3 { // an event that is rejected ends a tick of ordering=source
@@ -50,7 +51,8 @@ func TestWhatIsSentIsShaped(t *testing.T) {
 			}
 			slices.Sort(to.Order)
 			if feed.Position != 6 || filtered != 3 || rejected != 1 || !slices.Equal(to.Order, []string{"0", "3"}) {
-				t.Errorf("%s: position %d, %d filtered, %d rejected, sent %v", ordering, feed.Position, filtered, rejected, to.Order)
+				t.Errorf("%s: position %d, %d filtered, %d rejected, sent %v", ordering, feed.Position, filtered, rejected,
+					to.Order)
 			}
 			if r := feed.Reasons["4"]; r.Cause != poller.Impossible || r.Reason != "no such member" {
 				t.Errorf("%s: %+v", ordering, r)

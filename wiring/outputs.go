@@ -232,7 +232,8 @@ func relayConfig(a *App, p *config.Poller, out *config.Output, feed poller.Feed,
 	about := aboutOutput(p, out)
 	return poller.Config{
 		App: a.Config.State.AppName, Poller: p.Name, Output: out.Name,
-		Feed: a.process.Telemetry.Feed(feed, about), To: a.process.Telemetry.Output(host.Stoppable(a.process.Cut, to.To), about),
+		Feed: a.process.Telemetry.Feed(feed, about), To: a.process.Telemetry.Output(host.Stoppable(a.process.Cut, to.To),
+			about),
 		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
 		Fetch: poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes}, FetchMost: p.BatchSizeMax,
 		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: to.size, Shape: to.Shape, KeyEvents: keyEvents(out),

@@ -12,7 +12,8 @@ import (
 func TestDefaultsOfManyTables(t *testing.T) {
 	t.Chdir(t.TempDir())
 	connection, to := testenv.Postgres(t), newHook(t)
-	environ := []string{"DB=" + connection, "state__kind=file", "defaults__source__connection=DB", "defaults__source__cursor=id",
+	environ := []string{"DB=" + connection, "state__kind=file", "defaults__source__connection=DB",
+		"defaults__source__cursor=id",
 		"defaults__source__late_commits=none", "defaults__output__kind=http", "defaults__output__url=" + to.URL,
 		"defaults__output__format=row", "defaults__output__batch=1"}
 	for _, table := range []string{"orders", "items", "people"} {

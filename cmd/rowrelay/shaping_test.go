@@ -58,7 +58,8 @@ func (h *hook) took() []string {
 	return bodies
 }
 
-// TestShaping goes all the way on each engine: columns, masks, constants and a program; digit by digit; a repetition has
+// TestShaping goes all the way on each engine: columns, masks, constants and a program; digit by digit; a repetition
+// has
 // the same body; what is filtered is not sent; what cannot be made is given up with its row, and sent when the program
 // is mended, read again or as it was recorded.
 func TestShaping(t *testing.T) {
@@ -123,7 +124,8 @@ func TestShaping(t *testing.T) {
 			for i, args := range [][]string{{"--as-recorded"}, nil} {
 				listed, _, _ := sampled(t, environ, "deadletter", "list", "orders", "--json")
 				var letter struct{ ID string }
-				if err := json.NewDecoder(strings.NewReader(listed)).Decode(&letter); err != nil || strings.Count(listed, "\n") != 2-i {
+				if err := json.NewDecoder(strings.NewReader(listed)).Decode(&letter); err != nil || strings.Count(listed,
+					"\n") != 2-i {
 					t.Fatal(err, listed)
 				}
 				args = append([]string{"deadletter", "replay", "orders", letter.ID, "--yes"}, args...)
@@ -134,7 +136,8 @@ func TestShaping(t *testing.T) {
 					t.Fatal(err, errs)
 				}
 			}
-			if got, want := to.took(), []string{`{"card":"***0000","id":5}`, `{"card":"***9999","id":4}`}; !slices.Equal(got, want) {
+			if got, want := to.took(), []string{`{"card":"***0000","id":5}`, `{"card":"***9999","id":4}`}; !slices.Equal(got,
+				want) {
 				t.Errorf("replayed %q, want %q", got, want)
 			}
 			if out, _, err := sampled(t, mended, "test-event", "orders", "--yes"); err != nil ||
@@ -150,7 +153,8 @@ func TestShaping(t *testing.T) {
 func TestShapingOfSettingsAtFault(t *testing.T) {
 	t.Chdir(t.TempDir())
 	connection, to := newFile(t), newHook(t)
-	runSQL(t, connection, `CREATE TABLE orders (id INTEGER PRIMARY KEY, email TEXT)`, `INSERT INTO orders VALUES (1, 'ada@example.com')`)
+	runSQL(t, connection, `CREATE TABLE orders (id INTEGER PRIMARY KEY, email TEXT)`,
+		`INSERT INTO orders VALUES (1, 'ada@example.com')`)
 	for setting, word := range map[string]string{
 		"jq=.row |":             "pollers__orders__output__jq: is no jq program",
 		"jq=now":                "pollers__orders__output__jq: calls now",
@@ -172,18 +176,21 @@ func TestShapingOfSettingsAtFault(t *testing.T) {
 	if got := to.took(); len(got) > 0 {
 		t.Errorf("sent %q", got)
 	}
-	if out, _, err := sampled(t, ordersOf(connection, "pollers__orders__source__cursor=id", "pollers__orders__output__jq=.row"),
+	if out, _, err := sampled(t, ordersOf(connection, "pollers__orders__source__cursor=id",
+		"pollers__orders__output__jq=.row"),
 		"schema", "orders"); err != nil || strings.Contains(out, "email") {
 		t.Error("the schema of what a program makes:", err, out)
 	}
 }
 
-// TestShapingOfChanges: inserts, updates and deletes in the format of the SQL trigger, whose numbers keep their form with
+// TestShapingOfChanges: inserts, updates and deletes in the format of the SQL trigger, whose numbers keep their form
+// with
 // and without a program. A delete has its key, and is filtered like any other.
 func TestShapingOfChanges(t *testing.T) {
 	connection := testenv.Postgres(t)
 	runSQL(t, connection, `CREATE TABLE orders (id bigint PRIMARY KEY, total numeric(30,2), day date, email text)`)
-	environ := ordersOf(connection, "pollers__orders__source__mode=changetracking", "pollers__orders__output__format=sqltrigger",
+	environ := ordersOf(connection, "pollers__orders__source__mode=changetracking",
+		"pollers__orders__output__format=sqltrigger",
 		"pollers__orders__source__start=snapshot")
 	if _, errs, err := sampled(t, environ, "track", "install", "orders", "--apply", "--yes"); err != nil {
 		t.Fatal(err, errs)
@@ -195,10 +202,12 @@ func TestShapingOfChanges(t *testing.T) {
 	}{
 		{"columns=total as sum, id, day", `UPDATE orders SET total = 6 WHERE id = 2`, []string{
 			`[{"Operation":0,"Item":{"id":9223372036854775807,"sum":12345678901234567890.10,"day":"2026-04-07T00:00:00"}}]`,
-			`[{"Operation":0,"Item":{"id":2,"sum":5.00,"day":null}}]`, `[{"Operation":1,"Item":{"id":2,"sum":6.00,"day":null}}]`}},
+			`[{"Operation":0,"Item":{"id":2,"sum":5.00,"day":null}}]`,
+			`[{"Operation":1,"Item":{"id":2,"sum":6.00,"day":null}}]`}},
 		{"jq=.row | {id, total, day}", `UPDATE orders SET total = 7 WHERE id = 2`, []string{
 			`[{"Operation":0,"Item":{"day":"2026-04-07T00:00:00","id":9223372036854775807,"total":12345678901234567890.10}}]`,
-			`[{"Operation":0,"Item":{"day":null,"id":2,"total":6.00}}]`, `[{"Operation":1,"Item":{"day":null,"id":2,"total":7.00}}]`}},
+			`[{"Operation":0,"Item":{"day":null,"id":2,"total":6.00}}]`,
+			`[{"Operation":1,"Item":{"day":null,"id":2,"total":7.00}}]`}},
 		{`jq=select(.op != "insert") | .row`, `UPDATE orders SET total = 5 WHERE id = 2`, []string{
 			`[{"Operation":1,"Item":{"day":null,"email":"c","id":2,"total":5.00}}]`}},
 		{"mask__email=redact", `DELETE FROM orders WHERE id = 2`, []string{
@@ -236,8 +245,10 @@ func TestShapingOfAnOutbox(t *testing.T) {
 	t.Chdir(t.TempDir())
 	connection := testenv.Postgres(t)
 	url, prefix := testenv.RabbitMQ(t)
-	environ := []string{"DB=" + connection, "BROKER=" + url, "state__create=true", "pollers__events__source__connection=DB",
-		"pollers__events__source__mode=outbox", "pollers__events__source__table=outbox", "pollers__events__output__kind=rabbitmq",
+	environ := []string{"DB=" + connection, "BROKER=" + url, "state__create=true",
+		"pollers__events__source__connection=DB",
+		"pollers__events__source__mode=outbox", "pollers__events__source__table=outbox",
+		"pollers__events__output__kind=rabbitmq",
 		"pollers__events__output__connection=BROKER", "pollers__events__output__destination=" + prefix + "q",
 		"pollers__events__output__mask__email=redact",
 		`pollers__events__output__jq=select(.event.event_type != "Noise") | .event.payload + {type: .event.event_type}`,
@@ -245,7 +256,8 @@ func TestShapingOfAnOutbox(t *testing.T) {
 	if out, errs, err := sampled(t, environ, "outbox", "init", "events", "--apply"); err != nil {
 		t.Fatal(err, out, errs)
 	}
-	for i, event := range [][2]string{{"Placed", `{"n": 12345678901234567890.10, "email": "ada@example.com"}`}, {"Noise", `{"n": 1}`},
+	for i, event := range [][2]string{{"Placed", `{"n": 12345678901234567890.10, "email": "ada@example.com"}`}, {"Noise",
+		`{"n": 1}`},
 		{"Broken", `[1]`}, {"Paid", `{"n": 2}`}} {
 		runSQL(t, connection, fmt.Sprintf(`INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key) `+
 			`VALUES ('Order', '42', '%s', '%s', 'k-%d')`, event[0], event[1], i))

@@ -23,8 +23,8 @@ import (
 // The bounds of one run. Steps are the same wherever a program runs; time and memory, which other work may use up as
 // well, are wide, and only for programs whose steps are long. A step itself (one builtin) is not interrupted.
 const (
-	maxSteps  = 5_000_000
-	maxTime   = 10 * time.Second
+	maxSteps  = 1_000_000
+	maxTime   = 30 * time.Second
 	maxMemory = 256 << 20
 	maxDepth  = 1000 // of a value: readers of JSON have a bound too
 	look      = 8    // steps between two looks at time and memory: few, because each may double a value

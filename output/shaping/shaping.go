@@ -256,7 +256,8 @@ func (s *Shaper) layoutOf(object []byte, e *change.Event) (*layout, error) {
 		}
 		if as != "" {
 			if taken[as] {
-				return nil, &Fault{"columns", fmt.Errorf("%w: two members of what is sent would be called %s", change.ErrConfig, as)}
+				return nil, &Fault{"columns", fmt.Errorf("%w: two members of what is sent would be called %s", change.ErrConfig,
+					as)}
 			}
 			taken[as] = true
 			m.as = change.AppendString(nil, as)
