@@ -204,7 +204,7 @@ func TestProgramThatFails(t *testing.T) {
 		"[repeat(1)]":                                   "1000000 steps",
 		"[range(infinite)]":                             "1000000 steps",
 		`reduce range(100) as $i ("aa"; .+.)`:           "256 MiB",
-		`[range(200000) as $i | .row | tojson | .*900]`:   "256 MiB",
+		`[range(200000) as $i | .row | tojson | .*900]`: "256 MiB",
 		`reduce range(60) as $i (.row; [., .])`:         "larger than max_row_bytes",
 		`reduce range(5000) as $i (.row; [.])`:          "nested too deeply",
 		`[limit(3000; repeat(.row))] | map({a: .}) | .`: "larger than max_row_bytes",
