@@ -132,7 +132,7 @@ func (s *Shaper) run(e *change.Event) {
 func (s *Shaper) input(e *change.Event) []byte {
 	in := append(change.AppendString([]byte(`{"id":`), e.ID), `,"op":`...)
 	in = append(append(change.AppendString(in, e.Op.String()), `,"key":`...), e.Key...)
-	if !e.Undated && !e.Time.IsZero() {
+	if !e.Undated && e.Outbox == nil { // where an outbox has no time, it is that of the fetch
 		in = change.AppendInstant(append(in, `,"time":`...), e.Time)
 	}
 	switch {

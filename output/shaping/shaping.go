@@ -186,19 +186,16 @@ func (s *Shaper) put(e *change.Event, data []byte) {
 		return
 	}
 	o := *e.Outbox
-	row := make([]byte, 0, len(e.Row)+len(data))
+	row := append(make([]byte, 0, len(e.Row)+len(data)), '{')
 	for name, value := range change.Members(e.Row) {
-		if len(row) > 0 {
-			row = append(row, ',')
-		} else {
-			row = append(row, '{')
-		}
 		switch string(name) {
 		case `"payload_encoding"`:
-			row = row[:len(row)-1]
 			continue
 		case `"payload"`:
 			value = data
+		}
+		if len(row) > 1 {
+			row = append(row, ',')
 		}
 		row = append(append(append(row, name...), ':'), value...)
 	}
@@ -320,9 +317,9 @@ func (s *Shaper) carried(lower string, e *change.Event) bool {
 }
 
 // missing says which columns of the rules a row has not: a mask that masks nothing would go unseen. A delete may have
-// its key only, and payloads differ.
+// its key only, but one that has more is as good as another row; and payloads differ.
 func (s *Shaper) missing(found map[string]bool, e *change.Event) error {
-	if e.Op == change.Delete || e.Outbox != nil {
+	if e.Op == change.Delete && bytes.Equal(e.Row, e.Key) || e.Outbox != nil {
 		return nil
 	}
 	for _, c := range s.columns {

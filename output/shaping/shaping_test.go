@@ -118,6 +118,11 @@ func TestRulesThatDoNotFitTheRow(t *testing.T) {
 	if got, err := shaped(t, mask("email"), e); err != nil || string(got.Row) != `{"id":7}` {
 		t.Errorf("a delete: %s, %v", got.Row, err)
 	}
+	e = row(customer) // a soft delete has its row
+	e.Op = change.Delete
+	if got, err := shaped(t, mask("emial"), e); !errors.Is(err, change.ErrConfig) {
+		t.Errorf("a delete with its row: %s, %v", got.Row, err)
+	}
 }
 
 func TestRulesAtFault(t *testing.T) {
@@ -230,6 +235,7 @@ func TestOutbox(t *testing.T) {
 		{rules, `{"other":1}`, `{"other":1}`},
 		{shaping.Rules{JQ: `.event.payload + {type: .event.event_type}`}, `{"n":1.50}`, `{"n":1.50,"type":"Paid"}`},
 		{shaping.Rules{JQ: `.event.payload.n`}, `{"n":12345678901234567890}`, `12345678901234567890`},
+		{shaping.Rules{JQ: `keys`}, `{}`, `["event","id","key","op"]`},
 	} {
 		e := outboxed(c.payload)
 		got, err := shaped(t, c.rules, e)
