@@ -27,8 +27,8 @@ at once. A fault below one poller stops that poller only.
   names that contain two underscores.
 - **Defaults.** ` + "`defaults__<setting>` stands for `pollers__<poller>__<setting>`" + ` in every poller that does not set it: ` +
 	"`defaults__source__connection=SHOP_DB`" + `.
-  An empty value of the poller's own takes it away. Where it has no effect (another mode, another kind of output) it is ` +
-	`not meant.
+  An empty value of the poller's own takes it away. Where it has no effect (another mode, another kind of output) it ` +
+	`is not meant.
   ` + "`output__…`" + ` is the default output's: with ` + "`defaults__output__kind`" + ` every poller has one.
 - **Durations** carry units: ` + "`500ms`, `30s`, `1m30s`, `1h`" + `. **Sizes** are bytes, or carry KiB, MiB or ` +
 	`GiB: ` + "`1048576`, `64KiB`, `8 MiB`" + `.

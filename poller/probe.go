@@ -142,14 +142,7 @@ func (t *tick) ask() {
 	t.asked++
 	avoid := t.avoid()
 	go func() {
-		var grant Grant
-		var sent []change.Event
-		err := Guard(func() (err error) {
-			if grant, err = t.session.Other(t.fetchCtx, avoid); err == nil {
-				sent, err = t.shaped(grant.Batch.Events)
-			}
-			return err
-		})
+		grant, sent, err := t.batch(func() (Grant, error) { return t.session.Other(t.fetchCtx, avoid) })
 		t.post(func() { t.other(grant, sent, err) })
 	}()
 }

@@ -203,33 +203,10 @@ func (t *tick) fetch() {
 		stopped := clock.Sleep(t.stop, wait) != nil // then no batch, and no failure
 		began := time.Now()
 		if !stopped {
-			err = Guard(func() (err error) {
-				if grant, err = t.session.Next(t.fetchCtx, limit); err == nil {
-					sent, err = t.shaped(grant.Batch.Events)
-				}
-				return err
-			})
+			grant, sent, err = t.batch(func() (Grant, error) { return t.session.Next(t.fetchCtx, limit) })
 		}
 		t.post(func() { t.began = began; t.fetched(grant, sent, err) })
 	}()
-}
-
-// shaped is what is sent of events.
-func (t *tick) shaped(events []change.Event) ([]change.Event, error) {
-	if t.cfg.Shape == nil {
-		return events, nil
-	}
-	sent := make([]change.Event, len(events))
-	for i := range events {
-		if t.ctx.Err() != nil { // it may take long
-			return nil, context.Cause(t.ctx)
-		}
-		var err error
-		if sent[i], err = t.cfg.Shape(&events[i]); err != nil {
-			return nil, &Fault{ConfigInvalid, err}
-		}
-	}
-	return sent, nil
 }
 
 // interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart,

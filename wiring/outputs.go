@@ -255,3 +255,15 @@ func keyEvents(out *config.Output) int {
 	}
 	return 1
 }
+
+func outputPrefix(name, output string) string {
+	return strings.TrimSuffix("pollers__"+name+"__"+outputKey(output), "__")
+}
+
+// outputKey is what the settings of an output begin with, within its poller's.
+func outputKey(output string) string {
+	if output == "" {
+		return "output__"
+	}
+	return "outputs__" + output + "__"
+}

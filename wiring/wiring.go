@@ -309,18 +309,6 @@ func feedConfig(a *App, p *config.Poller, name string, src checkpointed.Source, 
 	}
 }
 
-func outputPrefix(name, output string) string {
-	return strings.TrimSuffix("pollers__"+name+"__"+outputKey(output), "__")
-}
-
-// outputKey is what the settings of an output begin with, within its poller's.
-func outputKey(output string) string {
-	if output == "" {
-		return "output__"
-	}
-	return "outputs__" + output + "__"
-}
-
 func sourceConfig(p *config.Poller) plan.Config {
 	s := &p.Source
 	return plan.Config{

@@ -120,7 +120,7 @@ func (s *Shaper) plain() bool {
 func (s *Shaper) Shape(e *change.Event) (change.Event, error) {
 	sent := *e
 	if e.Broken != nil {
-		return sent, nil
+		return sent, nil //nolint:nilerr // it stays Broken
 	}
 	if !s.plain() {
 		if err := s.shape(&sent); err != nil {
