@@ -94,7 +94,8 @@ type Event struct {
 	// Broken is why the row can never be sent (larger than max_row_bytes, or a value without a lossless form); Row is then
 	// null. Such an event is rejected without being sent. Nil for every other.
 	Broken error
-	// Aside says that the settings leave the event out. Nobody beyond the source sees it: it moves the position.
+	// Aside says that the settings leave the event out: it moves the position. Where the source's do, nobody beyond it
+	// sees the event; where an output's do, it counts as accepted.
 	Aside bool
 	// Waits says that an earlier event of its order key failed, in the source's own records: the event is absorbed without
 	// being sent, whatever has become of the earlier one since the fetch. Only outboxes say so.
@@ -110,6 +111,9 @@ func (e *Event) Position() Cursor {
 	}
 	return e.Cursor
 }
+
+// Unsent says that nothing of the event is to be sent, whatever the destination is.
+func (e *Event) Unsent() bool { return e.Broken != nil || e.Aside }
 
 // Size is the memory that the event's content takes, in bytes: what batch_bytes and max_row_bytes count.
 func (e *Event) Size() int {

@@ -2,6 +2,7 @@ package change
 
 import (
 	"bytes"
+	"iter"
 	"strconv"
 )
 
@@ -37,21 +38,27 @@ const longer = len("T00:00:00")
 // receiver of the SQL trigger must treat an update of an unknown key as an insert anyway. A delete carries the key
 // only, as the SQL trigger's does.
 func appendSQLTrigger(dst []byte, e *Event) []byte {
-	operation, item := byte('1'), e.Row
-	var members []Member
-	if e.Shape != nil {
-		members = e.Shape.Row
-	}
+	operation := byte('1')
 	switch e.Op {
 	case Insert:
 		operation = '0'
 	case Delete:
-		if operation, item = '2', e.Key; e.Shape != nil {
+		var members []Member
+		if e.Shape != nil {
 			members = e.Shape.Key
 		}
+		return append(appendShaped(append(dst, `{"Operation":2,"Item":`...), e.Key, members), '}')
 	}
 	dst = append(append(append(dst, `{"Operation":`...), operation), `,"Item":`...)
-	return append(appendShaped(dst, item, members), '}')
+	return append(e.AppendTriggerRow(dst), '}')
+}
+
+// AppendTriggerRow appends the row as the format of the SQL trigger writes it.
+func (e *Event) AppendTriggerRow(dst []byte) []byte {
+	if e.Shape == nil {
+		return appendRaw(dst, e.Row)
+	}
+	return appendShaped(dst, e.Row, e.Shape.Row)
 }
 
 // sqlTriggerBound is an upper bound of appendSQLTrigger.
@@ -81,6 +88,38 @@ func appendShaped(dst, object []byte, members []Member) []byte {
 		return append(dst, jsonNull...)
 	}
 	return append(dst, rest...)
+}
+
+// Members returns the members of a compact JSON object in their order: each name as JSON, and its value. What is no
+// object has none.
+func Members(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		if len(object) < 2 || object[0] != '{' {
+			return
+		}
+		for rest := object[1:]; len(rest) > 1; {
+			end := nameLength(rest)
+			value := rest[end+1:]
+			n := valueLength(value)
+			if !yield(rest[:end], value[:n]) || n == len(value) {
+				return
+			}
+			rest = value[n+1:] // after the comma, or the brace
+		}
+	}
+}
+
+// nameLength is the length of the JSON string that text begins with, which a colon follows.
+func nameLength(text []byte) int {
+	for i := 1; i < len(text)-1; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text) - 1
 }
 
 // valueLength is the length of the JSON value that text begins with.

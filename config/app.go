@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/mode"
@@ -214,10 +215,18 @@ type Output struct {
 
 	Format string `json:"format"` // cloudevents, rowchange, sqltrigger, row, payload or cloudevents_binary
 	// Type (a template) and Source are the CloudEvents attributes; "" leaves Rowrelay's own.
-	Type       string `json:"type"`
-	Source     string `json:"source"`
-	Batch      int    `json:"batch"`
-	BatchBytes int    `json:"batch_bytes"`
+	Type   string `json:"type"`
+	Source string `json:"source"`
+	// Columns, Mask (redact, hash or last4, by column in lower case), Constants (by name) and JQ are what is made of a row
+	// before it is sent.
+	Columns    []string          `json:"columns"`
+	Mask       map[string]string `json:"mask"`
+	MaskSecret Secret            `json:"mask_secret"`
+	Constants  map[string]string `json:"constants"`
+	JQ         string            `json:"jq"`
+
+	Batch      int `json:"batch"`
+	BatchBytes int `json:"batch_bytes"`
 	// MaxMessageBytes bounds one message to kafka, with its key and headers.
 	MaxMessageBytes int `json:"max_message_bytes"`
 	Retries         int `json:"retries"` // attempts of one request, at least 1
@@ -288,11 +297,15 @@ func (a *App) FaultsFor(p *Poller) Faults {
 	return append(append(Faults(nil), a.Faults...), p.Faults...)
 }
 
-// AllFaults returns the app's faults and those of each poller.
+// AllFaults returns the app's faults and those of each poller; one of a default once.
 func (a *App) AllFaults() Faults {
 	all := append(Faults(nil), a.Faults...)
 	for _, p := range a.Pollers {
-		all = append(all, p.Faults...)
+		for _, f := range p.Faults {
+			if !isDefault(f.Setting) || !slices.Contains(all, f) {
+				all = append(all, f)
+			}
+		}
 	}
 	return all
 }

@@ -18,7 +18,7 @@ func checkFormat(p *Poller, s *scope, out *Output) {
 	switch {
 	case !s.has("format") && s.mode.Can(mode.Events) && isBroker(out.Kind):
 		out.Format = "payload"
-	case !s.has("format"):
+	case !s.has("format"), out.Format == "payload" && !s.own("format") && !s.mode.Can(mode.Events):
 		out.Format = "cloudevents"
 	case out.Format == "payload" && s.mode != "" && !s.mode.Can(mode.Events) && s.ok("format"):
 		s.fault("format", `"payload" is for events of an outbox: rows of a table have no payload`,
@@ -59,7 +59,7 @@ func checkSingle(s *scope, out *Output) {
 	}
 	switch {
 	case why == "" || !s.ok("format", "batch"):
-	case !s.has("batch"):
+	case !s.own("batch"):
 		out.Batch = 1
 	case out.Batch > 1:
 		s.fault("batch", "must be 1 with "+why, "Write 1, or "+mend)

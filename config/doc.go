@@ -8,8 +8,11 @@
 // # Names
 //
 // Names are nested by two underscores and read case-insensitively: STATE__KIND is state__kind. Two spellings of one
-// setting are a fault. Everything below pollers__, state__, log__ and status__ must be known, and names that look as if
-// they were meant to be (poller__orders__batch_size, state_kind) are faults too, with the name that was probably meant.
+// setting are a fault. Everything below pollers__, defaults__, state__, log__ and status__ must be known, and names
+// that look as if they were meant to be (poller__orders__batch_size, state_kind) are faults too, with the name that was
+// probably meant.
+// What stands below defaults__ is a setting of every poller that does not set it itself.
+//
 // All other variables belong to somebody else and are ignored.
 //
 // The tables in this package are the only place where a setting is described: from them come parsing, strictness,

@@ -16,14 +16,19 @@ import (
 func Load(list []string) (*App, error) {
 	l := &loader{env: newEnviron(list), app: &App{}, pollers: map[string]*pollerScopes{}}
 	l.own = newScope("", appSettings, &l.app.Faults)
+	l.defaults = newScope(defaultsGroup+"__", nil, &l.app.Faults)
 	for _, name := range l.env.names() {
 		l.place(name)
 	}
 	l.readApp()
+	l.spread()
 	for _, name := range slices.Sorted(maps.Keys(l.pollers)) {
 		p := l.pollers[name]
 		l.readPoller(p)
 		p.poller.Faults.sort()
+		p.poller.Warnings = slices.DeleteFunc(p.poller.Warnings, func(f Fault) bool { // see given.byDefault
+			return isDefault(f.Setting) && strings.HasPrefix(f.Problem, "has no effect")
+		})
 		p.poller.Warnings.sort()
 		l.app.Pollers = append(l.app.Pollers, p.poller)
 	}
@@ -39,10 +44,12 @@ func Load(list []string) (*App, error) {
 
 // loader holds what was given, sorted by whom it concerns.
 type loader struct {
-	env     environ
-	app     *App
-	own     *scope
-	pollers map[string]*pollerScopes
+	env environ
+	app *App
+	own *scope
+	// defaults are settings of every poller, by the key that they have in one.
+	defaults *scope
+	pollers  map[string]*pollerScopes
 	// batchSize and polling are defaults under the Azure SQL trigger's names; 0: none was given.
 	batchSize int
 	polling   time.Duration
@@ -69,6 +76,8 @@ func (l *loader) place(name string) {
 		l.own.put(hostSetting(lower), g)
 	case !nested || !isGroup(group):
 		l.placeMiss(name)
+	case group == defaultsGroup:
+		l.placeDefault(rest, g)
 	case group != pollersGroup:
 		l.own.put(lower, g)
 	default:
@@ -113,6 +122,35 @@ func (l *loader) placeMiss(name string) {
 	}
 }
 
+// placeDefault puts a default aside, until it is known which pollers there are.
+func (l *loader) placeDefault(key string, g given) {
+	if strings.HasPrefix(key, furtherName+"__") {
+		l.app.Faults.Add(g.name, "is of a further output, which not every poller has",
+			"Write it below "+pollersGroup+"__<name>__; defaults are for a poller's own settings and for "+defaultName+"__…")
+		return
+	}
+	g.byDefault = true
+	l.defaults.put(key, g)
+}
+
+// spread gives each poller the defaults that it does not set itself; empty is set, too. Those of the default output are
+// for pollers that have one, or all where they say its kind.
+func (l *loader) spread() {
+	for name, p := range l.pollers {
+		for _, key := range l.defaults.keys() {
+			output := strings.HasPrefix(key, defaultName+"__") && p.outputs[""] == nil && !l.defaults.has(defaultName+"__kind")
+			if p.own != nil && !output {
+				l.placePoller(name+"__"+key, l.defaults.given[key])
+			}
+		}
+	}
+}
+
+// isDefault reports whether a setting stands below defaults__.
+func isDefault(setting string) bool {
+	return strings.HasPrefix(strings.ToLower(setting), defaultsGroup+"__")
+}
+
 func (l *loader) placePoller(path string, g given) {
 	name := g.name
 	poller, key, ok := strings.Cut(path, "__")
@@ -127,7 +165,9 @@ func (l *loader) placePoller(path string, g given) {
 		return
 	}
 	p := l.poller(poller)
-	p.poller.written[key] = name
+	if _, own := p.poller.written[key]; !own || !g.byDefault {
+		p.poller.written[key] = name
+	}
 	prefix := pollersGroup + "__" + poller + "__"
 	if p.own == nil {
 		p.own = newScope(prefix, pollerSettings, &p.poller.Faults)
@@ -220,7 +260,7 @@ func (l *loader) readPoller(p *pollerScopes) {
 	if p.own.mode == mode.Leased {
 		p.poller.Source.Mode = mode.Leased
 	}
-	p.poller.ScheduleSet = p.own.has("schedule")
+	p.poller.ScheduleSet = p.own.own("schedule")
 	switch p.own.mode {
 	case mode.Outbox:
 		l.checkOutbox(p)

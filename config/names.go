@@ -12,7 +12,7 @@ func goodName(s string) bool { return plainName.MatchString(s) && !strings.Conta
 
 const nameMend = "Write a letter and up to 39 further lower-case letters, digits and single underscores"
 
-var groups = []string{pollersGroup, "state", "log", "status"}
+var groups = []string{pollersGroup, defaultsGroup, "state", "log", "status"}
 
 // isGroup reports whether a first segment is one of ours.
 func isGroup(segment string) bool {

@@ -17,7 +17,7 @@ Settings are app settings of the Function App, or environment variables, or the 
 	`of ` + "`local.settings.json`" + `.
 Names are nested by two underscores and read case-insensitively; two spellings of one setting are a fault. ` +
 	`Everything below
-` + "`pollers__`, `state__`, `log__` and `status__`" + ` must be a setting of this page; other variables are ignored. Every fault is said
+` + "`pollers__`, `defaults__`, `state__`, `log__` and `status__`" + ` must be a setting of this page; other variables are ignored. Every fault is said
 at once. A fault below one poller stops that poller only.
 
 - **Empty** values mean that the setting is not set. Spaces around a value are dropped.
@@ -25,6 +25,11 @@ at once. A fault below one poller stops that poller only.
   Connection strings are taken as they are. In function.json the name must be plain ` +
 	`(` + "`%ORDERS_SCHEDULE%`" + `): the host does not find
   names that contain two underscores.
+- **Defaults.** ` + "`defaults__<setting>` stands for `pollers__<poller>__<setting>`" + ` in every poller that does not set it: ` +
+	"`defaults__source__connection=SHOP_DB`" + `.
+  An empty value of the poller's own takes it away. Where it has no effect (another mode, another kind of output) it ` +
+	`is not meant.
+  ` + "`output__…`" + ` is the default output's: with ` + "`defaults__output__kind`" + ` every poller has one.
 - **Durations** carry units: ` + "`500ms`, `30s`, `1m30s`, `1h`" + `. **Sizes** are bytes, or carry KiB, MiB or ` +
 	`GiB: ` + "`1048576`, `64KiB`, `8 MiB`" + `.
 - **Lists of columns** are separated by commas. A name that holds a comma, a quote or outer spaces stands in ` +

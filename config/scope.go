@@ -17,6 +17,9 @@ import (
 type given struct {
 	name, raw string
 	flaw      *kind.Flaw
+	// byDefault says that it stands below defaults__: what the poller says itself wins, and where it has no effect it is
+	// not meant.
+	byDefault bool
 }
 
 // scope is what was given below one prefix, to be read by one table: the app's, a poller's, an output's.
@@ -36,7 +39,9 @@ func newScope(prefix string, table []setting, faults *Faults) *scope {
 // put takes one variable; the same key in another spelling is a fault.
 func (s *scope) put(key string, g given) {
 	name := g.name
-	if twin, ok := s.given[key]; ok {
+	if twin, ok := s.given[key]; ok && g.byDefault && !twin.byDefault {
+		return
+	} else if ok {
 		s.faults.Add(name, "is "+twin.name+" in another spelling: both are set", "Remove one of the two")
 		s.bad[key] = true
 		return
@@ -46,6 +51,9 @@ func (s *scope) put(key string, g given) {
 
 // has reports whether a value was given; an empty one counts as none.
 func (s *scope) has(key string) bool { return s.given[key].raw != "" }
+
+// own reports whether a value was given that is no default of all pollers.
+func (s *scope) own(key string) bool { return s.has(key) && !s.given[key].byDefault }
 
 // ok reports whether the key has no fault yet.
 func (s *scope) ok(keys ...string) bool {
@@ -209,6 +217,10 @@ func (s *scope) misplaced() {
 		if row == nil || row.isFor(s.mode) || !s.has(key) || !s.ok(key) {
 			continue
 		}
+		if s.given[key].byDefault {
+			delete(s.given, key)
+			continue
+		}
 		mend := row.mend
 		switch {
 		case s.mode == mode.ChangeTracking && slices.Equal(row.modes, inCursor):
@@ -231,14 +243,18 @@ func (s *scope) misplaced() {
 
 func (s *scope) suggest(key string) string {
 	var known []string
+	prefix := s.prefix
+	if s.given[key].byDefault {
+		prefix = defaultsGroup + "__" + strings.TrimPrefix(prefix, pollerPrefix(prefix))
+	}
 	for _, row := range s.table {
 		if strings.HasPrefix(row.name, key+"__<") {
-			return "Write a further name after it: " + s.prefix + row.name
+			return "Write a further name after it: " + prefix + row.name
 		}
 		known = append(known, row.name)
 	}
 	if k := nearest(key, known, max(2, len(key)/3)); k != "" {
-		return "Did you mean " + s.prefix + k + "? docs/settings.md lists all settings"
+		return "Did you mean " + prefix + k + "? docs/settings.md lists all settings"
 	}
 	return "Remove it; docs/settings.md lists all settings"
 }

@@ -48,8 +48,10 @@ var (
 // Scopes: where a table's settings stand.
 const (
 	pollersGroup = "pollers"
-	defaultName  = "output"
-	furtherName  = "outputs"
+	// defaultsGroup holds settings of every poller that does not say otherwise.
+	defaultsGroup = "defaults"
+	defaultName   = "output"
+	furtherName   = "outputs"
 )
 
 // appSettings are those of the whole application.
@@ -326,6 +328,16 @@ var outputSettings = []setting{
 		doc: "For the formats of CloudEvents: the `type` of events. `{op}` stands for what happened to the row, in outbox mode `{event_type}` for what the event's writer said. Without `{op}` a receiver cannot tell a delete by the type."},
 	{name: "source", kind: eventSource, defText: "`/<app>/<poller>`",
 		doc: "For the formats of CloudEvents: the `source` of events, a URI or a part of one."},
+	{name: "columns", kind: kind.Columns, defText: "all, as they are",
+		doc: "The columns that are sent: names, `total as amount` to rename one, `-card` to leave one out, `*` for all the others ([shaping.md](shaping.md)). Of an outbox's event: the members of its payload."},
+	{name: "mask__<column>", kind: kind.OneOf("redact", "hash", "last4"), member: columnName,
+		doc: "What is sent instead of a column's value: `***`, a hash of it, or its last four characters ([shaping.md](shaping.md#masks)). `_` stands for a character of the column that a setting's name cannot hold."},
+	{name: "mask_secret", kind: secretText,
+		doc: "The key of the hashes of `mask__<column>=hash`: without it, whoever guesses a value can check the guess. A secret."},
+	{name: "constants__<name>", kind: kind.Text("a text", "eu-west-1"), member: columnName,
+		doc: "A member that every row is sent with, and its text."},
+	{name: "jq", kind: kind.Text("a jq program", ".row + {source: \"shop\"}"),
+		doc: "A jq program: the event in, what is sent of it out ([shaping.md](shaping.md#jq)). An event without a value is filtered: it is not sent, and counts as accepted. A percent sign is written `%%`; from a file by `…_FILE`."},
 	{name: "batch", kind: kind.Whole(1, 10_000, "100"), def: "100", defText: "`100`; `1` with `cloudevents_binary`, a template in `url`, and `methods__…`",
 		doc: "How many events one request carries at most."},
 	{name: "batch_bytes", kind: kind.Sizes("100MiB", "1MiB"), def: "1MiB",

@@ -146,6 +146,9 @@ func operationName(key string) (string, *kind.Flaw) {
 	return "", kind.Wrong("names no operation", "Write one of "+strings.Join(words, ", "))
 }
 
+// columnName takes a member's name as it is, in lower case.
+func columnName(key string) (string, *kind.Flaw) { return key, nil }
+
 var startText = kind.Kind{Word: "earliest, latest, or a cursor value", Example: "latest",
 	Parse: func(s string) (any, *kind.Flaw) {
 		for _, word := range []string{"earliest", "latest", "snapshot"} {

@@ -37,6 +37,7 @@ import (
 //	rowrelay_paused                          1 while an operator has the poller paused
 //	rowrelay_parked                          parked events, and those that wait for them
 //	rowrelay_requests_total{answer}          requests, repetitions included: accepted, partly, none, or a failure's status
+//	rowrelay_filtered_total                  events that output__jq left out
 //	rowrelay_rejected_total                  attempts that were held against events
 //	rowrelay_deadlettered_total{reason}      events given up: refused, impossible
 //	rowrelay_parked_gone_total               parked events whose row was found gone
@@ -58,12 +59,12 @@ type Metrics struct {
 	log *slog.Logger
 	outboxMetrics
 
-	ticks, batches, events, failures, requests  *prometheus.CounterVec
-	rejected, deadLettered, gone, late, skipped *prometheus.CounterVec
-	fetch, deliver, commit, size, latency       *prometheus.HistogramVec
-	lag, drained, success, staleness, nulls     *prometheus.GaugeVec
-	paused, parked, heldBack, remembered        *prometheus.GaugeVec
-	leftAlone                                   *prometheus.GaugeVec
+	ticks, batches, events, failures, requests            *prometheus.CounterVec
+	filtered, rejected, deadLettered, gone, late, skipped *prometheus.CounterVec
+	fetch, deliver, commit, size, latency                 *prometheus.HistogramVec
+	lag, drained, success, staleness, nulls               *prometheus.GaugeVec
+	paused, parked, heldBack, remembered                  *prometheus.GaugeVec
+	leftAlone                                             *prometheus.GaugeVec
 
 	mu sync.Mutex
 	// skips is, for each poller and output, when the last skip was made that is counted.
@@ -117,6 +118,7 @@ func NewMetrics(log *slog.Logger) *Metrics {
 			"How long a failing source or destination is not asked any more, as of the last tick."),
 		remembered:   gauge("remembered_rows", "Rows in the memory of late commits."),
 		requests:     counter("requests_total", "Requests to the destination, by its answer.", "answer"),
+		filtered:     counter("filtered_total", "Events that output__jq left out; they count as delivered."),
 		rejected:     counter("rejected_total", "Attempts held against events."),
 		deadLettered: counter("deadlettered_total", "Events given up, by reason.", "reason"),
 		gone:         counter("parked_gone_total", "Parked events whose row was found gone."),
@@ -154,7 +156,7 @@ func (m *Metrics) Prepare(name, output string) {
 	for _, reason := range []string{poller.Refused.String(), poller.Impossible.String()} {
 		m.deadLettered.WithLabelValues(name, output, reason)
 	}
-	for _, c := range []*prometheus.CounterVec{m.batches, m.events, m.rejected, m.gone, m.late} {
+	for _, c := range []*prometheus.CounterVec{m.batches, m.events, m.filtered, m.rejected, m.gone, m.late} {
 		c.WithLabelValues(name, output)
 	}
 	for _, c := range []*prometheus.HistogramVec{m.fetch, m.deliver, m.commit, m.size, m.latency} {
@@ -237,6 +239,7 @@ func (m *Metrics) Observe(r *poller.Report) {
 // policy measures what became of events that the destination did not take.
 func (m *Metrics) policy(r *poller.Report) {
 	p, o := r.Poller, r.Output
+	m.filtered.WithLabelValues(p, o).Add(float64(r.Filtered))
 	m.rejected.WithLabelValues(p, o).Add(float64(r.Rejected))
 	m.gone.WithLabelValues(p, o).Add(float64(r.Gone))
 	m.late.WithLabelValues(p, o).Add(float64(r.Late))
@@ -307,7 +310,7 @@ func (m *Metrics) all() []prometheus.Collector {
 		m.ticks, m.batches, m.events, m.failures, m.fetch, m.deliver, m.commit, m.size, m.latency, m.lag, m.drained,
 		m.success,
 		m.staleness, m.nulls,
-		m.paused, m.parked, m.heldBack, m.leftAlone, m.remembered, m.requests, m.rejected, m.deadLettered,
+		m.paused, m.parked, m.heldBack, m.leftAlone, m.remembered, m.requests, m.filtered, m.rejected, m.deadLettered,
 		m.gone, m.late, m.skipped,
 	)
 }

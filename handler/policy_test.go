@@ -105,11 +105,13 @@ func TestPolicyMetrics(t *testing.T) {
 		r.Poller, r.Output = "orders", "o"
 		return &r
 	}
-	measured := []string{"rowrelay_paused", "rowrelay_parked", "rowrelay_rejected_total", "rowrelay_deadlettered_total",
+	measured := []string{"rowrelay_paused", "rowrelay_parked", "rowrelay_filtered_total", "rowrelay_rejected_total",
+		"rowrelay_deadlettered_total",
 		"rowrelay_parked_gone_total", "rowrelay_held_back_seconds", "rowrelay_late_rows_total", "rowrelay_remembered_rows"}
 	m.Observe(who(poller.Report{
-		Event: poller.TickComplete, Rejected: 3, Parked: 2, Gone: 1, Late: 5, Remembered: 40, HeldBack: 90 * time.Second,
-		HeldBy: "pid 1",
+		Event: poller.TickComplete, Filtered: 6, Rejected: 3, Parked: 2, Gone: 1, Late: 5, Remembered: 40,
+		HeldBack: 90 * time.Second,
+		HeldBy:   "pid 1",
 		DeadLettered: []poller.DeadLetter{aDeadLetter(poller.Refused), aDeadLetter(poller.Impossible),
 			aDeadLetter(poller.Refused)},
 	}))
@@ -119,6 +121,9 @@ func TestPolicyMetrics(t *testing.T) {
 # TYPE rowrelay_deadlettered_total counter
 rowrelay_deadlettered_total{output="o",poller="orders",reason="impossible"} 1
 rowrelay_deadlettered_total{output="o",poller="orders",reason="refused"} 2
+# HELP rowrelay_filtered_total Events that output__jq left out; they count as delivered.
+# TYPE rowrelay_filtered_total counter
+rowrelay_filtered_total{output="o",poller="orders"} 6
 # HELP rowrelay_late_rows_total Late rows: they became visible below the position.
 # TYPE rowrelay_late_rows_total counter
 rowrelay_late_rows_total{output="o",poller="orders"} 5

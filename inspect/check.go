@@ -48,7 +48,7 @@ func (p *Poller) checkTable(ctx context.Context, rows int) {
 			p.Table.Late, err = lateOf(ctx, p.wired.Source, &found, &p.Config.Source)
 			p.fault(err)
 		}
-		out.Events = p.rendered(out.Config, &found)
+		p.render(out, &found)
 	}
 }
 

@@ -79,6 +79,7 @@ type WiredOutput struct {
 	Config *config.Output
 	Key    string // of the document
 	Keeper *state.Keeper
+	Shape  func(*change.Event) (change.Event, error) // what is sent of an event; nil: the event
 }
 
 // Timer is what starts a poller's ticks: the setting schedule, or under the Functions host its function.json.
@@ -101,11 +102,20 @@ type Output struct {
 	Paused      string // by whom, and since when; "" while it is not
 	Parked      int    // events
 	// Events are the first rows after the position as they would be sent, in the output's format; nil where they could not
-	// be read.
-	Events []json.RawMessage
+	// be read. Shaping says what they were before; nil where they are sent as they are.
+	Events  []json.RawMessage
+	Shaping []Shaped
 
 	address string // how commands name the document
 	keeper  *state.Keeper
+	shape   func(*change.Event) (change.Event, error)
+}
+
+// Shaped is a row, and what becomes of it: it is sent as After says, or not at all.
+type Shaped struct {
+	Before json.RawMessage `json:"before"`
+	After  json.RawMessage `json:"after,omitempty"`
+	Why    string          `json:"why,omitempty"` // it is not sent
 }
 
 // Table is what is found of the table, or query, of a poller that is no outbox.
@@ -195,7 +205,7 @@ func (a *App) newPoller(w Wired) *Poller {
 		p.Outputs = append(p.Outputs, &Output{
 			Config: out.Config, To: destination(out.Config), DeadLetters: a.deadLettersAt(w.Config, out.Config.Name),
 			Document: out.Key, Lease: "free",
-			address: poller.Address(w.Config.Name, out.Config.Name), keeper: out.Keeper,
+			address: poller.Address(w.Config.Name, out.Config.Name), keeper: out.Keeper, shape: out.Shape,
 		})
 	}
 	if p.Can(mode.Document) {
@@ -297,11 +307,12 @@ func destination(out *config.Output) string {
 	}
 }
 
-// rendered are events as this output would send them.
-func (p *Poller) rendered(out *config.Output, found *source.Check) []json.RawMessage {
+// render says how this output would send the events that were found.
+func (p *Poller) render(o *Output, found *source.Check) {
+	out := o.Config
 	format, err := change.ParseFormat(out.Format)
 	if err != nil {
-		return nil // a fault of the settings, told with them
+		return // a fault of the settings, told with them
 	}
 	if format == change.CloudEventsBinary { // the attributes are headers: the structured mode shows them
 		format = change.CloudEvents
@@ -309,11 +320,30 @@ func (p *Poller) rendered(out *config.Output, found *source.Check) []json.RawMes
 	d := &change.Delivery{
 		App: p.app.Config.State.AppName, Poller: p.Config.Name, Engine: found.Engine, Table: found.Table,
 		Fingerprint: found.Fingerprint,
-		BatchID:     "check", Attempt: 1, Events: found.Events, Type: out.Type, Source: out.Source,
+		BatchID:     "check", Attempt: 1, Type: out.Type, Source: out.Source,
 	}
-	events := make([]json.RawMessage, len(found.Events))
+	o.Events = []json.RawMessage{}
 	for i := range found.Events {
-		events[i] = format.AppendEvent(nil, d, i)
+		e := found.Events[i]
+		if o.shape != nil {
+			shaped := Shaped{Before: e.Row}
+			if e, err = o.shape(&found.Events[i]); err != nil {
+				p.fault(fmt.Errorf("%s: %w", p.Config.Name, err))
+				return
+			}
+			switch {
+			case e.Broken != nil:
+				shaped.Why = e.Broken.Error()
+			case e.Aside:
+				shaped.Why = "filtered: output__jq gives nothing"
+			default:
+				shaped.After = e.Row
+			}
+			if o.Shaping = append(o.Shaping, shaped); e.Unsent() {
+				continue
+			}
+		}
+		d.Events = append(d.Events, e)
+		o.Events = append(o.Events, format.AppendEvent(nil, d, len(d.Events)-1))
 	}
-	return events
 }

@@ -80,6 +80,9 @@ func contentType(out *config.Output) string {
 // eventSchema is that of one event in the output's format.
 func (p *Poller) eventSchema(out *config.Output) object {
 	row, key, ops := p.rowSchemas(out.Format == "sqltrigger")
+	if out.JQ != "" || len(out.Columns)+len(out.Mask)+len(out.Constants) > 0 {
+		row = object{} // what the settings make of a row is not known
+	}
 	switch out.Format {
 	case "row":
 		return p.orKey(row, key)

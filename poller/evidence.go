@@ -352,7 +352,8 @@ func (t *tick) unpark(p *inFlight, rows int) {
 }
 
 // withheld finishes an event that must not be sent, and reports whether it did: because an earlier one of its order key
-// is parked, or because it can never be sent. Retries are what a parked key waits for.
+// is parked, or because it can never be sent, or shall not be. The destination has accepted none of them. Retries are
+// what a parked key waits for.
 func (t *tick) withheld(it *item) bool {
 	e := it.event()
 	if t.cfg.Ordering == OrderKey && it.batch.grant.Batch.Kind != change.Retry &&
@@ -362,6 +363,11 @@ func (t *tick) withheld(it *item) bool {
 	}
 	if e.Broken != nil {
 		t.reject(it, Rejection{Cause: Impossible, Reason: e.Broken.Error(), At: time.Now()})
+		return true
+	}
+	if e.Aside {
+		t.report.Filtered++
+		t.finish(it, Accepted)
 		return true
 	}
 	return false

@@ -42,7 +42,8 @@ type item struct {
 	follows bool  // it is in the request of the event before it of its order key
 }
 
-func (it *item) event() *change.Event { return &it.batch.grant.Batch.Events[it.index] }
+// event is the item's as it is sent.
+func (it *item) event() *change.Event { return &it.batch.sent[it.index] }
 
 func newLanes(ordering Ordering) *lanes {
 	return &lanes{
@@ -65,10 +66,10 @@ func (l *lanes) hash(e *change.Event) uint64 {
 
 // add lets the events of a batch enter.
 func (l *lanes) add(p *inFlight) {
-	items := make([]item, len(p.grant.Batch.Events))
+	items := make([]item, len(p.sent))
 	for i := range items {
 		it := &items[i]
-		*it = item{batch: p, index: i, key: l.hash(&p.grant.Batch.Events[i])}
+		*it = item{batch: p, index: i, key: l.hash(&p.sent[i])}
 		if l.ordering != OrderKey {
 			l.ready = append(l.ready, it)
 			continue
@@ -129,7 +130,7 @@ func (l *lanes) take(b *bounds, withheld func(*item) bool) []*item {
 			taken = append(taken, it)
 			for n := 1; n < b.ofKey && len(taken) < most && it.next != nil; n++ {
 				it = it.next
-				if e := it.event(); !it.batch.joins(taken[0].batch) || e.Waits || e.Broken != nil || e.Attempts > 0 ||
+				if e := it.event(); !it.batch.joins(taken[0].batch) || e.Waits || e.Unsent() || e.Attempts > 0 ||
 					total+b.size(e) > b.bytes {
 					break
 				}

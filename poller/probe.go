@@ -74,8 +74,8 @@ func (t *tick) moreRetries() bool {
 	if t.cfg.Ordering == OrderSource || len(queue) == 0 || len(t.suspects) >= maxConvicted {
 		return false
 	}
-	// A broken one is never sent: it would take the place of the probe.
-	if e := queue[0].event(); e.Attempts == 0 || e.Broken != nil || t.suspected(queue[0].key) {
+	// One that is never sent would take the place of the probe.
+	if e := queue[0].event(); e.Attempts == 0 || e.Unsent() || t.suspected(queue[0].key) {
 		return false
 	}
 	return !slices.ContainsFunc(t.suspects, func(s suspect) bool { return !s.convicted })
@@ -142,9 +142,8 @@ func (t *tick) ask() {
 	t.asked++
 	avoid := t.avoid()
 	go func() {
-		var grant Grant
-		err := Guard(func() (err error) { grant, err = t.session.Other(t.fetchCtx, avoid); return err })
-		t.post(func() { t.other(grant, err) })
+		grant, sent, err := t.batch(func() (Grant, error) { return t.session.Other(t.fetchCtx, avoid) })
+		t.post(func() { t.other(grant, sent, err) })
 	}()
 }
 
@@ -178,9 +177,8 @@ func (t *tick) avoid() [][]byte {
 }
 
 // other takes the answer to ask. An event that may not be sent before others of its key is not sent.
-func (t *tick) other(grant Grant, err error) {
+func (t *tick) other(grant Grant, events []change.Event, err error) {
 	t.fetching = false
-	events := grant.Batch.Events
 	switch {
 	case t.stopped():
 	case err != nil:
@@ -189,7 +187,7 @@ func (t *tick) other(grant Grant, err error) {
 		// Probes that failed in earlier ticks are sent once more: they may succeed by now.
 		t.exhausted, t.hint.avoid = len(t.hint.avoid) == 0, nil
 	case t.usable(&events[0]):
-		t.beginExtra(&grant, 0)
+		t.beginExtra(&inFlight{grant: grant, sent: events}, 0)
 	default: // once more, without it
 		t.avoided = append(t.avoided, events[0].OrderKey)
 		t.exhausted = t.asked >= maxProbes
@@ -198,7 +196,7 @@ func (t *tick) other(grant Grant, err error) {
 
 // usable reports whether an event from the source may be sent now: nothing of its order key is in flight or parked.
 func (t *tick) usable(e *change.Event) bool {
-	if e.Broken != nil || e.Waits || t.session.Parked(e.OrderKey) {
+	if e.Unsent() || e.Waits || t.session.Parked(e.OrderKey) {
 		return false
 	}
 	return !slices.ContainsFunc(t.line, func(p *inFlight) bool {
@@ -215,15 +213,16 @@ func (t *tick) repeat() bool {
 	for l := len(t.line) - 1; l >= 0; l-- {
 		p := t.line[l]
 		for i := len(p.outcomes) - 1; i >= 0; i-- {
-			e := &p.grant.Batch.Events[i]
+			e := &p.sent[i]
 			if seen[string(e.OrderKey)] {
 				continue
 			}
 			seen[string(e.OrderKey)] = true
 			key := t.lanes.hash(e)
-			if p.outcomes[i] == Accepted && (p.gone == nil || !p.gone[i]) && !t.lanes.occupied(key) && !t.suspected(key) &&
+			if p.outcomes[i] == Accepted && !e.Aside && (p.gone == nil || !p.gone[i]) && !t.lanes.occupied(key) &&
+				!t.suspected(key) &&
 				!t.wasProbe(e.OrderKey) {
-				t.beginExtra(&p.grant, i)
+				t.beginExtra(p, i)
 				return true
 			}
 		}
@@ -237,8 +236,8 @@ func (t *tick) wasProbe(orderKey []byte) bool {
 }
 
 // beginExtra sends one event as evidence only. Events of its order key that are fetched meanwhile wait for it.
-func (t *tick) beginExtra(grant *Grant, index int) {
-	it := &item{batch: &inFlight{grant: *grant}, index: index}
+func (t *tick) beginExtra(p *inFlight, index int) {
+	it := &item{batch: &inFlight{grant: p.grant, sent: p.sent}, index: index}
 	it.key = t.lanes.hash(it.event())
 	t.avoided = append(t.avoided, it.event().OrderKey)
 	t.lanes.hold(it)

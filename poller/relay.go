@@ -22,6 +22,10 @@ type Config struct {
 	Ordering                      Ordering
 	Concurrency                   int // requests in flight
 	Fetch                         Limit
+	// Shape makes of an event what is sent of it; nil: the event itself. It keeps ID, Key, OrderKey, Cursor, Attempts and
+	// Waits, is the same for the same event, and changes nothing in it. One that is Broken stays so. Aside: it is not to
+	// be sent, and counts as accepted. Broken: it cannot be. An error is the settings' fault, and ends the tick.
+	Shape func(*change.Event) (change.Event, error)
 	// FetchMost is how far Fetch.Rows grows, doubling, while full batches are delivered at once; below it, or where
 	// MaxBatches counts them, it does not grow.
 	FetchMost int

@@ -108,6 +108,8 @@ type Report struct {
 	// Rejected counts the attempts held against events in this tick, Parked the parked events and their followers when it
 	// ended (-1: not known), Gone the parked events whose row was found gone.
 	Rejected, Parked, Gone int
+	// Filtered counts the events that the output's settings leave out.
+	Filtered int
 	// Refused is the first of the rejected events; nil where none was.
 	Refused *Refusal
 	// Searching is what is left of the search for the events that requests failed for; 0: no search is under way. The next

@@ -307,7 +307,7 @@ func (q *request) delivery(cfg *Config, number uint64, attempt int) change.Deliv
 func (q *request) events() []change.Event {
 	first, last := q.items[q.pending[0]].index, q.items[q.pending[len(q.pending)-1]].index
 	if q.adjacent && last-first == len(q.pending)-1 { // pending ascends: what is missing is missing at an end
-		return q.grant.Batch.Events[first : last+1 : last+1]
+		return q.items[0].batch.sent[first : last+1 : last+1]
 	}
 	events := make([]change.Event, len(q.pending))
 	for i, p := range q.pending {

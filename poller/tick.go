@@ -96,6 +96,7 @@ type tick struct {
 // inFlight is a batch that is fetched and not settled.
 type inFlight struct {
 	grant    Grant
+	sent     []change.Event // the batch's events as they are sent
 	outcomes []Outcome
 	// rejections says why, for each rejected event, by index; nil when there is none.
 	rejections map[int]Rejection
@@ -197,13 +198,14 @@ func (t *tick) fetch() {
 	limit := t.limit
 	go func() {
 		var grant Grant
+		var sent []change.Event
 		var err error
 		stopped := clock.Sleep(t.stop, wait) != nil // then no batch, and no failure
 		began := time.Now()
 		if !stopped {
-			err = Guard(func() (err error) { grant, err = t.session.Next(t.fetchCtx, limit); return err })
+			grant, sent, err = t.batch(func() (Grant, error) { return t.session.Next(t.fetchCtx, limit) })
 		}
-		t.post(func() { t.began = began; t.fetched(grant, err) })
+		t.post(func() { t.began = began; t.fetched(grant, sent, err) })
 	}()
 }
 
@@ -225,7 +227,7 @@ func (t *tick) interval() time.Duration {
 	return wait
 }
 
-func (t *tick) fetched(grant Grant, err error) {
+func (t *tick) fetched(grant Grant, sent []change.Event, err error) {
 	t.fetching = false
 	if err != nil {
 		if t.fetchCtx.Err() == nil { // a stop while fetching is no failure
@@ -255,10 +257,13 @@ func (t *tick) fetched(grant Grant, err error) {
 		t.batches++
 	}
 	t.report.BatchID, t.report.Token = batch.ID, grant.Token
-	p := &inFlight{grant: grant, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events),
+	p := &inFlight{grant: grant, sent: sent, outcomes: make([]Outcome, len(batch.Events)), open: len(batch.Events),
 		left: len(batch.Events)}
 	for i := range batch.Events {
 		p.bytes += batch.Events[i].Size()
+		if t.cfg.Shape != nil {
+			p.bytes += sent[i].Size() // beside the other
+		}
 	}
 	if !t.seen {
 		t.seen = true

@@ -106,7 +106,7 @@ func (d *Document) Sender(name string, rate int, src checkpointed.Source) (*admi
 	if err != nil {
 		return nil, err
 	}
-	to, size, err := a.OpenOutput(p, out)
+	to, err := a.OpenOutput(p, out)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (d *Document) Sender(name string, rate int, src checkpointed.Source) (*admi
 	if err != nil {
 		return nil, err
 	}
-	cfg := relayConfig(a, p, out, feed, to, size)
+	cfg := relayConfig(a, p, out, feed, to)
 	cfg.Backfill, cfg.MaxBatches, cfg.PollInterval = name, 1, 0
 	if rate > 0 {
 		cfg.Fetch.Rows = min(cfg.Fetch.Rows, rate)
@@ -196,6 +196,9 @@ func SourceOf(cfg *config.App, name string) (*Poller, error) {
 // which events wait behind others there.
 func aboutTable(p *config.Poller, setting string) bool {
 	rest, ok := strings.CutPrefix(strings.ToLower(setting), "pollers__"+p.Name+"__")
+	if !ok {
+		rest, ok = strings.CutPrefix(strings.ToLower(setting), "defaults__")
+	}
 	if !ok { // the setting that holds a connection, or a misspelt name
 		lower := strings.ToLower(setting)
 		for _, name := range []string{strings.ToLower(p.Source.ConnectionSetting),

@@ -38,13 +38,13 @@ func (a *App) wireLeased(w *Poller) {
 	}
 	out := &w.Config.Outputs[0]
 	prefix := outputPrefix(w.Config.Name, out.Name)
-	to, size, err := a.OpenOutput(w.Config, out)
+	to, err := a.OpenOutput(w.Config, out)
 	if err != nil {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
 	relayed := func() poller.Config {
-		cfg := relayConfig(a, w.Config, out, feed, to, size)
+		cfg := relayConfig(a, w.Config, out, feed, to)
 		if s.Compat == "binding" {
 			cfg.Whole, cfg.Retries = true, 1
 			if cfg.RequestEvents > 1 { // else the output takes one event in a request

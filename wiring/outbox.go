@@ -49,12 +49,12 @@ func (a *App) wireOutbox(w *Poller) {
 	a.closers = append(a.closers, pub.Close)
 	out := &w.Config.Outputs[0]
 	prefix := outputPrefix(w.Config.Name, out.Name)
-	to, size, err := a.OpenOutput(w.Config, out)
+	to, err := a.OpenOutput(w.Config, out)
 	if err != nil {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
-	relay, err := poller.NewRelay(relayConfig(a, w.Config, out, pub.Feed(), to, size))
+	relay, err := poller.NewRelay(relayConfig(a, w.Config, out, pub.Feed(), to))
 	if err != nil {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
@@ -62,7 +62,7 @@ func (a *App) wireOutbox(w *Poller) {
 	w.Runner = poller.New(w.Config.Name, relay)
 	w.Outbox, w.Cleanup, w.work = pub, cleanup, pub.Work
 	w.partition = func(n int) (handler.Runner, error) {
-		return a.partitionRunner(w.Config.Name, relayConfig(a, w.Config, out, pub.Partition(n), to, size))
+		return a.partitionRunner(w.Config.Name, relayConfig(a, w.Config, out, pub.Partition(n), to))
 	}
 }
 

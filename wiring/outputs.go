@@ -16,24 +16,91 @@ import (
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/output"
 	"github.com/rowrelay/rowrelay/output/bearer"
+	"github.com/rowrelay/rowrelay/output/shaping"
 	"github.com/rowrelay/rowrelay/output/stdout"
 	"github.com/rowrelay/rowrelay/output/webhook"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
-// OpenOutput returns the output and the size that an event takes in its format.
-func (a *App) OpenOutput(p *config.Poller, out *config.Output) (poller.Output, func(*change.Event) int,
-	error) {
+// Opened is an output, and how its events become what it sends.
+type Opened struct {
+	To poller.Output
+	// Shape is poller.Config.Shape; nil: events are sent as they are.
+	Shape func(*change.Event) (change.Event, error)
+	size  func(*change.Event) int // of a shaped event in the output's format
+}
+
+// OpenOutput returns the output.
+func (a *App) OpenOutput(p *config.Poller, out *config.Output) (*Opened, error) {
 	format, err := change.ParseFormat(out.Format)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	shape, err := a.shape(p, out)
+	if err != nil {
+		return nil, err
 	}
 	to, err := a.openKind(p, out, format)
 	if out.Type != "" || out.Source != "" {
 		to = attributed{to, out.Type, out.Source}
 	}
-	return to, sizeIn(format, a.Config.State.AppName, p, out), err
+	return &Opened{to, shape, sizeIn(format, a.Config.State.AppName, p, out)}, err
+}
+
+// shape is what an output makes of events; nil where it sends them as they are. It is made once.
+func (a *App) shape(p *config.Poller, out *config.Output) (func(*change.Event) (change.Event, error), error) {
+	key := outputPrefix(p.Name, out.Name)
+	if known, ok := a.shapes[key]; ok {
+		return known, nil
+	}
+	format, err := change.ParseFormat(out.Format)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // a fault of the settings, which config has told
+	}
+	shaper, err := shaping.New(shaping.Rules{
+		Columns: out.Columns, Masks: out.Mask, Secret: out.MaskSecret.Reveal(), Constants: out.Constants, JQ: out.JQ,
+		Cursor: p.Source.Cursor, Format: format, MaxBytes: p.MaxRowBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if a.shapes == nil {
+		a.shapes = map[string]func(*change.Event) (change.Event, error){}
+	}
+	if a.shapes[key] = nil; shaper != nil {
+		a.shapes[key] = shaper.Shape
+	}
+	return a.shapes[key], nil
+}
+
+// checkShapes says what is wrong with the shaping of a poller's outputs: config does not know it.
+func (a *App) checkShapes(w *Poller) {
+	for i := range w.Config.Outputs {
+		out := &w.Config.Outputs[i]
+		_, err := a.shape(w.Config, out)
+		if fault := (*shaping.Fault)(nil); errors.As(err, &fault) {
+			w.Faults.Add(w.Config.Setting(outputKey(out.Name)+fault.Setting), fault.Err.Error(), "See docs/shaping.md")
+		}
+	}
+}
+
+// Deliver sends one event that no tick has shaped. One that the settings leave out counts as sent.
+func (o *Opened) Deliver(ctx context.Context, d change.Delivery) error {
+	if o.Shape == nil {
+		return o.To.Deliver(ctx, d)
+	}
+	sent, err := o.Shape(&d.Events[0])
+	switch {
+	case err != nil:
+		return err
+	case sent.Broken != nil:
+		return sent.Broken
+	case sent.Aside:
+		return nil
+	}
+	d.Events = []change.Event{sent}
+	return o.To.Deliver(ctx, d)
 }
 
 // openKind opens an output of output__kind.
@@ -115,10 +182,7 @@ func (w *Poller) checkDestinations() {
 		if out.Destination == "" {
 			continue // no broker, or config has said what is wrong
 		}
-		prefix := "output__"
-		if out.Name != "" {
-			prefix = "outputs__" + out.Name + "__"
-		}
+		prefix := outputKey(out.Name)
 		w.checkDestination(prefix+"destination", out.Destination)
 		for _, eventType := range slices.Sorted(maps.Keys(out.Destinations)) {
 			w.checkDestination(prefix+"destinations__"+eventType, out.Destinations[eventType])
@@ -164,15 +228,15 @@ func aboutOutput(p *config.Poller, out *config.Output) telemetry.About {
 }
 
 // relayConfig is how an output's events travel, whatever feed they come from.
-func relayConfig(a *App, p *config.Poller, out *config.Output, feed poller.Feed, to poller.Output,
-	size func(*change.Event) int) poller.Config {
+func relayConfig(a *App, p *config.Poller, out *config.Output, feed poller.Feed, to *Opened) poller.Config {
 	about := aboutOutput(p, out)
 	return poller.Config{
 		App: a.Config.State.AppName, Poller: p.Name, Output: out.Name,
-		Feed: a.process.Telemetry.Feed(feed, about), To: a.process.Telemetry.Output(host.Stoppable(a.process.Cut, to), about),
+		Feed: a.process.Telemetry.Feed(feed, about), To: a.process.Telemetry.Output(host.Stoppable(a.process.Cut, to.To),
+			about),
 		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
 		Fetch: poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes}, FetchMost: p.BatchSizeMax,
-		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: size, KeyEvents: keyEvents(out),
+		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: to.size, Shape: to.Shape, KeyEvents: keyEvents(out),
 		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget,
 		PollInterval: p.PollInterval, PollIntervalMax: p.PollIntervalMax, MaxBatches: p.MaxBatches,
 	}
@@ -190,4 +254,16 @@ func keyEvents(out *config.Output) int {
 		}
 	}
 	return 1
+}
+
+func outputPrefix(name, output string) string {
+	return strings.TrimSuffix("pollers__"+name+"__"+outputKey(output), "__")
+}
+
+// outputKey is what the settings of an output begin with, within its poller's.
+func outputKey(output string) string {
+	if output == "" {
+		return "output__"
+	}
+	return "outputs__" + output + "__"
 }

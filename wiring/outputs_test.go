@@ -40,7 +40,7 @@ const namespaceKey = "TO=Endpoint=sb://127.0.0.1:1/;SharedAccessKeyName=n;Shared
 // TestMaxMessageBytes: output__max_message_bytes reaches the output, which refuses an event before it connects.
 func TestMaxMessageBytes(t *testing.T) {
 	a, p := loadOutput(t, "kafka", "TO=kafka://127.0.0.1:1", "pollers__orders__output__max_message_bytes=1KiB")
-	to, _, err := a.OpenOutput(p, &p.Outputs[0])
+	to, err := a.OpenOutput(p, &p.Outputs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,11 +88,11 @@ func TestOpenOutputs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, p := loadOutput(t, c.kind, c.more...)
-			to, size, err := a.OpenOutput(p, &p.Outputs[0])
+			to, err := a.OpenOutput(p, &p.Outputs[0])
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := size(&event); n < len(event.Outbox.Payload) {
+			if n := to.size(&event); n < len(event.Outbox.Payload) {
 				t.Errorf("an event of %d bytes is said to take %d", len(event.Outbox.Payload), n)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -122,7 +122,7 @@ func TestOpenOutputFaults(t *testing.T) {
 		{"eventhubs", namespaceKey + ";EntityPath=hub"},
 	} {
 		a, p := loadOutput(t, c.kind, c.connection)
-		_, _, err := a.OpenOutput(p, &p.Outputs[0])
+		_, err := a.OpenOutput(p, &p.Outputs[0])
 		if err == nil || !strings.Contains(err.Error(), "TO") || strings.Contains(err.Error(), "hunter2") ||
 			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", c.connection, err)
@@ -160,7 +160,7 @@ func TestCloudEventsAsSet(t *testing.T) {
 	a, p := loadOutput(t, "http", "pollers__orders__output__url="+receiver.URL,
 		"pollers__orders__output__format=cloudevents_binary", "pollers__orders__output__type=com.example.{event_type}",
 		"pollers__orders__output__source=https://example.com/shop")
-	to, size, err := a.OpenOutput(p, &p.Outputs[0])
+	to, err := a.OpenOutput(p, &p.Outputs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,8 +176,8 @@ func TestCloudEventsAsSet(t *testing.T) {
 		h.Get("ce-id") != "k-1" || h.Get("ce-subject") != "Order/42" || h.Get("Content-Type") != "application/json" {
 		t.Errorf("%v", h)
 	}
-	if size(&event) <= len("com.example.Paid") {
-		t.Errorf("an event takes %d bytes", size(&event))
+	if to.size(&event) <= len("com.example.Paid") {
+		t.Errorf("an event takes %d bytes", to.size(&event))
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
@@ -211,7 +211,7 @@ func TestEntraToken(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	a, p := loadOutput(t, "http", "pollers__orders__output__url="+receiver.URL, "pollers__orders__output__auth=entra",
 		"pollers__orders__output__auth_scope=api://receiver/.default", "pollers__orders__output__auth_client_id=me")
-	to, _, err := a.OpenOutput(p, &p.Outputs[0])
+	to, err := a.OpenOutput(p, &p.Outputs[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,6 +52,7 @@ type App struct {
 
 	process   Process
 	databases map[config.Database]*database
+	shapes    map[string]func(*change.Event) (change.Event, error) // by output
 	closers   []func() error
 }
 
@@ -85,6 +86,7 @@ func New(cfg *config.App, process *Process) *App {
 		a.checkSchedule(w)
 		a.connect(w)
 		w.checkDestinations()
+		a.checkShapes(w)
 		a.openDocuments(w)
 	}
 	a.checkSharing()
@@ -235,7 +237,7 @@ func (a *App) wireOutputs(w *Poller) {
 	for _, document := range w.Outputs {
 		out := document.Config
 		prefix := outputPrefix(w.Config.Name, out.Name)
-		to, size, err := a.OpenOutput(w.Config, out)
+		to, err := a.OpenOutput(w.Config, out)
 		if err != nil {
 			w.Faults.Add(prefix, err.Error(), "")
 			continue
@@ -255,7 +257,7 @@ func (a *App) wireOutputs(w *Poller) {
 			w.Faults.Add(prefix, err.Error(), "")
 			return
 		}
-		relay, err := poller.NewRelay(relayConfig(a, w.Config, out, feed, to, size))
+		relay, err := poller.NewRelay(relayConfig(a, w.Config, out, feed, to))
 		if err != nil {
 			w.Faults.Add(prefix, err.Error(), "")
 			return
@@ -292,7 +294,8 @@ func (a *App) document(p *config.Poller, out *config.Output, name string) (inspe
 		Store: a.Store, Key: key, Poller: p.Name, Owner: a.Config.State.AppName + "/" + a.process.Instance(), TTL: p.LeaseTTL,
 		Alive: alive.Default(),
 	})
-	return inspect.WiredOutput{Config: out, Key: key, Keeper: keeper}, err
+	shape, _ := a.shape(p, out) // its fault is told by checkShapes
+	return inspect.WiredOutput{Config: out, Key: key, Keeper: keeper, Shape: shape}, err
 }
 
 // feedConfig is how rows of a source go to an output, whatever range of it they are. name is that of the document.
@@ -304,13 +307,6 @@ func feedConfig(a *App, p *config.Poller, name string, src checkpointed.Source, 
 		LateWindow: p.Source.LateWindow, LateLimit: cmp.Or(p.Source.LateLimit, time.Minute), LateMemory: p.Source.LateMemory,
 		MaxRowBytes: p.MaxRowBytes,
 	}
-}
-
-func outputPrefix(name, output string) string {
-	if output == "" {
-		return "pollers__" + name + "__output"
-	}
-	return "pollers__" + name + "__outputs__" + output
 }
 
 func sourceConfig(p *config.Poller) plan.Config {

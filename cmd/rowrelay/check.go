@@ -143,7 +143,8 @@ type checkedOutput struct {
 	Parked   int    `json:"parked"`           // parked events
 	Dead     string `json:"dead_letters"`     // where they go
 	// as they would be sent, in the output's format; null where they could not be read
-	Events []json.RawMessage `json:"events"`
+	Events  []json.RawMessage `json:"events"`
+	Shaping []inspect.Shaped  `json:"shaping,omitempty"` // those rows before and after columns, masks, constants and jq
 }
 
 func check(ctx context.Context, c *console, names []string, rows int, ddl bool) error {
@@ -240,7 +241,7 @@ func pollerViewOf(p *inspect.Poller) *pollerView {
 		for _, out := range p.Outputs {
 			v.Outputs = append(v.Outputs, checkedOutput{
 				Output: out.Config.Name, To: out.To, Document: out.Document, Position: out.Position, Lease: out.Lease,
-				Paused: out.Paused, Parked: out.Parked, Dead: out.DeadLetters, Events: out.Events,
+				Paused: out.Paused, Parked: out.Parked, Dead: out.DeadLetters, Events: out.Events, Shaping: out.Shaping,
 			})
 		}
 	}

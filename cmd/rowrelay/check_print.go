@@ -127,7 +127,12 @@ func (p *printer) output(out *checkedOutput) {
 		p.field("  parked", fmt.Sprintf("%d event(s): `rowrelay state show` lists them", out.Parked))
 	}
 	p.field("  dead", out.Dead)
-	if out.Events != nil && len(out.Events) == 0 {
+	for _, row := range out.Shaping {
+		p.field("  row", string(row.Before))
+		p.field("    sent as", string(row.After))
+		p.field("    not sent", row.Why)
+	}
+	if out.Events != nil && len(out.Events)+len(out.Shaping) == 0 {
 		p.field("  first", "no rows after the position: nothing new to send")
 	}
 	for _, event := range out.Events {

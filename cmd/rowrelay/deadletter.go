@@ -303,10 +303,8 @@ func (l *letters) replay(ctx context.Context, name string, ids []string) error {
 	}
 	return l.onChosen(ctx, name, ids, func(d *wiring.Document, chosen *admin.Chosen) error {
 		if l.asRecorded {
-			plan, err := chosen.Resend(func() (poller.Output, error) {
-				to, _, err := d.App.OpenOutput(d.Of.Config, d.To.Config)
-				return to, err
-			}, d.To.Config.Timeout)
+			plan, err := chosen.Resend(func() (poller.Output, error) { return d.App.OpenOutput(d.Of.Config, d.To.Config) },
+				d.To.Config.Timeout)
 			return l.carryOut(ctx, d.Poller, plan, err)
 		}
 		replay, err := chosen.Replay(ctx)

@@ -193,9 +193,21 @@ func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) err
 	if err != nil {
 		return plaintext.Error(err)
 	}
-	to, _, err := a.OpenOutput(w.Config, out)
+	to, err := a.OpenOutput(w.Config, out)
 	if err != nil {
 		return err
+	}
+	if to.Shape != nil {
+		e := &d.Events[0]
+		if *e, err = to.Shape(e); err == nil {
+			err = e.Broken
+		}
+		if err != nil {
+			return err
+		}
+		if e.Aside {
+			return t.idle("output__jq leaves this event out: nothing is sent")
+		}
 	}
 	where := a.Inspect(chosen, true).Pollers[0].To(out)
 	format, _ := change.ParseFormat(out.Format) // it has been opened
@@ -213,7 +225,7 @@ func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) err
 	ctx, cancel := context.WithTimeout(ctx, out.Timeout)
 	defer cancel()
 	began := time.Now()
-	err = to.Deliver(ctx, *d)
+	err = to.To.Deliver(ctx, *d)
 	var failed *poller.DeliveryError
 	if errors.As(err, &failed) && failed.Remedy != "" {
 		err = fmt.Errorf("%w: %s", err, failed.Remedy)
