@@ -38,7 +38,7 @@ type LeasesConfig struct {
 	Legacy string
 	// TableLock locks the leases table alone, and not those of every function of the database.
 	TableLock bool
-	// LockTimeout is how long the lock is waited for.
+	// LockTimeout is how long the lock is waited for, at most nine tenths of source__timeout: the server says it then.
 	LockTimeout time.Duration
 	// Binding has all done as the binding does it: see engine.Leasing.Binding.
 	Binding bool
@@ -46,7 +46,6 @@ type LeasesConfig struct {
 
 // Leases returns the leases on the source's changes. Nothing is asked yet.
 func (c *Cursor) Leases(cfg LeasesConfig) *Leases {
-	// The server says that the lock is not free before the statement is given up.
 	cfg.LockTimeout = min(cfg.LockTimeout, c.cfg.Timeout*9/10)
 	return &Leases{c: c, cfg: cfg}
 }
@@ -286,8 +285,7 @@ func (l *Leases) Faults(ctx context.Context) (faults []string, err error) {
 }
 
 // Tables names the tables, and says what changes are read of.
-func (l *Leases) Tables(ctx context.Context) (t engine.LeaseTables, origin poller.Origin, warnings []string,
-	err error) {
+func (l *Leases) Tables(ctx context.Context) (t engine.LeaseTables, origin poller.Origin, notes []string, err error) {
 	d, err := l.c.Describe(ctx)
 	if err != nil {
 		return t, origin, nil, err
