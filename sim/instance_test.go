@@ -339,6 +339,6 @@ func (s *shows) latest(id string, token uint64, batch string) show {
 // was ahead of its place, where it comes again if it is refused: placed leaves that out.
 func (s *shows) before(id string, y show, since int, placed bool) bool {
 	return slices.ContainsFunc(s.by[id], func(at show) bool {
-		return at.session == y.session && since < at.seq && at.seq < y.seq && !(placed && at.probe)
+		return at.session == y.session && since < at.seq && at.seq < y.seq && (!placed || !at.probe)
 	})
 }

@@ -1,6 +1,7 @@
 package late
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -366,11 +367,9 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 	l.clock, l.replayed = reading, h.Replayed
 	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution+clockTolerance).Before(l.since)) ||
 		jump < 0 && l.dates != nil {
-		if jump == 0 {
-			jump = l.clock.latest(reading.ended).Sub(l.since) // since the last process read it
-		}
+		by := cmp.Or(jump, l.clock.latest(reading.ended).Sub(l.since)) // what the last process read may be in since only
 		l.warn(fmt.Sprintf("the database's clock jumped by %s, or is another server's: late_window (%s) begins again",
-			jump.Round(time.Millisecond), l.Window))
+			by.Round(time.Millisecond), l.Window))
 		l.unmark()
 	}
 	if ahead > 0 && !l.since.IsZero() {
