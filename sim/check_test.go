@@ -159,7 +159,7 @@ func (w *world) documentWritten(p *process, _, now *entry) {
 // apart by more than 2 s (late.clockTolerance), the database's seems to have been set back: in overlap mode the
 // position goes back too, which costs duplicates.
 func (w *world) mayGoBack() bool {
-	apart := w.store.shaky || w.pro.Margin > 2*time.Second
+	apart := w.store.shaky || max(w.pro.Margin, w.store.slowest) > 2*time.Second
 	return w.pro.falls() || w.pro.Clock && apart && w.doc.Late.Mode == string(late.Overlap)
 }
 

@@ -20,6 +20,7 @@ type store struct {
 	writes  int
 	offset  time.Duration // of the store's clock against the instances'
 	shaky   bool          // its clock jumped or stood still in this run: it may have two owners, and the fence has to hold
+	slowest time.Duration // that an answer took
 	frozen  time.Time     // its clock stands still at this time, unless zero
 	names   int
 	alias   map[string]string // random object names, as the trace shows them
@@ -160,10 +161,13 @@ func (w *world) storeFault(by *process, write bool) fault {
 
 // slowness is how long a slow answer takes: sometimes longer than any patience.
 func (w *world) slowness() time.Duration {
+	from, to := 100*time.Millisecond, w.pro.TTL/3
 	if w.chance(0.3) {
-		return w.span(w.pro.TTL/3, 2*w.pro.TTL)
+		from, to = to, 2*w.pro.TTL
 	}
-	return w.span(100*time.Millisecond, w.pro.TTL/3)
+	took := w.span(from, to)
+	w.store.slowest = max(w.store.slowest, took)
+	return took
 }
 
 // Load implements state.Store.

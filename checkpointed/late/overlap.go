@@ -388,13 +388,6 @@ func (l *Tracker) postpone(by time.Duration) {
 	l.changes++
 }
 
-// horizon asks the source with mu given up, and takes it again whatever happens: a panic too.
-func (l *Tracker) horizon(ctx context.Context) (change.Horizon, error) {
-	l.mu.Unlock()
-	defer l.mu.Lock()
-	return l.Database.Horizon(ctx)
-}
-
 // needsLook reports whether the clock should be read: it is needed for a mark, and was not asked just now.
 func (l *Tracker) needsLook(now time.Time) bool {
 	return (l.dates != nil || !l.low.Equal(l.reached)) && !l.clock.fresh(now) &&
