@@ -21,7 +21,8 @@ import (
 )
 
 // The bounds of one run. Steps are the same wherever a program runs; time and memory, which other work may use up as
-// well, are wide, and only for programs whose steps are long. A step itself (one builtin) is not interrupted.
+// well, are wide, and only for programs whose steps are long. Memory is what the process holds, not what it has
+// allocated: other pollers allocate much, and hold little. A step itself (one builtin) is not interrupted.
 const (
 	maxSteps  = 1_000_000
 	maxTime   = 30 * time.Second
@@ -159,7 +160,7 @@ func (p *program) value(event []byte) (value any, given bool, err error) {
 	if err := decoder.Decode(&in); err != nil {
 		return nil, false, errors.New("the event cannot be read as JSON")
 	}
-	values := p.code.RunWithContext(&meter{Context: context.Background(), began: time.Now(), memory: allocated()}, in)
+	values := p.code.RunWithContext(&meter{Context: context.Background(), began: time.Now(), memory: held()}, in)
 	for {
 		next, ok := values.Next()
 		if failure, failed := next.(error); failed {
@@ -206,7 +207,7 @@ type meter struct {
 
 	steps  int
 	began  time.Time
-	memory uint64 // that was allocated then
+	memory uint64 // that was held then
 	err    error
 }
 
@@ -222,7 +223,7 @@ func (m *meter) Done() <-chan struct{} {
 	case m.steps > maxSteps:
 		m.err = &boundError{fmt.Sprintf("%d steps", maxSteps)}
 	case m.steps%look != 0:
-	case allocated()-m.memory > maxMemory:
+	case held() > m.memory+maxMemory:
 		m.err = &boundError{"256 MiB of memory"}
 	case time.Since(m.began) > maxTime:
 		m.err = &boundError{maxTime.String()}
@@ -236,9 +237,9 @@ func (m *meter) Done() <-chan struct{} {
 // Err says which bound was reached.
 func (m *meter) Err() error { return m.err }
 
-// allocated is what this process has allocated so far, in bytes.
-func allocated() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+// held is what this process holds on its heap, in bytes, with what the next collection frees.
+func held() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
