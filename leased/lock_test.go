@@ -7,7 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	mssql "github.com/microsoft/go-mssqldb"
+
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
@@ -71,4 +74,29 @@ func TestApplicationLockIsTakenMeanwhile(t *testing.T) {
 	if len(ids) != 2 || m.from != m.Current {
 		t.Errorf("%v, LastSyncVersion %d of %d", ids, m.from, m.Current)
 	}
+}
+
+// lock waits for the application lock, where a text takes it.
+func (m *server) lock(ctx context.Context, text string, p map[string]any) error {
+	if !strings.Contains(text, "sp_getapplock") {
+		return nil
+	}
+	m.mu.Lock()
+	left := time.Until(m.locked)
+	if strings.Contains(text, "INSERT INTO @page") && !m.looks(number(p["read"])) {
+		left = 0
+	}
+	m.mu.Unlock()
+	wait := time.Duration(number(p["wait"])) * time.Millisecond
+	if left <= 0 {
+		return nil
+	}
+	const way = 50 * time.Millisecond // the server begins to wait after its client, and answers before it hears of that
+	if err := clock.Sleep(ctx, min(left, wait)+way); err != nil {
+		return err
+	}
+	if left > wait {
+		return mssql.Error{Number: 51208, Message: "the application lock was not free in time"}
+	}
+	return nil
 }

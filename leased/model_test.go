@@ -15,7 +15,6 @@ import (
 
 	mssql "github.com/microsoft/go-mssqldb"
 
-	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/internal/changetest"
 )
@@ -208,31 +207,6 @@ func (m *server) looks(read int64) bool {
 		lapsed = lapsed || !l.expires.IsZero() && !l.expires.After(now) && !m.own[id].again.After(now)
 	}
 	return m.Current > read || lapsed
-}
-
-// lock waits for the application lock, where a text takes it.
-func (m *server) lock(ctx context.Context, text string, p map[string]any) error {
-	if !strings.Contains(text, "sp_getapplock") {
-		return nil
-	}
-	m.mu.Lock()
-	left := time.Until(m.locked)
-	if strings.Contains(text, "INSERT INTO @page") && !m.looks(number(p["read"])) {
-		left = 0
-	}
-	m.mu.Unlock()
-	wait := time.Duration(number(p["wait"])) * time.Millisecond
-	if left <= 0 {
-		return nil
-	}
-	const way = 50 * time.Millisecond // the server begins to wait after its client, and answers before it hears of that
-	if err := clock.Sleep(ctx, min(left, wait)+way); err != nil {
-		return err
-	}
-	if left > wait {
-		return mssql.Error{Number: 51208, Message: "the application lock was not free in time"}
-	}
-	return nil
 }
 
 // advance is what the text of that name says.

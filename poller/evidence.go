@@ -156,7 +156,7 @@ func (t *tick) weigh() {
 		case !s.acceptedAfter && !t.taken.after(s.since, s.key):
 			return false
 		case s.earlier && !s.acceptedBefore:
-			t.askAgain(s.item)
+			t.askAgain(&s)
 			return true
 		case s.busy:
 			t.hint.setBusy(s.item.event().ID, s.rejection.At)
@@ -170,11 +170,11 @@ func (t *tick) weigh() {
 }
 
 // askAgain has an event that failed alone in an earlier tick sent once more, alone.
-func (t *tick) askAgain(it *item) {
-	if t.taken.after(0, it.key) {
-		t.tried[it.event().ID] = otherAccepted
+func (t *tick) askAgain(s *suspect) {
+	if s.acceptedAfter || t.taken.after(0, s.key) {
+		t.tried[s.item.event().ID] = otherAccepted
 	}
-	t.failed = append(t.failed, []*item{it})
+	t.failed = append(t.failed, []*item{s.item})
 }
 
 // silent reports whether the destination said nothing, or only that it is away: neither is about the event.
@@ -187,7 +187,7 @@ func (t *tick) askSilent() bool {
 	t.suspects = slices.DeleteFunc(t.suspects, func(s suspect) bool {
 		again := s.earlier && s.silent()
 		if again {
-			t.askAgain(s.item)
+			t.askAgain(&s)
 		}
 		return again
 	})

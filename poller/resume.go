@@ -34,10 +34,11 @@ type hint struct {
 	until time.Time
 }
 
-// group are the ids of events that failed together. live says that all of them are live rows.
+// group are the ids of events that failed together, and when. live says that all of them are live rows.
 type group struct {
 	ids  []string
 	live bool
+	at   time.Time
 }
 
 // trial is what is known of an event that failed alone; the zero value is: nothing.
@@ -144,19 +145,13 @@ func (t *tick) keep() {
 		add(groupOf(group))
 	}
 	for _, group := range t.groups { // this tick did not get to them
+		add(group)
 		for _, id := range group.ids {
-			s, known := t.known[id]
-			accepted := known && t.taken.after(0, s.key)
-			if accepted && !s.acceptedBefore {
-				t.tried[id] = otherAccepted // it is asked again, because an outage may have ended since
-				continue
-			}
-			if known {
-				s.acceptedAfter = s.acceptedAfter || accepted
+			if s, known := t.known[id]; known {
+				s.acceptedAfter = s.acceptedAfter || t.taken.after(0, s.key)
 				h.suspects[id] = s
 			}
 		}
-		add(group)
 	}
 	t.hint = h
 }
@@ -164,16 +159,11 @@ func (t *tick) keep() {
 // forgetGone forgets what was not among all that the session had: it is gone. But late rows are not looked for in each
 // session, so that what is known of them stays for a while.
 func (t *tick) forgetGone() {
-	t.groups = slices.DeleteFunc(t.groups, func(g group) bool {
-		return g.live || !slices.ContainsFunc(g.ids, func(id string) bool {
-			s, known := t.known[id]
-			return known && time.Since(s.rejection.At) < recently
-		})
-	})
+	t.groups = slices.DeleteFunc(t.groups, func(g group) bool { return g.live || time.Since(g.at) >= recently })
 }
 
 func groupOf(parts ...[]*item) group {
-	g := group{live: true}
+	g := group{live: true, at: time.Now()}
 	for _, part := range parts {
 		for _, it := range part {
 			g.ids = append(g.ids, it.event().ID)
