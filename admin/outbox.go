@@ -226,7 +226,7 @@ var States = []struct {
 	Name  string
 	State event.State
 }{
-	{"pending", event.Pending}, {"published", event.Published},
+	{"pending", event.Pending}, {"delayed", event.Delayed}, {"published", event.Published},
 	{"failed", event.Failed}, {"waiting", event.Waiting}, {"dead", event.Dead},
 	{"discarded", event.Discarded},
 }

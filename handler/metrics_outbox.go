@@ -12,8 +12,10 @@ import (
 // those of other pollers.
 //
 //	rowrelay_outbox_pending                     events to be published, when last counted
+//	rowrelay_outbox_delayed                     events whose available_at has not come
+//	rowrelay_outbox_expired_total               events that were given up at their expires_at
 //	rowrelay_outbox_failed                      events that failed, and have a next attempt
-//	rowrelay_outbox_waiting                     events that wait for a failed or dead one of their aggregate
+//	rowrelay_outbox_waiting                     events that wait for a failed, delayed or dead one of their aggregate
 //	rowrelay_outbox_dead                        dead letters
 //	rowrelay_outbox_oldest_pending_seconds      age of the oldest pending event; 0 when there is none
 //	rowrelay_outbox_cleaned_total               published and discarded events that clean-ups deleted
@@ -24,9 +26,10 @@ import (
 // The gauges are 0 where another instance does the whole work: take the max over instances. Counting may stop at a
 // bound; then the figure is that bound.
 type outboxMetrics struct {
-	pending, failed, waiting, dead, oldest, cleanupSuccess *prometheus.GaugeVec
-	cleanedRows, cleanupFailures, enqueued                 *prometheus.CounterVec
-	counted                                                map[string]time.Time // when, by poller; guarded by Metrics.mu
+	pending, delayed, failed, waiting, dead, oldest, cleanupSuccess *prometheus.GaugeVec
+	expired, cleanedRows, cleanupFailures, enqueued                 *prometheus.CounterVec
+	// counted is when, by poller; guarded by Metrics.mu.
+	counted map[string]time.Time
 }
 
 // figuresLast is how long figures hold in a process whose ticks find others at work.
@@ -43,12 +46,14 @@ func newOutboxMetrics() outboxMetrics {
 	return outboxMetrics{
 		counted: map[string]time.Time{},
 		pending: gauge("pending", "Events to be published, when last counted."),
+		delayed: gauge("delayed", "Events whose available_at has not come."),
 		failed:  gauge("failed", "Events that failed and have a next attempt."),
-		waiting: gauge("waiting", "Events that wait for a failed or dead one of their aggregate."),
+		waiting: gauge("waiting", "Events that wait for a failed, delayed or dead one of their aggregate."),
 		dead:    gauge("dead", "Dead letters."),
 		oldest:  gauge("oldest_pending_seconds", "Age of the oldest pending event; 0 when there is none."),
 		cleanupSuccess: gauge("cleanup_last_success_timestamp_seconds",
 			"When a clean-up last ended well, in Unix time; 0 before the first."),
+		expired:         counter("expired_total", "Events that were given up at their expires_at."),
 		cleanedRows:     counter("cleaned_total", "Published and discarded events that clean-ups deleted."),
 		cleanupFailures: counter("cleanup_failures_total", "Clean-ups that failed."),
 		enqueued:        counter("fanout_messages_total", "Partitions that the timer handed out."),
@@ -57,16 +62,18 @@ func newOutboxMetrics() outboxMetrics {
 
 func (o *outboxMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{
-		o.pending, o.failed, o.waiting, o.dead, o.oldest, o.cleanupSuccess, o.cleanedRows, o.cleanupFailures, o.enqueued,
+		o.pending, o.delayed, o.failed, o.waiting, o.dead, o.oldest, o.cleanupSuccess, o.expired, o.cleanedRows,
+		o.cleanupFailures, o.enqueued,
 	}
 }
 
 // PrepareOutbox makes the series of an outbox exist before its first tick.
 func (m *Metrics) PrepareOutbox(name string) {
-	for _, g := range []*prometheus.GaugeVec{m.pending, m.failed, m.waiting, m.dead, m.oldest, m.cleanupSuccess} {
+	for _, g := range []*prometheus.GaugeVec{m.pending, m.delayed, m.failed, m.waiting, m.dead, m.oldest,
+		m.cleanupSuccess} {
 		g.WithLabelValues(name)
 	}
-	for _, c := range []*prometheus.CounterVec{m.cleanedRows, m.cleanupFailures, m.enqueued} {
+	for _, c := range []*prometheus.CounterVec{m.expired, m.cleanedRows, m.cleanupFailures, m.enqueued} {
 		c.WithLabelValues(name)
 	}
 }
@@ -74,6 +81,9 @@ func (m *Metrics) PrepareOutbox(name string) {
 // figures measures what a tick counted of its outbox.
 func (m *Metrics) figures(r *poller.Report) {
 	f := r.Outbox
+	if r.Expired > 0 {
+		m.expired.WithLabelValues(r.Poller).Add(float64(r.Expired))
+	}
 	m.mu.Lock()
 	at, counted := m.counted[r.Poller]
 	if f != nil {
@@ -87,6 +97,7 @@ func (m *Metrics) figures(r *poller.Report) {
 		f = &poller.OutboxFigures{} // another instance has been at work for long: it counts
 	}
 	m.pending.WithLabelValues(r.Poller).Set(float64(f.Pending))
+	m.delayed.WithLabelValues(r.Poller).Set(float64(f.Delayed))
 	m.failed.WithLabelValues(r.Poller).Set(float64(f.Failed))
 	m.waiting.WithLabelValues(r.Poller).Set(float64(f.Waiting))
 	m.dead.WithLabelValues(r.Poller).Set(float64(f.Dead))

@@ -203,8 +203,8 @@ func policyAttrs(r *poller.Report) []slog.Attr {
 		name string
 		n    int
 	}{
-		{"filtered", r.Filtered}, {"rejected", r.Rejected}, {"parked", r.Parked}, {"dead_lettered", len(r.DeadLettered)},
-		{"parked_gone", r.Gone},
+		{"filtered", r.Filtered}, {"expired", r.Expired}, {"rejected", r.Rejected}, {"parked", r.Parked},
+		{"dead_lettered", len(r.DeadLettered)}, {"parked_gone", r.Gone},
 		{"late_rows", r.Late}, {"remembered", r.Remembered},
 	} {
 		if c.n > 0 {

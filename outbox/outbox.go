@@ -35,6 +35,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -66,6 +67,10 @@ type Event struct {
 	// TraceParent and TraceState are the W3C trace context that the event belongs to; "" for none. One that is too long
 	// (255 and 1000 characters) is left out.
 	TraceParent, TraceState string
+	// AvailableAt is when the event may be published; zero: at once. Later events of its aggregate wait for it.
+	// ExpiresAt is from when on it is not published any more; zero: never. Both lie in the years 1970 to 2037, and need
+	// their columns: `rowrelay outbox init` adds them to a table of an earlier version.
+	AvailableAt, ExpiresAt time.Time
 }
 
 // check returns an error that names the member at fault.
@@ -80,8 +85,16 @@ func (e *Event) check() error {
 			return err
 		}
 	}
+	for name, at := range map[string]time.Time{"AvailableAt": e.AvailableAt, "ExpiresAt": e.ExpiresAt} {
+		if year := at.UTC().Year(); !at.IsZero() && (year < 1970 || year > 2037) {
+			return fmt.Errorf("outbox: Event.%s is in %d: a timestamp holds the years 1970 to 2037", name, year)
+		}
+	}
 	return plain("IdempotencyKey", e.IdempotencyKey)
 }
+
+// timed says that the event has a time.
+func (e *Event) timed() bool { return !e.AvailableAt.IsZero() || !e.ExpiresAt.IsZero() }
 
 // plain returns an error where a member is no text that every engine stores as it stands and the publisher finds again.
 func plain(member, value string) error {
@@ -113,6 +126,7 @@ type Tx interface {
 type Writer struct {
 	engine Engine
 	insert string
+	timed  string // insert of an event that has a time: older tables lack these columns
 }
 
 // tableName is a table's name, with its schema, in plain letters.
@@ -129,13 +143,18 @@ func NewWriter(engine Engine, table string) (*Writer, error) {
 	}
 	columns := []string{"aggregate_type", "aggregate_id", "event_type", "payload", "idempotency_key", "traceparent",
 		"tracestate"}
-	places := make([]string, len(columns))
+	var places []string
 	for i := range columns {
-		places[i] = engine.place(i + 1)
+		places = append(places, engine.place(i+1))
 	}
-	return &Writer{engine: engine,
-		insert: "INSERT INTO " + engine.quote(table) + " (" + strings.Join(columns, ", ") + ") VALUES (" +
-			strings.Join(places, ", ") + ")"}, nil
+	insert := func(columns, places []string) string {
+		return "INSERT INTO " + engine.quote(table) + " (" + strings.Join(columns, ", ") + ") VALUES (" +
+			strings.Join(places, ", ") + ")"
+	}
+	n := len(columns)
+	return &Writer{engine: engine, insert: insert(columns, places),
+		timed: insert(append(columns, "available_at", "expires_at"),
+			append(places, engine.instantPlace(n+1), engine.instantPlace(n+2)))}, nil
 }
 
 // place is how the engine writes parameter n.
@@ -148,6 +167,28 @@ func (e Engine) place(n int) string {
 	default:
 		return "?"
 	}
+}
+
+// instantPlace is place for what instant returns. MySQL takes the seconds since 1970: a time of day would be one of the
+// session's zone.
+func (e Engine) instantPlace(n int) string {
+	if e == MySQL {
+		return "FROM_UNIXTIME(CAST(? AS DECIMAL(20, 6)))"
+	}
+	return e.place(n)
+}
+
+// instant is a time as the engine takes it, NULL for the zero one.
+func (e Engine) instant(at time.Time) any {
+	at = at.UTC()
+	text := at.Format("2006-01-02 15:04:05.000000")
+	switch e {
+	case Postgres:
+		return sql.NullTime{Time: at, Valid: !at.IsZero()}
+	case MySQL:
+		text = fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000)
+	}
+	return sql.NullString{String: text, Valid: !at.IsZero()}
 }
 
 // quote writes a checked name as the engine quotes names.
@@ -224,6 +265,9 @@ func (w *Writer) inserts(events []Event) ([]Statement, error) {
 		}
 		all[i] = Statement{w.insert, []any{e.AggregateType, e.AggregateID, e.Type, string(e.Payload), key,
 			fitting(e.TraceParent, longest), fitting(e.TraceState, longestState)}}
+		if e.timed() {
+			all[i] = Statement{w.timed, append(all[i].Args, w.engine.instant(e.AvailableAt), w.engine.instant(e.ExpiresAt))}
+		}
 	}
 	return all, nil
 }

@@ -290,3 +290,49 @@ func TestRefusedText(t *testing.T) {
 		}
 	}
 }
+
+// TestTimes: a time is the same instant in whatever zone the application and its session are.
+func TestTimes(t *testing.T) {
+	at := time.Now().Add(90 * time.Minute).Truncate(time.Millisecond).In(time.FixedZone("", 5*3600))
+	for _, e := range engines() {
+		t.Run(e.name, func(t *testing.T) {
+			db, w := prepared(t, e)
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback() //nolint:errcheck // after a commit it is done
+			zone := map[outbox.Engine]string{outbox.Postgres: "SET LOCAL timezone = 'Asia/Tokyo'",
+				outbox.MySQL: "SET time_zone = '+09:00'"}[e.engine]
+			if zone != "" {
+				if _, err := tx.ExecContext(t.Context(), zone); err != nil {
+					t.Fatal(err)
+				}
+			}
+			event := outbox.Event{AggregateType: "Order", AggregateID: "1", Type: "Reminder", Payload: []byte("{}")}
+			none, both := event, event
+			both.AvailableAt, both.ExpiresAt = at, at.Add(time.Hour)
+			if err := w.Write(t.Context(), tx, event, both, none); err != nil {
+				t.Fatal(err)
+			}
+			seconds := map[outbox.Engine]string{outbox.Postgres: "EXTRACT(EPOCH FROM %s)", outbox.MySQL: "UNIX_TIMESTAMP(%s)",
+				outbox.SQLite:    "(julianday(%s) - 2440587.5) * 86400",
+				outbox.SQLServer: "DATEDIFF_BIG(millisecond, '1970-01-01', %s) / 1000.0"}[e.engine]
+			for column, want := range map[string]time.Time{"available_at": both.AvailableAt, "expires_at": both.ExpiresAt} {
+				var n int
+				var got float64
+				if err := tx.QueryRowContext(t.Context(), "SELECT COUNT("+column+"), MAX("+fmt.Sprintf(seconds, column)+
+					") FROM outbox").Scan(&n, &got); err != nil {
+					t.Fatal(err)
+				}
+				if off := got - float64(want.UnixMilli())/1000; n != 1 || off > 0.002 || off < -0.002 {
+					t.Errorf("%s: %d have one, which is %f s off", column, n, off)
+				}
+			}
+			event.AvailableAt = time.Date(2038, 1, 1, 0, 0, 0, 0, time.UTC)
+			if err := w.Write(t.Context(), tx, event); err == nil || !strings.Contains(err.Error(), "AvailableAt") {
+				t.Errorf("2038: %v", err)
+			}
+		})
+	}
+}

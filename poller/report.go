@@ -108,6 +108,8 @@ type Report struct {
 	// Rejected counts the attempts held against events in this tick, Parked the parked events and their followers when it
 	// ended (-1: not known), Gone the parked events whose row was found gone.
 	Rejected, Parked, Gone int
+	// Expired counts the events of an outbox that were given up because their expires_at had come.
+	Expired int
 	// Filtered counts the events that the output's settings leave out.
 	Filtered int
 	// Refused is the first of the rejected events; nil where none was.
@@ -183,13 +185,22 @@ type Share struct {
 
 // OutboxFigures count the events of an outbox by what becomes of them.
 type OutboxFigures struct {
-	// Pending are to be published, Failed have a next attempt, Waiting wait for a failed or dead one of their key, Dead
-	// are given up.
-	Pending, Failed, Waiting, Dead int64
+	// Pending are to be published, Delayed later, Failed have a next attempt, Waiting wait for a delayed, failed or dead
+	// one of their key, Dead are given up.
+	Pending, Delayed, Failed, Waiting, Dead int64
 	// Bound says that counting stopped there: the figure is at least that. 0: all are exact.
 	Bound int64
 	// OldestPending is the age of the oldest pending event; 0 where there is none.
 	OldestPending time.Duration
+}
+
+// HeldUp is how many events wait for one that is not delayed. Where some failed, what waits for a delayed one counts,
+// too: the table does not tell them apart.
+func (f *OutboxFigures) HeldUp() int64 {
+	if f.Failed+f.Dead == 0 {
+		return 0
+	}
+	return f.Waiting
 }
 
 // BatchStats are the figures of one settled batch. Batches that shared a commit each have all of its time.

@@ -112,7 +112,7 @@ func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(*rows.T
 // time has come: each before the later ones of its aggregate, which go on waiting until it is settled. Nothing that
 // is being published is touched.
 func (p *Publisher) Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error) {
-	if err := f.Narrow("requeue", event.Dead, event.Failed); err != nil {
+	if err := f.Narrow("requeue", nil, event.Dead, event.Failed); err != nil {
 		return 0, err
 	}
 	var total int64
@@ -124,7 +124,7 @@ func (p *Publisher) Requeue(ctx context.Context, f event.Filter, progress func(i
 
 // Discard gives events up for ever.
 func (p *Publisher) Discard(ctx context.Context, f event.Filter, by string, progress func(int64)) (int64, error) {
-	if err := f.Narrow("discard", event.Dead, event.Failed, event.Waiting); err != nil {
+	if err := f.Narrow("discard", []event.State{event.Delayed}, event.Dead, event.Failed, event.Waiting); err != nil {
 		return 0, err
 	}
 	reason := plaintext.Start(plaintext.Storable(fmt.Sprintf("discarded by %s at %s", cmp.Or(by, "an operator"),

@@ -107,7 +107,7 @@ func (c *catalog) open(ctx context.Context) (*opened, error) {
 
 func (c *catalog) read(ctx context.Context) (*opened, error) {
 	var qualified string
-	own := false
+	own, timed := false, false
 	err := c.db.Do(ctx, "read the catalog", func(ctx context.Context, q statement.Querier) (err error) {
 		if qualified, err = c.resolve(ctx, q, c.outbox, ""); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 			return err
 		}
 		how := ""
-		if own = rows.IsOwn(c.texts.rows, columns); !own {
+		if own, timed = rows.IsOwn(c.texts.rows, columns), rows.IsTimed(columns); !own {
 			how = " --beside"
 		}
 		_, err = c.resolve(ctx, q, c.claims, how)
@@ -138,7 +138,7 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		if err := c.indexes(ctx, o); err != nil {
 			return nil, err
 		}
-		o.events = c.own(qualified)
+		o.events = c.own(qualified, timed)
 	} else if err := c.mapped(ctx, o); err != nil {
 		return nil, err
 	}
@@ -160,8 +160,10 @@ func (c *catalog) rowsConfig() rows.Config {
 }
 
 // own are the events of a table of `rowrelay outbox init`.
-func (c *catalog) own(qualified string) *rows.Table {
-	return rows.Own(c.db, c.texts.rows, c.outbox, c.rowsConfig(), c.texts.claims, c.place(qualified))
+func (c *catalog) own(qualified string, timed bool) *rows.Table {
+	cfg := c.rowsConfig()
+	cfg.Timed = timed
+	return rows.Own(c.db, c.texts.rows, c.outbox, cfg, c.texts.claims, c.place(qualified))
 }
 
 // mapped completes what is known of another framework's table.

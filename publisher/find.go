@@ -13,7 +13,8 @@ type Found struct {
 	// Exists says that there is the table (and that the user may see it), Own that it has the columns of `rowrelay
 	// outbox init`.
 	Exists, Own bool
-	// Lacks are the statements that add indexes of `rowrelay outbox init` without which nothing is published.
+	// Lacks are the statements that add what a table of an earlier version lacks: columns, and indexes without which
+	// nothing is published.
 	Lacks []string
 }
 
@@ -36,12 +37,13 @@ func Find(ctx context.Context, conn engine.Connection, table string) (found Foun
 	}
 	found.Exists, found.Own = true, rows.IsOwn(c.texts.rows, columns)
 	if found.Own {
+		found.Lacks = rows.AddTimes(c.texts.rows, c.outbox, columns)
 		lacks, _, err := c.lacks(ctx)
 		if err != nil {
 			return found, err
 		}
 		if rows.Needs(c.texts.rows) { // elsewhere the statements of DDL add them
-			found.Lacks = statements(lacks)
+			found.Lacks = append(found.Lacks, statements(lacks)...)
 		}
 	}
 	return found, nil

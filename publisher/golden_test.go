@@ -38,7 +38,7 @@ func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qual
 	r := &statementtest.Recorder{}
 	c := &catalog{cfg: cfg, texts: e, outbox: outbox, claims: beside}
 	c.db = statement.NewDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
-	rows := c.own(qualified)
+	rows := c.own(qualified, true)
 	t.Cleanup(func() {
 		if err := c.db.Pool.Close(); err != nil {
 			t.Error(err)
@@ -139,6 +139,10 @@ var goldenCases = []struct {
 	}},
 	{name: "settle everything else", do: func(ctx context.Context, t *instance) error {
 		return t.rows.Settle(ctx, "me", 1, goldenMarks)
+	}},
+	{name: "settle what has a time", do: func(ctx context.Context, t *instance) error {
+		one := []event.Marked{goldenMarked}
+		return t.rows.Settle(ctx, "me", 1, event.Marks{Woken: one, Expired: one, Held: []event.Failure{{Marked: goldenMarked, Delay: time.Hour, Reason: "later"}}})
 	}},
 	{name: "settle a retry in the order of the source", do: func(ctx context.Context, t *instance) error {
 		return t.rows.Settle(ctx, "me", 1,

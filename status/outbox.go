@@ -39,7 +39,7 @@ func (p *outboxPart) read(ctx context.Context) (func(*Output), error) {
 	return func(o *Output) {
 		lag := f.OldestPending.Seconds()
 		o.Pending, o.LagSeconds = &f.Pending, &lag
-		o.Parked, o.Waiting, o.DeadLetters, o.CountedTo = f.Failed, f.Waiting, f.Dead, f.Bound
+		o.Parked, o.Waiting, o.DeadLetters, o.CountedTo = f.Failed, f.HeldUp(), f.Dead, f.Bound
 		o.Letters, o.Entries = dead, failed
 		if about.Paused != "" {
 			o.Pause = pauseOf(about.Paused)

@@ -148,8 +148,8 @@ func (v *checkedOutbox) print(p *printer) {
 		p.field("layout", fmt.Sprintf("%s columns, claims in %s", v.Layout, v.Claims))
 		p.field("strategy", v.strategy())
 		p.field("paused", v.Paused)
-		p.field("events", fmt.Sprintf("%s pending, %s failed, %s waiting, %s dead", v.count(v.Pending), v.count(v.Failed),
-			v.count(v.Waiting), v.count(v.outboxView.Dead)))
+		p.field("events", fmt.Sprintf("%s pending, %s delayed, %s failed, %s waiting, %s dead", v.count(v.Pending),
+			v.count(v.Delayed), v.count(v.Failed), v.count(v.Waiting), v.count(v.outboxView.Dead)))
 		p.field("oldest", v.oldest())
 		for _, o := range v.Owners {
 			p.field("owner", fmt.Sprintf("%s: %d unit(s), token %d", o.Name, o.Units, o.Token))

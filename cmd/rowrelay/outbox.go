@@ -27,11 +27,12 @@ func newOutbox(c *console) *cobra.Command {
 		Long: `Outbox is about pollers of the mode outbox, whose position is the state of their rows:
 
   PENDING      to be published
+  DELAYED      to be published at its available_at; later events of its aggregate wait
   PUBLISHED    accepted by the destination; clean-up deletes it when it is older than source__retention
   FAILED       refused by the destination; has a next attempt
-  WAITING      behind an event of its aggregate that failed, or was given up
+  WAITING      behind an event of its aggregate that failed, is delayed, or was given up
   DEAD LETTER  given up after max_attempts; its aggregate waits until somebody requeues or discards it
-  DISCARDED    given up by an operator
+  DISCARDED    given up by an operator, or at its expires_at
 
 What changes events shows first how many there are and asks for the poller's name (--yes goes on without asking, ` +
 			`--dry-run
@@ -208,6 +209,7 @@ type outboxView struct {
 	Claims     string      `json:"claims_table"`
 	Paused     string      `json:"paused,omitempty"` // by whom, when and why
 	Pending    int64       `json:"pending"`
+	Delayed    int64       `json:"delayed"`
 	Failed     int64       `json:"failed"`
 	Waiting    int64       `json:"waiting"`
 	Dead       int64       `json:"dead"`
@@ -228,8 +230,8 @@ func outboxViewOf(p *config.Poller, about *publisher.About) outboxView {
 	v := outboxView{
 		Poller: p.Name, Table: p.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy),
 		Partitions: about.Partitions,
-		Claims:     p.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Failed: f.Failed, Waiting: f.Waiting,
-		Dead:  f.Dead,
+		Claims:     p.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Delayed: f.Delayed,
+		Failed: f.Failed, Waiting: f.Waiting, Dead: f.Dead,
 		Bound: f.Bound, Oldest: f.OldestPending.Seconds(), Owners: []ownerView{},
 	}
 	for _, o := range about.Owners {
@@ -263,7 +265,7 @@ func (v *outboxView) print(w io.Writer) error {
 	for _, row := range []struct {
 		state event.State
 		n     int64
-	}{{event.Pending, v.Pending}, {event.Failed, v.Failed}, {event.Waiting, v.Waiting},
+	}{{event.Pending, v.Pending}, {event.Delayed, v.Delayed}, {event.Failed, v.Failed}, {event.Waiting, v.Waiting},
 		{event.Dead, v.Dead}} {
 		rows.line("%s\t%s\t", row.state, v.count(row.n))
 	}

@@ -44,7 +44,7 @@ func newOutboxDiscard(t *target) *cobra.Command {
 	cmd := t.flags(&cobra.Command{
 		Use:   "discard <poller>",
 		Short: "Give events up for ever, and let what waits behind them go on",
-		Long: `Discard gives dead letters (with --state also failed and waiting events) up: they are NEVER published, which is data loss for
+		Long: `Discard gives dead letters (with --state also failed, waiting and delayed events) up: they are NEVER published, which is data loss for
 whoever waits for them. Their rows stay, as DISCARDED and with who did it, until clean-up deletes them. What waits ` +
 			`only behind
 them goes on.
@@ -66,7 +66,7 @@ func (d *managedOutbox) requeue(ctx context.Context, f *choiceOfEvents) error {
 }
 
 func (d *managedOutbox) discard(ctx context.Context, f *choiceOfEvents) error {
-	return d.changeEvents(ctx, f, []event.State{event.Dead, event.Failed, event.Waiting}, d.Discard)
+	return d.changeEvents(ctx, f, []event.State{event.Dead, event.Failed, event.Waiting, event.Delayed}, d.Discard)
 }
 
 // changeEvents shows the first of the events that the flags choose, asks, and changes them. They are dead letters

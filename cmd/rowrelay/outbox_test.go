@@ -170,7 +170,7 @@ func TestRequeueAsksAndCounts(t *testing.T) {
 		"published ones": {f: choiceOfEvents{states: []string{"published"}}, yes: true, states: untouched,
 			err: "only failed, dead"},
 		"no state": {f: choiceOfEvents{states: []string{"lost"}}, yes: true, states: untouched,
-			err: "pending, published"},
+			err: "pending, delayed, published"},
 		"no such time": {f: choiceOfEvents{olderThan: 2 * time.Hour, youngerThan: time.Hour}, yes: true, states: untouched,
 			err: "no event is older than"},
 	} {

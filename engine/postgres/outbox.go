@@ -35,7 +35,9 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
     bucket smallint NOT NULL GENERATED ALWAYS AS (CAST(CAST(CAST('x' || substr(md5(aggregate_id), 1, 3) ` +
 			`AS bit(12)) AS integer) & 1023 AS smallint)) STORED,
     traceparent varchar(255) NULL,
-    tracestate varchar(1000) NULL
+    tracestate varchar(1000) NULL,
+    available_at timestamptz NULL,
+    expires_at timestamptz NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000)`,
 		`CREATE INDEX IF NOT EXISTS ` + table.IndexName("pending") + ` ON ` + table.String() +

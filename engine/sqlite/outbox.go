@@ -41,7 +41,9 @@ func (d Outbox) Ddl(table statement.Name, claims, states, blocked string) []stri
         + 100 * coalesce(unicode(substr(aggregate_id, -3, 1)), 0) ` +
 			`+ 1000 * coalesce(unicode(substr(aggregate_id, -4, 1)), 0)) & 1023) STORED,
     traceparent TEXT NULL,
-    tracestate TEXT NULL
+    tracestate TEXT NULL,
+    available_at TEXT NULL CHECK (available_at IS NULL OR julianday(available_at) IS NOT NULL),
+    expires_at TEXT NULL CHECK (expires_at IS NULL OR julianday(expires_at) IS NOT NULL)
 )`,
 		`CREATE INDEX IF NOT EXISTS ` + schema + table.IndexName("pending") + ` ON ` + on +
 			` (bucket, seq, aggregate_type, aggregate_id) WHERE state = 'PENDING'`,

@@ -86,7 +86,9 @@ CREATE TABLE ` + table.String() + ` (
     bucket AS (CAST((CAST(SUBSTRING(HASHBYTES('MD5', aggregate_id), 1, 2) AS int) / 16) ` +
 			`& 1023 AS smallint)) PERSISTED NOT NULL,
     traceparent nvarchar(255) NULL,
-    tracestate nvarchar(1000) NULL
+    tracestate nvarchar(1000) NULL,
+    available_at datetime2(6) NULL,
+    expires_at datetime2(6) NULL
 )`,
 		index("pending", "(bucket, seq) INCLUDE (aggregate_type, aggregate_id)", "state = 'PENDING'"),
 		index("order", "(seq, bucket)", "state = 'PENDING'"),

@@ -40,8 +40,9 @@ const filterNames = 1000
 // Check finds what no event can meet.
 func (f *Filter) Check() error {
 	for _, s := range f.States {
-		if !slices.Contains(States, s) {
-			return fmt.Errorf("%w: there is no state %q: choose of PENDING, PUBLISHED, FAILED, WAITING, DEAD LETTER and DISCARDED", poller.ErrConfig, s)
+		if s != Delayed && !slices.Contains(States, s) {
+			return fmt.Errorf("%w: there is no state %q: choose of PENDING, DELAYED, PUBLISHED, FAILED, WAITING, DEAD LETTER and DISCARDED",
+				poller.ErrConfig, s)
 		}
 	}
 	if n := len(f.IDs) + len(f.Keys); n > filterNames {
@@ -57,15 +58,15 @@ func (f *Filter) Check() error {
 	return nil
 }
 
-// Narrow restricts a filter to the states that a command takes: all of them where none is named.
-func (f *Filter) Narrow(command string, states ...State) error {
+// Narrow restricts a filter to the states that a command takes: those where none is named, and named ones beside them.
+func (f *Filter) Narrow(command string, named []State, states ...State) error {
 	if len(f.States) == 0 {
 		f.States = states
 		return nil
 	}
 	for _, s := range f.States {
-		if !slices.Contains(states, s) {
-			return fmt.Errorf("%w: %s takes events that are %v, not %s", poller.ErrConfig, command, states, s)
+		if all := slices.Concat(states, named); !slices.Contains(all, s) {
+			return fmt.Errorf("%w: %s takes events that are %v, not %s", poller.ErrConfig, command, all, s)
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package event
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Marks are what one settlement makes of rows.
 type Marks struct {
@@ -10,6 +13,12 @@ type Marks struct {
 	Failed  []Failure
 	// Waiting become WAITING, unless no earlier event of their aggregate is in the way any more.
 	Waiting []Marked
+	// Held become DELAYED: they are pending, or are DELAYED still. Woken were, and become pending with what waited for
+	// them.
+	Held  []Failure
+	Woken []Marked
+	// Expired are given up unpublished.
+	Expired []Marked
 }
 
 // Marked is an event that a settlement marks, and whose order it is in.
@@ -37,19 +46,19 @@ func (f *Failure) State() State {
 
 // Empty says that no row changes its state.
 func (m *Marks) Empty() bool {
-	return len(m.Published)+len(m.Retried)+len(m.Failed)+len(m.Waiting) == 0
+	return len(m.Published) == 0 && m.Plain()
 }
 
 // Plain says that events were published, and nothing else happened.
 func (m *Marks) Plain() bool {
-	return len(m.Retried)+len(m.Failed)+len(m.Waiting) == 0
+	return len(m.Retried)+len(m.Failed)+len(m.Waiting)+len(m.Held)+len(m.Woken)+len(m.Expired) == 0
 }
 
-// Unblocked are the aggregates whose waiting events may go on: those of a retried event, and of a dead one where that
-// does not block.
+// Unblocked are the aggregates whose waiting events may go on: those of a retried, a woken and an expired event, and of
+// a dead one where that does not block.
 func (m *Marks) Unblocked(block bool) []Aggregate {
 	var list []Aggregate
-	for _, r := range m.Retried {
+	for _, r := range slices.Concat(m.Retried, m.Woken, m.Expired) {
 		list = append(list, r.Aggregate)
 	}
 	for i := range m.Failed {

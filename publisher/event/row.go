@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/statement"
@@ -36,6 +37,11 @@ type Row struct {
 	Attempts int // failed ones that count
 	Waits    bool
 	Broken   error // see change.Event.Broken
+	// Timed says that it has an available_at, and Early how long it is until then; 0: it has come.
+	Timed bool
+	Early time.Duration
+	// Expired says that its expires_at has come.
+	Expired bool
 }
 
 // Aggregate is the row's.
@@ -55,6 +61,15 @@ func (r *Row) SetPayload(payload []byte, size, most int) {
 		return
 	}
 	r.Outbox.Payload, r.Outbox.JSON = payload, json.Valid(payload)
+}
+
+// SetTimes takes the times in before which it is not published, and after which no more; the zero one: there is none.
+func (r *Row) SetTimes(available, expires, now time.Time) {
+	r.Timed, r.Early = !available.IsZero(), max(0, available.Sub(now))
+	r.Expired = !expires.IsZero() && !expires.After(now)
+	if !r.Timed {
+		r.Early = 0
+	}
 }
 
 // Read runs a statement of events' columns and stops at the limit; more says that there was another row.

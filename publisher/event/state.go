@@ -2,7 +2,10 @@
 // settlement makes of them.
 package event
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // State is an event's state, as it stands in the column of that name.
 type State string
@@ -15,10 +18,26 @@ const (
 	Waiting   State = "WAITING"
 	Dead      State = "DEAD LETTER"
 	Discarded State = "DISCARDED"
+	// Delayed is shown of an event that is to be published later (available_at). It is stored as FAILED with no attempt
+	// and a next one that is to come: an instance of an earlier version keeps it, and the order behind it, as well.
+	Delayed State = "DELAYED"
 )
 
-// States are all of them.
+// States are those that are stored.
 var States = []State{Pending, Published, Failed, Waiting, Dead, Discarded}
+
+// Stored are states as they stand in the column, each once.
+func Stored(states []State) (list []State) {
+	for _, s := range states {
+		if s == Delayed {
+			s = Failed
+		}
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
 
 // Quoted writes states as literals: their names are ours.
 func Quoted(states []State) string {

@@ -42,7 +42,7 @@ func eventsOf(rows []event.Row, now time.Time) []change.Event {
 func appendEvent(arena []byte, e *change.Event, r *event.Row) []byte {
 	o := &r.Outbox
 	*e = change.Event{ID: eventID(o.IdempotencyKey), Time: o.CreatedAt, Attempts: r.Attempts, Refused: r.Attempts > 1,
-		Broken: r.Broken, Waits: r.Waits, Outbox: o}
+		Broken: r.Broken, Waits: r.Waits, Outbox: o, Undated: r.Timed} // what was to wait is not late
 	cut := func(begin int) []byte { return arena[begin:len(arena):len(arena)] }
 
 	begin := len(arena)

@@ -20,7 +20,8 @@ func (t *fakeTable) row(r *fakeRow) event.Row {
 	}
 	return event.Row{
 		Ref: event.Ref{Seq: r.seq}, At: event.Position{Bucket: bucket, Seq: r.seq}, Attempts: r.attempts,
-		Waits: t.db.blocked(r, false),
+		Waits: t.db.blocked(r, false), Timed: !r.available.IsZero(), Early: max(0, r.available.Sub(t.db.now())),
+		Expired: !r.expires.IsZero() && !r.expires.After(t.db.now()),
 		Outbox: change.Outbox{
 			AggregateType: r.agg.Type, AggregateID: r.agg.ID, EventType: "Changed", IdempotencyKey: fmt.Sprintf("key-%d", r.seq),
 			Payload: []byte(`{"a":1}`), JSON: true, CreatedAt: time.Now().UTC(),
@@ -176,6 +177,7 @@ func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.
 				row.state = event.Waiting
 			}
 		}
+		t.time(owner, &m)
 		for _, r := range m.Retried {
 			if row := t.db.at(r.Ref.Seq); row.state == event.Failed {
 				row.state = event.Published
@@ -187,6 +189,30 @@ func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.
 		}
 		return nil
 	})
+}
+
+// time settles what has a time.
+func (t *fakeTable) time(owner string, m *event.Marks) {
+	for i := range m.Held {
+		row := t.db.at(m.Held[i].Ref.Seq)
+		if row.attempts == 0 && (row.state == event.Pending || row.state == event.Failed) {
+			row.state, row.next = event.Failed, t.db.now().Add(m.Held[i].Delay)
+			t.db.log("%s: %d of %v is held for %s", owner, row.seq, row.agg, m.Held[i].Delay)
+		}
+	}
+	for _, w := range m.Woken {
+		if row := t.db.at(w.Ref.Seq); row.state == event.Failed && row.attempts == 0 {
+			row.state = event.Pending
+			t.db.log("%s: %d of %v is woken", owner, row.seq, row.agg)
+		}
+		t.db.letGo(w.Aggregate)
+	}
+	for _, e := range m.Expired {
+		if row := t.db.at(e.Ref.Seq); row.state == event.Pending || row.state == event.Failed {
+			row.state = event.Discarded
+		}
+		t.db.letGo(e.Aggregate)
+	}
 }
 
 func (t *fakeTable) Mend(ctx context.Context) (n int, err error) {

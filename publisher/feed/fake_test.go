@@ -37,6 +37,8 @@ type fakeRow struct {
 	state     event.State
 	attempts  int
 	next      time.Time
+	available time.Time // zero: at once
+	expires   time.Time // zero: never
 	committed bool
 }
 
@@ -101,7 +103,7 @@ func (db *fakeDB) blocked(r *fakeRow, heads bool) bool {
 		return false
 	}
 	for _, b := range db.rows[:r.seq-1] {
-		if b.committed && b.agg == r.agg &&
+		if b.committed && (b.agg == r.agg || db.ordering == poller.OrderSource) &&
 			(b.state == event.Failed || b.state == event.Waiting && !heads || b.state == event.Dead && db.block) {
 			return true
 		}
@@ -112,7 +114,8 @@ func (db *fakeDB) blocked(r *fakeRow, heads bool) bool {
 // flip makes WAITING events PENDING that wait for nothing; agg nil means all.
 func (db *fakeDB) flip(agg *event.Aggregate) (n int) {
 	for _, r := range db.rows {
-		if r.state == event.Waiting && (agg == nil || r.agg == *agg) && !db.blocked(r, true) {
+		of := agg == nil || r.agg == *agg || db.ordering == poller.OrderSource
+		if of && r.state == event.Waiting && !db.blocked(r, true) {
 			r.state = event.Pending
 			n++
 		}
@@ -129,7 +132,7 @@ func (db *fakeDB) letGo(agg event.Aggregate) {
 	}
 	n := 0
 	for _, r := range db.rows {
-		if r.state != event.Waiting || r.agg != agg || db.blocked(r, true) {
+		if r.state != event.Waiting || r.agg != agg && db.ordering != poller.OrderSource || db.blocked(r, true) {
 			continue
 		}
 		if n++; n <= db.chunk {

@@ -15,6 +15,10 @@
 // index of pending ones. They become PENDING again, by seq and some thousands in a transaction, when the failed one is
 // settled.
 //
+// An event that is fetched before its available_at becomes DELAYED, which is FAILED without an attempt: its aggregate
+// waits as behind a failed one. When its time has come it is PENDING again. One that is fetched after its expires_at is
+// DISCARDED (timed.go).
+//
 // # Claims
 //
 // A session claims partitions, that is ranges of buckets: all of them (leader), its share (partitioned), or some that
@@ -29,8 +33,8 @@
 // # Files
 //
 // session.go is Next; acquire.go, partitions.go and holding.go are its claims; fetch.go, round.go, past.go and retry.go
-// choose rows; event.go makes events of them; inflight.go knows which are not settled; settle.go marks them. outbox.go
-// is what a session asks of its outbox.
+// choose rows, and timed.go holds some back; event.go makes events of them; inflight.go knows which are not settled;
+// settle.go marks them. outbox.go is what a session asks of its outbox.
 package feed
 
 import (

@@ -27,6 +27,10 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 	if err != nil {
 		return poller.Grant{}, faultOf(poller.FetchFailed, "fetching", err)
 	}
+	page, moved, err := s.timed(ctx, page, false)
+	if err != nil {
+		return poller.Grant{}, err
+	}
 	grant, left := s.handOut(page, change.Live, begun)
 	full := more
 	more = more || len(s.crowded) > 0
@@ -37,7 +41,10 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 			return poller.Grant{}, faultOf(poller.LeaseAcquireFailed, "giving partitions back", err)
 		}
 	}
-	if len(grant.Batch.Events) == 0 && (left || more && s.anyInFlight()) {
+	switch empty := len(grant.Batch.Events) == 0; {
+	case moved:
+		grant.Batch.More = true
+	case empty && (left || more && s.anyInFlight()):
 		grant.Batch.More = true
 		s.await(ctx)
 	}

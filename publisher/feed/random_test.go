@@ -66,7 +66,9 @@ func randomInstances(t *testing.T, seed uint64) {
 	if rnd.IntN(3) == 0 {
 		odds = rnd.IntN(60)
 	}
+	timed := rnd.IntN(3) == 0
 	w := feedtest.NewWorld(t, seed, rnd, faults)
+	w.From = db.from
 	w.Strategy, w.Ordering, w.Mixed = cfg.Strategy, cfg.Ordering, mixed
 	db.log = w.Note
 
@@ -80,6 +82,9 @@ func randomInstances(t *testing.T, seed uint64) {
 			for range events {
 				time.Sleep(time.Duration(w.Roll(1500)) * time.Millisecond)
 				seq, commit := db.insert(fmt.Sprintf("a%d", i))
+				if timed {
+					db.time(seq, w.Roll)
+				}
 				if w.Roll(12) == 0 {
 					times := []int{1, 2, 3, 1000}[w.Roll(4)]
 					w.Change(func(f *feedtest.Faults) { f.Poison[seq] = times })
@@ -196,6 +201,26 @@ func randomInstances(t *testing.T, seed uint64) {
 			seed, cfg.Strategy, db.ordering, db.block, cfg.Partitions, len(tables), odds, faults.Lossy, crashes, stalls, outages,
 			w.Excuses())
 	}
+}
+
+// time gives some events a time before which, or after which they are not to be sent.
+func (db *fakeDB) time(seq int64, roll func(int) int) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	r := db.at(seq)
+	if roll(6) == 0 {
+		r.available = db.now().Add(time.Duration(roll(12_000)) * time.Millisecond)
+	}
+	if roll(10) == 0 {
+		r.expires = db.now().Add(time.Duration(roll(12_000)) * time.Millisecond)
+	}
+}
+
+// from is when an event may be sent, by our clock.
+func (db *fakeDB) from(seq int64) time.Time {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.at(seq).available.Add(-db.ahead)
 }
 
 // check judges the end. answered says that no request hung.

@@ -25,8 +25,12 @@ const (
 func (s *session) retries(ctx context.Context, ranges []claims.Range, limit poller.Limit) (poller.Grant, error) {
 	s.mu.Lock()
 	early := time.Now().Before(s.dueAt)
+	trying := s.inFlight.retries > 0 && s.cfg.Ordering == poller.OrderSource
 	s.mu.Unlock()
-	if early {
+	switch {
+	case trying: // another may be due that nothing shows before this one is settled
+		return s.again(ctx), nil
+	case early:
 		return poller.Grant{}, nil
 	}
 	s.mu.Lock()
@@ -45,16 +49,34 @@ func (s *session) retries(ctx context.Context, ranges []claims.Range, limit poll
 		}
 	}
 	switch {
+	case len(rows) > 0 && s.cfg.Ordering == poller.OrderSource:
+		s.bringForward(0) // what comes after it may be the next that everything waits for
 	case len(rows) > 0:
 		s.bringForward(dueAgain)
 	case next >= 0:
 		s.bringForward(next)
+	}
+	rows, moved, err := s.timed(ctx, rows, true)
+	if err != nil {
+		return poller.Grant{}, err
+	}
+	if moved && len(rows) == 0 && s.cfg.Ordering == poller.OrderSource {
+		return s.again(ctx), nil // another may be the one that everything waits for
 	}
 	grant, _ := s.handOut(rows, change.Retry, begun)
 	// Events that were not tried yet must not wait for the retries, nor for the poll interval.
 	grant.Batch.More = len(rows) > 0
 	s.idle = s.idle && len(rows) == 0
 	return grant, nil
+}
+
+// again is for ordering=source: nothing is fetched before FAILED events were asked for once more.
+func (s *session) again(ctx context.Context) (grant poller.Grant) {
+	s.blocked, grant.Batch.More = true, true
+	if s.anyInFlight() {
+		s.await(ctx)
+	}
+	return grant
 }
 
 // dueRows asks for as many rows more as are in flight: those are still FAILED, and due.

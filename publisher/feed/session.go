@@ -77,6 +77,7 @@ type session struct {
 	parked       map[string]int
 	warnings     []string
 	deadLettered []poller.DeadLetter
+	expired      int   // events that were given up unpublished
 	unwritten    error // the first dead letter that could not be written: what Close returns
 }
 
@@ -236,7 +237,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 		s.failed = true
 		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
 	}
-	if len(rows) == 0 || rows[0].Broken != nil {
+	if len(rows) == 0 || rows[0].Broken != nil || rows[0].Early > 0 || rows[0].Expired {
 		return poller.Grant{}, nil
 	}
 	now := time.Now()
@@ -256,7 +257,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	s.mu.Lock()
 	s.ended = true
-	warnings, deadLettered, unwritten := s.warnings, s.deadLettered, s.unwritten
+	warnings, deadLettered, expired, unwritten := s.warnings, s.deadLettered, s.expired, s.unwritten
 	well := !s.failed && !s.unsettled
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout(s.cfg.ClaimTTL))
@@ -271,8 +272,9 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	}
 	report.Warnings = append(report.Warnings, warnings...)
 	report.DeadLettered = append(report.DeadLettered, deadLettered...)
+	report.Expired += expired
 	if report.Outbox = s.shared.count(ctx, s.parkedKeys.Load() > 0); report.Outbox != nil {
-		report.Parked = int(report.Outbox.Failed + report.Outbox.Waiting)
+		report.Parked = int(report.Outbox.Failed + report.Outbox.HeldUp())
 	}
 	return unwritten
 }

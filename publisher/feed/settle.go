@@ -34,7 +34,7 @@ func (s *session) Settle(ctx context.Context, offered poller.Settlement) (int, e
 	s.hold.exclusive <- struct{}{} // not earlier: dead letters may take long, and whoever takes partitions waits for this
 	defer func() { <-s.hold.exclusive }()
 	t.begin()
-	err := s.store(ctx, t)
+	err := s.store(ctx, &t.marks)
 	t.end(err)
 	if err != nil {
 		return 0, err
@@ -47,11 +47,11 @@ func (s *session) Settle(ctx context.Context, offered poller.Settlement) (int, e
 }
 
 // store writes the marks. Errors are a *Fault. It is then unknown whether the marks were stored.
-func (s *session) store(ctx context.Context, t *settlement) error {
-	if t.marks.Empty() {
+func (s *session) store(ctx context.Context, m *event.Marks) error {
+	if m.Empty() {
 		return nil
 	}
-	err := s.outbox.Events.Settle(ctx, s.owner, len(s.hold.partitions()), t.marks)
+	err := s.outbox.Events.Settle(ctx, s.owner, len(s.hold.partitions()), *m)
 	if errors.Is(err, claims.ErrLost) {
 		s.hold.deadline.End(claims.ErrLost)
 	}

@@ -19,6 +19,7 @@ type Layout struct {
 	AggregateType, AggregateID, EventType, Key *column.Column
 	CreatedAt, Published, PublishedAt, State   *column.Column
 	Attempts, TraceParent, TraceState          *column.Column
+	AvailableAt, ExpiresAt                     *column.Column
 	// Pending and Done are values of State. Deletes says that published rows are deleted instead of marked.
 	Pending, Done string
 	Deletes       bool
@@ -56,6 +57,7 @@ func (m *mapping) resolve(table string, catalog []column.Column) (Layout, error)
 	l.AggregateType, l.EventType, l.Key = optional(roleAggregateType), optional(roleEventType), optional(roleKey)
 	l.Published, l.PublishedAt, l.State = optional(rolePublished), optional(rolePublishedAt), optional(roleState)
 	l.Attempts, l.TraceParent, l.TraceState = optional(roleAttempts), optional(roleTraceParent), optional(roleTraceState)
+	l.AvailableAt, l.ExpiresAt = optional(roleAvailableAt), optional(roleExpiresAt)
 	if m.columns[roleAggregateID] != noColumn {
 		c := required(roleAggregateID,
 			"the column whose events keep their order; or write "+noColumn+", for no order among events")
@@ -87,7 +89,9 @@ func (m *mapping) find(table string, catalog []column.Column, r role, required s
 		return nil, nil
 	}
 	if !said {
-		name = r.byDefault()
+		if name = r.byDefault(); name == "" {
+			return nil, nil
+		}
 	}
 	found := slices.IndexFunc(catalog, func(c column.Column) bool { return c.Name == name })
 	if found < 0 {
@@ -178,6 +182,8 @@ func (l *Layout) checkKinds(textTimes bool) error {
 		{rolePayload, &l.Payload, []column.Kind{column.Text, column.JSON, column.Bytes}, "text, JSON or bytes"},
 		{roleCreatedAt, l.CreatedAt, times, "a date and time"},
 		{rolePublishedAt, l.PublishedAt, times, "a date and time"},
+		{roleAvailableAt, l.AvailableAt, times, "a date and time"},
+		{roleExpiresAt, l.ExpiresAt, times, "a date and time"},
 		{rolePublished, l.Published, []column.Kind{column.Bool, column.Integer}, "a boolean or a number"},
 		{roleAttempts, l.Attempts, []column.Kind{column.Integer}, "an integer"},
 		{roleState, l.State, []column.Kind{column.Integer, column.Text}, "text or a number"},

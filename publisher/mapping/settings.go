@@ -26,6 +26,8 @@ const (
 	roleKey           role = "idempotency_key"
 	roleTraceParent   role = "traceparent"
 	roleTraceState    role = "tracestate"
+	roleAvailableAt   role = "available_at"
+	roleExpiresAt     role = "expires_at"
 	// What follows lives in the side table, or is not needed by the strategy leader.
 	roleNextAttempt role = "next_attempt_at"
 	roleLastError   role = "last_error"
@@ -35,8 +37,8 @@ const (
 // roles are all of them, in the order of messages.
 var roles = []role{
 	roleID, roleSeq, roleAggregateType, roleAggregateID, roleEventType, rolePayload, roleCreatedAt, rolePublished,
-	rolePublishedAt, roleState, roleAttempts, roleKey, roleTraceParent, roleTraceState, roleNextAttempt, roleLastError,
-	roleBucket,
+	rolePublishedAt, roleState, roleAttempts, roleKey, roleTraceParent, roleTraceState, roleAvailableAt, roleExpiresAt,
+	roleNextAttempt, roleLastError, roleBucket,
 }
 
 // unusedRoles can be named, but a mapped table is not written there.
@@ -51,9 +53,13 @@ const (
 )
 
 // byDefault is the column of a role that the settings do not name: those of the table that frameworks have in common.
+// It is "" where nothing but the settings can say what a column of that name means.
 func (r role) byDefault() string {
-	if r == roleAttempts {
+	switch r {
+	case roleAttempts:
 		return "retry_count"
+	case roleAvailableAt, roleExpiresAt:
+		return ""
 	}
 	return string(r)
 }

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
@@ -34,6 +35,30 @@ func Indexes(d Syntax, table statement.Name) (list []Index) {
 		}
 	}
 	return list
+}
+
+// times are the columns that a table of an earlier version lacks.
+var times = regexp.MustCompile(`(?m)^ *((available_at|expires_at) .*?),?$`)
+
+// IsTimed reports whether an own table with these columns has the times from which, and up to which events are
+// published.
+func IsTimed(columns []string) bool { return len(lacking(columns)) == 0 }
+
+// AddTimes are the statements that add those which it lacks.
+func AddTimes(d Syntax, table statement.Name, columns []string) (list []string) {
+	lacks := lacking(columns)
+	for _, m := range times.FindAllStringSubmatch(DDLOf(d, table, "")[0], -1) {
+		if slices.Contains(lacks, m[2]) {
+			list = append(list, "ALTER TABLE "+table.String()+" ADD "+m[1])
+		}
+	}
+	return list
+}
+
+func lacking(columns []string) []string {
+	return slices.DeleteFunc([]string{"available_at", "expires_at"}, func(name string) bool {
+		return slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, name) })
+	})
 }
 
 // IsOwn reports whether a table with these columns is one of `rowrelay outbox init`. Letters may be of any case.

@@ -75,7 +75,7 @@ func goldenLayouts(t *testing.T, engine string) map[string]mapping.Layout {
 			"state": "Status", "pending": "New",
 			"done": "Sent", "published_at": "Sent"}},
 		"deleted": {foreign, map[string]string{"id": "Id", "aggregate_id": "Key", "payload": "Body", "created_at": "Added",
-			"on_published": "delete"}},
+			"on_published": "delete", "available_at": "Sent", "expires_at": "Sent"}},
 	} {
 		columns := func(context.Context, statement.Querier, statement.Name) ([]column.Column, error) {
 			for i := range c.columns {
@@ -156,6 +156,11 @@ var goldenCalls = []struct {
 		one := event.Marked{Ref: refs[0]}
 		return t.Settle(ctx, "me", 1, event.Marks{Retried: []event.Marked{one},
 			Failed: []event.Failure{{Marked: one, Attempts: 2, Delay: 5 * time.Second, Reason: "422"}}})
+	}},
+	{"settle what has a time", func(ctx context.Context, t *Table, refs []event.Ref) error {
+		one := event.Marked{Ref: refs[0]}
+		return t.Settle(ctx, "me", 1, event.Marks{Woken: []event.Marked{one}, Expired: []event.Marked{one},
+			Held: []event.Failure{{Marked: one, Delay: time.Hour, Reason: "later"}}})
 	}},
 	{"mend", func(ctx context.Context, t *Table, _ []event.Ref) error { _, err := t.Mend(ctx); return err }},
 	{"figures", func(ctx context.Context, t *Table, _ []event.Ref) error { _, err := t.Figures(ctx); return err }},

@@ -48,10 +48,11 @@ func (t *Table) chosen(s *statement.Statement, f *event.Filter) {
 // state is the state of o, whose entry is s.
 func (t *Table) state(s *statement.Statement) {
 	if t.side == "" {
-		s.Add("o.state")
+		s.Add("CASE WHEN o.state = 'FAILED' AND ", t.delayed("o"), " THEN 'DELAYED' ELSE o.state END")
 		return
 	}
-	s.Add("CASE WHEN NOT (", t.o.pending, ") THEN 'PUBLISHED' WHEN s.state IS NOT NULL THEN s.state WHEN ")
+	s.Add("CASE WHEN NOT (", t.o.pending, ") THEN 'PUBLISHED' WHEN s.state = 'FAILED' AND ", t.delayed("s"),
+		" THEN 'DELAYED' WHEN s.state IS NOT NULL THEN s.state WHEN ")
 	t.blocks(s, false)
 	s.Add(" THEN 'WAITING' ELSE 'PENDING' END")
 }
@@ -63,7 +64,7 @@ func (t *Table) inStates(s *statement.Statement, states []event.State) {
 		s.Add("1 = 1")
 		return
 	case t.side == "":
-		s.Add("o.state IN (", event.Quoted(states), ")")
+		t.stored(s, "o", states)
 		return
 	case len(states) == 0:
 		s.Add("(", t.o.pending, " OR ", t.o.done, ")")
@@ -82,10 +83,22 @@ func (t *Table) inStates(s *statement.Statement, states []event.State) {
 		case event.Waiting:
 			t.blocks(s.Add(" OR ", t.o.pending, " AND s.state IS NULL AND "), false)
 		default:
-			s.Add(" OR ", t.o.pending, " AND s.state = '", string(state), "'")
+			t.stored(s.Add(" OR ", t.o.pending, " AND "), "s", []event.State{state})
 		}
 	}
 	s.Add(")")
+}
+
+// stored adds the condition that an entry is in one of the states, those of WAITING and PENDING events of another
+// framework's table apart.
+func (t *Table) stored(s *statement.Statement, alias string, states []event.State) {
+	s.Add(alias, ".state IN (", event.Quoted(event.Stored(states)), ")")
+	switch failed, delayed := slices.Contains(states, event.Failed), slices.Contains(states, event.Delayed); {
+	case failed && !delayed:
+		s.Add(" AND NOT (", alias, ".state = 'FAILED' AND ", t.delayed(alias), ")")
+	case delayed && !failed:
+		s.Add(" AND (", alias, ".state <> 'FAILED' OR ", t.delayed(alias), ")")
+	}
 }
 
 // onlyPending says that the states are those of events which another framework's table shows as to be published.
@@ -169,7 +182,9 @@ func (t *Table) pageStatement(f *event.Filter, refs []event.Ref, after string, l
 // is not read.
 func (t *Table) inSide(states []event.State) bool {
 	return t.side != "" && len(states) > 0 && !slices.ContainsFunc(states,
-		func(s event.State) bool { return s != event.Failed && s != event.Dead && s != event.Discarded })
+		func(s event.State) bool {
+			return s != event.Failed && s != event.Delayed && s != event.Dead && s != event.Discarded
+		})
 }
 
 // Page returns up to limit of the chosen events after where a page ended, in their order. last is where the next page
@@ -248,7 +263,7 @@ func (t *Table) sidePage(ctx context.Context, q statement.Querier, states []even
 
 func (t *Table) sideKeys(states []event.State, after string, limit int) *statement.Statement {
 	s := t.scope(t.db.Statement("SELECT o.event, o.position FROM ", t.side, " o WHERE "), "o")
-	s.Add("o.state IN (", event.Quoted(states), ")")
+	t.stored(s, "o", states)
 	if position, id, _ := strings.Cut(after, pageBreak); position != "" {
 		s.Add(" AND (o.position > ", s.Arg(position), " OR (o.position = ", s.Arg(position), " AND o.event > ",
 			s.Arg(id), "))")

@@ -15,8 +15,12 @@ import (
 // inState adds the rows o that are in a state, with the order of the index that holds them: FROM, WHERE and ORDER BY
 // without their first word. due restricts FAILED to those whose time has come.
 func (t *Table) inState(s *statement.Statement, state event.State, due bool) *statement.Statement {
+	shown := state
+	if state == event.Delayed {
+		state = event.Failed
+	}
 	if t.side != "" {
-		return t.inStateBeside(s, state, due)
+		return t.inStateBeside(s, shown, due)
 	}
 	hint, order := t.force("pending"), "o.bucket, "+t.o.order
 	switch {
@@ -30,10 +34,25 @@ func (t *Table) inState(s *statement.Statement, state event.State, due bool) *st
 		s.Add("o.state IN (", blockedStates, ") AND ")
 	}
 	s.Add("o.state = '", string(state), "'")
-	if due {
-		s.Add(" AND o.next_attempt_at <= ", t.db.Now())
-	}
+	t.attempted(s, shown, due)
 	return s.Add(" ORDER BY ", order)
+}
+
+// attempted tells FAILED entries o apart: those that are due, DELAYED ones, and the others.
+func (t *Table) attempted(s *statement.Statement, shown event.State, due bool) {
+	switch {
+	case due:
+		s.Add(" AND o.next_attempt_at <= ", t.db.Now())
+	case shown == event.Delayed:
+		s.Add(" AND ", t.delayed("o"))
+	case shown == event.Failed:
+		s.Add(" AND NOT (", t.delayed("o"), ")")
+	}
+}
+
+// delayed is the condition that a FAILED entry is a DELAYED one.
+func (t *Table) delayed(alias string) string {
+	return alias + "." + t.attemptsColumn + " = 0 AND " + alias + ".next_attempt_at > " + t.db.Now()
 }
 
 func (t *Table) inStateBeside(s *statement.Statement, state event.State, due bool) *statement.Statement {
@@ -44,10 +63,8 @@ func (t *Table) inStateBeside(s *statement.Statement, state event.State, due boo
 		s.Add(t.outbox.String(), " o", t.served, " WHERE ", t.o.pending, " AND NOT ", t.hasEntry(s), " AND ")
 		t.blocks(s, false)
 	default:
-		t.scope(s.Add(t.entries, " o WHERE "), "o").Add("o.state = '", string(state), "'")
-		if due {
-			s.Add(" AND o.next_attempt_at <= ", t.db.Now())
-		}
+		t.scope(s.Add(t.entries, " o WHERE "), "o").Add("o.state IN (", event.Quoted(event.Stored([]event.State{state})), ")")
+		t.attempted(s, state, due)
 	}
 	return s.Add(t.values.Unordered())
 }
@@ -152,7 +169,7 @@ const bound = 100_000
 func (t *Table) Figures(ctx context.Context) (f poller.OutboxFigures, err error) {
 	err = t.db.Do(ctx, "count events", func(ctx context.Context, q statement.Querier) error {
 		s := t.db.Statement("SELECT ")
-		for _, state := range []event.State{event.Pending, event.Failed, event.Waiting, event.Dead} {
+		for _, state := range []event.State{event.Pending, event.Delayed, event.Failed, event.Waiting, event.Dead} {
 			t.inState(s.Add("(SELECT COUNT(*) FROM (SELECT 1 AS one FROM "), state, false)
 			s.Add(t.db.Limit(s.Arg(bound+1), 0), ") n), ")
 		}
@@ -160,13 +177,13 @@ func (t *Table) Figures(ctx context.Context) (f poller.OutboxFigures, err error)
 		s.Add(", ", t.db.Now())
 		f = poller.OutboxFigures{}
 		var oldest, now any
-		if err := s.Row(ctx, q, &f.Pending, &f.Failed, &f.Waiting, &f.Dead, &oldest, &now); err != nil {
+		if err := s.Row(ctx, q, &f.Pending, &f.Delayed, &f.Failed, &f.Waiting, &f.Dead, &oldest, &now); err != nil {
 			return err
 		}
 		if at := event.AsTime(oldest); !at.IsZero() {
 			f.OldestPending = max(event.AsTime(now).Sub(at), 0)
 		}
-		for _, n := range []*int64{&f.Pending, &f.Failed, &f.Waiting, &f.Dead} {
+		for _, n := range []*int64{&f.Pending, &f.Delayed, &f.Failed, &f.Waiting, &f.Dead} {
 			if *n > bound {
 				*n, f.Bound = bound, bound
 			}

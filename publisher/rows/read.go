@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -21,8 +22,17 @@ func (t *Table) columns(s *statement.Statement) *statement.Statement {
 		payload = "CASE WHEN " + w.size + " <= " + s.Arg(t.cfg.MaxRowBytes) + " THEN " + payload + " END"
 	}
 	s.Add(w.id, ", ", w.bucket, ", ", w.typ, ", ", w.aggregate, ", ", w.eventType, ", ", w.idempotency, ", ")
-	return s.Add(w.created, ", ", w.attempts, ", ", w.traceParent, ", ", w.traceState, ", ", w.size, ", ", payload)
+	s.Add(w.created, ", ", w.attempts, ", ", w.traceParent, ", ", w.traceState, ", ", w.size, ", ", payload)
+	if t.timed() {
+		available, expires := cmp.Or(w.availableAt, "NULL"), cmp.Or(w.expiresAt, "NULL")
+		s.Add(", ", available, ", ", expires, ", CASE WHEN ", available, " IS NOT NULL OR ", expires, " IS NOT NULL THEN ",
+			t.db.Now(), " END")
+	}
+	return s
 }
+
+// timed says that events may have a time from which, or up to which they are published.
+func (t *Table) timed() bool { return t.o.availableAt != "" || t.o.expiresAt != "" }
 
 // scan reads one row of columns and, after them, whether it waits.
 func (t *Table) scan(scan func(...any) error) (event.Row, error) {
@@ -36,10 +46,16 @@ func (t *Table) scan(scan func(...any) error) (event.Row, error) {
 		id = &r.Ref.ID
 	}
 	o := &r.Outbox
-	if err := scan(id, &r.At.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts, &parent,
-		&state, &size, &payload, &r.Waits); err != nil {
+	into := []any{id, &r.At.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts, &parent,
+		&state, &size, &payload}
+	var available, expires, now any
+	if t.timed() {
+		into = append(into, &available, &expires, &now)
+	}
+	if err := scan(append(into, &r.Waits)...); err != nil {
 		return event.Row{}, err
 	}
+	r.SetTimes(event.AsTime(available), event.AsTime(expires), event.AsTime(now))
 	r.At.Seq = r.Ref.Seq
 	if t.bySource() {
 		r.At.Bucket = 0

@@ -46,9 +46,9 @@ func (t *Table) Settle(ctx context.Context, owner string, held int, m event.Mark
 // apply writes marks that are more than published rows. It returns the aggregates of which more events wait for nothing
 // than one transaction lets go.
 func (t *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) (rest []event.Aggregate, err error) {
-	published := slices.Clone(m.Published)
-	for _, r := range m.Retried {
-		published = append(published, r.Ref)
+	published := slices.Concat(m.Published, refsIn(m.Retried))
+	if t.side != "" { // which has no state for it
+		published = append(published, refsIn(m.Expired)...)
 	}
 	for part := range slices.Chunk(published, t.most(len(published))) {
 		if _, err := t.mark(part).Exec(ctx, q); err != nil {
@@ -58,8 +58,11 @@ func (t *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) 
 	if t.side != "" {
 		return nil, t.applyBeside(ctx, q, m)
 	}
-	if err := t.fail(ctx, q, m.Failed); err != nil {
+	if err := t.fail(ctx, q, slices.Concat(m.Failed, m.Held)); err != nil {
 		return nil, fmt.Errorf("failed: %w", err)
+	}
+	if err := t.awake(ctx, q, m); err != nil {
+		return nil, fmt.Errorf("delayed: %w", err)
 	}
 	if err := t.wait(ctx, q, m.Waiting); err != nil {
 		return nil, fmt.Errorf("waiting: %w", err)
@@ -68,6 +71,33 @@ func (t *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) 
 		return nil, fmt.Errorf("pending again: %w", err)
 	}
 	return rest, nil
+}
+
+// awake makes DELAYED events pending, and gives expired ones up.
+func (t *Table) awake(ctx context.Context, q statement.Querier, m *event.Marks) error {
+	for _, c := range []struct {
+		of          []event.Marked
+		set, states string
+	}{
+		{m.Woken, "state = 'PENDING', next_attempt_at = NULL, last_error = NULL", "'FAILED'"},
+		{m.Expired, "state = 'DISCARDED', published_at = " + t.db.Now() + ", next_attempt_at = NULL, last_error = 'expired'",
+			"'PENDING', 'FAILED'"},
+	} {
+		for part := range slices.Chunk(refsIn(c.of), t.most(len(c.of))) {
+			if _, err := t.change(t.db.Statement(), func() string { return c.set }, part, c.states).Exec(ctx, q); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func refsIn(of []event.Marked) []event.Ref {
+	refs := make([]event.Ref, len(of))
+	for i := range of {
+		refs[i] = of[i].Ref
+	}
+	return refs
 }
 
 // mark makes rows published, or deletes them. It leaves alone what is neither pending nor failed any more.

@@ -48,18 +48,14 @@ func (t *Table) ofEntries(ctx context.Context, q statement.Querier, entries *sta
 
 // applyBeside writes what was settled into the side table. What waits is not marked.
 func (t *Table) applyBeside(ctx context.Context, q statement.Querier, m *event.Marks) error {
-	retried := make([]event.Ref, len(m.Retried))
-	for i, r := range m.Retried {
-		retried[i] = r.Ref
-	}
 	// After the marks: as soon as these entries are gone, what waited for them is shown, and only that.
-	for part := range slices.Chunk(retried, t.most(len(retried))) {
+	done := refsIn(slices.Concat(m.Retried, m.Woken, m.Expired))
+	for part := range slices.Chunk(done, t.most(len(done))) {
 		if _, err := t.forget(part).Exec(ctx, q); err != nil {
 			return fmt.Errorf("remove what was published from the failed ones: %w", err)
 		}
 	}
-	for i := range m.Failed {
-		f := m.Failed[i]
+	for _, f := range slices.Concat(m.Failed, m.Held) {
 		f.Reason = plaintext.Storable(f.Reason)
 		if err := t.failBeside(ctx, q, &f); err != nil {
 			return fmt.Errorf("record a failure: %w", err)
@@ -74,7 +70,7 @@ func (t *Table) failBeside(ctx context.Context, q statement.Querier, f *event.Fa
 	if err == nil && n == 0 {
 		n, err = t.failFirst(f).Exec(ctx, q)
 	}
-	if err == nil && n > 0 && t.Attempts != nil {
+	if err == nil && n > 0 && t.Attempts != nil && f.Attempts > 0 {
 		_, err = t.countAttempt(f.Ref.ID).Exec(ctx, q)
 	}
 	return err

@@ -60,6 +60,8 @@ type Config struct {
 	MostRows int
 	// Timeout bounds one statement; 0: no bound.
 	Timeout time.Duration
+	// Timed says that an own table has available_at and expires_at.
+	Timed bool
 	// Retention is how long published and discarded events are kept.
 	Retention time.Duration
 }
@@ -68,6 +70,9 @@ type Config struct {
 func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how claims.Syntax, where claims.Place) *Table {
 	t := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"), entries: outbox.String(),
 		eventColumn: d.Seq(), attemptsColumn: "retry_count", unordered: cfg.Ordering == poller.OrderNone}
+	if cfg.Timed {
+		t.o.availableAt, t.o.expiresAt = "o.available_at", "o.expires_at"
+	}
 	t.Claims = claims.New(db, how, where, cfg.Partitions)
 	return t
 }

@@ -21,13 +21,14 @@ type words struct {
 	traceState, size, payload           string
 	pending, done                       string // conditions: it is to be published, and it is not any more
 	createdAt, publishedAt              string // the columns
+	availableAt, expiresAt              string // as AsTime reads them
 	order                               string // after ORDER BY
 	place                               string // where it stands in that order
 	step, stepPlace                     string // the column that the clean-up goes by, and its text
 	position, entryType, entryAggregate string // what its entry in the side table says
 }
 
-// ownWords are those of a table of `rowrelay outbox init`.
+// ownWords are those of a table of `rowrelay outbox init`, but for the times that one of an earlier version lacks.
 func ownWords(db *statement.DB, d Syntax, alias string) words {
 	if alias != "" {
 		alias += "."
@@ -86,6 +87,12 @@ func (f *foreign) words(alias string) words {
 	}
 	if f.PublishedAt != nil {
 		w.publishedAt = at(f.PublishedAt)
+	}
+	if f.AvailableAt != nil {
+		w.availableAt = f.values.Instant(f.AvailableAt, at(f.AvailableAt))
+	}
+	if f.ExpiresAt != nil {
+		w.expiresAt = f.values.Instant(f.ExpiresAt, at(f.ExpiresAt))
 	}
 	if f.Attempts != nil {
 		w.attempts = "COALESCE(" + at(f.Attempts) + ", 0)"

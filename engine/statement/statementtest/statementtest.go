@@ -110,7 +110,10 @@ func (r *Recorder) answer(text string) [][]sqldriver.Value {
 	case has("o.next_attempt_at, o.last_error"):
 		return row("1", "O", "1", "Happened", "k", "PENDING", int64(0), time.Unix(0, 0), nil, nil, "1")
 	case has("AS one"):
-		return row(int64(1), int64(1), int64(1), int64(1), time.Unix(0, 0), time.Unix(1, 0))
+		return row(int64(1), int64(1), int64(1), int64(1), int64(1), time.Unix(0, 0), time.Unix(1, 0))
+	case has("o.event_type", "IS NOT NULL THEN"):
+		return row(int64(1), int64(5), "O", "1", "Happened", "k", time.Unix(0, 0), int64(0), nil, nil, int64(2),
+			[]byte("{}"), nil, time.Unix(2, 0), time.Unix(1, 0), int64(0))
 	case has("o.event_type"):
 		return row(int64(1), int64(5), "O", "1", "Happened", "k", time.Unix(0, 0), int64(0), nil, nil, int64(2),
 			[]byte("{}"), int64(0))

@@ -26,6 +26,8 @@ type World struct {
 	Strategy claims.Strategy
 	Ordering poller.Ordering
 	Mixed    bool // instances have strategies of their own
+	// From is when an event may be sent; nil: at once.
+	From func(seq int64) time.Time
 
 	mu     sync.Mutex // guards what follows
 	rnd    *rand.Rand
@@ -151,6 +153,9 @@ func (b *broker) Deliver(ctx context.Context, d change.Delivery) error {
 			w.excuse["probe"]++
 		}
 		w.Note("%s sends %s of %s (%s, token %d)", b.name, e.Key, e.OrderKey, d.BatchID, d.Token)
+		if w.From != nil && time.Now().Before(w.From(SeqOf(w.T, &d.Events[i]))) {
+			w.T.Errorf("seed %d: %s sends %s before its time", w.Seed, b.name, e.Key)
+		}
 	}
 	lost, hangs := w.rnd.IntN(1000) < w.faults.Lossy, !w.faults.Calm && w.rnd.IntN(1000) < w.faults.Hang
 	down, wait := w.faults.Down,

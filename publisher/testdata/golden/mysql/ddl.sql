@@ -16,6 +16,8 @@ CREATE TABLE IF NOT EXISTS `shop`.`outbox` (
     blocked varchar(255) GENERATED ALWAYS AS (CASE WHEN state IN ('FAILED', 'DEAD LETTER', 'WAITING') THEN aggregate_id END) VIRTUAL,
     traceparent varchar(255) NULL,
     tracestate varchar(1000) NULL,
+    available_at timestamp(6) NULL DEFAULT NULL,
+    expires_at timestamp(6) NULL DEFAULT NULL,
     UNIQUE KEY rowrelay_key (idempotency_key),
     KEY rowrelay_pending (state, bucket, id, aggregate_type, aggregate_id),
     KEY rowrelay_order (state, id, bucket),

@@ -16,7 +16,9 @@ CREATE TABLE IF NOT EXISTS "shop"."outbox" (
     bucket INTEGER NOT NULL GENERATED ALWAYS AS ((coalesce(unicode(substr(aggregate_id, -1, 1)), 0) + 10 * coalesce(unicode(substr(aggregate_id, -2, 1)), 0)
         + 100 * coalesce(unicode(substr(aggregate_id, -3, 1)), 0) + 1000 * coalesce(unicode(substr(aggregate_id, -4, 1)), 0)) & 1023) STORED,
     traceparent TEXT NULL,
-    tracestate TEXT NULL
+    tracestate TEXT NULL,
+    available_at TEXT NULL CHECK (available_at IS NULL OR julianday(available_at) IS NOT NULL),
+    expires_at TEXT NULL CHECK (expires_at IS NULL OR julianday(expires_at) IS NOT NULL)
 );
 CREATE INDEX IF NOT EXISTS "shop"."outbox_pending" ON "outbox" (bucket, seq, aggregate_type, aggregate_id) WHERE state = 'PENDING';
 CREATE INDEX IF NOT EXISTS "shop"."outbox_order" ON "outbox" (seq, bucket) WHERE state = 'PENDING';

@@ -16,7 +16,9 @@ CREATE TABLE [shop].[outbox] (
     last_error nvarchar(1000) NULL,
     bucket AS (CAST((CAST(SUBSTRING(HASHBYTES('MD5', aggregate_id), 1, 2) AS int) / 16) & 1023 AS smallint)) PERSISTED NOT NULL,
     traceparent nvarchar(255) NULL,
-    tracestate nvarchar(1000) NULL
+    tracestate nvarchar(1000) NULL,
+    available_at datetime2(6) NULL,
+    expires_at datetime2(6) NULL
 );
 IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = OBJECT_ID(N'[shop].[outbox]') AND name = N'outbox_pending')
 CREATE INDEX [outbox_pending] ON [shop].[outbox] (bucket, seq) INCLUDE (aggregate_type, aggregate_id) WHERE state = 'PENDING';

@@ -1,5 +1,5 @@
 -- list
-SELECT o.id, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.id FROM `shop`.`outbox` o WHERE o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND (1 = 0 OR o.id IN (7) OR o.idempotency_key IN (?, ?, ?)) AND o.aggregate_type = ? AND o.aggregate_id = ? AND o.event_type = ? AND o.created_at <= UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND AND o.created_at > UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND AND o.id > ? ORDER BY o.id LIMIT ?
+SELECT o.id, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, CASE WHEN o.state = 'FAILED' AND o.retry_count = 0 AND o.next_attempt_at > UTC_TIMESTAMP(6) THEN 'DELAYED' ELSE o.state END, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.id FROM `shop`.`outbox` o WHERE o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND NOT (o.state = 'FAILED' AND o.retry_count = 0 AND o.next_attempt_at > UTC_TIMESTAMP(6)) AND (1 = 0 OR o.id IN (7) OR o.idempotency_key IN (?, ?, ?)) AND o.aggregate_type = ? AND o.aggregate_id = ? AND o.event_type = ? AND o.created_at <= UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND AND o.created_at > UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND AND o.id > ? ORDER BY o.id LIMIT ?
 --   7
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   0b5ab1a000004000
@@ -11,7 +11,7 @@ SELECT o.id, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, 
 --   7
 --   1000
 -- list everything
-SELECT o.id, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.id FROM `shop`.`outbox` o WHERE 1 = 1 ORDER BY o.id LIMIT ?
+SELECT o.id, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, CASE WHEN o.state = 'FAILED' AND o.retry_count = 0 AND o.next_attempt_at > UTC_TIMESTAMP(6) THEN 'DELAYED' ELSE o.state END, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.id FROM `shop`.`outbox` o WHERE 1 = 1 ORDER BY o.id LIMIT ?
 --   1000
 -- requeue
 UPDATE `shop`.`outbox` SET state = 'FAILED', retry_count = 0, next_attempt_at = UTC_TIMESTAMP(6) WHERE id IN (1,2) AND state IN ('DEAD LETTER', 'FAILED')

@@ -1,5 +1,5 @@
 -- list
-SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.seq FROM "shop"."outbox" o WHERE o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND (1 = 0 OR o.seq = ANY(CAST($1 AS bigint[])) OR o.idempotency_key = ANY(CAST($2 AS text[]))) AND o.aggregate_type = $3 AND o.aggregate_id = $4 AND o.event_type = $5 AND o.created_at <= statement_timestamp() - CAST($6 AS bigint) * interval '1 millisecond' AND o.created_at > statement_timestamp() - CAST($7 AS bigint) * interval '1 millisecond' AND o.seq > $8 ORDER BY o.seq LIMIT $9
+SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, CASE WHEN o.state = 'FAILED' AND o.retry_count = 0 AND o.next_attempt_at > statement_timestamp() THEN 'DELAYED' ELSE o.state END, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.seq FROM "shop"."outbox" o WHERE o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND NOT (o.state = 'FAILED' AND o.retry_count = 0 AND o.next_attempt_at > statement_timestamp()) AND (1 = 0 OR o.seq = ANY(CAST($1 AS bigint[])) OR o.idempotency_key = ANY(CAST($2 AS text[]))) AND o.aggregate_type = $3 AND o.aggregate_id = $4 AND o.event_type = $5 AND o.created_at <= statement_timestamp() - CAST($6 AS bigint) * interval '1 millisecond' AND o.created_at > statement_timestamp() - CAST($7 AS bigint) * interval '1 millisecond' AND o.seq > $8 ORDER BY o.seq LIMIT $9
 --   [7]
 --   [7 0b5ab1a0-0000-4000-8000-000000000001 0b5ab1a000004000]
 --   Order
@@ -10,7 +10,7 @@ SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key,
 --   7
 --   1000
 -- list everything
-SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.seq FROM "shop"."outbox" o WHERE 1 = 1 ORDER BY o.seq LIMIT $1
+SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, CASE WHEN o.state = 'FAILED' AND o.retry_count = 0 AND o.next_attempt_at > statement_timestamp() THEN 'DELAYED' ELSE o.state END, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.seq FROM "shop"."outbox" o WHERE 1 = 1 ORDER BY o.seq LIMIT $1
 --   1000
 -- requeue
 UPDATE "shop"."outbox" SET state = 'FAILED', retry_count = 0, next_attempt_at = statement_timestamp() WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('DEAD LETTER', 'FAILED')

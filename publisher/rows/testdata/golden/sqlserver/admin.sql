@@ -1,5 +1,5 @@
 -- list
-SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.seq FROM [shop].[outbox] o WHERE o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND (1 = 0 OR o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) OR o.idempotency_key IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j)) AND o.aggregate_type = CAST(@p3 AS nvarchar(4000)) AND o.aggregate_id = CAST(@p4 AS nvarchar(4000)) AND o.event_type = CAST(@p5 AS nvarchar(4000)) AND o.created_at <= DATEADD(second, -CAST(@p6 AS int), SYSUTCDATETIME()) AND o.created_at > DATEADD(second, -CAST(@p7 AS int), SYSUTCDATETIME()) AND o.seq > @p8 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p9 ROWS ONLY
+SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, CASE WHEN o.state = 'FAILED' AND o.retry_count = 0 AND o.next_attempt_at > SYSUTCDATETIME() THEN 'DELAYED' ELSE o.state END, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.seq FROM [shop].[outbox] o WHERE o.state IN ('PENDING', 'WAITING', 'FAILED', 'PUBLISHED') AND NOT (o.state = 'FAILED' AND o.retry_count = 0 AND o.next_attempt_at > SYSUTCDATETIME()) AND (1 = 0 OR o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) OR o.idempotency_key IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j)) AND o.aggregate_type = CAST(@p3 AS nvarchar(4000)) AND o.aggregate_id = CAST(@p4 AS nvarchar(4000)) AND o.event_type = CAST(@p5 AS nvarchar(4000)) AND o.created_at <= DATEADD(second, -CAST(@p6 AS int), SYSUTCDATETIME()) AND o.created_at > DATEADD(second, -CAST(@p7 AS int), SYSUTCDATETIME()) AND o.seq > @p8 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p9 ROWS ONLY
 --   [7]
 --   ["7","0b5ab1a0-0000-4000-8000-000000000001","0b5ab1a000004000"]
 --   Order
@@ -10,7 +10,7 @@ SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key,
 --   7
 --   1000
 -- list everything
-SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.state, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.seq FROM [shop].[outbox] o WHERE 1 = 1 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY
+SELECT o.seq, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, CASE WHEN o.state = 'FAILED' AND o.retry_count = 0 AND o.next_attempt_at > SYSUTCDATETIME() THEN 'DELAYED' ELSE o.state END, o.retry_count, o.created_at, o.next_attempt_at, o.last_error, o.seq FROM [shop].[outbox] o WHERE 1 = 1 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY
 --   1000
 -- requeue
 UPDATE o SET state = 'FAILED', retry_count = 0, next_attempt_at = SYSUTCDATETIME() FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('DEAD LETTER', 'FAILED')
