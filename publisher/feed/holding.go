@@ -92,22 +92,21 @@ func (h *holding) take(ctx context.Context, join bool, choose func(*claims.Surve
 	return got, nil
 }
 
-// release gives partitions back. The caller has the token of exclusive.
+// release gives partitions back. The caller has the token of exclusive. After an error they may be somebody else's
+// already, so that they count as given back: what is not, expires.
 func (h *holding) release(ctx context.Context, partitions []int) error {
 	n := len(partitions)
 	h.mu.Lock()
 	h.going, h.least = h.going+n, h.least-n
 	h.mu.Unlock()
-	if err := h.claims.Release(ctx, h.owner, partitions); err != nil {
-		return err
-	}
+	err := h.claims.Release(ctx, h.owner, partitions)
 	gone := func(i int) bool { return slices.Contains(partitions, i) }
 	h.leaving = slices.DeleteFunc(h.leaving, gone)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.going -= n
 	h.held = slices.DeleteFunc(h.held, gone)
-	return nil
+	return err
 }
 
 // partitions are those that it holds.

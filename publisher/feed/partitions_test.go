@@ -253,3 +253,25 @@ func TestWarningsAboutTheOutbox(t *testing.T) {
 		}
 	})
 }
+
+// TestReleaseWithoutAnswer: partitions whose release was not answered may be somebody else's. Nothing of them is sent,
+// not even as a probe.
+func TestReleaseWithoutAnswer(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		db.add("a", "b", "c", "d")
+		table := db.connect()
+		s := open(t, testConfig(claims.SkipLocked), table)
+		table.mu.Lock()
+		table.fail["release"] = errCut
+		table.mu.Unlock()
+		_, err := s.Next(t.Context(), poller.Limit{Rows: 1, Bytes: 1 << 20})
+		feedtest.WantFault(t, err, poller.LeaseAcquireFailed, "giving partitions back")
+		if held := s.hold.partitions(); len(held) != 1 {
+			t.Errorf("it goes on with %v, and one has an event in flight", held)
+		}
+		table.mu.Lock()
+		clear(table.fail)
+		table.mu.Unlock()
+		s.End()
+	})
+}
