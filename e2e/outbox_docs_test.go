@@ -59,7 +59,7 @@ func runPage(t *testing.T, script string) string {
 }
 
 // onPage is what the commands print that work on the quick start's database.
-var onPage = []string{"1 pending, 0 failed", `"id":"order-placed-42"`, `{"order_id": 42}`, "no event is pending",
+var onPage = []string{"1 pending, 0 delayed, 0 failed", `"id":"order-placed-42"`, `{"order_id": 42}`, "no event is pending",
 	"paused", "resumed", "events_cleanup/function.json written", "events_partition/function.json written",
 	"0 event(s) were deleted"}
 
@@ -71,8 +71,9 @@ var legacy = []string{"rowrelay_claims and the table of failed events beside it 
 // nothing but SQLite.
 func TestOutboxPage(t *testing.T) {
 	t.Parallel()
-	out := runPage(t, shellBlocks(t, "../docs/outbox.md", "setup", "", "fanout", "beside"))
+	out := runPage(t, shellBlocks(t, "../docs/outbox.md", "setup", "", "timed", "fanout", "beside"))
 	wants(t, out, append(onPage, legacy...)...)
+	wants(t, out, "DELAYED", "DISCARDED", "expired", "2 event(s)", "reminder-42", "done: 1")
 }
 
 // TestOutboxPageLegacy runs the part about a table that exists by itself: the seed's own.
@@ -80,7 +81,7 @@ func TestOutboxPageLegacy(t *testing.T) {
 	t.Parallel()
 	out := runPage(t, shellBlocks(t, "../docs/outbox.md", "beside"))
 	wants(t, out, "rowrelay_claims and the table of failed events beside it are there", "mapped columns", "leader",
-		"1 pending, 0 failed", `"id":"order-placed-43"`, "no event is pending")
+		"1 pending, 0 delayed, 0 failed", `"id":"order-placed-43"`, "no event is pending")
 }
 
 // TestOutboxPagePostgresRabbitMQ runs the whole page in one shell, the second quick start included, which has to create
