@@ -59,9 +59,9 @@ func runPage(t *testing.T, script string) string {
 }
 
 // onPage is what the commands print that work on the quick start's database.
-var onPage = []string{"1 pending, 0 delayed, 0 failed", `"id":"order-placed-42"`, `{"order_id": 42}`, "no event is pending",
-	"paused", "resumed", "events_cleanup/function.json written", "events_partition/function.json written",
-	"0 event(s) were deleted"}
+var onPage = []string{"1 pending, 0 delayed, 0 failed", `"id":"order-placed-42"`, `{"order_id": 42}`,
+	"no event is pending", "paused", "resumed", "events_cleanup/function.json written",
+	"events_partition/function.json written", "0 event(s) were deleted"}
 
 // legacy is what those print that work on the seed's own table.
 var legacy = []string{"rowrelay_claims and the table of failed events beside it are there", "mapped columns", "leader",

@@ -129,7 +129,8 @@ func TestOutboxDeadLetter(t *testing.T) {
 		wants(t, o.say("outbox", "requeue", "events", "--dry-run"), "2 event(s) will be published again",
 			"dry run: nothing was changed")
 		wants(t, o.refused("outbox", "requeue", "events", "--key", "a1-2"), "not confirmed")
-		wants(t, o.refused("outbox", "discard", "events", "--state", "published", "--yes"), "only delayed, failed, waiting, dead")
+		wants(t, o.refused("outbox", "discard", "events", "--state", "published", "--yes"),
+			"only delayed, failed, waiting, dead")
 
 		to.decide(nil)
 		wants(t, o.say("outbox", "requeue", "events", "--key", "a1-2", "--yes"), "1 event(s)", "done: 1")
@@ -246,8 +247,8 @@ func TestOutboxCheck(t *testing.T) {
 	o := newOutboxShop(t, "sqlite", "http://127.0.0.1:9/")
 	o.write(2, 2)
 	out := o.say("check")
-	wants(t, out, "own columns, claims in rowrelay_claims", "strategy", "4 pending, 0 delayed, 0 failed, 0 waiting, 0 dead",
-		`"idempotency_key":"a0-0"`, "clean-up", "aggregate waits")
+	wants(t, out, "own columns, claims in rowrelay_claims", "strategy",
+		"4 pending, 0 delayed, 0 failed, 0 waiting, 0 dead", `"idempotency_key":"a0-0"`, "clean-up", "aggregate waits")
 	if s := o.status(); s.Pending != 4 {
 		t.Errorf("%+v", s)
 	}
