@@ -35,12 +35,11 @@ require (
 	modernc.org/sqlite v1.53.0
 )
 
+require github.com/Azure/azure-sdk-for-go/sdk/data/aztables v1.4.1
+
 require (
-	github.com/Azure/azure-sdk-for-go/sdk/data/aztables v1.4.1 // indirect
 	github.com/Azure/azure-sdk-for-go/sdk/storage/internal v0.1.0 // indirect
-	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/itchyny/timefmt-go v0.1.9 // indirect
-	github.com/mattn/go-runewidth v0.0.31 // indirect
 	github.com/pandatix/go-abnf v0.5.3 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 )
@@ -102,6 +101,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0
 	go.opentelemetry.io/proto/otlp v1.11.1
 	go.yaml.in/yaml/v2 v2.4.4
+	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect

@@ -65,7 +65,7 @@ type pollerScopes struct {
 // place puts one variable where it belongs, if it is ours.
 func (l *loader) place(name string) {
 	g, known := given{name: name, raw: l.env.vars[name]}, name
-	if of, ok := strings.CutSuffix(name, fileSuffix); ok && isOurs(of) && g.raw != "" {
+	if of, ok := strings.CutSuffix(name, fileSuffix); ok && Ours(of) && g.raw != "" {
 		g.raw, g.flaw = l.env.readFile(name)
 		g.raw, known = strings.ReplaceAll(g.raw, "%", "%%"), of // a file is taken as it is
 	}
@@ -85,8 +85,8 @@ func (l *loader) place(name string) {
 	}
 }
 
-// isOurs reports whether a name is of a setting that is described here, or was meant to be.
-func isOurs(name string) bool {
+// Ours reports whether a name is of a setting that is described here, or was meant to be.
+func Ours(name string) bool {
 	group, _, nested := strings.Cut(strings.ToLower(name), "__")
 	return nested && isGroup(group) || hostSetting(strings.ToLower(name)) != ""
 }

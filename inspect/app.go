@@ -16,9 +16,11 @@ import (
 // there.
 type App struct {
 	Config  *config.App
-	Environ []string        // "NAME=value"
-	Local   map[string]bool // the settings that local.settings.json holds
-	Faults  []string        // of what all pollers share
+	Environ []string // "NAME=value"
+	// File is the file that adds settings to the environment; InFile are their names.
+	File   string
+	InFile map[string]bool
+	Faults []string // of what all pollers share
 	// Warnings are of the same.
 	Warnings []string
 	Pollers  []*Poller // those that are asked about
@@ -60,7 +62,8 @@ type Function struct {
 // Wiring is what an app was made of.
 type Wiring struct {
 	Config    *config.App
-	Settings  string // the file that further settings were read from; "" is local.settings.json, where there is one
+	File      string   // that further settings were read from
+	Added     []string // what that file says, as KEY=VALUE
 	Functions host.App
 	Hosted    bool        // the functions start the ticks, and not the setting schedule
 	Store     state.Store // nil where the settings have faults, or no poller has a document
@@ -70,8 +73,12 @@ type Wiring struct {
 // New describes an app by its settings and its files. No service is asked.
 func New(from Wiring) *App {
 	a := &App{
-		Config: from.Config, Environ: from.Functions.Environ, Local: localNames(from.Settings),
+		Config: from.Config, Environ: from.Functions.Environ, File: from.File, InFile: map[string]bool{},
 		functions: from.Functions, file: from.Functions.File(), store: from.Store,
+	}
+	for _, pair := range from.Added {
+		name, _, _ := strings.Cut(pair, "=")
+		a.InFile[name] = true
 	}
 	a.Faults = append(Lines(from.Config.Faults), a.file.Faults()...)
 	a.Warnings = append(Lines(from.Config.Warnings), a.file.Warnings()...)
@@ -151,23 +158,6 @@ func httpTriggers(app host.App) (found []HTTPTrigger, unread []string) {
 		}
 	}
 	return found, unread
-}
-
-// localNames are the settings that a local.settings.json holds.
-func localNames(path string) map[string]bool {
-	if path == "" {
-		path = "local.settings.json"
-	}
-	values, err := config.ReadLocalSettings(path)
-	if err != nil {
-		return nil
-	}
-	names := map[string]bool{}
-	for _, pair := range values {
-		name, _, _ := strings.Cut(pair, "=")
-		names[name] = true
-	}
-	return names
 }
 
 // Lines are faults of settings as text.

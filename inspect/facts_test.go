@@ -2,6 +2,7 @@ package inspect_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,10 +71,14 @@ func factsIn(t *testing.T, files map[string]string, settings ...string) (*inspec
 	if files != nil {
 		writeApp(t, root, cfg.Pollers[0], files)
 	}
+	file := filepath.Join(root, "local.settings.json")
+	added, err := config.ReadLocalSettings(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
 	app := host.AppOf(environ)
 	f := inspect.New(inspect.Wiring{
-		Config: cfg, Settings: filepath.Join(root, "local.settings.json"), Functions: app, Hosted: app.File().Err == nil,
-		Store:   storeOf(t, &cfg.State),
+		Config: cfg, File: file, Added: added, Functions: app, Hosted: app.File().Err == nil, Store: storeOf(t, &cfg.State),
 		Pollers: []inspect.Wired{{Config: cfg.Pollers[0], Connection: connectionOf(t, cfg.Pollers[0]), Runs: true}},
 	})
 	answer(f)

@@ -19,7 +19,7 @@ func judgeSecrets(f *inspect.App) Answer {
 			continue
 		}
 		names = append(names, name)
-		for written := range f.Local {
+		for written := range f.InFile {
 			if strings.EqualFold(written, name) {
 				local = append(local, name)
 			}
@@ -29,8 +29,12 @@ func judgeSecrets(f *inspect.App) Answer {
 	case len(names) == 0:
 		return good("no setting holds a secret")
 	case len(local) > 0:
-		return bad("put them into the app's settings, as references to a Key Vault, and leave the file to development",
-			"local.settings.json holds %s", list(local))
+		mend := "let <name>_FILE name a file that holds each, or set it in the environment"
+		if f.Hosted() {
+			mend = "put them into the app's settings, as references to a Key Vault, and leave the file to development"
+		}
+		return bad(mend,
+			"%s holds %s", f.File, list(local))
 	}
 	return unknown("", "these hold secrets, as far as the app sees: %s", list(names))
 }

@@ -10,7 +10,9 @@ func TestSecretItems(t *testing.T) { try(t, secretCases()) }
 
 func secretCases() []verdictCase {
 	held := func(name string) func(*inspect.App, *inspect.Poller) {
-		return func(f *inspect.App, _ *inspect.Poller) { f.Local = map[string]bool{name: true} }
+		return func(f *inspect.App, _ *inspect.Poller) {
+			f.File, f.InFile = "local.settings.json", map[string]bool{name: true}
+		}
 	}
 	hostKey := both(hosted, func(f *inspect.App, _ *inspect.Poller) { f.HostAccount.Key = true })
 	file := func(_ *inspect.App, p *inspect.Poller) { p.Links = nil } // no connection has a secret

@@ -37,7 +37,8 @@ import (
 // Process is what the parts are told of the process.
 type Process struct {
 	Environ   []string
-	Settings  string               // the file that --settings names; "" where none is named
+	File      string               // that settings were read from, beside the environment
+	Added     []string             // what that file says, as KEY=VALUE
 	Version   string               // said to receivers and brokers
 	Out       io.Writer            // takes the events of output__kind=stdout
 	Telemetry *telemetry.Telemetry // nil: nothing is exported
@@ -383,7 +384,7 @@ func (a *App) warnLinks(env func(string) string) {
 
 // Inspect describes chosen pollers. hosted says that functions start their ticks, and not the setting schedule.
 func (a *App) Inspect(chosen []*Poller, hosted bool) *inspect.App {
-	from := inspect.Wiring{Config: a.Config, Settings: a.process.Settings, Functions: a.process.host(),
+	from := inspect.Wiring{Config: a.Config, File: a.process.File, Added: a.process.Added, Functions: a.process.host(),
 		Hosted: hosted, Store: a.Store}
 	for _, w := range chosen {
 		one := w.Wired

@@ -165,6 +165,10 @@ func addFlagCompletion(c *console, cmd *cobra.Command, f *pflag.Flag) {
 		complete = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return outputNames(c, args), cobra.ShellCompDirectiveNoFileComp
 		}
+	case "config":
+		complete = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		}
 	case "settings":
 		complete = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return []cobra.Completion{"json"}, cobra.ShellCompDirectiveFilterFileExt

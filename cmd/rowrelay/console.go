@@ -18,8 +18,10 @@ type console struct {
 	environ  []string
 	in       io.Reader
 	out, err io.Writer
-	settings string // --settings
-	json     bool   // --json
+	settings string   // --settings
+	config   string   // --config
+	json     bool     // --json
+	added    []string // what a file of settings says, once it is read
 	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the
 	// next.
 	lines *bufio.Reader
@@ -32,8 +34,8 @@ type console struct {
 
 // process is what the parts are told of the process.
 func (c *console) process() *wiring.Process {
-	return &wiring.Process{Environ: c.environ, Settings: c.settings, Version: version, Out: c.out, Telemetry: c.telemetry,
-		Cut: c.cut}
+	return &wiring.Process{Environ: c.environ, File: c.file(), Added: c.added, Version: version, Out: c.out,
+		Telemetry: c.telemetry, Cut: c.cut}
 }
 
 // functionApp is the Function App that the environment describes.

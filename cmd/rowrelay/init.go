@@ -56,6 +56,9 @@ Where no column grows with each change it proposes change tracking, whose trigge
 }
 
 func (t *target) initPoller(ctx context.Context, name string, f *initFlags) error {
+	if err := t.environmentOnly("init"); err != nil {
+		return err
+	}
 	cfg, err := load(t.console)
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ as a custom handler of Azure Functions (rowrelay serve) or alone (rowrelay run).
 ` + disclosure + `
 
 Settings are environment variables (app settings), such as pollers__orders__source__table=dbo.orders. All commands but
-serve also read the Values of local.settings.json in the working directory. docs/settings.md lists every setting,
+serve also read the Values of local.settings.json in the working directory, or one YAML file (--config). docs/settings.md lists every setting,
 docs/glossary.md explains the words. ` +
 			`These are
 enough to begin with (the database may as well be postgres://…, mysql://… or sqlserver://…):
@@ -112,10 +112,12 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 	root.SetErr(c.err)
 	root.PersistentFlags().StringVar(&c.settings, "settings", "",
 		"file whose Values are added to the environment (default local.settings.json where there is one)")
+	root.PersistentFlags().StringVar(&c.config, "config", "",
+		"YAML file whose settings are added to the environment, instead: see rowrelay config --help")
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON, for machines")
 	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newDeadLetter(c), newBackfill(c), newOutbox(c),
 		newTrack(c), newStatus(c), newInit(c), newTail(c), newSchema(c), newTestEvent(c), newFunctions(c), newDemo(c),
-		newVersion(c), newMan(c))
+		newConfig(c), newVersion(c), newMan(c))
 	explainMistakes(root)
 	addCompletion(c, root)
 	return root

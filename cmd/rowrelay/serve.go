@@ -44,6 +44,9 @@ releases its leases and leaves, within eight seconds, with the exit code 200, wh
 }
 
 func serve(ctx context.Context, c *console, port string) error {
+	if err := c.environmentOnly("serve"); err != nil {
+		return err
+	}
 	fromHost := c.functionApp().Port()
 	if fromHost != "" {
 		port = fromHost

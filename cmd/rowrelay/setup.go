@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"runtime"
@@ -21,22 +19,15 @@ import (
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
-// load reads the settings as the standalone commands see them: the environment, and the Values of local.settings.json
-// as the host would put them there; from then on they are in c.environ too. Its error is about that file only; faults
-// of settings stand in the App.
+// load reads the settings as the standalone commands see them: the environment, and what a file adds to it, as the host
+// would put it there; from then on they are in c.environ too. Its error is about that file only; faults of settings stand
+// in the App.
 func load(c *console) (*config.App, error) {
-	path := c.settings
-	if path == "" {
-		path = "local.settings.json"
-	}
-	local, err := config.ReadLocalSettings(path)
-	switch {
-	case err == nil:
-		c.environ = config.Merge(c.environ, local)
-	case c.settings == "" && errors.Is(err, fs.ErrNotExist):
-	default:
+	added, err := c.fileSettings()
+	if err != nil {
 		return nil, err
 	}
+	c.added, c.environ = added, config.Merge(c.environ, added)
 	app, _ := config.Load(c.environ) // its error is the faults that the App holds
 	return app, nil
 }

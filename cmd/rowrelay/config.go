@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/config/nested"
+)
+
+// fileSettings reads the settings that a file adds to the environment: that of --config, that of --settings, or
+// local.settings.json where there is one.
+func (c *console) fileSettings() ([]string, error) {
+	switch {
+	case c.config != "" && c.settings != "":
+		return nil, &usageError{errors.New("--config and --settings both name the file of the settings: give one of them")}
+	case c.config != "":
+		return nested.Read(c.config)
+	}
+	list, err := config.ReadLocalSettings(cmp.Or(c.settings, "local.settings.json"))
+	if c.settings == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return list, err
+}
+
+// file is the one that settings were read from, for people.
+func (c *console) file() string { return cmp.Or(c.config, c.settings, "local.settings.json") }
+
+// environmentOnly refuses a file of settings for a command that reads none.
+func (c *console) environmentOnly(command string) error {
+	if c.config == "" {
+		return nil
+	}
+	return &usageError{fmt.Errorf("rowrelay %s takes no --config: `rowrelay config to-env --config %s --json` makes a "+
+		"local.settings.json of it", command, c.config)}
+}
+
+func newConfig(c *console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Convert settings between one YAML file and the environment",
+		Long: `Settings may stand in one YAML file, under the names of docs/settings.md, nested where these have two underscores:
+
+  state:
+    kind: file
+  pollers:
+    orders:
+      source: {connection: SHOP_DB, table: orders, cursor: version}
+      output: {kind: http, url: https://example.com/hooks/orders}
+  env:
+    SHOP_DB: sqlite:shop.db
+
+Every command but serve and init takes it: rowrelay run --config rowrelay.yaml. It is read instead of ` +
+			`local.settings.json,
+and the environment wins over it. Below env stand variables that are no settings of Rowrelay's, such as connections.
+Secrets need not be in it: token_FILE names a file, '%NAME%' (in quotes) a variable of the environment, and a connection
+is a name that the environment may have.`,
+	}
+	cmd.AddCommand(newToYAML(c), newToEnv(c))
+	return cmd
+}
+
+func newToYAML(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "to-yaml",
+		Short: "Print settings as a YAML file",
+		Long: `To-yaml prints what --settings names; without it the settings of the environment and of local.settings.json. Of
+other variables it takes those of the file only: what the environment has, it goes on having. Values are copied as they
+are, secrets too.`,
+		Example: `  rowrelay config to-yaml > rowrelay.yaml
+  rowrelay config to-yaml --settings local.settings.json > rowrelay.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			list, err := c.given()
+			if err != nil {
+				return err
+			}
+			data, err := nested.Format(list)
+			if err != nil {
+				return err
+			}
+			_, err = c.out.Write(data)
+			return err
+		},
+	}
+}
+
+func newToEnv(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "to-env",
+		Short: "Print settings as variables of a shell, or as local.settings.json",
+		Long: `To-env prints a line for each variable of the file that --config (or --settings) names, in quotes where a shell needs
+them: for set -a; . FILE, EnvironmentFile= of systemd, env_file of compose. With --json it prints the same as a
+local.settings.json, whose Values are the app settings of a Function App. Values are copied as they are, secrets too.`,
+		Example: `  rowrelay config to-env --config rowrelay.yaml > rowrelay.env
+  rowrelay config to-env --config rowrelay.yaml --json > local.settings.json`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			list, err := c.given()
+			if err != nil {
+				return err
+			}
+			if !c.json {
+				return c.printVariables(list)
+			}
+			values := map[string]string{}
+			for _, pair := range list {
+				name, value, _ := strings.Cut(pair, "=")
+				values[name] = value
+			}
+			return encodeJSON(c.out, struct {
+				IsEncrypted bool
+				Values      map[string]string
+			}{Values: values})
+		},
+	}
+}
+
+// given are the settings to convert: those of a file that was named, or else those that the environment and
+// local.settings.json make together.
+func (c *console) given() ([]string, error) {
+	list, err := c.fileSettings()
+	if err != nil || c.config != "" || c.settings != "" {
+		return list, err
+	}
+	ours := slices.DeleteFunc(slices.Clone(c.environ), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return !config.Ours(name)
+	})
+	if list = config.Merge(ours, list); len(list) == 0 {
+		return nil, errors.New("there are no settings: name their file with --settings or --config")
+	}
+	return list, nil
+}
+
+var (
+	plainVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	plainValue    = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]*$`)
+)
+
+// printVariables prints lines that a shell reads.
+func (c *console) printVariables(list []string) error {
+	p := &printer{w: c.out}
+	for _, pair := range list {
+		name, value, _ := strings.Cut(pair, "=")
+		switch {
+		case !plainVariable.MatchString(name):
+			return fmt.Errorf("%s cannot be a variable of a shell: print local.settings.json with --json, or keep YAML", name)
+		case !plainValue.MatchString(value):
+			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		}
+		p.line("%s=%s", name, value)
+	}
+	return p.err
+}
