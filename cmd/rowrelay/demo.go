@@ -241,7 +241,7 @@ func runDemo(ctx context.Context, c *console, o demoOptions) (err error) {
 	defer side.close()
 	h := handler.New(lifetime, handler.Config{Pollers: a.Handlers(nil), Log: log, Observe: side.observe,
 		Registry: newRegistry()})
-	stopStatus, err := serveStatus(ctx, cfg, side, h, log)
+	stopStatus, err := serveStatus(ctx, cfg, alonePage(cfg, side, h.MetricsHandler(), log), log)
 	if err != nil {
 		return err
 	}

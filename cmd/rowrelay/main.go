@@ -81,9 +81,8 @@ as a custom handler of Azure Functions (rowrelay serve) or alone (rowrelay run).
 ` + disclosure + `
 
 Settings are environment variables (app settings), such as pollers__orders__source__table=dbo.orders. All commands but
-serve also read the Values of local.settings.json in the working directory, or one YAML file (--config). docs/settings.md lists every setting,
-docs/glossary.md explains the words. ` +
-			`These are
+serve also read the Values of local.settings.json in the working directory, or one YAML file (--config).
+docs/settings.md lists every setting, docs/glossary.md explains the words. These are
 enough to begin with (the database may as well be postgres://…, mysql://… or sqlserver://…):
 
 ` + smallest,

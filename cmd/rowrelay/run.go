@@ -25,7 +25,7 @@ import (
 )
 
 func newRun(c *console) *cobra.Command {
-	var once bool
+	var how running
 	cmd := &cobra.Command{
 		Use:   "run [poller ...]",
 		Short: "Relay without the Functions host, until Ctrl-C",
@@ -39,81 +39,63 @@ Outboxes are cleaned up by their source__cleanup_schedule.
 Ctrl-C stops cleanly: requests under way are finished, what was accepted is committed, and the lease is released. A
 second Ctrl-C ends at once; then what was not committed is delivered again.
 
+With --config, SIGHUP reads the file anew, and the files of secrets that settings name; --watch does so after each
+change of the file. Ticks end as for Ctrl-C, and begin again with what was read. Where that has faults, or changes what
+only a restart can (state__…, status__listen, OTEL_…), it is told, and the settings that run go on.
+
 ` + disclosure,
 		Example: `  rowrelay run
-  rowrelay run orders --once`,
-		RunE: func(cmd *cobra.Command, names []string) error { return runAlone(cmd.Context(), c, names, once) },
+  rowrelay run orders --once
+  rowrelay run --config rowrelay.yaml --watch`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			how.names = names
+			return runAlone(cmd.Context(), c, &how)
+		},
 	}
-	cmd.Flags().BoolVar(&once, "once", false,
+	cmd.Flags().BoolVar(&how.once, "once", false,
 		"run one tick of each poller, until it is drained or its budget is over, then exit; fails when a tick failed. "+
 			"More ticks follow only while the search for an event that requests fail for goes on")
+	cmd.Flags().BoolVar(&how.watch, "watch", false, "reload when the file of --config has changed")
 	return cmd
+}
+
+// running is how `rowrelay run` was called.
+type running struct {
+	names       []string
+	once, watch bool
 }
 
 // polling bounds a tick of `run` that goes on polling: the next begins at once, and what a tick has to tell (its line,
 // its metrics, the Error line of a dead letter) is told when it ends.
 const polling = 5 * time.Second
 
-func runAlone(ctx context.Context, c *console, names []string, once bool) error {
-	cfg, err := load(c)
+func runAlone(ctx context.Context, c *console, how *running) error {
+	if how.watch && (c.config == "" || how.once) {
+		return &usageError{errors.New("--watch is for rowrelay run --config FILE, without --once")}
+	}
+	g, err := newGeneration(c, how)
 	if err != nil {
 		return err
 	}
-	for _, p := range cfg.Pollers {
-		switch {
-		case once:
-			p.PollInterval = 0 // one tick is what there is now: waiting for more is what `run` is for
-		case p.PollInterval > 0:
-			p.TickBudget = min(p.TickBudget, polling)
-		}
-	}
-	log, registry := newLogger(c, cfg), newRegistry()
-	c.telemetry = startTelemetry(ctx, c, cfg, registry, log)
+	var page switching
+	c.telemetry = startTelemetry(ctx, &g.console, g.cfg, &page, g.log)
 	defer c.telemetry.Shutdown(ctx)
-	a := wiring.New(cfg, c.process())
-	defer func() { _ = a.Close() }() // nothing is under way any more, and nothing is lost with a connection
-	chosen, err := a.Choose(names)
-	if err != nil {
+	if err := g.wire(c.telemetry); err != nil {
 		return err
 	}
-	if err := wiring.Refuse(cfg, chosen); err != nil {
-		return err
+	if how.once {
+		return g.once(ctx, &page)
 	}
-	tell(ctx, log, a)
-	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(nil)
-	defer context.AfterFunc(ctx, func() { end(errStopped) })()
-	pollers := a.Handlers(nil)
-	ticking := chosen
-	if once {
-		ticking = nil
-	}
-	side := newStatusSide(c, a, false, ticking, log)
-	registry.MustRegister(side.tracking(), side.letters())
-	defer side.close()
-	h := handler.New(lifetime, handler.Config{Pollers: pollers, Log: log, Observe: side.observe, Registry: registry})
-	if once {
-		if err := refuseMarks(ctx, chosen); err != nil {
-			return err
-		}
-		return runOnce(ctx, h, chosen)
-	}
-	stop, err := serveStatus(ctx, cfg, side, h, log)
+	stop, err := serveStatus(ctx, g.cfg, &page, g.log)
 	if err != nil {
+		g.close()
 		return err
 	}
 	defer stop()
-	var wg sync.WaitGroup
-	for _, w := range chosen {
-		wg.Go(func() { keepTicking(ctx, h, w, log) })
-		if w.Cleanup != nil {
-			wg.Go(func() { keepCleaning(ctx, h, w, log) })
-		}
+	asked := reloads(ctx, c, how)
+	for g != nil {
+		g = g.relay(ctx, &page, asked)
 	}
-	log.Info("running", "pollers", len(chosen), "status", "http://"+cfg.Status.Listen+"/status", "metrics",
-		"http://"+cfg.Status.Listen+"/metrics")
-	wg.Wait()
-	log.Info("stopped")
 	return nil
 }
 
@@ -185,8 +167,7 @@ func tickOnce(ctx context.Context, h *handler.Handler, name string) (failed bool
 }
 
 // serveStatus serves the status page and /metrics.
-func serveStatus(ctx context.Context, cfg *config.App, side *statusSide, h *handler.Handler,
-	log *slog.Logger) (stop func(), err error) {
+func serveStatus(ctx context.Context, cfg *config.App, page http.Handler, log *slog.Logger) (stop func(), err error) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", cfg.Status.Listen)
 	if err != nil {
@@ -194,7 +175,7 @@ func serveStatus(ctx context.Context, cfg *config.App, side *statusSide, h *hand
 	}
 	cfg.Status.Listen = listener.Addr().String()
 	server := &http.Server{
-		Handler: alonePage(cfg, side, h.MetricsHandler(), log), ReadHeaderTimeout: 10 * time.Second,
+		Handler: page, ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
@@ -204,27 +185,6 @@ func serveStatus(ctx context.Context, cfg *config.App, side *statusSide, h *hand
 		}
 	}()
 	return func() { _ = server.Close() }, nil // readers are not waited for
-}
-
-// tell logs at the start what is wrong, worth knowing, or fixed for the process.
-func tell(ctx context.Context, log *slog.Logger, a *wiring.App) {
-	for _, f := range a.Config.Faults {
-		log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "setting", f.Setting, "error", f.Problem,
-			"next", f.Mend)
-	}
-	for _, w := range a.Pollers {
-		for _, f := range w.Faults {
-			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.Config.Name, "setting",
-				f.Setting,
-				"error", f.Problem, "next", f.Mend)
-		}
-		for _, f := range w.Warnings {
-			log.WarnContext(ctx, f.Problem, "event", "warning", "poller", w.Config.Name, "setting", f.Setting, "next", f.Mend)
-		}
-	}
-	for _, f := range a.Config.Warnings {
-		log.WarnContext(ctx, f.Problem, "event", "warning", "setting", f.Setting, "next", f.Mend)
-	}
 }
 
 // keepTicking ticks by the schedule until ctx ends. Ticks do not overlap: what falls due while one runs is one tick

@@ -20,8 +20,8 @@ import (
 )
 
 // load reads the settings as the standalone commands see them: the environment, and what a file adds to it, as the host
-// would put it there; from then on they are in c.environ too. Its error is about that file only; faults of settings stand
-// in the App.
+// would put it there; from then on they are in c.environ too. Its error is about that file only; faults of settings
+// stand in the App.
 func load(c *console) (*config.App, error) {
 	added, err := c.fileSettings()
 	if err != nil {

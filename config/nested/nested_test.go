@@ -47,8 +47,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"state__kind=file", "defaults__source__connection=SHOP_DB", "Sql_Trigger_MaxBatchSize=200",
-		"pollers__orders__source__table=orders", "pollers__orders__source__cursor=version", "pollers__orders__batch_size=0100",
-		"pollers__orders__schedule=*/5 * * * * *", "pollers__orders__output__kind=http",
+		"pollers__orders__source__table=orders", "pollers__orders__source__cursor=version",
+		"pollers__orders__batch_size=0100", "pollers__orders__schedule=*/5 * * * * *", "pollers__orders__output__kind=http",
 		"pollers__orders__output__url=%ORDERS_URL%", "pollers__orders__output__headers__X-Team=yes",
 		"pollers__orders__output__headers__Authorization_FILE=/run/secrets/token",
 		"pollers__orders__output__constants__note=two\nlines\n", "pollers__orders__tick_budget=",
@@ -64,11 +64,11 @@ func TestRead(t *testing.T) {
 // Every fault is told with its line, and no value.
 func TestFaultsOfAFile(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                               "f.yaml: is empty",
-		"# nothing\n":                    "f.yaml: is empty",
-		"just a word":                    "line 1: is no mapping",
+		"":                                "f.yaml: is empty",
+		"# nothing\n":                     "f.yaml: is empty",
+		"just a word":                     "line 1: is no mapping",
 		"state:\n  kind: file\n---\na: b": "line 3: begins a further document",
-		"state:\n  kind: file\nSHOP_DB: sqlite:secret.db":                   "line 3: SHOP_DB is no setting",
+		"state:\n  kind: file\nSHOP_DB: sqlite:secret.db": "line 3: SHOP_DB is no setting",
 		"state: secret":                                                     "line 1: state is no setting",
 		"poller:\n  a:\n    batch_size: 1":                                  "line 3: poller__a__batch_size is no setting",
 		"pollers:\n  a:\n    source__key: [secret, b]":                      "line 3: pollers__a__source__key is a list",
@@ -87,7 +87,8 @@ func TestFaultsOfAFile(t *testing.T) {
 		"state: {kind: file}\nenv: {a: \xff\xfe}":                           "is no YAML",
 	} {
 		_, faults := parse("f.yaml", []byte(text))
-		if err := faults.Err(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		err := faults.Err()
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -145,8 +146,9 @@ env:
 
 // FuzzRoundTrip: settings that were written are read as they were.
 func FuzzRoundTrip(f *testing.F) {
-	for _, value := range []string{"", "~", "null", "0x10", "yes", "a: b", "a #b", "#b", "- x", "'", `"`, "\t", " x ", "\n", "a\r\nb",
-		"%A%", "*x", "&x", "!!str x", "|", ">", "{", "}", "[a]", "<<", "=", "é\u2028\u0085x", "\x00", "\ufeff", "---", "...", "?", "? x",
+	for _, value := range []string{"", "~", "null", "0x10", "yes", "a: b", "a #b", "#b", "- x", "'", `"`, "\t", " x ",
+		"\n", "a\r\nb", "%A%", "*x", "&x", "!!str x", "|", ">", "{", "}", "[a]", "<<", "=", "é\u2028\u0085x", "\x00",
+		"\ufeff", "---", "...", "?", "? x",
 		":", "x:", "@", "`", strings.Repeat("long ", 60)} {
 		f.Add("pollers__a__source__table", value, "A", value)
 		f.Add("pollers__a__output__headers__"+value, "x", value, "pollers__a__source__table")

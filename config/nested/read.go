@@ -24,9 +24,9 @@ const envKey = "env"
 // maxFile bounds the file: a larger one was named by mistake.
 const maxFile = 8 << 20
 
-// Read returns the settings of a file as KEY=VALUE strings, as [config.Load] and [config.Merge] take them, in the file's
-// order. The error wraps that of reading the file, or is a [config.Faults] of all that is wrong with it; it never holds
-// a value.
+// Read returns the settings of a file as KEY=VALUE strings, as [config.Load] and [config.Merge] take them, in the order
+// of the file. The error wraps that of reading the file, or is a [config.Faults] of all that is wrong with it; it never
+// holds a value.
 func Read(path string) ([]string, error) {
 	f, err := os.Open(path) //nolint:gosec // the command line names it
 	if err != nil {
@@ -142,7 +142,8 @@ func (r *reader) add(name string, line int, value string) {
 		r.fault(line, name+" is no setting",
 			"At the top stand state, log, status, defaults and pollers; put other variables, such as connections, below env")
 	case r.first[lower] > 0:
-		r.fault(line, fmt.Sprintf("%s is set a second time (before: line %d)", plain, r.first[lower]), "Remove one of the two")
+		r.fault(line, fmt.Sprintf("%s is set a second time (before: line %d)", plain, r.first[lower]),
+			"Remove one of the two")
 	default:
 		r.first[lower] = line
 		r.list = append(r.list, plain+"="+value)

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/telemetry"
+	"github.com/rowrelay/rowrelay/wiring"
+)
+
+// generation is what `rowrelay run` makes of settings that it has read: from the first tick to the last. A reload makes
+// the next one.
+type generation struct {
+	console          // as the settings make it
+	outer   *console // as the process has it
+	how     *running
+	cfg     *config.App
+	log     *slog.Logger
+	app     *wiring.App
+	chosen  []*wiring.Poller
+}
+
+// newGeneration reads the settings.
+func newGeneration(c *console, how *running) (*generation, error) {
+	g := &generation{console: *c, outer: c, how: how}
+	var err error
+	if g.cfg, err = load(&g.console); err != nil {
+		return nil, err
+	}
+	for _, p := range g.cfg.Pollers {
+		switch {
+		case how.once:
+			p.PollInterval = 0 // one tick is what there is now: waiting for more is what `run` is for
+		case p.PollInterval > 0:
+			p.TickBudget = min(p.TickBudget, polling)
+		}
+	}
+	g.log = newLogger(&g.console, g.cfg)
+	return g, nil
+}
+
+// wire makes the parts, which connect to nothing yet. Its error is why they cannot run.
+func (g *generation) wire(exported *telemetry.Telemetry) error {
+	g.telemetry = exported
+	g.app = wiring.New(g.cfg, g.process())
+	var err error
+	if g.chosen, err = g.app.Choose(g.how.names); err == nil {
+		err = wiring.Refuse(g.cfg, g.chosen)
+	}
+	if err != nil {
+		g.close()
+	}
+	return err
+}
+
+// close is called when nothing is under way any more: nothing is lost with a connection.
+func (g *generation) close() { _ = g.app.Close() }
+
+// begin joins the parts that ticks need. Whoever calls it closes the side, and then the generation.
+func (g *generation) begin(ctx, lifetime context.Context, page *switching) (*handler.Handler, *statusSide) {
+	tell(ctx, g.log, g.app)
+	ticking, registry := g.chosen, newRegistry()
+	if g.how.once {
+		ticking = nil
+	}
+	side := newStatusSide(&g.console, g.app, false, ticking, g.log)
+	registry.MustRegister(side.tracking(), side.letters())
+	h := handler.New(lifetime, handler.Config{Pollers: g.app.Handlers(nil), Log: g.log, Observe: side.observe,
+		Registry: registry})
+	page.to(registry, alonePage(g.cfg, side, h.MetricsHandler(), g.log))
+	return h, side
+}
+
+// once runs what there is now.
+func (g *generation) once(ctx context.Context, page *switching) error {
+	defer g.close()
+	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	defer context.AfterFunc(ctx, func() { end(errStopped) })()
+	h, side := g.begin(ctx, lifetime, page)
+	defer side.close()
+	if err := refuseMarks(ctx, g.chosen); err != nil {
+		return err
+	}
+	return runOnce(ctx, h, g.chosen)
+}
+
+// relay runs the pollers until the process is told to stop, or a reload has made another generation, which it returns.
+func (g *generation) relay(ctx context.Context, page *switching, asked <-chan string) *generation {
+	defer g.close()
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	g.stop = running.Done()
+	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	defer context.AfterFunc(running, func() {
+		if ctx.Err() == nil {
+			end(errReloaded)
+		}
+		end(errStopped) // without effect where it is not the first
+	})()
+	h, side := g.begin(ctx, lifetime, page)
+	defer side.close()
+	var wg sync.WaitGroup
+	for _, w := range g.chosen {
+		wg.Go(func() { keepTicking(running, h, w, g.log) })
+		if w.Cleanup != nil {
+			wg.Go(func() { keepCleaning(running, h, w, g.log) })
+		}
+	}
+	g.log.Info("running", "pollers", len(g.chosen), "status", "http://"+g.cfg.Status.Listen+"/status", "metrics",
+		"http://"+g.cfg.Status.Listen+"/metrics")
+	next := g.reload(ctx, asked)
+	stop()
+	wg.Wait()
+	if next == nil {
+		g.log.Info("stopped")
+	}
+	return next
+}
+
+// reload waits until settings can be read that run in the place of these; nil when ctx ends first.
+func (g *generation) reload(ctx context.Context, asked <-chan string) *generation {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case why := <-asked:
+			next, err := g.read()
+			if err == nil {
+				g.log.Info("reloading", append([]any{"event", "reload", "because", why}, g.differences(next)...)...)
+				return next
+			}
+			g.log.Error("the settings were not reloaded: those that run go on", "event", "reload_refused", "because", why,
+				"error", err)
+		}
+	}
+}
+
+// read makes the next generation of the settings as they are now.
+func (g *generation) read() (*generation, error) {
+	if g.cfg.State.Kind == "memory" {
+		return nil, errors.New("state__kind=memory: what it knows would be forgotten, and rows would be sent again. Restart, or keep state in files")
+	}
+	next, err := newGeneration(g.outer, g.how)
+	if err != nil {
+		return nil, err
+	}
+	if changed := g.fixed(next); len(changed) > 0 {
+		return nil, errors.New("changed, and of the process: " + strings.Join(changed, ", ") +
+			". Restart for them, or undo the change")
+	}
+	next.cfg.Status.Listen = g.cfg.Status.Listen // the address that it has become
+	return next, next.wire(g.telemetry)
+}
+
+// fixed are settings that a reload cannot change: which documents there are, who listens where, and what the exporters
+// read of the process's environment.
+func (g *generation) fixed(next *generation) (changed []string) {
+	now, then := processSettings(g.environ), processSettings(next.environ)
+	for name, value := range then {
+		if now[name] != value {
+			changed = append(changed, name)
+		}
+	}
+	for name := range now {
+		if _, there := then[name]; !there {
+			changed = append(changed, name)
+		}
+	}
+	slices.Sort(changed)
+	return changed
+}
+
+func processSettings(environ []string) map[string]string {
+	found := map[string]string{}
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		lower := strings.ToLower(name)
+		if strings.HasPrefix(lower, "state__") || strings.HasPrefix(lower, "status__listen") ||
+			strings.HasPrefix(name, "OTEL_") {
+			found[name] = strings.TrimSpace(value)
+		}
+	}
+	return found
+}
+
+// differences says what a reload changes, for the log.
+func (g *generation) differences(next *generation) []any {
+	were := map[string]*config.Poller{}
+	for _, p := range g.cfg.Pollers {
+		were[p.Name] = p
+	}
+	var added, changed, gone []string
+	for _, p := range next.cfg.Pollers {
+		was := were[p.Name]
+		delete(were, p.Name)
+		switch {
+		case was == nil:
+			added = append(added, p.Name)
+		case !reflect.DeepEqual(was, p):
+			changed = append(changed, p.Name)
+		}
+	}
+	for name := range were {
+		gone = append(gone, name)
+	}
+	slices.Sort(gone)
+	return []any{"added", added, "changed", changed, "gone", gone}
+}
+
+// switching serves the page and the metrics of the generation that runs.
+type switching struct{ now atomic.Pointer[served] }
+
+type served struct {
+	metrics prometheus.Gatherer
+	page    http.Handler
+}
+
+func (s *switching) to(metrics prometheus.Gatherer, page http.Handler) {
+	s.now.Store(&served{metrics, page})
+}
+
+// ServeHTTP answers by the page; before the first one, that it is not there yet.
+func (s *switching) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if now := s.now.Load(); now != nil {
+		now.page.ServeHTTP(w, r)
+		return
+	}
+	http.Error(w, "starting", http.StatusServiceUnavailable)
+}
+
+// Gather gathers what /metrics shows.
+func (s *switching) Gather() ([]*dto.MetricFamily, error) {
+	if now := s.now.Load(); now != nil {
+		return now.metrics.Gather()
+	}
+	return nil, nil
+}
+
+// tell logs at the start what is wrong, worth knowing, or fixed for the process.
+func tell(ctx context.Context, log *slog.Logger, a *wiring.App) {
+	for _, f := range a.Config.Faults {
+		log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "setting", f.Setting, "error", f.Problem,
+			"next", f.Mend)
+	}
+	for _, w := range a.Pollers {
+		for _, f := range w.Faults {
+			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.Config.Name, "setting",
+				f.Setting,
+				"error", f.Problem, "next", f.Mend)
+		}
+		for _, f := range w.Warnings {
+			log.WarnContext(ctx, f.Problem, "event", "warning", "poller", w.Config.Name, "setting", f.Setting, "next", f.Mend)
+		}
+	}
+	for _, f := range a.Config.Warnings {
+		log.WarnContext(ctx, f.Problem, "event", "warning", "setting", f.Setting, "next", f.Mend)
+	}
+}

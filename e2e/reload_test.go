@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestReload: what a file of settings says anew takes effect in a process that runs, in the middle of a request:
+// nothing is lost or sent twice. What is at fault, or needs a restart, is told, and the settings that run go on.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	t.Run("SIGHUP", func(t *testing.T) { t.Parallel(); reloads(t, "SIGHUP") })
+	t.Run("watch", func(t *testing.T) { t.Parallel(); reloads(t, "the file has changed", "--watch") })
+}
+
+func reloads(t *testing.T, because string, flags ...string) {
+	to := newSink(t)
+	s, db := sqliteShop(t, to.URL, 300)
+	execute(t, db, `CREATE TABLE items (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, status TEXT NOT NULL)`)
+	execute(t, db, `INSERT INTO items VALUES (1, 1, 'item')`)
+	s = s.with(settings{"pollers__orders__output__batch": "1", "pollers__orders__concurrency": "1",
+		"status__listen": "127.0.0.1:0", "pollers__orders__poll_interval": "20ms", "pollers__orders__schedule": "* * * * * *",
+		"pollers__orders__source__late_commits": "none"})
+	reached, release := make(chan struct{}), make(chan struct{})
+	n := 0
+	to.decide(func(http.ResponseWriter, []cloudEvent) bool {
+		if n++; n == 4 {
+			close(reached)
+			to.mu.Unlock()
+			<-release
+			to.mu.Lock()
+		}
+		return true
+	})
+	path := filepath.Join(t.TempDir(), "rowrelay.yaml")
+	r := &reloader{t: t, path: path, because: because, hup: len(flags) == 0}
+	r.write(s)
+	p := startRun(t, t.TempDir(), nil, append([]string{"--config", path}, flags...)...)
+	r.log, r.signal = p.Log, func() { p.Signal(syscall.SIGHUP) }
+
+	<-reached
+	more := s.with(settings{"pollers__items__source__connection": "SHOP_DB", "pollers__items__source__table": "items",
+		"pollers__items__source__cursor": "version", "pollers__items__output__kind": "http",
+		"pollers__items__output__url": to.URL, "pollers__items__schedule": "* * * * * *",
+		"pollers__orders__output__constants__note": "anew"})
+	r.to(more, `"added":["items"],"changed":["orders"],"gone":null`)
+	close(release)
+	p.Until("all of both tables", func() bool { n, _ := to.count(); return n == 301 })
+	if by := to.column("note"); by["anew"] < 250 || by["anew"] > 296 {
+		t.Errorf("events by the note that the second settings add: %v", by)
+	}
+	status := regexp.MustCompile(`"status":"(http[^"]+)"`).FindAllStringSubmatch(p.Log(), -1)
+	if len(status) != 2 || status[0][1] != status[1][1] {
+		t.Fatalf("the page is at %v", status)
+	}
+	page := get(t, strings.TrimSuffix(status[1][1], "/status")+"/metrics", "")
+	if !strings.Contains(page, `poller="items"`) {
+		t.Errorf("no items among the metrics:\n%s", page)
+	}
+
+	for _, refused := range []struct {
+		settings settings
+		because  string
+	}{
+		{more.with(settings{"pollers__orders__batch_size": "none"}), "pollers__orders__batch_size: "},
+		{more.with(settings{"state__app_name": "other", "status__listen": ""}),
+			"of the process: state__app_name, status__listen"},
+		{more.with(settings{"pollers__items__source__connection": "GONE_DB"}), "GONE_DB"},
+	} {
+		r.to(refused.settings, refused.because)
+	}
+	r.text("pollers: {orders: {source: [", "is no YAML")
+	execute(t, db, `INSERT INTO orders (version, status) VALUES (301, 'new')`)
+	execute(t, db, `INSERT INTO items VALUES (2, 2, 'item')`)
+	p.Until("what came after a refusal", func() bool { n, _ := to.count(); return n == 303 })
+
+	r.to(s, `"added":null,"changed":["orders"],"gone":["items"]`)
+	execute(t, db, `INSERT INTO items VALUES (3, 3, 'item')`)
+	execute(t, db, `INSERT INTO orders (version, status) VALUES (302, 'last')`)
+	p.Until("the last order", func() bool { return to.column("status")["last"] == 1 })
+	if code := p.Interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if n, repeated := to.count(); n != 304 || repeated != 0 {
+		t.Errorf("%d events, want 304, %d repeated", n, repeated)
+	}
+	to.assertOrder("version")
+}
+
+// reloader writes the file of a process, and waits until it has been read.
+type reloader struct {
+	t             *testing.T
+	path, because string
+	hup           bool
+	log           func() string
+	signal        func()
+}
+
+func (r *reloader) write(s settings) {
+	r.t.Helper()
+	text, others := "", "env:\n"
+	for name, value := range s {
+		if strings.Contains(name, "__") {
+			text += fmt.Sprintf("%s: %q\n", name, value)
+		} else {
+			others += fmt.Sprintf("  %s: %q\n", name, value)
+		}
+	}
+	r.writeText(text + others)
+}
+
+func (r *reloader) writeText(text string) {
+	r.t.Helper()
+	if err := os.WriteFile(r.path, []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// to lets other settings be read, and wants the line about it to say something.
+func (r *reloader) to(s settings, want string) {
+	r.t.Helper()
+	r.after(func() { r.write(s) }, want)
+}
+
+// text is to for a file that is no settings.
+func (r *reloader) text(text, want string) {
+	r.t.Helper()
+	r.after(func() { r.writeText(text) }, want)
+}
+
+func (r *reloader) after(write func(), want string) {
+	r.t.Helper()
+	lines := func() (found []string) {
+		for line := range strings.Lines(r.log()) {
+			if strings.Contains(line, fmt.Sprintf(`"because":%q`, r.because)) {
+				found = append(found, line)
+			}
+		}
+		return found
+	}
+	before := len(lines())
+	write()
+	if r.hup {
+		r.signal()
+	}
+	until(r.t, "the reload", func() bool { return len(lines()) > before })
+	if last := lines()[before]; !strings.Contains(last, want) {
+		r.t.Errorf("the reload says %s, want %s", last, want)
+	}
+}
