@@ -102,7 +102,9 @@ type Source struct {
 	ConnectionSetting string    `json:"connection"`
 	Connection        Database  `json:"resolved"`
 	Mode              mode.Mode `json:"mode"`
-	Table             string    `json:"table"` // as written, quotes included
+	Table             string    `json:"table"`  // as written, quotes included
+	Tables            string    `json:"tables"` // the pattern of a poller that stands for many, "" for one
+	Matching          Matching  `json:"-"`      // what Tables means
 	Query             string    `json:"query"`
 	Cursor            []string  `json:"cursor"`
 	Key               []string  `json:"key"`       // empty: the primary key

@@ -106,9 +106,9 @@ func (l *loader) checkSource(p *pollerScopes) {
 		src.Connection = l.env.database(s, "source__connection", src.ConnectionSetting)
 	}
 	src.Location, _ = location(src.TimeZone) // proved by the setting's kind
-	table, query := s.has("source__table"), s.has("source__query")
+	table, query := s.has("source__table") || s.has(tablesKey), s.has("source__query")
 	switch {
-	case table && query:
+	case s.has("source__table") && query:
 		s.fault("source__query", "is set, and so is "+s.named("source__table")+": a poller watches one of them",
 			"Remove one of the two")
 	case !table && !query && s.ok("source__mode", "source__table", "source__query"):

@@ -27,7 +27,7 @@ func (l *loader) checkTracking(p *pollerScopes) {
 		s.fault("source__ignore_context", "needs a way for a writer to tell a trigger who it is, and SQLite has none",
 			"Remove it, and let the receiver know its own writes by a column of the row")
 	}
-	if !s.has("source__table") && s.ok("source__table") {
+	if !s.has("source__table") && !s.has(tablesKey) && s.ok("source__table") {
 		s.fault("source__table", "is required", "Set it to the table, such as "+s.prefix+"source__table=orders")
 	}
 	l.checkSnapshot(s, src, "source__start", src.Start == "snapshot")

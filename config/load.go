@@ -14,6 +14,17 @@ import (
 // Load reads the environment, KEY=VALUE as os.Environ returns it. The App is never nil: pollers without faults can run
 // even where the error, which is a [Faults] with every fault of the app and of each poller, is not nil.
 func Load(list []string) (*App, error) {
+	app, _ := load(list)
+	for _, p := range app.Pollers {
+		if p.Source.Tables != "" {
+			p.refuseTables()
+		}
+	}
+	return app, app.AllFaults().Err()
+}
+
+// load is Load where a poller may stand for many.
+func load(list []string) (*App, error) {
 	l := &loader{env: newEnviron(list), app: &App{}, pollers: map[string]*pollerScopes{}}
 	l.own = newScope("", appSettings, &l.app.Faults)
 	l.defaults = newScope(defaultsGroup+"__", nil, &l.app.Faults)
@@ -274,6 +285,7 @@ func (l *loader) readPoller(p *pollerScopes) {
 		l.checkLate(p)
 		l.checkLease(p)
 	}
+	l.checkTables(p)
 	l.checkPolling(p)
 	l.checkPolicy(p)
 	if len(p.outputs) == 0 {

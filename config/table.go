@@ -101,6 +101,8 @@ var pollerSettings = []setting{
 	{name: "source__table", kind: kind.Text("a table", "dbo.Orders"),
 		defText: "this or `source__query`; required in the other modes",
 		doc:     "The table or view, with its schema where needed; in outbox mode the outbox. Parts may be quoted (`[odd.schema].[Order Lines]`)."},
+	{name: "source__tables", modes: inDocuments, kind: kind.Text("a pattern of tables", "sales.*, !sales.tmp_*"),
+		doc: "Instead of `source__table`: a poller for each table that it means and that has the cursor's columns and a key, called `<poller>_<table>`: see [many tables](many-tables.md#a-pattern). For `rowrelay run`."},
 	{name: "source__query", modes: inCursor,
 		mend: "Name the outbox with source__table: its rows are marked when they are published", kind: queryText,
 		defText: "this or `source__table`",

@@ -154,3 +154,42 @@ func (r *reloader) after(write func(), want string) {
 		r.t.Errorf("the reload says %s, want %s", last, want)
 	}
 }
+
+// TestTablesComeAndGo: a pattern is a poller for each table, in a process that runs too: one that is made later is
+// watched, one that is dropped is told, and the others lose and repeat nothing.
+func TestTablesComeAndGo(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, db := sqliteShop(t, to.URL, 5)
+	delete(s, "pollers__orders__source__table")
+	s = s.with(settings{"pollers__orders__source__tables": "*, !tmp_*", "pollers__orders__schedule": "* * * * * *",
+		"status__listen": "127.0.0.1:0", "pollers__orders__source__late_commits": "none",
+		"pollers__orders_items__output__constants__remark": "an item"})
+	execute(t, db, `CREATE TABLE tmp_items (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)`)
+	execute(t, db, `CREATE TABLE odd (id INTEGER PRIMARY KEY)`)
+	dir := t.TempDir()
+	wants(t, stdout(t, dir, s, "check"), "orders_orders", "leaves out 1 of the tables", "main.odd (no column version)")
+	wants(t, stdout(t, dir, s, "config", "to-env", "--tables"), "pollers__orders_orders__source__table=main.orders\n")
+	p := startRun(t, dir, s)
+	p.Until("the orders", func() bool { n, _ := to.count(); return n == 5 })
+	execute(t, db, `CREATE TABLE items (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, note TEXT)`)
+	execute(t, db, `INSERT INTO items VALUES (1, 1, 'row')`)
+	execute(t, db, `INSERT INTO orders (version, status) VALUES (6, 'new')`)
+	p.Until("the item of a table that is new", func() bool { n, _ := to.count(); return n == 7 })
+	if notes := to.column("remark"); notes["an item"] != 1 {
+		t.Errorf("the table's own setting: %v", notes)
+	}
+	wants(t, p.Log(), `"because":"other tables are there","added":["orders_items"],"changed":null,"gone":null`)
+	execute(t, db, `DROP TABLE items`)
+	p.Until("the word about the table that is gone", func() bool {
+		return strings.Contains(p.Log(), `"added":null,"changed":null,"gone":["orders_items"]`)
+	})
+	execute(t, db, `INSERT INTO orders (version, status) VALUES (7, 'last')`)
+	p.Until("the last order", func() bool { return to.column("status")["last"] == 1 })
+	if code := p.Interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if n, repeated := to.count(); n != 8 || repeated != 0 {
+		t.Errorf("%d events, want 8, %d repeated", n, repeated)
+	}
+}

@@ -3,9 +3,45 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"strings"
 )
+
+// Lister is a Dialect that names the tables of its database.
+type Lister interface {
+	// Tables returns the tables that the user may see, without views and the engine's own, in the order of their names.
+	Tables(ctx context.Context, conn *sql.Conn) ([]TableName, error)
+}
+
+// TableName is a table by its name. Current says that the name is found without its schema.
+type TableName struct {
+	Schema, Name string
+	Current      bool
+}
+
+// ListTables runs the statement of a [Lister]: schema, name, and 1 where the name is found without the schema.
+func ListTables(ctx context.Context, conn *sql.Conn, text string) ([]TableName, error) {
+	rows, err := conn.QueryContext(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("list the tables: %w", err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	var list []TableName
+	for rows.Next() {
+		var t TableName
+		var current int
+		if err := rows.Scan(&t.Schema, &t.Name, &current); err != nil {
+			return nil, fmt.Errorf("list the tables: %w", err)
+		}
+		t.Current = current == 1
+		list = append(list, t)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list the tables: %w", err)
+	}
+	return list, nil
+}
 
 // Table is what the catalog says about a table, a view or a query.
 type Table struct {

@@ -82,9 +82,16 @@ func argumentsOf(c *console, cmd *cobra.Command) cobra.CompletionFunc {
 	}
 }
 
+// unasked reads the settings without a question to a database.
+func (c *console) unasked() (*config.App, error) {
+	err := c.addFile()
+	app, _ := config.Load(c.environ) // its error is the faults that the App holds
+	return app, err
+}
+
 // pollerNames are the pollers of the settings that are not named yet; below "rowrelay outbox" only outboxes.
 func pollerNames(c *console, cmd *cobra.Command, taken []string) []cobra.Completion {
-	cfg, err := load(c)
+	cfg, err := c.unasked()
 	if err != nil {
 		cobra.CompErrorln(err.Error())
 		return nil
@@ -114,7 +121,7 @@ func pollerText(p *config.Poller) string {
 
 // outputNames are the further outputs of the poller that was named.
 func outputNames(c *console, args []string) []cobra.Completion {
-	cfg, err := load(c)
+	cfg, err := c.unasked()
 	if err != nil || len(args) == 0 {
 		return nil
 	}

@@ -68,8 +68,16 @@ is a name that the environment may have.`,
 	return cmd
 }
 
+// tablesFlag is said by what both ways of conversion have in common.
+func tablesFlag(cmd *cobra.Command, tables *bool) *cobra.Command {
+	cmd.Flags().BoolVar(tables, "tables", false,
+		"write pollers of source__tables as one for each table that the database has now")
+	return cmd
+}
+
 func newToYAML(c *console) *cobra.Command {
-	return &cobra.Command{
+	var tables bool
+	return tablesFlag(&cobra.Command{
 		Use:   "to-yaml",
 		Short: "Print settings as a YAML file",
 		Long: `To-yaml prints what --settings names; without it the settings of the environment and of local.settings.json. Of
@@ -79,7 +87,7 @@ are, secrets too.`,
   rowrelay config to-yaml --settings local.settings.json > rowrelay.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			list, err := c.given()
+			list, err := c.given(tables)
 			if err != nil {
 				return err
 			}
@@ -90,11 +98,12 @@ are, secrets too.`,
 			_, err = c.out.Write(data)
 			return err
 		},
-	}
+	}, &tables)
 }
 
 func newToEnv(c *console) *cobra.Command {
-	return &cobra.Command{
+	var tables bool
+	return tablesFlag(&cobra.Command{
 		Use:   "to-env",
 		Short: "Print settings as variables of a shell, or as local.settings.json",
 		Long: `To-env prints a line for each variable of the file that --config (or --settings) names, in quotes where a shell needs
@@ -104,7 +113,7 @@ local.settings.json, whose Values are the app settings of a Function App. Values
   rowrelay config to-env --config rowrelay.yaml --json > local.settings.json`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			list, err := c.given()
+			list, err := c.given(tables)
 			if err != nil {
 				return err
 			}
@@ -121,24 +130,43 @@ local.settings.json, whose Values are the app settings of a Function App. Values
 				Values      map[string]string
 			}{Values: values})
 		},
-	}
+	}, &tables)
 }
 
 // given are the settings to convert: those of a file that was named, or else those that the environment and
 // local.settings.json make together.
-func (c *console) given() ([]string, error) {
+func (c *console) given(tables bool) ([]string, error) {
 	list, err := c.fileSettings()
-	if err != nil || c.config != "" || c.settings != "" {
-		return list, err
+	if err != nil {
+		return nil, err
 	}
-	ours := slices.DeleteFunc(slices.Clone(c.environ), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return !config.Ours(name)
-	})
-	if list = config.Merge(ours, list); len(list) == 0 {
+	all := config.Merge(c.environ, list)
+	if c.config == "" && c.settings == "" {
+		list = config.Merge(slices.DeleteFunc(slices.Clone(c.environ), func(pair string) bool {
+			name, _, _ := strings.Cut(pair, "=")
+			return !config.Ours(name)
+		}), list)
+	}
+	switch {
+	case len(list) == 0:
 		return nil, errors.New("there are no settings: name their file with --settings or --config")
+	case !tables:
+		return list, nil
 	}
-	return list, nil
+	app, expanded := config.LoadTables(all, c.tables)
+	for _, p := range app.Pollers {
+		if p.Source.Tables != "" {
+			return nil, p.Faults
+		}
+	}
+	others := map[string]bool{} // of the environment: there they stay
+	for _, pair := range all {
+		others[pair] = true
+	}
+	for _, pair := range list {
+		delete(others, pair)
+	}
+	return slices.DeleteFunc(expanded, func(pair string) bool { return others[pair] }), nil
 }
 
 var (

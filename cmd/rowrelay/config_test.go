@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 const shopYAML = `# one file for a machine
@@ -22,11 +24,11 @@ env:
 // environment wins over it; local.settings.json is not read beside it.
 func TestOneFileOfSettings(t *testing.T) {
 	t.Chdir(t.TempDir())
-	write(t, "shop.db", "")
+	testfile.Write(t, "shop.db", "")
 	runSQL(t, "sqlite:shop.db", `CREATE TABLE orders (id integer PRIMARY KEY, note text)`,
 		`INSERT INTO orders VALUES (1, 'one')`)
-	write(t, "rowrelay.yaml", shopYAML)
-	write(t, "local.settings.json", `{"Values": {"state__kind": "nonsense"}}`)
+	testfile.Write(t, "rowrelay.yaml", shopYAML)
+	testfile.Write(t, "local.settings.json", `{"Values": {"state__kind": "nonsense"}}`)
 	environ := []string{"NAME=me", "pollers__orders__batch_size=7"}
 	if out, errs, err := sampled(t, environ, "check", "--config", "rowrelay.yaml"); err != nil {
 		t.Fatal(err, out, errs)
@@ -47,7 +49,7 @@ func TestOneFileOfSettings(t *testing.T) {
 		"run --config a.yaml --settings b":  "--config and --settings both name the file",
 		"config to-env --config wrong.yaml": "wrong.yaml, line 2: state__kind is a list",
 	} {
-		write(t, "wrong.yaml", "state:\n  kind: [file]\n")
+		testfile.Write(t, "wrong.yaml", "state:\n  kind: [file]\n")
 		if out, errs, err := sampled(t, nil, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v\n%s%s", args, err, out, errs)
 		}
@@ -65,11 +67,11 @@ func TestSettingsConvertBothWays(t *testing.T) {
 		}
 		return out
 	}
-	write(t, "a.yaml", shopYAML)
-	write(t, "a.json", convert(nil, "to-env", "--config", "a.yaml", "--json"))
-	write(t, "b.yaml", convert(nil, "to-yaml", "--settings", "a.json"))
+	testfile.Write(t, "a.yaml", shopYAML)
+	testfile.Write(t, "a.json", convert(nil, "to-env", "--config", "a.yaml", "--json"))
+	testfile.Write(t, "b.yaml", convert(nil, "to-yaml", "--settings", "a.json"))
 	variables := convert(nil, "to-env", "--config", "b.yaml")
-	write(t, "c.env", variables)
+	testfile.Write(t, "c.env", variables)
 	shell := exec.Command("sh", "-c", "set -a; . ./c.env; env")
 	shell.Env = []string{"PATH=" + os.Getenv("PATH")}
 	environ, err := shell.Output()
@@ -77,7 +79,7 @@ func TestSettingsConvertBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Other variables of the environment are not the program's to write down; SHOP_DB stays there.
-	write(t, "d.yaml", convert(strings.Split(strings.TrimSpace(string(environ)), "\n"), "to-yaml"))
+	testfile.Write(t, "d.yaml", convert(strings.Split(strings.TrimSpace(string(environ)), "\n"), "to-yaml"))
 	d := convert(nil, "to-env", "--config", "d.yaml")
 	if variables != d+"SHOP_DB=sqlite:shop.db\n" || strings.Count(d, "\n") != 9 {
 		t.Errorf("there:\n%s\nand back:\n%s", variables, d)
@@ -87,17 +89,10 @@ func TestSettingsConvertBothWays(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, variables)
 		}
 	}
-	write(t, "odd.yaml", "pollers: {a: {output: {headers: {X-A: b}}}}")
+	testfile.Write(t, "odd.yaml", "pollers: {a: {output: {headers: {X-A: b}}}}")
 	for _, args := range []string{"to-env --config odd.yaml", "to-yaml"} {
 		if out, _, err := sampled(t, []string{"HOME=/"}, strings.Fields("config "+args)...); err == nil {
 			t.Errorf("%s: %s", args, out)
 		}
-	}
-}
-
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -22,6 +22,7 @@ type console struct {
 	config   string   // --config
 	json     bool     // --json
 	added    []string // what a file of settings says, once it is read
+	patterns bool     // environ holds pollers that source__tables was made into
 	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the
 	// next.
 	lines *bufio.Reader

@@ -98,7 +98,7 @@ func (g *generation) once(ctx context.Context, page *switching) error {
 }
 
 // relay runs the pollers until the process is told to stop, or a reload has made another generation, which it returns.
-func (g *generation) relay(ctx context.Context, page *switching, asked <-chan string) *generation {
+func (g *generation) relay(ctx context.Context, page *switching, asked chan string) *generation {
 	defer g.close()
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -120,6 +120,9 @@ func (g *generation) relay(ctx context.Context, page *switching, asked <-chan st
 			wg.Go(func() { keepCleaning(running, h, w, g.log) })
 		}
 	}
+	if g.patterns {
+		wg.Go(func() { g.watchTables(running, asked) })
+	}
 	g.log.Info("running", "pollers", len(g.chosen), "status", "http://"+g.cfg.Status.Listen+"/status", "metrics",
 		"http://"+g.cfg.Status.Listen+"/metrics")
 	next := g.reload(ctx, asked)
@@ -140,7 +143,8 @@ func (g *generation) reload(ctx context.Context, asked <-chan string) *generatio
 		case why := <-asked:
 			next, err := g.read()
 			if err == nil {
-				g.log.Info("reloading", append([]any{"event", "reload", "because", why}, g.differences(next)...)...)
+				added, changed, gone := g.differences(next)
+				g.log.Info("reloading", "event", "reload", "because", why, "added", added, "changed", changed, "gone", gone)
 				return next
 			}
 			g.log.Error("the settings were not reloaded: those that run go on", "event", "reload_refused", "because", why,
@@ -198,12 +202,11 @@ func processSettings(environ []string) map[string]string {
 }
 
 // differences says what a reload changes, for the log.
-func (g *generation) differences(next *generation) []any {
+func (g *generation) differences(next *generation) (added, changed, gone []string) {
 	were := map[string]*config.Poller{}
 	for _, p := range g.cfg.Pollers {
 		were[p.Name] = p
 	}
-	var added, changed, gone []string
 	for _, p := range next.cfg.Pollers {
 		was := were[p.Name]
 		delete(were, p.Name)
@@ -218,7 +221,7 @@ func (g *generation) differences(next *generation) []any {
 		gone = append(gone, name)
 	}
 	slices.Sort(gone)
-	return []any{"added", added, "changed", changed, "gone", gone}
+	return added, changed, gone
 }
 
 // switching serves the page and the metrics of the generation that runs.

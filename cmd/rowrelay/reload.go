@@ -7,12 +7,14 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/config"
 )
 
 // errReloaded is why ticks end when settings were read anew.
@@ -22,7 +24,7 @@ var errReloaded = errors.New("the settings were reloaded")
 const watchEvery = time.Second
 
 // reloads tells why settings are to be read anew, each time that they are. Nothing does without --config.
-func reloads(ctx context.Context, c *console, how *running) <-chan string {
+func reloads(ctx context.Context, c *console, how *running) chan string {
 	asked := make(chan string)
 	if c.config == "" {
 		return asked
@@ -53,6 +55,26 @@ func reloads(ctx context.Context, c *console, how *running) <-chan string {
 		go watch(ctx, c.config, func() { ask("the file has changed") })
 	}
 	return asked
+}
+
+// tablesEvery is how often databases are asked whether the tables of source__tables are still those.
+const tablesEvery = 30 * time.Second
+
+// watchTables asks for a reload when source__tables means other tables than those that are watched. A database that
+// does not answer is left to the ticks, which say so.
+func (g *generation) watchTables(ctx context.Context, asked chan<- string) {
+	for clock.Sleep(ctx, tablesEvery) == nil {
+		now := *g.outer
+		cfg, err := load(&now)
+		if err != nil || slices.Equal(now.environ, g.environ) ||
+			slices.ContainsFunc(cfg.Pollers, func(p *config.Poller) bool { return p.Source.Tables != "" }) {
+			continue
+		}
+		select {
+		case asked <- "other tables are there":
+		case <-ctx.Done():
+		}
+	}
 }
 
 // watch calls changed when a file holds something else than before, and did so a look earlier too: who writes it may be

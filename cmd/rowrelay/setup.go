@@ -15,21 +15,45 @@ import (
 
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
+	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/telemetry"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // load reads the settings as the standalone commands see them: the environment, and what a file adds to it, as the host
 // would put it there; from then on they are in c.environ too. Its error is about that file only; faults of settings
-// stand in the App.
+// stand in the App. Databases are asked for the tables of source__tables, and for nothing else.
 func load(c *console) (*config.App, error) {
-	added, err := c.fileSettings()
-	if err != nil {
+	if err := c.addFile(); err != nil {
 		return nil, err
 	}
-	c.added, c.environ = added, config.Merge(c.environ, added)
-	app, _ := config.Load(c.environ) // its error is the faults that the App holds
+	app, expanded := config.LoadTables(c.environ, c.tables)
+	c.patterns, c.environ = !slices.Equal(expanded, c.environ), expanded
 	return app, nil
+}
+
+// addFile adds the settings of a file to the environment.
+func (c *console) addFile() (err error) {
+	if c.added, err = c.fileSettings(); err == nil {
+		c.environ = config.Merge(c.environ, c.added)
+	}
+	return err
+}
+
+// tables asks a database for the tables that a poller stands for.
+func (c *console) tables(p *config.Poller) (config.Found, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-c.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	found, err := inspect.Tables(ctx, p, p.Source.Timeout)
+	return found, plaintext.Error(err)
 }
 
 // open loads the settings and joins their parts, for a command that changes nothing. It returns the named pollers, or

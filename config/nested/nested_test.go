@@ -48,8 +48,9 @@ func TestRead(t *testing.T) {
 	}
 	want := []string{"state__kind=file", "defaults__source__connection=SHOP_DB", "Sql_Trigger_MaxBatchSize=200",
 		"pollers__orders__source__table=orders", "pollers__orders__source__cursor=version",
-		"pollers__orders__batch_size=0100", "pollers__orders__schedule=*/5 * * * * *", "pollers__orders__output__kind=http",
-		"pollers__orders__output__url=%ORDERS_URL%", "pollers__orders__output__headers__X-Team=yes",
+		"pollers__orders__batch_size=0100", "pollers__orders__schedule=*/5 * * * * *",
+		"pollers__orders__output__kind=http", "pollers__orders__output__url=%ORDERS_URL%",
+		"pollers__orders__output__headers__X-Team=yes",
 		"pollers__orders__output__headers__Authorization_FILE=/run/secrets/token",
 		"pollers__orders__output__constants__note=two\nlines\n", "pollers__orders__tick_budget=",
 		"SHOP_DB=sqlite:shop.db", "BUS__fullyQualifiedNamespace=shop.servicebus.windows.net"}
@@ -63,33 +64,34 @@ func TestRead(t *testing.T) {
 
 // Every fault is told with its line, and no value.
 func TestFaultsOfAFile(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                "f.yaml: is empty",
-		"# nothing\n":                     "f.yaml: is empty",
-		"just a word":                     "line 1: is no mapping",
-		"state:\n  kind: file\n---\na: b": "line 3: begins a further document",
-		"state:\n  kind: file\nSHOP_DB: sqlite:secret.db": "line 3: SHOP_DB is no setting",
-		"state: secret":                                                     "line 1: state is no setting",
-		"poller:\n  a:\n    batch_size: 1":                                  "line 3: poller__a__batch_size is no setting",
-		"pollers:\n  a:\n    source__key: [secret, b]":                      "line 3: pollers__a__source__key is a list",
-		"state: {kind: file}\nSTATE__kind: blob":                            "line 2: STATE__kind is set a second time (before: line 1)",
-		"env:\n  A: x\n  a: y":                                              "line 3: a is set a second time (before: line 2)",
-		"state: &x {kind: file}":                                            "line 1: state has an anchor or refers to one",
-		"state:\n  kind: &x file\n  path: *x":                               "line 3: state__path has an anchor or refers to one",
-		"state:\n  kind: !!str secret":                                      "line 2: state__kind has a tag",
-		"? [a, b]\n: c":                                                     "line 1: holds something that is no name",
-		"state:\n\tkind: secret":                                            "is no YAML, there or just below",
-		"state:\n  kind: secret: x":                                         "is no YAML, there or just below",
-		"state:\n  kind: \"secret":                                          "is no YAML, there or just below",
-		"state:\n  kind: file\npollers:\n  a:\n    output__url: %SECRET%\n": "line 5: has a value that begins with a percent sign",
-		"state:\n  path: *secret":                                           "is no YAML",
-		"state: {kind: file}\n---\n\tsecret":                                "is no YAML",
-		"state: {kind: file}\nenv: {a: \xff\xfe}":                           "is no YAML",
+	for _, c := range []struct{ text, want string }{
+		{"", "f.yaml: is empty"},
+		{"# nothing\n", "f.yaml: is empty"},
+		{"just a word", "line 1: is no mapping"},
+		{"state:\n  kind: file\n---\na: b", "line 3: begins a further document"},
+		{"state:\n  kind: file\nSHOP_DB: sqlite:secret.db", "line 3: SHOP_DB is no setting"},
+		{"state: secret", "line 1: state is no setting"},
+		{"poller:\n  a:\n    batch_size: 1", "line 3: poller__a__batch_size is no setting"},
+		{"pollers:\n  a:\n    source__key: [secret, b]", "line 3: pollers__a__source__key is a list"},
+		{"state: {kind: file}\nSTATE__kind: blob", "line 2: STATE__kind is set a second time (before: line 1)"},
+		{"env:\n  A: x\n  a: y", "line 3: a is set a second time (before: line 2)"},
+		{"state: &x {kind: file}", "line 1: state has an anchor or refers to one"},
+		{"state:\n  kind: &x file\n  path: *x", "line 3: state__path has an anchor or refers to one"},
+		{"state:\n  kind: !!str secret", "line 2: state__kind has a tag"},
+		{"? [a, b]\n: c", "line 1: holds something that is no name"},
+		{"state:\n\tkind: secret", "is no YAML, there or just below"},
+		{"state:\n  kind: secret: x", "is no YAML, there or just below"},
+		{"state:\n  kind: \"secret", "is no YAML, there or just below"},
+		{"state:\n  kind: file\npollers:\n  a:\n    output__url: %SECRET%\n",
+			"line 5: has a value that begins with a percent sign"},
+		{"state:\n  path: *secret", "is no YAML"},
+		{"state: {kind: file}\n---\n\tsecret", "is no YAML"},
+		{"state: {kind: file}\nenv: {a: \xff\xfe}", "is no YAML"},
 	} {
-		_, faults := parse("f.yaml", []byte(text))
+		_, faults := parse("f.yaml", []byte(c.text))
 		err := faults.Err()
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v, want %s", text, err, want)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}
 	// All are said at once.

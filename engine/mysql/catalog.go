@@ -215,3 +215,13 @@ func describeSQL(query string) string { return "SELECT r.*\nFROM (\n" + query + 
 func protocolType(name string) string {
 	return strings.TrimPrefix(strings.ToLower(name), "unsigned ")
 }
+
+const listSQL = `SELECT table_schema, table_name, CASE WHEN table_schema = DATABASE() THEN 1 ELSE 0 END
+FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')
+	AND table_schema NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema')
+ORDER BY table_schema, table_name`
+
+// Tables implements engine.Lister.
+func (Dialect) Tables(ctx context.Context, conn *sql.Conn) ([]engine.TableName, error) {
+	return engine.ListTables(ctx, conn, listSQL)
+}

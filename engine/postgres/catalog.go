@@ -226,3 +226,14 @@ func pgxConn(raw any) (*pgx.Conn, error) {
 }
 
 var _ interface{ Conn() *pgx.Conn } = (*stdlib.Conn)(nil)
+
+const listSQL = `SELECT n.nspname, c.relname, CASE WHEN n.nspname = current_schema() THEN 1 ELSE 0 END
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
+	AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND has_any_column_privilege(c.oid, 'SELECT')
+ORDER BY n.nspname, c.relname`
+
+// Tables implements engine.Lister.
+func (Dialect) Tables(ctx context.Context, conn *sql.Conn) ([]engine.TableName, error) {
+	return engine.ListTables(ctx, conn, listSQL)
+}

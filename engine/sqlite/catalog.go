@@ -177,3 +177,11 @@ func (d Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (engin
 	}
 	return t, nil
 }
+
+const listSQL = `SELECT schema, name, CASE WHEN schema = 'main' THEN 1 ELSE 0 END FROM pragma_table_list
+WHERE type = 'table' AND schema <> 'temp' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY schema, name`
+
+// Tables implements engine.Lister.
+func (Dialect) Tables(ctx context.Context, conn *sql.Conn) ([]engine.TableName, error) {
+	return engine.ListTables(ctx, conn, listSQL)
+}

@@ -247,3 +247,13 @@ func (d Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (engin
 
 // wrapped is a query as the framework's statements use it.
 func wrapped(query string) string { return "SELECT r.*\nFROM (\n" + query + "\n) AS r" }
+
+const listSQL = `SELECT s.name, t.name, CASE WHEN s.name = SCHEMA_NAME() THEN 1 ELSE 0 END
+FROM sys.tables AS t JOIN sys.schemas AS s ON s.schema_id = t.schema_id
+WHERE t.is_ms_shipped = 0
+ORDER BY s.name, t.name`
+
+// Tables implements engine.Lister.
+func (Dialect) Tables(ctx context.Context, conn *sql.Conn) ([]engine.TableName, error) {
+	return engine.ListTables(ctx, conn, listSQL)
+}

@@ -251,3 +251,9 @@ func TestSQLServerRefusedTypes(t *testing.T) {
 func columnOf(name string, nullable bool, typ Type) engine.Column {
 	return engine.Column{Name: name, Type: typ.Full(), Nullable: nullable, Value: typ.Value()}
 }
+
+// TestGoldenList pins the statement that lists the tables.
+func TestGoldenList(t *testing.T) {
+	golden.Pin(t, "list.sql", listSQL+"\n")
+	tsqltest.Is(t, listSQL, "SelectStatement")
+}

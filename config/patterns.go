@@ -1,0 +1,261 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// tablesKey is the setting that makes one poller stand for many.
+const tablesKey = "source__tables"
+
+// Matching says which tables a pattern means.
+type Matching []match
+
+// match is one part of a pattern: a schema and a name in which * stands for any text and ? for one character, without
+// regard to case. "" is the schema that a name without one is looked for in.
+type match struct {
+	schema, name *regexp.Regexp
+	within       string // the schema as it is written
+	without      bool
+}
+
+// schemas reports whether tables of more than one schema can be meant: then a poller is called by the schema, too.
+func (m Matching) schemas() bool {
+	first := ""
+	for i, one := range m {
+		if i == 0 {
+			first = one.within
+		}
+		if !one.without && (one.within != first || strings.ContainsAny(one.within, "*?")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Match reports whether a table is meant: by one part of the pattern, and excluded by none. current says that its name
+// is found without its schema.
+func (m Matching) Match(schema, name string, current bool) bool {
+	meant := false
+	for _, one := range m {
+		within := current
+		if one.schema != nil {
+			within = one.schema.MatchString(schema)
+		}
+		switch {
+		case !within || !one.name.MatchString(name):
+		case one.without:
+			return false
+		default:
+			meant = true
+		}
+	}
+	return meant
+}
+
+// parseMatching reads "sales.*, !sales.tmp_*".
+func parseMatching(text string) (list Matching, problem string) {
+	for part := range strings.SplitSeq(text, ",") {
+		part, without := strings.CutPrefix(strings.TrimSpace(part), "!")
+		schema, name, qualified := strings.Cut(part, ".")
+		if !qualified {
+			schema, name = "", part
+		}
+		if name == "" || qualified && schema == "" || strings.ContainsAny(part, "\"`[]!") {
+			return nil, fmt.Sprintf("has a part %q that is no pattern of tables", part)
+		}
+		one := match{name: glob(name), within: strings.ToLower(schema), without: without}
+		if qualified {
+			one.schema = glob(schema)
+		}
+		list = append(list, one)
+	}
+	if !slices.ContainsFunc(list, func(m match) bool { return !m.without }) {
+		return nil, "only leaves tables out"
+	}
+	return list, ""
+}
+
+func glob(text string) *regexp.Regexp {
+	text = strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(strings.TrimSpace(text)))
+	return regexp.MustCompile("(?is)^" + text + "$")
+}
+
+// checkTables judges a poller that stands for many.
+func (l *loader) checkTables(p *pollerScopes) {
+	s, src := p.own, &p.poller.Source
+	if !s.has(tablesKey) || !s.ok(tablesKey) {
+		return
+	}
+	if !s.own(tablesKey) {
+		s.fault(tablesKey, "would make each poller one of many tables", "Write it below one poller")
+		return
+	}
+	for _, other := range []string{"source__table", "source__query"} {
+		if s.own(other) {
+			s.fault(tablesKey, "is set, and so is "+s.named(other), "Remove one of the two")
+			return
+		}
+	}
+	var problem string
+	if src.Matching, problem = parseMatching(src.Tables); problem != "" {
+		s.fault(tablesKey, problem, "Write schema.name, with * for any text, and ! before what is left out: sales.*, !sales.tmp_*")
+	}
+}
+
+// Found are the tables that a poller stands for.
+type Found struct {
+	Tables []Table
+	// Out are matching tables that are left out, each with the reason.
+	Out []string
+}
+
+// Table is a table by its names, and as source__table is written.
+type Table struct{ Schema, Name, Written string }
+
+// LoadTables is [Load] where each poller with source__tables has become one for each table that find returns: with the
+// name of the poller and of the table (sales_orders), and all its settings. A setting below that name wins over that of
+// the poller. expanded is the environment that says so. What find fails for is a fault of the poller.
+func LoadTables(list []string, find func(*Poller) (Found, error)) (app *App, expanded []string) {
+	patterns, _ := load(list) // its faults are said below
+	faults, warnings := map[string]Fault{}, Faults(nil)
+	expanded = list
+	var kept []string
+	for _, p := range patterns.Pollers {
+		if p.Source.Tables == "" {
+			continue
+		}
+		setting := p.Setting(tablesKey)
+		if len(p.Faults) > 0 {
+			kept = append(kept, p.Name)
+			continue
+		}
+		found, err := find(p)
+		if err != nil {
+			faults[p.Name] = Fault{Setting: setting, Problem: "its tables cannot be listed: " + err.Error()}
+			continue
+		}
+		names := pollersOf(p, &found)
+		if len(names) == 0 {
+			faults[p.Name] = Fault{Setting: setting, Problem: "means no table that can be watched" + leftOut(found.Out),
+				Mend: "A table needs the columns of source__cursor, and source__key or a primary key"}
+			continue
+		}
+		if len(found.Out) > 0 {
+			warnings.Add(setting, fmt.Sprintf("leaves out %d of the tables that it means%s", len(found.Out), leftOut(found.Out)),
+				"Exclude them in the pattern, or describe each by a poller of its own")
+		}
+		expanded = spreadTables(expanded, p.Name, names)
+	}
+	app, _ = load(expanded)
+	app.Pollers = slices.DeleteFunc(app.Pollers, func(p *Poller) bool {
+		_, described := p.written["source__connection"]
+		of := slices.IndexFunc(patterns.Pollers, func(q *Poller) bool {
+			return q.Source.Tables != "" && strings.HasPrefix(p.Name, q.Name+"_")
+		})
+		if described || of < 0 {
+			return false
+		}
+		warnings.Add(pollersGroup+"__"+p.Name, "is for a table that "+patterns.Pollers[of].Setting(tablesKey)+
+			" does not mean now", "Remove its settings, if the table does not come back")
+		return true
+	})
+	for _, p := range app.Pollers {
+		if f, failed := faults[p.Name]; failed {
+			p.Faults = Faults{f}
+		} else if p.Source.Tables != "" && !slices.Contains(kept, p.Name) {
+			p.refuseTables()
+		}
+	}
+	app.Warnings = append(app.Warnings, warnings...)
+	app.Warnings.sort()
+	return app, expanded
+}
+
+// refuseTables is the fault of a poller that stands for many where nobody lists them.
+func (p *Poller) refuseTables() {
+	p.Faults.Add(p.Setting(tablesKey), "needs a poller for each table, and the Functions host a function for each poller",
+		"Write the settings of each: rowrelay config to-env --tables --json prints them. rowrelay run finds tables by itself")
+}
+
+// leftOut lists reasons, the first few.
+func leftOut(out []string) string {
+	const most = 10
+	switch {
+	case len(out) == 0:
+		return ""
+	case len(out) > most:
+		return fmt.Sprintf(": %s, and %d more", strings.Join(out[:most], ", "), len(out)-most)
+	}
+	return ": " + strings.Join(out, ", ")
+}
+
+var noLetters = regexp.MustCompile(`[^a-z0-9]+`)
+
+// pollersOf names the poller of each table, and leaves out what cannot have one. Of two tables with one name the one
+// that is written so has it: a table that is made later does not take another's place.
+func pollersOf(p *Poller, found *Found) map[string]Table {
+	slugs := map[string][]Table{}
+	for _, t := range found.Tables {
+		if p.Source.Matching.schemas() {
+			t.Name = t.Schema + "_" + t.Name
+		}
+		slug := strings.Trim(noLetters.ReplaceAllString(strings.ToLower(t.Name), "_"), "_")
+		slugs[slug] = append(slugs[slug], t)
+	}
+	names := map[string]Table{}
+	for _, slug := range slices.Sorted(maps.Keys(slugs)) {
+		name := p.Name + "_" + slug
+		tables := slugs[slug]
+		slices.SortStableFunc(tables, func(a, b Table) int {
+			return cmp.Compare(distance(a.Name, slug), distance(b.Name, slug))
+		})
+		switch {
+		case slug == "" || !goodName(name):
+			for _, t := range tables {
+				found.Out = append(found.Out, t.Written+" (no poller can be called "+name+")")
+			}
+			continue
+		case len(tables) == 1 || tables[0].Name == slug && tables[1].Name != slug:
+			names[name] = tables[0]
+			tables = tables[1:]
+		}
+		for _, t := range tables {
+			found.Out = append(found.Out, t.Written+" (another table's poller is called "+name+", too)")
+		}
+	}
+	return names
+}
+
+// spreadTables puts pollers in the place of one.
+func spreadTables(list []string, poller string, tables map[string]Table) []string {
+	prefix := pollersGroup + "__" + poller + "__"
+	var out, settings []string
+	have := map[string]bool{}
+	for _, pair := range list {
+		name, _, _ := strings.Cut(pair, "=")
+		lower := strings.ToLower(name)
+		have[lower] = true
+		switch {
+		case !strings.HasPrefix(lower, prefix):
+			out = append(out, pair)
+		case lower != prefix+tablesKey:
+			settings = append(settings, pair[len(prefix):])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		own := pollersGroup + "__" + name + "__"
+		table := "source__table=" + strings.ReplaceAll(tables[name].Written, "%", "%%")
+		for _, pair := range append(slices.Clip(settings), table) {
+			key, _, _ := strings.Cut(strings.ToLower(pair), "=")
+			if !have[own+key] {
+				out = append(out, own+pair)
+			}
+		}
+	}
+	return out
+}
