@@ -170,6 +170,7 @@ func TestTablesComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	wants(t, stdout(t, dir, s, "check"), "orders_orders", "leaves out 1 of the tables", "main.odd (no column version)")
 	wants(t, stdout(t, dir, s, "config", "to-env", "--tables"), "pollers__orders_orders__source__table=main.orders\n")
+	wants(t, stdout(t, dir, s, "functions"), "orders_orders/function.json written", "takes no source__tables")
 	p := startRun(t, dir, s)
 	p.Until("the orders", func() bool { n, _ := to.count(); return n == 5 })
 	execute(t, db, `CREATE TABLE items (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, note TEXT)`)

@@ -90,7 +90,20 @@ func writeFunctions(c *console, names []string, force bool) error {
 	if p.err != nil {
 		return p.err
 	}
-	return p.lacks(app.StartLacks(chosen, c.settings))
+	return p.lacks(append(app.StartLacks(chosen, c.settings), c.conversion()...))
+}
+
+// conversion says how settings that the Functions host cannot read become such that it can.
+func (c *console) conversion() []string {
+	switch {
+	case c.config != "":
+		return []string{"local.settings.json: func start reads no YAML: rowrelay config to-env --tables --config " + c.config +
+			" --json > local.settings.json"}
+	case c.patterns:
+		return []string{"the settings of each table, because the host takes no source__tables: " +
+			"rowrelay config to-env --tables --json prints them"}
+	}
+	return nil
 }
 
 // written says what became of a file.
