@@ -26,7 +26,7 @@ type fault struct {
 	name string
 	// long faults are those whose recovery takes long (leases of 10 s and more): only `make chaos` has the time.
 	long  bool
-	state string // the state store: file, blob or disk (a small file system of its own)
+	state string // the state store: file, blob, table, sql or disk (a small file system of its own)
 	own   bool   // engines of its own, because it restarts them
 	once  bool   // a request is tried once: what is given up comes again in a later tick, maybe as a newer version
 	do    func(c *chaos)
@@ -39,8 +39,14 @@ func faults() []fault {
 		{name: "sink answers 503, 400, nothing", state: "file", do: (*chaos).sinkOutage},
 		{name: "sink accepts after the timeout", state: "file", once: true, do: (*chaos).sinkLate},
 		{name: "full disk under the state", state: "disk", do: (*chaos).fullDisk},
+		{name: "SIGKILL, state in the database", state: "sql", do: (*chaos).killOne},
+		{name: "SIGSTOP, state in the database", state: "sql", long: true, do: (*chaos).stopOne},
 		{name: "SIGKILL, state in Azurite", state: "blob", long: true, do: (*chaos).killOne},
+		{name: "SIGKILL, state in Azure tables", state: "table", long: true, do: (*chaos).killOne},
 		{name: "PostgreSQL restarts", state: "file", long: true, own: true, do: func(c *chaos) {
+			c.restart("postgres", syscall.SIGQUIT)
+		}},
+		{name: "PostgreSQL restarts under state", state: "sql", long: true, own: true, do: func(c *chaos) {
 			c.restart("postgres", syscall.SIGQUIT)
 		}},
 		{name: "Azurite restarts", state: "blob", long: true, own: true, do: func(c *chaos) {
@@ -126,6 +132,16 @@ func runChaos(t *testing.T, f *fault, runFor time.Duration) {
 			"state__kind": "blob", "state__create": "true", "state__container": unique("chaos"),
 			"pollers__chaos__lease_ttl": "10s",
 			"AzureWebJobsStorage":       testenv.Azurite(t),
+		})
+	case "table":
+		c.settings = c.settings.with(settings{
+			"state__kind": "table", "state__create": "true", "state__table": strings.ReplaceAll(unique("chaos"), "-", ""),
+			"pollers__chaos__lease_ttl": "10s", "AzureWebJobsStorage": testenv.Azurite(t),
+		})
+	case "sql":
+		c.settings = c.settings.with(settings{
+			"state__kind": "sql", "state__create": "true", "state__connection": "CHAOS_DB",
+			"pollers__chaos__lease_ttl": "2s",
 		})
 	case "disk":
 		c.mountDisk()
