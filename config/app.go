@@ -182,7 +182,7 @@ type DeadLetter struct {
 // Output is one destination.
 type Output struct {
 	Name string `json:"name"` // "" is the default output
-	Kind string `json:"kind"` // http, queue, stdout, rabbitmq, kafka, eventhubs or servicebus
+	Kind string `json:"kind"` // http, queue, stdout, rabbitmq, kafka, eventhubs, servicebus or sql
 
 	URL     Address       `json:"url"`
 	Timeout time.Duration `json:"timeout"`
@@ -205,11 +205,14 @@ type Output struct {
 	AuthClientSecret  Secret  `json:"auth_client_secret"`
 	ClientCertificate Secret  `json:"client_certificate"`
 
-	// ConnectionSetting is the name that was given; it led to Connection for a queue, to Broker for a broker.
-	ConnectionSetting string  `json:"connection"`
-	Connection        Storage `json:"resolved"`
-	Queue             string  `json:"queue"`
-	Broker            Broker  `json:"broker"`
+	// ConnectionSetting is the name that was given; it led to Connection for a queue, to Broker for a broker, to Database
+	// for a table.
+	ConnectionSetting string   `json:"connection"`
+	Connection        Storage  `json:"resolved"`
+	Queue             string   `json:"queue"`
+	Broker            Broker   `json:"broker"`
+	Database          Database `json:"database"`
+	Table             string   `json:"table"` // as written, quotes included
 	// Destination and Destinations (by event type, in lower case) are a broker's templates.
 	Destination     string            `json:"destination"`
 	DestinationCase string            `json:"destination_case"` // lower or keep

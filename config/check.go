@@ -158,7 +158,8 @@ var (
 	httpOnly = append([]string{"url", "headers__", "secret", "gzip", "several_per_key", "method", "methods__", "rate",
 		"auth"}, authParts...)
 	queueOnly = []string{"queue"}
-	// connected are queue and brokers.
+	tableOnly = []string{"table"}
+	// connected are queue, brokers and sql.
 	connected  = []string{"connection"}
 	brokerOnly = []string{"destination", "destination_case", "destinations__"}
 	kafkaOnly  = []string{"max_message_bytes"}
@@ -176,18 +177,22 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 	switch out.Kind {
 	case "http":
 		checkHTTP(p, s, out)
-		warnUnused(p, s, otherKind, slices.Concat(queueOnly, connected, brokerOnly, kafkaOnly))
+		warnUnused(p, s, otherKind, slices.Concat(queueOnly, connected, brokerOnly, kafkaOnly, tableOnly))
 		checkStatuses(p, s, out)
 	case "queue":
 		l.checkQueue(p, s, out)
-		warnUnused(p, s, otherKind, slices.Concat(httpOnly, brokerOnly, kafkaOnly, shown))
+		warnUnused(p, s, otherKind, slices.Concat(httpOnly, brokerOnly, kafkaOnly, tableOnly, shown))
 		checkStatuses(p, s, out)
 	case "stdout":
-		warnUnused(p, s, otherKind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, kafkaOnly, shown,
-			[]string{statuses}))
+		warnUnused(p, s, otherKind, slices.Concat(httpOnly, queueOnly, connected, brokerOnly, kafkaOnly, tableOnly,
+			shown, []string{statuses}))
+	case "sql":
+		l.checkSQLOutput(p, s, out)
+		warnUnused(p, s, otherKind, slices.Concat(httpOnly, queueOnly, brokerOnly, kafkaOnly, shown,
+			[]string{statuses, "format", "type", "source"}))
 	default:
 		l.checkBroker(s, out)
-		unused := slices.Concat(httpOnly, queueOnly, []string{statuses})
+		unused := slices.Concat(httpOnly, queueOnly, tableOnly, []string{statuses})
 		if out.Kind != "kafka" {
 			unused = slices.Concat(unused, kafkaOnly, shown)
 		}

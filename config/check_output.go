@@ -153,3 +153,38 @@ func checkRate(p *Poller, s *scope, out *Output) {
 			p.Concurrency, wait, out.Timeout), "Lower "+p.Setting("concurrency")+", or raise "+s.named("timeout"))
 	}
 }
+
+// checkSQLOutput sees to it that what the guard of a table compares goes on: it knows late requests by fencing tokens,
+// which begin anew where a state is forgotten, and which rows of other modes do not have.
+func (l *loader) checkSQLOutput(p *Poller, s *scope, out *Output) {
+	const key = "connection"
+	out.Format = "row" // what is written of an event
+	switch {
+	case out.ConnectionSetting == "" && s.ok(key):
+		s.fault(key, "is required for an output of kind sql",
+			"Name the setting that holds the database's connection, such as "+s.prefix+key+"=COPY_DB")
+	case s.ok(key):
+		out.Database = l.env.database(s, key, out.ConnectionSetting)
+	}
+	if out.Table == "" && s.ok("table") {
+		if out.Table = p.Source.Table; out.Table == "" {
+			s.fault("table", "is required: a query has no name that the destination could have",
+				"Name the table, such as "+s.prefix+"table=orders")
+		}
+	}
+	from, to := p.Source.Connection, out.Database
+	from.Setting, to.Setting = "", ""
+	switch {
+	case !s.ok("kind"):
+	case s.ok(key, "table") && from == to && strings.EqualFold(out.Table, p.Source.Table) && to != (Database{}):
+		s.fault("table", "is the table that is read: each row would come again for ever", "Name another table, or another database")
+	case s.mode != "" && !s.mode.Can(mode.Document):
+		s.fault("kind", "is sql, and events of source__mode="+string(s.mode)+" are no states of rows",
+			"Send them to a URL or a broker, or use source__mode=cursor or changetracking")
+	case p.Ordering == "none":
+		s.fault("kind", "is sql, and with ordering=none an older state could replace a newer one", "Remove "+p.Setting("ordering"))
+	case l.app.State.Kind == "memory":
+		s.fault("kind", "is sql, and state__kind=memory forgets the fencing token by which late requests are known",
+			"Write state__kind=file, sql or blob")
+	}
+}

@@ -178,6 +178,9 @@ func LoadTables(list []string, find func(*Poller) (Found, error)) (app *App, exp
 
 // refuseTables is the fault of a poller that stands for many where nobody lists them.
 func (p *Poller) refuseTables() {
+	if len(p.Faults) > 0 {
+		return
+	}
 	p.Faults.Add(p.Setting(tablesKey), "needs a poller for each table, and the Functions host a function for each poller",
 		"Write the settings of each: rowrelay config to-env --tables --json prints them. rowrelay run finds tables by itself")
 }

@@ -277,8 +277,9 @@ var pollerSettings = []setting{
 
 // outputSettings are those of one output.
 var outputSettings = []setting{
-	{name: "kind", kind: kind.OneOf("http", "queue", "stdout", "rabbitmq", "kafka", "eventhubs", "servicebus"), need: true,
-		doc: "Where events go: a URL, a queue of Azure Storage, JSON lines on standard output, or a broker."},
+	{name: "kind", need: true,
+		kind: kind.OneOf("http", "queue", "stdout", "rabbitmq", "kafka", "eventhubs", "servicebus", "sql"),
+		doc:  "Where events go: a URL, a queue of Azure Storage, JSON lines on standard output, a broker, or a table of another database ([sql-output.md](sql-output.md))."},
 	{name: "url", kind: httpURL, defText: "required for http",
 		doc: "The URL that events are posted to; behind its host a template: `{key}`, `{row.<column>}`, `{op}`, `{event_type}` and others ([http.md](http.md#url)). Its query is not shown anywhere."},
 	{name: "timeout", kind: kind.Durations("10ms", "10m", "30s"), def: "30s",
@@ -312,8 +313,10 @@ var outputSettings = []setting{
 		doc: "Compress request bodies."},
 	{name: "several_per_key", kind: kind.Flag, def: "false",
 		doc: "A request may carry several events of one order key, in order: for a receiver that takes a request as a whole, or names in `batchItemFailures` the first event of each key that it did not take ([what comes again](duplicates.md#several-events-of-a-key-in-a-request))."},
-	{name: "connection", kind: connectionName, defText: "required for queue and brokers",
-		doc: "The setting that holds the connection of the queue or broker: see [Connections](#connections)."},
+	{name: "connection", kind: connectionName, defText: "required for queue, brokers and sql",
+		doc: "The setting that holds the connection of the queue, broker or database: see [Connections](#connections)."},
+	{name: "table", kind: kind.Text("a table", "sales.orders"), defText: "the name of `source__table`, for `kind=sql`",
+		doc: "For `kind=sql`: the table that rows are written into, with its schema where needed. It needs the columns that are sent, by their names, and a primary key or unique index of the key's."},
 	{name: "queue", kind: queueName, defText: "the poller's name",
 		doc: "The queue's name, for `kind=queue`."},
 	{name: "destination", kind: kind.Text("template", "{aggregate_type}.events"), def: "{poller}",

@@ -27,6 +27,7 @@ const (
 	FaultConnect          // no connection within the timeout
 	FaultBusy             // every connection that source__connections allows was in use until the timeout
 	FaultData             // a value is none of its type, or cannot be computed with
+	FaultConstraint       // a row that was to be written breaks a constraint, or does not fit its column
 )
 
 // Errors that dialects return by name.

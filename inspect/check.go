@@ -49,6 +49,9 @@ func (p *Poller) checkTable(ctx context.Context, rows int) {
 			p.fault(err)
 		}
 		p.render(out, &found)
+		if out.ready != nil {
+			p.fault(out.ready(ctx, &found))
+		}
 	}
 }
 

@@ -126,6 +126,12 @@ func outputLink(out *config.Output) *Link {
 		rate(l, u.Hostname(), u.Scheme == "https", "plain http", "write an https URL")
 	case "queue":
 		return storageLink(what, &out.Connection, azure.QueueEndpoint(&out.Connection))
+	case "sql":
+		conn, err := ConnectionOf(&out.Database)
+		if err != nil || conn.Engine == "" {
+			return nil // a fault, which is told
+		}
+		return databaseLink(what, out.Database.Setting, conn)
 	case "rabbitmq":
 		u, err := url.Parse(out.Broker.ConnectionString.Reveal())
 		if err != nil {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,6 +81,8 @@ type WiredOutput struct {
 	Key    string // of the document
 	Keeper *state.Keeper
 	Shape  func(*change.Event) (change.Event, error) // what is sent of an event; nil: the event
+	// Ready says what stands in the way of the rows of a source; nil where nothing can be asked.
+	Ready func(ctx context.Context, rows *source.Check) error
 }
 
 // Timer is what starts a poller's ticks: the setting schedule, or under the Functions host its function.json.
@@ -109,6 +112,7 @@ type Output struct {
 	address string // how commands name the document
 	keeper  *state.Keeper
 	shape   func(*change.Event) (change.Event, error)
+	ready   func(ctx context.Context, rows *source.Check) error
 }
 
 // Shaped is a row, and what becomes of it: it is sent as After says, or not at all.
@@ -205,7 +209,7 @@ func (a *App) newPoller(w Wired) *Poller {
 		p.Outputs = append(p.Outputs, &Output{
 			Config: out.Config, To: destination(out.Config), DeadLetters: a.deadLettersAt(w.Config, out.Config.Name),
 			Document: out.Key, Lease: "free",
-			address: poller.Address(w.Config.Name, out.Config.Name), keeper: out.Keeper, shape: out.Shape,
+			address: poller.Address(w.Config.Name, out.Config.Name), keeper: out.Keeper, shape: out.Shape, ready: out.Ready,
 		})
 	}
 	if p.Can(mode.Document) {
@@ -302,6 +306,8 @@ func destination(out *config.Output) string {
 		return "queue " + out.Queue + " of " + out.ConnectionSetting
 	case "stdout":
 		return out.Kind
+	case "sql":
+		return "table " + out.Table + " of " + out.ConnectionSetting
 	default:
 		return out.Kind + " " + out.Destination + " of " + out.ConnectionSetting
 	}

@@ -107,7 +107,7 @@ func system(a *About) []attribute.KeyValue {
 	switch a.Kind {
 	case "http":
 		return append(list, semconv.HTTPRequestMethodPost)
-	case "stdout":
+	case "stdout", "sql":
 		return list
 	case "rabbitmq":
 		list = append(list, semconv.MessagingSystemRabbitMQ)

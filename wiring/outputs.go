@@ -14,12 +14,15 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/output"
 	"github.com/rowrelay/rowrelay/output/bearer"
 	"github.com/rowrelay/rowrelay/output/shaping"
+	"github.com/rowrelay/rowrelay/output/sqltable"
 	"github.com/rowrelay/rowrelay/output/stdout"
 	"github.com/rowrelay/rowrelay/output/webhook"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
 
@@ -117,6 +120,13 @@ func (a *App) openKind(p *config.Poller, out *config.Output, format change.Forma
 		return a.openQueue(&out.Connection, out.Queue, format, p.Concurrency)
 	case "stdout":
 		return stdout.New(a.process.Out, format), nil
+	case "sql":
+		to, err := a.openTable(p, out)
+		if err != nil {
+			return nil, err
+		}
+		a.closers = append(a.closers, to.Close)
+		return to, nil
 	default:
 		to, err := a.openBroker(p, out, format)
 		if err != nil {
@@ -124,6 +134,31 @@ func (a *App) openKind(p *config.Poller, out *config.Output, format change.Forma
 		}
 		a.closers = append(a.closers, to.Close)
 		return to, nil
+	}
+}
+
+// openTable opens an output that writes into a table. It does not connect yet.
+func (a *App) openTable(p *config.Poller, out *config.Output) (*sqltable.Output, error) {
+	conn, err := inspect.ConnectionOf(&out.Database)
+	if err != nil {
+		return nil, err
+	}
+	return sqltable.New(sqltable.Config{Connection: conn, Table: out.Table, Connections: p.Concurrency,
+		Sender: strings.TrimSuffix(a.Config.State.AppName+"/"+p.Name+"/"+out.Name, "/"), Create: a.Config.State.Create})
+}
+
+// ready asks the destination of an output whether it can take the rows of a source; nil where there is nothing to ask.
+func (a *App) ready(p *config.Poller, out *config.Output) func(context.Context, *source.Check) error {
+	if out.Kind != "sql" {
+		return nil
+	}
+	return func(ctx context.Context, rows *source.Check) error {
+		to, err := a.openTable(p, out)
+		if err != nil {
+			return err
+		}
+		defer to.Close() //nolint:errcheck // nothing was written
+		return to.Ready(ctx, rows.Engine, rows.KeyColumns, rows.Catalog)
 	}
 }
 

@@ -296,7 +296,7 @@ func (a *App) document(p *config.Poller, out *config.Output, name string) (inspe
 		Alive: alive.Default(),
 	})
 	shape, _ := a.shape(p, out) // its fault is told by checkShapes
-	return inspect.WiredOutput{Config: out, Key: key, Keeper: keeper, Shape: shape}, err
+	return inspect.WiredOutput{Config: out, Key: key, Keeper: keeper, Shape: shape, Ready: a.ready(p, out)}, err
 }
 
 // feedConfig is how rows of a source go to an output, whatever range of it they are. name is that of the document.

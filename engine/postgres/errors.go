@@ -44,6 +44,8 @@ func (Dialect) Classify(err error) engine.Fault {
 		return engine.FaultSyntax
 	case sqlState(err, "22"):
 		return engine.FaultData
+	case sqlState(err, "23", "44000"): // integrity constraint, WITH CHECK OPTION
+		return engine.FaultConstraint
 	case sqlState(err, "08", "40", "53", "57P", "58"):
 		return engine.FaultTransient
 	case errors.As(err, &connect):

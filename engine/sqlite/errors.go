@@ -33,6 +33,8 @@ func (Dialect) Classify(err error) engine.Fault {
 		return engine.FaultDenied
 	case sqlite3.SQLITE_INTERRUPT:
 		return engine.FaultTimeout
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG:
+		return engine.FaultConstraint
 	case sqlite3.SQLITE_SCHEMA:
 		return engine.FaultSchema
 	case sqlite3.SQLITE_ERROR:

@@ -100,6 +100,9 @@ func faultOf(number int32) engine.Fault {
 		11512,
 		195, 241, 245, 402, 306:
 		return engine.FaultSyntax
+	case 515, 547, 2601, 2627, 550, // a constraint, WITH CHECK OPTION
+		220, 242, 248, 2628, 8152: // a value that its column does not take
+		return engine.FaultConstraint
 	}
 	return engine.FaultOther
 }

@@ -1,0 +1,261 @@
+// Package sqltable writes rows into a table of another database: upserts and deletes by the event's key, columns by
+// name, several rows in a statement.
+//
+// The effect is exactly once. A second table, the guard ([Output.DDL]), keeps for each key the fencing token and number
+// of the request that wrote it last, and the id of its event; a delete leaves its row there. Both tables change in one
+// transaction, which locks the guard's rows first:
+//   - an event whose id is the stored one is there already, and changes nothing;
+//   - a request below the stored pair is late, and is refused. Its sender has given it up, so that nobody waits for it.
+//     It is not taken for delivered: where a state document was deleted, tokens begin at 1 again, and events would be
+//     lost silently.
+package sqltable
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// Config says where rows go.
+type Config struct {
+	Connection engine.Connection
+	// Table is the destination's name as settings write it.
+	Table string
+	// Sender names who writes, in the guard: pollers that write one table need a name each.
+	Sender string
+	// Connections is how many are used at most.
+	Connections int
+	// Create makes the guard where it is not there.
+	Create bool
+}
+
+// Output implements poller.Output. It is safe for concurrent use. Its owner closes it.
+type Output struct {
+	words
+	cfg          Config
+	db           *sql.DB
+	parts        []string
+	table, guard statement.Name
+	scope        string // of the guard's rows: the sender and its table
+
+	mu      sync.Mutex
+	known   *engine.Table // nil until the catalog was read
+	guarded bool          // the guard was made
+}
+
+// errLate says that a later request wrote the key.
+var errLate = errors.New("a later request has written its key: this one is late, or the state document was deleted " +
+	"(then delete the poller's rows from " + guardTable + ")")
+
+// New returns an output. It does not connect.
+func New(cfg Config) (*Output, error) {
+	w, ok := wordsOf[cfg.Connection.Engine]
+	if !ok {
+		return nil, fmt.Errorf("%w: no rows are written into engine %q", change.ErrConfig, cfg.Connection.Engine)
+	}
+	parts, err := engine.SplitName(cfg.Table)
+	if err != nil {
+		return nil, fmt.Errorf("%w: output__table %q is not the name of a table: %w", change.ErrConfig, cfg.Table, err)
+	}
+	if w.single {
+		cfg.Connections = 1
+	}
+	table := statement.NewName(w.syntax, parts...)
+	scope := cfg.Sender + " " + table.Base()
+	if len(scope) > maxScope {
+		scope = fmt.Sprintf("%x", sha256.Sum256([]byte(scope)))
+	}
+	return &Output{words: w, cfg: cfg, db: cfg.Connection.WriteDB(max(1, cfg.Connections)), parts: parts, table: table,
+		guard: table.Beside(statement.NewName(w.syntax, guardTable)), scope: scope}, nil
+}
+
+// Close closes the connections.
+func (o *Output) Close() error { return o.db.Close() }
+
+// Deliver writes the events in one transaction. Where the database refuses a row, each is written by itself, so that
+// the fault is told of its own event.
+func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
+	n := len(d.Events)
+	if d.Backfill != "" {
+		return poller.FailAll(n, poller.Unavailable, 0, errors.New("a backfill with a position of its own has no order "+
+			"with live rows, and a table keeps no older state: end it, and backfill without a name"))
+	}
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	err := o.write(ctx, &d, all)
+	switch {
+	case err == nil:
+		return nil
+	case !o.aboutRow(err):
+		return poller.FailAll(n, poller.Unavailable, 0, o.explain(ctx, err))
+	}
+	results := make([]output.Result, n)
+	for i := range results {
+		err := o.write(ctx, &d, all[i:i+1])
+		switch {
+		case err == nil:
+		case o.aboutRow(err):
+			results[i] = output.Result{Err: err, Cause: poller.Refused, Named: true}
+		default:
+			results[i].Err = o.explain(ctx, err)
+		}
+	}
+	return output.Sum(results, "writing to "+o.table.String())
+}
+
+// explain adds what is to be done.
+func (o *Output) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("writing to %s: %w", o.table, context.Cause(ctx))
+	}
+	mend := ""
+	kind := o.cfg.Connection.Dialect.Classify(err)
+	if errors.Is(err, engine.ErrNoTable) {
+		kind = engine.FaultSchema
+	}
+	switch kind {
+	case engine.FaultSchema:
+		mend = "; the table and " + o.guard.String() + " have to be there: rowrelay check prints their DDL"
+	case engine.FaultDenied:
+		mend = "; the user needs SELECT, INSERT, UPDATE and DELETE on " + o.table.String() + " and " + o.guard.String()
+	}
+	return output.Errorf(err, "writing to %s: %v%s", o.table, err, mend)
+}
+
+// rowFault is a row that has no form in the table.
+type rowFault struct{ error }
+
+// aboutRow says that an error is about a row, not about the way to the database or its tables.
+func (o *Output) aboutRow(err error) bool {
+	if errors.As(err, new(rowFault)) {
+		return true
+	}
+	switch o.cfg.Connection.Dialect.Classify(err) {
+	case engine.FaultData, engine.FaultConstraint:
+		return true
+	case engine.FaultSyntax: // SQL Server's errors of conversion have this class
+		return o.cfg.Connection.Engine == "sqlserver"
+	}
+	return false
+}
+
+// write writes some events in one transaction.
+func (o *Output) write(ctx context.Context, d *change.Delivery, some []int) (err error) {
+	defer func() {
+		if err != nil && !o.aboutRow(err) {
+			o.forget()
+		}
+	}()
+	t, err := o.described(ctx)
+	if err != nil {
+		return err
+	}
+	rows := map[int]*row{}
+	last := map[string]int{} // the last event of each key wins
+	for _, i := range some {
+		if rows[i], err = o.read(t, &d.Events[i]); err != nil {
+			return err
+		}
+		last[d.Events[i].KeyHash()] = i
+	}
+	tx, err := o.db.BeginTx(ctx, o.isolation)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = tx.Rollback() // what failed is told; the connection is dropped where even this fails
+		}
+	}()
+	fresh, err := o.pass(ctx, tx, d, slices.Sorted(maps.Keys(last)), last) // sorted: two requests lock in one order
+	if err != nil {
+		return err
+	}
+	slices.Sort(fresh)
+	if err := o.apply(ctx, tx, rows, fresh); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Ready connects, reads the catalog, and says what stands in the way of writing rows with that key: a [Lack], or an
+// error of the connection. It changes nothing. source is the engine of the columns.
+func (o *Output) Ready(ctx context.Context, source string, key, columns []engine.Column) error {
+	conn, err := o.db.Conn(ctx)
+	if err != nil {
+		return o.explain(ctx, err)
+	}
+	defer conn.Close() //nolint:errcheck // nothing was written
+	t, err := o.find(ctx, conn, o.parts)
+	if errors.Is(err, engine.ErrNoTable) {
+		return Lack(fmt.Sprintf("%s is not there, or its user may not see it. A table of all columns would be:\n%s",
+			o.table, o.propose(source, key, columns)))
+	}
+	if err != nil {
+		return o.explain(ctx, err)
+	}
+	if err := o.fits(t, namesOf(key)); err != nil {
+		return err
+	}
+	guard := append(slices.Clone(o.parts[:len(o.parts)-1]), guardTable)
+	switch _, err = o.find(ctx, conn, guard); {
+	case errors.Is(err, engine.ErrNoTable) && o.cfg.Create, err == nil:
+		return nil
+	case errors.Is(err, engine.ErrNoTable):
+		return Lack(fmt.Sprintf("%s, which keeps what was written last of each key, is not there: set state__create=true, "+
+			"or create it:\n%s", o.guard, o.DDL()))
+	}
+	return o.explain(ctx, err)
+}
+
+// find reads the catalog for a table.
+func (o *Output) find(ctx context.Context, conn *sql.Conn, parts []string) (*engine.Table, error) {
+	t, err := o.cfg.Connection.Dialect.Table(ctx, conn, parts)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", strings.Join(parts, "."), err)
+	}
+	return &t, nil
+}
+
+// described reads the catalog, once until something fails, and makes the guard where that is asked for.
+func (o *Output) described(ctx context.Context) (*engine.Table, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.known != nil {
+		return o.known, nil
+	}
+	conn, err := o.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // it goes back to the pool
+	if o.cfg.Create && !o.guarded {
+		if _, err := conn.ExecContext(ctx, o.DDL()); err != nil {
+			return nil, err
+		}
+		o.guarded = true
+	}
+	o.known, err = o.find(ctx, conn, o.parts)
+	return o.known, err
+}
+
+// forget lets the catalog be read again: the table may have been altered.
+func (o *Output) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.known = nil
+}

@@ -1,0 +1,59 @@
+package sqltable
+
+import (
+	"database/sql"
+
+	"github.com/rowrelay/rowrelay/engine/sqlite"
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
+
+// words is what is different on one engine.
+type words struct {
+	syntax statement.Syntax
+	create func(guard string) string
+	// upsert writes the rows that values adds, each in parentheses, in the order of names. A row that is there gets the
+	// values of others, and stays as it is where there are none.
+	upsert func(st *statement.Statement, table string, key, others []string, values func(*statement.Statement),
+		names []string) *statement.Statement
+	isolation *sql.TxOptions
+	single    bool // one connection writes at a time
+	anyUnique bool // an upsert goes by every unique index
+	anyTime   bool // a column of times takes any text
+	floatText bool // a float is a text for the driver
+	noCasts   bool
+	bytes     string // how a parameter of bytes is written, with %s for the placeholder; "" is the placeholder
+}
+
+// sqliteWords are in every program, also the small one.
+var sqliteWords = words{syntax: sqlite.Statement{}, create: createWith("TEXT", "TEXT", "TEXT", ""), upsert: onConflict,
+	single: true, anyTime: true}
+
+func createWith(scope, hash, id, options string) func(string) string {
+	return func(guard string) string {
+		return `CREATE TABLE IF NOT EXISTS ` + guard + ` (
+    scope ` + scope + ` NOT NULL,
+    key_hash ` + hash + ` NOT NULL,
+    token bigint NOT NULL,
+    number bigint NOT NULL,
+    event_id ` + id + ` NOT NULL,
+    PRIMARY KEY (scope, key_hash)
+)` + options
+	}
+}
+
+func insert(st *statement.Statement, table string, names []string,
+	values func(*statement.Statement)) *statement.Statement {
+	st.Add("INSERT INTO ", table, " (", list(names, st.Syntax.Quote), ") VALUES ")
+	values(st)
+	return st
+}
+
+func onConflict(st *statement.Statement, table string, key, others []string, values func(*statement.Statement),
+	names []string) *statement.Statement {
+	quote := st.Syntax.Quote
+	insert(st, table, names, values).Add(" ON CONFLICT (", list(key, quote), ") DO ")
+	if len(others) == 0 {
+		return st.Add("NOTHING")
+	}
+	return st.Add("UPDATE SET ", list(others, func(c string) string { return quote(c) + " = excluded." + quote(c) }))
+}

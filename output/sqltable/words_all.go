@@ -1,0 +1,72 @@
+//go:build !small
+
+package sqltable
+
+import (
+	"database/sql"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine/mysql"
+	"github.com/rowrelay/rowrelay/engine/postgres"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
+
+// wordsOf are the engines that rows are written into.
+var wordsOf = map[string]words{
+	"postgres": {syntax: postgres.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)", ""),
+		upsert: onConflict, floatText: true},
+	"sqlite": sqliteWords,
+	"mysql": {syntax: mysql.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)",
+		" ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 "+mysql.Statement{}.Exact()),
+		upsert:    onDuplicate,
+		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, anyUnique: true, noCasts: true},
+	// A NULL has no type of its own, and that of a text does not become bytes.
+	"sqlserver": {syntax: sqlserver.Statement{}, create: createSQLServer, upsert: merge,
+		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, bytes: "CAST(%s AS varbinary(max))"},
+}
+
+func createSQLServer(guard string) string {
+	exact := sqlserver.Statement{}.Exact()
+	return `IF OBJECT_ID(N'` + strings.ReplaceAll(guard, "'", "''") + `', N'U') IS NULL
+CREATE TABLE ` + guard + ` (
+    scope nvarchar(400)` + exact + ` NOT NULL,
+    key_hash nvarchar(32)` + exact + ` NOT NULL,
+    token bigint NOT NULL,
+    number bigint NOT NULL,
+    event_id nvarchar(128)` + exact + ` NOT NULL,
+    PRIMARY KEY (scope, key_hash)
+)`
+}
+
+// onDuplicate takes the lock of a row that is there by an update that changes nothing: a reader after INSERT IGNORE
+// would have to ask for it, and two would wait for each other.
+func onDuplicate(st *statement.Statement, table string, key, others []string, values func(*statement.Statement),
+	names []string) *statement.Statement {
+	quote := st.Syntax.Quote
+	if len(others) == 0 {
+		others = key[:1]
+	}
+	return insert(st, table, names, values).Add(" ON DUPLICATE KEY UPDATE ",
+		list(others, func(c string) string { return quote(c) + " = VALUES(" + quote(c) + ")" }))
+}
+
+// merge is SQL Server's upsert. HOLDLOCK keeps the place of a row that is not there.
+func merge(st *statement.Statement, table string, key, others []string, values func(*statement.Statement),
+	names []string) *statement.Statement {
+	quote := st.Syntax.Quote
+	of := func(alias string) func(string) string { return func(c string) string { return alias + "." + quote(c) } }
+	st.Add("MERGE INTO ", table, " WITH (HOLDLOCK) AS d USING (VALUES ")
+	values(st)
+	st.Add(") AS s (", list(names, quote), ") ON ")
+	for i, c := range key {
+		if i > 0 {
+			st.Add(" AND ")
+		}
+		st.Add("d.", quote(c), " = s.", quote(c))
+	}
+	if len(others) > 0 {
+		st.Add(" WHEN MATCHED THEN UPDATE SET ", list(others, func(c string) string { return quote(c) + " = s." + quote(c) }))
+	}
+	return st.Add(" WHEN NOT MATCHED THEN INSERT (", list(names, quote), ") VALUES (", list(names, of("s")), ");")
+}

@@ -1,0 +1,5 @@
+//go:build small
+
+package sqltable
+
+var wordsOf = map[string]words{"sqlite": sqliteWords}
