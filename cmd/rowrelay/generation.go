@@ -224,8 +224,12 @@ func (g *generation) differences(next *generation) (added, changed, gone []strin
 	return added, changed, gone
 }
 
-// switching serves the page and the metrics of the generation that runs.
-type switching struct{ now atomic.Pointer[served] }
+// switching serves the page and the metrics of the generation that runs; whoever asks before the first one waits.
+type switching struct {
+	now   atomic.Pointer[served]
+	first sync.Once
+	ready chan struct{}
+}
 
 type served struct {
 	metrics prometheus.Gatherer
@@ -234,15 +238,16 @@ type served struct {
 
 func (s *switching) to(metrics prometheus.Gatherer, page http.Handler) {
 	s.now.Store(&served{metrics, page})
+	s.first.Do(func() { close(s.ready) })
 }
 
-// ServeHTTP answers by the page; before the first one, that it is not there yet.
+// ServeHTTP answers by the page.
 func (s *switching) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if now := s.now.Load(); now != nil {
-		now.page.ServeHTTP(w, r)
-		return
+	select {
+	case <-s.ready:
+		s.now.Load().page.ServeHTTP(w, r)
+	case <-r.Context().Done():
 	}
-	http.Error(w, "starting", http.StatusServiceUnavailable)
 }
 
 // Gather gathers what /metrics shows.

@@ -77,16 +77,16 @@ func runAlone(ctx context.Context, c *console, how *running) error {
 	if err != nil {
 		return err
 	}
-	var page switching
-	c.telemetry = startTelemetry(ctx, &g.console, g.cfg, &page, g.log)
+	page := &switching{ready: make(chan struct{})}
+	c.telemetry = startTelemetry(ctx, &g.console, g.cfg, page, g.log)
 	defer c.telemetry.Shutdown(ctx)
 	if err := g.wire(c.telemetry); err != nil {
 		return err
 	}
 	if how.once {
-		return g.once(ctx, &page)
+		return g.once(ctx, page)
 	}
-	stop, err := serveStatus(ctx, g.cfg, &page, g.log)
+	stop, err := serveStatus(ctx, g.cfg, page, g.log)
 	if err != nil {
 		g.close()
 		return err
@@ -94,7 +94,7 @@ func runAlone(ctx context.Context, c *console, how *running) error {
 	defer stop()
 	asked := reloads(ctx, c, how)
 	for g != nil {
-		g = g.relay(ctx, &page, asked)
+		g = g.relay(ctx, page, asked)
 	}
 	return nil
 }
