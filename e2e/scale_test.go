@@ -87,7 +87,9 @@ func TestScaleFigures(t *testing.T) {
 			`rowrelay_target_workers{output="",poller="orders"} 1`)
 		text, _, _ = command(t, dir, s, "status")
 		wants(t, text, "to deliver 21 change(s), which ask for 1 worker(s)")
-		wants(t, get(t, "http://"+listen+"/status.json", ""), `"scale":{"unprocessed":21,"target_workers":1}`)
+		wants(t, get(t, "http://"+listen+"/status.json", ""), `"scale":{"unprocessed":21,"target_workers":1}`,
+			`"survives_outage_seconds":604800`)
+		wants(t, get(t, "http://"+listen+"/status", ""), `title="an outage of up to 7 d loses no change"`)
 		refused := s.with(settings{"Sql_Trigger_MaxChangesPerWorker": "0"})
 		wants(t, refusal(t, dir, refused, "run", "--once"), "Sql_Trigger_MaxChangesPerWorker")
 	})

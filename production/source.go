@@ -1,7 +1,6 @@
 package production
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -189,23 +188,16 @@ func judgeGaps(_ *inspect.App, p *inspect.Poller) Answer {
 const longOutage = 72 * time.Hour
 
 func judgeRetention(_ *inspect.App, p *inspect.Poller) Answer {
-	kept, how := p.Config.Source.TrackRetention, "source__track_retention; of deletes, where rowrelay track purge runs"
-	if p.Engine == "sqlserver" {
-		var n int
-		var unit string
-		if how = p.Table.Retained; how == "" {
-			return notKnown(p.Because())
-		}
-		if _, err := fmt.Sscanf(how, "%d %s", &n, &unit); err != nil || strings.HasSuffix(unit, ",") {
-			return unknown("see to who removes changes, and when", "CHANGE_RETENTION: %s", how)
-		}
-		units := map[string]time.Duration{"days": 24 * time.Hour, "hours": time.Hour, "minutes": time.Minute}
-		kept, how = time.Duration(n)*units[unit], "CHANGE_RETENTION: "+how
+	switch r := p.RetentionOf(p.Table.Retained); {
+	case r.How == "":
+		return notKnown(p.Because())
+	case r.For == 0:
+		return unknown("see to who removes changes, and when", "%s", r.How)
+	case r.For < longOutage:
+		return bad("", "an outage of up to %s loses no change, and a weekend has more (%s)", inspect.Plain(r.For), r.How)
+	default:
+		return good("an outage of up to %s loses no change (%s)", inspect.Plain(r.For), r.How)
 	}
-	if kept < longOutage {
-		return bad("", "an outage of up to %s loses no change, and a weekend has more (%s)", inspect.Plain(kept), how)
-	}
-	return good("an outage of up to %s loses no change (%s)", inspect.Plain(kept), how)
 }
 
 func judgeConnections(_ *inspect.App, p *inspect.Poller) Answer {

@@ -218,3 +218,19 @@ func (c *Cursor) ChangeTable(ctx context.Context) (name string, err error) {
 	})
 	return name, err
 }
+
+// Retained is for how long the engine's own change tracking keeps changes, in the database's words; "" where the user
+// may not see it, and where triggers keep them.
+func (c *Cursor) Retained(ctx context.Context) (text string, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		own := p.BuiltIn()
+		if own == nil {
+			return nil
+		}
+		return c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+			text, err = own.Retained(ctx, s.Conn)
+			return err
+		})
+	})
+	return text, err
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/rowrelay/rowrelay/inspect"
 )
 
 // mostWorkers is how many workers a figure asks for at most, and one more: a longer backlog is not counted to its end.
@@ -36,6 +38,22 @@ func (p *scalePart) read(ctx context.Context) (func(*Output), error) {
 	return func(o *Output) {
 		o.Scale = &Scale{Unprocessed: n, TargetWorkers: Workers(n, int64(p.perWorker))}
 	}, nil
+}
+
+// retainedEvery is how often it is asked for how long changes are kept: people change it.
+const retainedEvery = 10 * time.Minute
+
+// retentionPart is how long a poller of change tracking may stand still.
+func retentionPart(p *inspect.Poller) Part {
+	return Part{What: "for how long changes are kept", Every: retainedEvery,
+		Read: func(ctx context.Context) (func(*Output), error) {
+			r, err := p.Retention(ctx)
+			if err != nil || r.For == 0 {
+				return func(*Output) {}, err
+			}
+			seconds := r.For.Seconds()
+			return func(o *Output) { o.Survives = &seconds }, nil
+		}}
 }
 
 // Measured are the outputs of change tracking with what is measured of them when somebody asks. It is the same on every

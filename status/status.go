@@ -80,16 +80,18 @@ type Output struct {
 	// what ticks told of the last hour, in order: about, where several instances work at once
 	History []Step `json:"history,omitempty"`
 
-	HeldBack    *HeldBack `json:"held_back,omitempty"`
-	Pause       *Pause    `json:"paused,omitempty"`
-	Pending     *int64    `json:"pending,omitempty"` // of an outbox
-	Scale       *Scale    `json:"scale,omitempty"`   // of change tracking; nil: it could not be counted
-	Parked      int64     `json:"parked"`            // parked (cursor) or failed (outbox)
-	Waiting     int64     `json:"waiting"`           // behind them
-	DeadLetters int64     `json:"dead_letters"`
-	Skipped     int64     `json:"skipped_rows"`         // by operators, as far as the document remembers
-	CountedTo   int64     `json:"counted_to,omitempty"` // a figure of an outbox that is this large is at least that
-	Unread      bool      `json:"unread,omitempty"`     // the figures above are not known: their zeros mean nothing
+	HeldBack *HeldBack `json:"held_back,omitempty"`
+	Pause    *Pause    `json:"paused,omitempty"`
+	Pending  *int64    `json:"pending,omitempty"` // of an outbox
+	Scale    *Scale    `json:"scale,omitempty"`   // of change tracking; nil: it could not be counted
+	// of change tracking: how long it may stand still without losing a change; nil: it is not known
+	Survives    *float64 `json:"survives_outage_seconds,omitempty"`
+	Parked      int64    `json:"parked"`  // parked (cursor) or failed (outbox)
+	Waiting     int64    `json:"waiting"` // behind them
+	DeadLetters int64    `json:"dead_letters"`
+	Skipped     int64    `json:"skipped_rows"`         // by operators, as far as the document remembers
+	CountedTo   int64    `json:"counted_to,omitempty"` // a figure of an outbox that is this large is at least that
+	Unread      bool     `json:"unread,omitempty"`     // the figures above are not known: their zeros mean nothing
 
 	Late            *Late     `json:"late_commits,omitempty"`
 	Backfill        string    `json:"backfill,omitempty"`          // one under way, in words

@@ -82,7 +82,7 @@ func parts(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct
 	if p.Shares() {
 		return []Part{
 			{What: "the tables of shared leases", Main: true, Every: sharedEvery, Read: (&sharedPart{p}).read},
-			newScalePart(cfg.PerWorker, p.SharedUnprocessed),
+			newScalePart(cfg.PerWorker, p.SharedUnprocessed), retentionPart(p),
 		}
 	}
 	for _, o := range p.Outputs {
@@ -99,7 +99,7 @@ func parts(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct
 		if p.Can(mode.Triggers) && p.Runs() {
 			list = append(list, newScalePart(cfg.PerWorker, func(ctx context.Context, most int) (int64, error) {
 				return p.Unprocessed(ctx, o, most)
-			}))
+			}), retentionPart(p))
 		}
 		return list
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -130,6 +131,9 @@ func (p *printer) reported(o *status.Output, now time.Time) {
 	}
 	if s := o.Scale; s != nil {
 		p.wrapped("to deliver", fmt.Sprintf("%d change(s), which ask for %d worker(s)", s.Unprocessed, s.TargetWorkers))
+	}
+	if o.Survives != nil {
+		p.wrapped("outage", "of up to "+inspect.Plain(time.Duration(*o.Survives*float64(time.Second)))+" loses no change")
 	}
 	if !o.Unread {
 		p.wrapped("waits", waitsText(o))
