@@ -170,7 +170,7 @@ func (o *Output) write(ctx context.Context, d *change.Delivery, some []int) (err
 		if rows[i], err = o.read(t, &d.Events[i]); err != nil {
 			return err
 		}
-		last[d.Events[i].KeyHash()] = i
+		last[o.guardID(d.Events[i].KeyHash())] = i
 	}
 	tx, err := o.db.BeginTx(ctx, o.isolation)
 	if err != nil {

@@ -21,22 +21,26 @@ type words struct {
 	anyTime   bool // a column of times takes any text
 	floatText bool // a float is a text for the driver
 	noCasts   bool
+	returning bool   // an upsert can return rows; then the guard has a column previous
 	bytes     string // how a parameter of bytes is written, with %s for the placeholder; "" is the placeholder
 }
 
 // sqliteWords are in every program, also the small one.
-var sqliteWords = words{syntax: sqlite.Statement{}, create: createWith("TEXT", "TEXT", "TEXT", ""), upsert: onConflict,
-	single: true, anyTime: true}
+var sqliteWords = words{syntax: sqlite.Statement{}, create: createWith("TEXT", "TEXT", "TEXT", true, ""),
+	upsert: onConflict, single: true, anyTime: true, returning: true}
 
-func createWith(scope, hash, id, options string) func(string) string {
+func createWith(scope, hash, id string, returning bool, options string) func(string) string {
+	previous := ""
+	if returning {
+		previous = ",\n    previous " + id
+	}
 	return func(guard string) string {
 		return `CREATE TABLE IF NOT EXISTS ` + guard + ` (
+    id ` + hash + ` NOT NULL PRIMARY KEY,
     scope ` + scope + ` NOT NULL,
-    key_hash ` + hash + ` NOT NULL,
     token bigint NOT NULL,
     number bigint NOT NULL,
-    event_id ` + id + ` NOT NULL,
-    PRIMARY KEY (scope, key_hash)
+    event_id ` + id + ` NOT NULL` + previous + `
 )` + options
 	}
 }

@@ -14,10 +14,10 @@ import (
 
 // wordsOf are the engines that rows are written into.
 var wordsOf = map[string]words{
-	"postgres": {syntax: postgres.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)", ""),
-		upsert: onConflict, floatText: true},
+	"postgres": {syntax: postgres.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)", true, ""),
+		upsert: onConflict, floatText: true, returning: true},
 	"sqlite": sqliteWords,
-	"mysql": {syntax: mysql.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)",
+	"mysql": {syntax: mysql.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)", false,
 		" ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 "+mysql.Statement{}.Exact()),
 		upsert:    onDuplicate,
 		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, anyUnique: true, noCasts: true},
@@ -30,12 +30,11 @@ func createSQLServer(guard string) string {
 	exact := sqlserver.Statement{}.Exact()
 	return `IF OBJECT_ID(N'` + strings.ReplaceAll(guard, "'", "''") + `', N'U') IS NULL
 CREATE TABLE ` + guard + ` (
+    id nvarchar(32)` + exact + ` NOT NULL PRIMARY KEY,
     scope nvarchar(400)` + exact + ` NOT NULL,
-    key_hash nvarchar(32)` + exact + ` NOT NULL,
     token bigint NOT NULL,
     number bigint NOT NULL,
-    event_id nvarchar(128)` + exact + ` NOT NULL,
-    PRIMARY KEY (scope, key_hash)
+    event_id nvarchar(128)` + exact + ` NOT NULL
 )`
 }
 

@@ -1,17 +1,13 @@
 CREATE TABLE IF NOT EXISTS "sales"."rowrelay_applied" (
+    id varchar(32) NOT NULL PRIMARY KEY,
     scope varchar(400) NOT NULL,
-    key_hash varchar(32) NOT NULL,
     token bigint NOT NULL,
     number bigint NOT NULL,
     event_id varchar(128) NOT NULL,
-    PRIMARY KEY (scope, key_hash)
+    previous varchar(128)
 )
 
-INSERT INTO "sales"."rowrelay_applied" ("scope", "key_hash", "token", "number", "event_id") VALUES ($1, $2, 0, 0, ''), ($3, $4, 0, 0, '') ON CONFLICT ("scope", "key_hash") DO NOTHING
-
-SELECT key_hash, token, number, event_id FROM "sales"."rowrelay_applied" WHERE scope = $1 AND key_hash = ANY(CAST($2 AS text[])) ORDER BY key_hash FOR UPDATE
-
-INSERT INTO "sales"."rowrelay_applied" ("scope", "key_hash", "token", "number", "event_id") VALUES ($1, $2, $3, $4, $5), ($6, $7, $8, $9, $10) ON CONFLICT ("scope", "key_hash") DO UPDATE SET "token" = excluded."token", "number" = excluded."number", "event_id" = excluded."event_id"
+INSERT INTO "sales"."rowrelay_applied" AS g ("id", "scope", "token", "number", "event_id") VALUES ($1, $2, $3, $4, $5), ($6, $7, $8, $9, $10) ON CONFLICT ("id") DO UPDATE SET "scope" = excluded."scope", "token" = excluded."token", "number" = excluded."number", "event_id" = excluded."event_id", previous = g.event_id WHERE g.token < excluded.token OR g.token = excluded.token AND g.number <= excluded.number RETURNING id, coalesce(previous, '')
 
 DELETE FROM "sales"."copies" WHERE "id" = $1
 

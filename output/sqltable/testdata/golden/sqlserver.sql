@@ -1,18 +1,17 @@
 IF OBJECT_ID(N'[sales].[rowrelay_applied]', N'U') IS NULL
 CREATE TABLE [sales].[rowrelay_applied] (
+    id nvarchar(32) COLLATE Latin1_General_100_BIN2 NOT NULL PRIMARY KEY,
     scope nvarchar(400) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    key_hash nvarchar(32) COLLATE Latin1_General_100_BIN2 NOT NULL,
     token bigint NOT NULL,
     number bigint NOT NULL,
-    event_id nvarchar(128) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    PRIMARY KEY (scope, key_hash)
+    event_id nvarchar(128) COLLATE Latin1_General_100_BIN2 NOT NULL
 )
 
-MERGE INTO [sales].[rowrelay_applied] WITH (HOLDLOCK) AS d USING (VALUES (CAST(@p1 AS nvarchar(4000)), CAST(@p2 AS nvarchar(4000)), 0, 0, ''), (CAST(@p3 AS nvarchar(4000)), CAST(@p4 AS nvarchar(4000)), 0, 0, '')) AS s ([scope], [key_hash], [token], [number], [event_id]) ON d.[scope] = s.[scope] AND d.[key_hash] = s.[key_hash] WHEN NOT MATCHED THEN INSERT ([scope], [key_hash], [token], [number], [event_id]) VALUES (s.[scope], s.[key_hash], s.[token], s.[number], s.[event_id]);
+MERGE INTO [sales].[rowrelay_applied] WITH (HOLDLOCK) AS d USING (VALUES (CAST(@p1 AS nvarchar(4000)), CAST(@p2 AS nvarchar(4000)), 0, 0, ''), (CAST(@p3 AS nvarchar(4000)), CAST(@p4 AS nvarchar(4000)), 0, 0, '')) AS s ([id], [scope], [token], [number], [event_id]) ON d.[id] = s.[id] WHEN NOT MATCHED THEN INSERT ([id], [scope], [token], [number], [event_id]) VALUES (s.[id], s.[scope], s.[token], s.[number], s.[event_id]);
 
-SELECT key_hash, token, number, event_id FROM [sales].[rowrelay_applied] WITH (UPDLOCK, ROWLOCK) WHERE scope = CAST(@p1 AS nvarchar(4000)) AND key_hash IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j) ORDER BY key_hash
+SELECT id, token, number, event_id FROM [sales].[rowrelay_applied] WITH (UPDLOCK, ROWLOCK) WHERE id IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p1) AS j) ORDER BY id
 
-MERGE INTO [sales].[rowrelay_applied] WITH (HOLDLOCK) AS d USING (VALUES (CAST(@p1 AS nvarchar(4000)), CAST(@p2 AS nvarchar(4000)), @p3, @p4, CAST(@p5 AS nvarchar(4000))), (CAST(@p6 AS nvarchar(4000)), CAST(@p7 AS nvarchar(4000)), @p8, @p9, CAST(@p10 AS nvarchar(4000)))) AS s ([scope], [key_hash], [token], [number], [event_id]) ON d.[scope] = s.[scope] AND d.[key_hash] = s.[key_hash] WHEN MATCHED THEN UPDATE SET [token] = s.[token], [number] = s.[number], [event_id] = s.[event_id] WHEN NOT MATCHED THEN INSERT ([scope], [key_hash], [token], [number], [event_id]) VALUES (s.[scope], s.[key_hash], s.[token], s.[number], s.[event_id]);
+MERGE INTO [sales].[rowrelay_applied] WITH (HOLDLOCK) AS d USING (VALUES (CAST(@p1 AS nvarchar(4000)), CAST(@p2 AS nvarchar(4000)), @p3, @p4, CAST(@p5 AS nvarchar(4000))), (CAST(@p6 AS nvarchar(4000)), CAST(@p7 AS nvarchar(4000)), @p8, @p9, CAST(@p10 AS nvarchar(4000)))) AS s ([id], [scope], [token], [number], [event_id]) ON d.[id] = s.[id] WHEN MATCHED THEN UPDATE SET [scope] = s.[scope], [token] = s.[token], [number] = s.[number], [event_id] = s.[event_id] WHEN NOT MATCHED THEN INSERT ([id], [scope], [token], [number], [event_id]) VALUES (s.[id], s.[scope], s.[token], s.[number], s.[event_id]);
 
 DELETE FROM [sales].[copies] WHERE [id] = CAST(@p1 AS nvarchar(4000))
 
