@@ -234,6 +234,9 @@ func pollersOf(p *Poller, found *Found) map[string]Table {
 	return names
 }
 
+// withoutFile is a name, in lower case, without what says that a file holds the value: either way it is set.
+func withoutFile(name string) string { return strings.TrimSuffix(name, strings.ToLower(fileSuffix)) }
+
 // spreadTables puts pollers in the place of one.
 func spreadTables(list []string, poller string, tables map[string]Table) []string {
 	prefix := pollersGroup + "__" + poller + "__"
@@ -242,11 +245,11 @@ func spreadTables(list []string, poller string, tables map[string]Table) []strin
 	for _, pair := range list {
 		name, _, _ := strings.Cut(pair, "=")
 		lower := strings.ToLower(name)
-		have[lower] = true
+		have[withoutFile(lower)] = true
 		switch {
 		case !strings.HasPrefix(lower, prefix):
 			out = append(out, pair)
-		case lower != prefix+tablesKey:
+		case withoutFile(lower) != prefix+tablesKey:
 			settings = append(settings, pair[len(prefix):])
 		}
 	}
@@ -255,7 +258,7 @@ func spreadTables(list []string, poller string, tables map[string]Table) []strin
 		table := "source__table=" + strings.ReplaceAll(tables[name].Written, "%", "%%")
 		for _, pair := range append(slices.Clip(settings), table) {
 			key, _, _ := strings.Cut(strings.ToLower(pair), "=")
-			if !have[own+key] {
+			if !have[own+withoutFile(key)] {
 				out = append(out, own+pair)
 			}
 		}

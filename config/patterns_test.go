@@ -2,9 +2,12 @@ package config
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
 // A pattern is by schema and name, without regard to case; what is excluded is excluded wherever it stands.
@@ -83,6 +86,22 @@ func TestTablesBecomePollers(t *testing.T) {
 	again, err := Load(expanded)
 	if err != nil || len(again.Pollers) != 4 {
 		t.Errorf("the environment that is returned: %v", err)
+	}
+}
+
+// A setting whose value is in a file is one like another: a table's own wins over it, and the pattern may stand in one.
+func TestTablesWithFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	testfile.Write(t, file, "sales.*")
+	app, _ := LoadTables([]string{"DB=sqlite:shop.db", "state__kind=file", "pollers__s__source__connection=DB",
+		"pollers__s__source__tables_FILE=" + file, "pollers__s__source__cursor=id", "pollers__s__output__kind=stdout",
+		"pollers__s__source__where_FILE=" + file, "pollers__s_orders__source__where=id > 0"},
+		tablesOf("sales.orders", "sales.x"))
+	if len(app.Pollers) != 2 || app.Pollers[0].Source.Where != "id > 0" || app.Pollers[1].Source.Where != "sales.*" {
+		t.Errorf("%+v", app.Pollers)
+	}
+	if faults := app.AllFaults(); len(faults) > 0 {
+		t.Error(faults)
 	}
 }
 
