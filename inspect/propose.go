@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,33 +28,46 @@ type Proposal struct {
 
 // Propose looks at the catalog, within timeout, and changes nothing.
 func Propose(ctx context.Context, conn engine.Connection, table string, timeout time.Duration) (*Proposal, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	parts, err := engine.SplitName(table)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the table %q: %w", change.ErrConfig, table, err)
 	}
-	db := conn.ReadDB(1)
-	defer db.Close() //nolint:errcheck // nothing was written
-	c, err := db.Conn(ctx)
+	var t engine.Table
+	err = inCatalog(ctx, conn, timeout, func(ctx context.Context, c *sql.Conn) (err error) {
+		t, err = conn.Dialect.Table(ctx, c, parts)
+		if errors.Is(err, engine.ErrNoTable) {
+			return fmt.Errorf("the database has no table %q, or its user may not see it", table)
+		}
+		if err != nil {
+			return fmt.Errorf("read the catalog: %w", err)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	defer c.Close() //nolint:errcheck // the same
-	if _, err := conn.Dialect.Prepare(ctx, c, engine.Settings{Timeout: timeout}); err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	t, err := conn.Dialect.Table(ctx, c, parts)
-	if errors.Is(err, engine.ErrNoTable) {
-		return nil, fmt.Errorf("the database has no table %q, or its user may not see it", table)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the catalog: %w", err)
+		return nil, err
 	}
 	p := &Proposal{Table: t.Name, Mode: mode.Cursor}
 	p.chooseKey(&t)
 	p.chooseCursor(&t)
 	return p, nil
+}
+
+// inCatalog runs work on a connection of its own, within timeout.
+func inCatalog(ctx context.Context, conn engine.Connection, timeout time.Duration,
+	work func(context.Context, *sql.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	db := conn.ReadDB(1)
+	defer db.Close() //nolint:errcheck // nothing was written
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer c.Close() //nolint:errcheck // the same
+	if _, err := conn.Dialect.Prepare(ctx, c, engine.Settings{Timeout: timeout}); err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	return work(ctx, c)
 }
 
 func (p *Proposal) chooseKey(t *engine.Table) {

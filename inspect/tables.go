@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,41 +25,32 @@ func Tables(ctx context.Context, p *config.Poller, timeout time.Duration) (confi
 	if !ok {
 		return found, errors.New("the engine cannot list tables")
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	db := conn.ReadDB(1)
-	defer db.Close() //nolint:errcheck // nothing was written
-	c, err := db.Conn(ctx)
-	if err != nil {
-		return found, fmt.Errorf("connect: %w", err)
-	}
-	defer c.Close() //nolint:errcheck // the same
-	if _, err := conn.Dialect.Prepare(ctx, c, engine.Settings{Timeout: timeout}); err != nil {
-		return found, fmt.Errorf("connect: %w", err)
-	}
-	all, err := lister.Tables(ctx, c)
-	if err != nil {
-		return found, err
-	}
-	for _, name := range all {
-		if !p.Source.Matching.Match(name.Schema, name.Name, name.Current) || isOwn(name.Name) {
-			continue
-		}
-		t, err := conn.Dialect.Table(ctx, c, []string{name.Schema, name.Name})
-		if errors.Is(err, engine.ErrNoTable) {
-			continue // it went meanwhile
-		}
+	err = inCatalog(ctx, conn, timeout, func(ctx context.Context, c *sql.Conn) error {
+		all, err := lister.Tables(ctx, c)
 		if err != nil {
-			return found, fmt.Errorf("read the catalog of %s.%s: %w", name.Schema, name.Name, err)
+			return err
 		}
-		written := engine.QuotedName([]string{name.Schema, name.Name}, quoteOdd)
-		if lack := lackOf(&t, &p.Source); lack != "" {
-			found.Out = append(found.Out, written+" ("+lack+")")
-			continue
+		for _, name := range all {
+			if !p.Source.Matching.Match(name.Schema, name.Name, name.Current) || isOwn(name.Name) {
+				continue
+			}
+			t, err := conn.Dialect.Table(ctx, c, []string{name.Schema, name.Name})
+			if errors.Is(err, engine.ErrNoTable) {
+				continue // it went meanwhile
+			}
+			if err != nil {
+				return fmt.Errorf("read the catalog of %s.%s: %w", name.Schema, name.Name, err)
+			}
+			written := engine.QuotedName([]string{name.Schema, name.Name}, quoteOdd)
+			if lack := lackOf(&t, &p.Source); lack != "" {
+				found.Out = append(found.Out, written+" ("+lack+")")
+				continue
+			}
+			found.Tables = append(found.Tables, config.Table{Schema: name.Schema, Name: name.Name, Written: written})
 		}
-		found.Tables = append(found.Tables, config.Table{Schema: name.Schema, Name: name.Name, Written: written})
-	}
-	return found, nil
+		return nil
+	})
+	return found, err
 }
 
 // isOwn reports whether a table is one of ours: of state, of changes, of claims.
