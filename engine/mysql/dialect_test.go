@@ -286,7 +286,8 @@ func TestMySQLFaults(t *testing.T) {
 	for number, want := range map[uint16]engine.Fault{1213: engine.FaultTransient, 1040: engine.FaultTransient,
 		1053: engine.FaultTransient, 2006: engine.FaultTransient, 2013: engine.FaultTransient,
 		1205: engine.FaultLocked, 1969: engine.FaultTimeout, 3024: engine.FaultTimeout, 1044: engine.FaultLogin,
-		1045: engine.FaultLogin, 1049: engine.FaultLogin, 1142: engine.FaultDenied, 1062: engine.FaultConstraint, 1406: engine.FaultConstraint} {
+		1045: engine.FaultLogin, 1049: engine.FaultLogin, 1142: engine.FaultDenied,
+		1062: engine.FaultConstraint, 1406: engine.FaultConstraint} {
 		if got := d.Classify(&mysql.MySQLError{Number: number}); got != want {
 			t.Errorf("%d is %d, want %d", number, got, want)
 		}
