@@ -117,13 +117,14 @@ type Source struct {
 	Location   *time.Location `json:"-"`
 	DeleteWhen string         `json:"delete_when"` // a column; not NULL and not false means deleted
 	Op         string         `json:"op"`          // upsert or delete
-	// Operations (of insert, update and delete; empty: all), TrackTable and TrackRetention have a value with Mode
-	// ChangeTracking only.
-	Operations     []string      `json:"operations"`
-	Changed        []string      `json:"changed"`        // columns; empty: all
-	IgnoreContext  string        `json:"ignore_context"` // 0x and digits in lower case; "" for none
-	TrackTable     string        `json:"track_table"`
-	TrackRetention time.Duration `json:"track_retention"`
+	// Operations (of insert, update and delete; empty: all), TrackTable, TrackRetention and TrackMaxDeletes (0: any
+	// number) have a value with Mode ChangeTracking only.
+	Operations      []string      `json:"operations"`
+	Changed         []string      `json:"changed"`        // columns; empty: all
+	IgnoreContext   string        `json:"ignore_context"` // 0x and digits in lower case; "" for none
+	TrackTable      string        `json:"track_table"`
+	TrackRetention  time.Duration `json:"track_retention"`
+	TrackMaxDeletes int           `json:"track_max_deletes"`
 	// OnGap is stop or resync, SnapshotChunk rows: with Mode ChangeTracking only.
 	OnGap         string `json:"on_gap"`
 	SnapshotChunk int    `json:"snapshot_chunk"`

@@ -19,6 +19,10 @@ func (l *loader) checkTracking(p *pollerScopes) {
 	if engine == "sqlserver" && s.has("source__track_table") {
 		s.fault("source__track_table", "is the table that triggers keep, and SQL Server needs none", "Remove it")
 	}
+	if engine == "sqlserver" && s.has("source__track_max_deletes") {
+		s.fault("source__track_max_deletes", "is for the table that triggers keep, and SQL Server's own is kept as the "+
+			"database says", "Remove it")
+	}
 	if engine == "sqlserver" && s.has("source__track_retention") {
 		s.fault("source__track_retention", "is for the table that triggers keep, and SQL Server's own is kept as the "+
 			"database says", "Remove it, and run ALTER DATABASE CURRENT SET CHANGE_TRACKING (CHANGE_RETENTION = 7 DAYS)")

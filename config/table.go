@@ -198,6 +198,8 @@ var pollerSettings = []setting{
 		doc:     "The change table, beside `source__table` in its schema; `rowrelay track install` creates it. Several pollers may share one."},
 	{name: "source__track_retention", modes: inTracking, kind: kind.Durations("1h", "8760h", "168h"), def: "168h",
 		doc: "For how long `rowrelay track purge` keeps deletes that a poller has not delivered. Older ones go all the same: the poller then stops at a gap. Not for SQL Server, whose database has its own (`CHANGE_RETENTION`)."},
+	{name: "source__track_max_deletes", modes: inTracking, kind: kind.Whole(0, 1_000_000_000, "5000000"), def: "0",
+		doc: "How many deletes that a poller has not delivered `rowrelay track purge` keeps, the newest; 0: any number. Older ones go all the same: the poller then stops at a gap. Not for SQL Server."},
 	{name: "source__timeout", kind: kind.Durations("1s", "10m", "30s"), def: "30s",
 		doc: "The longest time that one statement may take."},
 	{name: "source__connections", kind: kind.Whole(1, 100, "4"), def: "4",

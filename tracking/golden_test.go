@@ -79,8 +79,12 @@ func pinned(t *testing.T, d engine.Dialect, orders, changes *engine.Table, c *en
 	uninstall := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce, Statements: s.Tracking.Uninstall(c)}
 	script := install.Script() + "\n-- uninstall\n" + uninstall.Script()
 	if s.Tracking.BuiltIn == nil {
-		purge := tracking.PurgeOf(d, c, []tracking.Reader{{Passed: "this"}, {Passed: "that", Own: "near"}}, time.Hour)
+		purge := tracking.PurgeOf(d, c, []tracking.Reader{{Passed: "this"}, {Passed: "that", Own: "near"}}, time.Hour, "")
 		script += "\n-- purge\n" + purge.Script()
+		if c.Touched() == "" {
+			most := tracking.PurgeOf(d, c, []tracking.Reader{{Passed: "this", Own: "near"}}, time.Hour, "4711")
+			script += "\n-- purge, with a limit\n" + most.Script()
+		}
 	}
 	golden.Pin(t, file, script+"\n-- rows\n"+joined.Changes.Rows+"\n")
 }

@@ -2,6 +2,7 @@ package tracking_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/tracking"
 )
 
 func (r *rig) open() *source.Cursor {
@@ -97,6 +99,65 @@ func TestPurgeByAge(t *testing.T) {
 			r.follow(src, fast, 0)
 		})
 	}
+}
+
+// TestPurgeByNumber: of the deletes that a position has not passed the newest stay, so many as the limit says. It is a
+// gap then, and for no other; where the limit holds all, none goes.
+func TestPurgeByNumber(t *testing.T) {
+	for _, name := range everyEngine {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, name)
+			src := r.open()
+			start, _, err := src.Start(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.insert(1, 9)
+			slow := r.follow(src, start, 9)
+			for id := range 6 {
+				r.exec(fmt.Sprintf("DELETE FROM orders WHERE id = %d", id+1))
+			}
+			near := r.follow(src, slow, 6)
+			r.exec("UPDATE orders SET v = 2 WHERE id = 7", "DELETE FROM orders WHERE id = 8")
+			r.finished()
+			for _, most := range []int{0, 7, 8} {
+				if left := r.purgeTo(tracking.Keep{For: time.Hour, Most: most}, src, slow); left != 9 {
+					t.Errorf("%d keys are left, and no more than %d deletes are there", left, most)
+				}
+			}
+			r.follow(r.open(), slow, 8)
+			if left := r.purgeTo(tracking.Keep{For: time.Hour, Most: 2}, src, slow, near); left != 4 {
+				t.Errorf("%d keys are left: two that are there, and two deletes", left)
+			}
+			r.isGap(slow)
+			r.follow(src, near, 2)
+		})
+	}
+}
+
+// TestPurgeByNumberBesideAnOpenTransaction: what a limit removes is below every transaction that is open, so that a
+// position which has seen a later one and not that one is told of it.
+func TestPurgeByNumberBesideAnOpenTransaction(t *testing.T) {
+	r := newRig(t, "postgres")
+	src := r.open()
+	start, _, err := src.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.insert(1, 5)
+	at := r.follow(src, start, 5)
+	open := testenv.Begin(t, r.db, "DELETE FROM orders WHERE id = 1")
+	r.exec("DELETE FROM orders WHERE id = 2", "DELETE FROM orders WHERE id = 3")
+	if left := r.purgeTo(tracking.Keep{For: time.Hour, Most: 1}, src, at); left != 5 {
+		t.Errorf("%d keys are left, although an older transaction is open", left)
+	}
+	testenv.Commit(t, open)
+	r.finished()
+	r.follow(src, at, 3)
+	if left := r.purgeTo(tracking.Keep{For: time.Hour, Most: 1}, src, at); left != 3 {
+		t.Errorf("%d keys are left: two that are there, and one delete", left)
+	}
+	r.isGap(at)
 }
 
 // TestPurgeByAgeKeepsWhatIsThePositions: the change that a quiet poller read last is not removed under it.

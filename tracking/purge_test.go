@@ -22,11 +22,16 @@ func (r *rig) purge(src *source.Cursor, positions ...change.Cursor) (left int) {
 // purgeOlder is purge with what is older than a time, delivered or not.
 func (r *rig) purgeOlder(age time.Duration, src *source.Cursor, positions ...change.Cursor) (left int) {
 	r.Helper()
+	return r.purgeTo(tracking.Keep{For: age}, src, positions...)
+}
+
+func (r *rig) purgeTo(keep tracking.Keep, src *source.Cursor, positions ...change.Cursor) (left int) {
+	r.Helper()
 	readers, err := src.Readers(r.Context(), positions)
 	if err != nil {
 		r.Fatal(err)
 	}
-	w, err := tracking.Purge(r.Context(), r.conn, "orders", "", "orders", readers, age)
+	w, err := tracking.Purge(r.Context(), r.conn, "orders", "", "orders", readers, keep)
 	if err == nil {
 		one := r.conn.WriteDB(1)
 		defer func() { _ = one.Close() }()

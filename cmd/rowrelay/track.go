@@ -248,8 +248,8 @@ settings that reads it has delivered their deletes: none after the lowest positi
 --apply it runs them itself. A poller of other settings that lags finds a gap afterwards, and says so. On
 PostgreSQL a key stays as long as a transaction is open that is older than its delete.
 
-A poller that stands still is waited for no longer than source__track_retention: older deletes go all the same, and the
-poller that has not delivered them stops at a gap. On PostgreSQL and SQLite their age is counted from the first purge
+A poller that stands still is waited for no longer than source__track_retention, and with no more deletes than
+source__track_max_deletes: older ones go all the same, and the poller that has not delivered them stops at a gap. On PostgreSQL and SQLite their age is counted from the first purge
 after them.
 
 The change table grows by a row for each key that is deleted. Where many are, run it daily.`,
@@ -278,7 +278,8 @@ func (t *target) purgeTracked(ctx context.Context, name string, apply bool) erro
 			return plaintext.Error(err)
 		}
 		of := &w.Config.Source
-		work, err := tracking.Purge(ctx, w.Connection, of.Table, of.TrackTable, w.Config.Name, readers, of.TrackRetention)
+		work, err := tracking.Purge(ctx, w.Connection, of.Table, of.TrackTable, w.Config.Name, readers,
+			tracking.Keep{For: of.TrackRetention, Most: of.TrackMaxDeletes})
 		return t.carryOutWork(ctx, w, work, err, apply)
 	})
 }

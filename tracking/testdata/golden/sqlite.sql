@@ -74,6 +74,19 @@ DELETE FROM "rowrelay_changes_orders" WHERE (this OR "rowrelay_changes_orders"."
 	AND NOT EXISTS (SELECT 1 FROM "orders" AS t WHERE t."tenant" = "rowrelay_changes_orders"."tenant" AND t."id" = "rowrelay_changes_orders"."id");
 COMMIT;
 
+-- purge, with a limit
+BEGIN;
+INSERT INTO "rowrelay_changes_orders_marks" SELECT CAST(strftime('%s', 'now') AS INTEGER), "rowrelay_version" FROM "rowrelay_changes_orders_state";
+DELETE FROM "rowrelay_changes_orders_marks" WHERE taken < (SELECT max(m.taken) FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600);
+UPDATE "rowrelay_changes_orders_state" SET "rowrelay_floor" = (SELECT "rowrelay_changes_orders"."rowrelay_version" FROM "rowrelay_changes_orders" WHERE (this OR "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600) AND NOT (near) OR "rowrelay_changes_orders"."rowrelay_version" <= '4711' AND "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 0))
+	AND NOT EXISTS (SELECT 1 FROM "orders" AS t WHERE t."tenant" = "rowrelay_changes_orders"."tenant" AND t."id" = "rowrelay_changes_orders"."id")
+	ORDER BY "rowrelay_changes_orders"."rowrelay_version" DESC LIMIT 1)
+WHERE EXISTS (SELECT 1 FROM "rowrelay_changes_orders" WHERE "rowrelay_changes_orders"."rowrelay_version" > "rowrelay_floor" AND (this OR "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600) AND NOT (near) OR "rowrelay_changes_orders"."rowrelay_version" <= '4711' AND "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 0))
+	AND NOT EXISTS (SELECT 1 FROM "orders" AS t WHERE t."tenant" = "rowrelay_changes_orders"."tenant" AND t."id" = "rowrelay_changes_orders"."id"));
+DELETE FROM "rowrelay_changes_orders" WHERE (this OR "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 3600) AND NOT (near) OR "rowrelay_changes_orders"."rowrelay_version" <= '4711' AND "rowrelay_changes_orders"."rowrelay_version" < (SELECT max(m."rowrelay_version") FROM "rowrelay_changes_orders_marks" AS m WHERE m.taken <= CAST(strftime('%s', 'now') AS INTEGER) - 0))
+	AND NOT EXISTS (SELECT 1 FROM "orders" AS t WHERE t."tenant" = "rowrelay_changes_orders"."tenant" AND t."id" = "rowrelay_changes_orders"."id");
+COMMIT;
+
 -- rows
 (
 	SELECT c."tenant", c."id", t."note", c."rowrelay_version", c."rowrelay_created", t."tenant" AS "rowrelay_present"
