@@ -45,5 +45,9 @@ var npgsql = regexp.MustCompile(`(?i)(?:^|;)\s*host\s*=`)
 // othersADO are keywords that SQL Server's ADO.NET strings do not have, and those for MySQL and PostgreSQL do.
 var othersADO = regexp.MustCompile(`(?i)(?:^|;)\s*(?:ssl\s*mode|username)\s*=`)
 
+// NamesEngine says what to do with an ADO.NET string for another engine than SQL Server.
+const NamesEngine = "an ADO.NET string for MySQL or PostgreSQL belongs into MYSQLCONNSTR_… or POSTGRESQLCONNSTR_…, " +
+	"which names the engine"
+
 // IsOthersADO reports whether an ADO.NET string is probably none for SQL Server.
 func IsOthersADO(text string) bool { return !isURL(text) && othersADO.MatchString(text) }

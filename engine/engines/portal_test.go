@@ -120,3 +120,25 @@ func TestPortalFormFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestADOForAnotherServer: where nothing in the string tells, it is taken for SQL Server's. What answers then is told.
+func TestADOForAnotherServer(t *testing.T) {
+	for name, server := range map[string]func(testing.TB) string{"postgres": testenv.Postgres, "mysql": testenv.MySQL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at, err := url.Parse(server(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := ParseOf("DB", "Server="+at.Hostname()+","+at.Port()+";Database=shop;Uid=app;Pwd=x;Encrypt=True")
+			if err != nil || c.Engine != dsn.SQLServer {
+				t.Fatal(c.Engine, err)
+			}
+			db := c.DB(1)
+			defer func() { _ = db.Close() }()
+			if err := db.PingContext(t.Context()); err == nil || !strings.Contains(err.Error(), dsn.NamesEngine) {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -21,8 +21,7 @@ var servers = map[string]server{
 func parseSQLServer(text string) (engine.Connection, error) {
 	c, err := sqlserver.Parse(text)
 	if err != nil && dsn.IsOthersADO(text) {
-		err = fmt.Errorf("%w: an ADO.NET string for MySQL or PostgreSQL belongs into MYSQLCONNSTR_… or "+
-			"POSTGRESQLCONNSTR_…, which names the engine", err)
+		err = fmt.Errorf("%w: %s", err, dsn.NamesEngine)
 	}
 	return c, err
 }

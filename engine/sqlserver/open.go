@@ -3,11 +3,17 @@ package sqlserver
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
 	"net"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/rowrelay/rowrelay/engine/dsn"
 )
 
 // connector bounds the whole of connecting by the context. go-mssqldb bounds the dialling only: a server (or
@@ -34,6 +40,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	try := &attempt{bound: ctx}
 	conn, err := c.Connector.Connect(context.WithValue(ctx, dialling{}, try))
 	try.over.Store(true)
+	if err != nil && (errors.Is(err, io.EOF) || strings.Contains(err.Error(), "invalid packet size")) {
+		err = fmt.Errorf("no SQL Server seems to answer there: %s: %w", dsn.NamesEngine, err)
+	}
 	return conn, err
 }
 
