@@ -62,9 +62,9 @@ func deleted(s *engine.Syntax, c *engine.ChangeTable) string {
 	return "NOT EXISTS (SELECT 1 FROM " + c.Of + " AS t WHERE " + strings.Join(same, " AND ") + ")"
 }
 
-// beyond reads the version of the newest delete that is not among so many, as a text that a literal may hold. It is read
-// before the statements run, each of which would otherwise see another one where rows are deleted meanwhile, and the
-// floor be below what is removed.
+// beyond reads the version of the newest delete that is not among so many, as a text that a literal may hold. It is
+// read before the statements run: each of them would see another one where rows are deleted meanwhile, and the floor
+// be below what is removed.
 func beyond(s *engine.Syntax, c *engine.ChangeTable, most int) string {
 	changes, version := c.In(s.Quote, c.Name), s.Quote(engine.ChangeVersion)
 	return fmt.Sprintf("SELECT CONCAT(%s, '') FROM %s WHERE %s\nORDER BY %s DESC LIMIT 1 OFFSET %d", version, changes,

@@ -249,8 +249,8 @@ settings that reads it has delivered their deletes: none after the lowest positi
 PostgreSQL a key stays as long as a transaction is open that is older than its delete.
 
 A poller that stands still is waited for no longer than source__track_retention, and with no more deletes than
-source__track_max_deletes: older ones go all the same, and the poller that has not delivered them stops at a gap. On PostgreSQL and SQLite their age is counted from the first purge
-after them.
+source__track_max_deletes: older ones go all the same, and the poller that has not delivered them stops at a gap. On
+PostgreSQL and SQLite their age is counted from the first purge after them.
 
 The change table grows by a row for each key that is deleted. Where many are, run it daily.`,
 		Example: `  rowrelay track purge orders
