@@ -8,6 +8,31 @@ import (
 	"testing"
 )
 
+// TestSmallProgramIsSmall bounds what a newcomer waits for: he compiles each of these packages before the first row.
+func TestSmallProgramIsSmall(t *testing.T) {
+	t.Parallel()
+	const most = 440 // 417 in November 2026, of the whole program's 774
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "small",
+		"github.com/rowrelay/rowrelay/cmd/rowrelay")
+	list.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	if len(packages) > most || len(packages) < most/2 {
+		t.Errorf("%d packages, at most %d are wanted", len(packages), most)
+	}
+	for _, name := range packages {
+		for _, large := range []string{"github.com/Azure/", "github.com/jackc/", "github.com/go-sql-driver/",
+			"github.com/microsoft/", "github.com/twmb/", "github.com/rabbitmq/", "google.golang.org/grpc"} {
+			if strings.HasPrefix(name, large) {
+				t.Errorf("it has %s, which the demo needs not", name)
+			}
+		}
+	}
+}
+
 // TestSmallProgram: what `make demo` compiles shows the demo, and says of what it leaves out where that is.
 func TestSmallProgram(t *testing.T) {
 	t.Parallel()
