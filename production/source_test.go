@@ -46,6 +46,7 @@ func sourceCases() []verdictCase {
 		{"retention", outbox, nil, NoMatter, ""},
 		{"retention", tracked, nil, OK, "an outage of up to 168h"},
 		{"retention", append(tracked, "pollers__orders__source__track_retention=48h"), nil, ToMend, "up to 48h"},
+		{"retention", append(tracked, "pollers__orders__source__track_max_deletes=1000"), nil, OK, "of no more than 1000"},
 		{"retention", tracked, kept("7 days"), OK, "an outage of up to 168h"},
 		{"retention", tracked, kept("2 days"), ToMend, "up to 48h"},
 		{"retention", tracked, kept("2 days, but AUTO_CLEANUP is off"), CannotTell, "AUTO_CLEANUP is off"},
