@@ -70,7 +70,7 @@ start() {
     printf -v "$1" '%s' "$!"
 }
 
-# until_in FILE TEXT [TENTHS]: waits for the text, at most two minutes.
+# until_in FILE TEXT [TENTHS]: waits for the text, so many tenths of a second at most, or two minutes.
 until_in() {
     local tries
     for ((tries = 0; tries < ${3:-1200}; tries++)); do

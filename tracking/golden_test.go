@@ -82,7 +82,7 @@ func pinned(t *testing.T, d engine.Dialect, orders, changes *engine.Table, c *en
 		purge := tracking.PurgeOf(d, c, []tracking.Reader{{Passed: "this"}, {Passed: "that", Own: "near"}}, time.Hour, "")
 		script += "\n-- purge\n" + purge.Script()
 		if c.Touched() == "" {
-			most := tracking.PurgeOf(d, c, []tracking.Reader{{Passed: "this", Own: "near"}}, time.Hour, "4711")
+			most := tracking.PurgeOf(d, c, []tracking.Reader{{Passed: "this", At: "here", Own: "near"}}, time.Hour, "4711")
 			script += "\n-- purge, with a limit\n" + most.Script()
 		}
 	}

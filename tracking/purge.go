@@ -15,8 +15,9 @@ import (
 type Reader struct {
 	// Passed says that the change was delivered before the position.
 	Passed string
-	// Own says that it may have been delivered although it was not passed; "" where none is.
-	Own string
+	// At says that it has the position's own version, and Own that it may have been delivered although it was not passed,
+	// At among them; both "" where none is.
+	At, Own string
 }
 
 // Keep says how long deletes wait for a reader that has not delivered them.
@@ -83,8 +84,9 @@ func PurgeOf(d engine.Dialect, c *engine.ChangeTable, readers []Reader, longest 
 	}
 	var over string
 	if last != "" {
-		// Also what may have been delivered, or the limit would wait for a poller that stands still. But only what is below
-		// every open transaction, where a version is one: it would commit between the removed, and be passed over.
+		// Also of Own but At, which would be a gap without a loss: the limit would wait for a poller that stands still. And
+		// only what is below every open transaction, where a version is one: it would commit between the removed, and be
+		// passed over.
 		over = " OR " + version + " <= '" + last + "' AND " + version + " < " + aging.Before(c, 0)
 	}
 	told := make([]string, len(readers))
@@ -93,7 +95,11 @@ func PurgeOf(d engine.Dialect, c *engine.ChangeTable, readers []Reader, longest 
 		if r.Own != "" {
 			aged += " AND NOT (" + r.Own + ")"
 		}
-		told[i] = "(" + r.Passed + " OR " + aged + over + ")"
+		told[i] = "(" + r.Passed + " OR " + aged + over
+		if over != "" && r.At != "" {
+			told[i] += " AND NOT (" + r.At + ")"
+		}
+		told[i] += ")"
 	}
 	gone := strings.Join(told, "\n\tAND ") + "\n\tAND " + deleted(&s, c)
 	var statements []string

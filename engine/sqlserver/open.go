@@ -41,7 +41,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(context.WithValue(ctx, dialling{}, try))
 	try.over.Store(true)
 	if err != nil && (errors.Is(err, io.EOF) || strings.Contains(err.Error(), "invalid packet size")) {
-		err = fmt.Errorf("no SQL Server seems to answer there: %s: %w", dsn.NamesEngine, err)
+		err = fmt.Errorf("no SQL Server seems to answer there (%s): %w", dsn.NamesEngine, err)
 	}
 	return conn, err
 }

@@ -56,6 +56,7 @@ func readerAt(p *plan.Plan, version string, at change.Cursor) (r tracking.Reader
 		if err != nil {
 			return r, err
 		}
+		r.At = version + " = " + read
 		r.Own = version + " BETWEEN " + read + " AND " + read + p.Syntax.Tracking.Aging.Near
 	}
 	return r, nil

@@ -73,12 +73,12 @@ COMMIT;
 -- purge, with a limit
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 START TRANSACTION;
-UPDATE `shop`.`rowrelay_changes_orders_state` SET `rowrelay_floor` = (SELECT `shop`.`rowrelay_changes_orders`.`rowrelay_version` FROM `shop`.`rowrelay_changes_orders` WHERE (this OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 3600 SECOND) AND NOT (near) OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` <= '4711' AND `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 0 SECOND))
+UPDATE `shop`.`rowrelay_changes_orders_state` SET `rowrelay_floor` = (SELECT `shop`.`rowrelay_changes_orders`.`rowrelay_version` FROM `shop`.`rowrelay_changes_orders` WHERE (this OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 3600 SECOND) AND NOT (near) OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` <= '4711' AND `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 0 SECOND) AND NOT (here))
 	AND NOT EXISTS (SELECT 1 FROM `shop`.`orders` AS t WHERE t.`tenant` = `shop`.`rowrelay_changes_orders`.`tenant` AND t.`id` = `shop`.`rowrelay_changes_orders`.`id`)
 	ORDER BY `shop`.`rowrelay_changes_orders`.`rowrelay_version` DESC LIMIT 1)
-WHERE EXISTS (SELECT 1 FROM `shop`.`rowrelay_changes_orders` WHERE `shop`.`rowrelay_changes_orders`.`rowrelay_version` > `rowrelay_floor` AND (this OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 3600 SECOND) AND NOT (near) OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` <= '4711' AND `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 0 SECOND))
+WHERE EXISTS (SELECT 1 FROM `shop`.`rowrelay_changes_orders` WHERE `shop`.`rowrelay_changes_orders`.`rowrelay_version` > `rowrelay_floor` AND (this OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 3600 SECOND) AND NOT (near) OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` <= '4711' AND `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 0 SECOND) AND NOT (here))
 	AND NOT EXISTS (SELECT 1 FROM `shop`.`orders` AS t WHERE t.`tenant` = `shop`.`rowrelay_changes_orders`.`tenant` AND t.`id` = `shop`.`rowrelay_changes_orders`.`id`));
-DELETE FROM `shop`.`rowrelay_changes_orders` WHERE (this OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 3600 SECOND) AND NOT (near) OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` <= '4711' AND `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 0 SECOND))
+DELETE FROM `shop`.`rowrelay_changes_orders` WHERE (this OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 3600 SECOND) AND NOT (near) OR `shop`.`rowrelay_changes_orders`.`rowrelay_version` <= '4711' AND `shop`.`rowrelay_changes_orders`.`rowrelay_version` < (UTC_TIMESTAMP(6) - INTERVAL 0 SECOND) AND NOT (here))
 	AND NOT EXISTS (SELECT 1 FROM `shop`.`orders` AS t WHERE t.`tenant` = `shop`.`rowrelay_changes_orders`.`tenant` AND t.`id` = `shop`.`rowrelay_changes_orders`.`id`);
 COMMIT;
 

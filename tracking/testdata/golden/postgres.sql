@@ -94,16 +94,16 @@ DELETE FROM "shop"."rowrelay_changes_orders_marks" WHERE taken < (SELECT max(m.t
 	WHERE m.taken <= now() - interval '3600 seconds');
 UPDATE "shop"."rowrelay_changes_orders_state" SET "rowrelay_purged" = (SELECT "shop"."rowrelay_changes_orders"."rowrelay_version" FROM "shop"."rowrelay_changes_orders" WHERE (this OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
 	ORDER BY m.taken DESC LIMIT 1) AND NOT (near) OR "shop"."rowrelay_changes_orders"."rowrelay_version" <= '4711' AND "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '0 seconds'
-	ORDER BY m.taken DESC LIMIT 1))
+	ORDER BY m.taken DESC LIMIT 1) AND NOT (here))
 	AND NOT EXISTS (SELECT 1 FROM "shop"."orders" AS t WHERE t."tenant" = "shop"."rowrelay_changes_orders"."tenant" AND t."id" = "shop"."rowrelay_changes_orders"."id")
 	ORDER BY "shop"."rowrelay_changes_orders"."rowrelay_version" DESC LIMIT 1)
 WHERE EXISTS (SELECT 1 FROM "shop"."rowrelay_changes_orders" WHERE "shop"."rowrelay_changes_orders"."rowrelay_version" > "rowrelay_purged" AND (this OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
 	ORDER BY m.taken DESC LIMIT 1) AND NOT (near) OR "shop"."rowrelay_changes_orders"."rowrelay_version" <= '4711' AND "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '0 seconds'
-	ORDER BY m.taken DESC LIMIT 1))
+	ORDER BY m.taken DESC LIMIT 1) AND NOT (here))
 	AND NOT EXISTS (SELECT 1 FROM "shop"."orders" AS t WHERE t."tenant" = "shop"."rowrelay_changes_orders"."tenant" AND t."id" = "shop"."rowrelay_changes_orders"."id"));
 DELETE FROM "shop"."rowrelay_changes_orders" WHERE (this OR "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '3600 seconds'
 	ORDER BY m.taken DESC LIMIT 1) AND NOT (near) OR "shop"."rowrelay_changes_orders"."rowrelay_version" <= '4711' AND "shop"."rowrelay_changes_orders"."rowrelay_version" < (SELECT m."rowrelay_version" FROM "shop"."rowrelay_changes_orders_marks" AS m WHERE m.taken <= now() - interval '0 seconds'
-	ORDER BY m.taken DESC LIMIT 1))
+	ORDER BY m.taken DESC LIMIT 1) AND NOT (here))
 	AND NOT EXISTS (SELECT 1 FROM "shop"."orders" AS t WHERE t."tenant" = "shop"."rowrelay_changes_orders"."tenant" AND t."id" = "shop"."rowrelay_changes_orders"."id");
 COMMIT;
 
