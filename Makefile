@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test sim sim-bugs late chaos siege snapshot outbox bench-outbox bench-drain bench-scale static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
+.PHONY: help demo quick test sim sim-bugs late chaos siege snapshot outbox compare bench-outbox bench-drain bench-scale static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -55,8 +55,8 @@ build: ## the binary for this machine: ./rowrelay
 program = CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w" $(1) ./cmd/rowrelay 2>&1 | \
 	awk '/^[^ :]+$$/ { if (++n % 50 == 0) { print "  " n " packages"; fflush() } next } { print; fflush() }'
 
-compile: ## does everything build? (vet looks at the tests)
-	@go build ./... && go build -tags small -o /dev/null ./cmd/rowrelay && cd bench && go vet ./...
+compile: ## does everything build? (vet looks at the tests; those of bench/ need no services)
+	@go build ./... && go build -tags small -o /dev/null ./cmd/rowrelay && cd bench && go vet ./... && go test ./...
 
 format: ## gofmt finds nothing to change
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (run gofmt -w .):"; gofmt -l .; exit 1; }
@@ -100,6 +100,11 @@ bench-drain: build ## how fast a table is drained, beside a bare loop that posts
 
 bench-scale: build ## what 1, 50, 200 and 1000 idle pollers cost in one process (bench/)
 	@scripts/services.sh run -- bash -c 'cd bench && go run . -rowrelay ../rowrelay -scale'
+
+compare: build ## Rowrelay beside its peers: events/s, p50, p99, LOST, DUPLICATED, INVERTED (bench/compare/); ROUNDS=3 ONLY=text FOR=20s
+	@echo "Compiling Benthos: two minutes the first time"
+	@cd bench/compare/benthos && go build .
+	@scripts/services.sh run -- bash -c 'cd bench && go run ./compare -rowrelay ../rowrelay -benthos compare/benthos/benthos -rounds $(or $(ROUNDS),3) -for $(or $(FOR),20s) -only "$(ONLY)"'
 
 bench-outbox: build ## the outbox publisher beside two Go libraries, and its latency (bench/); EVENTS=20000 ROUNDS=3
 	@scripts/services.sh run -- bash -c 'cd bench && go run . -rowrelay ../rowrelay -events $(or $(EVENTS),20000) -rounds $(or $(ROUNDS),3)'

@@ -19,6 +19,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/rowrelay/rowrelay/bench/lab"
 )
 
 // This file measures how fast Rowrelay drains a table, beside a bare loop that posts the same bytes under the same
@@ -107,11 +111,11 @@ func newDrainTable(ctx context.Context, kind string, rows int) (*drainTable, err
 		t.db.SetMaxOpenConns(1)
 		t.url, t.drop = "sqlite:"+file, func() { _ = t.db.Close(); _ = os.RemoveAll(dir) }
 	} else {
-		d, err := newDatabase(ctx)
+		d, err := lab.NewDatabase(ctx)
 		if err != nil {
 			return nil, err
 		}
-		t.url, t.db, t.drop = d.url, d.DB, d.drop
+		t.url, t.db, t.drop = d.URL, stdlib.OpenDBFromPool(d.Pool), d.Drop
 	}
 	for _, s := range tables[kind] {
 		if strings.Contains(s, "%d") {

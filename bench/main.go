@@ -12,7 +12,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,7 +22,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/rowrelay/rowrelay/bench/lab"
+	"github.com/rowrelay/rowrelay/bench/peers"
 )
 
 type options struct {
@@ -77,15 +79,15 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	for _, name := range []string{"ROWRELAY_TEST_POSTGRES", "ROWRELAY_TEST_RABBITMQ"} {
+	for _, name := range []string{lab.Postgres, "ROWRELAY_TEST_RABBITMQ"} {
 		if os.Getenv(name) == "" {
 			return fmt.Errorf("%s is not set: run it as `make bench-outbox`", name)
 		}
 	}
 	contenders := []contender{
-		{"rowrelay", fillRowrelay, func(ctx context.Context, d *database, to *sink) error { return relay(ctx, d, to, 100) }},
-		{"oagudo/outbox", fillOagudo, relayOagudo},
-		{"watermill-sql", fillWatermill, relayWatermill},
+		{"rowrelay", fillRowrelay, func(ctx context.Context, d *lab.Database, to *sink) error { return relay(ctx, d, to, 100) }},
+		library(peers.Oagudo()),
+		library(peers.Watermill()),
 	}
 	for _, kind := range []string{"rabbitmq", "http, 1 per request", "http, 1 per request, answered after 1 ms",
 		"http, 100 per request"} {
@@ -96,7 +98,7 @@ func run(ctx context.Context, o options) error {
 					continue // the libraries hand over one message at a time
 				}
 				if strings.HasPrefix(kind, "http, 1 per request") && c.name == "rowrelay" {
-					c.relay = func(ctx context.Context, d *database, to *sink) error { return relay(ctx, d, to, 1) }
+					c.relay = func(ctx context.Context, d *lab.Database, to *sink) error { return relay(ctx, d, to, 1) }
 				}
 				rate, err := measure(ctx, c, kind, o.events)
 				if err != nil {
@@ -143,23 +145,23 @@ func print(kind string, rates map[string][]float64) {
 // contender publishes what fill has put into a table, until ctx ends.
 type contender struct {
 	name  string
-	fill  func(ctx context.Context, d *database, events int) error
-	relay func(ctx context.Context, d *database, to *sink) error
+	fill  func(ctx context.Context, d *lab.Database, events int) error
+	relay func(ctx context.Context, d *lab.Database, to *sink) error
 }
 
 // measure returns the events per second between the first and the last arrival.
 func measure(ctx context.Context, c contender, kind string, events int) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	d, err := newDatabase(ctx)
+	d, err := lab.NewDatabase(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer d.drop()
+	defer d.Drop()
 	if err := c.fill(ctx, d, events); err != nil {
 		return 0, fmt.Errorf("fill the table: %w", err)
 	}
-	if _, err := d.ExecContext(ctx, "VACUUM ANALYZE"); err != nil {
+	if _, err := d.Exec(ctx, "VACUUM ANALYZE"); err != nil {
 		return 0, err
 	}
 	to, err := newSink(kind)
@@ -178,34 +180,21 @@ func measure(ctx context.Context, c contender, kind string, events int) (float64
 	return float64(events) / took.Seconds(), err
 }
 
-// database is a fresh one.
-type database struct {
-	*sql.DB
-	url   string
-	admin *sql.DB
-	name  string
-}
-
-func newDatabase(ctx context.Context) (*database, error) {
-	server := os.Getenv("ROWRELAY_TEST_POSTGRES")
-	admin, err := sql.Open("pgx", server)
-	if err != nil {
-		return nil, err
-	}
-	name := fmt.Sprintf("rr_bench_%d", time.Now().UnixNano())
-	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
-		return nil, err
-	}
-	url := strings.Replace(server, "/postgres?", "/"+name+"?", 1)
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		return nil, err
-	}
-	return &database{DB: db, url: url, admin: admin, name: name}, nil
-}
-
-func (d *database) drop() {
-	_ = d.Close()
-	_, _ = d.admin.Exec("DROP DATABASE IF EXISTS " + d.name + " WITH (FORCE)")
-	_ = d.admin.Close()
+// library fills the table of a library, and lets it publish what is there.
+func library(p peers.Peer) contender {
+	return contender{p.Name, func(ctx context.Context, d *lab.Database, events int) error {
+		if err := p.Init(ctx, d.Pool); err != nil {
+			return err
+		}
+		return d.Each(ctx, events, func(tx pgx.Tx, i int) error {
+			return p.Insert(ctx, tx, peers.Message{Aggregate: fmt.Sprintf("a-%d", i%aggregates), Payload: []byte(payload(i))})
+		})
+	}, func(ctx context.Context, d *lab.Database, to *sink) error {
+		publisher, err := newPublisher(to)
+		if err != nil {
+			return err
+		}
+		defer publisher.close()
+		return p.Relay(ctx, d.Pool, time.Millisecond, publisher.send)
+	}}
 }

@@ -13,13 +13,17 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/rowrelay/rowrelay/bench/lab"
 )
 
 // environment is what Rowrelay is configured by. Strategy and all else are the defaults.
-func environment(d *database, to *sink, batch int) []string {
+func environment(d *lab.Database, to *sink, batch int) []string {
 	env := append(os.Environ(),
 		"state__kind=memory", "state__app_name=bench", "status__listen=127.0.0.1:0", "log__level=warn",
-		"BENCH_DB="+d.url, "pollers__orders__source__connection=BENCH_DB", "pollers__orders__source__mode=outbox",
+		"BENCH_DB="+d.URL, "pollers__orders__source__connection=BENCH_DB", "pollers__orders__source__mode=outbox",
 		"pollers__orders__source__table=outbox", "pollers__orders__output__format=payload")
 	if to.http == nil {
 		return append(env, "BENCH_RABBIT="+os.Getenv("ROWRELAY_TEST_RABBITMQ"), "pollers__orders__output__kind=rabbitmq",
@@ -29,11 +33,14 @@ func environment(d *database, to *sink, batch int) []string {
 		"pollers__orders__output__batch="+strconv.Itoa(batch))
 }
 
-func fillRowrelay(ctx context.Context, d *database, events int) error {
+func fillRowrelay(ctx context.Context, d *lab.Database, events int) error {
 	if err := initialise(ctx, d); err != nil {
 		return err
 	}
-	return d.insert(ctx, events, insertEvent, func(i int) []any { return eventArgs(i) })
+	return d.Each(ctx, events, func(tx pgx.Tx, i int) error {
+		_, err := tx.Exec(ctx, insertEvent, eventArgs(i)...)
+		return err
+	})
 }
 
 const insertEvent = `INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES ($1, $2, $3, $4, $5)`
@@ -45,7 +52,7 @@ func eventArgs(i int) []any {
 // binary is the flag -rowrelay.
 var binary string
 
-func initialise(ctx context.Context, d *database) error {
+func initialise(ctx context.Context, d *lab.Database) error {
 	cmd := exec.CommandContext(ctx, binary, "outbox", "init", "orders", "--apply")
 	cmd.Env = append(environment(d, &sink{queue: "none"}, 100), "pollers__orders__output__destination=none")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -55,7 +62,7 @@ func initialise(ctx context.Context, d *database) error {
 }
 
 // relay runs `rowrelay run` until ctx ends.
-func relay(ctx context.Context, d *database, to *sink, batch int, more ...string) error {
+func relay(ctx context.Context, d *lab.Database, to *sink, batch int, more ...string) error {
 	cmd := exec.CommandContext(ctx, binary, "run")
 	cmd.Env = append(environment(d, to, batch), more...)
 	var said bytes.Buffer
@@ -71,24 +78,24 @@ func relay(ctx context.Context, d *database, to *sink, batch int, more ...string
 
 // working is `rowrelay run` at work on an outbox of its own.
 type working struct {
-	*database
+	*lab.Database
 	sink  *sink
 	ended <-chan error // why, if it ends by itself
 	end   func()
 }
 
 func work(ctx context.Context, kind string, more ...string) (*working, error) {
-	d, err := newDatabase(ctx)
+	d, err := lab.NewDatabase(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := initialise(ctx, d); err != nil {
-		d.drop()
+		d.Drop()
 		return nil, err
 	}
 	to, err := newSink(kind)
 	if err != nil {
-		d.drop()
+		d.Drop()
 		return nil, err
 	}
 	relaying, stop := context.WithCancel(ctx)
@@ -99,7 +106,7 @@ func work(ctx context.Context, kind string, more ...string) (*working, error) {
 		stop()
 		running.Wait()
 		to.close()
-		d.drop()
+		d.Drop()
 	}}, nil
 }
 
@@ -111,7 +118,7 @@ func latency(ctx context.Context, o options) error {
 		return err
 	}
 	defer w.end()
-	d, to, ended := w.database, w.sink, w.ended
+	d, to, ended := w.Database, w.sink, w.ended
 	messages, err := to.ch.Consume(to.queue, "", true, true, false, false, nil)
 	if err != nil {
 		return err
@@ -121,7 +128,7 @@ func latency(ctx context.Context, o options) error {
 	arrived := make(map[int]time.Time)
 	total := int(o.latency.Seconds() * float64(o.rate))
 	// starting is not latency: the rate begins when this one arrives
-	if err := d.transaction(ctx, total, total+1); err != nil {
+	if err := transaction(ctx, d, total, total+1); err != nil {
 		return err
 	}
 	select {
@@ -170,12 +177,12 @@ func latency(ctx context.Context, o options) error {
 }
 
 // write writes events at a steady rate, ten to a transaction, and calls done after each commit.
-func write(ctx context.Context, d *database, rate, total int, done func(first, last int, at time.Time)) {
+func write(ctx context.Context, d *lab.Database, rate, total int, done func(first, last int, at time.Time)) {
 	const each = 10
 	begun := time.Now()
 	for i := 0; i < total && ctx.Err() == nil; i += each {
 		time.Sleep(time.Until(begun.Add(time.Duration(i) * time.Second / time.Duration(rate))))
-		if err := d.transaction(ctx, i, i+each); err != nil {
+		if err := transaction(ctx, d, i, i+each); err != nil {
 			fmt.Fprintln(os.Stderr, "write:", err)
 			return
 		}
@@ -184,17 +191,15 @@ func write(ctx context.Context, d *database, rate, total int, done func(first, l
 }
 
 // transaction writes the events from first up to, and without, end.
-func (d *database) transaction(ctx context.Context, first, end int) error {
-	tx, err := d.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	for n := first; n < end; n++ {
-		if _, err := tx.ExecContext(ctx, insertEvent, eventArgs(n)...); err != nil {
-			return errors.Join(err, tx.Rollback())
+func transaction(ctx context.Context, d *lab.Database, first, end int) error {
+	return pgx.BeginFunc(ctx, d, func(tx pgx.Tx) error {
+		for n := first; n < end; n++ {
+			if _, err := tx.Exec(ctx, insertEvent, eventArgs(n)...); err != nil {
+				return err
+			}
 		}
-	}
-	return tx.Commit()
+		return nil
+	})
 }
 
 // growth shows how the table, its indexes and its dead rows grow under load, with a clean-up every minute that keeps
@@ -206,7 +211,7 @@ func growth(ctx context.Context, o options) error {
 		return err
 	}
 	defer w.end()
-	d, ended := w.database, w.ended
+	d, ended := w.Database, w.ended
 	go write(ctx, d, o.rate, int(o.growth.Seconds()*float64(o.rate)), func(int, int, time.Time) {})
 	fmt.Printf("\nGrowth at %d events/s, retention 1m, clean-up each minute\n  after   rows      dead rows  table MiB  indexes MiB  pending\n", o.rate)
 	for minute := 1; minute <= int(o.growth.Minutes()); minute++ {
@@ -218,7 +223,7 @@ func growth(ctx context.Context, o options) error {
 		case <-time.After(time.Minute):
 		}
 		var live, dead, table, indexes, pending int64
-		if err := d.QueryRowContext(ctx, `SELECT n_live_tup, n_dead_tup, pg_table_size(relid) >> 20, pg_indexes_size(relid) >> 20,
+		if err := d.QueryRow(ctx, `SELECT n_live_tup, n_dead_tup, pg_table_size(relid) >> 20, pg_indexes_size(relid) >> 20,
 			(SELECT COUNT(*) FROM outbox WHERE state = 'PENDING') FROM pg_stat_user_tables WHERE relname = 'outbox'`).
 			Scan(&live, &dead, &table, &indexes, &pending); err != nil {
 			return err

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/rowrelay/rowrelay/bench/lab"
 )
 
 // runScale shows what pollers cost that have nothing to do: so many in one process, each with a table of its own on one
@@ -26,11 +28,11 @@ func runScale(ctx context.Context, o options) error {
 }
 
 func scale(ctx context.Context, n int, starting, idle time.Duration) error {
-	d, err := newDatabase(ctx)
+	d, err := lab.NewDatabase(ctx)
 	if err != nil {
 		return err
 	}
-	defer d.drop()
+	defer d.Drop()
 	dir, err := os.MkdirTemp("", "rowrelay-bench")
 	if err != nil {
 		return err
@@ -38,10 +40,10 @@ func scale(ctx context.Context, n int, starting, idle time.Duration) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	cmd := exec.CommandContext(ctx, binary, "run")
 	cmd.Env = append(os.Environ(), "state__kind=file", "state__path="+dir, "state__app_name=bench", "log__level=info",
-		"status__listen=127.0.0.1:0", "BENCH_DB="+d.url)
+		"status__listen=127.0.0.1:0", "BENCH_DB="+d.URL)
 	for i := range n {
 		table, prefix := fmt.Sprintf("t%d", i), fmt.Sprintf("pollers__p%d__", i)
-		if _, err := d.ExecContext(ctx, "CREATE TABLE "+table+" (id bigint PRIMARY KEY, updated_at timestamptz NOT NULL); CREATE INDEX ON "+
+		if _, err := d.Exec(ctx, "CREATE TABLE "+table+" (id bigint PRIMARY KEY, updated_at timestamptz NOT NULL); CREATE INDEX ON "+
 			table+" (updated_at, id); INSERT INTO "+table+" SELECT n, now() - interval '1 day' FROM generate_series(1, 20) n"); err != nil {
 			return err
 		}
@@ -66,7 +68,7 @@ func scale(ctx context.Context, n int, starting, idle time.Duration) error {
 	err = errors.Join(err, wait(idle))
 	spent := spentBy(cmd.Process.Pid) - from
 	var connections int
-	err = errors.Join(err, d.QueryRowContext(ctx,
+	err = errors.Join(err, d.QueryRow(ctx,
 		"SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").Scan(&connections))
 	err = errors.Join(err, cmd.Process.Signal(syscall.SIGINT), cmd.Wait())
 	if err != nil {

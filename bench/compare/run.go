@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/rowrelay/rowrelay/bench/lab"
+)
+
+// result is one run of a contender.
+type result struct {
+	drain  tally // what was there at its start
+	peace  tally // live events
+	killed tally // live events while it is killed
+}
+
+func run(ctx context.Context, o options, c contender) (r result, err error) {
+	db, err := lab.NewDatabase(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer db.Drop()
+	dir, err := os.MkdirTemp("", "rowrelay-compare")
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	to, err := newReceiver(o.think)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = to.close() }()
+	at := place{db, to.url, dir, o}
+	from, err := newSource(ctx, db)
+	if err != nil {
+		return r, err
+	}
+	if err := c.init(ctx, at); err != nil {
+		return r, err
+	}
+	from.insert = c.insert
+	if err := from.backlog(ctx, o.backlog); err != nil {
+		return r, err
+	}
+	if _, err := db.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+		return r, err
+	}
+
+	p, err := start(c, at)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = p.stop() }()
+	if err := to.quiet(ctx, o, len(from.events)); err != nil {
+		return r, err
+	}
+	r.drain = to.judge(from.events, 0, o.backlog)
+
+	first, end, err := from.live(ctx, o)
+	if err = errors.Join(err, to.quiet(ctx, o, len(from.events))); err != nil {
+		return r, err
+	}
+	r.peace = to.judge(from.events, first, end)
+
+	killing, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- p.killed(killing, o.kill) }()
+	first, end, err = from.live(ctx, o)
+	stop()
+	if err = errors.Join(err, <-ended, to.quiet(ctx, o, len(from.events)-r.peace.lost)); err != nil {
+		return r, err
+	}
+	r.killed = to.judge(from.events, first, end)
+	return r, p.stop()
+}
+
+// quiet waits until so many different events have arrived and nothing more comes, or nothing has come for so long that
+// the missing ones count as lost.
+func (r *receiver) quiet(ctx context.Context, o options, events int) error {
+	const still = 2 * time.Second // for what comes again
+	last, since := -1, time.Now()
+	for {
+		different, all := r.count()
+		if all != last {
+			last, since = all, time.Now()
+		}
+		if gone := time.Since(since); gone > o.patience || different >= events && gone > still {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// process is a contender at work.
+type process struct {
+	contender contender
+	at        place
+	cmd       *exec.Cmd
+	said      *bytes.Buffer
+}
+
+func start(c contender, at place) (*process, error) {
+	p := &process{contender: c, at: at}
+	return p, p.start()
+}
+
+func (p *process) start() error {
+	p.cmd, p.said = p.contender.command(p.at), &bytes.Buffer{}
+	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
+	return p.cmd.Start()
+}
+
+// killed kills it again and again until ctx ends. It runs afterwards.
+func (p *process) killed(ctx context.Context, every time.Duration) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
+		if err := p.cmd.Process.Kill(); err != nil {
+			return fmt.Errorf("it ended by itself: %w\n%.4000s", err, p.said.String())
+		}
+		_ = p.cmd.Wait()
+		if err := p.start(); err != nil {
+			return err
+		}
+	}
+}
+
+// stop ends it. It is an error if it had ended by itself.
+func (p *process) stop() error {
+	if p.cmd.ProcessState != nil {
+		return nil
+	}
+	err := p.cmd.Process.Signal(syscall.SIGTERM)
+	timer := time.AfterFunc(20*time.Second, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = p.cmd.Wait()
+	if err != nil {
+		return fmt.Errorf("it ended by itself: %w\n%.4000s", err, p.said.String())
+	}
+	return nil
+}
+
+// show prints the medians of what was measured, and the sums of what was counted.
+func show(o options, chosen []contender, results [][]result) {
+	fmt.Printf("%d rounds in turns. %d events at the start; then %d a second for %s, and once more while the contender is killed every %s.\n"+
+		"1 event in a request unless said, answered after %s; they look for more every %s. Medians; counts are sums of all rounds.\n\n",
+		o.rounds, o.backlog, o.rate, o.live, o.kill, o.think, o.poll)
+	fmt.Println("| | order that it promises | events/s from the start's | p50, p99 in ms | LOST | DUPLICATED | INVERTED | killed: LOST | DUPLICATED | INVERTED |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+	for i, c := range chosen {
+		all := results[i]
+		live := func(r result) tally { return r.peace }
+		kill := func(r result) tally { return r.killed }
+		fmt.Printf("| %s | %s | %.0f | %d, %d | %s | %s |\n", c.name, c.promise,
+			middle(all, func(r result) float64 { return float64(r.drain.events-r.drain.lost) / r.drain.took.Seconds() }),
+			middle(all, func(r result) time.Duration { return r.peace.p50 }).Milliseconds(),
+			middle(all, func(r result) time.Duration { return r.peace.p99 }).Milliseconds(), counts(all, live), counts(all, kill))
+	}
+}
+
+func counts(all []result, phase func(result) tally) string {
+	var t tally
+	for _, r := range all {
+		p := phase(r)
+		t.events, t.lost, t.duplicated, t.inverted = t.events+p.events, t.lost+p.lost, t.duplicated+p.duplicated, t.inverted+p.inverted
+	}
+	return fmt.Sprintf("%d of %d | %d | %d", t.lost, t.events, t.duplicated, t.inverted)
+}
+
+func middle[T cmp.Ordered](all []result, value func(result) T) T {
+	var values []T
+	for _, r := range all {
+		values = append(values, value(r))
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
