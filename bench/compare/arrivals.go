@@ -90,6 +90,7 @@ type tally struct {
 	events, lost, duplicated, inverted int
 	p50, p99                           time.Duration // from the commit to the first arrival
 	took                               time.Duration // between the first and the last arrival
+	still                              time.Duration // the longest time between two arrivals
 }
 
 // judge compares the events with the numbers first to end with what arrived. Inverted is an event that arrived for the
@@ -114,6 +115,7 @@ func (r *receiver) judge(events map[int]event, first, end int) tally {
 		if begun.IsZero() {
 			begun = a.at
 		}
+		t.still = max(t.still, a.at.Sub(begun)-t.took)
 		t.took = a.at.Sub(begun)
 		if e.seq < newest[e.aggregate] {
 			t.inverted++

@@ -16,7 +16,7 @@ func TestJudge(t *testing.T) {
 	}
 	events := map[int]event{1: {0, 1, start}, 2: {0, 2, start}, 3: {0, 3, start}, 4: {1, 4, start}, 9: {0, 9, start}}
 	got := r.judge(events, 0, 9)
-	if want := (tally{events: 4, lost: 1, duplicated: 1, inverted: 1, p50: time.Second, p99: 2 * time.Second, took: 2 * time.Second}); got != want {
+	if want := (tally{events: 4, lost: 1, duplicated: 1, inverted: 1, p50: time.Second, p99: 2 * time.Second, took: 2 * time.Second, still: time.Second}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -58,11 +58,16 @@ func run(ctx context.Context, o options, c contender) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer func() { _ = p.stop() }()
+	defer p.stop()
 	if err := to.quiet(ctx, o, len(from.events)); err != nil {
 		return r, err
 	}
-	r.drain = to.judge(from.events, 0, o.backlog)
+	if err := p.alive(); err != nil {
+		return r, err
+	}
+	if r.drain = to.judge(from.events, 0, o.backlog); r.drain.lost == r.drain.events {
+		return r, fmt.Errorf("nothing arrived: is it set up?\n%.4000s", p.said)
+	}
 
 	first, end, err := from.live(ctx, o)
 	if err = errors.Join(err, to.quiet(ctx, o, len(from.events))); err != nil {
@@ -79,7 +84,7 @@ func run(ctx context.Context, o options, c contender) (r result, err error) {
 		return r, err
 	}
 	r.killed = to.judge(from.events, first, end)
-	return r, p.stop()
+	return r, p.alive()
 }
 
 // quiet waits until so many different events have arrived and nothing more comes, or nothing has come for so long that
@@ -109,6 +114,7 @@ type process struct {
 	at        place
 	cmd       *exec.Cmd
 	said      *bytes.Buffer
+	ended     chan struct{} // closed when it has ended
 }
 
 func start(c contender, at place) (*process, error) {
@@ -117,9 +123,26 @@ func start(c contender, at place) (*process, error) {
 }
 
 func (p *process) start() error {
-	p.cmd, p.said = p.contender.command(p.at), &bytes.Buffer{}
+	p.cmd, p.said, p.ended = p.contender.command(p.at), &bytes.Buffer{}, make(chan struct{})
 	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
-	return p.cmd.Start()
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	go func(cmd *exec.Cmd, ended chan struct{}) {
+		_ = cmd.Wait()
+		close(ended)
+	}(p.cmd, p.ended)
+	return nil
+}
+
+// alive is an error if it has ended by itself.
+func (p *process) alive() error {
+	select {
+	case <-p.ended:
+		return fmt.Errorf("it ended by itself: %s\n%.4000s", p.cmd.ProcessState, p.said)
+	default:
+		return nil
+	}
 }
 
 // killed kills it again and again until ctx ends. It runs afterwards.
@@ -130,29 +153,23 @@ func (p *process) killed(ctx context.Context, every time.Duration) error {
 			return nil
 		case <-time.After(every):
 		}
-		if err := p.cmd.Process.Kill(); err != nil {
-			return fmt.Errorf("it ended by itself: %w\n%.4000s", err, p.said.String())
+		if err := p.alive(); err != nil {
+			return err
 		}
-		_ = p.cmd.Wait()
+		_ = p.cmd.Process.Kill()
+		<-p.ended
 		if err := p.start(); err != nil {
 			return err
 		}
 	}
 }
 
-// stop ends it. It is an error if it had ended by itself.
-func (p *process) stop() error {
-	if p.cmd.ProcessState != nil {
-		return nil
-	}
-	err := p.cmd.Process.Signal(syscall.SIGTERM)
+// stop ends it.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	timer := time.AfterFunc(20*time.Second, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
-	_ = p.cmd.Wait()
-	if err != nil {
-		return fmt.Errorf("it ended by itself: %w\n%.4000s", err, p.said.String())
-	}
-	return nil
+	<-p.ended
 }
 
 // show prints the medians of what was measured, and the sums of what was counted.
@@ -160,16 +177,17 @@ func show(o options, chosen []contender, results [][]result) {
 	fmt.Printf("%d rounds in turns. %d events at the start; then %d a second for %s, and once more while the contender is killed every %s.\n"+
 		"1 event in a request unless said, answered after %s; they look for more every %s. Medians; counts are sums of all rounds.\n\n",
 		o.rounds, o.backlog, o.rate, o.live, o.kill, o.think, o.poll)
-	fmt.Println("| | order that it promises | events/s from the start's | p50, p99 in ms | LOST | DUPLICATED | INVERTED | killed: LOST | DUPLICATED | INVERTED |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Println("| | order that it promises | events/s from the start's | p50, p99 in ms | LOST | DUPLICATED | INVERTED | killed: LOST | DUPLICATED | INVERTED | stood still |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|")
 	for i, c := range chosen {
 		all := results[i]
 		live := func(r result) tally { return r.peace }
 		kill := func(r result) tally { return r.killed }
-		fmt.Printf("| %s | %s | %.0f | %d, %d | %s | %s |\n", c.name, c.promise,
+		fmt.Printf("| %s | %s | %.0f | %d, %d | %s | %s | %.1f s |\n", c.name, c.promise,
 			middle(all, func(r result) float64 { return float64(r.drain.events-r.drain.lost) / r.drain.took.Seconds() }),
 			middle(all, func(r result) time.Duration { return r.peace.p50 }).Milliseconds(),
-			middle(all, func(r result) time.Duration { return r.peace.p99 }).Milliseconds(), counts(all, live), counts(all, kill))
+			middle(all, func(r result) time.Duration { return r.peace.p99 }).Milliseconds(), counts(all, live), counts(all, kill),
+			middle(all, func(r result) time.Duration { return r.killed.still }).Seconds())
 	}
 }
 
