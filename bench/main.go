@@ -1,7 +1,8 @@
 // Command bench measures Rowrelay's outbox beside two Go libraries that do the same job, in one run, on the same
-// PostgreSQL and the same sinks: github.com/oagudo/outbox and github.com/ThreeDotsLabs/watermill-sql. It is a module of
-// its own, so that the product does not depend on them. `make bench-outbox` builds the binary, starts the engines and
-// runs it.
+// PostgreSQL and the same sinks: github.com/oagudo/outbox and github.com/ThreeDotsLabs/watermill-sql (peers/); and how
+// fast a table is drained beside a bare loop. It is a module of its own, so that the product does not depend on them.
+// `make bench-outbox`, `make bench-drain` and `make bench-scale` build the binary, start the engines and run it; `make
+// compare` runs compare/.
 //
 // Each contender has a table as its own documentation lays it out, filled with the same events of the same aggregates,
 // and publishes them in the order of each aggregate: an event is done when RabbitMQ has confirmed it, or the HTTP

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// event is one that was committed: the n-th, and the seq-th of its aggregate. A later one of the same aggregate was
-// begun after it was committed.
+// event is one that was committed. One of the same aggregate with a higher number was begun after that.
 type event struct {
-	aggregate, seq int
-	committed      time.Time
+	aggregate int
+	committed time.Time
 }
 
 // receiver notes when each event arrived, in the order in which it arrived.
@@ -56,14 +55,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if body = bytes.TrimSpace(body); !bytes.HasPrefix(body, []byte("[")) {
 		body = slices.Concat([]byte("["), body, []byte("]"))
 	}
-	var events []struct {
+	type numbered struct {
 		N *int `json:"n"`
 	}
-	if err := json.Unmarshal(body, &events); err != nil || slices.ContainsFunc(events, func(e struct {
-		N *int `json:"n"`
-	}) bool {
-		return e.N == nil
-	}) {
+	var events []numbered
+	if err := json.Unmarshal(body, &events); err != nil ||
+		slices.ContainsFunc(events, func(e numbered) bool { return e.N == nil }) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -117,10 +114,10 @@ func (r *receiver) judge(events map[int]event, first, end int) tally {
 		}
 		t.still = max(t.still, a.at.Sub(begun)-t.took)
 		t.took = a.at.Sub(begun)
-		if e.seq < newest[e.aggregate] {
+		if a.n < newest[e.aggregate] {
 			t.inverted++
 		}
-		newest[e.aggregate] = max(newest[e.aggregate], e.seq)
+		newest[e.aggregate] = max(newest[e.aggregate], a.n)
 		waits = append(waits, max(0, a.at.Sub(e.committed)))
 	}
 	for n := range events {

@@ -14,9 +14,11 @@ func TestJudge(t *testing.T) {
 	for i, n := range []int{1, 3, 2, 2, 9} { // 3 overtakes 2, 2 comes again, 4 never comes, 9 is of another phase
 		r.arrived = append(r.arrived, arrival{n, start.Add(time.Duration(i) * time.Second)})
 	}
-	events := map[int]event{1: {0, 1, start}, 2: {0, 2, start}, 3: {0, 3, start}, 4: {1, 4, start}, 9: {0, 9, start}}
+	events := map[int]event{1: {0, start}, 2: {0, start}, 3: {0, start}, 4: {1, start}, 9: {0, start}}
 	got := r.judge(events, 0, 9)
-	if want := (tally{events: 4, lost: 1, duplicated: 1, inverted: 1, p50: time.Second, p99: 2 * time.Second, took: 2 * time.Second, still: time.Second}); got != want {
+	want := tally{events: 4, lost: 1, duplicated: 1, inverted: 1,
+		p50: time.Second, p99: 2 * time.Second, took: 2 * time.Second, still: time.Second}
+	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -28,7 +30,10 @@ func TestReceiver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.close() }()
-	for body, want := range map[string]int{`{"n":1}`: 204, ` [{"n":2,"x":3},{"n":3}]`: 204, `{"x":1}`: 400, `[{"n":4},{}]`: 400, `n`: 400} {
+	for body, want := range map[string]int{
+		`{"n":1}`: 204, ` [{"n":2,"x":3},{"n":3}]`: 204,
+		`{"x":1}`: 400, `[{"n":4},{}]`: 400, `n`: 400,
+	} {
 		answer, err := http.Post(r.url, "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -38,15 +39,11 @@ type place struct {
 // contenders are all of them, in the order in which they are shown.
 func contenders(o options) []contender {
 	all := []contender{
-		rowrelay("rowrelay, cursor", 1, nil, "source__table=orders", "source__cursor=updated_at", "source__order_key=aggregate"),
-		rowrelay("rowrelay, cursor, 100 in a request", 100, nil, "source__table=orders", "source__cursor=updated_at",
-			"source__order_key=aggregate"),
-		// Of a deleted row only the key is known, so that this mode keeps the order of a row, not of an aggregate.
-		promising("of a row", rowrelay("rowrelay, change tracking", 1, []string{"track", "install", "orders", "--apply", "--yes"},
-			"source__mode=changetracking", "source__table=orders")),
-		outboxOf(rowrelay("rowrelay, outbox", 1, []string{"outbox", "init", "orders", "--apply"}, "source__mode=outbox", "source__table=outbox")),
-		outboxOf(rowrelay("rowrelay, outbox, 100 in a request", 100, []string{"outbox", "init", "orders", "--apply"},
-			"source__mode=outbox", "source__table=outbox")),
+		rowrelay("rowrelay, cursor", cursor, 1),
+		rowrelay("rowrelay, cursor, 100 in a request", cursor, 100),
+		rowrelay("rowrelay, change tracking", tracking, 1),
+		rowrelay("rowrelay, outbox", outbox, 1),
+		rowrelay("rowrelay, outbox, 100 in a request", outbox, 100),
 	}
 	for _, p := range peers.All() {
 		all = append(all, library(p))
@@ -57,62 +54,73 @@ func contenders(o options) []contender {
 	return all
 }
 
+// mode is one of Rowrelay's.
+type mode struct {
+	promise  string
+	init     []string // the command that makes what it needs
+	insert   func(ctx context.Context, tx pgx.Tx, m peers.Message) error
+	settings []string // of the poller: what has to be set
+}
+
+var (
+	cursor = mode{
+		promise: "of an aggregate",
+		settings: []string{"source__table=orders", "source__cursor=updated_at", "source__order_key=aggregate",
+			"output__format=row"},
+	}
+	// Of a deleted row only the key is known, so that this mode keeps the order of a row, not of an aggregate.
+	tracking = mode{
+		promise:  "of a row",
+		init:     []string{"track", "install", "orders", "--apply", "--yes"},
+		settings: []string{"source__mode=changetracking", "source__table=orders", "output__format=row"},
+	}
+	outbox = mode{
+		promise: "of an aggregate",
+		init:    []string{"outbox", "init", "orders", "--apply"},
+		insert: func(ctx context.Context, tx pgx.Tx, m peers.Message) error {
+			_, err := tx.Exec(ctx, `INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key)
+				VALUES ('order', $1, 'OrderPlaced', $2, gen_random_uuid()::text)`, m.Aggregate, string(m.Payload))
+			return err
+		},
+		settings: []string{"source__mode=outbox", "source__table=outbox", "output__format=payload"},
+	}
+)
+
 // rowrelay is the binary with its defaults: only what stands here is set.
-func rowrelay(name string, batch int, init []string, settings ...string) contender {
+func rowrelay(name string, m mode, batch int) contender {
 	command := func(at place, args ...string) *exec.Cmd {
 		cmd := exec.Command(at.o.rowrelay, args...)
-		cmd.Env = append(os.Environ(), "state__kind=file", "state__path="+filepath.Join(at.dir, "state"), "state__app_name=compare",
-			"status__listen=127.0.0.1:0", "log__level=error", "COMPARE_DB="+at.db.URL)
-		for _, s := range append(settings, "source__connection=COMPARE_DB", "poll_interval="+at.o.poll.String(),
-			"output__kind=http", "output__url="+at.url, "output__batch="+strconv.Itoa(batch), "output__format="+format(settings)) {
+		cmd.Env = append(os.Environ(), "state__kind=file", "state__path="+filepath.Join(at.dir, "state"),
+			"state__app_name=compare", "status__listen=127.0.0.1:0", "log__level=error", "COMPARE_DB="+at.db.URL)
+		for _, s := range slices.Concat(m.settings, []string{"source__connection=COMPARE_DB",
+			"poll_interval=" + at.o.poll.String(), "output__kind=http", "output__url=" + at.url,
+			"output__batch=" + strconv.Itoa(batch)}) {
 			cmd.Env = append(cmd.Env, "pollers__orders__"+s)
 		}
 		return cmd
 	}
 	return contender{
 		name:    name,
-		promise: "of an aggregate",
+		promise: m.promise,
 		init: func(_ context.Context, at place) error {
-			if init == nil {
+			if m.init == nil {
 				return nil
 			}
-			if out, err := command(at, init...).CombinedOutput(); err != nil {
-				return fmt.Errorf("rowrelay %v: %w\n%s", init, err, out)
+			if out, err := command(at, m.init...).CombinedOutput(); err != nil {
+				return fmt.Errorf("rowrelay %v: %w\n%s", m.init, err, out)
 			}
 			return nil
 		},
+		insert:  m.insert,
 		command: func(at place) *exec.Cmd { return command(at, "run") },
 	}
-}
-
-// format is the one whose bodies say the number of the event: the row, or what was written into the outbox.
-func format(settings []string) string {
-	if settings[0] == "source__mode=outbox" {
-		return "payload"
-	}
-	return "row"
-}
-
-func promising(order string, c contender) contender {
-	c.promise = order
-	return c
-}
-
-func outboxOf(c contender) contender {
-	c.insert = func(ctx context.Context, tx pgx.Tx, m peers.Message) error {
-		_, err := tx.Exec(ctx, `INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key)
-			VALUES ('order', $1, 'OrderPlaced', $2, gen_random_uuid()::text)`,
-			m.Aggregate, string(m.Payload))
-		return err
-	}
-	return c
 }
 
 // library is a Go library, which this command runs in a process of its own.
 func library(p peers.Peer) contender {
 	return contender{
 		name:    p.Name,
-		promise: map[bool]string{true: "none", false: "one after the other"}[p.Name == "river, 8 workers"],
+		promise: p.Order,
 		init:    func(ctx context.Context, at place) error { return p.Init(ctx, at.db.Pool) },
 		insert:  p.Insert,
 		command: func(at place) *exec.Cmd {
@@ -133,7 +141,8 @@ func benthos() contender {
 		init:    func(context.Context, place) error { return nil },
 		command: func(at place) *exec.Cmd {
 			cmd := exec.Command(at.o.benthos, "-c", "compare/benthos/stream.yaml")
-			cmd.Env = append(os.Environ(), "COMPARE_DB="+at.db.URL, "COMPARE_URL="+at.url, "COMPARE_DIR="+at.dir, "COMPARE_POLL="+at.o.poll.String())
+			cmd.Env = append(os.Environ(), "COMPARE_DB="+at.db.URL, "COMPARE_URL="+at.url,
+				"COMPARE_DIR="+at.dir, "COMPARE_POLL="+at.o.poll.String())
 			return cmd
 		},
 	}

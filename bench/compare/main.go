@@ -1,6 +1,7 @@
 // Command compare runs Rowrelay and its peers one after the other on the same tables, writers and receiver, and shows
-// what each delivers: how fast, how soon, and how much of it is lost, twice there or out of order. `make compare` builds
-// the programs, starts PostgreSQL and runs it. README.md beside it says what is measured, and how to add a contender.
+// what each delivers: how fast, how soon, and how much of it is lost, twice there or out of order. `make compare`
+// builds the programs, starts PostgreSQL and runs it. README.md beside it says what is measured, and how to add a
+// contender.
 package main
 
 import (
@@ -34,18 +35,24 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.rowrelay, "rowrelay", "../rowrelay", "Rowrelay's binary")
-	flag.StringVar(&o.benthos, "benthos", "", "Benthos's binary, of the module in compare/benthos; without it, it does not run")
+	flag.StringVar(&o.benthos, "benthos", "",
+		"Benthos's binary, of the module in compare/benthos; without it, it does not run")
 	flag.StringVar(&o.only, "only", "", "only contenders whose name has this in it")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often the contenders take turns")
 	flag.IntVar(&o.backlog, "events", 10_000, "events that are there at the start")
-	flag.IntVar(&o.rate, "rate", 300, "live events a second; every contender has to keep up, or its latency is that of a queue")
-	flag.IntVar(&o.writers, "writers", 32, "connections that write; one transaction of 20 is held open for 200 ms")
-	flag.DurationVar(&o.live, "for", 20*time.Second, "how long live events are written, once in peace and once while the contender is killed")
+	flag.IntVar(&o.rate, "rate", 300,
+		"live events a second; every contender has to keep up, or its latency is that of a queue")
+	flag.IntVar(&o.writers, "writers", 32,
+		"connections that write; one transaction of 20 is held open for 200 ms")
+	flag.DurationVar(&o.live, "for", 20*time.Second,
+		"how long live events are written, once in peace and once while the contender is killed")
 	flag.DurationVar(&o.poll, "poll", 50*time.Millisecond, "how often a contender looks for events")
 	flag.DurationVar(&o.kill, "kill", 5*time.Second, "how often the contender is killed (SIGKILL), and started again")
 	flag.DurationVar(&o.think, "think", time.Millisecond, "how long the receiver takes for a request")
-	flag.DurationVar(&o.patience, "patience", 90*time.Second, "how long nothing has to arrive before what is missing counts as lost")
-	relay := flag.String("relay", "", "be the library of this name and send to the URL that is left (this command starts itself so)")
+	flag.DurationVar(&o.patience, "patience", 90*time.Second,
+		"how long nothing has to arrive before what is missing counts as lost")
+	relay := flag.String("relay", "",
+		"be the library of this name and send to the URL that is left (this command starts itself so)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -101,7 +108,9 @@ func relayPeer(ctx context.Context, name, url string, poll time.Duration) error 
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
 	for _, p := range peers.All() {
 		if p.Name == name {
-			return p.Relay(ctx, db, poll, func(ctx context.Context, payload []byte) error { return post(ctx, client, url, payload) })
+			return p.Relay(ctx, db, poll, func(ctx context.Context, payload []byte) error {
+				return post(ctx, client, url, payload)
+			})
 		}
 	}
 	return fmt.Errorf("no peer is called %q", name)

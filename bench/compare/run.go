@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -66,11 +67,12 @@ func run(ctx context.Context, o options, c contender) (r result, err error) {
 		return r, err
 	}
 	if r.drain = to.judge(from.events, 0, o.backlog); r.drain.lost == r.drain.events {
+		p.stop() // then it says nothing more
 		return r, fmt.Errorf("nothing arrived: is it set up?\n%.4000s", p.said)
 	}
 
 	first, end, err := from.live(ctx, o)
-	if err = errors.Join(err, to.quiet(ctx, o, len(from.events))); err != nil {
+	if err = errors.Join(err, to.quiet(ctx, o, len(from.events)-r.drain.lost)); err != nil {
 		return r, err
 	}
 	r.peace = to.judge(from.events, first, end)
@@ -80,7 +82,7 @@ func run(ctx context.Context, o options, c contender) (r result, err error) {
 	go func() { ended <- p.killed(killing, o.kill) }()
 	first, end, err = from.live(ctx, o)
 	stop()
-	if err = errors.Join(err, <-ended, to.quiet(ctx, o, len(from.events)-r.peace.lost)); err != nil {
+	if err = errors.Join(err, <-ended, to.quiet(ctx, o, len(from.events)-r.drain.lost-r.peace.lost)); err != nil {
 		return r, err
 	}
 	r.killed = to.judge(from.events, first, end)
@@ -174,19 +176,21 @@ func (p *process) stop() {
 
 // show prints the medians of what was measured, and the sums of what was counted.
 func show(o options, chosen []contender, results [][]result) {
-	fmt.Printf("%d rounds in turns. %d events at the start; then %d a second for %s, and once more while the contender is killed every %s.\n"+
-		"1 event in a request unless said, answered after %s; they look for more every %s. Medians; counts are sums of all rounds.\n\n",
-		o.rounds, o.backlog, o.rate, o.live, o.kill, o.think, o.poll)
-	fmt.Println("| | order that it promises | events/s from the start's | p50, p99 in ms | LOST | DUPLICATED | INVERTED | killed: LOST | DUPLICATED | INVERTED | stood still |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Printf("%d rounds in turns. %d events at the start; then %d a second for %s, and once more while the contender\n"+
+		"is killed every %s. 1 event in a request unless said, answered after %s; they look for more every %s.\n"+
+		"Medians; counts are sums of all rounds.\n\n", o.rounds, o.backlog, o.rate, o.live, o.kill, o.think, o.poll)
+	columns := []string{"", "order that it promises", "events/s at the start", "p50, p99 in ms",
+		"LOST", "DUPLICATED", "INVERTED", "killed: LOST", "DUPLICATED", "INVERTED", "stood still"}
+	fmt.Printf("| %s |\n%s|\n", strings.Join(columns, " | "), strings.Repeat("|---", len(columns)))
 	for i, c := range chosen {
 		all := results[i]
-		live := func(r result) tally { return r.peace }
-		kill := func(r result) tally { return r.killed }
 		fmt.Printf("| %s | %s | %.0f | %d, %d | %s | %s | %.1f s |\n", c.name, c.promise,
-			middle(all, func(r result) float64 { return float64(r.drain.events-r.drain.lost) / r.drain.took.Seconds() }),
+			middle(all, func(r result) float64 {
+				return float64(r.drain.events-r.drain.lost) / r.drain.took.Seconds()
+			}),
 			middle(all, func(r result) time.Duration { return r.peace.p50 }).Milliseconds(),
-			middle(all, func(r result) time.Duration { return r.peace.p99 }).Milliseconds(), counts(all, live), counts(all, kill),
+			middle(all, func(r result) time.Duration { return r.peace.p99 }).Milliseconds(),
+			counts(all, func(r result) tally { return r.peace }), counts(all, func(r result) tally { return r.killed }),
 			middle(all, func(r result) time.Duration { return r.killed.still }).Seconds())
 	}
 }
@@ -195,7 +199,10 @@ func counts(all []result, phase func(result) tally) string {
 	var t tally
 	for _, r := range all {
 		p := phase(r)
-		t.events, t.lost, t.duplicated, t.inverted = t.events+p.events, t.lost+p.lost, t.duplicated+p.duplicated, t.inverted+p.inverted
+		t.events += p.events
+		t.lost += p.lost
+		t.duplicated += p.duplicated
+		t.inverted += p.inverted
 	}
 	return fmt.Sprintf("%d of %d | %d | %d", t.lost, t.events, t.duplicated, t.inverted)
 }

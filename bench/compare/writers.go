@@ -29,8 +29,8 @@ type source struct {
 
 func newSource(ctx context.Context, db *lab.Database) (*source, error) {
 	for _, s := range []string{
-		`CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n int NOT NULL, aggregate text NOT NULL, payload jsonb NOT NULL,
-			updated_at timestamptz NOT NULL DEFAULT clock_timestamp())`,
+		`CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n int NOT NULL,
+			aggregate text NOT NULL, payload jsonb NOT NULL, updated_at timestamptz NOT NULL DEFAULT clock_timestamp())`,
 		`CREATE INDEX orders_updated ON orders (updated_at, id)`,
 	} {
 		if _, err := db.Exec(ctx, s); err != nil {
@@ -42,10 +42,12 @@ func newSource(ctx context.Context, db *lab.Database) (*source, error) {
 
 func (s *source) write(ctx context.Context, tx pgx.Tx, n, aggregate int) error {
 	name := fmt.Sprintf("a-%d", aggregate)
-	payload := fmt.Appendf(nil, `{"n":%d,"aggregate":"%s","customer":"c-%06d","total":"%d.%02d","items":[{"sku":"s-%d","quantity":%d},`+
-		`{"sku":"s-%d","quantity":1}],"note":"the quick brown fox jumps over the lazy dog, and does so again and again","currency":"EUR"}`,
+	payload := fmt.Appendf(nil, `{"n":%d,"aggregate":"%s","customer":"c-%06d","total":"%d.%02d",`+
+		`"items":[{"sku":"s-%d","quantity":%d},{"sku":"s-%d","quantity":1}],"currency":"EUR",`+
+		`"note":"the quick brown fox jumps over the lazy dog, and does so again and again"}`,
 		n, name, n*7, n%1000, n%100, n%50, n%9+1, n%77)
-	if _, err := tx.Exec(ctx, `INSERT INTO orders (n, aggregate, payload) VALUES ($1, $2, $3)`, n, name, string(payload)); err != nil {
+	if _, err := tx.Exec(ctx, `INSERT INTO orders (n, aggregate, payload) VALUES ($1, $2, $3)`,
+		n, name, string(payload)); err != nil {
 		return err
 	}
 	if s.insert == nil {
@@ -58,7 +60,7 @@ func (s *source) write(ctx context.Context, tx pgx.Tx, n, aggregate int) error {
 func (s *source) backlog(ctx context.Context, n int) error {
 	s.next = n
 	return s.db.Each(ctx, n, func(tx pgx.Tx, i int) error {
-		s.events[i] = event{aggregate: i % aggregates, seq: i, committed: time.Now()}
+		s.events[i] = event{aggregate: i % aggregates, committed: time.Now()}
 		return s.write(ctx, tx, i, i%aggregates)
 	})
 }
@@ -105,7 +107,7 @@ func (s *source) one(ctx context.Context, aggregate int, hold bool) error {
 		return err
 	}
 	s.mu.Lock()
-	s.events[n] = event{aggregate: aggregate, seq: n, committed: time.Now()}
+	s.events[n] = event{aggregate: aggregate, committed: time.Now()}
 	s.mu.Unlock()
 	return nil
 }

@@ -51,7 +51,8 @@ func NewDatabase(ctx context.Context) (*Database, error) {
 // Drop removes the database, whoever uses it.
 func (d *Database) Drop() {
 	d.Close()
-	_ = administer(context.Background(), os.Getenv(Postgres), "DROP DATABASE IF EXISTS "+d.Config().ConnConfig.Database+" WITH (FORCE)")
+	_ = administer(context.Background(), os.Getenv(Postgres),
+		"DROP DATABASE IF EXISTS "+d.Config().ConnConfig.Database+" WITH (FORCE)")
 }
 
 func administer(ctx context.Context, server, statement string) error {

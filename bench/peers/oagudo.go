@@ -17,17 +17,20 @@ import (
 // which the application sets.
 func Oagudo() Peer {
 	return Peer{
-		Name: "oagudo/outbox",
+		Name:  "oagudo/outbox",
+		Order: oneAfterTheOther,
 		Init: func(ctx context.Context, db *pgxpool.Pool) error {
 			return run(ctx, db,
 				`CREATE TABLE outbox (id UUID PRIMARY KEY, created_at TIMESTAMP WITH TIME ZONE NOT NULL,
-					scheduled_at TIMESTAMP WITH TIME ZONE NOT NULL, metadata BYTEA, payload BYTEA NOT NULL, times_attempted INTEGER NOT NULL)`,
+					scheduled_at TIMESTAMP WITH TIME ZONE NOT NULL, metadata BYTEA,
+					payload BYTEA NOT NULL, times_attempted INTEGER NOT NULL)`,
 				`CREATE INDEX idx_outbox_created_at ON outbox (created_at)`,
 				`CREATE INDEX idx_outbox_scheduled_at ON outbox (scheduled_at)`)
 		},
 		Insert: func(ctx context.Context, tx pgx.Tx, m Message) error {
 			_, err := tx.Exec(ctx, `INSERT INTO outbox (id, created_at, scheduled_at, metadata, payload, times_attempted)
-				VALUES ($1, $2, $2, $3, $4, 0)`, uuid.New(), time.Now(), fmt.Appendf(nil, `{"aggregate":%q}`, m.Aggregate), m.Payload)
+				VALUES ($1, $2, $2, $3, $4, 0)`,
+				uuid.New(), time.Now(), fmt.Appendf(nil, `{"aggregate":%q}`, m.Aggregate), m.Payload)
 			return err
 		},
 		Relay: relayOagudo,

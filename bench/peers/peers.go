@@ -23,6 +23,8 @@ type Send func(ctx context.Context, payload []byte) error
 // Peer is one library.
 type Peer struct {
 	Name string
+	// Order is the one in which it publishes.
+	Order string
 	// Init makes its tables.
 	Init func(ctx context.Context, db *pgxpool.Pool) error
 	// Insert writes a message in the application's transaction.
@@ -30,6 +32,11 @@ type Peer struct {
 	// Relay publishes what was committed until ctx ends, and looks for more every poll.
 	Relay func(ctx context.Context, db *pgxpool.Pool, poll time.Duration, send Send) error
 }
+
+const (
+	oneAfterTheOther = "one after the other"
+	none             = "none"
+)
 
 // All are the libraries, in the order in which they are shown.
 func All() []Peer {

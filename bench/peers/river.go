@@ -13,12 +13,17 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// River is github.com/riverqueue/river: a queue of jobs. It promises no order between jobs; with one worker they run one
-// after the other.
+// River is github.com/riverqueue/river: a queue of jobs. It promises no order between jobs; with one worker they run
+// one after the other.
 func River(workers int) Peer {
+	order := none
+	if workers == 1 {
+		order = oneAfterTheOther
+	}
 	var inserting *river.Client[pgx.Tx]
 	return Peer{
-		Name: fmt.Sprintf("river, %d workers", workers),
+		Order: order,
+		Name:  fmt.Sprintf("river, %d workers", workers),
 		Init: func(ctx context.Context, db *pgxpool.Pool) error {
 			migrator, err := rivermigrate.New(riverpgxv5.New(db), nil)
 			if err != nil {

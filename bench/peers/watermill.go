@@ -25,7 +25,8 @@ func Watermill() Peer {
 		}, watermill.NopLogger{})
 	}
 	return Peer{
-		Name: "watermill-sql",
+		Name:  "watermill-sql",
+		Order: oneAfterTheOther,
 		Init: func(_ context.Context, db *pgxpool.Pool) error {
 			s, err := subscriber(db, time.Second)
 			if err != nil {
