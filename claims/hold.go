@@ -78,24 +78,29 @@ func (t *Table) Renew(ctx context.Context, owner string, partitions []int, ttl t
 }
 
 // Release gives partitions back; nil means everything that is the owner's, the membership included, also what it does
-// not know of. After a crash before it, others wait until the claims have expired.
+// not know of. After a crash before it, others wait until the claims have expired, or until the process is known to
+// have died.
 func (t *Table) Release(ctx context.Context, owner string, partitions []int) error {
-	return t.db.Do(ctx, "give claims back", func(ctx context.Context, q statement.Querier) (err error) {
-		units := unitsOf(partitions)
-		if partitions == nil {
-			s := t.db.Statement("SELECT unit FROM ", t.Place.Table)
-			s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND owner = ", s.Arg(owner))
-			if units, err = s.Texts(ctx, q); err != nil {
-				return fmt.Errorf("find the claims: %w", err)
-			}
-		}
-		if len(units) == 0 {
-			return nil
-		}
-		s := t.db.Statement()
-		t.syntax.ByName(s, t.Place, "DELETE", nil, units)
-		s.Add(" AND c.owner = ", s.Arg(owner))
-		_, err = s.Exec(ctx, q)
-		return err
+	return t.db.Do(ctx, "give claims back", func(ctx context.Context, q statement.Querier) error {
+		return t.releaseIn(ctx, q, owner, partitions)
 	})
+}
+
+func (t *Table) releaseIn(ctx context.Context, q statement.Querier, owner string, partitions []int) (err error) {
+	units := unitsOf(partitions)
+	if partitions == nil {
+		s := t.db.Statement("SELECT unit FROM ", t.Place.Table)
+		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND owner = ", s.Arg(owner))
+		if units, err = s.Texts(ctx, q); err != nil {
+			return fmt.Errorf("find the claims: %w", err)
+		}
+	}
+	if len(units) == 0 {
+		return nil
+	}
+	s := t.db.Statement()
+	t.syntax.ByName(s, t.Place, "DELETE", nil, units)
+	s.Add(" AND c.owner = ", s.Arg(owner))
+	_, err = s.Exec(ctx, q)
+	return err
 }

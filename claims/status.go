@@ -3,8 +3,10 @@ package claims
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 )
@@ -73,10 +75,18 @@ func (t *Table) Owners(ctx context.Context) ([]Owner, error) {
 	return owners, err
 }
 
-// OwnerName makes the name of an owner. The parts may come from settings: it leaves out spaces and #.
-func OwnerName(app, instance, random string) string {
+// fallen reports whether an owner's process is known to have died, and the grace for its last requests is over.
+func (t *Table) fallen(owner string) bool {
+	_, id, _ := strings.Cut(owner, "#")
+	ago, died := alive.Died(t.alive, id)
+	return died && ago >= alive.Grace
+}
+
+// OwnerName makes the name of an owner. id is of [alive.ID]. The other parts may come from settings: it leaves out
+// spaces and #.
+func OwnerName(app, instance, id string) string {
 	clean := func(s string) string {
 		return string(slices.DeleteFunc([]byte(s), func(c byte) bool { return c <= ' ' || c == '#' }))
 	}
-	return clean(app) + "/" + clean(instance) + "#" + random
+	return clean(app) + "/" + clean(instance) + "#" + id
 }

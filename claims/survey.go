@@ -64,10 +64,12 @@ type content struct {
 	partitions int
 	live       map[string]string // unit → owner
 	dead       []string          // members whose rows nobody needs any more
+	fallen     []string          // owners that have died, whose claims are not in live
 }
 
 func (t *Table) read(ctx context.Context, q statement.Querier) (content, error) {
 	c := content{live: map[string]string{}}
+	fell := map[string]bool{}
 	s := t.db.Statement("SELECT unit, owner, info, CASE WHEN expires_at > ", t.db.Now(), " THEN 1 ELSE 0 END FROM ",
 		t.Place.Table)
 	s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit NOT IN ('", pauseUnit, "', '", CleanupUnit, "')")
@@ -83,7 +85,14 @@ func (t *Table) read(ctx context.Context, q statement.Querier) (content, error) 
 		case unit == counterUnit:
 			c.partitions = PartitionsIn(info.String)
 		case live == 1:
-			c.live[unit] = owner
+			if _, asked := fell[owner]; !asked {
+				if fell[owner] = t.fallen(owner); fell[owner] {
+					c.fallen = append(c.fallen, owner)
+				}
+			}
+			if !fell[owner] {
+				c.live[unit] = owner
+			}
 		case !partition:
 			c.dead = append(c.dead, unit)
 		}

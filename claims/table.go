@@ -5,7 +5,8 @@
 //
 // What is claimed are partitions: ranges of the buckets that aggregates are spread over. A claim is a row (outbox,
 // unit, owner, token, expires_at, info), by the database's clock; the column unit names the partition. An owner holds
-// a partition while the partition's row names it and lives. A strategy decides which partitions an owner takes and
+// a partition while the partition's row names it and lives. The claims of an owner whose process is known to have died
+// (package alive) count as expired after a grace, and are removed by the next one that takes some. A strategy decides which partitions an owner takes and
 // when it gives them back. All strategies claim the same partitions, so they exclude each other.
 //
 // # Tokens
@@ -24,6 +25,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
@@ -46,11 +48,13 @@ type Table struct {
 	syntax     Syntax
 	Place      Place
 	partitions int
+	alive      alive.Marker
 }
 
-// New returns the claims of an outbox that the settings divide into so many partitions.
-func New(db *statement.DB, d Syntax, p Place, partitions int) *Table {
-	return &Table{db: db, syntax: d, Place: p, partitions: partitions}
+// New returns the claims of an outbox that the settings divide into so many partitions. m knows of owners that have
+// died; nil: their claims expire.
+func New(db *statement.DB, d Syntax, p Place, partitions int, m alive.Marker) *Table {
+	return &Table{db: db, syntax: d, Place: p, partitions: partitions, alive: m}
 }
 
 // Place is where the claims of one outbox stand.

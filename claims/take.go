@@ -62,8 +62,8 @@ func (t *Table) settled(ctx context.Context, q statement.Querier) (Survey, error
 	if err != nil {
 		return Survey{}, err
 	}
-	if len(found.dead) > 0 {
-		if err := t.remove(ctx, q, found.dead); err != nil {
+	if len(found.dead)+len(found.fallen) > 0 {
+		if err := t.remove(ctx, q, &found); err != nil {
 			return Survey{}, err
 		}
 		if found, err = t.read(ctx, q); err != nil { // what was waited for may have left claims that live
@@ -79,13 +79,20 @@ func (t *Table) settled(ctx context.Context, q statement.Querier) (Survey, error
 // removeAtOnce bounds how many rows one statement deletes: SQL Server turns 5000 row locks into one lock of the table.
 const removeAtOnce = 4_000
 
-// remove deletes dead rows.
-func (t *Table) remove(ctx context.Context, q statement.Querier, units []string) error {
-	s := t.db.Statement()
-	t.syntax.ByName(s, t.Place, "DELETE", nil, units[:min(len(units), removeAtOnce)])
-	s.Add(" AND c.expires_at <= ", t.db.Now())
-	if _, err := s.Exec(ctx, q); err != nil {
-		return fmt.Errorf("remove dead rows: %w", err)
+// remove deletes dead rows, and what owners hold that have died.
+func (t *Table) remove(ctx context.Context, q statement.Querier, found *content) error {
+	if units := found.dead; len(units) > 0 {
+		s := t.db.Statement()
+		t.syntax.ByName(s, t.Place, "DELETE", nil, units[:min(len(units), removeAtOnce)])
+		s.Add(" AND c.expires_at <= ", t.db.Now())
+		if _, err := s.Exec(ctx, q); err != nil {
+			return fmt.Errorf("remove dead rows: %w", err)
+		}
+	}
+	for _, owner := range found.fallen {
+		if err := t.releaseIn(ctx, q, owner, nil); err != nil {
+			return fmt.Errorf("remove the claims of %s, which has died: %w", owner, err)
+		}
 	}
 	return nil
 }

@@ -156,7 +156,8 @@ func (c *catalog) place(qualified string) claims.Place {
 func (c *catalog) rowsConfig() rows.Config {
 	cfg := &c.cfg
 	return rows.Config{Ordering: cfg.Ordering, Partitions: cfg.Partitions, Block: cfg.Policy.Block,
-		MaxRowBytes: cfg.MaxRowBytes, MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention}
+		MaxRowBytes: cfg.MaxRowBytes, MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention,
+		Alive: cfg.Alive}
 }
 
 // own are the events of a table of `rowrelay outbox init`.

@@ -2,10 +2,10 @@ package publisher
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
@@ -46,7 +46,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 	// One chunk may take as long as a statement may, and its repetitions; then comes the rest.
 	ttl := max(cfg.ClaimTTL, 2*cfg.Timeout) + longestRest
 	claim, err := o.claims.ClaimJob(ctx, claims.CleanupUnit, claims.OwnerName(cfg.App, cfg.Instance,
-		"cleanup-"+rand.Text()[:8]), ttl)
+		alive.ID(cfg.Alive)), ttl)
 	if err != nil || claim == nil {
 		return c, stopped(ctx, &c, begun, err)
 	}

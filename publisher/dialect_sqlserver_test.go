@@ -79,7 +79,7 @@ func TestSQLServerDrawIsReadToItsEnd(t *testing.T) {
 func claimsOn(db *sql.DB) *claims.Table {
 	e := textsOf["sqlserver"]
 	return claims.New(statement.NewDB(e.syntax, e.low, db, 0, func(error) bool { return false },
-		func(_ string, err error) error { return err }), e.claims, claims.Place{Table: "[claims]", Outbox: "outbox"}, 4)
+		func(_ string, err error) error { return err }), e.claims, claims.Place{Table: "[claims]", Outbox: "outbox"}, 4, nil)
 }
 
 // TestSQLServerClaimsMeet: where two insert one row, the one that comes second finds it with the next statement.

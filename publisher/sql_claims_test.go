@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/internal/programtest"
@@ -109,6 +110,46 @@ func TestTakeOver(t *testing.T) {
 		// Everything is given back.
 		b.must(b.claims.Release(ctx, "new", nil))
 		wants(b.take("third", time.Minute, 0, 1, 2, 3), 0, 1, 2, 3)
+	})
+}
+
+// dead are marks of which those in the map have died, so long ago.
+type dead map[string]time.Duration
+
+func (d dead) Own() string { return "" }
+
+func (d dead) Died(mark string) (time.Duration, bool) { ago, died := d[mark]; return ago, died }
+
+// TestTakeOverFromTheDead: the claims of an owner that is known to have died are free after a grace, long before they
+// expire; those of others, and of one that has just died, are not.
+func TestTakeOverFromTheDead(t *testing.T) {
+	everyEngine(t, func(t *testing.T, b *bench) {
+		b.take("shop/a#OLD.1", time.Hour, 0)
+		b.take("shop/a#JUST.1", time.Hour, 1)
+		b.take("shop/a#LIVES.1", time.Hour, 2)
+		token := b.take("shop/a#NONE", time.Hour, 3).Token
+		want := func(got claims.Survey, members ...string) {
+			t.Helper()
+			if _, held := got.Held[0]; held || len(got.Held) != 3 || !slices.Equal(got.Members, members) {
+				t.Errorf("it sees %+v", got)
+			}
+		}
+		next := b.open(func(cfg *Config) {
+			cfg.Alive = dead{"OLD": alive.Grace, "JUST": alive.Grace - time.Millisecond}
+		})
+		found, err := next.claims.Survey(t.Context())
+		b.must(err)
+		others := []string{"shop/a#JUST.1", "shop/a#LIVES.1", "shop/a#NONE"}
+		want(found, others...)
+		got, err := next.claims.Take(t.Context(), "shop/b#NEW.1", time.Hour, true, just(0, 1, 2, 3))
+		b.must(err)
+		want(got.Survey, others...)
+		if !slices.Equal(got.Partitions, []int{0}) || got.Token <= token {
+			t.Errorf("it took %v under %d, after %d", got.Partitions, got.Token, token)
+		}
+		if n, err := b.claims.Renew(t.Context(), "shop/a#OLD.1", []int{0}, time.Hour); err != nil || n != 0 {
+			t.Errorf("the dead one has renewed %d, %v", n, err)
+		}
 	})
 }
 

@@ -2,11 +2,11 @@ package state
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/clock"
 )
 
@@ -30,7 +30,7 @@ func (k *Keeper) Acquire(ctx context.Context, s *Snapshot) (*Lease, error) {
 	if held := s.Held(); held != nil {
 		return nil, held
 	}
-	o := newOwner(k, s, k.leaseID())
+	o := newOwner(k, s, alive.ID(k.cfg.Alive))
 	wait := pauses(k.cfg.TTL / 6)
 	giveUp := time.Now().Add(min(k.cfg.TTL-k.margin, acquirePatience))
 	for tries := 1; ; tries++ {
@@ -51,16 +51,6 @@ func (k *Keeper) Acquire(ctx context.Context, s *Snapshot) (*Lease, error) {
 		}
 		_ = clock.Sleep(ctx, pause)
 	}
-}
-
-// leaseID draws the id of an acquisition. It begins with the mark of the process, where that has one.
-func (k *Keeper) leaseID() string {
-	if k.cfg.Alive != nil {
-		if mark := k.cfg.Alive.Own(); mark != "" {
-			return mark + "." + rand.Text()
-		}
-	}
-	return rand.Text()
 }
 
 // acquired is the document of s with the lease taken.

@@ -2,20 +2,18 @@ package state
 
 import (
 	"fmt"
-	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/alive"
 )
 
-// maxGrace bounds how long takers wait beyond the end of an expired lease.
-const maxGrace = 5 * time.Second
-
-// grace is how long takers wait beyond the end of a lease that was not released: half the ttl, at most five seconds,
-// for clocks that differ and writes that are under way. A document that says no ttl gets the longest.
+// grace is how long takers wait beyond the end of a lease that was not released: half the ttl, at most as long as
+// after a death, for clocks that differ and writes that are under way. A document that says no ttl gets the longest.
 func grace(ttl time.Duration) time.Duration {
 	if ttl <= 0 {
-		return maxGrace
+		return alive.Grace
 	}
-	return min(ttl/2, maxGrace)
+	return min(ttl/2, alive.Grace)
 }
 
 // Held says who holds the lease, judged by the store's clock as it must be by now; nil when it may be acquired: nobody
@@ -29,10 +27,8 @@ func (s *Snapshot) Held() *HeldError {
 	}
 	now := s.Now()
 	left := l.ExpiresAt.Add(grace(l.TTL)).Sub(now)
-	if mark, _, marked := strings.Cut(l.LeaseID, "."); marked && s.alive != nil {
-		if ago, died := s.alive.Died(mark); died {
-			left = min(left, grace(l.TTL)-ago)
-		}
+	if ago, died := alive.Died(s.alive, l.LeaseID); died {
+		left = min(left, grace(l.TTL)-ago)
 	}
 	if left <= 0 {
 		return nil

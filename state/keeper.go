@@ -9,6 +9,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/change"
 )
 
@@ -20,15 +21,7 @@ type Config struct {
 	Owner  string        // owner_id, for people: "<app>/<instance>"
 	TTL    time.Duration // how long a lease lives without a heartbeat
 	// Alive knows of holders that have died; nil: their leases expire.
-	Alive Alive
-}
-
-// Alive marks leases with the process that takes them.
-type Alive interface {
-	// Own is this process's mark; "" where it has none.
-	Own() string
-	// Died reports whether it is certain that the process of a mark has died, and how long ago that was found out.
-	Died(mark string) (ago time.Duration, certain bool)
+	Alive alive.Marker
 }
 
 // Key returns the key of a poller's document: state/{app}/{poller}.json, or state/{app}/{poller}.{output}.json for an

@@ -3,6 +3,8 @@ package state
 import (
 	"errors"
 	"time"
+
+	"github.com/rowrelay/rowrelay/alive"
 )
 
 // Snapshot is the document as it was loaded, with what is needed to replace that very version.
@@ -10,7 +12,7 @@ type Snapshot struct {
 	Doc     Document
 	version Version
 	clock   storeClock
-	alive   Alive
+	alive   alive.Marker
 }
 
 // Now is the earliest that the store's clock can show by now: ages of what the document says are judged by it.

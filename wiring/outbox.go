@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/engine"
@@ -152,7 +153,7 @@ func publisherConfig(a *App, p *config.Poller, letters poller.DeadLetters) publi
 		Config: feed.Config{
 			App: a.Config.State.AppName, Poller: p.Name, Instance: a.process.Instance(), Strategy: claims.Strategy(s.Strategy),
 			Partitions: s.Partitions, ClaimTTL: s.ClaimTTL, Policy: policyOf(p), Ordering: poller.Ordering(p.Ordering),
-			DeadLetters: letters,
+			Alive: alive.Default(), DeadLetters: letters,
 		},
 		Table: s.Table, Map: s.Map, ClaimsTable: s.ClaimsTable, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, Retention: s.Retention, CleanupChunk: s.CleanupChunk,

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
@@ -29,7 +30,6 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/state"
-	"github.com/rowrelay/rowrelay/state/alive"
 	"github.com/rowrelay/rowrelay/telemetry"
 	"github.com/rowrelay/rowrelay/telemetry/otlp"
 )

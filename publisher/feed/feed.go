@@ -39,13 +39,13 @@ package feed
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -62,6 +62,8 @@ type Config struct {
 	Policy     poller.Policy
 	// Ordering is OrderKey (by aggregate), or OrderSource, which needs the strategy leader, or OrderNone.
 	Ordering poller.Ordering
+	// Alive is for the names of owners: see claims.New.
+	Alive alive.Marker
 	// DeadLetters also takes dead letters; nil where the row is the dead letter and that is all.
 	DeadLetters poller.DeadLetters
 }
@@ -121,14 +123,9 @@ func (f *Feed) Partition(n int) *Feed { return &Feed{f.shared, n} }
 
 // Open returns a session. It asks nothing of the database: the first Next looks for work before it claims anything.
 func (f *Feed) Open(context.Context) (poller.Session, error) {
-	var random [4]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return nil, &poller.Fault{Event: poller.LeaseAcquireFailed,
-			Err: fmt.Errorf("drawing a name for the session: %w", err)}
-	}
 	cfg := &f.shared.cfg
-	owner := claims.OwnerName(cfg.App, cfg.Instance, hex.EncodeToString(random[:]))
-	return newSession(f.shared, owner, f.only, int(random[0])<<8|int(random[1])), nil
+	owner := claims.OwnerName(cfg.App, cfg.Instance, alive.ID(cfg.Alive))
+	return newSession(f.shared, owner, f.only, rand.IntN(claims.Buckets)), nil //nolint:gosec // nothing secret
 }
 
 // tellEvery is how often a warning about the outbox is said again that lasts.

@@ -15,6 +15,7 @@ package rows
 import (
 	"time"
 
+	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
@@ -64,6 +65,8 @@ type Config struct {
 	Timed bool
 	// Retention is how long published and discarded events are kept.
 	Retention time.Duration
+	// Alive is for claims.New.
+	Alive alive.Marker
 }
 
 // Own returns the events of a table of `rowrelay outbox init`, and its claims.
@@ -73,7 +76,7 @@ func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how clai
 	if cfg.Timed {
 		t.o.availableAt, t.o.expiresAt = "o.available_at", "o.expires_at"
 	}
-	t.Claims = claims.New(db, how, where, cfg.Partitions)
+	t.Claims = claims.New(db, how, where, cfg.Partitions, cfg.Alive)
 	return t
 }
 
@@ -93,7 +96,7 @@ func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement
 	if t.o = t.words("o"); index != "" {
 		t.served = v.ByIndex(db.Quote(index))
 	}
-	t.Claims = claims.New(db, how, where, 1)
+	t.Claims = claims.New(db, how, where, 1, cfg.Alive)
 	return t
 }
 
