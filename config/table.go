@@ -215,7 +215,7 @@ var pollerSettings = []setting{
 	{name: "source__partitions", kind: kind.Whole(1, 1024, "64"), modes: inOutbox, def: "64",
 		doc: "The number of partitions, unless the strategy is `leader`. At most so many instances publish at the same time. A change takes effect when no instance publishes."},
 	{name: "source__claim_ttl", kind: kind.Durations("3s", "1h", "30s"), modes: inOutbox, def: "30s",
-		doc: "How long a claim lasts unless it is renewed, by the database's clock. After a crash other instances take over when it has ended."},
+		doc: "How long a claim lasts unless it is renewed, by the database's clock. After a crash other instances take over when it has ended; on the same machine after 5s."},
 	{name: "source__claims_table", kind: kind.Text("a table", "rowrelay_claims"), modes: inOutbox, def: "rowrelay_claims",
 		doc: "The table of claims, in the outbox's database; `rowrelay outbox init` creates it."},
 	{name: "source__cleanup_schedule", kind: scheduleOrNone, modes: inOutbox, def: "0 0 * * * *",

@@ -93,8 +93,8 @@ func rowrelay(name string, m mode, batch int) contender {
 		cmd.Env = append(os.Environ(), "state__kind=file", "state__path="+filepath.Join(at.dir, "state"),
 			"state__app_name=compare", "status__listen=127.0.0.1:0", "log__level=error", "COMPARE_DB="+at.db.URL)
 		for _, s := range slices.Concat(m.settings, []string{"source__connection=COMPARE_DB",
-			"poll_interval=" + at.o.poll.String(), "output__kind=http", "output__url=" + at.url,
-			"output__batch=" + strconv.Itoa(batch)}) {
+			"poll_interval=" + at.o.poll.String(), "poll_interval_max=" + at.o.poll.String(),
+			"output__kind=http", "output__url=" + at.url, "output__batch=" + strconv.Itoa(batch)}) {
 			cmd.Env = append(cmd.Env, "pollers__orders__"+s)
 		}
 		return cmd
