@@ -22,7 +22,8 @@ func OAuth2(c Client) Source {
 	cfg := clientcredentials.Config{ClientID: c.ID, ClientSecret: c.Secret, TokenURL: c.TokenURL,
 		Scopes: strings.Fields(c.Scope)}
 	// No redirects: the secret is meant for output__auth_token_url.
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: output.Unswitched{Next: http.DefaultTransport},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return func(ctx context.Context, _ bool) (Token, error) {
 		got, err := cfg.Token(context.WithValue(ctx, oauth2.HTTPClient, client))
 		if err != nil {

@@ -55,6 +55,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/output"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -132,7 +133,7 @@ func New(cfg Config) (*Output, error) {
 		several: cfg.Several,
 		key:     key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency, identity),
 	}
-	o.through = o.transport
+	o.through = output.Unswitched{Next: o.transport}
 	if cfg.Every > 0 {
 		o.through = paced{o.through, rate.NewLimiter(rate.Every(cfg.Every), 1)}
 	}
