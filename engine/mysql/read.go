@@ -43,6 +43,9 @@ func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any
 		if n := len(rows.Columns()); n != len(cols) {
 			return fmt.Errorf("%w: %d columns instead of %d", engine.ErrSchemaChanged, n, len(cols))
 		}
+		if err := sameTypes(rows, cols); err != nil {
+			return err
+		}
 		for {
 			if err := rows.Next(r.values); err != nil {
 				if errors.Is(err, io.EOF) {
@@ -55,6 +58,25 @@ func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any
 			}
 		}
 	})
+}
+
+// sameTypes sees to it that values still arrive in the form that the columns are read by: the text protocol brings bytes
+// for a number, a text, JSON and a blob alike.
+func sameTypes(rows driver.Rows, cols []engine.Column) error {
+	named, ok := rows.(driver.RowsColumnTypeDatabaseTypeName)
+	if !ok {
+		return fmt.Errorf("the rows are a %T, not go-sql-driver's", rows)
+	}
+	for i := range cols {
+		sent := Type{Data: protocolType(named.ColumnTypeDatabaseTypeName(i))}.Value()
+		want, got := cols[i].Value.Code&0xff, sent.Code&0xff
+		same := want == got || want == myJSON && got == myText || // MariaDB has no type of its own for JSON
+			cols[i].Value.Expr != "" || sent.Refused != "" // a type that the protocol does not name
+		if !same {
+			return fmt.Errorf("%w: column %q", engine.ErrSchemaChanged, cols[i].Name)
+		}
+	}
+	return nil
 }
 
 // query sends a statement in one round trip with its parameters written in. Where the driver cannot do that (it

@@ -29,7 +29,7 @@
 //
 //	2xx              every event is accepted, unless a JSON body lists "batchItemFailures" (see below)
 //	3xx              refused: a redirect is never followed, the body and its signature were meant for output__url
-//	408, 425, 429, 5xx, no answer   unavailable; Retry-After is honoured
+//	101, 408, 425, 429, 5xx, no answer   unavailable; Retry-After is honoured
 //	other 4xx        refused
 //
 // A 2xx whose Content-Type is JSON is read, up to 1 MiB: {"batchItemFailures":[{"itemIdentifier":"<event id, or the
