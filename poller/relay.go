@@ -43,8 +43,9 @@ type Config struct {
 	Whole bool
 	// Timeout bounds one attempt.
 	Timeout time.Duration
-	// Budget bounds the tick: after it no request and no fetch begins.
-	Budget time.Duration
+	// Budget bounds the tick: after it no fetch begins, and no request once Linger is over, too. What was accepted behind
+	// an event that was not sent by then is delivered again by the next tick.
+	Budget, Linger time.Duration
 	// PollInterval is the wait between fetches of a drained source; 0 ends the tick when the source is drained.
 	PollInterval time.Duration
 	// PollIntervalMax is how far PollInterval grows, doubling, while the source stays empty; below PollInterval it does
@@ -70,8 +71,8 @@ func NewRelay(cfg Config) (*Relay, error) {
 	case cfg.Concurrency < 1, cfg.Fetch.Rows < 1, cfg.Fetch.Bytes < 1, cfg.RequestEvents < 1, cfg.RequestBytes < 1,
 		cfg.Retries < 1:
 		return nil, errors.New("relay: Concurrency, Fetch, RequestEvents, RequestBytes and Retries must be at least 1")
-	case cfg.Timeout <= 0, cfg.Budget <= 0, cfg.PollInterval < 0, cfg.MaxBatches < 0:
-		return nil, errors.New("relay: Timeout and Budget must be positive, PollInterval and MaxBatches not negative")
+	case cfg.Timeout <= 0, cfg.Budget <= 0, cfg.Linger < 0, cfg.PollInterval < 0, cfg.MaxBatches < 0:
+		return nil, errors.New("relay: Timeout and Budget must be positive, Linger, PollInterval and MaxBatches not negative")
 	}
 	switch cfg.Ordering {
 	case OrderKey, OrderNone:
@@ -84,8 +85,8 @@ func NewRelay(cfg Config) (*Relay, error) {
 	return &Relay{cfg: cfg}, nil
 }
 
-// longest is how long a tick may take: its budget, the requests that are in flight at its end, and the last commit.
-func (r *Relay) longest() time.Duration { return r.cfg.Budget + r.cfg.Timeout + settleGrace }
+// longest is how long a tick may take: its budget, what lingers, the requests in flight then, and the last commit.
+func (r *Relay) longest() time.Duration { return r.cfg.Budget + r.cfg.Linger + r.cfg.Timeout + settleGrace }
 
 // newReport returns the report of a tick that begins now.
 func (r *Relay) newReport() Report {

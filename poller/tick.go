@@ -90,6 +90,8 @@ type tick struct {
 	// stop ends waits (back-off, poll interval) when nothing more shall begin; its cause is why.
 	stop     context.Context //nolint:containedctx // as ctx
 	stopWith context.CancelCauseFunc
+	// asking ends with stop, or when no further batch shall be fetched although what was fetched is still sent.
+	asking context.Context //nolint:containedctx // as ctx
 	failure  error
 }
 
@@ -117,8 +119,13 @@ func (t *tick) run() {
 	release := context.AfterFunc(t.ctx, func() { t.stopWith(context.Cause(t.ctx)) })
 	defer release()
 
-	budget := time.AfterFunc(t.cfg.Budget, func() { t.stopWith(errBudget) })
+	asking, ask := context.WithCancelCause(t.stop)
+	defer ask(nil)
+	t.asking = asking
+	budget := time.AfterFunc(t.cfg.Budget, func() { ask(errBudget) })
 	defer budget.Stop()
+	lingered := time.AfterFunc(t.cfg.Budget+t.cfg.Linger, func() { t.stopWith(errBudget) })
+	defer lingered.Stop()
 	fetching, cancel := context.WithDeadlineCause(t.ctx, t.report.Started.Add(t.cfg.Budget+fetchGrace), errBudget)
 	defer cancel()
 	t.fetchCtx = fetching
@@ -147,6 +154,8 @@ func (t *tick) run() {
 	}
 	wake := context.AfterFunc(t.stop, func() { t.post(func() {}) })
 	defer wake()
+	wakeToo := context.AfterFunc(t.asking, func() { t.post(func() {}) })
+	defer wakeToo()
 
 	t.fetch()
 	for t.busy() {
@@ -164,7 +173,7 @@ func (t *tick) post(f func()) { t.inbox <- f }
 
 // final reports whether no further batch will be fetched.
 func (t *tick) final() bool {
-	return t.stopped() || t.fetchErr != nil || t.ended || t.drained && t.cfg.PollInterval == 0 ||
+	return t.asking.Err() != nil || t.fetchErr != nil || t.ended || t.drained && t.cfg.PollInterval == 0 ||
 		t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
 }
 
@@ -200,7 +209,7 @@ func (t *tick) fetch() {
 		var grant Grant
 		var sent []change.Event
 		var err error
-		stopped := clock.Sleep(t.stop, wait) != nil // then no batch, and no failure
+		stopped := clock.Sleep(t.asking, wait) != nil // then no batch, and no failure
 		began := time.Now()
 		if !stopped {
 			grant, sent, err = t.batch(func() (Grant, error) { return t.session.Next(t.fetchCtx, limit) })
@@ -386,7 +395,7 @@ func (t *tick) endSearch() {
 
 // starved reports whether the first fetch used up the budget: such ticks would go on for ever without a word.
 func (t *tick) starved() bool {
-	return t.fetches <= 1 && t.number.Load() == 0 && errors.Is(context.Cause(t.stop), errBudget)
+	return t.fetches <= 1 && t.number.Load() == 0 && errors.Is(context.Cause(t.asking), errBudget)
 }
 
 // abandon gives the lease back when a panic has kept end from it: else its heartbeat would keep everybody out for ever.

@@ -198,6 +198,36 @@ func TestBudgetEndsTheTickWithMoreToCome(t *testing.T) {
 	})
 }
 
+// TestWhatWasFetchedIsSentBeyondTheBudget: one order key takes longer than the budget. With Linger its rows of the pages
+// that were fetched are sent all the same, so that no other row, accepted long before, is sent again.
+func TestWhatWasFetchedIsSentBeyondTheBudget(t *testing.T) {
+	for linger, wantRepeats := range map[time.Duration]bool{0: true, time.Minute: false} {
+		synctest.Test(t, func(t *testing.T) {
+			rows := pollertest.Keys(300, 300)
+			for i := 0; i < len(rows); i += 3 {
+				rows[i] = "busy"
+			}
+			feed, to := pollertest.TableOf(rows...), pollertest.NewSink(t, pollertest.Slow(500*time.Millisecond))
+			relay := pollertest.Relay(t, feed, to, func(c *poller.Config) {
+				c.Budget, c.Linger, c.PollInterval, c.RequestEvents = 5*time.Second, linger, 100*time.Millisecond, 5
+			})
+			for ticks := 0; feed.Position < len(rows) && ticks < 100; ticks++ {
+				begun := time.Now()
+				if report := relay.Tick(t.Context()); report.Failed() || time.Since(begun) > linger+6*time.Second {
+					t.Fatalf("after %s: %+v", time.Since(begun), report)
+				}
+			}
+			sent := 0
+			for _, n := range to.Accepted {
+				sent += n
+			}
+			if feed.Position != len(rows) || (sent > len(rows)) != wantRepeats {
+				t.Errorf("linger %s: position %d, %d rows accepted", linger, feed.Position, sent)
+			}
+		})
+	}
+}
+
 func TestMaxBatchesEndsTheTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := pollertest.NewTable(100, 100)

@@ -68,7 +68,7 @@ func SilentAfter(p *inspect.Poller) time.Duration {
 	if p.Timer.Assumed || !p.Timer.Fires {
 		return 0
 	}
-	return lifeEvery + 2*p.Timer.Gap + p.Config.TickBudget + p.LongestRequest()
+	return lifeEvery + 2*p.Timer.Gap + p.Config.TickBudget + p.Config.Linger + p.LongestRequest()
 }
 
 // parts are what is read of an output: its state document and the dead letters beside it, its outbox, or the tables by

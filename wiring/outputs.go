@@ -272,7 +272,7 @@ func relayConfig(a *App, p *config.Poller, out *config.Output, feed poller.Feed,
 		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
 		Fetch: poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes}, FetchMost: p.BatchSizeMax,
 		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: to.size, Shape: to.Shape, KeyEvents: keyEvents(out),
-		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget,
+		RejectStatus: out.RejectStatus, Retries: out.Retries, Timeout: out.Timeout, Budget: p.TickBudget, Linger: p.Linger,
 		PollInterval: p.PollInterval, PollIntervalMax: p.PollIntervalMax, MaxBatches: p.MaxBatches,
 	}
 }
