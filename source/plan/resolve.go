@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/source/keyset"
@@ -240,6 +241,10 @@ func (r *resolver) warn(cursor, key []int) {
 		add("source__cursor %q looks as if it were set once, when a row is inserted: updates will not be seen; name a column that every write sets", first.Name)
 	case slices.Equal(cursor, key):
 		add("source__cursor is the key itself: new rows are seen, updates are not")
+	}
+	if first.Value.Kind == engine.KindDate && r.cfg.LateWindow < 24*time.Hour {
+		add("source__cursor %q is a date, which all rows of a day share: a row that is written later that day, with a smaller key than one "+
+			"that was delivered, is never seen; name a column that has the time, or set source__late_window=24h", first.Name)
 	}
 	for _, i := range cursor {
 		if w := r.all()[i].Value.CursorWarning; w != "" {

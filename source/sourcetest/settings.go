@@ -192,6 +192,17 @@ func insertOnly(f fixture) {
 	f.warned(d.Warnings, "updates are not")
 }
 
+// dateCursor: the rows of a day share its date, so that only a window of a day finds all of them.
+func dateCursor(f fixture) {
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, changed date NOT NULL")
+	cfg := plan.Config{Table: name, Cursor: []string{"changed"}, LateCommits: "overlap", LateWindow: time.Minute}
+	f.warned(f.describe(f.open(cfg)).Warnings, "all rows of a day share")
+	cfg.LateWindow = 24 * time.Hour
+	if said := strings.Join(f.describe(f.open(cfg)).Warnings, " "); strings.Contains(said, "all rows of a day share") {
+		f.Errorf("a window of a day finds them: %s", said)
+	}
+}
+
 func check(f fixture) {
 	name := orders(f)
 	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "id < 100"})

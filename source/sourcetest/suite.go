@@ -26,7 +26,7 @@ func Run(t *testing.T, e Engine) {
 		{"query_folded", queryFolded},
 		{"query_refused", queryRefused}, {"no_key", noKey}, {"view", view}, {"key_not_unique", keyNotUnique},
 		{"refused", refused}, {"start", start}, {"fingerprint", fingerprint}, {"identity", eventIdentity},
-		{"foreign_cursor", foreignCursor}, {"index", indexes}, {"insert_only", insertOnly}, {"check", check},
+		{"foreign_cursor", foreignCursor}, {"index", indexes}, {"insert_only", insertOnly}, {"date_cursor", dateCursor}, {"check", check},
 		{"schema_change", schemaChange}, {"concurrent", concurrent},
 		{"up_to", upTo}, {"up_to_boundary", upToBoundary}, {"other", other}, {"reread", reread},
 		{"reread_deleted", rereadDeleted}, {"reread_many", rereadMany},
