@@ -65,7 +65,7 @@ type Poller struct {
 	MaxRowBytes  int           `json:"max_row_bytes"`
 	MaxBatches   int           `json:"max_batches"` // 0: no bound
 	TickBudget   time.Duration `json:"tick_budget"`
-	// Linger is poller.Config's: no setting, but what a process may afford.
+	// Linger is poller.Config's: no setting, see SetLinger.
 	Linger       time.Duration `json:"-"`
 	PollInterval time.Duration `json:"poll_interval"` // 0: the tick ends when drained
 	// PollIntervalMax is how far PollInterval grows while there is nothing to do; at least PollInterval.

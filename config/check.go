@@ -276,11 +276,7 @@ const budgetReserve = 10 * time.Second
 // CheckBudget says whether a tick of the poller fits the host's functionTimeout (0 or less: no bound): at the timeout
 // the host kills the process, and everything in flight with it.
 func (p *Poller) CheckBudget(functionTimeout time.Duration) Faults {
-	var longest time.Duration
-	for _, o := range p.Outputs {
-		longest = max(longest, o.Timeout)
-	}
-	need := p.TickBudget + longest + budgetReserve
+	longest, need := p.needs()
 	if functionTimeout <= 0 || p.TickBudget == 0 || need < functionTimeout {
 		return nil
 	}
@@ -293,6 +289,23 @@ func (p *Poller) CheckBudget(functionTimeout time.Duration) Faults {
 		fmt.Sprintf("%s, the longest output timeout %s and 10s together are not below the host's functionTimeout %s",
 			p.TickBudget, longest, functionTimeout), mend)
 	return fs
+}
+
+// needs is the longest output timeout, and how long a tick may take with it.
+func (p *Poller) needs() (longest, need time.Duration) {
+	for _, o := range p.Outputs {
+		longest = max(longest, o.Timeout)
+	}
+	return longest, p.TickBudget + longest + budgetReserve
+}
+
+// SetLinger lets a tick send what it has fetched beyond its budget, for as long again: as far as the host's
+// functionTimeout allows (0 or less: no bound).
+func (p *Poller) SetLinger(functionTimeout time.Duration) {
+	p.Linger = p.TickBudget
+	if _, need := p.needs(); functionTimeout > 0 {
+		p.Linger = max(0, min(p.Linger, functionTimeout-need-time.Second))
+	}
 }
 
 // CheckBudget is the faults of all pollers by [Poller.CheckBudget].

@@ -59,3 +59,15 @@ func TestCheckBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestSetLinger: as long again as the budget, where the host has time for it.
+func TestSetLinger(t *testing.T) {
+	p := &Poller{TickBudget: 50 * time.Second, Outputs: []Output{{Timeout: 30 * time.Second}}}
+	for functionTimeout, want := range map[time.Duration]time.Duration{
+		0: 50 * time.Second, 5 * time.Minute: 50 * time.Second, 2 * time.Minute: 29 * time.Second, 90 * time.Second: 0,
+	} {
+		if p.SetLinger(functionTimeout); p.Linger != want {
+			t.Errorf("of %s: %s, want %s", functionTimeout, p.Linger, want)
+		}
+	}
+}

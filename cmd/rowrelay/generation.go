@@ -40,7 +40,7 @@ func newGeneration(c *console, how *running) (*generation, error) {
 		return nil, err
 	}
 	for _, p := range g.cfg.Pollers {
-		p.Linger = p.TickBudget // no functionTimeout waits for its end
+		p.SetLinger(0)
 		switch {
 		case how.once:
 			p.PollInterval = 0 // one tick is what there is now: waiting for more is what `run` is for

@@ -83,6 +83,7 @@ func serve(ctx context.Context, c *console, port string) error {
 	file := c.functionApp().File()
 	for _, p := range cfg.Pollers {
 		p.Faults = append(p.Faults, p.CheckBudget(file.Timeout())...)
+		p.SetLinger(file.Timeout())
 	}
 	registry := newRegistry()
 	c.telemetry = startTelemetry(ctx, c, cfg, registry, log)
