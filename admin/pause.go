@@ -16,7 +16,7 @@ func (d *Document) Pause(ctx context.Context) (*Plan, error) {
 	if p := d.snap.Doc.Paused; p != nil && !isForReplay(p) {
 		return nil, nothing("%s has been paused since %s by %s", d.Poller, p.At.UTC().Format(time.RFC3339), p.By)
 	}
-	p := d.plan("%s will stop before its next batch.", d.Poller)
+	p := d.plan("%s will stop before its next batch.", d.address())
 	p.apply = func(ctx context.Context, r *Result) error {
 		after, err := d.Keeper.Amend(ctx, func(doc *state.Document) error {
 			if doc.Paused == nil || isForReplay(doc.Paused) { // whose end would end this one too

@@ -112,8 +112,13 @@ func (s *Store) put(ctx context.Context, key string, data []byte, version state.
 	// The counter is written between the two halves of the document's own write. A disk that is full shows before it, and
 	// leaves version and document as they were. A crash after it leaves the old document under a new version, and whoever
 	// wanted to replace it has to look again. The other way round, one version could name two documents.
-	err = s.replaceFile(file, data, func() error {
+	to := func(count uint64) error {
 		return os.WriteFile(counterFile(file), strconv.AppendUint(nil, count, 10), 0o600)
+	}
+	err = s.replaceFile(file, data, func() error { return to(count) }, func() {
+		if version != "" {
+			_ = to(count - 1) // where even this fails, the document seems to be changed
+		}
 	})
 	if err != nil {
 		return state.Stamp{}, explain(fmt.Errorf("writing a state document: %w", err))

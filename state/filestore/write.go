@@ -77,8 +77,9 @@ func ignoreMissing(err error) error {
 
 // replaceFile makes data the content of file, durably. A crash at any step leaves the old document, and perhaps a
 // temporary file, which the next write overwrites: writers take turns.
-// between runs when the new content is safely on the disk and the old one still in its place.
-func (s *Store) replaceFile(file string, data []byte, between func() error) error {
+// between runs when the new content is safely on the disk and the old one still in its place, and undo where it stays
+// there: then the document keeps its version, and who is told of the error does not find it changed.
+func (s *Store) replaceFile(file string, data []byte, between func() error, undo func()) error {
 	temporary := helper(file, ".tmp")
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // the path is made from an escaped key
 	if err != nil {
@@ -100,6 +101,11 @@ func (s *Store) replaceFile(file string, data []byte, between func() error) erro
 	if err := between(); err != nil {
 		return err
 	}
+	defer func() {
+		if !renamed {
+			undo()
+		}
+	}()
 	if err := s.at("rename"); err != nil {
 		return err
 	}
