@@ -122,7 +122,7 @@ func writeAlone(table *latetest.Table, rng *rand.Rand, longest time.Duration) {
 }
 
 // lateSeeds is how many random runs a test makes.
-func lateSeeds() uint64 { return quick.Runs[uint64](20, 1) }
+func lateSeeds() uint64 { return quick.Runs[uint64](12, 1) }
 
 // TestOverlapLosesNothing is the promise: every inserted row, and the last committed state of every row, whatever
 // crashes.
