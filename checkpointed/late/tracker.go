@@ -271,7 +271,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 	if l.drained && l.mode == Overlap {
 		l.told = step.nextTold
 	}
-	l.safe = page.Safe
+	l.safe, l.counts = page.Safe, l.counts || page.Counts
 	if len(page.Events) > 0 {
 		l.overtaken(l.liveAt)
 	}
