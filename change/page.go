@@ -50,6 +50,9 @@ type Page struct {
 	// To is the position after the page where that is not the last event's (a window closed, or rows were left out, also
 	// without events); nil otherwise.
 	To Cursor
+	// Counts says that To has to be stored although no event may come with it: what is told later of a row that was left
+	// out depends on it (an update of a row is none as long as its insert comes after the stored position).
+	Counts bool
 	// Numbers says what Ended and the events' Writer count: they are compared only where it is equal. Pages of equal
 	// Numbers come from one history of one server, and each sees what those before it saw. "" where rows do not tell who
 	// wrote them.

@@ -140,7 +140,8 @@ type Column struct {
 // Value says how the values of a column travel: driver → JSON → cursor → WHERE.
 type Value struct {
 	Kind Kind
-	// Expr is the projection, with %s for the qualified column: "+%s", "CONVERT(char(33), %s, 126)". "" is the column.
+	// Expr is the projection, with %s for the qualified column: "+%s", "CONVERT(char(33), %s, 126)". "" is the column. It
+	// is a pattern of Fill, as Param and Cast are: names in it stand as Literal.
 	Expr string
 	// Param is how a parameter is written so that it has exactly the column's type, with %s for the placeholder:
 	// "%s::numeric(10,2)", "CAST(%s AS datetime2(7))". "" is the placeholder.

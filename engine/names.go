@@ -64,13 +64,16 @@ func cutPart(s string) (part, rest string, err error) {
 	return "", "", errors.New("a quoted part of it is not closed")
 }
 
-// Fill puts name in place of every %s of a pattern; the empty pattern is the name itself.
+// Fill puts name in place of every %s of a pattern, and % in place of %%; the empty pattern is the name itself.
 func Fill(pattern, name string) string {
 	if pattern == "" {
 		return name
 	}
-	return strings.ReplaceAll(pattern, "%s", name)
+	return strings.NewReplacer("%%", "%", "%s", name).Replace(pattern)
 }
+
+// Literal is text as a pattern of Fill holds it: a name that somebody gave may contain %s.
+func Literal(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
 // QuotedName writes the parts of a name as they stand in a statement; "" for none.
 func QuotedName(parts []string, quote func(string) string) string {

@@ -30,3 +30,12 @@ func FuzzSplitName(f *testing.F) {
 	f.Add("[a]]b].`c`")
 	f.Fuzz(func(_ *testing.T, text string) { _, _ = SplitName(text) })
 }
+
+// TestFill: a name that holds what a pattern is filled at stays as it is.
+func TestFill(t *testing.T) {
+	for _, name := range []string{`"a%s"`, `"50% off"`, `"%%s"`, `"%%%s%"`} {
+		if got, want := Fill("(SELECT %s FROM "+Literal(name)+")", "c"), "(SELECT c FROM "+name+")"; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

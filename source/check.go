@@ -99,12 +99,29 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err != nil {
 		return Check{}, fmt.Errorf("check the source: %w", err)
 	}
-	page, err := c.strategy(p).page(ctx, change.Range{After: after}, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
-	out.Events = page.Events
+	out.Events, err = c.firstWanted(ctx, p, after, poller.Limit{Rows: max(n, 1), Bytes: 1 << 20})
 	if out.ReadError = err; err == nil && forms != nil {
 		out.ReadError = fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), forms)
 	}
 	return out, nil
+}
+
+// leftOutPages is how many pages without a wanted event a check reads.
+const leftOutPages = 10
+
+// firstWanted reads the first events after a position that would be sent. What the settings leave out is passed, a few
+// pages of it.
+func (c *Cursor) firstWanted(ctx context.Context, p *plan.Plan, after change.Cursor, limit poller.Limit) ([]change.Event,
+	error) {
+	n := limit.Rows
+	for range leftOutPages {
+		page, err := c.wantedPage(ctx, p, change.Range{After: after}, limit)
+		if err != nil || len(page.Events) > 0 || !page.More || page.To == nil {
+			return page.Events[:min(n, len(page.Events))], err
+		}
+		after, limit.Rows = page.To, max(n, 1000)
+	}
+	return nil, nil
 }
 
 // lookAtForms looks at all stored times of the cursor. Where the last row's day has another form, ticks will refuse it,

@@ -50,8 +50,9 @@ func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, l
 	if err != nil || n == 0 {
 		return page, err
 	}
-	last := page.Events[n-1].Position()
+	last, updates := page.Events[n-1].Position(), c.cfg.OnlyUpdates()
 	page.Events = slices.DeleteFunc(page.Events, func(e change.Event) bool {
+		page.Counts = page.Counts || updates && e.Op == change.Insert
 		return e.Aside || len(wanted) > 0 && !slices.Contains(wanted, e.Op.String())
 	})
 	if kept := len(page.Events); page.To == nil && kept < n &&

@@ -222,9 +222,10 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	if s.Tracking.Snapshots {
 		floor.Value = s.Words
 	}
-	floor.Value.Expr = Floor(&s, c)
+	floor.Value.Expr = engine.Literal(Floor(&s, c))
 	ordered := "h." + s.Quote(engine.ChangeVersion) // PostgreSQL before 16 knows no MAX of an xid8
-	head.Value.Expr = "(SELECT " + ordered + " FROM " + name + " AS h ORDER BY " + ordered + " DESC LIMIT 1)"
+	head.Value.Expr = engine.Literal("(SELECT " + ordered + " FROM " + name + " AS h ORDER BY " + ordered +
+		" DESC LIMIT 1)")
 	joined.Columns = append(joined.Columns, floor, head)
 	return joined, nil
 }

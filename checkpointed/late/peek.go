@@ -31,13 +31,14 @@ type peek struct {
 	overtakers int
 	met        uint8     // the stamp of that look
 	ahead      time.Time // since when the position is ahead of the stored one without an event between; zero: it is not
+	counts     bool      // it has to be stored although no event was between: Page.Counts
 	written    time.Time // when the stored one was written, by our clock: a process may live for one tick only
 
 	seed maphash.Seed
 }
 
 // session drops what belongs to one session. What was seen is kept: a key's time goes on between ticks.
-func (p *peek) session() { p.on, p.fresh, p.overtook = false, nil, false }
+func (p *peek) session() { p.on, p.fresh, p.overtook, p.counts = false, nil, false, false }
 
 // peekPace is the wait between two looks above the safe point.
 func (l *Tracker) peekPace() time.Duration { return max(l.Limit/4, time.Second) }
@@ -140,7 +141,7 @@ func (l *Tracker) endPeek(now time.Time) {
 // passedBy forgets what the live rows have passed, once the first done batches are stored: not earlier, because a
 // session that begins at the stored position meets them again.
 func (l *Tracker) passedBy(done int) {
-	l.ahead = time.Time{}
+	l.ahead, l.counts = time.Time{}, false
 	if !l.overtook || done < l.overtakers {
 		return
 	}

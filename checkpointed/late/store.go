@@ -281,12 +281,13 @@ func (l *Tracker) Stored(c Commit) {
 }
 
 // Due reports whether there is something worth a write although nothing is being settled: the low edge moved; or, in
-// the other modes and once a window at most, the position did (past windows without rows, past rows delivered early).
+// the other modes the position did (past windows without rows, past rows delivered early): once a window at most, and
+// at once where it counts. In overlap mode a sweep reads the rows again that a lost position has passed.
 func (l *Tracker) Due() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mode == Overlap {
 		return !l.low.Equal(l.edge)
 	}
-	return !l.ahead.IsZero() && !l.front.Equal(l.edge) && time.Since(l.ahead) >= l.Window
+	return !l.ahead.IsZero() && !l.front.Equal(l.edge) && (l.counts || time.Since(l.ahead) >= l.Window)
 }

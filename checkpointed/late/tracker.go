@@ -271,7 +271,12 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 	if l.drained && l.mode == Overlap {
 		l.told = step.nextTold
 	}
-	l.safe = page.Safe
+	if l.drained && l.mode == Overlap && l.low.Equal(l.reached) && l.handed == l.done && step.Range.UpTo.IsStart() &&
+		len(page.Events) == 0 && page.To == nil {
+		// No row is beyond the low edge, so none has moved there from below it unread, and all below it is told.
+		l.told, l.nextTold = l.low, l.low
+	}
+	l.safe, l.counts = page.Safe, l.counts || page.Counts
 	if len(page.Events) > 0 {
 		l.overtaken(l.liveAt)
 	}

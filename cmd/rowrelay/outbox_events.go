@@ -178,7 +178,7 @@ func (f *choiceOfEvents) flags(cmd *cobra.Command, what string, limit int) *cobr
 	cmd.Flags().StringSliceVar(&f.states, "state", nil,
 		"only events in these states: "+strings.Join(stateNames(), ", ")+" (default "+what+")")
 	cmd.Flags().StringArrayVar(&f.ids, "id", nil,
-		"only the event with this seq, of a mapped table: with this id; may be repeated")
+		"only the event with this id; may be repeated")
 	cmd.Flags().StringArrayVar(&f.keys, "key", nil, "only the event with this idempotency key; may be repeated")
 	cmd.Flags().StringVar(&f.aggregateType, "aggregate-type", "", "only events of this aggregate type")
 	cmd.Flags().StringVar(&f.aggregate, "aggregate", "", "only events of the aggregate with this id")

@@ -35,7 +35,7 @@ const (
 func (t Type) Value() engine.Value {
 	v := t.mapped()
 	if v.Refused == "" && v.Param == "" {
-		v.Param = "%s::" + t.qualified()
+		v.Param = "%s::" + engine.Literal(t.qualified())
 	}
 	// The oid that a result must have is kept beside the encoder, so that a changed type is noticed.
 	v.Code |= int(t.OID) << 8

@@ -74,3 +74,11 @@ func TestPlainName(t *testing.T) {
 		t.Errorf("%v", names)
 	}
 }
+
+// TestTypeNameIsNoPattern: a type's name may hold %s.
+func TestTypeNameIsNoPattern(t *testing.T) {
+	v := Type{Schema: "shop", Name: "size%s", Class: "e"}.Value()
+	if got, want := engine.Fill(v.Param, "$1"), `$1::"shop"."size%s"`; got != want {
+		t.Errorf("a parameter is written %s, want %s (%+v)", got, want, v)
+	}
+}

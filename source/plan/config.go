@@ -61,6 +61,12 @@ type Config struct {
 // LeavesWrites reports that some writes of a row do not count: its last one may not be one to be told of.
 func (c *Config) LeavesWrites() bool { return len(c.Changed) > 0 || c.Ignored != "" }
 
+// OnlyUpdates reports that updates are wanted, and inserts are not.
+func (c *Config) OnlyUpdates() bool {
+	return slices.Contains(c.Operations, change.Update.String()) &&
+		!slices.Contains(c.Operations, change.Insert.String())
+}
+
 // OnlyInserts reports that inserts are wanted, and updates are not.
 func (c *Config) OnlyInserts() bool {
 	return slices.Contains(c.Operations, change.Insert.String()) && !slices.Contains(c.Operations, change.Update.String())

@@ -46,7 +46,7 @@ func foreignTables(f fixture) {
 
 // oddTables are those that have to be quoted, hold what divides lists, or are as long as the engine allows.
 func oddTables(f fixture) {
-	for _, name := range []string{"a,b", "we.ird 'x'", "Ünï-cødé ünï-cødé", strings.Repeat("n", 63)} {
+	for _, name := range []string{"a,b", "a%s", "50%% off", "we.ird 'x'", "Ünï-cødé ünï-cødé", strings.Repeat("n", 63)} {
 		f.Run(name, func(t *testing.T) {
 			f := fixture{t, f.e}
 			quoted := f.e.Quote(name)

@@ -26,7 +26,7 @@ func (t Table) Floor(ctx context.Context, conn *sql.Conn) (counted, floor []byte
 		return told.Head, told.Floor, err
 	}
 	column := p.Sel.Columns[p.Tracked.Floor]
-	columns, text := []engine.Column{column}, "SELECT "+column.Value.Expr
+	columns, text := []engine.Column{column}, "SELECT "+engine.Fill(column.Value.Expr, "")
 	if p.Syntax.Tracking.Counted {
 		columns = append(columns, column)
 		text += ", (SELECT s." + p.Syntax.Quote(engine.ChangeVersion) + " FROM " +
