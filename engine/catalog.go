@@ -129,6 +129,9 @@ type Column struct {
 	// Type is the full type as the engine writes it in DDL: numeric(10,2), datetime2(7), bigint unsigned.
 	Type     string
 	Nullable bool
+	// Collation names the collation of a text column where it holds different texts equal; "" where texts are compared
+	// byte by byte, and where nothing tells (a query).
+	Collation string
 	// Positional says that the value is part of a row's position (its cursor and key), and is read back from it.
 	Positional bool
 	// Serial says that the database gives the value by itself, ascending and never twice; only SQLite tells. moving says

@@ -92,6 +92,9 @@ func (o *Output) read(t *engine.Table, e *change.Event) (*row, error) {
 	if err := o.fits(t, r.key); err != nil {
 		return nil, err
 	}
+	if err := o.distinct(t, r); err != nil {
+		return nil, err
+	}
 	if r.remove {
 		return r, nil
 	}

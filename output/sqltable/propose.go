@@ -1,6 +1,7 @@
 package sqltable
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/rowrelay/rowrelay/engine"
@@ -40,6 +41,9 @@ var typesOf = map[string]types{
 	}, "nvarchar(450)"},
 }
 
+// textType are the types that have a collation.
+var textType = regexp.MustCompile(`^n?(var)?char\(`)
+
 // propose is a table for the columns of a source: with their own types on the same engine, else with those that hold
 // their values.
 func (o *Output) propose(source string, key, columns []engine.Column) string {
@@ -57,6 +61,9 @@ func (o *Output) propose(source string, key, columns []engine.Column) string {
 			typ = c.Type
 		case typ == "" || c.Value.Kind == engine.KindText && isKey(c.Name):
 			typ = own.key
+		}
+		if o.exact != nil && isKey(c.Name) && textType.MatchString(typ) {
+			typ = o.exact(typ)
 		}
 		text += "    " + quote(c.Name) + " " + typ
 		if isKey(c.Name) {
