@@ -67,6 +67,8 @@ type Table struct {
 	RowSecurity bool
 	// Foreign says that the table lies in another database of the server than the connection's.
 	Foreign bool
+	// Strict says that columns keep the type of what they hold (SQLite's STRICT).
+	Strict bool
 	// Partitioned says that it is PostgreSQL's parent of partitions.
 	Partitioned bool
 	// NoTransactions says that the server has no type for transactions' ids (PostgreSQL before 13).

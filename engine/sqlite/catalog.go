@@ -22,18 +22,18 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 		schema = name[0]
 	}
 	var typ, ddl string
-	var withoutRowid bool
-	err := conn.QueryRowContext(ctx, `SELECT l.name, l.type, l.wr, coalesce(m.sql, '') FROM pragma_table_list(?2) l
+	var withoutRowid, strict bool
+	err := conn.QueryRowContext(ctx, `SELECT l.name, l.type, l.wr, l.strict, coalesce(m.sql, '') FROM pragma_table_list(?2) l
 		LEFT JOIN `+quote(schema)+`.sqlite_master m ON m.name = l.name AND m.type IN ('table', 'view')
 		WHERE l.schema = ?1 COLLATE NOCASE AND l.type IN ('table', 'view', 'virtual')`,
-		schema, rel).Scan(&rel, &typ, &withoutRowid, &ddl)
+		schema, rel).Scan(&rel, &typ, &withoutRowid, &strict, &ddl)
 	if errors.Is(err, sql.ErrNoRows) || (err != nil && strings.Contains(err.Error(), "no such table")) {
 		return engine.Table{}, engine.ErrNoTable
 	}
 	if err != nil {
 		return engine.Table{}, fmt.Errorf("find the table: %w", err)
 	}
-	t := engine.Table{Name: rel, From: quote(rel), View: typ == "view", LooseKey: !withoutRowid}
+	t := engine.Table{Name: rel, From: quote(rel), View: typ == "view", LooseKey: !withoutRowid, Strict: strict}
 	if !strings.EqualFold(schema, "main") {
 		t.Name, t.From = schema+"."+rel, quote(schema)+"."+quote(rel)
 	}

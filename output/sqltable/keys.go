@@ -1,6 +1,7 @@
 package sqltable
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -19,6 +20,12 @@ var common = regexp.MustCompile(`(?i)^(nocase|rtrim|citext|(sql_)?latin1_general
 // plainID are the texts that no collation holds equal to another of them: UUIDs and whole numbers. There are languages
 // in which i is y, or u is v (utf8mb4_lithuanian_ci, utf8mb4_roman_ci), and collations that pass over punctuation.
 var plainID = regexp.MustCompile(`^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|0|[1-9][0-9]*)$`)
+
+// wholeKey is the JSON of a key in a column of whole numbers: in another form several texts are one number.
+var wholeKey = regexp.MustCompile(`^("(0|-?[1-9][0-9]*)"|[^"].*)$`)
+
+var errWhole = errors.New("a key in a column of whole numbers has to be written as one, without a sign + and zeros before " +
+	"it: other keys could be the same number")
 
 // distinct sees to it that the texts of a key are no other row's: the table would make one row of two.
 func (o *Output) distinct(t *engine.Table, r *row) error {

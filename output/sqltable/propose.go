@@ -29,7 +29,7 @@ var typesOf = map[string]types{
 		engine.KindText: "longtext", engine.KindRowVersion: "binary(8)",
 	}, "varchar(255)"},
 	"sqlite": {map[engine.Kind]string{
-		engine.KindBool: "BOOLEAN", engine.KindInteger: "INTEGER", engine.KindDecimal: "NUMERIC",
+		engine.KindBool: "BOOLEAN", engine.KindInteger: "INTEGER", engine.KindDecimal: "TEXT",
 		engine.KindFloat: "REAL", engine.KindBinary: "BLOB", engine.KindJSON: "JSON", engine.KindRowVersion: "BLOB",
 	}, "TEXT"},
 	"sqlserver": {map[engine.Kind]string{

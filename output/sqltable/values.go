@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +28,7 @@ func (o *Output) value(c *engine.Column, v json.RawMessage) (any, error) {
 	case kind == engine.KindBinary:
 		return scalar.Binary(v)
 	case kind == engine.KindFloat:
-		return o.float(v)
+		return o.float(c, v)
 	case c.Value.Refused != "": // after json and float, which only positions refuse
 		return nil, fmt.Errorf("its type is one %s", c.Value.Refused)
 	case kind == engine.KindInteger && word == "true", kind == engine.KindDecimal && word == "true":
@@ -70,19 +69,6 @@ func textOf(v json.RawMessage) (any, error) {
 		return string(v), nil
 	}
 	return scalar.Text(v)
-}
-
-// float is a number as the drivers take it; PostgreSQL also knows NaN and Infinity.
-func (o *Output) float(v json.RawMessage) (any, error) {
-	s, err := scalar.Text(v)
-	if err != nil || o.floatText {
-		return s, err
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return nil, errors.New("expected a number")
-	}
-	return f, nil
 }
 
 // inZoneOf writes a time as a column of the kind reads it.

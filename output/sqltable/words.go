@@ -2,7 +2,9 @@ package sqltable
 
 import (
 	"database/sql"
+	"encoding/json"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/sqlite"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
@@ -20,10 +22,13 @@ type words struct {
 	// alter is how a column gets a collation that compares byte by byte.
 	alter     func(table, column, typ string) string
 	isolation *sql.TxOptions
-	single    bool // one connection writes at a time
-	anyUnique bool // an upsert goes by every unique index
-	anyTime   bool // a column of times takes any text
-	floatText bool // a float is a text for the driver
+	single    bool   // one connection writes at a time
+	anyUnique bool   // an upsert goes by every unique index
+	anyTime   bool   // a column of times takes any text
+	floatText bool   // a float is a text for the driver
+	single32  string // the type of floats of 32 bits
+	// stored makes of a value what the column stores, or says that it cannot; nil where the database says so.
+	stored    func(t *engine.Table, c *engine.Column, raw json.RawMessage, v any) (any, error)
 	noCasts   bool
 	padded    bool   // blanks at the end of a text are not compared, whatever the collation
 	returning bool   // an upsert can return rows; then the guard has a column previous
@@ -34,7 +39,7 @@ type words struct {
 var sqliteWords = words{syntax: sqlite.Statement{}, create: createWith("TEXT", "TEXT", "TEXT", true, ""),
 	upsert: onConflict, alter: func(string, string, string) string {
 		return "SQLite alters no column, so make the table anew without COLLATE"
-	}, single: true, anyTime: true, returning: true}
+	}, stored: inSQLite, single: true, anyTime: true, returning: true}
 
 func createWith(scope, hash, id string, returning bool, options string) func(string) string {
 	previous := ""
