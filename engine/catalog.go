@@ -131,6 +131,8 @@ type Column struct {
 	// Type is the full type as the engine writes it in DDL: numeric(10,2), datetime2(7), bigint unsigned.
 	Type     string
 	Nullable bool
+	// Base is the full type that a domain is made of (PostgreSQL); "" where Type is no domain.
+	Base string
 	// Collation names the collation of a text column where it holds different texts equal; "" where texts are compared
 	// byte by byte, and where nothing tells (a query).
 	Collation string

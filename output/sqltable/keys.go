@@ -56,7 +56,7 @@ func (o *Output) distinct(t *engine.Table, r *row) error {
 
 // pads reports whether a column does not keep, or compare, blanks at the end of a text.
 func (o *Output) pads(c *engine.Column) bool {
-	typ := strings.ToLower(c.Type)
+	typ := typeOf(c)
 	fixed := strings.HasPrefix(typ, "char") && !strings.HasPrefix(typ, "character varying")
 	return o.padded || fixed && !o.anyTime
 }

@@ -32,7 +32,7 @@ func (o *Output) float(c *engine.Column, v json.RawMessage) (any, error) {
 		return nil, err
 	}
 	bits := 64
-	if strings.EqualFold(c.Type, o.single32) {
+	if strings.EqualFold(typeOf(c), o.single32) {
 		bits = 32
 	}
 	f, err := strconv.ParseFloat(s, bits)

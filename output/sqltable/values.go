@@ -15,7 +15,14 @@ import (
 // is taken as what it means: a boolean as 1 and 0 and back, an instant as the time in UTC where the column has no zone,
 // an array or object as its text.
 func (o *Output) value(c *engine.Column, v json.RawMessage) (any, error) {
-	kind, word := c.Value.Kind, string(v)
+	kind := c.Value.Kind
+	if !o.anyTime {
+		var err error
+		if v, err = o.precise(c, v); err != nil {
+			return nil, err
+		}
+	}
+	word := string(v)
 	switch {
 	case word == "null":
 		return nil, nil //nolint:nilnil // NULL

@@ -26,6 +26,7 @@ type words struct {
 	anyUnique bool   // an upsert goes by every unique index
 	anyTime   bool   // a column of times takes any text
 	floatText bool   // a float is a text for the driver
+	fraction  int    // digits of seconds where a type does not say how many
 	single32  string // the type of floats of 32 bits
 	// stored makes of a value what the column stores, or says that it cannot; nil where the database says so.
 	stored    func(t *engine.Table, c *engine.Column, raw json.RawMessage, v any) (any, error)

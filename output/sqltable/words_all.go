@@ -17,7 +17,7 @@ var wordsOf = map[string]words{
 	"postgres": {syntax: postgres.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)", true, ""),
 		upsert: onConflict, alter: func(table, column, _ string) string {
 			return "ALTER TABLE " + table + " ALTER COLUMN " + column + ` TYPE text COLLATE "C"`
-		}, floatText: true, single32: "real", returning: true},
+		}, fraction: 6, floatText: true, single32: "real", returning: true},
 	"sqlite": sqliteWords,
 	"mysql": {syntax: mysql.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)", false,
 		" ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 "+mysql.Statement{}.Exact()),
@@ -26,7 +26,7 @@ var wordsOf = map[string]words{
 		},
 		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, single32: "float", anyUnique: true, noCasts: true},
 	// A NULL has no type of its own, and that of a text does not become bytes.
-	"sqlserver": {syntax: sqlserver.Statement{}, create: createSQLServer, upsert: merge, padded: true, single32: "real",
+	"sqlserver": {syntax: sqlserver.Statement{}, create: createSQLServer, upsert: merge, padded: true, fraction: 7, single32: "real",
 		exact: exactSQLServer, alter: func(table, column, typ string) string {
 			return "drop the key, ALTER TABLE " + table + " ALTER COLUMN " + column + " " + exactSQLServer(typ) +
 				" NOT NULL, and make the key again"
