@@ -3,6 +3,7 @@ package sqltable
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,9 +104,12 @@ func (o *Output) read(t *engine.Table, e *change.Event) (*row, error) {
 
 // take adds the members of a JSON object that are not there yet.
 func (o *Output) take(t *engine.Table, r *row, data []byte, key bool) error {
-	members := map[string]json.RawMessage{}
+	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
 		return rowFault{fmt.Errorf("what is to be written is no JSON object: %w", err)}
+	}
+	if members == nil {
+		return rowFault{errors.New("what is to be written is null, and no JSON object")}
 	}
 	for i := range t.Columns { // in the table's order, so that rows with the same columns are alike
 		c := &t.Columns[i]
