@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
@@ -52,8 +53,12 @@ type Output struct {
 
 	mu      sync.Mutex
 	known   *engine.Table // nil until the catalog was read
+	knownAt time.Time     // when it was read
 	guarded bool          // the guard was made
 }
+
+// refreshAfter is how old the catalog is before a row that is refused has it read again.
+const refreshAfter = time.Second
 
 // errLate says that a later request wrote the key.
 var errLate = errors.New("a later request has written its key: this one is late, or the state document was deleted " +
@@ -97,6 +102,9 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		all[i] = i
 	}
 	err := o.write(ctx, &d, all)
+	if err != nil && (o.aboutRow(err) || errors.As(err, new(Lack))) && o.refresh() {
+		err = o.write(ctx, &d, all)
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -231,7 +239,7 @@ func (o *Output) find(ctx context.Context, conn *sql.Conn, parts []string) (*eng
 	return &t, nil
 }
 
-// described reads the catalog, once until something fails, and makes the guard where that is asked for.
+// described reads the catalog, once until something fails or a row is refused (refresh), and makes the guard where that is asked for.
 func (o *Output) described(ctx context.Context) (*engine.Table, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -250,7 +258,19 @@ func (o *Output) described(ctx context.Context) (*engine.Table, error) {
 		o.guarded = true
 	}
 	o.known, err = o.find(ctx, conn, o.parts)
+	o.knownAt = time.Now()
 	return o.known, err
+}
+
+// refresh lets the catalog be read again where that was not done just now, after a row was refused by what it said.
+func (o *Output) refresh() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Since(o.knownAt) < refreshAfter {
+		return false
+	}
+	o.known = nil
+	return true
 }
 
 // forget lets the catalog be read again: the table may have been altered.
