@@ -45,13 +45,34 @@ func (o *Output) distinct(t *engine.Table, r *row) error {
 				plain = plainText
 			}
 			if c.Collation != "" && !plain.MatchString(text) {
-				return Lack(fmt.Sprintf("the key's column %s of %s has the collation %s, for which different texts may be equal, "+
-					"such as A and a: several rows would become one. Give it a collation that compares byte by byte: %s",
-					c.Name, o.table, c.Collation, o.alter(o.table.String(), o.syntax.Quote(c.Name), c.Type)))
+				o.mu.Lock()
+				o.merging = c.Name
+				o.mu.Unlock()
+				return o.merges(c)
 			}
 		}
 	}
 	return nil
+}
+
+// stopped is the [Lack] of an earlier key, until the column has another collation. If other keys were written meanwhile,
+// the tick would take that for evidence against the event.
+func (o *Output) stopped(t *engine.Table) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Name == o.merging && c.Collation != "" {
+			return o.merges(c)
+		}
+	}
+	o.merging = ""
+	return nil
+}
+
+func (o *Output) merges(c *engine.Column) error {
+	return Lack(fmt.Sprintf("the key's column %s of %s has the collation %s, for which different texts may be equal, such as "+
+		"A and a: several rows would become one. Give it a collation that compares byte by byte: %s",
+		c.Name, o.table, c.Collation, o.alter(o.table.String(), o.syntax.Quote(c.Name), c.Type)))
 }
 
 // pads reports whether a column does not keep, or compare, blanks at the end of a text.

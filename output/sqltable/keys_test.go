@@ -127,6 +127,11 @@ func TestKeysAreNotMerged(t *testing.T) {
 					t.Errorf("%q: %v, want %s, %s", key, err, c.want, c.mend)
 				}
 			}
+			if len(c.lack) > 0 {
+				if err := deliver(c.taken[0]); causeOf(err) != "unavailable" || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("another key while one waits for the mend: %v", err)
+				}
+			}
 			all := len(c.taken)
 			if c.mend != "" {
 				testenv.Exec(t, db, c.mend)

@@ -55,6 +55,7 @@ type Output struct {
 	known   *engine.Table // nil until the catalog was read
 	knownAt time.Time     // when it was read
 	guarded bool          // the guard was made
+	merging string        // the column for which a key was refused (stopped)
 }
 
 // refreshAfter is how old the catalog is before a row that is refused has it read again.
@@ -170,6 +171,9 @@ func (o *Output) write(ctx context.Context, d *change.Delivery, some []int) (err
 	}()
 	t, err := o.described(ctx)
 	if err != nil {
+		return err
+	}
+	if err := o.stopped(t); err != nil {
 		return err
 	}
 	rows := map[int]*row{}
