@@ -67,6 +67,8 @@ type Table struct {
 	RowSecurity bool
 	// Foreign says that the table lies in another database of the server than the connection's.
 	Foreign bool
+	// Strict says that columns keep the type of what they hold (SQLite's STRICT).
+	Strict bool
 	// Partitioned says that it is PostgreSQL's parent of partitions.
 	Partitioned bool
 	// NoTransactions says that the server has no type for transactions' ids (PostgreSQL before 13).
@@ -129,6 +131,11 @@ type Column struct {
 	// Type is the full type as the engine writes it in DDL: numeric(10,2), datetime2(7), bigint unsigned.
 	Type     string
 	Nullable bool
+	// Base is the full type that a domain is made of (PostgreSQL); "" where Type is no domain.
+	Base string
+	// Collation names the collation of a text column where it holds different texts equal; "" where texts are compared
+	// byte by byte, and where nothing tells (a query).
+	Collation string
 	// Positional says that the value is part of a row's position (its cursor and key), and is read back from it.
 	Positional bool
 	// Serial says that the database gives the value by itself, ascending and never twice; only SQLite tells. moving says

@@ -24,7 +24,8 @@ FROM information_schema.TABLES t
 WHERE t.TABLE_SCHEMA = ? AND t.TABLE_NAME = ?`
 
 	columnsSQL = `SELECT c.COLUMN_NAME, LOWER(c.DATA_TYPE), c.COLUMN_TYPE, COALESCE(c.DATETIME_PRECISION, c.NUMERIC_SCALE, 0),
-	COALESCE(c.NUMERIC_PRECISION, 0), c.IS_NULLABLE = 'YES', LOWER(c.EXTRA) LIKE '%on update%'
+	COALESCE(c.NUMERIC_PRECISION, 0), c.IS_NULLABLE = 'YES', LOWER(c.EXTRA) LIKE '%on update%',
+	COALESCE(c.COLLATION_NAME, '')
 FROM information_schema.COLUMNS c
 WHERE c.TABLE_SCHEMA = ? AND c.TABLE_NAME = ?
 ORDER BY c.ORDINAL_POSITION`
@@ -95,8 +96,12 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	err = engine.EachRow(ctx, conn, columnsSQL, []any{schema, rel}, func(scan func(...any) error) error {
 		var c engine.Column
 		var typ Type
-		if err := scan(&c.Name, &typ.Data, &typ.Full, &typ.Scale, &typ.Precision, &c.Nullable, &c.Moving); err != nil {
+		if err := scan(&c.Name, &typ.Data, &typ.Full, &typ.Scale, &typ.Precision, &c.Nullable, &c.Moving,
+			&c.Collation); err != nil {
 			return err
+		}
+		if comparesBytes(c.Collation) {
+			c.Collation = ""
 		}
 		typ.JSON = isJSON[c.Name]
 		c.Type, c.Value = typ.Full, typ.Value()
@@ -110,6 +115,12 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 		return t, fmt.Errorf("read the table's indexes: %w", err)
 	}
 	return t, nil
+}
+
+// comparesBytes says that a collation holds no different texts equal. Others that end in _bin pass over blanks at the
+// end of a text.
+func comparesBytes(collation string) bool {
+	return strings.HasSuffix(collation, "_nopad_bin") || collation == "utf8mb4_0900_bin" || collation == "binary"
 }
 
 // tableIdentity is the identity of a table by its CREATE_TIME; "" where it has none.

@@ -32,17 +32,23 @@ const plainSQL = `AND pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS 
 	AND pg_catalog.version() NOT LIKE '%-YB-%' AND current_setting('neon.tenant_id', true) IS NULL`
 
 // A domain is what it is a domain of (typbasetype, as deep as it goes); the type's schema is told for what lives
-// outside pg_catalog.
+// outside pg_catalog. Servers before PostgreSQL 12 have no column collisdeterministic.
 const columnsSQL = `WITH RECURSIVE base AS (
-	SELECT a.attnum, a.attname, a.attnotnull, a.atttypid AS typ, pg_catalog.format_type(a.atttypid, a.atttypmod) AS full_type
+	SELECT a.attnum, a.attname, a.attnotnull, a.attcollation, a.atttypmod AS mod, a.atttypid AS typ,
+		pg_catalog.format_type(a.atttypid, a.atttypmod) AS full_type
 	FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1::text::oid AND a.attnum > 0 AND NOT a.attisdropped
 ), resolved AS (
 	SELECT b.*, b.typ AS base_typ, t.typnotnull AS domain_notnull FROM base b JOIN pg_catalog.pg_type t ON t.oid = b.typ
 	UNION ALL
-	SELECT r.attnum, r.attname, r.attnotnull, r.typ, r.full_type, t.typbasetype, r.domain_notnull
+	SELECT r.attnum, r.attname, r.attnotnull, r.attcollation, CASE WHEN r.mod = -1 THEN t.typtypmod ELSE r.mod END, r.typ,
+		r.full_type, t.typbasetype, r.domain_notnull
 	FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ WHERE t.typtype = 'd'
 )
-SELECT r.attname, r.full_type, r.attnotnull OR r.domain_notnull, r.base_typ, t.typname, t.typtype::text, t.typcategory::text, n.nspname
+SELECT r.attname, r.full_type, r.attnotnull OR r.domain_notnull, r.base_typ, t.typname, t.typtype::text, t.typcategory::text, n.nspname,
+	CASE WHEN t.typname = 'citext' THEN 'citext' ELSE coalesce((SELECT m.nspname || '.' || l.collname
+	FROM pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace m ON m.oid = l.collnamespace
+	WHERE l.oid = r.attcollation AND pg_catalog.to_jsonb(l) ->> 'collisdeterministic' = 'false'), '') END,
+	CASE WHEN r.typ <> r.base_typ THEN pg_catalog.format_type(r.base_typ, r.mod) ELSE '' END
 FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typtype <> 'd' ORDER BY r.attnum`
 
@@ -116,13 +122,15 @@ func (d Dialect) columns(ctx context.Context, conn *sql.Conn, oid string) ([]eng
 	defer rows.Close() //nolint:errcheck // rows.Err is what tells
 	var columns []engine.Column
 	for rows.Next() {
-		var name, full string
+		var name, full, collation, base string
 		var notNull bool
 		var t Type
-		if err := rows.Scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.category, &t.Schema); err != nil {
+		if err := rows.Scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.category, &t.Schema,
+			&collation, &base); err != nil {
 			return nil, fmt.Errorf("read the columns: %w", err)
 		}
-		columns = append(columns, engine.Column{Name: name, Type: full, Nullable: !notNull, Value: t.Value()})
+		columns = append(columns, engine.Column{Name: name, Type: full, Base: base, Nullable: !notNull,
+			Collation: collation, Value: t.Value()})
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("read the columns: %w", err)

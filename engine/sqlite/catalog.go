@@ -22,18 +22,18 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 		schema = name[0]
 	}
 	var typ, ddl string
-	var withoutRowid bool
-	err := conn.QueryRowContext(ctx, `SELECT l.name, l.type, l.wr, coalesce(m.sql, '') FROM pragma_table_list(?2) l
+	var withoutRowid, strict bool
+	err := conn.QueryRowContext(ctx, `SELECT l.name, l.type, l.wr, l.strict, coalesce(m.sql, '') FROM pragma_table_list(?2) l
 		LEFT JOIN `+quote(schema)+`.sqlite_master m ON m.name = l.name AND m.type IN ('table', 'view')
 		WHERE l.schema = ?1 COLLATE NOCASE AND l.type IN ('table', 'view', 'virtual')`,
-		schema, rel).Scan(&rel, &typ, &withoutRowid, &ddl)
+		schema, rel).Scan(&rel, &typ, &withoutRowid, &strict, &ddl)
 	if errors.Is(err, sql.ErrNoRows) || (err != nil && strings.Contains(err.Error(), "no such table")) {
 		return engine.Table{}, engine.ErrNoTable
 	}
 	if err != nil {
 		return engine.Table{}, fmt.Errorf("find the table: %w", err)
 	}
-	t := engine.Table{Name: rel, From: quote(rel), View: typ == "view", LooseKey: !withoutRowid}
+	t := engine.Table{Name: rel, From: quote(rel), View: typ == "view", LooseKey: !withoutRowid, Strict: strict}
 	if !strings.EqualFold(schema, "main") {
 		t.Name, t.From = schema+"."+rel, quote(schema)+"."+quote(rel)
 	}
@@ -78,10 +78,12 @@ func (d Dialect) columns(ctx context.Context, conn *sql.Conn, schema, rel string
 	return nil
 }
 
-// indexes reads the indexes; keyIndex says that the primary key has one of its own, so that it is not the rowid.
+// indexes reads the indexes, and from unique ones the collations of columns, which SQLite tells nowhere else. keyIndex
+// says that the primary key has an index of its own, so that it is not the rowid.
 func (Dialect) indexes(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) (keyIndex bool,
 	err error) {
-	rows, err := conn.QueryContext(ctx, `SELECT l.name, l."unique", l.origin, l.partial, x.seqno, coalesce(x.name, ''), x.cid, x."desc", x."key"
+	rows, err := conn.QueryContext(ctx, `SELECT l.name, l."unique", l.origin, l.partial, x.seqno,
+		coalesce(x.name, ''), x.cid, x."desc", x."key", coalesce(x.coll, 'BINARY')
 		FROM pragma_index_list(?2, ?1) l, pragma_index_xinfo(l.name, ?1) x ORDER BY l.seq, x.seqno`, schema, rel)
 	if err != nil {
 		return false, fmt.Errorf("read the indexes: %w", err)
@@ -89,10 +91,10 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, schema, rel string, 
 	defer rows.Close() //nolint:errcheck // rows.Err is what tells
 	broken := false
 	for rows.Next() {
-		var name, origin, col string
+		var name, origin, col, collation string
 		var unique, partial, desc, key bool
 		var n, cid int
-		if err := rows.Scan(&name, &unique, &origin, &partial, &n, &col, &cid, &desc, &key); err != nil {
+		if err := rows.Scan(&name, &unique, &origin, &partial, &n, &col, &cid, &desc, &key, &collation); err != nil {
 			return false, fmt.Errorf("read the indexes: %w", err)
 		}
 		if n == 0 {
@@ -103,6 +105,10 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, schema, rel string, 
 		ix := &t.Indexes[len(t.Indexes)-1]
 		if key {
 			ix.Declared++
+		}
+		if i := slices.IndexFunc(t.Columns, func(c engine.Column) bool { return c.Name == col }); unique && key && i >= 0 &&
+			!strings.EqualFold(collation, "BINARY") {
+			t.Columns[i].Collation = collation
 		}
 		// cid −1 is the rowid, which has its column's name only after rowid found it; −2 is an expression.
 		broken = broken || desc || cid == -2

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
@@ -54,6 +55,35 @@ func valueOf(declared string) engine.Value {
 	default:
 		return engine.Value{Kind: engine.KindDecimal, Code: asNumeric}
 	}
+}
+
+// Affinity is what a column makes of numbers and of texts that look like one.
+type Affinity uint8
+
+const (
+	Blob    Affinity = iota // nothing
+	Text                    // text
+	Numeric                 // an integer, or a float where it has a fraction; INTEGER is the same
+	Real                    // a float
+)
+
+// AffinityOf is the affinity of a column by its declared type, by SQLite's own rules.
+func AffinityOf(declared string) Affinity {
+	name := strings.ToUpper(declared)
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
+	}
+	switch {
+	case has("INT"):
+		return Numeric
+	case has("CHAR", "CLOB", "TEXT"):
+		return Text
+	case has("BLOB") || strings.TrimSpace(name) == "":
+		return Blob
+	case has("REAL", "FLOA", "DOUB"):
+		return Real
+	}
+	return Numeric
 }
 
 // noTextCursor is for who keeps times as text, as SQLite's own documents say.

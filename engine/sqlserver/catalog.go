@@ -120,6 +120,9 @@ func (Dialect) columns(ctx context.Context, conn *sql.Conn, text, object string,
 			return err
 		}
 		c.Type, c.Value = typ.Full(), typ.Value()
+		if !strings.HasSuffix(typ.Collation, "_BIN") && !strings.Contains(typ.Collation, "_BIN2") {
+			c.Collation = typ.Collation
+		}
 		t.Columns = append(t.Columns, c)
 		if isMasked {
 			masked = append(masked, c.Name)

@@ -3,6 +3,7 @@ package sqltable
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,24 +86,30 @@ func (o *Output) remove(ctx context.Context, q statement.Querier, r *row) error 
 // read takes an event's key, and its other columns unless it is a delete, as values of the table's columns.
 func (o *Output) read(t *engine.Table, e *change.Event) (*row, error) {
 	r := &row{remove: e.Op == change.Delete}
-	if err := o.take(t, r, e.Key); err != nil {
+	if err := o.take(t, r, e.Key, true); err != nil {
 		return nil, err
 	}
 	r.key = slices.Clone(r.names)
 	if err := o.fits(t, r.key); err != nil {
 		return nil, err
 	}
+	if err := o.distinct(t, r); err != nil {
+		return nil, err
+	}
 	if r.remove {
 		return r, nil
 	}
-	return r, o.take(t, r, e.Row)
+	return r, o.take(t, r, e.Row, false)
 }
 
 // take adds the members of a JSON object that are not there yet.
-func (o *Output) take(t *engine.Table, r *row, data []byte) error {
-	members := map[string]json.RawMessage{}
+func (o *Output) take(t *engine.Table, r *row, data []byte, key bool) error {
+	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
 		return rowFault{fmt.Errorf("what is to be written is no JSON object: %w", err)}
+	}
+	if members == nil {
+		return rowFault{errors.New("what is to be written is null, and no JSON object")}
 	}
 	for i := range t.Columns { // in the table's order, so that rows with the same columns are alike
 		c := &t.Columns[i]
@@ -113,6 +120,12 @@ func (o *Output) take(t *engine.Table, r *row, data []byte) error {
 			continue
 		}
 		v, err := o.value(c, value)
+		if err == nil && o.stored != nil {
+			v, err = o.stored(t, c, value, v)
+		}
+		if err == nil && key && c.Value.Kind == engine.KindInteger && !wholeKey.Match(value) {
+			err = errWhole
+		}
 		if err != nil {
 			return rowFault{fmt.Errorf("column %s: %w", c.Name, err)}
 		}

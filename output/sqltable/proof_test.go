@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/engines"
@@ -195,6 +196,36 @@ func TestValuesThatDoNotFit(t *testing.T) {
 			var n int
 			if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM copies").Scan(&n); err != nil || n != 0 {
 				t.Errorf("%d rows, %v", n, err)
+			}
+		})
+	}
+}
+
+// TestAlteredTable: rows that were refused are taken when the column was altered, by the same output.
+func TestAlteredTable(t *testing.T) {
+	for name, c := range map[string]struct{ engine, typ, value, alter string }{
+		"postgres scale":  {"postgres", "numeric(6,2)", `"1.239"`, "ALTER TABLE copies ALTER COLUMN v TYPE numeric(8,4)"},
+		"postgres kind":   {"postgres", "int", `"x"`, "ALTER TABLE copies ALTER COLUMN v TYPE text"},
+		"postgres length": {"postgres", "varchar(2)", `"abc"`, "ALTER TABLE copies ALTER COLUMN v TYPE varchar(5)"},
+		"mysql scale":     {"mysql", "decimal(6,2)", `"1.239"`, "ALTER TABLE copies MODIFY v decimal(8,4)"},
+		"mysql kind":      {"mysql", "int", `"x"`, "ALTER TABLE copies MODIFY v text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, db := into(t, c.engine, "CREATE TABLE copies (id int PRIMARY KEY, v "+c.typ+")")
+			good, bad := rowOf(1, "1", `,"v":null`), rowOf(2, "2", `,"v":`+c.value)
+			if err := o.Deliver(t.Context(), good); err != nil {
+				t.Fatal(err)
+			}
+			if err := o.Deliver(t.Context(), bad); causeOf(err) != "refused" {
+				t.Errorf("before: %v", err)
+			}
+			testenv.Exec(t, db, c.alter)
+			time.Sleep(1100 * time.Millisecond)
+			both := rowOf(3, "3", `,"v":null`)
+			both.Events = append(both.Events, bad.Events...)
+			if err := o.Deliver(t.Context(), both); err != nil || first(t, db, "SELECT id FROM copies ORDER BY id") != "1 | 2 | 3" {
+				t.Errorf("after: %v", err)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package sqltable
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/rowrelay/rowrelay/engine"
@@ -28,7 +29,7 @@ var typesOf = map[string]types{
 		engine.KindText: "longtext", engine.KindRowVersion: "binary(8)",
 	}, "varchar(255)"},
 	"sqlite": {map[engine.Kind]string{
-		engine.KindBool: "BOOLEAN", engine.KindInteger: "INTEGER", engine.KindDecimal: "NUMERIC",
+		engine.KindBool: "BOOLEAN", engine.KindInteger: "INTEGER", engine.KindDecimal: "TEXT",
 		engine.KindFloat: "REAL", engine.KindBinary: "BLOB", engine.KindJSON: "JSON", engine.KindRowVersion: "BLOB",
 	}, "TEXT"},
 	"sqlserver": {map[engine.Kind]string{
@@ -39,6 +40,9 @@ var typesOf = map[string]types{
 		engine.KindText: "nvarchar(max)", engine.KindJSON: "nvarchar(max)", engine.KindRowVersion: "binary(8)",
 	}, "nvarchar(450)"},
 }
+
+// textType are the types that have a collation.
+var textType = regexp.MustCompile(`^n?(var)?char\(`)
 
 // propose is a table for the columns of a source: with their own types on the same engine, else with those that hold
 // their values.
@@ -57,6 +61,9 @@ func (o *Output) propose(source string, key, columns []engine.Column) string {
 			typ = c.Type
 		case typ == "" || c.Value.Kind == engine.KindText && isKey(c.Name):
 			typ = own.key
+		}
+		if o.exact != nil && isKey(c.Name) && textType.MatchString(typ) {
+			typ = o.exact(typ)
 		}
 		text += "    " + quote(c.Name) + " " + typ
 		if isKey(c.Name) {

@@ -7,7 +7,7 @@
 //   - an event whose id is the stored one is there already, and changes nothing;
 //   - a request below the stored pair is late, and is refused. Its sender has given it up, so that nobody waits for it.
 //     It is not taken for delivered: where a state document was deleted, tokens begin at 1 again, and events would be
-//     lost silently.
+//     lost silently. Then every request is refused (enter).
 package sqltable
 
 import (
@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
@@ -50,10 +52,19 @@ type Output struct {
 	table, guard statement.Name
 	scope        string // of the guard's rows: the sender and its table
 
+	// entered is the last token that the guard was seen to know (enter). It is no business of mu, which is held while
+	// the catalog waits for a connection.
+	entered atomic.Uint64
+
 	mu      sync.Mutex
 	known   *engine.Table // nil until the catalog was read
+	knownAt time.Time     // when it was read
 	guarded bool          // the guard was made
+	merging string        // the column for which a key was refused (stopped)
 }
+
+// refreshAfter is how old the catalog is before a row that is refused has it read again.
+const refreshAfter = time.Second
 
 // errLate says that a later request wrote the key.
 var errLate = errors.New("a later request has written its key: this one is late, or the state document was deleted " +
@@ -97,11 +108,14 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		all[i] = i
 	}
 	err := o.write(ctx, &d, all)
+	if err != nil && (o.aboutRow(err) || errors.As(err, new(Lack))) && o.refresh() {
+		err = o.write(ctx, &d, all)
+	}
 	switch {
 	case err == nil:
 		return nil
 	case !o.aboutRow(err):
-		return poller.FailAll(n, poller.Unavailable, 0, o.explain(ctx, err))
+		return poller.FailAll(n, causeOf(err), 0, o.explain(ctx, err))
 	}
 	results := make([]output.Result, n)
 	for i := range results {
@@ -111,10 +125,19 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		case o.aboutRow(err):
 			results[i] = output.Result{Err: err, Cause: poller.Refused, Named: true}
 		default:
-			results[i].Err = o.explain(ctx, err)
+			results[i] = output.Result{Err: o.explain(ctx, err), Cause: causeOf(err)}
 		}
 	}
 	return output.Sum(results, "writing to "+o.table.String())
+}
+
+// causeOf is the cause of a failure that is about no row. A key that a later request wrote is not the event's fault
+// although other keys are taken: Misplaced counts no attempt against it.
+func causeOf(err error) poller.Cause {
+	if errors.Is(err, errLate) {
+		return poller.Misplaced
+	}
+	return poller.Unavailable
 }
 
 // explain adds what is to be done.
@@ -164,6 +187,9 @@ func (o *Output) write(ctx context.Context, d *change.Delivery, some []int) (err
 	if err != nil {
 		return err
 	}
+	if err := o.stopped(t); err != nil {
+		return err
+	}
 	rows := map[int]*row{}
 	last := map[string]int{} // the last event of each key wins
 	for _, i := range some {
@@ -181,6 +207,9 @@ func (o *Output) write(ctx context.Context, d *change.Delivery, some []int) (err
 			_ = tx.Rollback() // what failed is told; the connection is dropped where even this fails
 		}
 	}()
+	if err := o.enter(ctx, tx, d); err != nil {
+		return err
+	}
 	fresh, err := o.pass(ctx, tx, d, slices.Sorted(maps.Keys(last)), last) // sorted: two requests lock in one order
 	if err != nil {
 		return err
@@ -189,7 +218,11 @@ func (o *Output) write(ctx context.Context, d *change.Delivery, some []int) (err
 	if err := o.apply(ctx, tx, rows, fresh); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	o.entered.Store(d.Token)
+	return nil
 }
 
 // Ready connects, reads the catalog, and says what stands in the way of writing rows with that key: a [Lack], or an
@@ -231,7 +264,7 @@ func (o *Output) find(ctx context.Context, conn *sql.Conn, parts []string) (*eng
 	return &t, nil
 }
 
-// described reads the catalog, once until something fails, and makes the guard where that is asked for.
+// described reads the catalog, once until something fails or a row is refused (refresh), and makes the guard where that is asked for.
 func (o *Output) described(ctx context.Context) (*engine.Table, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -250,7 +283,19 @@ func (o *Output) described(ctx context.Context) (*engine.Table, error) {
 		o.guarded = true
 	}
 	o.known, err = o.find(ctx, conn, o.parts)
+	o.knownAt = time.Now()
 	return o.known, err
+}
+
+// refresh lets the catalog be read again where that was not done just now, after a row was refused by what it said.
+func (o *Output) refresh() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Since(o.knownAt) < refreshAfter {
+		return false
+	}
+	o.known = nil
+	return true
 }
 
 // forget lets the catalog be read again: the table may have been altered.

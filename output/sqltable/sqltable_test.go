@@ -125,3 +125,19 @@ func TestFaultyRowIsNamed(t *testing.T) {
 		}
 	})
 }
+
+// TestRowThatIsNoObject: output__jq may give anything.
+func TestRowThatIsNoObject(t *testing.T) {
+	each(t, func(t *testing.T, o *sqltable.Output, db *sql.DB) {
+		if err := o.Deliver(t.Context(), request(1, 1, "1=a")); err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range []string{"null", " null ", "[]", `"x"`, "1"} {
+			d := request(1, uint64(i+2), "1=b") //nolint:gosec // small
+			d.Events[0].Row = []byte(row)
+			if err := o.Deliver(t.Context(), d); causeOf(err) != "refused" || rows(t, db) != "1=a" {
+				t.Errorf("%s: %q, %v", row, rows(t, db), err)
+			}
+		}
+	})
+}

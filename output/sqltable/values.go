@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +15,14 @@ import (
 // is taken as what it means: a boolean as 1 and 0 and back, an instant as the time in UTC where the column has no zone,
 // an array or object as its text.
 func (o *Output) value(c *engine.Column, v json.RawMessage) (any, error) {
-	kind, word := c.Value.Kind, string(v)
+	kind := c.Value.Kind
+	if !o.anyTime {
+		var err error
+		if v, err = o.precise(c, v); err != nil {
+			return nil, err
+		}
+	}
+	word := string(v)
 	switch {
 	case word == "null":
 		return nil, nil //nolint:nilnil // NULL
@@ -29,7 +35,7 @@ func (o *Output) value(c *engine.Column, v json.RawMessage) (any, error) {
 	case kind == engine.KindBinary:
 		return scalar.Binary(v)
 	case kind == engine.KindFloat:
-		return o.float(v)
+		return o.float(c, v)
 	case c.Value.Refused != "": // after json and float, which only positions refuse
 		return nil, fmt.Errorf("its type is one %s", c.Value.Refused)
 	case kind == engine.KindInteger && word == "true", kind == engine.KindDecimal && word == "true":
@@ -70,19 +76,6 @@ func textOf(v json.RawMessage) (any, error) {
 		return string(v), nil
 	}
 	return scalar.Text(v)
-}
-
-// float is a number as the drivers take it; PostgreSQL also knows NaN and Infinity.
-func (o *Output) float(v json.RawMessage) (any, error) {
-	s, err := scalar.Text(v)
-	if err != nil || o.floatText {
-		return s, err
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return nil, errors.New("expected a number")
-	}
-	return f, nil
 }
 
 // inZoneOf writes a time as a column of the kind reads it.

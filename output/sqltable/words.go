@@ -2,7 +2,9 @@ package sqltable
 
 import (
 	"database/sql"
+	"encoding/json"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/sqlite"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
@@ -15,19 +17,30 @@ type words struct {
 	// values of others, and stays as it is where there are none.
 	upsert func(st *statement.Statement, table string, key, others []string, values func(*statement.Statement),
 		names []string) *statement.Statement
+	// exact makes the type of a text column one that compares byte by byte; nil where every text does.
+	exact func(typ string) string
+	// alter is how a column gets a collation that compares byte by byte.
+	alter     func(table, column, typ string) string
 	isolation *sql.TxOptions
-	single    bool // one connection writes at a time
-	anyUnique bool // an upsert goes by every unique index
-	anyTime   bool // a column of times takes any text
-	floatText bool // a float is a text for the driver
+	single    bool   // one connection writes at a time
+	anyUnique bool   // an upsert goes by every unique index
+	anyTime   bool   // a column of times takes any text
+	floatText bool   // a float is a text for the driver
+	fraction  int    // digits of seconds where a type does not say how many
+	single32  string // the type of floats of 32 bits
+	// stored makes of a value what the column stores, or says that it cannot; nil where the database says so.
+	stored    func(t *engine.Table, c *engine.Column, raw json.RawMessage, v any) (any, error)
 	noCasts   bool
+	padded    bool   // blanks at the end of a text are not compared, whatever the collation
 	returning bool   // an upsert can return rows; then the guard has a column previous
 	bytes     string // how a parameter of bytes is written, with %s for the placeholder; "" is the placeholder
 }
 
 // sqliteWords are in every program, also the small one.
 var sqliteWords = words{syntax: sqlite.Statement{}, create: createWith("TEXT", "TEXT", "TEXT", true, ""),
-	upsert: onConflict, single: true, anyTime: true, returning: true}
+	upsert: onConflict, alter: func(string, string, string) string {
+		return "SQLite alters no column, so make the table anew without COLLATE"
+	}, stored: inSQLite, single: true, anyTime: true, returning: true}
 
 func createWith(scope, hash, id string, returning bool, options string) func(string) string {
 	previous := ""

@@ -15,15 +15,35 @@ import (
 // wordsOf are the engines that rows are written into.
 var wordsOf = map[string]words{
 	"postgres": {syntax: postgres.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)", true, ""),
-		upsert: onConflict, floatText: true, returning: true},
+		upsert: onConflict, alter: func(table, column, _ string) string {
+			return "ALTER TABLE " + table + " ALTER COLUMN " + column + ` TYPE text COLLATE "C"`
+		}, fraction: 6, floatText: true, single32: "real", returning: true},
 	"sqlite": sqliteWords,
 	"mysql": {syntax: mysql.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)", false,
 		" ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 "+mysql.Statement{}.Exact()),
-		upsert:    onDuplicate,
-		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, anyUnique: true, noCasts: true},
+		upsert: onDuplicate, exact: exactMySQL, alter: func(table, column, typ string) string {
+			return "ALTER TABLE " + table + " MODIFY " + column + " " + exactMySQL(typ) + " NOT NULL"
+		},
+		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, single32: "float", anyUnique: true, noCasts: true},
 	// A NULL has no type of its own, and that of a text does not become bytes.
-	"sqlserver": {syntax: sqlserver.Statement{}, create: createSQLServer, upsert: merge,
+	"sqlserver": {syntax: sqlserver.Statement{}, create: createSQLServer, upsert: merge, padded: true, fraction: 7, single32: "real",
+		exact: exactSQLServer, alter: func(table, column, typ string) string {
+			return "drop the key, ALTER TABLE " + table + " ALTER COLUMN " + column + " " + exactSQLServer(typ) +
+				" NOT NULL, and make the key again"
+		},
 		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, bytes: "CAST(%s AS varbinary(max))"},
+}
+
+func exactMySQL(typ string) string {
+	return typ + " CHARACTER SET utf8mb4 " + mysql.Statement{}.Exact()
+}
+
+// exactSQLServer makes char and varchar Unicode: the collation's code page has few letters.
+func exactSQLServer(typ string) string {
+	if !strings.HasPrefix(typ, "n") {
+		typ = "n" + typ
+	}
+	return typ + sqlserver.Statement{}.Exact()
 }
 
 func createSQLServer(guard string) string {

@@ -1,0 +1,191 @@
+package sqltable_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/output/sqltable"
+	"github.com/rowrelay/rowrelay/poller"
+)
+
+// into opens an output into the table copies, which ddl makes.
+func into(t *testing.T, engine string, ddl ...string) (*sqltable.Output, *sql.DB) {
+	t.Helper()
+	c, err := engines.Parse(databases[engine](t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := sqltable.New(sqltable.Config{Connection: c, Table: "copies", Sender: "shop/orders", Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := c.WriteDB(1)
+	t.Cleanup(func() { _, _ = o.Close(), db.Close() })
+	testenv.Exec(t, db, ddl...)
+	return o, db
+}
+
+// rowOf is a request of one row: its key, and the row's other members.
+func rowOf(number uint64, key, others string) change.Delivery {
+	d := request(1, number, "1=a")
+	e := &d.Events[0]
+	e.ID = fmt.Sprint("event ", number)
+	e.Key = fmt.Appendf(nil, `{"id":%s}`, key)
+	e.OrderKey, e.Row = e.Key, fmt.Appendf(nil, `{"id":%s%s}`, key, others)
+	return d
+}
+
+func causeOf(err error) string {
+	var failure *poller.DeliveryError
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &failure):
+		return failure.Failed[0].Cause.String()
+	}
+	return err.Error()
+}
+
+// first is the first column of a query's rows, joined.
+func first(t *testing.T, db *sql.DB, query string) string {
+	t.Helper()
+	found, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close() //nolint:errcheck // nothing was written
+	var all []string
+	for found.Next() {
+		var text string
+		if err := found.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, text)
+	}
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(all, " | ")
+}
+
+// TestKeysAreNotMerged: a collation that holds different texts equal takes keys that it tells apart, and no others.
+func TestKeysAreNotMerged(t *testing.T) {
+	const uuid = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
+	for name, c := range map[string]struct {
+		engine string
+		ddl    []string
+		taken  []string
+		lack   []string // taken after mend
+		want   string
+		mend   string // "" where the message says no statement
+	}{
+		"mysql default": {"mysql", []string{"CREATE TABLE copies (id varchar(40) PRIMARY KEY) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"},
+			[]string{"a", "42", "ord-1_b.c:/", uuid}, []string{"A", "a ", "é"}, "has the collation utf8mb4_general_ci",
+			"ALTER TABLE `copies` MODIFY `id` varchar(40) CHARACTER SET utf8mb4 /*!80017 COLLATE utf8mb4_0900_bin */ " +
+				"/*M!100202 COLLATE utf8mb4_nopad_bin */ NOT NULL"},
+		"mysql blanks": {"mysql", []string{"CREATE TABLE copies (id varchar(40) PRIMARY KEY) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"},
+			[]string{"a"}, []string{"a "}, "has the collation utf8mb4_bin", ""},
+		"mysql language": {"mysql", []string{"CREATE TABLE copies (id varchar(40) PRIMARY KEY) CHARACTER SET utf8mb4 COLLATE utf8mb4_roman_ci"},
+			[]string{"7", uuid}, []string{"i", "j"}, "has the collation utf8mb4_roman_ci", ""},
+		"mysql exact": {"mysql", []string{"CREATE TABLE copies (id varchar(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin PRIMARY KEY)"},
+			[]string{"a", "A", "a ", "é", "e"}, nil, "", ""},
+		"sqlite": {"sqlite", []string{"CREATE TABLE copies (id TEXT COLLATE NOCASE PRIMARY KEY)"},
+			[]string{"a", uuid}, []string{"A"}, "has the collation NOCASE", ""},
+		"sqlite blanks": {"sqlite", []string{"CREATE TABLE copies (id TEXT COLLATE RTRIM PRIMARY KEY) WITHOUT ROWID"},
+			[]string{"a"}, []string{"a "}, "has the collation RTRIM", ""},
+		"sqlite exact": {"sqlite", []string{"CREATE TABLE copies (id TEXT PRIMARY KEY)"}, []string{"a", "A", "a "}, nil, "", ""},
+		"postgres": {"postgres", []string{
+			"CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+			"CREATE TABLE copies (id text COLLATE nocase PRIMARY KEY)"},
+			[]string{"42", uuid}, []string{"A", "a"}, "has the collation public.nocase",
+			`ALTER TABLE "copies" ALTER COLUMN "id" TYPE text COLLATE "C"`},
+		"postgres exact": {"postgres", []string{"CREATE TABLE copies (id text PRIMARY KEY)"}, []string{"a", "A", "a "}, nil, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, db := into(t, c.engine, c.ddl...)
+			number := uint64(0)
+			deliver := func(key string) error {
+				number++
+				return o.Deliver(t.Context(), rowOf(number, fmt.Sprintf("%q", key), ""))
+			}
+			for _, key := range c.taken {
+				if err := deliver(key); err != nil {
+					t.Errorf("%q: %v", key, err)
+				}
+			}
+			for _, key := range c.lack {
+				err := deliver(key)
+				if causeOf(err) != "unavailable" || !errors.Is(err, change.ErrConfig) || !strings.Contains(err.Error(), c.want) ||
+					!strings.Contains(err.Error(), c.mend) {
+					t.Errorf("%q: %v, want %s, %s", key, err, c.want, c.mend)
+				}
+			}
+			if len(c.lack) > 0 {
+				if err := deliver(c.taken[0]); causeOf(err) != "unavailable" || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("another key while one waits for the mend: %v", err)
+				}
+			}
+			all := len(c.taken)
+			if c.mend != "" {
+				testenv.Exec(t, db, c.mend)
+				for _, key := range c.lack {
+					if err := deliver(key); err != nil {
+						t.Errorf("%q after the mend: %v", key, err)
+					}
+					all++
+				}
+			}
+			if got := first(t, db, "SELECT count(*) FROM copies"); got != fmt.Sprint(all) {
+				t.Errorf("%s rows, want %d", got, all)
+			}
+		})
+	}
+}
+
+// TestBlanksOfFixedColumns: a column of fixed length keeps no blanks at the end of a key.
+func TestBlanksOfFixedColumns(t *testing.T) {
+	for name, ddl := range map[string]string{
+		"postgres": "CREATE TABLE copies (id char(5) PRIMARY KEY)",
+		"mysql":    "CREATE TABLE copies (id char(5) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin PRIMARY KEY)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, db := into(t, name, ddl)
+			if err := o.Deliver(t.Context(), rowOf(1, `"A"`, "")); err != nil {
+				t.Error(err)
+			}
+			if err := o.Deliver(t.Context(), rowOf(2, `"A "`, "")); causeOf(err) != "refused" {
+				t.Error(err)
+			}
+			if got := first(t, db, "SELECT count(*) FROM copies"); got != "1" {
+				t.Errorf("%s rows", got)
+			}
+		})
+	}
+}
+
+// TestProposedKeysAreNotMerged: the table that check prints takes every key.
+func TestProposedKeysAreNotMerged(t *testing.T) {
+	o, db := into(t, "mysql")
+	key := []engine.Column{{Name: "id", Type: "text", Value: engine.Value{Kind: engine.KindText}}}
+	err := o.Ready(t.Context(), "postgres", key, key)
+	_, ddl, found := strings.Cut(fmt.Sprint(err), "A table of all columns would be:\n")
+	if !found {
+		t.Fatal(err)
+	}
+	testenv.Exec(t, db, ddl)
+	for i, key := range []string{`"a"`, `"A"`, `"a "`} {
+		if err := o.Deliver(t.Context(), rowOf(uint64(i+1), key, "")); err != nil { //nolint:gosec // small
+			t.Error(err)
+		}
+	}
+	if got := first(t, db, "SELECT count(*) FROM copies"); got != "3" {
+		t.Errorf("%s rows", got)
+	}
+}
