@@ -1,7 +1,7 @@
 // Package alive tells whether a process of this machine has died. A process holds a lock on a file as long as it lives,
 // and puts the file's name, its mark, into the leases and claims that it takes. The kernel gives the lock back with the
-// process, however that ends. Whoever can take it knows that the holder of such a lease sends nothing any more, and need
-// not wait for it to expire.
+// process, however that ends. Whoever can take it knows that the holder of such a lease sends nothing any more, and
+// need not wait for it to expire.
 //
 // What is not certain is answered with no: a mark of another machine, of this machine before it was started anew, of
 // another user or another file system. A process that is frozen has its lock. It works on Linux, whose kernel says

@@ -6,8 +6,9 @@
 // What is claimed are partitions: ranges of the buckets that aggregates are spread over. A claim is a row (outbox,
 // unit, owner, token, expires_at, info), by the database's clock; the column unit names the partition. An owner holds
 // a partition while the partition's row names it and lives. The claims of an owner whose process is known to have died
-// (package alive) count as expired after a grace, and are removed by the next one that takes some. A strategy decides which partitions an owner takes and
-// when it gives them back. All strategies claim the same partitions, so they exclude each other.
+// (package alive) count as expired after a grace, and are removed by the next one that takes some. A strategy decides
+// which partitions an owner takes and when it gives them back. All strategies claim the same partitions, so they
+// exclude each other.
 //
 // # Tokens
 //

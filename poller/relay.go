@@ -86,7 +86,9 @@ func NewRelay(cfg Config) (*Relay, error) {
 }
 
 // longest is how long a tick may take: its budget, what lingers, the requests in flight then, and the last commit.
-func (r *Relay) longest() time.Duration { return r.cfg.Budget + r.cfg.Linger + r.cfg.Timeout + settleGrace }
+func (r *Relay) longest() time.Duration {
+	return r.cfg.Budget + r.cfg.Linger + r.cfg.Timeout + settleGrace
+}
 
 // newReport returns the report of a tick that begins now.
 func (r *Relay) newReport() Report {

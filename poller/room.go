@@ -66,3 +66,21 @@ func (t *tick) adapt(p *inFlight) {
 		t.limit.Rows = max(t.limit.Rows, min(2*t.limit.Rows, t.cfg.FetchMost))
 	}
 }
+
+// interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart,
+// so that delivering and settling do not delay a change. After an empty answer the wait is a whole PollInterval, so
+// that a source that answers slowly is not asked without a pause. It doubles with every further empty answer, up to
+// PollIntervalMax.
+func (t *tick) interval() time.Duration {
+	if t.idle == 0 {
+		return t.cfg.PollInterval - time.Since(t.began)
+	}
+	wait := t.cfg.PollInterval
+	for range t.idle {
+		if wait >= t.cfg.PollIntervalMax {
+			break
+		}
+		wait = min(2*wait, t.cfg.PollIntervalMax)
+	}
+	return wait
+}

@@ -91,8 +91,8 @@ type tick struct {
 	stop     context.Context //nolint:containedctx // as ctx
 	stopWith context.CancelCauseFunc
 	// asking ends with stop, or when no further batch shall be fetched although what was fetched is still sent.
-	asking context.Context //nolint:containedctx // as ctx
-	failure  error
+	asking  context.Context //nolint:containedctx // as ctx
+	failure error
 }
 
 // inFlight is a batch that is fetched and not settled.
@@ -216,24 +216,6 @@ func (t *tick) fetch() {
 		}
 		t.post(func() { t.began = began; t.fetched(grant, sent, err) })
 	}()
-}
-
-// interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart,
-// so that delivering and settling do not delay a change. After an empty answer the wait is a whole PollInterval, so
-// that a source that answers slowly is not asked without a pause. It doubles with every further empty answer, up to
-// PollIntervalMax.
-func (t *tick) interval() time.Duration {
-	if t.idle == 0 {
-		return t.cfg.PollInterval - time.Since(t.began)
-	}
-	wait := t.cfg.PollInterval
-	for range t.idle {
-		if wait >= t.cfg.PollIntervalMax {
-			break
-		}
-		wait = min(2*wait, t.cfg.PollIntervalMax)
-	}
-	return wait
 }
 
 func (t *tick) fetched(grant Grant, sent []change.Event, err error) {

@@ -198,8 +198,8 @@ func TestBudgetEndsTheTickWithMoreToCome(t *testing.T) {
 	})
 }
 
-// TestWhatWasFetchedIsSentBeyondTheBudget: one order key takes longer than the budget. With Linger its rows of the pages
-// that were fetched are sent all the same, so that no other row, accepted long before, is sent again.
+// TestWhatWasFetchedIsSentBeyondTheBudget: one order key takes longer than the budget. With Linger its rows that were
+// fetched are sent all the same, so that no other row, accepted long before, is sent again.
 func TestWhatWasFetchedIsSentBeyondTheBudget(t *testing.T) {
 	for linger, wantRepeats := range map[time.Duration]bool{0: true, time.Minute: false} {
 		synctest.Test(t, func(t *testing.T) {

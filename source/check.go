@@ -111,8 +111,8 @@ const leftOutPages = 10
 
 // firstWanted reads the first events after a position that would be sent. What the settings leave out is passed, a few
 // pages of it.
-func (c *Cursor) firstWanted(ctx context.Context, p *plan.Plan, after change.Cursor, limit poller.Limit) ([]change.Event,
-	error) {
+func (c *Cursor) firstWanted(ctx context.Context, p *plan.Plan, after change.Cursor,
+	limit poller.Limit) ([]change.Event, error) {
 	n := limit.Rows
 	for range leftOutPages {
 		page, err := c.wantedPage(ctx, p, change.Range{After: after}, limit)

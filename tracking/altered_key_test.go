@@ -7,8 +7,8 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
-// TestWideningTheKey: the statements of docs/change-tracking.md widen a key while sessions have the triggers' plans, and
-// no write fails or is lost, and there is no gap.
+// TestWideningTheKey: the statements of docs/change-tracking.md widen a key while sessions have the triggers' plans: no
+// write fails or is lost, and there is no gap.
 func TestWideningTheKey(t *testing.T) {
 	page := string(testfile.Read(t, "../docs/change-tracking.md"))
 	for _, name := range []string{"postgres", "mysql"} {

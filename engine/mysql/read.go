@@ -60,8 +60,8 @@ func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any
 	})
 }
 
-// sameTypes sees to it that values still arrive in the form that the columns are read by: the text protocol brings bytes
-// for a number, a text, JSON and a blob alike.
+// sameTypes sees to it that values still arrive in the form that the columns are read by: the text protocol brings
+// bytes for a number, a text, JSON and a blob alike.
 func sameTypes(rows driver.Rows, cols []engine.Column) error {
 	named, ok := rows.(driver.RowsColumnTypeDatabaseTypeName)
 	if !ok {

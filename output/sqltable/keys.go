@@ -55,8 +55,8 @@ func (o *Output) distinct(t *engine.Table, r *row) error {
 	return nil
 }
 
-// stopped is the [Lack] of an earlier key, until the column has another collation. If other keys were written meanwhile,
-// the tick would take that for evidence against the event.
+// stopped is the [Lack] of an earlier key, until the column has another collation. If other keys were written
+// meanwhile, the tick would take that for evidence against the event.
 func (o *Output) stopped(t *engine.Table) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -100,13 +100,15 @@ func TestKeysAreNotMerged(t *testing.T) {
 			[]string{"a", uuid}, []string{"A"}, "has the collation NOCASE", ""},
 		"sqlite blanks": {"sqlite", []string{"CREATE TABLE copies (id TEXT COLLATE RTRIM PRIMARY KEY) WITHOUT ROWID"},
 			[]string{"a"}, []string{"a "}, "has the collation RTRIM", ""},
-		"sqlite exact": {"sqlite", []string{"CREATE TABLE copies (id TEXT PRIMARY KEY)"}, []string{"a", "A", "a "}, nil, "", ""},
+		"sqlite exact": {"sqlite", []string{"CREATE TABLE copies (id TEXT PRIMARY KEY)"},
+			[]string{"a", "A", "a "}, nil, "", ""},
 		"postgres": {"postgres", []string{
 			"CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
 			"CREATE TABLE copies (id text COLLATE nocase PRIMARY KEY)"},
 			[]string{"42", uuid}, []string{"A", "a"}, "has the collation public.nocase",
 			`ALTER TABLE "copies" ALTER COLUMN "id" TYPE text COLLATE "C"`},
-		"postgres exact": {"postgres", []string{"CREATE TABLE copies (id text PRIMARY KEY)"}, []string{"a", "A", "a "}, nil, "", ""},
+		"postgres exact": {"postgres", []string{"CREATE TABLE copies (id text PRIMARY KEY)"},
+			[]string{"a", "A", "a "}, nil, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, db := into(t, c.engine, c.ddl...)

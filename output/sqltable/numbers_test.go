@@ -66,7 +66,8 @@ func TestKeysThatAreNumbers(t *testing.T) {
 		keys        []string // the first is taken, the others are refused
 	}{
 		{"sqlite", "INTEGER", []string{`"1"`, `"1.0"`, `"01"`, `"+1"`, `" 1"`}},
-		{"sqlite", "NUMERIC", []string{`"1.5"`, `"12345678901234567890"`, `"12345678901234567890.1"`, `"12345678901234567891"`, `"01"`}},
+		{"sqlite", "NUMERIC", []string{`"1.5"`, `"12345678901234567890"`, `"12345678901234567890.1"`,
+			`"12345678901234567891"`, `"01"`}},
 		{"postgres", "bigint", []string{`"1"`, `"01"`, `"+1"`}},
 		{"mysql", "bigint", []string{`"1"`, `"01"`, `"1.0"`, `"+1"`}},
 	} {

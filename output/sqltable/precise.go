@@ -39,9 +39,9 @@ func (o *Output) precise(c *engine.Column, v json.RawMessage) (json.RawMessage, 
 		if typ == "money" && o.cfg.Connection.Engine == "postgres" {
 			scale, ok = 2, true
 		}
-		text, err := scalar.Text(v)
-		if !ok || err != nil || !readAsNumber.MatchString(text) {
-			return v, nil // no number: told by who reads it
+		text, _ := scalar.Text(v) // "" where it has none: who reads it says so
+		if !ok || !readAsNumber.MatchString(text) {
+			return v, nil
 		}
 		if digits, power := digitsOf(text); strings.Trim(digits, "-") != "" && power < -scale {
 			return nil, errDigits

@@ -224,7 +224,8 @@ func TestAlteredTable(t *testing.T) {
 			time.Sleep(1100 * time.Millisecond)
 			both := rowOf(3, "3", `,"v":null`)
 			both.Events = append(both.Events, bad.Events...)
-			if err := o.Deliver(t.Context(), both); err != nil || first(t, db, "SELECT id FROM copies ORDER BY id") != "1 | 2 | 3" {
+			err := o.Deliver(t.Context(), both)
+			if err != nil || first(t, db, "SELECT id FROM copies ORDER BY id") != "1 | 2 | 3" {
 				t.Errorf("after: %v", err)
 			}
 		})

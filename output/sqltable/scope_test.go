@@ -11,8 +11,9 @@ import (
 	"github.com/rowrelay/rowrelay/output/sqltable"
 )
 
-// TestLostState: where the state document was deleted, tokens begin at 1 again. Nothing is taken then, keys that are new
-// included: what is taken would be evidence against the other events. When the guard's rows are deleted all is taken.
+// TestLostState: where the state document was deleted, tokens begin at 1 again. Nothing is taken then, keys that are
+// new included: what is taken would be evidence against the other events. When the guard's rows are deleted all is
+// taken.
 func TestLostState(t *testing.T) {
 	each(t, func(t *testing.T, o *sqltable.Output, db *sql.DB) {
 		const remedy = "DELETE FROM rowrelay_applied WHERE scope = 'shop/orders copies'"

@@ -264,7 +264,8 @@ func (o *Output) find(ctx context.Context, conn *sql.Conn, parts []string) (*eng
 	return &t, nil
 }
 
-// described reads the catalog, once until something fails or a row is refused (refresh), and makes the guard where that is asked for.
+// described reads the catalog, once until something fails or a row is refused (refresh), and makes the guard where that
+// is asked for.
 func (o *Output) described(ctx context.Context) (*engine.Table, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

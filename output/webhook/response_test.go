@@ -77,7 +77,8 @@ func TestSwitchedProtocols(t *testing.T) {
 		_, _ = wire.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 		_ = wire.Flush()
 	})
-	if diff := cmp.Diff(each("unavailable 101"), outcomes); diff != "" || !strings.Contains(failure.Error(), "answered 101") {
+	diff := cmp.Diff(each("unavailable 101"), outcomes)
+	if diff != "" || !strings.Contains(failure.Error(), "answered 101") {
 		t.Errorf("%s%v", diff, failure)
 	}
 }
