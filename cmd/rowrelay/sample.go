@@ -159,7 +159,8 @@ Of a table it is the first row as it is now, of an outbox what the flags say. It
 			`test-, its batch is
 called test (Rowrelay-Batch-Id, rowrelaybatch), and its fencing token and delivery number are 0, which a receiver ` +
 			`with a fence
-refuses. A body of the formats row, sqltrigger and payload has no place for a mark.
+refuses. A body of the formats row, sqltrigger and payload has no place for a mark. Neither has a table (output__kind=sql):
+nothing is sent there.
 
 Nothing else changes: no position, no lease, no row.`,
 		Example: `  rowrelay test-event orders
@@ -216,6 +217,10 @@ func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) err
 	}
 	if t.dryRun {
 		return t.idle("dry run: nothing was sent")
+	}
+	if out.Kind == "sql" {
+		return errors.New("a table has no place for a mark, so that the row itself would be written: --dry-run shows it, and " +
+			"`rowrelay check` says what the table lacks")
 	}
 	if !t.yes {
 		if err := confirm(t.console, name); err != nil {

@@ -325,6 +325,13 @@ func TestTestEvent(t *testing.T) {
 		`"data":{"a":1}`) {
 		t.Error(err, out)
 	}
+	runSQL(t, connection, `CREATE TABLE copies (id INTEGER PRIMARY KEY, item TEXT)`)
+	environ = append(ordersOf(connection, "pollers__orders__source__cursor=id", "pollers__orders__output__kind=sql",
+		"pollers__orders__output__connection=COPIES", "pollers__orders__output__table=copies"), "COPIES="+connection)
+	if _, _, err := sampled(t, environ, "test-event", "orders", "--yes"); err == nil ||
+		!strings.Contains(err.Error(), "--dry-run shows it") {
+		t.Error(err)
+	}
 	if _, err := os.Stat(".rowrelay/state"); err == nil {
 		t.Error("a document was written")
 	}
