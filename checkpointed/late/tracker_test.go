@@ -121,8 +121,8 @@ func writeAlone(table *latetest.Table, rng *rand.Rand, longest time.Duration) {
 	table.Update(tx, rng.IntN(table.NextKey)+1, 0)
 }
 
-// lateSeeds is how many random runs a test makes.
-func lateSeeds() uint64 { return quick.Runs[uint64](12, 1) }
+// lateSeeds is how many random runs a test makes: with twelve the bug met-outlives-its-session (sim/bugs) is not found.
+func lateSeeds() uint64 { return quick.Runs[uint64](20, 1) }
 
 // TestOverlapLosesNothing is the promise: every inserted row, and the last committed state of every row, whatever
 // crashes.
