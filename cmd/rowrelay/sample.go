@@ -159,8 +159,8 @@ Of a table it is the first row as it is now, of an outbox what the flags say. It
 			`test-, its batch is
 called test (Rowrelay-Batch-Id, rowrelaybatch), and its fencing token and delivery number are 0, which a receiver ` +
 			`with a fence
-refuses. A body of the formats row, sqltrigger and payload has no place for a mark. Neither has a table (output__kind=sql):
-nothing is sent there.
+refuses. A body of the formats row, sqltrigger and payload has no place for a mark. Neither has a table
+(output__kind=sql): nothing is sent there.
 
 Nothing else changes: no position, no lease, no row.`,
 		Example: `  rowrelay test-event orders
