@@ -22,7 +22,6 @@ func TestChangedWithinTheWindow(t *testing.T) {
 				t.Helper()
 				for until := time.Now().Add(2500 * time.Millisecond); time.Now().Before(until); {
 					i.Tick(t.Context())
-					time.Sleep(100 * time.Millisecond)
 				}
 				if told := r.to.take(); told != "" {
 					t.Errorf("after %s: told %q", after, told)
