@@ -122,10 +122,12 @@ func (t *tick) run() {
 	asking, ask := context.WithCancelCause(t.stop)
 	defer ask(nil)
 	t.asking = asking
-	budget := time.AfterFunc(t.cfg.Budget, func() { ask(errBudget) })
+	if t.cfg.Linger > 0 { // else two timers would end at one moment, in any order
+		lingers := time.AfterFunc(t.cfg.Budget, func() { ask(errBudget) })
+		defer lingers.Stop()
+	}
+	budget := time.AfterFunc(t.cfg.Budget+t.cfg.Linger, func() { t.stopWith(errBudget) })
 	defer budget.Stop()
-	lingered := time.AfterFunc(t.cfg.Budget+t.cfg.Linger, func() { t.stopWith(errBudget) })
-	defer lingered.Stop()
 	fetching, cancel := context.WithDeadlineCause(t.ctx, t.report.Started.Add(t.cfg.Budget+fetchGrace), errBudget)
 	defer cancel()
 	t.fetchCtx = fetching
@@ -152,10 +154,8 @@ func (t *tick) run() {
 		t.end()
 		return
 	}
-	wake := context.AfterFunc(t.stop, func() { t.post(func() {}) })
+	wake := context.AfterFunc(t.asking, func() { t.post(func() {}) }) // what goes on then posts when it ends
 	defer wake()
-	wakeToo := context.AfterFunc(t.asking, func() { t.post(func() {}) })
-	defer wakeToo()
 
 	t.fetch()
 	for t.busy() {

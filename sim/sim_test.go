@@ -125,6 +125,9 @@ func TestSeeds(t *testing.T) {
 	t.Log(r.Tally.String())
 }
 
+// notTheSame is what is wrong with a seed that runs in another way the second time.
+const notTheSame = "the seed does not replay"
+
 // differ compares the traces of two runs of one seed; "" when they are equal.
 func differ(a, b []string) string {
 	for i := range max(len(a), len(b)) {
@@ -136,7 +139,7 @@ func differ(a, b []string) string {
 			if i < len(b) {
 				second = b[i]
 			}
-			return fmt.Sprintf("the seed does not replay: line %d is\n%s\nand then\n%s", i+1, first, second)
+			return fmt.Sprintf(notTheSame+": line %d is\n%s\nand then\n%s", i+1, first, second)
 		}
 	}
 	return ""
