@@ -38,13 +38,16 @@ func TestAlteredColumn(t *testing.T) {
 				cfg := plan.Config{Table: "o", Cursor: []string{"id"}}
 				src := newSource(t, e.url, cfg)
 				before, _ := fetchAll(t, src, change.Range{}, 10)
-				for made, now := identity(t, src), time.Now(); ; { // where JSON is a text, only the table's age tells
+				for made := identity(t, src); ; {
 					testenv.Exec(t, db, e.alter+c[1])
-					if name != "mysql" || !strings.Contains(c[0]+c[1], "json") ||
-						identity(t, newSource(t, e.url, cfg)) != made && time.Since(now) > time.Second {
+					// Where JSON is a text, only the table's age tells, which MySQL says in seconds.
+					if name != "mysql" || !strings.Contains(c[0]+c[1], "json") || identity(t, newSource(t, e.url, cfg)) != made {
 						break
 					}
 				}
+				src.mu.Lock()
+				src.planned = src.planned.Add(-time.Minute)
+				src.mu.Unlock()
 				testenv.Exec(t, db, "INSERT INTO o (id, v) VALUES (2, '"+c[2]+"')")
 				got, _ := fetchAll(t, src, change.Range{After: before[0].Position()}, 10)
 				want, _ := fetchAll(t, newSource(t, e.url, cfg), change.Range{After: before[0].Position()}, 10)

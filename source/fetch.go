@@ -84,24 +84,18 @@ func (c *Cursor) witness(ctx context.Context, s *pool.Session, p *plan.Plan, pag
 		page.Table = id
 		c.mu.Lock()
 		c.tableSeen = id
+		justNow := time.Since(c.planned) < time.Second // then it is the newest plan that there can be
 		c.mu.Unlock()
+		if id != p.Table.Identity && !justNow {
+			// It was altered, or made anew: its rows may have been read by types that they do not have any more.
+			return fmt.Errorf("%w: the table is %s, and was %s", engine.ErrSchemaChanged, id, p.Table.Identity)
+		}
 	default:
 		c.mu.Lock()
 		page.Table = c.tableSeen
 		c.mu.Unlock()
 	}
-	if c.outlived(p, page.Table) {
-		return fmt.Errorf("%w: the table is %s, and was %s", engine.ErrSchemaChanged, page.Table, p.Table.Identity)
-	}
 	return nil
-}
-
-// outlived reports whether a table was altered or made anew since the plan was made: its rows may have been read by
-// types that they do not have any more. A plan that was made just now is the newest that there can be.
-func (c *Cursor) outlived(p *plan.Plan, table string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return table != "" && p.Table.Identity != "" && table != p.Table.Identity && time.Since(c.planned) > time.Second
 }
 
 // read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the
