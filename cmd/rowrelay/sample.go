@@ -219,8 +219,8 @@ func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) err
 		return t.idle("dry run: nothing was sent")
 	}
 	if out.Kind == "sql" {
-		return errors.New("a table has no place for a mark, so that the row itself would be written: --dry-run shows it, and " +
-			"`rowrelay check` says what the table lacks")
+		return errors.New("a table has no place for a mark, so that the row itself would be written: --dry-run " +
+			"shows it, and `rowrelay check` says what the table lacks")
 	}
 	if !t.yes {
 		if err := confirm(t.console, name); err != nil {

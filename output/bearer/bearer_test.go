@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/output/outputtest"
 )
 
 // server is an authorization server and the receiver that believes it: it takes the newest token only.
@@ -218,16 +220,7 @@ func TestUnauthorized(t *testing.T) {
 // What went wrong is told without the secret, which an answer may echo, and without the URL's query.
 // TestSwitchedProtocols: an authorization server that hands its connection over gives no token, and is not waited for.
 func TestSwitchedProtocols(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		conn, wire, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		t.Cleanup(func() { _ = conn.Close() })
-		_, _ = wire.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-		_ = wire.Flush()
-	}))
+	server := httptest.NewServer(outputtest.SwitchProtocols(t))
 	t.Cleanup(server.Close)
 	ask := OAuth2(Client{TokenURL: server.URL, ID: "shop", Secret: "planted/secret"})
 	if _, err := ask(t.Context(), false); err == nil || !strings.Contains(err.Error(), "it answered 101") {

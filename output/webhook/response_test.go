@@ -67,16 +67,7 @@ func TestStatus(t *testing.T) {
 
 // TestSwitchedProtocols: the connection is the receiver's to keep open, and no deadline ends a read of it.
 func TestSwitchedProtocols(t *testing.T) {
-	outcomes, failure := deliver(t, func(w http.ResponseWriter, _ *http.Request) {
-		conn, wire, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		t.Cleanup(func() { _ = conn.Close() })
-		_, _ = wire.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-		_ = wire.Flush()
-	})
+	outcomes, failure := deliver(t, outputtest.SwitchProtocols(t))
 	diff := cmp.Diff(each("unavailable 101"), outcomes)
 	if diff != "" || !strings.Contains(failure.Error(), "answered 101") {
 		t.Errorf("%s%v", diff, failure)
