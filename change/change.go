@@ -63,6 +63,9 @@ func OpOf(text string) (Op, bool) {
 type Event struct {
 	// ID is equal across redeliveries, instances, restarts and outputs; at most 128 characters. See [EventID].
 	ID string
+	// Write names the write that is told, where a later one that is not told has made the row's version, and so its id,
+	// another one; "" where that cannot be. See [Event.Known].
+	Write string
 	// Op is what happened to the row, as far as the source can tell.
 	Op Op
 	// Key is a JSON object of the key columns in key order: {"id":12093}.
@@ -102,6 +105,15 @@ type Event struct {
 	Waits bool
 	// Outbox is what an event of an outbox is; nil for a row of any other table.
 	Outbox *Outbox
+}
+
+// Known is what a memory of delivered events knows it by. It is not the id where a row that was delivered is met once
+// more with another content: one id has one body.
+func (e *Event) Known() string {
+	if e.Write != "" {
+		return e.Write
+	}
+	return e.ID
 }
 
 // Position is the position just after this event: what a commit of it stores.

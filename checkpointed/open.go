@@ -100,7 +100,7 @@ func (s *session) widen(
 			return nil, first, nil, s.feed.cfg.sourceFault(err)
 		}
 		for i := range page.Events {
-			there = append(there, page.Events[i].ID)
+			there = append(there, page.Events[i].Known())
 			at = page.Events[i].Position()
 		}
 		more = page.More

@@ -236,7 +236,7 @@ func (l *Tracker) sawAhead(events []change.Event) {
 	default:
 		l.tell("deliver", text+": it is delivered and remembered, and the position waits before it (source__future_rows=deliver); "+rule)
 		for i := range events {
-			h := memoryHash(events[i].ID)
+			h := memoryHash(events[i].Known())
 			if !l.inFlight.has(h) && !l.remembered.has(h) {
 				f.due = true
 				return
@@ -285,7 +285,7 @@ func (l *Tracker) foreseen(batch *change.Batch, page *change.Page) {
 		if f.next == nil {
 			f.next = f.at
 		}
-		h := memoryHash(e.ID)
+		h := memoryHash(e.Known())
 		switch {
 		case l.inFlight.has(h), l.remembered.see(h, f.stamp):
 			f.rows, f.early = f.rows+1, true

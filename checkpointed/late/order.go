@@ -121,7 +121,7 @@ func (l *Tracker) knows(e *change.Event, numbers string) bool {
 	if numbers == l.known.of && l.known.covers(e) {
 		return true
 	}
-	h := memoryHash(e.ID)
+	h := memoryHash(e.Known())
 	if l.remembered.see(h, l.sweep.new) {
 		return true
 	}

@@ -95,7 +95,7 @@ func (l *Tracker) peeked(step *Step, batch *change.Batch, page *change.Page) {
 		if since.IsZero() {
 			since = now
 		}
-		h := memoryHash(e.ID)
+		h := memoryHash(e.Known())
 		known := l.remembered.see(h, l.sweep.new) || l.inFlight.has(h)
 		if !known && !l.Wait && now.Sub(since) > l.Limit && l.remembered.len()+l.inFlight.len() < l.Memory &&
 			(step.Leave == nil || !step.Leave(e)) {

@@ -308,7 +308,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 func (l *Tracker) unknown(events []change.Event, stamp uint8) []change.Event {
 	kept := events[:0]
 	for i := range events {
-		h := memoryHash(events[i].ID)
+		h := memoryHash(events[i].Known())
 		if l.remembered.see(h, stamp) {
 			continue
 		}
@@ -343,7 +343,7 @@ func (l *Tracker) handOut(batch *change.Batch, ahead bool) {
 	}
 	for i := range batch.Events {
 		if ahead || !l.known.covers(&batch.Events[i]) {
-			l.inFlight.add(memoryHash(batch.Events[i].ID), stamp)
+			l.inFlight.add(memoryHash(batch.Events[i].Known()), stamp)
 		}
 	}
 }
@@ -359,7 +359,7 @@ func (l *Tracker) Settled(batch *change.Batch, n int) {
 	}
 	if l.remembers(batch, l.done+1) {
 		for i := range batch.Events[:n] {
-			h := memoryHash(batch.Events[i].ID)
+			h := memoryHash(batch.Events[i].Known())
 			stamp := l.sweep.new
 			if l.inFlight.drop(h) > 0 {
 				stamp, l.future.early = l.future.stamp, true

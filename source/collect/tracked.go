@@ -44,24 +44,27 @@ func (c *Collector) unwritten(op change.Op) bool {
 }
 
 // identity is what the id is made of: the row's cursor. Where updates are not wanted, an insert is the same however
-// often the row was written since, so that it can be told once more where it may not have been told. So is a write that
-// counts (source__changed) where the last window is read again and again: there it is met once more, with the version
-// of a write that does not count, and only its id says that it was told. (Not with source__ignore_context: one's own
-// delete may be told there, and then one's own insert has to be told, too.)
+// often the row was written since, so that it can be told once more where it may not have been told.
 func (c *Collector) identity(e *change.Event) change.Cursor {
-	t, at := c.Plan.Tracked, -1
-	switch {
-	case t == nil || e.Op == change.Delete:
-	case e.Op == change.Insert && c.Cfg.OnlyInserts():
-		at = t.Created
-	case len(c.Cfg.Changed) > 0 && c.Cfg.Ignored == "" && !c.Plan.Syntax.Tracking.Exact &&
-		plan.Later(c.value(t.Touched), nil):
-		at = t.Touched
-	}
-	if at < 0 {
+	if c.Plan.Tracked == nil || e.Op != change.Insert || !c.Cfg.OnlyInserts() {
 		return e.Cursor
 	}
-	return c.Plan.AppendCursor(nil, [][]byte{c.value(at)}, e.Key)
+	return c.Plan.AppendCursor(nil, [][]byte{c.value(c.Plan.Tracked.Created)}, e.Key)
+}
+
+// write is Event.Write: of a write that counts (source__changed), where the last window is read again and again. There
+// it is met once more, with the version of a write that does not count. (Not with source__ignore_context: one's own
+// delete may be told there, and then one's own insert has to be told, too.)
+func (c *Collector) write(e *change.Event) string {
+	t := c.Plan.Tracked
+	if t == nil || e.Op == change.Delete || len(c.Cfg.Changed) == 0 || c.Cfg.Ignored != "" || c.Plan.Syntax.Tracking.Exact {
+		return ""
+	}
+	touched := c.value(t.Touched)
+	if !plan.Later(touched, nil) {
+		return ""
+	}
+	return change.EventID(c.Cfg.Poller, identifying(e.Op), e.Key, c.Plan.AppendCursor(nil, [][]byte{touched}, e.Key), nil)
 }
 
 // Deleted is the delete of a key of which nothing is recorded but that its row is gone; version stands for that.
