@@ -11,8 +11,8 @@ import (
 )
 
 // TestOneIDHasOneBody: with source__changed a row that was told is met again within the late window after a write that
-// does not count. It is known by the write that counts, but its body is another, and so is its id: a receiver may refuse
-// an Idempotency-Key that comes with another body.
+// does not count. It is known by the write that counts, but its body is another, and so is its id: a receiver may
+// refuse an Idempotency-Key that comes with another body.
 func TestOneIDHasOneBody(t *testing.T) {
 	url := testenv.MySQL(t)
 	db := testenv.Open(t, "mysql", testenv.MySQLDSN(t, url))

@@ -57,7 +57,8 @@ func (c *Collector) identity(e *change.Event) change.Cursor {
 // delete may be told there, and then one's own insert has to be told, too.)
 func (c *Collector) write(e *change.Event) string {
 	t := c.Plan.Tracked
-	if t == nil || e.Op == change.Delete || len(c.Cfg.Changed) == 0 || c.Cfg.Ignored != "" || c.Plan.Syntax.Tracking.Exact {
+	if t == nil || e.Op == change.Delete || len(c.Cfg.Changed) == 0 || c.Cfg.Ignored != "" ||
+		c.Plan.Syntax.Tracking.Exact {
 		return ""
 	}
 	touched := c.value(t.Touched)
