@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -243,14 +244,15 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 	seed := rand.Uint64()
 	w := feedtest.NewWorld(t, seed, rand.New(rand.NewPCG(seed, 5)),
 		feedtest.Faults{Poison: map[int64]int{7: 1, 19: 2}, Lossy: 20})
-	w.Strategy, w.Ordering = cfg.Strategy, cfg.Ordering
+	w.Strategy, w.Ordering, w.Tick = cfg.Strategy, cfg.Ordering, 2*time.Second
 	stop := make(chan struct{})
 	var writers, all sync.WaitGroup
+	var enough atomic.Bool // each kill is one beside events that wait
 	for a := range 5 {
 		writers.Go(func() {
-			for range 12 {
+			for n := 0; n < 12 || !enough.Load(); n++ {
 				b.write(fmt.Sprintf("A/%d", a))
-				_ = clock.Sleep(t.Context(), time.Duration(w.Roll(80))*time.Millisecond) // the pace of a writer
+				_ = clock.Sleep(t.Context(), time.Duration(w.Roll(400))*time.Millisecond) // the pace of a writer
 			}
 		})
 	}
@@ -276,6 +278,7 @@ func runInstances(t *testing.T, b *bench, cfg Config) {
 		kill()
 	}
 	start("three")
+	enough.Store(true)
 	writers.Wait()
 	w.Change(func(f *feedtest.Faults) { f.Lossy, f.Calm = 0, true })
 	waiting := func(s event.State) bool { return s != event.Published }

@@ -1,6 +1,7 @@
 package feedtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ type World struct {
 	Mixed    bool // instances have strategies of their own
 	// From is when an event may be sent; nil: at once.
 	From func(seq int64) time.Time
+	// Tick is the longest budget of a tick; 0: 22 s.
+	Tick time.Duration
 
 	mu     sync.Mutex // guards what follows
 	rnd    *rand.Rand
@@ -250,7 +253,7 @@ func SeqOf(t *testing.T, e *change.Event) int64 {
 // Instance ticks over a feed until it is dead, or stop is closed. faults counts what went wrong at its database.
 func (w *World) Instance(name string, feedOf func(claims.Strategy) poller.Feed, dead chan struct{},
 	faults func() int, stop chan struct{}) {
-	strategy := w.Strategy
+	strategy, longest := w.Strategy, cmp.Or(w.Tick, 22*time.Second)
 	if w.Mixed {
 		strategy = []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked}[w.Roll(3)]
 	}
@@ -261,7 +264,7 @@ func (w *World) Instance(name string, feedOf func(claims.Strategy) poller.Feed, 
 		Size: func(e *change.Event) int {
 			return e.Size()
 		}, RejectStatus: []int{422}, Retries: 1 + w.Roll(2), Timeout: 2 * time.Second,
-		Budget: time.Duration(2+w.Roll(20)) * time.Second, PollInterval: 100 * time.Millisecond, PollIntervalMax: time.Second,
+		Budget: longest * time.Duration(2+w.Roll(21)) / 22, PollInterval: 100 * time.Millisecond, PollIntervalMax: time.Second,
 	}
 	relay, err := poller.NewRelay(cfg)
 	if err != nil {
