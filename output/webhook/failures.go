@@ -11,10 +11,11 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// failedItems decodes a JSON answer and returns the indices, in events, of those that it says failed, in its order. An
-// empty body, null, JSON of another shape and an object without batchItemFailures name none. It fails where the answer
-// is not JSON or cannot be understood.
-func failedItems(body []byte, events []change.Event) ([]int, error) {
+// failedItems decodes a JSON answer and returns the indices, in events, of those that it says failed. The value is false
+// where it may also mean another one: a name that is the id of one event and the index of another stands for both, unless
+// the answer's other names show which it uses. An empty body, null, JSON of another shape and an object without
+// batchItemFailures name none. It fails where the answer is not JSON or cannot be understood.
+func failedItems(body []byte, events []change.Event) (map[int]bool, error) {
 	if len(strings.TrimSpace(string(body))) == 0 {
 		return nil, nil
 	}
@@ -40,22 +41,37 @@ func failedItems(body []byte, events []change.Event) ([]int, error) {
 	for i := range events {
 		byID[events[i].ID] = i
 	}
-	indices := make([]int, 0, len(answer.BatchItemFailures))
-	for _, item := range answer.BatchItemFailures {
+	names := make([]string, len(answer.BatchItemFailures))
+	var ids, indices bool // there is a name that can only be one
+	for i, item := range answer.BatchItemFailures {
 		name, ok := itemName(item.ItemIdentifier)
 		if !ok {
 			return nil, errors.New("an entry of its batchItemFailures has no itemIdentifier that is a text or a number")
 		}
-		index, known := byID[name] // an id wins over an index that looks like it
-		if !known {
-			index, known = parseIndex(name, len(events))
+		_, id := byID[name]
+		_, index := parseIndex(name, len(events))
+		if !id && !index {
+			return nil, fmt.Errorf("its batchItemFailures names %s, which is neither the id nor the index of an event that was sent",
+				poller.QuoteAnswer(quoteShort(name)))
 		}
-		if !known {
-			return nil, fmt.Errorf("its batchItemFailures names %s, which is neither the id nor the index of an event that was sent", poller.QuoteAnswer(quoteShort(name)))
-		}
-		indices = append(indices, index)
+		names[i], ids, indices = name, ids || !index, indices || !id
 	}
-	return indices, nil
+	failed := make(map[int]bool, len(names))
+	for _, name := range names {
+		one, id := byID[name]
+		other, index := parseIndex(name, len(events))
+		if id && index && ids != indices {
+			id, index = ids, indices
+		}
+		sure := id != index || one == other
+		if id {
+			failed[one] = failed[one] || sure
+		}
+		if index {
+			failed[other] = failed[other] || sure
+		}
+	}
+	return failed, nil
 }
 
 func firstByte(body []byte) int {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -96,23 +95,25 @@ func (o *Output) judgeJSON(ctx context.Context, d *change.Delivery, resp *http.R
 	case len(body) > maxAnswer:
 		return nothing(nil, "its JSON body is longer than %d bytes", maxAnswer)
 	}
-	indices, err := failedItems(body, d.Events)
+	named, err := failedItems(body, d.Events)
 	switch {
 	case err != nil:
 		return nothing(err, "%v", err)
-	case len(indices) == 0:
+	case len(named) == 0:
 		return nil
 	}
-	slices.Sort(indices)
-	indices = slices.Compact(indices)
-	failed := make([]poller.FailedEvent, 0, len(indices))
+	failed := make([]poller.FailedEvent, 0, len(named))
 	behind := make(map[string]bool) // order keys of events that were named
 	for i := range d.Events {
 		key := string(d.Events[i].OrderKey)
-		switch _, named := slices.BinarySearch(indices, i); {
-		case named:
-			failed = append(failed, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: resp.StatusCode, Named: true,
-				Err: fmt.Errorf("%s answered %d and named this event in batchItemFailures", o.origin, resp.StatusCode)})
+		switch sure, is := named[i]; {
+		case is:
+			err := fmt.Errorf("%s answered %d and named this event in batchItemFailures", o.origin, resp.StatusCode)
+			if !sure { // alone it will have no other
+				err = fmt.Errorf("%w, or another one: the name is one's id and the other's index", err)
+			}
+			failed = append(failed, poller.FailedEvent{Index: i, Cause: poller.Refused, Status: resp.StatusCode, Named: sure,
+				Err: err})
 			behind[key] = o.several
 		case behind[key]:
 			failed = append(failed, poller.FailedEvent{Index: i})
@@ -120,7 +121,7 @@ func (o *Output) judgeJSON(ctx context.Context, d *change.Delivery, resp *http.R
 	}
 	return &poller.DeliveryError{Failed: failed,
 		Err: fmt.Errorf("%s answered %d and named %d of %d events in batchItemFailures, first %s",
-			o.origin, resp.StatusCode, len(indices), len(d.Events), d.Events[indices[0]].ID)}
+			o.origin, resp.StatusCode, len(named), len(d.Events), d.Events[failed[0].Index].ID)}
 }
 
 // isJSON reports whether a Content-Type is application/json or of the +json kind.
