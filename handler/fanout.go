@@ -169,7 +169,7 @@ func partitionOf(name string, message json.RawMessage, limit int) (int, error) {
 		Poller    string `json:"poller"`
 		Partition *int   `json:"partition"`
 	}
-	if err := json.Unmarshal(inner(message), &m); err != nil {
+	if err := json.Unmarshal(inner(message), &m); err != nil || m.Poller == "" {
 		return 0, errors.New(`the message is not {"poller":…,"partition":…,"of":…}`)
 	}
 	switch {

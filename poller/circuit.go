@@ -70,7 +70,7 @@ func (t *tick) rests() error {
 	if wait := t.hint.until.Sub(now); wait > 0 {
 		t.report.RetryAt = t.hint.until
 		return &Fault{HandlerFailed, fmt.Errorf("the destination has no room for any event, and wants to be asked again in %s (Retry-After): "+
-			"until then nothing is sent; its last answer: %w", wait.Round(time.Second), t.hint.why)}
+			"until then nothing is sent; its last answer: %w", wait.Truncate(time.Second)+time.Second, t.hint.why)}
 	}
 	if fault := t.destination.open(now); fault != nil {
 		t.report.RetryAt = t.destination.until

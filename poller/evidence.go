@@ -100,7 +100,8 @@ type suspect struct {
 	// convicted says that this very event was rejected before this tick, and that the answer is clear. That is no reason
 	// not to ask, the destination may refuse everything by now; but it is enough where there is nobody to ask.
 	convicted bool
-	// acceptedBefore says that shortly before it failed alone, the destination accepted an event of another key.
+	// acceptedBefore says that shortly before it failed alone, the destination accepted an event of another key; where it
+	// did not answer, that it had failed alone before that as well. A retry of one that counted needs no more.
 	acceptedBefore bool
 	// earlier says that it failed in an earlier tick, which had no time for a verdict.
 	earlier bool
@@ -132,6 +133,9 @@ func (t *tick) judge(it *item, f *failure) bool {
 			clear: f.Named || hinted, convicted: (f.Named || hinted) && it.event().Attempts > 0,
 			acceptedBefore: t.otherAccepted(it),
 		}
+		if !s.answered {
+			s.acceptedBefore = it.event().Attempts > 0 || t.tried[it.event().ID] == otherAccepted
+		}
 		if hinted {
 			s.since = it.refused
 		}
@@ -148,14 +152,15 @@ func (t *tick) otherAccepted(it *item) bool {
 	return t.tried[it.event().ID] == otherAccepted || t.taken.after(0, it.key)
 }
 
-// weigh rejects the suspects for which there is evidence now. An outage may have ended since an earlier tick: an event
-// that failed then is at fault only if another key was accepted before as well. Otherwise it is sent again.
+// weigh rejects the suspects for which there is evidence now. An outage may have ended since an earlier tick, or since a
+// request that was not answered: such an event is at fault only if another key was accepted before as well. Otherwise
+// it is sent again.
 func (t *tick) weigh() {
 	t.suspects = slices.DeleteFunc(t.suspects, func(s suspect) bool {
 		switch {
 		case !s.acceptedAfter && !t.taken.after(s.since, s.key):
 			return false
-		case s.earlier && !s.acceptedBefore:
+		case (s.earlier || !s.answered) && !s.acceptedBefore:
 			t.askAgain(&s)
 			return true
 		case s.busy:

@@ -54,6 +54,40 @@ func TestOutageInTheMiddle(t *testing.T) {
 	}
 }
 
+// TestTheEndOfAnOutageCountsForNobody: a receiver that does not answer, and then does, has refused nothing, whichever
+// request is under way as it comes back. Where it answered others in the same tick before, that is no evidence either.
+func TestTheEndOfAnOutageCountsForNobody(t *testing.T) {
+	for first := range 4 { // requests before the outage
+		for silent := 1; silent < 24; silent++ {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				to := pollertest.NewSink(t, nil)
+				to.Answer = func(_ context.Context, d change.Delivery) error {
+					to.Lock()
+					defer to.Unlock()
+					if n++; n > first && n <= first+silent {
+						return poller.FailAll(len(d.Events), poller.Unavailable, 0, errors.New("connection refused"))
+					}
+					return nil
+				}
+				feed := pollertest.NewTable(30, 30)
+				relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) {
+					c.RequestEvents, c.Concurrency = 10, 1
+				})
+				for range 12 {
+					if report := relay.Tick(t.Context()); report.Rejected != 0 || len(feed.Parked) != 0 {
+						t.Fatalf("down for %d requests after %d: %+v", silent, first, report)
+					}
+					time.Sleep(time.Minute)
+				}
+				if feed.Position != 30 {
+					t.Errorf("down for %d requests after %d: it ends at %d", silent, first, feed.Position)
+				}
+			})
+		}
+	}
+}
+
 // TestLimitOfEverything: a destination that has no room for anything gets a bounded number of requests, and then none
 // before the time that it named.
 func TestLimitOfEverything(t *testing.T) {

@@ -114,12 +114,18 @@ func (n *lane) learnPlace(reason *amqp.Error, routes []route, results []result) 
 }
 
 // unroutable is what a returned message means: see the package comment for why nothing is held against the event.
-func unroutable(r route, why *amqp.Return) error {
-	if r.exchange == "" {
-		return fmt.Errorf("queue %q does not exist (%s): declare it durable, or set state__create=true; a destination of an exchange is written exchange/routing-key", r.key, plaintext.Cut(plaintext.Line(why.ReplyText), 100))
+func unroutable(r route, returned *amqp.Return, create bool) error {
+	why := plaintext.Cut(plaintext.Line(returned.ReplyText), 100)
+	switch {
+	case r.exchange != "":
+		return fmt.Errorf("exchange %q has no queue for the routing key %q (%s): bind a durable queue to it for that key",
+			r.exchange, r.key, why)
+	case create:
+		return fmt.Errorf("queue %q does not exist any more (%s): the next request declares it (state__create=true)", r.key, why)
+	default:
+		return fmt.Errorf("queue %q does not exist (%s): declare it durable, or set state__create=true; "+
+			"a destination of an exchange is written exchange/routing-key", r.key, why)
 	}
-	return fmt.Errorf("exchange %q has no queue for the routing key %q (%s): bind a durable queue to it for that key",
-		r.exchange, r.key, plaintext.Cut(plaintext.Line(why.ReplyText), 100))
 }
 
 // nacked is what basic.nack means.

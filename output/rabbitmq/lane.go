@@ -173,7 +173,10 @@ func (n *lane) collect(ctx context.Context, routes []route, results []result) (u
 		number, _ := r.Headers[numberHeader].(int64)
 		if at := number - n.first; at >= 0 && at < int64(len(n.events)) {
 			i := n.events[at]
-			results[i] = result{cause: poller.Misplaced, err: unroutable(routes[i], r)}
+			results[i] = result{cause: poller.Misplaced, err: unroutable(routes[i], r, n.link.o.cfg.Create)}
+			if routes[i].exchange == "" { // a queue that went away costs no channel, and is told here only
+				n.link.forget(routes[i : i+1])
+			}
 			return
 		}
 		foreign = errForeign // whichever it was, it was not delivered

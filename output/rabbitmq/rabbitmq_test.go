@@ -117,6 +117,14 @@ func TestCreate(t *testing.T) {
 	if _, err := b.ch.QueueDeclare(queue, true, false, false, false, nil); err != nil {
 		t.Error(err)
 	}
+
+	// A queue that goes away does so without a word; what is returned tells, and the next delivery declares it.
+	if _, err := b.ch.QueueDelete(queue, false, false, false); err != nil {
+		t.Fatal(err)
+	}
+	d = rows(0, 3)
+	failed(t, o.Deliver(t.Context(), d), poller.Misplaced, indices(0, 3), queue, "the next request declares it")
+	deliver(t, o, d)
 }
 
 func TestAFullQueueSaysNo(t *testing.T) {
