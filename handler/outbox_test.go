@@ -163,6 +163,10 @@ func TestMessagesThatMakeNoSenseAreDropped(t *testing.T) {
 			lines[0]["level"] != "WARN" {
 			t.Errorf("%q: status %d, ran %v, said %v", message, status, f.ran, lines)
 		}
+		another := strings.Contains(message, "payments")
+		if said := fmt.Sprint(c.err()); strings.Contains(said, "share a queue") != another {
+			t.Errorf("%q: said %v", message, c.err())
+		}
 	}
 }
 

@@ -58,8 +58,9 @@ func (a *account) add(w *world, e *change.Event, from show) string {
 			if y.show.token < from.token && (w.store.shaky || y.show.token < w.human.broken) {
 				continue // a holder whose lease was broken reads on until its next write, beside its successor
 			}
-			if from.kind == change.Retry && y.show.seq <= w.shows.restored && from.seq > w.shows.restored {
-				continue // the parked row is read as the restored database has it: what came after that is undone
+			if y.show.seq <= w.shows.restored && w.shows.restored < from.seq &&
+				(from.kind == change.Retry || y.key == string(e.Key)) {
+				continue // the row is read as the restored database has it: what came after that is undone
 			}
 			// What was given up before y was accepted stands in nobody's way; a backfill or a reset may bring it again.
 			if y.show.seq > from.seq && !w.shows.before(y.id, from, 0, false) ||

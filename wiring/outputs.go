@@ -265,10 +265,10 @@ func aboutOutput(p *config.Poller, out *config.Output) telemetry.About {
 // relayConfig is how an output's events travel, whatever feed they come from.
 func relayConfig(a *App, p *config.Poller, out *config.Output, feed poller.Feed, to *Opened) poller.Config {
 	about := aboutOutput(p, out)
+	stoppable := heard(host.Stoppable(a.process.Cut, to.To), a.process.Log, p.Name, out.Name)
 	return poller.Config{
 		App: a.Config.State.AppName, Poller: p.Name, Output: out.Name,
-		Feed: a.process.Telemetry.Feed(feed, about), To: a.process.Telemetry.Output(host.Stoppable(a.process.Cut, to.To),
-			about),
+		Feed: a.process.Telemetry.Feed(feed, about), To: a.process.Telemetry.Output(stoppable, about),
 		Ordering: poller.Ordering(p.Ordering), Concurrency: p.Concurrency,
 		Fetch: poller.Limit{Rows: p.BatchSize, Bytes: p.BatchBytes}, FetchMost: p.BatchSizeMax,
 		RequestEvents: out.Batch, RequestBytes: out.BatchBytes, Size: to.size, Shape: to.Shape, KeyEvents: keyEvents(out),

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -42,6 +43,7 @@ type Process struct {
 	Version   string               // said to receivers and brokers
 	Out       io.Writer            // takes the events of output__kind=stdout
 	Telemetry *telemetry.Telemetry // nil: nothing is exported
+	Log       *slog.Logger         // is told of a request without an answer while its tick goes on; nil: nobody is
 	Cut       context.Context      //nolint:containedctx // its end gives up requests under way; nil: they have output__timeout
 }
 

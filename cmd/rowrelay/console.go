@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/host"
@@ -29,6 +30,8 @@ type console struct {
 	stop  <-chan struct{} // closed by the first Ctrl-C; nil never is
 	// telemetry exports what the ticks of serve and run do; nil for nothing, and for every other command.
 	telemetry *telemetry.Telemetry
+	// log takes what a request is about, of serve and run, while its tick still runs; nil for every other command.
+	log *slog.Logger
 	// cut gives up requests under way when it ends, for serve; nil never does.
 	cut context.Context //nolint:containedctx // it belongs to the process, as stop does
 }
@@ -36,7 +39,7 @@ type console struct {
 // process is what the parts are told of the process.
 func (c *console) process() *wiring.Process {
 	return &wiring.Process{Environ: c.environ, File: c.file(), Added: c.added, Version: version, Out: c.out,
-		Telemetry: c.telemetry, Cut: c.cut}
+		Telemetry: c.telemetry, Cut: c.cut, Log: c.log}
 }
 
 // functionApp is the Function App that the environment describes.

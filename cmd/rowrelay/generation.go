@@ -27,7 +27,6 @@ type generation struct {
 	outer   *console // as the process has it
 	how     *running
 	cfg     *config.App
-	log     *slog.Logger
 	app     *wiring.App
 	chosen  []*wiring.Poller
 }

@@ -86,7 +86,7 @@ func serve(ctx context.Context, c *console, port string) error {
 		p.SetLinger(file.Timeout())
 	}
 	registry := newRegistry()
-	c.telemetry = startTelemetry(ctx, c, cfg, registry, log)
+	c.telemetry, c.log = startTelemetry(ctx, c, cfg, registry, log), log
 	cut, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	if hosted {
