@@ -93,6 +93,48 @@ func reloads(t *testing.T, because string, flags ...string) {
 	to.assertOrder("version")
 }
 
+// TestAReloadBeginsNothingAnew: a state document that vanished under a process is not begun anew after a reload either,
+// also where one takes the poller out and the next brings it again. A process that is started begins it.
+func TestAReloadBeginsNothingAnew(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, db := sqliteShop(t, to.URL, 3)
+	s = s.with(settings{"status__listen": "127.0.0.1:0", "pollers__orders__schedule": "* * * * * *"})
+	r := &reloader{t: t, path: filepath.Join(t.TempDir(), "rowrelay.yaml"), because: "SIGHUP", hup: true}
+	r.write(s)
+	p := startRun(t, t.TempDir(), nil, "--config", r.path)
+	r.log, r.signal = p.Log, func() { p.Signal(syscall.SIGHUP) }
+	p.Until("the end of the tick", func() bool { return strings.Contains(p.Log(), `"event":"tick_complete"`) })
+	if err := os.Remove(filepath.Join(s["state__path"], "state", "shop", "orders.json")); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, db, `INSERT INTO orders (version, status) VALUES (4, 'new')`)
+	gone := func() int { return strings.Count(p.Log(), `"event":"state_gone"`) }
+	p.Until("the word that the document is gone", func() bool { return gone() > 0 })
+	other := settings{} // a poller that does not tick before the next reload
+	for name, value := range s {
+		other[strings.Replace(name, "__orders__", "__others__", 1)] = value
+	}
+	other["pollers__others__schedule"] = "0 0 0 29 2 *"
+	r.to(s, `"event":"reload"`)
+	r.to(other, `"gone":["orders"]`)
+	r.to(s, `"added":["orders"]`)
+	before := gone()
+	p.Until("the same word after reloads", func() bool { return gone() > before })
+	if n, repeated := to.count(); n != 3 || repeated != 0 {
+		t.Errorf("%d events, want the 3 of before, %d repeated", n, repeated)
+	}
+	if code := p.Interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	p = startRun(t, t.TempDir(), nil, "--config", r.path)
+	p.Until("all orders by a process that is started", func() bool {
+		n, repeated := to.count()
+		return n == 4 && repeated == 3
+	})
+	p.Interrupt()
+}
+
 // reloader writes the file of a process, and waits until it has been read.
 type reloader struct {
 	t             *testing.T

@@ -43,6 +43,7 @@ type Process struct {
 	Out       io.Writer            // takes the events of output__kind=stdout
 	Telemetry *telemetry.Telemetry // nil: nothing is exported
 	Cut       context.Context      //nolint:containedctx // its end gives up requests under way; nil: they have output__timeout
+	Seen      *checkpointed.Seen   // of all Apps that follow one another in the process; nil: none follows
 }
 
 // App is the configuration made into parts. Nothing in it has connected to anything yet: the first tick does.
@@ -252,6 +253,7 @@ func (a *App) wireOutputs(w *Poller) {
 		rows.FutureRows = late.FutureRows(w.Config.Source.FutureRows)
 		rows.Snapshot = w.Config.Source.Mode == mode.ChangeTracking && w.Config.Source.Start == "snapshot"
 		rows.Resync, rows.SnapshotChunk = w.Config.Source.OnGap == "resync", w.Config.Source.SnapshotChunk
+		rows.Seen = a.process.Seen
 		rows.Wait, rows.Continue = w.Config.Source.OnLongTransaction == "wait", w.Config.Source.OnFailover == "continue"
 		feed, err := checkpointed.New(rows)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/telemetry"
 	"github.com/rowrelay/rowrelay/wiring"
@@ -29,6 +30,8 @@ type console struct {
 	stop  <-chan struct{} // closed by the first Ctrl-C; nil never is
 	// telemetry exports what the ticks of serve and run do; nil for nothing, and for every other command.
 	telemetry *telemetry.Telemetry
+	// seen is what run knows of state documents, for its generations; nil for every other command.
+	seen *checkpointed.Seen
 	// cut gives up requests under way when it ends, for serve; nil never does.
 	cut context.Context //nolint:containedctx // it belongs to the process, as stop does
 }
@@ -36,7 +39,7 @@ type console struct {
 // process is what the parts are told of the process.
 func (c *console) process() *wiring.Process {
 	return &wiring.Process{Environ: c.environ, File: c.file(), Added: c.added, Version: version, Out: c.out,
-		Telemetry: c.telemetry, Cut: c.cut}
+		Telemetry: c.telemetry, Cut: c.cut, Seen: c.seen}
 }
 
 // functionApp is the Function App that the environment describes.

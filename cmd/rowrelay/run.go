@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/config"
@@ -73,6 +74,7 @@ func runAlone(ctx context.Context, c *console, how *running) error {
 	if how.watch && (c.config == "" || how.once) {
 		return &usageError{errors.New("--watch is for rowrelay run --config FILE, without --once")}
 	}
+	c.seen = &checkpointed.Seen{}
 	g, err := newGeneration(c, how)
 	if err != nil {
 		return err
