@@ -27,6 +27,7 @@ type generation struct {
 	outer   *console // as the process has it
 	how     *running
 	cfg     *config.App
+	listen  string // status__listen, of which the listener makes an address in cfg
 	log     *slog.Logger
 	app     *wiring.App
 	chosen  []*wiring.Poller
@@ -39,6 +40,7 @@ func newGeneration(c *console, how *running) (*generation, error) {
 	if g.cfg, err = load(&g.console); err != nil {
 		return nil, err
 	}
+	g.listen = g.cfg.Status.Listen
 	for _, p := range g.cfg.Pollers {
 		p.SetLinger(0)
 		switch {
@@ -163,7 +165,7 @@ func (g *generation) read() (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if changed := g.fixed(next); len(changed) > 0 {
+	if changed := g.changedFixed(next); len(changed) > 0 && len(next.cfg.Faults) == 0 { // else wire refuses it
 		return nil, errors.New("changed, and of the process: " + strings.Join(changed, ", ") +
 			". Restart for them, or undo the change")
 	}
@@ -171,17 +173,21 @@ func (g *generation) read() (*generation, error) {
 	return next, next.wire(g.telemetry)
 }
 
-// fixed are settings that a reload cannot change: which documents there are, who listens where, and what the exporters
-// read of the process's environment.
-func (g *generation) fixed(next *generation) (changed []string) {
-	now, then := processSettings(g.environ), processSettings(next.environ)
-	for name, value := range then {
-		if now[name] != value {
+// changedFixed names the settings that a reload cannot change, where they mean something else than before: which
+// documents there are, who listens where, and what the exporters read of the process's environment.
+func (g *generation) changedFixed(next *generation) []string {
+	changed := g.cfg.State.Changed(&next.cfg.State)
+	if g.listen != next.listen {
+		changed = append(changed, "status__listen")
+	}
+	now, then := exporterSettings(g.environ), exporterSettings(next.environ)
+	for name, value := range now {
+		if other, there := then[name]; !there || other != value {
 			changed = append(changed, name)
 		}
 	}
-	for name := range now {
-		if _, there := then[name]; !there {
+	for name := range then {
+		if _, there := now[name]; !there {
 			changed = append(changed, name)
 		}
 	}
@@ -189,13 +195,10 @@ func (g *generation) fixed(next *generation) (changed []string) {
 	return changed
 }
 
-func processSettings(environ []string) map[string]string {
+func exporterSettings(environ []string) map[string]string {
 	found := map[string]string{}
 	for _, pair := range environ {
-		name, value, _ := strings.Cut(pair, "=")
-		lower := strings.ToLower(name)
-		if strings.HasPrefix(lower, "state__") || strings.HasPrefix(lower, "status__listen") ||
-			strings.HasPrefix(name, "OTEL_") {
+		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "OTEL_") {
 			found[name] = strings.TrimSpace(value)
 		}
 	}
