@@ -198,7 +198,8 @@ func (r *reloader) after(write func(), want string) {
 }
 
 // TestTablesComeAndGo: a pattern is a poller for each table, in a process that runs too: one that is made later is
-// watched, one that is dropped is told, and the others lose and repeat nothing.
+// watched, one that is dropped is told, and the others lose and repeat nothing. What was edited in the file meanwhile
+// waits for SIGHUP.
 func TestTablesComeAndGo(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -213,8 +214,13 @@ func TestTablesComeAndGo(t *testing.T) {
 	wants(t, stdout(t, dir, s, "check"), "orders_orders", "leaves out 1 of the tables", "main.odd (no column version)")
 	wants(t, stdout(t, dir, s, "config", "to-env", "--tables"), "pollers__orders_orders__source__table=main.orders\n")
 	wants(t, stdout(t, dir, s, "functions"), "orders_orders/function.json written", "takes no source__tables")
-	p := startRun(t, dir, s)
+	r := &reloader{t: t, path: filepath.Join(dir, "rowrelay.yaml"), because: "SIGHUP", hup: true}
+	r.write(s)
+	p := startRun(t, dir, nil, "--config", r.path)
+	r.log, r.signal = p.Log, func() { p.Signal(syscall.SIGHUP) }
 	p.Until("the orders", func() bool { n, _ := to.count(); return n == 5 })
+	edited := s.with(settings{"pollers__orders__output__constants__version_of_file": "edited"})
+	r.write(edited)
 	execute(t, db, `CREATE TABLE items (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, note TEXT)`)
 	execute(t, db, `INSERT INTO items VALUES (1, 1, 'row')`)
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (6, 'new')`)
@@ -227,8 +233,15 @@ func TestTablesComeAndGo(t *testing.T) {
 	p.Until("the word about the table that is gone", func() bool {
 		return strings.Contains(p.Log(), `"added":null,"changed":null,"gone":["orders_items"]`)
 	})
+	if by := to.column("version_of_file"); by["edited"] != 0 {
+		t.Errorf("events by the file before SIGHUP: %v", by)
+	}
+	r.to(edited, `"added":null,"changed":["orders_orders"],"gone":null`)
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (7, 'last')`)
 	p.Until("the last order", func() bool { return to.column("status")["last"] == 1 })
+	if by := to.column("version_of_file"); by["edited"] != 1 {
+		t.Errorf("events by the file after SIGHUP: %v", by)
+	}
 	if code := p.Interrupt(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

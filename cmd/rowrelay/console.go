@@ -23,7 +23,8 @@ type console struct {
 	config   string   // --config
 	json     bool     // --json
 	added    []string // what a file of settings says, once it is read
-	patterns bool     // environ holds pollers that source__tables was made into
+	written  []string // environ before source__tables was made into pollers
+	patterns bool     // it was made into some
 	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the
 	// next.
 	lines *bufio.Reader

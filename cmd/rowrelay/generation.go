@@ -36,22 +36,34 @@ type generation struct {
 // newGeneration reads the settings.
 func newGeneration(c *console, how *running) (*generation, error) {
 	g := &generation{console: *c, outer: c, how: how}
-	var err error
-	if g.cfg, err = load(&g.console); err != nil {
+	cfg, err := load(&g.console)
+	if err != nil {
 		return nil, err
 	}
-	g.listen = g.cfg.Status.Listen
+	g.take(cfg)
+	return g, nil
+}
+
+// again is a generation of the same settings, for the tables that there are now.
+func (g *generation) again() *generation {
+	next := &generation{console: g.console, outer: g.outer, how: g.how}
+	next.take(next.expand())
+	return next
+}
+
+// take makes the settings those of `rowrelay run`.
+func (g *generation) take(cfg *config.App) {
+	g.cfg, g.listen = cfg, cfg.Status.Listen
 	for _, p := range g.cfg.Pollers {
 		p.SetLinger(0)
 		switch {
-		case how.once:
+		case g.how.once:
 			p.PollInterval = 0 // one tick is what there is now: waiting for more is what `run` is for
 		case p.PollInterval > 0:
 			p.TickBudget = min(p.TickBudget, polling)
 		}
 	}
 	g.log = newLogger(&g.console, g.cfg)
-	return g, nil
 }
 
 // wire makes the parts, which connect to nothing yet. Its error is why they cannot run.
@@ -123,12 +135,13 @@ func (g *generation) relay(ctx context.Context, page *switching, asked chan stri
 			wg.Go(func() { keepCleaning(running, h, w, g.log) })
 		}
 	}
+	others := make(chan *generation)
 	if g.patterns {
-		wg.Go(func() { g.watchTables(running, asked) })
+		wg.Go(func() { g.watchTables(running, others) })
 	}
 	g.log.Info("running", "pollers", len(g.chosen), "status", "http://"+g.cfg.Status.Listen+"/status", "metrics",
 		"http://"+g.cfg.Status.Listen+"/metrics")
-	next := g.reload(ctx, asked)
+	next := g.reload(ctx, asked, others)
 	stop()
 	wg.Wait()
 	if next == nil {
@@ -137,40 +150,45 @@ func (g *generation) relay(ctx context.Context, page *switching, asked chan stri
 	return next
 }
 
-// reload waits until settings can be read that run in the place of these; nil when ctx ends first.
-func (g *generation) reload(ctx context.Context, asked <-chan string) *generation {
+// reload waits until there are settings that run in the place of these, or others have come for the tables that there
+// are; nil when ctx ends first.
+func (g *generation) reload(ctx context.Context, asked <-chan string, others <-chan *generation) *generation {
 	for {
+		var next *generation
+		var err error
+		why := "other tables are there"
 		select {
 		case <-ctx.Done():
 			return nil
-		case why := <-asked:
-			next, err := g.read()
-			if err == nil {
-				added, changed, gone := g.differences(next)
-				g.log.Info("reloading", "event", "reload", "because", why, "added", added, "changed", changed, "gone", gone)
-				return next
-			}
-			g.log.Error("the settings were not reloaded: those that run go on", "event", "reload_refused", "because", why,
-				"error", err)
+		case why = <-asked:
+			next, err = newGeneration(g.outer, g.how)
+		case next = <-others:
 		}
+		if err == nil {
+			err = g.succeeds(next)
+		}
+		if err == nil {
+			added, changed, gone := g.differences(next)
+			g.log.Info("reloading", "event", "reload", "because", why, "added", added, "changed", changed, "gone", gone)
+			return next
+		}
+		g.log.Error("the settings were not reloaded: those that run go on", "event", "reload_refused", "because", why,
+			"error", err)
 	}
 }
 
-// read makes the next generation of the settings as they are now.
-func (g *generation) read() (*generation, error) {
+// succeeds wires the next generation, or says why it cannot run in the place of this one.
+func (g *generation) succeeds(next *generation) error {
 	if g.cfg.State.Kind == "memory" {
-		return nil, errors.New("state__kind=memory: what it knows would be forgotten, and rows would be sent again. Restart, or keep state in files")
-	}
-	next, err := newGeneration(g.outer, g.how)
-	if err != nil {
-		return nil, err
+		return errors.New("state__kind=memory: what it knows would be forgotten, and rows would be sent again. " +
+			"Restart, or keep state in files")
 	}
 	if changed := g.changedFixed(next); len(changed) > 0 && len(next.cfg.Faults) == 0 { // else wire refuses it
-		return nil, errors.New("changed, and of the process: " + strings.Join(changed, ", ") +
+		return errors.New("changed, and of the process: " + strings.Join(changed, ", ") +
 			". Restart for them, or undo the change")
 	}
 	next.cfg.Status.Listen = g.cfg.Status.Listen // the address that it has become
-	return next, next.wire(g.telemetry)
+	return next.wire(g.telemetry)
 }
 
 // changedFixed names the settings that a reload cannot change, where they mean something else than before: which
