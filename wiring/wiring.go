@@ -175,11 +175,23 @@ func Refuse(cfg *config.App, chosen []*Poller) error {
 }
 
 func (a *App) checkSchedule(w *Poller) {
-	s, err := schedule.Parse(w.Config.Schedule)
+	s, err := parseSchedule(w.Config.Schedule)
 	if err != nil {
 		w.Faults.Add(w.Config.Setting("schedule"), err.Error(), "Write an NCRONTAB expression such as */10 * * * * *")
 	}
 	w.Schedule = s
+}
+
+// parseSchedule reads a schedule, and refuses one that never fires: a poller would look well and do nothing.
+func parseSchedule(text string) (*schedule.Schedule, error) {
+	s, err := schedule.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := s.Next(time.Now()); !ok {
+		return nil, fmt.Errorf("%q never fires: there is no such day", text)
+	}
+	return s, nil
 }
 
 // connect reads the connection string; the pool that comes of it connects when it is first used.
