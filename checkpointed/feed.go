@@ -37,7 +37,6 @@ type Feed struct {
 	stands bool
 	// replaced is a table that was found sound although it is not the one recorded: the next commit records it.
 	replaced string
-	seen     time.Time    // when there was last a document
 	search   *probeSearch // for probes, since something was acknowledged; under the session's lock
 }
 
@@ -67,6 +66,8 @@ type Config struct {
 	SnapshotChunk int
 	// Continue goes on when the incarnation changed: source__on_failover=continue.
 	Continue bool
+	// Seen is shared by the feeds that follow one another in a process; nil: nothing follows.
+	Seen *Seen
 }
 
 func (c *Config) lateConfig() late.Config {
@@ -103,6 +104,9 @@ func New(cfg Config) (*Feed, error) {
 	}
 	if err := cfg.Policy.Check(); err != nil {
 		return nil, fmt.Errorf("checkpointed feed: %w", err)
+	}
+	if cfg.Seen == nil {
+		cfg.Seen = &Seen{}
 	}
 	return &Feed{
 		cfg: cfg, source: cfg.Source, keeper: cfg.Keeper,

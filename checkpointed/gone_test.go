@@ -8,16 +8,19 @@ import (
 )
 
 // TestADocumentThatIsGone: a process that has read it, or made it, begins no other, also where it read it once only and
-// found nothing to do. Another process begins.
+// found nothing to do, and where another feed of the process follows (a reload). Another process begins.
 func TestADocumentThatIsGone(t *testing.T) {
 	for name, ticks := range map[string]int{"made by this process": 0, "read by this process": 1} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newShop()
-			first := newProcess(t, nil, s, nil)
+			seen := &Seen{}
+			within := func(cfg *Config) { cfg.Seen = seen }
+			first := newProcess(t, nil, s, within)
 			first.tick()
 			p := first
 			for range ticks {
-				p = newProcess(t, first.memory, s, nil)
+				seen = &Seen{}
+				p = newProcess(t, first.memory, s, within)
 				p.tick()
 			}
 			stored, err := p.memory.Load(t.Context(), testKey)
@@ -28,7 +31,10 @@ func TestADocumentThatIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.fill(1, 3)
-			for range 3 {
+			for i := range 4 {
+				if i == 2 {
+					p = newProcess(t, first.memory, s, within)
+				}
 				if r := p.tick(); r.Event != poller.StateGone || r.Rows != 0 {
 					t.Errorf("%s: %s, %d rows: %v", name, r.Event, r.Rows, r.Err)
 				}

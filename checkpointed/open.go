@@ -16,15 +16,16 @@ import (
 // that finds nothing.
 func (f *Feed) Open(ctx context.Context) (poller.Session, error) {
 	snapshot, err := f.keeper.Load(ctx)
+	last := f.cfg.Seen.last(f.cfg.address())
 	switch {
-	case errors.Is(err, state.ErrNotFound) && !f.seen.IsZero():
+	case errors.Is(err, state.ErrNotFound) && !last.IsZero():
 		// A new one would begin at source__start, with lower tokens than receivers have seen: that is for a person to decide.
 		return nil, &poller.Fault{Event: poller.StateGone, Err: fmt.Errorf("the state document is gone (%w): this process "+
-			"has read it at %s. Nothing is begun anew", err, f.seen.UTC().Format(time.RFC3339))}
+			"has read it at %s. Nothing is begun anew", err, last.UTC().Format(time.RFC3339))}
 	case err != nil && !errors.Is(err, state.ErrNotFound):
 		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("reading the state document: %w", err)}
 	case err == nil:
-		f.seen = time.Now()
+		f.cfg.Seen.now(f.cfg.address())
 	}
 	s, fault := f.open(ctx, snapshot, err != nil)
 	switch {
@@ -56,7 +57,7 @@ func (f *Feed) open(ctx context.Context, snapshot *state.Snapshot, fresh bool) (
 	s := &session{feed: f, source: source, warnings: source.Warnings, nulls: -1, stored: make(chan struct{}, 1)}
 	if fresh {
 		if snapshot, err = s.create(ctx); err == nil {
-			f.seen = time.Now()
+			f.cfg.Seen.now(f.cfg.address())
 		}
 	} else {
 		snapshot, err = s.endPause(ctx, snapshot)

@@ -38,6 +38,29 @@ type State struct {
 	AppName           string   `json:"app_name"`
 }
 
+// Changed names the settings that lead other to another store, or to other documents in it, than s: whatever they are
+// written like, and wherever their values stand.
+func (s *State) Changed(other *State) (names []string) {
+	for _, one := range []struct {
+		setting string
+		changed bool
+	}{
+		{"state__app_name", s.AppName != other.AppName},
+		{"state__connection", s.ConnectionSetting != other.ConnectionSetting || s.Connection != other.Connection ||
+			s.Database != other.Database},
+		{"state__container", s.Container != other.Container},
+		{"state__create", s.Create != other.Create},
+		{"state__kind", s.Kind != other.Kind},
+		{"state__path", s.Path != other.Path},
+		{"state__table", s.Table != other.Table},
+	} {
+		if one.changed {
+			names = append(names, one.setting)
+		}
+	}
+	return names
+}
+
 // Log says how much is logged.
 type Log struct {
 	Level string `json:"level"` // debug, info, warn or error

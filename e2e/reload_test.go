@@ -93,6 +93,107 @@ func reloads(t *testing.T, because string, flags ...string) {
 	to.assertOrder("version")
 }
 
+// TestAReloadBeginsNothingAnew: a state document that vanished under a process is not begun anew after a reload either,
+// also where one takes the poller out and the next brings it again. A process that is started begins it.
+func TestAReloadBeginsNothingAnew(t *testing.T) {
+	t.Parallel()
+	to := newSink(t)
+	s, db := sqliteShop(t, to.URL, 3)
+	s = s.with(settings{"status__listen": "127.0.0.1:0", "pollers__orders__schedule": "* * * * * *"})
+	r := &reloader{t: t, path: filepath.Join(t.TempDir(), "rowrelay.yaml"), because: "SIGHUP", hup: true}
+	r.write(s)
+	p := startRun(t, t.TempDir(), nil, "--config", r.path)
+	r.log, r.signal = p.Log, func() { p.Signal(syscall.SIGHUP) }
+	p.Until("the end of the tick", func() bool { return strings.Contains(p.Log(), `"event":"tick_complete"`) })
+	if err := os.Remove(filepath.Join(s["state__path"], "state", "shop", "orders.json")); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, db, `INSERT INTO orders (version, status) VALUES (4, 'new')`)
+	gone := func() int { return strings.Count(p.Log(), `"event":"state_gone"`) }
+	p.Until("the word that the document is gone", func() bool { return gone() > 0 })
+	other := settings{} // a poller that does not tick before the next reload
+	for name, value := range s {
+		other[strings.Replace(name, "__orders__", "__others__", 1)] = value
+	}
+	other["pollers__others__schedule"] = "0 0 0 29 2 *"
+	r.to(s, `"event":"reload"`)
+	r.to(other, `"gone":["orders"]`)
+	r.to(s, `"added":["orders"]`)
+	before := gone()
+	p.Until("the same word after reloads", func() bool { return gone() > before })
+	if n, repeated := to.count(); n != 3 || repeated != 0 {
+		t.Errorf("%d events, want the 3 of before, %d repeated", n, repeated)
+	}
+	if code := p.Interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	p = startRun(t, t.TempDir(), nil, "--config", r.path)
+	p.Until("all orders by a process that is started", func() bool {
+		n, repeated := to.count()
+		return n == 4 && repeated == 3
+	})
+	p.Interrupt()
+}
+
+// TestAReloadDoesNotWaitForASlowRequest: each poller goes on when its own tick has ended. Nobody runs twice at once: also
+// one that is taken out and brought again waits for the request that it began before.
+func TestAReloadDoesNotWaitForASlowRequest(t *testing.T) {
+	t.Parallel()
+	slow, quick := newSink(t), newSink(t)
+	s, db := sqliteShop(t, slow.URL, 1)
+	execute(t, db, `CREATE TABLE items (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)`)
+	without := settings{"pollers__items__source__connection": "SHOP_DB", "pollers__items__source__table": "items",
+		"pollers__items__source__cursor": "version", "pollers__items__output__kind": "http",
+		"pollers__items__output__url": quick.URL, "status__listen": "127.0.0.1:0",
+		"defaults__schedule": "* * * * * *", "defaults__output__timeout": "100s"}
+	for name, value := range s {
+		if !strings.Contains(name, "__orders__") {
+			without[name] = value
+		}
+	}
+	s = s.with(without)
+	reached, release := make(chan struct{}, 100), make(chan struct{})
+	slow.decide(func(http.ResponseWriter, []cloudEvent) bool {
+		reached <- struct{}{}
+		slow.mu.Unlock()
+		<-release
+		slow.mu.Lock()
+		return true
+	})
+	r := &reloader{t: t, path: filepath.Join(t.TempDir(), "rowrelay.yaml"), because: "SIGHUP", hup: true}
+	r.write(s)
+	p := startRun(t, t.TempDir(), nil, "--config", r.path)
+	r.log, r.signal = p.Log, func() { p.Signal(syscall.SIGHUP) }
+	<-reached
+	items := 0
+	arrives := func(when string) {
+		t.Helper()
+		items++
+		execute(t, db, `INSERT INTO items VALUES (?, ?)`, items, items)
+		p.Until("an item "+when, func() bool { n, _ := quick.count(); return n == items })
+	}
+	r.to(s, `"added":null,"changed":null,"gone":null`)
+	arrives("after a reload that changes nothing")
+	r.to(without, `"gone":["orders"]`)
+	arrives("without the slow poller")
+	r.to(s, `"added":["orders"]`)
+	arrives("beside the slow poller that is back")
+	if n := len(reached); n > 0 || strings.Contains(p.Log(), "lease_acquire_skipped") {
+		t.Errorf("the slow poller ran twice at once: %d more requests", n)
+	}
+	close(release)
+	execute(t, db, `INSERT INTO orders (version, status) VALUES (2, 'last')`)
+	p.Until("the orders", func() bool { n, _ := slow.count(); return n == 2 })
+	if code := p.Interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, to := range []*sink{slow, quick} {
+		if _, repeated := to.count(); repeated != 0 {
+			t.Errorf("%d events repeated", repeated)
+		}
+	}
+}
+
 // reloader writes the file of a process, and waits until it has been read.
 type reloader struct {
 	t             *testing.T
@@ -156,7 +257,8 @@ func (r *reloader) after(write func(), want string) {
 }
 
 // TestTablesComeAndGo: a pattern is a poller for each table, in a process that runs too: one that is made later is
-// watched, one that is dropped is told, and the others lose and repeat nothing.
+// watched, one that is dropped is told, and the others lose and repeat nothing. What was edited in the file meanwhile
+// waits for SIGHUP.
 func TestTablesComeAndGo(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
@@ -171,8 +273,13 @@ func TestTablesComeAndGo(t *testing.T) {
 	wants(t, stdout(t, dir, s, "check"), "orders_orders", "leaves out 1 of the tables", "main.odd (no column version)")
 	wants(t, stdout(t, dir, s, "config", "to-env", "--tables"), "pollers__orders_orders__source__table=main.orders\n")
 	wants(t, stdout(t, dir, s, "functions"), "orders_orders/function.json written", "takes no source__tables")
-	p := startRun(t, dir, s)
+	r := &reloader{t: t, path: filepath.Join(dir, "rowrelay.yaml"), because: "SIGHUP", hup: true}
+	r.write(s)
+	p := startRun(t, dir, nil, "--config", r.path)
+	r.log, r.signal = p.Log, func() { p.Signal(syscall.SIGHUP) }
 	p.Until("the orders", func() bool { n, _ := to.count(); return n == 5 })
+	edited := s.with(settings{"pollers__orders__output__constants__version_of_file": "edited"})
+	r.write(edited)
 	execute(t, db, `CREATE TABLE items (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, note TEXT)`)
 	execute(t, db, `INSERT INTO items VALUES (1, 1, 'row')`)
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (6, 'new')`)
@@ -185,8 +292,15 @@ func TestTablesComeAndGo(t *testing.T) {
 	p.Until("the word about the table that is gone", func() bool {
 		return strings.Contains(p.Log(), `"added":null,"changed":null,"gone":["orders_items"]`)
 	})
+	if by := to.column("version_of_file"); by["edited"] != 0 {
+		t.Errorf("events by the file before SIGHUP: %v", by)
+	}
+	r.to(edited, `"added":null,"changed":["orders_orders"],"gone":null`)
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (7, 'last')`)
 	p.Until("the last order", func() bool { return to.column("status")["last"] == 1 })
+	if by := to.column("version_of_file"); by["edited"] != 1 {
+		t.Errorf("events by the file after SIGHUP: %v", by)
+	}
 	if code := p.Interrupt(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -82,14 +82,7 @@ func cleanupSchedule(text string) (*schedule.Schedule, error) {
 	if text == "" {
 		return nil, nil
 	}
-	s, err := schedule.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := s.Next(time.Now()); !ok {
-		return nil, fmt.Errorf("%q never fires: there is no such day", text)
-	}
-	return s, nil
+	return parseSchedule(text)
 }
 
 // checkSharing refuses outboxes that publish from one table: whichever marks an event first keeps it from the other, so

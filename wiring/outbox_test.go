@@ -1,12 +1,14 @@
 package wiring
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/inspect"
 )
 
 // sharing are the faults of outboxes a and b, whose settings are given behind their prefix.
@@ -69,6 +71,17 @@ func TestCleanupScheduleThatNeverFires(t *testing.T) {
 	}
 	if s, err := cleanupSchedule("0 0 0 29 2 *"); err != nil || s == nil {
 		t.Error(s, err)
+	}
+}
+
+// So is one of ticks, which would show as healthy for ever.
+func TestScheduleThatNeverFires(t *testing.T) {
+	for text, want := range map[string]string{"0 0 0 31 2 *": "never fires", "0 0 0 29 2 *": ""} {
+		w := &Poller{Wired: inspect.Wired{Config: &config.Poller{Name: "orders", Schedule: text}}}
+		(&App{}).checkSchedule(w)
+		if said := fmt.Sprint(w.Faults); (len(w.Faults) > 0) != (want != "") || !strings.Contains(said, want) {
+			t.Errorf("%s: %s", text, said)
+		}
 	}
 }
 

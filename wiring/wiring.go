@@ -45,6 +45,7 @@ type Process struct {
 	Telemetry *telemetry.Telemetry // nil: nothing is exported
 	Log       *slog.Logger         // is told of a request without an answer while its tick goes on; nil: nobody is
 	Cut       context.Context      //nolint:containedctx // its end gives up requests under way; nil: they have output__timeout
+	Seen      *checkpointed.Seen   // of all Apps that follow one another in the process; nil: none follows
 }
 
 // App is the configuration made into parts. Nothing in it has connected to anything yet: the first tick does.
@@ -176,11 +177,23 @@ func Refuse(cfg *config.App, chosen []*Poller) error {
 }
 
 func (a *App) checkSchedule(w *Poller) {
-	s, err := schedule.Parse(w.Config.Schedule)
+	s, err := parseSchedule(w.Config.Schedule)
 	if err != nil {
 		w.Faults.Add(w.Config.Setting("schedule"), err.Error(), "Write an NCRONTAB expression such as */10 * * * * *")
 	}
 	w.Schedule = s
+}
+
+// parseSchedule reads a schedule, and refuses one that never fires: a poller would look well and do nothing.
+func parseSchedule(text string) (*schedule.Schedule, error) {
+	s, err := schedule.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := s.Next(time.Now()); !ok {
+		return nil, fmt.Errorf("%q never fires: there is no such day", text)
+	}
+	return s, nil
 }
 
 // connect reads the connection string; the pool that comes of it connects when it is first used.
@@ -254,6 +267,7 @@ func (a *App) wireOutputs(w *Poller) {
 		rows.FutureRows = late.FutureRows(w.Config.Source.FutureRows)
 		rows.Snapshot = w.Config.Source.Mode == mode.ChangeTracking && w.Config.Source.Start == "snapshot"
 		rows.Resync, rows.SnapshotChunk = w.Config.Source.OnGap == "resync", w.Config.Source.SnapshotChunk
+		rows.Seen = a.process.Seen
 		rows.Wait, rows.Continue = w.Config.Source.OnLongTransaction == "wait", w.Config.Source.OnFailover == "continue"
 		feed, err := checkpointed.New(rows)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/telemetry"
 	"github.com/rowrelay/rowrelay/wiring"
@@ -23,7 +24,8 @@ type console struct {
 	config   string   // --config
 	json     bool     // --json
 	added    []string // what a file of settings says, once it is read
-	patterns bool     // environ holds pollers that source__tables was made into
+	written  []string // environ before source__tables was made into pollers
+	patterns bool     // it was made into some
 	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the
 	// next.
 	lines *bufio.Reader
@@ -32,6 +34,8 @@ type console struct {
 	telemetry *telemetry.Telemetry
 	// log takes what a request is about, of serve and run, while its tick still runs; nil for every other command.
 	log *slog.Logger
+	// seen is what run knows of state documents, for its generations; nil for every other command.
+	seen *checkpointed.Seen
 	// cut gives up requests under way when it ends, for serve; nil never does.
 	cut context.Context //nolint:containedctx // it belongs to the process, as stop does
 }
@@ -39,7 +43,7 @@ type console struct {
 // process is what the parts are told of the process.
 func (c *console) process() *wiring.Process {
 	return &wiring.Process{Environ: c.environ, File: c.file(), Added: c.added, Version: version, Out: c.out,
-		Telemetry: c.telemetry, Cut: c.cut, Log: c.log}
+		Telemetry: c.telemetry, Cut: c.cut, Log: c.log, Seen: c.seen}
 }
 
 // functionApp is the Function App that the environment describes.

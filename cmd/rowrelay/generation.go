@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -27,28 +28,47 @@ type generation struct {
 	outer   *console // as the process has it
 	how     *running
 	cfg     *config.App
+	listen  string // status__listen, of which the listener makes an address in cfg
 	app     *wiring.App
 	chosen  []*wiring.Poller
+	// ended are closed when nothing of a poller runs any more, by name; before is ended of the generation before, for the
+	// pollers that are as they were.
+	ended, before map[string]chan struct{}
+	// left is closed when nothing runs any more of the pollers of earlier generations that are not as they were.
+	left chan struct{}
 }
 
 // newGeneration reads the settings.
 func newGeneration(c *console, how *running) (*generation, error) {
 	g := &generation{console: *c, outer: c, how: how}
-	var err error
-	if g.cfg, err = load(&g.console); err != nil {
+	cfg, err := load(&g.console)
+	if err != nil {
 		return nil, err
 	}
+	g.take(cfg)
+	return g, nil
+}
+
+// again is a generation of the same settings, for the tables that there are now.
+func (g *generation) again() *generation {
+	next := &generation{console: g.console, outer: g.outer, how: g.how}
+	next.take(next.expand())
+	return next
+}
+
+// take makes the settings those of `rowrelay run`.
+func (g *generation) take(cfg *config.App) {
+	g.cfg, g.listen = cfg, cfg.Status.Listen
 	for _, p := range g.cfg.Pollers {
 		p.SetLinger(0)
 		switch {
-		case how.once:
+		case g.how.once:
 			p.PollInterval = 0 // one tick is what there is now: waiting for more is what `run` is for
 		case p.PollInterval > 0:
 			p.TickBudget = min(p.TickBudget, polling)
 		}
 	}
 	g.log = newLogger(&g.console, g.cfg)
-	return g, nil
 }
 
 // wire makes the parts, which connect to nothing yet. Its error is why they cannot run.
@@ -97,90 +117,138 @@ func (g *generation) once(ctx context.Context, page *switching) error {
 	return runOnce(ctx, h, g.chosen)
 }
 
-// relay runs the pollers until the process is told to stop, or a reload has made another generation, which it returns.
-func (g *generation) relay(ctx context.Context, page *switching, asked chan string) *generation {
-	defer g.close()
+// relay runs the pollers until the process is told to stop, or a reload has made another generation, which it returns:
+// then last ticks may still run, which ending waits for.
+func (g *generation) relay(ctx context.Context, page *switching, asked chan string, ending *sync.WaitGroup) *generation {
 	running, stop := context.WithCancel(ctx)
-	defer stop()
 	g.stop = running.Done()
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(nil)
-	defer context.AfterFunc(running, func() {
+	context.AfterFunc(running, func() {
 		if ctx.Err() == nil {
 			end(errReloaded)
 		}
 		end(errStopped) // without effect where it is not the first
-	})()
+	})
 	h, side := g.begin(ctx, lifetime, page)
-	defer side.close()
 	var wg sync.WaitGroup
+	g.ended = map[string]chan struct{}{}
 	for _, w := range g.chosen {
-		wg.Go(func() { keepTicking(running, h, w, g.log) })
-		if w.Cleanup != nil {
-			wg.Go(func() { keepCleaning(running, h, w, g.log) })
-		}
+		ended := make(chan struct{})
+		g.ended[w.Config.Name] = ended
+		wg.Go(func() {
+			defer close(ended)
+			if before := g.before[w.Config.Name]; before != nil {
+				<-before
+			} else if g.left != nil {
+				<-g.left
+			}
+			var of sync.WaitGroup
+			of.Go(func() { keepTicking(running, h, w, g.log) })
+			if w.Cleanup != nil {
+				of.Go(func() { keepCleaning(running, h, w, g.log) })
+			}
+			of.Wait()
+		})
 	}
+	others := make(chan *generation)
 	if g.patterns {
-		wg.Go(func() { g.watchTables(running, asked) })
+		wg.Go(func() { g.watchTables(running, others) })
 	}
 	g.log.Info("running", "pollers", len(g.chosen), "status", "http://"+g.cfg.Status.Listen+"/status", "metrics",
 		"http://"+g.cfg.Status.Listen+"/metrics")
-	next := g.reload(ctx, asked)
-	stop()
-	wg.Wait()
-	if next == nil {
-		g.log.Info("stopped")
+	next := g.reload(ctx, asked, others)
+	if next != nil {
+		side.seen.Followed()
 	}
+	stop()
+	ending.Go(func() {
+		wg.Wait()
+		side.close()
+		g.close()
+	})
 	return next
 }
 
-// reload waits until settings can be read that run in the place of these; nil when ctx ends first.
-func (g *generation) reload(ctx context.Context, asked <-chan string) *generation {
+// reload waits until there are settings that run in the place of these, or others have come for the tables that there
+// are; nil when ctx ends first.
+func (g *generation) reload(ctx context.Context, asked <-chan string, others <-chan *generation) *generation {
 	for {
+		var next *generation
+		var err error
+		why := "other tables are there"
 		select {
 		case <-ctx.Done():
 			return nil
-		case why := <-asked:
-			next, err := g.read()
-			if err == nil {
-				added, changed, gone := g.differences(next)
-				g.log.Info("reloading", "event", "reload", "because", why, "added", added, "changed", changed, "gone", gone)
-				return next
-			}
-			g.log.Error("the settings were not reloaded: those that run go on", "event", "reload_refused", "because", why,
-				"error", err)
+		case why = <-asked:
+			next, err = newGeneration(g.outer, g.how)
+		case next = <-others:
 		}
+		if err == nil {
+			err = g.succeeds(next)
+		}
+		if err == nil {
+			added, changed, gone := g.differences(next)
+			g.precede(next, changed, gone)
+			g.log.Info("reloading", "event", "reload", "because", why, "added", added, "changed", changed, "gone", gone)
+			return next
+		}
+		g.log.Error("the settings were not reloaded: those that run go on", "event", "reload_refused", "because", why,
+			"error", err)
 	}
 }
 
-// read makes the next generation of the settings as they are now.
-func (g *generation) read() (*generation, error) {
+// succeeds wires the next generation, or says why it cannot run in the place of this one.
+func (g *generation) succeeds(next *generation) error {
 	if g.cfg.State.Kind == "memory" {
-		return nil, errors.New("state__kind=memory: what it knows would be forgotten, and rows would be sent again. Restart, or keep state in files")
+		return errors.New("state__kind=memory: what it knows would be forgotten, and rows would be sent again. " +
+			"Restart, or keep state in files")
 	}
-	next, err := newGeneration(g.outer, g.how)
-	if err != nil {
-		return nil, err
-	}
-	if changed := g.fixed(next); len(changed) > 0 {
-		return nil, errors.New("changed, and of the process: " + strings.Join(changed, ", ") +
+	if changed := g.changedFixed(next); len(changed) > 0 && len(next.cfg.Faults) == 0 { // else wire refuses it
+		return errors.New("changed, and of the process: " + strings.Join(changed, ", ") +
 			". Restart for them, or undo the change")
 	}
 	next.cfg.Status.Listen = g.cfg.Status.Listen // the address that it has become
-	return next, next.wire(g.telemetry)
+	return next.wire(g.telemetry)
 }
 
-// fixed are settings that a reload cannot change: which documents there are, who listens where, and what the exporters
-// read of the process's environment.
-func (g *generation) fixed(next *generation) (changed []string) {
-	now, then := processSettings(g.environ), processSettings(next.environ)
-	for name, value := range then {
-		if now[name] != value {
+// precede says what each poller of the next generation waits for. One that is as it was waits for its own last tick, and
+// not for others' slow requests. One that is not may do another one's work under a new name: it waits for all that
+// changed or are gone, also by earlier reloads.
+func (g *generation) precede(next *generation, changed, gone []string) {
+	next.before, next.left = maps.Clone(g.ended), make(chan struct{})
+	var leaving []chan struct{}
+	for _, name := range slices.Concat(changed, gone) {
+		if ended := next.before[name]; ended != nil {
+			leaving = append(leaving, ended)
+			delete(next.before, name)
+		}
+	}
+	go func() {
+		defer close(next.left)
+		if g.left != nil {
+			<-g.left
+		}
+		for _, ended := range leaving {
+			<-ended
+		}
+	}()
+}
+
+// changedFixed names the settings that a reload cannot change, where they mean something else than before: which
+// documents there are, who listens where, and what the exporters read of the process's environment.
+func (g *generation) changedFixed(next *generation) []string {
+	changed := g.cfg.State.Changed(&next.cfg.State)
+	if g.listen != next.listen {
+		changed = append(changed, "status__listen")
+	}
+	now, then := exporterSettings(g.environ), exporterSettings(next.environ)
+	for name, value := range now {
+		if other, there := then[name]; !there || other != value {
 			changed = append(changed, name)
 		}
 	}
-	for name := range now {
-		if _, there := then[name]; !there {
+	for name := range then {
+		if _, there := now[name]; !there {
 			changed = append(changed, name)
 		}
 	}
@@ -188,13 +256,10 @@ func (g *generation) fixed(next *generation) (changed []string) {
 	return changed
 }
 
-func processSettings(environ []string) map[string]string {
+func exporterSettings(environ []string) map[string]string {
 	found := map[string]string{}
 	for _, pair := range environ {
-		name, value, _ := strings.Cut(pair, "=")
-		lower := strings.ToLower(name)
-		if strings.HasPrefix(lower, "state__") || strings.HasPrefix(lower, "status__listen") ||
-			strings.HasPrefix(name, "OTEL_") {
+		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "OTEL_") {
 			found[name] = strings.TrimSpace(value)
 		}
 	}

@@ -60,18 +60,18 @@ func reloads(ctx context.Context, c *console, how *running) chan string {
 // tablesEvery is how often databases are asked whether the tables of source__tables are still those.
 const tablesEvery = 30 * time.Second
 
-// watchTables asks for a reload when source__tables means other tables than those that are watched. A database that
-// does not answer is left to the ticks, which say so.
-func (g *generation) watchTables(ctx context.Context, asked chan<- string) {
+// watchTables hands over the next generation when source__tables of the settings that run means other tables than those
+// that are watched. The file is not read: what was edited there waits until it is asked for. A database that does not
+// answer is left to the ticks, which say so.
+func (g *generation) watchTables(ctx context.Context, others chan<- *generation) {
 	for clock.Sleep(ctx, tablesEvery) == nil {
-		now := *g.outer
-		cfg, err := load(&now)
-		if err != nil || slices.Equal(now.environ, g.environ) ||
-			slices.ContainsFunc(cfg.Pollers, func(p *config.Poller) bool { return p.Source.Tables != "" }) {
+		next := g.again()
+		if slices.Equal(next.environ, g.environ) ||
+			slices.ContainsFunc(next.cfg.Pollers, func(p *config.Poller) bool { return p.Source.Tables != "" }) {
 			continue
 		}
 		select {
-		case asked <- "other tables are there":
+		case others <- next:
 		case <-ctx.Done():
 		}
 	}

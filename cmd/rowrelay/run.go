@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/config"
@@ -40,8 +41,8 @@ Ctrl-C stops cleanly: requests under way are finished, what was accepted is comm
 second Ctrl-C ends at once; then what was not committed is delivered again.
 
 With --config, SIGHUP reads the file anew, and the files of secrets that settings name; --watch does so after each
-change of the file. Ticks end as for Ctrl-C, and begin again with what was read. Where that has faults, or changes what
-only a restart can (state__…, status__listen, OTEL_…), it is told, and the settings that run go on.
+change of the file. Each poller ends its tick as for Ctrl-C, and begins again with what was read. Where that has faults,
+or changes what only a restart can (state__…, status__listen, OTEL_…), it is told, and the settings that run go on.
 
 ` + disclosure,
 		Example: `  rowrelay run
@@ -73,6 +74,7 @@ func runAlone(ctx context.Context, c *console, how *running) error {
 	if how.watch && (c.config == "" || how.once) {
 		return &usageError{errors.New("--watch is for rowrelay run --config FILE, without --once")}
 	}
+	c.seen = &checkpointed.Seen{}
 	g, err := newGeneration(c, how)
 	if err != nil {
 		return err
@@ -93,9 +95,14 @@ func runAlone(ctx context.Context, c *console, how *running) error {
 	}
 	defer stop()
 	asked := reloads(ctx, c, how)
+	log := g.log
+	var ending sync.WaitGroup
 	for g != nil {
-		g = g.relay(ctx, page, asked)
+		log = g.log
+		g = g.relay(ctx, page, asked, &ending)
 	}
+	ending.Wait()
+	log.Info("stopped")
 	return nil
 }
 

@@ -28,9 +28,15 @@ func load(c *console) (*config.App, error) {
 	if err := c.addFile(); err != nil {
 		return nil, err
 	}
-	app, expanded := config.LoadTables(c.environ, c.tables)
-	c.patterns, c.environ = !slices.Equal(expanded, c.environ), expanded
-	return app, nil
+	c.written = c.environ
+	return c.expand(), nil
+}
+
+// expand makes pollers of source__tables, for the tables that there are now.
+func (c *console) expand() *config.App {
+	app, expanded := config.LoadTables(c.written, c.tables)
+	c.patterns, c.environ = !slices.Equal(expanded, c.written), expanded
+	return app
 }
 
 // addFile adds the settings of a file to the environment.

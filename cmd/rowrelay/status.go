@@ -186,7 +186,11 @@ func ticksText(o *status.Output, now time.Time) string {
 		parts = append(parts, "checkpoint written "+ago(*o.CommittedAt, now))
 	}
 	if o.NextRun != nil {
-		parts = append(parts, "next at "+o.NextRun.UTC().Format(time.TimeOnly))
+		form := time.TimeOnly
+		if o.NextRun.UTC().Format(time.DateOnly) != now.UTC().Format(time.DateOnly) {
+			form = time.DateTime
+		}
+		parts = append(parts, "next at "+o.NextRun.UTC().Format(form))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// reloading has a file of settings read, and then another one.
+type reloading struct {
+	t    *testing.T
+	path string
+	g    *generation
+}
+
+func newReloading(t *testing.T, text string) *reloading {
+	t.Helper()
+	r := &reloading{t: t, path: filepath.Join(t.TempDir(), "rowrelay.yaml")}
+	r.write(text)
+	var err error
+	if r.g, err = newGeneration(&console{config: r.path, out: io.Discard, err: io.Discard}, &running{}); err == nil {
+		err = r.g.wire(nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.g.close)
+	return r
+}
+
+func (r *reloading) write(text string) {
+	r.t.Helper()
+	if err := os.WriteFile(r.path, []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// to is why a reload is refused; "" where it is not.
+func (r *reloading) to(text string) string {
+	r.t.Helper()
+	r.write(text)
+	next, err := newGeneration(r.g.outer, r.g.how)
+	if err == nil {
+		err = r.g.succeeds(next)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	next.close()
+	return ""
+}
+
+// TestAReloadKeepsItsDocuments: what leads to another store or to other documents is refused by what it means, wherever
+// it is written; nothing of a value is told. What means the same is taken.
+func TestAReloadKeepsItsDocuments(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret")
+	if err := os.WriteFile(secret, []byte("sqlite:hidden-one.db"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const pollers = `
+pollers:
+  orders:
+    source: {connection: SHOP_DB, table: orders, cursor: version}
+    output: {kind: stdout}
+`
+	base := "state: {kind: sql, connection: STATE_DB}" + pollers +
+		"env: {SHOP_DB: \"sqlite:shop.db\", STATE_DB: \"sqlite:hidden-a.db\", WEBSITE_SITE_NAME: shop}"
+	files := "state: {kind: file, path: '%DIR%'}" + pollers + "env: {SHOP_DB: \"sqlite:shop.db\", DIR: " + dir + "/hidden-a}"
+	named := "state: {kind: sql, connection: STATE_DB}" + pollers +
+		"env: {SHOP_DB: \"sqlite:shop.db\", STATE_DB_FILE: " + secret + "}"
+	for name, c := range map[string]struct{ was, old, new, want string }{
+		"a connection's value": {base, "hidden-a", "hidden-b", "state__connection"},
+		"the host's app name":  {base, "WEBSITE_SITE_NAME: shop", "WEBSITE_SITE_NAME: hidden", "state__app_name"},
+		"a part of a value":    {files, "hidden-a", "hidden-b", "state__path"},
+		"the app's name":       {files, "kind: file,", "kind: file, app_name: hidden,", "state__app_name"},
+		"written otherwise":    {base, "kind: sql,", "kind: sql, app_name: shop, create: FALSE, container: db-state,", ""},
+		"a poller":             {base, "cursor: version", "cursor: hidden", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReloading(t, c.was)
+			said := r.to(strings.Replace(c.was, c.old, c.new, 1))
+			if (said == "") != (c.want == "") || !strings.Contains(said, c.want) || strings.Contains(said, "hidden") {
+				t.Errorf("the reload says %q, want %q", said, c.want)
+			}
+		})
+	}
+	t.Run("a connection in a file", func(t *testing.T) {
+		r := newReloading(t, named)
+		if err := os.WriteFile(secret, []byte("sqlite:hidden-two.db"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if said := r.to(named); !strings.Contains(said, "state__connection") || strings.Contains(said, "hidden") {
+			t.Errorf("the reload says %q", said)
+		}
+	})
+}
