@@ -63,6 +63,9 @@ type Table struct {
 	// allowed, warned about, and its NULLs are counted.
 	LooseKey bool
 	Indexes  []Index
+	// Unproved says why several rows may have one primary key although there is one, and what to do about it; "" where it is
+	// a proof.
+	Unproved string
 	// RowSecurity says that rows may be hidden from the user (PostgreSQL).
 	RowSecurity bool
 	// Foreign says that the table lies in another database of the server than the connection's.
@@ -86,6 +89,9 @@ type Table struct {
 
 // Unique names what proves that columns are unique together, the primary key or a unique index: "" where nothing does.
 func (t *Table) Unique(columns []string) string {
+	if t.Unproved != "" {
+		return ""
+	}
 	if covers(columns, t.PrimaryKey) {
 		return "primary key (" + strings.Join(t.PrimaryKey, ", ") + ")"
 	}

@@ -237,6 +237,10 @@ func proveID(t *engine.Table, table, id string) error {
 	if t.Unique([]string{id}) != "" {
 		return nil
 	}
+	if t.Unproved != "" {
+		return fmt.Errorf("%w: source__map__id: nothing proves that %s stands in one row of %s only: %s", poller.ErrConfig, id,
+			table, t.Unproved)
+	}
 	return fmt.Errorf("%w: source__map__id: no primary key and no unique index of %s proves that %s stands in one row only; two with the same "+
 		"would be marked as published together, and one of them never sent: create a unique index on %[3]s, or name another column",
 		poller.ErrConfig, table, id)

@@ -160,6 +160,9 @@ func (Lack) Unwrap() error { return change.ErrConfig }
 
 // fits sees to it that one row of the table has a key.
 func (o *Output) fits(t *engine.Table, key []string) error {
+	if t.Unproved != "" {
+		return Lack(fmt.Sprintf("several rows of %s may have one key: %s", o.table, t.Unproved))
+	}
 	same := func(columns []string) bool {
 		return len(columns) == len(key) && !slices.ContainsFunc(columns, func(c string) bool {
 			return !slices.ContainsFunc(key, func(k string) bool { return strings.EqualFold(c, k) })
