@@ -63,8 +63,8 @@ type Table struct {
 	// allowed, warned about, and its NULLs are counted.
 	LooseKey bool
 	Indexes  []Index
-	// Unproved says why several rows may have one primary key although there is one, and what to do about it; "" where it is
-	// a proof.
+	// Unproved says why several rows may have one key although there is a primary key or a unique index, and what to do
+	// about it; "" where these are proofs.
 	Unproved string
 	// RowSecurity says that rows may be hidden from the user (PostgreSQL).
 	RowSecurity bool

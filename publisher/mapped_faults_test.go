@@ -61,8 +61,21 @@ func TestIDsOfSeveralRows(t *testing.T) {
 			"its primary key holds texts": {"CREATE TABLE outbox (id text COLLATE nocase NOT NULL" + columns +
 				", PRIMARY KEY (id COLLATE binary))"},
 		},
+		"postgres": {
+			"older inherits from it": {"CREATE TABLE outbox (id bigint PRIMARY KEY" + columns + ")",
+				"CREATE TABLE older () INHERITS (outbox)"},
+		},
 	}
 	everyEngine(t, func(t *testing.T, w *world) {
+		if w.engine == "postgres" {
+			w.own()
+			w.exec("CREATE TABLE older () INHERITS (outbox)")
+			if _, err := w.open().About(t.Context()); !errors.Is(err, poller.ErrConfig) ||
+				!strings.Contains(err.Error(), "older inherits from it") {
+				t.Errorf("a table of rowrelay outbox init: %v", err)
+			}
+			w.exec("DROP TABLE older, outbox")
+		}
 		for want, ddl := range tables[w.engine] {
 			for _, statement := range ddl {
 				w.exec(statement)
@@ -72,6 +85,7 @@ func TestIDsOfSeveralRows(t *testing.T) {
 				!strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", ddl, err, want)
 			}
+			w.exec("DROP TABLE IF EXISTS older")
 			w.exec("DROP TABLE outbox")
 		}
 	})

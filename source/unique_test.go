@@ -61,3 +61,41 @@ func TestUniqueByTheComparison(t *testing.T) {
 		})
 	}
 }
+
+// TestUniqueAmongChildren: a row of a table that inherits is a row of its parent, whose key does not hold it. Partitions
+// share the key of their parent.
+func TestUniqueAmongChildren(t *testing.T) {
+	url := testenv.Postgres(t)
+	db := testenv.Open(t, "pgx", url)
+	testenv.Exec(t, db, "CREATE TABLE orders (id bigint PRIMARY KEY, n int NOT NULL)",
+		"CREATE TABLE orders_2025 (PRIMARY KEY (id)) INHERITS (orders)",
+		"CREATE TABLE parted (id bigint PRIMARY KEY, n int NOT NULL) PARTITION BY RANGE (id)",
+		"CREATE TABLE part PARTITION OF parted FOR VALUES FROM (0) TO (9)", "CREATE SCHEMA _timescaledb_internal",
+		"CREATE TABLE hyper (id bigint PRIMARY KEY, n int NOT NULL)",
+		"CREATE TABLE _timescaledb_internal.chunk () INHERITS (hyper)",
+		"CREATE TABLE childless (id bigint PRIMARY KEY, n int NOT NULL)", "CREATE TABLE child () INHERITS (childless)",
+		"DROP TABLE child")
+	cursor := func(table string) plan.Config { return plan.Config{Table: table, Cursor: []string{"n"}} }
+	const child = "orders_2025 inherits from it"
+	for name, c := range map[string]struct {
+		cfg     plan.Config
+		refused string
+	}{
+		"parent":        {cursor("orders"), child},
+		"its changes":   {plan.Config{Table: "orders", Tracked: true}, child},
+		"child":         {cursor("orders_2025"), ""},
+		"its own rows":  {plan.Config{Query: "SELECT * FROM ONLY orders", Cursor: []string{"n"}, Key: []string{"id"}}, ""},
+		"partitioned":   {cursor("parted"), ""},
+		"partition":     {cursor("part"), ""},
+		"hypertable":    {cursor("hyper"), ""},
+		"child is gone": {cursor("childless"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := newSource(t, url, c.cfg).Describe(t.Context())
+			if c.refused == "" && err != nil || c.refused != "" && (!errors.Is(err, poller.ErrConfig) ||
+				!strings.Contains(err.Error(), c.refused)) {
+				t.Errorf("%v, want %q", err, c.refused)
+			}
+		})
+	}
+}

@@ -18,13 +18,20 @@ import (
 const tableSQL = `SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, pg_catalog.to_regtype('xid8') IS NULL,
 	pg_catalog.row_security_active(c.oid),
 	c.relkind = 'r' AND NOT c.relhassubclass AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
-	AND coalesce((SELECT a.amname = 'heap' FROM pg_catalog.pg_am a WHERE a.oid = c.relam), false) ` + plainSQL + `
+	AND coalesce((SELECT a.amname = 'heap' FROM pg_catalog.pg_am a WHERE a.oid = c.relam), false) ` + plainSQL + `,
+	coalesce((` + childSQL + `), '')
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ` +
 	`ELSE n.nspname = $1 OR lower(n.nspname) = lower($1) END)
 AND (c.relname = $2 OR lower(c.relname) = lower($2))
 ORDER BY (c.relname = $2) DESC, (n.nspname = $1) DESC, n.nspname, c.relname LIMIT 1`
+
+// childSQL names a table whose rows are read and written as rows of the table, and stand in no index of it. Partitions,
+// and chunks of TimescaleDB, are left out: each has the index, and no two of them can have one key.
+const childSQL = `SELECT h.inhrelid::regclass::text FROM pg_catalog.pg_inherits h
+	JOIN pg_catalog.pg_class k ON k.oid = h.inhrelid JOIN pg_catalog.pg_namespace m ON m.oid = k.relnamespace
+	WHERE h.inhparent = c.oid AND c.relkind <> 'p' AND m.nspname <> '_timescaledb_internal' ORDER BY h.inhrelid LIMIT 1`
 
 // plainSQL leaves out products whose rows bear numbers of another server's transactions, or whose log is safe
 // elsewhere: Citus, YugabyteDB, Neon.
@@ -82,10 +89,10 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 			return t, engine.ErrNoTable
 		}
 	}
-	var oid, relkind string
+	var oid, relkind, child string
 	var heap bool
 	err := conn.QueryRowContext(ctx, tableSQL, schema, rel).Scan(&oid, &schema, &rel, &relkind, &t.NoTransactions,
-		&t.RowSecurity, &heap)
+		&t.RowSecurity, &heap, &child)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, engine.ErrNoTable
 	}
@@ -98,6 +105,11 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	t.Identity = tableIdentity(oid)
 	if heap && !t.RowSecurity {
 		t.Writer = WriterOf(oid)
+	}
+	if child != "" {
+		t.Unproved = fmt.Sprintf("%s inherits from it, so that its rows are rows of %s as well, and no index holds both: ALTER "+
+			"TABLE %[1]s NO INHERIT %[3]s, or make it a partition. In cursor mode a source__query can read FROM ONLY %[3]s",
+			child, t.Name, t.From)
 	}
 	t.View = relkind == "v" || relkind == "m" || relkind == "f"
 	if t.Columns, err = d.columns(ctx, conn, oid); err != nil {

@@ -112,6 +112,9 @@ func TestKeysAreNotMerged(t *testing.T) {
 			"CREATE TABLE copies (id text COLLATE nocase PRIMARY KEY)"},
 			[]string{"42", uuid}, []string{"A", "a"}, "has the collation public.nocase",
 			`ALTER TABLE "copies" ALTER COLUMN "id" TYPE text COLLATE "C"`},
+		"postgres inherited": {"postgres",
+			[]string{"CREATE TABLE copies (id text PRIMARY KEY)", "CREATE TABLE older () INHERITS (copies)"},
+			nil, []string{"a"}, "older inherits from it", `ALTER TABLE older NO INHERIT "public"."copies"`},
 		"postgres exact": {"postgres", []string{"CREATE TABLE copies (id text PRIMARY KEY)"},
 			[]string{"a", "A", "a "}, nil, "", ""},
 	} {
