@@ -127,6 +127,9 @@ type Index struct {
 	// Unique counts only the declared columns: the first `declared` of columns.
 	Unique   bool
 	Declared int
+	// Whole are all declared columns, in whatever order they are read; nil where the index holds an expression or only the
+	// beginning of a value. Only MySQL and MariaDB tell.
+	Whole []string
 	// Partial says that the index does not hold every row (a filter, a WHERE), or is disabled, invalid or hidden.
 	Partial bool
 }

@@ -171,15 +171,16 @@ func (o *Output) fits(t *engine.Table, key []string) error {
 	found := same(t.PrimaryKey)
 	for i := range t.Indexes {
 		ix := &t.Indexes[i]
-		if !ix.Unique || ix.Partial || ix.Declared == 0 || ix.Declared > len(ix.Columns) {
-			continue
-		}
-		switch is := same(ix.Columns[:ix.Declared]); {
-		case is:
+		switch {
+		case !ix.Unique:
+		case o.anyUnique && same(ix.Whole):
 			found = true
-		case o.anyUnique && !slices.Equal(ix.Columns[:ix.Declared], t.PrimaryKey):
-			return Lack(fmt.Sprintf("%s has the unique index %s beside its key: an upsert of MySQL and MariaDB would take a row with "+
-				"the same value there for the row itself. Drop the index, or make it one that is not unique", o.table, ix.Name))
+		case o.anyUnique && (ix.Whole == nil || !slices.Equal(ix.Whole, t.PrimaryKey)):
+			return Lack(fmt.Sprintf("%s has the unique index %s beside its key, or over a part of it: an upsert of MySQL and "+
+				"MariaDB would take a row with the same value there for the row itself. Drop the index, or make it one that is "+
+				"not unique", o.table, ix.Name))
+		case !o.anyUnique && !ix.Partial && ix.Declared > 0 && ix.Declared <= len(ix.Columns):
+			found = found || same(ix.Columns[:ix.Declared])
 		}
 	}
 	if o.anyUnique && len(t.PrimaryKey) > 0 && !same(t.PrimaryKey) {

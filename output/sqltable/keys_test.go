@@ -159,6 +159,52 @@ func TestKeysAreNotMerged(t *testing.T) {
 	}
 }
 
+// TestUpsertsGoByOneKey: MariaDB's upsert takes a row that is equal in any unique index for the row itself: also where
+// the index holds the beginnings of texts, reads downwards, is ignored by the optimiser, or holds hashes.
+func TestUpsertsGoByOneKey(t *testing.T) {
+	for name, ddl := range map[string]string{
+		"key of a beginning": "CREATE TABLE copies (id varchar(40) COLLATE utf8mb4_nopad_bin, m text, PRIMARY KEY (id(3)))",
+		"plain":              "CREATE TABLE copies (id bigint PRIMARY KEY, m varchar(9), UNIQUE u (m))",
+		"of a beginning":     "CREATE TABLE copies (id bigint PRIMARY KEY, m varchar(9), UNIQUE u (m(1)))",
+		"downwards":          "CREATE TABLE copies (id bigint PRIMARY KEY, m varchar(9), UNIQUE u (m DESC))",
+		"ignored":            "CREATE TABLE copies (id bigint PRIMARY KEY, m varchar(9), UNIQUE u (m) IGNORED)",
+		"of hashes":          "CREATE TABLE copies (id bigint PRIMARY KEY, m text, UNIQUE u (m))",
+		"beside its key's":   "CREATE TABLE copies (id varchar(40) COLLATE utf8mb4_nopad_bin PRIMARY KEY, m text, UNIQUE u (id(3)))",
+		"no primary key":     "CREATE TABLE copies (id bigint NOT NULL UNIQUE, m varchar(9), UNIQUE u (m(1)))",
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, db := into(t, "mysql", ddl)
+			for i, key := range []string{`"1111"`, `"1112"`} {
+				err := o.Deliver(t.Context(), rowOf(uint64(i+1), key, `,"m":"x"`)) //nolint:gosec // small
+				if causeOf(err) != "unavailable" || !errors.Is(err, change.ErrConfig) {
+					t.Errorf("%s: %v", key, err)
+				}
+			}
+			if got := first(t, db, "SELECT id FROM copies"); got != "" {
+				t.Errorf("rows: %s", got)
+			}
+		})
+	}
+	for name, ddl := range map[string]string{
+		"key downwards":   "CREATE TABLE copies (id bigint, m text, PRIMARY KEY (id DESC))",
+		"twice its key":   "CREATE TABLE copies (id bigint PRIMARY KEY, m text, UNIQUE u (id) IGNORED)",
+		"hashes of a key": "CREATE TABLE copies (id text COLLATE utf8mb4_nopad_bin NOT NULL, m text, UNIQUE u (id))",
+		"not unique":      "CREATE TABLE copies (id bigint PRIMARY KEY, m text, KEY u (m(1)))",
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, db := into(t, "mysql", ddl)
+			for i, key := range []string{`"1111"`, `"1112"`} {
+				if err := o.Deliver(t.Context(), rowOf(uint64(i+1), key, `,"m":"x"`)); err != nil { //nolint:gosec // small
+					t.Errorf("%s: %v", key, err)
+				}
+			}
+			if got := first(t, db, "SELECT id FROM copies ORDER BY id"); got != "1111 | 1112" {
+				t.Errorf("rows: %s", got)
+			}
+		})
+	}
+}
+
 // TestBlanksOfFixedColumns: a column of fixed length keeps no blanks at the end of a key.
 func TestBlanksOfFixedColumns(t *testing.T) {
 	for name, ddl := range map[string]string{
