@@ -71,24 +71,28 @@ func TestUniqueAmongChildren(t *testing.T) {
 		"CREATE TABLE orders_2025 (PRIMARY KEY (id)) INHERITS (orders)",
 		"CREATE TABLE parted (id bigint PRIMARY KEY, n int NOT NULL) PARTITION BY RANGE (id)",
 		"CREATE TABLE part PARTITION OF parted FOR VALUES FROM (0) TO (9)", "CREATE SCHEMA _timescaledb_internal",
+		"CREATE TABLE lone (id bigint NOT NULL, n int NOT NULL) PARTITION BY RANGE (id)",
+		"CREATE TABLE keyless PARTITION OF lone FOR VALUES FROM (0) TO (9)", "ALTER TABLE ONLY lone ADD PRIMARY KEY (id)",
 		"CREATE TABLE hyper (id bigint PRIMARY KEY, n int NOT NULL)",
 		"CREATE TABLE _timescaledb_internal.chunk () INHERITS (hyper)",
 		"CREATE TABLE childless (id bigint PRIMARY KEY, n int NOT NULL)", "CREATE TABLE child () INHERITS (childless)",
 		"DROP TABLE child")
 	cursor := func(table string) plan.Config { return plan.Config{Table: table, Cursor: []string{"n"}} }
+	only := plan.Config{Query: "SELECT * FROM ONLY orders", Cursor: []string{"n"}, Key: []string{"id"}}
 	const child = "orders_2025 inherits from it"
 	for name, c := range map[string]struct {
 		cfg     plan.Config
 		refused string
 	}{
-		"parent":        {cursor("orders"), child},
-		"its changes":   {plan.Config{Table: "orders", Tracked: true}, child},
-		"child":         {cursor("orders_2025"), ""},
-		"its own rows":  {plan.Config{Query: "SELECT * FROM ONLY orders", Cursor: []string{"n"}, Key: []string{"id"}}, ""},
-		"partitioned":   {cursor("parted"), ""},
-		"partition":     {cursor("part"), ""},
-		"hypertable":    {cursor("hyper"), ""},
-		"child is gone": {cursor("childless"), ""},
+		"parent":                {cursor("orders"), child},
+		"its changes":           {plan.Config{Table: "orders", Tracked: true}, child},
+		"child":                 {cursor("orders_2025"), ""},
+		"its own rows":          {only, ""},
+		"partitioned":           {cursor("parted"), ""},
+		"partition":             {cursor("part"), ""},
+		"partition without key": {cursor("lone"), "because partitions lack it"},
+		"hypertable":            {cursor("hyper"), ""},
+		"child is gone":         {cursor("childless"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newSource(t, url, c.cfg).Describe(t.Context())

@@ -61,7 +61,7 @@ WHERE t.typtype <> 'd' ORDER BY r.attnum`
 
 // indexesSQL tells each index's key columns in order up to the first that does not read ascending (DESC, an
 // expression, a foreign operator class), a NULLS FIRST counted as such.
-const indexesSQL = `SELECT ic.relname, i.indisunique, i.indisprimary,
+const indexesSQL = `SELECT ic.relname, i.indisunique, i.indisprimary, i.indisvalid,
 	i.indpred IS NOT NULL OR NOT i.indisvalid OR NOT i.indisready OR am.amname <> 'btree',
 	i.indnkeyatts, k.n, coalesce(a.attname, ''),
 	(i.indoption[k.n - 1] & 3) <> 0 OR i.indcollation[k.n - 1] <> coalesce(a.attcollation, 0) OR NOT o.opcdefault
@@ -159,9 +159,9 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, oid string, t *engin
 	broken := false
 	for rows.Next() {
 		var name, col string
-		var unique, primary, partial, other bool
+		var unique, primary, valid, partial, other bool
 		var declared, n int
-		if err := rows.Scan(&name, &unique, &primary, &partial, &declared, &n, &col, &other); err != nil {
+		if err := rows.Scan(&name, &unique, &primary, &valid, &partial, &declared, &n, &col, &other); err != nil {
 			return fmt.Errorf("read the indexes: %w", err)
 		}
 		if n == 1 {
@@ -170,6 +170,10 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, oid string, t *engin
 		}
 		if primary {
 			t.PrimaryKey = append(t.PrimaryKey, col)
+			if !valid { // ADD PRIMARY KEY was said of ONLY the parent
+				t.Unproved = "its primary key is not valid, because partitions lack it: give each of them the key, and attach that " +
+					"by ALTER INDEX " + quote(name) + " ATTACH PARTITION"
+			}
 		}
 		broken = broken || other || col == ""
 		if !broken {
