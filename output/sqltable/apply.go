@@ -123,8 +123,8 @@ func (o *Output) take(t *engine.Table, r *row, data []byte, key bool) error {
 		if err == nil && o.stored != nil {
 			v, err = o.stored(t, c, value, v)
 		}
-		if err == nil && key && c.Value.Kind == engine.KindInteger && !wholeKey.Match(value) {
-			err = errWhole
+		if err == nil && key {
+			err = o.keeps(c, value)
 		}
 		if err != nil {
 			return rowFault{fmt.Errorf("column %s: %w", c.Name, err)}

@@ -226,6 +226,42 @@ func TestBlanksOfFixedColumns(t *testing.T) {
 	}
 }
 
+// TestKeysAreNotCut: of two keys that a column would make one of, none is written.
+func TestKeysAreNotCut(t *testing.T) {
+	for _, c := range []struct {
+		engine, typ    string
+		taken, refused string // keys
+	}{
+		{"postgres", "timestamptz(0)", `"2026-01-01T00:00:01.000Z"`, `"2026-01-01T00:00:01.5Z"`},
+		{"postgres", "timestamp", `"2026-01-01T00:00:00.1234560"`, `"2026-01-01T00:00:00.1234561"`},
+		{"postgres", "time(3)", `"01:00:00.123"`, `"01:00:00.1234"`},
+		{"postgres", "text", `"2026-01-01T00:00:00.1234561"`, ""},
+		{"mysql", "datetime", `"2026-01-01T00:00:01Z"`, `"2026-01-01T00:00:01.5Z"`},
+		{"mysql", "timestamp(3)", `"2026-01-01T00:00:01.123Z"`, `"2026-01-01T00:00:01.1234Z"`},
+		{"mysql", "time", `"01:00:00"`, `"01:00:00.5"`},
+		{"mysql", "binary(3)", `"YWJj"`, `"YWI="`},
+		{"mysql", "varbinary(3)", `"YWI="`, ""},
+		{"sqlite", "datetime", `"2026-01-01T00:00:00.1234561"`, ""},
+		{"sqlite", "binary(3)", `"YWI="`, ""},
+	} {
+		t.Run(c.engine+" "+c.typ, func(t *testing.T) {
+			o, db := into(t, c.engine, "CREATE TABLE copies (id "+c.typ+" NOT NULL PRIMARY KEY)")
+			if err := o.Deliver(t.Context(), rowOf(1, c.taken, "")); err != nil {
+				t.Errorf("%s: %v", c.taken, err)
+			}
+			if c.refused == "" {
+				return
+			}
+			if err := o.Deliver(t.Context(), rowOf(2, c.refused, "")); causeOf(err) != "refused" {
+				t.Errorf("%s: %v", c.refused, err)
+			}
+			if got := first(t, db, "SELECT count(*) FROM copies"); got != "1" {
+				t.Errorf("%s rows", got)
+			}
+		})
+	}
+}
+
 // TestProposedKeysAreNotMerged: the table that check prints takes every key.
 func TestProposedKeysAreNotMerged(t *testing.T) {
 	o, db := into(t, "mysql")
