@@ -63,6 +63,9 @@ type Table struct {
 	// allowed, warned about, and its NULLs are counted.
 	LooseKey bool
 	Indexes  []Index
+	// Unproved says why several rows may have one key although there is a primary key or a unique index, and what to do
+	// about it; "" where these are proofs.
+	Unproved string
 	// RowSecurity says that rows may be hidden from the user (PostgreSQL).
 	RowSecurity bool
 	// Foreign says that the table lies in another database of the server than the connection's.
@@ -86,6 +89,9 @@ type Table struct {
 
 // Unique names what proves that columns are unique together, the primary key or a unique index: "" where nothing does.
 func (t *Table) Unique(columns []string) string {
+	if t.Unproved != "" {
+		return ""
+	}
 	if covers(columns, t.PrimaryKey) {
 		return "primary key (" + strings.Join(t.PrimaryKey, ", ") + ")"
 	}
@@ -121,6 +127,9 @@ type Index struct {
 	// Unique counts only the declared columns: the first `declared` of columns.
 	Unique   bool
 	Declared int
+	// Whole are all declared columns, in whatever order they are read; nil where the index holds an expression or only the
+	// beginning of a value. Only MySQL and MariaDB tell.
+	Whole []string
 	// Partial says that the index does not hold every row (a filter, a WHERE), or is disabled, invalid or hidden.
 	Partial bool
 }
@@ -133,8 +142,8 @@ type Column struct {
 	Nullable bool
 	// Base is the full type that a domain is made of (PostgreSQL); "" where Type is no domain.
 	Base string
-	// Collation names the collation of a text column where it holds different texts equal; "" where texts are compared
-	// byte by byte, and where nothing tells (a query).
+	// Collation names the collation of a text column, or of a unique index on it, where that holds different texts equal; ""
+	// where texts are compared byte by byte, and where nothing tells (a query).
 	Collation string
 	// Positional says that the value is part of a row's position (its cursor and key), and is read back from it.
 	Positional bool

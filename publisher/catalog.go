@@ -134,12 +134,20 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		Warnings: c.conn.Warnings,
 		Own:      own && len(c.cfg.Map) == 0,
 	}}
+	t, err := c.table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if t.Unproved != "" {
+		return nil, fmt.Errorf("%w: several events of %s may have one id, and would be marked as published together: %s",
+			poller.ErrConfig, qualified, t.Unproved)
+	}
 	if o.Own {
-		if err := c.indexes(ctx, o); err != nil {
+		if err := c.indexes(&t, o); err != nil {
 			return nil, err
 		}
 		o.events = c.own(qualified, timed)
-	} else if err := c.mapped(ctx, o); err != nil {
+	} else if err := c.mapped(ctx, &t, o); err != nil {
 		return nil, err
 	}
 	o.claims = o.events.Claims
@@ -168,7 +176,7 @@ func (c *catalog) own(qualified string, timed bool) *rows.Table {
 }
 
 // mapped completes what is known of another framework's table.
-func (c *catalog) mapped(ctx context.Context, o *opened) error {
+func (c *catalog) mapped(ctx context.Context, t *engine.Table, o *opened) error {
 	cfg := &c.cfg
 	if cfg.Strategy != "" && cfg.Strategy != claims.Leader {
 		return fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
@@ -187,11 +195,7 @@ func (c *catalog) mapped(ctx context.Context, o *opened) error {
 		return fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --beside --apply`",
 			poller.ErrConfig, side, o.Table, cfg.Poller)
 	}
-	t, err := c.table(ctx)
-	if err != nil {
-		return err
-	}
-	if err := proveID(&t, o.Table, l.ID.Name); err != nil {
+	if err := proveID(t, o.Table, l.ID.Name); err != nil {
 		return err
 	}
 	if most := c.texts.longestID; most > 0 && !l.ID.Fits(most) {
@@ -243,11 +247,7 @@ func proveID(t *engine.Table, table, id string) error {
 }
 
 // lacks are the indexes of `rowrelay outbox init` that the table lacks, older those that it has with other columns.
-func (c *catalog) lacks(ctx context.Context) (lacks, older []rows.Index, err error) {
-	t, err := c.table(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
+func (c *catalog) lacks(t *engine.Table) (lacks, older []rows.Index) {
 	for _, ix := range rows.Indexes(c.texts.rows, c.outbox) {
 		i := slices.IndexFunc(t.Indexes, func(have engine.Index) bool { return have.Name == ix.Name })
 		if i < 0 {
@@ -259,15 +259,12 @@ func (c *catalog) lacks(ctx context.Context) (lacks, older []rows.Index, err err
 			older = append(older, ix)
 		}
 	}
-	return lacks, older, nil
+	return lacks, older
 }
 
 // indexes compares the table's with those of `rowrelay outbox init`.
-func (c *catalog) indexes(ctx context.Context, o *opened) error {
-	lacks, older, err := c.lacks(ctx)
-	if err != nil {
-		return err
-	}
+func (c *catalog) indexes(t *engine.Table, o *opened) error {
+	lacks, older := c.lacks(t)
 	if len(lacks) > 0 && rows.Needs(c.texts.rows) {
 		return fmt.Errorf("%w: %s lacks %d index(es), without which nothing can be published: run `rowrelay outbox init "+
 			"%s --apply`, or: %s", poller.ErrConfig, o.Table, len(lacks), c.cfg.Poller, strings.Join(statements(lacks), "; "))

@@ -38,10 +38,11 @@ func Find(ctx context.Context, conn engine.Connection, table string) (found Foun
 	found.Exists, found.Own = true, rows.IsOwn(c.texts.rows, columns)
 	if found.Own {
 		found.Lacks = rows.AddTimes(c.texts.rows, c.outbox, columns)
-		lacks, _, err := c.lacks(ctx)
+		t, err := c.table(ctx)
 		if err != nil {
 			return found, err
 		}
+		lacks, _ := c.lacks(&t)
 		if rows.Needs(c.texts.rows) { // elsewhere the statements of DDL add them
 			found.Lacks = append(found.Lacks, statements(lacks)...)
 		}

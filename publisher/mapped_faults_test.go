@@ -50,6 +50,47 @@ func TestMappedRefusals(t *testing.T) {
 	})
 }
 
+// TestIDsOfSeveralRows: an index is no proof of an id where statements hold equal what it tells apart. The mark of one
+// event would be that of another as well, which would never be sent.
+func TestIDsOfSeveralRows(t *testing.T) {
+	const columns = ", seq bigint NOT NULL, aggregate_id varchar(9), payload text, published boolean NOT NULL"
+	tables := map[string]map[string][]string{
+		"sqlite": {
+			"no primary key and no unique index": {"CREATE TABLE outbox (id text COLLATE nocase NOT NULL" + columns +
+				", UNIQUE (id COLLATE binary))"},
+			"its primary key holds texts": {"CREATE TABLE outbox (id text COLLATE nocase NOT NULL" + columns +
+				", PRIMARY KEY (id COLLATE binary))"},
+		},
+		"postgres": {
+			"older inherits from it": {"CREATE TABLE outbox (id bigint PRIMARY KEY" + columns + ")",
+				"CREATE TABLE older () INHERITS (outbox)"},
+		},
+	}
+	everyEngine(t, func(t *testing.T, w *world) {
+		if w.engine == "postgres" {
+			w.own()
+			w.exec("CREATE TABLE older () INHERITS (outbox)")
+			if _, err := w.open().About(t.Context()); !errors.Is(err, poller.ErrConfig) ||
+				!strings.Contains(err.Error(), "older inherits from it") {
+				t.Errorf("a table of rowrelay outbox init: %v", err)
+			}
+			w.exec("DROP TABLE older, outbox")
+		}
+		for want, ddl := range tables[w.engine] {
+			for _, statement := range ddl {
+				w.exec(statement)
+			}
+			w.mapped()
+			if _, err := w.open().About(t.Context()); !errors.Is(err, poller.ErrConfig) ||
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", ddl, err, want)
+			}
+			w.exec("DROP TABLE IF EXISTS older")
+			w.exec("DROP TABLE outbox")
+		}
+	})
+}
+
 // TestLongIDs: an id that the table of failed events cannot hold would make its failure impossible to note, and
 // everything settled with it would be published again and again. Such a column is refused where ids have a bound.
 func TestLongIDs(t *testing.T) {

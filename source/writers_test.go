@@ -160,7 +160,8 @@ func TestPostgresWritersSilent(t *testing.T) {
 		"CREATE VIEW v AS SELECT * FROM o",
 		"CREATE TABLE p (id bigint PRIMARY KEY) PARTITION BY RANGE (id)",
 		"CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10)", "INSERT INTO p SELECT * FROM o",
-		"CREATE TABLE i (id bigint PRIMARY KEY)", "INSERT INTO i VALUES (1)", "CREATE TABLE i1 () INHERITS (i)",
+		"CREATE TABLE i (id bigint PRIMARY KEY)", "INSERT INTO i VALUES (1)",
+		"CREATE SCHEMA _timescaledb_internal", "CREATE TABLE _timescaledb_internal.i1 () INHERITS (i)",
 		"CREATE ROLE reader LOGIN PASSWORD 'reader'", "CREATE TABLE s (id bigint PRIMARY KEY)", "INSERT INTO s VALUES (1)",
 		"ALTER TABLE s ENABLE ROW LEVEL SECURITY", "CREATE POLICY all_rows ON s USING (true)", "GRANT SELECT ON s TO reader",
 		"CREATE TABLE c (id bigint PRIMARY KEY)", "INSERT INTO c VALUES (1)", "GRANT SELECT (id) ON c TO reader")
@@ -177,7 +178,7 @@ func TestPostgresWritersSilent(t *testing.T) {
 		{"view", server.URL, plan.Config{Table: "v", Key: []string{"id"}}, false},
 		{"query", server.URL, plan.Config{Query: "SELECT * FROM o", Key: []string{"id"}}, false},
 		{"partitioned", server.URL, plan.Config{Table: "p"}, false},
-		{"inherited", server.URL, plan.Config{Table: "i"}, false},
+		{"hypertable", server.URL, plan.Config{Table: "i"}, false},
 		{"row security", reader, plan.Config{Table: "s"}, false},
 		{"columns' rights", reader, plan.Config{Table: "c"}, false},
 		{"settle", server.URL, plan.Config{Table: "o", LateCommits: "settle"}, false},

@@ -53,6 +53,9 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 	if len(t.PrimaryKey) == 0 {
 		return refuse("could not find primary key created in table %s: changes are told by it; add one", t.Name)
 	}
+	if t.Unproved != "" {
+		return refuse("several rows of %s may have one key: %s", t.Name, t.Unproved)
+	}
 	var taken []string
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -163,8 +166,14 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 		if slices.Contains(t.PrimaryKey, col.Name) {
 			from = "c"
 			at := slices.IndexFunc(changes.Columns, func(k engine.Column) bool { return k.Name == col.Name })
-			if own := changes.Columns[at].Type; own != col.Type {
-				return engine.Table{}, stale(c, fmt.Sprintf("its %q is %s, and the table's is %s", col.Name, own, col.Type))
+			own := &changes.Columns[at]
+			if own.Type != col.Type {
+				return engine.Table{}, stale(c, fmt.Sprintf("its %q is %s, and the table's is %s", col.Name, own.Type, col.Type))
+			}
+			// One that compares bytes keeps the changes of all rows apart, whatever the table's is.
+			if own.Collation != "" && !strings.EqualFold(own.Collation, col.Collation) {
+				return engine.Table{}, stale(c, fmt.Sprintf("its %q has the collation %s, which the table's has not: several rows "+
+					"could have one change", col.Name, own.Collation))
 			}
 		}
 		text := from + "." + s.Quote(col.Name)

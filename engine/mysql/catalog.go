@@ -150,7 +150,7 @@ func mariadbJSONColumns(ctx context.Context, conn *sql.Conn, schema, rel string)
 func (Dialect) indexes(ctx context.Context, conn *sql.Conn, text, schema, rel, storage string, t *engine.Table) error {
 	type state struct {
 		engine.Index
-		ended bool
+		ended, cut bool
 	}
 	var all []*state
 	err := engine.EachRow(ctx, conn, text, []any{schema, rel}, func(scan func(...any) error) error {
@@ -167,6 +167,8 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, text, schema, rel, s
 		if name == "PRIMARY" {
 			t.PrimaryKey = append(t.PrimaryKey, col)
 		}
+		ix.cut = ix.cut || prefix || col == ""
+		ix.Whole = append(ix.Whole, col)
 		// A prefix, an expression or a descending column ends what the index says about the order.
 		if ix.ended = ix.ended || prefix || col == "" || collation == "D"; !ix.ended {
 			ix.Columns = append(ix.Columns, col)
@@ -174,6 +176,9 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, text, schema, rel, s
 		return nil
 	})
 	for _, ix := range all {
+		if ix.cut {
+			ix.Whole = nil
+		}
 		if strings.EqualFold(storage, "InnoDB") && !ix.ended {
 			for _, c := range t.PrimaryKey {
 				if !slices.Contains(ix.Columns, c) {

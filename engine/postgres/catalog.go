@@ -18,7 +18,8 @@ import (
 const tableSQL = `SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, pg_catalog.to_regtype('xid8') IS NULL,
 	pg_catalog.row_security_active(c.oid),
 	c.relkind = 'r' AND NOT c.relhassubclass AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
-	AND coalesce((SELECT a.amname = 'heap' FROM pg_catalog.pg_am a WHERE a.oid = c.relam), false) ` + plainSQL + `
+	AND coalesce((SELECT a.amname = 'heap' FROM pg_catalog.pg_am a WHERE a.oid = c.relam), false) ` + plainSQL + `,
+	coalesce((` + childSQL + `), '')
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ` +
@@ -26,13 +27,20 @@ AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ` +
 AND (c.relname = $2 OR lower(c.relname) = lower($2))
 ORDER BY (c.relname = $2) DESC, (n.nspname = $1) DESC, n.nspname, c.relname LIMIT 1`
 
+// childSQL names a table whose rows are read and written as rows of the table, and stand in no index of it. Partitions,
+// and chunks of TimescaleDB, are left out: each has the index, and no two of them can have one key.
+const childSQL = `SELECT h.inhrelid::regclass::text FROM pg_catalog.pg_inherits h
+	JOIN pg_catalog.pg_class k ON k.oid = h.inhrelid JOIN pg_catalog.pg_namespace m ON m.oid = k.relnamespace
+	WHERE h.inhparent = c.oid AND c.relkind <> 'p' AND m.nspname <> '_timescaledb_internal' ORDER BY h.inhrelid LIMIT 1`
+
 // plainSQL leaves out products whose rows bear numbers of another server's transactions, or whose log is safe
 // elsewhere: Citus, YugabyteDB, Neon.
 const plainSQL = `AND pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS NULL
 	AND pg_catalog.version() NOT LIKE '%-YB-%' AND current_setting('neon.tenant_id', true) IS NULL`
 
 // A domain is what it is a domain of (typbasetype, as deep as it goes); the type's schema is told for what lives
-// outside pg_catalog. Servers before PostgreSQL 12 have no column collisdeterministic.
+// outside pg_catalog. Servers before PostgreSQL 12 have no column collisdeterministic. The collation is also that of a
+// unique index: an upsert goes by all that have its columns, whatever their collations.
 const columnsSQL = `WITH RECURSIVE base AS (
 	SELECT a.attnum, a.attname, a.attnotnull, a.attcollation, a.atttypmod AS mod, a.atttypid AS typ,
 		pg_catalog.format_type(a.atttypid, a.atttypmod) AS full_type
@@ -47,14 +55,18 @@ const columnsSQL = `WITH RECURSIVE base AS (
 SELECT r.attname, r.full_type, r.attnotnull OR r.domain_notnull, r.base_typ, t.typname, t.typtype::text, t.typcategory::text, n.nspname,
 	CASE WHEN t.typname = 'citext' THEN 'citext' ELSE coalesce((SELECT m.nspname || '.' || l.collname
 	FROM pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace m ON m.oid = l.collnamespace
-	WHERE l.oid = r.attcollation AND pg_catalog.to_jsonb(l) ->> 'collisdeterministic' = 'false'), '') END,
+	WHERE (l.oid = r.attcollation OR EXISTS (SELECT FROM pg_catalog.pg_index i
+		CROSS JOIN LATERAL generate_series(1, i.indnkeyatts::int) AS k(n)
+		WHERE i.indrelid = $1::text::oid AND i.indisunique AND i.indkey[k.n - 1] = r.attnum
+		AND i.indcollation[k.n - 1] = l.oid))
+	AND pg_catalog.to_jsonb(l) ->> 'collisdeterministic' = 'false' ORDER BY l.oid <> r.attcollation, l.oid LIMIT 1), '') END,
 	CASE WHEN r.typ <> r.base_typ THEN pg_catalog.format_type(r.base_typ, r.mod) ELSE '' END
 FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typtype <> 'd' ORDER BY r.attnum`
 
 // indexesSQL tells each index's key columns in order up to the first that does not read ascending (DESC, an
 // expression, a foreign operator class), a NULLS FIRST counted as such.
-const indexesSQL = `SELECT ic.relname, i.indisunique, i.indisprimary,
+const indexesSQL = `SELECT ic.relname, i.indisunique, i.indisprimary, i.indisvalid,
 	i.indpred IS NOT NULL OR NOT i.indisvalid OR NOT i.indisready OR am.amname <> 'btree',
 	i.indnkeyatts, k.n, coalesce(a.attname, ''),
 	(i.indoption[k.n - 1] & 3) <> 0 OR i.indcollation[k.n - 1] <> coalesce(a.attcollation, 0) OR NOT o.opcdefault
@@ -82,10 +94,10 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 			return t, engine.ErrNoTable
 		}
 	}
-	var oid, relkind string
+	var oid, relkind, child string
 	var heap bool
 	err := conn.QueryRowContext(ctx, tableSQL, schema, rel).Scan(&oid, &schema, &rel, &relkind, &t.NoTransactions,
-		&t.RowSecurity, &heap)
+		&t.RowSecurity, &heap, &child)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, engine.ErrNoTable
 	}
@@ -98,6 +110,11 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	t.Identity = tableIdentity(oid)
 	if heap && !t.RowSecurity {
 		t.Writer = WriterOf(oid)
+	}
+	if child != "" {
+		t.Unproved = fmt.Sprintf("%s inherits from it, so that its rows are rows of %s as well, and no index holds both: ALTER "+
+			"TABLE %[1]s NO INHERIT %[3]s, or make it a partition. In cursor mode a source__query can read FROM ONLY %[3]s",
+			child, t.Name, t.From)
 	}
 	t.View = relkind == "v" || relkind == "m" || relkind == "f"
 	if t.Columns, err = d.columns(ctx, conn, oid); err != nil {
@@ -147,9 +164,9 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, oid string, t *engin
 	broken := false
 	for rows.Next() {
 		var name, col string
-		var unique, primary, partial, other bool
+		var unique, primary, valid, partial, other bool
 		var declared, n int
-		if err := rows.Scan(&name, &unique, &primary, &partial, &declared, &n, &col, &other); err != nil {
+		if err := rows.Scan(&name, &unique, &primary, &valid, &partial, &declared, &n, &col, &other); err != nil {
 			return fmt.Errorf("read the indexes: %w", err)
 		}
 		if n == 1 {
@@ -158,6 +175,10 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, oid string, t *engin
 		}
 		if primary {
 			t.PrimaryKey = append(t.PrimaryKey, col)
+			if !valid { // ADD PRIMARY KEY was said of ONLY the parent
+				t.Unproved = "its primary key is not valid, because partitions lack it: give each of them the key, and attach that " +
+					"by ALTER INDEX " + quote(name) + " ATTACH PARTITION"
+			}
 		}
 		broken = broken || other || col == ""
 		if !broken {

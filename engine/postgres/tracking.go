@@ -261,22 +261,18 @@ func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 	return others, err
 }
 
-const trackingUnseenSQL = `SELECT c.relkind = 'p', c.relpersistence = 'u', coalesce((
-	SELECT string_agg(i.inhrelid::regclass::text, ', ') FROM pg_catalog.pg_inherits i WHERE i.inhparent = c.oid), '')
+const trackingUnseenSQL = `SELECT c.relkind = 'p', c.relpersistence = 'u'
 FROM pg_catalog.pg_class c WHERE c.oid = to_regclass($1)`
 
-// trackingUnseen tells what triggers on a parent do not see of its partitions and children.
+// trackingUnseen tells what triggers on a parent do not see of its partitions. A table that others inherit from is not
+// tracked.
 func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
 	var partitioned, unlogged bool
-	var children string
-	err = conn.QueryRowContext(ctx, trackingUnseenSQL, c.Of).Scan(&partitioned, &unlogged, &children)
-	switch {
-	case err != nil:
+	if err := conn.QueryRowContext(ctx, trackingUnseenSQL, c.Of).Scan(&partitioned, &unlogged); err != nil {
 		return nil, err
-	case partitioned:
+	}
+	if partitioned {
 		unseen = append(unseen, "the table is partitioned: TRUNCATE, DETACH, DROP and ATTACH of a partition are not seen (TRUNCATE of the whole table is)")
-	case children != "":
-		unseen = append(unseen, "other tables inherit from it ("+children+"): what is written to their rows is not seen, also by a statement on the table itself")
 	}
 	if unlogged {
 		unseen = append(unseen, "the table is UNLOGGED: a crash of the server empties it, and that is not seen")

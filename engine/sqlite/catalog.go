@@ -78,48 +78,97 @@ func (d Dialect) columns(ctx context.Context, conn *sql.Conn, schema, rel string
 	return nil
 }
 
-// indexes reads the indexes, and from unique ones the collations of columns, which SQLite tells nowhere else. keyIndex
-// says that the primary key has an index of its own, so that it is not the rowid.
+// indexes reads the indexes. keyIndex says that the primary key has an index of its own, so that it is not the rowid.
 func (Dialect) indexes(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) (keyIndex bool,
 	err error) {
-	rows, err := conn.QueryContext(ctx, `SELECT l.name, l."unique", l.origin, l.partial, x.seqno,
+	var all []indexed
+	err = engine.EachRow(ctx, conn, `SELECT l.name, l."unique", l.origin, l.partial, x.seqno,
 		coalesce(x.name, ''), x.cid, x."desc", x."key", coalesce(x.coll, 'BINARY')
-		FROM pragma_index_list(?2, ?1) l, pragma_index_xinfo(l.name, ?1) x ORDER BY l.seq, x.seqno`, schema, rel)
+		FROM pragma_index_list(?2, ?1) l, pragma_index_xinfo(l.name, ?1) x ORDER BY l.seq, x.seqno`, []any{schema, rel},
+		func(scan func(...any) error) error {
+			var x indexed
+			err := scan(&x.index, &x.unique, &x.origin, &x.partial, &x.n, &x.column, &x.cid, &x.desc, &x.key, &x.collation)
+			all = append(all, x)
+			return err
+		})
 	if err != nil {
 		return false, fmt.Errorf("read the indexes: %w", err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	own, err := collations(ctx, conn, t.From, all)
+	if err != nil {
+		return false, fmt.Errorf("read the collations: %w", err)
+	}
 	broken := false
-	for rows.Next() {
-		var name, origin, col, collation string
-		var unique, partial, desc, key bool
-		var n, cid int
-		if err := rows.Scan(&name, &unique, &origin, &partial, &n, &col, &cid, &desc, &key, &collation); err != nil {
-			return false, fmt.Errorf("read the indexes: %w", err)
-		}
-		if n == 0 {
-			t.Indexes = append(t.Indexes, engine.Index{Name: name, Unique: unique, Partial: partial})
+	for i := range all {
+		x := &all[i]
+		if x.n == 0 {
+			t.Indexes = append(t.Indexes, engine.Index{Name: x.index, Unique: x.unique, Partial: x.partial})
 			broken = false
 		}
-		keyIndex = keyIndex || origin == "pk"
+		keyIndex = keyIndex || x.origin == "pk"
 		ix := &t.Indexes[len(t.Indexes)-1]
-		if key {
+		if x.key {
 			ix.Declared++
 		}
-		if i := slices.IndexFunc(t.Columns, func(c engine.Column) bool { return c.Name == col }); unique && key && i >= 0 &&
-			!strings.EqualFold(collation, "BINARY") {
-			t.Columns[i].Collation = collation
+		// Statements compare by the column's own collation. Below another one texts may be apart that are equal for
+		// statements. Only where the column's compares bytes, no index tells more texts apart.
+		other := x.key && x.column != "" && !strings.EqualFold(x.collation, own[x.column])
+		merging := other && x.unique && own[x.column] == binary
+		if x.origin == "pk" && other && !merging {
+			t.Unproved = fmt.Sprintf("its primary key holds texts of %q apart that are equal by the column's collation %s: make "+
+				"the table anew with one collation for both", x.column, own[x.column])
 		}
 		// cid −1 is the rowid, which has its column's name only after rowid found it; −2 is an expression.
-		broken = broken || desc || cid == -2
+		broken = broken || x.desc || x.cid == -2 || other && !merging
 		if !broken {
-			ix.Columns = append(ix.Columns, col)
+			ix.Columns = append(ix.Columns, x.column)
+		}
+		at := slices.IndexFunc(t.Columns, func(c engine.Column) bool { return c.Name == x.column })
+		switch {
+		case at < 0:
+		case merging:
+			t.Columns[at].Collation = x.collation // an upsert goes by the index
+		case own[x.column] != binary:
+			t.Columns[at].Collation = own[x.column]
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return false, fmt.Errorf("read the indexes: %w", err)
-	}
 	return keyIndex, nil
+}
+
+// indexed is one column of an index.
+type indexed struct {
+	index, origin, column, collation string
+	unique, partial, desc, key       bool
+	n, cid                           int
+}
+
+const binary = "BINARY"
+
+// collations finds the columns' own collations, which no catalog tells. The rows of a UNION are compared by that of its
+// first column, so that texts show which it is. The collation of an index stands for one that only the application
+// knows: no statement of ours can compare by that.
+func collations(ctx context.Context, conn *sql.Conn, from string, held []indexed) (map[string]string, error) {
+	own := map[string]string{}
+	for _, x := range held {
+		if _, known := own[x.column]; known || x.column == "" {
+			continue
+		}
+		same := func(other string) string {
+			return "1 = (SELECT count(*) FROM (SELECT " + quote(x.column) + " FROM " + from +
+				" WHERE 0 UNION SELECT 'a' UNION SELECT '" + other + "'))"
+		}
+		var found string
+		err := conn.QueryRowContext(ctx, "SELECT CASE WHEN "+same("A")+" THEN 'NOCASE' WHEN "+same("a ")+
+			" THEN 'RTRIM' ELSE '"+binary+"' END").Scan(&found)
+		if err != nil && strings.Contains(err.Error(), "no such collation sequence") {
+			found, err = x.collation, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		own[x.column] = found
+	}
+	return own, nil
 }
 
 // rowid finds the column that is the rowid itself: the one INTEGER PRIMARY KEY of a table with rowids. It is never

@@ -123,8 +123,8 @@ func (o *Output) take(t *engine.Table, r *row, data []byte, key bool) error {
 		if err == nil && o.stored != nil {
 			v, err = o.stored(t, c, value, v)
 		}
-		if err == nil && key && c.Value.Kind == engine.KindInteger && !wholeKey.Match(value) {
-			err = errWhole
+		if err == nil && key {
+			err = o.keeps(c, value)
 		}
 		if err != nil {
 			return rowFault{fmt.Errorf("column %s: %w", c.Name, err)}
@@ -160,6 +160,9 @@ func (Lack) Unwrap() error { return change.ErrConfig }
 
 // fits sees to it that one row of the table has a key.
 func (o *Output) fits(t *engine.Table, key []string) error {
+	if t.Unproved != "" {
+		return Lack(fmt.Sprintf("several rows of %s may have one key: %s", o.table, t.Unproved))
+	}
 	same := func(columns []string) bool {
 		return len(columns) == len(key) && !slices.ContainsFunc(columns, func(c string) bool {
 			return !slices.ContainsFunc(key, func(k string) bool { return strings.EqualFold(c, k) })
@@ -168,15 +171,16 @@ func (o *Output) fits(t *engine.Table, key []string) error {
 	found := same(t.PrimaryKey)
 	for i := range t.Indexes {
 		ix := &t.Indexes[i]
-		if !ix.Unique || ix.Partial || ix.Declared == 0 || ix.Declared > len(ix.Columns) {
-			continue
-		}
-		switch is := same(ix.Columns[:ix.Declared]); {
-		case is:
+		switch {
+		case !ix.Unique:
+		case o.anyUnique && same(ix.Whole):
 			found = true
-		case o.anyUnique && !slices.Equal(ix.Columns[:ix.Declared], t.PrimaryKey):
-			return Lack(fmt.Sprintf("%s has the unique index %s beside its key: an upsert of MySQL and MariaDB would take a row with "+
-				"the same value there for the row itself. Drop the index, or make it one that is not unique", o.table, ix.Name))
+		case o.anyUnique && (ix.Whole == nil || !slices.Equal(ix.Whole, t.PrimaryKey)):
+			return Lack(fmt.Sprintf("%s has the unique index %s beside its key, or over a part of it: an upsert of MySQL and "+
+				"MariaDB would take a row with the same value there for the row itself. Drop the index, or make it one that is "+
+				"not unique", o.table, ix.Name))
+		case !o.anyUnique && !ix.Partial && ix.Declared > 0 && ix.Declared <= len(ix.Columns):
+			found = found || same(ix.Columns[:ix.Declared])
 		}
 	}
 	if o.anyUnique && len(t.PrimaryKey) > 0 && !same(t.PrimaryKey) {

@@ -1,12 +1,14 @@
 package sqltable
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/scalar"
 )
 
 // plainText are the texts that no common collation holds equal to another of them.
@@ -24,8 +26,34 @@ var plainID = regexp.MustCompile(`^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|0|
 // wholeKey is the JSON of a key in a column of whole numbers: in another form several texts are one number.
 var wholeKey = regexp.MustCompile(`^("(0|-?[1-9][0-9]*)"|[^"].*)$`)
 
-var errWhole = errors.New("a key in a column of whole numbers has to be written as one, without a sign + and zeros before " +
-	"it: other keys could be the same number")
+var (
+	errWhole = errors.New("a key in a column of whole numbers has to be written as one, without a sign + and zeros before " +
+		"it: other keys could be the same number")
+	errCut = errors.New("the column holds fewer digits of a second than the key has: other keys would be the same time; give " +
+		"the column more digits")
+	errFilled = errors.New("the key is shorter than the column, which adds zero bytes to it: other keys could be the same " +
+		"bytes; give the column a type of varying length")
+)
+
+// ofBytes is the type of columns that fill up what is shorter.
+var ofBytes = regexp.MustCompile(`^binary\(([0-9]+)\)`)
+
+// keeps refuses a part of a key of which the column would make what other keys become as well.
+func (o *Output) keeps(c *engine.Column, v json.RawMessage) error {
+	if c.Value.Kind == engine.KindInteger && !wholeKey.Match(v) {
+		return errWhole
+	}
+	if from, to := o.beyond(c, v); strings.Trim(string(v[from:to]), ".0") != "" {
+		return errCut
+	}
+	if n, fixed := sizeOf(ofBytes, typeOf(c)); fixed && !o.anyTime {
+		data, _ := scalar.Binary(v) // value has read it
+		if b, ok := data.([]byte); ok && len(b) < n {
+			return errFilled
+		}
+	}
+	return nil
+}
 
 // distinct sees to it that the texts of a key are no other row's: the table would make one row of two.
 func (o *Output) distinct(t *engine.Table, r *row) error {
@@ -70,8 +98,9 @@ func (o *Output) stopped(t *engine.Table) error {
 }
 
 func (o *Output) merges(c *engine.Column) error {
-	return Lack(fmt.Sprintf("the key's column %s of %s has the collation %s, for which different texts may be equal, such as "+
-		"A and a: several rows would become one. Give it a collation that compares byte by byte: %s",
+	return Lack(fmt.Sprintf("the key's column %s of %s, or a unique index on it, has the collation %s, for which different "+
+		"texts may be equal, such as A and a: several rows would become one. Drop such an index, and give the column a "+
+		"collation that compares byte by byte: %s",
 		c.Name, o.table, c.Collation, o.alter(o.table.String(), o.syntax.Quote(c.Name), c.Type)))
 }
 

@@ -100,6 +100,11 @@ func TestKeysAreNotMerged(t *testing.T) {
 			[]string{"a", uuid}, []string{"A"}, "has the collation NOCASE", ""},
 		"sqlite blanks": {"sqlite", []string{"CREATE TABLE copies (id TEXT COLLATE RTRIM PRIMARY KEY) WITHOUT ROWID"},
 			[]string{"a"}, []string{"a "}, "has the collation RTRIM", ""},
+		"sqlite index": {"sqlite", []string{"CREATE TABLE copies (id TEXT NOT NULL, UNIQUE (id COLLATE NOCASE))"},
+			[]string{"a"}, []string{"A"}, "has the collation NOCASE", ""},
+		"sqlite index that tells apart": {"sqlite",
+			[]string{"CREATE TABLE copies (id TEXT COLLATE NOCASE NOT NULL, UNIQUE (id COLLATE BINARY))"},
+			nil, []string{"a"}, "needs a primary key or a unique index", ""},
 		"sqlite exact": {"sqlite", []string{"CREATE TABLE copies (id TEXT PRIMARY KEY)"},
 			[]string{"a", "A", "a "}, nil, "", ""},
 		"postgres": {"postgres", []string{
@@ -107,6 +112,13 @@ func TestKeysAreNotMerged(t *testing.T) {
 			"CREATE TABLE copies (id text COLLATE nocase PRIMARY KEY)"},
 			[]string{"42", uuid}, []string{"A", "a"}, "has the collation public.nocase",
 			`ALTER TABLE "copies" ALTER COLUMN "id" TYPE text COLLATE "C"`},
+		"postgres index": {"postgres", []string{
+			"CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+			"CREATE TABLE copies (id text PRIMARY KEY)", "CREATE UNIQUE INDEX folded ON copies (id COLLATE nocase)"},
+			[]string{"42", uuid}, []string{"A", "a"}, "has the collation public.nocase", ""},
+		"postgres inherited": {"postgres",
+			[]string{"CREATE TABLE copies (id text PRIMARY KEY)", "CREATE TABLE older () INHERITS (copies)"},
+			nil, []string{"a"}, "older inherits from it", `ALTER TABLE older NO INHERIT "public"."copies"`},
 		"postgres exact": {"postgres", []string{"CREATE TABLE copies (id text PRIMARY KEY)"},
 			[]string{"a", "A", "a "}, nil, "", ""},
 	} {
@@ -129,7 +141,7 @@ func TestKeysAreNotMerged(t *testing.T) {
 					t.Errorf("%q: %v, want %s, %s", key, err, c.want, c.mend)
 				}
 			}
-			if len(c.lack) > 0 {
+			if len(c.lack) > 0 && len(c.taken) > 0 {
 				if err := deliver(c.taken[0]); causeOf(err) != "unavailable" || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("another key while one waits for the mend: %v", err)
 				}
@@ -151,6 +163,52 @@ func TestKeysAreNotMerged(t *testing.T) {
 	}
 }
 
+// TestUpsertsGoByOneKey: MariaDB's upsert takes a row that is equal in any unique index for the row itself: also where
+// the index holds the beginnings of texts, reads downwards, is ignored by the optimiser, or holds hashes.
+func TestUpsertsGoByOneKey(t *testing.T) {
+	for name, ddl := range map[string]string{
+		"key of a beginning": "CREATE TABLE copies (id varchar(40) COLLATE utf8mb4_nopad_bin, m text, PRIMARY KEY (id(3)))",
+		"plain":              "CREATE TABLE copies (id bigint PRIMARY KEY, m varchar(9), UNIQUE u (m))",
+		"of a beginning":     "CREATE TABLE copies (id bigint PRIMARY KEY, m varchar(9), UNIQUE u (m(1)))",
+		"downwards":          "CREATE TABLE copies (id bigint PRIMARY KEY, m varchar(9), UNIQUE u (m DESC))",
+		"ignored":            "CREATE TABLE copies (id bigint PRIMARY KEY, m varchar(9), UNIQUE u (m) IGNORED)",
+		"of hashes":          "CREATE TABLE copies (id bigint PRIMARY KEY, m text, UNIQUE u (m))",
+		"beside its key's":   "CREATE TABLE copies (id varchar(40) COLLATE utf8mb4_nopad_bin PRIMARY KEY, m text, UNIQUE u (id(3)))",
+		"no primary key":     "CREATE TABLE copies (id bigint NOT NULL UNIQUE, m varchar(9), UNIQUE u (m(1)))",
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, db := into(t, "mysql", ddl)
+			for i, key := range []string{`"1111"`, `"1112"`} {
+				err := o.Deliver(t.Context(), rowOf(uint64(i+1), key, `,"m":"x"`)) //nolint:gosec // small
+				if causeOf(err) != "unavailable" || !errors.Is(err, change.ErrConfig) {
+					t.Errorf("%s: %v", key, err)
+				}
+			}
+			if got := first(t, db, "SELECT id FROM copies"); got != "" {
+				t.Errorf("rows: %s", got)
+			}
+		})
+	}
+	for name, ddl := range map[string]string{
+		"key downwards":   "CREATE TABLE copies (id bigint, m text, PRIMARY KEY (id DESC))",
+		"twice its key":   "CREATE TABLE copies (id bigint PRIMARY KEY, m text, UNIQUE u (id) IGNORED)",
+		"hashes of a key": "CREATE TABLE copies (id text COLLATE utf8mb4_nopad_bin NOT NULL, m text, UNIQUE u (id))",
+		"not unique":      "CREATE TABLE copies (id bigint PRIMARY KEY, m text, KEY u (m(1)))",
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, db := into(t, "mysql", ddl)
+			for i, key := range []string{`"1111"`, `"1112"`} {
+				if err := o.Deliver(t.Context(), rowOf(uint64(i+1), key, `,"m":"x"`)); err != nil { //nolint:gosec // small
+					t.Errorf("%s: %v", key, err)
+				}
+			}
+			if got := first(t, db, "SELECT id FROM copies ORDER BY id"); got != "1111 | 1112" {
+				t.Errorf("rows: %s", got)
+			}
+		})
+	}
+}
+
 // TestBlanksOfFixedColumns: a column of fixed length keeps no blanks at the end of a key.
 func TestBlanksOfFixedColumns(t *testing.T) {
 	for name, ddl := range map[string]string{
@@ -164,6 +222,42 @@ func TestBlanksOfFixedColumns(t *testing.T) {
 			}
 			if err := o.Deliver(t.Context(), rowOf(2, `"A "`, "")); causeOf(err) != "refused" {
 				t.Error(err)
+			}
+			if got := first(t, db, "SELECT count(*) FROM copies"); got != "1" {
+				t.Errorf("%s rows", got)
+			}
+		})
+	}
+}
+
+// TestKeysAreNotCut: of two keys that a column would make one of, none is written.
+func TestKeysAreNotCut(t *testing.T) {
+	for _, c := range []struct {
+		engine, typ    string
+		taken, refused string // keys
+	}{
+		{"postgres", "timestamptz(0)", `"2026-01-01T00:00:01.000Z"`, `"2026-01-01T00:00:01.5Z"`},
+		{"postgres", "timestamp", `"2026-01-01T00:00:00.1234560"`, `"2026-01-01T00:00:00.1234561"`},
+		{"postgres", "time(3)", `"01:00:00.123"`, `"01:00:00.1234"`},
+		{"postgres", "text", `"2026-01-01T00:00:00.1234561"`, ""},
+		{"mysql", "datetime", `"2026-01-01T00:00:01Z"`, `"2026-01-01T00:00:01.5Z"`},
+		{"mysql", "timestamp(3)", `"2026-01-01T00:00:01.123Z"`, `"2026-01-01T00:00:01.1234Z"`},
+		{"mysql", "time", `"01:00:00"`, `"01:00:00.5"`},
+		{"mysql", "binary(3)", `"YWJj"`, `"YWI="`},
+		{"mysql", "varbinary(3)", `"YWI="`, ""},
+		{"sqlite", "datetime", `"2026-01-01T00:00:00.1234561"`, ""},
+		{"sqlite", "binary(3)", `"YWI="`, ""},
+	} {
+		t.Run(c.engine+" "+c.typ, func(t *testing.T) {
+			o, db := into(t, c.engine, "CREATE TABLE copies (id "+c.typ+" NOT NULL PRIMARY KEY)")
+			if err := o.Deliver(t.Context(), rowOf(1, c.taken, "")); err != nil {
+				t.Errorf("%s: %v", c.taken, err)
+			}
+			if c.refused == "" {
+				return
+			}
+			if err := o.Deliver(t.Context(), rowOf(2, c.refused, "")); causeOf(err) != "refused" {
+				t.Errorf("%s: %v", c.refused, err)
 			}
 			if got := first(t, db, "SELECT count(*) FROM copies"); got != "1" {
 				t.Errorf("%s rows", got)

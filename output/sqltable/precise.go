@@ -46,18 +46,6 @@ func (o *Output) precise(c *engine.Column, v json.RawMessage) (json.RawMessage, 
 		if digits, power := digitsOf(text); strings.Trim(digits, "-") != "" && power < -scale {
 			return nil, errDigits
 		}
-	case kind == engine.KindTime, kind.IsTime() && kind != engine.KindDate, strings.HasPrefix(typ, "interval"):
-		n, ok := sizeOf(timed, typ)
-		if !ok {
-			n = o.fraction
-		}
-		if at := fraction.FindSubmatchIndex(v); at != nil && at[5]-at[4] > n {
-			end := at[4] + n
-			if n == 0 {
-				end = at[3] // the point goes too
-			}
-			return append(v[:end:end], v[at[5]:]...), nil
-		}
 	case kind == engine.KindText:
 		if n, ok := sizeOf(sized, typ); ok && len(v) > n {
 			if text, err := scalar.Text(v); err == nil && strings.HasSuffix(text, " ") && utf8.RuneCountInString(text) > n {
@@ -65,7 +53,28 @@ func (o *Output) precise(c *engine.Column, v json.RawMessage) (json.RawMessage, 
 			}
 		}
 	}
+	if from, to := o.beyond(c, v); from < to {
+		return append(v[:from:from], v[to:]...), nil
+	}
 	return v, nil
+}
+
+// beyond is the range of v with the digits of a second that the column does not hold; empty where it holds all.
+func (o *Output) beyond(c *engine.Column, v json.RawMessage) (from, to int) {
+	kind, typ := c.Value.Kind, typeOf(c)
+	seconds := kind == engine.KindTime || kind.IsTime() && kind != engine.KindDate || strings.HasPrefix(typ, "interval")
+	at := fraction.FindSubmatchIndex(v)
+	if !seconds || at == nil || o.anyTime {
+		return 0, 0
+	}
+	n, ok := sizeOf(timed, typ)
+	if !ok {
+		n = o.fraction
+	}
+	if n == 0 {
+		return at[3], at[5] // the point goes too
+	}
+	return min(at[4]+n, at[5]), at[5]
 }
 
 func sizeOf(form *regexp.Regexp, typ string) (int, bool) {

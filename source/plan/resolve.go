@@ -190,7 +190,10 @@ func (r *resolver) checkKey(at []int) {
 		r.plan.KeyProved, r.plan.KeyProof = true, proof
 		return
 	}
-	if len(names) > 0 {
+	switch {
+	case t.Unproved != "":
+		r.fault("source__key: nothing proves that (%s) is unique in %s: %s", strings.Join(names, ", "), t.Name, t.Unproved)
+	case len(names) > 0:
 		r.faults = append(r.faults, errors.New("source__key: no primary key and no unique index of "+t.Name+" proves that ("+
 			strings.Join(names, ", ")+") is unique: leave source__key out to use the primary key, or create a unique index on it"))
 	}

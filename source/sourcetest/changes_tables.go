@@ -86,8 +86,6 @@ func unseenWrites(f fixture) {
 		table  []string
 		want   string
 	}{
-		{"postgres", []string{"CREATE TABLE u (id bigint PRIMARY KEY)", "CREATE TABLE w () INHERITS (u)"},
-			"inherit from it (w)"},
 		{"postgres", []string{"CREATE UNLOGGED TABLE u (id bigint PRIMARY KEY)"}, "UNLOGGED"},
 		{"postgres", []string{"CREATE TABLE u (id bigint PRIMARY KEY) PARTITION BY RANGE (id)"}, "partitioned"},
 		{"mysql", []string{"CREATE TABLE w (id bigint PRIMARY KEY)",
