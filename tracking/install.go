@@ -36,6 +36,7 @@ type found struct {
 	changes *engine.ChangeTable
 	own     *engine.Table // nil where there is none
 	faults  []string
+	renew   []string // the statements that bring what an older version installed up to date
 }
 
 // ask has a connection for some questions.
@@ -83,7 +84,9 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	if f.own, err = made(ctx, d, conn, f.changes); err != nil || f.own == nil {
 		return f, err
 	}
-	f.faults, err = t.Faults(ctx, conn, f.changes)
+	if f.faults, err = t.Faults(ctx, conn, f.changes); err == nil && t.Renew != nil {
+		f.renew, err = t.Renew(ctx, conn, f.changes)
+	}
 	return f, err
 }
 
@@ -138,7 +141,7 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 			if other := watchesOthers(f.own, f.changes); other != "" {
 				return stale(f.changes, other)
 			}
-			w.Done = len(f.faults) == 0
+			w.Done = len(f.faults)+len(f.renew) == 0
 		}
 		others, err := t.Others(ctx, conn, f.changes)
 		if err != nil {
@@ -160,6 +163,9 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 			w.Writer = fmt.Sprintf(t.Contexts, f.changes.Ignored)
 		}
 		w.Statements = t.Install(f.changes, declared)
+		if len(f.faults) == 0 && len(f.renew) > 0 {
+			w.Statements = f.renew
+		}
 		return nil
 	})
 }

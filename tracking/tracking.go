@@ -24,7 +24,7 @@ import (
 
 // reserved are the columns of the rows that are read, which the table must not have itself.
 var reserved = []string{engine.ChangeVersion, engine.ChangeCreated, engine.ChangePresent, engine.StateFloor,
-	engine.ChangeHead, engine.ChangeGone, engine.ChangeTouched, engine.ChangeNow}
+	engine.ChangeHead, engine.ChangeGone, engine.ChangeTouched, engine.ChangeNow, engine.ChangeOwn}
 
 // longest is the longest name of a change table: what belongs to it has longer ones, and PostgreSQL allows 63 bytes.
 const longest = 52
@@ -284,6 +284,12 @@ func Broken(c *engine.ChangeTable, faults []string) error {
 	return fmt.Errorf("%w: the change table %s misses changes: %s. Install it again: rowrelay track install %s; "+
 		"the poller then stops at the gap, and says how to go on", poller.ErrConfig, c.Name, strings.Join(faults, "; "),
 		c.Poller)
+}
+
+// Outdated says that an older version made what keeps a change table.
+func Outdated(c *engine.ChangeTable) string {
+	return fmt.Sprintf("the triggers that keep the change table %s are those of an older version of Rowrelay: rowrelay track "+
+		"install %s brings them up to date, and no change is missed", c.Name, c.Poller)
 }
 
 // Off says that the engine's own tracking cannot be read as it is.
