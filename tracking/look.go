@@ -42,7 +42,7 @@ func Look(ctx context.Context, to engine.Connection, table, name, whose string) 
 }
 
 func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string) (s Status, err error) {
-	f, err := find(ctx, d, conn, table, name, whose, Writes{})
+	f, err := find(ctx, d, conn, table, name, whose, Writes{}, Of)
 	if err != nil {
 		return s, err
 	}

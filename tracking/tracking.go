@@ -42,16 +42,11 @@ func DefaultName(table string) string {
 // Of returns the change table of a table; name is source__track_table, or "", whose the poller. Errors wrap
 // poller.ErrConfig: the table cannot have one.
 func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTable, error) {
-	refuse := func(format string, args ...any) (*engine.ChangeTable, error) {
-		return nil, fmt.Errorf("%w: source__mode=changetracking: "+format, append([]any{poller.ErrConfig}, args...)...)
-	}
-	s := d.Syntax()
-	builtIn := s.Tracking.BuiltIn != nil
 	if t.View {
-		return refuse("%s is a view, and no trigger sees what changes in it: name the table", t.Name)
+		return nil, refused("%s is a view, and no trigger sees what changes in it: name the table", t.Name)
 	}
 	if len(t.PrimaryKey) == 0 {
-		return refuse("could not find primary key created in table %s: changes are told by it; add one", t.Name)
+		return nil, refused("could not find primary key created in table %s: changes are told by it; add one", t.Name)
 	}
 	var taken []string
 	for i := range t.Columns {
@@ -63,39 +58,53 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 			continue
 		}
 		if c.Nullable {
-			return refuse("the key's column %q of %s can be NULL, and a NULL identifies no row: declare it NOT NULL", c.Name, t.Name)
+			return nil, refused("the key's column %q of %s can be NULL, and a NULL identifies no row: declare it NOT NULL", c.Name,
+				t.Name)
 		}
-		if why := cmp.Or(c.Value.Refused, c.Value.NoKey); why != "" {
-			return refuse("the key's column %q of %s has type %s, and no change can be told by it: %s", c.Name, t.Name, c.Type, why)
+		if why := cmp.Or(c.Value.Refused, c.Value.NotKey()); why != "" {
+			return nil, refused("the key's column %q of %s has type %s, and no change can be told by it: %s", c.Name, t.Name,
+				c.Type, why)
 		}
 	}
 	if t.RowSecurity {
-		return refuse("row security may hide rows of %s from this login, and a hidden row would be told as deleted: "+
+		return nil, refused("row security may hide rows of %s from this login, and a hidden row would be told as deleted: "+
 			"ALTER ROLE … BYPASSRLS, or let the table's owner read it", t.Name)
 	}
 	if len(taken) > 0 {
-		return refuse("found reserved column name(s) in table %s: %s: rename them", t.Name, strings.Join(taken, ", "))
+		return nil, refused("found reserved column name(s) in table %s: %s: rename them", t.Name, strings.Join(taken, ", "))
 	}
+	return named(d, t, name, whose)
+}
+
+// refused says why a table has no change table.
+func refused(format string, args ...any) error {
+	return fmt.Errorf("%w: source__mode=changetracking: "+format, append([]any{poller.ErrConfig}, args...)...)
+}
+
+// named is Of for a table whatever it is like: what was installed on it can be removed.
+func named(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTable, error) {
+	s := d.Syntax()
+	builtIn := s.Tracking.BuiltIn != nil
 	parts, err := engine.SplitName(t.From)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the table's name %s: %w", poller.ErrConfig, t.From, err)
 	}
 	switch {
 	case builtIn && t.Foreign:
-		return refuse("%s lies in another database than the connection's, and each counts its own versions: name that "+
+		return nil, refused("%s lies in another database than the connection's, and each counts its own versions: name that "+
 			"database in the connection string", t.Name)
 	case builtIn && name != "":
-		return refuse("source__track_table is the table that triggers keep, and %s needs none: leave it out", s.Name)
+		return nil, refused("source__track_table is the table that triggers keep, and %s needs none: leave it out", s.Name)
 	case builtIn:
 		return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Poller: whose}, nil
 	case s.Tracking.Counted && len(parts) > 1:
-		return refuse("%s lies in an attached file: name a table of the file itself", t.Name)
+		return nil, refused("%s lies in an attached file: name a table of the file itself", t.Name)
 	}
 	if name == "" {
 		name = DefaultName(parts[len(parts)-1])
 	}
 	if len(name) > longest {
-		return refuse("source__track_table %q is longer than %d bytes", name, longest)
+		return nil, refused("source__track_table %q is longer than %d bytes", name, longest)
 	}
 	return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Name: name, Poller: whose}, nil
 }

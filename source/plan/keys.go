@@ -145,8 +145,7 @@ func (p *Plan) KeyOf(typed map[string]string, values [][]byte, cfg *Config) ([]b
 // known.
 func (p *Plan) Comparable(at []int) bool {
 	for _, col := range p.at(at) {
-		switch {
-		case col.Value.NoKey != "", col.Value.Kind == engine.KindFloat, col.Value.Kind == engine.KindJSON:
+		if col.Value.NotKey() != "" {
 			return false
 		}
 	}
