@@ -170,7 +170,7 @@ type Value struct {
 	Refused string
 	// Cast is the expression to write in a query instead, with %s for the column; only with refused.
 	Cast string
-	// NoCursor says why the column cannot be a cursor although its kind could; noKey the same for a key.
+	// NoCursor says why the column cannot be a cursor although its kind could; NoKey the same for a key: see NotKey.
 	NoCursor, NoKey string
 	// CursorWarning is for the operator when the column is a cursor.
 	CursorWarning string
@@ -179,6 +179,14 @@ type Value struct {
 	Zoned bool
 	// Transaction says that the value is the id of a transaction, as pg_current_xact_id() gives it (xid8).
 	Transaction bool
+}
+
+// NotKey says why a column whose type has a form cannot identify a row; "" where it can.
+func (v *Value) NotKey() string {
+	if v.NoKey == "" && (v.Kind == KindFloat || v.Kind == KindJSON) {
+		return "which does not identify a row: its values have no exact equality; name other columns"
+	}
+	return v.NoKey
 }
 
 // TypeRule is one line of docs/values.md.

@@ -103,3 +103,9 @@ type Row interface {
 	// the caller adds column and key.
 	AppendJSON(dst []byte, i int) ([]byte, error)
 }
+
+// Placer is a Row that gives a value without a form a place all the same. AppendPlace appends column i as an object of
+// JSON, which Arg reads back, and reports whether it could.
+type Placer interface {
+	AppendPlace(dst []byte, i int) ([]byte, bool)
+}

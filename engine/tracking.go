@@ -60,8 +60,9 @@ const (
 	// ChangeTable.Changed or inserted the row, and was not made under the context ChangeTable.Ignored. Where contexts are
 	// ignored, deletes are recorded as well.
 	ChangeTouched = "rowrelay_changed"
-	// ChangeNow is a variable of triggers.
+	// ChangeNow and ChangeOwn are variables of triggers.
 	ChangeNow = "rowrelay_now"
+	ChangeOwn = "rowrelay_own"
 	// StateFloor is the version up to which changes may be missing: those from before the triggers, and what was purged.
 	StateFloor = "rowrelay_floor"
 	// StatePurged is the version up to which changes were purged, where positions are snapshots: a snapshot may see the
@@ -142,6 +143,9 @@ type Tracking struct {
 	// Install are the statements that make the change table and the triggers, in order. Each may be repeated; then the
 	// floor is raised, because writes may have been missed.
 	Install func(c *ChangeTable, declared []string) []string
+	// Renew returns the statements that bring what an older version installed up to date, none where it is. No change is
+	// missed meanwhile, and the floor stays. Nil where there was no other version.
+	Renew func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Together makes one transaction of some statements, where AtOnce does not.
 	Together func(statements []string) []string
 	// Uninstall are those that remove all of it.

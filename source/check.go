@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/spelling"
+	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // Check is what `rowrelay check` shows of a source.
@@ -162,6 +163,15 @@ func (c *Cursor) look(ctx context.Context, s *pool.Session, p *plan.Plan, batch 
 			return err
 		}
 		out.Warnings = append(out.Warnings, unseen...)
+		if renew := p.Syntax.Tracking.Renew; renew != nil {
+			old, err := renew(ctx, s.Conn, p.Table.Changes)
+			if err != nil {
+				return err
+			}
+			if len(old) > 0 {
+				out.Warnings = append(out.Warnings, tracking.Outdated(p.Table.Changes))
+			}
+		}
 	}
 	if own := p.BuiltIn(); own != nil {
 		if out.Retained, err = own.Retained(ctx, s.Conn); err != nil {

@@ -20,10 +20,10 @@ import (
 // the rows were of. At most once a minute one more round trip counts NULL cursors, where the cursor's column can be
 // NULL at all, and on an idle table one or two hold the position against the engine's counter.
 //
-// A row that can never be sent comes as an event with Broken set. One that has no place (its key or cursor is NULL
-// where it must not be, has no form, or sorts after everything to come) ends the page before it: what came before is
-// returned, and the fetch that begins with the bad row fails with ErrNormalize. So good rows are delivered as far as
-// order allows, and the tick still fails.
+// A row that can never be sent comes as an event with Broken set; so does the delete of a key without a form
+// (engine.Placer). One that has no place (its key or cursor is NULL where it must not be, has no form, or sorts after
+// everything to come) ends the page before it: what came before is returned, and the fetch that begins with the bad row
+// fails with ErrNormalize. So good rows are delivered as far as order allows, and the tick still fails.
 func (c *Cursor) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
 	limit.Rows, limit.Bytes = max(limit.Rows, 1), max(limit.Bytes, 1)
 	var page change.Page

@@ -48,7 +48,7 @@ func (c *Cursor) present(ctx context.Context, s *pool.Session, p *plan.Plan) (no
 		if xid, err = strconv.ParseUint(last.String, 10, 64); err != nil {
 			return now, lasting, fmt.Errorf("read the last row's transaction: %w", err)
 		}
-		xid++
+		xid = snapshot.Following(xid)
 	}
 	if p.Tracked != nil { // it is on disk, too
 		_, floor, err := c.tracked(p).Floor(ctx, s.Conn)

@@ -293,7 +293,7 @@ func TestPostgresSnapshotGap(t *testing.T) {
 	src := snapshotSource(t, url, nil)
 	for _, at := range []string{
 		`{"kind":"snapshot+pk","s1":"99999999:99999999:"}`, `{"kind":"snapshot+pk","scan":"99999999:99999999:"}`,
-		`{"kind":"xid8+pk","value":99999999}`,
+		`{"kind":"xid8+pk","value":99999999}`, `{"kind":"xid8+pk","value":"18446744073709551615"}`,
 		`{"kind":"snapshot+pk","s1":"10:10:","s2":"10:99999999:","after":{"value":10,"tiebreaker":{"id":1}}}`,
 	} {
 		if _, err := src.Fetch(t.Context(), change.Range{After: change.Cursor(at)}, everything); !errors.Is(err,
@@ -315,5 +315,24 @@ func TestPostgresSnapshotGap(t *testing.T) {
 			poller.ErrConfig) || !strings.Contains(err.Error(), "state reset") {
 			t.Errorf("%s: %v", at, err)
 		}
+	}
+}
+
+// TestPostgresLastNumber: a row may carry the last number that there is. It is from the future as any other.
+func TestPostgresLastNumber(t *testing.T) {
+	url, db := snapshotTable(t)
+	testenv.Exec(t, db, "ALTER TABLE o DISABLE TRIGGER USER", "DELETE FROM o",
+		"INSERT INTO o (id, xid) VALUES (1, '18446744073709551615')")
+	src := snapshotSource(t, url, nil)
+	at, _, err := src.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = src.Fetch(t.Context(), change.Range{After: at}, everything); !errors.Is(err, poller.ErrGap) ||
+		!strings.Contains(err.Error(), "a row carries transaction 18446744073709551615") {
+		t.Error(err)
+	}
+	if at, err = src.Latest(t.Context()); err != nil || strings.Contains(string(at), "18446744073709551615") {
+		t.Errorf("the latest is %s, %v", at, err)
 	}
 }

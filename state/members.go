@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -213,11 +214,13 @@ func readApart(to *[]Apart) func([]byte) error {
 			var a Apart
 			err := readObject(raw, "apart["+strconv.Itoa(i)+"].", func(r *reader) {
 				r.need("order_key", func(raw []byte) error {
-					a.OrderKey = bytes.Clone(raw)
 					if len(raw) == 0 || raw[0] != '{' {
 						return errors.New("it is no order key")
 					}
-					return nil
+					var b bytes.Buffer // an editor may have indented it, and rows' order keys are compared with it
+					err := json.Compact(&b, raw)
+					a.OrderKey = b.Bytes()
+					return err
 				})
 				r.need("at", cursorIn(&a.At))
 			})

@@ -36,6 +36,7 @@ type found struct {
 	changes *engine.ChangeTable
 	own     *engine.Table // nil where there is none
 	faults  []string
+	renew   []string // the statements that bring what an older version installed up to date
 }
 
 // ask has a connection for some questions.
@@ -52,9 +53,9 @@ func ask(ctx context.Context, to engine.Connection, work func(*sql.Conn) error) 
 
 var errNoTable = errors.New("could not find table")
 
-// find reads the catalog.
-func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string,
-	writes Writes) (f found, err error) {
+// find reads the catalog. of is Of, or named.
+func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string, writes Writes,
+	of func(engine.Dialect, *engine.Table, string, string) (*engine.ChangeTable, error)) (f found, err error) {
 	parts, err := engine.SplitName(table)
 	if err != nil {
 		return f, fmt.Errorf("%w: source__table %q: %w", poller.ErrConfig, table, err)
@@ -67,7 +68,7 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	if err != nil {
 		return f, fmt.Errorf("read the catalog for %s: %w", table, err)
 	}
-	if f.changes, err = Of(d, &f.table, name, whose); err != nil {
+	if f.changes, err = of(d, &f.table, name, whose); err != nil {
 		return f, err
 	}
 	if err = Watch(d, f.changes, &f.table, writes); err != nil {
@@ -83,7 +84,9 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	if f.own, err = made(ctx, d, conn, f.changes); err != nil || f.own == nil {
 		return f, err
 	}
-	f.faults, err = t.Faults(ctx, conn, f.changes)
+	if f.faults, err = t.Faults(ctx, conn, f.changes); err == nil && t.Renew != nil {
+		f.renew, err = t.Renew(ctx, conn, f.changes)
+	}
 	return f, err
 }
 
@@ -120,7 +123,7 @@ func made(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.Chang
 func Install(ctx context.Context, to engine.Connection, table, name, whose string, writes Writes) (w Work,
 	err error) {
 	return w, ask(ctx, to, func(conn *sql.Conn) error {
-		f, err := find(ctx, to.Dialect, conn, table, name, whose, writes)
+		f, err := find(ctx, to.Dialect, conn, table, name, whose, writes, Of)
 		if err != nil {
 			return err
 		}
@@ -138,7 +141,7 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 			if other := watchesOthers(f.own, f.changes); other != "" {
 				return stale(f.changes, other)
 			}
-			w.Done = len(f.faults) == 0
+			w.Done = len(f.faults)+len(f.renew) == 0
 		}
 		others, err := t.Others(ctx, conn, f.changes)
 		if err != nil {
@@ -160,6 +163,9 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 			w.Writer = fmt.Sprintf(t.Contexts, f.changes.Ignored)
 		}
 		w.Statements = t.Install(f.changes, declared)
+		if len(f.faults) == 0 && len(f.renew) > 0 {
+			w.Statements = f.renew
+		}
 		return nil
 	})
 }
@@ -179,7 +185,7 @@ func watchesOthers(own *engine.Table, c *engine.ChangeTable) string {
 // Uninstall says what it takes to remove the triggers and the change table.
 func Uninstall(ctx context.Context, to engine.Connection, table, name, whose string) (w Work, err error) {
 	return w, ask(ctx, to, func(conn *sql.Conn) error {
-		f, err := find(ctx, to.Dialect, conn, table, name, whose, Writes{})
+		f, err := find(ctx, to.Dialect, conn, table, name, whose, Writes{}, named)
 		if errors.Is(err, errNoTable) {
 			f.changes, err = leftBehind(ctx, to.Dialect, conn, table, name, err)
 		}

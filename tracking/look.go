@@ -20,6 +20,8 @@ type Status struct {
 	Faults    []string `json:"faults,omitempty"`
 	// Unseen says which writes to the table no trigger sees.
 	Unseen []string `json:"unseen,omitempty"`
+	// Outdated says that an older version installed it, and what to do; "" where it did not.
+	Outdated string `json:"outdated,omitempty"`
 	// Rows counts the keys in the change table, Deleted those of them whose row is gone.
 	Rows    int64 `json:"rows"`
 	Deleted int64 `json:"deleted"`
@@ -40,7 +42,7 @@ func Look(ctx context.Context, to engine.Connection, table, name, whose string) 
 }
 
 func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string) (s Status, err error) {
-	f, err := find(ctx, d, conn, table, name, whose, Writes{})
+	f, err := find(ctx, d, conn, table, name, whose, Writes{}, Of)
 	if err != nil {
 		return s, err
 	}
@@ -51,6 +53,9 @@ func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	}
 	if f.own == nil {
 		return s, nil
+	}
+	if len(f.renew) > 0 {
+		s.Outdated = Outdated(f.changes)
 	}
 	if b := syntax.Tracking.BuiltIn; b != nil {
 		if s.Retained, err = b.Retained(ctx, conn); err != nil {

@@ -35,7 +35,7 @@ type Keep struct {
 func Purge(ctx context.Context, to engine.Connection, table, name, whose string, readers []Reader,
 	keep Keep) (w Work, err error) {
 	return w, ask(ctx, to, func(conn *sql.Conn) error {
-		f, err := find(ctx, to.Dialect, conn, table, name, whose, Writes{})
+		f, err := find(ctx, to.Dialect, conn, table, name, whose, Writes{}, Of)
 		if err != nil {
 			return err
 		}

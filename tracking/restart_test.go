@@ -2,6 +2,7 @@ package tracking_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -11,6 +12,32 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 )
+
+// TestProcessesFollowEachOther: what one process remembers of the last window is known to the next, also where a
+// window has several pages, so that a position between them is stored. Nothing comes twice.
+func TestProcessesFollowEachOther(t *testing.T) {
+	for _, name := range everyEngine {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, name)
+			for id := range 35 {
+				r.exec(fmt.Sprintf("INSERT INTO orders VALUES (%d, 1)", id))
+			}
+			for n := range 7 {
+				if n == 5 {
+					r.exec("INSERT INTO orders VALUES (5000, 1)")
+				}
+				s := usual
+				s.batch, s.batches = 10, 1
+				if report := r.instance(s).Tick(t.Context()); report.Failed() {
+					t.Fatal(report.Err)
+				}
+			}
+			if d := r.differ(); len(d) > 0 || r.to.repeated > 0 {
+				t.Errorf("%d events came twice; different: %v", r.to.repeated, d)
+			}
+		})
+	}
+}
 
 // TestServerRestarts: the server is restarted under a poller that goes on, and beside a transaction that is open. Ticks
 // fail while it is away, and say nothing else than that; then everything comes that was committed, nothing else, and

@@ -110,6 +110,7 @@ type settings struct {
 	ttl, delay  time.Duration
 	maxAttempts int
 	batch       int
+	batches     int // of a tick; 0: as many as there are
 	operations  []string
 	changed     []string
 	ignored     string
@@ -148,7 +149,7 @@ func (r *rig) instance(s settings) instance {
 	i.Relay, err = poller.NewRelay(poller.Config{App: "app", Poller: "orders", Feed: feed, To: mortalOutput{r.to, i},
 		Ordering: poller.OrderKey, Concurrency: 4, Fetch: poller.Limit{Rows: s.batch, Bytes: 1 << 20}, RequestEvents: 20,
 		RequestBytes: 1 << 20, Size: func(e *change.Event) int { return e.Size() }, Retries: 1, Timeout: 5 * time.Second,
-		Budget: time.Minute})
+		Budget: time.Minute, MaxBatches: s.batches})
 	if err != nil {
 		r.Fatal(err)
 	}

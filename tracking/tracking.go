@@ -24,7 +24,7 @@ import (
 
 // reserved are the columns of the rows that are read, which the table must not have itself.
 var reserved = []string{engine.ChangeVersion, engine.ChangeCreated, engine.ChangePresent, engine.StateFloor,
-	engine.ChangeHead, engine.ChangeGone, engine.ChangeTouched, engine.ChangeNow}
+	engine.ChangeHead, engine.ChangeGone, engine.ChangeTouched, engine.ChangeNow, engine.ChangeOwn}
 
 // longest is the longest name of a change table: what belongs to it has longer ones, and PostgreSQL allows 63 bytes.
 const longest = 52
@@ -42,16 +42,11 @@ func DefaultName(table string) string {
 // Of returns the change table of a table; name is source__track_table, or "", whose the poller. Errors wrap
 // poller.ErrConfig: the table cannot have one.
 func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTable, error) {
-	refuse := func(format string, args ...any) (*engine.ChangeTable, error) {
-		return nil, fmt.Errorf("%w: source__mode=changetracking: "+format, append([]any{poller.ErrConfig}, args...)...)
-	}
-	s := d.Syntax()
-	builtIn := s.Tracking.BuiltIn != nil
 	if t.View {
-		return refuse("%s is a view, and no trigger sees what changes in it: name the table", t.Name)
+		return nil, refused("%s is a view, and no trigger sees what changes in it: name the table", t.Name)
 	}
 	if len(t.PrimaryKey) == 0 {
-		return refuse("could not find primary key created in table %s: changes are told by it; add one", t.Name)
+		return nil, refused("could not find primary key created in table %s: changes are told by it; add one", t.Name)
 	}
 	if t.Unproved != "" {
 		return refuse("several rows of %s may have one key: %s", t.Name, t.Unproved)
@@ -66,39 +61,53 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 			continue
 		}
 		if c.Nullable {
-			return refuse("the key's column %q of %s can be NULL, and a NULL identifies no row: declare it NOT NULL", c.Name, t.Name)
+			return nil, refused("the key's column %q of %s can be NULL, and a NULL identifies no row: declare it NOT NULL", c.Name,
+				t.Name)
 		}
-		if why := cmp.Or(c.Value.Refused, c.Value.NoKey); why != "" {
-			return refuse("the key's column %q of %s has type %s, and no change can be told by it: %s", c.Name, t.Name, c.Type, why)
+		if why := cmp.Or(c.Value.Refused, c.Value.NotKey()); why != "" {
+			return nil, refused("the key's column %q of %s has type %s, and no change can be told by it: %s", c.Name, t.Name,
+				c.Type, why)
 		}
 	}
 	if t.RowSecurity {
-		return refuse("row security may hide rows of %s from this login, and a hidden row would be told as deleted: "+
+		return nil, refused("row security may hide rows of %s from this login, and a hidden row would be told as deleted: "+
 			"ALTER ROLE … BYPASSRLS, or let the table's owner read it", t.Name)
 	}
 	if len(taken) > 0 {
-		return refuse("found reserved column name(s) in table %s: %s: rename them", t.Name, strings.Join(taken, ", "))
+		return nil, refused("found reserved column name(s) in table %s: %s: rename them", t.Name, strings.Join(taken, ", "))
 	}
+	return named(d, t, name, whose)
+}
+
+// refused says why a table has no change table.
+func refused(format string, args ...any) error {
+	return fmt.Errorf("%w: source__mode=changetracking: "+format, append([]any{poller.ErrConfig}, args...)...)
+}
+
+// named is Of for a table whatever it is like: what was installed on it can be removed.
+func named(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTable, error) {
+	s := d.Syntax()
+	builtIn := s.Tracking.BuiltIn != nil
 	parts, err := engine.SplitName(t.From)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the table's name %s: %w", poller.ErrConfig, t.From, err)
 	}
 	switch {
 	case builtIn && t.Foreign:
-		return refuse("%s lies in another database than the connection's, and each counts its own versions: name that "+
+		return nil, refused("%s lies in another database than the connection's, and each counts its own versions: name that "+
 			"database in the connection string", t.Name)
 	case builtIn && name != "":
-		return refuse("source__track_table is the table that triggers keep, and %s needs none: leave it out", s.Name)
+		return nil, refused("source__track_table is the table that triggers keep, and %s needs none: leave it out", s.Name)
 	case builtIn:
 		return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Poller: whose}, nil
 	case s.Tracking.Counted && len(parts) > 1:
-		return refuse("%s lies in an attached file: name a table of the file itself", t.Name)
+		return nil, refused("%s lies in an attached file: name a table of the file itself", t.Name)
 	}
 	if name == "" {
 		name = DefaultName(parts[len(parts)-1])
 	}
 	if len(name) > longest {
-		return refuse("source__track_table %q is longer than %d bytes", name, longest)
+		return nil, refused("source__track_table %q is longer than %d bytes", name, longest)
 	}
 	return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Name: name, Poller: whose}, nil
 }
@@ -293,6 +302,12 @@ func Broken(c *engine.ChangeTable, faults []string) error {
 	return fmt.Errorf("%w: the change table %s misses changes: %s. Install it again: rowrelay track install %s; "+
 		"the poller then stops at the gap, and says how to go on", poller.ErrConfig, c.Name, strings.Join(faults, "; "),
 		c.Poller)
+}
+
+// Outdated says that an older version made what keeps a change table.
+func Outdated(c *engine.ChangeTable) string {
+	return fmt.Sprintf("the triggers that keep the change table %s are those of an older version of Rowrelay: rowrelay track "+
+		"install %s brings them up to date, and no change is missed", c.Name, c.Poller)
 }
 
 // Off says that the engine's own tracking cannot be read as it is.

@@ -84,7 +84,7 @@ func (j *journal) stored(paged int, low, front change.Cursor) state.Journal {
 func (l *Tracker) replay(ctx context.Context, doc *state.Document, load Load) error {
 	l.journal = journal{}
 	j := &doc.Late.Journal
-	if j.Of != edges(doc.Checkpoint.Cursor, doc.Late.Frontier) {
+	if !areEdges(j.Of, doc) {
 		return nil
 	}
 	if j.Page != "" {

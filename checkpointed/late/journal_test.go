@@ -1,12 +1,15 @@
 package late
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late/latetest"
 	"github.com/rowrelay/rowrelay/internal/quick"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // TestACrashCostsTheBatchesInFlight: what is settled is stored with its batch, in the document, and the object of the
@@ -54,6 +57,29 @@ func TestAJournalOfOtherPositions(t *testing.T) {
 			t.Errorf("%d rows came again", d.repeats)
 		}
 	})
+}
+
+// TestAJournalWithBlanks: the journal of an older document is of positions that were written with blanks.
+func TestAJournalWithBlanks(t *testing.T) {
+	const begin = `{"kind":"integer+pk","value":7,"tiebreaker":{"name":"a,b"},"window":[`
+	written := []change.Cursor{change.Cursor(begin + "3, 9, null]}"), change.Cursor(begin + "3]}"), nil}
+	for _, low := range written {
+		for _, front := range written {
+			var doc state.Document
+			for to, at := range map[*change.Cursor]change.Cursor{&doc.Checkpoint.Cursor: low, &doc.Late.Frontier: front} {
+				data, err := at.MarshalJSON()
+				if err = errors.Join(err, to.UnmarshalJSON(data)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !areEdges(edges(low, front), &doc) {
+				t.Errorf("the journal between %s and %s is not known", low, front)
+			}
+			if areEdges(edges(low, change.Cursor(begin+"4]}")), &doc) {
+				t.Errorf("the journal between %s and another position is known", low)
+			}
+		}
+	}
 }
 
 // TestTheJournalEndsInAPage: the document takes so much and no more, and the page some hashes more.

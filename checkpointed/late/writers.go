@@ -1,9 +1,11 @@
 package late
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -136,7 +138,7 @@ func (b *bound) stored(low, front change.Cursor) state.Known {
 // recalled is the bound that a document keeps; none where another binary has moved the positions since.
 func recalled(doc *state.Document) bound {
 	k := &doc.Late.Known
-	if k.Below == 0 || k.Of != edges(doc.Checkpoint.Cursor, doc.Late.Frontier) {
+	if k.Below == 0 || !areEdges(k.Of, doc) {
 		return bound{}
 	}
 	return bound{k.Numbers, k.Below}
@@ -146,4 +148,21 @@ func recalled(doc *state.Document) bound {
 func edges(low, front change.Cursor) string {
 	sum := sha256.Sum256([]byte(low.String() + " " + front.String()))
 	return hex.EncodeToString(sum[:8])
+}
+
+// areEdges reports whether a member of the document is of the positions that the document has. A position within a
+// window once had a blank after each comma there, which no document keeps: members that were written so are known, too.
+func areEdges(of string, doc *state.Document) bool {
+	low, front := doc.Checkpoint.Cursor, doc.Late.Frontier
+	return of == edges(low, front) || slices.Contains([]string{edges(low, blanked(front)), edges(blanked(low), front),
+		edges(blanked(low), blanked(front))}, of)
+}
+
+// blanked is a position as it was once written within a window.
+func blanked(at change.Cursor) change.Cursor {
+	before, window, within := bytes.Cut(at, []byte(`,"window":[`))
+	if !within {
+		return at
+	}
+	return slices.Concat(before, []byte(`,"window":[`), bytes.ReplaceAll(window, []byte(","), []byte(", ")))
 }

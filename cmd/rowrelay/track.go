@@ -218,6 +218,9 @@ func (t *target) trackStatus(ctx context.Context, name string) error {
 		for _, text := range s.Unseen {
 			p.line("not seen      %s", plaintext.Line(text))
 		}
+		if s.Outdated != "" {
+			p.line("outdated      %s", s.Outdated)
+		}
 		for _, text := range s.Faults {
 			p.line("✗             %s", plaintext.Line(text))
 		}

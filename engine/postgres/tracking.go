@@ -25,6 +25,7 @@ func tracking() *engine.Tracking {
 		Declare:   declareKey,
 		Together:  func(statements []string) []string { return statements },
 		Install:   installTracking,
+		Renew:     renewTracking,
 		Uninstall: uninstallTracking,
 		Aging:     engine.Aging{Mark: mark, Before: aged},
 		Faults:    trackingFaults,
@@ -114,6 +115,28 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		floor+" = excluded."+floor)
 }
 
+// namesColumns begins the function. A key column may be called as one of its variables is (found, old, tg_op), and where
+// both could be meant the column is. Functions of an older version begin otherwise.
+const namesColumns = "\n#variable_conflict use_column\n"
+
+// renewTracking makes the function anew where an older version made it. The triggers stay, so that no write is missed.
+func renewTracking(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (statements []string, err error) {
+	err = engine.EachRow(ctx, conn, `SELECT p.prosrc FROM pg_catalog.pg_proc p
+		JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 AND p.proname = $2`,
+		[]any{c.OfParts[0], c.Trigger("keep")}, func(scan func(...any) error) error {
+			var body string
+			err := scan(&body)
+			if !strings.HasPrefix(body, namesColumns) {
+				statements = []string{trackingFunction(c)}
+			}
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("read the function of the triggers: %w", err)
+	}
+	return statements, nil
+}
+
 // trackingFunction is what the triggers do. A version that is written again by its own transaction stays, so that many
 // updates of one row in one transaction write the change table once. A created of 0 is from before the triggers.
 func trackingFunction(c *engine.ChangeTable) string {
@@ -170,7 +193,7 @@ func trackingFunction(c *engine.ChangeTable) string {
 			c.Ignored + "';\n"
 	}
 	return "CREATE OR REPLACE FUNCTION " + c.In(quote, c.Trigger("keep")) + "() RETURNS trigger\n" +
-		"LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$\n" +
+		"LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$" + namesColumns +
 		"DECLARE\n\trowrelay_now CONSTANT xid8 := pg_current_xact_id();\n" + own + "BEGIN\n" +
 		"\tIF TG_OP = 'TRUNCATE' THEN\n\t\t" +
 		insert("SELECT "+key+", rowrelay_now, "+before+nothing+" FROM "+c.Of) + emptied + ";\n\t\tRETURN NULL;\n\tEND IF;\n" +

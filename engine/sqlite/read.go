@@ -109,6 +109,62 @@ func (r *sqlRow) appendText(dst []byte, v string, col *engine.Column) ([]byte, e
 	return change.AppendString(dst, v), nil
 }
 
+// What a value without a form is, in its place.
+const (
+	placeInteger = "integer"
+	placeReal    = "real"
+	placeText    = "text_base64"
+	placeBlob    = "blob_base64"
+)
+
+// AppendPlace implements engine.Placer: an object whose one member says what the value is.
+func (r *sqlRow) AppendPlace(dst []byte, i int) ([]byte, bool) {
+	what, text := "", ""
+	switch v := r.values[i].(type) {
+	case int64:
+		what, text = placeInteger, strconv.FormatInt(v, 10)
+	case float64:
+		what, text = placeReal, strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		what, text = placeText, base64.StdEncoding.EncodeToString([]byte(v))
+	case []byte:
+		what, text = placeBlob, base64.StdEncoding.EncodeToString(v)
+	default:
+		return dst, false
+	}
+	dst = append(change.AppendString(append(dst, '{'), what), ':')
+	return append(change.AppendString(dst, text), '}'), true
+}
+
+// placed reads what AppendPlace wrote.
+func placed(stored []byte) (v any, err error) {
+	var place map[string]string
+	if err := json.Unmarshal(stored, &place); err != nil || len(place) != 1 {
+		return nil, errors.New("it is no value, and not the place of one")
+	}
+	for what, text := range place {
+		var data []byte
+		switch what {
+		case placeInteger:
+			v, err = strconv.ParseInt(text, 10, 64)
+		case placeReal:
+			v, err = strconv.ParseFloat(text, 64)
+		case placeText:
+			data, err = base64.StdEncoding.DecodeString(text)
+			v = string(data)
+		case placeBlob:
+			data, err = base64.StdEncoding.DecodeString(text)
+			v = data
+		default:
+			err = errors.New("SQLite has no such storage class")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("it is no %s: %w", what, err)
+		}
+	}
+	return v, nil
+}
+
 // errClass reports a value that is stored in another class than its column is declared for, so that its form
 // could not be told from another value's.
 func errClass(is, want string) error {
@@ -117,6 +173,9 @@ func errClass(is, want string) error {
 
 // Arg gives the value the storage class that it came with: the forms of a column's classes differ, see sqlRow.
 func (Dialect) Arg(col *engine.Column, stored []byte) (any, error) {
+	if len(stored) > 0 && stored[0] == '{' {
+		return placed(stored)
+	}
 	text, err := scalar.Text(stored)
 	if err != nil {
 		return nil, err

@@ -150,7 +150,7 @@ func (c *Collector) Make(r engine.Row, e *change.Event) bool {
 }
 
 // encode writes the row's JSON object to scratch and notes where each column's value stands. A value without a form is
-// null there and makes the row broken, unless the row's place is made of it.
+// null there and makes the row broken, unless the row's place is made of it: see placed.
 func (c *Collector) encode(r engine.Row) error {
 	p := c.Plan
 	c.nulled = c.nulled[:0]
@@ -165,15 +165,17 @@ func (c *Collector) encode(r engine.Row) error {
 		}
 		c.starts = append(c.starts, len(c.scratch))
 		if c.scratch, err = r.AppendJSON(c.scratch, i); err != nil {
-			// A type that is not the plan's is the plan's fault, not the row's.
-			if p.Sel.Columns[i].Positional || errors.Is(err, engine.ErrSchemaChanged) {
+			c.scratch = c.scratch[:c.starts[i]]
+			switch schema := errors.Is(err, engine.ErrSchemaChanged); {
+			case !schema && !p.Sel.Columns[i].Positional:
+				c.scratch = append(c.scratch, keyset.Null...)
+			case schema || !c.placed(r, i): // a type that is not the plan's is the plan's fault, not the row's
 				return fmt.Errorf("%w%s", c.formless(i, err), c.where(i))
 			}
 			if len(c.nulled) == 0 {
 				c.why = err
 			}
 			c.nulled = append(c.nulled, i)
-			c.scratch = append(c.scratch[:c.starts[i]], keyset.Null...)
 		}
 		c.ends = append(c.ends, len(c.scratch))
 		if i == len(p.Names)-1 {
@@ -269,8 +271,12 @@ func (c *Collector) event(e *change.Event) error {
 		}
 	}
 	c.size = rowEnd + (keyEnd - start) + (len(c.scratch) - orderEnd)
+	op := c.op()
+	gone := p.Tracked != nil && op == change.Delete
 	var broken error
 	switch {
+	case len(c.nulled) > 0 && gone:
+		broken = c.untold(c.scratch[start:keyEnd])
 	case len(c.nulled) > 0:
 		broken = fmt.Errorf("%w (the row with key %s)", c.formless(c.nulled[0], c.why), c.scratch[start:keyEnd])
 	case c.size > c.Cfg.MaxRowBytes:
@@ -278,8 +284,6 @@ func (c *Collector) event(e *change.Event) error {
 			c.scratch[start:keyEnd], c.size, c.Cfg.MaxRowBytes)
 	}
 	var content, rest []byte
-	op := c.op()
-	gone := p.Tracked != nil && op == change.Delete
 	if broken == nil && gone {
 		rest = c.keep(nil, c.scratch[start:])
 		content = rest[: keyEnd-start : keyEnd-start]

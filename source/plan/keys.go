@@ -91,7 +91,7 @@ func decodeMembers(object []byte, columns []*engine.Column) ([][]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("it has no %q", col.Name)
 		}
-		if v[0] == '{' || v[0] == '[' {
+		if v[0] == '[' { // an object may be the place of a value
 			return nil, fmt.Errorf("its %q is no scalar", col.Name)
 		}
 		values[n] = v
@@ -145,8 +145,7 @@ func (p *Plan) KeyOf(typed map[string]string, values [][]byte, cfg *Config) ([]b
 // known.
 func (p *Plan) Comparable(at []int) bool {
 	for _, col := range p.at(at) {
-		switch {
-		case col.Value.NoKey != "", col.Value.Kind == engine.KindFloat, col.Value.Kind == engine.KindJSON:
+		if col.Value.NotKey() != "" {
 			return false
 		}
 	}

@@ -67,7 +67,7 @@ func (p *Plan) decodeParts(c change.Cursor) (keyset.Position, error) {
 
 func (p *Plan) checkScalars(pos keyset.Position) error {
 	for i, v := range pos {
-		if len(v) == 0 || bytes.Equal(v, []byte("null")) || v[0] == '{' || v[0] == '[' {
+		if len(v) == 0 || bytes.Equal(v, []byte("null")) || v[0] == '[' { // an object may be the place of a value
 			return fmt.Errorf("it has no scalar value for %q", p.Sel.Order[i].Name)
 		}
 	}

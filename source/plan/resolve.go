@@ -160,13 +160,11 @@ func (r *resolver) checkKey(at []int) {
 	t := &r.plan.Table
 	for _, i := range at {
 		c := &r.all()[i]
-		switch {
-		case c.Value.NoKey != "":
-			r.fault("source__key: column %q of %s has type %s, %s", c.Name, t.Name, c.Type, c.Value.NoKey)
+		switch why := c.Value.NotKey(); {
+		case why != "":
+			r.fault("source__key: column %q of %s has type %s, %s", c.Name, t.Name, c.Type, why)
 		case c.Value.Kind == engine.KindNone:
 			r.checkMapped(i)
-		case c.Value.Kind == engine.KindFloat, c.Value.Kind == engine.KindJSON:
-			r.fault("source__key: column %q of %s has type %s, which does not identify a row: its values have no exact equality; name other columns", c.Name, t.Name, c.Type)
 		}
 	}
 	if r.cfg.Query != "" || t.View {

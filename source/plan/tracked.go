@@ -176,7 +176,10 @@ func within(at change.Cursor, versions ...[]byte) change.Cursor {
 		if v == nil {
 			v = keyset.Null
 		}
-		at = append(append(at, keyset.Comma(i)...), v...)
+		if i > 0 {
+			at = append(at, ',') // without a blank: positions are compared byte for byte with what a store gives back
+		}
+		at = append(at, v...)
 	}
 	return append(at, "]}"...)
 }

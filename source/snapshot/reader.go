@@ -163,7 +163,7 @@ func (p Reader) OfRow(c change.Cursor) (Snapshot, error) {
 		return Snapshot{}, fmt.Errorf("read its value: %w", err)
 	}
 	if s.Tiebreaker == nil {
-		xid++ // after all rows of the value
+		xid = Following(xid) // after all rows of the value
 	}
 	return everythingBelow(xid)
 }

@@ -110,6 +110,9 @@ func (s Snapshot) Below(xid uint64) Snapshot {
 	return Snapshot{XMin: min(s.XMin, xid), XMax: xid, XIP: s.XIP[:n]}
 }
 
+// Following is the transaction after one. The last number that there is, which only a row can carry, stands for itself.
+func Following(xid uint64) uint64 { return max(xid, xid+1) }
+
 // everythingBelow is the snapshot that sees all transactions below xid.
 func everythingBelow(xid uint64) (Snapshot, error) {
 	if xid == 0 {

@@ -139,7 +139,7 @@ func (w *Window) Lasting(end Snapshot, last *change.Event, head []byte) (Snapsho
 	if err != nil {
 		return end, fmt.Errorf("read a row's transaction: %w", err)
 	}
-	return end.Below(max(w.Seen.XMax, xid+1)), nil
+	return end.Below(max(w.Seen.XMax, Following(xid))), nil
 }
 
 // With is the window as it is once its snapshot is taken.

@@ -1,6 +1,8 @@
 package sourcetest
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,6 +61,48 @@ func oddTables(f fixture) {
 			f.exec("DELETE FROM " + quoted + " WHERE id = 2")
 			f.same("told", told(r.read(1)), "insert 1=1, delete 2")
 		})
+	}
+}
+
+// oddColumns are a key's columns that are called as the variables and aliases of triggers and statements are.
+func oddColumns(f fixture) {
+	names := []string{"found", "old", "new", "tg_op", "row", "c", "t", "s", "h", "excluded", "sqlstate"}
+	var declared, key, values []string
+	for i, name := range names {
+		key = append(key, f.e.Quote(name))
+		declared = append(declared, f.e.Quote(name)+" "+f.e.BigInt+" NOT NULL")
+		values = append(values, strconv.Itoa(i))
+	}
+	for _, w := range []tracking.Writes{{}, {Changed: []string{"id"}}, {Ignored: "0x01"}} {
+		if w.Ignored != "" && f.e.Name == "sqlite" { // no writer can say who it is there
+			continue
+		}
+		name := f.table(strings.Join(declared, ", ") + ", id " + f.e.BigInt + " NOT NULL, PRIMARY KEY (" +
+			strings.Join(key, ", ") + ")")
+		f.install(name, w)
+		r := f.reader(plan.Config{Table: name, Changed: w.Changed, Ignored: w.Ignored})
+		row := func(last int) string {
+			return "(" + strings.Join(values[1:], ", ") + fmt.Sprintf(", %d, 7)", last)
+		}
+		f.exec("INSERT INTO "+name+" VALUES "+row(1)+", "+row(2),
+			"UPDATE "+name+" SET id = 8 WHERE "+f.e.Quote("sqlstate")+" = 1",
+			"UPDATE "+name+" SET "+f.e.Quote("found")+" = 9 WHERE "+f.e.Quote("sqlstate")+" = 2")
+		events := r.read(1)
+		if f.e.Name == "postgres" {
+			f.exec("TRUNCATE " + name)
+		} else {
+			f.exec("DELETE FROM " + name)
+		}
+		events = append(events, r.read(1)...)
+		ops := map[string]int{}
+		for _, e := range events {
+			ops[e.Op.String()]++
+		}
+		if ops["insert"] != 2 || ops["delete"] < 2 {
+			f.Errorf("%+v: told %v", w, ops)
+		}
+		f.untrack(name)
+		f.exec("DROP TABLE " + name)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/tracking"
 )
@@ -163,6 +164,19 @@ func refusedTables(f fixture) {
 	f.refused(cfg("nokey"), "could not find primary key", "nokey")
 	f.refused(cfg("seen"), "is a view")
 	f.refused(cfg("reserved"), "reserved column", "rowrelay_version, rowrelay_present, rowrelay_head")
+	float := map[string]string{"mysql": "double", "sqlite": "real"}[f.e.Name]
+	if float == "" {
+		float = "double precision"
+	}
+	f.exec("CREATE TABLE floats (k " + float + " NOT NULL PRIMARY KEY)")
+	conn, err := engines.Parse(f.e.URL)
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, err = tracking.Install(f.ctx(), conn, "floats", "", "orders", tracking.Writes{})
+	f.isFault(err, poller.ErrConfig, `the key's column "k"`, "no exact equality")
+	f.refused(cfg("floats"), err.Error())
+	f.untrack("floats") // what an older version installed can be removed
 	f.refused(cfg("plain"), "could not find change tracking enabled", "rowrelay track install")
 	f.track("plain")
 	tenants := cfg("plain")

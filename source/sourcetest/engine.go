@@ -148,12 +148,21 @@ func (f fixture) isFault(err, kind error, words ...string) {
 	}
 }
 
-// page fetches one page.
+// page fetches one page, and checks that each of its positions has the form that a checkpoint gives back.
 func (f fixture) page(src *source.Cursor, after change.Cursor, limit poller.Limit) change.Page {
 	f.Helper()
 	p, err := src.Fetch(f.ctx(), change.Range{After: after}, limit)
 	if err != nil {
 		f.Fatal(err)
+	}
+	positions := []change.Cursor{p.To}
+	for _, e := range p.Events {
+		positions = append(positions, e.Cursor, e.Position())
+	}
+	for _, at := range positions {
+		if back := stored(f.T, at); !back.Equal(at) {
+			f.Errorf("the position %s is stored as %s", at, back)
+		}
 	}
 	return p
 }

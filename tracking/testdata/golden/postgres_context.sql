@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS "shop"."rowrelay_changes_orders_marks" (
 );
 CREATE OR REPLACE FUNCTION "shop"."rowrelay_changes_orders_keep"() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$
+#variable_conflict use_column
 DECLARE
 	rowrelay_now CONSTANT xid8 := pg_current_xact_id();
 	rowrelay_own CONSTANT boolean := lower(current_setting('rowrelay.context', true)) IS NOT DISTINCT FROM '0x52454c59';
