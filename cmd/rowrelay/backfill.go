@@ -80,7 +80,7 @@ func (b *backfillFlags) check(given *pflag.FlagSet) error {
 	}
 	switch {
 	case b.status, b.stop, b.watch:
-		return noneOf(given, "belongs to a backfill that begins, and --status, --stop and --watch are about the one that runs",
+		return noneOf(given, "belongs to a backfill that begins; --status, --stop and --watch are about the one that runs",
 			"to", "rate", "name", "detach")
 	case b.name != "":
 		return noneOf(given, "is of a backfill that the poller sends, and one with --name is sent from here", "detach")
