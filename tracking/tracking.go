@@ -49,7 +49,7 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 		return nil, refused("could not find primary key created in table %s: changes are told by it; add one", t.Name)
 	}
 	if t.Unproved != "" {
-		return refuse("several rows of %s may have one key: %s", t.Name, t.Unproved)
+		return nil, refused("several rows of %s may have one key: %s", t.Name, t.Unproved)
 	}
 	var taken []string
 	for i := range t.Columns {
