@@ -14,7 +14,7 @@ import (
 // Glance is what there is to do in an outbox.
 type Glance struct {
 	Work, Paused bool
-	Waiting      bool   // there are, or may be, WAITING events
+	Waiting      bool   // there may be what Mend mends
 	By           string // who paused it, when and why
 	Partitions   int    // in force; 0: none yet
 }
