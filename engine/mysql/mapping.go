@@ -22,6 +22,9 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return compared(expr)
 }
 
+// ID is Text: a column's values are of its type.
+func (d Mapping) ID(c *column.Column, expr string) string { return d.Text(c, expr) }
+
 // Short takes 191 characters and SHA2 of what is longer than 255.
 func (d Mapping) Short(c *column.Column, expr string) string {
 	text := d.Text(c, expr)

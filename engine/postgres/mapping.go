@@ -21,6 +21,9 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return "CAST(" + expr + " AS text)" + pgExact
 }
 
+// ID is Text: a column's values are of its type.
+func (d Mapping) ID(c *column.Column, expr string) string { return d.Text(c, expr) }
+
 // Short takes 191 characters and sha256 of what is longer than 255: an index takes rows of 2,704 bytes.
 func (d Mapping) Short(c *column.Column, expr string) string {
 	text := d.Text(c, expr)

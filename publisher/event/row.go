@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -51,6 +52,14 @@ func (r *Row) Aggregate() Aggregate { return Aggregate{r.Outbox.AggregateType, r
 type Ref struct {
 	Seq int64
 	ID  string
+}
+
+// String names a row for people.
+func (r Ref) String() string {
+	if r.ID != "" {
+		return fmt.Sprintf("id %q", r.ID)
+	}
+	return "seq " + strconv.FormatInt(r.Seq, 10)
 }
 
 // SetPayload takes a payload in that was read, of a size in bytes, unless it is larger than most (0: no bound).

@@ -72,7 +72,7 @@ type reader interface {
 type marker interface {
 	// Settle makes marks durable: in one statement if all are published, otherwise in one transaction. It is refused with
 	// ErrLost unless the owner holds `held` claims. It does not touch rows that are no longer in the expected state,
-	// because an operator acted.
+	// because an operator acted. An *event.UnmarkedError names rows that are as before; everything else is durable.
 	Settle(ctx context.Context, owner string, held int, m event.Marks) error
 	// Mend repairs what a crash, or an operator beside a running session, may leave. It makes PENDING the WAITING rows
 	// without an earlier failed one in their aggregate, and returns how many. The caller needs no claim: a row that

@@ -141,7 +141,7 @@ func (t *Table) equals(s *statement.Statement, ids, keys []string) {
 
 var (
 	uuidText = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	hexText  = regexp.MustCompile(`^([0-9a-fA-F]{2})+$`)
+	hexText  = regexp.MustCompile(`^(([0-9a-fA-F]{2})+|(text|integer|real):.*)$`) // or what SQLite's ID makes of others
 )
 
 // couldBe reports whether a text can be a value of the column.

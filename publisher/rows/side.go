@@ -65,10 +65,12 @@ func (t *Table) ofEntries(ctx context.Context, q statement.Querier, entries *sta
 	return rows, err
 }
 
-// applyBeside writes what was settled into the side table. What waits is not marked.
-func (t *Table) applyBeside(ctx context.Context, q statement.Querier, m *event.Marks) error {
+// applyBeside writes what was settled into the side table. What waits is not marked. The entries of rows that did not
+// take their marks stay.
+func (t *Table) applyBeside(ctx context.Context, q statement.Querier, m *event.Marks, unmarked []event.Ref) error {
 	// After the marks: as soon as these entries are gone, what waited for them is shown, and only that.
-	done := refsIn(slices.Concat(m.Retried, m.Woken, m.Expired))
+	done := slices.DeleteFunc(refsIn(slices.Concat(m.Retried, m.Woken, m.Expired)),
+		func(r event.Ref) bool { return slices.Contains(unmarked, r) })
 	for part := range slices.Chunk(done, t.most(len(done))) {
 		if _, err := t.forget(part).Exec(ctx, q); err != nil {
 			return fmt.Errorf("remove what was published from the failed ones: %w", err)

@@ -45,6 +45,8 @@ type Syntax interface {
 type Values interface {
 	// Text writes a value as the text that stands in the side table, and in Go.
 	Text(c *column.Column, expr string) string
+	// ID is Text for the column that identifies an event. Typed takes it.
+	ID(c *column.Column, expr string) string
 	// Short is Text for a column of the side table, which has an index: what has over 255 characters is its beginning and
 	// a hash of it all.
 	Short(c *column.Column, expr string) string

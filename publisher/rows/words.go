@@ -74,7 +74,7 @@ func (f *foreign) words(alias string) words {
 		return as(c, at(c))
 	}
 	w := words{
-		id: text(&f.ID), key: at(&f.ID), bucket: "0",
+		id: f.values.ID(&f.ID, at(&f.ID)), key: at(&f.ID), bucket: "0",
 		typ: orEmpty(f.AggregateType, f.values.Text), aggregate: orEmpty(f.AggregateID, f.values.Text),
 		entryType: orEmpty(f.AggregateType, f.values.Short), entryAggregate: orEmpty(f.AggregateID, f.values.Short),
 		eventType: shown(f.EventType), idempotency: shown(f.Key), created: "NULL", attempts: "0",

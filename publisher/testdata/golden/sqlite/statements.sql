@@ -151,6 +151,8 @@ UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = strftime('%Y-%m-%
 --   shop.outbox
 --   me
 --   1
+SELECT o.seq FROM "shop"."outbox" o WHERE o.seq IN (SELECT value FROM json_each(?1)) AND o.state IN ('PENDING', 'FAILED')
+--   [1,2]
 
 -- settle everything else
 BEGIN
@@ -162,6 +164,8 @@ SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = ?1 AND c.unit 
 --   ["p0"]
 --   me
 UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = strftime('%Y-%m-%d %H:%M:%f', 'now'), next_attempt_at = NULL WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN ('PENDING', 'FAILED')
+--   [1,1]
+SELECT o.seq FROM "shop"."outbox" o WHERE o.seq IN (SELECT value FROM json_each(?1)) AND o.state IN ('PENDING', 'FAILED')
 --   [1,1]
 UPDATE "shop"."outbox" AS o SET state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (f.pause) / 1000.0)) END FROM (SELECT json_extract(value, '$.seq') AS seq, json_extract(value, '$.attempts') AS attempts, json_extract(value, '$.pause') AS pause, json_extract(value, '$.dead') AS dead, json_extract(value, '$.reason') AS reason FROM json_each(?1)) AS f WHERE o.seq = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'FAILED')
 --   [{"seq":1,"attempts":2,"pause":5000,"dead":0,"reason":"refused"}]
