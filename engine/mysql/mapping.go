@@ -62,6 +62,9 @@ func (Mapping) Instant(_ *column.Column, expr string) string {
 	return compared("DATE_FORMAT(" + expr + ", '%Y-%m-%d %H:%i:%s.%f')")
 }
 
+// Limit is Instant.
+func (d Mapping) Limit(c *column.Column, expr string) string { return d.Instant(c, expr) }
+
 // AtInstant casts a text to DATETIME(6). A TIMESTAMP compares with it as it should, because the session's zone is UTC.
 func (Mapping) AtInstant(_ *column.Column, parameter string) string {
 	return "CAST(" + parameter + " AS DATETIME(6))"

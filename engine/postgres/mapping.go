@@ -55,13 +55,17 @@ func pgZoned(c *column.Column) bool {
 	return strings.Contains(typ, "with time zone") || strings.HasPrefix(typ, "timestamptz")
 }
 
-// Instant writes a time in UTC with six digits of its second, under the collation "C".
+// Instant writes a time in UTC with six digits of its second, under the collation "C". to_char makes NULL of an infinite
+// one, which the cast names: infinity comes after every digit, -infinity before.
 func (Mapping) Instant(c *column.Column, expr string) string {
 	if pgZoned(c) {
 		expr = "(" + expr + " AT TIME ZONE 'UTC')"
 	}
-	return "to_char(" + expr + `, 'YYYY-MM-DD HH24:MI:SS.US')` + pgExact
+	return "COALESCE(to_char(" + expr + `, 'YYYY-MM-DD HH24:MI:SS.US'), CAST(` + expr + " AS text))" + pgExact
 }
+
+// Limit is Instant.
+func (d Mapping) Limit(c *column.Column, expr string) string { return d.Instant(c, expr) }
 
 // AtInstant reads the text as a time in UTC, with its zone where the column has one.
 func (Mapping) AtInstant(c *column.Column, parameter string) string {

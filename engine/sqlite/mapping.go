@@ -50,6 +50,9 @@ func (Mapping) Position(_ *column.Column, expr string) string {
 // Instant casts the stored value to TEXT and changes nothing else about it.
 func (Mapping) Instant(_ *column.Column, expr string) string { return "CAST(" + expr + " AS TEXT)" }
 
+// Limit is that of an own table.
+func (Mapping) Limit(_ *column.Column, expr string) string { return Outbox{}.Limit(expr) }
+
 // AtInstant returns the parameter unchanged: Instant wrote the text that was stored.
 func (Mapping) AtInstant(_ *column.Column, parameter string) string { return parameter }
 

@@ -67,6 +67,9 @@ func (Mapping) Instant(c *column.Column, expr string) string {
 	return compared("CONVERT(varchar(33), CAST(" + expr + " AS datetime2(7)), 121)")
 }
 
+// Limit is Instant.
+func (d Mapping) Limit(c *column.Column, expr string) string { return d.Instant(c, expr) }
+
 // AtInstant reads the text as a time in UTC, with its zone where the column has one.
 func (Mapping) AtInstant(c *column.Column, parameter string) string {
 	at := "CAST(" + parameter + " AS datetime2(7))"
