@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/publisher/mapping"
 )
 
 // outboxOf is the smallest configuration of an outbox that sends to a broker.
@@ -210,5 +211,14 @@ func TestSettingsOfTheOtherMode(t *testing.T) {
 	}
 	if checked < 25 {
 		t.Errorf("only %d settings were checked", checked)
+	}
+}
+
+// TestRolesOfOutboxColumns: config names the same roles as the package that knows what they mean, which it does not
+// import.
+func TestRolesOfOutboxColumns(t *testing.T) {
+	want, got := slices.Sorted(slices.Values(mapping.Roles())), slices.Sorted(slices.Values(roles))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("roles (-known +accepted):\n%s", diff)
 	}
 }

@@ -208,6 +208,7 @@ var conditionText = kind.Text("SQL condition", "region = 'EU'")
 var roles = []string{
 	"id", "seq", "aggregate_type", "aggregate_id", "event_type", "payload", "created_at", "published", "published_at",
 	"state", "attempts", "next_attempt_at", "last_error", "bucket", "idempotency_key", "traceparent", "tracestate",
+	"available_at", "expires_at",
 }
 
 // roleOptions are what else source__map__ says of a table.

@@ -31,6 +31,8 @@ type Operator interface {
 	// Cleanup deletes published and discarded rows older than the retention, in chunks, until none is left or ctx
 	// ends. Another instance's clean-up under way is not an error: nothing is done.
 	Cleanup(ctx context.Context, progress func(int64)) (Cleaned, error)
+	// CountCleanable counts what Cleanup would delete now.
+	CountCleanable(ctx context.Context) (int64, error)
 	// Work returns the partitions that have something to publish now, for fan-out, and the number of partitions in
 	// force.
 	Work(ctx context.Context) (partitions []int, of int, err error)

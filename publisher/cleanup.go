@@ -28,15 +28,8 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 	begun := time.Now()
 	c := Cleaned{}
 	cfg := &p.catalog.cfg
-	if cfg.Retention <= 0 {
-		return c, fmt.Errorf("%w: source__retention is %s: it has to be longer than nothing", poller.ErrConfig,
-			cfg.Retention)
-	}
-	o, err := p.catalog.open(ctx)
+	o, err := p.cleanable(ctx)
 	if err != nil {
-		return c, err
-	}
-	if err := o.events.Cleanable(); err != nil {
 		return c, err
 	}
 	chunk := max(cfg.CleanupChunk, 1)
@@ -77,6 +70,27 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 			return c, stopped(ctx, &c, begun, err)
 		}
 	}
+}
+
+// CountCleanable counts what Cleanup would delete now.
+func (p *Publisher) CountCleanable(ctx context.Context) (int64, error) {
+	o, err := p.cleanable(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return o.events.CountOld(ctx)
+}
+
+// cleanable opens an outbox that can be cleaned up.
+func (p *Publisher) cleanable(ctx context.Context) (*opened, error) {
+	if retention := p.catalog.cfg.Retention; retention <= 0 {
+		return nil, fmt.Errorf("%w: source__retention is %s: it has to be longer than nothing", poller.ErrConfig, retention)
+	}
+	o, err := p.catalog.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o, o.events.Cleanable()
 }
 
 // stopped completes what is told of a clean-up that did not come to its end; being told to stop is no error.

@@ -230,3 +230,24 @@ func TestCleanupTakenOver(t *testing.T) {
 		}
 	})
 }
+
+// TestCountCleanable: a dry run counts what the clean-up would delete, in a table that does not say when events were
+// written, too.
+func TestCountCleanable(t *testing.T) {
+	everyEngine(t, func(t *testing.T, w *world) {
+		moment := map[string]string{"postgres": "timestamptz", "mysql": "datetime(6)", "sqlite": "text"}[w.engine]
+		w.exec("CREATE TABLE outbox (id bigint PRIMARY KEY, aggregate_id varchar(20), payload varchar(20), published_at " + moment +
+			" NULL)")
+		w.mapped()
+		w.exec("INSERT INTO outbox VALUES (1, 'a', '1', " + w.ago(240) + "), (2, 'a', '2', " + w.ago(1) + "), (3, 'a', '3', NULL), " +
+			"(4, 'a', '4', " + w.ago(240) + ")")
+		p := w.open()
+		n, err := p.CountCleanable(t.Context())
+		if n != 2 || err != nil {
+			t.Errorf("counted %d, %v", n, err)
+		}
+		if did, err := p.Cleanup(t.Context(), nil); did.Rows != n || err != nil {
+			t.Errorf("deleted %+v, %v", did, err)
+		}
+	})
+}

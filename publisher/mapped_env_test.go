@@ -231,11 +231,15 @@ type broker struct {
 	refuse map[string]bool // payloads
 	answer string          // to what it refuses
 	taken  []change.Outbox
+	before func() // is called by each request; nil: nothing is
 }
 
 func (b *broker) Deliver(_ context.Context, d change.Delivery) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.before != nil {
+		b.before()
+	}
 	var failed []poller.FailedEvent
 	for i := range d.Events {
 		o := d.Events[i].Outbox

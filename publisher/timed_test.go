@@ -3,6 +3,7 @@ package publisher_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,14 +48,7 @@ func (w *world) comes(payload string) {
 // TestTimedEvents: an event is not published before its available_at, and its aggregate waits, the others do not; none
 // is published after its expires_at. The operator sees which wait for their time, and may give them up.
 func TestTimedEvents(t *testing.T) {
-	layouts(t, func(t *testing.T, w *world) {
-		if w.cfg.Table == "outbox" {
-			moment := map[string]string{"postgres": "timestamp", "mysql": "datetime(6)", "sqlite": "text"}[w.engine]
-			for _, c := range []string{"available_at", "expires_at"} {
-				w.exec("ALTER TABLE outbox ADD " + c + " " + moment + " NULL")
-			}
-			w.cfg.Map = map[string]string{"available_at": "available_at", "expires_at": "expires_at"}
-		}
+	timedLayouts(t, func(t *testing.T, w *world) {
 		w.writeTimed("a", "a1", w.instant(-5), w.instant(3600))
 		w.writeTimed("a", "a2", w.instant(3600), "NULL")
 		w.writeTimed("a", "a3", "NULL", "NULL")
@@ -160,6 +154,92 @@ func TestTimesOfAnOlderOutbox(t *testing.T) {
 		w.tick(p)
 		if got := w.states(p); got[event.Delayed] != 1 {
 			t.Errorf("%v", got)
+		}
+	})
+}
+
+// timedLayouts is layouts with times in both.
+func timedLayouts(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	layouts(t, func(t *testing.T, w *world) {
+		if w.cfg.Table == "outbox" {
+			moment := map[string]string{"postgres": "timestamp", "mysql": "datetime(6)", "sqlite": "text"}[w.engine]
+			for _, c := range []string{"available_at", "expires_at"} {
+				w.exec("ALTER TABLE outbox ADD " + c + " " + moment + " NULL")
+			}
+			w.cfg.Map = map[string]string{"available_at": "available_at", "expires_at": "expires_at"}
+		}
+		test(t, w)
+	})
+}
+
+// TestInfiniteTimes: what is available at infinity is held, and what expires at -infinity is not published.
+func TestInfiniteTimes(t *testing.T) {
+	timedLayouts(t, func(t *testing.T, w *world) {
+		if w.engine != "postgres" {
+			t.Skip("it has no such times")
+		}
+		w.writeTimed("a", "held", "'infinity'", "NULL")
+		w.writeTimed("b", "expired", "NULL", "'-infinity'")
+		w.writeTimed("c", "sent", "'-infinity'", "'infinity'")
+		p := w.open()
+		w.tick(p)
+		if got := w.broker.all(); len(got) != 1 || string(got[0].Payload) != "sent" {
+			t.Errorf("sent: %v", got)
+		}
+		if got := w.states(p); got[event.Delayed] != 1 {
+			t.Errorf("states: %v", got)
+		}
+	})
+}
+
+// TestSQLitesTimes: the table takes what SQLite reads as a time, and each form means what SQLite reads.
+func TestSQLitesTimes(t *testing.T) {
+	timedLayouts(t, func(t *testing.T, w *world) {
+		if w.engine != "sqlite" {
+			t.Skip("it has a type for times")
+		}
+		forms := []string{"%s-01-01", "%s-01-01 10:00", "%s-01-01T10:00", "%s-01-01 10:00+02:00", "%s-01-01T10:00Z",
+			"%s-01-01 24:00:00", "%s-02-31", "%s-01-01 10:00:00.1234567890123", "%s-01-01 10:00:00 +02:00"}
+		for i, form := range forms {
+			w.writeTimed(fmt.Sprint("later", i), fmt.Sprint("later", i), "'"+fmt.Sprintf(form, "2999")+"'", "NULL")
+			w.writeTimed(fmt.Sprint("over", i), fmt.Sprint("over", i), "NULL", "'"+fmt.Sprintf(form, "2020")+"'")
+		}
+		w.writeTimed("day", "day", "julianday('now', '+3 days')", "NULL")
+		w.writeTimed("past", "past", "julianday('now', '-3 days')", "julianday('now', '+3 days')")
+		p := w.open()
+		w.tick(p)
+		if got := w.broker.all(); len(got) != 1 || string(got[0].Payload) != "past" {
+			t.Errorf("sent: %v", got)
+		}
+		if got := w.states(p); got[event.Delayed] != len(forms)+1 {
+			t.Errorf("states: %v", got)
+		}
+	})
+}
+
+// TestTimesThatAreNone: a time that cannot be read is not no time. Such an event is broken.
+func TestTimesThatAreNone(t *testing.T) {
+	timedLayouts(t, func(t *testing.T, w *world) {
+		if w.engine != "sqlite" || w.cfg.Table != "outbox" {
+			t.Skip("the column takes times only")
+		}
+		w.writeTimed("a", "available", "'next week'", "NULL")
+		w.writeTimed("b", "expires", "NULL", "'1893456000'")
+		w.writeTimed("c", "sent", "NULL", "NULL")
+		p := w.open()
+		w.tick(p)
+		if got := w.broker.all(); len(got) != 1 || string(got[0].Payload) != "sent" {
+			t.Errorf("sent: %v", got)
+		}
+		n := 0
+		if err := p.List(t.Context(), event.Filter{States: []event.State{event.Failed, event.Dead}}, func(e event.Entry) error {
+			if n++; !strings.Contains(e.LastError, "which is no time") {
+				t.Errorf("%+v", e)
+			}
+			return nil
+		}); err != nil || n != 2 {
+			t.Errorf("%d have failed, %v", n, err)
 		}
 	})
 }

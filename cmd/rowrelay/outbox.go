@@ -146,19 +146,18 @@ Ctrl-C stops between two chunks; the same command, or the next clean-up, goes on
 		},
 	}
 	cmd.Flags().BoolVar(&t.dryRun, "dry-run", false,
-		"only count the events that were created before the retention; it reads them all")
+		"only count the events that would be deleted; it reads the whole table")
 	return cmd
 }
 
 func (d *managedOutbox) cleanup(ctx context.Context) error {
 	s := &d.poller.Source
 	if d.dryRun {
-		n, err := d.Events.Count(ctx, event.Filter{States: []event.State{event.Published, event.Discarded},
-			OlderThan: s.Retention})
+		n, err := d.Events.CountCleanable(ctx)
 		if err != nil {
 			return err
 		}
-		return d.idle("dry run: about %d event(s) are older than %s (source__retention); nothing was deleted", n,
+		return d.idle("dry run: %d event(s) were published or discarded more than %s ago (source__retention); nothing was deleted", n,
 			inspect.Plain(s.Retention))
 	}
 	if err := d.say("events of %s published more than %s ago are deleted, %d at a time; Ctrl-C stops between two chunks",
@@ -295,7 +294,11 @@ func (v *outboxView) strategy() string {
 }
 
 func (v *outboxView) oldest() string {
-	if v.Oldest <= 0 {
+	switch {
+	case v.Oldest > 0:
+	case v.Pending > 0:
+		return "it is not known when the oldest pending event was written"
+	default:
 		return "no event is pending"
 	}
 	return seconds(v.Oldest) + " is the age of the oldest pending event"

@@ -148,7 +148,11 @@ func (d *managedOutbox) list(ctx context.Context, f *choiceOfEvents) error {
 
 // entry writes one event on one line.
 func (p *printer) entry(e *event.Entry) {
-	text := fmt.Sprintf("%s  %s  %-11s  %s/%s  %s  %s", e.CreatedAt.UTC().Format(time.RFC3339), e.ID, e.State,
+	created := "-"
+	if !e.CreatedAt.IsZero() {
+		created = e.CreatedAt.UTC().Format(time.RFC3339)
+	}
+	text := fmt.Sprintf("%-20s  %s  %-11s  %s/%s  %s  %s", created, e.ID, e.State,
 		e.AggregateType, e.AggregateID, e.EventType, e.IdempotencyKey)
 	if e.Attempts > 0 {
 		text += fmt.Sprintf("  failed %d time(s)", e.Attempts)

@@ -105,6 +105,8 @@ func (o *fakeOutbox) Cleanup(ctx context.Context, progress func(int64)) (publish
 	return did, o.err
 }
 
+func (o *fakeOutbox) CountCleanable(context.Context) (int64, error) { return 40, o.err }
+
 // some are events in every state, two of them dead.
 func some() []event.Entry {
 	at := time.Date(2026, 4, 7, 1, 2, 3, 0, time.UTC)
@@ -296,6 +298,27 @@ func TestOutboxStatus(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &v); err != nil || v["dead"] != 2.0 || v["oldest_pending_seconds"] != 90.0 ||
 		v["counted_to"] != 1000.0 {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestOutboxWithoutTimes: a mapped table need not say when its events were written.
+func TestOutboxWithoutTimes(t *testing.T) {
+	o := &fakeOutbox{events: []event.Entry{{ID: "1", State: event.Pending}},
+		about: publisher.About{Layout: "mapped", Figures: poller.OutboxFigures{Pending: 2}}}
+	d, out, _ := outboxOf(o, "")
+	if err := d.status(t.Context()); err != nil || strings.Contains(out.String(), "no event is pending") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	d, out, _ = outboxOf(o, "")
+	if err := d.list(t.Context(), &choiceOfEvents{states: []string{"pending"}}); err != nil ||
+		!strings.HasPrefix(out.String(), "- ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	d, out, _ = outboxOf(o, "")
+	d.json = true
+	if err := d.list(t.Context(), &choiceOfEvents{states: []string{"pending"}}); err != nil ||
+		strings.Contains(out.String(), "created_at") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -22,6 +22,9 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return compared(expr)
 }
 
+// ID is Text: a column's values are of its type.
+func (d Mapping) ID(c *column.Column, expr string) string { return d.Text(c, expr) }
+
 // Short takes 191 characters and SHA2 of what is longer than 255.
 func (d Mapping) Short(c *column.Column, expr string) string {
 	text := d.Text(c, expr)
@@ -58,6 +61,9 @@ func (Mapping) Position(c *column.Column, expr string) string {
 func (Mapping) Instant(_ *column.Column, expr string) string {
 	return compared("DATE_FORMAT(" + expr + ", '%Y-%m-%d %H:%i:%s.%f')")
 }
+
+// Limit is Instant.
+func (d Mapping) Limit(c *column.Column, expr string) string { return d.Instant(c, expr) }
 
 // AtInstant casts a text to DATETIME(6). A TIMESTAMP compares with it as it should, because the session's zone is UTC.
 func (Mapping) AtInstant(_ *column.Column, parameter string) string {

@@ -46,6 +46,9 @@ func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
 }
 
+// Limit is the column: the driver reads it as a time.
+func (Outbox) Limit(expr string) string { return expr }
+
 // Ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every
 // state, and the columns `blocked` and next_attempt_at are NULL in an event that never fails, so that their indexes
 // are written once for it, at the end of all NULLs. id counts, and is what `seq` is elsewhere: a second counting

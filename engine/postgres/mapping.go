@@ -21,6 +21,9 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return "CAST(" + expr + " AS text)" + pgExact
 }
 
+// ID is Text: a column's values are of its type.
+func (d Mapping) ID(c *column.Column, expr string) string { return d.Text(c, expr) }
+
 // Short takes 191 characters and sha256 of what is longer than 255: an index takes rows of 2,704 bytes.
 func (d Mapping) Short(c *column.Column, expr string) string {
 	text := d.Text(c, expr)
@@ -37,7 +40,7 @@ func (Mapping) Typed(c *column.Column, parameter string) string {
 	if c.Kind == column.Bytes {
 		return "decode(" + parameter + ", 'hex')"
 	}
-	return "CAST(CAST(" + parameter + " AS text) AS " + c.Type + ")"
+	return "CAST(CAST(" + parameter + " AS text) AS " + strings.TrimPrefix(c.Type, enum) + ")"
 }
 
 // Position writes the sign as 0 or 1 and then the number without it.
@@ -52,13 +55,17 @@ func pgZoned(c *column.Column) bool {
 	return strings.Contains(typ, "with time zone") || strings.HasPrefix(typ, "timestamptz")
 }
 
-// Instant writes a time in UTC with six digits of its second, under the collation "C".
+// Instant writes a time in UTC with six digits of its second, under the collation "C". to_char makes NULL of an infinite
+// one, which the cast names: infinity comes after every digit, -infinity before.
 func (Mapping) Instant(c *column.Column, expr string) string {
 	if pgZoned(c) {
 		expr = "(" + expr + " AT TIME ZONE 'UTC')"
 	}
-	return "to_char(" + expr + `, 'YYYY-MM-DD HH24:MI:SS.US')` + pgExact
+	return "COALESCE(to_char(" + expr + `, 'YYYY-MM-DD HH24:MI:SS.US'), CAST(` + expr + " AS text))" + pgExact
 }
+
+// Limit is Instant.
+func (d Mapping) Limit(c *column.Column, expr string) string { return d.Instant(c, expr) }
 
 // AtInstant reads the text as a time in UTC, with its zone where the column has one.
 func (Mapping) AtInstant(c *column.Column, parameter string) string {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
@@ -30,20 +31,33 @@ WHERE c.oid = to_regclass($1)`, n.String()).Scan(&schema, &table)
 	return schema + "." + table, nil
 }
 
-// Columns tells a domain as the type below it, an enum as such: a parameter needs no cast there.
+// Columns tells a domain as the type below it, and an enum as "enum" and its name with its schema, quoted.
 func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
 	return column.Read(ctx, q, d.Kind, pgColumns, n.String())
 }
 
-const pgColumns = `SELECT a.attname, CASE t.typtype WHEN 'd' THEN format_type(t.typbasetype, t.typtypmod) WHEN 'e' THEN 'enum'
-	ELSE format_type(a.atttypid, a.atttypmod) END, NOT (a.attnotnull OR t.typnotnull)
-FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+// enum stands before the name of an enum.
+const enum = "enum "
 
-// Kind knows that bit is a string of bits.
+// A domain may be one of a domain. One of an enum is not told as an enum: it has no operator for equality.
+const pgColumns = `WITH RECURSIVE c AS (
+SELECT a.attnum, a.attname, a.atttypid AS typ, a.atttypmod AS typmod, a.attnotnull AS required, false AS below
+FROM pg_catalog.pg_attribute a
+WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
+UNION ALL SELECT c.attnum, c.attname, t.typbasetype, t.typtypmod, c.required OR t.typnotnull, true
+FROM c JOIN pg_catalog.pg_type t ON t.oid = c.typ WHERE t.typtype = 'd')
+SELECT c.attname, CASE WHEN t.typtype = 'e' AND NOT c.below THEN '` + enum + `' || quote_ident(n.nspname) || '.' || quote_ident(t.typname)
+	ELSE format_type(c.typ, c.typmod) END, NOT c.required
+FROM c JOIN pg_catalog.pg_type t ON t.oid = c.typ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+WHERE t.typtype <> 'd' ORDER BY c.attnum`
+
+// Kind knows that bit is a string of bits, that an enum is text, and that citext may lie in any schema.
 func (Tables) Kind(typ string) column.Kind {
-	if column.TypeName(typ) == "bit" {
+	switch {
+	case column.TypeName(typ) == "bit":
 		return column.Other
+	case strings.HasPrefix(typ, enum), strings.HasSuffix(typ, ".citext"):
+		return column.Text
 	}
 	return column.KindOf(typ)
 }

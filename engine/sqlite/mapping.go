@@ -17,15 +17,29 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return "CAST(" + expr + " AS TEXT)"
 }
 
+// ID is Text where the column's affinity decides what a value is compared as. Where it does not, which is in a column of
+// bytes and in one without a type, any other value than bytes has the name of its storage class before it.
+func (d Mapping) ID(c *column.Column, expr string) string {
+	if c.Kind != column.Bytes {
+		return d.Text(c, expr)
+	}
+	return "CASE typeof(" + expr + ") WHEN 'blob' THEN HEX(" + expr + ") WHEN 'text' THEN 'text:' || " + expr +
+		" ELSE typeof(" + expr + ") || ':' || quote(" + expr + ") END"
+}
+
 // Short is Text: nothing is too long for an index of SQLite.
 func (d Mapping) Short(c *column.Column, expr string) string { return d.Text(c, expr) }
 
-// Typed decodes hex digits for a column of bytes. SQLite gives any other parameter the column's affinity.
+// Typed gives a value of a column of bytes the storage class that ID has found it in. SQLite gives any other parameter
+// the column's affinity.
 func (Mapping) Typed(c *column.Column, parameter string) string {
-	if c.Kind == column.Bytes {
-		return "UNHEX(" + parameter + ")"
+	if c.Kind != column.Bytes {
+		return parameter
 	}
-	return parameter
+	value := "substr(" + parameter + ", instr(" + parameter + ", ':') + 1)"
+	return "CASE WHEN " + parameter + " LIKE 'text:%' THEN " + value + " WHEN " + parameter +
+		" LIKE 'integer:%' THEN CAST(" + value + " AS INTEGER) WHEN " + parameter + " LIKE 'real:%' THEN CAST(" + value +
+		" AS REAL) ELSE UNHEX(" + parameter + ") END"
 }
 
 // Position writes the sign as 0 or 1 and then the number without it.
@@ -35,6 +49,9 @@ func (Mapping) Position(_ *column.Column, expr string) string {
 
 // Instant casts the stored value to TEXT and changes nothing else about it.
 func (Mapping) Instant(_ *column.Column, expr string) string { return "CAST(" + expr + " AS TEXT)" }
+
+// Limit is that of an own table.
+func (Mapping) Limit(_ *column.Column, expr string) string { return Outbox{}.Limit(expr) }
 
 // AtInstant returns the parameter unchanged: Instant wrote the text that was stored.
 func (Mapping) AtInstant(_ *column.Column, parameter string) string { return parameter }

@@ -25,6 +25,9 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return "CAST(" + expr + " AS nvarchar(" + length + "))" + exact
 }
 
+// ID is Text: a column's values are of its type.
+func (d Mapping) ID(c *column.Column, expr string) string { return d.Text(c, expr) }
+
 // Short takes 191 characters and HASHBYTES of what is longer than 255.
 func (d Mapping) Short(c *column.Column, expr string) string {
 	text := d.Text(c, expr)
@@ -63,6 +66,9 @@ func (Mapping) Instant(c *column.Column, expr string) string {
 	}
 	return compared("CONVERT(varchar(33), CAST(" + expr + " AS datetime2(7)), 121)")
 }
+
+// Limit is Instant.
+func (d Mapping) Limit(c *column.Column, expr string) string { return d.Instant(c, expr) }
 
 // AtInstant reads the text as a time in UTC, with its zone where the column has one.
 func (Mapping) AtInstant(c *column.Column, parameter string) string {

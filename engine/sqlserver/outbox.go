@@ -57,6 +57,9 @@ func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return "DATEADD(second, -CAST(" + s.Arg(statement.Seconds(d)) + " AS int), SYSUTCDATETIME())"
 }
 
+// Limit is the column: the driver reads it as a time.
+func (Outbox) Limit(expr string) string { return expr }
+
 // Ddl for SQL Server: filtered indexes, as PostgreSQL's. A session that inserts needs QUOTED_IDENTIFIER, ANSI_NULLS
 // and ARITHABORT on, as every current driver has them (sqlcmd needs -I). The columns compare byte by byte. The bucket
 // is made as elsewhere, but of the id in UTF-16: its numbers are not those of the other engines.

@@ -33,6 +33,9 @@ func (Outbox) Force(string) string { return "" }
 // ByState is false: the index of pending events is partial and serves that state only.
 func (Outbox) ByState() bool { return false }
 
+// Limit is the column: the driver reads it as a time.
+func (Outbox) Limit(expr string) string { return expr }
+
 // Ago subtracts the seconds as milliseconds, by Earlier.
 func (Outbox) Ago(s *Statement, d time.Duration) string {
 	return s.Syntax.Earlier(s.Arg(Seconds(d) * 1000))

@@ -29,7 +29,7 @@ type Entry struct {
 	IdempotencyKey string    `json:"idempotency_key"`
 	State          State     `json:"state"`
 	Attempts       int       `json:"attempts"`
-	CreatedAt      time.Time `json:"created_at"`
+	CreatedAt      time.Time `json:"created_at,omitzero"` // zero: the table does not say
 	NextAttempt    time.Time `json:"next_attempt_at,omitzero"`
 	LastError      string    `json:"last_error,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -14,7 +15,7 @@ import (
 // Glance is what there is to do in an outbox.
 type Glance struct {
 	Work, Paused bool
-	Waiting      bool   // there are, or may be, WAITING events
+	Waiting      bool   // there may be what Mend mends
 	By           string // who paused it, when and why
 	Partitions   int    // in force; 0: none yet
 }
@@ -53,6 +54,14 @@ type Ref struct {
 	ID  string
 }
 
+// String names a row for people.
+func (r Ref) String() string {
+	if r.ID != "" {
+		return fmt.Sprintf("id %q", r.ID)
+	}
+	return "seq " + strconv.FormatInt(r.Seq, 10)
+}
+
 // SetPayload takes a payload in that was read, of a size in bytes, unless it is larger than most (0: no bound).
 func (r *Row) SetPayload(payload []byte, size, most int) {
 	if most > 0 && (payload == nil && size > most || len(payload) > most) {
@@ -63,13 +72,29 @@ func (r *Row) SetPayload(payload []byte, size, most int) {
 	r.Outbox.Payload, r.Outbox.JSON = payload, json.Valid(payload)
 }
 
-// SetTimes takes the times in before which it is not published, and after which no more; the zero one: there is none.
-func (r *Row) SetTimes(available, expires, now time.Time) {
-	r.Timed, r.Early = !available.IsZero(), max(0, available.Sub(now))
-	r.Expired = !expires.IsZero() && !expires.After(now)
-	if !r.Timed {
-		r.Early = 0
+// SetTimes takes the times in before which it is not published, and after which no more; nil: there is none. What cannot
+// be read makes it a broken row: it must not go out too early, or too late.
+func (r *Row) SetTimes(available, expires any, now time.Time) {
+	if available != nil {
+		at := r.limit("available_at", available)
+		r.Timed, r.Early = true, max(0, at.Sub(now))
 	}
+	if expires != nil {
+		at := r.limit("expires_at", expires)
+		r.Expired = r.Broken == nil && !at.After(now)
+	}
+}
+
+// limit reads a time that bounds when the row may be published.
+func (r *Row) limit(name string, v any) time.Time {
+	at, ok := asLimit(v)
+	if !ok {
+		if b, isBytes := v.([]byte); isBytes {
+			v = string(b)
+		}
+		r.Broken = fmt.Errorf("its %s is %q, which is no time: write one in UTC, as 2026-01-31 23:59:59", name, fmt.Sprint(v))
+	}
+	return at
 }
 
 // Read runs a statement of events' columns and stops at the limit; more says that there was another row.

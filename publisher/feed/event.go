@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -168,12 +166,4 @@ func plain(key string) bool {
 		}
 	}
 	return true
-}
-
-// describeRef names a row for people.
-func describeRef(r event.Ref) string {
-	if r.ID != "" {
-		return fmt.Sprintf("id %q", r.ID)
-	}
-	return "seq " + strconv.FormatInt(r.Seq, 10)
 }

@@ -154,8 +154,12 @@ func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.
 		if n := t.db.holds(owner); n < held || held == 0 {
 			return fmt.Errorf("%w: %d of %d", claims.ErrLost, n, held)
 		}
+		var unmarked event.UnmarkedError
 		for _, r := range m.Published {
-			if row := t.db.at(r.Seq); row.state == event.Pending {
+			switch row := t.db.at(r.Seq); {
+			case row.stuck:
+				unmarked.Refs = append(unmarked.Refs, r)
+			case row.state == event.Pending:
 				row.state = event.Published
 			}
 		}
@@ -186,6 +190,9 @@ func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.
 		}
 		for _, f := range m.Failed {
 			t.db.letGo(f.Aggregate)
+		}
+		if unmarked.Refs != nil {
+			return &unmarked
 		}
 		return nil
 	})

@@ -40,6 +40,7 @@ type fakeRow struct {
 	available time.Time // zero: at once
 	expires   time.Time // zero: never
 	committed bool
+	stuck     bool // an UPDATE of it changes nothing
 }
 
 type fakeClaim struct {

@@ -34,7 +34,7 @@
 //
 // session.go is Next; acquire.go, partitions.go and holding.go are its claims; fetch.go, round.go, past.go and retry.go
 // choose rows, and timed.go holds some back; event.go makes events of them; inflight.go knows which are not settled;
-// settle.go marks them. outbox.go is what a session asks of its outbox.
+// settle.go marks them, and unmarked.go knows which did not take it. outbox.go is what a session asks of its outbox.
 package feed
 
 import (
@@ -111,6 +111,7 @@ type shared struct {
 	counting func()
 	mended   time.Time            // when mend last began, in any session: one may last only seconds
 	told     map[string]time.Time // when warnings about the outbox were last said
+	unmarked unmarked
 }
 
 // New returns the feed of an outbox. open is called by each session; it may return the same outbox again.

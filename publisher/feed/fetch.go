@@ -145,12 +145,14 @@ func (s *session) read(ctx context.Context, ranges []claims.Range, bucket int, l
 	return s.readAt(ctx, ranges, after, limit)
 }
 
-// readAt asks for as many rows more as are in flight there.
+// readAt asks for as many rows more as are in flight there, or left alone.
 func (s *session) readAt(ctx context.Context, ranges []claims.Range, after event.Position,
 	limit poller.Limit) ([]event.Row, bool, error) {
 	s.mu.Lock()
 	rows, bytes := s.inFlight.within(ranges)
 	s.mu.Unlock()
+	asideRows, asideBytes := s.shared.unmarked.load()
+	rows, bytes = rows+asideRows, bytes+asideBytes
 	return s.outbox.Events.Fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
 
@@ -167,14 +169,14 @@ func (s *session) retrying() bool {
 	return s.inFlight.retries > 0
 }
 
-// fresh leaves out the rows that are in flight or were when the fetch began. It returns at most so many rows: the
-// others come with a later page.
+// fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It returns at most so many
+// rows: the others come with a later page.
 func (s *session) fresh(rows []event.Row, most int, more bool) ([]event.Row, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := rows[:0]
 	for _, r := range rows {
-		if s.inFlight.known(r.Ref) {
+		if s.inFlight.known(r.Ref) || s.shared.unmarked.alone(r.Ref) {
 			continue
 		}
 		if len(fresh) == most {

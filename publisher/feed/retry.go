@@ -79,14 +79,15 @@ func (s *session) again(ctx context.Context) (grant poller.Grant) {
 	return grant
 }
 
-// dueRows asks for as many rows more as are in flight: those are still FAILED, and due.
+// dueRows asks for as many rows more as are in flight, or left alone: those are still FAILED, and due.
 func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row,
 	next time.Duration, err error) {
+	asideRows, asideBytes := s.shared.unmarked.load()
 	s.mu.Lock()
 	_, bytes := s.inFlight.within(nil)
-	asked := poller.Limit{Rows: most.Rows + s.inFlight.retries, Bytes: most.Bytes}
+	asked := poller.Limit{Rows: most.Rows + s.inFlight.retries + asideRows, Bytes: most.Bytes}
 	if most.Bytes > 0 {
-		asked.Bytes += bytes
+		asked.Bytes += bytes + asideBytes
 	}
 	s.mu.Unlock()
 	if rows, next, err = s.outbox.Events.Due(ctx, ranges, asked); err != nil {

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,6 +80,7 @@ type session struct {
 	deadLettered []poller.DeadLetter
 	expired      int   // events that were given up unpublished
 	unwritten    error // the first dead letter that could not be written: what Close returns
+	unmarked     error // so is this, for rows that did not take their marks
 }
 
 func newSession(p *shared, owner string, only, start int) *session {
@@ -105,6 +107,9 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	if s.over() {
 		return poller.Grant{}, nil // what ended it has said why
+	}
+	if err := s.checkUnmarked(); err != nil {
+		return poller.Grant{}, err
 	}
 	if s.hold != nil {
 		if err := s.check(); err != nil {
@@ -244,7 +249,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	list := eventsOf(rows, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.inFlight.events[rows[0].Ref]; known || slices.ContainsFunc(avoid,
+	if _, known := s.inFlight.events[rows[0].Ref]; known || s.shared.unmarked.alone(rows[0].Ref) || slices.ContainsFunc(avoid,
 		func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
 		return poller.Grant{}, nil
 	}
@@ -257,7 +262,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	s.mu.Lock()
 	s.ended = true
-	warnings, deadLettered, expired, unwritten := s.warnings, s.deadLettered, s.expired, s.unwritten
+	warnings, deadLettered, expired, failure := s.warnings, s.deadLettered, s.expired, cmp.Or(s.unwritten, s.unmarked)
 	well := !s.failed && !s.unsettled
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout(s.cfg.ClaimTTL))
@@ -276,7 +281,7 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	if report.Outbox = s.shared.count(ctx, s.parkedKeys.Load() > 0); report.Outbox != nil {
 		report.Parked = int(report.Outbox.Failed + report.Outbox.HeldUp())
 	}
-	return unwritten
+	return failure
 }
 
 func (s *session) over() bool {

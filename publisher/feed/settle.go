@@ -51,7 +51,7 @@ func (s *session) store(ctx context.Context, m *event.Marks) error {
 	if m.Empty() {
 		return nil
 	}
-	err := s.outbox.Events.Settle(ctx, s.owner, len(s.hold.partitions()), *m)
+	err := s.setAside(s.outbox.Events.Settle(ctx, s.owner, len(s.hold.partitions()), *m))
 	if errors.Is(err, claims.ErrLost) {
 		s.hold.deadline.End(claims.ErrLost)
 	}
@@ -146,11 +146,11 @@ func (t *settlement) rejected(ctx context.Context, e *change.Event, m event.Mark
 // inOrder says why nothing is sent after a rejected event under ordering=source.
 func inOrder(cfg *Config, f *event.Failure, why poller.Rejection) error {
 	text := fmt.Sprintf("ordering=source: attempt %d of %d of the event with %s failed, next in %s: %s",
-		f.Attempts, cfg.Policy.MaxAttempts, describeRef(f.Ref), f.Delay, why.Reason)
+		f.Attempts, cfg.Policy.MaxAttempts, f.Ref, f.Delay, why.Reason)
 	if f.Dead {
 		text = fmt.Sprintf("ordering=source: the event with %s is a dead letter after %d attempts, and the outbox is blocked there "+
 			"(after_dead_letter=block): `rowrelay outbox requeue %s` or `rowrelay outbox discard %s` lets it go on: %s",
-			describeRef(f.Ref), f.Attempts, cfg.Poller, cfg.Poller, why.Reason)
+			f.Ref, f.Attempts, cfg.Poller, cfg.Poller, why.Reason)
 	}
 	return &poller.Fault{Event: poller.HandlerFailed, Err: errors.New(text)}
 }

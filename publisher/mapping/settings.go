@@ -103,7 +103,7 @@ func parseMapping(settings map[string]string) (mapping, error) {
 			if !slices.Contains(roles, role(name)) {
 				return mapping{}, fmt.Errorf("%w: %s is not known: the roles are %s, and the options %s, %s and %s",
 					poller.ErrConfig, setting(name),
-					listRoles(), optionPending, optionDone, optionOnPublished)
+					strings.Join(Roles(), ", "), optionPending, optionDone, optionOnPublished)
 			}
 			m.columns[role(name)] = value
 		}
@@ -167,12 +167,13 @@ func shareable(a, b role) bool {
 	return !slices.Contains(written, a) && !slices.Contains(written, b)
 }
 
-func listRoles() string {
+// Roles are what a column can be for: source__map__<role>.
+func Roles() []string {
 	names := make([]string, len(roles))
 	for i, r := range roles {
 		names[i] = string(r)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 func sortedKeys(m map[string]string) []string {

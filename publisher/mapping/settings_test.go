@@ -161,7 +161,7 @@ func TestKindsOfTypes(t *testing.T) {
 		{"postgres", map[string]column.Kind{"bigint": column.Integer, "uuid": column.UUID,
 			"character varying(36)": column.Text, "jsonb": column.JSON, "bytea": column.Bytes,
 			"timestamp with time zone": column.Time, "boolean": column.Bool, "bit(1)": column.Other,
-			"numeric(10,2)": column.Other, "enum": column.Text, "bigint[]": column.Other}},
+			"numeric(10,2)": column.Other, "enum public.state": column.Text, "ext.citext": column.Text, "bigint[]": column.Other}},
 		{"mysql", map[string]column.Kind{"bigint(20) unsigned": column.Integer, "tinyint(1)": column.Integer,
 			"bit(1)": column.Bool, "char(36)": column.Text, "binary(16)": column.Bytes,
 			"datetime(6)": column.Time, "timestamp": column.Time, "longtext": column.Text, "json": column.JSON,

@@ -65,6 +65,19 @@ func (t *Table) cleanLook(after string, chunk int) *statement.Statement {
 	return s.Add(" ORDER BY ", w.step, t.db.Limit(s.Arg(chunk), 0))
 }
 
+// CountOld counts what a clean-up would delete now. It reads the whole table.
+func (t *Table) CountOld(ctx context.Context) (n int64, err error) {
+	err = t.db.Do(ctx, "count published events to delete", func(ctx context.Context, q statement.Querier) error {
+		return t.countOld().Row(ctx, q, &n)
+	})
+	return n, err
+}
+
+func (t *Table) countOld() *statement.Statement {
+	s := t.db.Statement("SELECT COUNT(*) FROM ", t.outbox.String(), " o WHERE ", t.o.done, " AND ", t.o.publishedAt, " < ")
+	return s.Add(t.ago(s, t.PublishedAt, t.cfg.Retention))
+}
+
 // cleanDelete deletes what is out of retention after where a page ended, up to and including where another did.
 func (t *Table) cleanDelete(prefix, after, last string) *statement.Statement {
 	var w words

@@ -124,6 +124,7 @@ func TestGoldenAdmin(t *testing.T) {
 		if engine == "sqlserver" {
 			prefix = "SET DEADLOCK_PRIORITY LOW; "
 		}
+		g.Add("clean-up counts", table.countOld())
 		g.Add("clean-up deletes", table.cleanDelete(prefix, "7", "4007"))
 		golden.Pin(t, filepath.Join(engine, "admin.sql"), g.String())
 	}
@@ -208,6 +209,7 @@ func TestGoldenMapped(t *testing.T) {
 			g.Add("discard waiting", table.discardWaiting(refs, "by ann"))
 			if l.PublishedAt != nil {
 				g.Add("clean-up looks", table.cleanLook(end, 1000))
+				g.Add("clean-up counts", table.countOld())
 				g.Add("clean-up deletes", table.cleanDelete("", "", end))
 				g.Add("clean-up deletes after a page", table.cleanDelete("", end, end))
 			}

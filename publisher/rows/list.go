@@ -22,7 +22,7 @@ func (t *Table) chosen(s *statement.Statement, f *event.Filter) {
 		s.Add(t.served)
 	}
 	if t.side != "" {
-		s.Add(" LEFT JOIN ", t.side, " s ON s.outbox = ", s.Arg(t.Claims.Place.Outbox), " AND s.event = ", t.o.id)
+		s.Add(" LEFT JOIN ", t.side, " s ON ", t.isOf(s, "s"))
 	}
 	t.inStates(s.Add(" WHERE "), f.States)
 	if len(f.IDs)+len(f.Keys) > 0 {
@@ -141,7 +141,7 @@ func (t *Table) equals(s *statement.Statement, ids, keys []string) {
 
 var (
 	uuidText = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	hexText  = regexp.MustCompile(`^([0-9a-fA-F]{2})+$`)
+	hexText  = regexp.MustCompile(`^(([0-9a-fA-F]{2})+|(text|integer|real):.*)$`) // or what SQLite's ID makes of others
 )
 
 // couldBe reports whether a text can be a value of the column.
@@ -317,6 +317,9 @@ func (t *Table) DiscardThese(ctx context.Context, entries []event.Entry, reason 
 			func(e event.Entry) bool { return e.State != event.Waiting }))
 		if len(waiting) == 0 {
 			return nil
+		}
+		if _, err := t.forgetOthers(waiting).Exec(ctx, q); err != nil {
+			return err
 		}
 		more, err := t.discardWaiting(waiting, reason).Exec(ctx, q)
 		n += more

@@ -103,11 +103,12 @@ func (t *Table) Look(ctx context.Context) (g event.Glance, err error) {
 }
 
 // reasons adds the rows for which mend is to look: those that wait. Where these have no index of their own, there may
-// be such as soon as there is anything that others wait for: to look for WAITING would read every dead letter.
+// be such as soon as there is anything that others wait for: to look for WAITING would read every dead letter. Of a
+// mapped table they are all entries: each may outlive its row.
 func (t *Table) reasons(s *statement.Statement) {
 	switch {
 	case t.side != "":
-		t.scope(s.Add(t.entries, " o WHERE "), "o").Add("1 = 1", t.inTheWay("o", true), t.values.Unordered())
+		t.scope(s.Add(t.entries, " o WHERE "), "o").Add("1 = 1", t.values.Unordered())
 	case t.syntax.ByState():
 		t.inState(s, event.Waiting, false)
 	default:

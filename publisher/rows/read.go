@@ -55,7 +55,7 @@ func (t *Table) scan(scan func(...any) error) (event.Row, error) {
 	if err := scan(append(into, &r.Waits)...); err != nil {
 		return event.Row{}, err
 	}
-	r.SetTimes(event.AsTime(available), event.AsTime(expires), event.AsTime(now))
+	r.SetTimes(available, expires, event.AsTime(now))
 	r.At.Seq = r.Ref.Seq
 	if t.bySource() {
 		r.At.Bucket = 0

@@ -12,69 +12,124 @@ import (
 // Settle is idempotent. Marks of publishing alone are one statement, unless there are more rows than it may change. A
 // crash between two of them is a crash before the second: its events are published again.
 func (t *Table) Settle(ctx context.Context, owner string, held int, m event.Marks) error { //nolint:gocritic // the interface's
+	var unmarked []event.Ref
 	if m.Plain() {
 		for part := range slices.Chunk(m.Published, t.most(len(m.Published))) {
 			err := t.db.Do(ctx, "mark events as published", func(ctx context.Context, q statement.Querier) error {
 				s := t.mark(part)
 				t.Claims.Guard(s.Add(" AND "), owner, held)
 				n, err := s.Exec(ctx, q)
-				if err != nil || n > 0 {
+				if err == nil && n == 0 {
+					err = t.Claims.Check(ctx, q, owner, held)
+				}
+				if err != nil {
 					return err
 				}
-				return t.Claims.Check(ctx, q, owner, held)
+				left, err := t.unchanged(ctx, q, n, part, t.markable())
+				unmarked = append(unmarked, left...)
+				return err
 			})
 			if err != nil {
 				return err
 			}
 		}
-		return nil
+		return asError(unmarked)
 	}
 	var rest []event.Aggregate
 	err := t.db.Tx(ctx, "mark events", func(ctx context.Context, q statement.Querier) (err error) {
 		if err := t.Claims.Hold(ctx, q, owner, held); err != nil {
 			return err
 		}
-		rest, err = t.apply(ctx, q, &m)
+		rest, unmarked, err = t.apply(ctx, q, &m)
 		return err
 	})
-	if err == nil {
-		t.letRestGo(ctx, rest)
+	if err != nil {
+		return err
 	}
-	return err
+	t.letRestGo(ctx, rest)
+	return asError(unmarked)
+}
+
+func asError(unmarked []event.Ref) error {
+	if len(unmarked) == 0 {
+		return nil
+	}
+	return &event.UnmarkedError{Refs: unmarked}
 }
 
 // apply writes marks that are more than published rows. It returns the aggregates of which more events wait for nothing
-// than one transaction lets go.
-func (t *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) (rest []event.Aggregate, err error) {
+// than one transaction lets go, and the rows that did not take their marks.
+func (t *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) (rest []event.Aggregate,
+	unmarked []event.Ref, err error) {
 	published := slices.Concat(m.Published, refsIn(m.Retried))
 	if t.side != "" { // which has no state for it
 		published = append(published, refsIn(m.Expired)...)
 	}
 	for part := range slices.Chunk(published, t.most(len(published))) {
-		if _, err := t.mark(part).Exec(ctx, q); err != nil {
-			return nil, fmt.Errorf("published: %w", err)
+		n, err := t.mark(part).Exec(ctx, q)
+		if err != nil {
+			return nil, nil, fmt.Errorf("published: %w", err)
 		}
+		left, err := t.unchanged(ctx, q, n, part, t.markable())
+		if err != nil {
+			return nil, nil, fmt.Errorf("published: %w", err)
+		}
+		unmarked = append(unmarked, left...)
 	}
 	if t.side != "" {
-		return nil, t.applyBeside(ctx, q, m)
+		return nil, unmarked, t.applyBeside(ctx, q, m, unmarked)
 	}
-	if err := t.fail(ctx, q, slices.Concat(m.Failed, m.Held)); err != nil {
-		return nil, fmt.Errorf("failed: %w", err)
+	left, err := t.fail(ctx, q, slices.Concat(m.Failed, m.Held))
+	if err != nil {
+		return nil, nil, fmt.Errorf("failed: %w", err)
 	}
-	if err := t.awake(ctx, q, m); err != nil {
-		return nil, fmt.Errorf("delayed: %w", err)
+	unmarked = append(unmarked, left...)
+	if left, err = t.awake(ctx, q, m); err != nil {
+		return nil, nil, fmt.Errorf("delayed: %w", err)
 	}
+	unmarked = append(unmarked, left...)
 	if err := t.wait(ctx, q, m.Waiting); err != nil {
-		return nil, fmt.Errorf("waiting: %w", err)
+		return nil, nil, fmt.Errorf("waiting: %w", err)
 	}
 	if _, rest, err = t.LetGo(ctx, q, m.Unblocked(t.cfg.Block)); err != nil {
-		return nil, fmt.Errorf("pending again: %w", err)
+		return nil, nil, fmt.Errorf("pending again: %w", err)
 	}
-	return rest, nil
+	return rest, unmarked, nil
 }
 
-// awake makes DELAYED events pending, and gives expired ones up.
-func (t *Table) awake(ctx context.Context, q statement.Querier, m *event.Marks) error {
+// unchanged returns those of refs that are as they were (which cond says of o) after a statement that should have
+// changed them and changed n rows. Where a trigger returns NULL, or row security shows a row and lets nobody change it,
+// an UPDATE that changes nothing is a success. What others settled or deleted meanwhile is no longer as it was.
+func (t *Table) unchanged(ctx context.Context, q statement.Querier, n int64, refs []event.Ref,
+	cond string) (left []event.Ref, err error) {
+	if n >= int64(len(refs)) {
+		return nil, nil
+	}
+	s := t.db.Statement("SELECT ", t.o.id, " FROM ", t.outbox.String(), " o WHERE ")
+	err = t.oneOf(s, &t.o, refs).Add(" AND ", cond).Each(ctx, q, func(scan func(...any) error) (bool, error) {
+		var r event.Ref
+		var err error
+		if t.side == "" {
+			err = scan(&r.Seq)
+		} else {
+			err = scan(&r.ID)
+		}
+		left = append(left, r)
+		return true, err
+	})
+	return left, err
+}
+
+// markable is the condition that mark changes o.
+func (t *Table) markable() string {
+	if t.side == "" {
+		return "o.state IN ('PENDING', 'FAILED')"
+	}
+	return t.o.pending
+}
+
+// awake makes DELAYED events pending, and gives expired ones up. It returns those that did not take it.
+func (t *Table) awake(ctx context.Context, q statement.Querier, m *event.Marks) (unmarked []event.Ref, err error) {
 	for _, c := range []struct {
 		of          []event.Marked
 		set, states string
@@ -84,12 +139,18 @@ func (t *Table) awake(ctx context.Context, q statement.Querier, m *event.Marks) 
 			"'PENDING', 'FAILED'"},
 	} {
 		for part := range slices.Chunk(refsIn(c.of), t.most(len(c.of))) {
-			if _, err := t.change(t.db.Statement(), func() string { return c.set }, part, c.states).Exec(ctx, q); err != nil {
-				return err
+			n, err := t.change(t.db.Statement(), func() string { return c.set }, part, c.states).Exec(ctx, q)
+			if err != nil {
+				return nil, err
 			}
+			left, err := t.unchanged(ctx, q, n, part, "o.state IN ("+c.states+")")
+			if err != nil {
+				return nil, err
+			}
+			unmarked = append(unmarked, left...)
 		}
 	}
-	return nil
+	return unmarked, nil
 }
 
 func refsIn(of []event.Marked) []event.Ref {

@@ -17,8 +17,27 @@ const SideStates = "'FAILED', 'DEAD LETTER', 'DISCARDED'"
 
 // hasEntry is the condition that o has an entry.
 func (t *Table) hasEntry(s *statement.Statement) string {
-	return "EXISTS (SELECT 1 FROM " + t.side + " s" + t.values.Hold() + " WHERE s.outbox = " +
-		s.Arg(t.Claims.Place.Outbox) + " AND s.event = " + t.o.id + ")"
+	return "EXISTS (SELECT 1 FROM " + t.side + " s" + t.values.Hold() + " WHERE " + t.isOf(s, "s") + ")"
+}
+
+// isOf is the condition that an entry is that of o.
+func (t *Table) isOf(s *statement.Statement, entry string) string {
+	return entry + ".outbox = " + s.Arg(t.Claims.Place.Outbox) + " AND " + entry + ".event = " + t.o.id + " AND " +
+		t.holds(entry)
+}
+
+// holds is the condition that an entry with the id of o is about o. An id is given out again where rows are deleted
+// (SQLite's INTEGER PRIMARY KEY): what was said of the earlier row must not be said of the new one. A time is not
+// compared: MariaDB's first TIMESTAMP changes with each UPDATE. CASE keeps engines from searching by these columns, and
+// that the position is read keeps MariaDB from the index that holds the others, where it would pass over all entries.
+func (t *Table) holds(entry string) string {
+	same := entry + ".aggregate_type = " + t.o.entryType + " AND " + entry + ".aggregate_id = " + t.o.entryAggregate
+	if t.Seq != nil {
+		same += " AND " + entry + ".position = " + t.o.position
+	} else {
+		same += " AND " + entry + ".position <> ''"
+	}
+	return "CASE WHEN " + same + " THEN 1 ELSE 0 END = 1"
 }
 
 // ofEntries reads the rows of entries that a statement of ids and attempts names. They are named in a statement of
@@ -38,7 +57,7 @@ func (t *Table) ofEntries(ctx context.Context, q statement.Querier, entries *sta
 	}
 	rows, _, err = t.read(ctx, q, limit, t.o.order, nil, func(s *statement.Statement) {
 		t.named(s, refs)
-		s.Add(") k")
+		s.Add(" AND ", t.hasEntry(s), ") k")
 	})
 	for i := range rows {
 		rows[i].Attempts = attempts[rows[i].Ref.ID]
@@ -46,10 +65,12 @@ func (t *Table) ofEntries(ctx context.Context, q statement.Querier, entries *sta
 	return rows, err
 }
 
-// applyBeside writes what was settled into the side table. What waits is not marked.
-func (t *Table) applyBeside(ctx context.Context, q statement.Querier, m *event.Marks) error {
+// applyBeside writes what was settled into the side table. What waits is not marked. The entries of rows that did not
+// take their marks stay.
+func (t *Table) applyBeside(ctx context.Context, q statement.Querier, m *event.Marks, unmarked []event.Ref) error {
 	// After the marks: as soon as these entries are gone, what waited for them is shown, and only that.
-	done := refsIn(slices.Concat(m.Retried, m.Woken, m.Expired))
+	done := slices.DeleteFunc(refsIn(slices.Concat(m.Retried, m.Woken, m.Expired)),
+		func(r event.Ref) bool { return slices.Contains(unmarked, r) })
 	for part := range slices.Chunk(done, t.most(len(done))) {
 		if _, err := t.forget(part).Exec(ctx, q); err != nil {
 			return fmt.Errorf("remove what was published from the failed ones: %w", err)
@@ -66,6 +87,9 @@ func (t *Table) applyBeside(ctx context.Context, q statement.Querier, m *event.M
 
 // failBeside records one failed attempt, unless an operator acted on the event in the meantime.
 func (t *Table) failBeside(ctx context.Context, q statement.Querier, f *event.Failure) error {
+	if _, err := t.forgetOthers([]event.Ref{f.Ref}).Exec(ctx, q); err != nil {
+		return err
+	}
 	n, err := t.failAgain(f).Exec(ctx, q)
 	if err == nil && n == 0 {
 		n, err = t.failFirst(f).Exec(ctx, q)
@@ -136,27 +160,60 @@ func (t *Table) forget(refs []event.Ref) *statement.Statement {
 	return s.Add(s.Arg(t.Claims.Place.Outbox), " AND ", t.db.AnyText(s, "event", ids(refs)))
 }
 
+// forgetOthers removes the entries that have the ids of refs and are about other rows: there is one entry for an id.
+func (t *Table) forgetOthers(refs []event.Ref) *statement.Statement {
+	s := t.forget(refs).Add(" AND NOT EXISTS (SELECT 1 FROM ", t.outbox.String(), " o WHERE ")
+	t.oneOf(s, &t.o, refs).Add(" AND ", t.o.pending, " AND ", t.o.id, " = ", t.side, ".event AND ", t.holds(t.side), ")")
+	return s
+}
+
+// sideRow is what an entry says of its row, and the row of itself.
+type sideRow struct{ event, aggregateType, aggregateID, position string }
+
+// sideRows reads them. position is "" where it is not compared.
+func (t *Table) sideRows(ctx context.Context, q statement.Querier, s *statement.Statement) (list []sideRow, err error) {
+	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
+		var r sideRow
+		err := scan(&r.event, &r.aggregateType, &r.aggregateID, &r.position)
+		if t.Seq == nil {
+			r.position = ""
+		}
+		list = append(list, r)
+		return true, err
+	})
+	return list, err
+}
+
 // mendBeside removes entries of events that somebody published or deleted by hand: what waits for them goes on. Waiting
-// itself is not stored, so that nothing else can be left over.
+// itself is not stored, so that nothing else can be left over. Discarded ones are looked at, too: while their entry is
+// there, the row may be replaced by another with the same id.
 func (t *Table) mendBeside(ctx context.Context) (mended int, err error) {
 	for after, more := "", true; more; {
 		err := t.db.Tx(ctx, "mend", func(ctx context.Context, q statement.Querier) error {
-			s := t.scope(t.db.Statement("SELECT o.event FROM ", t.side, " o WHERE "), "o")
-			entries, err := s.Add("o.event > ", s.Arg(after), " ORDER BY o.event", t.db.Limit(s.Arg(t.most(0)), 0)).Texts(ctx, q)
+			s := t.scope(t.db.Statement("SELECT o.event, o.aggregate_type, o.aggregate_id, o.position FROM ", t.side,
+				" o WHERE "), "o")
+			s.Add("o.event > ", s.Arg(after), " ORDER BY o.event", t.db.Limit(s.Arg(t.most(0)), 0))
+			entries, err := t.sideRows(ctx, q, s)
 			if more = len(entries) == t.most(0); err != nil || len(entries) == 0 {
 				return err
 			}
 			refs := make([]event.Ref, len(entries))
-			for i, id := range entries {
-				refs[i].ID = id
+			for i := range entries {
+				refs[i].ID = entries[i].event
 			}
-			s = t.db.Statement("SELECT ", t.o.id, " FROM ", t.outbox.String(), " o WHERE ")
-			pending, err := t.oneOf(s, &t.o, refs).Add(" AND ", t.o.pending).Texts(ctx, q)
+			after = entries[len(entries)-1].event
+			s = t.db.Statement("SELECT ", t.o.id, ", ", t.o.entryType, ", ", t.o.entryAggregate, ", ", t.o.position, " FROM ",
+				t.outbox.String(), " o WHERE ")
+			pending, err := t.sideRows(ctx, q, t.oneOf(s, &t.o, refs).Add(" AND ", t.o.pending))
 			if err != nil {
 				return err
 			}
-			after = entries[len(entries)-1]
-			gone := slices.DeleteFunc(refs, func(r event.Ref) bool { return slices.Contains(pending, r.ID) })
+			var gone []event.Ref
+			for i := range entries {
+				if !slices.Contains(pending, entries[i]) {
+					gone = append(gone, refs[i])
+				}
+			}
 			if len(gone) == 0 {
 				return nil
 			}

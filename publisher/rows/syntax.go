@@ -32,6 +32,8 @@ type Syntax interface {
 	Orderly(alias, bucket, seq string) string
 	// Ago is the database's clock less a duration, in whole seconds, rounded up.
 	Ago(s *statement.Statement, d time.Duration) string
+	// Limit writes available_at or expires_at as it is read.
+	Limit(expr string) string
 	// Ddl returns the statements that create the outbox, with the one that creates the claims table in its place.
 	// states are the words of the column state, blocked those of the events which others wait for, or which wait.
 	Ddl(table statement.Name, claims, states, blocked string) []string
@@ -45,6 +47,8 @@ type Syntax interface {
 type Values interface {
 	// Text writes a value as the text that stands in the side table, and in Go.
 	Text(c *column.Column, expr string) string
+	// ID is Text for the column that identifies an event. Typed takes it.
+	ID(c *column.Column, expr string) string
 	// Short is Text for a column of the side table, which has an index: what has over 255 characters is its beginning and
 	// a hash of it all.
 	Short(c *column.Column, expr string) string
@@ -54,6 +58,9 @@ type Values interface {
 	Position(c *column.Column, expr string) string
 	// Instant writes a time in UTC as text of one width: 2026-01-31 23:59:59.123456. SQLite keeps what is stored.
 	Instant(c *column.Column, expr string) string
+	// Limit writes a time from which, or up to which events are published, in UTC: as Instant does, or another text that
+	// event.Row reads.
+	Limit(c *column.Column, expr string) string
 	// AtInstant casts a text that instant wrote back to the column's type.
 	AtInstant(c *column.Column, parameter string) string
 	// Now is the database's clock, less so many milliseconds that a parameter says ("" for none), as a value of the

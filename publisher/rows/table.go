@@ -74,7 +74,7 @@ func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how clai
 	t := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"), entries: outbox.String(),
 		eventColumn: d.Seq(), attemptsColumn: "retry_count", unordered: cfg.Ordering == poller.OrderNone}
 	if cfg.Timed {
-		t.o.availableAt, t.o.expiresAt = "o.available_at", "o.expires_at"
+		t.o.availableAt, t.o.expiresAt = d.Limit("o.available_at"), d.Limit("o.expires_at")
 	}
 	t.Claims = claims.New(db, how, where, cfg.Partitions, cfg.Alive)
 	return t

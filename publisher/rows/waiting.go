@@ -17,9 +17,10 @@ var failureColumns = []statement.Field{statement.Int("seq"), statement.Int("atte
 
 // fail leaves alone what an operator has requeued since it was handed out: that has no attempts. (A misplaced event's
 // attempts stop short of the last one, so that they need not grow.)
-func (t *Table) fail(ctx context.Context, q statement.Querier, failed []event.Failure) error {
+// It returns those that are pending as before, although the statement named them.
+func (t *Table) fail(ctx context.Context, q statement.Querier, failed []event.Failure) ([]event.Ref, error) {
 	if len(failed) == 0 {
-		return nil
+		return nil, nil
 	}
 	type object struct {
 		Seq      int64  `json:"seq"`
@@ -42,8 +43,15 @@ func (t *Table) fail(ctx context.Context, q statement.Querier, failed []event.Fa
 			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+t.db.Later("f.pause")+" END",
 		s.Rows("f", failureColumns, list),
 		t.o.order+" = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'FAILED')"))
-	_, err := s.Exec(ctx, q)
-	return err
+	n, err := s.Exec(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]event.Ref, len(failed))
+	for i := range failed {
+		refs[i] = failed[i].Ref
+	}
+	return t.unchanged(ctx, q, n, refs, "o.state = 'PENDING'")
 }
 
 // wait makes events WAITING as long as one before them is in the way; the others stay PENDING.

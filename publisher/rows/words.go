@@ -21,7 +21,7 @@ type words struct {
 	traceState, size, payload           string
 	pending, done                       string // conditions: it is to be published, and it is not any more
 	createdAt, publishedAt              string // the columns
-	availableAt, expiresAt              string // as AsTime reads them
+	availableAt, expiresAt              string // as Row.SetTimes reads them
 	order                               string // after ORDER BY
 	place                               string // where it stands in that order
 	step, stepPlace                     string // the column that the clean-up goes by, and its text
@@ -74,7 +74,7 @@ func (f *foreign) words(alias string) words {
 		return as(c, at(c))
 	}
 	w := words{
-		id: text(&f.ID), key: at(&f.ID), bucket: "0",
+		id: f.values.ID(&f.ID, at(&f.ID)), key: at(&f.ID), bucket: "0",
 		typ: orEmpty(f.AggregateType, f.values.Text), aggregate: orEmpty(f.AggregateID, f.values.Text),
 		entryType: orEmpty(f.AggregateType, f.values.Short), entryAggregate: orEmpty(f.AggregateID, f.values.Short),
 		eventType: shown(f.EventType), idempotency: shown(f.Key), created: "NULL", attempts: "0",
@@ -89,10 +89,10 @@ func (f *foreign) words(alias string) words {
 		w.publishedAt = at(f.PublishedAt)
 	}
 	if f.AvailableAt != nil {
-		w.availableAt = f.values.Instant(f.AvailableAt, at(f.AvailableAt))
+		w.availableAt = f.values.Limit(f.AvailableAt, at(f.AvailableAt))
 	}
 	if f.ExpiresAt != nil {
-		w.expiresAt = f.values.Instant(f.ExpiresAt, at(f.ExpiresAt))
+		w.expiresAt = f.values.Limit(f.ExpiresAt, at(f.ExpiresAt))
 	}
 	if f.Attempts != nil {
 		w.attempts = "COALESCE(" + at(f.Attempts) + ", 0)"

@@ -107,6 +107,8 @@ func (r *Recorder) answer(text string) [][]sqldriver.Value {
 	}
 	row := func(values ...sqldriver.Value) [][]sqldriver.Value { return [][]sqldriver.Value{values} }
 	switch {
+	case has(" AND o.state IN ('PENDING', 'FAILED')"):
+		return nil // every row took its mark
 	case has("o.next_attempt_at, o.last_error"):
 		return row("1", "O", "1", "Happened", "k", "PENDING", int64(0), time.Unix(0, 0), nil, nil, "1")
 	case has("AS one"):

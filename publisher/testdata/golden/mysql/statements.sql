@@ -161,6 +161,7 @@ UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6),
 --   shop.outbox
 --   me
 --   1
+SELECT o.id FROM `shop`.`outbox` o WHERE o.id IN (1,2) AND o.state IN ('PENDING', 'FAILED')
 
 -- settle everything else
 BEGIN
@@ -172,6 +173,7 @@ SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SE
 --   shop.outbox
 --   me
 UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE id IN (1,1) AND state IN ('PENDING', 'FAILED')
+SELECT o.id FROM `shop`.`outbox` o WHERE o.id IN (1,1) AND o.state IN ('PENDING', 'FAILED')
 UPDATE `shop`.`outbox` AS o JOIN JSON_TABLE(?, '$[*]' COLUMNS (seq BIGINT PATH '$.seq', attempts BIGINT PATH '$.attempts', pause BIGINT PATH '$.pause', dead BIGINT PATH '$.dead', reason VARCHAR(1000) CHARACTER SET utf8mb4 PATH '$.reason')) AS f ON o.id = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'FAILED') SET state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE UTC_TIMESTAMP(6) + INTERVAL (f.pause) * 1000 MICROSECOND END
 --   [{"seq":1,"attempts":2,"pause":5000,"dead":0,"reason":"refused"}]
 SELECT o.id FROM `shop`.`outbox` o WHERE o.id IN (1) AND EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')

@@ -151,6 +151,8 @@ UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timesta
 --   shop.outbox
 --   me
 --   1
+SELECT o.seq FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($1 AS bigint[])) AND o.state IN ('PENDING', 'FAILED')
+--   [1 2]
 
 -- settle everything else
 BEGIN
@@ -162,6 +164,8 @@ SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit 
 --   [p0]
 --   me
 UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'FAILED')
+--   [1 1]
+SELECT o.seq FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($1 AS bigint[])) AND o.state IN ('PENDING', 'FAILED')
 --   [1 1]
 UPDATE "shop"."outbox" AS o SET state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE statement_timestamp() + CAST(f.pause AS bigint) * interval '1 millisecond' END FROM jsonb_to_recordset(CAST($1 AS jsonb)) AS f(seq bigint, attempts bigint, pause bigint, dead bigint, reason text) WHERE o.seq = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'FAILED')
 --   [{"seq":1,"attempts":2,"pause":5000,"dead":0,"reason":"refused"}]

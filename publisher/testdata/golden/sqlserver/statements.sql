@@ -158,6 +158,8 @@ UPDATE o SET state = 'PUBLISHED', published_at = SYSUTCDATETIME(), next_attempt_
 --   shop.outbox
 --   me
 --   1
+SELECT o.seq FROM [shop].[outbox] o WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND o.state IN ('PENDING', 'FAILED')
+--   [1,2]
 
 -- settle everything else
 BEGIN
@@ -170,6 +172,8 @@ SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit') AS r INNER 
 --   me
 UPDATE o SET state = 'PUBLISHED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL FROM OPENJSON(@p1) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('PENDING', 'FAILED')
 --   [{"seq":1},{"seq":1}]
+SELECT o.seq FROM [shop].[outbox] o WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND o.state IN ('PENDING', 'FAILED')
+--   [1,1]
 UPDATE o SET state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE DATEADD(millisecond, CAST(f.pause AS int), SYSUTCDATETIME()) END FROM OPENJSON(@p1) WITH (seq bigint '$.seq', attempts bigint '$.attempts', pause bigint '$.pause', dead bigint '$.dead', reason nvarchar(1000) '$.reason') AS f INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = f.seq AND o.retry_count IN (f.attempts - 1, f.attempts) AND o.state IN ('PENDING', 'FAILED')
 --   [{"seq":1,"attempts":2,"pause":5000,"dead":0,"reason":"refused"}]
 SELECT o.seq FROM [shop].[outbox] o WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_type) = DATALENGTH(o.aggregate_type) AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.aggregate_id) = DATALENGTH(o.aggregate_id) AND (DATALENGTH(o.aggregate_id) / 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING') AND b.state <> 'WAITING')

@@ -24,6 +24,9 @@ SELECT o.id, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at 
 --   2592000000
 --   7
 --   4000
+-- clean-up counts
+SELECT COUNT(*) FROM `shop`.`outbox` o WHERE o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND
+--   2592000000
 -- clean-up deletes
 DELETE FROM `shop`.`outbox` WHERE id > ? AND id <= ? AND state IN ('PUBLISHED', 'DISCARDED') AND published_at < UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND
 --   7

@@ -25,6 +25,9 @@ SELECT o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at
 --   2592000000
 --   7
 --   4000
+-- clean-up counts
+SELECT COUNT(*) FROM "shop"."outbox" o WHERE o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?1) / -1000.0))
+--   2592000000
 -- clean-up deletes
 DELETE FROM "shop"."outbox" WHERE seq > ?1 AND seq <= ?2 AND state IN ('PUBLISHED', 'DISCARDED') AND published_at < strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?3) / -1000.0))
 --   7

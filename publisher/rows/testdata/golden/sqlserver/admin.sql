@@ -25,6 +25,9 @@ SELECT o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at
 --   2592000
 --   7
 --   4000
+-- clean-up counts
+SELECT COUNT(*) FROM [shop].[outbox] o WHERE o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < DATEADD(second, -CAST(@p1 AS int), SYSUTCDATETIME())
+--   2592000
 -- clean-up deletes
 SET DEADLOCK_PRIORITY LOW; DELETE FROM [shop].[outbox] WHERE seq > @p1 AND seq <= @p2 AND state IN ('PUBLISHED', 'DISCARDED') AND published_at < DATEADD(second, -CAST(@p3 AS int), SYSUTCDATETIME())
 --   7

@@ -1,0 +1,70 @@
+package feed
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/publisher/feed/feedtest"
+)
+
+// TestRowsThatTakeNoMark: an event that was sent, and whose row cannot be marked, fails the tick. It is left alone for a
+// while: others go on, however small a page is.
+func TestRowsThatTakeNoMark(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		for i := range 13 {
+			db.add(fmt.Sprint("a", i))
+			db.at(int64(i + 1)).stuck = i < 11
+		}
+		table := db.connect()
+		feed := New(testConfig(claims.Leader), table.open)
+		s := openFeed(t, feed, table)
+		s.Settled("aaaaaaaaaa", s.Expect("1 2 3 4 5 6 7 8 9 10+"))
+		s.Settled("aaa", s.Expect("11 12 13"))
+		s.Expect("")
+		feedtest.WantFault(t, s.Close(t.Context(), &poller.Report{}), poller.CommitFailed, "seq 11", "sent again after 1m0s")
+		s.states("PPPPPPPPPPPxx")
+
+		db.add("b")
+		s = openFeed(t, feed, table)
+		s.Settled("a", s.Expect("14"))
+		s.End()
+		time.Sleep(unmarkedPause)
+		for _, r := range db.rows {
+			r.stuck = false
+		}
+		s = openFeed(t, feed, table)
+		s.Settled("aaaaaaaaaa", s.Expect("1 2 3 4 5 6 7 8 9 10+"))
+		s.Settled("a", s.Expect("11"))
+		s.End()
+		s.states("xxxxxxxxxxxxxx")
+	})
+}
+
+// TestManyRowsThatTakeNoMark: where it is the whole table, nothing more is sent.
+func TestManyRowsThatTakeNoMark(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		for i := range mostUnmarked + 10 {
+			db.add(fmt.Sprint("a", i))
+			db.at(int64(i + 1)).stuck = true
+		}
+		table := db.connect()
+		feed := New(testConfig(claims.Leader), table.open)
+		s := openFeed(t, feed, table)
+		for range mostUnmarked/10 - 1 {
+			s.Settled("aaaaaaaaaa", s.Fetch())
+		}
+		_, err := s.Outcomes(t.Context(), "aaaaaaaaaa", s.Fetch())
+		feedtest.WantFault(t, err, poller.CommitFailed, "row security")
+		feedtest.WantFault(t, s.Close(t.Context(), &poller.Report{}), poller.CommitFailed, "row security")
+		s = openFeed(t, feed, table)
+		s.ExpectFault(poller.CommitFailed, "nothing is sent")
+		s.End()
+		time.Sleep(unmarkedPause)
+		s = openFeed(t, feed, table)
+		s.Expect("1 2 3 4 5 6 7 8 9 10+")
+		s.End()
+	})
+}
