@@ -95,14 +95,13 @@ func runAlone(ctx context.Context, c *console, how *running) error {
 	}
 	defer stop()
 	asked := reloads(ctx, c, how)
-	log := g.log
 	var ending sync.WaitGroup
-	for g != nil {
-		log = g.log
-		g = g.relay(ctx, page, asked, &ending)
+	for next := g; next != nil; {
+		g = next
+		next = g.relay(ctx, page, asked, &ending)
 	}
 	ending.Wait()
-	log.Info("stopped")
+	g.log.Info("stopped")
 	return nil
 }
 
