@@ -135,6 +135,65 @@ func TestAReloadBeginsNothingAnew(t *testing.T) {
 	p.Interrupt()
 }
 
+// TestAReloadDoesNotWaitForASlowRequest: each poller goes on when its own tick has ended. Nobody runs twice at once: also
+// one that is taken out and brought again waits for the request that it began before.
+func TestAReloadDoesNotWaitForASlowRequest(t *testing.T) {
+	t.Parallel()
+	slow, quick := newSink(t), newSink(t)
+	s, db := sqliteShop(t, slow.URL, 1)
+	execute(t, db, `CREATE TABLE items (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)`)
+	without := settings{"pollers__items__source__connection": "SHOP_DB", "pollers__items__source__table": "items",
+		"pollers__items__source__cursor": "version", "pollers__items__output__kind": "http",
+		"pollers__items__output__url": quick.URL, "status__listen": "127.0.0.1:0",
+		"defaults__schedule": "* * * * * *", "defaults__output__timeout": "100s"}
+	for name, value := range s {
+		if !strings.Contains(name, "__orders__") {
+			without[name] = value
+		}
+	}
+	s = s.with(without)
+	reached, release := make(chan struct{}, 100), make(chan struct{})
+	slow.decide(func(http.ResponseWriter, []cloudEvent) bool {
+		reached <- struct{}{}
+		slow.mu.Unlock()
+		<-release
+		slow.mu.Lock()
+		return true
+	})
+	r := &reloader{t: t, path: filepath.Join(t.TempDir(), "rowrelay.yaml"), because: "SIGHUP", hup: true}
+	r.write(s)
+	p := startRun(t, t.TempDir(), nil, "--config", r.path)
+	r.log, r.signal = p.Log, func() { p.Signal(syscall.SIGHUP) }
+	<-reached
+	items := 0
+	arrives := func(when string) {
+		t.Helper()
+		items++
+		execute(t, db, `INSERT INTO items VALUES (?, ?)`, items, items)
+		p.Until("an item "+when, func() bool { n, _ := quick.count(); return n == items })
+	}
+	r.to(s, `"added":null,"changed":null,"gone":null`)
+	arrives("after a reload that changes nothing")
+	r.to(without, `"gone":["orders"]`)
+	arrives("without the slow poller")
+	r.to(s, `"added":["orders"]`)
+	arrives("beside the slow poller that is back")
+	if n := len(reached); n > 0 || strings.Contains(p.Log(), "lease_acquire_skipped") {
+		t.Errorf("the slow poller ran twice at once: %d more requests", n)
+	}
+	close(release)
+	execute(t, db, `INSERT INTO orders (version, status) VALUES (2, 'last')`)
+	p.Until("the orders", func() bool { n, _ := slow.count(); return n == 2 })
+	if code := p.Interrupt(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, to := range []*sink{slow, quick} {
+		if _, repeated := to.count(); repeated != 0 {
+			t.Errorf("%d events repeated", repeated)
+		}
+	}
+}
+
 // reloader writes the file of a process, and waits until it has been read.
 type reloader struct {
 	t             *testing.T

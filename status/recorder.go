@@ -142,6 +142,13 @@ func (c *Recorder) seen(name, output string) (note *Note, good time.Time) {
 	return s.note, s.good // a note is replaced, never changed
 }
 
+// Followed says that ticks go on in this process, after a reload: Close does not note their end then.
+func (c *Recorder) Followed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cfg.Alone = false
+}
+
 // Close writes what is still to be written, within a few seconds, and ends. Where the ticks end with the process, that
 // is noted: a sign of life that cannot come is not waited for.
 func (c *Recorder) Close() {

@@ -183,18 +183,21 @@ func TestOnceIsNeverSilent(t *testing.T) {
 }
 
 // TestAnOrderlyStop: where the ticks end with their process, its end is said at once; where a host starts the next
-// worker it is none. Another process goes on: its next sign of life ends it, and its own page never says it.
+// worker, and where a reload goes on with the ticks, it is none. Another process goes on: its next sign of life ends it, and its own page never says it.
 func TestAnOrderlyStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, alone := range []bool{true, false} {
+		for _, how := range []string{"alone", "under a host", "after a reload"} {
 			store, p := life(t, 2*time.Minute, 10*time.Second, poller.FetchEmpty)
-			p.cfg.Alone = alone
+			p.cfg.Alone = how != "under a host"
+			if how == "after a reload" {
+				p.Followed()
+			}
 			pass(time.Second)
 			p.Close()
 			o := onePoller(t, store, nil, time.Now())
-			if !alone {
+			if how != "alone" {
 				if o.Health != Healthy || o.SilentSince != nil {
-					t.Errorf("under a host: %s: %s", o.Health, o.Says)
+					t.Errorf("%s: %s: %s", how, o.Health, o.Says)
 				}
 				continue
 			}

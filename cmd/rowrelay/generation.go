@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -31,6 +32,11 @@ type generation struct {
 	log     *slog.Logger
 	app     *wiring.App
 	chosen  []*wiring.Poller
+	// ended are closed when nothing of a poller runs any more, by name; before is ended of the generation before, for the
+	// pollers that are as they were.
+	ended, before map[string]chan struct{}
+	// left is closed when nothing runs any more of the pollers of earlier generations that are not as they were.
+	left chan struct{}
 }
 
 // newGeneration reads the settings.
@@ -112,28 +118,38 @@ func (g *generation) once(ctx context.Context, page *switching) error {
 	return runOnce(ctx, h, g.chosen)
 }
 
-// relay runs the pollers until the process is told to stop, or a reload has made another generation, which it returns.
-func (g *generation) relay(ctx context.Context, page *switching, asked chan string) *generation {
-	defer g.close()
+// relay runs the pollers until the process is told to stop, or a reload has made another generation, which it returns:
+// then last ticks may still run, which ending waits for.
+func (g *generation) relay(ctx context.Context, page *switching, asked chan string, ending *sync.WaitGroup) *generation {
 	running, stop := context.WithCancel(ctx)
-	defer stop()
 	g.stop = running.Done()
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(nil)
-	defer context.AfterFunc(running, func() {
+	context.AfterFunc(running, func() {
 		if ctx.Err() == nil {
 			end(errReloaded)
 		}
 		end(errStopped) // without effect where it is not the first
-	})()
+	})
 	h, side := g.begin(ctx, lifetime, page)
-	defer side.close()
 	var wg sync.WaitGroup
+	g.ended = map[string]chan struct{}{}
 	for _, w := range g.chosen {
-		wg.Go(func() { keepTicking(running, h, w, g.log) })
-		if w.Cleanup != nil {
-			wg.Go(func() { keepCleaning(running, h, w, g.log) })
-		}
+		ended := make(chan struct{})
+		g.ended[w.Config.Name] = ended
+		wg.Go(func() {
+			defer close(ended)
+			if before := g.before[w.Config.Name]; before != nil {
+				<-before
+			} else if g.left != nil {
+				<-g.left
+			}
+			var of sync.WaitGroup
+			of.Go(func() { keepTicking(running, h, w, g.log) })
+			if w.Cleanup != nil {
+				of.Go(func() { keepCleaning(running, h, w, g.log) })
+			}
+			of.Wait()
+		})
 	}
 	others := make(chan *generation)
 	if g.patterns {
@@ -142,11 +158,15 @@ func (g *generation) relay(ctx context.Context, page *switching, asked chan stri
 	g.log.Info("running", "pollers", len(g.chosen), "status", "http://"+g.cfg.Status.Listen+"/status", "metrics",
 		"http://"+g.cfg.Status.Listen+"/metrics")
 	next := g.reload(ctx, asked, others)
-	stop()
-	wg.Wait()
-	if next == nil {
-		g.log.Info("stopped")
+	if next != nil {
+		side.seen.Followed()
 	}
+	stop()
+	ending.Go(func() {
+		wg.Wait()
+		side.close()
+		g.close()
+	})
 	return next
 }
 
@@ -169,6 +189,7 @@ func (g *generation) reload(ctx context.Context, asked <-chan string, others <-c
 		}
 		if err == nil {
 			added, changed, gone := g.differences(next)
+			g.precede(next, changed, gone)
 			g.log.Info("reloading", "event", "reload", "because", why, "added", added, "changed", changed, "gone", gone)
 			return next
 		}
@@ -189,6 +210,29 @@ func (g *generation) succeeds(next *generation) error {
 	}
 	next.cfg.Status.Listen = g.cfg.Status.Listen // the address that it has become
 	return next.wire(g.telemetry)
+}
+
+// precede says what each poller of the next generation waits for. One that is as it was waits for its own last tick, and
+// not for others' slow requests. One that is not may do another one's work under a new name: it waits for all that
+// changed or are gone, also by earlier reloads.
+func (g *generation) precede(next *generation, changed, gone []string) {
+	next.before, next.left = maps.Clone(g.ended), make(chan struct{})
+	var leaving []chan struct{}
+	for _, name := range slices.Concat(changed, gone) {
+		if ended := next.before[name]; ended != nil {
+			leaving = append(leaving, ended)
+			delete(next.before, name)
+		}
+	}
+	go func() {
+		defer close(next.left)
+		if g.left != nil {
+			<-g.left
+		}
+		for _, ended := range leaving {
+			<-ended
+		}
+	}()
 }
 
 // changedFixed names the settings that a reload cannot change, where they mean something else than before: which

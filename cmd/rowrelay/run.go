@@ -41,8 +41,8 @@ Ctrl-C stops cleanly: requests under way are finished, what was accepted is comm
 second Ctrl-C ends at once; then what was not committed is delivered again.
 
 With --config, SIGHUP reads the file anew, and the files of secrets that settings name; --watch does so after each
-change of the file. Ticks end as for Ctrl-C, and begin again with what was read. Where that has faults, or changes what
-only a restart can (state__…, status__listen, OTEL_…), it is told, and the settings that run go on.
+change of the file. Each poller ends its tick as for Ctrl-C, and begins again with what was read. Where that has faults,
+or changes what only a restart can (state__…, status__listen, OTEL_…), it is told, and the settings that run go on.
 
 ` + disclosure,
 		Example: `  rowrelay run
@@ -95,9 +95,13 @@ func runAlone(ctx context.Context, c *console, how *running) error {
 	}
 	defer stop()
 	asked := reloads(ctx, c, how)
-	for g != nil {
-		g = g.relay(ctx, page, asked)
+	var ending sync.WaitGroup
+	for next := g; next != nil; {
+		g = next
+		next = g.relay(ctx, page, asked, &ending)
 	}
+	ending.Wait()
+	g.log.Info("stopped")
 	return nil
 }
 
