@@ -1,10 +1,8 @@
 package admin
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -190,31 +188,6 @@ func TestResetRewritesADamagedDocument(t *testing.T) {
 	f.apply(&m.Plan, nil)
 	if doc := f.doc(); !doc.Checkpoint.Cursor.IsStart() || doc.SourceFingerprint != "sha256:1" {
 		t.Errorf("%+v", doc)
-	}
-}
-
-func TestExportIsReadBack(t *testing.T) {
-	f := newFixture(t)
-	x, err := f.Export(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(x)
-	path := filepath.Join(t.TempDir(), "orders.json")
-	if err := errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	m, err := f.Reset(t.Context(), &Reset{To: "latest"})
-	f.apply(&m.Plan, err)
-	m, err = f.Reset(t.Context(), &Reset{To: "file=" + path})
-	f.apply(&m.Plan, err)
-	if got := f.doc().Checkpoint.Cursor; number(got) != 5 {
-		t.Errorf("it is at %s", got)
-	}
-	f.table.incarnation = "db2"
-	if _, err := f.Reset(t.Context(), &Reset{To: "file=" + path}); err == nil ||
-		!strings.Contains(err.Error(), "another database") {
-		t.Errorf("of a restored database: %v", err)
 	}
 }
 

@@ -24,8 +24,10 @@ type Move struct {
 	// Parked is how many parked events are forgotten.
 	Parked int
 
-	d      *Document
-	parked parkedEvents
+	d *Document
+	// missing says what the file that was exported lacks; "" where none is read, or it lacks nothing.
+	missing string
+	parked  parkedEvents
 	// snapshot is begun: the position stays where keeps says so. Nil where none is.
 	snapshot *checkpointed.Snapshot
 	keeps    bool
@@ -54,11 +56,11 @@ func (m *Move) Lost() int64 {
 
 // move works out what a reset will do.
 func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
-	to, err := d.position(ctx, r)
+	to, missing, err := d.position(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	m := &Move{d: d, From: d.reached(), To: to}
+	m := &Move{d: d, From: d.reached(), To: to, missing: missing}
 	if m.source, err = d.Source.Describe(ctx); err != nil {
 		return nil, err
 	}
@@ -171,6 +173,9 @@ func (m *Move) text() string {
 		text += fmt.Sprintf("\n%d parked event(s) will be forgotten.", m.Parked)
 	}
 	text += m.parked.moved()
+	if m.missing != "" {
+		text += "\nWhen the file was written, " + m.missing + "."
+	}
 	if m.changed {
 		text += "\nThe source is defined in another way than when the document was written: it is accepted as it is now."
 	}
