@@ -41,6 +41,9 @@ func (c *Chosen) Replay(ctx context.Context) (*Replay, error) {
 	if err := d.free(); err != nil {
 		return nil, err
 	}
+	if err := d.readable(c.Entries); err != nil {
+		return nil, err
+	}
 	found, gone, err := d.present(ctx, c.Entries)
 	if err != nil {
 		return nil, err
@@ -106,7 +109,7 @@ func (d *Document) present(ctx context.Context, letters []deadletter.Entry) (fou
 // timeout bounds each request.
 func (c *Chosen) Resend(open func() (poller.Output, error), timeout time.Duration) (*Plan, error) {
 	d, letters := c.d, c.Entries
-	if err := d.free(); err != nil {
+	if err := errors.Join(d.free(), d.readable(letters)); err != nil {
 		return nil, err
 	}
 	p := d.plan("%d recorded row(s) will be sent now, as they were. This BREAKS THE ORDER: newer states of them may have "+
