@@ -215,18 +215,22 @@ func namesOf(entries []deadletter.Entry) string {
 	return strings.Join(ids, ", ")
 }
 
-// remove deletes records whose rows are taken care of.
+// remove deletes records whose rows are taken care of. One that was given up again since has a newer record, which stays.
 func (d *Document) remove(ctx context.Context, entries []deadletter.Entry, event string, out *Result) error {
 	for i := range entries {
 		r := entries[i].Record
 		if entries[i].Name != "" { // the store has it
-			if err := d.Letters.Delete(ctx, entries[i]); err != nil && !errors.Is(err, state.ErrNotFound) {
+			err := d.Letters.Delete(ctx, entries[i])
+			switch {
+			case errors.Is(err, state.ErrConflict):
+				out.note("%s was given up again meanwhile: its dead letter stays", r.ID)
+			case err != nil && !errors.Is(err, state.ErrNotFound):
 				return err
 			}
 		}
 		d.audit(event, "id", r.ID, "key", string(r.Key), "cursor", string(r.Cursor))
 		d.progress(i+1, len(entries), fmt.Sprintf("%d of %d", i+1, len(entries)))
 	}
-	out.say("done: %d", len(entries))
+	out.counted(len(entries))
 	return nil
 }

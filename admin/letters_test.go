@@ -62,6 +62,26 @@ func TestReplayParksAndDeletes(t *testing.T) {
 	f.logged("deadletter_replayed", "id=e1")
 }
 
+// A tick that runs before the records are deleted may give a row up again: its record is a newer one, and stays. It does
+// not end the replay of the others.
+func TestReplayOfWhatIsGivenUpAgain(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	f.letter(2)
+	plan, err := f.chosen().Replay(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.letter(1)
+	r := f.apply(&plan.Plan, nil)
+	if r.Text != "done: 2" || r.Count != 2 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "e1 was given up again") {
+		t.Errorf("%+v", r)
+	}
+	if got := f.ids(); !slices.Equal(got, []string{"e1"}) {
+		t.Errorf("dead letters: %q", got)
+	}
+}
+
 func TestReplayOfWhatIsNotThere(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.Choose(t.Context(), &Choice{})

@@ -63,6 +63,7 @@ func (c *Chosen) Replay(ctx context.Context) (*Replay, error) {
 		if err := d.park(ctx, found); err != nil {
 			return err
 		}
+		out.counted(len(found))
 		// From here on the rows are the poller's again: a crash now leaves records behind whose rows are delivered.
 		return errors.Join(d.remove(ctx, found, "deadletter_replayed", out), r.Kept)
 	}
