@@ -72,6 +72,8 @@ type Positions interface {
 	// Before is the position of the last row below one's cursor: from there the row comes again. Where it is not known
 	// no position brings the row.
 	Before(ctx context.Context, row change.Cursor) (at change.Cursor, known bool, err error)
+	// Ahead reports whether no row stands at a position or above it.
+	Ahead(ctx context.Context, at change.Cursor) (bool, error)
 	// Gap returns an error that wraps poller.ErrGap where a position is ahead of the source.
 	Gap(ctx context.Context, at change.Cursor) error
 }

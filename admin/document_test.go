@@ -104,12 +104,23 @@ func TestResetSaysWhatItCannotCount(t *testing.T) {
 	f := newFixture(t)
 	f.table.err = errors.New("the database is away")
 	m, err := f.Reset(t.Context(), &Reset{To: "cursor=7"})
-	if err != nil || m.Lost() != -1 || len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "the database is away") {
+	if err != nil || m.Lost() != -1 || len(m.Notes) != 2 || !strings.Contains(m.Notes[0], "the database is away") ||
+		!strings.Contains(m.Notes[1], "the database is away") {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	f.apply(&m.Plan, nil)
 	if s := f.doc().Skips; len(s) != 1 || s[0].Rows != -1 {
 		t.Errorf("skips: %+v", s)
+	}
+}
+
+// TestResetAheadOfAllRows: of rows to come below the new position the count says nothing. So the plan does.
+func TestResetAheadOfAllRows(t *testing.T) {
+	for to, want := range map[string]bool{"cursor=10": false, "cursor=11": true, "latest": false, "beginning": false} {
+		m, err := newFixture(t).Reset(t.Context(), &Reset{To: to})
+		if err != nil || strings.Contains(m.What, "rows that come below it are NEVER delivered") != want {
+			t.Errorf("%s: %+v, %v", to, m, err)
+		}
 	}
 }
 

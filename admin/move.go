@@ -37,6 +37,8 @@ type Move struct {
 	// source is as it is defined now. The move accepts it; changed says that the document was written for another.
 	source  checkpointed.Description
 	changed bool
+	// ahead says that no row stands at the new position or above it.
+	ahead bool
 	// foreign says that the position the document has means nothing in the source as it is defined now. So Skipped are
 	// all rows up to the new one.
 	foreign bool
@@ -63,6 +65,12 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 	m := &Move{d: d, From: d.reached(), To: to, missing: missing}
 	if m.source, err = d.Source.Describe(ctx); err != nil {
 		return nil, err
+	}
+	if r.To != "latest" { // else it is a row's, or that of an instant
+		if m.ahead, err = d.Positions.Ahead(ctx, to); err != nil {
+			m.note("whether a row stands at that position or above it could not be seen: %v",
+				poller.NameDocument(err, d.address()))
+		}
 	}
 	doc := &d.snap.Doc
 	another := doc.SourceFingerprint != m.source.Fingerprint
@@ -154,6 +162,10 @@ func (m *Move) text() string {
 	text := fmt.Sprintf("The poller will go on at %s: %s.", m.To, m.rows())
 	if m.snapshot != nil {
 		text = m.snapshotText()
+	}
+	if m.ahead {
+		text += "\nNo row stands at that position or above it: rows that come below it are NEVER delivered. To go on after the " +
+			"last row that there is: --to latest."
 	}
 	if m.window {
 		text += "\nRows below that position that commit late will not be found: the memory of late commits is forgotten."
