@@ -215,7 +215,8 @@ func namesOf(entries []deadletter.Entry) string {
 	return strings.Join(ids, ", ")
 }
 
-// remove deletes records whose rows are taken care of. One that was given up again since has a newer record, which stays.
+// remove deletes records whose rows are taken care of. One that was given up again since has a newer record, which
+// stays.
 func (d *Document) remove(ctx context.Context, entries []deadletter.Entry, event string, out *Result) error {
 	for i := range entries {
 		r := entries[i].Record

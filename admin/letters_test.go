@@ -62,8 +62,8 @@ func TestReplayParksAndDeletes(t *testing.T) {
 	f.logged("deadletter_replayed", "id=e1")
 }
 
-// A tick that runs before the records are deleted may give a row up again: its record is a newer one, and stays. It does
-// not end the replay of the others.
+// A tick that runs before the records are deleted may give a row up again: its record is a newer one, and stays. The
+// replay of the others goes on.
 func TestReplayOfWhatIsGivenUpAgain(t *testing.T) {
 	f := newFixture(t)
 	f.letter(1)
@@ -74,7 +74,8 @@ func TestReplayOfWhatIsGivenUpAgain(t *testing.T) {
 	}
 	f.letter(1)
 	r := f.apply(&plan.Plan, nil)
-	if r.Text != "done: 2" || r.Count != 2 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "e1 was given up again") {
+	if r.Text != "done: 2" || r.Count != 2 || len(r.Notes) != 1 ||
+		!strings.Contains(r.Notes[0], "e1 was given up again") {
 		t.Errorf("%+v", r)
 	}
 	if got := f.ids(); !slices.Equal(got, []string{"e1"}) {

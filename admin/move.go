@@ -164,8 +164,8 @@ func (m *Move) text() string {
 		text = m.snapshotText()
 	}
 	if m.ahead {
-		text += "\nNo row stands at that position or above it: rows that come below it are NEVER delivered. To go on after the " +
-			"last row that there is: --to latest."
+		text += "\nNo row stands at that position or above it: rows that come below it are NEVER delivered. To go on " +
+			"after the last row that there is: --to latest."
 	}
 	if m.window {
 		text += "\nRows below that position that commit late will not be found: the memory of late commits is forgotten."

@@ -36,8 +36,8 @@ func (x *Export) Missing() string {
 	if x.ParkedUnknown == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d row(s) were parked whose places are not known (they waited behind others, were replayed, or "+
-		"came from a snapshot): from this position they may never be delivered, which is data loss. Export again once "+
+	return fmt.Sprintf("%d row(s) were parked whose places are not known (they waited behind others, were replayed, "+
+		"or came from a snapshot): from this position they may never be delivered, which is data loss. Export again once "+
 		"nothing is parked, or send them by rowrelay backfill", x.ParkedUnknown)
 }
 

@@ -51,7 +51,8 @@ func TestExportOfParkedEvents(t *testing.T) {
 		want, unknown int
 	}{
 		"known": {[]parking.Entry{{Cursor: at(4), Key: keyOf(4), OrderKey: keyOf(4)},
-			{Cursor: at(2), Key: keyOf(2), OrderKey: keyOf(2)}, {Cursor: at(3), Key: keyOf(3), OrderKey: keyOf(3)}}, 1, 0},
+			{Cursor: at(2), Key: keyOf(2), OrderKey: keyOf(2)},
+			{Cursor: at(3), Key: keyOf(3), OrderKey: keyOf(3)}}, 1, 0},
 		"the last that was delivered": {[]parking.Entry{{Cursor: at(5), Key: keyOf(5), OrderKey: keyOf(5)}}, 4, 0},
 		"replayed":                    {[]parking.Entry{{Key: keyOf(2), OrderKey: keyOf(2)}}, 5, 1},
 		"with followers": {[]parking.Entry{{Cursor: at(4), Key: keyOf(4), OrderKey: []byte("1"),

@@ -32,8 +32,8 @@ func TestAcceptGap(t *testing.T) {
 			wants(t, out+errs, "source_gap", "rowrelay state accept-gap orders", "rowrelay state reset orders --to beginning")
 			want := map[string]int{"6": 0, "7": 0, "8": 1}
 			if way == "accept-gap" {
-				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"), "The poller cannot go on at its position",
-					"dry run: nothing was changed")
+				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"),
+					"The poller cannot go on at its position", "dry run: nothing was changed")
 				wants(t, operate(t, dir, s, "state", "accept-gap", "orders"), "The poller cannot go on at its position",
 					"the last row that there is now", "gap_accepted",
 					"at most 2 row(s) up to it are SKIPPED", "checkpoint_advanced_manually")

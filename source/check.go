@@ -46,8 +46,8 @@ type Check struct {
 	// are no more of them.
 	Events    []change.Event
 	ReadError error
-	// Ahead says that the position is above all rows, and what is never delivered; "" where it is not, or that cannot be
-	// seen by an index.
+	// Ahead says that the position is above all rows, and what is never delivered; "" where it is not, or no index shows
+	// that.
 	Ahead string
 	// Retained is for how long the engine's own change tracking keeps changes, for people; "" where it is not known.
 	Retained string

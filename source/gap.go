@@ -51,10 +51,10 @@ func (c *Cursor) sound(at change.Cursor) {
 // idles there, then once a minute. What comes after a position that is ahead of the counter is never seen: rows to come
 // have values below it. While its verdict stands every fetch looks again.
 //
-// A position that a person named (without a tie-breaker) may well be ahead: a warning says what is never delivered then.
-// On a replica the counter, like the rows, may be late. Where a value above the counter stands in the table it was
-// written explicitly, and only a warning says what may come of it. A look that fails is a warning: it is a courtesy, and
-// must not cost a page.
+// A position that a person named (without a tie-breaker) may well be ahead: a warning says what is never delivered
+// then. On a replica the counter, like the rows, may be late. Where a value above the counter stands in the table it
+// was written explicitly, and only a warning says what may come of it. A look that fails is a warning: it is a
+// courtesy, and must not cost a page.
 func (c *Cursor) seekGap(ctx context.Context, s *pool.Session, p *plan.Plan, at change.Cursor, pos keyset.Position,
 	page *change.Page) error {
 	if at.IsStart() || s.Server.ReadOnly && p.Tracked == nil || s.Broken {

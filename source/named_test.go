@@ -9,8 +9,8 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// TestNamedAhead: a position that a person named may well be ahead of all rows, and is no gap. Ticks, a check and a reset
-// say that what comes below it is never delivered; nothing is said where a row stands at it, or above.
+// TestNamedAhead: a position that a person named may well be ahead of all rows, and is no gap. Ticks, a check and a
+// reset say that what comes below it is never delivered; nothing is said where a row stands at it, or above.
 func TestNamedAhead(t *testing.T) {
 	for name, e := range gapEngines(t) {
 		if name == "sqlite" { // a position there has the row's form, whose key is the cursor: the counter says it

@@ -122,7 +122,8 @@ func FuzzKey(f *testing.F) {
 // TestBefore: from the position before a row it comes again, with those that share its cursor, and none below them.
 func TestBefore(t *testing.T) {
 	sqlite := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Poller: "o", Table: "o", Cursor: []string{"v"}},
-		"CREATE TABLE o (id INTEGER PRIMARY KEY, v INTEGER NOT NULL)", "INSERT INTO o VALUES (1, 1), (2, 3), (3, 3), (4, 4)")
+		"CREATE TABLE o (id INTEGER PRIMARY KEY, v INTEGER NOT NULL)",
+		"INSERT INTO o VALUES (1, 1), (2, 3), (3, 3), (4, 4)")
 	url, db := snapshotTable(t)
 	testenv.Exec(t, db, "INSERT INTO o (id) VALUES (6)", "INSERT INTO o (id) VALUES (7), (8)")
 	for name, c := range map[string]struct {

@@ -217,8 +217,8 @@ func (c *Config) perform(r *http.Request, by string) (int, *done) {
 	if err == nil {
 		return http.StatusOK, &done{Said: text}
 	}
-	c.Log.WarnContext(r.Context(), "an action of the status page was not done, or only in part", "action", asked.Do, "poller",
-		short(asked.Poller), "output", short(asked.Output),
+	c.Log.WarnContext(r.Context(), "an action of the status page was not done, or only in part", "action", asked.Do,
+		"poller", short(asked.Poller), "output", short(asked.Output),
 		"by", by, "done", text, "error", err.Error())
 	if text != "" {
 		return statusOf(err), &done{Said: text, But: err.Error()}

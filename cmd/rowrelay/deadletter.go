@@ -164,8 +164,8 @@ func (l *letters) passedOver(unread []error) error {
 	if len(unread) == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintln(l.err,
-		"to delete one that cannot be read, name it by the id that its file has: rowrelay deadletter purge <poller> <event id>")
+	_, err := fmt.Fprintln(l.err, "to delete one that cannot be read, name it by the id that its file has: "+
+		"rowrelay deadletter purge <poller> <event id>")
 	return err
 }
 
