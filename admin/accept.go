@@ -138,7 +138,7 @@ func (d *Document) AcceptGap(ctx context.Context) (*Plan, error) {
 		if skipped >= 0 {
 			rows = fmt.Sprintf("at most %d row(s) up to it are SKIPPED", skipped)
 		}
-		p.What = fmt.Sprintf("The position is ahead of the source (%v).\nThe poller will go on at %s, the last row that "+
+		p.What = fmt.Sprintf("The poller cannot go on at its position (%v).\nIt will go on at %s, the last row that "+
 			"there is now. Rows after it are delivered; %s: they are never delivered, which is data loss where they were not "+
 			"before.",
 			poller.NameDocument(ahead, d.address()), to, rows)

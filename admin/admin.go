@@ -69,6 +69,11 @@ type Positions interface {
 	// Position is that of a value of the cursor: at the row with this key, or with ties before or after all rows of the
 	// value.
 	Position(ctx context.Context, value string, key map[string]string, ties string) (change.Cursor, error)
+	// Before is the position of the last row below one's cursor: from there the row comes again. Where it is not known
+	// no position brings the row.
+	Before(ctx context.Context, row change.Cursor) (at change.Cursor, known bool, err error)
+	// Ahead reports whether no row stands at a position or above it.
+	Ahead(ctx context.Context, at change.Cursor) (bool, error)
 	// Gap returns an error that wraps poller.ErrGap where a position is ahead of the source.
 	Gap(ctx context.Context, at change.Cursor) error
 }

@@ -1,10 +1,8 @@
 package admin
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -106,12 +104,23 @@ func TestResetSaysWhatItCannotCount(t *testing.T) {
 	f := newFixture(t)
 	f.table.err = errors.New("the database is away")
 	m, err := f.Reset(t.Context(), &Reset{To: "cursor=7"})
-	if err != nil || m.Lost() != -1 || len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "the database is away") {
+	if err != nil || m.Lost() != -1 || len(m.Notes) != 2 || !strings.Contains(m.Notes[0], "the database is away") ||
+		!strings.Contains(m.Notes[1], "the database is away") {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	f.apply(&m.Plan, nil)
 	if s := f.doc().Skips; len(s) != 1 || s[0].Rows != -1 {
 		t.Errorf("skips: %+v", s)
+	}
+}
+
+// TestResetAheadOfAllRows: of rows to come below the new position the count says nothing. So the plan does.
+func TestResetAheadOfAllRows(t *testing.T) {
+	for to, want := range map[string]bool{"cursor=10": false, "cursor=11": true, "latest": false, "beginning": false} {
+		m, err := newFixture(t).Reset(t.Context(), &Reset{To: to})
+		if err != nil || strings.Contains(m.What, "rows that come below it are NEVER delivered") != want {
+			t.Errorf("%s: %+v, %v", to, m, err)
+		}
 	}
 }
 
@@ -193,31 +202,6 @@ func TestResetRewritesADamagedDocument(t *testing.T) {
 	}
 }
 
-func TestExportIsReadBack(t *testing.T) {
-	f := newFixture(t)
-	x, err := f.Export(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(x)
-	path := filepath.Join(t.TempDir(), "orders.json")
-	if err := errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	m, err := f.Reset(t.Context(), &Reset{To: "latest"})
-	f.apply(&m.Plan, err)
-	m, err = f.Reset(t.Context(), &Reset{To: "file=" + path})
-	f.apply(&m.Plan, err)
-	if got := f.doc().Checkpoint.Cursor; number(got) != 5 {
-		t.Errorf("it is at %s", got)
-	}
-	f.table.incarnation = "db2"
-	if _, err := f.Reset(t.Context(), &Reset{To: "file=" + path}); err == nil ||
-		!strings.Contains(err.Error(), "another database") {
-		t.Errorf("of a restored database: %v", err)
-	}
-}
-
 // A clone is at the same position, and not paused; it has skipped nothing, and sends no backfill.
 func TestClone(t *testing.T) {
 	f := newFixture(t)
@@ -294,7 +278,8 @@ func TestAcceptGap(t *testing.T) {
 	f := newFixture(t)
 	f.table.ahead, f.table.last = fmt.Errorf("%w: the counter went back", poller.ErrGap), 3
 	p, err := f.AcceptGap(t.Context())
-	if err != nil || !strings.Contains(p.What, "at most 3 row(s) up to it are SKIPPED") {
+	if err != nil || !strings.Contains(p.What, "at most 3 row(s) up to it are SKIPPED") ||
+		!strings.Contains(p.What, "cannot go on at its position") || strings.Contains(p.What, "ahead of the source") {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	f.apply(p, nil)

@@ -93,6 +93,14 @@ func (s *table) Position(_ context.Context, value string, _ map[string]string, _
 	return at(n), nil
 }
 
+func (s *table) Before(_ context.Context, row change.Cursor) (change.Cursor, bool, error) {
+	return at(number(row) - 1), number(row) > 0, nil
+}
+
+func (s *table) Ahead(_ context.Context, c change.Cursor) (bool, error) {
+	return number(c) > s.last, s.err
+}
+
 func (s *table) Snapshot(context.Context) (checkpointed.Snapshot, error) {
 	return checkpointed.Snapshot{After: at(s.last), Rows: change.Range{After: at(0), UpTo: at(s.last)},
 		Count: int64(s.last), Incarnation: s.incarnation}, nil

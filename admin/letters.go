@@ -22,7 +22,8 @@ type Choice struct {
 	Parked bool
 }
 
-// Found are records. Unread says why others could not be read: these are passed over.
+// Found are records. Unread says why others could not be read: these are passed over, unless an id chooses them. Then
+// such a one stands among Entries, with its Err and an id alone, to be deleted.
 type Found struct {
 	Entries []deadletter.Entry
 	Unread  []error
@@ -37,7 +38,21 @@ type Chosen struct {
 }
 
 // Find reads records, the oldest first. The state document is not needed.
-func (d *Document) Find(ctx context.Context, c *Choice) (Found, error) { return d.find(ctx, c, nil) }
+func (d *Document) Find(ctx context.Context, c *Choice) (Found, error) {
+	found, err := d.find(ctx, c, nil)
+	return found, errors.Join(err, d.readable(found.Entries))
+}
+
+// readable refuses records that serve only to be deleted.
+func (d *Document) readable(entries []deadletter.Entry) error {
+	for i := range entries {
+		if e := &entries[i]; e.Err != nil {
+			return &Refusal{Err: e.Err, Remedy: fmt.Sprintf("rowrelay deadletter purge %s %s deletes it", d.address(),
+				e.Record.ID)}
+		}
+	}
+	return nil
+}
 
 // Choose reads the document, and what is chosen of its dead letters or parked events.
 func (d *Document) Choose(ctx context.Context, c *Choice) (*Chosen, error) {
@@ -104,8 +119,14 @@ func (d *Document) byID(
 ) (entries []deadletter.Entry, err error) {
 	for _, id := range ids {
 		e, err := d.Letters.Get(ctx, deadletter.Name(d.App, d.Poller, d.Output, id))
-		if at := indexOf(blocked, id); errors.Is(err, state.ErrNotFound) && at >= 0 {
+		at := indexOf(blocked, id)
+		switch {
+		case errors.Is(err, state.ErrNotFound) && at >= 0:
 			e, err = blocked[at], nil
+		case errors.Is(err, deadletter.ErrRecord) && at >= 0: // the parked entry knows its row
+			e.Record, e.Err, err = blocked[at].Record, nil, nil
+		case errors.Is(err, deadletter.ErrRecord):
+			e.Record, err = &deadletter.Record{ID: id}, nil
 		}
 		if errors.Is(err, state.ErrNotFound) {
 			return nil, &Refusal{Missing: true,
@@ -194,18 +215,23 @@ func namesOf(entries []deadletter.Entry) string {
 	return strings.Join(ids, ", ")
 }
 
-// remove deletes records whose rows are taken care of.
+// remove deletes records whose rows are taken care of. One that was given up again since has a newer record, which
+// stays.
 func (d *Document) remove(ctx context.Context, entries []deadletter.Entry, event string, out *Result) error {
 	for i := range entries {
 		r := entries[i].Record
 		if entries[i].Name != "" { // the store has it
-			if err := d.Letters.Delete(ctx, entries[i]); err != nil && !errors.Is(err, state.ErrNotFound) {
+			err := d.Letters.Delete(ctx, entries[i])
+			switch {
+			case errors.Is(err, state.ErrConflict):
+				out.note("%s was given up again meanwhile: its dead letter stays", r.ID)
+			case err != nil && !errors.Is(err, state.ErrNotFound):
 				return err
 			}
 		}
 		d.audit(event, "id", r.ID, "key", string(r.Key), "cursor", string(r.Cursor))
 		d.progress(i+1, len(entries), fmt.Sprintf("%d of %d", i+1, len(entries)))
 	}
-	out.say("done: %d", len(entries))
+	out.counted(len(entries))
 	return nil
 }

@@ -62,6 +62,27 @@ func TestReplayParksAndDeletes(t *testing.T) {
 	f.logged("deadletter_replayed", "id=e1")
 }
 
+// A tick that runs before the records are deleted may give a row up again: its record is a newer one, and stays. The
+// replay of the others goes on.
+func TestReplayOfWhatIsGivenUpAgain(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	f.letter(2)
+	plan, err := f.chosen().Replay(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.letter(1)
+	r := f.apply(&plan.Plan, nil)
+	if r.Text != "done: 2" || r.Count != 2 || len(r.Notes) != 1 ||
+		!strings.Contains(r.Notes[0], "e1 was given up again") {
+		t.Errorf("%+v", r)
+	}
+	if got := f.ids(); !slices.Equal(got, []string{"e1"}) {
+		t.Errorf("dead letters: %q", got)
+	}
+}
+
 func TestReplayOfWhatIsNotThere(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.Choose(t.Context(), &Choice{})
@@ -251,6 +272,34 @@ func tidied(t *testing.T, k *state.Keeper, do func()) {
 	}()
 	defer func() { stop(); <-ended }()
 	do()
+}
+
+// A key that is blocked by one event of a row is not freed with an older dead letter of that row: what waits behind the
+// newer one would overtake it. A replay that died before it deleted its records leaves such dead letters, too.
+func TestAnOlderDeadLetterDoesNotFreeTheKey(t *testing.T) {
+	for name, act := range map[string]func(*fixture, *Chosen) (*Plan, error){
+		"purged": func(_ *fixture, c *Chosen) (*Plan, error) { return c.Purge() },
+		"sent as recorded": func(_ *fixture, c *Chosen) (*Plan, error) {
+			return c.Resend(func() (poller.Output, error) { return &receiver{}, nil }, time.Minute)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.letter(1)
+			f.parks(parking.Entry{ID: "newer", Key: keyOf(1), OrderKey: keyOf(1), Blocked: true, Followers: rawKeys(2)})
+			f.apply(act(f, f.chosen("e1")))
+			if got := f.parkedKeys(); !slices.Equal(got, []string{`{"id":1}`, `{"id":2}`}) {
+				t.Errorf("parked: %q", got)
+			}
+			if got := f.ids(); len(got) > 0 {
+				t.Errorf("dead letters: %q", got)
+			}
+			f.apply(f.chosen("newer").Purge()) // by what stands in for its record
+			if got := f.parkedKeys(); !slices.Equal(got, []string{`{"id":2}`}) {
+				t.Errorf("parked: %q", got)
+			}
+		})
+	}
 }
 
 func TestPurgeLetsWhatWaitsGoOn(t *testing.T) {

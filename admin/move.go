@@ -24,8 +24,10 @@ type Move struct {
 	// Parked is how many parked events are forgotten.
 	Parked int
 
-	d      *Document
-	parked parkedEvents
+	d *Document
+	// missing says what the file that was exported lacks; "" where none is read, or it lacks nothing.
+	missing string
+	parked  parkedEvents
 	// snapshot is begun: the position stays where keeps says so. Nil where none is.
 	snapshot *checkpointed.Snapshot
 	keeps    bool
@@ -35,6 +37,8 @@ type Move struct {
 	// source is as it is defined now. The move accepts it; changed says that the document was written for another.
 	source  checkpointed.Description
 	changed bool
+	// ahead says that no row stands at the new position or above it.
+	ahead bool
 	// foreign says that the position the document has means nothing in the source as it is defined now. So Skipped are
 	// all rows up to the new one.
 	foreign bool
@@ -54,13 +58,19 @@ func (m *Move) Lost() int64 {
 
 // move works out what a reset will do.
 func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
-	to, err := d.position(ctx, r)
+	to, missing, err := d.position(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	m := &Move{d: d, From: d.reached(), To: to}
+	m := &Move{d: d, From: d.reached(), To: to, missing: missing}
 	if m.source, err = d.Source.Describe(ctx); err != nil {
 		return nil, err
+	}
+	if r.To != "latest" { // else it is a row's, or that of an instant
+		if m.ahead, err = d.Positions.Ahead(ctx, to); err != nil {
+			m.note("whether a row stands at that position or above it could not be seen: %v",
+				poller.NameDocument(err, d.address()))
+		}
 	}
 	doc := &d.snap.Doc
 	another := doc.SourceFingerprint != m.source.Fingerprint
@@ -153,6 +163,10 @@ func (m *Move) text() string {
 	if m.snapshot != nil {
 		text = m.snapshotText()
 	}
+	if m.ahead {
+		text += "\nNo row stands at that position or above it: rows that come below it are NEVER delivered. To go on " +
+			"after the last row that there is: --to latest."
+	}
 	if m.window {
 		text += "\nRows below that position that commit late will not be found: the memory of late commits is forgotten."
 		switch {
@@ -171,6 +185,9 @@ func (m *Move) text() string {
 		text += fmt.Sprintf("\n%d parked event(s) will be forgotten.", m.Parked)
 	}
 	text += m.parked.moved()
+	if m.missing != "" {
+		text += "\nWhen the file was written, " + m.missing + "."
+	}
 	if m.changed {
 		text += "\nThe source is defined in another way than when the document was written: it is accepted as it is now."
 	}

@@ -200,7 +200,8 @@ func (d *Document) let(
 	for i := range entries {
 		e := &entries[i]
 		if !slices.ContainsFunc(records, func(r deadletter.Entry) bool {
-			return bytes.Equal(r.Record.Key, e.Key) && (e.Blocked || r.Name == "" && r.Record.ID == e.ID)
+			// By the event, and not by the row: an older dead letter of the row does not block the key any more.
+			return r.Record.ID == e.ID && bytes.Equal(r.Record.Key, e.Key) && (e.Blocked || r.Name == "")
 		}) {
 			left = append(left, *e)
 			continue

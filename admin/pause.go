@@ -8,6 +8,9 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
+// amendBound is how long pause and resume try to write: a person waits, who sooner makes room on a full disk when told.
+const amendBound = 15 * time.Second
+
 // Pause stops the poller at its next batch, until Resume. It works at any time, also under a lease.
 func (d *Document) Pause(ctx context.Context) (*Plan, error) {
 	if err := d.load(ctx); err != nil {
@@ -18,6 +21,8 @@ func (d *Document) Pause(ctx context.Context) (*Plan, error) {
 	}
 	p := d.plan("%s will stop before its next batch.", d.address())
 	p.apply = func(ctx context.Context, r *Result) error {
+		ctx, cancel := context.WithTimeout(ctx, amendBound)
+		defer cancel()
 		after, err := d.Keeper.Amend(ctx, func(doc *state.Document) error {
 			if doc.Paused == nil || isForReplay(doc.Paused) { // whose end would end this one too
 				doc.Paused = &state.Paused{At: time.Now(), By: d.By}
@@ -47,6 +52,8 @@ func (d *Document) Resume(ctx context.Context) (*Plan, error) {
 	}
 	p := d.plan("%s will go on with its next tick.", d.Poller)
 	p.apply = func(ctx context.Context, r *Result) error {
+		ctx, cancel := context.WithTimeout(ctx, amendBound)
+		defer cancel()
 		_, err := d.Keeper.Amend(ctx, func(doc *state.Document) error { doc.Paused = nil; return nil })
 		if err != nil {
 			return err

@@ -29,6 +29,8 @@ type Result struct {
 	Notes []string
 	// Text says what was done; "" where nothing was.
 	Text string
+	// Count is how many dead letters or parked events it was done with; 0 where it is about none.
+	Count int
 }
 
 func (p *Plan) note(format string, args ...any) {
@@ -37,6 +39,12 @@ func (p *Plan) note(format string, args ...any) {
 
 func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// counted says with how many it was done.
+func (r *Result) counted(n int) {
+	r.Count = n
+	r.say("done: %d", n)
 }
 
 func (r *Result) say(format string, args ...any) { r.Text = fmt.Sprintf(format, args...) }

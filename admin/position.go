@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 )
 
 // exportFormat tells an export from any other JSON.
@@ -25,48 +26,94 @@ type Export struct {
 	BatchID     string        `json:"last_successful_batch_id"`
 	UpdatedAt   time.Time     `json:"updated_at"`
 	ExportedAt  time.Time     `json:"exported_at"`
+	// ParkedUnknown are rows that are parked and may stand at or below Position: their places are not known.
+	ParkedUnknown int `json:"parked_unknown,omitempty"`
 }
 
-// Export returns the position of the document. Where order keys are read apart, it is the lowest of theirs: whoever
-// goes there delivers again what others have delivered since, and misses nothing.
+// Missing says what whoever goes to the position may miss; "" for nothing.
+func (x *Export) Missing() string {
+	if x.ParkedUnknown == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d row(s) were parked whose places are not known (they waited behind others, were replayed, "+
+		"or came from a snapshot): from this position they may never be delivered, which is data loss. Export again once "+
+		"nothing is parked, or send them by rowrelay backfill", x.ParkedUnknown)
+}
+
+// Export returns the position of the document. Where order keys are read apart, or rows are parked, it is the lowest of
+// theirs: whoever goes there delivers again what others have delivered since, and misses nothing. Dead letters are not
+// in it, those of blocked keys included.
 func (d *Document) Export(ctx context.Context) (*Export, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
 	doc := &d.snap.Doc
-	at := doc.Checkpoint.Cursor
+	entries, err := parking.Read(ctx, d.Keeper, doc)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []change.Cursor
+	unknown := 0
+	for i := range entries {
+		e := &entries[i]
+		unknown += len(e.Followers)
+		switch {
+		case e.Blocked || e.Waited(): // it has a dead letter, or the position is before it
+		case e.Cursor.IsStart():
+			unknown++
+		default:
+			before, known, err := d.Positions.Before(ctx, e.Cursor)
+			switch {
+			case err != nil:
+				return nil, err
+			case known:
+				wanted = append(wanted, before)
+			default:
+				unknown++
+			}
+		}
+	}
 	for _, a := range doc.Apart {
-		between, err := d.Positions.Count(ctx, change.Range{After: a.At, UpTo: at})
+		wanted = append(wanted, a.At)
+	}
+	at := doc.Checkpoint.Cursor
+	for _, low := range wanted {
+		between, err := d.upTo(ctx, low, at)
 		if err != nil {
 			return nil, err
 		}
 		if between > 0 {
-			at = a.At
+			at = low
 		}
 	}
 	return &Export{
 		Format: exportFormat, Poller: doc.PollerName, Fingerprint: doc.SourceFingerprint, Position: at,
 		Incarnation: doc.Checkpoint.Incarnation, BatchID: doc.Checkpoint.LastBatchID, UpdatedAt: doc.Checkpoint.UpdatedAt,
-		ExportedAt: time.Now().UTC(),
+		ExportedAt: time.Now().UTC(), ParkedUnknown: unknown,
 	}, nil
 }
 
-// position finds where a reset leads.
-func (d *Document) position(ctx context.Context, r *Reset) (change.Cursor, error) {
+// position finds where a reset leads. missing says what a file that was exported knows of what is missed from there.
+func (d *Document) position(ctx context.Context, r *Reset) (at change.Cursor, missing string, err error) {
 	value, isCursor := strings.CutPrefix(r.To, "cursor=")
 	switch {
 	case r.To == "beginning", r.To == "snapshot":
-		return nil, nil
+		return nil, "", nil
 	case r.To == "latest":
-		return d.Positions.Latest(ctx)
+		at, err = d.Positions.Latest(ctx)
 	case isCursor:
-		return d.Positions.Position(ctx, value, r.Key, r.Ties)
+		at, err = d.Positions.Position(ctx, value, r.Key, r.Ties)
+	default:
+		var x *Export
+		if x, err = d.exported(ctx, strings.TrimPrefix(r.To, "file=")); err == nil {
+			at, missing = x.Position, x.Missing()
+		}
 	}
-	return d.exported(ctx, strings.TrimPrefix(r.To, "file="))
+	return at, missing, err
 }
 
 // exported reads an Export, and refuses one of another source or database.
-func (d *Document) exported(ctx context.Context, path string) (change.Cursor, error) {
+func (d *Document) exported(ctx context.Context, path string) (*Export, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("--to file=: %w", err)
@@ -93,7 +140,7 @@ func (d *Document) exported(ctx context.Context, path string) (change.Cursor, er
 			"beginning, or --to cursor=VALUE if you know which were; to go on at the stored position: rowrelay state "+
 			"accept-gap %s", path, x.Incarnation, incarnation, d.address())
 	}
-	return x.Position, nil
+	return &x, nil
 }
 
 // distance counts the rows between two positions: those that are sent again when the second is the earlier one, and

@@ -42,6 +42,9 @@ func (c *Chosen) Replay(ctx context.Context) (*Replay, error) {
 	if err := d.free(); err != nil {
 		return nil, err
 	}
+	if err := d.readable(c.Entries); err != nil {
+		return nil, err
+	}
 	found, gone, err := d.present(ctx, c.Entries)
 	if err != nil {
 		return nil, err
@@ -61,6 +64,7 @@ func (c *Chosen) Replay(ctx context.Context) (*Replay, error) {
 		if err := d.park(ctx, found); err != nil {
 			return err
 		}
+		out.counted(len(found))
 		// From here on the rows are the poller's again: a crash now leaves records behind whose rows are delivered.
 		return errors.Join(d.remove(ctx, found, "deadletter_replayed", out), r.Kept)
 	}
@@ -107,7 +111,7 @@ func (d *Document) present(ctx context.Context, letters []deadletter.Entry) (fou
 // timeout bounds each request.
 func (c *Chosen) Resend(open func() (poller.Output, error), timeout time.Duration) (*Plan, error) {
 	d, letters := c.d, c.Entries
-	if err := d.free(); err != nil {
+	if err := errors.Join(d.free(), d.readable(letters)); err != nil {
 		return nil, err
 	}
 	p := d.plan("%d recorded row(s) will be sent now, as they were. This BREAKS THE ORDER: newer states of them may have "+

@@ -32,9 +32,9 @@ func TestAcceptGap(t *testing.T) {
 			wants(t, out+errs, "source_gap", "rowrelay state accept-gap orders", "rowrelay state reset orders --to beginning")
 			want := map[string]int{"6": 0, "7": 0, "8": 1}
 			if way == "accept-gap" {
-				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"), "The position is ahead of the source",
-					"dry run: nothing was changed")
-				wants(t, operate(t, dir, s, "state", "accept-gap", "orders"), "The position is ahead of the source",
+				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"),
+					"The poller cannot go on at its position", "dry run: nothing was changed")
+				wants(t, operate(t, dir, s, "state", "accept-gap", "orders"), "The poller cannot go on at its position",
 					"the last row that there is now", "gap_accepted",
 					"at most 2 row(s) up to it are SKIPPED", "checkpoint_advanced_manually")
 				wants(t, stdout(t, dir, s, "state", "show", "orders"), "SKIPPED      2 row(s)")

@@ -48,6 +48,9 @@ func (p *Poller) checkTable(ctx context.Context, rows int) {
 			p.Table.Late, err = lateOf(ctx, p.wired.Source, &found, &p.Config.Source)
 			p.fault(err)
 		}
+		if found.Ahead != "" { // it is about this output's position
+			p.Warnings = append(p.Warnings, poller.NameDocument(errors.New(found.Ahead), out.address).Error())
+		}
 		p.render(out, &found)
 		if out.ready != nil {
 			p.fault(out.ready(ctx, &found))

@@ -68,6 +68,14 @@ func (o positionsOf) Position(_ context.Context, value string, _ map[string]stri
 	return change.Cursor(value), nil
 }
 
+// Before implements admin.Positions. No command here exports a position.
+func (o positionsOf) Before(context.Context, change.Cursor) (change.Cursor, bool, error) {
+	return nil, false, errors.New("no position was asked for")
+}
+
+// Ahead implements admin.Positions. No command here names a position that no row gave.
+func (o positionsOf) Ahead(context.Context, change.Cursor) (bool, error) { return false, nil }
+
 // Gap implements admin.Positions: the table's counter never goes back, and changes may be missing.
 func (o positionsOf) Gap(ctx context.Context, at change.Cursor) error {
 	if !o.p.w.pro.Tracked {

@@ -84,6 +84,26 @@ func TestBuiltInStartsAfterAVersion(t *testing.T) {
 	}
 }
 
+// TestBuiltInBefore: from the position before a change it comes again, and not those below it. Of a row that was not
+// written since changes are tracked no position is known.
+func TestBuiltInBefore(t *testing.T) {
+	m := newTracked()
+	m.Commit("i 1 1")
+	m.Commit("i 2 1")
+	f := m.follow(t, plan.Config{})
+	f.read(10)
+	at, known, err := f.src.Before(t.Context(), change.Cursor(`{"kind":"integer+pk","value":2,"tiebreaker":{"id":2}}`))
+	if err != nil || !known {
+		t.Fatalf("known %t, %v", known, err)
+	}
+	f.at = at
+	f.want("again", f.read(10), "insert 2=1")
+	unwritten := change.Cursor(`{"kind":"integer+pk","value":0,"tiebreaker":{"id":2}}`)
+	if at, known, err := f.src.Before(t.Context(), unwritten); err != nil || known {
+		t.Errorf("%s, known %t, %v", at, known, err)
+	}
+}
+
 // TestBuiltInGaps: whatever may have removed changes stops, says why, and what goes on.
 func TestBuiltInGaps(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/counter"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
@@ -46,6 +47,9 @@ type Check struct {
 	// are no more of them.
 	Events    []change.Event
 	ReadError error
+	// Ahead says that the position is above all rows, and what is never delivered; "" where it is not, or no index shows
+	// that.
+	Ahead string
 	// Retained is for how long the engine's own change tracking keeps changes, for people; "" where it is not known.
 	Retained string
 	// NullCursors counts the rows without a cursor; -1 when it was not counted, and 0 where the column cannot be NULL.
@@ -104,7 +108,28 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if out.ReadError = err; err == nil && forms != nil {
 		out.ReadError = fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), forms)
 	}
+	if out.ReadError == nil && len(out.Events) == 0 {
+		if out.Ahead, err = c.named(ctx, p, after); err != nil {
+			return Check{}, fmt.Errorf("check the source: %w", err)
+		}
+	}
 	return out, nil
+}
+
+// named is what a tick warns of a position that no row gave.
+func (c *Cursor) named(ctx context.Context, p *plan.Plan, at change.Cursor) (warning string, err error) {
+	if at.IsStart() || p.Tracked != nil || p.ByWindows() || p.Counted(at) {
+		return "", nil
+	}
+	pos, err := p.Decode(at)
+	if err != nil {
+		return "", err
+	}
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
+		warning, err = counter.Named(ctx, s.Conn, p, at, pos)
+		return err
+	})
+	return warning, err
 }
 
 // leftOutPages is how many pages without a wanted event a check reads.

@@ -49,15 +49,15 @@ func (c *Cursor) sound(at change.Cursor) {
 
 // seekGap holds a position against the engine's own counter, where no row came after it: at once when a process first
 // idles there, then once a minute. What comes after a position that is ahead of the counter is never seen: rows to come
-// have values below it. While its verdict stands every fetch looks
-// again.
+// have values below it. While its verdict stands every fetch looks again.
 //
-// A position that a person named (without a tie-breaker) may well be ahead. On a replica the counter, like the rows,
-// may be late. Where a value above the counter stands in the table it was written explicitly, and only a warning says
-// what may come of it. A look that fails is a warning: it is a courtesy, and must not cost a page.
+// A position that a person named (without a tie-breaker) may well be ahead: a warning says what is never delivered
+// then. On a replica the counter, like the rows, may be late. Where a value above the counter stands in the table it
+// was written explicitly, and only a warning says what may come of it. A look that fails is a warning: it is a
+// courtesy, and must not cost a page.
 func (c *Cursor) seekGap(ctx context.Context, s *pool.Session, p *plan.Plan, at change.Cursor, pos keyset.Position,
 	page *change.Page) error {
-	if at.IsStart() || !p.Counted(at) && p.Tracked == nil || s.Server.ReadOnly && p.Tracked == nil || s.Broken {
+	if at.IsStart() || s.Server.ReadOnly && p.Tracked == nil || s.Broken {
 		return nil
 	}
 	c.mu.Lock()
@@ -99,12 +99,39 @@ func (c *Cursor) Gap(ctx context.Context, at change.Cursor) error {
 	return gap
 }
 
+// Ahead reports whether no row stands at a position or above it: rows that come below it are never delivered. It is for
+// operators: without an index it reads the whole table. False for positions of changes and of transactions, which are
+// held against what the engine counts, whoever named them.
+func (c *Cursor) Ahead(ctx context.Context, at change.Cursor) (ahead bool, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		if ahead = false; at.IsStart() || p.Tracked != nil || p.ByWindows() {
+			return nil
+		}
+		pos, err := p.Decode(at)
+		if err != nil {
+			return err
+		}
+		return c.sessions.Patiently(ctx, func(ctx context.Context, s *pool.Session) (err error) {
+			ahead, err = counter.Ahead(ctx, s.Conn, p, pos)
+			return err
+		})
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for a row at the position: %w", err)
+	}
+	return ahead, nil
+}
+
 // holdAgainst looks whether a position is ahead of what the engine, or the change table, has counted.
 func (c *Cursor) holdAgainst(ctx context.Context, s *pool.Session, p *plan.Plan, at change.Cursor,
 	pos keyset.Position) (gap error, warning string, err error) {
 	if p.Tracked != nil {
 		gap, err = c.tracked(p).Gap(ctx, s.Conn, at)
 		return gap, "", err
+	}
+	if !p.Counted(at) {
+		warning, err = counter.Named(ctx, s.Conn, p, at, pos)
+		return nil, warning, err
 	}
 	return counter.Gap(ctx, s.Conn, p, c.name(), at, pos)
 }

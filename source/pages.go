@@ -185,6 +185,14 @@ func (w rowPages) position(ctx context.Context, cursor string, key map[string]st
 	return c.placed(ctx, p, p.AppendCursor(nil, values, object))
 }
 
+func (w rowPages) before(ctx context.Context, row change.Cursor) (change.Cursor, error) {
+	pos, err := w.p.Decode(row)
+	if err != nil {
+		return nil, err
+	}
+	return w.c.lastBelow(ctx, w.p, pos[:w.p.Sel.Cursors])
+}
+
 func (w rowPages) count(r change.Range, most int) (st keyset.Statement, args []any, err error) {
 	return countOf(w.p, &w.p.Sel, r, most)
 }

@@ -62,6 +62,22 @@ func (c *Cursor) Position(ctx context.Context, cursor string, key map[string]str
 	return at, nil
 }
 
+// Before returns the position of the last row below one's cursor, or the beginning where there is none: from there the
+// row comes again, wherever it stands by now. Rows that share its cursor come as well. It is not known of a row of a
+// snapshot that was not written since changes are recorded: no position brings that.
+func (c *Cursor) Before(ctx context.Context, row change.Cursor) (at change.Cursor, known bool, err error) {
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		if known = p.Tracked == nil || !plan.Unwritten(row); known {
+			at, err = c.strategy(p).before(ctx, row)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("find the position before %s: %w", row, err)
+	}
+	return at, known, nil
+}
+
 // lastBelow finds the position of the last row whose cursor is below the values.
 func (c *Cursor) lastBelow(ctx context.Context, p *plan.Plan, values [][]byte) (at change.Cursor, err error) {
 	value, err := c.placed(ctx, p, p.AppendCursor(nil, values, nil))

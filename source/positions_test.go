@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -8,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -115,4 +117,41 @@ func FuzzKey(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestBefore: from the position before a row it comes again, with those that share its cursor, and none below them.
+func TestBefore(t *testing.T) {
+	sqlite := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Poller: "o", Table: "o", Cursor: []string{"v"}},
+		"CREATE TABLE o (id INTEGER PRIMARY KEY, v INTEGER NOT NULL)",
+		"INSERT INTO o VALUES (1, 1), (2, 3), (3, 3), (4, 4)")
+	url, db := snapshotTable(t)
+	testenv.Exec(t, db, "INSERT INTO o (id) VALUES (6)", "INSERT INTO o (id) VALUES (7), (8)")
+	for name, c := range map[string]struct {
+		src  *Cursor
+		of   string
+		want string
+	}{
+		"rows":           {sqlite, `{"id":3}`, `[{"id":2} {"id":3} {"id":4}]`},
+		"the first":      {sqlite, `{"id":1}`, `[{"id":1} {"id":2} {"id":3} {"id":4}]`},
+		"of transaction": {snapshotSource(t, url, nil), `{"id":8}`, `[{"id":7} {"id":8}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			row, err := c.src.Reread(t.Context(), [][]byte{[]byte(c.of)})
+			if err != nil || len(row) != 1 {
+				t.Fatalf("%d rows, %v", len(row), err)
+			}
+			at, known, err := c.src.Before(t.Context(), row[0].Cursor)
+			if err != nil || !known {
+				t.Fatalf("known %t, %v", known, err)
+			}
+			page, err := c.src.Fetch(t.Context(), change.Range{After: at}, everything)
+			var keys []string
+			for i := range page.Events {
+				keys = append(keys, string(page.Events[i].Key))
+			}
+			if got := fmt.Sprint(keys); err != nil || got != c.want {
+				t.Errorf("from %s: %s, %v", at, got, err)
+			}
+		})
+	}
 }

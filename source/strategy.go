@@ -24,6 +24,8 @@ type strategy interface {
 	latest(ctx context.Context, s *pool.Session) (change.Cursor, error)
 	// position is what a person typed: a value of the cursor, and a key, or ties.
 	position(ctx context.Context, cursor string, key map[string]string, ties string) (change.Cursor, error)
+	// before is the position of the last row below one's cursor: from there the row comes again.
+	before(ctx context.Context, row change.Cursor) (change.Cursor, error)
 	// count is the statement that counts the rows of a range, up to most (0: all), and its arguments.
 	count(r change.Range, most int) (keyset.Statement, []any, error)
 	// gap wraps poller.ErrGap where a position is ahead of what the engine counts; nil where it is not, or that cannot be

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/big"
 	"slices"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/counter"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
@@ -173,6 +175,20 @@ func (w builtInPages) latest(ctx context.Context, s *pool.Session) (change.Curso
 		return nil, err
 	}
 	return w.p.AppendCursor(nil, [][]byte{t.Head}, nil), nil
+}
+
+// before counts: versions have no index that a row could be looked for by.
+func (w builtInPages) before(_ context.Context, row change.Cursor) (change.Cursor, error) {
+	pos, err := w.p.Decode(row)
+	if err != nil {
+		return nil, err
+	}
+	version, err := counter.Number(pos[0])
+	if err != nil {
+		return nil, fmt.Errorf("%w: the stored cursor %s: %w", poller.ErrConfig, row, err)
+	}
+	version.Sub(version, big.NewInt(1))
+	return w.p.AppendCursor(nil, [][]byte{change.AppendIntegerText(nil, version.String())}, nil), nil
 }
 
 func (w builtInPages) statements(limit int) (first, next keyset.Statement) {

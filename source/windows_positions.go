@@ -225,9 +225,23 @@ func (ws windows) position(ctx context.Context, cursor string, key map[string]st
 	if err != nil {
 		return nil, fmt.Errorf("%w: the cursor: %w", poller.ErrConfig, err)
 	}
+	return ws.after(ctx, wanted)
+}
+
+// before is before everything of the transaction that wrote the row.
+func (ws windows) before(ctx context.Context, row change.Cursor) (change.Cursor, error) {
+	wanted, err := ws.p.Snapshots().OfRow(row)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the stored cursor %s: %w", poller.ErrConfig, row, err)
+	}
+	return ws.after(ctx, wanted)
+}
+
+// after is after everything below a snapshot's end that is committed now.
+func (ws windows) after(ctx context.Context, wanted snapshot.Snapshot) (change.Cursor, error) {
 	var now, lasting snapshot.Snapshot
-	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
-		now, lasting, err = c.present(ctx, s, p)
+	err := ws.c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
+		now, lasting, err = ws.c.present(ctx, s, ws.p)
 		return err
 	})
 	if err == nil && wanted.XMax > now.XMax {

@@ -11,7 +11,8 @@ type Reader interface {
 // Operator carries out what the page's buttons ask for: the very functions behind the commands `state pause`, `state
 // resume`, `outbox pause`, `outbox resume`, `deadletter replay` and `purge`, `outbox requeue` and `discard`. by is who
 // asked, for the audit line. The text says what was done, in one sentence; the error says what to do, and is a *Refusal
-// where nothing has failed. output is "" for the only output; letters are ids, one at least.
+// where nothing has failed. There are both where a part was done. output is "" for the only output; letters are ids,
+// one at least.
 type Operator interface {
 	Pause(ctx context.Context, poller, output, by string) (string, error)
 	Resume(ctx context.Context, poller, output, by string) (string, error)

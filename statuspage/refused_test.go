@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -127,6 +128,27 @@ func TestWhatIsNotDone(t *testing.T) {
 		http.StatusOK, "did pause")
 	if lines := d.lines(); len(lines) > 0 { // the audit is the operator's
 		t.Errorf("%v", lines)
+	}
+}
+
+// TestWhatIsDoneInPart: the answer says both what was done and what was not, to scripts and on the page.
+func TestWhatIsDoneInPart(t *testing.T) {
+	d := newDesk(t, token)
+	d.shop.partly, d.shop.fails = true, &status.Refusal{Err: errors.New("2 of 15 are kept")}
+	form := url.Values{"do": {"replay"}, "poller": {"orders"}, "letter": {"a"}, "yes": {"true"}}
+	d.wants("a script", d.send("POST", "/status/actions", form.Encode(), "Accept", "*/*", "Authorization",
+		"Bearer "+token), http.StatusConflict, `{"done":"did replay of orders","error":"2 of 15 are kept"}`)
+	if lines := d.lines(); len(lines) != 1 || lines[0]["done"] != "did replay of orders" ||
+		lines[0]["error"] != "2 of 15 are kept" {
+		t.Errorf("%v", lines)
+	}
+	p := newPage("Rowrelay")
+	w := httptest.NewRecorder()
+	p.finish(w, http.StatusConflict, &done{Said: "did replay of orders", But: "2 of 15 are kept"})
+	for _, want := range []string{"<h1>Done in part</h1>", "did replay of orders", "2 of 15 are kept"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the page does not say %q", want)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 type shop struct {
 	report status.Report
 	fails  error
+	partly bool // what fails was done in part
 
 	mu    sync.Mutex
 	asked []string
@@ -30,6 +31,9 @@ func (s *shop) do(words ...string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, strings.Join(words, "|"))
+	if s.fails != nil && !s.partly {
+		return "", s.fails
+	}
 	return "did " + words[0] + " of " + words[1], s.fails
 }
 

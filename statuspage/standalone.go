@@ -156,8 +156,11 @@ func (p *page) confirm(w http.ResponseWriter, r *http.Request, report *status.Re
 // finish answers with what came of a request.
 func (p *page) finish(w http.ResponseWriter, code int, d *done) {
 	p.Done, p.Title = d, "Done"
-	if d.Failed {
+	switch {
+	case d.Failed:
 		p.Title = "Not done"
+	case d.But != "":
+		p.Title = "Done in part"
 	}
 	p.render(w, code, "done")
 }
@@ -214,9 +217,12 @@ func (c *Config) perform(r *http.Request, by string) (int, *done) {
 	if err == nil {
 		return http.StatusOK, &done{Said: text}
 	}
-	c.Log.WarnContext(r.Context(), "an action of the status page was not done", "action", asked.Do, "poller",
-		short(asked.Poller), "output", short(asked.Output),
-		"by", by, "error", err.Error())
+	c.Log.WarnContext(r.Context(), "an action of the status page was not done, or only in part", "action", asked.Do,
+		"poller", short(asked.Poller), "output", short(asked.Output),
+		"by", by, "done", text, "error", err.Error())
+	if text != "" {
+		return statusOf(err), &done{Said: text, But: err.Error()}
+	}
 	return statusOf(err), &done{Said: err.Error(), Failed: true}
 }
 
@@ -237,7 +243,7 @@ func answerScript(w http.ResponseWriter, code int, d *done) {
 		sendJSON(w, code, said{Error: d.Said})
 		return
 	}
-	sendJSON(w, code, said{Done: d.Said})
+	sendJSON(w, code, said{Done: d.Said, Error: d.But})
 }
 
 // Addresses of the status page: from itself, and from what lies below it.

@@ -78,6 +78,7 @@ type login struct {
 type done struct {
 	Said   string
 	Failed bool
+	But    string // what was not done, where Said was; "" where all was
 }
 
 // newPage begins a page.

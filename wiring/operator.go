@@ -59,8 +59,15 @@ func (o *Operator) Replay(ctx context.Context, name, output string, letters []st
 		done = fmt.Sprintf("The %d rows will be read again and delivered with the next tick.", n)
 	}
 	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
-		_, err := c.ReplayNow(ctx, letters, o.Stop, o.Ended)
-		return done, err
+		r, err := c.ReplayNow(ctx, letters, o.Stop, o.Ended)
+		switch {
+		case err == nil:
+			return done, nil
+		case r.Count == 0:
+			return "", err
+		}
+		return fmt.Sprintf("%d of the %d rows will be read again and delivered with the next tick.", r.Count,
+			len(letters)), err
 	})
 }
 
@@ -71,8 +78,10 @@ func (o *Operator) Purge(ctx context.Context, name, output string, letters []str
 		done = "Discarded"
 	}
 	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {
-		_, err := c.PurgeNow(ctx, letters)
-		return fmt.Sprintf("%s for good: %d.", done, len(letters)), err
+		if _, err := c.PurgeNow(ctx, letters); err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s for good: %d.", done, len(letters)), nil
 	})
 }
 
@@ -91,10 +100,14 @@ func applied(ctx context.Context, done string, plan func(context.Context) (*admi
 	if err == nil {
 		_, err = p.Apply(ctx)
 	}
-	return done, err
+	if err != nil {
+		return "", err
+	}
+	return done, nil
 }
 
-// act does something with a poller's document or outbox for somebody, and returns what was done in a sentence.
+// act does something with a poller's document or outbox for somebody, and returns what was done in a sentence, also
+// beside an error: "" where nothing was.
 func (o *Operator) act(ctx context.Context, name, output, by string,
 	do func(admin.Controls) (string, error)) (string, error) {
 	if err := o.begin(); err != nil {
@@ -113,7 +126,7 @@ func (o *Operator) act(ctx context.Context, name, output, by string,
 	}
 	o.Board.Forget(name)
 	if err != nil {
-		return "", refusal(plaintext.Error(err))
+		return said, refusal(plaintext.Error(err))
 	}
 	return said, nil
 }

@@ -161,7 +161,12 @@ func (l *letters) passedOver(unread []error) error {
 			return err
 		}
 	}
-	return nil
+	if len(unread) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintln(l.err, "to delete one that cannot be read, name it by the id that its file has: "+
+		"rowrelay deadletter purge <poller> <event id>")
+	return err
 }
 
 // tellElsewhere says that dead letters lie in a queue, which is read by other means.

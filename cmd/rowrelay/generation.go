@@ -145,7 +145,7 @@ func (g *generation) relay(ctx context.Context, page *switching, asked chan stri
 			var of sync.WaitGroup
 			of.Go(func() { keepTicking(running, h, w, g.log) })
 			if w.Cleanup != nil {
-				of.Go(func() { keepCleaning(running, h, w, g.log) })
+				of.Go(func() { keepCleaning(running, h, w) })
 			}
 			of.Wait()
 		})

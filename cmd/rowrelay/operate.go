@@ -133,6 +133,8 @@ func (t *target) onAll(ctx context.Context, plan planning) error {
 		switch {
 		case total == 0:
 			return errors.New("the settings name no poller: is local.settings.json in this directory?")
+		case len(failed) == total:
+			return fmt.Errorf("it failed for all %d:\n%w", total, errors.Join(failed...))
 		case len(failed) > 0:
 			return fmt.Errorf("it failed for %d of %d, and was done for the others:\n%w", len(failed), total,
 				errors.Join(failed...))

@@ -58,6 +58,12 @@ func TestPauseAll(t *testing.T) {
 		!strings.Contains(err.Error(), "source__tabel") {
 		t.Errorf("a poller with a fault: %v", err)
 	}
+	s.settings["pollers__refunds__source__tabel"] = "x"
+	if _, _, err := s.cli("state", "pause", "--all", "--yes"); err == nil || strings.Contains(err.Error(), "others") ||
+		!strings.Contains(err.Error(), "it failed for all 3") {
+		t.Errorf("each with a fault: %v", err)
+	}
+	delete(s.settings, "pollers__refunds__source__tabel")
 	delete(s.settings, "pollers__orders__source__tabel")
 	if n := paused(); n != 2 {
 		t.Errorf("%d are paused beside it", n)

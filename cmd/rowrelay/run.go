@@ -197,9 +197,9 @@ func serveStatus(ctx context.Context, cfg *config.App, page http.Handler, log *s
 // later. A poller with poll_interval goes on polling where its tick ended at the budget: the next begins at once, or
 // else changes would wait for the schedule once in each budget.
 func keepTicking(ctx context.Context, h *handler.Handler, w *wiring.Poller, log *slog.Logger) {
-	next, ok := w.Schedule.Next(time.Now())
-	for ; ok; next, ok = w.Schedule.Next(time.Now()) {
-		if clock.Sleep(ctx, time.Until(next)) != nil {
+	for {
+		next, ok := w.Schedule.Next(time.Now())
+		if !ok || clock.Sleep(ctx, time.Until(next)) != nil { // one that never fires is a fault of the settings
 			return
 		}
 		for again := true; again; {
@@ -210,7 +210,6 @@ func keepTicking(ctx context.Context, h *handler.Handler, w *wiring.Poller, log 
 			again = ctx.Err() == nil && endedAtBudget(w.Config, reports)
 		}
 	}
-	log.Error("the schedule never fires", "poller", w.Config.Name, "schedule", w.Config.Schedule)
 }
 
 // endedAtBudget reports whether a tick that polls ended because its time was over, and nothing else. One that failed
@@ -234,17 +233,16 @@ const cleanupSpread = 30 * time.Second
 
 // keepCleaning cleans an outbox up by its own schedule until ctx ends, beside its ticks. The start is no occasion: what
 // is to be deleted has waited for days.
-func keepCleaning(ctx context.Context, h *handler.Handler, w *wiring.Poller, log *slog.Logger) {
-	next, ok := w.Cleanup.Next(time.Now())
-	for ; ok; next, ok = w.Cleanup.Next(time.Now()) {
+func keepCleaning(ctx context.Context, h *handler.Handler, w *wiring.Poller) {
+	for {
+		next, ok := w.Cleanup.Next(time.Now())
 		spread := cleanupSpread
 		if after, ok := w.Cleanup.Next(next); ok {
 			spread = min(spread, after.Sub(next)/2)
 		}
-		if clock.Sleep(ctx, time.Until(next.Add(rand.N(spread)))) != nil { //nolint:gosec // no secret
+		if !ok || clock.Sleep(ctx, time.Until(next.Add(rand.N(spread)))) != nil { //nolint:gosec // no secret
 			return
 		}
 		_ = h.Cleanup(ctx, w.Config.Name, 0, handler.Invocation{}) // it has logged why; the next time goes on
 	}
-	log.Error("the clean-up schedule never fires", "poller", w.Config.Name, "schedule", w.Config.Source.CleanupSchedule)
 }

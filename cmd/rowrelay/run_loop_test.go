@@ -83,9 +83,8 @@ func TestCleanupsFollowTheirSchedule(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		log := slog.New(slog.NewTextHandler(io.Discard, nil))
 		var at []time.Time
-		h := handler.New(t.Context(), handler.Config{Log: log,
+		h := handler.New(t.Context(), handler.Config{Log: slog.New(slog.DiscardHandler),
 			Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""}, Outbox: &handler.Outbox{
 				Cleanup: func(context.Context) (handler.Cleaned, error) {
 					at = append(at, time.Now())
@@ -96,7 +95,7 @@ func TestCleanupsFollowTheirSchedule(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour+time.Minute)
 		defer cancel()
 		w := &wiring.Poller{Wired: inspect.Wired{Config: &config.Poller{Name: "orders"}}, Cleanup: hourly}
-		keepCleaning(ctx, h, w, log)
+		keepCleaning(ctx, h, w)
 		if len(at) < 5 || len(at) > 6 || at[0].Sub(start) < time.Second {
 			t.Fatalf("clean-ups at %v, from %v on", at, start)
 		}

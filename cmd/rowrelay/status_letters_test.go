@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,5 +58,34 @@ func TestManyDeadLettersAtOnce(t *testing.T) {
 	s.tick()
 	if o := s.want("decided", status.Healthy); o.DeadLetters != 0 || o.Parked != 0 {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestAReplayThatIsDoneInPart: a row that is gone keeps its record. The answer says how many of the others were handed
+// over beside why it was not.
+func TestAReplayThatIsDoneInPart(t *testing.T) {
+	s := ordersShop(t, stores(t)["file"])
+	s.settings["pollers__orders__max_attempts"] = "1"
+	s.receiver(`"id":2,`, false)
+	s.execute(`INSERT INTO orders VALUES (1, 1, ''), (2, 2, ''), (3, 3, '')`)
+	s.tick()
+	s.receiver(`"id":4,`, false)
+	s.execute(`INSERT INTO orders VALUES (4, 4, ''), (5, 5, '')`)
+	s.tick()
+	o := s.want("dead-lettered", status.DeadLettered)
+	if len(o.Letters) != 2 {
+		t.Fatalf("%+v", o.Letters)
+	}
+	s.execute(`DELETE FROM orders WHERE id = 2`)
+	side, _ := s.page()
+	ids := []string{o.Letters[0].ID, o.Letters[1].ID}
+	text, err := side.Operator.Replay(t.Context(), "orders", "", ids, "ann")
+	refusal := new(status.Refusal)
+	if text != "1 of the 2 rows will be read again and delivered with the next tick." || !errors.As(err, &refusal) ||
+		!strings.Contains(err.Error(), "1 of 2 dead letter(s) are kept") {
+		t.Errorf("%q, %v", text, err)
+	}
+	if text, err := side.Operator.Replay(t.Context(), "orders", "", ids[:1], "ann"); text != "" || err == nil {
+		t.Errorf("nothing was done: %q, %v", text, err)
 	}
 }

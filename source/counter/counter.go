@@ -64,6 +64,28 @@ func Gap(ctx context.Context, conn *sql.Conn, p *plan.Plan, source string, at ch
 	return errGap(source, at, n), "", nil
 }
 
+// Named holds a position against the rows that there are, where no row gave it: a person did, or a moment. A position
+// by row versions that are committed is often above all rows, and none comes below it.
+func Named(ctx context.Context, conn *sql.Conn, p *plan.Plan, at change.Cursor, pos keyset.Position) (warning string,
+	err error) {
+	if p.IndexName == "" || p.Late.Exact == plan.ExactWatermark {
+		return "", nil // to look for a row could read the whole table
+	}
+	ahead, err := Ahead(ctx, conn, p, pos)
+	if err != nil || !ahead {
+		return "", err
+	}
+	return fmt.Sprintf("no row of %s stands at the position %s or above it: rows that come below it are "+
+		"never delivered. If nobody meant that (source__start, rowrelay state reset), start again with: %s",
+		p.Table.Name, at, keyset.StartAgain), nil
+}
+
+// Ahead reports whether no row of the table, source__where or not, has the position's cursor or a higher one.
+func Ahead(ctx context.Context, conn *sql.Conn, p *plan.Plan, pos keyset.Position) (bool, error) {
+	found, err := anyFrom(ctx, conn, p, pos)
+	return !found && err == nil, err
+}
+
 func errGap(source string, at change.Cursor, n engine.Counter) error {
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at %s: the table was emptied, its counter set back, or the database restored, "+
 		"and rows to come would stand below the position and never be seen. Deliver every row again: %s; "+
