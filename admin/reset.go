@@ -85,6 +85,9 @@ func (r *Reset) check() error {
 	if form != "cursor" && (len(r.Key) > 0 || r.Ties != "") {
 		return mistake("--key and --ties belong to --to cursor=VALUE")
 	}
+	if r.Ties != "" && r.Ties != "before" && r.Ties != "after" {
+		return mistake("--ties %q is not before or after", r.Ties)
+	}
 	return nil
 }
 

@@ -142,7 +142,8 @@ func (r *Record) Encode() ([]byte, error) {
 	enc.SetEscapeHTML(false) // values stay as they are
 	err := enc.Encode(fields{
 		version, r.ID, r.App, r.Poller, r.Output, r.Engine, r.Table, r.Fingerprint, r.Key, r.OrderKey, r.Cursor,
-		r.Op.String(), r.Row, formsOf(r.Shape), r.PayloadRef, r.Time, r.Undated, r.Cause.String(), r.Status, r.Reason, r.Attempts, r.FirstAttempt, r.LastAttempt, r.WrittenAt,
+		r.Op.String(), r.Row, formsOf(r.Shape), r.PayloadRef, r.Time, r.Undated, r.Cause.String(), r.Status,
+		r.Reason, r.Attempts, r.FirstAttempt, r.LastAttempt, r.WrittenAt,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the dead letter %s: %w", r.ID, err)

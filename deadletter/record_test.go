@@ -34,8 +34,10 @@ func letter(id string) poller.DeadLetter {
 	}
 }
 
-const golden = `{"version":2,"id":"e1","app":"shop","poller":"orders","output":"","engine":"postgres","table":"public.orders",` +
-	`"fingerprint":"sha256:00","key":{"id":"<&>"},"order_key":{"tenant":9007199254740993},"cursor":{"kind":"int<","value":7},"op":"upsert",` +
+const golden = `{"version":2,"id":"e1","app":"shop","poller":"orders","output":"","engine":"postgres",` +
+	`"table":"public.orders",` +
+	`"fingerprint":"sha256:00","key":{"id":"<&>"},"order_key":{"tenant":9007199254740993},` +
+	`"cursor":{"kind":"int<","value":7},"op":"upsert",` +
 	`"row":{"id":"<&>","n":1e400,"big":12345678901234567890.10,"u":"` + "\u2028" +
 	`"},"forms":{"row":{"big":"decimal","n":"float"}},"time":"2026-04-07T12:00:00.123456789Z","undated":true,` +
 	`"cause":"refused","status":422,"reason":"the destination answered 422","attempts":5,` +

@@ -34,6 +34,7 @@ func TestFlagsThatDoNothing(t *testing.T) {
 		"state reset orders --to latest --ties after":         "--key and --ties belong to --to cursor=VALUE",
 		"state reset orders --to cursor=3 --key id=3,id=4":    "id is given twice",
 		"state reset orders --to cursor=3 --key id=3 --key 4": "4 must be formatted as column=value",
+		"state reset orders --to cursor=3 --ties between":     `--ties "between" is not before or after`,
 		"state reset orders --break-lease --parked drop":      "--break-lease alone moves no position",
 		"state reset orders --break-lease --ties before":      "--break-lease alone moves no position",
 		"check --ddl --production":                            "--production and --ddl do not go together",

@@ -50,7 +50,8 @@ var recordedOutputs = [][]string{
 }
 
 const recordedRows = `INSERT INTO orders VALUES ('a', 9223372036854775807, 1, 19.90, 1e15, '2026-04-07',
-	'2026-04-07 01:02:03.5', '01:02:03.25', x'00ff', false), ('ä"', 2, 2, 5, NULL, '2026-04-08', '2026-04-08 00:00:00', NULL, NULL, true)`
+	'2026-04-07 01:02:03.5', '01:02:03.25', x'00ff', false), ('ä"', 2, 2, 5, NULL,
+	 '2026-04-08', '2026-04-08 00:00:00', NULL, NULL, true)`
 
 const recordedTable = ` (note TEXT, id INTEGER PRIMARY KEY, version INTEGER NOT NULL, total DECIMAL(10,2), ratio DOUBLE,
 	day DATE NOT NULL, at DATETIME NOT NULL, clock TIME, raw BLOB, gone BOOLEAN)`
