@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -130,7 +131,7 @@ func (c *Chosen) Resend(open func() (poller.Output, error), timeout time.Duratio
 		var failed error
 		kept := context.WithoutCancel(ctx) // what was sent is sent
 		err = d.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
-			sent, failed = d.sendRecorded(ctx, lease, to, timeout, source.Fingerprint, letters)
+			sent, failed = d.sendRecorded(ctx, lease, to, timeout, &source, letters)
 			return d.let(kept, lease, letters[:sent], out)
 		})
 		if err != nil && sent == 0 {
@@ -147,18 +148,22 @@ func (c *Chosen) Resend(open func() (poller.Output, error), timeout time.Duratio
 
 // sendRecorded delivers recorded rows under the lease, and returns how many arrived.
 func (d *Document) sendRecorded(
-	ctx context.Context, lease *state.Lease, to poller.Output, timeout time.Duration, fingerprint string,
-	letters []deadletter.Entry,
+	ctx context.Context, lease *state.Lease, to poller.Output, timeout time.Duration,
+	source *checkpointed.Description, letters []deadletter.Entry,
 ) (int, error) {
 	for i := range letters {
 		if err := lease.Check(); err != nil {
 			return i, err
 		}
 		r := letters[i].Record
+		event, fingerprint := r.Event(), r.Fingerprint
+		if fingerprint == "" { // an older version recorded neither this nor the shape
+			event.Shape, fingerprint = source.Shape, source.Fingerprint
+		}
 		delivery := change.Delivery{
 			App: r.App, Poller: r.Poller, Engine: r.Engine, Table: r.Table, Fingerprint: fingerprint,
 			BatchID: "deadletter_" + r.ID,
-			Token:   lease.Token(), Number: uint64(i + 1), Attempt: 1, Events: []change.Event{r.Event()},
+			Token:   lease.Token(), Number: uint64(i + 1), Attempt: 1, Events: []change.Event{event},
 			Backfill: d.backfill(),
 		}
 		bounded, cancel := context.WithTimeout(lease.Context(), timeout)

@@ -3,6 +3,7 @@ package change
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"strconv"
 )
 
@@ -30,6 +31,18 @@ const (
 	Date         // a date with a time: 2026-04-07T00:00:00
 	Clock        // a time of day, whose fraction has seven digits or none: 01:23:45.1230000
 )
+
+var formNames = [...]string{Plain: "plain", Integer: "integer", Decimal: "decimal", Float: "float", Date: "date",
+	Clock: "clock"}
+
+// String returns the form as dead letters record it.
+func (f Form) String() string { return formNames[f] }
+
+// FormOf returns the form that String writes as text.
+func FormOf(text string) (Form, bool) {
+	i := slices.Index(formNames[:], text)
+	return Form(max(i, 0)), i >= 0
+}
 
 // longer is by how much a form may be longer than the plain one.
 const longer = len("T00:00:00")

@@ -69,6 +69,8 @@ type Description struct {
 	// Refused is a fault of the settings under which nothing is delivered, although all can be told of the source; nil
 	// for none.
 	Refused error
+	// Shape is that of the rows' events; nil for none.
+	Shape *change.Shape
 	// Columns names the cursor's and the key's columns with the kinds of their values. A position has another meaning
 	// in columns of another kind.
 	Columns string

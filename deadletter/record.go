@@ -12,14 +12,17 @@
 //
 // A record is JSON, one object:
 //
-//	{"version":1, "id":"…", "app":"shop", "poller":"orders", "output":"", "engine":"postgres", "table":"public.orders",
-//	 "key":{"id":7}, "order_key":{"id":7}, "cursor":{"kind":"…", …}, "op":"upsert", "row":{…}, "time":"…",
+//	{"version":2, "id":"…", "app":"shop", "poller":"orders", "output":"", "engine":"postgres", "table":"public.orders",
+//	 "fingerprint":"sha256:…", "key":{"id":7}, "order_key":{"id":7}, "cursor":{"kind":"…", …}, "op":"upsert", "row":{…},
+//	 "forms":{"row":{"total":"decimal"},"key":{"id":"integer"}}, "time":"…", "undated":true,
 //	 "cause":"refused", "status":422, "reason":"…", "attempts":5, "first_attempt":"…", "last_attempt":"…",
 //	 "written_at":"…"}
 //
 // row is null where it could not be encoded, and where payload_ref names the record that has it. cause is unavailable,
 // refused or impossible; status is the destination's last HTTP status, 0 where there was none; times are RFC 3339 in
-// UTC, and left out where there is none. Values are those of the event (docs/values.md), byte for byte.
+// UTC, and left out where there is none. undated says that time is not the cursor's own instant: it is that of the
+// fetch. forms says which columns the format sqltrigger writes in a form of its own. Records of version 1 have neither,
+// and no fingerprint of the source. Values are those of the event (docs/values.md), byte for byte.
 package deadletter
 
 import (
@@ -34,19 +37,22 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// version is the version of records that this binary writes and reads.
-const version = 1
+// version is the version of records that this binary writes. It reads first, too.
+const version, first = 2, 1
 
 // Record is an event that was given up, with its history.
 type Record struct {
 	ID                        string
 	App, Poller, Output       string
 	Engine, Table             string
+	Fingerprint               string // of the source
 	Key, OrderKey             json.RawMessage
 	Cursor                    change.Cursor
 	Op                        change.Op
 	Row                       json.RawMessage // nil for null
-	Time                      time.Time       // the event's
+	Shape                     *change.Shape
+	Time                      time.Time // the event's
+	Undated                   bool      // so is the event
 	Cause                     poller.Cause
 	Status                    int
 	Reason                    string
@@ -66,13 +72,16 @@ type fields struct {
 	Output       string          `json:"output"`
 	Engine       string          `json:"engine"`
 	Table        string          `json:"table"`
+	Fingerprint  string          `json:"fingerprint,omitempty"`
 	Key          json.RawMessage `json:"key"`
 	OrderKey     json.RawMessage `json:"order_key"`
 	Cursor       change.Cursor   `json:"cursor"`
 	Op           string          `json:"op"`
 	Row          json.RawMessage `json:"row"`
+	Forms        *forms          `json:"forms,omitempty"`
 	PayloadRef   string          `json:"payload_ref,omitempty"`
 	Time         time.Time       `json:"time,omitzero"`
+	Undated      bool            `json:"undated,omitempty"`
 	Cause        string          `json:"cause"`
 	Status       int             `json:"status"`
 	Reason       string          `json:"reason"`
@@ -88,7 +97,8 @@ func New(d poller.DeadLetter, now time.Time) *Record {
 	e := &d.Event
 	r := &Record{
 		ID: e.ID, App: d.App, Poller: d.Poller, Output: d.Output, Engine: d.Engine, Table: d.Table,
-		Key: asJSON(e.Key), OrderKey: asJSON(e.OrderKey), Cursor: e.Cursor, Op: e.Op, Time: writable(e.Time),
+		Fingerprint: d.Fingerprint, Key: asJSON(e.Key), OrderKey: asJSON(e.OrderKey), Cursor: e.Cursor,
+		Op: e.Op, Shape: e.Shape, Time: writable(e.Time), Undated: e.Undated,
 		Cause: d.Cause, Status: max(d.Status, 0), Reason: d.Reason, Attempts: max(d.Attempts, 0),
 		FirstAttempt: writable(d.First), LastAttempt: writable(d.Last), WrittenAt: writable(now),
 	}
@@ -120,8 +130,8 @@ func writable(t time.Time) time.Time {
 // Event returns the event as it was recorded, under its id.
 func (r *Record) Event() change.Event {
 	return change.Event{
-		ID: r.ID, Op: r.Op, Key: r.Key, OrderKey: r.OrderKey, Row: r.Row, Cursor: r.Cursor, Time: r.Time,
-		Attempts: r.Attempts,
+		ID: r.ID, Op: r.Op, Key: r.Key, OrderKey: r.OrderKey, Row: r.Row, Shape: r.Shape, Cursor: r.Cursor,
+		Time: r.Time, Undated: r.Undated, Attempts: r.Attempts,
 	}
 }
 
@@ -131,9 +141,9 @@ func (r *Record) Encode() ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // values stay as they are
 	err := enc.Encode(fields{
-		version, r.ID, r.App, r.Poller, r.Output, r.Engine, r.Table, r.Key, r.OrderKey, r.Cursor, r.Op.String(), r.Row,
-		r.PayloadRef,
-		r.Time, r.Cause.String(), r.Status, r.Reason, r.Attempts, r.FirstAttempt, r.LastAttempt, r.WrittenAt,
+		version, r.ID, r.App, r.Poller, r.Output, r.Engine, r.Table, r.Fingerprint, r.Key, r.OrderKey, r.Cursor,
+		r.Op.String(), r.Row, formsOf(r.Shape), r.PayloadRef, r.Time, r.Undated, r.Cause.String(), r.Status,
+		r.Reason, r.Attempts, r.FirstAttempt, r.LastAttempt, r.WrittenAt,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the dead letter %s: %w", r.ID, err)
@@ -163,22 +173,29 @@ func decode(data []byte) (*Record, error) {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, err
 	}
-	if head.Version != version {
-		return nil, fmt.Errorf("version %d, and this rowrelay knows %d: use the one that wrote it", head.Version, version)
+	if head.Version < first || head.Version > version {
+		return nil, fmt.Errorf("version %d, and this rowrelay knows %d to %d: use the one that wrote it", head.Version, first,
+			version)
 	}
 	var f fields
 	if err := change.Strict(data, &f); err != nil {
 		return nil, err
 	}
 	r := &Record{
-		ID: f.ID, App: f.App, Poller: f.Poller, Output: f.Output, Engine: f.Engine, Table: f.Table, Key: f.Key,
-		OrderKey: f.OrderKey,
-		Cursor:   f.Cursor, PayloadRef: f.PayloadRef, Time: f.Time.UTC(), Status: f.Status, Reason: f.Reason,
-		Attempts:     f.Attempts,
+		ID: f.ID, App: f.App, Poller: f.Poller, Output: f.Output, Engine: f.Engine, Table: f.Table,
+		Fingerprint: f.Fingerprint, Key: f.Key, OrderKey: f.OrderKey, Cursor: f.Cursor, PayloadRef: f.PayloadRef,
+		Time: f.Time.UTC(), Undated: f.Undated, Status: f.Status, Reason: f.Reason, Attempts: f.Attempts,
 		FirstAttempt: f.FirstAttempt.UTC(), LastAttempt: f.LastAttempt.UTC(), WrittenAt: f.WrittenAt.UTC(),
 	}
 	if !bytes.Equal(f.Row, null) {
 		r.Row = f.Row
+	}
+	if head.Version == first {
+		r.Undated = undated(r.Cursor)
+	}
+	var err error
+	if r.Shape, err = f.Forms.shape(r.Row, r.Key); err != nil {
+		return nil, err
 	}
 	return r, r.check(&f)
 }

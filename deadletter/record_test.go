@@ -21,21 +21,25 @@ var noon = time.Date(2026, 4, 7, 12, 0, 0, 123456789, time.UTC)
 // letter is a dead letter whose JSON holds what encoding/json would rewrite.
 func letter(id string) poller.DeadLetter {
 	return poller.DeadLetter{
-		App: "shop", Poller: "orders", Engine: "postgres", Table: "public.orders",
+		App: "shop", Poller: "orders", Engine: "postgres", Table: "public.orders", Fingerprint: "sha256:00",
 		Event: change.Event{
 			ID: id, Op: change.Upsert, Key: []byte(`{"id":"<&>"}`), OrderKey: []byte(`{"tenant":9007199254740993}`),
-			Row:    []byte(`{"id":"<&>","n":1e400,"big":12345678901234567890.10,"u":"` + "\u2028" + `"}`),
-			Cursor: change.Cursor(`{"kind":"int<","value":7}`), Time: noon,
+			Row: []byte(`{"id":"<&>","n":1e400,"big":12345678901234567890.10,"u":"` + "\u2028" + `"}`),
+			Shape: &change.Shape{Row: []change.Member{{Name: `"id":`}, {Name: `"n":`, Form: change.Float},
+				{Name: `"big":`, Form: change.Decimal}, {Name: `"u":`}}, Key: []change.Member{{Name: `"id":`}}},
+			Cursor: change.Cursor(`{"kind":"int<","value":7}`), Time: noon, Undated: true,
 		},
 		Cause: poller.Refused, Status: 422, Reason: "the destination answered 422", Attempts: 5,
 		First: noon.Add(-time.Hour), Last: noon.Add(-time.Minute),
 	}
 }
 
-const golden = `{"version":1,"id":"e1","app":"shop","poller":"orders","output":"","engine":"postgres","table":"public.orders",` +
-	`"key":{"id":"<&>"},"order_key":{"tenant":9007199254740993},"cursor":{"kind":"int<","value":7},"op":"upsert",` +
+const golden = `{"version":2,"id":"e1","app":"shop","poller":"orders","output":"","engine":"postgres",` +
+	`"table":"public.orders",` +
+	`"fingerprint":"sha256:00","key":{"id":"<&>"},"order_key":{"tenant":9007199254740993},` +
+	`"cursor":{"kind":"int<","value":7},"op":"upsert",` +
 	`"row":{"id":"<&>","n":1e400,"big":12345678901234567890.10,"u":"` + "\u2028" +
-	`"},"time":"2026-04-07T12:00:00.123456789Z",` +
+	`"},"forms":{"row":{"big":"decimal","n":"float"}},"time":"2026-04-07T12:00:00.123456789Z","undated":true,` +
 	`"cause":"refused","status":422,"reason":"the destination answered 422","attempts":5,` +
 	`"first_attempt":"2026-04-07T11:00:00.123456789Z","last_attempt":"2026-04-07T11:59:00.123456789Z","written_at":"2026-04-07T12:00:00.123456789Z"}` + "\n"
 
@@ -59,6 +63,29 @@ func TestGolden(t *testing.T) {
 	want.Attempts = 5
 	if diff := cmp.Diff(want, back.Event(), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestTheFirstVersion: its records do not say whether their time is that of the fetch, but their cursors do.
+func TestTheFirstVersion(t *testing.T) {
+	old := strings.NewReplacer(`"version":2`, `"version":1`, `"fingerprint":"sha256:00",`, "",
+		`"forms":{"row":{"big":"decimal","n":"float"}},`, "", `"undated":true,`, "").Replace(golden)
+	for cursor, undated := range map[string]bool{
+		`{"kind":"integer+pk","value":20260407}`:                  true,
+		`{"kind":"timestamp+pk","value":1775520000}`:              false,
+		`{"kind":"date+pk","value":"2026-04-07"}`:                 false,
+		`{"kind":"composite+pk","value":["a",7]}`:                 true,
+		`{"kind":"composite+pk","value":[7,"2026-04-07 01:02"]}`:  false,
+		`{"kind":"xid8+pk","value":7,"tiebreaker":"2026-04-07T"}`: true,
+		"null": true,
+	} {
+		r, err := deadletter.Decode([]byte(strings.Replace(old, `{"kind":"int<","value":7}`, cursor, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := r.Event(); e.Undated != undated || !e.Time.Equal(noon) || e.Shape != nil || r.Fingerprint != "" {
+			t.Errorf("%s: %+v", cursor, r)
+		}
 	}
 }
 
@@ -105,8 +132,9 @@ func TestNothingHoldsUp(t *testing.T) {
 func TestDecodeFaults(t *testing.T) {
 	for name, c := range map[string][3]string{
 		"truncated":      {golden[100:], "", ""},
-		"version":        {`"version":1`, `"version":2`, "use the one that wrote it"},
-		"no version":     {`"version":1,`, ``, "version 0"},
+		"version":        {`"version":2`, `"version":3`, "use the one that wrote it"},
+		"a form":         {`"decimal"`, `"money"`, `the form of "big" is "money"`},
+		"no version":     {`"version":2,`, ``, "version 0"},
 		"unknown member": {`"app"`, `"application"`, "application"},
 		"no id":          {`"id":"e1"`, `"id":""`, "id or poller is missing"},
 		"no key":         {`{"id":"<&>"},"order`, `null,"order`, "key or order_key"},
@@ -134,6 +162,7 @@ func TestDecodeFaults(t *testing.T) {
 // FuzzDecode: whatever is accepted can be written, and comes back the same.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(golden))
+	f.Add([]byte(strings.Replace(golden, `"version":2`, `"version":1`, 1)))
 	f.Add([]byte(strings.Replace(golden, `"row":{`, `"payload_ref":"x","row":{`, 1)))
 	f.Add([]byte(strings.Replace(golden, `{"kind":"int<","value":7}`, `null`, 1)))
 	f.Fuzz(func(t *testing.T, data []byte) {

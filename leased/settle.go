@@ -116,8 +116,9 @@ func (t *settlement) giveUp(ctx context.Context, s *session, e *change.Event, at
 func (s *session) bury(ctx context.Context, e *change.Event, attempts int,
 	why poller.Rejection) (poller.DeadLetter, error) {
 	letter := poller.DeadLetter{
-		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.origin.Engine, Table: s.origin.Table, Event: *e,
-		Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: attempts, Last: why.At,
+		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.origin.Engine, Table: s.origin.Table,
+		Fingerprint: s.origin.Fingerprint, Event: *e, Cause: why.Cause, Status: why.Status, Reason: why.Reason,
+		Attempts: attempts, Last: why.At,
 	}
 	if s.cfg.DeadLetters != nil {
 		if err := s.letters.Put(ctx, s.cfg.DeadLetters, letter); err != nil {

@@ -14,6 +14,7 @@ import (
 type DeadLetter struct {
 	App, Poller, Output string
 	Engine, Table       string
+	Fingerprint         string       // of the source, as deliveries of the event had it
 	Event               change.Event // Row is null where it could not be encoded
 	Cause               Cause
 	Status              int

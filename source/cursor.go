@@ -107,7 +107,7 @@ func (c *Cursor) Describe(ctx context.Context) (checkpointed.Description, error)
 	}
 	d := checkpointed.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name,
 		Late: p.Late.Mode, Coarse: p.Coarse, Ranges: p.Tracked == nil, Ordered: p.Late.Ordered, Refused: p.Late.Refused,
-		Columns: p.Kinds(), Dates: p.Dates(&c.cfg)}
+		Shape: p.Shape, Columns: p.Kinds(), Dates: p.Dates(&c.cfg)}
 	if !known {
 		d.Warnings = p.Warnings
 	}

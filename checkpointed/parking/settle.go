@@ -202,7 +202,7 @@ func (u *Update) giveUp(ctx context.Context, e *parkedKey, event *change.Event, 
 	l := u.lot
 	letter := poller.DeadLetter{
 		App: l.App, Poller: l.Poller, Output: l.Output, Engine: l.origin.Engine, Table: l.origin.Table,
-		Event: *event, Cause: why.Cause, Status: why.Status, Reason: why.Reason,
+		Fingerprint: l.origin.Fingerprint, Event: *event, Cause: why.Cause, Status: why.Status, Reason: why.Reason,
 		Attempts: e.Attempts, First: e.First, Last: e.Last,
 	}
 	if err := l.writer.Put(ctx, l.DeadLetters, letter); err != nil {

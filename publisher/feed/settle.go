@@ -160,8 +160,9 @@ func inOrder(cfg *Config, f *event.Failure, why poller.Rejection) error {
 func (t *settlement) giveUp(ctx context.Context, e *change.Event, attempts int, why poller.Rejection) error {
 	s := t.s
 	letter := poller.DeadLetter{
-		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.outbox.Engine, Table: s.outbox.Table, Event: *e,
-		Cause: why.Cause, Status: why.Status, Reason: why.Reason, Attempts: attempts, Last: why.At,
+		App: s.cfg.App, Poller: s.cfg.Poller, Engine: s.outbox.Engine, Table: s.outbox.Table,
+		Fingerprint: s.outbox.Fingerprint, Event: *e, Cause: why.Cause, Status: why.Status, Reason: why.Reason,
+		Attempts: attempts, Last: why.At,
 	}
 	if attempts == 1 {
 		letter.First = why.At

@@ -299,6 +299,9 @@ func (c *Collector) event(e *change.Event) error {
 		Undated: true,
 		Broken:  broken,
 	}
+	if gone {
+		e.Shape = p.KeyShape
+	}
 	e.Aside = (op == change.Update || c.Cfg.Ignored != "") && c.Touched != nil && !c.Touched(c.value(p.Tracked.Touched))
 	if p.Sel.Writer != nil {
 		e.Writer, _ = strconv.ParseUint(string(c.value(len(p.Sel.Columns)-1)), 10, 32) // what is no number is not known

@@ -74,7 +74,7 @@ func Deleted(p *plan.Plan, cfg *plan.Config, key, version []byte, at time.Time) 
 	if err != nil {
 		return change.Event{}, fmt.Errorf("%w: %w", poller.ErrNormalize, err)
 	}
-	e := change.Event{Op: change.Delete, Key: key, OrderKey: order, Row: key, Shape: p.Shape,
+	e := change.Event{Op: change.Delete, Key: key, OrderKey: order, Row: key, Shape: p.KeyShape,
 		Cursor: p.AppendCursor(nil, [][]byte{version}, key), Time: at, Undated: true}
 	content := e.Row
 	if p.UniqueCursor {

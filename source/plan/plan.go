@@ -40,9 +40,9 @@ type Plan struct {
 	Order                   []int // sel.order's: cursor, then the key's that are not in it
 	StoredTimes             bool  // the syntax's
 	Forms                   timeform.Rules
-	KeyNames, OrderKeyNames []string // `"name":` of each
-	Shape                   *change.Shape
-	DeleteWhen              int // -1: none
+	KeyNames, OrderKeyNames []string      // `"name":` of each
+	Shape, KeyShape         *change.Shape // KeyShape: of a deleted row, of which the key is all that is known
+	DeleteWhen              int           // -1: none
 	Op                      change.Op
 	CursorKind              string // integer+pk, …
 	Late                    Late
@@ -105,7 +105,8 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 	p.Sel.Order = keyset.Pick(p.Sel.Columns, p.Order)
 	p.KeyNames = JSONNames(t.Columns, key)
 	p.OrderKeyNames = JSONNames(t.Columns, orderKey)
-	p.Shape = &change.Shape{Row: members(p.Names, projected, &t), Key: members(p.KeyNames, key, &t)}
+	p.KeyShape = &change.Shape{Row: members(p.KeyNames, key, &t), Key: members(p.KeyNames, key, &t)}
+	p.Shape = &change.Shape{Row: members(p.Names, projected, &t), Key: p.KeyShape.Key}
 	if cfg.Op == "delete" {
 		p.Op = change.Delete
 	}
