@@ -49,6 +49,11 @@ func (e *startError) Unwrap() error { return e.error }
 func (p *Poller) position(ctx context.Context, o *Output) (change.Cursor, error) {
 	d, err := o.Read(ctx)
 	if errors.Is(err, state.ErrNotFound) {
+		if o.gone != nil {
+			if err := o.gone(ctx); err != nil {
+				return nil, err
+			}
+		}
 		start, _, err := p.wired.Source.Start(ctx)
 		if err != nil {
 			return nil, &startError{err}

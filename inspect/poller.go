@@ -83,6 +83,8 @@ type WiredOutput struct {
 	Shape  func(*change.Event) (change.Event, error) // what is sent of an event; nil: the event
 	// Ready says what stands in the way of the rows of a source; nil where nothing can be asked.
 	Ready func(ctx context.Context, rows *source.Check) error
+	// Gone says why there should be a document where there is none; nil where nothing is known.
+	Gone func(ctx context.Context) error
 }
 
 // Timer is what starts a poller's ticks: the setting schedule, or under the Functions host its function.json.
@@ -113,6 +115,7 @@ type Output struct {
 	keeper  *state.Keeper
 	shape   func(*change.Event) (change.Event, error)
 	ready   func(ctx context.Context, rows *source.Check) error
+	gone    func(ctx context.Context) error
 }
 
 // Shaped is a row, and what becomes of it: it is sent as After says, or not at all.
@@ -210,6 +213,7 @@ func (a *App) newPoller(w Wired) *Poller {
 			Config: out.Config, To: destination(out.Config), DeadLetters: a.deadLettersAt(w.Config, out.Config.Name),
 			Document: out.Key, Lease: "free",
 			address: poller.Address(w.Config.Name, out.Config.Name), keeper: out.Keeper, shape: out.Shape, ready: out.Ready,
+			gone: out.Gone,
 		})
 	}
 	if p.Can(mode.Document) {

@@ -168,6 +168,10 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 		wg.Go(func() { stored, noteAt, noteErr = r.note.get(ctx) })
 	}
 	wg.Wait()
+	own, good := b.cfg.Seen.seen(r.Base.Poller, r.Base.Output)
+	if stored.succeeded() || own.succeeded() {
+		r.again(ctx, answers)
+	}
 
 	o = r.Base
 	o.Problems = append([]Problem{}, r.Faults...)
@@ -196,7 +200,6 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 		o.unread(&f, "the note of its last tick", noteAt, noteErr)
 	}
 	o.Letters, o.Entries = withoutAnswers(o.Letters), withoutAnswers(o.Entries)
-	own, good := b.cfg.Seen.seen(o.Poller, o.Output)
 	if r.Ticks {
 		f.good = good
 	}
@@ -212,6 +215,10 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 	}
 	f.note = join(own, stored)
 	o.noted(f.note)
+	if !f.exists && o.LastSuccess != nil && o.Mode.Can(mode.Document) {
+		o.LastError = &Problem{Event: string(poller.StateGone), Text: gone(*o.LastSuccess)}
+		f.gone = true
+	}
 	if f.note != nil && f.note.silent(f.now) {
 		o.SilentSince = &f.note.At
 	}
@@ -222,6 +229,16 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 	}
 	o.Health, o.Says = judge(&o, &f)
 	return o
+}
+
+// again reads once more what is not there although a tick has succeeded: the tick may have made it since.
+func (r *row) again(ctx context.Context, answers []answer) {
+	for i := range answers {
+		if a := &answers[i]; r.Parts[i].Main && isAbsent(a.err) {
+			r.parts[i].forget()
+			a.put, a.at, a.err = r.parts[i].get(ctx)
+		}
+	}
 }
 
 // strangersNote is how old a note may be beside a document that is not there: one that is older tells of another

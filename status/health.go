@@ -16,6 +16,7 @@ type facts struct {
 	unread bool
 	gaps   []string // the parts that could not be read, with why
 	exists bool     // there is a document, or an outbox
+	gone   bool     // there is no document, and there was one: LastError says so
 	alone  bool     // there is no state store: what ticks told is known to their own process only
 	note   *Note
 	// own is when a tick of this process last succeeded. good is when one last ended well, also because another was at
@@ -35,6 +36,8 @@ func judge(o *Output, f *facts) (Health, string) {
 		return Failing, fmt.Sprintf("Its settings have %s: %s", count(f.faults, "fault"), first(o.Problems))
 	case f.unread:
 		return Failing, "How it is doing cannot be read: " + first(o.Problems)
+	case f.gone:
+		return Failing, o.LastError.Text
 	case fails(o, f.note):
 		return Failing, failure(f)
 	}
@@ -79,6 +82,13 @@ func judge(o *Output, f *facts) (Health, string) {
 		return Unknown, unnoted(f)
 	}
 	return Healthy, well(o, f)
+}
+
+// gone says that there is no state document although a tick that succeeded has written one.
+func gone(success time.Time) string {
+	return fmt.Sprintf("The state document is gone: it was there when a tick succeeded at %s. A process that starts now "+
+		"begins at source__start. Start none, and restore its copy (docs/operations.md, The state document is gone)",
+		stamp(success))
 }
 
 // unnoted says why it is not known whether anybody ticks.

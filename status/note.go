@@ -102,6 +102,9 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	return n, true
 }
 
+// succeeded reports whether a tick was noted that succeeded.
+func (n *Note) succeeded() bool { return n != nil && n.LastSuccess != nil }
+
 func heldBack(r *poller.Report) *HeldBack {
 	return &HeldBack{Seconds: r.HeldBack.Seconds(), By: said(r.HeldBy)}
 }

@@ -124,6 +124,16 @@ func (c *Recorder) write(ctx context.Context, key string, note, stored Note, ver
 	}
 }
 
+// Gone says, of an output that has no state document, that it had one: the note at key tells of a tick that succeeded.
+// Nil where nothing tells so.
+func Gone(ctx context.Context, store state.Store, key string) error {
+	note, err := readNote(ctx, store, key)
+	if err != nil || !note.succeeded() || time.Since(note.At) > strangersNote {
+		return nil //nolint:nilerr // what is not known is no fault
+	}
+	return errors.New(gone(*note.LastSuccess))
+}
+
 // readNote reads the note of an output for the page; nil where there is none.
 func readNote(ctx context.Context, store state.Store, key string) (*Note, error) {
 	found, err := store.Load(ctx, key)

@@ -30,6 +30,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/state"
+	"github.com/rowrelay/rowrelay/status"
 	"github.com/rowrelay/rowrelay/telemetry"
 	"github.com/rowrelay/rowrelay/telemetry/otlp"
 )
@@ -296,7 +297,10 @@ func (a *App) document(p *config.Poller, out *config.Output, name string) (inspe
 		Alive: alive.Default(),
 	})
 	shape, _ := a.shape(p, out) // its fault is told by checkShapes
-	return inspect.WiredOutput{Config: out, Key: key, Keeper: keeper, Shape: shape, Ready: a.ready(p, out)}, err
+	return inspect.WiredOutput{Config: out, Key: key, Keeper: keeper, Shape: shape, Ready: a.ready(p, out),
+		Gone: func(ctx context.Context) error {
+			return status.Gone(ctx, a.Store, status.NoteKey(a.Config.State.AppName, p.Name, name))
+		}}, err
 }
 
 // feedConfig is how rows of a source go to an output, whatever range of it they are. name is that of the document.

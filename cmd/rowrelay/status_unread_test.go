@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,5 +70,31 @@ func TestRowsThatGoAwayAreNotLeftToDo(t *testing.T) {
 	}
 	if o := s.want("idle", status.Healthy); o.NotedAt == nil {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestALostDocument: the note beside it tells that there was one. So nothing is well, and nothing is new.
+func TestALostDocument(t *testing.T) {
+	s := ordersShop(t, map[string]string{"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state")})
+	s.execute(`INSERT INTO orders VALUES (1, 1, '')`)
+	s.tick()
+	document := filepath.Join(s.settings["state__path"], "state", "shop", "orders.json")
+	if err := os.Remove(document); err != nil {
+		t.Fatal(err)
+	}
+	if o := s.want("without its document", status.Failing); !strings.Contains(o.Says, "state document is gone") ||
+		!strings.HasSuffix(o.Runbook(), "#the-state-document-is-gone") {
+		t.Error(o.Says, o.Runbook())
+	}
+	for _, args := range [][]string{{"status"}, {"check"}, {"check", "--production"}} {
+		out, _, err := s.cli(args...)
+		if shown := new(exitError); !errors.As(err, &shown) || !strings.Contains(out, "state document is gone") {
+			t.Errorf("%q: %v: %s", args, err, out)
+		}
+	}
+	s.tick() // it begins anew
+	s.want("with a new document", status.Healthy)
+	if out, _, err := s.cli("check"); err != nil {
+		t.Error(err, out)
 	}
 }
