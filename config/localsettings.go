@@ -88,7 +88,7 @@ func AddLocalSettings(path string, values map[string]string) error {
 	if err := e.Encode(file); err != nil {
 		return err
 	}
-	return os.WriteFile(path, out.Bytes(), 0o600) // it may hold a password
+	return WriteWhole(path, out.Bytes(), 0o600) // it may hold a password
 }
 
 func valuesOf(file map[string]json.RawMessage) []byte {

@@ -103,19 +103,14 @@ func (a App) WriteFile(queues bool) (path string, written bool, err error) {
 
 // write writes a file, or leaves it alone where it exists and force is not set.
 func write(path string, content []byte, force bool) (written bool, err error) {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	file, err := os.OpenFile(path, flags, 0o644)
-	if errors.Is(err, fs.ErrExist) {
+	_, err = os.Lstat(path)
+	switch {
+	case err == nil && !force:
 		return false, nil
-	}
-	if err != nil {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}
-	_, err = file.Write(content)
-	if err := errors.Join(err, file.Close()); err != nil {
+	if err := config.WriteWhole(path, content, 0o644); err != nil {
 		return false, err
 	}
 	return true, nil

@@ -1,0 +1,42 @@
+package config
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteWhole makes data the content of a file, wholly or not at all: on a full disk the file stays as it was. A new one
+// has the mode; one that is there keeps its own, and one that may not be written is left alone.
+func WriteWhole(path string, data []byte, mode fs.FileMode) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // else the link would be replaced
+	}
+	if old, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+		info, err := old.Stat()
+		if err := errors.Join(err, old.Close()); err != nil {
+			return err
+		}
+		mode = info.Mode().Perm()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	temporary := path + "." + rand.Text()
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	return nil
+}
