@@ -44,7 +44,7 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 	switch empty := len(grant.Batch.Events) == 0; {
 	case moved:
 		grant.Batch.More = true
-	case empty && (left || more && s.anyInFlight()):
+	case empty && (left || more && s.anyInFlight() || s.retrying()):
 		grant.Batch.More = true
 		s.await(ctx)
 	}
@@ -158,6 +158,13 @@ func (s *session) anyInFlight() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.inFlight.events) > 0
+}
+
+// retrying reports whether a retry is in flight: what waits for it goes on when it is settled.
+func (s *session) retrying() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inFlight.retries > 0
 }
 
 // fresh leaves out the rows that are in flight or were when the fetch began. It returns at most so many rows: the
