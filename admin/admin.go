@@ -90,6 +90,14 @@ type Refusal struct {
 	Missing bool
 }
 
+// Mistake is what was asked for and makes no sense, whatever the poller is.
+type Mistake struct{ Text string }
+
+// Error is the text.
+func (m *Mistake) Error() string { return m.Text }
+
+func mistake(format string, args ...any) error { return &Mistake{fmt.Sprintf(format, args...)} }
+
 // Error is that of Err, with the remedy.
 func (r *Refusal) Error() string {
 	if r.Remedy == "" {

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -122,7 +121,7 @@ type Rows struct {
 
 func (r *Rows) check() error {
 	if r.Rate < 0 {
-		return errors.New("--rate must not be negative")
+		return mistake("--rate must not be negative")
 	}
 	return nil
 }
@@ -175,7 +174,7 @@ func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 	return s, nil
 }
 
-var errNoFrom = errors.New("say where the range begins: --from beginning or --from cursor=VALUE")
+var errNoFrom = mistake("say where the range begins: --from beginning or --from cursor=VALUE")
 
 // ends finds both ends of a range and counts its rows, of which there is one at least.
 func (d *Document) ends(ctx context.Context, r *Rows) (from, to change.Cursor, total int64, err error) {
@@ -205,7 +204,7 @@ func (d *Document) end(ctx context.Context, flag, text string) (change.Cursor, e
 	case isCursor:
 		return d.Positions.Position(ctx, value, nil, "after")
 	}
-	return nil, fmt.Errorf("%s %q is not beginning (--from), latest (--to) or cursor=VALUE", flag, text)
+	return nil, mistake("%s %q: --from is beginning or cursor=VALUE, --to is latest or cursor=VALUE", flag, text)
 }
 
 // watchEvery is how often the document is read while a backfill is watched.

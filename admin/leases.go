@@ -121,6 +121,6 @@ func sharedPosition(to string) (version int64, what string, err error) {
 			return version, "version " + value, nil
 		}
 	}
-	return 0, "", fmt.Errorf("--to %q: with source__leases it is beginning, latest or cursor=VERSION (the whole table: "+
+	return 0, "", mistake("--to %q: with source__leases it is beginning, latest or cursor=VERSION (the whole table: "+
 		"docs/azure-sql-trigger.md#the-whole-table-first)", to)
 }

@@ -161,7 +161,7 @@ func (d *Document) NamedBackfill(ctx context.Context, b *Named) (*Plan, error) {
 		return nil, err
 	}
 	if !backfillName.MatchString(b.Name) {
-		return nil, fmt.Errorf("--name %q: write a lower-case name of letters, digits and _", b.Name)
+		return nil, mistake("--name %q: write a lower-case name of letters, digits and _", b.Name)
 	}
 	ranges := Ranges{d.Store, d.App, d.Poller}
 	r, err := ranges.Load(ctx, b.Name)

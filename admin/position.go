@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -55,10 +54,6 @@ func (d *Document) Export(ctx context.Context) (*Export, error) {
 // position finds where a reset leads.
 func (d *Document) position(ctx context.Context, r *Reset) (change.Cursor, error) {
 	value, isCursor := strings.CutPrefix(r.To, "cursor=")
-	path, isFile := strings.CutPrefix(r.To, "file=")
-	if !isCursor && (len(r.Key) > 0 || r.Ties != "") {
-		return nil, errors.New("--key and --ties belong to --to cursor=VALUE")
-	}
 	switch {
 	case r.To == "beginning", r.To == "snapshot":
 		return nil, nil
@@ -66,10 +61,8 @@ func (d *Document) position(ctx context.Context, r *Reset) (change.Cursor, error
 		return d.Positions.Latest(ctx)
 	case isCursor:
 		return d.Positions.Position(ctx, value, r.Key, r.Ties)
-	case isFile:
-		return d.exported(ctx, path)
 	}
-	return nil, fmt.Errorf("--to %q is not beginning, latest, snapshot, cursor=VALUE or file=PATH", r.To)
+	return d.exported(ctx, strings.TrimPrefix(r.To, "file="))
 }
 
 // exported reads an Export, and refuses one of another source or database.

@@ -26,8 +26,8 @@ type Reset struct {
 // the settings have now. A document that cannot be read is written anew, at the beginning. Where only the lease is
 // broken, the move is zero but for its plan.
 func (d *Document) Reset(ctx context.Context, r *Reset) (*Move, error) {
-	if r.To == "" && !r.BreakLease {
-		return nil, errors.New("say where to: --to beginning, latest, snapshot, cursor=VALUE or file=PATH")
+	if err := r.check(); err != nil {
+		return nil, err
 	}
 	err := d.load(ctx)
 	var unreadable *state.DocumentError
@@ -68,6 +68,27 @@ func (d *Document) Reset(ctx context.Context, r *Reset) (*Move, error) {
 	p := d.plan("%s", strings.Join(texts, "\n"))
 	m.What, m.Key, m.Reached = p.What, p.Key, p.Reached
 	return m, nil
+}
+
+// check refuses what makes no sense, whatever the document says.
+func (r *Reset) check() error {
+	form, _, _ := strings.Cut(r.To, "=")
+	switch {
+	case r.To == "" && !r.BreakLease:
+		return mistake("say where to: --to beginning, latest, snapshot, cursor=VALUE or file=PATH")
+	case r.To == "" && (len(r.Key) > 0 || r.Ties != "" || r.Parked != ""):
+		return mistake("--key, --ties and --parked belong to --to: --break-lease alone moves no position")
+	case r.To == "" || r.To == "beginning" || r.To == "latest" || r.To == "snapshot":
+	case form == r.To || form != "cursor" && form != "file":
+		return mistake("--to %q is not beginning, latest, snapshot, cursor=VALUE or file=PATH", r.To)
+	}
+	if form != "cursor" && (len(r.Key) > 0 || r.Ties != "") {
+		return mistake("--key and --ties belong to --to cursor=VALUE")
+	}
+	if r.Ties != "" && r.Ties != "before" && r.Ties != "after" {
+		return mistake("--ties %q is not before or after", r.Ties)
+	}
+	return nil
 }
 
 // breaking takes the lease away from whoever holds it, and raises the fencing token.
@@ -120,7 +141,7 @@ func drops(parked string, n int) (bool, error) {
 	case parked == "drop":
 		return true, nil
 	case parked != "":
-		return false, fmt.Errorf("--parked %q is not keep or drop", parked)
+		return false, mistake("--parked %q is not keep or drop", parked)
 	}
 	return false, &Refusal{Err: fmt.Errorf("%d event(s) are parked", n),
 		Remedy: "say --parked keep (they are tried again as they " +

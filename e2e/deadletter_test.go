@@ -84,20 +84,27 @@ func TestDeadLetterCommands(t *testing.T) {
 		wants(t, say(strings.Fields(args)...), want)
 	}
 	for args, want := range map[string]string{
-		"list orders --cause sad":                     "unavailable, refused or impossible",
-		"show orders nobody":                          "has no dead letter nobody",
-		"purge orders nobody --yes":                   "has no dead letter nobody",
-		"list nobody":                                 `there is no poller "nobody"`,
-		"purge orders --key 2":                        "nothing was changed", // not confirmed: the end of input
-		"replay orders --as-recorded":                 "nothing was changed",
-		"purge orders --output audit":                 `no output "audit"`,
-		"replay orders --yes --cause sad":             "unavailable, refused or impossible",
-		"purge orders --yes --key 9 " + id["400"]:     "not both",
-		"replay orders --yes --since 1h " + id["400"]: "not both",
-		"purge orders --parked --yes nobody":          "has no parked event nobody",
+		"show orders nobody":                 "has no dead letter nobody",
+		"purge orders nobody --yes":          "has no dead letter nobody",
+		"list nobody":                        `there is no poller "nobody"`,
+		"purge orders --key 2":               "nothing was changed", // not confirmed: the end of input
+		"replay orders --as-recorded":        "nothing was changed",
+		"purge orders --output audit":        `no output "audit"`,
+		"purge orders --parked --yes nobody": "has no parked event nobody",
 	} {
 		code, said := answering(t, dir, s, "", append([]string{"deadletter"}, strings.Fields(args)...)...)
 		if code != 1 || !strings.Contains(said, want) {
+			t.Errorf("%s: %d %s", args, code, said)
+		}
+	}
+	for args, want := range map[string]string{
+		"list orders --cause sad":                     "unavailable, refused or impossible",
+		"replay orders --yes --cause sad":             "unavailable, refused or impossible",
+		"purge orders --yes --key 9 " + id["400"]:     "not both",
+		"replay orders --yes --since 1h " + id["400"]: "not both",
+	} {
+		code, said := answering(t, dir, s, "", append([]string{"deadletter"}, strings.Fields(args)...)...)
+		if code != 2 || !strings.Contains(said, want) {
 			t.Errorf("%s: %d %s", args, code, said)
 		}
 	}

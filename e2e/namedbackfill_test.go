@@ -34,7 +34,7 @@ func TestNamedBackfillKeepsItsRange(t *testing.T) {
 		}
 		return out + errs
 	}
-	wants(t, backfill(1), "--from beginning or --from cursor=VALUE")
+	wants(t, backfill(2), "--from beginning or --from cursor=VALUE")
 	wants(t, backfill(1, "--from", "cursor=10"), "40 row(s) after", "start it again under the same name")
 	to.decide(nil)
 	execute(t, db, `INSERT INTO orders (version, status) VALUES (51, 'new')`)

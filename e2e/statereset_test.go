@@ -77,7 +77,7 @@ func TestStateReset(t *testing.T) {
 			t.Errorf("%s: %d %s", name, code, said)
 		}
 	}
-	if code, said := answering(t, dir, s, "orders\n", reset("the end")...); code != 1 ||
+	if code, said := answering(t, dir, s, "orders\n", reset("the end")...); code != 2 ||
 		!strings.Contains(said, "beginning, latest, snapshot, cursor=VALUE or file=PATH") {
 		t.Errorf("%d %s", code, said)
 	}

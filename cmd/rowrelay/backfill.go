@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/checkpointed"
@@ -49,7 +50,12 @@ dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.
   rowrelay backfill orders --watch
   rowrelay backfill orders --stop`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return t.backfill(cmd.Context(), args[0], &b) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := b.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return t.backfill(cmd.Context(), args[0], &b)
+		},
 	})
 	cmd.PreRun = t.remember
 	cmd.Flags().StringVar(&t.output, "output", "",
@@ -64,8 +70,22 @@ dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.
 	cmd.Flags().BoolVar(&b.stop, "stop", false, "stop it; what was sent is sent")
 	cmd.Flags().BoolVar(&b.detach, "detach", false, "do not wait for its end")
 	cmd.Flags().BoolVar(&b.watch, "watch", false, "show how far the one that is running is, until it ends; also a snapshot")
-	cmd.MarkFlagsMutuallyExclusive("status", "stop", "watch", "from")
 	return cmd
+}
+
+// check refuses flags that would do nothing beside others.
+func (b *backfillFlags) check(given *pflag.FlagSet) error {
+	if err := oneOf(given, "status", "stop", "watch", "from"); err != nil {
+		return err
+	}
+	switch {
+	case b.status, b.stop, b.watch:
+		return noneOf(given, "belongs to a backfill that begins; --status, --stop and --watch are about the one that runs",
+			"to", "rate", "name", "detach")
+	case b.name != "":
+		return noneOf(given, "is of a backfill that the poller sends, and one with --name is sent from here", "detach")
+	}
+	return nil
 }
 
 func (t *target) backfill(ctx context.Context, name string, b *backfillFlags) error {

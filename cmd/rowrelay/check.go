@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,14 +43,18 @@ cannot tell, does not apply), what was seen, and what to do. It fails when an it
   rowrelay check --production
   rowrelay check --production --accept lag,ordering`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if ready {
+			err := cmp.Or(oneOf(cmd.Flags(), "production", "ddl"), oneOf(cmd.Flags(), "production", "rows"))
+			switch {
+			case err != nil:
+				return err
+			case ready:
 				return checkProduction(cmd.Context(), c, names, accepted)
-			}
-			if len(accepted) > 0 {
-				return errors.New("--accept is for items of --production")
-			}
-			if rows < 0 {
-				return errors.New("--rows must not be negative")
+			case len(accepted) > 0:
+				return mistaken("--accept is for items of --production")
+			case rows < 0:
+				return mistaken("--rows must not be negative")
+			case ddl && c.json:
+				return mistaken("--ddl prints SQL, and no JSON: with --json alone it is the member ddl of each poller")
 			}
 			return check(cmd.Context(), c, names, rows, ddl)
 		},
@@ -60,8 +65,6 @@ cannot tell, does not apply), what was seen, and what to do. It fails when an it
 	cmd.Flags().BoolVar(&ready, "production", false, "go through the production checklist (docs/production.md)")
 	cmd.Flags().StringSliceVar(&accepted, "accept", nil,
 		"ids of items that are meant to be as they are: they are shown, and do not make --production fail")
-	cmd.MarkFlagsMutuallyExclusive("production", "ddl")
-	cmd.MarkFlagsMutuallyExclusive("production", "rows")
 	return cmd
 }
 
@@ -192,7 +195,7 @@ func (c *console) unopened(err error) error {
 func checkProduction(ctx context.Context, c *console, names, accepted []string) error {
 	for _, id := range accepted {
 		if !production.Known(id) {
-			return fmt.Errorf("--accept %s: there is no such item; docs/production.md lists them", id)
+			return mistaken("--accept %s: there is no such item; docs/production.md lists them", id)
 		}
 	}
 	a, chosen, err := c.open(names)

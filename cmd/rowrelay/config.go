@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -77,7 +78,7 @@ func tablesFlag(cmd *cobra.Command, tables *bool) *cobra.Command {
 
 func newToYAML(c *console) *cobra.Command {
 	var tables bool
-	return tablesFlag(&cobra.Command{
+	return tablesFlag(printsOnly("YAML", &cobra.Command{
 		Use:   "to-yaml",
 		Short: "Print settings as a YAML file",
 		Long: `To-yaml prints what --settings names; without it the settings of the environment and of local.settings.json. Of
@@ -98,7 +99,7 @@ are, secrets too.`,
 			_, err = c.out.Write(data)
 			return err
 		},
-	}, &tables)
+	}), &tables)
 }
 
 func newToEnv(c *console) *cobra.Command {
@@ -174,9 +175,9 @@ var (
 	plainValue    = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]*$`)
 )
 
-// printVariables prints lines that a shell reads.
+// printVariables prints lines that a shell reads: all of them, or none where one cannot be.
 func (c *console) printVariables(list []string) error {
-	p := &printer{w: c.out}
+	var lines strings.Builder
 	for _, pair := range list {
 		name, value, _ := strings.Cut(pair, "=")
 		switch {
@@ -185,7 +186,8 @@ func (c *console) printVariables(list []string) error {
 		case !plainValue.MatchString(value):
 			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 		}
-		p.line("%s=%s", name, value)
+		fmt.Fprintf(&lines, "%s=%s\n", name, value)
 	}
-	return p.err
+	_, err := io.WriteString(c.out, lines.String())
+	return err
 }

@@ -42,7 +42,7 @@ An existing file is left alone unless --force is given; host.json always is.`,
 		RunE: func(_ *cobra.Command, names []string) error { return writeFunctions(c, names, force) },
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite existing function.json files")
-	return cmd
+	return printsOnly("what it has written", cmd)
 }
 
 func writeFunctions(c *console, names []string, force bool) error {

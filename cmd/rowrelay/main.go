@@ -20,6 +20,7 @@ import (
 
 	_ "time/tzdata" // source__time_zone works in images without a zone database
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/internal/heap"
 )
@@ -48,7 +49,8 @@ func main() {
 // exitCode is 2 for a command line that makes no sense, so that a script can tell it from a failure, which is 1.
 func exitCode(err error) int {
 	var usage *usageError
-	if errors.As(err, &usage) {
+	var mistake *admin.Mistake
+	if errors.As(err, &usage) || errors.As(err, &mistake) {
 		return 2
 	}
 	return 1
@@ -157,10 +159,13 @@ func explainMistakes(root *cobra.Command) {
 // any.
 func withUsage(accept cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
+		path := cmd.CommandPath()
+		if as := cmd.Annotations[asText]; as != "" && cmd.Flags().Changed("json") {
+			return mistaken("%s prints %s, and no JSON: leave --json out", path, as)
+		}
 		if accept == nil || accept(cmd, args) == nil {
 			return nil
 		}
-		path := cmd.CommandPath()
 		return &usageError{fmt.Errorf("%s does not take %d argument(s): write %s", path, len(args),
 			strings.TrimSuffix(path, cmd.Name())+cmd.Use)}
 	}

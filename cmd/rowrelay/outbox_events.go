@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -207,7 +206,7 @@ func stateOf(text string) (event.State, error) {
 			return s.State, nil
 		}
 	}
-	return "", fmt.Errorf("--state %q is not one of %s", text, strings.Join(stateNames(), ", "))
+	return "", mistaken("--state %q is not one of %s", text, strings.Join(stateNames(), ", "))
 }
 
 // unsaid is an error where a flag that chooses was given with an empty value, or zero: in a script that is a variable
@@ -241,7 +240,7 @@ func unsaid(given *pflag.FlagSet, names ...string) error {
 		}
 	})
 	if len(faults) > 0 {
-		return errors.New(strings.Join(faults, "; "))
+		return mistaken("%s", strings.Join(faults, "; "))
 	}
 	return nil
 }
@@ -254,11 +253,11 @@ func (f *choiceOfEvents) filter(states, allowed []event.State) (event.Filter, er
 	}
 	switch {
 	case f.limit < 0:
-		return event.Filter{}, errors.New("--limit must not be negative")
+		return event.Filter{}, mistaken("--limit must not be negative")
 	case f.olderThan < 0, f.youngerThan < 0:
-		return event.Filter{}, errors.New("--older-than and --younger-than must not be negative")
+		return event.Filter{}, mistaken("--older-than and --younger-than must not be negative")
 	case f.olderThan > 0 && f.youngerThan > 0 && f.olderThan >= f.youngerThan:
-		return event.Filter{}, fmt.Errorf("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
+		return event.Filter{}, mistaken("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
 	}
 	chosen := event.Filter{
 		States: states, IDs: f.ids, Keys: f.keys, AggregateType: f.aggregateType, Aggregate: f.aggregate,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
@@ -146,7 +147,10 @@ func schema(ctx context.Context, c *console, name, output string, async bool) er
 }
 
 // sampleFlags are those of `rowrelay test-event`.
-type sampleFlags struct{ aggregate, kind, payload string }
+type sampleFlags struct {
+	aggregate, kind, payload string
+	given                    *pflag.FlagSet
+}
 
 func newTestEvent(c *console) *cobra.Command {
 	t := &target{console: c}
@@ -167,7 +171,10 @@ Nothing else changes: no position, no lease, no row.`,
   rowrelay test-event orders --dry-run
   rowrelay test-event events --aggregate-type Order --event-type OrderPlaced --payload '{"id":1}'`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return t.testEvent(cmd.Context(), args[0], &s) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s.given = cmd.Flags()
+			return t.testEvent(cmd.Context(), args[0], &s)
+		},
 	})
 	cmd.Flags().StringVar(&t.output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
 	cmd.Flags().StringVar(&s.aggregate, "aggregate-type", "test", "of an outbox: the event's aggregate_type")
@@ -250,12 +257,19 @@ func sample(ctx context.Context, a *wiring.App, w *wiring.Poller, out *config.Ou
 		BatchID: "test", Attempt: 1, Type: out.Type, Source: out.Source, Events: make([]change.Event, 1),
 	}
 	e := &d.Events[0]
+	if w.Config.Source.Mode != mode.Outbox {
+		err := noneOf(s.given, "is of an outbox, and "+w.Config.Name+" sends a row as it is", "aggregate-type", "event-type",
+			"payload")
+		if err != nil {
+			return nil, err
+		}
+	}
 	if w.Source == nil {
 		if w.Config.Source.Mode != mode.Outbox {
 			return nil, fmt.Errorf("%s shares its changes by leases, which test-event does not take", w.Config.Name)
 		}
 		if !json.Valid([]byte(s.payload)) {
-			return nil, errors.New("--payload is not JSON")
+			return nil, mistaken("--payload is not JSON")
 		}
 		key := []byte(`{"seq":0}`)
 		row, _ := json.Marshal(map[string]string{"aggregate_type": s.aggregate, "event_type": s.kind, "payload": s.payload})

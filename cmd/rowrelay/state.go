@@ -148,9 +148,8 @@ Pause the poller first. Alone, without --to, it does only that.`,
 		},
 	})
 	cmd.Flags().StringVar(&r.To, "to", "", "beginning, latest, snapshot, cursor=VALUE or file=PATH")
-	cmd.Flags().StringToStringVar(&r.Key, "key", nil,
+	cmd.Flags().Var(onceEach{&r.Key}, "key",
 		"a key column and its value, as `column=value`, for --to cursor=; once for each")
-	cmd.Flags().Lookup("key").DefValue = "" // none, which help need not say as []
 	cmd.Flags().StringVar(&r.Ties, "ties", "", "before or after all rows of the value of --to cursor=")
 	cmd.Flags().StringVar(&r.Parked, "parked", "", "keep or drop the parked events (asked for where there are some)")
 	cmd.Flags().BoolVar(&r.BreakLease, "break-lease", false, "take the lease away from a holder that is dead")
