@@ -39,7 +39,8 @@ const plainSQL = `AND pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS 
 	AND pg_catalog.version() NOT LIKE '%-YB-%' AND current_setting('neon.tenant_id', true) IS NULL`
 
 // A domain is what it is a domain of (typbasetype, as deep as it goes); the type's schema is told for what lives
-// outside pg_catalog. Servers before PostgreSQL 12 have no column collisdeterministic.
+// outside pg_catalog. Servers before PostgreSQL 12 have no column collisdeterministic. The collation is also that of a
+// unique index: an upsert goes by all that have its columns, whatever their collations.
 const columnsSQL = `WITH RECURSIVE base AS (
 	SELECT a.attnum, a.attname, a.attnotnull, a.attcollation, a.atttypmod AS mod, a.atttypid AS typ,
 		pg_catalog.format_type(a.atttypid, a.atttypmod) AS full_type
@@ -54,7 +55,11 @@ const columnsSQL = `WITH RECURSIVE base AS (
 SELECT r.attname, r.full_type, r.attnotnull OR r.domain_notnull, r.base_typ, t.typname, t.typtype::text, t.typcategory::text, n.nspname,
 	CASE WHEN t.typname = 'citext' THEN 'citext' ELSE coalesce((SELECT m.nspname || '.' || l.collname
 	FROM pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace m ON m.oid = l.collnamespace
-	WHERE l.oid = r.attcollation AND pg_catalog.to_jsonb(l) ->> 'collisdeterministic' = 'false'), '') END,
+	WHERE (l.oid = r.attcollation OR EXISTS (SELECT FROM pg_catalog.pg_index i
+		CROSS JOIN LATERAL generate_series(1, i.indnkeyatts::int) AS k(n)
+		WHERE i.indrelid = $1::text::oid AND i.indisunique AND i.indkey[k.n - 1] = r.attnum
+		AND i.indcollation[k.n - 1] = l.oid))
+	AND pg_catalog.to_jsonb(l) ->> 'collisdeterministic' = 'false' ORDER BY l.oid <> r.attcollation, l.oid LIMIT 1), '') END,
 	CASE WHEN r.typ <> r.base_typ THEN pg_catalog.format_type(r.base_typ, r.mod) ELSE '' END
 FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typtype <> 'd' ORDER BY r.attnum`

@@ -98,8 +98,9 @@ func (o *Output) stopped(t *engine.Table) error {
 }
 
 func (o *Output) merges(c *engine.Column) error {
-	return Lack(fmt.Sprintf("the key's column %s of %s has the collation %s, for which different texts may be equal, such as "+
-		"A and a: several rows would become one. Give it a collation that compares byte by byte: %s",
+	return Lack(fmt.Sprintf("the key's column %s of %s, or a unique index on it, has the collation %s, for which different "+
+		"texts may be equal, such as A and a: several rows would become one. Drop such an index, and give the column a "+
+		"collation that compares byte by byte: %s",
 		c.Name, o.table, c.Collation, o.alter(o.table.String(), o.syntax.Quote(c.Name), c.Type)))
 }
 

@@ -112,6 +112,10 @@ func TestKeysAreNotMerged(t *testing.T) {
 			"CREATE TABLE copies (id text COLLATE nocase PRIMARY KEY)"},
 			[]string{"42", uuid}, []string{"A", "a"}, "has the collation public.nocase",
 			`ALTER TABLE "copies" ALTER COLUMN "id" TYPE text COLLATE "C"`},
+		"postgres index": {"postgres", []string{
+			"CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+			"CREATE TABLE copies (id text PRIMARY KEY)", "CREATE UNIQUE INDEX folded ON copies (id COLLATE nocase)"},
+			[]string{"42", uuid}, []string{"A", "a"}, "has the collation public.nocase", ""},
 		"postgres inherited": {"postgres",
 			[]string{"CREATE TABLE copies (id text PRIMARY KEY)", "CREATE TABLE older () INHERITS (copies)"},
 			nil, []string{"a"}, "older inherits from it", `ALTER TABLE older NO INHERIT "public"."copies"`},
