@@ -232,10 +232,10 @@ func TestMySQLCatalog(t *testing.T) {
 		t.Errorf("got %+v", tab)
 	}
 	want := []engine.Index{
-		{Name: "PRIMARY", Columns: []string{"tenant", "id"}, Unique: true, Declared: 2},
-		{Name: "by_at", Columns: []string{"at", "tenant", "id"}, Declared: 1},
+		{Name: "PRIMARY", Columns: []string{"tenant", "id"}, Unique: true, Declared: 2, Whole: []string{"tenant", "id"}},
+		{Name: "by_at", Columns: []string{"at", "tenant", "id"}, Declared: 1, Whole: []string{"at"}},
 		{Name: "by_name", Unique: true, Declared: 1},
-		{Name: "down", Declared: 2},
+		{Name: "down", Declared: 2, Whole: []string{"at", "id"}},
 	}
 	if !reflect.DeepEqual(tab.Indexes, want) {
 		t.Errorf("got  %+v\nwant %+v", tab.Indexes, want)
