@@ -236,11 +236,11 @@ func TestCleanupTakenOver(t *testing.T) {
 func TestCountCleanable(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
 		moment := map[string]string{"postgres": "timestamptz", "mysql": "datetime(6)", "sqlite": "text"}[w.engine]
-		w.exec("CREATE TABLE outbox (id bigint PRIMARY KEY, aggregate_id varchar(20), payload varchar(20), published_at " + moment +
-			" NULL)")
+		w.exec("CREATE TABLE outbox (id bigint PRIMARY KEY, aggregate_id varchar(20), payload varchar(20), " +
+			"published_at " + moment + " NULL)")
 		w.mapped()
-		w.exec("INSERT INTO outbox VALUES (1, 'a', '1', " + w.ago(240) + "), (2, 'a', '2', " + w.ago(1) + "), (3, 'a', '3', NULL), " +
-			"(4, 'a', '4', " + w.ago(240) + ")")
+		w.exec("INSERT INTO outbox VALUES (1, 'a', '1', " + w.ago(240) + "), (2, 'a', '2', " + w.ago(1) + "), " +
+			"(3, 'a', '3', NULL), (4, 'a', '4', " + w.ago(240) + ")")
 		p := w.open()
 		n, err := p.CountCleanable(t.Context())
 		if n != 2 || err != nil {

@@ -232,8 +232,8 @@ func TestTimesThatAreNone(t *testing.T) {
 		if got := w.broker.all(); len(got) != 1 || string(got[0].Payload) != "sent" {
 			t.Errorf("sent: %v", got)
 		}
-		n := 0
-		if err := p.List(t.Context(), event.Filter{States: []event.State{event.Failed, event.Dead}}, func(e event.Entry) error {
+		n, failed := 0, event.Filter{States: []event.State{event.Failed, event.Dead}}
+		if err := p.List(t.Context(), failed, func(e event.Entry) error {
 			if n++; !strings.Contains(e.LastError, "which is no time") {
 				t.Errorf("%+v", e)
 			}

@@ -74,8 +74,8 @@ func TestMarksOfRowsThatAreGone(t *testing.T) {
 	})
 }
 
-// TestIDsOfAnyStorageClass: a column of SQLite without a type, or of bytes, holds values of any class. 1 and '1' are two
-// ids there. Each event is sent once, and what failed is found again.
+// TestIDsOfAnyStorageClass: a column of SQLite without a type, or of bytes, holds values of any class. 1 and '1' are
+// two ids there. Each event is sent once, and what failed is found again.
 func TestIDsOfAnyStorageClass(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
 		if w.engine != "sqlite" {
@@ -84,8 +84,8 @@ func TestIDsOfAnyStorageClass(t *testing.T) {
 		for _, typ := range []string{"", "blob"} {
 			w.broker = &broker{refuse: map[string]bool{}}
 			w.exec("DROP TABLE IF EXISTS outbox")
-			w.exec("CREATE TABLE outbox (id " + typ + " PRIMARY KEY NOT NULL, seq integer NOT NULL, aggregate_id text, payload text, " +
-				"published boolean NOT NULL DEFAULT FALSE)")
+			w.exec("CREATE TABLE outbox (id " + typ + " PRIMARY KEY NOT NULL, seq integer NOT NULL, aggregate_id text, " +
+				"payload text, published boolean NOT NULL DEFAULT FALSE)")
 			w.mapped()
 			ids := []string{"1", "'1'", "1.1", "'text:a'", "x'31'", "9007199254740993", "''", "'integer:1'", "0.1 + 0.2"}
 			for i, id := range ids {
@@ -103,8 +103,11 @@ func TestIDsOfAnyStorageClass(t *testing.T) {
 			}
 			f := event.Filter{IDs: []string{"integer:1"}}
 			var listed []string
-			if err := p.List(t.Context(), f, func(e event.Entry) error { listed = append(listed, e.AggregateID); return nil }); err != nil ||
-				!slices.Equal(listed, []string{"1"}) {
+			err := p.List(t.Context(), f, func(e event.Entry) error {
+				listed = append(listed, e.AggregateID)
+				return nil
+			})
+			if err != nil || !slices.Equal(listed, []string{"1"}) {
 				t.Errorf("%q: listed %v, %v", typ, listed, err)
 			}
 			w.broker.will(false, "1")

@@ -157,8 +157,8 @@ func (d *managedOutbox) cleanup(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return d.idle("dry run: %d event(s) were published or discarded more than %s ago (source__retention); nothing was deleted", n,
-			inspect.Plain(s.Retention))
+		return d.idle("dry run: %d event(s) were published or discarded more than %s ago (source__retention); "+
+			"nothing was deleted", n, inspect.Plain(s.Retention))
 	}
 	if err := d.say("events of %s published more than %s ago are deleted, %d at a time; Ctrl-C stops between two chunks",
 		d.poller.Name, inspect.Plain(s.Retention), s.CleanupChunk); err != nil {

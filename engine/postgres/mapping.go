@@ -55,8 +55,8 @@ func pgZoned(c *column.Column) bool {
 	return strings.Contains(typ, "with time zone") || strings.HasPrefix(typ, "timestamptz")
 }
 
-// Instant writes a time in UTC with six digits of its second, under the collation "C". to_char makes NULL of an infinite
-// one, which the cast names: infinity comes after every digit, -infinity before.
+// Instant writes a time in UTC with six digits of its second, under the collation "C". to_char makes NULL of an
+// infinite one, which the cast names: infinity comes after every digit, -infinity before.
 func (Mapping) Instant(c *column.Column, expr string) string {
 	if pgZoned(c) {
 		expr = "(" + expr + " AT TIME ZONE 'UTC')"

@@ -46,8 +46,8 @@ FROM pg_catalog.pg_attribute a
 WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
 UNION ALL SELECT c.attnum, c.attname, t.typbasetype, t.typtypmod, c.required OR t.typnotnull, true
 FROM c JOIN pg_catalog.pg_type t ON t.oid = c.typ WHERE t.typtype = 'd')
-SELECT c.attname, CASE WHEN t.typtype = 'e' AND NOT c.below THEN '` + enum + `' || quote_ident(n.nspname) || '.' || quote_ident(t.typname)
-	ELSE format_type(c.typ, c.typmod) END, NOT c.required
+SELECT c.attname, CASE WHEN t.typtype = 'e' AND NOT c.below THEN '` + enum + `' || quote_ident(n.nspname) || '.'
+	|| quote_ident(t.typname) ELSE format_type(c.typ, c.typmod) END, NOT c.required
 FROM c JOIN pg_catalog.pg_type t ON t.oid = c.typ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typtype <> 'd' ORDER BY c.attnum`
 

@@ -17,8 +17,8 @@ func (Mapping) Text(c *column.Column, expr string) string {
 	return "CAST(" + expr + " AS TEXT)"
 }
 
-// ID is Text where the column's affinity decides what a value is compared as. Where it does not, which is in a column of
-// bytes and in one without a type, any other value than bytes has the name of its storage class before it.
+// ID is Text where the column's affinity decides what a value is compared as. Where it does not, which is in a column
+// of bytes and in one without a type, any other value than bytes has the name of its storage class before it.
 func (d Mapping) ID(c *column.Column, expr string) string {
 	if c.Kind != column.Bytes {
 		return d.Text(c, expr)

@@ -5,8 +5,8 @@ import "github.com/rowrelay/rowrelay/engine/statement"
 // Outbox is how SQLite writes what depends on the columns of an outbox.
 type Outbox struct{ statement.Outbox }
 
-// Limit has SQLite read its own forms of a time, of which there are many: without seconds, with a zone, or a julian day.
-// What is none of them stays text. By way of the julian day, 24:00 and February 31 become days that there are.
+// Limit has SQLite read its own forms of a time, of which there are many: without seconds, with a zone, or a julian
+// day. What is none of them stays text. By way of the julian day, 24:00 and February 31 become days that there are.
 func (Outbox) Limit(expr string) string {
 	return "COALESCE(strftime(" + instantFormat + ", julianday(" + expr + ")), CAST(" + expr + " AS TEXT))"
 }

@@ -72,8 +72,8 @@ func (r *Row) SetPayload(payload []byte, size, most int) {
 	r.Outbox.Payload, r.Outbox.JSON = payload, json.Valid(payload)
 }
 
-// SetTimes takes the times in before which it is not published, and after which no more; nil: there is none. What cannot
-// be read makes it a broken row: it must not go out too early, or too late.
+// SetTimes takes the times in before which it is not published, and after which no more; nil: there is none. What
+// cannot be read makes it a broken row: it must not go out too early, or too late.
 func (r *Row) SetTimes(available, expires any, now time.Time) {
 	if available != nil {
 		at := r.limit("available_at", available)

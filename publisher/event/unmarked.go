@@ -7,8 +7,8 @@ import "fmt"
 type UnmarkedError struct{ Refs []Ref }
 
 func (e *UnmarkedError) Error() string {
-	return fmt.Sprintf("the database changed no row for the marks of %d event(s), the first with %s, and reported no error: "+
-		"let the user of source__connection change these rows: a trigger that returns NULL keeps it from that, and so does "+
-		"row security without a policy for what the user does (UPDATE, or DELETE with source__map__on_published=delete)",
+	return fmt.Sprintf("the database changed no row for the marks of %d event(s), the first with %s, and reported no "+
+		"error: let the user of source__connection change these rows: a trigger that returns NULL keeps it from that, and "+
+		"so does row security without a policy for UPDATE (with source__map__on_published=delete for DELETE)",
 		len(e.Refs), e.Refs[0])
 }

@@ -42,8 +42,8 @@ type Claims interface {
 type Events interface {
 	reader
 	marker
-	// Look reports, without writing, whether there is anything to publish (pending or due), whether Mend may find anything,
-	// whether the outbox is paused, and the partition count that is in force (0: none yet). One round trip.
+	// Look reports, without writing, whether there is anything to publish (pending or due), whether Mend may find
+	// anything, whether the outbox is paused, and the partition count that is in force (0: none yet). One round trip.
 	Look(ctx context.Context) (event.Glance, error)
 	// Work returns which of these partitions, of n, have something to publish now.
 	Work(ctx context.Context, partitions []int, n int) ([]int, error)
@@ -76,6 +76,7 @@ type marker interface {
 	Settle(ctx context.Context, owner string, held int, m event.Marks) error
 	// Mend repairs what a crash, or an operator beside a running session, may leave. It makes PENDING the WAITING rows
 	// without an earlier failed one in their aggregate, and returns how many. The caller needs no claim: a row that
-	// becomes PENDING too early is fetched with Waits set. Of a mapped table it removes what is said of rows that are gone.
+	// becomes PENDING too early is fetched with Waits set. Of a mapped table it removes what is said of rows that are
+	// gone.
 	Mend(ctx context.Context) (int, error)
 }

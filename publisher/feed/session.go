@@ -249,7 +249,8 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	list := eventsOf(rows, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.inFlight.events[rows[0].Ref]; known || s.shared.unmarked.alone(rows[0].Ref) || slices.ContainsFunc(avoid,
+	_, known := s.inFlight.events[rows[0].Ref]
+	if known || s.shared.unmarked.alone(rows[0].Ref) || slices.ContainsFunc(avoid,
 		func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
 		return poller.Grant{}, nil
 	}

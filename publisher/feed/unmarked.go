@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// unmarkedPause is how long an event whose row did not take its mark is left alone. Then it is sent again: nothing else
-	// shows whether the row takes its mark now.
+	// unmarkedPause is how long an event whose row did not take its mark is left alone. Then it is sent again: nothing
+	// else shows whether the row takes its mark now.
 	unmarkedPause = time.Minute
 	// mostUnmarked is how many are left alone while others go on. With more, it is the whole table: nothing is sent.
 	mostUnmarked = 1000
@@ -95,8 +95,8 @@ func (s *session) setAside(err error) error {
 // checkUnmarked returns an error while so many rows are left alone that nothing is sent.
 func (s *session) checkUnmarked() error {
 	if n, _ := s.shared.unmarked.load(); n >= mostUnmarked {
-		return &poller.Fault{Event: poller.CommitFailed, Err: fmt.Errorf("%d events or more were sent, and the database does "+
-			"not let their rows be marked: nothing is sent for up to %s", mostUnmarked, unmarkedPause)}
+		return &poller.Fault{Event: poller.CommitFailed, Err: fmt.Errorf("%d events or more were sent, and their rows "+
+			"did not take the mark: nothing is sent for up to %s", mostUnmarked, unmarkedPause)}
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/feed/feedtest"
 )
 
-// TestRowsThatTakeNoMark: an event that was sent, and whose row cannot be marked, fails the tick. It is left alone for a
-// while: others go on, however small a page is.
+// TestRowsThatTakeNoMark: an event that was sent, and whose row cannot be marked, fails the tick. It is left alone for
+// a while: others go on, however small a page is.
 func TestRowsThatTakeNoMark(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		for i := range 13 {
