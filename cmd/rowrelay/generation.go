@@ -119,7 +119,8 @@ func (g *generation) once(ctx context.Context, page *switching) error {
 
 // relay runs the pollers until the process is told to stop, or a reload has made another generation, which it returns:
 // then last ticks may still run, which ending waits for.
-func (g *generation) relay(ctx context.Context, page *switching, asked chan string, ending *sync.WaitGroup) *generation {
+func (g *generation) relay(ctx context.Context, page *switching, asked chan string,
+	ending *sync.WaitGroup) *generation {
 	running, stop := context.WithCancel(ctx)
 	g.stop = running.Done()
 	lifetime, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -211,8 +212,8 @@ func (g *generation) succeeds(next *generation) error {
 	return next.wire(g.telemetry)
 }
 
-// precede says what each poller of the next generation waits for. One that is as it was waits for its own last tick, and
-// not for others' slow requests. One that is not may do another one's work under a new name: it waits for all that
+// precede says what each poller of the next generation waits for. One that is as it was waits for its own last tick,
+// and not for others' slow requests. One that is not may do another one's work under a new name: it waits for all that
 // changed or are gone, also by earlier reloads.
 func (g *generation) precede(next *generation, changed, gone []string) {
 	next.before, next.left = maps.Clone(g.ended), make(chan struct{})

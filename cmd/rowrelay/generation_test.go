@@ -68,7 +68,8 @@ pollers:
 `
 	base := "state: {kind: sql, connection: STATE_DB}" + pollers +
 		"env: {SHOP_DB: \"sqlite:shop.db\", STATE_DB: \"sqlite:hidden-a.db\", WEBSITE_SITE_NAME: shop}"
-	files := "state: {kind: file, path: '%DIR%'}" + pollers + "env: {SHOP_DB: \"sqlite:shop.db\", DIR: " + dir + "/hidden-a}"
+	files := "state: {kind: file, path: '%DIR%'}" + pollers +
+		"env: {SHOP_DB: \"sqlite:shop.db\", DIR: " + dir + "/hidden-a}"
 	named := "state: {kind: sql, connection: STATE_DB}" + pollers +
 		"env: {SHOP_DB: \"sqlite:shop.db\", STATE_DB_FILE: " + secret + "}"
 	for name, c := range map[string]struct{ was, old, new, want string }{
