@@ -61,8 +61,8 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 			continue
 		}
 		if c.Nullable {
-			return nil, refused("the key's column %q of %s can be NULL, and a NULL identifies no row: declare it NOT NULL", c.Name,
-				t.Name)
+			return nil, refused("the key's column %q of %s can be NULL, and a NULL identifies no row: declare it NOT NULL",
+				c.Name, t.Name)
 		}
 		if why := cmp.Or(c.Value.Refused, c.Value.NotKey()); why != "" {
 			return nil, refused("the key's column %q of %s has type %s, and no change can be told by it: %s", c.Name, t.Name,
@@ -306,8 +306,8 @@ func Broken(c *engine.ChangeTable, faults []string) error {
 
 // Outdated says that an older version made what keeps a change table.
 func Outdated(c *engine.ChangeTable) string {
-	return fmt.Sprintf("the triggers that keep the change table %s are those of an older version of Rowrelay: rowrelay track "+
-		"install %s brings them up to date, and no change is missed", c.Name, c.Poller)
+	return fmt.Sprintf("the triggers that keep the change table %s are those of an older version of Rowrelay: "+
+		"rowrelay track install %s brings them up to date, and no change is missed", c.Name, c.Poller)
 }
 
 // Off says that the engine's own tracking cannot be read as it is.

@@ -115,8 +115,8 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		floor+" = excluded."+floor)
 }
 
-// namesColumns begins the function. A key column may be called as one of its variables is (found, old, tg_op), and where
-// both could be meant the column is. Functions of an older version begin otherwise.
+// namesColumns begins the function. A key column may be called as one of its variables is (found, old, tg_op), and
+// where both could be meant the column is. Functions of an older version begin otherwise.
 const namesColumns = "\n#variable_conflict use_column\n"
 
 // renewTracking makes the function anew where an older version made it. The triggers stay, so that no write is missed.

@@ -48,8 +48,8 @@ func (c *Collector) placed(r engine.Row, i int) bool {
 // untold says why the delete in scratch cannot be told.
 func (c *Collector) untold(key []byte) error {
 	col := &c.Plan.Sel.Columns[c.nulled[0]]
-	return fmt.Errorf("column %q of type %s: %w; the row with key %s is gone, and its delete can be told by no key: nothing "+
-		"is to be done, unless a receiver knows the row", col.Name, col.Type, c.why, key)
+	return fmt.Errorf("column %q of type %s: %w; the row with key %s is gone, and its delete can be told by no key: "+
+		"nothing is to be done, unless a receiver knows the row", col.Name, col.Type, c.why, key)
 }
 
 // unwritten reports whether the row in scratch is there, and nothing is known of when it was written (inserted, where
