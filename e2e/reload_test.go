@@ -135,8 +135,8 @@ func TestAReloadBeginsNothingAnew(t *testing.T) {
 	p.Interrupt()
 }
 
-// TestAReloadDoesNotWaitForASlowRequest: each poller goes on when its own tick has ended. Nobody runs twice at once: also
-// one that is taken out and brought again waits for the request that it began before.
+// TestAReloadDoesNotWaitForASlowRequest: each poller goes on when its own tick has ended. Nobody runs twice at once:
+// also one that is taken out and brought again waits for the request that it began before.
 func TestAReloadDoesNotWaitForASlowRequest(t *testing.T) {
 	t.Parallel()
 	slow, quick := newSink(t), newSink(t)

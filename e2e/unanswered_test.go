@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSilenceIsToldAtOnce: a receiver that takes requests and never answers is told by the first of them, and not by the
-// end of the tick, which goes on trying for minutes; once, until it has answered.
+// TestSilenceIsToldAtOnce: a receiver that takes requests and never answers is told by the first of them, and not by
+// the end of the tick, which goes on trying for minutes; once, until it has answered.
 func TestSilenceIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	var hangs atomic.Bool

@@ -142,8 +142,8 @@ type Column struct {
 	Nullable bool
 	// Base is the full type that a domain is made of (PostgreSQL); "" where Type is no domain.
 	Base string
-	// Collation names the collation of a text column, or of a unique index on it, where that holds different texts equal; ""
-	// where texts are compared byte by byte, and where nothing tells (a query).
+	// Collation names the collation of a text column, or of a unique index on it, where that holds different texts equal;
+	// "" where texts are compared byte by byte, and where nothing tells (a query).
 	Collation string
 	// Positional says that the value is part of a row's position (its cursor and key), and is read back from it.
 	Positional bool

@@ -152,8 +152,8 @@ func (t *tick) otherAccepted(it *item) bool {
 	return t.tried[it.event().ID] == otherAccepted || t.taken.after(0, it.key)
 }
 
-// weigh rejects the suspects for which there is evidence now. An outage may have ended since an earlier tick, or since a
-// request that was not answered: such an event is at fault only if another key was accepted before as well. Otherwise
+// weigh rejects the suspects for which there is evidence now. An outage may have ended since an earlier tick, or since
+// a request that was not answered: such an event is at fault only if another key was accepted before as well. Otherwise
 // it is sent again.
 func (t *tick) weigh() {
 	t.suspects = slices.DeleteFunc(t.suspects, func(s suspect) bool {

@@ -88,9 +88,9 @@ const shortBound = 5000
 // product's change has moved them.
 var update = flag.Bool("update", false, "write the seeds that find the bugs into bugs/")
 
-// TestSeededBugs puts each bug of bugs/ into the product and runs seeds until one breaks a promise: in make sim-bugs from
-// the first one on, otherwise beginning with the one that found it last. A bug that is not found within its bound fails
-// the test, and so does one whose text is not there any more.
+// TestSeededBugs puts each bug of bugs/ into the product and runs seeds until one breaks a promise: in make sim-bugs
+// from the first one on, otherwise beginning with the one that found it last. A bug that is not found within its bound
+// fails the test, and so does one whose text is not there any more.
 func TestSeededBugs(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("bugs", "*.txt"))
 	if err != nil || len(files) == 0 {

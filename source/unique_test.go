@@ -62,8 +62,8 @@ func TestUniqueByTheComparison(t *testing.T) {
 	}
 }
 
-// TestUniqueAmongChildren: a row of a table that inherits is a row of its parent, whose key does not hold it. Partitions
-// share the key of their parent.
+// TestUniqueAmongChildren: a row of a table that inherits is a row of its parent, whose key does not hold it.
+// Partitions share the key of their parent.
 func TestUniqueAmongChildren(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)

@@ -183,7 +183,8 @@ func TestOnceIsNeverSilent(t *testing.T) {
 }
 
 // TestAnOrderlyStop: where the ticks end with their process, its end is said at once; where a host starts the next
-// worker, and where a reload goes on with the ticks, it is none. Another process goes on: its next sign of life ends it, and its own page never says it.
+// worker, and where a reload goes on with the ticks, it is none. Another process goes on: its next sign of
+// life ends it, and its own page never says it.
 func TestAnOrderlyStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, how := range []string{"alone", "under a host", "after a reload"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// heard has the log told when an output is not answered any more: a tick goes on trying, and tells at its end, which may
-// be minutes later. It is told once, until there is an answer. A nil log is told nothing.
+// heard has the log told when an output is not answered any more: a tick goes on trying, and tells at its end, which
+// may be minutes later. It is told once, until there is an answer. A nil log is told nothing.
 func heard(to poller.Output, log *slog.Logger, name, output string) poller.Output {
 	if log == nil {
 		return to

@@ -59,7 +59,8 @@ SELECT r.attname, r.full_type, r.attnotnull OR r.domain_notnull, r.base_typ, t.t
 		CROSS JOIN LATERAL generate_series(1, i.indnkeyatts::int) AS k(n)
 		WHERE i.indrelid = $1::text::oid AND i.indisunique AND i.indkey[k.n - 1] = r.attnum
 		AND i.indcollation[k.n - 1] = l.oid))
-	AND pg_catalog.to_jsonb(l) ->> 'collisdeterministic' = 'false' ORDER BY l.oid <> r.attcollation, l.oid LIMIT 1), '') END,
+	AND pg_catalog.to_jsonb(l) ->> 'collisdeterministic' = 'false'
+	ORDER BY l.oid <> r.attcollation, l.oid LIMIT 1), '') END,
 	CASE WHEN r.typ <> r.base_typ THEN pg_catalog.format_type(r.base_typ, r.mod) ELSE '' END
 FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 WHERE t.typtype <> 'd' ORDER BY r.attnum`

@@ -119,7 +119,7 @@ const (
 
 // AppendPlace implements engine.Placer: an object whose one member says what the value is.
 func (r *sqlRow) AppendPlace(dst []byte, i int) ([]byte, bool) {
-	what, text := "", ""
+	var what, text string
 	switch v := r.values[i].(type) {
 	case int64:
 		what, text = placeInteger, strconv.FormatInt(v, 10)

@@ -33,8 +33,8 @@ func typeOf(c *engine.Column) string {
 // and refuses numbers that they would round, and texts at whose end they would drop blanks.
 func (o *Output) precise(c *engine.Column, v json.RawMessage) (json.RawMessage, error) {
 	kind, typ := c.Value.Kind, typeOf(c)
-	switch {
-	case kind == engine.KindDecimal || kind == engine.KindFloat:
+	switch kind {
+	case engine.KindDecimal, engine.KindFloat:
 		scale, ok := sizeOf(scaled, typ)
 		if typ == "money" && o.cfg.Connection.Engine == "postgres" {
 			scale, ok = 2, true
@@ -46,7 +46,7 @@ func (o *Output) precise(c *engine.Column, v json.RawMessage) (json.RawMessage, 
 		if digits, power := digitsOf(text); strings.Trim(digits, "-") != "" && power < -scale {
 			return nil, errDigits
 		}
-	case kind == engine.KindText:
+	case engine.KindText:
 		if n, ok := sizeOf(sized, typ); ok && len(v) > n {
 			if text, err := scalar.Text(v); err == nil && strings.HasSuffix(text, " ") && utf8.RuneCountInString(text) > n {
 				return nil, errBlanks

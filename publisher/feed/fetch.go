@@ -169,8 +169,8 @@ func (s *session) retrying() bool {
 	return s.inFlight.retries > 0
 }
 
-// fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It returns at most so many
-// rows: the others come with a later page.
+// fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It returns at most so
+// many rows: the others come with a later page.
 func (s *session) fresh(rows []event.Row, most int, more bool) ([]event.Row, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

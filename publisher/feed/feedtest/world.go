@@ -264,7 +264,8 @@ func (w *World) Instance(name string, feedOf func(claims.Strategy) poller.Feed, 
 		Size: func(e *change.Event) int {
 			return e.Size()
 		}, RejectStatus: []int{422}, Retries: 1 + w.Roll(2), Timeout: 2 * time.Second,
-		Budget: longest * time.Duration(2+w.Roll(21)) / 22, PollInterval: 100 * time.Millisecond, PollIntervalMax: time.Second,
+		Budget: longest * time.Duration(2+w.Roll(21)) / 22, PollInterval: 100 * time.Millisecond,
+		PollIntervalMax: time.Second,
 	}
 	relay, err := poller.NewRelay(cfg)
 	if err != nil {
