@@ -123,7 +123,7 @@ func logEvents(t *testing.T) map[string]bool {
 		}
 	}
 	for _, file := range sources(t, "admin", "checkpointed", "handler", "poller", "cmd", "inspect", "status", "statuspage",
-		"telemetry") {
+		"telemetry", "wiring") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:
