@@ -80,9 +80,9 @@ func TestBackfillStatusAndStop(t *testing.T) {
 	}
 	wants(t, backfill(0, "--status"), "no backfill of orders is running")
 	wants(t, backfill(0, "--stop", "--yes"), "no backfill of orders is running")
-	wants(t, backfill(1), "--from beginning or --from cursor=VALUE")
-	wants(t, backfill(1, "--from", "the start"), "is not beginning")
-	wants(t, backfill(1, "--from", "beginning", "--rate", "-1"), "must not be negative")
+	wants(t, backfill(2), "--from beginning or --from cursor=VALUE")
+	wants(t, backfill(2, "--from", "the start"), "--from is beginning or cursor=VALUE")
+	wants(t, backfill(2, "--from", "beginning", "--rate", "-1"), "must not be negative")
 	wants(t, backfill(0, "--from", "cursor=300"), "holds no rows")
 	wants(t, backfill(0, "--from", "beginning", "--dry-run"), "300 row(s) after", "dry run: nothing was changed")
 	wants(t, backfill(0, "--from", "cursor=100", "--to", "cursor=300", "--rate", "2", "--detach", "--yes"),

@@ -199,7 +199,7 @@ func TestOutboxCleanup(t *testing.T) {
 		o.arrived(to)
 		o.age()
 		o.write(10, 1)
-		wants(t, o.say("outbox", "cleanup", "events", "--dry-run"), "about 20 event(s)", "nothing was deleted")
+		wants(t, o.say("outbox", "cleanup", "events", "--dry-run"), "20 event(s)", "nothing was deleted")
 		wants(t, o.say("outbox", "cleanup", "events"), "done: 20 event(s) were deleted in ")
 		wants(t, o.say("outbox", "cleanup", "events"), "done: 0 event(s)")
 		if n := o.count(); n != 10 {

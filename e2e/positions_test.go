@@ -64,7 +64,7 @@ func TestBreakLeaseAndMove(t *testing.T) {
 	}
 	wants(t, run(1, "", "--to", "beginning", "--yes"), "the lease is held by shop/dead", "--break-lease")
 	wants(t, run(1, "", "--break-lease", "--to", "cursor=nothing", "--yes"), "nothing")
-	wants(t, run(1, "", "--break-lease", "--to", "the end", "--yes"), "is not beginning")
+	wants(t, run(2, "", "--break-lease", "--to", "the end", "--yes"), "is not beginning")
 	wants(t, run(0, "", "--break-lease", "--to", "beginning", "--dry-run"), "The lease will be taken away",
 		"3 row(s) will be delivered again", "dry run: nothing was changed")
 	wants(t, run(1, "no\n", "--break-lease", "--to", "beginning"), "nothing was changed")
