@@ -134,7 +134,7 @@ func (t *tick) judge(it *item, f *failure) bool {
 			acceptedBefore: t.otherAccepted(it),
 		}
 		if !s.answered {
-			s.acceptedBefore = it.event().Attempts > 0 || t.tried[it.event().ID] == otherAccepted
+			s.acceptedBefore = it.event().Attempts > 0 || t.hint.silent[it.event().ID]
 		}
 		if hinted {
 			s.since = it.refused
@@ -161,6 +161,9 @@ func (t *tick) weigh() {
 		case !s.acceptedAfter && !t.taken.after(s.since, s.key):
 			return false
 		case (s.earlier || !s.answered) && !s.acceptedBefore:
+			if !s.answered {
+				t.hint.setSilent(s.item.event().ID)
+			}
 			t.askAgain(&s)
 			return true
 		case s.busy:

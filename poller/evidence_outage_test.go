@@ -3,7 +3,9 @@ package poller_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,6 +87,50 @@ func TestTheEndOfAnOutageCountsForNobody(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestARowThatTakesTheReceiverDown: a row at which the receiver falls over, for two seconds each time, is found while
+// others come, although all fails after it, too. What was found stays known in an outage: that halves the ticks and more.
+func TestARowThatTakesTheReceiverDown(t *testing.T) {
+	quick.Skip(t)
+	ticks, cases := 0, 0
+	for _, rows := range []int{2, 3, 10, 30} {
+		for _, bad := range []int{0, rows / 2, rows - 1} {
+			for _, concurrency := range []int{1, 4} {
+				synctest.Test(t, func(t *testing.T) {
+					var up time.Time
+					to := pollertest.NewSink(t, nil)
+					to.Answer = func(_ context.Context, d change.Delivery) error {
+						to.Lock()
+						defer to.Unlock()
+						if slices.ContainsFunc(d.Events, func(e change.Event) bool { return e.ID == strconv.Itoa(bad) }) {
+							up = time.Now().Add(2 * time.Second)
+						}
+						if time.Now().Before(up) {
+							return poller.FailAll(len(d.Events), poller.Unavailable, 0, errors.New("connection reset"))
+						}
+						return nil
+					}
+					feed := pollertest.NewTable(rows, rows)
+					feed.MaxAttempts = 1
+					relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.Concurrency = concurrency })
+					for cases++; len(feed.Dead) == 0; ticks++ {
+						relay.Tick(t.Context())
+						feed.Lock()
+						feed.Rows = append(feed.Rows, fmt.Sprintf("more%d", ticks))
+						feed.Unlock()
+						time.Sleep(10 * time.Second)
+					}
+					if !slices.Equal(feed.Dead, []string{strconv.Itoa(bad)}) {
+						t.Errorf("given up: %v, want %d", feed.Dead, bad)
+					}
+				})
+			}
+		}
+	}
+	if ticks > 50*cases {
+		t.Errorf("%d ticks for %d such rows", ticks, cases)
 	}
 }
 

@@ -30,6 +30,9 @@ type hint struct {
 	why         error
 	// busy is when events were first answered 503 while the destination accepted others, by id.
 	busy map[string]time.Time
+	// silent are events that were not answered when they were sent alone, before another was accepted. That they were stays
+	// known when nothing is accepted after that: the event may be what takes the destination down.
+	silent map[string]bool
 	// until is when the destination, which had no room for anything, wants to be asked again.
 	until time.Time
 }
@@ -69,7 +72,7 @@ const (
 	// busyLimit is how long an event may be answered 503 while others are accepted, until that counts against it like any
 	// other answer: a part of the destination may be away for a while, and comes back.
 	busyLimit = time.Hour
-	// maxBusy bounds hint.busy: beyond it the time begins anew for all.
+	// maxBusy bounds hint.busy, and hint.silent: beyond it they begin anew for all.
 	maxBusy = 1000
 )
 
@@ -82,6 +85,14 @@ func (h *hint) setBusy(id string, at time.Time) {
 		h.busy = make(map[string]time.Time)
 	}
 	h.busy[id] = at
+}
+
+// setSilent remembers an event that was not answered, before another was accepted.
+func (h *hint) setSilent(id string) {
+	if h.silent == nil || len(h.silent) == maxBusy {
+		h.silent = make(map[string]bool)
+	}
+	h.silent[id] = true
 }
 
 // busyTooLong reports whether that has been so for too long.
