@@ -48,12 +48,15 @@ func (d *Document) Export(ctx context.Context) (*Export, error) {
 		return nil, err
 	}
 	doc := &d.snap.Doc
+	var wanted []change.Cursor
+	unknown := 0
 	entries, err := parking.Read(ctx, d.Keeper, doc)
+	if err != nil && ctx.Err() == nil && doc.Parked.Object != "" { // a store in trouble is what an export is for
+		unknown, err = doc.Parked.Count, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	var wanted []change.Cursor
-	unknown := 0
 	for i := range entries {
 		e := &entries[i]
 		unknown += len(e.Followers)

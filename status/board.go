@@ -169,7 +169,7 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 	}
 	wg.Wait()
 	own, good := b.cfg.Seen.seen(r.Base.Poller, r.Base.Output)
-	if stored.succeeded() || own.succeeded() {
+	if stored.hadDocument() || own.hadDocument() {
 		r.again(ctx, answers)
 	}
 
@@ -215,7 +215,7 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 	}
 	f.note = join(own, stored)
 	o.noted(f.note)
-	if !f.exists && o.LastSuccess != nil && o.Mode.Can(mode.Document) {
+	if !f.exists && f.note.hadDocument() && o.Mode.Can(mode.Document) {
 		o.LastError = &Problem{Event: string(poller.StateGone), Text: gone(*o.LastSuccess)}
 		f.gone = true
 	}

@@ -15,18 +15,20 @@ import (
 // TestAFirstTickIsNoLoss: a document that is made between the reads of it and of the note is not gone.
 func TestAFirstTickIsNoLoss(t *testing.T) {
 	for name, c := range map[string]struct {
-		absent int // reads that find no document
+		absent int  // reads that find no document
+		had    bool // that the note's tick had one
 		want   Health
 		says   string
 	}{
-		"made meanwhile": {1, Healthy, "No failure"},
-		"gone":           {2, Failing, "state document is gone"},
+		"made meanwhile": {1, true, Healthy, "No failure"},
+		"gone":           {2, true, Failing, "state document is gone"},
+		"of an outbox":   {2, false, Healthy, "No failure"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := memstore.New()
 			now := time.Now().UTC().Format(time.RFC3339Nano)
 			note := fmt.Sprintf(`{"version":1,"instance":"i","at":%q,"event":"tick_complete","failed":false,"tick_seconds":1,`+
-				`"last_success":%[1]q}`, now)
+				`"last_success":%[1]q,"document":%[2]t}`, now, c.had)
 			if _, err := store.Create(t.Context(), NoteKey("shop", "orders", ""), []byte(note)); err != nil {
 				t.Fatal(err)
 			}
@@ -40,7 +42,7 @@ func TestAFirstTickIsNoLoss(t *testing.T) {
 					return func(o *Output) { o.Token = 7 }, nil
 				})}}})
 			if o := b.Report(t.Context()).Outputs[0]; o.Health != c.want || !strings.Contains(o.Says, c.says) ||
-				c.want == Healthy && o.Token != 7 {
+				c.absent == 1 && o.Token != 7 {
 				t.Errorf("%+v", o)
 			}
 		})

@@ -29,8 +29,11 @@ type Note struct {
 	DrainedAt    *time.Time `json:"drained_at,omitempty"`
 	HeldBack     *HeldBack  `json:"held_back,omitempty"`
 	LastSuccess  *time.Time `json:"last_success,omitempty"`
-	LastError    *Problem   `json:"last_error,omitempty"` // also after a later success
-	History      []Step     `json:"history,omitempty"`    // of the last hour, in order
+	// Document says that the last tick that succeeded had a position in a state document. Outboxes and leases have none, and
+	// a poller of one's name may have been one.
+	Document  bool     `json:"document,omitempty"`
+	LastError *Problem `json:"last_error,omitempty"` // also after a later success
+	History   []Step   `json:"history,omitempty"`    // of the last hour, in order
 	// SilentAfter is how long after At, in seconds, a missing sign of life says that nothing ticks any more; 0 where
 	// it is not known when the next tick is due (run --once).
 	SilentAfter float64 `json:"silent_after_seconds,omitempty"`
@@ -93,6 +96,7 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	default:
 		n.lag(r)
 		n.LastSuccess, n.HeldBack = &ended, nil
+		n.Document = !r.After.IsStart() || n.Document && r.Outbox == nil
 		if r.HeldBack >= worthANote {
 			n.HeldBack = heldBack(r)
 		}
@@ -102,8 +106,8 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	return n, true
 }
 
-// succeeded reports whether a tick was noted that succeeded.
-func (n *Note) succeeded() bool { return n != nil && n.LastSuccess != nil }
+// hadDocument reports whether a tick was noted that succeeded with a position in a document.
+func (n *Note) hadDocument() bool { return n != nil && n.LastSuccess != nil && n.Document }
 
 func heldBack(r *poller.Report) *HeldBack {
 	return &HeldBack{Seconds: r.HeldBack.Seconds(), By: said(r.HeldBy)}

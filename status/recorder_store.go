@@ -128,7 +128,7 @@ func (c *Recorder) write(ctx context.Context, key string, note, stored Note, ver
 // Nil where nothing tells so.
 func Gone(ctx context.Context, store state.Store, key string) error {
 	note, err := readNote(ctx, store, key)
-	if err != nil || !note.succeeded() || time.Since(note.At) > strangersNote {
+	if err != nil || !note.hadDocument() || time.Since(note.At) > strangersNote {
 		return nil //nolint:nilerr // what is not known is no fault
 	}
 	return errors.New(gone(*note.LastSuccess))

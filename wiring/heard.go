@@ -35,8 +35,9 @@ type listener struct {
 func (l *listener) Deliver(ctx context.Context, d change.Delivery) error {
 	err := l.Output.Deliver(ctx, d)
 	switch {
-	case answered(err):
+	case answered(err, len(d.Events)):
 		l.silent.Store(false)
+	case errors.Is(ctx.Err(), context.Canceled): // the tick gave it up
 	case !errors.Is(err, poller.ErrCut) && !l.silent.Swap(true):
 		l.log.LogAttrs(ctx, slog.LevelWarn, "a request was not answered: the tick goes on trying",
 			append(l.attrs, slog.String("error", err.Error()))...)
@@ -44,12 +45,13 @@ func (l *listener) Deliver(ctx context.Context, d change.Delivery) error {
 	return err
 }
 
-// answered reports whether the destination said anything.
-func answered(err error) bool {
+// answered reports whether the destination said anything about a request of n events.
+func answered(err error, n int) bool {
 	var said *poller.DeliveryError
 	if !errors.As(err, &said) || len(said.Failed) == 0 {
 		return err == nil
 	}
 	first := said.Failed[0]
-	return first.Status != 0 || first.Named || first.Cause != poller.Unavailable
+	return first.Status != 0 || first.Named || first.Cause != poller.Unavailable || said.RetryAfter > 0 ||
+		len(said.Failed) < n
 }

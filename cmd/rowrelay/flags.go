@@ -50,7 +50,10 @@ type onceEach struct{ values *map[string]string }
 
 // Set takes name=value, or several with commas between them.
 func (o onceEach) Set(text string) error {
-	pairs, err := csv.NewReader(strings.NewReader(text)).Read()
+	pairs, err := []string{text}, error(nil) // a value that holds commas or quotes stands as it is where it is the only one
+	if strings.Count(text, "=") > 1 {
+		pairs, err = csv.NewReader(strings.NewReader(text)).Read()
+	}
 	if err != nil {
 		return err
 	}

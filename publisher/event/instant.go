@@ -48,6 +48,8 @@ func asLimit(v any) (at time.Time, ok bool) {
 	case "infinity":
 		return time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), true
 	case "-infinity":
+		return time.Time{}.AddDate(-1, 0, 0), true
+	case "0000-00-00 00:00:00", "0000-00-00 00:00:00.000000":
 		return time.Time{}, true
 	}
 	return read(v)

@@ -54,6 +54,15 @@ func (m *Marks) Plain() bool {
 	return len(m.Retried)+len(m.Failed)+len(m.Waiting)+len(m.Held)+len(m.Woken)+len(m.Expired) == 0
 }
 
+// Accepted are the rows of the events that are published.
+func (m *Marks) Accepted() []Ref {
+	list := slices.Clone(m.Published)
+	for _, r := range m.Retried {
+		list = append(list, r.Ref)
+	}
+	return list
+}
+
 // Unblocked are the aggregates whose waiting events may go on: those of a retried, a woken and an expired event, and of
 // a dead one where that does not block.
 func (m *Marks) Unblocked(block bool) []Aggregate {

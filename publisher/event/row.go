@@ -72,8 +72,9 @@ func (r *Row) SetPayload(payload []byte, size, most int) {
 	r.Outbox.Payload, r.Outbox.JSON = payload, json.Valid(payload)
 }
 
-// SetTimes takes the times in before which it is not published, and after which no more; nil: there is none. What
-// cannot be read makes it a broken row: it must not go out too early, or too late.
+// SetTimes takes the times in before which it is not published, and after which no more; nil: there is none, and so does
+// the year 1, which is what programs write that had none to write (MySQL's zero date is read as such). What cannot be
+// read makes it a broken row: it must not go out too early, or too late.
 func (r *Row) SetTimes(available, expires any, now time.Time) {
 	if available != nil {
 		at := r.limit("available_at", available)
@@ -81,7 +82,7 @@ func (r *Row) SetTimes(available, expires any, now time.Time) {
 	}
 	if expires != nil {
 		at := r.limit("expires_at", expires)
-		r.Expired = r.Broken == nil && !at.After(now)
+		r.Expired = r.Broken == nil && at.Year() != 1 && !at.After(now)
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *session) store(ctx context.Context, m *event.Marks) error {
 	if m.Empty() {
 		return nil
 	}
-	err := s.setAside(s.outbox.Events.Settle(ctx, s.owner, len(s.hold.partitions()), *m))
+	err := s.setAside(s.outbox.Events.Settle(ctx, s.owner, len(s.hold.partitions()), *m), m.Accepted())
 	if errors.Is(err, claims.ErrLost) {
 		s.hold.deadline.End(claims.ErrLost)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,9 +72,9 @@ func (u *unmarked) load() (rows, bytes int) {
 	return len(u.of), bytes
 }
 
-// setAside takes out of the error of a settlement what concerns rows that did not take their marks. They are left alone
-// for a while, the session goes on unless they are too many, and its end tells of them.
-func (s *session) setAside(err error) error {
+// setAside takes out of the error of a settlement what concerns accepted events whose rows did not take their marks. They
+// are left alone for a while, the session goes on unless they are too many, and its end tells of them.
+func (s *session) setAside(err error, accepted []event.Ref) error {
 	var rows *event.UnmarkedError
 	if !errors.As(err, &rows) {
 		return err
@@ -82,6 +83,9 @@ func (s *session) setAside(err error) error {
 	defer s.mu.Unlock()
 	sizes := map[event.Ref]int{}
 	for _, r := range rows.Refs {
+		if !slices.Contains(accepted, r) { // what comes after it has to wait for it
+			return err
+		}
 		sizes[r] = s.inFlight.events[r].bytes
 	}
 	err = fmt.Errorf("marking events: %w. Each is sent again after %s", rows, unmarkedPause)

@@ -217,7 +217,7 @@ func (t *Table) mendBeside(ctx context.Context) (mended int, err error) {
 			if len(gone) == 0 {
 				return nil
 			}
-			n, err := t.forget(gone).Exec(ctx, q)
+			n, err := t.forgetOthers(gone).Exec(ctx, q) // beside others, who may have said something of a new row since
 			mended += int(n)
 			return err
 		})
