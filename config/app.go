@@ -38,8 +38,8 @@ type State struct {
 	AppName           string   `json:"app_name"`
 }
 
-// Changed names the settings that lead other to another store, or to other documents in it, than s, wherever their values
-// stand. A connection that has another name is another one.
+// Changed names the settings that lead other to another store, or to other documents in it, than s, wherever their
+// values stand. A connection that has another name is another one.
 func (s *State) Changed(other *State) (names []string) {
 	for _, one := range []struct {
 		setting string

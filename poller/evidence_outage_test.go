@@ -91,7 +91,8 @@ func TestTheEndOfAnOutageCountsForNobody(t *testing.T) {
 }
 
 // TestARowThatTakesTheReceiverDown: a row at which the receiver falls over, for two seconds each time, is found while
-// others come, although all fails after it, too. What was found stays known in an outage: that halves the ticks and more.
+// others come, although all fails after it, too. What was found stays known in an outage: that takes a
+// fifth of the ticks.
 func TestARowThatTakesTheReceiverDown(t *testing.T) {
 	quick.Skip(t)
 	ticks, cases := 0, 0

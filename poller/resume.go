@@ -30,8 +30,8 @@ type hint struct {
 	why         error
 	// busy is when events were first answered 503 while the destination accepted others, by id.
 	busy map[string]time.Time
-	// silent are events that were not answered when they were sent alone, before another was accepted. That they were stays
-	// known when nothing is accepted after that: the event may be what takes the destination down.
+	// silent are events that were not answered when they were sent alone, before another was accepted. That they were
+	// stays known when nothing is accepted after that: the event may be what takes the destination down.
 	silent map[string]bool
 	// until is when the destination, which had no room for anything, wants to be asked again.
 	until time.Time

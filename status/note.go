@@ -29,8 +29,8 @@ type Note struct {
 	DrainedAt    *time.Time `json:"drained_at,omitempty"`
 	HeldBack     *HeldBack  `json:"held_back,omitempty"`
 	LastSuccess  *time.Time `json:"last_success,omitempty"`
-	// Document says that the last tick that succeeded had a position in a state document. Outboxes and leases have none, and
-	// a poller of one's name may have been one.
+	// Document says that the last tick that succeeded had a position in a state document. Outboxes and leases have
+	// none, and a poller of one's name may have been one.
 	Document  bool     `json:"document,omitempty"`
 	LastError *Problem `json:"last_error,omitempty"` // also after a later success
 	History   []Step   `json:"history,omitempty"`    // of the last hour, in order

@@ -50,12 +50,12 @@ type onceEach struct{ values *map[string]string }
 
 // Set takes name=value, or several with commas between them.
 func (o onceEach) Set(text string) error {
-	pairs, err := []string{text}, error(nil) // a value that holds commas or quotes stands as it is where it is the only one
+	pairs := []string{text} // commas and quotes of a value stand as they are where it is the only one
 	if strings.Count(text, "=") > 1 {
-		pairs, err = csv.NewReader(strings.NewReader(text)).Read()
-	}
-	if err != nil {
-		return err
+		var err error
+		if pairs, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
+			return err
+		}
 	}
 	if *o.values == nil {
 		*o.values = map[string]string{}

@@ -13,8 +13,8 @@ import (
 
 // failedItems decodes a JSON answer and returns the indices, in events, of those that it says failed. The value is
 // false where it may also mean another one: a name that is the id of one event and the index of another stands for
-// both, unless the answer's other names show which it uses. An empty body, null, JSON of another shape and an object without
-// batchItemFailures name none. It fails where the answer is not JSON or cannot be understood.
+// both, unless the answer's other names show which it uses. An empty body, null, JSON of another shape and an
+// object without batchItemFailures name none. It fails where the answer is not JSON or cannot be understood.
 func failedItems(body []byte, events []change.Event) (map[int]bool, error) {
 	if len(strings.TrimSpace(string(body))) == 0 {
 		return nil, nil

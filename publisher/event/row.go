@@ -72,8 +72,8 @@ func (r *Row) SetPayload(payload []byte, size, most int) {
 	r.Outbox.Payload, r.Outbox.JSON = payload, json.Valid(payload)
 }
 
-// SetTimes takes the times in before which it is not published, and after which no more; nil: there is none, and so does
-// the year 1, which is what programs write that had none to write (MySQL's zero date is read as such). What cannot be
+// SetTimes takes the times in before which it is not published, and after which no more; nil: there is none. The year 1
+// is none either: programs write it that had none to write, and MySQL's zero date is read as that. What cannot be
 // read makes it a broken row: it must not go out too early, or too late.
 func (r *Row) SetTimes(available, expires any, now time.Time) {
 	if available != nil {

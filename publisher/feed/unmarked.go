@@ -72,8 +72,8 @@ func (u *unmarked) load() (rows, bytes int) {
 	return len(u.of), bytes
 }
 
-// setAside takes out of the error of a settlement what concerns accepted events whose rows did not take their marks. They
-// are left alone for a while, the session goes on unless they are too many, and its end tells of them.
+// setAside takes out of the error of a settlement what concerns accepted events whose rows did not take their marks.
+// They are left alone for a while, the session goes on unless they are too many, and its end tells of them.
 func (s *session) setAside(err error, accepted []event.Ref) error {
 	var rows *event.UnmarkedError
 	if !errors.As(err, &rows) {
