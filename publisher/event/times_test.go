@@ -20,7 +20,8 @@ func TestTimesOfNone(t *testing.T) {
 		if r.SetTimes(nil, c.at, now); r.Broken != nil || r.Expired != c.expired {
 			t.Errorf("expires_at %v: expired %t, %v", c.at, r.Expired, r.Broken)
 		}
-		if r.SetTimes(c.at, nil, now); r.Broken != nil || r.Early > 0 != (c.at == "infinity" || c.at == now.Add(time.Second)) {
+		held := c.at == "infinity" || c.at == now.Add(time.Second)
+		if r.SetTimes(c.at, nil, now); r.Broken != nil || r.Early > 0 != held {
 			t.Errorf("available_at %v: early %s, %v", c.at, r.Early, r.Broken)
 		}
 	}

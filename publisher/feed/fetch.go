@@ -166,7 +166,7 @@ func (s *session) anyInFlight() bool {
 func (s *session) retrying() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.inFlight.retries > 0
+	return s.inFlight.retries > 0 && s.cfg.Ordering != poller.OrderNone
 }
 
 // fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It returns at most so
