@@ -166,6 +166,19 @@ func TestDestinationThatAcceptsNothing(t *testing.T) {
 	}
 }
 
+// TestALoneRowIsSetAside: a row that is refused in a quiet table, where nothing shows whose fault it is, holds up no
+// position, and comes no nearer to its last attempt; the tick fails.
+func TestALoneRowIsSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error { return pollertest.Status(d, 409) })
+		feed := pollertest.NewTable(1, 1)
+		report := pollertest.Relay(t, feed, to, pollertest.Hundred).Tick(t.Context())
+		if !report.Failed() || feed.Position != 1 || len(feed.Parked) != 1 || len(feed.Dead) != 0 {
+			t.Errorf("position %d, parked %v, dead %v: %+v", feed.Position, feed.Parked, feed.Dead, report)
+		}
+	})
+}
+
 // TestOtherRowWasAcceptedTooEarly: the other one of two rows is accepted before the bad one has failed, each time.
 func TestOtherRowWasAcceptedTooEarly(t *testing.T) {
 	for _, rows := range [][]string{{"bad", "good"}, {"good", "bad"}} {
