@@ -165,6 +165,10 @@ func (t *fakeTable) Settle(ctx context.Context, owner string, held int, m event.
 		}
 		for _, f := range m.Failed {
 			row := t.db.at(f.Ref.Seq)
+			if row.stuck {
+				unmarked.Refs = append(unmarked.Refs, f.Ref)
+				continue
+			}
 			if row.state != event.Pending && row.state != event.Failed ||
 				row.attempts != f.Attempts && row.attempts != f.Attempts-1 {
 				continue

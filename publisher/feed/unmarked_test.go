@@ -43,6 +43,25 @@ func TestRowsThatTakeNoMark(t *testing.T) {
 	})
 }
 
+// TestARefusedEventThatTakesNoMark: it was not accepted, so that what comes after it in its aggregate waits. The tick
+// fails, and so does the next.
+func TestARefusedEventThatTakesNoMark(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		db.add("a")
+		db.add("a")
+		db.at(1).stuck = true
+		table := db.connect()
+		feed := New(testConfig(claims.Leader), table.open)
+		for range 2 {
+			s := openFeed(t, feed, table)
+			_, err := s.Outcomes(t.Context(), "r-", s.Expect("1 2"))
+			feedtest.WantFault(t, err, poller.CommitFailed, "row security")
+			s.states("PP")
+			s.End()
+		}
+	})
+}
+
 // TestManyRowsThatTakeNoMark: where it is the whole table, nothing more is sent.
 func TestManyRowsThatTakeNoMark(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
