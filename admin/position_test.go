@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/internal/testfile"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // written is the path of a file with an export.
@@ -77,5 +78,17 @@ func TestExportOfParkedEvents(t *testing.T) {
 				t.Errorf("%+v, %v", m, err)
 			}
 		})
+	}
+}
+
+// TestExportOfALostObject: the position can still be had, and the parked rows are counted as those of unknown places.
+func TestExportOfALostObject(t *testing.T) {
+	f := newFixture(t)
+	lost := &state.ObjectRef{Object: "parked-" + strings.Repeat("0", 32), Count: 3}
+	if err := f.held().Commit(t.Context(), state.Commit{From: at(5), To: at(5), Parked: lost, Release: true}); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := f.Export(t.Context()); err != nil || number(x.Position) != 5 || x.ParkedUnknown != 3 {
+		t.Errorf("%+v, %v", x, err)
 	}
 }
