@@ -86,6 +86,14 @@ func (n *Nothing) Error() string { return n.Why }
 
 func nothing(format string, args ...any) error { return &Nothing{fmt.Sprintf(format, args...)} }
 
+// Mistake is what was asked for and makes no sense, whatever the poller is.
+type Mistake struct{ Text string }
+
+// Error is the text.
+func (m *Mistake) Error() string { return m.Text }
+
+func mistake(format string, args ...any) error { return &Mistake{fmt.Sprintf(format, args...)} }
+
 // Refusal says why something cannot be done as things stand.
 type Refusal struct {
 	Err error
@@ -94,14 +102,6 @@ type Refusal struct {
 	// Missing: there is no such document or event.
 	Missing bool
 }
-
-// Mistake is what was asked for and makes no sense, whatever the poller is.
-type Mistake struct{ Text string }
-
-// Error is the text.
-func (m *Mistake) Error() string { return m.Text }
-
-func mistake(format string, args ...any) error { return &Mistake{fmt.Sprintf(format, args...)} }
 
 // Error is that of Err, with the remedy.
 func (r *Refusal) Error() string {

@@ -48,7 +48,7 @@ func asLimit(v any) (at time.Time, ok bool) {
 	case "infinity":
 		return time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), true
 	case "-infinity":
-		return time.Time{}.AddDate(-1, 0, 0), true
+		return time.Unix(0, 0).UTC(), true
 	case "0000-00-00 00:00:00", "0000-00-00 00:00:00.000000":
 		return time.Time{}, true
 	}

@@ -73,8 +73,8 @@ func (r *Row) SetPayload(payload []byte, size, most int) {
 }
 
 // SetTimes takes the times in before which it is not published, and after which no more; nil: there is none. The year 1
-// is none either: programs write it that had none to write, and MySQL's zero date is read as that. What cannot be
-// read makes it a broken row: it must not go out too early, or too late.
+// is none either: programs write it that had none to write, in a zone of their own, and MySQL's zero date is read as
+// that. What cannot be read makes it a broken row: it must not go out too early, or too late.
 func (r *Row) SetTimes(available, expires any, now time.Time) {
 	if available != nil {
 		at := r.limit("available_at", available)
@@ -82,7 +82,7 @@ func (r *Row) SetTimes(available, expires any, now time.Time) {
 	}
 	if expires != nil {
 		at := r.limit("expires_at", expires)
-		r.Expired = r.Broken == nil && at.Year() != 1 && !at.After(now)
+		r.Expired = r.Broken == nil && at.Year() > 1 && !at.After(now)
 	}
 }
 
