@@ -218,6 +218,7 @@ func namesOf(entries []deadletter.Entry) string {
 // remove deletes records whose rows are taken care of. One that was given up again since has a newer record, which
 // stays.
 func (d *Document) remove(ctx context.Context, entries []deadletter.Entry, event string, out *Result) error {
+	done := len(entries)
 	for i := range entries {
 		r := entries[i].Record
 		if entries[i].Name != "" { // the store has it
@@ -225,6 +226,10 @@ func (d *Document) remove(ctx context.Context, entries []deadletter.Entry, event
 			switch {
 			case errors.Is(err, state.ErrConflict):
 				out.note("%s was given up again meanwhile: its dead letter stays", r.ID)
+				if event == purged { // that is about the record, and all else about the row
+					done--
+					continue
+				}
 			case err != nil && !errors.Is(err, state.ErrNotFound):
 				return err
 			}
@@ -232,6 +237,6 @@ func (d *Document) remove(ctx context.Context, entries []deadletter.Entry, event
 		d.audit(event, "id", r.ID, "key", string(r.Key), "cursor", string(r.Cursor))
 		d.progress(i+1, len(entries), fmt.Sprintf("%d of %d", i+1, len(entries)))
 	}
-	out.counted(len(entries))
+	out.counted(done)
 	return nil
 }

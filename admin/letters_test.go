@@ -83,6 +83,25 @@ func TestReplayOfWhatIsGivenUpAgain(t *testing.T) {
 	}
 }
 
+// TestPurgeOfWhatIsGivenUpAgain: the newer record stays, and nobody is told that it went.
+func TestPurgeOfWhatIsGivenUpAgain(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	f.letter(2)
+	plan, err := f.chosen().Purge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.letter(1)
+	r := f.apply(plan, nil)
+	if r.Text != "done: 1" || r.Count != 1 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "its dead letter stays") {
+		t.Errorf("%+v", r)
+	}
+	if got := f.ids(); !slices.Equal(got, []string{"e1"}) {
+		t.Errorf("dead letters: %q", got)
+	}
+}
+
 func TestReplayOfWhatIsNotThere(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.Choose(t.Context(), &Choice{})

@@ -190,6 +190,9 @@ func (c *Chosen) forgotten(n int) int {
 	return n
 }
 
+// purged is the audit's word for a record that is deleted, with nothing done for its row.
+const purged = "deadletter_purged"
+
 // Purge deletes records for good, or takes out parked events. What waits behind them goes on.
 func (c *Chosen) Purge() (*Plan, error) {
 	d := c.d
@@ -199,7 +202,7 @@ func (c *Chosen) Purge() (*Plan, error) {
 		}
 	}
 	p := d.plan("%d dead letter(s) will be deleted for good.", len(c.Entries))
-	event := "deadletter_purged"
+	event := purged
 	if c.parked {
 		said := forgetting(c.forgotten(len(c.Entries))) + notSkipped(c.waited)
 		p, event = d.plan("%s", strings.TrimSpace(said)), "parked_purged"
