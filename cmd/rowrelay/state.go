@@ -199,12 +199,10 @@ func newStateExport(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export <poller>",
 		Short: "Write the position as JSON, for reset --to file=",
-		Long: `Export writes the position from which nothing is missed. Where events are parked, it is before the oldest of them: rows
-that were delivered since come again. Of parked rows whose places are not known (they wait behind others, were ` +
-			`replayed, or
-came from a snapshot) the number stands in the file, on standard error, and in what reset --to file= says. Dead ` +
-			`letters are
-not in it.`,
+		Long: `Export writes the position from which nothing is missed. Where events are parked, it is before the oldest
+of them: rows that were delivered since come again. Of parked rows whose places are not known (they wait behind others,
+were replayed, or came from a snapshot) the number stands in the file, on standard error, and in what reset --to file=
+says. Dead letters are not in it.`,
 		Example: "  rowrelay state export orders > orders.json\n  rowrelay state reset orders --to file=orders.json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
