@@ -167,7 +167,8 @@ func (t *Table) forgetOthers(refs []event.Ref) *statement.Statement {
 	return s
 }
 
-// sideRow is what an entry says of its row, and the row of itself.
+// sideRow is what an entry says of its row, and the row of itself. They are compared here where there are many: MariaDB
+// and SQLite would hold each entry against each row.
 type sideRow struct{ event, aggregateType, aggregateID, position string }
 
 // sideRows reads them. position is "" where it is not compared.
