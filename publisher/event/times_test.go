@@ -13,7 +13,8 @@ func TestTimesOfNone(t *testing.T) {
 		at      any
 		expired bool
 	}{
-		{nil, false}, {time.Time{}, false}, {time.Time{}.Add(-2 * time.Hour), false}, {"0001-01-01 00:00:00.000000", false}, {"0000-00-00 00:00:00.000000", false},
+		{nil, false}, {time.Time{}, false}, {time.Time{}.Add(-2 * time.Hour), false},
+		{"0001-01-01 00:00:00.000000", false}, {"0000-00-00 00:00:00.000000", false},
 		{"infinity", false}, {"-infinity", true}, {now, true}, {now.Add(time.Second), false}, {"1970-01-01 00:00:00", true},
 	} {
 		var r Row
