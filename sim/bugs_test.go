@@ -5,11 +5,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,7 +31,8 @@ type bug struct {
 	within     int    // seeds
 	seed       int    // that found it last, which the short form tries first; 0 for a bug of another package
 	dims       string // dimensions of the runs, where those that are enabled are not enough (DIMS)
-	// pkg and run name another package's test that has to find it, where the simulation's own table does not reach.
+	// pkg is ./sim, or with run names another package's test that has to find it, where the simulation's own table does not
+	// reach.
 	pkg, run string
 	files    []string
 	hunks    map[string][]hunk
@@ -43,7 +43,9 @@ func readBug(file string) (*bug, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bug{name: strings.TrimSuffix(filepath.Base(file), ".txt"), within: shortBound, hunks: map[string][]hunk{}}
+	b := &bug{
+		name: strings.TrimSuffix(filepath.Base(file), ".txt"), within: shortBound, pkg: "./sim", hunks: map[string][]hunk{},
+	}
 	head, rest, _ := strings.Cut(string(data), "\n--- ")
 	for line := range strings.Lines(head) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -96,14 +98,9 @@ func TestSeededBugs(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d bugs, %v", len(files), err)
 	}
-	base := newBuilder(t)
-	clean, err := base.build(t.Context(), "./sim")
-	if err != nil {
-		t.Fatal(err)
-	}
 	only := os.Getenv("BUG") // a name, or "all"
-	var wg sync.WaitGroup
-	free := make(chan struct{}, runtime.NumCPU())
+	var bugs []*bug
+	pkgs := []string{"./sim"}
 	for _, file := range files {
 		b, err := readBug(file)
 		if err != nil {
@@ -115,10 +112,35 @@ func TestSeededBugs(t *testing.T) {
 		case only != "": // whole: its bound is what is to be shown
 			b.seed = 0
 		}
+		if bugs = append(bugs, b); !slices.Contains(pkgs, b.pkg) {
+			pkgs = append(pkgs, b.pkg)
+		}
+	}
+	base := newBuilder(t)
+	together := base.clone(t.TempDir())
+	alone, err := together.put(bugs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := together.build(t.Context(), pkgs...); err != nil {
+		t.Fatal(err)
+	}
+	clean := together.program("./sim", "")
+	var wg sync.WaitGroup
+	free := make(chan struct{}, runtime.NumCPU())
+	for _, b := range bugs {
 		wg.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			text, err := b.find(t.Context(), base, clean, t.TempDir())
+			with, dir := together.program(b.pkg, b.name), t.TempDir()
+			var err error
+			if slices.Contains(alone, b) {
+				with, err = b.alone(t.Context(), base.clone(dir))
+			}
+			var text string
+			if err == nil {
+				text, err = b.find(t.Context(), clean, with, dir)
+			}
 			if err != nil {
 				t.Errorf("%-28s NOT FOUND: %v", b.name, err)
 				return
@@ -129,28 +151,28 @@ func TestSeededBugs(t *testing.T) {
 	wg.Wait()
 }
 
-// find builds with the bug and looks for it; clean is the binary without it. It says how it was found.
-func (b *bug) find(ctx context.Context, base *builder, clean, dir string) (string, error) {
-	with := &builder{root: base.root, dir: dir, replace: maps.Clone(base.replace)}
+// alone builds a program with nothing but the bug.
+func (b *bug) alone(ctx context.Context, with *builder) (program, error) {
 	for _, file := range b.files {
 		if err := with.patch(filepath.Join(with.root, file), b.hunks[file], ""); err != nil {
-			return "", err
+			return program{}, err
 		}
 	}
-	if b.pkg != "" {
+	return with.program(b.pkg, ""), with.build(ctx, b.pkg)
+}
+
+// find looks for the bug in the program with it; clean is one without it. It says how it was found.
+func (b *bug) find(ctx context.Context, clean, with program, dir string) (string, error) {
+	if b.run != "" {
 		return b.elsewhere(ctx, with)
 	}
-	binary, err := with.build(ctx, "./sim")
-	if err != nil {
-		return "", err
-	}
 	begin := number("SEED", 1)
-	v, found, err := b.search(ctx, binary, dir, b.seed, min(b.seed, 1))
+	v, found, err := b.search(ctx, with, dir, b.seed, min(b.seed, 1))
 	if !found && err == nil {
 		if os.Getenv("BUG") == "" && !*update && b.within > shortBound {
 			return fmt.Sprintf("is left to make sim-bugs: it may take %d seeds", b.within), nil
 		}
-		v, found, err = b.search(ctx, binary, dir, begin, b.within)
+		v, found, err = b.search(ctx, with, dir, begin, b.within)
 	}
 	switch {
 	case err != nil:
@@ -179,9 +201,9 @@ func (b *bug) find(ctx context.Context, base *builder, clean, dir string) (strin
 }
 
 // search runs seeds until one breaks a promise.
-func (b *bug) search(ctx context.Context, binary, dir string, first, count int) (v violation, found bool, err error) {
+func (b *bug) search(ctx context.Context, with program, dir string, first, count int) (v violation, found bool, err error) {
 	for end := first + count; first < end; first = int(v.Seed) + 1 {
-		r, err := worker(ctx, binary, dir, b.dims, first, end-first, 1)
+		r, err := worker(ctx, with, dir, b.dims, first, end-first, 1)
 		if err != nil || len(r.Violations) == 0 {
 			return v, false, err
 		}
@@ -211,13 +233,12 @@ func (b *bug) keep(seed int) error {
 func differs(v *violation) bool { return strings.HasPrefix(v.Text, notTheSame) }
 
 // elsewhere runs another package's test, which has to fail.
-func (b *bug) elsewhere(ctx context.Context, with *builder) (string, error) {
-	binary, err := with.build(ctx, b.pkg)
+func (b *bug) elsewhere(ctx context.Context, with program) (string, error) {
+	dir, err := filepath.Abs(filepath.Join("..", b.pkg))
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, binary, "-test.run", b.run)
-	cmd.Dir = filepath.Join(with.root, b.pkg)
+	cmd := with.run(ctx, dir, b.run)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return "", fmt.Errorf("%s of %s does not find it: %s", b.run, b.pkg, b.what)

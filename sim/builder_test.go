@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,57 +81,84 @@ func (b *builder) random(t *testing.T) {
 // hunk is a text to be replaced by another.
 type hunk struct{ old, new string }
 
+// once reports an error where the text is not there exactly once.
+func (h hunk) once(file string, data []byte) error {
+	if n := bytes.Count(data, []byte(h.old)); n != 1 {
+		return fmt.Errorf("%s: the text to be replaced is there %d times, not once:\n%s", file, n, h.old)
+	}
+	return nil
+}
+
 // patch replaces texts of a file, each of which must be there exactly once, and adds tail to its end.
 func (b *builder) patch(file string, hunks []hunk, tail string) error {
-	source := file
-	if done, ok := b.replace[file]; ok {
-		source = done
-	}
-	data, err := os.ReadFile(source)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
 	for _, h := range hunks {
-		if n := bytes.Count(data, []byte(h.old)); n != 1 {
-			return fmt.Errorf("%s: the text to be replaced is there %d times, not once:\n%s", file, n, h.old)
+		if err := h.once(file, data); err != nil {
+			return err
 		}
 		data = bytes.Replace(data, []byte(h.old), []byte(h.new), 1)
 	}
-	data = append(data, tail...)
-	name := filepath.Join(b.dir, fmt.Sprintf("%d_%s", len(b.replace), filepath.Base(file)))
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		return err
-	}
-	b.replace[file] = name
-	return nil
+	return b.write(file, append(data, tail...))
 }
 
-// build builds the test binary of a package of the module.
-func (b *builder) build(ctx context.Context, pkg string) (string, error) {
+// write makes data the content of a file of what is built.
+func (b *builder) write(file string, data []byte) error {
+	name := filepath.Join(b.dir, fmt.Sprintf("%d_%s", len(b.replace), filepath.Base(file)))
+	b.replace[file] = name
+	return os.WriteFile(name, data, 0o600)
+}
+
+// clone returns a builder that writes to another directory.
+func (b *builder) clone(dir string) *builder {
+	return &builder{root: b.root, dir: dir, replace: maps.Clone(b.replace)}
+}
+
+// build builds the test binaries of packages of the module.
+func (b *builder) build(ctx context.Context, pkgs ...string) error {
 	overlay, err := json.Marshal(map[string]any{"Replace": b.replace})
 	if err != nil {
-		return "", err
+		return err
 	}
 	name := filepath.Join(b.dir, "overlay.json")
 	if err := os.WriteFile(name, overlay, 0o600); err != nil {
-		return "", err
+		return err
 	}
-	binary := filepath.Join(b.dir, "simulation.test")
-	// With the flags of what is shipped: what no bug is in comes from the build cache.
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-o", binary, "-overlay", name, pkg)
+	// With the flags of what is shipped: what no bug is in comes from the build cache. -w: linking is half of the time.
+	args := append([]string{"test", "-c", "-trimpath", "-ldflags=-w", "-o", b.dir + "/", "-overlay", name}, pkgs...)
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = b.root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
+		return fmt.Errorf("building %s: %w\n%s", pkgs, err, out)
 	}
-	return binary, nil
+	return nil
+}
+
+// program is a test binary.
+type program struct {
+	binary string
+	bug    string // what is switched on of what is in it
+}
+
+// program returns the test binary of a package that was built, with a bug switched on, or none.
+func (b *builder) program(pkg, bug string) program {
+	return program{filepath.Join(b.dir, filepath.Base(pkg)+".test"), bug}
+}
+
+// run is the command that runs tests of it.
+func (p program) run(ctx context.Context, dir, tests string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, p.binary, "-test.run", tests, "-test.timeout", "10h")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "SIM_BUG="+p.bug)
+	return cmd
 }
 
 // worker runs seeds in a process of its own. A process that ends in a panic is a violation too.
-func worker(ctx context.Context, binary, dir, dims string, first, count, violations int) (result, error) {
+func worker(ctx context.Context, p program, dir, dims string, first, count, violations int) (result, error) {
 	name := filepath.Join(dir, fmt.Sprintf("result_%d.json", first))
-	cmd := exec.CommandContext(ctx, binary, "-test.run", "^TestSeeds$", "-test.timeout", "10h")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "SIM_RESULT="+name, fmt.Sprintf("SIM_FIRST=%d", first),
+	cmd := p.run(ctx, dir, "^TestSeeds$")
+	cmd.Env = append(cmd.Env, "GOMAXPROCS=1", "SIM_RESULT="+name, fmt.Sprintf("SIM_FIRST=%d", first),
 		fmt.Sprintf("SIM_COUNT=%d", count), fmt.Sprintf("SIM_VIOLATIONS=%d", violations))
 	if dims != "" {
 		cmd.Env = append(cmd.Env, "DIMS="+dims)
@@ -162,7 +190,7 @@ func worker(ctx context.Context, binary, dir, dims string, first, count, violati
 }
 
 // workers runs seeds in several processes.
-func workers(ctx context.Context, binary, dir string, first, count, processes, violations int) (result, error) {
+func workers(ctx context.Context, p program, dir string, first, count, processes, violations int) (result, error) {
 	var wg sync.WaitGroup
 	results, errs := make([]result, processes), make([]error, processes)
 	each := (count + processes - 1) / processes
@@ -171,7 +199,7 @@ func workers(ctx context.Context, binary, dir string, first, count, processes, v
 		if n <= 0 {
 			break
 		}
-		wg.Go(func() { results[i], errs[i] = worker(ctx, binary, dir, "", first+i*each, n, violations) })
+		wg.Go(func() { results[i], errs[i] = worker(ctx, p, dir, "", first+i*each, n, violations) })
 	}
 	wg.Wait()
 	var all result

@@ -18,12 +18,11 @@ func TestSimulation(t *testing.T) {
 		count = 1
 	}
 	b := newBuilder(t)
-	binary, err := b.build(t.Context(), "./sim")
-	if err != nil {
+	if err := b.build(t.Context(), "./sim"); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	r, err := workers(t.Context(), binary, b.dir, first, count, runtime.NumCPU(), number("VIOLATIONS", 1))
+	r, err := workers(t.Context(), b.program("./sim", ""), b.dir, first, count, runtime.NumCPU(), number("VIOLATIONS", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
