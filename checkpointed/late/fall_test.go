@@ -50,7 +50,7 @@ func TestClockSetForwardUnread(t *testing.T) {
 				tx := d.table.Begin(20 * time.Second)
 				key := d.table.Insert(tx)
 				d.table.NextKey++
-				d.table.Rows[d.table.NextKey] = latetest.Row{Cursor: d.table.Draw(), Text: "row"}
+				d.table.Put(d.table.NextKey, latetest.Row{Cursor: d.table.Draw(), Text: "row"})
 				d.drain()
 				d.table.Skew += d.cfg.Window - time.Second
 				d.crash()

@@ -68,7 +68,7 @@ func (d *dated) before(at time.Time) change.Cursor {
 // put writes a row that is dated so long after now, and returns its key.
 func (d *dated) put(ahead time.Duration) int {
 	d.table.NextKey++
-	d.table.Rows[d.table.NextKey] = latetest.Row{Cursor: d.wall(d.now().Add(ahead)), Text: "row"}
+	d.table.Put(d.table.NextKey, latetest.Row{Cursor: d.wall(d.now().Add(ahead)), Text: "row"})
 	return d.table.NextKey
 }
 
@@ -181,8 +181,8 @@ func TestFutureRowThatIsCorrected(t *testing.T) {
 	inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
 		wrong, gone := d.put(time.Hour), d.put(2*time.Hour)
 		d.writes(5)
-		d.table.Rows[wrong] = latetest.Row{Cursor: d.wall(d.now()), Text: "right"}
-		delete(d.table.Rows, gone)
+		d.table.Put(wrong, latetest.Row{Cursor: d.wall(d.now()), Text: "right"})
+		d.table.Remove(gone)
 		d.writes(5)
 		d.quiet(time.Hour)
 		if d.versions[wrong] != 2 || d.versions[gone] != 1 || d.late.remembered.len() != 0 {
@@ -340,7 +340,7 @@ func TestFullMemoryAfterARestart(t *testing.T) {
 		for key := range d.table.Rows {
 			if d.versions[key] > 0 {
 				time.Sleep(10 * time.Millisecond)
-				d.table.Rows[key] = latetest.Row{Cursor: d.wall(d.now()), Text: "changed"}
+				d.table.Put(key, latetest.Row{Cursor: d.wall(d.now()), Text: "changed"})
 			}
 		}
 		if n := d.late.remembered.len(); n < 10 {

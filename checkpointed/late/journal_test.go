@@ -158,6 +158,6 @@ func TestAVersionInTheJournalTwice(t *testing.T) {
 func (d *driver) insert(rows int) {
 	for range rows {
 		d.table.NextKey++
-		d.table.Rows[d.table.NextKey] = latetest.Row{Cursor: d.table.Draw(), Text: fmt.Sprint("row ", d.table.NextKey)}
+		d.table.Put(d.table.NextKey, latetest.Row{Cursor: d.table.Draw(), Text: fmt.Sprint("row ", d.table.NextKey)})
 	}
 }

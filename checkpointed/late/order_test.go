@@ -26,7 +26,7 @@ func TestABacklogInOrderIsReadOnce(t *testing.T) {
 				d.limit.Rows = 5
 				for range rows {
 					d.table.NextKey++
-					d.table.Rows[d.table.NextKey] = latetest.Row{Cursor: d.table.Draw(), Ended: 1}
+					d.table.Put(d.table.NextKey, latetest.Row{Cursor: d.table.Draw(), Ended: 1})
 				}
 				source := &again{database: d.table}
 				d.source = source

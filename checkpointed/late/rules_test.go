@@ -24,7 +24,7 @@ func inLate(t *testing.T, mode Mode, n int, f func(t *testing.T, d *driver)) {
 		table := latetest.New(rng)
 		for range n {
 			table.NextKey++
-			table.Rows[table.NextKey] = latetest.Row{Cursor: table.Draw(), Text: "old"}
+			table.Put(table.NextKey, latetest.Row{Cursor: table.Draw(), Text: "old"})
 		}
 		f(t, newDriver(t, table, rng, mode))
 	})
@@ -217,9 +217,9 @@ func TestRowThatReturns(t *testing.T) {
 	inLate(t, Overlap, 10, func(t *testing.T, d *driver) {
 		d.ticks(3)
 		was := d.table.Rows[3]
-		d.table.Rows[3] = latetest.Row{Cursor: was.Cursor, Text: "other"}
+		d.table.Put(3, latetest.Row{Cursor: was.Cursor, Text: "other"})
 		d.ticks(3)
-		d.table.Rows[3] = was
+		d.table.Put(3, was)
 		d.ticks(3)
 		if d.versions[3] != 3 || len(d.lost()) > 0 {
 			t.Errorf("%d events of the row, lost %v", d.versions[3], d.lost())
@@ -245,7 +245,7 @@ func TestUnreadableMemory(t *testing.T) {
 	inLate(t, Overlap, 20, func(t *testing.T, d *driver) {
 		forget := func() { // what is forgotten asks for an object
 			for range 3 {
-				d.table.Rows[3] = latetest.Row{Cursor: d.table.Draw(), Text: fmt.Sprint(d.table.Counter)}
+				d.table.Put(3, latetest.Row{Cursor: d.table.Draw(), Text: fmt.Sprint(d.table.Counter)})
 				d.ticks(3)
 			}
 		}

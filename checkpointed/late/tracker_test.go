@@ -37,7 +37,7 @@ func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 		table.Numbers, table.Number = "life 0", 100
 	}
 	for range rng.IntN(100) { // a backlog
-		table.Rows[table.NextKey+1] = latetest.Row{Cursor: table.Draw(), Text: "old", Writer: table.Number, Ended: 1}
+		table.Put(table.NextKey+1, latetest.Row{Cursor: table.Draw(), Text: "old", Writer: table.Number, Ended: 1})
 		table.NextKey++
 	}
 	d := newDriver(t, table, rng, run.mode)

@@ -18,7 +18,7 @@ func oldRows(t *testing.T, rows, memory int) *driver {
 	table.Numbers, table.Number = "life 1", 100
 	for range rows {
 		table.NextKey++
-		table.Rows[table.NextKey] = latetest.Row{Cursor: table.Draw(), Text: "old", Writer: table.Number}
+		table.Put(table.NextKey, latetest.Row{Cursor: table.Draw(), Text: "old", Writer: table.Number})
 	}
 	d := newDriver(t, table, rng, Overlap)
 	d.cfg.Memory = memory

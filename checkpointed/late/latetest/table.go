@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -19,7 +20,7 @@ import (
 // its end.
 type Table struct {
 	Rng     *rand.Rand
-	Rows    map[int]Row // committed
+	Rows    map[int]Row // committed; Put and Remove change them
 	Locks   map[int]*Tx
 	Open    []*Tx
 	Counter int64
@@ -43,6 +44,14 @@ type Table struct {
 
 	Counters int   // of commits, by which pages tell their state; 0 for none. One transaction writes at a time then.
 	moves    int64 // of the counters
+
+	order []place      // of Rows
+	made  map[int]made // the last event that was made of each key: rows are read many times
+}
+
+type made struct {
+	row   Row
+	event change.Event
 }
 
 // Row is one version of a row.
@@ -68,7 +77,9 @@ type Tx struct {
 
 // New returns an empty table. rng decides which transactions commit.
 func New(rng *rand.Rand) *Table {
-	return &Table{Rng: rng, Rows: map[int]Row{}, Locks: map[int]*Tx{}, Written: map[int]int{}, Counter: 1}
+	return &Table{
+		Rng: rng, Rows: map[int]Row{}, Locks: map[int]*Tx{}, Written: map[int]int{}, Counter: 1, made: map[int]made{},
+	}
 }
 
 // Draw takes the next cursor; each is drawn once.
@@ -165,14 +176,51 @@ func (t *Table) End(tx *Tx, commit bool) {
 	if commit && len(tx.Writes) > 0 {
 		t.moves++
 	}
-	for key, row := range tx.Writes {
+	for _, key := range slices.Sorted(maps.Keys(tx.Writes)) { // mostly the order of their places
+		row := tx.Writes[key]
 		delete(t.Locks, key)
 		if commit {
 			row.Ended = t.moment
-			t.Rows[key] = row
+			t.Put(key, row)
 			t.Written[key]++
 		}
 	}
+}
+
+// Put makes a row what everybody sees.
+func (t *Table) Put(key int, row Row) {
+	t.forget(key)
+	t.Rows[key] = row
+	t.order = slices.Insert(t.order, t.after(place{row.Cursor, key}), place{row.Cursor, key})
+}
+
+// Remove deletes a row.
+func (t *Table) Remove(key int) {
+	t.forget(key)
+	delete(t.Rows, key)
+}
+
+// forget takes a row out of the order.
+func (t *Table) forget(key int) {
+	if row, ok := t.Rows[key]; ok {
+		i := t.after(place{row.Cursor, key})
+		t.order = slices.Delete(t.order, i-1, i)
+	}
+}
+
+// after is the index in order of the first row after a place.
+func (t *Table) after(p place) int {
+	i, found := slices.BinarySearchFunc(t.order, p, place.compare)
+	if found {
+		i++
+	}
+	return i
+}
+
+// between returns the rows after a place, up to another.
+func (t *Table) between(from, to Position) []place {
+	begin := t.after(from.place())
+	return t.order[begin:max(begin, t.after(to.place()))]
 }
 
 // Settle ends the transactions whose time has come, or with all every one. It rolls back about one in five.
@@ -213,13 +261,35 @@ func PositionOf(c change.Cursor) Position {
 
 // Compare orders positions by cursor, then by key.
 func (p Position) Compare(q Position) int {
-	return cmp.Or(cmp.Compare(p.Value, q.Value), cmp.Compare(p.Key, q.Key))
+	return p.place().compare(q.place())
 }
+
+// place is a position without its words, of which a page looks at many.
+type place struct {
+	value int64
+	key   int
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.value, q.value), cmp.Compare(p.key, q.key))
+}
+
+func (p Position) place() place { return place{p.Value, p.Key} }
 
 // Event is the row as the feed delivers it.
 func (t *Table) Event(key int, row Row) change.Event {
+	m := t.made[key]
+	if m.row != row || m.event.ID == "" {
+		m = made{row, t.event(key, row)}
+		t.made[key] = m
+	}
+	m.event.Time = time.Now()
+	return m.event
+}
+
+func (t *Table) event(key int, row Row) change.Event {
 	k := fmt.Appendf(nil, `{"id":%d}`, key)
-	e := change.Event{Key: k, OrderKey: k, Row: fmt.Appendf(nil, `{"id":%d,"text":%q}`, key, row.Text), Time: time.Now(),
+	e := change.Event{Key: k, OrderKey: k, Row: fmt.Appendf(nil, `{"id":%d,"text":%q}`, key, row.Text),
 		Writer: row.Writer, Cursor: Position{"test", row.Cursor, key}.Cursor()}
 	if t.Groups > 0 {
 		e.OrderKey = fmt.Appendf(nil, `{"group":%d}`, key%t.Groups)
@@ -268,19 +338,15 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 		}
 		r.Since = 0
 	}
-	var at []Position
-	for key, row := range t.Rows {
-		p := Position{"test", row.Cursor, key}
-		if p.Compare(after) > 0 && (r.UpTo.IsStart() || p.Compare(upTo) <= 0) {
-			at = append(at, p)
-		}
+	at := t.order[t.after(after.place()):]
+	if !r.UpTo.IsStart() {
+		at = t.between(after, upTo)
 	}
-	slices.SortFunc(at, Position.Compare)
 	if page.More = len(at) > limit.Rows; page.More {
 		at = at[:limit.Rows]
 	}
 	for _, p := range at {
-		e := t.Event(p.Key, t.Rows[p.Key])
+		e := t.Event(p.key, t.Rows[p.key])
 		if r.Since > 0 && e.Writer != 0 && e.Writer < r.Since {
 			page.To = e.Cursor
 			continue
@@ -297,21 +363,18 @@ func (t *Table) again(page *change.Page, r change.Range, limit poller.Limit) {
 	if from.Compare(to) > 0 {
 		panic(fmt.Sprintf("rows after %s are read again, but live rows come after %s", r.Again, r.After))
 	}
-	var at []Position
-	for key, row := range t.Rows {
-		if p := (Position{"test", row.Cursor, key}); p.Compare(from) > 0 && p.Compare(to) <= 0 {
-			e := t.Event(key, row)
-			if left := r.Since > 0 && e.Writer != 0 && e.Writer < r.Since; !left && !r.Known(&e, t.Numbers) {
-				at = append(at, p)
-			}
+	var at []place
+	for _, p := range t.between(from, to) {
+		e := t.Event(p.key, t.Rows[p.key])
+		if left := r.Since > 0 && e.Writer != 0 && e.Writer < r.Since; !left && !r.Known(&e, t.Numbers) {
+			at = append(at, p)
 		}
 	}
-	slices.SortFunc(at, Position.Compare)
 	if page.AgainMore = len(at) > limit.Rows; page.AgainMore {
 		at = at[:limit.Rows]
 	}
 	for _, p := range at {
-		page.Again = append(page.Again, t.Event(p.Key, t.Rows[p.Key]))
+		page.Again = append(page.Again, t.Event(p.key, t.Rows[p.key]))
 	}
 }
 
@@ -351,14 +414,9 @@ func (t *Table) Reread(_ context.Context, keys [][]byte) ([]change.Event, error)
 
 // Latest returns the position of the last committed row.
 func (t *Table) Latest(context.Context) (change.Cursor, error) {
-	var last Position
-	for key, row := range t.Rows {
-		if p := (Position{"test", row.Cursor, key}); p.Compare(last) > 0 {
-			last = p
-		}
-	}
-	if last.Kind == "" {
+	if len(t.order) == 0 {
 		return nil, t.Fail
 	}
-	return last.Cursor(), t.Fail
+	p := t.order[len(t.order)-1]
+	return Position{"test", p.value, p.key}.Cursor(), t.Fail
 }
