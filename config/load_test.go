@@ -283,3 +283,10 @@ func TestSettingAsWritten(t *testing.T) {
 		t.Error("a poller that is absent was found")
 	}
 }
+
+func TestMerge(t *testing.T) {
+	got := Merge([]string{"A=1", "STATE__KIND=file"}, []string{"a=2", "state__kind=blob", "B=3"})
+	if want := []string{"A=1", "STATE__KIND=file", "B=3"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}

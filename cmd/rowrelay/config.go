@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/config/localsettings"
 	"github.com/rowrelay/rowrelay/config/nested"
 )
 
@@ -25,7 +26,7 @@ func (c *console) fileSettings() ([]string, error) {
 	case c.config != "":
 		return nested.Read(c.config)
 	}
-	list, err := config.ReadLocalSettings(cmp.Or(c.settings, "local.settings.json"))
+	list, err := localsettings.Read(cmp.Or(c.settings, "local.settings.json"))
 	if c.settings == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

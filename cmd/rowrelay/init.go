@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/config/localsettings"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/host"
@@ -100,7 +101,7 @@ func (t *target) initPoller(ctx context.Context, name string, f *initFlags) erro
 		}
 	}
 	path := cmp.Or(t.settings, "local.settings.json")
-	if err := config.AddLocalSettings(path, values); err != nil {
+	if err := localsettings.Add(path, values); err != nil {
 		return err
 	}
 	if err := t.say("%s written", path); err != nil {
