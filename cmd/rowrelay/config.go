@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/config/localsettings"
 	"github.com/rowrelay/rowrelay/config/nested"
+	"github.com/rowrelay/rowrelay/printing"
 )
 
 // fileSettings reads the settings that a file adds to the environment: that of --config, that of --settings, or
@@ -127,7 +128,7 @@ local.settings.json, whose Values are the app settings of a Function App. Values
 				name, value, _ := strings.Cut(pair, "=")
 				values[name] = value
 			}
-			return encodeJSON(c.out, struct {
+			return printing.JSON(c.out, struct {
 				IsEncrypted bool
 				Values      map[string]string
 			}{Values: values})

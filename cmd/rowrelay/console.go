@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/host"
@@ -70,53 +68,3 @@ type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
-
-// printer writes lines until one fails.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
-	}
-}
-
-// field writes a labelled value, its further lines indented; nothing where there is no value. A blank follows a label
-// of any length.
-func (p *printer) field(label, value string) {
-	const width = 11
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return
-	}
-	if len(label) >= width {
-		label += " "
-	}
-	p.line("  %-*s%s", width, label, strings.ReplaceAll(value, "\n", "\n             "))
-}
-
-// count is a number of things, "no" for none.
-func count(n int, what string) string {
-	switch n {
-	case 0:
-		return "no " + what + "s"
-	case 1:
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// lines writes texts, a line each.
-func (p *printer) lines(texts []string) {
-	for _, text := range texts {
-		p.line("%s", text)
-	}
-}
-
-func (p *printer) marked(mark string, texts []string) {
-	for _, text := range texts {
-		p.line("  %s %s", mark, text)
-	}
-}

@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -204,14 +205,14 @@ func (l *letters) list(ctx context.Context, name string) error {
 			}
 			return nil
 		}
-		p := &printer{w: l.out}
+		p := &printing.Printer{W: l.out}
 		for i := range found.Entries {
 			r := found.Entries[i].Record
-			p.line("%s  %s  %s  %s %d after %d attempt(s)  %s", r.WrittenAt.UTC().Format(time.RFC3339), r.ID, r.Key, r.Cause,
+			p.Line("%s  %s  %s  %s %d after %d attempt(s)  %s", r.WrittenAt.UTC().Format(time.RFC3339), r.ID, r.Key, r.Cause,
 				r.Status, r.Attempts, r.Reason)
 		}
-		p.line("%d dead letter(s)", len(found.Entries))
-		return p.err
+		p.Line("%d dead letter(s)", len(found.Entries))
+		return p.Err
 	})
 }
 
@@ -234,31 +235,31 @@ func (l *letters) show(ctx context.Context, name, id string) error {
 
 // printLetter writes a record for people.
 func printLetter(w io.Writer, r *deadletter.Record) error {
-	p, times := &printer{w: w}, func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	p, times := &printing.Printer{W: w}, func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	name := poller.Address(r.Poller, r.Output)
-	p.line("%s", name)
-	p.field("event", r.ID)
-	p.field("given up", fmt.Sprintf("%s, after %s, the first %s, the last %s", times(r.WrittenAt),
-		count(r.Attempts, "attempt"), times(r.FirstAttempt), times(r.LastAttempt)))
+	p.Line("%s", name)
+	p.Field("event", r.ID)
+	p.Field("given up", fmt.Sprintf("%s, after %s, the first %s, the last %s", times(r.WrittenAt),
+		printing.Count(r.Attempts, "attempt"), times(r.FirstAttempt), times(r.LastAttempt)))
 	why := r.Cause.String()
 	if r.Status != 0 {
 		why += fmt.Sprintf(", %d", r.Status)
 	}
-	p.field("because", why+": "+r.Reason)
-	p.field("table", fmt.Sprintf("%s (%s)", r.Table, r.Engine))
-	p.field("key", string(r.Key))
+	p.Field("because", why+": "+r.Reason)
+	p.Field("table", fmt.Sprintf("%s (%s)", r.Table, r.Engine))
+	p.Field("key", string(r.Key))
 	if !bytes.Equal(r.Key, r.OrderKey) {
-		p.field("order key", string(r.OrderKey))
+		p.Field("order key", string(r.OrderKey))
 	}
-	p.field("position", r.Cursor.String())
+	p.Field("position", r.Cursor.String())
 	var row bytes.Buffer
 	if err := json.Indent(&row, r.Row, "", "  "); err != nil || len(r.Row) == 0 {
 		row.Reset()
 		row.WriteString("(not in the record)")
 	}
-	p.field(r.Op.String(), row.String())
-	p.field("to do", "mend the receiver or the row, then: rowrelay deadletter replay "+name+" "+r.ID)
-	return p.err
+	p.Field(r.Op.String(), row.String())
+	p.Field("to do", "mend the receiver or the row, then: rowrelay deadletter replay "+name+" "+r.ID)
+	return p.Err
 }
 
 // print writes a record as it is stored: one line of JSON.

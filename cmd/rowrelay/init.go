@@ -21,6 +21,7 @@ import (
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -233,17 +234,17 @@ func (t *target) propose(ctx context.Context, name string, p *inspect.Proposal, 
 	if err := wiring.Refuse(cfg, []*wiring.Poller{w}); err != nil {
 		return err
 	}
-	out := &printer{w: t.talk()}
-	out.line("%s of %s", p.Table, w.Connection)
-	out.field("cursor", cmp.Or(p.Cursor, "none: change tracking")+": "+p.CursorWhy)
-	out.field("key", strings.Join(p.Key, ", ")+": "+p.KeyWhy)
+	out := &printing.Printer{W: t.talk()}
+	out.Line("%s of %s", p.Table, w.Connection)
+	out.Field("cursor", cmp.Or(p.Cursor, "none: change tracking")+": "+p.CursorWhy)
+	out.Field("key", strings.Join(p.Key, ", ")+": "+p.KeyWhy)
 	if p.Mode == mode.Cursor {
 		found, err := w.Source.Check(ctx, nil, 1, w.Config.BatchSize)
 		if err != nil {
 			return plaintext.Error(err)
 		}
-		out.field("late", fmt.Sprintf("%s: %s", found.Late, found.LateWhy))
-		out.field("index", cmp.Or(found.Index, found.CreateIndex+"  (there is none that serves the order)"))
+		out.Field("late", fmt.Sprintf("%s: %s", found.Late, found.LateWhy))
+		out.Field("index", cmp.Or(found.Index, found.CreateIndex+"  (there is none that serves the order)"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		value := values[key]
@@ -253,7 +254,7 @@ func (t *target) propose(ctx context.Context, name string, p *inspect.Proposal, 
 		case strings.HasSuffix(key, "__url"):
 			value = config.Address(value).String()
 		}
-		out.line("  %s=%s", key, value)
+		out.Line("  %s=%s", key, value)
 	}
-	return out.err
+	return out.Err
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,9 +11,9 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/inspect/report"
 	"github.com/rowrelay/rowrelay/plaintext"
-	"github.com/rowrelay/rowrelay/publisher"
-	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -198,134 +195,14 @@ unless they are renewed. Counting may stop at a bound, which is shown as "at lea
 	}
 }
 
-// outboxView is an outbox as commands show it.
-type outboxView struct {
-	Poller     string      `json:"poller"`
-	Table      string      `json:"table"`
-	Layout     string      `json:"layout"` // own or mapped
-	Strategy   string      `json:"strategy"`
-	Partitions int         `json:"partitions"` // 0 where the strategy has none
-	Claims     string      `json:"claims_table"`
-	Paused     string      `json:"paused,omitempty"` // by whom, when and why
-	Pending    int64       `json:"pending"`
-	Delayed    int64       `json:"delayed"`
-	Failed     int64       `json:"failed"`
-	Waiting    int64       `json:"waiting"`
-	Dead       int64       `json:"dead"`
-	Bound      int64       `json:"counted_to,omitempty"` // a figure that is this large is at least that
-	Oldest     float64     `json:"oldest_pending_seconds"`
-	Owners     []ownerView `json:"owners"`
-}
-
-type ownerView struct {
-	Name    string  `json:"name"`
-	Token   uint64  `json:"fencing_token,string"`
-	Units   int     `json:"units"`
-	Expires float64 `json:"expires_in_seconds"`
-}
-
-func outboxViewOf(p *config.Poller, about *publisher.About) outboxView {
-	f := &about.Figures
-	v := outboxView{
-		Poller: p.Name, Table: p.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy),
-		Partitions: about.Partitions,
-		Claims:     p.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Delayed: f.Delayed,
-		Failed: f.Failed, Waiting: f.Waiting, Dead: f.Dead,
-		Bound: f.Bound, Oldest: f.OldestPending.Seconds(), Owners: []ownerView{},
-	}
-	for _, o := range about.Owners {
-		v.Owners = append(v.Owners, ownerView{o.Name, o.Token, o.Units, o.Expires.Seconds()})
-	}
-	return v
-}
-
 func (d *managedOutbox) status(ctx context.Context) error {
 	about, err := d.Events.About(ctx)
 	if err != nil {
 		return err
 	}
-	v := outboxViewOf(d.poller, &about)
+	v := report.OutboxOf(d.poller, &about)
 	if d.json {
-		return encodeJSON(d.out, &v)
+		return printing.JSON(d.out, &v)
 	}
-	return v.print(d.out)
-}
-
-// print writes the view for people.
-func (v *outboxView) print(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("%s  %s (%s columns), claims in %s", v.Poller, v.Table, v.Layout, v.Claims)
-	p.field("strategy", v.strategy())
-	p.field("paused", v.Paused)
-	p.line("")
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	rows := &printer{w: table}
-	rows.line("state\tevents\t")
-	for _, row := range []struct {
-		state event.State
-		n     int64
-	}{{event.Pending, v.Pending}, {event.Delayed, v.Delayed}, {event.Failed, v.Failed}, {event.Waiting, v.Waiting},
-		{event.Dead, v.Dead}} {
-		rows.line("%s\t%s\t", row.state, v.count(row.n))
-	}
-	if p.err == nil && rows.err == nil {
-		rows.err = table.Flush()
-	}
-	p.line("")
-	p.field("oldest", v.oldest())
-	if len(v.Owners) == 0 {
-		p.field("owners", "nobody publishes now")
-	}
-	for _, o := range v.Owners {
-		p.field("owner", fmt.Sprintf("%s: %d unit(s), token %d, until %s from now unless renewed", o.Name, o.Units, o.Token,
-			seconds(o.Expires)))
-	}
-	if p.err == nil {
-		p.err = rows.err
-	}
-	return p.err
-}
-
-func (v *outboxView) strategy() string {
-	if v.Partitions > 0 {
-		return fmt.Sprintf("%s, %d partitions in force", v.Strategy, v.Partitions)
-	}
-	return v.Strategy
-}
-
-func (v *outboxView) oldest() string {
-	switch {
-	case v.Oldest > 0:
-	case v.Pending > 0:
-		return "it is not known when the oldest pending event was written"
-	default:
-		return "no event is pending"
-	}
-	return seconds(v.Oldest) + " is the age of the oldest pending event"
-}
-
-func (v *outboxView) count(n int64) string {
-	if v.Bound > 0 && n >= v.Bound {
-		return fmt.Sprintf("at least %d", n)
-	}
-	return fmt.Sprint(n)
-}
-
-func seconds(s float64) string {
-	return time.Duration(s * float64(time.Second)).Round(100 * time.Millisecond).String()
-}
-
-// encodeJSON prints one value as indented JSON.
-func encodeJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
-}
-
-// encodeLine writes v as one line of JSON.
-func encodeLine(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
+	return v.WriteText(d.out)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -82,15 +82,15 @@ func (d *managedOutbox) changeEvents(
 	if err != nil {
 		return d.carryOut(ctx, d.poller.Name, nil, err)
 	}
-	p := &printer{w: d.talk()}
+	p := &printing.Printer{W: d.talk()}
 	for i := range events.First {
-		p.entry(&events.First[i])
+		printEntry(p, &events.First[i])
 	}
 	if more := events.Total - int64(len(events.First)); more > 0 {
-		p.line("and %d more", more)
+		p.Line("and %d more", more)
 	}
-	if p.err != nil {
-		return p.err
+	if p.Err != nil {
+		return p.Err
 	}
 	defer d.watch(&d.Progress)()
 	return d.carryOut(ctx, d.poller.Name, &events.Plan, nil)
@@ -125,29 +125,27 @@ func (d *managedOutbox) list(ctx context.Context, f *choiceOfEvents) error {
 		return err
 	}
 	n := 0
-	p := &printer{w: d.out}
-	encoder := json.NewEncoder(d.out)
-	encoder.SetEscapeHTML(false)
+	p := &printing.Printer{W: d.out}
 	err = d.Events.List(ctx, filter, func(e event.Entry) error {
 		n++
 		if d.json {
-			return encoder.Encode(e)
+			return printing.JSONLine(d.out, e)
 		}
-		p.entry(&e)
-		return p.err
+		printEntry(p, &e)
+		return p.Err
 	})
 	if err != nil || d.json {
 		return err
 	}
-	p.line("%d event(s)", n)
+	p.Line("%d event(s)", n)
 	if filter.Limit > 0 && n == filter.Limit {
-		p.line("there may be more: --limit 0 shows all")
+		p.Line("there may be more: --limit 0 shows all")
 	}
-	return p.err
+	return p.Err
 }
 
-// entry writes one event on one line.
-func (p *printer) entry(e *event.Entry) {
+// printEntry writes one event on one line.
+func printEntry(p *printing.Printer, e *event.Entry) {
 	created := "-"
 	if !e.CreatedAt.IsZero() {
 		created = e.CreatedAt.UTC().Format(time.RFC3339)
@@ -163,7 +161,7 @@ func (p *printer) entry(e *event.Entry) {
 	if e.LastError != "" {
 		text += "  " + plaintext.Line(e.LastError)
 	}
-	p.line("%s", text)
+	p.Line("%s", text)
 }
 
 // choiceOfEvents is what the flags that choose events say.

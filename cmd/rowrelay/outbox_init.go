@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/wiring"
 )
@@ -141,24 +142,24 @@ func ddlOf(w *wiring.Poller, beside bool) (d ddl, err error) {
 
 func (t *target) printInit(w *wiring.Poller, d *ddl) error {
 	if t.json {
-		return encodeJSON(t.out, struct {
+		return printing.JSON(t.out, struct {
 			Engine     string   `json:"engine"`
 			Statements []string `json:"statements"`
 		}{w.Connection.Engine, d.statements})
 	}
-	p := &printer{w: t.out}
-	p.line("-- For the outbox of the poller %s on %s: %s.", w.Config.Name, w.Connection.Engine, plaintext.Line(d.tables))
+	p := &printing.Printer{W: t.out}
+	p.Line("-- For the outbox of the poller %s on %s: %s.", w.Config.Name, w.Connection.Engine, plaintext.Line(d.tables))
 	if d.note != "" {
-		p.line("-- %s", plaintext.Line(d.note))
+		p.Line("-- %s", plaintext.Line(d.note))
 	}
-	p.line("-- What exists already is left as it is. `rowrelay outbox init %s --apply` runs the same.", w.Config.Name)
+	p.Line("-- What exists already is left as it is. `rowrelay outbox init %s --apply` runs the same.", w.Config.Name)
 	for _, statement := range d.statements {
-		p.line("\n%s;", trimmed(statement))
+		p.Line("\n%s;", trimmed(statement))
 		if w.Connection.Engine == "sqlserver" {
-			p.line("GO") // a batch is compiled as a whole: an index on a column of the statement before would not be
+			p.Line("GO") // a batch is compiled as a whole: an index on a column of the statement before would not be
 		}
 	}
-	return p.err
+	return p.Err
 }
 
 // applyInit runs the statements one after the other. One that fails ends it; those before it stand, and are skipped

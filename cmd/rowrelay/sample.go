@@ -17,6 +17,7 @@ import (
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -141,9 +142,9 @@ func schema(ctx context.Context, c *console, name, output string, async bool) er
 		return err
 	}
 	if async {
-		return encodeJSON(c.out, p.AsyncAPI(out))
+		return printing.JSON(c.out, p.AsyncAPI(out))
 	}
-	return encodeJSON(c.out, p.Schema(out))
+	return printing.JSON(c.out, p.Schema(out))
 }
 
 // sampleFlags are those of `rowrelay test-event`.

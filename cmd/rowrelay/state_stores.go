@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/state/sqlstore"
 	"github.com/rowrelay/rowrelay/wiring"
 )
@@ -54,14 +55,14 @@ func (t *target) initState(ctx context.Context, apply bool) error {
 			return err
 		}
 		if t.json {
-			return encodeJSON(t.out, struct {
+			return printing.JSON(t.out, struct {
 				Engine     string   `json:"engine"`
 				Statements []string `json:"statements"`
 			}{conn.Engine, []string{ddl}})
 		}
-		p := &printer{w: t.out}
-		p.line("-- The table of state documents on %s. `rowrelay state init --apply` runs the same.\n%s;", conn.Engine, ddl)
-		return p.err
+		p := &printing.Printer{W: t.out}
+		p.Line("-- The table of state documents on %s. `rowrelay state init --apply` runs the same.\n%s;", conn.Engine, ddl)
+		return p.Err
 	}
 	if err := createFile(conn, s.ConnectionSetting); err != nil {
 		return err
