@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/inspect/report"
 	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/production"
@@ -39,18 +40,18 @@ cannot tell, does not apply), what was seen, and what to do. It fails when an it
   rowrelay check --production
   rowrelay check --production --accept lag,ordering`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			err := cmp.Or(oneOf(cmd.Flags(), "production", "ddl"), oneOf(cmd.Flags(), "production", "rows"))
+			err := cmp.Or(commandline.OneOf(cmd.Flags(), "production", "ddl"), commandline.OneOf(cmd.Flags(), "production", "rows"))
 			switch {
 			case err != nil:
 				return err
 			case ready:
 				return checkProduction(cmd.Context(), c, names, accepted)
 			case len(accepted) > 0:
-				return mistaken("--accept is for items of --production")
+				return commandline.Mistaken("--accept is for items of --production")
 			case rows < 0:
-				return mistaken("--rows must not be negative")
+				return commandline.Mistaken("--rows must not be negative")
 			case ddl && c.json:
-				return mistaken("--ddl prints SQL, and no JSON: with --json alone it is the member ddl of each poller")
+				return commandline.Mistaken("--ddl prints SQL, and no JSON: with --json alone it is the member ddl of each poller")
 			}
 			return check(cmd.Context(), c, names, rows, ddl)
 		},
@@ -97,7 +98,7 @@ func (c *console) unopened(err error) error {
 func checkProduction(ctx context.Context, c *console, names, accepted []string) error {
 	for _, id := range accepted {
 		if !production.Known(id) {
-			return mistaken("--accept %s: there is no such item; docs/production.md lists them", id)
+			return commandline.Mistaken("--accept %s: there is no such item; docs/production.md lists them", id)
 		}
 	}
 	a, chosen, err := c.open(names)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/printing"
@@ -112,21 +113,21 @@ func (l *letters) filters(cmd *cobra.Command) *cobra.Command {
 // check refuses ids together with filters: which of the two would be meant is not known.
 func (l *letters) check(ids []string) error {
 	if slices.Contains(ids, "") {
-		return mistaken("an event id is empty: name the event, or give no ids at all")
+		return commandline.Mistaken("an event id is empty: name the event, or give no ids at all")
 	}
 	for _, given := range l.given { // of one command only they were parsed
-		if err := unsaid(given, "cause", "reason", "key", "since", "until"); err != nil {
+		if err := commandline.Unsaid(given, "cause", "reason", "key", "since", "until"); err != nil {
 			return err
 		}
 	}
 	switch {
 	case l.since < 0, l.until < 0:
-		return mistaken("--since and --until must not be negative")
+		return commandline.Mistaken("--since and --until must not be negative")
 	case l.since > 0 && l.until >= l.since:
-		return mistaken("no dead letter is newer than --since %s and older than --until %s", l.since, l.until)
+		return commandline.Mistaken("no dead letter is newer than --since %s and older than --until %s", l.since, l.until)
 	}
 	if len(ids) > 0 && (l.cause != "" || l.reason != "" || l.key != "" || l.since > 0 || l.until > 0) {
-		return mistaken("give event ids, or filters (--cause, --reason, --key, --since, --until), not both")
+		return commandline.Mistaken("give event ids, or filters (--cause, --reason, --key, --since, --until), not both")
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func (l *letters) choice(ids []string) (*admin.Choice, error) {
 		causes := []poller.Cause{poller.Unavailable, poller.Refused, poller.Impossible}
 		at := slices.IndexFunc(causes, func(c poller.Cause) bool { return c.String() == l.cause })
 		if at < 0 {
-			return nil, mistaken("--cause %q is not unavailable, refused or impossible", l.cause)
+			return nil, commandline.Mistaken("--cause %q is not unavailable, refused or impossible", l.cause)
 		}
 		c.Filter.Causes = causes[at : at+1]
 	}

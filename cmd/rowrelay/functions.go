@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/printing"
@@ -43,7 +44,7 @@ An existing file is left alone unless --force is given; host.json always is.`,
 		RunE: func(_ *cobra.Command, names []string) error { return writeFunctions(c, names, force) },
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite existing function.json files")
-	return printsOnly("what it has written", cmd)
+	return commandline.PrintsOnly("what it has written", cmd)
 }
 
 func writeFunctions(c *console, names []string, force bool) error {

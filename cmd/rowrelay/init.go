@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/config/localsettings"
 	"github.com/rowrelay/rowrelay/engine"
@@ -167,7 +168,7 @@ func (f *initFlags) decide(p *inspect.Proposal) error {
 	switch m := mode.Mode(f.mode); {
 	case m == "":
 	case m != mode.Cursor && m != mode.ChangeTracking:
-		return &usageError{fmt.Errorf("--mode is cursor or changetracking, and not %q", f.mode)}
+		return commandline.Mistaken("--mode is cursor or changetracking, and not %q", f.mode)
 	case m == mode.Cursor && p.Cursor == "":
 		return errors.New("the table has no column that grows with each change: name one (--cursor), or leave out --mode")
 	case m == mode.ChangeTracking:

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -177,7 +178,7 @@ type choiceOfEvents struct {
 // flags adds the flags that choose events. what is the default of --state, for people; limit that of --limit.
 func (f *choiceOfEvents) flags(cmd *cobra.Command, what string, limit int) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.states, "state", nil,
-		"only events in these states: "+strings.Join(stateNames(), ", ")+" (default "+what+")")
+		"only events in these states: "+strings.Join(admin.AllStates(), ", ")+" (default "+what+")")
 	cmd.Flags().StringArrayVar(&f.ids, "id", nil,
 		"only the event with this id; may be repeated")
 	cmd.Flags().StringArrayVar(&f.keys, "key", nil, "only the event with this idempotency key; may be repeated")
@@ -192,14 +193,6 @@ func (f *choiceOfEvents) flags(cmd *cobra.Command, what string, limit int) *cobr
 	return cmd
 }
 
-func stateNames() []string {
-	names := make([]string, len(admin.States))
-	for i, s := range admin.States {
-		names[i] = s.Name
-	}
-	return names
-}
-
 // stateOf reads a state as the flag or the column spells it.
 func stateOf(text string) (event.State, error) {
 	for _, s := range admin.States {
@@ -208,58 +201,22 @@ func stateOf(text string) (event.State, error) {
 			return s.State, nil
 		}
 	}
-	return "", mistaken("--state %q is not one of %s", text, strings.Join(stateNames(), ", "))
-}
-
-// unsaid is an error where a flag that chooses was given with an empty value, or zero: in a script that is a variable
-// which was not set, and the flag would restrict nothing. given is nil where there is no command line.
-func unsaid(given *pflag.FlagSet, names ...string) error {
-	if given == nil {
-		return nil
-	}
-	var faults []string
-	given.Visit(func(flag *pflag.Flag) { // only those that were given
-		if !slices.Contains(names, flag.Name) {
-			return
-		}
-		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		switch {
-		case flag.Value.Type() == "duration":
-			if d, err := time.ParseDuration(values[0]); err != nil || d == 0 {
-				faults = append(faults, fmt.Sprintf("--%s is zero: give it a duration such as 24h, or leave it out for any age",
-					flag.Name))
-			}
-		case flag.Value.Type() == "int":
-			if values[0] == "0" && flag.DefValue == "0" { // where a limit is the default, 0 says that all are wanted
-				faults = append(faults, fmt.Sprintf("--%s is zero: give it a number, or leave it out for all", flag.Name))
-			}
-		case len(values) == 0 || slices.Contains(values, ""):
-			faults = append(faults, fmt.Sprintf("--%s is empty: give it a value, or leave it out to choose whatever it is",
-				flag.Name))
-		}
-	})
-	if len(faults) > 0 {
-		return mistaken("%s", strings.Join(faults, "; "))
-	}
-	return nil
+	return "", commandline.Mistaken("--state %q is not one of %s", text, strings.Join(admin.AllStates(), ", "))
 }
 
 // filter is what the flags choose: of these states, unless --state says others; only of allowed ones (nil: any).
 func (f *choiceOfEvents) filter(states, allowed []event.State) (event.Filter, error) {
-	if err := unsaid(f.given, "state", "id", "key", "aggregate-type", "aggregate", "event-type", "older-than",
+	if err := commandline.Unsaid(f.given, "state", "id", "key", "aggregate-type", "aggregate", "event-type", "older-than",
 		"younger-than", "limit"); err != nil {
 		return event.Filter{}, err
 	}
 	switch {
 	case f.limit < 0:
-		return event.Filter{}, mistaken("--limit must not be negative")
+		return event.Filter{}, commandline.Mistaken("--limit must not be negative")
 	case f.olderThan < 0, f.youngerThan < 0:
-		return event.Filter{}, mistaken("--older-than and --younger-than must not be negative")
+		return event.Filter{}, commandline.Mistaken("--older-than and --younger-than must not be negative")
 	case f.olderThan > 0 && f.youngerThan > 0 && f.olderThan >= f.youngerThan:
-		return event.Filter{}, mistaken("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
+		return event.Filter{}, commandline.Mistaken("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
 	}
 	chosen := event.Filter{
 		States: states, IDs: f.ids, Keys: f.keys, AggregateType: f.aggregateType, Aggregate: f.aggregate,

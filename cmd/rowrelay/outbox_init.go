@@ -4,21 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/wiring"
 )
-
-// initTimeout bounds one statement of `outbox init --apply`: an index on a table that is full takes long.
-const initTimeout = 30 * time.Minute
 
 func newOutboxInit(t *target) *cobra.Command {
 	var apply, beside bool
@@ -86,18 +81,6 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 		return t.printInit(w, &d)
 	}
 	return t.applyInit(ctx, w, &d)
-}
-
-// createFile makes the SQLite file where there is none: an empty one is an empty database.
-func createFile(conn engine.Connection, setting string) error {
-	if conn.Engine != "sqlite" {
-		return nil
-	}
-	f, err := os.OpenFile(conn.Identity, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return fmt.Errorf("create the SQLite file of %s: %w", setting, err)
-	}
-	return f.Close()
 }
 
 // lookTimeout bounds the look at the database before statements are printed: whoever prints them may have no access.

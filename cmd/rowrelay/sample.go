@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/plaintext"
@@ -259,7 +260,7 @@ func sample(ctx context.Context, a *wiring.App, w *wiring.Poller, out *config.Ou
 	}
 	e := &d.Events[0]
 	if w.Config.Source.Mode != mode.Outbox {
-		err := noneOf(s.given, "is of an outbox, and "+w.Config.Name+" sends a row as it is", "aggregate-type", "event-type",
+		err := commandline.NoneOf(s.given, "is of an outbox, and "+w.Config.Name+" sends a row as it is", "aggregate-type", "event-type",
 			"payload")
 		if err != nil {
 			return nil, err
@@ -270,7 +271,7 @@ func sample(ctx context.Context, a *wiring.App, w *wiring.Poller, out *config.Ou
 			return nil, fmt.Errorf("%s shares its changes by leases, which test-event does not take", w.Config.Name)
 		}
 		if !json.Valid([]byte(s.payload)) {
-			return nil, mistaken("--payload is not JSON")
+			return nil, commandline.Mistaken("--payload is not JSON")
 		}
 		key := []byte(`{"seq":0}`)
 		row, _ := json.Marshal(map[string]string{"aggregate_type": s.aggregate, "event_type": s.kind, "payload": s.payload})

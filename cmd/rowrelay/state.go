@@ -13,6 +13,7 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/wiring"
 )
@@ -149,7 +150,7 @@ Pause the poller first. Alone, without --to, it does only that.`,
 		},
 	})
 	cmd.Flags().StringVar(&r.To, "to", "", "beginning, latest, snapshot, cursor=VALUE or file=PATH")
-	cmd.Flags().Var(onceEach{&r.Key}, "key",
+	cmd.Flags().Var(commandline.OnceEach{Values: &r.Key}, "key",
 		"a key column and its value, as `column=value`, for --to cursor=; once for each")
 	cmd.Flags().StringVar(&r.Ties, "ties", "", "before or after all rows of the value of --to cursor=")
 	cmd.Flags().StringVar(&r.Parked, "parked", "", "keep or drop the parked events (asked for where there are some)")

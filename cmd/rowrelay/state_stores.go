@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/plaintext"
@@ -133,7 +134,7 @@ func (t *target) storeSettings(was *config.App, to []string) (*config.State, err
 	for _, pair := range to {
 		name, _, ok := strings.Cut(pair, "=")
 		if !ok || !strings.HasPrefix(strings.ToLower(name), "state__") || strings.EqualFold(name, "state__app_name") {
-			return nil, &usageError{fmt.Errorf("--to takes a setting of the store, such as state__kind=sql, not %q", name)}
+			return nil, commandline.Mistaken("--to takes a setting of the store, such as state__kind=sql, not %q", name)
 		}
 		environ = append(environ, pair)
 	}
@@ -143,7 +144,7 @@ func (t *target) storeSettings(was *config.App, to []string) (*config.State, err
 	}
 	switch {
 	case app.State.Kind == "", app.State.Kind == "memory":
-		return nil, &usageError{fmt.Errorf("--to state__kind=… must name a store that lasts: blob, table, sql or file")}
+		return nil, commandline.Mistaken("--to state__kind=… must name a store that lasts: blob, table, sql or file")
 	case inspect.StoreName(&app.State) == inspect.StoreName(&was.State):
 		return nil, fmt.Errorf("the documents are in %s already", inspect.StoreName(&app.State))
 	}
