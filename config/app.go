@@ -323,11 +323,6 @@ func (o *Output) Identity() Identity {
 	return id
 }
 
-// FaultsFor returns all that stops the poller: the app's faults and its own.
-func (a *App) FaultsFor(p *Poller) Faults {
-	return append(append(Faults(nil), a.Faults...), p.Faults...)
-}
-
 // AllFaults returns the app's faults and those of each poller; one of a default once.
 func (a *App) AllFaults() Faults {
 	all := append(Faults(nil), a.Faults...)
