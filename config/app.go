@@ -336,15 +336,6 @@ func (a *App) AllFaults() Faults {
 	return all
 }
 
-// AllWarnings returns the app's warnings and those of each poller.
-func (a *App) AllWarnings() Faults {
-	all := append(Faults(nil), a.Warnings...)
-	for _, p := range a.Pollers {
-		all = append(all, p.Warnings...)
-	}
-	return all
-}
-
 // Poller returns the poller of that name, nil when there is none.
 func (a *App) Poller(name string) *Poller {
 	for _, p := range a.Pollers {
