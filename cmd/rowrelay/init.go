@@ -97,10 +97,8 @@ func (t *target) initPoller(ctx context.Context, name string, f *initFlags) erro
 	if t.dryRun {
 		return t.idle("dry run: nothing was written")
 	}
-	if !t.yes {
-		if err := confirm(t.console, name); err != nil {
-			return err
-		}
+	if err := t.confirmed(name); err != nil {
+		return err
 	}
 	path := cmp.Or(t.settings, "local.settings.json")
 	if err := localsettings.Add(path, values); err != nil {

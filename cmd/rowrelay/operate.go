@@ -178,10 +178,15 @@ func (t *target) agreed(name string, plan *admin.Plan, err error) (bool, error) 
 	if t.dryRun {
 		return false, t.idle("dry run: nothing was changed")
 	}
+	return true, t.confirmed(name)
+}
+
+// confirmed asks, unless --yes says that nobody is to be asked.
+func (t *target) confirmed(name string) error {
 	if t.yes {
-		return true, nil
+		return nil
 	}
-	return true, confirm(t.console, name)
+	return confirm(t.console, name)
 }
 
 // apply makes a planned change and says how it ended.
@@ -266,4 +271,10 @@ func createFile(conn engine.Connection, setting string) error {
 		return fmt.Errorf("create the SQLite file of %s: %w", setting, err)
 	}
 	return f.Close()
+}
+
+// statements is what a command that prints DDL prints with --json.
+type statements struct {
+	Engine     string   `json:"engine"`
+	Statements []string `json:"statements"`
 }

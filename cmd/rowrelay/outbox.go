@@ -68,14 +68,18 @@ func (t *target) outbox(name string) (*managedOutbox, error) {
 	return &managedOutbox{target: t, Outbox: outbox, poller: p, close: pub.Close}, nil
 }
 
-// onOutbox opens the outbox of a poller for some work on it.
-func (t *target) onOutbox(name string, work func(*managedOutbox) error) error {
-	d, err := t.outbox(name)
-	if err != nil {
-		return err
+// onOutbox makes cmd do some work on the outbox of the poller that is named.
+func (t *target) onOutbox(cmd *cobra.Command, work func(*managedOutbox, context.Context) error) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		d, err := t.outbox(args[0])
+		if err != nil {
+			return err
+		}
+		defer d.end()
+		return plaintext.Error(work(d, cmd.Context()))
 	}
-	defer d.end()
-	return plaintext.Error(work(d))
+	return cmd
 }
 
 // end closes connections; what was to be written is written by now.
@@ -99,34 +103,26 @@ func (d *managedOutbox) resume(ctx context.Context) error {
 }
 
 func newOutboxPause(t *target) *cobra.Command {
-	return t.flags(&cobra.Command{
+	return t.flags(t.onOutbox(&cobra.Command{
 		Use:   "pause <poller>",
 		Short: "Stop publishing on every instance, until resume",
 		Long: `Pause works at any time. Every instance stops with its next fetch; what is under way is finished. Ticks of a paused outbox do
 nothing and succeed (event=paused). Writers are not hindered: events pile up as PENDING.`,
 		Example: `  rowrelay outbox pause orders --yes`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.pause(cmd.Context()) })
-		},
-	})
+	}, (*managedOutbox).pause))
 }
 
 func newOutboxResume(t *target) *cobra.Command {
-	return t.flags(&cobra.Command{
+	return t.flags(t.onOutbox(&cobra.Command{
 		Use:     "resume <poller>",
 		Short:   "Let a paused outbox go on",
 		Long:    `Resume lets every instance publish again, with its next fetch.`,
 		Example: `  rowrelay outbox resume orders --yes`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.resume(cmd.Context()) })
-		},
-	})
+	}, (*managedOutbox).resume))
 }
 
 func newOutboxCleanup(t *target) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := t.onOutbox(&cobra.Command{
 		Use:   "cleanup <poller>",
 		Short: "Delete published and discarded events that are older than the retention, now",
 		Long: `Cleanup does at once what source__cleanup_schedule (rowrelay run) or the function <poller>_cleanup (the Functions host) does by
@@ -137,11 +133,7 @@ Dead letters, and whatever is still to be published, are kept for ever.
 Ctrl-C stops between two chunks; the same command, or the next clean-up, goes on.`,
 		Example: `  rowrelay outbox cleanup orders --dry-run
   rowrelay outbox cleanup orders`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.cleanup(cmd.Context()) })
-		},
-	}
+	}, (*managedOutbox).cleanup)
 	cmd.Flags().BoolVar(&t.dryRun, "dry-run", false,
 		"only count the events that would be deleted; it reads the whole table")
 	return cmd
@@ -180,7 +172,7 @@ func (d *managedOutbox) cleanup(ctx context.Context) error {
 }
 
 func newOutboxStatus(t *target) *cobra.Command {
-	return &cobra.Command{
+	return t.onOutbox(&cobra.Command{
 		Use:   "status <poller>",
 		Short: "Show how many events there are in each state, and who publishes",
 		Long: `Status counts the events of an outbox by state, says how old the oldest pending one is, and shows the instances that hold
@@ -188,11 +180,7 @@ claims now: their names, how many units (the table, partitions or aggregates), t
 unless they are renewed. Counting may stop at a bound, which is shown as "at least".`,
 		Example: `  rowrelay outbox status orders
   rowrelay outbox status orders --json | jq .oldest_pending_seconds`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.status(cmd.Context()) })
-		},
-	}
+	}, (*managedOutbox).status)
 }
 
 func (d *managedOutbox) status(ctx context.Context) error {

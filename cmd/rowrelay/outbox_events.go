@@ -19,7 +19,7 @@ import (
 
 func newOutboxRequeue(t *target) *cobra.Command {
 	var f choiceOfEvents
-	cmd := t.flags(&cobra.Command{
+	cmd := t.flags(t.onOutbox(&cobra.Command{
 		Use:   "requeue <poller>",
 		Short: "Publish dead letters again, and then what waits behind them",
 		Long: `Requeue makes dead letters (with --state failed: events that wait for their next attempt) due at once, with their attempts
@@ -31,17 +31,13 @@ It works in chunks: Ctrl-C stops between two of them, and the same command goes 
 		Example: `  rowrelay outbox requeue orders
   rowrelay outbox requeue orders --id 4711 --yes
   rowrelay outbox requeue orders --event-type OrderPlaced --younger-than 24h --dry-run`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.requeue(cmd.Context(), &f) })
-		},
-	})
+	}, func(d *managedOutbox, ctx context.Context) error { return d.requeue(ctx, &f) }))
 	return f.flags(cmd, "dead", 0)
 }
 
 func newOutboxDiscard(t *target) *cobra.Command {
 	var f choiceOfEvents
-	cmd := t.flags(&cobra.Command{
+	cmd := t.flags(t.onOutbox(&cobra.Command{
 		Use:   "discard <poller>",
 		Short: "Give events up for ever, and let what waits behind them go on",
 		Long: `Discard gives dead letters (with --state also failed, waiting and delayed events) up: they are NEVER published, which is data loss for
@@ -53,11 +49,7 @@ It works in chunks: Ctrl-C stops between two of them, and the same command goes 
 		Example: `  rowrelay outbox discard orders --id 4711
   rowrelay outbox discard orders --key order-placed-4711
   rowrelay outbox discard orders --event-type Heartbeat --older-than 168h --dry-run`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.discard(cmd.Context(), &f) })
-		},
-	})
+	}, func(d *managedOutbox, ctx context.Context) error { return d.discard(ctx, &f) }))
 	return f.flags(cmd, "dead", 0)
 }
 
@@ -102,7 +94,7 @@ const listed = 100
 
 func newOutboxList(t *target) *cobra.Command {
 	var f choiceOfEvents
-	cmd := &cobra.Command{
+	cmd := t.onOutbox(&cobra.Command{
 		Use:   "list <poller>",
 		Short: "List events that failed, wait or were given up, the oldest first",
 		Long: `List shows events without their payloads, in the order in which they are published: when each was created, its number and
@@ -112,11 +104,7 @@ one event a line.`,
 		Example: `  rowrelay outbox list orders
   rowrelay outbox list orders --state dead --json | jq -r .last_error | sort | uniq -c
   rowrelay outbox list orders --aggregate 4711 --state pending,failed,waiting,published,dead`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.list(cmd.Context(), &f) })
-		},
-	}
+	}, func(d *managedOutbox, ctx context.Context) error { return d.list(ctx, &f) })
 	return f.flags(cmd, "dead, failed, waiting", listed)
 }
 

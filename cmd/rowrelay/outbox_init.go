@@ -125,10 +125,7 @@ func ddlOf(w *wiring.Poller, beside bool) (d ddl, err error) {
 
 func (t *target) printInit(w *wiring.Poller, d *ddl) error {
 	if t.json {
-		return printing.JSON(t.out, struct {
-			Engine     string   `json:"engine"`
-			Statements []string `json:"statements"`
-		}{w.Connection.Engine, d.statements})
+		return printing.JSON(t.out, statements{w.Connection.Engine, d.statements})
 	}
 	p := &printing.Printer{W: t.out}
 	p.Line("-- For the outbox of the poller %s on %s: %s.", w.Config.Name, w.Connection.Engine, plaintext.Line(d.tables))

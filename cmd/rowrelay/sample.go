@@ -231,10 +231,8 @@ func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) err
 		return errors.New("a table has no place for a mark, so that the row itself would be written: --dry-run " +
 			"shows it, and `rowrelay check` says what the table lacks")
 	}
-	if !t.yes {
-		if err := confirm(t.console, name); err != nil {
-			return err
-		}
+	if err := t.confirmed(name); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, out.Timeout)
 	defer cancel()

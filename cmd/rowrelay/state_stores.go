@@ -56,10 +56,7 @@ func (t *target) initState(ctx context.Context, apply bool) error {
 			return err
 		}
 		if t.json {
-			return printing.JSON(t.out, struct {
-				Engine     string   `json:"engine"`
-				Statements []string `json:"statements"`
-			}{conn.Engine, []string{ddl}})
+			return printing.JSON(t.out, statements{conn.Engine, []string{ddl}})
 		}
 		p := &printing.Printer{W: t.out}
 		p.Line("-- The table of state documents on %s. `rowrelay state init --apply` runs the same.\n%s;", conn.Engine, ddl)

@@ -136,10 +136,8 @@ func (t *target) carryOutWork(ctx context.Context, w *wiring.Poller, work tracki
 	if err := t.notes(work.Notes()); err != nil {
 		return err
 	}
-	if !t.yes {
-		if err := confirm(t.console, w.Config.Name); err != nil {
-			return err
-		}
+	if err := t.confirmed(w.Config.Name); err != nil {
+		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, max(initTimeout, w.Config.Source.Timeout))
 	defer cancel()

@@ -152,26 +152,18 @@ func (settings Settings) addFlagCompletion(cmd *cobra.Command, f *pflag.Flag) {
 	if !known {
 		values = FlagValues["--"+f.Name]
 	}
-	complete := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return values, directiveOf(values)
-	}
+	complete := cobra.FixedCompletions(values, directiveOf(values))
 	switch f.Name {
 	case "output":
 		complete = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return settings.outputNames(args), cobra.ShellCompDirectiveNoFileComp
 		}
 	case "config":
-		complete = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-		}
+		complete = cobra.FixedCompletions([]cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 	case "settings":
-		complete = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return []cobra.Completion{"json"}, cobra.ShellCompDirectiveFilterFileExt
-		}
+		complete = cobra.FixedCompletions([]cobra.Completion{"json"}, cobra.ShellCompDirectiveFilterFileExt)
 	case "dir":
-		complete = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		}
+		complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	}
 	// It fails only where the command has said itself what completes its flag: that stays.
 	_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)
