@@ -22,8 +22,8 @@ type Deadline struct {
 	watch *time.Timer
 }
 
-// Margin is how long before something lapses that lasts ttl its holder stops using it: a request that is just being sent
-// needs some time, and clocks differ in speed.
+// Margin is how long before its end the holder of something that lasts ttl stops using it: a request that is just being
+// sent needs some time, and clocks differ in speed.
 func Margin(ttl time.Duration) time.Duration {
 	return max(min(ttl/10, 2*time.Second), 100*time.Millisecond)
 }

@@ -133,8 +133,8 @@ func (o *Output) waits() string {
 	if o.Pending != nil {
 		parked = "failed"
 	}
-	text := fmt.Sprintf("%s %s, %s waiting behind them, %s dead letter(s)", printing.AtLeast(o.Parked, o.CountedTo), parked,
-		printing.AtLeast(o.Waiting, o.CountedTo), printing.AtLeast(o.DeadLetters, o.CountedTo))
+	text := fmt.Sprintf("%s %s, %s waiting behind them, %s dead letter(s)", printing.AtLeast(o.Parked, o.CountedTo),
+		parked, printing.AtLeast(o.Waiting, o.CountedTo), printing.AtLeast(o.DeadLetters, o.CountedTo))
 	if o.DeadLetterQueue != "" {
 		text += " here, others in the queue " + o.DeadLetterQueue
 	}
@@ -154,7 +154,8 @@ func (o *Output) lease(now time.Time) string {
 	case l.Held:
 		parts = append(parts, fmt.Sprintf("held by %s, heartbeat %s ago", l.Holder, printing.Seconds(l.HeartbeatSeconds)))
 	case l.Holder != "":
-		parts = append(parts, fmt.Sprintf("expired: %s gave no sign of life for %s", l.Holder, printing.Seconds(l.HeartbeatSeconds)))
+		parts = append(parts, fmt.Sprintf("expired: %s gave no sign of life for %s", l.Holder,
+			printing.Seconds(l.HeartbeatSeconds)))
 	default:
 		parts = append(parts, "free")
 	}

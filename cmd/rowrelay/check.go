@@ -40,7 +40,8 @@ cannot tell, does not apply), what was seen, and what to do. It fails when an it
   rowrelay check --production
   rowrelay check --production --accept lag,ordering`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			err := cmp.Or(commandline.OneOf(cmd.Flags(), "production", "ddl"), commandline.OneOf(cmd.Flags(), "production", "rows"))
+			err := cmp.Or(commandline.OneOf(cmd.Flags(), "production", "ddl"),
+				commandline.OneOf(cmd.Flags(), "production", "rows"))
 			switch {
 			case err != nil:
 				return err

@@ -31,7 +31,8 @@ func TestMistakesAreExplained(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		err := run(context.Background(), strings.Fields(line), nil, nil, &out, &errs)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "arg(s)") || exitCode(err) != 2 {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "arg(s)") ||
+			exitCode(err) != 2 {
 			t.Errorf("%s: %v (exit code %d)", line, err, exitCode(err))
 		}
 		if out.Len() > 0 || strings.Contains(err.Error(), "\n") {

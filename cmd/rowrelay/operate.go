@@ -258,7 +258,8 @@ func (t *target) outcome(done bool, format string, args ...any) error {
 	return json.NewEncoder(t.out).Encode(outcome{t.of, done, fmt.Sprintf(format, args...)})
 }
 
-// initTimeout bounds one statement of `outbox init --apply` and `track install --apply`: an index on a table that is full takes long.
+// initTimeout bounds one statement of `outbox init --apply` and `track install --apply`: an index on a table that is
+// full takes long.
 const initTimeout = 30 * time.Minute
 
 // createFile makes the SQLite file where there is none: an empty one is an empty database.

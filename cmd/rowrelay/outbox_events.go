@@ -204,7 +204,8 @@ func (f *choiceOfEvents) filter(states, allowed []event.State) (event.Filter, er
 	case f.olderThan < 0, f.youngerThan < 0:
 		return event.Filter{}, commandline.Mistaken("--older-than and --younger-than must not be negative")
 	case f.olderThan > 0 && f.youngerThan > 0 && f.olderThan >= f.youngerThan:
-		return event.Filter{}, commandline.Mistaken("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
+		return event.Filter{}, commandline.Mistaken("no event is older than %s and younger than %s", f.olderThan,
+			f.youngerThan)
 	}
 	chosen := event.Filter{
 		States: states, IDs: f.ids, Keys: f.keys, AggregateType: f.aggregateType, Aggregate: f.aggregate,

@@ -258,8 +258,8 @@ func sample(ctx context.Context, a *wiring.App, w *wiring.Poller, out *config.Ou
 	}
 	e := &d.Events[0]
 	if w.Config.Source.Mode != mode.Outbox {
-		err := commandline.NoneOf(s.given, "is of an outbox, and "+w.Config.Name+" sends a row as it is", "aggregate-type", "event-type",
-			"payload")
+		err := commandline.NoneOf(s.given, "is of an outbox, and "+w.Config.Name+" sends a row as it is",
+			"aggregate-type", "event-type", "payload")
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-// Package report is what rowrelay check says of what inspect has found: as a value for machines, and as text for people.
+// Package report is what rowrelay check says of what inspect has found: a value for machines, and text for people.
 package report
 
 import (
@@ -64,8 +64,8 @@ func (r *Report) summary() Summary {
 
 // String is the summary in one line.
 func (s Summary) String() string {
-	return fmt.Sprintf("%d of %s ok, %s, %s", s.OK, printing.Count(s.Pollers, "poller"), printing.Count(s.Warnings, "warning"),
-		printing.Count(s.Failures, "failure"))
+	return fmt.Sprintf("%d of %s ok, %s, %s", s.OK, printing.Count(s.Pollers, "poller"),
+		printing.Count(s.Warnings, "warning"), printing.Count(s.Failures, "failure"))
 }
 
 // Poller is what check found of a poller.
