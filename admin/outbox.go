@@ -231,6 +231,15 @@ var States = []struct {
 	{"discarded", event.Discarded},
 }
 
+// AllStates are the names of all states.
+func AllStates() []string {
+	names := make([]string, len(States))
+	for i, s := range States {
+		names[i] = s.Name
+	}
+	return names
+}
+
 // StateNames are states as commands name them.
 func StateNames(states []event.State) string {
 	var names []string

@@ -74,3 +74,11 @@ type Page struct {
 	// NullCursors is the number of rows whose cursor is NULL, counted by a throttled probe; -1 when it was not counted.
 	NullCursors int64
 }
+
+// End is the position after the page; nil where it is that before it.
+func (p *Page) End() Cursor {
+	if n := len(p.Events); p.To == nil && n > 0 {
+		return p.Events[n-1].Position()
+	}
+	return p.To
+}

@@ -8,8 +8,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// ErrTakenOver says that another instance has the claim, because this one was thought dead.
-var ErrTakenOver = errors.New("another instance has taken the clean-up over")
+// errTakenOver says that another instance has the claim, because this one was thought dead.
+var errTakenOver = errors.New("another instance has taken the clean-up over")
 
 // Job is the claim of a job that one instance does at a time.
 type Job struct {
@@ -34,7 +34,7 @@ func (t *Table) ClaimJob(ctx context.Context, unit, owner string, ttl time.Durat
 	return j, nil
 }
 
-// Renew keeps the claim for another ttl, or returns ErrTakenOver.
+// Renew keeps the claim for another ttl, or returns errTakenOver.
 func (j *Job) Renew(ctx context.Context) error {
 	t := j.t
 	return t.db.Do(ctx, "renew the clean-up's claim", func(ctx context.Context, q statement.Querier) error {
@@ -44,7 +44,7 @@ func (j *Job) Renew(ctx context.Context) error {
 			" AND expires_at > ", t.db.Now())
 		n, err := s.Exec(ctx, q)
 		if err == nil && n == 0 {
-			return ErrTakenOver
+			return errTakenOver
 		}
 		return err
 	})

@@ -147,7 +147,7 @@ func TestPlansComeToRest(t *testing.T) {
 			}
 		}
 		for m, list := range has {
-			if len(list) > FairShare(s.Partitions, len(s.Members)) {
+			if len(list) > fairShare(s.Partitions, len(s.Members)) {
 				t.Errorf("seed %d: %s has %d of %d, with %d members", seed, m, len(list), s.Partitions, len(s.Members))
 			}
 		}

@@ -2,8 +2,8 @@ package claims
 
 import "slices"
 
-// FairShare is how many of n partitions each member may hold. If each holds that many, all partitions are held.
-func FairShare(n, members int) int {
+// fairShare is how many of n partitions each member may hold. If each holds that many, all partitions are held.
+func fairShare(n, members int) int {
 	members = max(members, 1)
 	return (n + members - 1) / members
 }
@@ -17,9 +17,9 @@ type Plan struct {
 // PlanOf compares what a session holds with its share. Each session searches the free ones from its own start, so that
 // sessions which begin together do not all ask for the same.
 func PlanOf(s *Survey, owner string, has []int, start int) Plan {
-	share := FairShare(s.Partitions, len(s.Members))
+	share := fairShare(s.Partitions, len(s.Members))
 	if !slices.Contains(s.Members, owner) {
-		share = FairShare(s.Partitions, len(s.Members)+1)
+		share = fairShare(s.Partitions, len(s.Members)+1)
 	}
 	if len(has) > share {
 		leave := slices.Sorted(slices.Values(has))

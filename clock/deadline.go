@@ -22,6 +22,12 @@ type Deadline struct {
 	watch *time.Timer
 }
 
+// Margin is how long before its end the holder of something that lasts ttl stops using it: a request that is just being
+// sent needs some time, and clocks differ in speed.
+func Margin(ttl time.Duration) time.Duration {
+	return max(min(ttl/10, 2*time.Second), 100*time.Millisecond)
+}
+
 // NewDeadline begins a right that lasts to end. passed is the cause of its end where nobody extends it. The right's
 // context has the values of ctx, and does not end with it. Who is done with a Deadline calls End.
 func NewDeadline(ctx context.Context, end time.Time, passed error) *Deadline {

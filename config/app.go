@@ -323,11 +323,6 @@ func (o *Output) Identity() Identity {
 	return id
 }
 
-// FaultsFor returns all that stops the poller: the app's faults and its own.
-func (a *App) FaultsFor(p *Poller) Faults {
-	return append(append(Faults(nil), a.Faults...), p.Faults...)
-}
-
 // AllFaults returns the app's faults and those of each poller; one of a default once.
 func (a *App) AllFaults() Faults {
 	all := append(Faults(nil), a.Faults...)
@@ -337,15 +332,6 @@ func (a *App) AllFaults() Faults {
 				all = append(all, f)
 			}
 		}
-	}
-	return all
-}
-
-// AllWarnings returns the app's warnings and those of each poller.
-func (a *App) AllWarnings() Faults {
-	all := append(Faults(nil), a.Warnings...)
-	for _, p := range a.Pollers {
-		all = append(all, p.Warnings...)
 	}
 	return all
 }

@@ -31,3 +31,12 @@ func TestChangedState(t *testing.T) {
 		t.Errorf("of equal ones changed are %q", names)
 	}
 }
+
+// AllWarnings returns the app's warnings and those of each poller.
+func (a *App) AllWarnings() Faults {
+	all := append(Faults(nil), a.Warnings...)
+	for _, p := range a.Pollers {
+		all = append(all, p.Warnings...)
+	}
+	return all
+}

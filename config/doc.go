@@ -3,7 +3,7 @@
 // # Input
 //
 // [Load] takes the environment as KEY=VALUE strings, as os.Environ returns them. The standalone commands first add the
-// Values of local.settings.json with [ReadLocalSettings] and [Merge], as the Functions host would.
+// Values of local.settings.json (package localsettings) with [Merge], as the Functions host would.
 //
 // # Names
 //

@@ -129,3 +129,22 @@ func (e environ) expand(raw string, hidden bool) (string, *kind.Flaw) {
 // isPlain reports whether a name that begins with a digit could be a variable's: %2F% of a URL is read as one too, and
 // said to be unset.
 func isPlain(name string) bool { return settingName.MatchString("_" + name) }
+
+// Merge adds to the environment what a file of settings has and it does not. The real environment wins, as under Core
+// Tools; names are compared without the case of letters, so that STATE__KIND=file in a shell replaces the file's
+// state__kind instead of standing beside it.
+func Merge(environ, file []string) []string {
+	merged := slices.Clone(environ)
+	have := map[string]bool{}
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		have[strings.ToLower(name)] = true
+	}
+	for _, kv := range file {
+		name, _, _ := strings.Cut(kv, "=")
+		if !have[strings.ToLower(name)] {
+			merged = append(merged, kv)
+		}
+	}
+	return merged
+}

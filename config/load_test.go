@@ -238,7 +238,7 @@ func TestOneBadPollerLeavesTheOthers(t *testing.T) {
 		t.Fatalf("%d pollers, app faults %v", len(app.Pollers), app.Faults)
 	}
 	orders, bad, typo := app.Poller("orders"), app.Poller("bad"), app.Poller("typo")
-	if len(app.FaultsFor(orders)) != 0 {
+	if len(orders.Faults) != 0 {
 		t.Errorf("orders: %v", orders.Faults)
 	}
 	if len(bad.Faults) != 4 { // batch_size, cursor, table, output
@@ -254,8 +254,8 @@ func TestOneBadPollerLeavesTheOthers(t *testing.T) {
 
 func TestAppFaultsStopAll(t *testing.T) {
 	app, _ := Load(with("state__kind=tape"))
-	if got := app.FaultsFor(app.Poller("orders")); len(got) != 1 {
-		t.Errorf("%v", got)
+	if len(app.Faults) != 1 || len(app.Poller("orders").Faults) != 0 {
+		t.Errorf("%v", app.AllFaults())
 	}
 }
 
@@ -281,5 +281,12 @@ func TestSettingAsWritten(t *testing.T) {
 	}
 	if app.Poller("absent") != nil {
 		t.Error("a poller that is absent was found")
+	}
+}
+
+func TestMerge(t *testing.T) {
+	got := Merge([]string{"A=1", "STATE__KIND=file"}, []string{"a=2", "state__kind=blob", "B=3"})
+	if want := []string{"A=1", "STATE__KIND=file", "B=3"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -21,23 +21,16 @@ type TableName struct {
 }
 
 // ListTables runs the statement of a [Lister]: schema, name, and 1 where the name is found without the schema.
-func ListTables(ctx context.Context, conn *sql.Conn, text string) ([]TableName, error) {
-	rows, err := conn.QueryContext(ctx, text)
-	if err != nil {
-		return nil, fmt.Errorf("list the tables: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
-	var list []TableName
-	for rows.Next() {
+func ListTables(ctx context.Context, conn *sql.Conn, text string) (list []TableName, err error) {
+	err = EachRow(ctx, conn, text, nil, func(scan func(...any) error) error {
 		var t TableName
 		var current int
-		if err := rows.Scan(&t.Schema, &t.Name, &current); err != nil {
-			return nil, fmt.Errorf("list the tables: %w", err)
-		}
+		err := scan(&t.Schema, &t.Name, &current)
 		t.Current = current == 1
 		list = append(list, t)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("list the tables: %w", err)
 	}
 	return list, nil

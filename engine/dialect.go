@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // Dialect is one database engine: what every mode asks of it, and nothing more. What can be said once for all engines
@@ -51,7 +53,7 @@ type Dialect interface {
 	// Horizon returns the database's clock, and the oldest open write transaction of another session where the server
 	// shows them to this user. What the user may not see is no error: Shown is then false. looks is that of all who ask
 	// this server in this process.
-	Horizon(ctx context.Context, conn *sql.Conn, looks *Looks) (Horizon, error)
+	Horizon(ctx context.Context, conn *sql.Conn, looks *Looks) (change.Horizon, error)
 
 	// Counter returns what the engine itself counts a column of a table up by, an integer or a row version; the zero
 	// counter where there is nothing such.

@@ -4,33 +4,18 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
-)
 
-// Horizon is the database's clock, and what of its open transactions this user is shown.
-type Horizon struct {
-	// Now is the database's clock.
-	Now time.Time
-	// Shown says that the server shows open write transactions of all sessions to this user.
-	Shown bool
-	// Crowded says that they are not shown because others ask for them too often: see [Looks].
-	Crowded bool
-	// Oldest is when the oldest open write transaction began; zero where there is none, or where it is not shown.
-	Oldest time.Time
-	// Replayed is when the newest transaction was committed that a replica has replayed: what was committed later is not
-	// seen yet, however late it is by the clock. Zero on a primary, and where it is not known.
-	Replayed time.Time
-	// By names its session for people: "pid 4711 (app importer, user batch)"; "" where there is none.
-	By string
-}
+	"github.com/rowrelay/rowrelay/change"
+)
 
 // Looks is what one process was last shown of a server's open transactions, for a server that shows nothing new while
 // it is asked often, whoever asks. It is safe for concurrent use.
 type Looks struct {
 	mu    sync.Mutex
-	asked time.Time     // by this machine's clock
-	pause time.Duration // until the server is asked again
-	tries int           // for a first list that is new
-	last  Horizon       // what it showed; Now is when that was new for certain, and zero before that
+	asked time.Time      // by this machine's clock
+	pause time.Duration  // until the server is asked again
+	tries int            // for a first list that is new
+	last  change.Horizon // what it showed; Now is when that was new for certain, and zero before that
 }
 
 // AskLess is what shows them where a Horizon is Crowded.
@@ -46,13 +31,13 @@ const (
 
 // Within returns what was shown last, where the server was asked just now. Otherwise it returns false, and the caller
 // asks the server. least is how long the server shows the same.
-func (l *Looks) Within(least time.Duration) (Horizon, bool) {
+func (l *Looks) Within(least time.Duration) (change.Horizon, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first := l.last.Now.IsZero() && l.tries < firstTries
 	if first || time.Since(l.asked) >= max(least, l.pause) {
 		l.asked = time.Now()
-		return Horizon{}, false
+		return change.Horizon{}, false
 	}
 	return l.since(), true
 }
@@ -61,7 +46,7 @@ func (l *Looks) Within(least time.Duration) (Horizon, bool) {
 // of an earlier time (others ask often, too) says what was open at some moment since the last new one; then the next
 // pause is longer, and as long as chance will have it, so that several processes leave room for each other. Without a
 // new one before, nothing is shown; again says that the caller is to wait a little and ask once more.
-func (l *Looks) Saw(h Horizon, isNew bool) (seen Horizon, again bool) {
+func (l *Looks) Saw(h change.Horizon, isNew bool) (seen change.Horizon, again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if isNew {
@@ -79,7 +64,7 @@ func (l *Looks) Saw(h Horizon, isNew bool) (seen Horizon, again bool) {
 }
 
 // since is what was shown last. Whoever began since then may be open as well: Oldest is not after that time.
-func (l *Looks) since() Horizon {
+func (l *Looks) since() change.Horizon {
 	h := l.last
 	h.Crowded = h.Now.IsZero()
 	if h.Shown && (h.Oldest.IsZero() || h.Oldest.After(h.Now)) {

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rowrelay/rowrelay/change"
 )
 
 // TestLooksWithoutAList: a server whose list others keep as it is from the first question on. A few questions wait for
@@ -11,10 +13,10 @@ import (
 func TestLooksWithoutAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const least = 120 * time.Millisecond
-		l, old := new(Looks), Horizon{Now: time.Now(), Shown: true}
+		l, old := new(Looks), change.Horizon{Now: time.Now(), Shown: true}
 		asked := 0
 		for again := true; again; asked++ {
-			var h Horizon
+			var h change.Horizon
 			if h, again = l.Saw(old, false); h.Shown || !h.Crowded {
 				t.Fatalf("a list of any age is shown, or it is not said that others ask too often: %+v", h)
 			}
@@ -39,14 +41,14 @@ func TestLooksWithoutAList(t *testing.T) {
 func TestLooksBesideOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, at := new(Looks), time.Now()
-		if h, again := l.Saw(Horizon{Now: at, Shown: true}, true); again || !h.Oldest.IsZero() {
+		if h, again := l.Saw(change.Horizon{Now: at, Shown: true}, true); again || !h.Oldest.IsZero() {
 			t.Errorf("%+v, %v", h, again)
 		}
 		time.Sleep(time.Second)
-		if h, again := l.Saw(Horizon{Now: time.Now(), Shown: true}, false); again || !h.Oldest.Equal(at) {
+		if h, again := l.Saw(change.Horizon{Now: time.Now(), Shown: true}, false); again || !h.Oldest.Equal(at) {
 			t.Errorf("%+v, %v", h, again)
 		}
-		before := Horizon{Now: time.Now(), Shown: true, Oldest: at.Add(-time.Minute), By: "somebody"}
+		before := change.Horizon{Now: time.Now(), Shown: true, Oldest: at.Add(-time.Minute), By: "somebody"}
 		if h, _ := l.Saw(before, false); !h.Oldest.Equal(before.Oldest) || h.By != before.By {
 			t.Errorf("%+v", h)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/templates"
+	"github.com/rowrelay/rowrelay/wholefile"
 )
 
 // The functions of the status page.
@@ -110,7 +111,7 @@ func write(path string, content []byte, force bool) (written bool, err error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}
-	if err := config.WriteWhole(path, content, 0o644); err != nil {
+	if err := wholefile.Write(path, content, 0o644); err != nil {
 		return false, err
 	}
 	return true, nil

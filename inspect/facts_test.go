@@ -14,6 +14,7 @@ import (
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/config/localsettings"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
@@ -72,7 +73,7 @@ func factsIn(t *testing.T, files map[string]string, settings ...string) (*inspec
 		writeApp(t, root, cfg.Pollers[0], files)
 	}
 	file := filepath.Join(root, "local.settings.json")
-	added, err := config.ReadLocalSettings(file)
+	added, err := localsettings.Read(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}

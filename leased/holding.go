@@ -17,12 +17,6 @@ var (
 	errReleased = errors.New("the leases were given back")
 )
 
-// marginOf is how long before its leases can lapse a session stops using them: a request that is just being sent needs
-// some time, and clocks differ in speed.
-func marginOf(ttl time.Duration) time.Duration {
-	return max(min(ttl/10, 2*time.Second), 100*time.Millisecond)
-}
-
 // holding are the leases of one token, which a goroutine renews.
 type holding struct {
 	changes  Changes
@@ -41,7 +35,7 @@ type holding struct {
 func newHolding(c Changes, token int64, n int, ttl time.Duration, begun time.Time) *holding {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &holding{changes: c, token: token, ttl: ttl, cancel: cancel, ended: make(chan struct{}), open: n,
-		deadline: clock.NewDeadline(context.Background(), begun.Add(ttl-marginOf(ttl)), errExpired)}
+		deadline: clock.NewDeadline(context.Background(), begun.Add(ttl-clock.Margin(ttl)), errExpired)}
 	go h.keepAlive(ctx, begun)
 	return h
 }
@@ -116,6 +110,6 @@ func (h *holding) renew(ctx context.Context) error {
 	case n < h.open:
 		return source.ErrLeaseLost
 	}
-	h.deadline.Extend(begun.Add(h.ttl - marginOf(h.ttl)))
+	h.deadline.Extend(begun.Add(h.ttl - clock.Margin(h.ttl)))
 	return nil
 }

@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/plan"
-	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // TestAPlanLasts: as long as nobody alters a table, its pages say that it is the one of the plan. Otherwise each of
@@ -20,10 +18,6 @@ func TestAPlanLasts(t *testing.T) {
 		"mysql": {maria, "mysql", testenv.MySQLDSN(t, maria)}, "postgres": {postgres, "pgx", postgres},
 		"sqlite": {sqlite, "sqlite", strings.TrimPrefix(sqlite, "sqlite:")},
 	} {
-		conn, err := engines.Parse(e.url)
-		if err != nil {
-			t.Fatal(err)
-		}
 		for table, cfg := range map[string]plan.Config{
 			"plain":   {Cursor: []string{"id"}},
 			"exact":   {Cursor: []string{"x"}},
@@ -48,13 +42,7 @@ func TestAPlanLasts(t *testing.T) {
 				}
 				cfg.Poller, cfg.Table = table, table
 				if cfg.Tracked {
-					w, err := tracking.Install(t.Context(), conn, table, "", table, tracking.Writes{})
-					if err == nil {
-						err = w.Apply(t.Context(), db)
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					install(t, e.url, db, table)
 				}
 				testenv.Exec(t, db, "INSERT INTO "+table+" (id) VALUES (1)")
 				src := newSource(t, e.url, cfg)

@@ -29,8 +29,7 @@ func (c *Cursor) Horizon(ctx context.Context) (h change.Horizon, err error) {
 // horizon asks on a connection. On a secondary or replica the transactions that matter are open elsewhere, on the
 // primary.
 func (c *Cursor) horizon(ctx context.Context, s *pool.Session) (change.Horizon, error) {
-	seen, err := c.dialect.Horizon(ctx, s.Conn, c.sessions.Looks())
-	h := change.Horizon(seen)
+	h, err := c.dialect.Horizon(ctx, s.Conn, c.sessions.Looks())
 	if s.Server.ReadOnly {
 		h.Shown, h.Oldest, h.By = false, time.Time{}, ""
 	}

@@ -230,10 +230,8 @@ func (c *Cursor) readAgain(ctx context.Context, s *pool.Session, p *plan.Plan, r
 		if err != nil && !errors.Is(err, errGivenUp) || fault != nil {
 			return page, fault, err
 		}
-		if n := len(page.Events); page.To != nil {
-			part.After = page.To
-		} else if n > 0 {
-			part.After = page.Events[n-1].Position()
+		if end := page.End(); end != nil {
+			part.After = end
 		}
 		for i := range page.Events {
 			if e := &page.Events[i]; !r.Known(e, page.Numbers) {

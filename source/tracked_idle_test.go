@@ -6,11 +6,9 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
-	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // TestIdleIsNoWayAcrossAGap: the position of an idle output does not move past changes that are missing, also where the
@@ -24,22 +22,8 @@ func TestIdleIsNoWayAcrossAGap(t *testing.T) {
 			testenv.ExecOn(t, db, text)
 		}
 	}
-	conn, err := engines.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	install := func() {
-		t.Helper()
-		w, err := tracking.Install(t.Context(), conn, "orders", "", "orders", tracking.Writes{})
-		if err == nil {
-			err = w.Apply(t.Context(), db)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	exec("CREATE TABLE orders (id bigint PRIMARY KEY)")
-	install()
+	conn := install(t, url, db, "orders")
 	c, err := New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, Start: "latest"}, conn)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +34,7 @@ func TestIdleIsNoWayAcrossAGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec("ALTER TABLE orders DISABLE TRIGGER USER", "INSERT INTO orders VALUES (1)")
-	install()
+	install(t, url, db, "orders")
 	fetch := func() error {
 		page, err := c.Fetch(t.Context(), change.Range{After: at}, poller.Limit{Rows: 10, Bytes: 1000})
 		if err == nil && page.To != nil {

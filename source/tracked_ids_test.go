@@ -4,10 +4,8 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/plan"
-	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // TestOneIDHasOneBody: with source__changed a row that was told is met again within the late window after a write that
@@ -16,19 +14,9 @@ import (
 func TestOneIDHasOneBody(t *testing.T) {
 	url := testenv.MySQL(t)
 	db := testenv.Open(t, "mysql", testenv.MySQLDSN(t, url))
-	conn, err := engines.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
 	testenv.Exec(t, db, "CREATE TABLE o (id int NOT NULL PRIMARY KEY, v int, note int)")
 	changed := []string{"v"}
-	w, err := tracking.Install(t.Context(), conn, "o", "", "o", tracking.Writes{Changed: changed})
-	if err == nil {
-		err = w.Apply(t.Context(), db)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	install(t, url, db, "o", changed...)
 	src := newSource(t, url, plan.Config{Poller: "o", Table: "o", Tracked: true, Changed: changed})
 	after := func(statement string) change.Event {
 		t.Helper()

@@ -7,11 +7,9 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
-	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // TestUnreadableKeysThatAreGone: a row whose key has no form stops the poller, because it can be corrected. Once it is,
@@ -30,22 +28,12 @@ func TestUnreadableKeysThatAreGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url := testenv.SQLite(t)
 			db := writer(t, "sqlite", url, "CREATE TABLE k (k "+c.key+" NOT NULL, v bigint NOT NULL, PRIMARY KEY (k, v))")
-			conn, err := engines.Parse(url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w, err := tracking.Install(t.Context(), conn, "k", "", "k", tracking.Writes{})
-			if err == nil {
-				err = w.Apply(t.Context(), db)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			install(t, url, db, "k")
 			src := newSource(t, url, plan.Config{Poller: "k", Table: "k", Tracked: true})
 			for i, bad := range c.bad {
 				testenv.Exec(t, db, fmt.Sprintf("INSERT INTO k VALUES (%s, %d)", bad, i))
 			}
-			_, err = src.Fetch(t.Context(), change.Range{}, everything)
+			_, err := src.Fetch(t.Context(), change.Range{}, everything)
 			if !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), "correct the row") {
 				t.Errorf("rows that are there: %v", err)
 			}

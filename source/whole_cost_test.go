@@ -6,12 +6,10 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
-	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // TestPostgresChunkCost: a chunk at the end of a table reads the changes of its own rows only. Where the two were
@@ -22,17 +20,7 @@ func TestPostgresChunkCost(t *testing.T) {
 	db := testenv.Open(t, "pgx", url)
 	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY, v int NOT NULL)",
 		"INSERT INTO o SELECT i, 1 FROM generate_series(1, 30000) i")
-	conn, err := engines.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := tracking.Install(t.Context(), conn, "o", "", "orders", tracking.Writes{})
-	if err == nil {
-		err = w.Apply(t.Context(), db)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := install(t, url, db, "o")
 	testenv.Exec(t, db, "UPDATE o SET v = 2", "VACUUM ANALYZE o", "VACUUM ANALYZE rowrelay_changes_o")
 	src, err := New(plan.Config{Poller: "orders", Table: "o", Tracked: true, Start: "snapshot"}, conn)
 	if err != nil {

@@ -21,7 +21,7 @@ type Board struct {
 
 var _ Reader = (*Board)(nil)
 
-// BoardConfig is what NewBoard needs.
+// BoardConfig is what newBoard needs.
 type BoardConfig struct {
 	App, Version, Instance string
 	Faults                 []Problem
@@ -81,8 +81,8 @@ type row struct {
 // reads.
 const noteShown = 2 * time.Second
 
-// NewBoard returns a Board.
-func NewBoard(cfg BoardConfig) *Board {
+// newBoard returns a Board.
+func newBoard(cfg BoardConfig) *Board {
 	b := &Board{cfg: cfg}
 	stored := make(turns, mostReads)
 	for _, s := range cfg.Outputs {

@@ -33,7 +33,7 @@ func TestAFirstTickIsNoLoss(t *testing.T) {
 				t.Fatal(err)
 			}
 			reads := 0
-			b := NewBoard(BoardConfig{App: "shop", Bound: 5 * time.Second, Store: store, Outputs: []Subject{{
+			b := newBoard(BoardConfig{App: "shop", Bound: 5 * time.Second, Store: store, Outputs: []Subject{{
 				Base: Output{Poller: "orders", Mode: mode.Cursor},
 				Parts: partOf(func(context.Context) (func(*Output), error) {
 					if reads++; reads <= c.absent {

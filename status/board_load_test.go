@@ -74,7 +74,7 @@ func manyPollers(s *slowStore, n int) *Board {
 			{What: "the dead letters", Stored: true, Every: 10 * time.Second, Read: read},
 		}})
 	}
-	return NewBoard(BoardConfig{App: "shop", Store: s, Bound: 5 * time.Second, Outputs: subjects})
+	return newBoard(BoardConfig{App: "shop", Store: s, Bound: 5 * time.Second, Outputs: subjects})
 }
 
 func wantAll(t *testing.T, r *Report, want Health) {
@@ -139,7 +139,7 @@ func TestReadsThatHangGiveTheirTurnsBack(t *testing.T) {
 						return func(*Output) {}, nil
 					}}}})
 		}
-		b := NewBoard(BoardConfig{Bound: time.Second, Outputs: subjects})
+		b := newBoard(BoardConfig{Bound: time.Second, Outputs: subjects})
 		begun := time.Now()
 		r := b.Report(t.Context())
 		wantAll(t, &r, Failing)

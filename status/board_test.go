@@ -26,7 +26,7 @@ func TestADeadStoreHangsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32
 		release := make(chan struct{})
-		b := NewBoard(BoardConfig{App: "shop", Bound: 5 * time.Second, Outputs: []Subject{
+		b := newBoard(BoardConfig{App: "shop", Bound: 5 * time.Second, Outputs: []Subject{
 			// it does not even look at its context
 			{Base: Output{Poller: "dead"}, Parts: partOf(func(context.Context) (func(*Output), error) {
 				asked.Add(1)
@@ -74,7 +74,7 @@ func TestAHungReadIsNotMultiplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32
 		release := make(chan struct{})
-		b := NewBoard(BoardConfig{Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"},
+		b := newBoard(BoardConfig{Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"},
 			Parts: partOf(func(context.Context) (func(*Output), error) {
 				asked.Add(1)
 				<-release
@@ -106,7 +106,7 @@ func TestSuccessIsNotInvented(t *testing.T) {
 		for _, r := range observe {
 			seen.Observe(r, "")
 		}
-		b := NewBoard(BoardConfig{Bound: time.Second, Seen: seen, Outputs: []Subject{
+		b := newBoard(BoardConfig{Bound: time.Second, Seen: seen, Outputs: []Subject{
 			{Base: Output{Poller: "orders"}, Parts: partOf(func(context.Context) (func(*Output), error) { return put, nil })}}})
 		return b.Report(t.Context()).Outputs[0]
 	}
@@ -135,7 +135,7 @@ func TestAnswersAreNotShown(t *testing.T) {
 	seen.Observe(failed, "")
 	seen.Close()
 	letters := []Letter{{ID: "1", Reason: failed.Err.Error()}}
-	b := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second,
+	b := newBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second,
 		Outputs: []Subject{{Base: Output{Poller: "orders"},
 			Parts: partOf(func(context.Context) (func(*Output), error) {
 				return func(o *Output) { o.Letters, o.Entries = letters, letters }, nil
@@ -163,7 +163,7 @@ func TestFiguresAreSharedForATime(t *testing.T) {
 			return func(o *Output) { o.Token = n }, nil
 		})
 		parts[0].Every = 3 * time.Second
-		b := NewBoard(BoardConfig{Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: parts}}})
+		b := newBoard(BoardConfig{Bound: time.Second, Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: parts}}})
 		for i, want := range []uint64{1, 1, 1, 2, 2} { // at 0, 1, 2, 3, 4 s
 			if got := b.Report(t.Context()).Outputs[0].Token; got != want {
 				t.Errorf("after %d s: %d, want %d", i, got, want)
@@ -191,7 +191,7 @@ func TestReportIsWhole(t *testing.T) {
 	failing := tick(poller.FetchFailed, 0)
 	failing.Poller = "failing"
 	seen.Observe(failing, "mend it")
-	b := NewBoard(BoardConfig{App: "shop", Version: "v1", Instance: "one", Bound: time.Second, Store: store, Seen: seen,
+	b := newBoard(BoardConfig{App: "shop", Version: "v1", Instance: "one", Bound: time.Second, Store: store, Seen: seen,
 		Outputs: []Subject{
 			{Base: Output{Poller: "absent"},
 				Parts: partOf(func(context.Context) (func(*Output), error) { return nil, state.ErrNotFound })},

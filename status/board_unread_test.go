@@ -33,7 +33,7 @@ func (s *source) read(context.Context) (func(*Output), error) {
 func withLetters(s *source, store state.Store, every time.Duration) *Board {
 	parts := append(partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil }),
 		Part{What: "the dead letters", Every: every, Read: s.read})
-	return NewBoard(BoardConfig{App: "shop", Bound: time.Second, Store: store,
+	return newBoard(BoardConfig{App: "shop", Bound: time.Second, Store: store,
 		Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: parts}}})
 }
 
@@ -134,7 +134,7 @@ func TestAFailedReadIsNotRepeatedAtOnce(t *testing.T) {
 // TestABugInAReportEndsNothing: where figures are put together, outside the reads.
 func TestABugInAReportEndsNothing(t *testing.T) {
 	well := partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })
-	b := NewBoard(BoardConfig{Bound: time.Second, Outputs: []Subject{
+	b := newBoard(BoardConfig{Bound: time.Second, Outputs: []Subject{
 		{Base: Output{Poller: "put"}, Parts: partOf(func(context.Context) (func(*Output), error) {
 			return func(*Output) { panic("a bug") }, nil
 		})},
@@ -173,7 +173,7 @@ func TestANoteOutlivesItsPoller(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second,
+		b := newBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second,
 			Outputs: []Subject{{Base: Output{Poller: "orders"},
 				Parts: partOf(func(context.Context) (func(*Output), error) {
 					if c.absent {

@@ -27,7 +27,7 @@ func (vastStore) ListSome(_ context.Context, _ string, enough int) (names []stri
 // TestVeryManyDeadLettersAreNotCountedOut: there are at least so many, which is said.
 func TestVeryManyDeadLettersAreNotCountedOut(t *testing.T) {
 	l := newDeadLetterPart(vastStore{memstore.New()}, "shop", "orders", "", make(chan struct{}, recordsOnce))
-	b := NewBoard(BoardConfig{Bound: partBound,
+	b := newBoard(BoardConfig{Bound: partBound,
 		Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: []Part{{What: "the dead letters", Read: l.read}}}}})
 	if o := b.Report(t.Context()).Outputs[0]; o.Health != DeadLettered || o.DeadLetters != recordsMost ||
 		o.CountedTo != recordsMost || o.Says != "It works; of its events: at least 50000 dead letters" {
@@ -76,7 +76,7 @@ func TestSlowRecordsHideNoDeadLetters(t *testing.T) {
 		store := &slowRecords{memstore.New(), 300 * time.Millisecond}
 		givenUp(t, store, 400)
 		l := newDeadLetterPart(store, "shop", "orders", "", make(chan struct{}, recordsOnce))
-		b := NewBoard(BoardConfig{Bound: partBound, Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: []Part{
+		b := newBoard(BoardConfig{Bound: partBound, Outputs: []Subject{{Base: Output{Poller: "orders"}, Parts: []Part{
 			{What: "the state document", Main: true, Read: func(context.Context) (func(*Output), error) {
 				return func(*Output) {}, nil
 			}},

@@ -38,7 +38,7 @@ func fanned(t *testing.T, store *memstore.Store, want Health, says string, all .
 		}
 		cfg.Outputs = []Subject{{Base: Output{Poller: "orders", Mode: mode.Outbox},
 			Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })}}
-		if o := NewBoard(cfg).Report(t.Context()).Outputs[0]; o.Health != want || !strings.Contains(o.Says, says) {
+		if o := newBoard(cfg).Report(t.Context()).Outputs[0]; o.Health != want || !strings.Contains(o.Says, says) {
 			t.Errorf("%s shows %s: %s; want %s: %s", name, o.Health, o.Says, want, says)
 		}
 	}
@@ -141,7 +141,7 @@ func TestTheErrorIsOfAPartitionThatFails(t *testing.T) {
 			t.Helper()
 			pass(noteEvery)
 			fanned(t, store, Failing, says, a, b)
-			o := NewBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second,
+			o := newBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second,
 				Outputs: []Subject{{Base: Output{Poller: "orders"}}}}).Report(t.Context()).Outputs[0]
 			if o.LastError == nil || o.LastError.Mend != mend {
 				t.Errorf("%+v; want the mend %q", o.LastError, mend)

@@ -289,7 +289,7 @@ func TestAClockThatRunsAhead(t *testing.T) {
 					want = Failing
 				}
 				for who, seen := range map[string]*Recorder{"its own page": p.Recorder, "another's": nil} {
-					b := NewBoard(BoardConfig{App: "shop", Store: store, Seen: seen, Bound: time.Second, Outputs: []Subject{
+					b := newBoard(BoardConfig{App: "shop", Store: store, Seen: seen, Bound: time.Second, Outputs: []Subject{
 						{Base: Output{Poller: "orders"},
 							Parts: partOf(func(context.Context) (func(*Output), error) { return func(*Output) {}, nil })},
 					}})

@@ -16,7 +16,7 @@ import (
 // onePoller is the only output of a board, whose document was committed at a time.
 func onePoller(t *testing.T, store state.Store, seen *Recorder, committed time.Time) Output {
 	t.Helper()
-	b := NewBoard(BoardConfig{App: "shop", Store: store, Seen: seen, Bound: time.Second, Outputs: []Subject{{
+	b := newBoard(BoardConfig{App: "shop", Store: store, Seen: seen, Bound: time.Second, Outputs: []Subject{{
 		Base: Output{Poller: "orders"}, Limit: 2 * time.Minute, Ticks: seen != nil,
 		Next: func(now time.Time) (time.Time, bool) { return now.Add(time.Second), true },
 		Parts: partOf(func(context.Context) (func(*Output), error) {

@@ -23,7 +23,7 @@ func BoardOf(app *inspect.App, cfg BoardConfig, ticks func(poller string) bool) 
 	for _, p := range app.Pollers {
 		cfg.Outputs = append(cfg.Outputs, subjects(p, &cfg, ticks(p.Config.Name), slots)...)
 	}
-	return NewBoard(cfg)
+	return newBoard(cfg)
 }
 
 // settingProblem is a fault of settings, as a report shows it.

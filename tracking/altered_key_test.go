@@ -9,7 +9,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
-	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // TestWideningTheKey: the statements of docs/change-tracking.md widen a key while sessions have the triggers' plans: no
@@ -59,13 +58,7 @@ func TestAlteredCollation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name, c.before...)
-			w, err := tracking.Install(t.Context(), r.conn, "named", "", "orders", tracking.Writes{})
-			if err == nil {
-				err = w.Apply(t.Context(), r.db)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			r.install("named")
 			describe := func() error {
 				s, err := source.New(plan.Config{Table: "named", Tracked: true, Poller: "orders"}, r.conn)
 				if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
-	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // TestSharedOrderKey: an order key that rows share is kept where versions are in the order of commits. On MySQL and
@@ -19,13 +18,7 @@ func TestSharedOrderKey(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			r := newRig(t, engine)
 			r.exec("CREATE TABLE parts (tenant bigint NOT NULL, id bigint NOT NULL, v bigint, PRIMARY KEY (tenant, id))")
-			w, err := tracking.Install(t.Context(), r.conn, "parts", "", "parts", tracking.Writes{})
-			if err == nil {
-				err = w.Apply(t.Context(), r.db)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			r.install("parts")
 			for orderKey, refused := range map[string]bool{"tenant": engine == "mysql", "tenant,id": false, "": false} {
 				cfg := plan.Config{Poller: "parts", Table: "parts", Tracked: true}
 				if orderKey != "" {

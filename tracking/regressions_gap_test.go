@@ -29,7 +29,7 @@ func TestL6NothingIsJumpedOver(t *testing.T) {
 				r.until(i, "delete 1, delete 2, delete 3")
 			}
 			r.exec("INSERT INTO orders VALUES (9, 1)")
-			r.install() // its floor is raised: writes may have been missed
+			r.install("orders") // its floor is raised: writes may have been missed
 			for range 2 {
 				report := i.Tick(t.Context())
 				if report.Event != poller.SourceGap || !strings.Contains(report.Err.Error(), "accept-gap orders") {

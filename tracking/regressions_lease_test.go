@@ -76,13 +76,7 @@ func TestD4ABatchOfWideKeysIsNoLimit(t *testing.T) {
 			}
 			r.exec("CREATE TABLE orders (" + strings.Join(columns, ", ") + ", v bigint NOT NULL, PRIMARY KEY (" +
 				strings.Join(names, ", ") + "))")
-			w, err := tracking.Install(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
-			if err == nil {
-				err = w.Apply(t.Context(), r.db)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			r.install("orders")
 			var values []string
 			for n := range rows {
 				values = append(values, "("+strings.Repeat(fmt.Sprintf("'%d', ", n), keys)+"1)")

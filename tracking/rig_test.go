@@ -71,13 +71,13 @@ func newRigAt(t testing.TB, name, url string, before ...string) *rig {
 	if r.conn, err = engines.Parse(r.url); err != nil {
 		t.Fatal(err)
 	}
-	r.install()
+	r.install("orders")
 	return r
 }
 
-func (r *rig) install() {
+func (r *rig) install(table string) {
 	r.Helper()
-	w, err := tracking.Install(r.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
+	w, err := tracking.Install(r.Context(), r.conn, table, "", "orders", tracking.Writes{})
 	if err == nil {
 		err = w.Apply(r.Context(), r.db)
 	}

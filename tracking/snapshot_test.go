@@ -169,7 +169,7 @@ func TestResync(t *testing.T) {
 			s := settings{ttl: time.Minute, maxAttempts: 5, batch: 3, snapshot: true}
 			r.instance(s).Tick(t.Context())
 			r.exec("UPDATE orders SET v = 2 WHERE id = 2", "DELETE FROM orders WHERE id = 5")
-			r.install() // the floor is raised: changes may be missing
+			r.install("orders") // the floor is raised: changes may be missing
 			r.to.take()
 			if rep := r.instance(s).Tick(t.Context()); rep.Event != poller.SourceGap {
 				t.Fatalf("source__on_gap=stop: %s, %v", rep.Event, rep.Err)

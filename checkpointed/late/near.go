@@ -76,11 +76,8 @@ func (l *Tracker) endedBefore(h *change.Horizon) time.Time {
 // neared takes a page of it.
 func (l *Tracker) neared(page *change.Page) {
 	n := &l.near
-	switch rows := len(page.Events); {
-	case page.To != nil:
-		n.at = page.To
-	case rows > 0:
-		n.at = page.Events[rows-1].Position()
+	if end := page.End(); end != nil {
+		n.at = end
 	}
 	if page.More {
 		return

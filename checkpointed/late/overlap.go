@@ -249,11 +249,8 @@ func (l *Tracker) beginSweep(ctx context.Context) {
 // swept takes a page of the sweep. The first leg ends at the mark.
 func (l *Tracker) swept(page *change.Page) {
 	s := &l.sweep
-	switch n := len(page.Events); {
-	case page.To != nil:
-		s.at = page.To
-	case n > 0:
-		s.at = page.Events[n-1].Position()
+	if end := page.End(); end != nil {
+		s.at = end
 	}
 	if page.More {
 		return

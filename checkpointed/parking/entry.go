@@ -19,8 +19,8 @@ const (
 	version = 1
 )
 
-// MaxReason bounds the reason that an entry keeps, in bytes: it is for people, and it must never hold a row.
-const MaxReason = 300
+// maxReason bounds the reason that an entry keeps, in bytes: it is for people, and it must never hold a row.
+const maxReason = 300
 
 // Entry is an order key that is parked. The event at its head was rejected, and later ones wait for it. An entry never
 // holds a row: a retry reads the row's newest state by its key.
@@ -151,10 +151,10 @@ func isKey(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, 
 
 // Clip shortens a reason to what an entry keeps.
 func Clip(reason string) string {
-	if len(reason) <= MaxReason {
+	if len(reason) <= maxReason {
 		return reason
 	}
-	cut := MaxReason - len("…")
+	cut := maxReason - len("…")
 	for cut > 0 && !utf8.RuneStart(reason[cut]) {
 		cut--
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -75,15 +76,15 @@ dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.
 
 // check refuses flags that would do nothing beside others.
 func (b *backfillFlags) check(given *pflag.FlagSet) error {
-	if err := oneOf(given, "status", "stop", "watch", "from"); err != nil {
+	if err := commandline.OneOf(given, "status", "stop", "watch", "from"); err != nil {
 		return err
 	}
 	switch {
 	case b.status, b.stop, b.watch:
-		return noneOf(given, "belongs to a backfill that begins; --status, --stop and --watch are about the one that runs",
+		return commandline.NoneOf(given, "belongs to a backfill that begins; --status, --stop and --watch are about the one that runs",
 			"to", "rate", "name", "detach")
 	case b.name != "":
-		return noneOf(given, "is of a backfill that the poller sends, and one with --name is sent from here", "detach")
+		return commandline.NoneOf(given, "is of a backfill that the poller sends, and one with --name is sent from here", "detach")
 	}
 	return nil
 }

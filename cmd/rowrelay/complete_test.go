@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
@@ -79,7 +81,7 @@ func TestCompletion(t *testing.T) {
 		{"state reset orders --ties ", []string{"after", "before"}, noFiles},
 		{"backfill orders --to ", []string{"cursor=", "latest"}, noSpace},
 		{"deadletter list orders --cause ", []string{"impossible", "refused", "unavailable"}, noFiles},
-		{"outbox list events --state ", slices.Sorted(slices.Values(stateNames())), noFiles},
+		{"outbox list events --state ", slices.Sorted(slices.Values(admin.AllStates())), noFiles},
 		{"demo --connection ", []string{"mysql://", "postgres://", "sqlserver://"}, noSpace},
 		{"demo --rate ", nil, noFiles},
 		{"demo --dir ", nil, onlyDir},
@@ -136,7 +138,7 @@ func TestCompletionShowsNoSecrets(t *testing.T) {
 // No flag offers the files of the working directory where it takes no file, and what stands in the table is a flag.
 func TestEveryFlagIsCompleted(t *testing.T) {
 	known := map[string]bool{}
-	for _, cmd := range everyCommand(newRoot(&console{})) {
+	for _, cmd := range commandline.EveryCommand(newRoot(&console{})) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "rowrelay ")
 		for _, flags := range []*pflag.FlagSet{cmd.LocalNonPersistentFlags(), cmd.PersistentFlags()} {
 			flags.VisitAll(func(f *pflag.Flag) {
@@ -150,27 +152,9 @@ func TestEveryFlagIsCompleted(t *testing.T) {
 			t.Errorf("%s: its arguments have no completion", cmd.CommandPath())
 		}
 	}
-	for name := range flagValues {
+	for name := range commandline.FlagValues {
 		if !known[name] {
-			t.Errorf("flagValues: there is no %s", name)
-		}
-	}
-}
-
-func TestPlaceholders(t *testing.T) {
-	for use, want := range map[string][]string{
-		"run [poller ...]":                {"[poller ...]"},
-		"clone <poller> <new poller>":     {"<poller>", "<new poller>"},
-		"replay <poller> [event id ...]":  {"<poller>", "[event id ...]"},
-		"reset <poller> --to beginning|x": {"<poller>"},
-		"version":                         nil,
-		"broken <poller":                  nil,
-		"import <poller> <file> [flags]":  {"<poller>", "<file>", "[flags]"},
-		"odd   <poller>  <file>":          {"<poller>", "<file>"},
-		"man --dir DIR":                   nil,
-	} {
-		if got := placeholders(use); !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", use, got, want)
+			t.Errorf("FlagValues: there is no %s", name)
 		}
 	}
 }

@@ -1,48 +1,20 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/config/nested"
+	"github.com/rowrelay/rowrelay/printing"
 )
-
-// fileSettings reads the settings that a file adds to the environment: that of --config, that of --settings, or
-// local.settings.json where there is one.
-func (c *console) fileSettings() ([]string, error) {
-	switch {
-	case c.config != "" && c.settings != "":
-		return nil, &usageError{errors.New("--config and --settings both name the file of the settings: give one of them")}
-	case c.config != "":
-		return nested.Read(c.config)
-	}
-	list, err := config.ReadLocalSettings(cmp.Or(c.settings, "local.settings.json"))
-	if c.settings == "" && errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return list, err
-}
-
-// file is the one that settings were read from, for people.
-func (c *console) file() string { return cmp.Or(c.config, c.settings, "local.settings.json") }
-
-// environmentOnly refuses a file of settings for a command that reads none.
-func (c *console) environmentOnly(command string) error {
-	if c.config == "" {
-		return nil
-	}
-	return &usageError{fmt.Errorf("rowrelay %s takes no --config: `rowrelay config to-env --config %s --json` makes a "+
-		"local.settings.json of it", command, c.config)}
-}
 
 func newConfig(c *console) *cobra.Command {
 	cmd := &cobra.Command{
@@ -78,7 +50,7 @@ func tablesFlag(cmd *cobra.Command, tables *bool) *cobra.Command {
 
 func newToYAML(c *console) *cobra.Command {
 	var tables bool
-	return tablesFlag(printsOnly("YAML", &cobra.Command{
+	return tablesFlag(commandline.PrintsOnly("YAML", &cobra.Command{
 		Use:   "to-yaml",
 		Short: "Print settings as a YAML file",
 		Long: `To-yaml prints what --settings names; without it the settings of the environment and of local.settings.json. Of
@@ -126,7 +98,7 @@ local.settings.json, whose Values are the app settings of a Function App. Values
 				name, value, _ := strings.Cut(pair, "=")
 				values[name] = value
 			}
-			return encodeJSON(c.out, struct {
+			return printing.JSON(c.out, struct {
 				IsEncrypted bool
 				Values      map[string]string
 			}{Values: values})

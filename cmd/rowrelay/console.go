@@ -7,12 +7,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"os/user"
 	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/telemetry"
-	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // console is what the commands see of the process.
@@ -40,12 +45,6 @@ type console struct {
 	cut context.Context //nolint:containedctx // it belongs to the process, as stop does
 }
 
-// process is what the parts are told of the process.
-func (c *console) process() *wiring.Process {
-	return &wiring.Process{Environ: c.environ, File: c.file(), Added: c.added, Version: version, Out: c.out,
-		Telemetry: c.telemetry, Cut: c.cut, Log: c.log, Seen: c.seen}
-}
-
 // functionApp is the Function App that the environment describes.
 func (c *console) functionApp() host.App { return host.AppOf(c.environ) }
 
@@ -65,58 +64,134 @@ type exitError struct{ err error }
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// usageError is a command line that makes no sense.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-// printer writes lines until one fails.
-type printer struct {
-	w   io.Writer
-	err error
+// talk is where a command talks to the person at the console.
+func (c *console) talk() io.Writer {
+	if c.json {
+		return c.err
+	}
+	return c.out
 }
 
-func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+// operator names the person at the console, as far as the system knows.
+func operator() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return name + "@" + host
+}
+
+// everyPoller is typed where a command is about all. No poller can be named so: see config.
+const everyPoller = "ALL"
+
+// confirm asks for the poller's name, or for everyPoller. Ctrl-C ends it at once.
+func confirm(c *console, name string) error {
+	to := c.talk()
+	what := "the poller's name"
+	if name == everyPoller {
+		what = "the word"
+	}
+	if _, err := fmt.Fprintf(to, "Type %s to go on (%s): ", what, name); err != nil {
+		return err
+	}
+	line, err := c.typed()
+	if errors.Is(err, errStopped) {
+		if _, err := fmt.Fprintln(to); err != nil {
+			return err
+		}
+		return errors.New("stopped: nothing was changed")
+	}
+	if strings.TrimSpace(line) == name {
+		return nil
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	return errors.New("not confirmed: nothing was changed (--yes goes on without asking)")
+}
+
+// typed is the next line that somebody types: errStopped at Ctrl-C.
+func (c *console) typed() (string, error) {
+	if c.lines == nil {
+		c.lines = bufio.NewReader(c.in)
+	}
+	type answer struct {
+		line string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() { // a read from a terminal cannot be stopped: it ends with the process
+		line, err := c.lines.ReadString('\n')
+		answers <- answer{line, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.line, a.err
+	case <-c.stop:
+		return "", errStopped
 	}
 }
 
-// field writes a labelled value, its further lines indented; nothing where there is no value. A blank follows a label
-// of any length.
-func (p *printer) field(label, value string) {
-	const width = 11
-	value = strings.TrimSpace(value)
-	if value == "" {
+// progress shows how far long work is: a bar where a person is watching, else a line now and then. It writes to
+// standard error, so that what a command prints can be piped.
+type progress struct {
+	console *console
+	bar     *progressbar.ProgressBar // nil where nobody is watching
+	said    time.Time
+}
+
+// sayEvery is how often a line is written where there is no bar.
+const sayEvery = 10 * time.Second
+
+func newProgress(c *console) *progress {
+	p := &progress{console: c}
+	if f, ok := c.err.(*os.File); ok && !c.json && term.IsTerminal(int(f.Fd())) {
+		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(f), progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(), progressbar.OptionSetItsString("rows"), progressbar.OptionSetPredictTime(true),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+	}
+	return p
+}
+
+// show tells how much is done, of total (0: not known). A screen that cannot be written to stops nothing.
+func (p *progress) show(done, total int64, line string) {
+	if p.bar != nil {
+		if total > 0 {
+			p.bar.ChangeMax64(max(total, done))
+		}
+		_ = p.bar.Set64(done) // only a screen
 		return
 	}
-	if len(label) >= width {
-		label += " "
+	if time.Since(p.said) < sayEvery {
+		return
 	}
-	p.line("  %-*s%s", width, label, strings.ReplaceAll(value, "\n", "\n             "))
+	p.said = time.Now()
+	_, _ = fmt.Fprintln(p.console.err, line) // only a screen
 }
 
-// count is a number of things, "no" for none.
-func count(n int, what string) string {
-	switch n {
-	case 0:
-		return "no " + what + "s"
-	case 1:
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// lines writes texts, a line each.
-func (p *printer) lines(texts []string) {
-	for _, text := range texts {
-		p.line("%s", text)
+// end takes the bar away.
+func (p *progress) end() {
+	if p.bar != nil {
+		_ = p.bar.Finish() // only a screen
 	}
 }
 
-func (p *printer) marked(mark string, texts []string) {
-	for _, text := range texts {
-		p.line("  %s %s", mark, text)
+// watch shows progress until its result is called.
+func (c *console) watch(tell *func(done, total int64, line string)) (end func()) {
+	var p *progress
+	*tell = func(done, total int64, line string) {
+		if p == nil {
+			p = newProgress(c)
+		}
+		p.show(done, total, line)
+	}
+	return func() {
+		if p != nil {
+			p.end()
+		}
 	}
 }

@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -111,21 +113,21 @@ func (l *letters) filters(cmd *cobra.Command) *cobra.Command {
 // check refuses ids together with filters: which of the two would be meant is not known.
 func (l *letters) check(ids []string) error {
 	if slices.Contains(ids, "") {
-		return mistaken("an event id is empty: name the event, or give no ids at all")
+		return commandline.Mistaken("an event id is empty: name the event, or give no ids at all")
 	}
 	for _, given := range l.given { // of one command only they were parsed
-		if err := unsaid(given, "cause", "reason", "key", "since", "until"); err != nil {
+		if err := commandline.Unsaid(given, "cause", "reason", "key", "since", "until"); err != nil {
 			return err
 		}
 	}
 	switch {
 	case l.since < 0, l.until < 0:
-		return mistaken("--since and --until must not be negative")
+		return commandline.Mistaken("--since and --until must not be negative")
 	case l.since > 0 && l.until >= l.since:
-		return mistaken("no dead letter is newer than --since %s and older than --until %s", l.since, l.until)
+		return commandline.Mistaken("no dead letter is newer than --since %s and older than --until %s", l.since, l.until)
 	}
 	if len(ids) > 0 && (l.cause != "" || l.reason != "" || l.key != "" || l.since > 0 || l.until > 0) {
-		return mistaken("give event ids, or filters (--cause, --reason, --key, --since, --until), not both")
+		return commandline.Mistaken("give event ids, or filters (--cause, --reason, --key, --since, --until), not both")
 	}
 	return nil
 }
@@ -140,7 +142,7 @@ func (l *letters) choice(ids []string) (*admin.Choice, error) {
 		causes := []poller.Cause{poller.Unavailable, poller.Refused, poller.Impossible}
 		at := slices.IndexFunc(causes, func(c poller.Cause) bool { return c.String() == l.cause })
 		if at < 0 {
-			return nil, mistaken("--cause %q is not unavailable, refused or impossible", l.cause)
+			return nil, commandline.Mistaken("--cause %q is not unavailable, refused or impossible", l.cause)
 		}
 		c.Filter.Causes = causes[at : at+1]
 	}
@@ -204,14 +206,14 @@ func (l *letters) list(ctx context.Context, name string) error {
 			}
 			return nil
 		}
-		p := &printer{w: l.out}
+		p := &printing.Printer{W: l.out}
 		for i := range found.Entries {
 			r := found.Entries[i].Record
-			p.line("%s  %s  %s  %s %d after %d attempt(s)  %s", r.WrittenAt.UTC().Format(time.RFC3339), r.ID, r.Key, r.Cause,
+			p.Line("%s  %s  %s  %s %d after %d attempt(s)  %s", r.WrittenAt.UTC().Format(time.RFC3339), r.ID, r.Key, r.Cause,
 				r.Status, r.Attempts, r.Reason)
 		}
-		p.line("%d dead letter(s)", len(found.Entries))
-		return p.err
+		p.Line("%d dead letter(s)", len(found.Entries))
+		return p.Err
 	})
 }
 
@@ -234,31 +236,31 @@ func (l *letters) show(ctx context.Context, name, id string) error {
 
 // printLetter writes a record for people.
 func printLetter(w io.Writer, r *deadletter.Record) error {
-	p, times := &printer{w: w}, func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	p, times := &printing.Printer{W: w}, func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	name := poller.Address(r.Poller, r.Output)
-	p.line("%s", name)
-	p.field("event", r.ID)
-	p.field("given up", fmt.Sprintf("%s, after %s, the first %s, the last %s", times(r.WrittenAt),
-		count(r.Attempts, "attempt"), times(r.FirstAttempt), times(r.LastAttempt)))
+	p.Line("%s", name)
+	p.Field("event", r.ID)
+	p.Field("given up", fmt.Sprintf("%s, after %s, the first %s, the last %s", times(r.WrittenAt),
+		printing.Count(r.Attempts, "attempt"), times(r.FirstAttempt), times(r.LastAttempt)))
 	why := r.Cause.String()
 	if r.Status != 0 {
 		why += fmt.Sprintf(", %d", r.Status)
 	}
-	p.field("because", why+": "+r.Reason)
-	p.field("table", fmt.Sprintf("%s (%s)", r.Table, r.Engine))
-	p.field("key", string(r.Key))
+	p.Field("because", why+": "+r.Reason)
+	p.Field("table", fmt.Sprintf("%s (%s)", r.Table, r.Engine))
+	p.Field("key", string(r.Key))
 	if !bytes.Equal(r.Key, r.OrderKey) {
-		p.field("order key", string(r.OrderKey))
+		p.Field("order key", string(r.OrderKey))
 	}
-	p.field("position", r.Cursor.String())
+	p.Field("position", r.Cursor.String())
 	var row bytes.Buffer
 	if err := json.Indent(&row, r.Row, "", "  "); err != nil || len(r.Row) == 0 {
 		row.Reset()
 		row.WriteString("(not in the record)")
 	}
-	p.field(r.Op.String(), row.String())
-	p.field("to do", "mend the receiver or the row, then: rowrelay deadletter replay "+name+" "+r.ID)
-	return p.err
+	p.Field(r.Op.String(), row.String())
+	p.Field("to do", "mend the receiver or the row, then: rowrelay deadletter replay "+name+" "+r.ID)
+	return p.Err
 }
 
 // print writes a record as it is stored: one line of JSON.

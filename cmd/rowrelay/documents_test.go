@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/config/localsettings"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testfile"
@@ -26,7 +27,7 @@ func TestReadmeSettings(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "local.settings.json")
 	testfile.Write(t, path, block[1])
-	environ, err := config.ReadLocalSettings(path)
+	environ, err := localsettings.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/host"
+	"github.com/rowrelay/rowrelay/printing"
 )
 
 func newFunctions(c *console) *cobra.Command {
@@ -42,7 +44,7 @@ An existing file is left alone unless --force is given; host.json always is.`,
 		RunE: func(_ *cobra.Command, names []string) error { return writeFunctions(c, names, force) },
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite existing function.json files")
-	return printsOnly("what it has written", cmd)
+	return commandline.PrintsOnly("what it has written", cmd)
 }
 
 func writeFunctions(c *console, names []string, force bool) error {
@@ -70,27 +72,27 @@ func writeFunctions(c *console, names []string, force bool) error {
 		}
 		chosen = append(chosen, p)
 	}
-	app, p := c.functionApp(), &printer{w: c.out}
-	path, written, err := app.WriteFile(slices.ContainsFunc(chosen, host.FansOut))
-	p.written(path, written, err, "exists, left alone", "written; it starts rowrelay beside it")
-	if p.err == nil {
-		if path, p.err = app.MakeStateDirectory(&cfg.State); path != "" {
-			p.line("%s made, for the state", path)
+	w := &functionWriter{Printer: printing.Printer{W: c.out}, app: c.functionApp(), force: force}
+	path, written, err := w.app.WriteFile(slices.ContainsFunc(chosen, host.FansOut))
+	w.written(path, written, err, "exists, left alone", "written; it starts rowrelay beside it")
+	if w.Err == nil {
+		if path, w.Err = w.app.MakeStateDirectory(&cfg.State); path != "" {
+			w.Line("%s made, for the state", path)
 		}
 	}
 	for _, one := range chosen {
 		for _, f := range host.FunctionsOf(one) {
-			p.function(app, &f, force)
+			w.function(&f)
 		}
-		p.lines(app.Leftovers(one))
+		w.Lines(w.app.Leftovers(one))
 	}
 	if all {
-		p.page(app, cfg, force)
+		w.page(cfg)
 	}
-	if p.err != nil {
-		return p.err
+	if w.Err != nil {
+		return w.Err
 	}
-	return p.lacks(append(app.StartLacks(chosen, c.settings), c.conversion()...))
+	return w.lacks(append(w.app.StartLacks(chosen, c.settings), c.conversion()...))
 }
 
 // conversion says how settings that the Functions host cannot read become such that it can.
@@ -106,48 +108,55 @@ func (c *console) conversion() []string {
 	return nil
 }
 
+// functionWriter writes the functions of an app, and says so, until something fails.
+type functionWriter struct {
+	printing.Printer
+	app   host.App
+	force bool // overwrite
+}
+
 // written says what became of a file.
-func (p *printer) written(path string, written bool, err error, exists, done string) {
+func (w *functionWriter) written(path string, written bool, err error, exists, done string) {
 	switch {
-	case p.err != nil:
+	case w.Err != nil:
 	case err != nil:
-		p.err = err
+		w.Err = err
 	case written:
-		p.line("%s %s", path, done)
+		w.Line("%s %s", path, done)
 	default:
-		p.line("%s %s", path, exists)
+		w.Line("%s %s", path, exists)
 	}
 }
 
 // function writes a function, unless something has failed.
-func (p *printer) function(app host.App, f *host.Function, force bool) {
-	if p.err == nil {
-		path, written, err := app.WriteFunction(f, force)
-		p.written(path, written, err, "exists, left alone (--force overwrites it)", "written; "+f.Note)
+func (w *functionWriter) function(f *host.Function) {
+	if w.Err == nil {
+		path, written, err := w.app.WriteFunction(f, w.force)
+		w.written(path, written, err, "exists, left alone (--force overwrites it)", "written; "+f.Note)
 	}
 }
 
 // page writes the functions of the status page. A poller of the same name comes first, as it does when the host calls:
 // without the page it works, and without the poller nothing would.
-func (p *printer) page(app host.App, cfg *config.App, force bool) {
+func (w *functionWriter) page(cfg *config.App) {
 	for _, f := range host.PageFunctions() {
 		if cfg.Poller(f.Name) != nil {
-			p.line("%s/ is the poller's: the status page has no function of that name under the host until the poller is renamed", f.Name)
+			w.Line("%s/ is the poller's: the status page has no function of that name under the host until the poller is renamed", f.Name)
 			continue
 		}
-		p.function(app, &f, force)
+		w.function(&f)
 	}
 }
 
 // lacks says what `func start` still lacks, each with its remedy.
-func (p *printer) lacks(texts []string) error {
+func (w *functionWriter) lacks(texts []string) error {
 	if len(texts) == 0 {
-		p.line("func start lacks nothing here")
-		return p.err
+		w.Line("func start lacks nothing here")
+		return w.Err
 	}
-	p.line("func start still lacks here:")
+	w.Line("func start still lacks here:")
 	for _, text := range texts {
-		p.line("  %s", text)
+		w.Line("  %s", text)
 	}
-	return p.err
+	return w.Err
 }

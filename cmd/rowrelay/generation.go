@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"maps"
 	"net/http"
 	"reflect"
@@ -11,15 +10,30 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/telemetry"
 	"github.com/rowrelay/rowrelay/wiring"
 )
+
+// running is how `rowrelay run` was called.
+type running struct {
+	names       []string
+	once, watch bool
+}
+
+// polling bounds a tick of `run` that goes on polling: the next begins at once, and what a tick has to tell (its line,
+// its metrics, the Error line of a dead letter) is told when it ends.
+const polling = 5 * time.Second
+
+// errReloaded is why ticks end when settings were read anew.
+var errReloaded = errors.New("the settings were reloaded")
 
 // generation is what `rowrelay run` makes of settings that it has read: from the first tick to the last. A reload makes
 // the next one.
@@ -119,7 +133,7 @@ func (g *generation) once(ctx context.Context, page *switching) error {
 
 // relay runs the pollers until the process is told to stop, or a reload has made another generation, which it returns:
 // then last ticks may still run, which ending waits for.
-func (g *generation) relay(ctx context.Context, page *switching, asked chan string,
+func (g *generation) relay(ctx context.Context, page *switching, asked <-chan string,
 	ending *sync.WaitGroup) *generation {
 	running, stop := context.WithCancel(ctx)
 	g.stop = running.Done()
@@ -168,6 +182,26 @@ func (g *generation) relay(ctx context.Context, page *switching, asked chan stri
 		g.close()
 	})
 	return next
+}
+
+// tablesEvery is how often databases are asked whether the tables of source__tables are still those.
+const tablesEvery = 30 * time.Second
+
+// watchTables hands over the next generation when source__tables of the settings that run means other tables than those
+// that are watched. The file is not read: what was edited there waits until it is asked for. A database that does not
+// answer is left to the ticks, which say so.
+func (g *generation) watchTables(ctx context.Context, others chan<- *generation) {
+	for clock.Sleep(ctx, tablesEvery) == nil {
+		next := g.again()
+		if slices.Equal(next.environ, g.environ) ||
+			slices.ContainsFunc(next.cfg.Pollers, func(p *config.Poller) bool { return p.Source.Tables != "" }) {
+			continue
+		}
+		select {
+		case others <- next:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // reload waits until there are settings that run in the place of these, or others have come for the tables that there
@@ -322,25 +356,4 @@ func (s *switching) Gather() ([]*dto.MetricFamily, error) {
 		return now.metrics.Gather()
 	}
 	return nil, nil
-}
-
-// tell logs at the start what is wrong, worth knowing, or fixed for the process.
-func tell(ctx context.Context, log *slog.Logger, a *wiring.App) {
-	for _, f := range a.Config.Faults {
-		log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "setting", f.Setting, "error", f.Problem,
-			"next", f.Mend)
-	}
-	for _, w := range a.Pollers {
-		for _, f := range w.Faults {
-			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.Config.Name, "setting",
-				f.Setting,
-				"error", f.Problem, "next", f.Mend)
-		}
-		for _, f := range w.Warnings {
-			log.WarnContext(ctx, f.Problem, "event", "warning", "poller", w.Config.Name, "setting", f.Setting, "next", f.Mend)
-		}
-	}
-	for _, f := range a.Config.Warnings {
-		log.WarnContext(ctx, f.Problem, "event", "warning", "setting", f.Setting, "next", f.Mend)
-	}
 }

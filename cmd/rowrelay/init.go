@@ -13,13 +13,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/config/localsettings"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -94,13 +97,11 @@ func (t *target) initPoller(ctx context.Context, name string, f *initFlags) erro
 	if t.dryRun {
 		return t.idle("dry run: nothing was written")
 	}
-	if !t.yes {
-		if err := confirm(t.console, name); err != nil {
-			return err
-		}
+	if err := t.confirmed(name); err != nil {
+		return err
 	}
 	path := cmp.Or(t.settings, "local.settings.json")
-	if err := config.AddLocalSettings(path, values); err != nil {
+	if err := localsettings.Add(path, values); err != nil {
 		return err
 	}
 	if err := t.say("%s written", path); err != nil {
@@ -165,7 +166,7 @@ func (f *initFlags) decide(p *inspect.Proposal) error {
 	switch m := mode.Mode(f.mode); {
 	case m == "":
 	case m != mode.Cursor && m != mode.ChangeTracking:
-		return &usageError{fmt.Errorf("--mode is cursor or changetracking, and not %q", f.mode)}
+		return commandline.Mistaken("--mode is cursor or changetracking, and not %q", f.mode)
 	case m == mode.Cursor && p.Cursor == "":
 		return errors.New("the table has no column that grows with each change: name one (--cursor), or leave out --mode")
 	case m == mode.ChangeTracking:
@@ -232,17 +233,17 @@ func (t *target) propose(ctx context.Context, name string, p *inspect.Proposal, 
 	if err := wiring.Refuse(cfg, []*wiring.Poller{w}); err != nil {
 		return err
 	}
-	out := &printer{w: t.talk()}
-	out.line("%s of %s", p.Table, w.Connection)
-	out.field("cursor", cmp.Or(p.Cursor, "none: change tracking")+": "+p.CursorWhy)
-	out.field("key", strings.Join(p.Key, ", ")+": "+p.KeyWhy)
+	out := &printing.Printer{W: t.talk()}
+	out.Line("%s of %s", p.Table, w.Connection)
+	out.Field("cursor", cmp.Or(p.Cursor, "none: change tracking")+": "+p.CursorWhy)
+	out.Field("key", strings.Join(p.Key, ", ")+": "+p.KeyWhy)
 	if p.Mode == mode.Cursor {
 		found, err := w.Source.Check(ctx, nil, 1, w.Config.BatchSize)
 		if err != nil {
 			return plaintext.Error(err)
 		}
-		out.field("late", fmt.Sprintf("%s: %s", found.Late, found.LateWhy))
-		out.field("index", cmp.Or(found.Index, found.CreateIndex+"  (there is none that serves the order)"))
+		out.Field("late", fmt.Sprintf("%s: %s", found.Late, found.LateWhy))
+		out.Field("index", cmp.Or(found.Index, found.CreateIndex+"  (there is none that serves the order)"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		value := values[key]
@@ -252,7 +253,7 @@ func (t *target) propose(ctx context.Context, name string, p *inspect.Proposal, 
 		case strings.HasSuffix(key, "__url"):
 			value = config.Address(value).String()
 		}
-		out.line("  %s=%s", key, value)
+		out.Line("  %s=%s", key, value)
 	}
-	return out.err
+	return out.Err
 }

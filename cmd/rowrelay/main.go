@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,6 +20,7 @@ import (
 	_ "time/tzdata" // source__time_zone works in images without a zone database
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/internal/heap"
 )
@@ -48,9 +48,7 @@ func main() {
 
 // exitCode is 2 for a command line that makes no sense, so that a script can tell it from a failure, which is 1.
 func exitCode(err error) int {
-	var usage *usageError
-	var mistake *admin.Mistake
-	if errors.As(err, &usage) || errors.As(err, &mistake) {
+	if mistake := new(admin.Mistake); errors.As(err, &mistake) {
 		return 2
 	}
 	return 1
@@ -119,67 +117,7 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 	root.AddCommand(newServe(c), newRun(c), newCheck(c), newState(c), newDeadLetter(c), newBackfill(c), newOutbox(c),
 		newTrack(c), newStatus(c), newInit(c), newTail(c), newSchema(c), newTestEvent(c), newFunctions(c), newDemo(c),
 		newConfig(c), newVersion(c), newMan(c))
-	explainMistakes(root)
-	addCompletion(c, root)
+	commandline.ExplainMistakes(root)
+	commandline.Complete(root, c.unasked)
 	return root
-}
-
-// explainMistakes makes a mistyped command, flag or argument an error that says what to write. By default cobra shows
-// the help of a command that only has others below it, and succeeds: in a script "rowrelay state pasue orders" would
-// look as if it had paused something.
-func explainMistakes(root *cobra.Command) {
-	root.InitDefaultHelpCmd() // else cobra adds the two later, with its own ways
-	root.InitDefaultCompletionCmd()
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())}
-	})
-	for _, cmd := range everyCommand(root) {
-		switch {
-		case cmd.Name() == "help":
-			cmd.Args = func(cmd *cobra.Command, args []string) error {
-				found, rest, _ := cmd.Root().Find(args) // its error is that there is a rest
-				return noSuchCommand(found, rest)
-			}
-			continue
-		case !cmd.HasSubCommands():
-			cmd.Args = withUsage(cmd.Args)
-			continue
-		}
-		cmd.Args = noSuchCommand
-		if cmd.SuggestionsMinimumDistance == 0 {
-			cmd.SuggestionsMinimumDistance = 2
-		}
-		if !cmd.Runnable() {
-			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		}
-	}
-}
-
-// withUsage says how a command is written where it is given other arguments than it takes. accept is nil where it takes
-// any.
-func withUsage(accept cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		path := cmd.CommandPath()
-		if as := cmd.Annotations[asText]; as != "" && cmd.Flags().Changed("json") {
-			return mistaken("%s prints %s, and no JSON: leave --json out", path, as)
-		}
-		if accept == nil || accept(cmd, args) == nil {
-			return nil
-		}
-		return &usageError{fmt.Errorf("%s does not take %d argument(s): write %s", path, len(args),
-			strings.TrimSuffix(path, cmd.Name())+cmd.Use)}
-	}
-}
-
-// noSuchCommand refuses arguments where a command belongs.
-func noSuchCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	path := cmd.CommandPath()
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return &usageError{fmt.Errorf("there is no command %s %s: did you mean %s %s?", path, args[0], path,
-			strings.Join(near, " or "+path+" "))}
-	}
-	return &usageError{fmt.Errorf("there is no command %s %s: %s --help lists those that there are", path, args[0], path)}
 }

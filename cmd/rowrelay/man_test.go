@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/manual"
 )
@@ -19,7 +20,7 @@ import (
 // Every command says what it is, and those that a user types say how. It holds for commands that do not exist yet.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	root := newRoot(&console{})
-	for _, cmd := range everyCommand(root) {
+	for _, cmd := range commandline.EveryCommand(root) {
 		path := cmd.CommandPath()
 		switch {
 		case cmd.Short == "":
@@ -82,7 +83,7 @@ func pages(t *testing.T) (dir string) {
 
 func TestManPages(t *testing.T) {
 	dir := pages(t)
-	for _, cmd := range everyCommand(newRoot(&console{})) {
+	for _, cmd := range commandline.EveryCommand(newRoot(&console{})) {
 		text, err := os.ReadFile(filepath.Join(dir, manual.Name(cmd)+".1"))
 		if cmd.Hidden || cmd.Name() == "help" {
 			if err == nil {

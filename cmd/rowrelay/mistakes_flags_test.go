@@ -1,7 +1,6 @@
 package main
 
 import (
-	"maps"
 	"strings"
 	"testing"
 )
@@ -69,18 +68,5 @@ func TestVariablesAreAllOrNone(t *testing.T) {
 	out, _, err := sampled(t, []string{"state__kind=file", "pollers__or-ders__source__table=orders"}, "config", "to-env")
 	if err == nil || !strings.Contains(err.Error(), "cannot be a variable of a shell") || out != "" {
 		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-// TestKeysOfTexts: a value of a key's column is any text; only several in one flag are told apart by commas.
-func TestKeysOfTexts(t *testing.T) {
-	for text, want := range map[string]map[string]string{
-		"name=Smith, John": {"name": "Smith, John"}, `code=a"b`: {"code": `a"b`}, "id=": {"id": ""},
-		"a=1,b=2": {"a": "1", "b": "2"}, `"a=x,y",b=2`: {"a": "x,y", "b": "2"},
-	} {
-		var got map[string]string
-		if err := (onceEach{&got}).Set(text); err != nil || !maps.Equal(got, want) {
-			t.Errorf("--key %s: %v, %v, want %v", text, got, err, want)
-		}
 	}
 }

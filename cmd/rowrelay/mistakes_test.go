@@ -20,20 +20,33 @@ func TestMistakesAreExplained(t *testing.T) {
 		"run --onec":               "unknown flag: --onec: rowrelay run --help lists the flags",
 		"state reset orders --two": "rowrelay state reset --help lists the flags",
 		"state pause":              "rowrelay state pause does not take 0 argument(s): write rowrelay state pause <poller>",
+		"state clone orders":       "write rowrelay state clone <poller> <new poller>",
+		"state pause orders other": "write rowrelay state pause <poller>",
+		"outbox init":              "write rowrelay outbox init <poller>",
+		"deadletter replay":        "write rowrelay deadletter replay <poller> [event id ...]",
+		"version now":              "write rowrelay version",
+		"help stat":                "there is no command rowrelay stat: did you mean rowrelay state or rowrelay status?",
+		"help state pasue":         "there is no command rowrelay state pasue: did you mean rowrelay state pause?",
+		"completion zish":          "there is no command rowrelay completion zish: did you mean rowrelay completion bash or rowrelay completion fish or rowrelay completion zsh?",
 	} {
 		var out, errs bytes.Buffer
 		err := run(context.Background(), strings.Fields(line), nil, nil, &out, &errs)
-		if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != 2 {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "arg(s)") ||
+			exitCode(err) != 2 {
 			t.Errorf("%s: %v (exit code %d)", line, err, exitCode(err))
 		}
 		if out.Len() > 0 || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: more than one line: %v\n%s", line, err, out.String())
 		}
 	}
-	for _, line := range []string{"", "state", "outbox", "deadletter"} {
+	const list = "Available Commands:"
+	for line, want := range map[string]string{
+		"": list, "state": list, "outbox": list, "deadletter": list, "help": list, "help state pause": "Pause works",
+		"completion": "zsh", "completion bash": "complete",
+	} {
 		var out, errs bytes.Buffer
 		if err := run(context.Background(), strings.Fields(line), nil, nil, &out, &errs); err != nil ||
-			!strings.Contains(out.String(), "Available Commands:") {
+			!strings.Contains(out.String(), want) {
 			t.Errorf("%q: %v\n%s", line, err, out.String())
 		}
 	}

@@ -1,22 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/user"
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
@@ -91,7 +88,7 @@ func (t *target) onOneOrAll(cmd *cobra.Command, plan planning) *cobra.Command {
 		case !all:
 			return t.onApp(func(a *wiring.App) error { return t.onEither(cmd.Context(), a, args[0], plan) })
 		case len(args) > 0 || t.output != "":
-			return &usageError{fmt.Errorf("--all is about every output of every poller: write %s --all", cmd.CommandPath())}
+			return commandline.Mistaken("--all is about every output of every poller: write %s --all", cmd.CommandPath())
 		}
 		return t.onAll(cmd.Context(), plan)
 	}
@@ -181,10 +178,15 @@ func (t *target) agreed(name string, plan *admin.Plan, err error) (bool, error) 
 	if t.dryRun {
 		return false, t.idle("dry run: nothing was changed")
 	}
+	return true, t.confirmed(name)
+}
+
+// confirmed asks, unless --yes says that nobody is to be asked.
+func (t *target) confirmed(name string) error {
 	if t.yes {
-		return true, nil
+		return nil
 	}
-	return true, confirm(t.console, name)
+	return confirm(t.console, name)
 }
 
 // apply makes a planned change and says how it ended.
@@ -222,14 +224,6 @@ func (t *target) say(format string, args ...any) error {
 	return err
 }
 
-// talk is where a command talks to the person at the console.
-func (c *console) talk() io.Writer {
-	if c.json {
-		return c.err
-	}
-	return c.out
-}
-
 // outcome is what a command that changes something prints with --json: one line.
 type outcome struct {
 	*outputOf
@@ -264,126 +258,24 @@ func (t *target) outcome(done bool, format string, args ...any) error {
 	return json.NewEncoder(t.out).Encode(outcome{t.of, done, fmt.Sprintf(format, args...)})
 }
 
-// operator names the person at the console, as far as the system knows.
-func operator() string {
-	name := "unknown"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return name + "@" + host
-}
+// initTimeout bounds one statement of `outbox init --apply` and `track install --apply`: an index on a table that is
+// full takes long.
+const initTimeout = 30 * time.Minute
 
-// everyPoller is typed where a command is about all. No poller can be named so: see config.
-const everyPoller = "ALL"
-
-// confirm asks for the poller's name, or for everyPoller. Ctrl-C ends it at once.
-func confirm(c *console, name string) error {
-	to := c.talk()
-	what := "the poller's name"
-	if name == everyPoller {
-		what = "the word"
-	}
-	if _, err := fmt.Fprintf(to, "Type %s to go on (%s): ", what, name); err != nil {
-		return err
-	}
-	line, err := c.typed()
-	if errors.Is(err, errStopped) {
-		if _, err := fmt.Fprintln(to); err != nil {
-			return err
-		}
-		return errors.New("stopped: nothing was changed")
-	}
-	if strings.TrimSpace(line) == name {
+// createFile makes the SQLite file where there is none: an empty one is an empty database.
+func createFile(conn engine.Connection, setting string) error {
+	if conn.Engine != "sqlite" {
 		return nil
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("reading the answer: %w", err)
+	f, err := os.OpenFile(conn.Identity, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return fmt.Errorf("create the SQLite file of %s: %w", setting, err)
 	}
-	return errors.New("not confirmed: nothing was changed (--yes goes on without asking)")
+	return f.Close()
 }
 
-// typed is the next line that somebody types: errStopped at Ctrl-C.
-func (c *console) typed() (string, error) {
-	if c.lines == nil {
-		c.lines = bufio.NewReader(c.in)
-	}
-	type answer struct {
-		line string
-		err  error
-	}
-	answers := make(chan answer, 1)
-	go func() { // a read from a terminal cannot be stopped: it ends with the process
-		line, err := c.lines.ReadString('\n')
-		answers <- answer{line, err}
-	}()
-	select {
-	case a := <-answers:
-		return a.line, a.err
-	case <-c.stop:
-		return "", errStopped
-	}
-}
-
-// progress shows how far long work is: a bar where a person is watching, else a line now and then. It writes to
-// standard error, so that what a command prints can be piped.
-type progress struct {
-	console *console
-	bar     *progressbar.ProgressBar // nil where nobody is watching
-	said    time.Time
-}
-
-// sayEvery is how often a line is written where there is no bar.
-const sayEvery = 10 * time.Second
-
-func newProgress(c *console) *progress {
-	p := &progress{console: c}
-	if f, ok := c.err.(*os.File); ok && !c.json && term.IsTerminal(int(f.Fd())) {
-		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(f), progressbar.OptionShowCount(),
-			progressbar.OptionShowIts(), progressbar.OptionSetItsString("rows"), progressbar.OptionSetPredictTime(true),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
-	}
-	return p
-}
-
-// show tells how much is done, of total (0: not known). A screen that cannot be written to stops nothing.
-func (p *progress) show(done, total int64, line string) {
-	if p.bar != nil {
-		if total > 0 {
-			p.bar.ChangeMax64(max(total, done))
-		}
-		_ = p.bar.Set64(done) // only a screen
-		return
-	}
-	if time.Since(p.said) < sayEvery {
-		return
-	}
-	p.said = time.Now()
-	_, _ = fmt.Fprintln(p.console.err, line) // only a screen
-}
-
-// end takes the bar away.
-func (p *progress) end() {
-	if p.bar != nil {
-		_ = p.bar.Finish() // only a screen
-	}
-}
-
-// watch shows progress until its result is called.
-func (c *console) watch(tell *func(done, total int64, line string)) (end func()) {
-	var p *progress
-	*tell = func(done, total int64, line string) {
-		if p == nil {
-			p = newProgress(c)
-		}
-		p.show(done, total, line)
-	}
-	return func() {
-		if p != nil {
-			p.end()
-		}
-	}
+// statements is what a command that prints DDL prints with --json.
+type statements struct {
+	Engine     string   `json:"engine"`
+	Statements []string `json:"statements"`
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,9 +11,9 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
+	"github.com/rowrelay/rowrelay/inspect/report"
 	"github.com/rowrelay/rowrelay/plaintext"
-	"github.com/rowrelay/rowrelay/publisher"
-	"github.com/rowrelay/rowrelay/publisher/event"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -71,14 +68,18 @@ func (t *target) outbox(name string) (*managedOutbox, error) {
 	return &managedOutbox{target: t, Outbox: outbox, poller: p, close: pub.Close}, nil
 }
 
-// onOutbox opens the outbox of a poller for some work on it.
-func (t *target) onOutbox(name string, work func(*managedOutbox) error) error {
-	d, err := t.outbox(name)
-	if err != nil {
-		return err
+// onOutbox makes cmd do some work on the outbox of the poller that is named.
+func (t *target) onOutbox(cmd *cobra.Command, work func(*managedOutbox, context.Context) error) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		d, err := t.outbox(args[0])
+		if err != nil {
+			return err
+		}
+		defer d.end()
+		return plaintext.Error(work(d, cmd.Context()))
 	}
-	defer d.end()
-	return plaintext.Error(work(d))
+	return cmd
 }
 
 // end closes connections; what was to be written is written by now.
@@ -102,34 +103,26 @@ func (d *managedOutbox) resume(ctx context.Context) error {
 }
 
 func newOutboxPause(t *target) *cobra.Command {
-	return t.flags(&cobra.Command{
+	return t.flags(t.onOutbox(&cobra.Command{
 		Use:   "pause <poller>",
 		Short: "Stop publishing on every instance, until resume",
 		Long: `Pause works at any time. Every instance stops with its next fetch; what is under way is finished. Ticks of a paused outbox do
 nothing and succeed (event=paused). Writers are not hindered: events pile up as PENDING.`,
 		Example: `  rowrelay outbox pause orders --yes`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.pause(cmd.Context()) })
-		},
-	})
+	}, (*managedOutbox).pause))
 }
 
 func newOutboxResume(t *target) *cobra.Command {
-	return t.flags(&cobra.Command{
+	return t.flags(t.onOutbox(&cobra.Command{
 		Use:     "resume <poller>",
 		Short:   "Let a paused outbox go on",
 		Long:    `Resume lets every instance publish again, with its next fetch.`,
 		Example: `  rowrelay outbox resume orders --yes`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.resume(cmd.Context()) })
-		},
-	})
+	}, (*managedOutbox).resume))
 }
 
 func newOutboxCleanup(t *target) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := t.onOutbox(&cobra.Command{
 		Use:   "cleanup <poller>",
 		Short: "Delete published and discarded events that are older than the retention, now",
 		Long: `Cleanup does at once what source__cleanup_schedule (rowrelay run) or the function <poller>_cleanup (the Functions host) does by
@@ -140,11 +133,7 @@ Dead letters, and whatever is still to be published, are kept for ever.
 Ctrl-C stops between two chunks; the same command, or the next clean-up, goes on.`,
 		Example: `  rowrelay outbox cleanup orders --dry-run
   rowrelay outbox cleanup orders`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.cleanup(cmd.Context()) })
-		},
-	}
+	}, (*managedOutbox).cleanup)
 	cmd.Flags().BoolVar(&t.dryRun, "dry-run", false,
 		"only count the events that would be deleted; it reads the whole table")
 	return cmd
@@ -183,7 +172,7 @@ func (d *managedOutbox) cleanup(ctx context.Context) error {
 }
 
 func newOutboxStatus(t *target) *cobra.Command {
-	return &cobra.Command{
+	return t.onOutbox(&cobra.Command{
 		Use:   "status <poller>",
 		Short: "Show how many events there are in each state, and who publishes",
 		Long: `Status counts the events of an outbox by state, says how old the oldest pending one is, and shows the instances that hold
@@ -191,52 +180,7 @@ claims now: their names, how many units (the table, partitions or aggregates), t
 unless they are renewed. Counting may stop at a bound, which is shown as "at least".`,
 		Example: `  rowrelay outbox status orders
   rowrelay outbox status orders --json | jq .oldest_pending_seconds`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.status(cmd.Context()) })
-		},
-	}
-}
-
-// outboxView is an outbox as commands show it.
-type outboxView struct {
-	Poller     string      `json:"poller"`
-	Table      string      `json:"table"`
-	Layout     string      `json:"layout"` // own or mapped
-	Strategy   string      `json:"strategy"`
-	Partitions int         `json:"partitions"` // 0 where the strategy has none
-	Claims     string      `json:"claims_table"`
-	Paused     string      `json:"paused,omitempty"` // by whom, when and why
-	Pending    int64       `json:"pending"`
-	Delayed    int64       `json:"delayed"`
-	Failed     int64       `json:"failed"`
-	Waiting    int64       `json:"waiting"`
-	Dead       int64       `json:"dead"`
-	Bound      int64       `json:"counted_to,omitempty"` // a figure that is this large is at least that
-	Oldest     float64     `json:"oldest_pending_seconds"`
-	Owners     []ownerView `json:"owners"`
-}
-
-type ownerView struct {
-	Name    string  `json:"name"`
-	Token   uint64  `json:"fencing_token,string"`
-	Units   int     `json:"units"`
-	Expires float64 `json:"expires_in_seconds"`
-}
-
-func outboxViewOf(p *config.Poller, about *publisher.About) outboxView {
-	f := &about.Figures
-	v := outboxView{
-		Poller: p.Name, Table: p.Source.Table, Layout: about.Layout, Strategy: string(about.Strategy),
-		Partitions: about.Partitions,
-		Claims:     p.Source.ClaimsTable, Paused: about.Paused, Pending: f.Pending, Delayed: f.Delayed,
-		Failed: f.Failed, Waiting: f.Waiting, Dead: f.Dead,
-		Bound: f.Bound, Oldest: f.OldestPending.Seconds(), Owners: []ownerView{},
-	}
-	for _, o := range about.Owners {
-		v.Owners = append(v.Owners, ownerView{o.Name, o.Token, o.Units, o.Expires.Seconds()})
-	}
-	return v
+	}, (*managedOutbox).status)
 }
 
 func (d *managedOutbox) status(ctx context.Context) error {
@@ -244,88 +188,9 @@ func (d *managedOutbox) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v := outboxViewOf(d.poller, &about)
+	v := report.OutboxOf(d.poller, &about)
 	if d.json {
-		return encodeJSON(d.out, &v)
+		return printing.JSON(d.out, &v)
 	}
-	return v.print(d.out)
-}
-
-// print writes the view for people.
-func (v *outboxView) print(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("%s  %s (%s columns), claims in %s", v.Poller, v.Table, v.Layout, v.Claims)
-	p.field("strategy", v.strategy())
-	p.field("paused", v.Paused)
-	p.line("")
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	rows := &printer{w: table}
-	rows.line("state\tevents\t")
-	for _, row := range []struct {
-		state event.State
-		n     int64
-	}{{event.Pending, v.Pending}, {event.Delayed, v.Delayed}, {event.Failed, v.Failed}, {event.Waiting, v.Waiting},
-		{event.Dead, v.Dead}} {
-		rows.line("%s\t%s\t", row.state, v.count(row.n))
-	}
-	if p.err == nil && rows.err == nil {
-		rows.err = table.Flush()
-	}
-	p.line("")
-	p.field("oldest", v.oldest())
-	if len(v.Owners) == 0 {
-		p.field("owners", "nobody publishes now")
-	}
-	for _, o := range v.Owners {
-		p.field("owner", fmt.Sprintf("%s: %d unit(s), token %d, until %s from now unless renewed", o.Name, o.Units, o.Token,
-			seconds(o.Expires)))
-	}
-	if p.err == nil {
-		p.err = rows.err
-	}
-	return p.err
-}
-
-func (v *outboxView) strategy() string {
-	if v.Partitions > 0 {
-		return fmt.Sprintf("%s, %d partitions in force", v.Strategy, v.Partitions)
-	}
-	return v.Strategy
-}
-
-func (v *outboxView) oldest() string {
-	switch {
-	case v.Oldest > 0:
-	case v.Pending > 0:
-		return "it is not known when the oldest pending event was written"
-	default:
-		return "no event is pending"
-	}
-	return seconds(v.Oldest) + " is the age of the oldest pending event"
-}
-
-func (v *outboxView) count(n int64) string {
-	if v.Bound > 0 && n >= v.Bound {
-		return fmt.Sprintf("at least %d", n)
-	}
-	return fmt.Sprint(n)
-}
-
-func seconds(s float64) string {
-	return time.Duration(s * float64(time.Second)).Round(100 * time.Millisecond).String()
-}
-
-// encodeJSON prints one value as indented JSON.
-func encodeJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
-}
-
-// encodeLine writes v as one line of JSON.
-func encodeLine(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
+	return v.WriteText(d.out)
 }

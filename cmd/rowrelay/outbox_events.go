@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,13 +11,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 func newOutboxRequeue(t *target) *cobra.Command {
 	var f choiceOfEvents
-	cmd := t.flags(&cobra.Command{
+	cmd := t.flags(t.onOutbox(&cobra.Command{
 		Use:   "requeue <poller>",
 		Short: "Publish dead letters again, and then what waits behind them",
 		Long: `Requeue makes dead letters (with --state failed: events that wait for their next attempt) due at once, with their attempts
@@ -30,17 +31,13 @@ It works in chunks: Ctrl-C stops between two of them, and the same command goes 
 		Example: `  rowrelay outbox requeue orders
   rowrelay outbox requeue orders --id 4711 --yes
   rowrelay outbox requeue orders --event-type OrderPlaced --younger-than 24h --dry-run`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.requeue(cmd.Context(), &f) })
-		},
-	})
+	}, func(d *managedOutbox, ctx context.Context) error { return d.requeue(ctx, &f) }))
 	return f.flags(cmd, "dead", 0)
 }
 
 func newOutboxDiscard(t *target) *cobra.Command {
 	var f choiceOfEvents
-	cmd := t.flags(&cobra.Command{
+	cmd := t.flags(t.onOutbox(&cobra.Command{
 		Use:   "discard <poller>",
 		Short: "Give events up for ever, and let what waits behind them go on",
 		Long: `Discard gives dead letters (with --state also failed, waiting and delayed events) up: they are NEVER published, which is data loss for
@@ -52,11 +49,7 @@ It works in chunks: Ctrl-C stops between two of them, and the same command goes 
 		Example: `  rowrelay outbox discard orders --id 4711
   rowrelay outbox discard orders --key order-placed-4711
   rowrelay outbox discard orders --event-type Heartbeat --older-than 168h --dry-run`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.discard(cmd.Context(), &f) })
-		},
-	})
+	}, func(d *managedOutbox, ctx context.Context) error { return d.discard(ctx, &f) }))
 	return f.flags(cmd, "dead", 0)
 }
 
@@ -82,15 +75,15 @@ func (d *managedOutbox) changeEvents(
 	if err != nil {
 		return d.carryOut(ctx, d.poller.Name, nil, err)
 	}
-	p := &printer{w: d.talk()}
+	p := &printing.Printer{W: d.talk()}
 	for i := range events.First {
-		p.entry(&events.First[i])
+		printEntry(p, &events.First[i])
 	}
 	if more := events.Total - int64(len(events.First)); more > 0 {
-		p.line("and %d more", more)
+		p.Line("and %d more", more)
 	}
-	if p.err != nil {
-		return p.err
+	if p.Err != nil {
+		return p.Err
 	}
 	defer d.watch(&d.Progress)()
 	return d.carryOut(ctx, d.poller.Name, &events.Plan, nil)
@@ -101,7 +94,7 @@ const listed = 100
 
 func newOutboxList(t *target) *cobra.Command {
 	var f choiceOfEvents
-	cmd := &cobra.Command{
+	cmd := t.onOutbox(&cobra.Command{
 		Use:   "list <poller>",
 		Short: "List events that failed, wait or were given up, the oldest first",
 		Long: `List shows events without their payloads, in the order in which they are published: when each was created, its number and
@@ -111,11 +104,7 @@ one event a line.`,
 		Example: `  rowrelay outbox list orders
   rowrelay outbox list orders --state dead --json | jq -r .last_error | sort | uniq -c
   rowrelay outbox list orders --aggregate 4711 --state pending,failed,waiting,published,dead`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onOutbox(args[0], func(d *managedOutbox) error { return d.list(cmd.Context(), &f) })
-		},
-	}
+	}, func(d *managedOutbox, ctx context.Context) error { return d.list(ctx, &f) })
 	return f.flags(cmd, "dead, failed, waiting", listed)
 }
 
@@ -125,29 +114,27 @@ func (d *managedOutbox) list(ctx context.Context, f *choiceOfEvents) error {
 		return err
 	}
 	n := 0
-	p := &printer{w: d.out}
-	encoder := json.NewEncoder(d.out)
-	encoder.SetEscapeHTML(false)
+	p := &printing.Printer{W: d.out}
 	err = d.Events.List(ctx, filter, func(e event.Entry) error {
 		n++
 		if d.json {
-			return encoder.Encode(e)
+			return printing.JSONLine(d.out, e)
 		}
-		p.entry(&e)
-		return p.err
+		printEntry(p, &e)
+		return p.Err
 	})
 	if err != nil || d.json {
 		return err
 	}
-	p.line("%d event(s)", n)
+	p.Line("%d event(s)", n)
 	if filter.Limit > 0 && n == filter.Limit {
-		p.line("there may be more: --limit 0 shows all")
+		p.Line("there may be more: --limit 0 shows all")
 	}
-	return p.err
+	return p.Err
 }
 
-// entry writes one event on one line.
-func (p *printer) entry(e *event.Entry) {
+// printEntry writes one event on one line.
+func printEntry(p *printing.Printer, e *event.Entry) {
 	created := "-"
 	if !e.CreatedAt.IsZero() {
 		created = e.CreatedAt.UTC().Format(time.RFC3339)
@@ -163,7 +150,7 @@ func (p *printer) entry(e *event.Entry) {
 	if e.LastError != "" {
 		text += "  " + plaintext.Line(e.LastError)
 	}
-	p.line("%s", text)
+	p.Line("%s", text)
 }
 
 // choiceOfEvents is what the flags that choose events say.
@@ -179,7 +166,7 @@ type choiceOfEvents struct {
 // flags adds the flags that choose events. what is the default of --state, for people; limit that of --limit.
 func (f *choiceOfEvents) flags(cmd *cobra.Command, what string, limit int) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.states, "state", nil,
-		"only events in these states: "+strings.Join(stateNames(), ", ")+" (default "+what+")")
+		"only events in these states: "+strings.Join(admin.AllStates(), ", ")+" (default "+what+")")
 	cmd.Flags().StringArrayVar(&f.ids, "id", nil,
 		"only the event with this id; may be repeated")
 	cmd.Flags().StringArrayVar(&f.keys, "key", nil, "only the event with this idempotency key; may be repeated")
@@ -194,14 +181,6 @@ func (f *choiceOfEvents) flags(cmd *cobra.Command, what string, limit int) *cobr
 	return cmd
 }
 
-func stateNames() []string {
-	names := make([]string, len(admin.States))
-	for i, s := range admin.States {
-		names[i] = s.Name
-	}
-	return names
-}
-
 // stateOf reads a state as the flag or the column spells it.
 func stateOf(text string) (event.State, error) {
 	for _, s := range admin.States {
@@ -210,58 +189,23 @@ func stateOf(text string) (event.State, error) {
 			return s.State, nil
 		}
 	}
-	return "", mistaken("--state %q is not one of %s", text, strings.Join(stateNames(), ", "))
-}
-
-// unsaid is an error where a flag that chooses was given with an empty value, or zero: in a script that is a variable
-// which was not set, and the flag would restrict nothing. given is nil where there is no command line.
-func unsaid(given *pflag.FlagSet, names ...string) error {
-	if given == nil {
-		return nil
-	}
-	var faults []string
-	given.Visit(func(flag *pflag.Flag) { // only those that were given
-		if !slices.Contains(names, flag.Name) {
-			return
-		}
-		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		switch {
-		case flag.Value.Type() == "duration":
-			if d, err := time.ParseDuration(values[0]); err != nil || d == 0 {
-				faults = append(faults, fmt.Sprintf("--%s is zero: give it a duration such as 24h, or leave it out for any age",
-					flag.Name))
-			}
-		case flag.Value.Type() == "int":
-			if values[0] == "0" && flag.DefValue == "0" { // where a limit is the default, 0 says that all are wanted
-				faults = append(faults, fmt.Sprintf("--%s is zero: give it a number, or leave it out for all", flag.Name))
-			}
-		case len(values) == 0 || slices.Contains(values, ""):
-			faults = append(faults, fmt.Sprintf("--%s is empty: give it a value, or leave it out to choose whatever it is",
-				flag.Name))
-		}
-	})
-	if len(faults) > 0 {
-		return mistaken("%s", strings.Join(faults, "; "))
-	}
-	return nil
+	return "", commandline.Mistaken("--state %q is not one of %s", text, strings.Join(admin.AllStates(), ", "))
 }
 
 // filter is what the flags choose: of these states, unless --state says others; only of allowed ones (nil: any).
 func (f *choiceOfEvents) filter(states, allowed []event.State) (event.Filter, error) {
-	if err := unsaid(f.given, "state", "id", "key", "aggregate-type", "aggregate", "event-type", "older-than",
+	if err := commandline.Unsaid(f.given, "state", "id", "key", "aggregate-type", "aggregate", "event-type", "older-than",
 		"younger-than", "limit"); err != nil {
 		return event.Filter{}, err
 	}
 	switch {
 	case f.limit < 0:
-		return event.Filter{}, mistaken("--limit must not be negative")
+		return event.Filter{}, commandline.Mistaken("--limit must not be negative")
 	case f.olderThan < 0, f.youngerThan < 0:
-		return event.Filter{}, mistaken("--older-than and --younger-than must not be negative")
+		return event.Filter{}, commandline.Mistaken("--older-than and --younger-than must not be negative")
 	case f.olderThan > 0 && f.youngerThan > 0 && f.olderThan >= f.youngerThan:
-		return event.Filter{}, mistaken("no event is older than %s and younger than %s", f.olderThan, f.youngerThan)
+		return event.Filter{}, commandline.Mistaken("no event is older than %s and younger than %s", f.olderThan,
+			f.youngerThan)
 	}
 	chosen := event.Filter{
 		States: states, IDs: f.ids, Keys: f.keys, AggregateType: f.aggregateType, Aggregate: f.aggregate,

@@ -4,20 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/wiring"
 )
-
-// initTimeout bounds one statement of `outbox init --apply`: an index on a table that is full takes long.
-const initTimeout = 30 * time.Minute
 
 func newOutboxInit(t *target) *cobra.Command {
 	var apply, beside bool
@@ -87,18 +83,6 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 	return t.applyInit(ctx, w, &d)
 }
 
-// createFile makes the SQLite file where there is none: an empty one is an empty database.
-func createFile(conn engine.Connection, setting string) error {
-	if conn.Engine != "sqlite" {
-		return nil
-	}
-	f, err := os.OpenFile(conn.Identity, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return fmt.Errorf("create the SQLite file of %s: %w", setting, err)
-	}
-	return f.Close()
-}
-
 // lookTimeout bounds the look at the database before statements are printed: whoever prints them may have no access.
 const lookTimeout = 3 * time.Second
 
@@ -141,24 +125,21 @@ func ddlOf(w *wiring.Poller, beside bool) (d ddl, err error) {
 
 func (t *target) printInit(w *wiring.Poller, d *ddl) error {
 	if t.json {
-		return encodeJSON(t.out, struct {
-			Engine     string   `json:"engine"`
-			Statements []string `json:"statements"`
-		}{w.Connection.Engine, d.statements})
+		return printing.JSON(t.out, statements{w.Connection.Engine, d.statements})
 	}
-	p := &printer{w: t.out}
-	p.line("-- For the outbox of the poller %s on %s: %s.", w.Config.Name, w.Connection.Engine, plaintext.Line(d.tables))
+	p := &printing.Printer{W: t.out}
+	p.Line("-- For the outbox of the poller %s on %s: %s.", w.Config.Name, w.Connection.Engine, plaintext.Line(d.tables))
 	if d.note != "" {
-		p.line("-- %s", plaintext.Line(d.note))
+		p.Line("-- %s", plaintext.Line(d.note))
 	}
-	p.line("-- What exists already is left as it is. `rowrelay outbox init %s --apply` runs the same.", w.Config.Name)
+	p.Line("-- What exists already is left as it is. `rowrelay outbox init %s --apply` runs the same.", w.Config.Name)
 	for _, statement := range d.statements {
-		p.line("\n%s;", trimmed(statement))
+		p.Line("\n%s;", trimmed(statement))
 		if w.Connection.Engine == "sqlserver" {
-			p.line("GO") // a batch is compiled as a whole: an index on a column of the statement before would not be
+			p.Line("GO") // a batch is compiled as a whole: an index on a column of the statement before would not be
 		}
 	}
-	return p.err
+	return p.Err
 }
 
 // applyInit runs the statements one after the other. One that fails ends it; those before it stand, and are skipped

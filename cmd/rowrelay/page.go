@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -125,4 +128,25 @@ func alonePage(cfg *config.App, side *statusSide, metrics http.Handler, log *slo
 	mux.Handle("/", statuspage.Standalone(statuspage.Config{Reader: side.Reader, Operator: side.Operator, Token: token,
 		Log: log}, guard))
 	return mux
+}
+
+// serveStatus serves the status page and /metrics.
+func serveStatus(ctx context.Context, cfg *config.App, page http.Handler, log *slog.Logger) (stop func(), err error) {
+	var listen net.ListenConfig
+	listener, err := listen.Listen(ctx, "tcp", cfg.Status.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("status__listen: %w: give another address, such as 127.0.0.1:0", err)
+	}
+	cfg.Status.Listen = listener.Addr().String()
+	server := &http.Server{
+		Handler: page, ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("the listener of the status page and the metrics ended", "error", err)
+		}
+	}()
+	return func() { _ = server.Close() }, nil // readers are not waited for
 }

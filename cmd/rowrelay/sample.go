@@ -13,10 +13,12 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -141,9 +143,9 @@ func schema(ctx context.Context, c *console, name, output string, async bool) er
 		return err
 	}
 	if async {
-		return encodeJSON(c.out, p.AsyncAPI(out))
+		return printing.JSON(c.out, p.AsyncAPI(out))
 	}
-	return encodeJSON(c.out, p.Schema(out))
+	return printing.JSON(c.out, p.Schema(out))
 }
 
 // sampleFlags are those of `rowrelay test-event`.
@@ -229,10 +231,8 @@ func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) err
 		return errors.New("a table has no place for a mark, so that the row itself would be written: --dry-run " +
 			"shows it, and `rowrelay check` says what the table lacks")
 	}
-	if !t.yes {
-		if err := confirm(t.console, name); err != nil {
-			return err
-		}
+	if err := t.confirmed(name); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, out.Timeout)
 	defer cancel()
@@ -258,8 +258,8 @@ func sample(ctx context.Context, a *wiring.App, w *wiring.Poller, out *config.Ou
 	}
 	e := &d.Events[0]
 	if w.Config.Source.Mode != mode.Outbox {
-		err := noneOf(s.given, "is of an outbox, and "+w.Config.Name+" sends a row as it is", "aggregate-type", "event-type",
-			"payload")
+		err := commandline.NoneOf(s.given, "is of an outbox, and "+w.Config.Name+" sends a row as it is",
+			"aggregate-type", "event-type", "payload")
 		if err != nil {
 			return nil, err
 		}
@@ -269,7 +269,7 @@ func sample(ctx context.Context, a *wiring.App, w *wiring.Poller, out *config.Ou
 			return nil, fmt.Errorf("%s shares its changes by leases, which test-event does not take", w.Config.Name)
 		}
 		if !json.Valid([]byte(s.payload)) {
-			return nil, mistaken("--payload is not JSON")
+			return nil, commandline.Mistaken("--payload is not JSON")
 		}
 		key := []byte(`{"seq":0}`)
 		row, _ := json.Marshal(map[string]string{"aggregate_type": s.aggregate, "event_type": s.kind, "payload": s.payload})

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"runtime"
@@ -13,7 +16,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/config"
+	"github.com/rowrelay/rowrelay/config/localsettings"
+	"github.com/rowrelay/rowrelay/config/nested"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/plaintext"
@@ -39,6 +45,13 @@ func (c *console) expand() *config.App {
 	return app
 }
 
+// unasked reads the settings without a question to a database.
+func (c *console) unasked() (*config.App, error) {
+	err := c.addFile()
+	app, _ := config.Load(c.environ) // its error is the faults that the App holds
+	return app, err
+}
+
 // addFile adds the settings of a file to the environment.
 func (c *console) addFile() (err error) {
 	if c.added, err = c.fileSettings(); err == nil {
@@ -60,6 +73,40 @@ func (c *console) tables(p *config.Poller) (config.Found, error) {
 	}()
 	found, err := inspect.Tables(ctx, p, p.Source.Timeout)
 	return found, plaintext.Error(err)
+}
+
+// fileSettings reads the settings that a file adds to the environment: that of --config, that of --settings, or
+// local.settings.json where there is one.
+func (c *console) fileSettings() ([]string, error) {
+	switch {
+	case c.config != "" && c.settings != "":
+		return nil, commandline.Mistaken("--config and --settings both name the file of the settings: give one of them")
+	case c.config != "":
+		return nested.Read(c.config)
+	}
+	list, err := localsettings.Read(cmp.Or(c.settings, "local.settings.json"))
+	if c.settings == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return list, err
+}
+
+// file is the one that settings were read from, for people.
+func (c *console) file() string { return cmp.Or(c.config, c.settings, "local.settings.json") }
+
+// environmentOnly refuses a file of settings for a command that reads none.
+func (c *console) environmentOnly(command string) error {
+	if c.config == "" {
+		return nil
+	}
+	return commandline.Mistaken("rowrelay %s takes no --config: `rowrelay config to-env --config %s --json` makes a "+
+		"local.settings.json of it", command, c.config)
+}
+
+// process is what the parts are told of the process.
+func (c *console) process() *wiring.Process {
+	return &wiring.Process{Environ: c.environ, File: c.file(), Added: c.added, Version: version, Out: c.out,
+		Telemetry: c.telemetry, Cut: c.cut, Log: c.log, Seen: c.seen}
 }
 
 // open loads the settings and joins their parts, for a command that changes nothing. It returns the named pollers, or
@@ -110,6 +157,27 @@ func levelOf(cfg *config.App) slog.Level {
 		return slog.LevelInfo // a fault of log__level is told with the others
 	}
 	return level
+}
+
+// tell logs at the start what is wrong, worth knowing, or fixed for the process.
+func tell(ctx context.Context, log *slog.Logger, a *wiring.App) {
+	for _, f := range a.Config.Faults {
+		log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "setting", f.Setting, "error", f.Problem,
+			"next", f.Mend)
+	}
+	for _, w := range a.Pollers {
+		for _, f := range w.Faults {
+			log.ErrorContext(ctx, "configuration fault", "event", "config_invalid", "poller", w.Config.Name, "setting",
+				f.Setting,
+				"error", f.Problem, "next", f.Mend)
+		}
+		for _, f := range w.Warnings {
+			log.WarnContext(ctx, f.Problem, "event", "warning", "poller", w.Config.Name, "setting", f.Setting, "next", f.Mend)
+		}
+	}
+	for _, f := range a.Config.Warnings {
+		log.WarnContext(ctx, f.Problem, "event", "warning", "setting", f.Setting, "next", f.Mend)
+	}
 }
 
 // newRegistry is what /metrics shows and OTLP exports: the handler's metrics, when it has registered them, beside those

@@ -13,6 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -54,7 +56,7 @@ func (t *target) show(ctx context.Context, name string) error {
 			return err
 		}
 		if t.json {
-			return encodeLine(t.out, view)
+			return printing.JSONLine(t.out, view)
 		}
 		return t.say("%s", view)
 	})
@@ -67,7 +69,7 @@ func (t *target) show(ctx context.Context, name string) error {
 			return err
 		}
 		if t.json {
-			return encodeLine(t.out, view)
+			return printing.JSONLine(t.out, view)
 		}
 		return printState(t.out, view)
 	})
@@ -148,7 +150,7 @@ Pause the poller first. Alone, without --to, it does only that.`,
 		},
 	})
 	cmd.Flags().StringVar(&r.To, "to", "", "beginning, latest, snapshot, cursor=VALUE or file=PATH")
-	cmd.Flags().Var(onceEach{&r.Key}, "key",
+	cmd.Flags().Var(commandline.OnceEach{Values: &r.Key}, "key",
 		"a key column and its value, as `column=value`, for --to cursor=; once for each")
 	cmd.Flags().StringVar(&r.Ties, "ties", "", "before or after all rows of the value of --to cursor=")
 	cmd.Flags().StringVar(&r.Parked, "parked", "", "keep or drop the parked events (asked for where there are some)")
@@ -216,7 +218,7 @@ says. Dead letters are not in it.`,
 						return err
 					}
 				}
-				return encodeJSON(t.out, found)
+				return printing.JSON(t.out, found)
 			})
 		},
 	}
@@ -291,48 +293,48 @@ func printState(w io.Writer, v *admin.State) error {
 	case v.Owner != "":
 		lease = fmt.Sprintf("expired (last held by %s until %s)", v.Owner, v.ExpiresAt.Format(time.RFC3339))
 	}
-	p := &printer{w: w}
-	p.line("poller       %s", v.Poller)
-	p.line("document     %s", v.Document)
-	p.line("position     %s", v.Position)
+	p := &printing.Printer{W: w}
+	p.Line("poller       %s", v.Poller)
+	p.Line("document     %s", v.Document)
+	p.Line("position     %s", v.Position)
 	if v.Late != nil {
 		mode := v.Late.Mode
 		if v.Late.Mode == string(late.Overlap) {
 			mode += fmt.Sprintf(": the position is the window's low edge; delivered as far as %s, %d row(s) remembered",
 				v.Late.Frontier, v.Late.Remembered)
 		}
-		p.line("late commits %s", mode)
+		p.Line("late commits %s", mode)
 	}
-	p.line("last batch   %s", cmp.Or(v.BatchID, "none"))
-	p.line("committed    %s", orNever(v.UpdatedAt))
-	p.line("source       %s", v.Fingerprint)
-	p.line("incarnation  %s", cmp.Or(v.Incarnation, "none"))
-	p.line("lease        %s", lease)
-	p.line("token        %d", v.Token)
+	p.Line("last batch   %s", cmp.Or(v.BatchID, "none"))
+	p.Line("committed    %s", orNever(v.UpdatedAt))
+	p.Line("source       %s", v.Fingerprint)
+	p.Line("incarnation  %s", cmp.Or(v.Incarnation, "none"))
+	p.Line("lease        %s", lease)
+	p.Line("token        %d", v.Token)
 	if v.Paused != nil {
 		ends := ""
 		if !v.Paused.Until.IsZero() {
 			ends = ", until " + v.Paused.Until.UTC().Format(time.RFC3339) + " at the latest"
 		}
-		p.line("paused       since %s by %s%s", v.Paused.At.UTC().Format(time.RFC3339), v.Paused.By, ends)
+		p.Line("paused       since %s by %s%s", v.Paused.At.UTC().Format(time.RFC3339), v.Paused.By, ends)
 	}
 	if v.Backfill != nil {
-		p.line("backfill     %s", v.Backfill)
+		p.Line("backfill     %s", v.Backfill)
 	}
 	for _, a := range v.Apart {
-		p.line("read apart   order key %s: its rows after %s are delivered beside the others'", a.OrderKey, a.At)
+		p.Line("read apart   order key %s: its rows after %s are delivered beside the others'", a.OrderKey, a.At)
 	}
 	for _, e := range v.Parked {
-		p.line("parked       %s", parkedLine(&e))
+		p.Line("parked       %s", parkedLine(&e))
 	}
 	for _, s := range v.Skips {
 		rows := fmt.Sprintf("%d row(s)", s.Rows)
 		if s.Rows < 0 {
 			rows = "rows that could not be counted"
 		}
-		p.line("SKIPPED      %s by %s on %s: from %s to %s", rows, s.By, s.At.UTC().Format(time.RFC3339), s.From, s.To)
+		p.Line("SKIPPED      %s by %s on %s: from %s to %s", rows, s.By, s.At.UTC().Format(time.RFC3339), s.From, s.To)
 	}
-	return p.err
+	return p.Err
 }
 
 func parkedLine(e *parking.Entry) string {

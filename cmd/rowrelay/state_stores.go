@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/admin"
+	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/plaintext"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/state/sqlstore"
 	"github.com/rowrelay/rowrelay/wiring"
 )
@@ -54,14 +56,11 @@ func (t *target) initState(ctx context.Context, apply bool) error {
 			return err
 		}
 		if t.json {
-			return encodeJSON(t.out, struct {
-				Engine     string   `json:"engine"`
-				Statements []string `json:"statements"`
-			}{conn.Engine, []string{ddl}})
+			return printing.JSON(t.out, statements{conn.Engine, []string{ddl}})
 		}
-		p := &printer{w: t.out}
-		p.line("-- The table of state documents on %s. `rowrelay state init --apply` runs the same.\n%s;", conn.Engine, ddl)
-		return p.err
+		p := &printing.Printer{W: t.out}
+		p.Line("-- The table of state documents on %s. `rowrelay state init --apply` runs the same.\n%s;", conn.Engine, ddl)
+		return p.Err
 	}
 	if err := createFile(conn, s.ConnectionSetting); err != nil {
 		return err
@@ -132,7 +131,7 @@ func (t *target) storeSettings(was *config.App, to []string) (*config.State, err
 	for _, pair := range to {
 		name, _, ok := strings.Cut(pair, "=")
 		if !ok || !strings.HasPrefix(strings.ToLower(name), "state__") || strings.EqualFold(name, "state__app_name") {
-			return nil, &usageError{fmt.Errorf("--to takes a setting of the store, such as state__kind=sql, not %q", name)}
+			return nil, commandline.Mistaken("--to takes a setting of the store, such as state__kind=sql, not %q", name)
 		}
 		environ = append(environ, pair)
 	}
@@ -142,7 +141,7 @@ func (t *target) storeSettings(was *config.App, to []string) (*config.State, err
 	}
 	switch {
 	case app.State.Kind == "", app.State.Kind == "memory":
-		return nil, &usageError{fmt.Errorf("--to state__kind=… must name a store that lasts: blob, table, sql or file")}
+		return nil, commandline.Mistaken("--to state__kind=… must name a store that lasts: blob, table, sql or file")
 	case inspect.StoreName(&app.State) == inspect.StoreName(&was.State):
 		return nil, fmt.Errorf("the documents are in %s already", inspect.StoreName(&app.State))
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/internal/testenv"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -108,27 +107,6 @@ func TestStatusOfAPoller(t *testing.T) {
 				t.Errorf("a row's value: %s", text)
 			}
 		})
-	}
-}
-
-// TestStatusLeadsToWhatToDo: an output that is not well names the runbook's heading about it, and the words.
-func TestStatusLeadsToWhatToDo(t *testing.T) {
-	print := func(o status.Output) string {
-		var out strings.Builder
-		if err := printStatus(&out, &status.Report{Outputs: []status.Output{o}}); err != nil {
-			t.Fatal(err)
-		}
-		return out.String()
-	}
-	text := print(status.Output{Poller: "orders", Health: status.Failing,
-		LastError: &status.Problem{Text: "503", Event: string(poller.HandlerFailed)}})
-	for _, want := range []string{status.RunbookPage + "the-destination-fails", status.GlossaryPage} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s is not in:\n%s", want, text)
-		}
-	}
-	if text = print(status.Output{Poller: "orders", Health: status.Healthy}); strings.Contains(text, "https://") {
-		t.Errorf("a healthy one:\n%s", text)
 	}
 }
 

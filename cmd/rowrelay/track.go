@@ -15,6 +15,7 @@ import (
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/tracking"
 	"github.com/rowrelay/rowrelay/wiring"
 )
@@ -135,10 +136,8 @@ func (t *target) carryOutWork(ctx context.Context, w *wiring.Poller, work tracki
 	if err := t.notes(work.Notes()); err != nil {
 		return err
 	}
-	if !t.yes {
-		if err := confirm(t.console, w.Config.Name); err != nil {
-			return err
-		}
+	if err := t.confirmed(w.Config.Name); err != nil {
+		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, max(initTimeout, w.Config.Source.Timeout))
 	defer cancel()
@@ -171,19 +170,19 @@ func (t *target) tracked(name string) (*wiring.Poller, error) {
 
 func (t *target) printWork(w *wiring.Poller, work *tracking.Work) error {
 	if t.json {
-		return encodeJSON(t.out, struct {
+		return printing.JSON(t.out, struct {
 			Engine     string   `json:"engine"`
 			Statements []string `json:"statements"`
 			Notes      []string `json:"notes"`
 		}{w.Connection.Engine, work.Statements, work.Notes()})
 	}
-	p := &printer{w: t.out}
-	p.line("-- For the poller %s on %s: %s.", w.Config.Name, w.Connection.Engine, plaintext.Line(work.Changes.Title()))
+	p := &printing.Printer{W: t.out}
+	p.Line("-- For the poller %s on %s: %s.", w.Config.Name, w.Connection.Engine, plaintext.Line(work.Changes.Title()))
 	for _, note := range work.Notes() {
-		p.line("-- %s", plaintext.Line(note))
+		p.Line("-- %s", plaintext.Line(note))
 	}
-	p.line("\n%s", work.Script())
-	return p.err
+	p.Line("\n%s", work.Script())
+	return p.Err
 }
 
 func (t *target) trackStatus(ctx context.Context, name string) error {
@@ -201,44 +200,38 @@ func (t *target) trackStatus(ctx context.Context, name string) error {
 		bad = fmt.Errorf("%s has no change table: rowrelay track install %s", s.Table, w.Config.Name)
 	}
 	if t.json {
-		if err := encodeJSON(t.out, s); err != nil {
+		if err := printing.JSON(t.out, s); err != nil {
 			return err
 		}
 	} else if s.Installed {
-		p := &printer{w: t.out}
-		p.line("table         %s", plaintext.Line(s.Table))
+		p := &printing.Printer{W: t.out}
+		p.Line("table         %s", plaintext.Line(s.Table))
 		if s.Changes != "" {
-			p.line("change table  %s", plaintext.Line(s.Changes))
+			p.Line("change table  %s", plaintext.Line(s.Changes))
 		}
-		p.line("keys          %d, of which %d are deleted", s.Rows, s.Deleted)
-		p.line("versions      %s to %s; changes up to %s may be missing", orNone(s.Oldest), orNone(s.Newest), s.Floor)
+		p.Line("keys          %d, of which %d are deleted", s.Rows, s.Deleted)
+		p.Line("versions      %s to %s; changes up to %s may be missing", cmp.Or(s.Oldest, "none"),
+			cmp.Or(s.Newest, "none"), s.Floor)
 		if s.Retained != "" {
-			p.line("retained      %s: a poller that stands still for longer stops at a gap", s.Retained)
+			p.Line("retained      %s: a poller that stands still for longer stops at a gap", s.Retained)
 		}
 		for _, text := range s.Unseen {
-			p.line("not seen      %s", plaintext.Line(text))
+			p.Line("not seen      %s", plaintext.Line(text))
 		}
 		if s.Outdated != "" {
-			p.line("outdated      %s", s.Outdated)
+			p.Line("outdated      %s", s.Outdated)
 		}
 		for _, text := range s.Faults {
-			p.line("✗             %s", plaintext.Line(text))
+			p.Line("✗             %s", plaintext.Line(text))
 		}
-		if p.err != nil {
-			return p.err
+		if p.Err != nil {
+			return p.Err
 		}
 	}
 	if s.Installed && len(s.Faults) == 0 {
 		return nil
 	}
 	return bad
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
 }
 
 func newTrackPurge(t *target) *cobra.Command {

@@ -87,22 +87,12 @@ func KindOf(typ string) Kind {
 // Read reads a result of names, types and whether NULL is allowed.
 func Read(ctx context.Context, q statement.Querier, kind func(typ string) Kind, text string,
 	argument string) (list []Column, err error) {
-	rows, err := q.QueryContext(ctx, text, argument)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if closed := rows.Close(); err == nil {
-			err = closed
-		}
-	}()
-	for rows.Next() {
+	err = statement.Rows(ctx, q, text, []any{argument}, func(scan func(...any) error) (bool, error) {
 		var c Column
-		if err := rows.Scan(&c.Name, &c.Type, &c.Nullable); err != nil {
-			return nil, err
-		}
+		err := scan(&c.Name, &c.Type, &c.Nullable)
 		c.Kind = kind(c.Type)
 		list = append(list, c)
-	}
-	return list, rows.Err()
+		return true, err
+	})
+	return list, err
 }

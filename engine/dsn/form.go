@@ -35,9 +35,9 @@ func Engine(setting, text string) string {
 	return engine
 }
 
-// Recognise names the engine that a connection string is for, by its form alone. The error says why the text has no
+// recognise names the engine that a connection string is for, by its form alone. The error says why the text has no
 // form that is read, and what to do.
-func Recognise(text string) (engine string, err error) {
+func recognise(text string) (engine string, err error) {
 	text = strings.TrimSpace(text)
 	lower := strings.ToLower(text)
 	switch {

@@ -17,10 +17,10 @@ func Named(setting string) string {
 	return ""
 }
 
-// RecogniseOf is Recognise for the string of a setting. ADO.NET's form is that of several engines: there the setting's
+// RecogniseOf is recognise for the string of a setting. ADO.NET's form is that of several engines: there the setting's
 // name says which.
 func RecogniseOf(setting, text string) (engine string, err error) {
-	engine, err = Recognise(text)
+	engine, err = recognise(text)
 	if named := Named(setting); err == nil && named != "" && engine == SQLServer && !isURL(text) {
 		return named, nil
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -40,10 +42,10 @@ const shownFor = 120 * time.Millisecond
 const clockSQL = "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS CHAR)"
 
 // Horizon implements engine.Dialect.
-func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, looks *engine.Looks) (engine.Horizon, error) {
+func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, looks *engine.Looks) (change.Horizon, error) {
 	now, err := databaseClock(ctx, conn)
 	if err != nil {
-		return engine.Horizon{}, err
+		return change.Horizon{}, err
 	}
 	h, recent := looks.Within(shownFor)
 	for again := !recent; again; {
@@ -77,7 +79,7 @@ func databaseClock(ctx context.Context, conn *sql.Conn) (time.Time, error) {
 }
 
 // transactions is what the server shows of them, at a time that its clock showed before, and whether that is new.
-func transactions(ctx context.Context, conn *sql.Conn, at time.Time) (h engine.Horizon, isNew bool, err error) {
+func transactions(ctx context.Context, conn *sql.Conn, at time.Time) (h change.Horizon, isNew bool, err error) {
 	h.Now = at
 	// A transaction with a snapshot is in the list, without one it is not before its first read. Others pass over one
 	// that is read-only.

@@ -45,19 +45,16 @@ func (Dialect) Rights(ctx context.Context, db *sql.DB, parts []string) (r engine
 	if len(parts) > 1 {
 		schema = parts[len(parts)-2]
 	}
-	rows, err := db.QueryContext(ctx, rightsSQL, schema, schema, name, schema, name)
-	if err != nil {
-		return r, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
-	for rows.Next() {
+	named := []any{schema, schema, name, schema, name}
+	err = engine.EachRow(ctx, db, rightsSQL, named, func(scan func(...any) error) error {
 		var scope, right, grantable string
-		if err := rows.Scan(&r.Login, &scope, &right, &grantable); err != nil {
-			return r, err
+		if err := scan(&r.Login, &scope, &right, &grantable); err != nil {
+			return err
 		}
 		takeGrant(&r, scope, right, grantable == "YES")
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return r, err
 	}
 	if r.Login == "" {
@@ -111,38 +108,17 @@ func addNew(list *[]string, text string) {
 
 // rolesOf returns the roles that the login has. Servers without roles do not know the view.
 func rolesOf(ctx context.Context, db *sql.DB) ([]string, error) {
-	rows, err := db.QueryContext(ctx, rolesSQL)
-	if err != nil {
-		if kind := (Dialect{}).Classify(err); kind == engine.FaultSchema || kind == engine.FaultDenied {
-			return nil, nil
-		}
-		return nil, err
+	roles, err := engine.Texts(ctx, db, rolesSQL)
+	if kind := (Dialect{}).Classify(err); err != nil && (kind == engine.FaultSchema || kind == engine.FaultDenied) {
+		return nil, nil
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
-	var roles []string
-	for rows.Next() {
-		var role string
-		if err := rows.Scan(&role); err != nil {
-			return nil, err
-		}
-		roles = append(roles, role)
-	}
-	return roles, rows.Err()
+	return roles, err
 }
 
 // publicGrants says whether MariaDB grants something to everybody, which only this statement shows.
 func publicGrants(ctx context.Context, db *sql.DB) (public bool, err error) {
-	rows, err := db.QueryContext(ctx, grantsSQL)
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
-	for rows.Next() {
-		var grant string
-		if err := rows.Scan(&grant); err != nil {
-			return false, err
-		}
-		public = public || strings.HasSuffix(grant, " TO PUBLIC") || strings.Contains(grant, " TO PUBLIC WITH ")
-	}
-	return public, rows.Err()
+	grants, err := engine.Texts(ctx, db, grantsSQL)
+	return slices.ContainsFunc(grants, func(grant string) bool {
+		return strings.HasSuffix(grant, " TO PUBLIC") || strings.Contains(grant, " TO PUBLIC WITH ")
+	}), err
 }

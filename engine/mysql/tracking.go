@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -199,21 +201,15 @@ const errNoTrigger = 1360
 // trackingFaults reads the catalog, which shows triggers only to whoever has TRIGGER on the table. To others the server
 // still says of each name whether there is such a trigger.
 func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
-	found := map[string]bool{}
-	err = engine.EachRow(ctx, conn,
+	found, err := engine.Texts(ctx, conn,
 		"SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ?",
-		[]any{c.OfParts[0], c.OfParts[1]}, func(scan func(...any) error) error {
-			var name string
-			err := scan(&name)
-			found[name] = true
-			return err
-		})
+		c.OfParts[0], c.OfParts[1])
 	if err != nil {
 		return nil, fmt.Errorf("read the triggers: %w", err)
 	}
 	for _, event := range trackingEvents {
 		name := c.Trigger(event)
-		if found[name] || len(found) == 0 && hidden(ctx, conn, c.In(quote, name)) {
+		if slices.Contains(found, name) || len(found) == 0 && hidden(ctx, conn, c.In(quote, name)) {
 			continue
 		}
 		faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
@@ -232,16 +228,10 @@ func hidden(ctx context.Context, conn *sql.Conn, name string) bool {
 	return rows.Err() != nil // else it is shown, and is not on this table
 }
 
-func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (others []string, err error) {
-	err = engine.EachRow(ctx, conn, `SELECT DISTINCT EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS
+func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
+	return engine.Texts(ctx, conn, `SELECT DISTINCT EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS
 WHERE TRIGGER_SCHEMA = ? AND TRIGGER_NAME = ? AND EVENT_OBJECT_TABLE <> ?`,
-		[]any{c.OfParts[0], c.Trigger(trackingEvents[0]), c.OfParts[1]}, func(scan func(...any) error) error {
-			var name string
-			err := scan(&name)
-			others = append(others, name)
-			return err
-		})
-	return others, err
+		c.OfParts[0], c.Trigger(trackingEvents[0]), c.OfParts[1])
 }
 
 // cascading finds the foreign keys in a table's definition whose actions write to the table.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -132,25 +133,17 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	return t, nil
 }
 
-func (d Dialect) columns(ctx context.Context, conn *sql.Conn, oid string) ([]engine.Column, error) {
-	rows, err := conn.QueryContext(ctx, columnsSQL, oid)
-	if err != nil {
-		return nil, fmt.Errorf("read the columns: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
-	var columns []engine.Column
-	for rows.Next() {
+func (d Dialect) columns(ctx context.Context, conn *sql.Conn, oid string) (columns []engine.Column, err error) {
+	err = engine.EachRow(ctx, conn, columnsSQL, []any{oid}, func(scan func(...any) error) error {
 		var name, full, collation, base string
 		var notNull bool
 		var t Type
-		if err := rows.Scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.category, &t.Schema,
-			&collation, &base); err != nil {
-			return nil, fmt.Errorf("read the columns: %w", err)
-		}
+		err := scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.category, &t.Schema, &collation, &base)
 		columns = append(columns, engine.Column{Name: name, Type: full, Base: base, Nullable: !notNull,
 			Collation: collation, Value: t.Value()})
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("read the columns: %w", err)
 	}
 	return columns, nil
@@ -221,21 +214,15 @@ func (d Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (engin
 	if err != nil {
 		return t, fmt.Errorf("prepare the query: %w", err)
 	}
-	rows, err := conn.QueryContext(ctx, typesByOID, strings.Join(oids, ","))
-	if err != nil {
-		return t, fmt.Errorf("read the types: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
 	types := map[string]engine.Column{}
-	for rows.Next() {
+	err = engine.EachRow(ctx, conn, typesByOID, []any{strings.Join(oids, ",")}, func(scan func(...any) error) error {
 		var pt Type
 		var full string
-		if err := rows.Scan(&pt.OID, &pt.Name, &pt.Class, &pt.category, &pt.Schema, &full); err != nil {
-			return t, fmt.Errorf("read the types: %w", err)
-		}
+		err := scan(&pt.OID, &pt.Name, &pt.Class, &pt.category, &pt.Schema, &full)
 		types[fmt.Sprint(pt.OID)] = engine.Column{Type: full, Nullable: true, Value: pt.Value()}
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return t, fmt.Errorf("read the types: %w", err)
 	}
 	for i, name := range names {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -49,16 +50,16 @@ SELECT clock_timestamp(), hidden.n + pg_is_in_recovery()::int, w.since, coalesce
 FROM hidden LEFT JOIN LATERAL (SELECT * FROM writers ORDER BY since LIMIT 1) w ON true`
 
 // Horizon implements engine.Dialect.
-func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, _ *engine.Looks) (engine.Horizon, error) {
+func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, _ *engine.Looks) (change.Horizon, error) {
 	var now time.Time
 	var hidden int
 	var since, replayed sql.NullTime
 	var who, app, user, host string
 	if err := conn.QueryRowContext(ctx, horizonSQL).Scan(&now, &hidden, &since, &who, &app, &user, &host,
 		&replayed); err != nil {
-		return engine.Horizon{}, fmt.Errorf("read pg_stat_activity: %w", err)
+		return change.Horizon{}, fmt.Errorf("read pg_stat_activity: %w", err)
 	}
-	h := engine.Horizon{Now: now.UTC(), Shown: hidden == 0}
+	h := change.Horizon{Now: now.UTC(), Shown: hidden == 0}
 	if replayed.Valid {
 		h.Replayed = replayed.Time.UTC()
 	}

@@ -108,17 +108,9 @@ func tableIdentity(oid string) string { return "oid " + oid }
 
 // Explain implements engine.Dialect.
 func (Dialect) Explain(ctx context.Context, conn *sql.Conn, text string, args []any) (string, error) {
-	var b strings.Builder
-	err := engine.EachRow(ctx, conn, "EXPLAIN "+text, args, func(scan func(...any) error) error {
-		var line string
-		if err := scan(&line); err != nil {
-			return err
-		}
-		b.WriteString(line + "\n")
-		return nil
-	})
+	lines, err := engine.Texts(ctx, conn, "EXPLAIN "+text, args...)
 	if err != nil {
 		return "", fmt.Errorf("explain: %w", err)
 	}
-	return b.String(), nil
+	return strings.Join(lines, "\n") + "\n", nil
 }

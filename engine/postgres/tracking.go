@@ -273,15 +273,8 @@ FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
 WHERE n.nspname = $2 AND p.proname = $3 AND t.tgparentid = 0 AND t.tgrelid <> to_regclass($1) ORDER BY 1`
 
-func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (others []string, err error) {
-	err = engine.EachRow(ctx, conn, trackingOthersSQL, []any{c.Of, c.OfParts[0], c.Trigger("keep")},
-		func(scan func(...any) error) error {
-			var name string
-			err := scan(&name)
-			others = append(others, name)
-			return err
-		})
-	return others, err
+func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
+	return engine.Texts(ctx, conn, trackingOthersSQL, c.Of, c.OfParts[0], c.Trigger("keep"))
 }
 
 const trackingUnseenSQL = `SELECT c.relkind = 'p', c.relpersistence = 'u'

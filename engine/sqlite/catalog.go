@@ -49,27 +49,21 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 }
 
 func (d Dialect) columns(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) error {
-	rows, err := conn.QueryContext(ctx,
-		`SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid`, schema, rel)
-	if err != nil {
-		return fmt.Errorf("read the columns: %w", err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
+	const text = `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid`
 	keys := map[int]string{}
-	for rows.Next() {
+	err := engine.EachRow(ctx, conn, text, []any{schema, rel}, func(scan func(...any) error) error {
 		var c engine.Column
 		var notNull bool
 		var pk int
-		if err := rows.Scan(&c.Name, &c.Type, &notNull, &pk); err != nil {
-			return fmt.Errorf("read the columns: %w", err)
-		}
+		err := scan(&c.Name, &c.Type, &notNull, &pk)
 		c.Nullable, c.Value = !notNull && (pk == 0 || t.LooseKey), valueOf(c.Type)
 		t.Columns = append(t.Columns, c)
 		if pk > 0 {
 			keys[pk] = c.Name
 		}
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("read the columns: %w", err)
 	}
 	for n := 1; n <= len(keys); n++ {

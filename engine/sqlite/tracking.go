@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
@@ -146,35 +147,23 @@ func uninstallTracking(c *engine.ChangeTable) []string {
 }
 
 func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
-	found := map[string]bool{}
-	err = engine.EachRow(ctx, conn, "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE",
-		[]any{c.OfParts[len(c.OfParts)-1]}, func(scan func(...any) error) error {
-			var name string
-			err := scan(&name)
-			found[name] = true
-			return err
-		})
+	found, err := engine.Texts(ctx, conn,
+		"SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE", c.OfParts[len(c.OfParts)-1])
 	if err != nil {
 		return nil, fmt.Errorf("read the triggers: %w", err)
 	}
 	for _, event := range trackingEvents {
-		if name := c.Trigger(event); !found[name] {
+		if name := c.Trigger(event); !slices.Contains(found, name) {
 			faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
 		}
 	}
 	return faults, nil
 }
 
-func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (others []string, err error) {
-	err = engine.EachRow(ctx, conn, `SELECT DISTINCT tbl_name FROM sqlite_master
+func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
+	return engine.Texts(ctx, conn, `SELECT DISTINCT tbl_name FROM sqlite_master
 		WHERE type = 'trigger' AND name = ?1 COLLATE NOCASE AND tbl_name <> ?2 COLLATE NOCASE`,
-		[]any{c.Trigger(trackingEvents[0]), c.OfParts[len(c.OfParts)-1]}, func(scan func(...any) error) error {
-			var name string
-			err := scan(&name)
-			others = append(others, name)
-			return err
-		})
-	return others, err
+		c.Trigger(trackingEvents[0]), c.OfParts[len(c.OfParts)-1])
 }
 
 // trackingUnseen tells of unique indexes beside the key: a REPLACE deletes the rows that stand in its way there without

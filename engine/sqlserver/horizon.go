@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -25,8 +26,8 @@ WHERE a.transaction_type IN (1, 4) AND COALESCE(t.session_id, 0) <> @@SPID
 ORDER BY a.transaction_begin_time`
 
 // Horizon implements engine.Dialect.
-func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, _ *engine.Looks) (engine.Horizon, error) {
-	var h engine.Horizon
+func (Dialect) Horizon(ctx context.Context, conn *sql.Conn, _ *engine.Looks) (change.Horizon, error) {
+	var h change.Horizon
 	if err := conn.QueryRowContext(ctx, clockSQL).Scan(&h.Now); err != nil {
 		return h, fmt.Errorf("read the clock: %w", err)
 	}

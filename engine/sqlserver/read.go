@@ -17,34 +17,23 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/scalar"
+	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Read implements engine.Dialect.
 func (Dialect) Read(ctx context.Context, conn *sql.Conn, text string, args []any, cols []engine.Column,
-	each func(engine.Row) (bool, error)) (err error) {
-	rows, err := conn.QueryContext(ctx, text, args...)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := rows.Close(); err == nil {
-			err = closed
-		}
-	}()
+	each func(engine.Row) (bool, error)) error {
 	r := &sqlRow{cols: cols, values: make([]any, len(cols))}
 	into := make([]any, len(cols))
 	for i := range into {
 		into[i] = &r.values[i]
 	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return fmt.Errorf("%w: %w", engine.ErrSchemaChanged, err)
+	return statement.Rows(ctx, conn, text, args, func(scan func(...any) error) (bool, error) {
+		if err := scan(into...); err != nil {
+			return false, fmt.Errorf("%w: %w", engine.ErrSchemaChanged, err)
 		}
-		if more, err := each(r); err != nil || !more {
-			return err
-		}
-	}
-	return rows.Err()
+		return each(r)
+	})
 }
 
 // sqlRow is a row as go-mssqldb returns it.

@@ -92,12 +92,12 @@ func (Dialect) Rights(ctx context.Context, db *sql.DB, parts []string) (r engine
 // right there. Whoever owns it has every right: these are not told one by one.
 func takeAdmin(ctx context.Context, db *sql.DB, r *engine.Rights, of, roles, permissions string) (told bool,
 	err error) {
-	has, err := list(ctx, db, roles)
+	has, err := engine.Texts(ctx, db, roles)
 	if err != nil {
 		return false, err
 	}
 	r.Admin = append(r.Admin, has...)
-	may, err := list(ctx, db, permissions)
+	may, err := engine.Texts(ctx, db, permissions)
 	if err != nil {
 		return false, err
 	}
@@ -120,7 +120,7 @@ func takeAdmin(ctx context.Context, db *sql.DB, r *engine.Rights, of, roles, per
 // writesOf returns the rights to change a table or some of its columns. Whoever reads a table has a permission on it:
 // none at all means that the name was not understood, and not that the login may only read.
 func writesOf(ctx context.Context, db *sql.DB, table string) ([]string, error) {
-	may, err := list(ctx, db, tableRightsSQL, sql.Named("table", table))
+	may, err := engine.Texts(ctx, db, tableRightsSQL, sql.Named("table", table))
 	if err != nil {
 		return nil, err
 	}
@@ -128,21 +128,4 @@ func writesOf(ctx context.Context, db *sql.DB, table string) ([]string, error) {
 		return nil, fmt.Errorf("the server shows no permission on %s: look at source__table, and grant SELECT", table)
 	}
 	return slices.DeleteFunc(may, func(permission string) bool { return !slices.Contains(writeRights, permission) }), nil
-}
-
-// list reads one column of names.
-func list(ctx context.Context, db *sql.DB, question string, args ...any) (names []string, err error) {
-	rows, err := db.QueryContext(ctx, question, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	return names, rows.Err()
 }

@@ -117,7 +117,13 @@ func column[T string | int64](ctx context.Context, s *Statement, q Querier) (lis
 // Each calls scan for every row of the result, until it returns false or an error.
 func (s *Statement) Each(ctx context.Context, q Querier, scan func(scan func(...any) error) (more bool,
 	err error)) (err error) {
-	rows, err := q.QueryContext(ctx, s.text.String(), s.args...)
+	return Rows(ctx, q, s.text.String(), s.args, scan)
+}
+
+// Rows runs a query and calls scan for every row of the result, until it returns false or an error.
+func Rows(ctx context.Context, q Querier, text string, args []any,
+	scan func(scan func(...any) error) (more bool, err error)) (err error) {
+	rows, err := q.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err
 	}

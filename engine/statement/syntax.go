@@ -61,8 +61,8 @@ func Text(name string) Field { return Field{name, true} }
 // Int is a field of integers.
 func Int(name string) Field { return Field{name, false} }
 
-// UpdateFrom is an UPDATE with a join for engines that have UPDATE … FROM.
-func UpdateFrom(table, alias, set, from, where string) string {
+// updateFrom is an UPDATE with a join for engines that have UPDATE … FROM.
+func updateFrom(table, alias, set, from, where string) string {
 	return "UPDATE " + table + " AS " + alias + " SET " + set + " FROM " + from + " WHERE " + where
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/clock"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/feed/feedtest"
 )
@@ -305,7 +306,7 @@ func TestRenewalBesideATake(t *testing.T) {
 		table.mu.Lock()
 		table.fail["renew"] = errCut
 		table.mu.Unlock()
-		time.Sleep(time.Until(begun.Add(ttl - marginOf(ttl) - time.Second)))
+		time.Sleep(time.Until(begun.Add(ttl - clock.Margin(ttl) - time.Second)))
 		if err := h.deadline.Check(); err != nil {
 			t.Errorf("it ends early: %v", err)
 		}

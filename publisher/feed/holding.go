@@ -18,12 +18,6 @@ var (
 	errReleased = errors.New("the claims were released")
 )
 
-// marginOf is how long before its claims can expire a session stops using them. A request that is just being sent needs
-// some time, and clocks differ in speed.
-func marginOf(ttl time.Duration) time.Duration {
-	return max(min(ttl/10, 2*time.Second), 100*time.Millisecond)
-}
-
 // holding are the claims of one owner, which a goroutine renews. One session at a time uses them. They outlive a
 // session that ended well, for the next one of this process: see shared.
 type holding struct {
@@ -56,7 +50,7 @@ func newHolding(c Claims, owner string, ttl time.Duration) *holding {
 	begun := time.Now()
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &holding{claims: c, owner: owner, ttl: ttl, cancel: cancel, ended: make(chan struct{}),
-		deadline:  clock.NewDeadline(context.Background(), begun.Add(ttl-marginOf(ttl)), errExpired),
+		deadline:  clock.NewDeadline(context.Background(), begun.Add(ttl-clock.Margin(ttl)), errExpired),
 		exclusive: make(chan struct{}, 1)}
 	go h.keepAlive(ctx, begun)
 	return h
@@ -146,7 +140,7 @@ func (h *holding) keepAlive(ctx context.Context, begun time.Time) {
 			again = time.Now().Add(max(h.ttl/30, 50*time.Millisecond))
 			continue
 		}
-		h.deadline.Extend(since.Add(h.ttl - marginOf(h.ttl)))
+		h.deadline.Extend(since.Add(h.ttl - clock.Margin(h.ttl)))
 	}
 }
 

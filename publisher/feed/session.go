@@ -90,8 +90,8 @@ func newSession(p *shared, owner string, only, start int) *session {
 	}
 }
 
-// ErrPaused says that an operator has paused the outbox.
-var ErrPaused = errors.New("the outbox is paused")
+// errPaused says that an operator has paused the outbox.
+var errPaused = errors.New("the outbox is paused")
 
 // lookEvery is how often a session that holds claims asks whether an operator has paused the outbox.
 const lookEvery = time.Second
@@ -167,7 +167,7 @@ func (s *session) look(ctx context.Context) (bool, error) {
 		return false, faultOf(poller.FetchFailed, "looking at the outbox", err)
 	case g.Paused:
 		return false, &poller.Fault{Event: poller.Paused,
-			Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", ErrPaused, g.By, s.cfg.Poller)}
+			Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", errPaused, g.By, s.cfg.Poller)}
 	}
 	s.looked = time.Now()
 	// After a crash, or an operator's work beside a running session, events may be WAITING for nothing: nothing else would
@@ -306,7 +306,7 @@ func faultOf(event poller.Event, doing string, err error) error {
 	switch {
 	case errors.As(err, &fault):
 		return fault
-	case errors.Is(err, ErrPaused):
+	case errors.Is(err, errPaused):
 		event = poller.Paused
 	case errors.Is(err, poller.ErrConfig):
 		event = poller.ConfigInvalid

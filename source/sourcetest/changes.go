@@ -105,11 +105,8 @@ func (r *reader) pages(rows int, then func(page int)) (all []change.Event) {
 	for n := range 10_000 {
 		p := r.page(r.src, stored(r.T, r.at), poller.Limit{Rows: rows, Bytes: plenty})
 		all = append(all, p.Events...)
-		switch n := len(p.Events); {
-		case p.To != nil:
-			r.at = p.To
-		case n > 0:
-			r.at = p.Events[n-1].Position()
+		if end := p.End(); end != nil {
+			r.at = end
 		}
 		if len(p.Events) == 0 && !p.More {
 			return all

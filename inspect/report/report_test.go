@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"encoding/json"
@@ -7,18 +7,18 @@ import (
 
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/inspect"
-	"github.com/rowrelay/rowrelay/wiring"
+	"github.com/rowrelay/rowrelay/printing"
 )
 
 // What check --ddl prints may be run as it is: all but the statements are comments, whatever a fault or a name holds.
 func TestDDLIsAScript(t *testing.T) {
-	view := checkView{Faults: []string{"state__kind: is required.\nDROP TABLE a;"}, Pollers: []*pollerView{
+	view := Report{Faults: []string{"state__kind: is required.\nDROP TABLE a;"}, Pollers: []*Poller{
 		{Poller: "orders", Table: "odd\nname", DDL: "ALTER TABLE o ADD x;\n"},
 		{Poller: "audit", Faults: []string{"no such\r\ntable"}},
 		{Poller: "items", Late: &inspect.Late{Mode: late.Overlap, Why: "MySQL shows no\nsafe point"}},
 	}}
 	var b strings.Builder
-	if err := printDDL(&b, &view); err != nil {
+	if err := view.WriteDDL(&b); err != nil {
 		t.Fatal(err)
 	}
 	const want = `-- state__kind: is required. DROP TABLE a;
@@ -35,18 +35,12 @@ ALTER TABLE o ADD x;
 // A label that fills its column is followed by a blank all the same, and a value of blanks is none.
 func TestPrintedFields(t *testing.T) {
 	var b strings.Builder
-	p := &printer{w: &b}
-	p.field("source", " ")
-	p.output(&checkedOutput{Output: "audit", To: "stdout", Document: "d", Events: []json.RawMessage{[]byte(`{"a":1}`)}})
+	p := &printing.Printer{W: &b}
+	p.Field("source", " ")
+	out := Output{Output: "audit", To: "stdout", Document: "d", Events: []json.RawMessage{[]byte(`{"a":1}`)}}
+	out.print(p)
 	const want = "  output audit stdout\n    document d\n    would send {\"a\":1}\n"
 	if b.String() != want {
 		t.Errorf("%q", b.String())
-	}
-}
-
-func TestNoPollerAtAll(t *testing.T) {
-	if _, err := (&wiring.App{}).Poller("orders"); err == nil || err.Error() !=
-		`there is no poller "orders": the settings name no poller: is local.settings.json in this directory?` {
-		t.Errorf("%v", err)
 	}
 }

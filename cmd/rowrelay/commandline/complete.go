@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
@@ -15,27 +16,21 @@ import (
 // Completion asks the settings, never a database, a store or a broker: a shell waits for it at every Tab. It says all
 // that may stand in a place; the scripts of the shells drop what does not begin with what is typed.
 
-// addCompletion tells cobra what may stand at each argument and flag of the tree. What an argument is, its Use says:
+// Settings reads the settings as a command would, without a question to a database.
+type Settings func() (*config.App, error)
+
+// Complete tells cobra what may stand at each argument and flag of the tree. What an argument is, its Use says:
 // "<poller>", "[poller ...]", "<file>". So a command that is added needs nothing here, and a flag only where its values
 // are known.
-func addCompletion(c *console, root *cobra.Command) {
-	for _, cmd := range everyCommand(root) {
+func Complete(root *cobra.Command, settings Settings) {
+	for _, cmd := range EveryCommand(root) {
 		if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
-			cmd.ValidArgsFunction = argumentsOf(c, cmd)
+			cmd.ValidArgsFunction = settings.argumentsOf(cmd)
 		}
 		for _, flags := range []*pflag.FlagSet{cmd.LocalNonPersistentFlags(), cmd.PersistentFlags()} {
-			flags.VisitAll(func(f *pflag.Flag) { addFlagCompletion(c, cmd, f) })
+			flags.VisitAll(func(f *pflag.Flag) { settings.addFlagCompletion(cmd, f) })
 		}
 	}
-}
-
-// everyCommand lists the tree, each command before those below it.
-func everyCommand(root *cobra.Command) []*cobra.Command {
-	list := []*cobra.Command{root}
-	for _, cmd := range root.Commands() {
-		list = append(list, everyCommand(cmd)...)
-	}
-	return list
 }
 
 // placeholders are the words of a command's Use after its name: "<new poller>" is one word.
@@ -61,7 +56,7 @@ func placeholders(use string) (words []string) {
 }
 
 // argumentsOf completes the arguments of a command.
-func argumentsOf(c *console, cmd *cobra.Command) cobra.CompletionFunc {
+func (settings Settings) argumentsOf(cmd *cobra.Command) cobra.CompletionFunc {
 	words := placeholders(cmd.Use)
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		word := ""
@@ -73,7 +68,7 @@ func argumentsOf(c *console, cmd *cobra.Command) cobra.CompletionFunc {
 		}
 		switch word {
 		case "<poller>", "[poller ...]":
-			return pollerNames(c, cmd, args), cobra.ShellCompDirectiveNoFileComp
+			return settings.pollerNames(cmd, args), cobra.ShellCompDirectiveNoFileComp
 		case "<file>":
 			return nil, cobra.ShellCompDirectiveDefault
 		default: // the id of an event, the name of something new
@@ -82,16 +77,9 @@ func argumentsOf(c *console, cmd *cobra.Command) cobra.CompletionFunc {
 	}
 }
 
-// unasked reads the settings without a question to a database.
-func (c *console) unasked() (*config.App, error) {
-	err := c.addFile()
-	app, _ := config.Load(c.environ) // its error is the faults that the App holds
-	return app, err
-}
-
 // pollerNames are the pollers of the settings that are not named yet; below "rowrelay outbox" only outboxes.
-func pollerNames(c *console, cmd *cobra.Command, taken []string) []cobra.Completion {
-	cfg, err := c.unasked()
+func (settings Settings) pollerNames(cmd *cobra.Command, taken []string) []cobra.Completion {
+	cfg, err := settings()
 	if err != nil {
 		cobra.CompErrorln(err.Error())
 		return nil
@@ -120,8 +108,8 @@ func pollerText(p *config.Poller) string {
 }
 
 // outputNames are the further outputs of the poller that was named.
-func outputNames(c *console, args []string) []cobra.Completion {
-	cfg, err := c.unasked()
+func (settings Settings) outputNames(args []string) []cobra.Completion {
+	cfg, err := settings()
 	if err != nil || len(args) == 0 {
 		return nil
 	}
@@ -138,16 +126,16 @@ func outputNames(c *console, args []string) []cobra.Completion {
 	return names
 }
 
-// flagValues are the flags that take one of few values, by the name of the flag. Before a flag that is not the same
+// FlagValues are the flags that take one of few values, by the name of the flag. Before a flag that is not the same
 // everywhere stands the command.
-var flagValues = map[string][]cobra.Completion{
+var FlagValues = map[string][]cobra.Completion{
 	"state reset --to": {"beginning", "latest", "snapshot", "cursor=", "file="},
 	"backfill --from":  {"beginning", "cursor="},
 	"backfill --to":    {"latest", "cursor="},
 	"--ties":           {"before", "after"},
 	"--parked":         {"keep", "drop"},
 	"--cause":          {poller.Refused.String(), poller.Unavailable.String(), poller.Impossible.String()},
-	"--state":          stateNames(),
+	"--state":          admin.AllStates(),
 	"demo --connection": {
 		cobra.CompletionWithDesc("postgres://", "PostgreSQL"), cobra.CompletionWithDesc("mysql://", "MySQL or MariaDB"),
 		cobra.CompletionWithDesc("sqlserver://", "SQL Server or Azure SQL"),
@@ -155,35 +143,27 @@ var flagValues = map[string][]cobra.Completion{
 }
 
 // addFlagCompletion completes the value of a flag. Without it the shell would offer the files of the working directory.
-func addFlagCompletion(c *console, cmd *cobra.Command, f *pflag.Flag) {
+func (settings Settings) addFlagCompletion(cmd *cobra.Command, f *pflag.Flag) {
 	if f.NoOptDefVal != "" { // a switch: it takes no value
 		return
 	}
 	path := strings.TrimPrefix(cmd.CommandPath(), "rowrelay ") + " --" + f.Name
-	values, known := flagValues[path]
+	values, known := FlagValues[path]
 	if !known {
-		values = flagValues["--"+f.Name]
+		values = FlagValues["--"+f.Name]
 	}
-	complete := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return values, directiveOf(values)
-	}
+	complete := cobra.FixedCompletions(values, directiveOf(values))
 	switch f.Name {
 	case "output":
 		complete = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return outputNames(c, args), cobra.ShellCompDirectiveNoFileComp
+			return settings.outputNames(args), cobra.ShellCompDirectiveNoFileComp
 		}
 	case "config":
-		complete = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return []cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-		}
+		complete = cobra.FixedCompletions([]cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 	case "settings":
-		complete = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return []cobra.Completion{"json"}, cobra.ShellCompDirectiveFilterFileExt
-		}
+		complete = cobra.FixedCompletions([]cobra.Completion{"json"}, cobra.ShellCompDirectiveFilterFileExt)
 	case "dir":
-		complete = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		}
+		complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	}
 	// It fails only where the command has said itself what completes its flag: that stays.
 	_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)

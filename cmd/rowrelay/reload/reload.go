@@ -1,32 +1,29 @@
-package main
+// Package reload tells a process that its settings are to be read anew: by SIGHUP, or because their file has changed.
+package reload
 
 import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
+	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/rowrelay/rowrelay/clock"
-	"github.com/rowrelay/rowrelay/config"
 )
-
-// errReloaded is why ticks end when settings were read anew.
-var errReloaded = errors.New("the settings were reloaded")
 
 // watchEvery is how often the file is looked at.
 const watchEvery = time.Second
 
-// reloads tells why settings are to be read anew, each time that they are. Nothing does without --config.
-func reloads(ctx context.Context, c *console, how *running) chan string {
+// Asked tells why the settings of a file are to be read anew, each time that they are, until ctx ends. Nothing does
+// without a file. With watched, a change of the file does. in is the process's standard input.
+func Asked(ctx context.Context, file string, watched bool, in io.Reader) <-chan string {
 	asked := make(chan string)
-	if c.config == "" {
+	if file == "" {
 		return asked
 	}
 	ask := func(why string) {
@@ -36,7 +33,7 @@ func reloads(ctx context.Context, c *console, how *running) chan string {
 		}
 	}
 	// A terminal that is closed sends SIGHUP too: there it goes on ending the process.
-	if in, ok := c.in.(*os.File); !ok || !term.IsTerminal(int(in.Fd())) {
+	if terminal, ok := in.(*os.File); !ok || !term.IsTerminal(int(terminal.Fd())) {
 		hup := make(chan os.Signal, 1)
 		signal.Notify(hup, syscall.SIGHUP)
 		context.AfterFunc(ctx, func() { signal.Stop(hup) })
@@ -51,30 +48,10 @@ func reloads(ctx context.Context, c *console, how *running) chan string {
 			}
 		}()
 	}
-	if how.watch {
-		go watch(ctx, c.config, func() { ask("the file has changed") })
+	if watched {
+		go watch(ctx, file, func() { ask("the file has changed") })
 	}
 	return asked
-}
-
-// tablesEvery is how often databases are asked whether the tables of source__tables are still those.
-const tablesEvery = 30 * time.Second
-
-// watchTables hands over the next generation when source__tables of the settings that run means other tables than those
-// that are watched. The file is not read: what was edited there waits until it is asked for. A database that does not
-// answer is left to the ticks, which say so.
-func (g *generation) watchTables(ctx context.Context, others chan<- *generation) {
-	for clock.Sleep(ctx, tablesEvery) == nil {
-		next := g.again()
-		if slices.Equal(next.environ, g.environ) ||
-			slices.ContainsFunc(next.cfg.Pollers, func(p *config.Poller) bool { return p.Source.Tables != "" }) {
-			continue
-		}
-		select {
-		case others <- next:
-		case <-ctx.Done():
-		}
-	}
 }
 
 // watch calls changed when a file holds something else than before, and did so a look earlier too: who writes it may be

@@ -1,31 +1,33 @@
-package config
+// Package localsettings reads and writes the Values of a local.settings.json, where Core Tools keep the app settings of
+// a Function App on a developer's machine.
+package localsettings
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
-	"strings"
+
+	"github.com/rowrelay/rowrelay/config"
 )
 
-// ReadLocalSettings returns the Values of a local.settings.json as KEY=VALUE strings, as Core Tools put them in the
+// Read returns the Values of a local.settings.json as KEY=VALUE strings, as Core Tools put them in the
 // environment of the worker. Comments and trailing commas are accepted, as there. The error wraps that of reading the
-// file (fs.ErrNotExist where there is none), or is a [Faults]; it never holds a value.
-func ReadLocalSettings(path string) ([]string, error) {
+// file (fs.ErrNotExist where there is none), or is a [config.Faults]; it never holds a value.
+func Read(path string) ([]string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read local settings: %w", err)
 	}
-	list, faults := parseLocalSettings(path, data)
+	list, faults := parse(path, data)
 	return list, faults.Err()
 }
 
-func parseLocalSettings(path string, data []byte) (list []string, faults Faults) {
-	var file localSettings
+func parse(path string, data []byte) (list []string, faults config.Faults) {
+	var file contents
 	plain := plainJSON(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if err := json.Unmarshal(plain, &file); err != nil {
 		faults.Add(path, "is not JSON with an object of Values"+jsonPlace(plain, err),
@@ -53,53 +55,8 @@ func parseLocalSettings(path string, data []byte) (list []string, faults Faults)
 	return list, faults
 }
 
-// AddLocalSettings puts values into the Values of a local.settings.json, which it makes where there is none. It changes
-// nothing that is there: a name that is taken, in any spelling, is an error. So is a file with comments, which would be
-// lost.
-func AddLocalSettings(path string, values map[string]string) error {
-	file := map[string]json.RawMessage{"IsEncrypted": json.RawMessage("false")}
-	all := map[string]json.RawMessage{}
-	data, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		if err := errors.Join(json.Unmarshal(data, &file), json.Unmarshal(valuesOf(file), &all)); err != nil {
-			return fmt.Errorf("%s holds comments, or is not JSON with an object of Values: add the settings to it yourself", path)
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("read local settings: %w", err)
-	}
-	for name, value := range values {
-		for have := range all {
-			if strings.EqualFold(have, name) {
-				return fmt.Errorf("%s has %s already: remove it first", path, have)
-			}
-		}
-		if all[name], err = json.Marshal(value); err != nil {
-			return err
-		}
-	}
-	if file["Values"], err = json.Marshal(all); err != nil {
-		return err
-	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(file); err != nil {
-		return err
-	}
-	return WriteWhole(path, out.Bytes(), 0o600) // it may hold a password
-}
-
-func valuesOf(file map[string]json.RawMessage) []byte {
-	if v := file["Values"]; len(v) > 0 {
-		return v
-	}
-	return []byte("{}")
-}
-
-// localSettings is a local.settings.json as Core Tools know it.
-type localSettings struct {
+// contents is a local.settings.json as Core Tools know it.
+type contents struct {
 	IsEncrypted       bool                       `json:"IsEncrypted"`
 	Values            map[string]json.RawMessage `json:"Values"`
 	Host              json.RawMessage            `json:"Host"`
@@ -107,7 +64,7 @@ type localSettings struct {
 }
 
 // functionsOwn reports whether the file says something that only Core Tools read: such a file may lack Values.
-func (f *localSettings) functionsOwn() bool { return f.Host != nil || f.ConnectionStrings != nil }
+func (f *contents) functionsOwn() bool { return f.Host != nil || f.ConnectionStrings != nil }
 
 // jsonPlace says where a syntax error is. The error's own text is left out: it can quote a piece of a value.
 func jsonPlace(data []byte, err error) string {
@@ -166,23 +123,4 @@ func blankComment(data []byte, i int) int {
 		}
 	}
 	return end - 1
-}
-
-// Merge adds to the environment what local settings have and it does not. The real environment wins, as under Core
-// Tools; names are compared without the case of letters, so that STATE__KIND=file in a shell replaces the file's
-// state__kind instead of standing beside it.
-func Merge(environ, local []string) []string {
-	merged := slices.Clone(environ)
-	have := map[string]bool{}
-	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
-		have[strings.ToLower(name)] = true
-	}
-	for _, kv := range local {
-		name, _, _ := strings.Cut(kv, "=")
-		if !have[strings.ToLower(name)] {
-			merged = append(merged, kv)
-		}
-	}
-	return merged
 }

@@ -1,4 +1,5 @@
-package config
+// Package wholefile replaces what is in a file, so that a crash or a full disk never leaves half of it.
+package wholefile
 
 import (
 	"crypto/rand"
@@ -8,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// WriteWhole makes data the content of a file, wholly or not at all: on a full disk the file stays as it was. A new one
+// Write makes data the content of a file, wholly or not at all: on a full disk the file stays as it was. A new one
 // has the mode; one that is there keeps its own, and one that may not be written is left alone. Where no other can take
 // its place (a file that is mounted, a directory that may not be written), it is written over.
-func WriteWhole(path string, data []byte, mode fs.FileMode) error {
+func Write(path string, data []byte, mode fs.FileMode) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // else the link would be replaced
 	}

@@ -1,4 +1,4 @@
-package config
+package localsettings
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
-func TestReadLocalSettings(t *testing.T) {
+func TestRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "local.settings.json")
 	const noValues = "FILE: has no Values: settings beside it, or in a file without it, have no effect. Put them below Values: {\"Values\": {\"state__kind\": \"file\"}}."
 	for _, c := range []struct {
@@ -46,7 +46,7 @@ func TestReadLocalSettings(t *testing.T) {
 				"Write {\"IsEncrypted\": false, \"Values\": {\"state__kind\": \"file\"}}."},
 	} {
 		testfile.Write(t, path, c.file)
-		got, err := ReadLocalSettings(path)
+		got, err := Read(path)
 		said := ""
 		if err != nil {
 			said = strings.ReplaceAll(err.Error(), path, "FILE")
@@ -55,15 +55,8 @@ func TestReadLocalSettings(t *testing.T) {
 			t.Errorf("%s: %q\n%s", c.name, got, said)
 		}
 	}
-	if _, err := ReadLocalSettings(path + "x"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Read(path + "x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("absent: %v", err)
-	}
-}
-
-func TestMerge(t *testing.T) {
-	got := Merge([]string{"A=1", "STATE__KIND=file"}, []string{"a=2", "state__kind=blob", "B=3"})
-	if want := []string{"A=1", "STATE__KIND=file", "B=3"}; !slices.Equal(got, want) {
-		t.Errorf("%q", got)
 	}
 }
 

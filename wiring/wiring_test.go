@@ -1,0 +1,12 @@
+package wiring
+
+import (
+	"testing"
+)
+
+func TestNoPollerAtAll(t *testing.T) {
+	if _, err := (&App{}).Poller("orders"); err == nil || err.Error() !=
+		`there is no poller "orders": the settings name no poller: is local.settings.json in this directory?` {
+		t.Errorf("%v", err)
+	}
+}
