@@ -143,6 +143,9 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 			poller.ErrConfig, qualified, t.Unproved)
 	}
 	if o.Own {
+		if err := c.leftPublishing(ctx, &t, qualified); err != nil {
+			return nil, err
+		}
 		if err := c.indexes(&t, o); err != nil {
 			return nil, err
 		}
