@@ -69,6 +69,28 @@ func TestClaimsOfAnEarlierVersion(t *testing.T) {
 	})
 }
 
+// TestTimesAreAdded: `rowrelay outbox init --apply` adds available_at to a table of an earlier version beside an instance
+// that runs. An event that is written with it from then on does not go before its time.
+func TestTimesAreAdded(t *testing.T) {
+	everyEngine(t, func(t *testing.T, w *world) {
+		w.dumped("publishing")
+		w.exec("UPDATE outbox SET state = 'PENDING' WHERE state = 'PUBLISHING'")
+		p := w.open()
+		w.until(p, "all has gone", func() bool { return w.states(p)[event.Published] == 7 })
+		w.mend()
+		w.writeTimed("x", "x1", w.instant(3600), "NULL")
+		w.writeTimed("x", "x2", "NULL", "NULL")
+		w.writeTimed("y", "y1", "NULL", "NULL")
+		w.until(p, "what has no time has gone", func() bool { return len(w.broker.payloads("y")) == 1 })
+		if got := w.broker.payloads("x"); len(got) > 0 {
+			t.Errorf("before its time came %v", got)
+		}
+		if states := w.states(p); states[event.Delayed] != 1 || states[event.Waiting] != 2 {
+			t.Errorf("the states are %v", states)
+		}
+	})
+}
+
 // TestLeftPublishing: an instance of an early version that was killed has left events in a state that only it knew.
 // They are neither passed, which would lose them and let later ones of their aggregates go first, nor taken unasked from
 // an instance of that version that is still at work: the outbox stops, and `rowrelay outbox init --apply` frees them.
