@@ -69,8 +69,8 @@ func TestClaimsOfAnEarlierVersion(t *testing.T) {
 	})
 }
 
-// TestTimesAreAdded: `rowrelay outbox init --apply` adds available_at to a table of an earlier version beside an instance
-// that runs. An event that is written with it from then on does not go before its time.
+// TestTimesAreAdded: `rowrelay outbox init --apply` adds available_at to an earlier version's table while an instance
+// runs. An event that is written with it from then on does not go before its time.
 func TestTimesAreAdded(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.dumped("publishing")
@@ -92,8 +92,9 @@ func TestTimesAreAdded(t *testing.T) {
 }
 
 // TestLeftPublishing: an instance of an early version that was killed has left events in a state that only it knew.
-// They are neither passed, which would lose them and let later ones of their aggregates go first, nor taken unasked from
-// an instance of that version that is still at work: the outbox stops, and `rowrelay outbox init --apply` frees them.
+// They are neither passed, which would lose them and let later ones of their aggregates go first, nor taken unasked
+// from an instance of that version that is still at work: the outbox stops, and `rowrelay outbox init --apply` frees
+// them.
 func TestLeftPublishing(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.dumped("publishing")
