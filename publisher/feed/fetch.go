@@ -34,7 +34,8 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 	grant, left := s.handOut(page, change.Live, begun)
 	full := more
 	more = more || len(s.crowded) > 0
-	grant.Batch.More = more || s.others && len(grant.Batch.Events) > 0
+	// Beside a retry a page may be the last that there is, until what waits for the retry goes on.
+	grant.Batch.More = more || len(grant.Batch.Events) > 0 && (s.others || s.retrying())
 	if s.strategy == claims.SkipLocked {
 		s.widen(full)
 		if err := s.giveBack(context.WithoutCancel(ctx)); err != nil { // what the page had no room for
