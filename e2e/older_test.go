@@ -16,7 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
-// TestOlderBuilds: what older builds left in the middle of their work is gone on from. What they delivered does not come
+// TestOlderBuilds: what older builds left amid their work is gone on from. What they delivered does not come
 // again, what they had parked comes under its old id, what is new comes, and their dead letters, and the events that
 // wait, are still there. The files were written by those builds: see scripts/older.py.
 func TestOlderBuilds(t *testing.T) {
