@@ -79,6 +79,8 @@ func (r *Reset) check() error {
 	case r.To == "" && (len(r.Key) > 0 || r.Ties != "" || r.Parked != ""):
 		return mistake("--key, --ties and --parked belong to --to: --break-lease alone moves no position")
 	case r.To == "" || r.To == "beginning" || r.To == "latest" || r.To == "snapshot":
+	case r.To == "accept-fingerprint" || r.To == "accept-gap": // as it was written once
+		return mistake("%[1]s is a command of its own now: rowrelay state %[1]s <poller>", r.To)
 	case form == r.To || form != "cursor" && form != "file":
 		return mistake("--to %q is not beginning, latest, snapshot, cursor=VALUE or file=PATH", r.To)
 	}

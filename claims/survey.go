@@ -13,7 +13,7 @@ import (
 
 // Survey is what the claims table says at one moment.
 type Survey struct {
-	Partitions int            // how many there are for all instances; 0: there are claims, and nothing says of how many
+	Partitions int            // how many there are for all instances; 0: there are claims, and nothing says of which
 	Held       map[int]string // partition → owner, of live claims
 	Members    []string       // who is live and wants a share, sorted
 	Owners     []string       // who holds anything that is live, members included, sorted
@@ -64,6 +64,7 @@ type content struct {
 	partitions int
 	live       map[string]string // unit → owner
 	dead       []string          // members whose rows nobody needs any more
+	foreign    bool              // there are live claims of a kind that only an earlier version knows
 	fallen     []string          // owners that have died, whose claims are not in live
 }
 
@@ -81,6 +82,7 @@ func (t *Table) read(ctx context.Context, q statement.Querier) (content, error) 
 			return false, err
 		}
 		_, partition := partitionOf(unit)
+		member := strings.HasPrefix(unit, memberPrefix)
 		switch {
 		case unit == counterUnit:
 			c.partitions = PartitionsIn(info.String)
@@ -92,6 +94,7 @@ func (t *Table) read(ctx context.Context, q statement.Querier) (content, error) 
 			}
 			if !fell[owner] {
 				c.live[unit] = owner
+				c.foreign = c.foreign || !partition && !member
 			}
 		case !partition:
 			c.dead = append(c.dead, unit)
@@ -102,9 +105,13 @@ func (t *Table) read(ctx context.Context, q statement.Querier) (content, error) 
 }
 
 // survey is the content as sessions see it. While nothing is live, there are as many partitions as the settings want.
+// Claims that say nothing of partitions may be of any of them: nobody takes one beside them.
 func (c *content) survey(want int) Survey {
 	s := Survey{Partitions: want, Held: map[int]string{}}
-	if len(c.live) > 0 {
+	switch {
+	case c.foreign:
+		s.Partitions = 0
+	case len(c.live) > 0:
 		s.Partitions = c.partitions
 	}
 	owners := map[string]bool{}

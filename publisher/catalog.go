@@ -143,6 +143,9 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 			poller.ErrConfig, qualified, t.Unproved)
 	}
 	if o.Own {
+		if err := c.leftPublishing(ctx, &t, qualified); err != nil {
+			return nil, err
+		}
 		if err := c.indexes(&t, o); err != nil {
 			return nil, err
 		}
@@ -152,6 +155,9 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 	}
 	o.claims = o.events.Claims
 	o.Claims, o.Events = o.claims, o.events
+	if o.Own && !timed {
+		o.Events = &untimed{Table: o.events, columns: c.columns, db: c.db, stale: &c.stale}
+	}
 	return o, nil
 }
 

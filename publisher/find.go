@@ -14,7 +14,7 @@ type Found struct {
 	// outbox init`.
 	Exists, Own bool
 	// Lacks are the statements that add what a table of an earlier version lacks: columns, and indexes without which
-	// nothing is published.
+	// nothing is published. One frees the events that such a version has left in a state of its own.
 	Lacks []string
 }
 
@@ -45,6 +45,13 @@ func Find(ctx context.Context, conn engine.Connection, table string) (found Foun
 		lacks, _ := c.lacks(&t)
 		if rows.Needs(c.texts.rows) { // elsewhere the statements of DDL add them
 			found.Lacks = append(found.Lacks, statements(lacks)...)
+		}
+		left, err := c.publishing(ctx, &t)
+		if err != nil {
+			return found, err
+		}
+		if left {
+			found.Lacks = append(found.Lacks, "UPDATE "+c.outbox.String()+" SET state = 'PENDING' WHERE "+isPublishing)
 		}
 	}
 	return found, nil

@@ -37,6 +37,7 @@ func TestFlagsThatDoNothing(t *testing.T) {
 		"state reset orders --to cursor=3 --ties between":     `--ties "between" is not before or after`,
 		"state reset orders --break-lease --parked drop":      "--break-lease alone moves no position",
 		"state reset orders --break-lease --ties before":      "--break-lease alone moves no position",
+		"state reset orders --to accept-gap":                  "rowrelay state accept-gap <poller>",
 		"check --ddl --production":                            "--production and --ddl do not go together",
 		"check --rows 5 --production":                         "--production and --rows do not go together",
 		"check --ddl --json":                                  "--ddl prints SQL, and no JSON",

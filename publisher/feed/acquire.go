@@ -113,8 +113,8 @@ func (s *session) agree(found *claims.Survey) error {
 	switch {
 	case found.Partitions == 0:
 		return &poller.Fault{Event: poller.LeaseAcquireSkipped,
-			Err: fmt.Errorf("the outbox is being published by %s, and its claims table does not say in how many partitions: "+
-				"this instance begins when that has stopped", strings.Join(found.Owners, ", "))}
+			Err: fmt.Errorf("the outbox is being published by %s, and its claims table does not say in how many partitions "+
+				"(claims of an earlier version do not): this instance begins when that has stopped", strings.Join(found.Owners, ", "))}
 	case h.count != found.Partitions && len(h.partitions()) > 0:
 		h.deadline.End(claims.ErrLost)
 		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", claims.ErrLost, h.count,

@@ -22,7 +22,8 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 	s.inFlight.beginFetch()
 	s.mu.Unlock()
 	defer s.endFetch()
-	begun := time.Now()
+	// What waits for a retry goes on when that is settled, which may be while the page is read: it did not show that then.
+	begun, retrying := time.Now(), s.retrying()
 	page, more, err := s.page(ctx, ranges, limit)
 	if err != nil {
 		return poller.Grant{}, faultOf(poller.FetchFailed, "fetching", err)
@@ -34,7 +35,7 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 	grant, left := s.handOut(page, change.Live, begun)
 	full := more
 	more = more || len(s.crowded) > 0
-	grant.Batch.More = more || s.others && len(grant.Batch.Events) > 0
+	grant.Batch.More = more || len(grant.Batch.Events) > 0 && (s.others || retrying)
 	if s.strategy == claims.SkipLocked {
 		s.widen(full)
 		if err := s.giveBack(context.WithoutCancel(ctx)); err != nil { // what the page had no room for
@@ -44,7 +45,7 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 	switch empty := len(grant.Batch.Events) == 0; {
 	case moved:
 		grant.Batch.More = true
-	case empty && (left || more && s.anyInFlight() || s.retrying()):
+	case empty && (left || more && s.anyInFlight() || retrying):
 		grant.Batch.More = true
 		s.await(ctx)
 	}
@@ -162,7 +163,7 @@ func (s *session) anyInFlight() bool {
 	return len(s.inFlight.events) > 0
 }
 
-// retrying reports whether a retry is in flight: what waits for it goes on when it is settled.
+// retrying reports whether a retry is in flight.
 func (s *session) retrying() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
