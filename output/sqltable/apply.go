@@ -124,7 +124,7 @@ func (o *Output) take(t *engine.Table, r *row, data []byte, key bool) error {
 			v, err = o.stored(t, c, value, v)
 		}
 		if err == nil && key {
-			err = o.keeps(c, value)
+			err = o.keeps(c, value, v)
 		}
 		if err != nil {
 			return rowFault{fmt.Errorf("column %s: %w", c.Name, err)}

@@ -26,7 +26,8 @@ var wordsOf = map[string]words{
 		},
 		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, single32: "float", anyUnique: true, noCasts: true},
 	// A NULL has no type of its own, and that of a text does not become bytes.
-	"sqlserver": {syntax: sqlserver.Statement{}, create: createSQLServer, upsert: merge, padded: true, fraction: 7, single32: "real",
+	"sqlserver": {syntax: sqlserver.Statement{}, create: createSQLServer, upsert: merge,
+		padded: true, ticks: true, fraction: 7, single32: "real",
 		exact: exactSQLServer, alter: func(table, column, typ string) string {
 			return "drop the key, ALTER TABLE " + table + " ALTER COLUMN " + column + " " + exactSQLServer(typ) +
 				" NOT NULL, and make the key again"
