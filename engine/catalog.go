@@ -170,6 +170,9 @@ type Value struct {
 	// Zoned says that a date and time column means an instant although its text has no zone, so that source__time_zone
 	// does not apply.
 	Zoned bool
+	// Collate is the collation of a text column, where a text has to be cast to it so that the two are of one type (SQL
+	// Server).
+	Collate string
 	// Transaction says that the value is the id of a transaction, as pg_current_xact_id() gives it (xid8).
 	Transaction bool
 }

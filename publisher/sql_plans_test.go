@@ -170,6 +170,10 @@ func (b *bench) series(insert string, n int) {
 	case "mysql":
 		b.exec(fmt.Sprintf("%sWITH RECURSIVE d(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM d WHERE i < 99), s AS (SELECT a.i + 100 * b.i + 10000 * c.i AS n "+
 			"FROM d a, d b, d c WHERE c.i < 1 + %d / 10000) %s FROM s WHERE n < %d", before, n, values, n))
+	case "sqlserver":
+		ten := "(VALUES (0), (0), (0), (0), (0), (0), (0), (0), (0), (0)) AS "
+		b.exec(insert + fmt.Sprintf(" FROM (SELECT TOP (%d) ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) AS n "+
+			"FROM %sa (i), %sb (i), %sc (i), %sd (i), %se (i)) AS s", n, ten, ten, ten, ten, ten))
 	default:
 		b.exec(fmt.Sprintf("%sWITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d) %s FROM s",
 			before, n, values))

@@ -1,6 +1,7 @@
 package sqlserver
 
 import (
+	"database/sql"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,10 @@ const longestText = 4000
 // another plan.
 func (Statement) Param(n int, v any, list bool) (string, any) {
 	param := "@p" + strconv.Itoa(n)
+	if v == nil {
+		// A NULL has a type then: the driver sends one without by a token that not every server of the protocol takes.
+		return param, sql.NullString{}
+	}
 	text, isText := v.(string)
 	if !isText {
 		return param, v

@@ -117,7 +117,7 @@ func (t Type) Value() engine.Value {
 func (t Type) valueOfText(cast string) engine.Value {
 	switch t.Base {
 	case "char", "varchar", "nchar", "nvarchar":
-		v := engine.Value{Kind: engine.KindText, Code: msText, Param: cast}
+		v := engine.Value{Kind: engine.KindText, Code: msText, Param: cast, Collate: t.Collation}
 		if t.Length < 0 {
 			v.Param, v.NoKey = "", noKeyLarge
 		} else if t.Collation != "" && (t.Base == "char" || t.Base == "varchar") {
@@ -126,7 +126,7 @@ func (t Type) valueOfText(cast string) engine.Value {
 		}
 		return v
 	case "text", "ntext", "xml":
-		return engine.Value{Kind: engine.KindText, Code: msText, NoKey: noKeyCompare}
+		return engine.Value{Kind: engine.KindText, Code: msText, NoKey: noKeyCompare, Collate: t.Collation}
 	case "binary", "varbinary":
 		v := engine.Value{Kind: engine.KindBinary, Code: msBinary, Param: cast}
 		if t.Length < 0 {

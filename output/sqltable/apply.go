@@ -124,12 +124,12 @@ func (o *Output) take(t *engine.Table, r *row, data []byte, key bool) error {
 			v, err = o.stored(t, c, value, v)
 		}
 		if err == nil && key {
-			err = o.keeps(c, value)
+			err = o.keeps(c, value, v)
 		}
 		if err != nil {
 			return rowFault{fmt.Errorf("column %s: %w", c.Name, err)}
 		}
-		r.names, r.values, r.params = append(r.names, c.Name), append(r.values, v), append(r.params, o.param(c))
+		r.names, r.values, r.params = append(r.names, c.Name), append(r.values, v), append(r.params, o.param(c, v, key))
 	}
 	for name := range members {
 		return Lack(fmt.Sprintf("%s has no column %s: add it, or leave it out by output__columns", o.table, name))

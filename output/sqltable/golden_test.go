@@ -57,11 +57,13 @@ func TestGoldenStatements(t *testing.T) {
 			table := &engine.Table{PrimaryKey: []string{"id"}, Columns: []engine.Column{
 				column("id", engine.KindText, ""), column("amount", engine.KindJSON, ""), column("note", engine.KindText, ""),
 				column("photo", engine.KindBinary, "")}}
+			table.Columns[0].Type, table.Columns[0].Value.Collate = "nvarchar(40)", "Latin1_General_100_BIN2"
+			table.Columns[2].Type, table.Columns[2].Value.Collate = "varchar(40)", "SQL_Latin1_General_CP1_CI_AS"
 			d := &change.Delivery{Token: 7, Number: 9, Events: []change.Event{
 				{ID: "a", Op: change.Upsert, Key: []byte(`{"id":"1"}`),
 					Row: []byte(`{"id":"1","amount":1,"note":null,"photo":"AA=="}`)},
 				{ID: "b", Op: change.Upsert, Key: []byte(`{"id":"2"}`),
-					Row: []byte(`{"id":"2","amount":2,"note":"x","photo":null}`)},
+					Row: []byte(`{"id":"2","amount":2,"note":"é","photo":null}`)},
 				{ID: "c", Op: change.Delete, Key: []byte(`{"id":"3"}`), Row: []byte(`{"id":"3"}`)},
 				{ID: "d", Op: change.Upsert, Key: []byte(`{"id":"4"}`), Row: []byte(`{"id":"4"}`)},
 			}}

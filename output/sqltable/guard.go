@@ -81,7 +81,7 @@ func (o *Output) enterLocking(ctx context.Context, q statement.Querier, d *chang
 	guard := o.guard.String()
 	_, err = o.upsert(statement.New(o.syntax), guard, guardKey, nil, func(st *statement.Statement) {
 		for i, id := range ids {
-			st.Add(comma(i), "(").Add(st.Arg(id)).Add(", ").Add(st.Arg(o.scope), ", 0, 0, '')")
+			st.Add(comma(i), "(").Add(st.Arg(id), o.collate, ", ").Add(st.Arg(o.scope), ", 0, 0, '')")
 		}
 	}, slices.Concat(guardKey, guardColumns)).Exec(ctx, q)
 	if err != nil {
@@ -121,7 +121,7 @@ func (o *Output) raising(d *change.Delivery, ids []string, last map[string]int) 
 	}
 	return o.upsert(statement.New(o.syntax), into, guardKey, guardColumns, func(st *statement.Statement) {
 		for i, id := range ids {
-			st.Add(comma(i), "(").Add(st.Arg(id)).Add(", ").Add(st.Arg(o.scope)).Add(", ")
+			st.Add(comma(i), "(").Add(st.Arg(id), o.collate, ", ").Add(st.Arg(o.scope)).Add(", ")
 			st.Add(st.Arg(int64(d.Token))).Add(", ").Add(st.Arg(int64(d.Number))).Add(", ") //nolint:gosec // they count from 1
 			st.Add(st.Arg(d.Events[last[id]].ID), ")")
 		}

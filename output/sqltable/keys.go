@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
@@ -38,12 +39,17 @@ var (
 // ofBytes is the type of columns that fill up what is shorter.
 var ofBytes = regexp.MustCompile(`^binary\(([0-9]+)\)`)
 
-// keeps refuses a part of a key of which the column would make what other keys become as well.
-func (o *Output) keeps(c *engine.Column, v json.RawMessage) error {
+// keeps refuses a part of a key of which the column would make what other keys become as well. arg is what the driver
+// is given for it.
+func (o *Output) keeps(c *engine.Column, v json.RawMessage, arg any) error {
 	if c.Value.Kind == engine.KindInteger && !wholeKey.Match(v) {
 		return errWhole
 	}
 	if from, to := o.beyond(c, v); strings.Trim(string(v[from:to]), ".0") != "" {
+		return errCut
+	}
+	if text, ok := arg.(string); ok && o.ticks && c.Value.Kind == engine.KindDateTime &&
+		secondsOf(v) != secondsOf([]byte(strconv.Quote(text))) {
 		return errCut
 	}
 	if n, fixed := sizeOf(ofBytes, typeOf(c)); fixed && !o.anyTime {
@@ -53,6 +59,15 @@ func (o *Output) keeps(c *engine.Column, v json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// secondsOf are the seconds of a time with nine digits after the point; no zone is so odd that it changes them.
+func secondsOf(v json.RawMessage) string {
+	m, err := scalar.ParseMoment(v)
+	if err != nil {
+		return "" // value has said so
+	}
+	return m.Join("T", 9)[len("2006-01-02T15:04:"):]
 }
 
 // distinct sees to it that the texts of a key are no other row's: the table would make one row of two.

@@ -8,7 +8,38 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 )
+
+// TestTicksOfSQLServer: datetime holds 1/300 s, and smalldatetime minutes.
+func TestTicksOfSQLServer(t *testing.T) {
+	c, err := engines.Parse("sqlserver://u:p@127.0.0.1?database=shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := New(Config{Connection: c, Table: "dbo.copies", Sender: "shop/orders"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close() //nolint:errcheck // nothing was opened
+	for _, c := range []struct {
+		base, key string
+		kept      bool
+	}{
+		{"datetime", "2026-01-01T00:00:00", true}, {"datetime", "2026-01-01T00:00:00.997", true},
+		{"datetime", "2026-01-01T02:00:00.0030+02:00", true}, {"datetime", "2026-01-01", true},
+		{"datetime", "2026-01-01T00:00:00.004", false}, {"datetime", "2026-01-01T00:00:00.9971Z", false},
+		{"smalldatetime", "2026-01-01T00:01:00.000Z", true}, {"smalldatetime", "2026-01-01T00:01:01", false},
+		{"datetime2", "2026-01-01T00:00:00.0001234", true},
+	} {
+		typ := sqlserver.Type{Base: c.base, Scale: 7}
+		table := &engine.Table{Columns: []engine.Column{{Name: "at", Type: typ.Full(), Value: typ.Value()}}}
+		err := o.take(table, &row{}, []byte(`{"at":"`+c.key+`"}`), true)
+		if (err == nil) != c.kept {
+			t.Errorf("%s %s: %v", c.base, c.key, err)
+		}
+	}
+}
 
 // TestKeysOfSQLServer: no collation there compares blanks at the end of a text.
 func TestKeysOfSQLServer(t *testing.T) {

@@ -107,6 +107,15 @@ func TestKeysAreNotMerged(t *testing.T) {
 			nil, []string{"a"}, "needs a primary key or a unique index", ""},
 		"sqlite exact": {"sqlite", []string{"CREATE TABLE copies (id TEXT PRIMARY KEY)"},
 			[]string{"a", "A", "a "}, nil, "", ""},
+		"sqlserver": {"sqlserver",
+			[]string{"CREATE TABLE copies (id varchar(40) COLLATE Latin1_General_CI_AS NOT NULL PRIMARY KEY)"},
+			[]string{"a", "42", "ord-1_b.c:/", uuid}, []string{"A", "é"}, "has the collation", ""},
+		"sqlserver language": {"sqlserver",
+			[]string{"CREATE TABLE copies (id nvarchar(40) COLLATE Japanese_CI_AS NOT NULL PRIMARY KEY)"},
+			[]string{"7", uuid}, []string{"i"}, "has the collation", ""},
+		"sqlserver exact": {"sqlserver",
+			[]string{"CREATE TABLE copies (id nvarchar(40) COLLATE Latin1_General_100_BIN2 NOT NULL PRIMARY KEY)"},
+			[]string{"a", "A", "é", "e"}, nil, "", ""},
 		"postgres": {"postgres", []string{
 			"CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
 			"CREATE TABLE copies (id text COLLATE nocase PRIMARY KEY)"},
@@ -214,6 +223,8 @@ func TestBlanksOfFixedColumns(t *testing.T) {
 	for name, ddl := range map[string]string{
 		"postgres": "CREATE TABLE copies (id char(5) PRIMARY KEY)",
 		"mysql":    "CREATE TABLE copies (id char(5) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin PRIMARY KEY)",
+		// It compares no text with the blanks at its end.
+		"sqlserver": "CREATE TABLE copies (id nvarchar(5) COLLATE Latin1_General_100_BIN2 NOT NULL PRIMARY KEY)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, db := into(t, name, ddl)
@@ -245,6 +256,13 @@ func TestKeysAreNotCut(t *testing.T) {
 		{"mysql", "time", `"01:00:00"`, `"01:00:00.5"`},
 		{"mysql", "binary(3)", `"YWJj"`, `"YWI="`},
 		{"mysql", "varbinary(3)", `"YWI="`, ""},
+		{"sqlserver", "datetimeoffset(0)", `"2026-01-01T00:00:01Z"`, `"2026-01-01T00:00:01.5Z"`},
+		{"sqlserver", "datetime", `"2026-01-01T00:00:01.003"`, `"2026-01-01T00:00:01.004"`},
+		{"sqlserver", "smalldatetime", `"2026-01-01T00:01:00Z"`, `"2026-01-01T00:01:01Z"`},
+		{"sqlserver", "datetime2(3)", `"2026-01-01T00:00:01.123"`, `"2026-01-01T00:00:01.1234"`},
+		{"sqlserver", "time(0)", `"01:00:00"`, `"01:00:00.5"`},
+		{"sqlserver", "binary(3)", `"YWJj"`, `"YWI="`},
+		{"sqlserver", "varbinary(3)", `"YWI="`, ""},
 		{"sqlite", "datetime", `"2026-01-01T00:00:00.1234561"`, ""},
 		{"sqlite", "binary(3)", `"YWI="`, ""},
 	} {
@@ -268,20 +286,24 @@ func TestKeysAreNotCut(t *testing.T) {
 
 // TestProposedKeysAreNotMerged: the table that check prints takes every key.
 func TestProposedKeysAreNotMerged(t *testing.T) {
-	o, db := into(t, "mysql")
-	key := []engine.Column{{Name: "id", Type: "text", Value: engine.Value{Kind: engine.KindText}}}
-	err := o.Ready(t.Context(), "postgres", key, key)
-	_, ddl, found := strings.Cut(fmt.Sprint(err), "A table of all columns would be:\n")
-	if !found {
-		t.Fatal(err)
-	}
-	testenv.Exec(t, db, ddl)
-	for i, key := range []string{`"a"`, `"A"`, `"a "`} {
-		if err := o.Deliver(t.Context(), rowOf(uint64(i+1), key, "")); err != nil { //nolint:gosec // small
-			t.Error(err)
-		}
-	}
-	if got := first(t, db, "SELECT count(*) FROM copies"); got != "3" {
-		t.Errorf("%s rows", got)
+	for name, keys := range map[string][]string{"mysql": {`"a"`, `"A"`, `"a "`}, "sqlserver": {`"a"`, `"A"`, `"é"`}} {
+		t.Run(name, func(t *testing.T) {
+			o, db := into(t, name)
+			key := []engine.Column{{Name: "id", Type: "text", Value: engine.Value{Kind: engine.KindText}}}
+			err := o.Ready(t.Context(), "postgres", key, key)
+			_, ddl, found := strings.Cut(fmt.Sprint(err), "A table of all columns would be:\n")
+			if !found {
+				t.Fatal(err)
+			}
+			testenv.Exec(t, db, ddl)
+			for i, key := range keys {
+				if err := o.Deliver(t.Context(), rowOf(uint64(i+1), key, "")); err != nil { //nolint:gosec // small
+					t.Error(err)
+				}
+			}
+			if got := first(t, db, "SELECT count(*) FROM copies"); got != "3" {
+				t.Errorf("%s rows", got)
+			}
+		})
 	}
 }

@@ -70,6 +70,7 @@ func TestKeysThatAreNumbers(t *testing.T) {
 			`"12345678901234567891"`, `"01"`}},
 		{"postgres", "bigint", []string{`"1"`, `"01"`, `"+1"`}},
 		{"mysql", "bigint", []string{`"1"`, `"01"`, `"1.0"`, `"+1"`}},
+		{"sqlserver", "bigint", []string{`"1"`, `"01"`, `"1.0"`, `"+1"`}},
 	} {
 		t.Run(c.engine+" "+c.typ, func(t *testing.T) {
 			o, db := into(t, c.engine, "CREATE TABLE copies (id "+c.typ+" PRIMARY KEY)")

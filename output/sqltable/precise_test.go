@@ -46,6 +46,30 @@ func TestNothingIsRounded(t *testing.T) {
 		{"mysql", "time", `"23:59:59.7"`, "23:59:59"},
 		{"mysql", "time(6)", `"23:59:59.9999999"`, "23:59:59.999999"},
 		{"mysql", "varchar(3)", `"abc  "`, ""},
+		{"sqlserver", "decimal(6,2)", `"1.239"`, ""},
+		{"sqlserver", "decimal(6,2)", `"1.230"`, "1.23"},
+		{"sqlserver", "money", `"1.23456"`, ""},
+		{"sqlserver", "money", `"1.2345"`, "1.2345"},
+		{"sqlserver", "real", `0.123456789`, ""},
+		{"sqlserver", "real", `0.5`, "0.5"},
+		{"sqlserver", "float", `"0.1234567890123456789"`, ""},
+		{"sqlserver", "float", `"NaN"`, ""},
+		{"sqlserver", "datetime2(0)", `"2026-12-31T23:59:59.7Z"`, "2026-12-31 23:59:59"},
+		{"sqlserver", "datetimeoffset(3)", `"2026-12-31T23:59:59.9999Z"`, "2026-12-31 23:59:59.999 +00:00"},
+		{"sqlserver", "smalldatetime", `"2026-12-31T23:59:59"`, "2026-12-31 23:59:00"},
+		{"sqlserver", "time(0)", `"23:59:59.7"`, "23:59:59"},
+		{"sqlserver", "varchar(3)", `"abc  "`, ""},
+		{"sqlserver", "varchar(3)", `"é"`, "é"},
+		{"sqlserver", "varchar(3)", `"ж"`, ""}, // code page 1252 lacks it
+		{"sqlserver", "varchar(3) COLLATE Cyrillic_General_CI_AS", `"ж"`, "ж"},
+		{"sqlserver", "nvarchar(3)", `"é  "`, "é  "},
+		{"sqlserver", "nvarchar(max)", `"x"`, "x"},
+		{"sqlserver", "text", `"x"`, "x"},
+		{"sqlserver", "xml", `"<a>1</a>"`, "<a>1</a>"},
+		{"sqlserver", "bit", `1`, "1"},
+		{"sqlserver", "int", `true`, "1"},
+		{"sqlserver", "uniqueidentifier", `"6f9619ff-8b86-d011-b42d-00c04fc964ff"`,
+			"6F9619FF-8B86-D011-B42D-00C04FC964FF"},
 		{"sqlite", "TIME", `"23:59:59.9999999"`, "23:59:59.9999999"},
 		{"sqlite", "DATETIME", `"2026-12-31T23:59:59.9999999Z"`, "2026-12-31T23:59:59.9999999Z"},
 		{"sqlite", "DECIMAL(6,2)", `"1.239"`, "1.239"}, // SQLite passes over the scale
@@ -57,7 +81,8 @@ func TestNothingIsRounded(t *testing.T) {
 			}
 			testenv.Exec(t, db, "CREATE TABLE copies (id int PRIMARY KEY, v "+c.typ+")")
 			err := o.Deliver(t.Context(), rowOf(1, "1", `,"v":`+c.value))
-			as := map[string]string{"postgres": "v::text", "mysql": "CAST(v AS CHAR)", "sqlite": "CAST(v AS TEXT)"}[c.engine]
+			as := map[string]string{"postgres": "v::text", "mysql": "CAST(v AS CHAR)", "sqlite": "CAST(v AS TEXT)",
+				"sqlserver": "CAST(v AS nvarchar(max))"}[c.engine]
 			got := first(t, db, "SELECT "+as+" FROM copies")
 			if got != c.want || (causeOf(err) == "refused") != (c.want == "") {
 				t.Errorf("%q, %v; want %q", got, err, c.want)

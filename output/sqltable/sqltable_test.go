@@ -19,6 +19,8 @@ import (
 var databases = map[string]func(testing.TB) string{
 	"postgres": testenv.Postgres,
 	"mysql":    testenv.MySQL,
+	// It skips where ROWRELAY_TEST_SQLSERVER names none.
+	"sqlserver": testenv.SQLServer,
 	"sqlite": func(tb testing.TB) string {
 		text := testenv.SQLite(tb)
 		if err := os.WriteFile(strings.TrimPrefix(text, "sqlite:"), nil, 0o600); err != nil {

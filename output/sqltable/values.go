@@ -57,11 +57,16 @@ func (o *Output) value(c *engine.Column, v json.RawMessage) (any, error) {
 
 // param is how a value's parameter is written. A cast of a text, of bytes, and on MySQL of anything cuts what is too
 // long without a word, where the column refuses it.
-func (o *Output) param(c *engine.Column) string {
+func (o *Output) param(c *engine.Column, v any, key bool) string {
 	switch c.Value.Kind {
 	case engine.KindBinary:
 		return o.bytes
-	case engine.KindText, engine.KindJSON, engine.KindFloat:
+	case engine.KindText:
+		if o.text != nil {
+			return o.text(c, v, key)
+		}
+		return ""
+	case engine.KindJSON, engine.KindFloat:
 		return ""
 	}
 	if o.noCasts {

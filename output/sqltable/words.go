@@ -31,9 +31,14 @@ type words struct {
 	// stored makes of a value what the column stores, or says that it cannot; nil where the database says so.
 	stored    func(t *engine.Table, c *engine.Column, raw json.RawMessage, v any) (any, error)
 	noCasts   bool
-	padded    bool   // blanks at the end of a text are not compared, whatever the collation
-	returning bool   // an upsert can return rows; then the guard has a column previous
-	bytes     string // how a parameter of bytes is written, with %s for the placeholder; "" is the placeholder
+	ticks     bool // there are times that hold no digits of seconds but ticks, or minutes
+	padded    bool // blanks at the end of a text are not compared, whatever the collation
+	returning bool // an upsert can return rows; then the guard has a column previous
+	// text is how a parameter of a text is written, as param says it; nil is the placeholder.
+	text func(c *engine.Column, v any, key bool) string
+	// collate stands after a parameter that is compared with the guard's id, so that the two are of one collation.
+	collate string
+	bytes   string // how a parameter of bytes is written, with %s for the placeholder; "" is the placeholder
 }
 
 // sqliteWords are in every program, also the small one.

@@ -5,7 +5,9 @@ package sqltable
 import (
 	"database/sql"
 	"strings"
+	"unicode"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/mysql"
 	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
@@ -26,12 +28,14 @@ var wordsOf = map[string]words{
 		},
 		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, single32: "float", anyUnique: true, noCasts: true},
 	// A NULL has no type of its own, and that of a text does not become bytes.
-	"sqlserver": {syntax: sqlserver.Statement{}, create: createSQLServer, upsert: merge, padded: true, fraction: 7, single32: "real",
-		exact: exactSQLServer, alter: func(table, column, typ string) string {
+	"sqlserver": {syntax: sqlserver.Statement{}, create: createSQLServer, upsert: merge,
+		padded: true, ticks: true, fraction: 7, single32: "real", exact: exactSQLServer,
+		alter: func(table, column, typ string) string {
 			return "drop the key, ALTER TABLE " + table + " ALTER COLUMN " + column + " " + exactSQLServer(typ) +
 				" NOT NULL, and make the key again"
 		},
-		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, bytes: "CAST(%s AS varbinary(max))"},
+		isolation: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, bytes: "CAST(%s AS varbinary(max))",
+		text: textSQLServer, collate: sqlserver.Statement{}.Exact()},
 }
 
 func exactMySQL(typ string) string {
@@ -44,6 +48,34 @@ func exactSQLServer(typ string) string {
 		typ = "n" + typ
 	}
 	return typ + sqlserver.Statement{}.Exact()
+}
+
+// textSQLServer is a text of the column's own type and collation. Compared with an nvarchar, a varchar is converted row
+// by row, so that no index finds it. Into a varchar a letter that its code page lacks goes as a question mark, or as
+// one like it, without a word: then the error of a conversion is made. A cast to the column's length would cut.
+func textSQLServer(c *engine.Column, v any, key bool) string {
+	const plain, large = "varchar(8000)", "varchar(max)"
+	text, _ := v.(string)
+	collation, typ := c.Value.Collate, plain
+	switch {
+	case collation == "", strings.HasPrefix(c.Type, "n") && !key:
+		return ""
+	case strings.HasPrefix(c.Type, "n"):
+		return "%s COLLATE " + collation
+	case v == nil:
+		return "CAST(%s AS " + plain + ")"
+	case len(text) > 8000:
+		typ = large
+	}
+	cast := "CAST(%s COLLATE " + collation + " AS " + typ + ")"
+	beyond := func(r rune) bool { return r > unicode.MaxASCII }
+	if strings.HasSuffix(collation, "_UTF8") || strings.IndexFunc(text, beyond) < 0 {
+		return cast
+	}
+	name := engine.Literal(strings.ReplaceAll(c.Name, "'", "''"))
+	return "CASE WHEN CAST(CAST(" + cast + " AS nvarchar(max)) AS varbinary(max)) = CAST(%s AS varbinary(max))" +
+		" THEN " + cast + " ELSE CAST(CAST(N'the code page of column " + name +
+		" lacks a letter of the text' + LEFT(%s, 0) AS int) AS " + typ + ") END"
 }
 
 func createSQLServer(guard string) string {

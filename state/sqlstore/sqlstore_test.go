@@ -24,10 +24,10 @@ import (
 	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
-// databases are those that run here; a store of SQL Server's runs where there is one.
+// databases are those that run here, and SQL Server where ROWRELAY_TEST_SQLSERVER names one.
 var databases = map[string]func(testing.TB) string{
 	"postgres": testenv.Postgres,
-	"mysql":    testenv.MySQL,
+	"mysql":    testenv.MySQL, "sqlserver": testenv.SQLServer,
 	"sqlite": func(tb testing.TB) string {
 		text := testenv.SQLite(tb)
 		if err := os.WriteFile(strings.TrimPrefix(text, "sqlite:"), nil, 0o600); err != nil { // an empty database
