@@ -32,7 +32,7 @@ func TestOlderBuilds(t *testing.T) {
 				t.Errorf("check: %v\n%s%s", err, out, errs)
 			}
 
-			o.once()
+			came := o.once()
 			wants := map[string][]string{"exact": {"2", "9"}, "overlap": {"2", "3", "9"}, "given": {"9"},
 				"held": {"2", "3", "4", "5", "6", "7", "8", "9"}, "tracked": {"2", "3", "9"},
 				"own": {"2", "4", "6", "9"}, "mapped": {"9"}}
@@ -40,38 +40,40 @@ func TestOlderBuilds(t *testing.T) {
 				wants["held"] = slices.Delete(wants["held"], 2, 3)
 			}
 			for poller, want := range wants {
-				if got := o.came[poller]; o.has(poller) && !slices.Equal(sorted(got), want) {
+				if got := came[poller]; o.has(poller) && !slices.Equal(sorted(got), want) {
 					t.Errorf("%s: there came %v, want %v", poller, got, want)
 				}
 			}
-			if !slices.IsSorted(o.came["held"]) {
-				t.Errorf("held: out of order came %v", o.came["held"])
+			if !slices.IsSorted(came["held"]) {
+				t.Errorf("held: out of order came %v", came["held"])
 			}
+			to := o.to
+			to.mu.Lock()
 			for _, id := range o.parked {
 				if !o.ids[id] {
 					t.Errorf("the parked event %s has not come under its id", id)
 				}
 			}
-			if got := o.came["own"]; o.has("own") && slices.Index(got, "2") > slices.Index(got, "4") {
+			to.mu.Unlock()
+			if got := came["own"]; o.has("own") && slices.Index(got, "2") > slices.Index(got, "4") {
 				t.Errorf("own: an event has passed the failed one before it: %v", got)
 			}
 
-			o.came = map[string][]string{}
 			stdout(t, o.dir, o.settings, "deadletter", "replay", "given", o.letter, "--yes")
 			if o.has("mapped") {
 				stdout(t, o.dir, o.settings, "outbox", "requeue", "mapped", "--yes")
 			}
-			o.once()
-			if got := o.came["given"]; !slices.Equal(got, []string{"2"}) {
+			came = o.once()
+			if got := came["given"]; !slices.Equal(got, []string{"2"}) {
 				t.Errorf("of the dead letters came %v", got)
 			}
-			if got := o.came["mapped"]; o.has("mapped") && !slices.Equal(got, []string{"2", "4", "6"}) {
+			if got := came["mapped"]; o.has("mapped") && !slices.Equal(got, []string{"2", "4", "6"}) {
 				t.Errorf("after the dead letter came %v", got)
 			}
-			delete(o.came, "given")
-			delete(o.came, "mapped")
-			if len(o.came) > 0 {
-				t.Errorf("again came %v", o.came)
+			delete(came, "given")
+			delete(came, "mapped")
+			if len(came) > 0 {
+				t.Errorf("again came %v", came)
 			}
 		})
 	}
@@ -85,7 +87,8 @@ type older struct {
 	accepted map[string]bool // ids, by the older build's receiver
 	parked   []string        // the ids of parked events
 	letter   string          // the id of the dead letter
-	came     map[string][]string
+	to       *sink
+	came     map[string][]string // by poller; like ids, guarded by the sink's lock
 	ids      map[string]bool
 }
 
@@ -123,11 +126,11 @@ func leftBy(t *testing.T, build string) *older {
 	o.letter = strings.TrimSuffix(filepath.Base(letters[0]), ".json")
 
 	o.read(filepath.Join(build, "settings.json"), &o.settings)
-	to := newSink(t)
-	to.decide(o.take)
+	o.to = newSink(t)
+	o.to.decide(o.take)
 	for name, value := range o.settings {
 		if before, ok := strings.CutSuffix(name, "output__kind"); ok && value == "http" {
-			o.settings[before+"output__url"] = to.URL
+			o.settings[before+"output__url"] = o.to.URL
 		}
 	}
 	return o
@@ -154,11 +157,16 @@ func (o *older) has(poller string) bool {
 	return ok
 }
 
-func (o *older) once() {
+// once runs every poller, and returns what came of each since the last time.
+func (o *older) once() (came map[string][]string) {
 	o.t.Helper()
 	if out, errs, err := command(o.t, o.dir, o.settings, "run", "--once"); err != nil {
 		o.t.Errorf("run --once: %v\n%s%s", err, out, errs)
 	}
+	o.to.mu.Lock()
+	defer o.to.mu.Unlock()
+	came, o.came = o.came, map[string][]string{}
+	return came
 }
 
 // take notes what comes of each poller: the number of the row or event.
