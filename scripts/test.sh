@@ -16,6 +16,9 @@ packages=("$@")
 # The program as it is shipped, which the tests of several packages build: once here, not by all of them at the same time.
 CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /dev/null ./cmd/rowrelay || exit 1
 
+# The race detector waits for a second at the end of each program, of which there are ninety.
+export GORACE="atexit_sleep_ms=100 ${GORACE:-}"
+
 # SQLite is C translated to Go. Instrumented it takes five times as long, and what the race detector would watch is the
 # memory of a C program; it stays out, as a C library would. The driver's callers are instrumented like everything else.
 scripts/services.sh run -- go test -race -gcflags='modernc.org/...=-race=false' -timeout 40m "${packages[@]}"
