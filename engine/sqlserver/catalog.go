@@ -155,7 +155,19 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, text, object string,
 		return nil
 	})
 	t.Indexes, t.PrimaryKey = orderOfIndexes(all)
+	t.Unproved = disabledKey(all, t.From)
 	return err
+}
+
+// disabledKey says that the index of the primary key is disabled, which keeps no row from having the key of another.
+func disabledKey(all []sysIndex, table string) string {
+	for _, ix := range all {
+		if ix.primary && ix.partial {
+			return fmt.Sprintf("the index of its primary key is disabled: ALTER INDEX %s ON %s REBUILD", tsql.Quote(ix.name),
+				table)
+		}
+	}
+	return ""
 }
 
 // Kinds of sys.indexes.type.
@@ -167,7 +179,7 @@ const (
 type sysIndex struct {
 	name                     string
 	kind                     int
-	unique, primary, partial bool
+	unique, primary, partial bool // partial: with a filter, or disabled
 	columns                  []string
 	desc                     []bool
 }

@@ -203,6 +203,19 @@ func TestSQLServerStartValues(t *testing.T) {
 	}
 }
 
+// TestDisabledKey: a nonclustered primary key can be disabled, and the table then takes rows of one key.
+func TestDisabledKey(t *testing.T) {
+	pk := sysIndex{name: "pk]x", kind: 2, unique: true, primary: true, columns: []string{"id"}, desc: []bool{false}}
+	if got := disabledKey([]sysIndex{pk}, "[dbo].[o]"); got != "" {
+		t.Error(got)
+	}
+	pk.partial = true
+	want := "the index of its primary key is disabled: ALTER INDEX [pk]]x] ON [dbo].[o] REBUILD"
+	if got := disabledKey([]sysIndex{{name: "other", partial: true}, pk}, "[dbo].[o]"); got != want {
+		t.Error(got)
+	}
+}
+
 func TestSQLServerIndexOrder(t *testing.T) {
 	pk := sysIndex{name: "pk", kind: 1, unique: true, primary: true, columns: []string{"id"}, desc: []bool{false}}
 	got, primary := orderOfIndexes([]sysIndex{
