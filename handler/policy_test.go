@@ -82,6 +82,25 @@ func TestDeadLetterLine(t *testing.T) {
 	}
 }
 
+// What is not known is not told: an outbox knows how many attempts there were, and not since when.
+func TestDeadLetterLineWithoutAFirstAttempt(t *testing.T) {
+	var c console
+	letter := aDeadLetter(poller.Refused)
+	letter.First = time.Time{}
+	server := serve(t, &c, one(runner(func(context.Context) []poller.Report {
+		return []poller.Report{{Poller: "orders", Event: poller.TickComplete, Rows: 1, NullCursors: -1,
+			DeadLettered: []poller.DeadLetter{letter}}}
+	})))
+	do(t, "POST", server.URL+"/orders", timer)
+	lines := c.err()
+	if len(lines) != 1 {
+		t.Fatalf("one line on stderr, please: %v", lines)
+	}
+	if first, ok := lines[0]["first_attempt"]; ok || lines[0]["last_attempt"] == nil {
+		t.Errorf("the first attempt was at %v, the last at %v", first, lines[0]["last_attempt"])
+	}
+}
+
 // An idle tick says nothing at Info, unless rows have been held back for longer than a moment.
 func TestIdleTickSaysWhatHoldsRowsBack(t *testing.T) {
 	for held, want := range map[time.Duration]string{0: "DEBUG", 2 * time.Second: "DEBUG", time.Minute: "INFO"} {

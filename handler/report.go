@@ -86,9 +86,11 @@ func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
 		slog.String("reason", d.Cause.String()),
 		slog.String("error", d.Reason),
 		slog.Int("attempts", d.Attempts),
-		slog.Time("first_attempt", d.First),
 		slog.Time("last_attempt", d.Last),
 		slog.String("next", next),
+	}
+	if !d.First.IsZero() { // an outbox and leases on rows know only how many there were
+		list = append(list, slog.Time("first_attempt", d.First))
 	}
 	if d.Status != 0 {
 		list = append(list, slog.Int("status", d.Status))
