@@ -114,6 +114,8 @@ type fixture struct {
 	t     *testing.T
 	table *table
 	log   bytes.Buffer
+	// logger is one for all documents of the fixture: it keeps their lines apart where several are at work.
+	logger *slog.Logger
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -122,6 +124,7 @@ func newFixture(t *testing.T) *fixture {
 		last: 10, incarnation: "db1", gone: map[int]bool{},
 		now: checkpointed.Description{Fingerprint: "sha256:1", Late: late.None},
 	}}
+	f.logger = slog.New(slog.NewTextHandler(&f.log, nil))
 	f.Document = f.document(memstore.New(), "orders")
 	if _, err := f.Keeper.Create(t.Context(), "sha256:1", "db1", at(5)); err != nil {
 		t.Fatal(err)
@@ -139,7 +142,7 @@ func (f *fixture) document(store state.Store, name string) *Document {
 	return &Document{
 		App: "shop", Poller: name, Key: key, Keeper: keeper, Store: store, Letters: deadletter.NewStore(store),
 		Source: f.table, Positions: f.table, Ordering: poller.OrderKey, MaxParked: 3, By: "ann",
-		Log: slog.New(slog.NewTextHandler(&f.log, nil)),
+		Log: f.logger,
 	}
 }
 
