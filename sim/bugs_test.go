@@ -31,8 +31,8 @@ type bug struct {
 	within     int    // seeds
 	seed       int    // that found it last, which the short form tries first; 0 for a bug of another package
 	dims       string // dimensions of the runs, where those that are enabled are not enough (DIMS)
-	// pkg is ./sim, or with run names another package's test that has to find it, where the simulation's own table does not
-	// reach.
+	// pkg is ./sim, or with run names another package's test that has to find it, where the simulation's own table does
+	// not reach.
 	pkg, run string
 	files    []string
 	hunks    map[string][]hunk
@@ -201,7 +201,9 @@ func (b *bug) find(ctx context.Context, clean, with program, dir string) (string
 }
 
 // search runs seeds until one breaks a promise.
-func (b *bug) search(ctx context.Context, with program, dir string, first, count int) (v violation, found bool, err error) {
+func (b *bug) search(
+	ctx context.Context, with program, dir string, first, count int,
+) (v violation, found bool, err error) {
 	for end := first + count; first < end; first = int(v.Seed) + 1 {
 		r, err := worker(ctx, with, dir, b.dims, first, end-first, 1)
 		if err != nil || len(r.Violations) == 0 {

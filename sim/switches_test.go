@@ -13,7 +13,7 @@ import (
 )
 
 // This file puts many bugs into one program, each behind a switch: to build a program takes longer than to find most
-// bugs. Of each function that a bug changes a changed copy stands beside it, which it calls where SIM_BUG names the bug.
+// bugs. Beside each function that a bug changes stands a changed copy, which it calls where SIM_BUG names the bug.
 
 // switchesOf declares the variable that holds the name of the bug.
 const switchesOf = "package %s\n\nimport \"os\"\n\nvar seededBug = os.Getenv(\"SIM_BUG\")\n"
@@ -88,7 +88,8 @@ func readSwitched(name string) (*switched, error) {
 
 func (s *switched) at(p token.Pos) int { return s.set.Position(p).Offset }
 
-// functions returns in which functions the texts stand; nil where one stands elsewhere, or where one cannot be switched.
+// functions returns in which functions the texts stand; nil where one stands elsewhere, or in one that cannot be
+// switched.
 func (s *switched) functions(hunks []hunk) (map[*ast.FuncDecl][]hunk, error) {
 	in := map[*ast.FuncDecl][]hunk{}
 	for _, h := range hunks {
