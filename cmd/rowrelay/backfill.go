@@ -81,10 +81,12 @@ func (b *backfillFlags) check(given *pflag.FlagSet) error {
 	}
 	switch {
 	case b.status, b.stop, b.watch:
-		return commandline.NoneOf(given, "belongs to a backfill that begins; --status, --stop and --watch are about the one that runs",
+		return commandline.NoneOf(given,
+			"belongs to a backfill that begins; --status, --stop and --watch are about the one that runs",
 			"to", "rate", "name", "detach")
 	case b.name != "":
-		return commandline.NoneOf(given, "is of a backfill that the poller sends, and one with --name is sent from here", "detach")
+		return commandline.NoneOf(given,
+			"is of a backfill that the poller sends, and one with --name is sent from here", "detach")
 	}
 	return nil
 }

@@ -240,8 +240,12 @@ func printLetter(w io.Writer, r *deadletter.Record) error {
 	name := poller.Address(r.Poller, r.Output)
 	p.Line("%s", name)
 	p.Field("event", r.ID)
-	p.Field("given up", fmt.Sprintf("%s, after %s, the first %s, the last %s", times(r.WrittenAt),
-		printing.Count(r.Attempts, "attempt"), times(r.FirstAttempt), times(r.LastAttempt)))
+	first := ""
+	if !r.FirstAttempt.IsZero() { // leases on rows know only how many there were
+		first = "the first " + times(r.FirstAttempt) + ", "
+	}
+	p.Field("given up", fmt.Sprintf("%s, after %s, %sthe last %s", times(r.WrittenAt),
+		printing.Count(r.Attempts, "attempt"), first, times(r.LastAttempt)))
 	why := r.Cause.String()
 	if r.Status != 0 {
 		why += fmt.Sprintf(", %d", r.Status)
