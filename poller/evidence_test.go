@@ -84,7 +84,7 @@ func TestPoisonRows(t *testing.T) {
 							c.RequestEvents = size
 						}).Tick(t.Context())
 						if report.Event != poller.TickComplete || report.Rows != 200 || report.Rejected != len(bad) ||
-							len(to.Accepted) != 200-2*len(bad) {
+							report.Delivered != 200-2*len(bad) || len(to.Accepted) != report.Delivered {
 							t.Fatalf("%d arrived, %d requests: %+v", len(to.Accepted), len(to.Calls), report)
 						}
 						for _, key := range bad {

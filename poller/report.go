@@ -80,7 +80,8 @@ type Report struct {
 	Before, After change.Cursor
 	BatchID       string // the last batch that was fetched
 	Token         uint64 // the fencing token; 0 when no lease was taken
-	Rows          int    // events acknowledged
+	Rows          int    // events acknowledged: delivered, parked, or given up
+	Delivered     int    // of Rows, those that the destination accepted
 	Batches       []BatchStats
 	Drained       bool // the last fetch was not full, whatever it was of
 	// DrainedAt is the start time of the fetch that found the source empty, once every row fetched before it was settled.

@@ -175,6 +175,9 @@ func (t *tick) settled(line []*inFlight, n int, took time.Duration, whole bool, 
 func (t *tick) acknowledged(p *inFlight, rows int, took time.Duration, whole bool) {
 	batch := &p.grant.Batch
 	for i := range rows {
+		if p.outcomes[i] == Accepted {
+			t.report.Delivered++
+		}
 		r, rejected := p.rejections[i]
 		if !rejected {
 			continue

@@ -214,7 +214,7 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 		goesOn.Stopped, stored = nil, &goesOn
 	}
 	f.note = join(own, stored)
-	o.noted(f.note)
+	o.noted(f.note, f.now)
 	if !f.exists && f.note.hadDocument() && o.Mode.Can(mode.Document) {
 		o.LastError = &Problem{Event: string(poller.StateGone), Text: gone(*o.LastSuccess)}
 		f.gone = true
@@ -256,21 +256,21 @@ func (o *Output) unread(f *facts, what string, at time.Time, err error) {
 	f.gaps = append(f.gaps, text)
 }
 
-// noted puts into the output what its ticks have told.
-func (o *Output) noted(n *Note) {
+// noted puts into the output what its ticks have told, and what has become of it by now.
+func (o *Output) noted(n *Note, now time.Time) {
 	if n == nil {
 		return
 	}
 	// CommittedAt is none: what a failed tick had settled is committed too
 	o.LastSuccess = n.LastSuccess
 	if o.LagSeconds == nil && !o.Mode.Can(mode.Figures) { // else the source was asked now
-		o.LagSeconds = n.Lag
+		o.LagSeconds = n.lagAt(now)
 	}
 	if !o.Mode.Can(mode.Figures) {
 		o.WaitingSince = n.WaitingSince
 	}
 	o.HeldBack, o.LastError = n.HeldBack, n.problem()
-	o.Rate = n.rate()
+	o.Rate = n.rate(now)
 	o.NotedAt, o.History = &n.At, n.History
 }
 

@@ -27,7 +27,7 @@ const (
 // remember adds a tick to the history. The slice is another one: a note is replaced, never changed.
 func (n *Note) remember(r *poller.Report) {
 	ended := r.Ended.UTC()
-	s := Step{At: ended.Truncate(HistoryStep), Rows: r.Rows, Failed: r.Rejected}
+	s := Step{At: ended.Truncate(HistoryStep), Rows: r.Delivered, Failed: r.Rejected}
 	if r.Failed() {
 		s.Failed++
 	}
@@ -68,10 +68,14 @@ func (n *Note) joinHistory(older *Note) {
 const rateSteps = 3
 
 // rate is how many events a second were delivered lately: since the first of the last steps in which any was. One tick
-// alone would say that 300 rows once are thousands a second, for ever. It is as of the note, of which an idle poller
-// leaves one each minute.
-func (n *Note) rate() *float64 {
-	from := n.At.Truncate(HistoryStep).Add(-(rateSteps - 1) * HistoryStep)
+// alone would say that 300 rows once are thousands a second, for ever. It is as of the note, unless that is older than
+// those of a process that ticks: a rate ends with its process.
+func (n *Note) rate(now time.Time) *float64 {
+	at := n.At
+	if now = now.Add(-n.ahead); now.Sub(at) > lifeEvery+noteEvery {
+		at = now
+	}
+	from := at.Truncate(HistoryStep).Add(-(rateSteps - 1) * HistoryStep)
 	rate, rows := 0.0, 0
 	var since time.Time
 	for _, s := range n.History {
@@ -84,7 +88,7 @@ func (n *Note) rate() *float64 {
 		rows += s.Rows
 	}
 	if rows > 0 {
-		rate = float64(rows) / max(n.At.Sub(since), time.Minute).Seconds()
+		rate = float64(rows) / max(at.Sub(since), time.Minute).Seconds()
 	}
 	return &rate
 }

@@ -27,16 +27,16 @@ func TestHistory(t *testing.T) {
 		}
 		n = next
 	}
-	tick(0, poller.Report{Rows: 3, DrainedAt: at(0)})
+	tick(0, poller.Report{Delivered: 3, DrainedAt: at(0)})
 	before := n
-	tick(1, poller.Report{Rows: 4, DrainedAt: at(1)})
+	tick(1, poller.Report{Delivered: 4, DrainedAt: at(1)})
 	if before.History[0].Rows != 3 {
 		t.Errorf("a note was changed: %+v", before.History)
 	}
 	tick(2.5, poller.Report{Event: poller.FetchEmpty, DrainedAt: at(2.5)})
-	tick(5, poller.Report{Event: poller.HandlerFailed, Err: errors.New("503"), RowsWait: true, Rejected: 2})
+	tick(5, poller.Report{Event: poller.HandlerFailed, Err: errors.New("503"), RowsWait: true, Rows: 2, Rejected: 2})
 	tick(7, poller.Report{Event: poller.HandlerFailed, Err: errors.New("503"), RowsWait: true})
-	tick(9, poller.Report{Rows: 9, DrainedAt: at(9)})
+	tick(9, poller.Report{Delivered: 9, DrainedAt: at(9)})
 	want := []Step{{At: at(0), Rows: 7}, {At: at(4), Failed: 3}, {At: at(6), Failed: 1, Waiting: 120},
 		{At: at(8), Rows: 9}}
 	if diff := cmp.Diff(want, n.History); diff != "" {
@@ -51,8 +51,8 @@ func TestHistory(t *testing.T) {
 	if diff := cmp.Diff(want, joined.History); diff != "" {
 		t.Error(diff)
 	}
-	tick(61, poller.Report{Rows: 1, DrainedAt: at(61)})
-	tick(64, poller.Report{Rows: 2, DrainedAt: at(64)})
+	tick(61, poller.Report{Delivered: 1, DrainedAt: at(61)})
+	tick(64, poller.Report{Delivered: 2, DrainedAt: at(64)})
 	want = []Step{{At: at(6), Failed: 1, Waiting: 120}, {At: at(8), Rows: 9}, {At: at(60), Rows: 1}, {At: at(64), Rows: 2}}
 	if diff := cmp.Diff(want, n.History); diff != "" {
 		t.Error(diff)
@@ -72,8 +72,15 @@ func TestRate(t *testing.T) {
 	for after, want := range map[time.Duration]float64{time.Second: 5, 2 * time.Minute: 2.5, 5 * time.Minute: 1,
 		6 * time.Minute: 0, time.Hour: 0} {
 		n.At = begin.Add(after)
-		if got := *n.rate(); got != want {
+		if got := *n.rate(n.At); got != want {
 			t.Errorf("%s after 300 rows: %g a second, want %g", after, got, want)
+		}
+	}
+	// A process that was killed leaves its last note for ever.
+	n.At = begin.Add(time.Second)
+	for since, want := range map[time.Duration]float64{time.Minute: 5, 2 * time.Minute: 300. / 121, 6 * time.Minute: 0} {
+		if got := *n.rate(n.At.Add(since)); got != want {
+			t.Errorf("%s after the last note: %g a second, want %g", since, got, want)
 		}
 	}
 }

@@ -54,16 +54,37 @@ func (n *Note) fitLag(limit time.Time) {
 	}
 }
 
-// lag notes how old the newest delivered row was. It is not known of a cursor that is no time; and while nothing is
-// delivered, what is known is older than that: 0, which says that none waits, would be wrong.
-func (n *Note) lag(r *poller.Report) {
+// lag notes how old the newest delivered row was. It is not known of a cursor that is no time. While nothing is
+// delivered and rows wait, that row grows older: since is when the note before was left. A tick that failed without
+// having seen whether any waits has seen no 0 either, which says that none does.
+func (n *Note) lag(r *poller.Report, since time.Time) {
 	seconds := r.Lag.Seconds()
+	known := n.Lag != nil && *n.Lag > 0
 	switch {
-	case r.Lag > 0, r.Lag == 0 && !r.Failed():
+	case r.Lag > 0, r.Lag == 0 && !r.Failed(), r.Lag == 0 && !r.DrainedAt.IsZero():
 		n.Lag = &seconds
-	case r.Lag < 0, r.RowsWait && n.Lag != nil && *n.Lag == 0:
+	case r.Lag < 0 || !known:
 		n.Lag = nil
+	case n.WaitingSince != nil:
+		n.Lag = grown(n.Lag, n.At.Sub(since))
 	}
+}
+
+// lagAt is the lag at a moment after the note: while rows wait, the newest delivered one grows older. Where no tick
+// comes any more, nobody knows whether rows wait.
+func (n *Note) lagAt(now time.Time) *float64 {
+	switch {
+	case n.Lag == nil, *n.Lag == 0 && n.silent(now):
+		return nil
+	case *n.Lag == 0 || n.WaitingSince == nil:
+		return n.Lag
+	}
+	return grown(n.Lag, now.Add(-n.ahead).Sub(n.At))
+}
+
+func grown(seconds *float64, by time.Duration) *float64 {
+	more := *seconds + max(by, 0).Seconds()
+	return &more
 }
 
 // lagging says that rows wait, and have done so for long; "" where they do not.

@@ -117,8 +117,23 @@ func TestLagThatIsNotKnown(t *testing.T) {
 	dated := left(poller.TickComplete, 2*time.Minute)
 	dated.Lag = time.Minute
 	m, _ := n.after(dated, "", "one")
-	if m, _ = m.after(left(poller.HandlerFailed, 3*time.Minute), "", "one"); m.Lag == nil || *m.Lag != 60 {
-		t.Errorf("what was known of it is lost: %v", m.Lag)
+	if m, _ = m.after(left(poller.HandlerFailed, 3*time.Minute), "", "one"); m.Lag == nil || *m.Lag != 120 {
+		t.Errorf("a row that was a minute old is, a minute later: %v", m.Lag)
+	}
+	m, _ = m.after(tick(poller.HandlerFailed, 4*time.Minute), "", "one") // it left the destination alone
+	if got := m.lagAt(m.At.Add(time.Minute)); got == nil || *got != 240 {
+		t.Errorf("and a minute after the last note: %v", got)
+	}
+	unseen, _ := n.after(tick(poller.FetchFailed, 2*time.Minute), "", "one")
+	if unseen.Lag != nil {
+		t.Errorf("a source that cannot be read has a lag of %v", *unseen.Lag)
+	}
+	n.SilentAfter = 60
+	if got := n.lagAt(n.At.Add(time.Minute)); got == nil || *got != 0 {
+		t.Errorf("while signs of life come: %v", got)
+	}
+	if got := n.lagAt(n.At.Add(2 * time.Minute)); got != nil {
+		t.Errorf("nothing ticks, and the lag is %v", *got)
 	}
 }
 
@@ -150,12 +165,12 @@ func TestLagging(t *testing.T) {
 		t.Errorf("a time of the future is believed: %+v", n)
 	}
 	o := Output{Mode: mode.Outbox}
-	o.noted(&Note{At: noon, WaitingSince: &since})
+	o.noted(&Note{At: noon, WaitingSince: &since}, noon)
 	if o.WaitingSince != nil {
 		t.Error("an outbox is told to lag")
 	}
 	o = Output{}
-	if o.noted(&Note{At: noon, WaitingSince: &since}); o.WaitingSince != &since {
+	if o.noted(&Note{At: noon, WaitingSince: &since}, noon); o.WaitingSince != &since {
 		t.Error("a poller is not")
 	}
 }

@@ -73,7 +73,7 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	if r.Event == poller.LeaseAcquireSkipped {
 		return n, false
 	}
-	ended := r.Ended.UTC()
+	ended, before := r.Ended.UTC(), n.At
 	took := r.Ended.Sub(r.Started).Seconds()
 	n.Stopped = nil
 	n.Version, n.Instance, n.At, n.Event, n.Failed, n.Seconds = noteVersion, instance, ended, string(r.Event), r.Failed(),
@@ -88,13 +88,13 @@ func (n Note) after(r *poller.Report, mend, instance string) (Note, bool) {
 	case r.Failed():
 		n.LastError = &Problem{At: &ended, Event: string(r.Event), Reason: r.Reason,
 			Text: said(partName(r.Share) + errorText(r)), Mend: said(mend)}
-		n.lag(r)
+		n.lag(r, before)
 		if r.HeldBack >= worthANote {
 			n.HeldBack = heldBack(r)
 		}
 	case hands:
 	default:
-		n.lag(r)
+		n.lag(r, before)
 		n.LastSuccess, n.HeldBack = &ended, nil
 		n.Document = !r.After.IsStart() || n.Document && r.Outbox == nil
 		if r.HeldBack >= worthANote {
