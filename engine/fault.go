@@ -21,6 +21,7 @@ const (
 	FaultSchema           // no such table, column or type: the catalog changed, or the settings are wrong
 	FaultSyntax           // the statement does not parse: where or query is wrong
 	FaultLogin            // user, password or database refused
+	FaultParameter        // a parameter of the connection string that the server does not know, or not this value of it
 	FaultDenied           // no permission for the table
 	FaultMissing          // the file cannot be found
 	FaultUnresolved       // the server's name has no address now: the network, or the name
@@ -54,7 +55,7 @@ func Transient(d Dialect, err error) bool {
 // not, the login is refused, the file is not found.
 func Misconfigured(d Dialect, err error) bool {
 	switch faultOf(d, err) {
-	case FaultSchema, FaultDenied, FaultLogin, FaultMissing:
+	case FaultSchema, FaultDenied, FaultLogin, FaultParameter, FaultMissing:
 		return true
 	default:
 		return false

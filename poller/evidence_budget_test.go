@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,4 +117,25 @@ func TestOutageOfTicksWithoutTime(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNoTimeForAProbe: a destination that hangs leaves no time to look for an event of another key. The source is not
+// at fault then, and is not told to be.
+func TestNoTimeForAProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := pollertest.NewTable(1, 1)
+		feed.OtherErr = fmt.Errorf("fetch_failed: %w", context.DeadlineExceeded)
+		to := pollertest.NewSink(t, func(ctx context.Context, _ change.Delivery) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		report := pollertest.Relay(t, feed, to, func(c *poller.Config) { c.Linger = c.Budget }).Tick(t.Context())
+		if report.Event != poller.HandlerFailed || report.Reason != poller.Unavailable.String() {
+			t.Fatalf("%+v", report)
+		}
+		if text := report.Err.Error(); !strings.Contains(text, "there was no time left to look for one") ||
+			strings.Contains(text, "fetch_failed") {
+			t.Error(text)
+		}
+	})
 }

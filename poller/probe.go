@@ -256,6 +256,8 @@ func (t *tick) unavailable(asking error) {
 	}
 	tried := fmt.Sprintf("%d were tried", t.probed)
 	switch {
+	case asking != nil && t.fetchCtx.Err() != nil:
+		tried = "there was no time left to look for one"
 	case asking != nil:
 		tried = fmt.Sprintf("another could not be read: %v", asking)
 	case t.probed == 0:

@@ -67,8 +67,7 @@ const smallest = `  SHOP_DB=sqlite:shop.db
   pollers__orders__source__connection=SHOP_DB
   pollers__orders__source__table=orders
   pollers__orders__source__cursor=version
-  pollers__orders__output__kind=http
-  pollers__orders__output__url=https://example.com/hooks/orders`
+  pollers__orders__output__kind=stdout`
 
 func newRoot(c *console) *cobra.Command {
 	root := &cobra.Command{

@@ -32,7 +32,9 @@ func (Dialect) Classify(err error) engine.Fault {
 		return engine.FaultTimeout
 	case sqlState(err, "55P03"): // lock_not_available: lock_timeout
 		return engine.FaultLocked
-	case sqlState(err, "28", "3D000"):
+	case errors.As(err, &connect) && sqlState(err, "22023", "42704", "55P02"): // of a parameter of the connection
+		return engine.FaultParameter
+	case sqlState(err, "28", "3D000"), errors.As(err, &connect) && sqlState(err, "42501"): // no CONNECT on the database
 		return engine.FaultLogin
 	case sqlState(err, "42501"):
 		return engine.FaultDenied

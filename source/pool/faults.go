@@ -39,6 +39,9 @@ func (sh *Share) explain(ctx context.Context, kind engine.Fault, err error) erro
 	case engine.FaultLogin:
 		return fmt.Errorf("%w: %s: the database refused the login: correct user, password or database in the setting that source__connection names: %w",
 			poller.ErrLogin, where, err)
+	case engine.FaultParameter:
+		return fmt.Errorf("%w: %s: the database refuses a parameter of the connection string: correct it, or take it out of the setting that "+
+			"source__connection names: %w", poller.ErrConfig, where, err)
 	case engine.FaultDenied:
 		return fmt.Errorf("%w: %s: the user may not read it: GRANT SELECT on it to the user of source__connection: %w",
 			poller.ErrConfig, where, err)

@@ -1,0 +1,37 @@
+package postgres
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+)
+
+// TestConnectFaults: what the real server says to a connection string. An unknown parameter has the code of an unknown
+// table, and is no fault of the settings that name tables.
+func TestConnectFaults(t *testing.T) {
+	server := testenv.Postgres(t)
+	for parameter, want := range map[string]engine.Fault{
+		"no_such_parameter=1": engine.FaultParameter, "statement_timeout=soon": engine.FaultParameter,
+		"user=nobody_at_all": engine.FaultLogin, "database=not_there": engine.FaultLogin,
+	} {
+		u, err := url.Parse(server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.RawQuery += "&" + parameter
+		conn, err := pgx.Connect(t.Context(), u.String())
+		if err == nil {
+			_ = conn.Close(t.Context())
+		}
+		if got := (Dialect{}).Classify(err); got != want {
+			t.Errorf("%s: %v is %d, want %d", parameter, err, got, want)
+		}
+		if want == engine.FaultParameter && !engine.Misconfigured(Dialect{}, err) {
+			t.Errorf("%s: nobody has to act", parameter)
+		}
+	}
+}
