@@ -122,7 +122,7 @@ func New(lifetime context.Context, cfg Config) *Handler {
 		http:     cfg.HTTP,
 		metrics:  NewMetrics(cfg.Log),
 		registry: cfg.Registry,
-		skipped:  skips{reported: map[string]time.Time{}, paused: map[string]bool{}},
+		skipped:  newSkips(),
 
 		partitions: map[partitionMessage]Runner{},
 		fanouts:    map[string]fanoutSeen{},

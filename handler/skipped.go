@@ -2,6 +2,7 @@ package handler
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -13,14 +14,28 @@ import (
 // skipReported is how long nothing more is reported of a holder whose lease made ticks skip.
 const skipReported = 10 * time.Minute
 
-// skips remembers what was reported of ticks that did nothing: for which holder of a lease they wait, or that they are
-// paused. A worker that was killed in the middle of a tick leaves its lease: without a line the ticks of its successor
-// succeed and deliver nothing for a minute, and nobody can see why. Instances that take turns would write such a line
-// with every tick.
+// failReported is how long a failure that goes on is not reported again.
+const failReported = time.Minute
+
+// skips remembers what was reported of ticks that did nothing: for which holder of a lease they wait, that they are
+// paused, or why they fail. A worker that was killed in the middle of a tick leaves its lease: without a line the ticks
+// of its successor succeed and deliver nothing for a minute, and nobody can see why. Instances that take turns would
+// write such a line with every tick, and what waits for an operator an error each second.
 type skips struct {
 	mu       sync.Mutex
 	reported map[string]time.Time
 	paused   map[string]bool
+	failures map[string]told // by poller, output and partition
+}
+
+// told is the failure that was reported last, and when.
+type told struct {
+	text string
+	at   time.Time
+}
+
+func newSkips() skips {
+	return skips{reported: map[string]time.Time{}, paused: map[string]bool{}, failures: map[string]told{}}
 }
 
 // first reports whether r is the first tick in a while that was skipped for this holder, or the first of a pause. A
@@ -62,10 +77,38 @@ func (s *skips) pause(r *poller.Report) bool {
 	return false
 }
 
+// repeats reports whether r is the same failure as the one that was reported lately, of a tick that did nothing more
+// than find it again.
+func (s *skips) repeats(r *poller.Report) bool {
+	who := r.Poller + " " + r.Output
+	if r.Share != nil {
+		who += fmt.Sprint(" ", r.Share.Partition)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, known := s.failures[who]
+	switch text := string(r.Event) + " " + errorText(r); {
+	case r.Event == poller.LeaseAcquireSkipped || !r.RetryAt.IsZero(): // it says nothing about the failure
+		return false
+	case !r.Failed():
+		delete(s.failures, who)
+		return false
+	case known && last.text == text && r.Ended.Sub(last.at) < failReported && r.Rows == 0 && len(r.Answers) == 0 &&
+		len(r.DeadLettered) == 0:
+		return true
+	default:
+		s.failures[who] = told{text, r.Ended}
+		return false
+	}
+}
+
 // line is the level of a tick's line, and what it says more.
 func (s *skips) line(r *poller.Report) (slog.Level, []slog.Attr) {
-	if s.first(r) {
+	switch {
+	case s.first(r):
 		return slog.LevelInfo, waitAttrs(r)
+	case s.repeats(r):
+		return slog.LevelDebug, nil
 	}
 	return levelOf(r), nil
 }

@@ -86,3 +86,45 @@ func TestTheFirstSkippedTickIsTold(t *testing.T) {
 		}
 	})
 }
+
+// TestAFailureThatGoesOnIsToldEachMinute: not with every tick that finds it again, which may be each second; but at once
+// when it is another one, when the tick did something, and after a success.
+func TestAFailureThatGoesOnIsToldEachMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var report poller.Report
+		h := New(t.Context(), Config{
+			Pollers: []Poller{{Name: "orders", Outputs: []string{""}, Runner: runs(func(context.Context) []poller.Report {
+				r := newReport("orders")
+				r.Event, r.Err, r.Rows, r.Answers = report.Event, report.Err, report.Rows, report.Answers
+				return []poller.Report{r}
+			})}},
+			Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+		gone := poller.Report{Event: poller.StateGone, Err: errors.New("it is gone")}
+		asked := poller.Report{Event: poller.StateGone, Err: gone.Err, Answers: map[string]int{"503": 1}}
+		for i, c := range []struct {
+			after time.Duration
+			is    poller.Report
+			want  string
+		}{
+			{0, gone, "ERROR"}, {time.Second, gone, "DEBUG"}, {58 * time.Second, gone, "DEBUG"}, {time.Second, gone, "ERROR"},
+			{time.Second, poller.Report{Event: poller.FetchFailed, Err: gone.Err}, "ERROR"}, {time.Second, gone, "ERROR"},
+			{time.Second, asked, "ERROR"}, {time.Second, gone, "DEBUG"},
+			{time.Second, poller.Report{Event: poller.LeaseAcquireSkipped, Err: poller.ErrOverlap}, "DEBUG"},
+			{time.Second, gone, "DEBUG"},
+			{time.Second, poller.Report{Event: poller.TickComplete}, "INFO"}, {time.Second, gone, "ERROR"},
+		} {
+			time.Sleep(c.after)
+			report = c.is
+			log.Reset()
+			if _, err := h.Tick(t.Context(), "orders", Invocation{}); err != nil {
+				t.Fatal(err)
+			}
+			var line skippedLine
+			if err := json.Unmarshal(log.Bytes(), &line); err != nil || line.Level != c.want {
+				t.Errorf("tick %d: %v, %s instead of %s: %s", i, err, line.Level, c.want, log.String())
+			}
+		}
+	})
+}
