@@ -219,8 +219,11 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 		o.LastError = &Problem{Event: string(poller.StateGone), Text: gone(*o.LastSuccess)}
 		f.gone = true
 	}
-	if f.note != nil && f.note.silent(f.now) {
+	if f.note != nil && f.note.overdue(f.now, &o) {
 		o.SilentSince = &f.note.At
+		if o.LagSeconds != nil && *o.LagSeconds == 0 && !o.Mode.Can(mode.Figures) {
+			o.LagSeconds = nil // nobody knows whether rows wait
+		}
 	}
 	if r.Next != nil && !f.onceOnly(&o) && !f.stopped() {
 		if next, ok := r.Next(f.now); ok {

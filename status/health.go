@@ -39,7 +39,7 @@ func judge(o *Output, f *facts) (Health, string) {
 	case f.gone:
 		return Failing, o.LastError.Text
 	case fails(o, f.note):
-		return Failing, failure(f)
+		return Failing, failure(o, f)
 	}
 	paused := o.Pause != nil
 	if text := silence(o, f); text != "" && !paused {
@@ -107,7 +107,7 @@ func fails(o *Output, n *Note) bool {
 	return o.Pause == nil || o.Pause.At != nil && n.At.After(*o.Pause.At)
 }
 
-func failure(f *facts) string {
+func failure(o *Output, f *facts) string {
 	e := f.note.problem()
 	at, what := f.note.At, "The last tick"
 	if f.note.shares() { // the last tick of all may have been another partition's
@@ -117,7 +117,7 @@ func failure(f *facts) string {
 		}
 	}
 	text := fmt.Sprintf("%s failed (%s) at %s: %s", what, e.Kind(), stamp(at), e.Text)
-	if f.note.silent(f.now) {
+	if o.SilentSince != nil && !o.atWork() {
 		text += ". No tick has given a sign of life since"
 	}
 	return text

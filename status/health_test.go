@@ -53,7 +53,7 @@ func TestHealth(t *testing.T) {
 		"failed for a reason": {Output{}, facts{exists: true, limit: limit, note: &Note{At: now, Event: "handler_failed", Failed: true,
 			LastError: &Problem{At: &now, Event: "handler_failed", Reason: "not_found", Text: "404"}}}, Failing,
 			"The last tick failed (handler_failed, not_found) at 2026-04-07 12:00:00 UTC: 404"},
-		"failed long ago": {Output{}, facts{exists: true, note: silentFailure, limit: limit}, Failing,
+		"failed long ago": {Output{SilentSince: ago(time.Hour)}, facts{exists: true, note: silentFailure, limit: limit}, Failing,
 			"No tick has given a sign of life since"},
 		"failed, then paused": {Output{Pause: &Pause{At: ago(time.Minute), By: "ann"}},
 			facts{exists: true, note: failed(2 * time.Minute)}, Paused, "Paused by ann since 2026-04-07 11:59:00 UTC"},

@@ -70,13 +70,9 @@ func (n *Note) lag(r *poller.Report, since time.Time) {
 	}
 }
 
-// lagAt is the lag at a moment after the note: while rows wait, the newest delivered one grows older. Where no tick
-// comes any more, nobody knows whether rows wait.
+// lagAt is the lag at a moment after the note: while rows wait, the newest delivered one grows older.
 func (n *Note) lagAt(now time.Time) *float64 {
-	switch {
-	case n.Lag == nil, *n.Lag == 0 && n.silent(now):
-		return nil
-	case *n.Lag == 0 || n.WaitingSince == nil:
+	if n.Lag == nil || *n.Lag == 0 || n.WaitingSince == nil {
 		return n.Lag
 	}
 	return grown(n.Lag, now.Add(-n.ahead).Sub(n.At))

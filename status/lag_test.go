@@ -128,13 +128,6 @@ func TestLagThatIsNotKnown(t *testing.T) {
 	if unseen.Lag != nil {
 		t.Errorf("a source that cannot be read has a lag of %v", *unseen.Lag)
 	}
-	n.SilentAfter = 60
-	if got := n.lagAt(n.At.Add(time.Minute)); got == nil || *got != 0 {
-		t.Errorf("while signs of life come: %v", got)
-	}
-	if got := n.lagAt(n.At.Add(2 * time.Minute)); got != nil {
-		t.Errorf("nothing ticks, and the lag is %v", *got)
-	}
 }
 
 // TestBehind: the word, its order among the others, and an outbox, of which nothing is noted.

@@ -37,6 +37,8 @@ type Note struct {
 	// SilentAfter is how long after At, in seconds, a missing sign of life says that nothing ticks any more; 0 where
 	// it is not known when the next tick is due (run --once).
 	SilentAfter float64 `json:"silent_after_seconds,omitempty"`
+	// IdleAfter is the same where nobody holds the lease, because an idle tick ends at once; 0 where it does not.
+	IdleAfter float64 `json:"idle_silent_after_seconds,omitempty"`
 	// Stopped is when the process whose ticks these are ended in order; nil while it may tick.
 	Stopped *time.Time `json:"stopped,omitempty"`
 	// Parts are the partitions of an outbox under fan-out whose last tick failed, and those that have recovered; Handed is
@@ -126,6 +128,19 @@ func (n *Note) silent(now time.Time) bool {
 	return n.Stopped != nil || n.SilentAfter > 0 && now.Add(-n.ahead).Sub(n.At).Seconds() > n.SilentAfter
 }
 
+// overdue is silent, with what the output's own document tells: a tick that takes its time holds the lease, and commits.
+// How long an idle one takes is what the last took, and as long again.
+func (n *Note) overdue(now time.Time, o *Output) bool {
+	if n.silent(now) {
+		return true
+	}
+	last := n.At
+	if o.CommittedAt != nil && o.CommittedAt.After(last) {
+		last = *o.CommittedAt
+	}
+	return n.IdleAfter > 0 && !o.Unread && !o.atWork() && now.Add(-n.ahead).Sub(last).Seconds() > n.IdleAfter+2*n.Seconds
+}
+
 // outcome is what is worth telling at once when it changes: "" while nothing is wrong.
 func (n *Note) outcome() string {
 	switch {
@@ -207,7 +222,7 @@ func (n Note) with(older *Note) Note {
 	n.joinLag(older)
 	n.joinHistory(older)
 	if n.SilentAfter == 0 && !older.silent(n.At) { // a run --once beside a process that goes on
-		n.SilentAfter = older.SilentAfter
+		n.SilentAfter, n.IdleAfter = older.SilentAfter, older.IdleAfter
 	}
 	if n.LastError == nil || older.LastError != nil && before(n.LastError.At, older.LastError.At) {
 		n.LastError = older.LastError

@@ -38,6 +38,8 @@ type RecorderConfig struct {
 	// SilentAfter is how long after a tick of a poller a missing sign of life says that nothing ticks it; 0 where its
 	// next tick is not due at a known time. Nil: for all of them.
 	SilentAfter func(poller string) time.Duration
+	// IdleAfter is the same while nobody holds the lease; 0 where a tick may take long without it.
+	IdleAfter func(poller string) time.Duration
 	// Alone says that the ticks end with this process: no host starts another.
 	Alone bool
 	Log   *slog.Logger
@@ -62,6 +64,7 @@ type sheet struct {
 const (
 	noteEvery   = 15 * time.Second // also after a failure to write
 	lifeEvery   = time.Minute      // where there is nothing to tell but that ticks come
+	idleBound   = 10 * time.Second // of a tick that finds nothing to do, and of writing its note
 	noteSoon    = 2 * time.Second  // between two outcomes: partitions of one outbox may fail and succeed by turns
 	rereadEvery = 5 * time.Minute
 	noteBound   = 5 * time.Second // of one read or write
@@ -109,6 +112,9 @@ func (c *Recorder) Observe(r *poller.Report, mend string) {
 	}
 	if c.cfg.SilentAfter != nil {
 		note.SilentAfter = c.cfg.SilentAfter(r.Poller).Seconds()
+	}
+	if c.cfg.IdleAfter != nil {
+		note.IdleAfter = c.cfg.IdleAfter(r.Poller).Seconds()
 	}
 	s.note = &note
 	s.worked = s.worked || r.Rows > 0 || r.Rejected > 0 || len(r.DeadLettered) > 0 || r.Failed() || note.HeldBack != nil

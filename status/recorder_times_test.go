@@ -142,6 +142,43 @@ func TestAKilledProcessIsSilent(t *testing.T) {
 	})
 }
 
+// TestAKilledIdleProcessIsSilentSooner: an idle tick ends at once, so that more than a minute without a note says that
+// none comes. A tick that takes its time holds the lease, or has committed since; a slow source may take as long again.
+func TestAKilledIdleProcessIsSilentSooner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		store, p := life(t, 3*time.Minute, time.Second, poller.FetchEmpty)
+		p.cfg.IdleAfter = func(string) time.Duration { return 72 * time.Second }
+		for range 300 {
+			pass(time.Second)
+			p.tick(poller.FetchEmpty, 0)
+			if o := onePoller(t, store, nil, began); o.Health != Healthy || o.LagSeconds == nil {
+				t.Fatalf("while it lives: %s: %s", o.Health, o.Says)
+			}
+		}
+		p.ending() // killed
+		pass(75 * time.Second)
+		if o := onePoller(t, store, nil, began); o.Health != Silent || o.LagSeconds != nil {
+			t.Errorf("75 s later: %s: %s, lag %v", o.Health, o.Says, o.LagSeconds)
+		}
+	})
+	n := Note{At: noon, SilentAfter: 180, IdleAfter: 72, Seconds: 4}
+	committed := noon.Add(time.Second)
+	for name, c := range map[string]struct {
+		o       Output
+		overdue time.Duration // since the note
+	}{
+		"idle": {Output{}, 80 * time.Second}, "free": {Output{Lease: &Lease{Holder: "a"}}, 80 * time.Second},
+		"committed": {Output{CommittedAt: &committed}, 81 * time.Second},
+		"at work":   {Output{Lease: &Lease{Held: true}}, 180 * time.Second},
+		"not read":  {Output{Unread: true}, 180 * time.Second},
+	} {
+		if at := noon.Add(c.overdue); n.overdue(at, &c.o) || !n.overdue(at.Add(time.Second), &c.o) {
+			t.Errorf("%s: not overdue after %s", name, c.overdue)
+		}
+	}
+}
+
 // TestAFullDiskIsSilent: notes cannot be written any more, whatever the ticks do.
 func TestAFullDiskIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

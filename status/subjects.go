@@ -71,6 +71,15 @@ func SilentAfter(p *inspect.Poller) time.Duration {
 	return lifeEvery + 2*p.Timer.Gap + p.Config.TickBudget + p.Config.Linger + p.LongestRequest()
 }
 
+// IdleAfter is SilentAfter while nobody holds the lease; 0 where a tick may take long without it: one that polls on, or
+// waits for another output of its poller, and those of modes that hold something else.
+func IdleAfter(p *inspect.Poller) time.Duration {
+	if SilentAfter(p) == 0 || !p.Can(mode.Document) || p.Config.PollInterval > 0 || len(inspect.OutputsOf(p.Config)) > 1 {
+		return 0
+	}
+	return lifeEvery + 2*p.Timer.Gap + idleBound
+}
+
 // parts are what is read of an output: its state document and the dead letters beside it, its outbox, or the tables by
 // which instances share its changes.
 func parts(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct{}) []Part {

@@ -48,6 +48,25 @@ func TestNextRun(t *testing.T) {
 		at, _ := s.Next(noon)
 		return at.Format(time.DateTime) + " " + s.Limit.String()
 	}
+	alone := func(change func(*config.Poller)) time.Duration {
+		poller := *cfg
+		change(&poller)
+		app := inspect.New(inspect.Wiring{Config: &config.App{}, Pollers: []inspect.Wired{{Config: &poller, Schedule: every}}})
+		return IdleAfter(app.Pollers[0])
+	}
+	for name, c := range map[string]struct {
+		change func(*config.Poller)
+		want   time.Duration
+	}{
+		"a cursor":    {func(*config.Poller) {}, 80 * time.Second},
+		"polls on":    {func(p *config.Poller) { p.PollInterval = time.Second }, 0},
+		"an outbox":   {func(p *config.Poller) { p.Source.Mode = mode.Outbox }, 0},
+		"two outputs": {func(p *config.Poller) { p.Outputs = append(p.Outputs, config.Output{Name: "more"}) }, 0},
+	} {
+		if got := alone(c.change); got != c.want {
+			t.Errorf("%s: silent after %s, want %s", name, got, c.want)
+		}
+	}
 	if got := next(false); got != "2026-04-07 12:00:05 2m40s" {
 		t.Errorf("standalone: %s", got)
 	}

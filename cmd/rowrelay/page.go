@@ -38,15 +38,16 @@ type statusSide struct {
 // newStatusSide makes it of a wired app. hosted says that functions start its ticks; else the pollers of ticking
 // tick in this process by their schedules (none of them for run --once). Close it when no tick runs any more.
 func newStatusSide(c *console, a *wiring.App, hosted bool, ticking []*wiring.Poller, log *slog.Logger) *statusSide {
-	silent := map[string]time.Duration{}
+	silent, idle := map[string]time.Duration{}, map[string]time.Duration{}
 	for _, p := range a.Inspect(a.Pollers, hosted).Pollers {
 		if hosted || ticks(ticking, p.Config.Name) {
-			silent[p.Config.Name] = status.SilentAfter(p)
+			silent[p.Config.Name], idle[p.Config.Name] = status.SilentAfter(p), status.IdleAfter(p)
 		}
 	}
 	seen := status.NewRecorder(status.RecorderConfig{App: a.Config.State.AppName,
 		Instance: c.process().Instance(), Store: a.Store,
-		SilentAfter: func(poller string) time.Duration { return silent[poller] }, Alone: !hosted, Log: log})
+		SilentAfter: func(poller string) time.Duration { return silent[poller] },
+		IdleAfter:   func(poller string) time.Duration { return idle[poller] }, Alone: !hosted, Log: log})
 	board := newStatusBoard(c, a, hosted, a.Pollers, ticking, seen)
 	actions := &wiring.Operator{App: a, Board: board, Stop: c.stop, Ended: errStopped, Log: log}
 	return &statusSide{Reader: board, Operator: actions, seen: seen, actions: actions}
