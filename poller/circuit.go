@@ -48,6 +48,9 @@ func (c *circuit) failed(now time.Time, why *Fault, login bool) {
 	}
 }
 
+// failing reports whether the last that was asked failed.
+func (c *circuit) failing() bool { return !c.since.IsZero() }
+
 // worked closes the circuit.
 func (c *circuit) worked() { *c = circuit{} }
 

@@ -44,9 +44,10 @@ func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
 		})
 		feed := pollertest.NewTable(100, 100)
 		relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.Retries = 1 })
+		relay.Tick(t.Context())
 		begun := len(to.Calls)
 		relay.Tick(t.Context())
-		one := len(to.Calls) - begun // requests of a tick that finds it down
+		one := len(to.Calls) - begun // requests of a tick that finds it down again
 		minutes := asked(t, relay, 10*time.Minute, poller.HandlerFailed, func() int { return len(to.Calls) })
 		if minutes[0] < 9*one || minutes[0] > 20*one {
 			t.Errorf("%d requests in the first minute, %d in a tick", minutes[0], one)
@@ -79,6 +80,43 @@ func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
 			if r := relay.Tick(t.Context()); !r.RetryAt.IsZero() {
 				t.Errorf("the next outage begins with a pause: %v", r.Err)
 			}
+		}
+	})
+}
+
+// TestADestinationThatIsDownIsAskedWithLittle: of all that waits a tick sends a few single events, until one is accepted.
+func TestADestinationThatIsDownIsAskedWithLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		to := pollertest.NewSink(t, func(context.Context, change.Delivery) error {
+			if down {
+				return errors.New("gone")
+			}
+			return nil
+		})
+		feed := pollertest.NewTable(600, 600)
+		relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.Retries = 1 })
+		tick := func() (r poller.Report, events int) {
+			before := len(to.Calls)
+			r = relay.Tick(t.Context())
+			for _, d := range to.Calls[before:] {
+				events += len(d.Events)
+			}
+			return r, events
+		}
+		if _, events := tick(); events < 200 {
+			t.Fatalf("%d events were sent by the first tick: the case shows nothing", events)
+		}
+		for range 60 {
+			time.Sleep(time.Minute)
+			if r, events := tick(); r.Event != poller.HandlerFailed || events == 0 || events > 12 {
+				t.Fatalf("a tick that asks again sends %d events: %+v", events, r)
+			}
+		}
+		down = false
+		time.Sleep(time.Minute)
+		if r, _ := tick(); r.Failed() || r.Delivered != 600 {
+			t.Errorf("it is back: %+v", r)
 		}
 	})
 }

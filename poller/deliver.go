@@ -11,8 +11,25 @@ import (
 
 // send begins requests while there is a free place and something that may be sent.
 func (t *tick) send() {
-	for !t.stopped() && !t.exclusive && t.requests < t.cfg.Concurrency && t.next() {
+	for !t.stopped() && !t.exclusive && t.requests < t.places() && t.next() {
 	}
+}
+
+// places is how many requests may be in flight. One, of one event, shows whether a destination that was down is back:
+// all that waits would be sent to it in vain, a few times over, with each tick that asks.
+func (t *tick) places() int {
+	if t.cautious {
+		return 1
+	}
+	return t.cfg.Concurrency
+}
+
+// bounds are those of the next ordinary request.
+func (t *tick) bounds() *bounds {
+	if t.cautious {
+		return &bounds{1, 1, t.cfg.RequestBytes, t.cfg.Size}
+	}
+	return &bounds{t.cfg.RequestEvents, t.cfg.KeyEvents, t.cfg.RequestBytes, t.cfg.Size}
 }
 
 // next begins the next request, and reports whether it did. The search for events that are to blame comes first.
@@ -31,7 +48,7 @@ func (t *tick) next() bool {
 		t.beginStep()
 		return true
 	}
-	items := t.lanes.take(&bounds{t.cfg.RequestEvents, t.cfg.KeyEvents, t.cfg.RequestBytes, t.cfg.Size}, t.withheld)
+	items := t.lanes.take(t.bounds(), t.withheld)
 	if len(items) == 0 || t.stopped() {
 		return false
 	}
@@ -79,6 +96,7 @@ func (t *tick) answered(q *request, err error) {
 	}
 	if slices.Contains(q.outcomes, Accepted) {
 		t.recordAccepted(time.Now())
+		t.cautious = false
 	}
 	for _, a := range q.taken {
 		t.taken.add(a.number, a.key)

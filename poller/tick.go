@@ -78,6 +78,7 @@ type tick struct {
 	worked   bool      // a batch with events was fetched
 	seen     bool      // a granted batch was fetched; live: one of live rows
 	live     bool
+	cautious bool // the destination was down, and has accepted nothing since
 	returned bool // the lease or claim was given back with the last commit
 
 	evidence
@@ -137,6 +138,7 @@ func (t *tick) run() {
 		t.report.fail(fault, fault.Event)
 		return
 	}
+	t.cautious = t.destination.failing()
 	session, err := t.cfg.Feed.Open(fetching)
 	if err != nil {
 		t.report.Event = FetchEmpty
