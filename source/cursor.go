@@ -127,7 +127,7 @@ func (c *Cursor) current(ctx context.Context) (p *plan.Plan, known bool, err err
 		return err
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("describe the source: %w", err)
+		return nil, false, err // it names the engine and the table; the cause comes first
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

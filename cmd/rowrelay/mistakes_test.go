@@ -52,7 +52,7 @@ func TestMistakesAreExplained(t *testing.T) {
 	}
 }
 
-// A database that is not there: check, and the tick, say once what was being done, and what to correct.
+// A database that is not there: check, and the tick, say once what is the matter, and begin with it.
 func TestFaultsOfTheSourceAreSaidOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	environ := []string{"SHOP_DB=sqlite:gone.db", "state__kind=file", "pollers__orders__source__connection=SHOP_DB",
@@ -66,8 +66,8 @@ func TestFaultsOfTheSourceAreSaidOnce(t *testing.T) {
 			continue
 		}
 		said := out.String() + errs.String() + err.Error()
-		if strings.Count(said, "describ") != 1 ||
-			!strings.Contains(said, "describe the source: configuration: sqlite orders: the file cannot be found") {
+		if strings.Count(said, "configuration: sqlite orders: the file cannot be found") != 1 ||
+			strings.Contains(said, ": configuration: ") {
 			t.Errorf("%s: %s", line, said)
 		}
 	}

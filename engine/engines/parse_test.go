@@ -167,6 +167,7 @@ func TestConnectionFaults(t *testing.T) {
 		{"text behind a quote", `Server=db1;Password="a"` + secret, "between a quoted value"},
 		{"no keyword", "Server=db1;=" + secret, "no keyword"},
 		{"twice", ado + "Server=db2", "stands twice"},
+		{"of MySQL", ado + "SslMode=None", `the keyword "sslmode" is one of MySQL's`},
 		{"synonyms", ado + "Data Source=db2", "mean the same"},
 		{"windows login", "Server=db1;Database=shop;Trusted_Connection=yes", "Windows authentication"},
 		{"integrated", "Server=db1;Database=shop;Authentication=Active Directory Integrated", "Windows authentication"},

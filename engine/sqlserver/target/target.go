@@ -74,6 +74,9 @@ func parseADO(text string) (*Target, error) {
 	secretBefore := false
 	for i, p := range pairs {
 		word, ok := known[p.Key]
+		if p.Key == "sslmode" { // mostly the last, after the password
+			return nil, fmt.Errorf("the keyword %q is one of MySQL's and PostgreSQL's, not of SQL Server's", p.Key)
+		}
 		if !ok && (secretBefore || !dsn.Nameable(p.Key)) {
 			return nil, fmt.Errorf("entry %d does not begin with a keyword that is known: a password that holds a "+
 				"semicolon must be quoted (Password=\"…\")", i+1)
