@@ -97,6 +97,21 @@ func LinksOf(p *config.Poller, conn engine.Connection) []Link {
 	return links
 }
 
+// Route is where an output's events come from and go to: the engine and its host, the kind and its host. Without a host
+// where there is none, as of a file.
+func (p *Poller) Route(out *config.Output) (from, to string) {
+	from, to = p.Engine, out.Kind
+	for i := range p.Links {
+		if l := &p.Links[i]; l.What == TheSource && l.Host != "" {
+			from += " " + l.Host
+		}
+	}
+	if l := outputLink(out); l != nil && l.Host != "" {
+		to += " " + l.Host
+	}
+	return from, to
+}
+
 // entraDatabases are the names of databases that know identities, in Azure's clouds: SQL Database, Managed Instance and
 // Fabric.
 var entraDatabases = []string{".database.windows.net", ".database.usgovcloudapi.net", ".database.chinacloudapi.cn",

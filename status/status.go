@@ -51,8 +51,10 @@ type Output struct {
 	Poller string    `json:"poller"`
 	Output string    `json:"output"` // "" for the only one
 	Mode   mode.Mode `json:"mode"`
-	Source string    `json:"source"` // the table, or "query"
-	Kind   string    `json:"kind"`   // of the output: http, queue …
+	Source string    `json:"source"`         // the table, or "query"
+	Kind   string    `json:"kind"`           // of the output: http, queue …
+	From   string    `json:"from,omitempty"` // the engine and its host
+	To     string    `json:"to,omitempty"`   // the output's kind and its host
 	Health Health    `json:"health"`
 	Says   string    `json:"says"` // one sentence: why this health
 

@@ -51,6 +51,7 @@ func subjects(p *inspect.Poller, cfg *BoardConfig, ticks bool, slots chan struct
 	for _, out := range inspect.OutputsOf(p.Config) {
 		s := Subject{Base: base, Faults: faults, Ticks: ticks, Parts: parts(p, out.Name, cfg, slots)}
 		s.Base.Output, s.Base.Kind = out.Name, out.Kind
+		s.Base.From, s.Base.To = p.Route(&out)
 		if cfg.Store != nil && !p.Publishes() && !p.Shares() && base.DeadLetterQueue == "" {
 			s.DeadLetters = newDeadLetterPart(cfg.Store, cfg.App, p.Config.Name, out.Name, slots).count
 		}

@@ -54,6 +54,9 @@ func (o *Output) print(p *printing.Printer, now time.Time) {
 		}
 	}
 	p.Wrapped("see", o.Runbook())
+	if o.From != "" {
+		p.Wrapped("route", o.From+" to "+o.To)
+	}
 	p.Wrapped("ticks", o.ticks(now))
 	p.Wrapped("position", o.Position)
 	if o.Late != nil && o.Late.Frontier != "" {

@@ -18,7 +18,7 @@ func TestLastHour(t *testing.T) {
 		return status.Step{At: now.Add(-time.Duration(minutes) * time.Minute).Truncate(status.HistoryStep), Rows: rows,
 			Failed: failed, Waiting: waiting}
 	}
-	o := status.Output{Poller: "orders", Health: status.Healthy,
+	o := status.Output{Poller: "orders", Health: status.Healthy, From: "postgres db1:5432", To: "http shop.example.com",
 		History: []status.Step{step(70, 9999, 9, 9), step(20, 1200, 0, 0), step(10, 0, 2, 300), step(0, 12, 0, 0)}}
 	h := lastHour(&o, now)
 	if h.Rows != "1\u202f212 delivered" || h.Failures != "2 failed" || h.Longest != "waited up to 5 min" {
@@ -29,7 +29,7 @@ func TestLastHour(t *testing.T) {
 	}
 	d.shop.report.Outputs = []status.Output{o}
 	page := d.send("GET", "/status", "")
-	d.wants("page", page, http.StatusOK, h.Delivered, h.Rows, h.Failures, h.Longest, `<svg role="img"`)
+	d.wants("page", page, http.StatusOK, h.Delivered, h.Rows, h.Failures, h.Longest, `<svg role="img"`, "postgres db1:5432 <", "</span> http shop.example.com<")
 	d.shop.report.Outputs[0].Health = status.Parked
 	d.wants("the runbook", d.send("GET", "/status", ""), http.StatusOK,
 		`<a href="`+status.RunbookPage+`rowrelayparked" rel="noreferrer">`)

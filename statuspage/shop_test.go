@@ -77,6 +77,7 @@ func openShop() *shop {
 	}
 	outputs := []status.Output{
 		{Poller: "customers", Mode: "cursor", Source: "dbo.Customers", Kind: "http", Health: status.Healthy,
+			From: "sqlserver db1" + hostile, To: "http shop.example.com",
 			Says:     "Everything that changed is delivered.",
 			Position: `{"kind":"rowversion","value":"0x00000000000ab3f1"}`, CommittedAt: at(-2 * time.Minute), Token: 41,
 			LagSeconds: some(0), Rate: some(0),
