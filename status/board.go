@@ -282,7 +282,7 @@ func (o *Output) noted(n *Note, now time.Time) {
 func withoutAnswers(letters []Letter) []Letter {
 	shown := append([]Letter{}, letters...)
 	for i := range shown {
-		shown[i].Reason = poller.WithoutAnswers(shown[i].Reason)
+		shown[i].Answered, shown[i].Reason = shown[i].Reason, poller.WithoutAnswers(shown[i].Reason)
 	}
 	return shown
 }

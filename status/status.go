@@ -199,6 +199,7 @@ type Letter struct {
 	At       *time.Time `json:"at,omitempty"`
 	Attempts int        `json:"attempts"`
 	Reason   string     `json:"reason"`            // without what the destination answered
+	Answered string     `json:"-"`                 // with it: it may echo a row, and is only for who is logged in
 	Next     *time.Time `json:"next,omitempty"`    // of a parked one
 	Blocked  bool       `json:"blocked,omitempty"` // it is parked, and waits for an operator
 	Waiting  int        `json:"waiting,omitempty"` // rows behind a parked one
