@@ -17,7 +17,8 @@ func TestRoute(t *testing.T) {
 		{engine.Connection{Engine: "postgres", Identity: "db1:5432/shop"},
 			config.Output{Kind: "http", URL: "https://user:secret@orders.example.com/hook?code=secret"},
 			"postgres db1:5432 to http orders.example.com"},
-		{engine.Connection{Engine: "sqlite", Identity: "/home/ada/shop.db"}, config.Output{Kind: "stdout"}, "sqlite to stdout"},
+		{engine.Connection{Engine: "sqlite", Identity: "/home/ada/shop.db"}, config.Output{Kind: "stdout"},
+			"sqlite to stdout"},
 	} {
 		cfg := &config.Poller{Name: "orders", Outputs: []config.Output{c.out}}
 		p := &Poller{Config: cfg, Engine: c.conn.Engine, Links: LinksOf(cfg, c.conn)}

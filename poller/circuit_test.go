@@ -84,7 +84,8 @@ func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
 	})
 }
 
-// TestADestinationThatIsDownIsAskedWithLittle: of all that waits a tick sends a few single events, until one is accepted.
+// TestADestinationThatIsDownIsAskedWithLittle: of all that waits a tick sends a few single events, until one is
+// accepted.
 func TestADestinationThatIsDownIsAskedWithLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := true

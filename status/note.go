@@ -128,8 +128,8 @@ func (n *Note) silent(now time.Time) bool {
 	return n.Stopped != nil || n.SilentAfter > 0 && now.Add(-n.ahead).Sub(n.At).Seconds() > n.SilentAfter
 }
 
-// overdue is silent, with what the output's own document tells: a tick that takes its time holds the lease, and commits.
-// How long an idle one takes is what the last took, and as long again.
+// overdue is silent, with what the output's own document tells: a tick that takes its time holds the lease, and
+// commits. An idle one may take what the last took, and as long again.
 func (n *Note) overdue(now time.Time, o *Output) bool {
 	if n.silent(now) {
 		return true

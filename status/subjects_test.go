@@ -51,7 +51,8 @@ func TestNextRun(t *testing.T) {
 	alone := func(change func(*config.Poller)) time.Duration {
 		poller := *cfg
 		change(&poller)
-		app := inspect.New(inspect.Wiring{Config: &config.App{}, Pollers: []inspect.Wired{{Config: &poller, Schedule: every}}})
+		wired := []inspect.Wired{{Config: &poller, Schedule: every}}
+		app := inspect.New(inspect.Wiring{Config: &config.App{}, Pollers: wired})
 		return IdleAfter(app.Pollers[0])
 	}
 	for name, c := range map[string]struct {
