@@ -55,7 +55,7 @@ func (h *Handler) fanOut(ctx context.Context, name string, p *Poller, inv Invoca
 	}
 	h.metrics.Observe(&report)
 	defer h.observe(&report, p.Outbox != nil)
-	level, more := h.skipped.line(&report)
+	level, more := h.skipped.line(&report, inv)
 	if report.Failed() || report.Event == poller.Paused {
 		logReport(ctx, h.log, level, &report, inv, p.Outbox != nil, more...)
 		return report, true

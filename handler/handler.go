@@ -225,7 +225,7 @@ func (h *Handler) account(ctx context.Context, name string, inv Invocation, repo
 		if known { // a name that somebody made up gets no series
 			h.metrics.Observe(&reports[i])
 		}
-		level, more := h.skipped.line(&reports[i])
+		level, more := h.skipped.line(&reports[i], inv)
 		logReport(ctx, h.log, level, &reports[i], inv, p.Outbox != nil, more...)
 		if known {
 			h.observe(&reports[i], p.Outbox != nil)

@@ -102,12 +102,13 @@ func (s *skips) repeats(r *poller.Report) bool {
 	}
 }
 
-// line is the level of a tick's line, and what it says more.
-func (s *skips) line(r *poller.Report) (slog.Level, []slog.Attr) {
+// line is the level of a tick's line, and what it says more. Under the Functions host each invocation that fails says
+// why: people look at one, and its log.
+func (s *skips) line(r *poller.Report, inv Invocation) (slog.Level, []slog.Attr) {
 	switch {
 	case s.first(r):
 		return slog.LevelInfo, waitAttrs(r)
-	case s.repeats(r):
+	case inv.ID == "" && s.repeats(r):
 		return slog.LevelDebug, nil
 	}
 	return levelOf(r), nil

@@ -125,6 +125,13 @@ func TestAFailureThatGoesOnIsToldEachMinute(t *testing.T) {
 			if err := json.Unmarshal(log.Bytes(), &line); err != nil || line.Level != c.want {
 				t.Errorf("tick %d: %v, %s instead of %s: %s", i, err, line.Level, c.want, log.String())
 			}
+			log.Reset()
+			if _, err := h.Tick(t.Context(), "orders", Invocation{ID: "7"}); err != nil {
+				t.Fatal(err)
+			}
+			if hosted := strings.Contains(log.String(), `"level":"ERROR"`); hosted != c.is.Event.Fails() {
+				t.Errorf("tick %d, under the host: %s", i, log.String())
+			}
 		}
 	})
 }
