@@ -87,8 +87,8 @@ func TestTheFirstSkippedTickIsTold(t *testing.T) {
 	})
 }
 
-// TestAFailureThatGoesOnIsToldEachMinute: not with every tick that finds it again, which may be each second; but at once
-// when it is another one, when the tick did something, and after a success.
+// TestAFailureThatGoesOnIsToldEachMinute: not with every tick that finds it again, which may be each second; but at
+// once when it is another one, when the tick did something, and after a success. Under the host, with every tick.
 func TestAFailureThatGoesOnIsToldEachMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
