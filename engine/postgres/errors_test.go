@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"context"
 	"net/url"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/internal/testenv"
@@ -14,9 +16,19 @@ import (
 // table, and is no fault of the settings that name tables.
 func TestConnectFaults(t *testing.T) {
 	server := testenv.Postgres(t)
+	const stranger = "rowrelay_without_connect"
+	db := testenv.Open(t, "pgx", server)
+	testenv.Exec(t, db, "DROP ROLE IF EXISTS "+stranger, "CREATE ROLE "+stranger+" LOGIN PASSWORD '"+stranger+"'",
+		"DO $$ BEGIN EXECUTE format('REVOKE CONNECT ON DATABASE %I FROM PUBLIC', current_database()); END $$")
+	t.Cleanup(func() {
+		if _, err := db.ExecContext(context.WithoutCancel(t.Context()), "DROP ROLE "+stranger); err != nil {
+			t.Error(err)
+		}
+	})
 	for parameter, want := range map[string]engine.Fault{
 		"no_such_parameter=1": engine.FaultParameter, "statement_timeout=soon": engine.FaultParameter,
 		"user=nobody_at_all": engine.FaultLogin, "database=not_there": engine.FaultLogin,
+		"user=" + stranger + "&password=" + stranger: engine.FaultLogin,
 	} {
 		u, err := url.Parse(server)
 		if err != nil {
