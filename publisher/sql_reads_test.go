@@ -3,11 +3,11 @@ package publisher
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"maps"
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine/enginetest"
 	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -169,11 +169,7 @@ func (b *bench) reads(t *testing.T, text string, args []any) (n int) {
 	b.must(err)
 	defer tx.Rollback() //nolint:errcheck // nothing is to stay
 	if b.conn.Engine == "postgres" {
-		var plan string
-		b.must(tx.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+text, args...).Scan(&plan))
-		var all []struct{ Plan scanned }
-		b.must(json.Unmarshal([]byte(plan), &all))
-		return all[0].Plan.rows()
+		return enginetest.PostgresReads(t, tx, text, args...)
 	}
 	before := b.handlerReads(t.Context(), tx)
 	func() {
@@ -185,26 +181,6 @@ func (b *bench) reads(t *testing.T, text string, args []any) (n int) {
 		b.must(rows.Err())
 	}()
 	return b.handlerReads(t.Context(), tx) - before
-}
-
-// scanned is a step of a plan of PostgreSQL, as it ran.
-type scanned struct {
-	Relation string    `json:"Relation Name"`
-	Rows     float64   `json:"Actual Rows"`
-	Loops    float64   `json:"Actual Loops"`
-	Filtered float64   `json:"Rows Removed by Filter"`
-	Plans    []scanned `json:"Plans"`
-}
-
-// rows are those of tables that a step and those below it read.
-func (s *scanned) rows() (n int) {
-	if s.Relation != "" {
-		n = int((s.Rows + s.Filtered) * s.Loops)
-	}
-	for i := range s.Plans {
-		n += s.Plans[i].rows()
-	}
-	return n
 }
 
 func (b *bench) handlerReads(ctx context.Context, tx *sql.Tx) (n int) {

@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/enginetest"
 	"github.com/rowrelay/rowrelay/engine/sqlite"
 	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/internal/testenv"
@@ -216,36 +216,10 @@ func tiePlace(t *testing.T, db *sql.DB, p *plan.Plan, n int) keyset.Position {
 	return pos
 }
 
-// postgresReads runs a statement and counts the rows that its scans read of tables.
+// postgresReads runs a statement and counts the rows that it reads of tables.
 func postgresReads(t *testing.T, s *pool.Session, st keyset.Statement, args []any) int {
 	t.Helper()
-	var shown []byte
-	if err := s.Conn.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) "+st.Text,
-		args...).Scan(&shown); err != nil {
-		t.Fatalf("%v\n%s", err, st.Text)
-	}
-	type node struct {
-		Relation string  `json:"Relation Name"`
-		Rows     float64 `json:"Actual Rows"`
-		Removed  float64 `json:"Rows Removed by Filter"`
-		Loops    float64 `json:"Actual Loops"`
-		Plans    []node
-	}
-	var all []struct{ Plan node }
-	if err := json.Unmarshal(shown, &all); err != nil {
-		t.Fatal(err)
-	}
-	var count func(n node) float64
-	count = func(n node) (sum float64) {
-		if n.Relation != "" {
-			sum = (n.Rows + n.Removed) * n.Loops
-		}
-		for _, p := range n.Plans {
-			sum += count(p)
-		}
-		return sum
-	}
-	return int(count(all[0].Plan))
+	return enginetest.PostgresReads(t, s.Conn, st.Text, args...)
 }
 
 // mysqlReads runs a statement and counts the rows that it reads by the server's own counters of the session.

@@ -41,7 +41,9 @@ const plainSQL = `AND pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS 
 
 // A domain is what it is a domain of (typbasetype, as deep as it goes); the type's schema is told for what lives
 // outside pg_catalog. Servers before PostgreSQL 12 have no column collisdeterministic. The collation is also that of a
-// unique index: an upsert goes by all that have its columns, whatever their collations.
+// unique index: an upsert goes by all that have its columns, whatever their collations. OFFSET 0 has each collation
+// found by its number: there are hundreds, and to look into all of them for each column of a wide table took most of a
+// second.
 const columnsSQL = `WITH RECURSIVE base AS (
 	SELECT a.attnum, a.attname, a.attnotnull, a.attcollation, a.atttypmod AS mod, a.atttypid AS typ,
 		pg_catalog.format_type(a.atttypid, a.atttypmod) AS full_type
@@ -52,18 +54,23 @@ const columnsSQL = `WITH RECURSIVE base AS (
 	SELECT r.attnum, r.attname, r.attnotnull, r.attcollation, CASE WHEN r.mod = -1 THEN t.typtypmod ELSE r.mod END, r.typ,
 		r.full_type, t.typbasetype, r.domain_notnull
 	FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ WHERE t.typtype = 'd'
+), odd AS (
+	SELECT DISTINCT ON (c.attnum) c.attnum, m.nspname || '.' || l.collname AS name
+	FROM (SELECT 0 AS n, b.attnum, b.attcollation AS id FROM base b
+		UNION ALL
+		SELECT 1, k.attnum, k.id FROM pg_catalog.pg_index i
+		CROSS JOIN LATERAL unnest(i.indkey::smallint[], i.indcollation::oid[]) AS k(attnum, id)
+		WHERE i.indrelid = $1::text::oid AND i.indisunique) AS c
+	CROSS JOIN LATERAL (SELECT d.oid, d.collname, d.collnamespace, pg_catalog.to_jsonb(d) AS told
+		FROM pg_catalog.pg_collation d WHERE d.oid = c.id OFFSET 0) AS l
+	JOIN pg_catalog.pg_namespace m ON m.oid = l.collnamespace
+	WHERE l.told ->> 'collisdeterministic' = 'false' ORDER BY c.attnum, c.n, l.oid
 )
 SELECT r.attname, r.full_type, r.attnotnull OR r.domain_notnull, r.base_typ, t.typname, t.typtype::text, t.typcategory::text, n.nspname,
-	CASE WHEN t.typname = 'citext' THEN 'citext' ELSE coalesce((SELECT m.nspname || '.' || l.collname
-	FROM pg_catalog.pg_collation l JOIN pg_catalog.pg_namespace m ON m.oid = l.collnamespace
-	WHERE (l.oid = r.attcollation OR EXISTS (SELECT FROM pg_catalog.pg_index i
-		CROSS JOIN LATERAL generate_series(1, i.indnkeyatts::int) AS k(n)
-		WHERE i.indrelid = $1::text::oid AND i.indisunique AND i.indkey[k.n - 1] = r.attnum
-		AND i.indcollation[k.n - 1] = l.oid))
-	AND pg_catalog.to_jsonb(l) ->> 'collisdeterministic' = 'false'
-	ORDER BY l.oid <> r.attcollation, l.oid LIMIT 1), '') END,
+	CASE WHEN t.typname = 'citext' THEN 'citext' ELSE coalesce(odd.name, '') END,
 	CASE WHEN r.typ <> r.base_typ THEN pg_catalog.format_type(r.base_typ, r.mod) ELSE '' END
 FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+LEFT JOIN odd ON odd.attnum = r.attnum
 WHERE t.typtype <> 'd' ORDER BY r.attnum`
 
 // indexesSQL tells each index's key columns in order up to the first that does not read ascending (DESC, an

@@ -36,10 +36,8 @@ func (Mapping) Typed(c *column.Column, parameter string) string {
 	if c.Kind != column.Bytes {
 		return parameter
 	}
-	value := "substr(" + parameter + ", instr(" + parameter + ", ':') + 1)"
-	return "CASE WHEN " + parameter + " LIKE 'text:%' THEN " + value + " WHEN " + parameter +
-		" LIKE 'integer:%' THEN CAST(" + value + " AS INTEGER) WHEN " + parameter + " LIKE 'real:%' THEN CAST(" + value +
-		" AS REAL) ELSE UNHEX(" + parameter + ") END"
+	return "(SELECT CASE WHEN v LIKE 'text:%' THEN substr(v, 6) WHEN v LIKE 'integer:%' THEN CAST(substr(v, 9) AS INTEGER) " +
+		"WHEN v LIKE 'real:%' THEN CAST(substr(v, 6) AS REAL) ELSE UNHEX(v) END FROM (SELECT " + parameter + " AS v))"
 }
 
 // Position writes the sign as 0 or 1 and then the number without it.

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
@@ -18,8 +17,9 @@ func (Statement) Quote(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// Param is ?n.
-func (Statement) Param(n int, v any, _ bool) (string, any) { return "?" + strconv.Itoa(n), v }
+// Param is ?, in the order of the arguments. The driver compares each ?n with the text of each argument's number, which
+// is most of the time of a statement with hundreds of them.
+func (Statement) Param(_ int, v any, _ bool) (string, any) { return "?", v }
 
 // Now is the UTC clock as text, to a millisecond.
 func (Statement) Now() string { return "strftime(" + instantFormat + ", 'now')" }

@@ -21,7 +21,7 @@ func open(t *testing.T) state.Store {
 func TestStore(t *testing.T) { storetest.Run(t, open) }
 
 func TestLease(t *testing.T) {
-	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: 10 * time.Second})
+	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: time.Minute, FakeTime: true})
 }
 
 // BenchmarkCommit is what one acknowledged batch costs on disk: two flushes and a rename.

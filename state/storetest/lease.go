@@ -17,7 +17,7 @@ type Lease struct {
 	Open func(t *testing.T) state.Store
 	// TTL is the leases' ttl where nothing has to expire; ShortTTL where the test waits for it.
 	TTL, ShortTTL time.Duration
-	// FakeTime runs each test in a bubble of testing/synctest: for a store that does no input or output.
+	// FakeTime runs each test in a bubble of testing/synctest: for a store that talks to nobody (files are read at once).
 	FakeTime bool
 }
 
