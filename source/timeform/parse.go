@@ -1,6 +1,9 @@
 package timeform
 
-import "time"
+import (
+	"bytes"
+	"time"
+)
 
 // Parse reads the JSON of a time value as the one rule writes it ("2026-04-07", "2026-04-07T01:23:45.1234567",
 // with Z or +02:00), and as it stands in SQLite's files (without seconds, "+0000 UTC" after it). What has no zone is in
@@ -40,6 +43,20 @@ func Parse(scalar []byte, zone *time.Location) (at time.Time, ok bool) {
 		return time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC).Add(-offset), true
 	}
 	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, zone), true
+}
+
+// FarAhead reads a time of PostgreSQL's with a year beyond 9999, which Parse does not, as the first moment of that year:
+// enough to know that no clock has reached it. ok is false for all others.
+func FarAhead(scalar []byte) (at time.Time, ok bool) {
+	n := 1
+	for n < len(scalar) && scalar[n] >= '0' && scalar[n] <= '9' {
+		n++
+	}
+	if n < 6 || n == len(scalar) || scalar[n] != '-' || bytes.HasSuffix(scalar, []byte(` BC"`)) {
+		return time.Time{}, false
+	}
+	year, ok := digits(scalar, 1, n-1)
+	return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC), ok
 }
 
 // digits reads n decimal digits at i.
