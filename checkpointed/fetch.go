@@ -15,8 +15,8 @@ import (
 // is to be done. Live rows wait as long.
 const maxWait = 250 * time.Millisecond
 
-// fetch decides what comes next: retries that are due, in turn with live rows, late ones and chunks of a backfill. Parked
-// rows that are due again before all were tried once would otherwise be all that is ever sent.
+// fetch decides what comes next: retries that are due, in turn with live rows, late ones and chunks of a backfill.
+// Parked rows that are due again before all were tried once would otherwise be all that is ever sent.
 func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
 	s.rest = poller.RestUnknown
 	if s.feed.parking.Wait() {

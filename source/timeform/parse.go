@@ -45,8 +45,8 @@ func Parse(scalar []byte, zone *time.Location) (at time.Time, ok bool) {
 	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, zone), true
 }
 
-// FarAhead reads a time of PostgreSQL's with a year beyond 9999, which Parse does not, as the first moment of that year:
-// enough to know that no clock has reached it. ok is false for all others.
+// FarAhead reads a time of PostgreSQL's with a year beyond 9999, which Parse does not, as the first moment of that
+// year: enough to know that no clock has reached it. ok is false for all others.
 func FarAhead(scalar []byte) (at time.Time, ok bool) {
 	n := 1
 	for n < len(scalar) && scalar[n] >= '0' && scalar[n] <= '9' {
