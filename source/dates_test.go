@@ -50,9 +50,10 @@ func TestDatesOfAWallClock(t *testing.T) {
 			t.Errorf("%s: %v to %v, %v; want %v", wall, first.UTC(), last.UTC(), ok, want)
 		}
 	}
-	// A year beyond 9999 is ahead of every clock, and none before Christ is.
+	// A year beyond 9999 is ahead of every clock, and none before Christ is. MySQL has months and days 0.
 	for value, ahead := range map[string]bool{"20226-11-28T01:23:45": true, "294276-12-31T23:59:59": true,
-		"9999-12-31T23:59:59": true, "10000-03-15T00:00:00 BC": false, "0044-03-15T00:00:00 BC": false} {
+		"9999-12-31T23:59:59": true, "9999-00-00T00:00:00": true, "9999-11-00T00:00:00": true,
+		"10000-03-15T00:00:00 BC": false, "0044-03-15T00:00:00 BC": false} {
 		c, p := datedPlan(t, dsn.Postgres, "timestamp", berlin)
 		at := p.AppendCursor(nil, [][]byte{change.AppendString(nil, value)}, []byte(`{"id":1}`))
 		first, last, ok := p.Dates(&c.cfg).Span(at)

@@ -50,8 +50,8 @@ func (p *Plan) Span(cfg *Config, c change.Cursor) (first, last time.Time, ok boo
 	}
 	at, ok := timeform.Parse(pos[0], zone)
 	if !ok {
-		if at, ok = timeform.FarAhead(pos[0]); !ok {
-			at, ok = timeform.FromNumber(pos[0], p.StoredTimes)
+		if at, ok = timeform.FromNumber(pos[0], p.StoredTimes); !ok && !p.StoredTimes {
+			at, ok = timeform.MonthOf(pos[0])
 		}
 		return at, at, ok
 	}

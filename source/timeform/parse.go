@@ -45,18 +45,20 @@ func Parse(scalar []byte, zone *time.Location) (at time.Time, ok bool) {
 	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, zone), true
 }
 
-// FarAhead reads a time of PostgreSQL's with a year beyond 9999, which Parse does not, as the first moment of that
-// year: enough to know that no clock has reached it. ok is false for all others.
-func FarAhead(scalar []byte) (at time.Time, ok bool) {
+// MonthOf reads of a time what Parse does not, its year and month, as the first moment of these: of years beyond 9999
+// in PostgreSQL, and of a day or month 0 in MySQL, which sorts before all others of its month or year. That is enough
+// to know that no clock has reached it. ok is false for all others.
+func MonthOf(scalar []byte) (at time.Time, ok bool) {
 	n := 1
 	for n < len(scalar) && scalar[n] >= '0' && scalar[n] <= '9' {
 		n++
 	}
-	if n < 6 || n == len(scalar) || scalar[n] != '-' || bytes.HasSuffix(scalar, []byte(` BC"`)) {
+	if n < 5 || n == len(scalar) || scalar[n] != '-' || bytes.HasSuffix(scalar, []byte(` BC"`)) {
 		return time.Time{}, false
 	}
-	year, ok := digits(scalar, 1, n-1)
-	return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC), ok
+	year, ok1 := digits(scalar, 1, n-1)
+	month, ok2 := digits(scalar, n+1, 2)
+	return time.Date(year, time.Month(max(month, 1)), 1, 0, 0, 0, 0, time.UTC), ok1 && ok2
 }
 
 // digits reads n decimal digits at i.
