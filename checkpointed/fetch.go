@@ -15,7 +15,8 @@ import (
 // is to be done. Live rows wait as long.
 const maxWait = 250 * time.Millisecond
 
-// fetch decides what comes next: retries that are due, then live rows, late ones and chunks of a backfill in turn.
+// fetch decides what comes next: retries that are due, in turn with live rows, late ones and chunks of a backfill.
+// Parked rows that are due again before all were tried once would otherwise be all that is ever sent.
 func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
 	s.rest = poller.RestUnknown
 	if s.feed.parking.Wait() {
@@ -27,8 +28,18 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 		batch.More = true // all else comes after this
 		return batch, about, err
 	}
+	if s.retried && s.feed.parking.Full() == nil {
+		s.retried = false
+		// Where they cannot be read the retries need not wait, either: the error comes again after them.
+		batch, about, err := s.fetchOthers(ctx, limit, false)
+		if err == nil && (len(batch.Events) > 0 || about.mustStore()) {
+			batch.More = true // retries may be due
+			return batch, about, nil
+		}
+	}
 	awaits := s.awaits() // before Retry: what is stored after this is waited for below
 	batch, about, err := s.retry(ctx, limit)
+	s.retried = len(batch.Events) > 0
 	if err != nil && ctx.Err() == nil {
 		s.failAtEnd(err) // others need not wait for rows that cannot be read; the next tick tries again
 		err = nil
@@ -39,6 +50,12 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 	if err := s.feed.parking.Full(); err != nil {
 		return change.Batch{}, details{}, err
 	}
+	return s.fetchOthers(ctx, limit, awaits)
+}
+
+// fetchOthers fetches what is no retry. Where there is nothing it waits, if retries are awaited.
+func (s *session) fetchOthers(ctx context.Context, limit poller.Limit, awaits bool) (batch change.Batch, about details,
+	err error) {
 	if s.apart.live = !s.apart.live; s.apart.live || s.apart.alone {
 		batch, about, err = s.fetchApart(ctx, limit)
 		if err != nil || len(batch.Events) > 0 || about.mustStore() {

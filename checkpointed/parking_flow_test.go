@@ -3,6 +3,7 @@ package checkpointed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +66,49 @@ func TestOthersFlowWhileDeadLettersCannotBeWritten(t *testing.T) {
 		if at != shop.writes {
 			t.Errorf("one row whose dead letter cannot be written stops all others: position %d of %d after 20 ticks", at,
 				shop.writes)
+		}
+	})
+}
+
+// slowRefusal takes its time for a request that it refuses.
+type slowRefusal struct {
+	anySink
+	takes time.Duration
+}
+
+func (s *slowRefusal) Deliver(ctx context.Context, d change.Delivery) error {
+	err := s.anySink.Deliver(ctx, d)
+	if err != nil {
+		time.Sleep(s.takes)
+	}
+	return err
+}
+
+// TestOthersFlowBesideMoreRetriesThanATickCanMake: where all parked rows are due again before each was tried once, live
+// rows take turns with them.
+func TestOthersFlowBesideMoreRetriesThanATickCanMake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shop := newShop()
+		for i := range 500 {
+			shop.put(2*i, fmt.Sprint("bad", i), "bad")
+			shop.put(2*i+1, fmt.Sprint("good", i), "new")
+		}
+		p := newProcess(t, nil, shop, func(c *Config) {
+			c.Policy.MaxAttempts, c.Policy.Delays = 100, []time.Duration{5 * time.Second}
+		})
+		sink := &slowRefusal{anySink: anySink{got: map[int]int{}}}
+		relay := pollertest.Relay(t, p.feed, sink, pollertest.Hundred)
+		for relay.Tick(t.Context()); index(p.doc().Checkpoint.Cursor) < shop.writes; {
+			relay.Tick(t.Context())
+		}
+		sink.takes = time.Second
+		shop.fill(3000, 3200)
+		for range 10 {
+			time.Sleep(10 * time.Second)
+			relay.Tick(t.Context())
+		}
+		if at := index(p.doc().Checkpoint.Cursor); at != shop.writes {
+			t.Errorf("position %d of %d", at, shop.writes)
 		}
 	})
 }

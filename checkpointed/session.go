@@ -26,6 +26,7 @@ type session struct {
 	start    change.Cursor   // the frontier of the document
 	rest     poller.Rest     // what the last fetch showed of live rows
 	checked  time.Time       // when the document was last known not to be paused
+	retried  bool            // the last batch was of retries: others come next
 	backfill backfill
 	apart    aparts
 	// incarnation and table are those of the database and table that the position belongs to.

@@ -10,7 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
-// futureCase is a table whose cursor is a time, with the values of now and of a year from now.
+// futureCase is a table whose cursor is a time, with the values of now and of a year from now, or of much later.
 type futureCase struct {
 	engine   string
 	open     func(t *testing.T) (*sql.DB, string)
@@ -23,10 +23,14 @@ func futureCases() []futureCase {
 	return []futureCase{
 		{"postgres", openPostgres, `CREATE TABLE future (id int PRIMARY KEY, at timestamptz NOT NULL)`, "clock_timestamp()",
 			"now() + interval '1 year'"},
+		{"postgres far", openPostgres, `CREATE TABLE future (id int PRIMARY KEY, at timestamptz NOT NULL)`, "clock_timestamp()",
+			"'20226-11-28'"},
 		{"mariadb", openMySQL, `CREATE TABLE future (id int PRIMARY KEY, at datetime(6) NOT NULL)`, "UTC_TIMESTAMP(6)",
 			"UTC_TIMESTAMP(6) + INTERVAL 1 YEAR"},
 		{"sqlite", openSQLite, `CREATE TABLE future (id INTEGER PRIMARY KEY, at DATETIME NOT NULL)`,
 			"strftime('%Y-%m-%d %H:%M:%f', 'now')", "strftime('%Y-%m-%d %H:%M:%f', 'now', '+1 year')"},
+		{"sqlite julian", openSQLite, `CREATE TABLE future (id INTEGER PRIMARY KEY, at DATETIME NOT NULL)`,
+			"julianday('now')", "julianday('now', '+1 year')"},
 		{"sqlserver", openSQLServer, `CREATE TABLE future (id int PRIMARY KEY, at datetime2 NOT NULL)`, "SYSUTCDATETIME()",
 			"DATEADD(year, 1, SYSUTCDATETIME())"},
 	}

@@ -50,6 +50,17 @@ func TestDatesOfAWallClock(t *testing.T) {
 			t.Errorf("%s: %v to %v, %v; want %v", wall, first.UTC(), last.UTC(), ok, want)
 		}
 	}
+	// A year beyond 9999 is ahead of every clock, and none before Christ is. MySQL has months and days 0.
+	for value, ahead := range map[string]bool{"20226-11-28T01:23:45": true, "294276-12-31T23:59:59": true,
+		"9999-12-31T23:59:59": true, "9999-00-00T00:00:00": true, "9999-11-00T00:00:00": true,
+		"10000-03-15T00:00:00 BC": false, "0044-03-15T00:00:00 BC": false} {
+		c, p := datedPlan(t, dsn.Postgres, "timestamp", berlin)
+		at := p.AppendCursor(nil, [][]byte{change.AppendString(nil, value)}, []byte(`{"id":1}`))
+		first, last, ok := p.Dates(&c.cfg).Span(at)
+		if ok != ahead || ok && first.Year() < 9999 || last.Before(first) {
+			t.Errorf("%s: %v to %v, %v", value, first, last, ok)
+		}
+	}
 	// A position before a moment is before the lowest value that the clock will show from then on.
 	for at, want := range map[string]string{
 		"2026-10-24T23:30:00Z": "2026-10-25T01:29:59",
@@ -123,7 +134,9 @@ func TestDatesOfColumns(t *testing.T) {
 	if c, p := datedPlan(t, dsn.MySQL, "bigint", time.UTC); p.Dates(&c.cfg) != nil {
 		t.Error("a bigint is no time")
 	}
-	for number, want := range map[string]int{"1775525025": 2026, "1775525025000": 2026, "1775525025000000": 2026} {
+	for number, want := range map[string]int{"1775525025": 2026, "1775525025000": 2026, "1775525025000000": 2026,
+		`"1775525025000000000"`: 2026, "1775525025.123": 2026, "1775525025000.5": 2026, "2461137.55816": 2026, "2500000": 2132,
+		"0": 1970, "-1.5": 1969, "1e300": 2116} {
 		if at, ok := timeform.FromNumber([]byte(number), true); !ok || at.Year() != want {
 			t.Errorf("%s is %v", number, at)
 		}

@@ -48,8 +48,9 @@ func (c *Cursor) sound(at change.Cursor) {
 }
 
 // seekGap holds a position against the engine's own counter, where no row came after it: at once when a process first
-// idles there, then once a minute. What comes after a position that is ahead of the counter is never seen: rows to come
-// have values below it. While its verdict stands every fetch looks again.
+// idles there, then once a minute, and at once on a connection that is newer: what was restored under a process ended
+// the one before. What comes after a position that is ahead of the counter is never seen: rows to come have values
+// below it. While its verdict stands every fetch looks again.
 //
 // A position that a person named (without a tie-breaker) may well be ahead: a warning says what is never delivered
 // then. On a replica the counter, like the rows, may be late. Where a value above the counter stands in the table it
@@ -63,7 +64,7 @@ func (c *Cursor) seekGap(ctx context.Context, s *pool.Session, p *plan.Plan, at 
 	c.mu.Lock()
 	known, ok := c.places[string(at)]
 	c.mu.Unlock()
-	if ok && time.Since(known.at) < probeEvery {
+	if ok && time.Since(known.at) < probeEvery && s.Opened.Before(known.at) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))

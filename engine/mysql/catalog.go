@@ -139,7 +139,9 @@ func mariadbJSONColumns(ctx context.Context, conn *sql.Conn, schema, rel string)
 		if err := scan(&name, &clause); err != nil {
 			return err
 		}
-		if strings.EqualFold(clause, "json_valid("+quote(name)+")") {
+		// Under ANSI_QUOTES the server writes names of clauses between double quotes.
+		ansi := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		if strings.EqualFold(clause, "json_valid("+quote(name)+")") || strings.EqualFold(clause, "json_valid("+ansi+")") {
 			found[name] = true
 		}
 		return nil

@@ -217,6 +217,32 @@ func TestMySQLSession(t *testing.T) {
 	}
 }
 
+// TestMySQLServerModes: a server's sql_mode changes how the catalog writes the check of a JSON column, and in MariaDB
+// what an empty text is. Neither changes what is read.
+func TestMySQLServerModes(t *testing.T) {
+	conn, writer, l := mysqlConn(t)
+	testenv.Exec(t, writer, "CREATE TABLE m (id int PRIMARY KEY, `odd\"``name` json)")
+	modes := "ANSI_QUOTES"
+	if strings.HasPrefix(l.Version, "MariaDB") {
+		modes += ",EMPTY_STRING_IS_NULL"
+	}
+	testenv.ExecOn(t, conn, "SET sql_mode = '"+modes+"'")
+	if _, err := (Dialect{}).Prepare(t.Context(), conn, engine.Settings{Timeout: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	tab, err := Dialect{}.Table(t.Context(), conn, []string{"m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tab.Columns[1].Value.Kind; got != engine.KindJSON {
+		t.Errorf("a JSON column is of kind %v", got)
+	}
+	text := engine.Column{Value: Type{Data: "varchar"}.Value()}
+	if got := enginetest.Values(t, Dialect{}, conn, "SELECT ?", []any{""}, text); got[0] != `""` {
+		t.Errorf("an empty text is read as %s", got[0])
+	}
+}
+
 func TestMySQLCatalog(t *testing.T) {
 	conn, writer, l := mysqlConn(t)
 	testenv.Exec(t, writer, "CREATE TABLE `Or``ders` (tenant varchar(20) NOT NULL, id bigint NOT NULL, "+

@@ -70,12 +70,13 @@ const ownSession = "@rowrelay_own_session = 1"
 
 // sessionSQL sets what reading depends on: the zone that TIMESTAMP is shown in, and that a stored zero date, or the
 // 31st of February, is still equal to itself (otherwise a CAST of it is NULL, and a page after it would be empty for
-// ever). The rest of sql_mode stays, because the user's condition may depend on it.
+// ever). An empty text stays one: a key that is empty would be NULL in the next page's condition. The rest of sql_mode
+// stays, because the user's condition may depend on it.
 func sessionSQL(with engine.Settings, variables map[string]string) string {
 	modes := []string{"ALLOW_INVALID_DATES"}
 	for mode := range strings.SplitSeq(variables["sql_mode"], ",") {
 		if !slices.Contains([]string{"", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL", "STRICT_TRANS_TABLES",
-			"STRICT_ALL_TABLES", "ALLOW_INVALID_DATES"}, mode) {
+			"STRICT_ALL_TABLES", "ALLOW_INVALID_DATES", "EMPTY_STRING_IS_NULL"}, mode) {
 			modes = append(modes, mode)
 		}
 	}

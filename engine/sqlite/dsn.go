@@ -57,9 +57,12 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(c.path); err != nil {
+	// Asked before it is opened: where another takes its place in between, the first statement finds out.
+	info, err := os.Stat(c.path)
+	if err != nil {
 		return nil, fmt.Errorf("open the SQLite file (a relative path counts from the working directory): %w", err)
-	} else if info.IsDir() {
+	}
+	if info.IsDir() {
 		return nil, fmt.Errorf("open the SQLite file %s: %w", c.path, syscall.EISDIR)
 	}
 	name := "file://" + (&url.URL{Path: c.path}).EscapedPath() +
@@ -73,7 +76,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the SQLite file %s: %w", c.path, err)
 	}
-	return conn, nil
+	return fileConn{driverConn: conn.(driverConn), path: c.path, file: info}, nil
 }
 
 // Driver returns the driver.

@@ -50,7 +50,9 @@ func (p *Plan) Span(cfg *Config, c change.Cursor) (first, last time.Time, ok boo
 	}
 	at, ok := timeform.Parse(pos[0], zone)
 	if !ok {
-		at, ok = timeform.FromNumber(pos[0], p.StoredTimes)
+		if at, ok = timeform.FromNumber(pos[0], p.StoredTimes); !ok && !p.StoredTimes {
+			at, ok = timeform.MonthOf(pos[0])
+		}
 		return at, at, ok
 	}
 	return timeform.Earlier(at, zone), timeform.Later(at, zone), true

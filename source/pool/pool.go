@@ -35,9 +35,12 @@ type Session struct {
 	// Broken says that its user has given it up: it is not to be used again.
 	Broken bool
 
-	settings     engine.Settings // as it was prepared
-	opened, used time.Time
-	fresh        bool // just opened: it cannot have gone stale in the pool
+	// Opened is when it was.
+	Opened time.Time
+
+	settings engine.Settings // as it was prepared
+	used     time.Time
+	fresh    bool // just opened: it cannot have gone stale in the pool
 }
 
 // opened counts sessions.
@@ -128,7 +131,7 @@ func (p *Pool) pop(with engine.Settings) (s *Session, sound bool) {
 	for i, s := range slices.Backward(p.idle) {
 		if s.settings == with {
 			p.idle = slices.Delete(p.idle, i, i+1)
-			return s, s.used.After(p.doubted) && time.Since(s.used) < sessionIdle && time.Since(s.opened) < sessionLife
+			return s, s.used.After(p.doubted) && time.Since(s.used) < sessionIdle && time.Since(s.Opened) < sessionLife
 		}
 	}
 	if len(p.idle) == 0 || len(p.slots)+len(p.idle) <= cap(p.slots) {
@@ -151,7 +154,7 @@ func (p *Pool) open(ctx context.Context, with engine.Settings) (*Session, error)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errConnect, err)
 	}
-	s := &Session{Conn: conn, ID: opened.Add(1), settings: with, opened: time.Now(), fresh: true}
+	s := &Session{Conn: conn, ID: opened.Add(1), settings: with, Opened: time.Now(), fresh: true}
 	prepared := false
 	defer func() {
 		if !prepared {

@@ -1,6 +1,9 @@
 package timeform
 
-import "time"
+import (
+	"bytes"
+	"time"
+)
 
 // Parse reads the JSON of a time value as the one rule writes it ("2026-04-07", "2026-04-07T01:23:45.1234567",
 // with Z or +02:00), and as it stands in SQLite's files (without seconds, "+0000 UTC" after it). What has no zone is in
@@ -40,6 +43,22 @@ func Parse(scalar []byte, zone *time.Location) (at time.Time, ok bool) {
 		return time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC).Add(-offset), true
 	}
 	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, zone), true
+}
+
+// MonthOf reads of a time what Parse does not, its year and month, as the first moment of these: of years beyond 9999
+// in PostgreSQL, and of a day or month 0 in MySQL, which sorts before all others of its month or year. That is enough
+// to know that no clock has reached it. ok is false for all others.
+func MonthOf(scalar []byte) (at time.Time, ok bool) {
+	n := 1
+	for n < len(scalar) && scalar[n] >= '0' && scalar[n] <= '9' {
+		n++
+	}
+	if n < 5 || n == len(scalar) || scalar[n] != '-' || bytes.HasSuffix(scalar, []byte(` BC"`)) {
+		return time.Time{}, false
+	}
+	year, ok1 := digits(scalar, 1, n-1)
+	month, ok2 := digits(scalar, n+1, 2)
+	return time.Date(year, time.Month(max(month, 1)), 1, 0, 0, 0, 0, time.UTC), ok1 && ok2
 }
 
 // digits reads n decimal digits at i.

@@ -1,7 +1,9 @@
 package timeform
 
 import (
+	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/engine/scalar"
@@ -50,22 +52,33 @@ func ComesBack(at time.Time, zone *time.Location) time.Duration {
 	return max(back-change.Sub(at), 0)
 }
 
-// FromNumber is what a number means that is stored for a time: seconds since 1970, or by its size milliseconds or
-// microseconds.
+// FromNumber is the moment that a number means that is stored for a time, in the unit that Split takes it for.
 func FromNumber(scalar []byte, stored bool) (time.Time, bool) {
-	if !stored || ClassOf(scalar) != '0' {
+	if !stored || ClassOf(scalar) != Number {
 		return time.Time{}, false
 	}
-	n, err := strconv.ParseInt(string(scalar), 10, 64)
-	switch {
-	case err != nil:
+	text := strings.Trim(string(scalar), `"`)
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
 		return time.Time{}, false
-	case n < 100_000_000_000:
-		return time.Unix(n, 0).UTC(), true
-	case n < 100_000_000_000_000:
-		return time.UnixMilli(n).UTC(), true
-	default:
-		return time.UnixMicro(n).UTC(), true
+	}
+	whole, err := strconv.ParseInt(text, 10, 64)
+	if err != nil { // a REAL; beyond an integer it is ahead of every clock anyway
+		n = min(n, math.MaxInt64/2)
+		whole = int64(math.Floor(n))
+	}
+	switch _, _, unit := Split(scalar); unit {
+	case JulianDay: // SQLite counts milliseconds
+		const julianOf1970 = 2440587.5
+		return time.UnixMilli(int64(math.Round((n - julianOf1970) * 24 * 3600 * 1000))).UTC(), true
+	case 2:
+		return time.UnixMilli(whole).UTC(), true
+	case 3:
+		return time.UnixMicro(whole).UTC(), true
+	case 4:
+		return time.Unix(0, whole).UTC(), true
+	default: // seconds, also where the unit is not known
+		return time.Unix(whole, int64((n-float64(whole))*1e9)).UTC(), true
 	}
 }
 
