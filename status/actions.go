@@ -18,6 +18,8 @@ type Operator interface {
 	Resume(ctx context.Context, poller, output, by string) (string, error)
 	Replay(ctx context.Context, poller, output string, letters []string, by string) (string, error)
 	Purge(ctx context.Context, poller, output string, letters []string, by string) (string, error)
+	// Row reads the row of a dead letter as it was given up: JSON, or nothing where the record has none.
+	Row(ctx context.Context, poller, output, letter, by string) ([]byte, error)
 }
 
 // Refusal is why an action cannot be done as things stand. Any other error is of a store or a database that did not do

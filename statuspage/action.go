@@ -25,6 +25,9 @@ const (
 	doPurge  = "purge"
 )
 
+// doShow, in an address, asks for a dead letter with its row. It is no action: no form has it.
+const doShow = "show"
+
 // maxForm bounds a form's body: names, a token, and as many ids as a page lists.
 const maxForm = 32 << 10
 

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/status"
 )
 
 // TestDeadLettersInBulk: boxes choose some or all that are listed, a filter lists fewer, and the page that asks names
@@ -58,4 +60,35 @@ func TestDeadLettersInBulk(t *testing.T) {
 	if asked := fmt.Sprint(d.shop.done()); asked != "[purge|orders||Xo00-_aZ9k3,Xo02-_aZ9k3|status page, 192.0.2.1]" {
 		t.Error(asked)
 	}
+}
+
+// TestRowOfADeadLetter: who has logged in sees the row behind its id. Nobody else has a way to it, and what a row holds
+// is text.
+func TestRowOfADeadLetter(t *testing.T) {
+	const address = "/status?do=show&poller=orders&letter=Xo00-_aZ9k3"
+	open, d := newDesk(t, ""), newDesk(t, token)
+	open.wants("nobody can log in", open.send("GET", address, "", "Host", "localhost"), http.StatusForbidden)
+	d.wants("nobody has", d.send("GET", address, "", "Accept", "*/*"), http.StatusUnauthorized)
+	d.wants("a script", d.send("GET", address, "", "Accept", "*/*", "Authorization", "Bearer "+token), http.StatusForbidden)
+	if asked := append(open.shop.done(), d.shop.done()...); len(asked) > 0 {
+		t.Fatalf("a row was read: %v", asked)
+	}
+	d.logIn()
+	d.shop.row = []byte(`{"id":4711,"note":"<b>` + strings.Repeat("ü", maxRow) + `"}`)
+	d.wants("the list", d.send("GET", "/status", ""), http.StatusOK, `do=show&amp;letter=Xo00-_aZ9k3&amp;poller=orders`)
+	page := d.send("GET", address, "")
+	d.wants("the row", page, http.StatusOK, "Dead letter of orders", "&#34;id&#34;: 4711,\n", "&#34;note&#34;: &#34;&lt;b&gt;ü",
+		"It is longer than this", "article is not known", "do=replay", "rowrelay deadletter show orders Xo00-_aZ9k3<")
+	if len(page.text) > 2*maxRow {
+		t.Errorf("%d bytes", len(page.text))
+	}
+	if asked := fmt.Sprint(d.shop.done()); asked != "[row|orders||Xo00-_aZ9k3|status page, 192.0.2.1]" {
+		t.Error(asked)
+	}
+	d.shop.row = nil
+	d.wants("without a row", d.send("GET", address, ""), http.StatusOK, "not in the record")
+	d.wants("another", d.send("GET", address+"x", ""), http.StatusNotFound, "no such dead letter")
+	d.wants("another poller", d.send("GET", "/status?do=show&poller=x&letter=Xo00-_aZ9k3", ""), http.StatusNotFound)
+	d.shop.fails = &status.Refusal{Err: errRefused, Missing: true}
+	d.wants("gone meanwhile", d.send("GET", address, ""), http.StatusNotFound, errRefused.Error())
 }

@@ -16,6 +16,7 @@ type shop struct {
 	report status.Report
 	fails  error
 	partly bool // what fails was done in part
+	row    []byte
 
 	mu    sync.Mutex
 	asked []string
@@ -51,6 +52,13 @@ func (s *shop) Replay(_ context.Context, poller, output string, letters []string
 
 func (s *shop) Purge(_ context.Context, poller, output string, letters []string, by string) (string, error) {
 	return s.do("purge", poller, output, strings.Join(letters, ","), by)
+}
+
+func (s *shop) Row(_ context.Context, poller, output, letter, by string) ([]byte, error) {
+	if _, err := s.do("row", poller, output, letter, by); err != nil {
+		return nil, err
+	}
+	return s.row, nil
 }
 
 func (s *shop) done() []string {

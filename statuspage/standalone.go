@@ -131,6 +131,10 @@ func (s *standalone) view(w http.ResponseWriter, r *http.Request, login *session
 		http.Error(w, "actions need a login: set status__token, and log in at /status", http.StatusForbidden)
 		return
 	}
+	if r.URL.Query().Get("do") == doShow {
+		s.letter(w, r, p)
+		return
+	}
 	p.confirm(w, r, s.report(r.Context()))
 }
 

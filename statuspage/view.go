@@ -19,7 +19,7 @@ import (
 //go:embed page.html
 var pageText string
 
-// pages are the templates: status, confirm, login, done.
+// pages are the templates: status, confirm, letter, login, done.
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"ago": ago, "until": until, "stamp": stamp, "machine": machine, "span": span, "rate": rate, "count": count,
 	"healthClass": healthClass,
@@ -59,6 +59,7 @@ type page struct {
 	Open    []bool
 	Tally   []tally
 	Confirm *confirmation
+	Shown   *letterPage
 	Login   *login
 	Done    *done
 }

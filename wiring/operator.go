@@ -85,6 +85,28 @@ func (o *Operator) Purge(ctx context.Context, name, output string, letters []str
 	})
 }
 
+// Row reads the row of a dead letter: rowrelay deadletter show.
+func (o *Operator) Row(ctx context.Context, name, output, letter, by string) ([]byte, error) {
+	if err := o.begin(); err != nil {
+		return nil, err
+	}
+	defer o.running.Done()
+	if err := o.missing(name, output); err != nil {
+		return nil, err
+	}
+	d, err := o.App.Managed(ctx, &Choice{Output: output, Command: "rowrelay"}, name, by, o.Log)
+	if err != nil {
+		return nil, refusal(plaintext.Error(err))
+	}
+	found, err := d.Find(ctx, &admin.Choice{IDs: []string{letter}})
+	if err != nil {
+		return nil, refusal(plaintext.Error(err))
+	}
+	o.Log.InfoContext(ctx, "the row of a dead letter was shown", "poller", name, "output", output, "event_id", letter,
+		"by", by)
+	return found.Entries[0].Record.Row, nil
+}
+
 // marks reports whether a poller's events have states of their own: an outbox.
 func (o *Operator) marks(name string) bool {
 	w, err := o.App.Poller(strings.ToLower(name))

@@ -96,10 +96,15 @@ func TestWhyAnActionIsNotDone(t *testing.T) {
 		defer cancel()
 		return operator.Replay(short, "orders", "", []string{o.Letters[0].ID}, "ann")
 	}
+	row := func(id string) (string, error) {
+		data, err := operator.Row(ctx, "orders", "", id, "ann")
+		return string(data), err
+	}
 	for what, c := range map[string][2]string{
 		"an unknown poller":      {kind(operator.Pause(ctx, "nobody", "", "ann")), missing},
 		"an unknown output":      {kind(operator.Resume(ctx, "orders", "audit", "ann")), missing},
 		"an unknown dead letter": {kind(operator.Replay(ctx, "orders", "", []string{"gone"}, "ann")), missing},
+		"its row":                {kind(row("gone")), missing},
 		"a lease that is held":   {kind(held()), refused},
 		"another spelling":       {kind(operator.Pause(ctx, "ORDERS", "", "ann")), "done"},
 		"what is so already":     {kind(operator.Pause(ctx, "orders", "", "ann")), "done"},

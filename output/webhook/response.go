@@ -133,8 +133,11 @@ func isJSON(contentType string) bool {
 
 // redirectHost names where a redirect leads, without path, query and user info.
 func redirectHost(resp *http.Response) string {
-	u, err := url.Parse(resp.Header.Get("Location"))
+	location := resp.Header.Get("Location")
+	u, err := url.Parse(location)
 	switch {
+	case location == "": // 304, for one
+		return "nowhere: it names no Location"
 	case err != nil:
 		return "an address that is not a URL"
 	case u.Host == "":

@@ -166,7 +166,7 @@ func TestRedirectIsRefusedAndNotFollowed(t *testing.T) {
 		followed.URL + "/x?code=s3cret-code": followed.URL,
 		"/login?code=s3cret-code":            "another path of the same host",
 		"http://u:s3cret-code@[::1/":         "not a URL",
-		"":                                   "another path",
+		"":                                   "nowhere",
 	} {
 		_, failure := deliver(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", location)
