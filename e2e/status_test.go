@@ -225,7 +225,9 @@ func TestStatusPageInABrowser(t *testing.T) {
 	b.visit(home + "/status")
 	b.run(chromedp.Click(`#o-letters- > summary`, chromedp.ByQuery),
 		chromedp.Click(`#o-letters--dead > summary`, chromedp.ByQuery))
-	b.press(inCard("replay", "letters"))
+	b.press(inCard("show", "letters"))
+	b.says(`"version": 3`)
+	b.press(`a[href*="do=replay"]`)
 	b.says("reads the row again")
 	b.screenshot("confirm", 900, 640, "light")
 	b.press("button.primary")
