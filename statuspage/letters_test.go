@@ -69,7 +69,8 @@ func TestRowOfADeadLetter(t *testing.T) {
 	open, d := newDesk(t, ""), newDesk(t, token)
 	open.wants("nobody can log in", open.send("GET", address, "", "Host", "localhost"), http.StatusForbidden)
 	d.wants("nobody has", d.send("GET", address, "", "Accept", "*/*"), http.StatusUnauthorized)
-	d.wants("a script", d.send("GET", address, "", "Accept", "*/*", "Authorization", "Bearer "+token), http.StatusForbidden)
+	d.wants("a script", d.send("GET", address, "", "Accept", "*/*", "Authorization", "Bearer "+token),
+		http.StatusForbidden)
 	if asked := append(open.shop.done(), d.shop.done()...); len(asked) > 0 {
 		t.Fatalf("a row was read: %v", asked)
 	}
@@ -77,8 +78,8 @@ func TestRowOfADeadLetter(t *testing.T) {
 	d.shop.row = []byte(`{"id":4711,"note":"<b>` + strings.Repeat("ü", maxRow) + `"}`)
 	d.wants("the list", d.send("GET", "/status", ""), http.StatusOK, `do=show&amp;letter=Xo00-_aZ9k3&amp;poller=orders`)
 	page := d.send("GET", address, "")
-	d.wants("the row", page, http.StatusOK, "Dead letter of orders", "&#34;id&#34;: 4711,\n", "&#34;note&#34;: &#34;&lt;b&gt;ü",
-		"It is longer than this", "article is not known", "do=replay", "rowrelay deadletter show orders Xo00-_aZ9k3<")
+	d.wants("the row", page, http.StatusOK, "Dead letter of orders", "&#34;id&#34;: 4711,\n",
+		"&#34;note&#34;: &#34;&lt;b&gt;ü", "It is longer than this", "article is not known", "do=replay", "rowrelay deadletter show orders Xo00-_aZ9k3<")
 	if len(page.text) > 2*maxRow {
 		t.Errorf("%d bytes", len(page.text))
 	}
