@@ -79,7 +79,8 @@ func TestRowOfADeadLetter(t *testing.T) {
 	d.wants("the list", d.send("GET", "/status", ""), http.StatusOK, `do=show&amp;letter=Xo00-_aZ9k3&amp;poller=orders`)
 	page := d.send("GET", address, "")
 	d.wants("the row", page, http.StatusOK, "Dead letter of orders", "&#34;id&#34;: 4711,\n",
-		"&#34;note&#34;: &#34;&lt;b&gt;ü", "It is longer than this", "article is not known", "do=replay", "rowrelay deadletter show orders Xo00-_aZ9k3<")
+		"&#34;note&#34;: &#34;&lt;b&gt;ü", "It is longer than this", "article is not known",
+		"do=replay", "rowrelay deadletter show orders Xo00-_aZ9k3<")
 	if len(page.text) > 2*maxRow {
 		t.Errorf("%d bytes", len(page.text))
 	}
