@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -56,7 +55,7 @@ func (s *session) foundGap(err error) {
 	if errors.Is(err, poller.ErrAhead) && s.gap == "" {
 		_, why, _ := strings.Cut(err.Error(), poller.ErrGap.Error()+": ")
 		why, _, _ = strings.Cut(why, ". ") // what to do about it may be another thing by then
-		s.ahead = plaintext.Cut(why, maxGap)
+		s.ahead = strings.ToValidUTF8(why[:min(len(why), maxGap)], "")
 	}
 }
 
@@ -65,8 +64,8 @@ func (s *session) recordedGap() error {
 	if s.gap == "" {
 		return nil
 	}
-	return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("%w: an earlier tick found this in %s. Rows that came since "+
-		"may lie below the position, where they are never seen. %s", poller.ErrGap, s.gap, s.gapRemedy())}
+	return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("%w: an earlier tick found this in %s. Rows that came "+
+		"since may lie below the position, where they are never seen. %s", poller.ErrGap, s.gap, s.gapRemedy())}
 }
 
 // recordGap writes the gap that this session found into the document, as an operator would: by compare-and-swap, and
