@@ -63,7 +63,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 			doc.SourceFingerprint = source.Fingerprint
 			doc.Checkpoint.Columns = source.Columns
 			if another { // it may be another table of another database: the next commit says
-				doc.Checkpoint.Table, doc.Checkpoint.Incarnation = "", ""
+				doc.Checkpoint.Table, doc.Checkpoint.Incarnation, doc.Checkpoint.Gap = "", "", ""
 			}
 			if ended != nil {
 				doc.Backfill = nil
@@ -113,7 +113,7 @@ func (d *Document) AcceptGap(ctx context.Context) (*Plan, error) {
 		return nil, ahead
 	}
 	incarnation := d.snap.Doc.Checkpoint.Incarnation
-	if ahead == nil && incarnation == "" {
+	if ahead == nil && incarnation == "" && d.snap.Doc.Checkpoint.Gap == "" {
 		remade, err := d.remade(ctx, from)
 		if err != nil {
 			return nil, err

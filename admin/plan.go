@@ -91,5 +91,5 @@ func move(doc *state.Document, to change.Cursor) {
 	if !to.Equal(doc.Checkpoint.Cursor) {
 		doc.Checkpoint.Cursor, doc.Apart = to, nil
 	}
-	doc.Late = state.Late{Mode: doc.Late.Mode}
+	doc.Late, doc.Checkpoint.Gap = state.Late{Mode: doc.Late.Mode}, ""
 }

@@ -133,6 +133,9 @@ func (s *session) awaitStored(ctx context.Context, most time.Duration) {
 
 // fetchLive fetches live rows, or late ones where the tracker says so.
 func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (batch change.Batch, about details, err error) {
+	if err := s.recordedGap(); err != nil {
+		return batch, about, err
+	}
 	step := s.feed.late.Next(ctx)
 	if step.Idle {
 		return batch, about, nil
@@ -142,6 +145,7 @@ func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (batch chan
 	if page == nil {
 		read, err := s.read(ctx, step.Range, limit)
 		if err != nil {
+			s.foundGap(err)
 			return batch, about, err
 		}
 		page = &read
@@ -181,6 +185,9 @@ func endOf(b *change.Batch) change.Cursor {
 
 // read fetches one page, and refuses that of another database.
 func (s *session) read(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
+	if err := s.recordedGap(); err != nil {
+		return change.Page{}, err
+	}
 	page, err := s.feed.source.Fetch(ctx, r, limit)
 	if errors.Is(err, poller.ErrGap) {
 		return change.Page{}, &poller.Fault{Event: poller.SourceGap,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -43,6 +44,49 @@ func (s *session) gapRemedy() string {
 	name := s.feed.cfg.address()
 	return fmt.Sprintf("Run `rowrelay state accept-gap %s` to go on at the stored position, or `rowrelay state reset %s --to "+
 		"beginning` to start over", name, name)
+}
+
+// maxGap bounds what of a gap is recorded, in bytes.
+const maxGap = 2 << 10
+
+// foundGap notes a gap that Close is to record: the position is ahead of what the source has counted. Rows to come take
+// the counter past it, and nothing would tell any more that those up to there were never delivered.
+func (s *session) foundGap(err error) {
+	if errors.Is(err, poller.ErrAhead) && s.gap == "" {
+		_, why, _ := strings.Cut(err.Error(), poller.ErrGap.Error()+": ")
+		why, _, _ = strings.Cut(why, ". ") // what to do about it may be another thing by then
+		s.ahead = strings.ToValidUTF8(why[:min(len(why), maxGap)], "")
+	}
+}
+
+// recordedGap is the fault of a gap that the document names: no one has decided on it.
+func (s *session) recordedGap() error {
+	if s.gap == "" {
+		return nil
+	}
+	return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("%w: an earlier tick found this in %s. Rows that came "+
+		"since may lie below the position, where they are never seen. %s", poller.ErrGap, s.gap, s.gapRemedy())}
+}
+
+// recordGap writes the gap that this session found into the document, as an operator would: by compare-and-swap, and
+// not while an instance is at work. Where it cannot, the next tick finds the gap again, or the instance at work does.
+func (s *session) recordGap(ctx context.Context, worked bool) {
+	if s.ahead == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, closePatience, poller.ErrLate)
+	defer cancel()
+	at, err := s.snapshot, error(nil)
+	if worked { // its own commits have changed the document
+		at, err = s.feed.keeper.Load(ctx)
+	}
+	if err == nil {
+		_, err = s.feed.keeper.Edit(ctx, at, func(d *state.Document) { d.Checkpoint.Gap = s.ahead })
+	}
+	var held *state.HeldError
+	if err != nil && !errors.As(err, &held) && !errors.Is(err, state.ErrConflict) {
+		s.warn(fmt.Sprintf("that there is a gap could not be recorded, the next tick looks for it again: %v", err))
+	}
 }
 
 // record has the next commit store an incarnation.

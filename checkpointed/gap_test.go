@@ -160,3 +160,58 @@ func TestColumnsRetyped(t *testing.T) {
 		}
 	})
 }
+
+// TestGapStays: rows that come after a gap was found take the source's counter past the position. Nobody has decided
+// by then, and those up to there were never delivered: it stays a gap, for every instance.
+func TestGapStays(t *testing.T) {
+	for name, worked := range map[string]bool{"in an idle tick": false, "under the lease": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop()
+				s.fill(1, 3)
+				p := newProcess(t, nil, s, nil)
+				p.tick()
+				session := p.open()
+				if worked {
+					s.fill(4, 4)
+					p.settle(session, p.judge(session, p.next(session)))
+				}
+				s.err = fmt.Errorf("%w: shop: the position 3 is ahead of the counter. Deliver every row again", poller.ErrAhead)
+				if _, err := session.Next(t.Context(), poller.Limit{Rows: 10, Bytes: 1 << 20}); !errors.Is(err, poller.ErrGap) {
+					t.Fatal(err)
+				}
+				if err := session.Close(t.Context(), &poller.Report{}); err != nil {
+					t.Error(err)
+				}
+				s.err = nil
+				s.fill(5, 6)
+				for _, p := range []*process{p, newProcess(t, p.memory, s, nil)} {
+					r := p.tick()
+					if r.Event != poller.SourceGap || !strings.Contains(r.Err.Error(), "ahead of the counter. Rows that came since") ||
+						!strings.Contains(r.Err.Error(), "accept-gap") {
+						t.Errorf("%s, %v", r.Event, r.Err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestGapOfTheSourceEnds: a gap that the source goes on showing is not recorded: what mends it there ends it.
+func TestGapOfTheSourceEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.fill(1, 3)
+		p := newProcess(t, nil, s, nil)
+		p.tick()
+		s.err = fmt.Errorf("%w: a trigger is missing", poller.ErrGap)
+		if r := p.tick(); r.Event != poller.SourceGap {
+			t.Fatalf("%s, %v", r.Event, r.Err)
+		}
+		s.err = nil
+		s.fill(4, 4)
+		if r := p.tick(); r.Event != poller.TickComplete {
+			t.Errorf("%s, %v", r.Event, r.Err)
+		}
+	})
+}

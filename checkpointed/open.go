@@ -180,6 +180,7 @@ func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 	s.snapshot, s.checked = snapshot, time.Now()
 	s.frontier, s.incarnation, s.table = Frontier(doc), doc.Checkpoint.Incarnation, doc.Checkpoint.Table
 	s.start, s.backfill = s.frontier, backfill{}
+	s.gap, s.ahead = doc.Checkpoint.Gap, ""
 	s.adoptApart(doc)
 	s.mu.Lock()
 	s.inFlight, s.pending, s.awaited = map[string]*details{}, details{}, 0

@@ -31,6 +31,8 @@ type session struct {
 	apart    aparts
 	// incarnation and table are those of the database and table that the position belongs to.
 	incarnation, table string
+	// gap is that of the document; ahead is one that this session found, which Close records.
+	gap, ahead string
 
 	stored chan struct{} // holds one signal: a settlement was stored
 
@@ -101,6 +103,7 @@ func (s *session) Close(ctx context.Context, report *poller.Report) error {
 	if lease != nil {
 		s.release(ctx, lease, report)
 	}
+	s.recordGap(ctx, lease != nil)
 	s.feed.late.Report(report)
 	s.feed.parking.Report(report)
 	for _, text := range s.warnings {

@@ -35,7 +35,7 @@ type Snapshot struct {
 // Begin puts the snapshot's begin into a document: the rows are a backfill beside the changes. by says who asked for
 // it.
 func (s *Snapshot) Begin(doc *state.Document, by string) {
-	doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation = s.After, s.Incarnation
+	doc.Checkpoint.Cursor, doc.Checkpoint.Incarnation, doc.Checkpoint.Gap = s.After, s.Incarnation, ""
 	doc.Late, doc.Backfill = state.Late{Mode: doc.Late.Mode}, nil
 	if !s.Rows.UpTo.IsStart() {
 		doc.Backfill = &state.Backfill{ID: strings.ToLower(rand.Text()[:8]), Whole: true, From: s.Rows.After, To: s.Rows.UpTo,

@@ -47,5 +47,13 @@ func TestDatabaseFileReplaced(t *testing.T) {
 
 	put(".old")
 	relay.Until("the older file to be a gap", func() bool { return strings.Contains(relay.Log(), "source_gap") })
+	// What is written now takes the counter past the position. The row below it would never be delivered.
+	write(`INSERT INTO orders (version) VALUES (13), (14), (15)`)
+	relay.Until("the gap to stay one", func() bool { return strings.Contains(relay.Log(), "an earlier tick found") })
+	for _, version := range []string{"13", "14", "15"} {
+		if to.column("version")[version] > 0 {
+			t.Errorf("version %s came before anybody decided", version)
+		}
+	}
 	relay.Kill()
 }

@@ -22,6 +22,7 @@ const (
 	FaultSyntax           // the statement does not parse: where or query is wrong
 	FaultLogin            // user, password or database refused
 	FaultParameter        // a parameter of the connection string that the server does not know, or not this value of it
+	FaultPooler           // a pooler before the server takes no transactions
 	FaultDenied           // no permission for the table
 	FaultMissing          // the file cannot be found
 	FaultUnresolved       // the server's name has no address now: the network, or the name
@@ -55,7 +56,7 @@ func Transient(d Dialect, err error) bool {
 // not, the login is refused, the file is not found.
 func Misconfigured(d Dialect, err error) bool {
 	switch faultOf(d, err) {
-	case FaultSchema, FaultDenied, FaultLogin, FaultParameter, FaultMissing:
+	case FaultSchema, FaultDenied, FaultLogin, FaultParameter, FaultPooler, FaultMissing:
 		return true
 	default:
 		return false

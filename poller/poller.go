@@ -12,6 +12,7 @@ package poller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -241,4 +242,6 @@ var (
 	ErrLogin     = change.ErrLogin
 	ErrNormalize = errors.New("normalisation")
 	ErrGap       = errors.New("gap in the source")
+	// ErrAhead is an ErrGap that the source stops showing when rows to come have taken its counter past the position.
+	ErrAhead = fmt.Errorf("%w", ErrGap)
 )

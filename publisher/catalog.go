@@ -82,6 +82,9 @@ func (c *catalog) explain(what string, err error) error {
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultLogin:
 		return fmt.Errorf("%w: %s: the database refused the login: correct user, password or database in the setting that "+
 			"source__connection names: %w", poller.ErrLogin, what, err)
+	case engine.Classify(c.conn.Dialect, err) == engine.FaultPooler:
+		return fmt.Errorf("%w: %s: the pooler before the database takes no transactions: set its pool_mode to transaction or "+
+			"session for the database that source__connection names: %w", poller.ErrConfig, what, err)
 	case engine.Misconfigured(c.conn.Dialect, err):
 		c.stale.Store(true)
 		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+

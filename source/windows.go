@@ -231,7 +231,7 @@ func (c *Cursor) windowGap(w snapshot.Window, now snapshot.Snapshot) error {
 	}
 	return fmt.Errorf("%w: %s: the position is at transaction %d, and the server has come to %d only: it was restored, or is another server. "+
 		"Deliver every row again: %s; or go on with what is committed from now on: rowrelay state accept-gap %s",
-		poller.ErrGap, c.name(), ahead, now.XMax, keyset.StartAgain, poller.AnyDocument)
+		poller.ErrAhead, c.name(), ahead, now.XMax, keyset.StartAgain, poller.AnyDocument)
 }
 
 // readSnapshot runs a page's statement as read does, and takes what follows the row's columns.

@@ -174,6 +174,9 @@ type Checkpoint struct {
 	// Table is the identity of the table itself, Columns the kinds of the cursor's and key's columns, as the source
 	// writes them; "" where the engine shows none, and in what an older version wrote.
 	Table, Columns string
+	// Gap says why Cursor cannot be gone on from: a gap in the source that an operator has to decide on; "" where none was
+	// found, and for those that the source goes on showing by itself.
+	Gap string
 
 	rest, restMetadata []member
 }
@@ -262,6 +265,9 @@ func (c *Checkpoint) write(w *objectWriter) {
 	}
 	if c.Columns != "" {
 		w.string("columns", c.Columns)
+	}
+	if c.Gap != "" {
+		w.string("gap", c.Gap)
 	}
 	w.string("last_successful_batch_id", c.LastBatchID)
 	w.raw("updated_at", appendTime(c.UpdatedAt))

@@ -82,6 +82,7 @@ const golden = `{
     "incarnation": "life-1",
     "table": "oid 1",
     "columns": "\"id\" integer",
+    "gap": "it is ahead",
     "last_successful_batch_id": "batch_1",
     "updated_at": "2026-04-07T01:23:46.020000Z",
     "metadata": {
@@ -108,7 +109,7 @@ func TestEncodeGolden(t *testing.T) {
 		Checkpoint: state.Checkpoint{
 			Cursor: change.Cursor(`{"kind":"int","value":"9007199254740993","note":"<&>"}`), LastBatchID: "batch_1",
 			UpdatedAt: time.Date(2026, 4, 7, 1, 23, 46, 20e6, time.UTC), RowCount: 100, Incarnation: "life-1",
-			Table: "oid 1", Columns: `"id" integer`,
+			Table: "oid 1", Columns: `"id" integer`, Gap: "it is ahead",
 		},
 		Lease: state.LeaseRecord{FencingToken: 1<<53 + 1, LeaseID: "L", WriteSeq: 7, TTL: time.Minute, HeartbeatAt: at,
 			ExpiresAt: at},

@@ -48,6 +48,8 @@ func (Dialect) Classify(err error) engine.Fault {
 		return engine.FaultData
 	case sqlState(err, "23", "44000"): // integrity constraint, WITH CHECK OPTION
 		return engine.FaultConstraint
+	case sqlState(err, "08P01") && strings.Contains(err.Error(), "statement pooling mode"): // PgBouncer's
+		return engine.FaultPooler
 	case sqlState(err, "08", "40", "53", "57P", "58"):
 		return engine.FaultTransient
 	case errors.As(err, &connect):

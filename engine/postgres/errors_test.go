@@ -47,3 +47,17 @@ func TestConnectFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestStatementPooling: a pooler that takes no transactions is no outage that ends: somebody has to set it.
+func TestStatementPooling(t *testing.T) {
+	pooled := testenv.PgBouncerIn(t, testenv.Postgres(t), "statement")
+	conn, err := pgx.Connect(t.Context(), pooled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	_, err = conn.Exec(t.Context(), "BEGIN")
+	if got := (Dialect{}).Classify(err); got != engine.FaultPooler || !engine.Misconfigured(Dialect{}, err) {
+		t.Errorf("%v is %d", err, got)
+	}
+}

@@ -17,6 +17,12 @@ import (
 // leads through it. Its pool is of one server connection: what a client leaves on that, the next one finds.
 func PgBouncer(tb testing.TB, postgresURL string) string {
 	tb.Helper()
+	return PgBouncerIn(tb, postgresURL, "transaction")
+}
+
+// PgBouncerIn is PgBouncer in another pool_mode.
+func PgBouncerIn(tb testing.TB, postgresURL, mode string) string {
+	tb.Helper()
 	if testing.Short() {
 		tb.Skip("starts a pooler: `make test` runs this")
 	}
@@ -57,11 +63,11 @@ listen_port = %[4]d
 unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = %[5]s
-pool_mode = transaction
+pool_mode = %[6]s
 default_pool_size = 1
 max_client_conn = 100
 query_wait_timeout = 60
-`, strings.TrimPrefix(u.Path, "/"), u.Hostname(), u.Port(), port, users))
+`, strings.TrimPrefix(u.Path, "/"), u.Hostname(), u.Port(), port, users, mode))
 	args := []string{config}
 	if os.Geteuid() == 0 { // it refuses root
 		args = append([]string{"-u", "nobody"}, args...)

@@ -89,7 +89,7 @@ func Ahead(ctx context.Context, conn *sql.Conn, p *plan.Plan, pos keyset.Positio
 func errGap(source string, at change.Cursor, n engine.Counter) error {
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at %s: the table was emptied, its counter set back, or the database restored, "+
 		"and rows to come would stand below the position and never be seen. Deliver every row again: %s; "+
-		"or go on after the last row that there is now: rowrelay state accept-gap %s", poller.ErrGap, source, at, n.Name,
+		"or go on after the last row that there is now: rowrelay state accept-gap %s", poller.ErrAhead, source, at, n.Name,
 		n.Highest, keyset.StartAgain, poller.AnyDocument)
 }
 

@@ -67,8 +67,8 @@ func (t Table) outside(at change.Cursor, w *plan.Window, counted, floor []byte) 
 	}
 	return fmt.Errorf("%w: %s: the position %s is ahead of %s, which is at version %s: the database was restored, or is "+
 		"another one, and changes to come would not be seen. Read the whole table again: %s; or go on after the last change "+
-		"that there is now: rowrelay state accept-gap %s", poller.ErrGap, t.Source, at, t.Plan.Table.Changes.Title(), counted,
-		readAgain, poller.AnyDocument)
+		"that there is now: rowrelay state accept-gap %s", poller.ErrAhead, t.Source, at, t.Plan.Table.Changes.Title(),
+		counted, readAgain, poller.AnyDocument)
 }
 
 // belowFloor is the gap of a position below which changes are missing.
