@@ -8,8 +8,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// circuit keeps the ticks of this process from a source or a destination that has done nothing but fail for a while, and
-// from delivering what cannot be settled: it is tried again after a pause that grows, and the first success ends that.
+// circuit keeps the ticks of this process from a source or a destination that has done nothing but fail for a while,
+// and from sending what cannot be settled: it is tried again after a pause that grows; the first success ends that.
 // Without it, a schedule of one second asks each second, for hours: hundreds of requests a minute, logins that lock an
 // account, and the same rows again and again. The zero circuit is closed.
 //

@@ -174,8 +174,8 @@ func TestAStoreThatIsDownIsAskedByEachTick(t *testing.T) {
 	})
 }
 
-// TestRowsThatCannotBeSettledAreSentRarely: where the destination accepts rows and no commit works (a full disk under the
-// state that still takes the lease), they do not come again with every tick.
+// TestRowsThatCannotBeSettledAreSentRarely: where the destination accepts rows and no commit works (a full disk under
+// the state that still takes the lease), they do not come again with every tick.
 func TestRowsThatCannotBeSettledAreSentRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := &unsettled{pollertest.NewTable(10, 10), &poller.Fault{Event: poller.CommitFailed, Err: errors.New("gone")}}

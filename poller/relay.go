@@ -59,7 +59,7 @@ type Config struct {
 type Relay struct {
 	cfg  Config
 	hint hint // for the next tick
-	// source and destination are left alone while they do nothing but fail, and nothing is delivered while no commit works.
+	// source and destination are left alone while they do nothing but fail; nothing is sent while no commit works.
 	source, destination, settlement circuit
 }
 
