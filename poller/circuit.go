@@ -8,9 +8,10 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// circuit keeps the ticks of this process from a source or a destination that has done nothing but fail for a while: it
-// is asked again after a pause that grows, and the first success ends that. Without it, a schedule of one second asks
-// each second, for hours: hundreds of requests a minute, and logins that lock an account. The zero circuit is closed.
+// circuit keeps the ticks of this process from a source or a destination that has done nothing but fail for a while,
+// and from sending what cannot be settled: it is tried again after a pause that grows; the first success ends that.
+// Without it, a schedule of one second asks each second, for hours: hundreds of requests a minute, logins that lock an
+// account, and the same rows again and again. The zero circuit is closed.
 //
 // It lives in the process only: another instance, or a process after a crash, learns it anew.
 type circuit struct {
@@ -102,7 +103,24 @@ func (t *tick) circuits() {
 		t.destination.worked()
 	}
 	var fault *Fault
-	if t.down && errors.As(t.failure, &fault) {
+	failed := errors.As(t.failure, &fault)
+	if t.down && failed {
 		t.destination.failed(time.Now(), fault, false)
 	}
+	switch {
+	case t.report.Rows > 0 || t.failure == nil:
+		t.settlement.worked()
+	case failed && fault.Event == CommitFailed:
+		t.settlement.failed(time.Now(), fault, false)
+	}
+}
+
+// open is the circuit that keeps a tick from beginning at all; nil where none does.
+func (t *tick) open() *circuit {
+	for _, c := range []*circuit{&t.source, &t.settlement} {
+		if c.open(t.report.Started) != nil {
+			return c
+		}
+	}
+	return nil
 }

@@ -174,6 +174,25 @@ func TestAStoreThatIsDownIsAskedByEachTick(t *testing.T) {
 	})
 }
 
+// TestRowsThatCannotBeSettledAreSentRarely: where the destination accepts rows and no commit works (a full disk under
+// the state that still takes the lease), they do not come again with every tick.
+func TestRowsThatCannotBeSettledAreSentRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := &unsettled{pollertest.NewTable(10, 10), &poller.Fault{Event: poller.CommitFailed, Err: errors.New("gone")}}
+		to := pollertest.NewSink(t, nil)
+		relay := pollertest.Relay(t, feed, to, pollertest.Hundred)
+		minutes := asked(t, relay, 5*time.Minute, poller.CommitFailed, func() int { return len(to.Calls) })
+		if minutes[0] < 10 || minutes[0] > 20 || minutes[3] > 3 || minutes[3] == 0 {
+			t.Errorf("sent %v times a minute", minutes)
+		}
+		feed.err = nil
+		time.Sleep(time.Minute)
+		if r := relay.Tick(t.Context()); r.Failed() || feed.Position != 10 {
+			t.Errorf("afterwards: %+v", r)
+		}
+	})
+}
+
 // counted is a table whose opening is counted, and fails.
 type counted struct {
 	*pollertest.Table
@@ -186,4 +205,27 @@ func (c *counted) Open(ctx context.Context) (poller.Session, error) {
 		return nil, c.err
 	}
 	return c.Table.Open(ctx)
+}
+
+// unsettled is a table of which nothing can be settled.
+type unsettled struct {
+	*pollertest.Table
+	err error
+}
+
+func (u *unsettled) Open(ctx context.Context) (poller.Session, error) {
+	session, err := u.Table.Open(ctx)
+	return &unsettledSession{session, u}, err
+}
+
+type unsettledSession struct {
+	poller.Session
+	of *unsettled
+}
+
+func (s *unsettledSession) Settle(ctx context.Context, settlement poller.Settlement) (int, error) {
+	if s.of.err != nil {
+		return 0, s.of.err
+	}
+	return s.Session.Settle(ctx, settlement)
 }

@@ -59,8 +59,8 @@ type Config struct {
 type Relay struct {
 	cfg  Config
 	hint hint // for the next tick
-	// source and destination are left alone while they do nothing but fail.
-	source, destination circuit
+	// source and destination are left alone while they do nothing but fail; nothing is sent while no commit works.
+	source, destination, settlement circuit
 }
 
 // NewRelay returns a relay, or an error that names the member at fault.

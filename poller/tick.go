@@ -133,9 +133,9 @@ func (t *tick) run() {
 	defer cancel()
 	t.fetchCtx = fetching
 
-	if fault := t.source.open(t.report.Started); fault != nil {
-		t.report.RetryAt = t.source.until
-		t.report.fail(fault, fault.Event)
+	if c := t.open(); c != nil {
+		t.report.RetryAt = c.until
+		t.report.fail(c.open(t.report.Started), c.why.Event)
 		return
 	}
 	t.cautious = t.destination.failing()

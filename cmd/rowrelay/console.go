@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/telemetry"
 )
@@ -25,12 +26,13 @@ type console struct {
 	environ  []string
 	in       io.Reader
 	out, err io.Writer
-	settings string   // --settings
-	config   string   // --config
-	json     bool     // --json
-	added    []string // what a file of settings says, once it is read
-	written  []string // environ before source__tables was made into pollers
-	patterns bool     // it was made into some
+	settings string                  // --settings
+	config   string                  // --config
+	json     bool                    // --json
+	added    []string                // what a file of settings says, once it is read
+	written  []string                // environ before source__tables was made into pollers
+	patterns bool                    // it was made into some
+	found    map[string]config.Found // of each of source__tables, by its poller
 	// lines are what is typed, from the first question on: a reader of its own for each would swallow the answers to the
 	// next.
 	lines *bufio.Reader

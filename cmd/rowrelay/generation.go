@@ -63,10 +63,15 @@ func newGeneration(c *console, how *running) (*generation, error) {
 	return g, nil
 }
 
-// again is a generation of the same settings, for the tables that there are now.
+// again is a generation of the same settings, for the tables that there are now; nil where these are those that are
+// watched.
 func (g *generation) again() *generation {
 	next := &generation{console: g.console, outer: g.outer, how: g.how}
-	next.take(next.expand())
+	next.take(next.expand(g.found))
+	if slices.Equal(next.environ, g.environ) ||
+		slices.ContainsFunc(next.cfg.Pollers, func(p *config.Poller) bool { return p.Source.Tables != "" }) {
+		return nil
+	}
 	return next
 }
 
@@ -193,8 +198,7 @@ const tablesEvery = 30 * time.Second
 func (g *generation) watchTables(ctx context.Context, others chan<- *generation) {
 	for clock.Sleep(ctx, tablesEvery) == nil {
 		next := g.again()
-		if slices.Equal(next.environ, g.environ) ||
-			slices.ContainsFunc(next.cfg.Pollers, func(p *config.Poller) bool { return p.Source.Tables != "" }) {
+		if next == nil {
 			continue
 		}
 		select {

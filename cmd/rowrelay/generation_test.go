@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -97,4 +98,45 @@ pollers:
 			t.Errorf("the reload says %q", said)
 		}
 	})
+}
+
+// TestAPatternDoesNotWaitForAnother: a pattern that means no table any more, or of which the database does not answer,
+// keeps its pollers, and the tables that another one means now have theirs.
+func TestAPatternDoesNotWaitForAnother(t *testing.T) {
+	for name, lose := range map[string]func(t *testing.T, connection string){
+		"no table": func(t *testing.T, connection string) { runSQL(t, connection, `DROP TABLE items`) },
+		"no answer": func(t *testing.T, connection string) {
+			file := strings.TrimPrefix(connection, "sqlite:")
+			if err := os.Rename(file, file+".away"); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one, two := newFile(t), newFile(t)
+			runSQL(t, one, `CREATE TABLE orders (id INTEGER PRIMARY KEY)`)
+			runSQL(t, two, `CREATE TABLE items (id INTEGER PRIMARY KEY)`)
+			r := newReloading(t, `
+state: {kind: file}
+defaults: {source: {cursor: id}, output: {kind: stdout}}
+pollers:
+  one: {source: {connection: ONE_DB, tables: "*"}}
+  two: {source: {connection: TWO_DB, tables: "*"}}
+env: {ONE_DB: "`+one+`", TWO_DB: "`+two+`"}
+`)
+			lose(t, two)
+			if r.g.again() != nil {
+				t.Error("the tables are the same, and there is another generation")
+			}
+			runSQL(t, one, `CREATE TABLE people (id INTEGER PRIMARY KEY)`)
+			next := r.g.again()
+			if next == nil {
+				t.Fatal("the new table of one pattern waits for another pattern's")
+			}
+			added, changed, gone := r.g.differences(next)
+			if !slices.Equal(added, []string{"one_people"}) || len(changed)+len(gone) > 0 {
+				t.Errorf("added %v, changed %v, gone %v", added, changed, gone)
+			}
+		})
+	}
 }

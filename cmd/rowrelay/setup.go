@@ -35,12 +35,21 @@ func load(c *console) (*config.App, error) {
 		return nil, err
 	}
 	c.written = c.environ
-	return c.expand(), nil
+	return c.expand(nil), nil
 }
 
-// expand makes pollers of source__tables, for the tables that there are now.
-func (c *console) expand() *config.App {
-	app, expanded := config.LoadTables(c.written, c.tables)
+// expand makes pollers of source__tables, for the tables that there are now. A pattern that means none, or of which the
+// database does not answer, keeps those of before, by poller: other patterns' tables do not wait for it.
+func (c *console) expand(before map[string]config.Found) *config.App {
+	c.found = map[string]config.Found{}
+	app, expanded := config.LoadTables(c.written, func(p *config.Poller) (config.Found, error) {
+		found, err := c.tables(p)
+		if were, there := before[p.Name]; there && (err != nil || len(found.Tables) == 0) {
+			found, err = were, nil
+		}
+		c.found[p.Name] = found
+		return found, err
+	})
 	c.patterns, c.environ = !slices.Equal(expanded, c.written), expanded
 	return app
 }

@@ -62,6 +62,31 @@ func TestFailureAtEachStep(t *testing.T) {
 	}
 }
 
+// TestAFullDiskIsNotFilled: a document that could not be created leaves nothing beside it, however often that is tried,
+// and is created when there is room.
+func TestAFullDiskIsNotFilled(t *testing.T) {
+	dir := t.TempDir()
+	s := newStore(t, dir)
+	for _, step := range []string{"write", "sync", "rename"} {
+		s.step = func(name string) error {
+			if name == step {
+				return &os.PathError{Op: name, Path: "x", Err: syscall.ENOSPC}
+			}
+			return nil
+		}
+		if _, err := s.Create(t.Context(), key, []byte("new")); err == nil {
+			t.Errorf("%s: no error", step)
+		}
+		if left, err := os.ReadDir(filepath.Join(dir, "state", "shop")); err != nil || len(left) > 0 {
+			t.Errorf("%s: left behind: %v, %v", step, left, err)
+		}
+	}
+	s.step = nil
+	if _, err := s.Create(t.Context(), key, []byte("new")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPlainFile: an operator finds the document where the key says, as it was written.
 func TestPlainFile(t *testing.T) {
 	dir := t.TempDir()

@@ -121,6 +121,9 @@ func (s *Store) put(ctx context.Context, key string, data []byte, version state.
 		}
 	})
 	if err != nil {
+		if _, there := os.Stat(file); version == "" && errors.Is(there, fs.ErrNotExist) {
+			s.removeHelpers(file) // each try of a side object has a name of its own: they would fill the disk, too
+		}
 		return state.Stamp{}, explain(fmt.Errorf("writing a state document: %w", err))
 	}
 	return state.Stamp{Version: versionOf(count, data), Now: time.Now()}, nil
@@ -185,11 +188,16 @@ func (s *Store) Delete(ctx context.Context, key string, version state.Version) e
 	if err != nil {
 		return explain(fmt.Errorf("deleting a state document: %w", err))
 	}
-	// Best effort: they harm nobody. Whoever waits for this lock finds that it is not the file's any more (see lock).
+	s.removeHelpers(file)
+	return nil
+}
+
+// removeHelpers takes away what stands beside a document that is not there, for whoever holds its lock. It is best
+// effort: they harm nobody. Whoever waits for this lock finds that it is not the file's any more (see lock).
+func (s *Store) removeHelpers(file string) {
 	_ = os.Remove(counterFile(file))
 	_ = os.Remove(lockFile(file))
 	s.locks.Delete(file)
-	return nil
 }
 
 // read returns a document and its version.
