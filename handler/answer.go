@@ -139,7 +139,7 @@ func nextDelivery(r *poller.Report, p string) string {
 	case reasonPanic:
 		return "the process goes on, and the next tick tries again; report the stack as a bug of rowrelay"
 	default:
-		return "nothing was lost, no attempt was counted, and it is tried again by itself; if it lasts, mend the receiver, or check " +
+		return "nothing was acknowledged that was not accepted, and it is tried again; if it lasts, mend the receiver, or check " +
 			"the way to it and its settings, " + p + outputPrefix(r.Output) + "…"
 	}
 }
