@@ -139,8 +139,8 @@ func nextDelivery(r *poller.Report, p string) string {
 	case reasonPanic:
 		return "the process goes on, and the next tick tries again; report the stack as a bug of rowrelay"
 	default:
-		return "nothing was acknowledged that was not accepted, and it is tried again; if it lasts, mend the receiver, or check " +
-			"the way to it and its settings, " + p + outputPrefix(r.Output) + "…"
+		return "nothing was acknowledged that was not accepted, no attempt was counted, and it is tried again; if it lasts, mend " +
+			"the receiver, or check the way to it and its settings, " + p + outputPrefix(r.Output) + "…"
 	}
 }
 
