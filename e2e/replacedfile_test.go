@@ -32,8 +32,9 @@ func TestDatabaseFileReplaced(t *testing.T) {
 	write(`CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, version int)`)
 	write(`INSERT INTO orders (version) VALUES (1), (2)`)
 	write(`VACUUM INTO '` + path + `.old'`)
-	relay := startRun(t, t.TempDir(), ordersByCursor(t, url, to.URL, "id").with(settings{
-		"status__listen": "127.0.0.1:0", "pollers__orders__poll_interval": "20ms", "pollers__orders__tick_budget": "300ms"}))
+	dir, set := t.TempDir(), ordersByCursor(t, url, to.URL, "id").with(settings{
+		"status__listen": "127.0.0.1:0", "pollers__orders__poll_interval": "20ms", "pollers__orders__tick_budget": "300ms"})
+	relay := startRun(t, dir, set)
 	arrives := func(version string) {
 		t.Helper()
 		relay.Until("version "+version+" to arrive", func() bool { return to.column("version")[version] > 0 })
@@ -56,4 +57,7 @@ func TestDatabaseFileReplaced(t *testing.T) {
 		}
 	}
 	relay.Kill()
+	if said, _, err := command(t, dir, set, "check"); err == nil || !strings.Contains(said, "found a gap in") {
+		t.Errorf("check: %v, %s", err, said)
+	}
 }

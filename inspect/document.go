@@ -76,8 +76,8 @@ func (p *Poller) position(ctx context.Context, o *Output) (change.Cursor, error)
 	return from, unlike(&d.Doc, source, o.Document, o.address)
 }
 
-// unlike says that a document was written for another source than this one. It lies at key; name is how commands name
-// it.
+// unlike says that a poller cannot go on at a document: it was written for another source than this one, or an earlier
+// tick found a gap. It lies at key; name is how commands name it.
 func unlike(doc *state.Document, source checkpointed.Description, key, name string) error {
 	switch {
 	case source.Fingerprint != doc.SourceFingerprint:
@@ -91,6 +91,9 @@ func unlike(doc *state.Document, source checkpointed.Description, key, name stri
 		return fmt.Errorf("the columns of the cursor or key had other types when the state document %s was written (%s, now %s): change "+
 			"the types back, or run `rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[4]s --to beginning`",
 			key, doc.Checkpoint.Columns, source.Columns, name)
+	case doc.Checkpoint.Gap != "":
+		return fmt.Errorf("an earlier tick found a gap in %s: run `rowrelay state accept-gap %s` to go on at the stored position, or start "+
+			"over with `rowrelay state reset %[2]s --to beginning`", doc.Checkpoint.Gap, name)
 	}
 	return nil
 }

@@ -31,17 +31,23 @@ func asked(t *testing.T, relay *poller.Relay, d time.Duration, event poller.Even
 	return minutes
 }
 
+// goneWhile is a destination that is down, or takes everything.
+func goneWhile(t *testing.T, down *bool) *pollertest.Sink {
+	t.Helper()
+	return pollertest.NewSink(t, func(context.Context, change.Delivery) error {
+		if *down {
+			return errors.New("gone")
+		}
+		return nil
+	})
+}
+
 // TestADestinationThatIsDownIsAskedRarely: the first seconds as ever, then in growing pauses; all is delivered within a
 // minute of its return, and then nothing remains of it.
 func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := true
-		to := pollertest.NewSink(t, func(context.Context, change.Delivery) error {
-			if down {
-				return errors.New("gone")
-			}
-			return nil
-		})
+		to := goneWhile(t, &down)
 		feed := pollertest.NewTable(100, 100)
 		relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.Retries = 1 })
 		relay.Tick(t.Context())
@@ -89,12 +95,7 @@ func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
 func TestADestinationThatIsDownIsAskedWithLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := true
-		to := pollertest.NewSink(t, func(context.Context, change.Delivery) error {
-			if down {
-				return errors.New("gone")
-			}
-			return nil
-		})
+		to := goneWhile(t, &down)
 		feed := pollertest.NewTable(600, 600)
 		relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.Retries = 1 })
 		tick := func() (r poller.Report, events int) {
