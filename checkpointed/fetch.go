@@ -30,11 +30,13 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 	}
 	if s.retried && s.feed.parking.Full() == nil {
 		s.retried = false
-		// Where they cannot be read the retries need not wait, either: the error comes again after them.
 		batch, about, err := s.fetchOthers(ctx, limit, false)
-		if err == nil && (len(batch.Events) > 0 || about.mustStore()) {
+		switch {
+		case errors.Is(err, poller.ErrGap), err == nil && (len(batch.Events) > 0 || about.mustStore()):
 			batch.More = true // retries may be due
-			return batch, about, nil
+			return batch, about, err
+		case err != nil && ctx.Err() == nil:
+			s.failAtEnd(err) // retries need not wait for rows that cannot be read, either
 		}
 	}
 	awaits := s.awaits() // before Retry: what is stored after this is waited for below

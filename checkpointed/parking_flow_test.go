@@ -93,8 +93,9 @@ func TestOthersFlowBesideMoreRetriesThanATickCanMake(t *testing.T) {
 			shop.put(2*i, fmt.Sprint("bad", i), "bad")
 			shop.put(2*i+1, fmt.Sprint("good", i), "new")
 		}
+		unread := &badFetch{shop: shop}
 		p := newProcess(t, nil, shop, func(c *Config) {
-			c.Policy.MaxAttempts, c.Policy.Delays = 100, []time.Duration{5 * time.Second}
+			c.Source, c.Policy.MaxAttempts, c.Policy.Delays = unread, 100, []time.Duration{5 * time.Second}
 		})
 		sink := &slowRefusal{anySink: anySink{got: map[int]int{}}}
 		relay := pollertest.Relay(t, p.feed, sink, pollertest.Hundred)
@@ -110,7 +111,25 @@ func TestOthersFlowBesideMoreRetriesThanATickCanMake(t *testing.T) {
 		if at := index(p.doc().Checkpoint.Cursor); at != shop.writes {
 			t.Errorf("position %d of %d", at, shop.writes)
 		}
+		unread.err = errors.New("no such table")
+		time.Sleep(10 * time.Second)
+		if r := relay.Tick(t.Context()); r.Event != poller.FetchFailed {
+			t.Errorf("live rows cannot be read, and the tick ends as %s: %v", r.Event, r.Err)
+		}
 	})
+}
+
+// badFetch cannot read live rows while err says why.
+type badFetch struct {
+	*shop
+	err error
+}
+
+func (b *badFetch) Fetch(ctx context.Context, r change.Range, limit poller.Limit) (change.Page, error) {
+	if b.err != nil {
+		return change.Page{}, b.err
+	}
+	return b.shop.Fetch(ctx, r, limit)
 }
 
 type badReread struct{ *shop }
