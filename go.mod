@@ -35,7 +35,10 @@ require (
 	modernc.org/sqlite v1.53.0
 )
 
-require github.com/Azure/azure-sdk-for-go/sdk/data/aztables v1.4.1
+require (
+	github.com/Azure/azure-sdk-for-go/sdk/data/aztables v1.4.1
+	maragu.dev/gomponents v1.2.0
+)
 
 require (
 	github.com/Azure/azure-sdk-for-go/sdk/storage/internal v0.1.0 // indirect

@@ -22,7 +22,7 @@ die() { say "$*"; exit 1; }
 # GOTOOLCHAIN fetches the pinned Go where another is installed.
 GOPROXY=$(go env GOPROXY) GOPRIVATE=$(go env GOPRIVATE)
 export GOPROXY GOPRIVATE
-export GOTOOLCHAIN=$GO_VERSION GOFLAGS='-mod=readonly -trimpath -buildvcs=false' GOWORK=off GOEXPERIMENT='' GOENV=off
+export GOTOOLCHAIN=$GO_VERSION GOFLAGS='-mod=readonly -trimpath -tags=grpcnotrace -buildvcs=false' GOWORK=off GOEXPERIMENT='' GOENV=off
 export CGO_ENABLED=0 GOAMD64=v1 GOARM64=v8.0 GOFIPS140=off LC_ALL=C TZ=UTC
 unset GOOS GOARCH GODEBUG
 umask 022

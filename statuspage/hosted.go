@@ -28,7 +28,7 @@ func View(cfg Config) http.Handler {
 			return
 		}
 		p.show(cfg.report(r.Context()), choiceOf(r.URL.Query()))
-		p.render(w, http.StatusOK, "status")
+		p.render(w, http.StatusOK, p.statusPage())
 	})
 }
 

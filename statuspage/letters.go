@@ -144,11 +144,11 @@ func (s *standalone) letter(w http.ResponseWriter, r *http.Request, p *page) {
 		text.Reset()
 		text.Write(row)
 	}
-	p.Shown = &letterPage{Letter: o.Letters[listed], Poller: o.Poller, Output: o.Output,
+	shown := &letterPage{Letter: o.Letters[listed], Poller: o.Poller, Output: o.Output,
 		Row: strings.ToValidUTF8(text.String()[:min(text.Len(), maxRow)], "\uFFFD"), Cut: text.Len() > maxRow,
 		Command: o.Mode.Command(mode.ShowOne, o.Address(), plaintext.ShellWord(id))}
 	p.Title = "Dead letter of " + fullName(o)
-	p.render(w, http.StatusOK, "letter")
+	p.render(w, http.StatusOK, p.letterPage(shown))
 }
 
 // like returns the letters that have a text in their key, id or reason.

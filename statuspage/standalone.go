@@ -124,7 +124,7 @@ func (s *standalone) view(w http.ResponseWriter, r *http.Request, login *session
 	p := s.page("Rowrelay", login)
 	if !r.URL.Query().Has("do") {
 		p.show(s.report(r.Context()), choiceOf(r.URL.Query()))
-		p.render(w, http.StatusOK, "status")
+		p.render(w, http.StatusOK, p.statusPage())
 		return
 	}
 	if login == nil {
@@ -148,25 +148,26 @@ func (p *page) confirm(w http.ResponseWriter, r *http.Request, report *status.Re
 	p.App = report.App
 	p.Choice = choiceOf(r.URL.Query())
 	p.keepLike(report.Outputs)
-	if p.Confirm = confirm(&asked, report); p.Confirm == nil {
+	c := confirm(&asked, report)
+	if c == nil {
 		p.finish(w, http.StatusNotFound,
 			&done{Said: "There is nothing like that any more: no such output, or no such event among those that the page lists. rowrelay deadletter list shows all, of an outbox rowrelay outbox list.", Failed: true})
 		return
 	}
-	p.Title = p.Confirm.Title
-	p.render(w, http.StatusOK, "confirm")
+	p.Title = c.Title
+	p.render(w, http.StatusOK, p.confirmPage(c))
 }
 
 // finish answers with what came of a request.
 func (p *page) finish(w http.ResponseWriter, code int, d *done) {
-	p.Done, p.Title = d, "Done"
+	p.Title = "Done"
 	switch {
 	case d.Failed:
 		p.Title = "Not done"
 	case d.But != "":
 		p.Title = "Done in part"
 	}
-	p.render(w, code, "done")
+	p.render(w, code, p.donePage(d))
 }
 
 func (s *standalone) json(w http.ResponseWriter, r *http.Request, _ *session) {
@@ -258,10 +259,10 @@ const (
 
 // ask shows the login.
 func (s *standalone) ask(w http.ResponseWriter, code int, root, wrong string) {
-	p := newPage("Log in")
-	p.Login, p.Root = &login{Wrong: wrong}, root
+	p := newPage("Rowrelay status")
+	p.Root = root
 	w.Header().Set("WWW-Authenticate", "Bearer")
-	p.render(w, code, "login")
+	p.render(w, code, p.loginPage(wrong))
 }
 
 func (s *standalone) login(w http.ResponseWriter, r *http.Request) {

@@ -2,39 +2,23 @@ package statuspage
 
 import (
 	"bytes"
-	_ "embed" // the page
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/rowrelay/rowrelay/mode"
+	g "maragu.dev/gomponents"
+
 	"github.com/rowrelay/rowrelay/status"
 )
 
-//go:embed page.html
-var pageText string
-
-// pages are the templates: status, confirm, letter, login, done.
-var pages = template.Must(template.New("page").Funcs(template.FuncMap{
-	"ago": ago, "until": until, "stamp": stamp, "machine": machine, "span": span, "rate": rate, "count": count,
-	"healthClass": healthClass,
-	"name":        fullName, "says": says, "listing": listing, "some": some,
-	"heads": func() []head { return heads }, "waiting": waiting, "oldest": oldest, "wrong": wrong,
-	"lastHour": lastHour, "glossary": func() string { return status.GlossaryPage },
-	"marks": func(m mode.Mode) bool { return m.Can(mode.Marks) },
-}).Parse(pageText))
-
 // page is what every page has.
 type page struct {
-	Title  string
-	App    string
-	Style  template.CSS
-	Script template.JS
+	Title string
+	App   string
 	// Hosted: under the Functions host, which asks for the keys.
 	Hosted bool
 	// Carry is what every link takes along: the function key of a browser that came with one in its address.
@@ -54,25 +38,16 @@ type page struct {
 	All int
 	// Rows are the outputs as they are shown; Short says of each whether its lists are cut, because there are so many
 	// pollers, Open whether its details are shown at first.
-	Rows    []status.Output
-	Short   []bool
-	Open    []bool
-	Tally   []tally
-	Confirm *confirmation
-	Shown   *letterPage
-	Login   *login
-	Done    *done
+	Rows  []status.Output
+	Short []bool
+	Open  []bool
+	Tally []tally
 }
 
 // tally is how many outputs have a health.
 type tally struct {
 	Health status.Health
 	N      int
-}
-
-// login is the form that asks for the token.
-type login struct {
-	Wrong string // why the last try was refused
 }
 
 // done is what came of an action.
@@ -84,7 +59,7 @@ type done struct {
 
 // newPage begins a page.
 func newPage(title string) *page {
-	return &page{Title: title, Style: template.CSS(styleText), Script: template.JS(scriptText), Root: here} //nolint:gosec // our own files, whose hashes the policy names
+	return &page{Title: title, Root: here}
 }
 
 // maxListed bounds the events that are listed on a page of all pollers: it is asked for every few seconds, by a phone
@@ -177,8 +152,8 @@ func healthClass(h status.Health) string {
 	return "unknown"
 }
 
-// To is the address of the status page, with values.
-func (p *page) To(pairs ...string) string {
+// to is the address of the status page, with values.
+func (p *page) to(pairs ...string) string {
 	values := url.Values{}
 	for name, list := range p.Carry {
 		values[name] = list
@@ -194,22 +169,13 @@ func (p *page) To(pairs ...string) string {
 	return p.Root + "?" + values.Encode()
 }
 
-// Here is the address of the page as it is shown.
-func (p *page) Here() string { return p.To(p.pairs()...) }
+// with is the address of the page as it is shown, with another choice of one kind.
+func (p *page) with(name, value string) string { return p.to(append(p.pairs(), name, value)...) }
 
-// With is the address of the page with another choice of one kind.
-func (p *page) With(name, value string) string { return p.To(append(p.pairs(), name, value)...) }
-
-// JSON is the address of the same report as JSON.
-func (p *page) JSON() string { return strings.Replace(p.To(), p.Root, p.Root+".json", 1) }
-
-// render writes a page. It is made whole first, so that a fault of a template is a 500 and not half a page.
-func (p *page) render(w http.ResponseWriter, code int, name string) {
+// render writes a page.
+func (p *page) render(w http.ResponseWriter, code int, made g.Node) {
 	var body bytes.Buffer
-	if err := pages.ExecuteTemplate(&body, name, p); err != nil {
-		http.Error(w, "the page could not be made", http.StatusInternalServerError)
-		return
-	}
+	_ = made.Render(&body) // a buffer takes all
 	send(w, code, "text/html; charset=utf-8", body.Bytes())
 }
 

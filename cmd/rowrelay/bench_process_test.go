@@ -24,7 +24,8 @@ import (
 func benchBinary(b *testing.B) string {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "rowrelay")
-	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")
+	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-tags", "grpcnotrace",
+		"-ldflags", "-s -w", "-o", program, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("building the program: %v\n%s", err, out)

@@ -104,7 +104,6 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 			return cmd.Help()
 		},
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)

@@ -36,7 +36,7 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	built = dir
 	path := filepath.Join(dir, "rowrelay")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "github.com/rowrelay/rowrelay/cmd/rowrelay") //nolint:gosec,noctx // fixed words and a directory of its own; go test's own limit ends it
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", path, "github.com/rowrelay/rowrelay/cmd/rowrelay") //nolint:gosec,noctx // fixed words and a directory of its own; go test's own limit ends it
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the program: %w\n%s", err, out)
