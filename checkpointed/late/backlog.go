@@ -19,6 +19,8 @@ type backlog struct {
 	// them: with the batches of this session after the first up to the last.
 	closed       bool
 	first, final int
+	// old is how far its rows are older than the window, by their times, where these are read
+	old place
 }
 
 // backlogRows is how many rows make a backlog: of so many the last one is worth to be asked for. So it is when they
@@ -97,8 +99,21 @@ func (l *Tracker) nextClosed(ctx context.Context) (Step, bool) {
 		Range: change.Range{After: l.reached, UpTo: b.last.at, Late: true, Told: l.told}}, true
 }
 
-// nextComplete reads what came of a backlog before all had ended who can still write there, once. What comes of it
-// after that need not be read again when it ends. It returns false where it is not the time to do so.
+// age notes how far the rows of a backlog are older than the window. Whoever commits one there began before that, or
+// made it up: such a row is for the sweeps to find.
+func (l *Tracker) age() {
+	if l.dates == nil || !l.backlog.more {
+		return
+	}
+	if last := l.drawnUntil(l.reached); !last.IsZero() &&
+		last.Add(l.Window+l.dates.Slack).Before(l.reachedAt(time.Now())) {
+		l.backlog.old = place{at: l.reached, page: l.recent.pages}
+	}
+}
+
+// nextComplete reads what came of a backlog before all had ended who can still write there, once, but for what is older
+// than the window. What comes of it after that need not be read again when it ends. It returns false where it is not
+// the time to do so.
 func (l *Tracker) nextComplete(ctx context.Context, now time.Time) (Step, bool) {
 	b := &l.backlog
 	if l.near.on && l.near.alone {

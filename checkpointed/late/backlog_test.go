@@ -128,3 +128,29 @@ func TestBacklogIsNotClosedByAnOlderMark(t *testing.T) {
 		d.commitsLate(50, 22*time.Second)
 	})
 }
+
+// TestOldRowsAreReadOnce: of a backlog whose rows carry their times only those of the window are read again.
+func TestOldRowsAreReadOnce(t *testing.T) {
+	for _, shown := range []bool{true, false} {
+		inDated(t, Overlap, FutureDeliver, func(t *testing.T, d *dated) {
+			d.table.Shown = shown
+			d.limit.Rows = 100
+			for i := range 4000 {
+				d.put(-time.Hour + time.Duration(i)*time.Millisecond)
+			}
+			for i := range 200 {
+				d.put(time.Duration(i-200) * time.Millisecond)
+			}
+			s := &slowRows{database: d.table}
+			d.source = s
+			d.start()
+			d.drain()
+			if n := len(d.delivered); n != 4200 || d.repeats > 0 {
+				t.Fatalf("%d rows are delivered, %d twice", n, d.repeats)
+			}
+			if s.again > 200 {
+				t.Errorf("shown %t: %d rows were read again", shown, s.again)
+			}
+		})
+	}
+}

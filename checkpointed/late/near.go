@@ -60,6 +60,9 @@ func (l *Tracker) nextNear(ctx context.Context, seen *change.Horizon) (Step, boo
 		n.oldest = l.endedBefore(seen)
 		n.alone = false
 		n.on, n.at, n.to, n.says = true, l.recent.edge.at, l.reached, l.said
+		if old := &l.backlog.old; old.at != nil && old.page > l.recent.edge.page {
+			n.at = old.at
+		}
 	}
 	return Step{Kind: change.Sweep, near: true,
 		Range: change.Range{After: n.at, UpTo: n.to, Late: true, Told: l.told, Since: l.sinceEdge()}}, true

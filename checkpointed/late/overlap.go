@@ -313,6 +313,7 @@ func (l *Tracker) advance() {
 	l.low = l.markAt
 	l.rose++
 	l.near.on = false // it may be reading what is forgotten now
+	l.backlog.old = place{}
 	l.close(l.since)
 	l.recent.rise(l.low)
 	l.unmark()

@@ -104,7 +104,8 @@ import (
 // Where no order has to be kept, the rows between X and F are read for their own sake after a page of live rows, so
 // that late ones arrive at the pace of these (near); where open transactions are not shown, the rows of a second. Such
 // a read proves nothing: sweeps read all, and X may begin at F. In a backlog one is made once, as soon as all have
-// ended who began before its last row was there; from then on X goes with live rows up to that row.
+// ended who began before its last row was there; from then on X goes with live rows up to that row. Where the cursor is
+// a time, that read leaves out what is older than the window.
 //
 // Where rows tell who wrote them, both kinds of reads leave out what was written below B', the number of the last such
 // read: that one, or a live page since, has shown it. No sweep may, because it would forget what it does not meet.
@@ -267,6 +268,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 	l.backlog.closed = l.backlog.closed && step.closed
 	l.backlog.took(len(page.Events), page.More && (!step.backlog || l.backlog.complete || l.backlog.closed))
 	l.recent.took(l.reached, step.backlog)
+	l.age()
 	l.drained, l.liveAt, l.sweeps = !page.More, time.Now(), true
 	if l.drained && l.mode == Overlap {
 		l.told = step.nextTold
