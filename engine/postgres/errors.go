@@ -41,7 +41,7 @@ func (Dialect) Classify(err error) engine.Fault {
 	case sqlState(err, "42P01", "42703", "42704", "3F000", "42883"):
 		return engine.FaultSchema
 	case sqlState(err, "0A000") && strings.Contains(err.Error(), "cached plan must not change"):
-		return engine.FaultSchema
+		return engine.FaultTransient // the table was altered: the driver has dropped the statement, and prepares it anew
 	case sqlState(err, "42"):
 		return engine.FaultSyntax
 	case sqlState(err, "22"):
