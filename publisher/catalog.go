@@ -178,7 +178,10 @@ func (c *catalog) rowsConfig() rows.Config {
 	cfg := &c.cfg
 	return rows.Config{Ordering: cfg.Ordering, Partitions: cfg.Partitions, Block: cfg.Policy.Block,
 		MaxRowBytes: cfg.MaxRowBytes, MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention,
-		Alive: cfg.Alive}
+		Alive: cfg.Alive, Refused: func(err error) bool {
+			kind := engine.Classify(c.conn.Dialect, err)
+			return kind == engine.FaultConstraint || kind == engine.FaultData
+		}}
 }
 
 // own are the events of a table of `rowrelay outbox init`.

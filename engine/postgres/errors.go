@@ -46,7 +46,7 @@ func (Dialect) Classify(err error) engine.Fault {
 		return engine.FaultSyntax
 	case sqlState(err, "22"):
 		return engine.FaultData
-	case sqlState(err, "23", "44000"): // integrity constraint, WITH CHECK OPTION
+	case sqlState(err, "23", "44000", "P0001"): // integrity constraint, WITH CHECK OPTION, RAISE EXCEPTION of a trigger
 		return engine.FaultConstraint
 	case sqlState(err, "08P01") && strings.Contains(err.Error(), "statement pooling mode"): // PgBouncer's
 		return engine.FaultPooler
