@@ -85,10 +85,13 @@ func (c *catalog) explain(what string, err error) error {
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultPooler:
 		return fmt.Errorf("%w: %s: the pooler before the database takes no transactions: set its pool_mode to transaction or "+
 			"session for the database that source__connection names: %w", poller.ErrConfig, what, err)
+	case engine.Classify(c.conn.Dialect, err) == engine.FaultMissing:
+		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, what, engine.AskFile, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultSchema:
 		c.stale.Store(true)
-		return fmt.Errorf("%w: %s: a column or table is missing, or has another type, in %s or %s: `rowrelay outbox init %s --apply` creates "+
-			"what is missing, and shows the types without --apply: %w", poller.ErrConfig, what, c.outbox, c.claims, c.cfg.Poller, err)
+		return fmt.Errorf("%w: %s: a column or table is missing, or has another type, in %s or %s: `rowrelay outbox init %s "+
+			"--apply` creates what is missing, and shows the types without --apply: %w", poller.ErrConfig, what, c.outbox,
+			c.claims, c.cfg.Poller, err)
 	case engine.Misconfigured(c.conn.Dialect, err):
 		c.stale.Store(true)
 		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+

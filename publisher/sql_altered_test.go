@@ -15,7 +15,7 @@ func TestAlteredOutbox(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("Order/1")
 		look := func() error { // as a tick does that does not believe what it knows of the catalog
-			b.catalog.stale.Store(true)
+			b.stale.Store(true)
 			_, err := b.catalog.open(t.Context())
 			return err
 		}

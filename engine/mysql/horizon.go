@@ -29,8 +29,8 @@ import (
 // The first row is this session's own transaction, where the list has it, with whether the list was made for this very
 // statement: it then holds the statement's text, and in that the mark that no other has.
 //
-// Where threads of a replication write, rows come from transactions that are open on another server: those of a replica,
-// whether or not it is read-only, and those of the other nodes of a cluster.
+// Where threads of a replication write, rows come from transactions that are open on another server: on a replica,
+// whether or not it is read-only, and on the nodes of a cluster.
 const horizonSQL = `SELECT COALESCE(t.trx_query LIKE '%%%s%%', 0), t.trx_mysql_thread_id = CONNECTION_ID(),
 EXISTS (SELECT 1 FROM information_schema.PROCESSLIST r WHERE r.USER = 'system user' AND r.COMMAND <> 'Daemon'),
 SYSDATE(6), t.trx_started, CAST(t.trx_mysql_thread_id AS CHAR), COALESCE(p.USER, ''), COALESCE(p.HOST, '')

@@ -50,7 +50,8 @@ func fail(records []*sent, err error) {
 
 // ofPlace are the brokers' answers about a topic or a partition, which another one's records need not meet.
 var ofPlace = []error{
-	kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.InvalidTopicException, kerr.TopicAuthorizationFailed, kerr.PolicyViolation,
+	kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.InvalidTopicException,
+	kerr.TopicAuthorizationFailed, kerr.PolicyViolation,
 	kerr.LeaderNotAvailable, kerr.NotLeaderForPartition, kerr.ReplicaNotAvailable, kerr.KafkaStorageError,
 	kerr.NotEnoughReplicas, kerr.NotEnoughReplicasAfterAppend,
 }

@@ -38,8 +38,8 @@ func TestMissingTopic(t *testing.T) {
 	}
 }
 
-// TestTopicMadeAnew: each producer at rest knows a topic that was deleted and made anew as it was, and failed once more,
-// each after a longer pause of the poller.
+// TestTopicMadeAnew: each producer at rest knows a topic that was deleted and made anew as it was, and failed once
+// more, each after a longer pause of the poller.
 func TestTopicMadeAnew(t *testing.T) {
 	server := testenv.Kafka(t)
 	topic := server.Topic(t, 2)
