@@ -135,8 +135,8 @@ func TestTablesWithoutPollers(t *testing.T) {
 	}
 }
 
-// Two patterns, or a pattern and a poller, may give two tables one name. The second table was watched by nobody, without
-// a word.
+// Two patterns, or a pattern and a poller, may give two tables one name. The second table was watched by nobody,
+// without a word.
 func TestTablesOfOneName(t *testing.T) {
 	find := func(p *Poller) (Found, error) {
 		return tablesOf(map[string][]string{"shop": {"main.a_b", "main.c", "main.d"}, "shop_a": {"main.b"}}[p.Name]...)(p)
@@ -146,8 +146,10 @@ func TestTablesOfOneName(t *testing.T) {
 		list = append(list, "pollers__"+name+"__source__connection=DB", "pollers__"+name+"__source__cursor=id",
 			"pollers__"+name+"__output__kind=stdout")
 	}
-	app, _ := LoadTables(append(list, "DB=sqlite:shop.db", "state__kind=file", "pollers__shop__source__tables=*",
-		"pollers__shop_a__source__tables=b", "pollers__shop_c__source__table=archive", "pollers__shop_d__source__table=D"), find)
+	list = append(list, "DB=sqlite:shop.db", "state__kind=file", "pollers__shop__source__tables=*",
+		"pollers__shop_a__source__tables=b", "pollers__shop_c__source__table=archive",
+		"pollers__shop_d__source__table=D")
+	app, _ := LoadTables(list, find)
 	var got []string
 	for _, p := range app.Pollers {
 		got = append(got, p.Name+"="+p.Source.Table)

@@ -143,7 +143,8 @@ env: {ONE_DB: "`+one+`", TWO_DB: "`+two+`"}
 	}
 }
 
-// TestATableOfAnothersName: a new table of one pattern does not take the name of another's poller, and is told of, once.
+// TestATableOfAnothersName: a new table of one pattern does not take the name of another's poller, and is told of,
+// once.
 func TestATableOfAnothersName(t *testing.T) {
 	db := newFile(t)
 	runSQL(t, db, `CREATE TABLE a_x (id INTEGER PRIMARY KEY); CREATE TABLE b (id INTEGER PRIMARY KEY)`)
