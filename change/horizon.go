@@ -10,6 +10,8 @@ type Horizon struct {
 	Shown bool
 	// Crowded says that they are not shown because others ask for them too often: no right is missing.
 	Crowded bool
+	// Elsewhere says that they are not shown because rows come by replication: they are open on another server.
+	Elsewhere bool
 	// Oldest is when the oldest open write transaction began; zero where there is none, or where it is not shown.
 	Oldest time.Time
 	// Replayed is when the newest transaction was committed that a replica has replayed: what was committed later is not

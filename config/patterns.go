@@ -125,7 +125,11 @@ func LoadTables(list []string, find func(*Poller) (Found, error)) (app *App, exp
 	faults, warnings := map[string]Fault{}, Faults(nil)
 	expanded = list
 	var kept []string
-	for _, p := range patterns.Pollers {
+	made := map[string]string{} // the pattern of each poller
+	// The longer name first: a table that is made later, of shop, does not take the place of one of shop_a.
+	for _, p := range slices.SortedStableFunc(slices.Values(patterns.Pollers), func(a, b *Poller) int {
+		return cmp.Compare(len(b.Name), len(a.Name))
+	}) {
 		if p.Source.Tables == "" {
 			continue
 		}
@@ -140,7 +144,17 @@ func LoadTables(list []string, find func(*Poller) (Found, error)) (app *App, exp
 			continue
 		}
 		names := pollersOf(p, &found)
-		if len(names) == 0 {
+		possible := len(names)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if other := taken(expanded, name, names[name]); other != "" {
+				found.Out = append(found.Out, fmt.Sprintf("%s (its poller would be %s, which %s describes)", names[name].Written,
+					name, cmp.Or(made[name], other)))
+				delete(names, name)
+				continue
+			}
+			made[name] = setting
+		}
+		if possible == 0 {
 			faults[p.Name] = Fault{Setting: setting, Problem: "means no table that can be watched" + leftOut(found.Out),
 				Mend: "A table needs the columns of source__cursor, and source__key or a primary key"}
 			continue
@@ -232,6 +246,26 @@ func pollersOf(p *Poller, found *Found) map[string]Table {
 		}
 	}
 	return names
+}
+
+// taken returns the setting by which a poller of this name reads something else than the table: one that is described,
+// or that of another pattern; "" for none.
+func taken(list []string, name string, table Table) string {
+	for _, pair := range list {
+		setting, value, _ := strings.Cut(pair, "=")
+		key, its := strings.CutPrefix(withoutFile(strings.ToLower(setting)), pollersGroup+"__"+name+"__")
+		switch {
+		case !its || value == "":
+		case key == tablesKey, key == "source__query":
+			return setting
+		case key == "source__table" && !strings.Contains(value, "%"): // what comes from elsewhere is not known here
+			last := value[strings.LastIndex(value, ".")+1:]
+			if !strings.EqualFold(strings.Trim(last, "\"[]` "), table.Name) && !strings.EqualFold(value, table.Written) {
+				return setting
+			}
+		}
+	}
+	return ""
 }
 
 // withoutFile is a name, in lower case, without what says that a file holds the value: either way it is set.

@@ -135,6 +135,39 @@ func TestTablesWithoutPollers(t *testing.T) {
 	}
 }
 
+// Two patterns, or a pattern and a poller, may give two tables one name. The second table was watched by nobody,
+// without a word.
+func TestTablesOfOneName(t *testing.T) {
+	find := func(p *Poller) (Found, error) {
+		return tablesOf(map[string][]string{"shop": {"main.a_b", "main.c", "main.d"}, "shop_a": {"main.b"}}[p.Name]...)(p)
+	}
+	var list []string
+	for _, name := range []string{"shop", "shop_a", "shop_c"} {
+		list = append(list, "pollers__"+name+"__source__connection=DB", "pollers__"+name+"__source__cursor=id",
+			"pollers__"+name+"__output__kind=stdout")
+	}
+	list = append(list, "DB=sqlite:shop.db", "state__kind=file", "pollers__shop__source__tables=*",
+		"pollers__shop_a__source__tables=b", "pollers__shop_c__source__table=archive",
+		"pollers__shop_d__source__table=D")
+	app, _ := LoadTables(list, find)
+	var got []string
+	for _, p := range app.Pollers {
+		got = append(got, p.Name+"="+p.Source.Table)
+	}
+	if want := []string{"shop_a_b=main.b", "shop_c=archive", "shop_d=D"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	said := app.AllFaults().Error() + app.Warnings.Error()
+	for _, want := range []string{
+		"main.a_b (its poller would be shop_a_b, which pollers__shop_a__source__tables describes)",
+		"main.c (its poller would be shop_c, which pollers__shop_c__source__table describes)",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not said: %s", want, said)
+		}
+	}
+}
+
 // A poller that cannot be made into others says why, and hinders none beside it.
 func TestTablesAtFault(t *testing.T) {
 	gone := func(*Poller) (Found, error) { return Found{}, errors.New("no database") }

@@ -24,7 +24,7 @@ const (
 	FaultParameter        // a parameter of the connection string that the server does not know, or not this value of it
 	FaultPooler           // a pooler before the server takes no transactions
 	FaultDenied           // no permission for the table
-	FaultMissing          // the file cannot be found
+	FaultMissing          // the file is not there, or cannot be opened
 	FaultUnresolved       // the server's name has no address now: the network, or the name
 	FaultConnect          // no connection within the timeout
 	FaultBusy             // every connection that source__connections allows was in use until the timeout
@@ -39,6 +39,10 @@ var (
 	// ErrSchemaChanged is how a dialect reports that a result no longer has the types that its columns had.
 	ErrSchemaChanged = errors.New("the columns' types changed since they were read from the catalog")
 )
+
+// AskFile is what to do about FaultMissing.
+const AskFile = "the file cannot be opened: correct the path in the setting that source__connection names, and let this " +
+	"process read the file, and in WAL mode write in its directory, where SQLite makes two more"
 
 // Transient reports whether an error of a dialect's driver is worth a repetition at once: a connection that was lost, a
 // deadlock, a server that is busy or starting. What the statement had done until then is not known.

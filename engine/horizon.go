@@ -22,6 +22,9 @@ type Looks struct {
 const AskLess = "let whoever reads the server's list of transactions (information_schema.INNODB_TRX) many times a " +
 	"second read it less often: while they do, the server makes no new one"
 
+// AskPrimary is what shows them where they are open on another server (Horizon.Elsewhere).
+const AskPrimary = "connect to the primary"
+
 const (
 	// longestPause is how rarely the server is asked that others ask too often.
 	longestPause = 2 * time.Second

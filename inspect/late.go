@@ -42,8 +42,12 @@ func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *con
 		v.Held = fmt.Sprintf("a transaction that has written is open for %s: %s", v.Age.Round(time.Second), h.By)
 	}
 	v.explain(found.Engine, h.Shown, s)
-	if v.Mend != "" && h.Crowded {
+	switch {
+	case v.Mend == "":
+	case h.Crowded:
 		v.Mend = engine.AskLess
+	case h.Elsewhere:
+		v.Mend = engine.AskPrimary
 	}
 	switch {
 	case found.Ordered && v.Shown:

@@ -85,6 +85,13 @@ func (c *catalog) explain(what string, err error) error {
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultPooler:
 		return fmt.Errorf("%w: %s: the pooler before the database takes no transactions: set its pool_mode to transaction or "+
 			"session for the database that source__connection names: %w", poller.ErrConfig, what, err)
+	case engine.Classify(c.conn.Dialect, err) == engine.FaultMissing:
+		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, what, engine.AskFile, err)
+	case engine.Classify(c.conn.Dialect, err) == engine.FaultSchema:
+		c.stale.Store(true)
+		return fmt.Errorf("%w: %s: a column or table is missing, or has another type, in %s or %s: `rowrelay outbox init %s "+
+			"--apply` creates what is missing, and shows the types without --apply: %w", poller.ErrConfig, what, c.outbox,
+			c.claims, c.cfg.Poller, err)
 	case engine.Misconfigured(c.conn.Dialect, err):
 		c.stale.Store(true)
 		return fmt.Errorf("%w: %s: the user of source__connection needs SELECT, INSERT, UPDATE and DELETE on %s and %s, which "+
@@ -174,7 +181,10 @@ func (c *catalog) rowsConfig() rows.Config {
 	cfg := &c.cfg
 	return rows.Config{Ordering: cfg.Ordering, Partitions: cfg.Partitions, Block: cfg.Policy.Block,
 		MaxRowBytes: cfg.MaxRowBytes, MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention,
-		Alive: cfg.Alive}
+		Alive: cfg.Alive, Refused: func(err error) bool {
+			kind := engine.Classify(c.conn.Dialect, err)
+			return kind == engine.FaultConstraint || kind == engine.FaultData
+		}}
 }
 
 // own are the events of a table of `rowrelay outbox init`.

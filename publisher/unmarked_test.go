@@ -62,6 +62,56 @@ func TestMarksThatMeetNoRow(t *testing.T) {
 	})
 }
 
+// refuse makes a database refuse changes of rows whose payload begins so, by an error of a trigger.
+func (w *world) refuse() {
+	w.t.Helper()
+	fault := map[string]string{
+		"sqlite": "BEGIN SELECT RAISE(ABORT, 'not this one') WHERE OLD.payload LIKE 'stuck%'; END",
+		"mysql": "FOR EACH ROW BEGIN IF OLD.payload LIKE 'stuck%' THEN SIGNAL SQLSTATE '45000' " +
+			"SET MESSAGE_TEXT = 'not this one'; END IF; END",
+		"postgres": "FOR EACH ROW WHEN (OLD.payload LIKE 'stuck%') EXECUTE FUNCTION refuse()",
+	}[w.engine]
+	if w.engine == "postgres" {
+		w.exec("CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql " +
+			"AS 'BEGIN RAISE EXCEPTION ''not this one''; END'")
+	}
+	for _, event := range []string{"UPDATE", "DELETE"} {
+		name := w.cfg.Table + "_refuse_" + strings.ToLower(event)
+		w.exec("CREATE TRIGGER " + name + " BEFORE " + event + " ON " + w.cfg.Table + " " + fault)
+	}
+}
+
+// TestMarksThatAreRefused: a row that refuses its mark undid the marks of all events that were sent with it, and all
+// were sent again and again. It is left alone for a while, and the others go on, beside an event that the destination
+// refused as well.
+func TestMarksThatAreRefused(t *testing.T) {
+	layouts(t, func(t *testing.T, w *world) {
+		w.refuse()
+		for i := range 5 {
+			w.write("Order", fmt.Sprint("s", i), "X", fmt.Sprintf("stuck-%d", i))
+			w.write("Order", fmt.Sprint("o", i), "X", fmt.Sprintf("other-%d", i))
+		}
+		w.write("Order", "r", "X", "r1")
+		w.broker.will(true, "r1")
+		p := w.open()
+		r := w.tick(p)
+		if r.Event != poller.CommitFailed || r.Err == nil || !strings.Contains(r.Err.Error(), "not this one") {
+			t.Errorf("the tick ended as %s, %v", r.Event, r.Err)
+		}
+		w.write("Order", "o1", "X", "another")
+		if r := w.tick(p); r.Event != poller.TickComplete {
+			t.Errorf("the next tick ended as %s, %v", r.Event, r.Err)
+		}
+		if n := len(w.broker.taken); n != 11 {
+			t.Errorf("%d were taken, not 11", n)
+		}
+		states := w.states(p)
+		if states[event.Pending] != 5 || states[event.Published] != 6 {
+			t.Errorf("states: %v", states)
+		}
+	})
+}
+
 // TestMarksOfRowsThatAreGone: what others deleted while it was sent is no fault.
 func TestMarksOfRowsThatAreGone(t *testing.T) {
 	layouts(t, func(t *testing.T, w *world) {

@@ -31,7 +31,7 @@ func (c *Cursor) Horizon(ctx context.Context) (h change.Horizon, err error) {
 func (c *Cursor) horizon(ctx context.Context, s *pool.Session) (change.Horizon, error) {
 	h, err := c.dialect.Horizon(ctx, s.Conn, c.sessions.Looks())
 	if s.Server.ReadOnly {
-		h.Shown, h.Oldest, h.By = false, time.Time{}, ""
+		h.Shown, h.Elsewhere, h.Oldest, h.By = false, true, time.Time{}, ""
 	}
 	return plausible(h), err
 }
@@ -70,9 +70,9 @@ func (c *Cursor) warnLate(ctx context.Context, s *pool.Session, p *plan.Plan) {
 			why = "the server's open transactions could not be asked for: " + err.Error()
 		case h.Shown:
 			return
-		case s.Server.ReadOnly:
-			why = "the server at hand does not know the transactions that are open on its primary: connect to the primary, or " +
-				why
+		case h.Elsewhere:
+			why = "the server at hand does not know the transactions that are open on the server that its rows come from by " +
+				"replication: " + engine.AskPrimary + ", or " + why
 		case h.Crowded:
 			why = engine.AskLess + "; or " + why
 		case grant != "":

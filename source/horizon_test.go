@@ -193,6 +193,27 @@ func TestMySQLHorizon(t *testing.T) {
 	}
 }
 
+// TestMySQLHorizonOfAReplica: a replica that is not read-only, which is the default, shows its own transactions, and
+// not those on its primary, by which rows come late.
+func TestMySQLHorizonOfAReplica(t *testing.T) {
+	server := testenv.OwnMariaDB(t)
+	db := writer(t, "mysql", testenv.MySQLDSN(t, server.URL), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL)")
+	config := plan.Config{Table: "o", Cursor: []string{"at"}}
+	src := newSource(t, server.URL, config)
+	horizonUntil(t, src, "a server of its own shows its transactions", func(h change.Horizon) bool { return h.Shown })
+	testenv.Exec(t, db, "CHANGE MASTER TO master_host = '127.0.0.1', master_port = 1", "START SLAVE")
+	h := horizonUntil(t, src, "a replica does not know", func(h change.Horizon) bool { return !h.Shown })
+	if !h.Elsewhere || h.Crowded || !h.Oldest.IsZero() {
+		t.Errorf("%+v", h)
+	}
+	d, err := newSource(t, server.URL, config).Describe(t.Context())
+	if said := strings.Join(d.Warnings, "; "); err != nil || !strings.Contains(said, "connect to the primary") {
+		t.Errorf("%q, %v", said, err)
+	}
+	testenv.Exec(t, db, "STOP SLAVE", "RESET SLAVE ALL") // it is promoted
+	horizonUntil(t, src, "and then it does", func(h change.Horizon) bool { return h.Shown })
+}
+
 // TestMySQLHorizonAskedOften: the server's list of transactions stays as it is while it is read more often than ten
 // times a second. One that begins meanwhile is shown all the same.
 func TestMySQLHorizonAskedOften(t *testing.T) {

@@ -89,7 +89,13 @@ func TestSQLiteFile(t *testing.T) {
 	garbage := filepath.Join(dir, "garbage.db")
 	testfile.Write(t, garbage, strings.Repeat("not a database ", 100))
 	absent := filepath.Join(dir, "absent.db")
-	for _, path := range []string{absent, dir, garbage} {
+	shut := filepath.Join(dir, "shut.db") // a database in WAL mode that cannot make its second file
+	db := testenv.Open(t, "sqlite", shut)
+	testenv.Exec(t, db, "PRAGMA journal_mode = WAL", "CREATE TABLE orders (id INTEGER PRIMARY KEY, v INT)")
+	if err := errors.Join(db.Close(), os.Mkdir(shut+"-wal", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{absent, dir, garbage, shut} {
 		conn, err := engines.Parse("sqlite:" + path)
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +105,8 @@ func TestSQLiteFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = src.Describe(t.Context())
-		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "source__connection") {
+		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "source__connection") ||
+			!strings.Contains(err.Error(), "in WAL mode write in its directory") {
 			t.Errorf("%s: %v", path, err)
 		}
 		if err := src.Close(); err != nil {

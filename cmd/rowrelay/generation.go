@@ -48,6 +48,8 @@ type generation struct {
 	// ended are closed when nothing of a poller runs any more, by name; before is ended of the generation before, for the
 	// pollers that are as they were.
 	ended, before map[string]chan struct{}
+	// said are warnings that these settings have had since they run; of watchTables.
+	said config.Faults
 	// left is closed when nothing runs any more of the pollers of earlier generations that are not as they were.
 	left chan struct{}
 }
@@ -68,6 +70,12 @@ func newGeneration(c *console, how *running) (*generation, error) {
 func (g *generation) again() *generation {
 	next := &generation{console: g.console, outer: g.outer, how: g.how}
 	next.take(next.expand(g.found))
+	for _, w := range next.cfg.Warnings {
+		if !slices.Contains(g.cfg.Warnings, w) && !slices.Contains(g.said, w) { // a table that is left out now
+			g.said = append(g.said, w)
+			g.log.Warn(w.Problem, "event", "warning", "setting", w.Setting, "next", w.Mend)
+		}
+	}
 	if slices.Equal(next.environ, g.environ) ||
 		slices.ContainsFunc(next.cfg.Pollers, func(p *config.Poller) bool { return p.Source.Tables != "" }) {
 		return nil

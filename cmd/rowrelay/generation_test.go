@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ type reloading struct {
 	t    *testing.T
 	path string
 	g    *generation
+	errs bytes.Buffer // the log
 }
 
 func newReloading(t *testing.T, text string) *reloading {
@@ -21,7 +23,7 @@ func newReloading(t *testing.T, text string) *reloading {
 	r := &reloading{t: t, path: filepath.Join(t.TempDir(), "rowrelay.yaml")}
 	r.write(text)
 	var err error
-	if r.g, err = newGeneration(&console{config: r.path, out: io.Discard, err: io.Discard}, &running{}); err == nil {
+	if r.g, err = newGeneration(&console{config: r.path, out: io.Discard, err: &r.errs}, &running{}); err == nil {
 		err = r.g.wire(nil)
 	}
 	if err != nil {
@@ -138,5 +140,43 @@ env: {ONE_DB: "`+one+`", TWO_DB: "`+two+`"}
 				t.Errorf("added %v, changed %v, gone %v", added, changed, gone)
 			}
 		})
+	}
+}
+
+// TestATableOfAnothersName: a new table of one pattern does not take the name of another's poller, and is told of,
+// once.
+func TestATableOfAnothersName(t *testing.T) {
+	db := newFile(t)
+	runSQL(t, db, `CREATE TABLE a_x (id INTEGER PRIMARY KEY); CREATE TABLE b (id INTEGER PRIMARY KEY)`)
+	r := newReloading(t, `
+state: {kind: file}
+defaults: {source: {connection: SHOP_DB, cursor: id}, output: {kind: stdout}}
+pollers:
+  shop: {source: {tables: "a_*"}}
+  shop_a: {source: {tables: b}}
+env: {SHOP_DB: "`+db+`"}
+`)
+	runSQL(t, db, `CREATE TABLE a_b (id INTEGER PRIMARY KEY)`)
+	said := func() string {
+		r.errs.Reset()
+		if r.g.again() != nil {
+			t.Error("the pollers are the same, and there is another generation")
+		}
+		return r.errs.String()
+	}
+	if text := said(); !strings.Contains(text, "main.a_b (its poller would be shop_a_b") {
+		t.Errorf("the table is left out, and the log says %q", text)
+	}
+	if text := said(); text != "" {
+		t.Errorf("again the log says %q", text)
+	}
+	runSQL(t, db, `CREATE TABLE a_c (id INTEGER PRIMARY KEY)`)
+	next := r.g.again()
+	if next == nil {
+		t.Fatal("a new table waits for the one that is left out")
+	}
+	added, changed, gone := r.g.differences(next)
+	if !slices.Equal(added, []string{"shop_a_c"}) || len(changed)+len(gone) > 0 {
+		t.Errorf("added %v, changed %v, gone %v", added, changed, gone)
 	}
 }

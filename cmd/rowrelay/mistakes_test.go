@@ -66,7 +66,7 @@ func TestFaultsOfTheSourceAreSaidOnce(t *testing.T) {
 			continue
 		}
 		said := out.String() + errs.String() + err.Error()
-		if strings.Count(said, "configuration: sqlite orders: the file cannot be found") != 1 ||
+		if strings.Count(said, "configuration: sqlite orders: the file cannot be opened") != 1 ||
 			strings.Contains(said, ": configuration: ") {
 			t.Errorf("%s: %s", line, said)
 		}

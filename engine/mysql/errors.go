@@ -48,6 +48,7 @@ func faultOf(number uint16) engine.Fault {
 	case 1064, 1248, 1060, 1052, 1055, 1056, 1111, 1140, 1222, 1241, 1242, 1267, 1270, 1271, 1463, 1582, 1583, 1149:
 		return engine.FaultSyntax
 	case 1022, 1048, 1062, 1169, 1216, 1217, 1364, 1451, 1452, 1557, 1586, 1761, 3819, 4025, // a constraint
+		1644,                                           // SIGNAL of a trigger
 		1264, 1265, 1292, 1366, 1406, 1411, 3140, 3156: // a value that its column does not take
 		return engine.FaultConstraint
 	}

@@ -28,7 +28,11 @@ import (
 //
 // The first row is this session's own transaction, where the list has it, with whether the list was made for this very
 // statement: it then holds the statement's text, and in that the mark that no other has.
+//
+// Where threads of a replication write, rows come from transactions that are open on another server: on a replica,
+// whether or not it is read-only, and on the nodes of a cluster.
 const horizonSQL = `SELECT COALESCE(t.trx_query LIKE '%%%s%%', 0), t.trx_mysql_thread_id = CONNECTION_ID(),
+EXISTS (SELECT 1 FROM information_schema.PROCESSLIST r WHERE r.USER = 'system user' AND r.COMMAND <> 'Daemon'),
 SYSDATE(6), t.trx_started, CAST(t.trx_mysql_thread_id AS CHAR), COALESCE(p.USER, ''), COALESCE(p.HOST, '')
 FROM information_schema.INNODB_TRX t LEFT JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id
 WHERE t.trx_is_read_only = 0 OR t.trx_mysql_thread_id = CONNECTION_ID()
@@ -88,7 +92,7 @@ func transactions(ctx context.Context, conn *sql.Conn, at time.Time) (h change.H
 			return h, false, fmt.Errorf("read innodb_trx: %s: %w", s, err)
 		}
 	}
-	oldest, isNew, err := list(ctx, conn)
+	oldest, elsewhere, isNew, err := list(ctx, conn)
 	// A failure here ends the session, so that no row is read in the wrong zone.
 	for _, s := range [...]string{"COMMIT", "SET time_zone = '+00:00'"} {
 		if _, back := conn.ExecContext(ctx, s); back != nil {
@@ -101,6 +105,9 @@ func transactions(ctx context.Context, conn *sql.Conn, at time.Time) (h change.H
 		return h, true, nil // without the privilege PROCESS
 	case err != nil:
 		return h, false, fmt.Errorf("read innodb_trx: %w", err)
+	case elsewhere:
+		h.Elsewhere = true
+		return h, isNew, nil
 	case oldest == nil:
 		h.Shown = true
 		return h, isNew, nil
@@ -126,25 +133,25 @@ type transaction struct {
 	user, host string
 }
 
-// list reads the oldest transaction but this session's own; nil where there is none. isNew says that the list was made
-// for this statement.
-func list(ctx context.Context, conn *sql.Conn) (oldest *transaction, isNew bool, err error) {
+// list reads the oldest transaction but this session's own; nil where there is none. elsewhere says that rows come by
+// replication, isNew that the list was made for this statement.
+func list(ctx context.Context, conn *sql.Conn) (oldest *transaction, elsewhere, isNew bool, err error) {
 	rows, err := conn.QueryContext(ctx, fmt.Sprintf(horizonSQL, "rowrelay "+strings.ToLower(cryptorand.Text())))
 	if err != nil {
-		return nil, false, err
+		return nil, false, false, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for oldest == nil && rows.Next() {
 		var t transaction
 		var marked, own bool
-		if err := rows.Scan(&marked, &own, &t.now, &t.since, &t.thread, &t.user, &t.host); err != nil {
-			return nil, false, err
+		if err := rows.Scan(&marked, &own, &elsewhere, &t.now, &t.since, &t.thread, &t.user, &t.host); err != nil {
+			return nil, false, false, err
 		}
 		if isNew = isNew || marked; !own {
 			oldest = &t
 		}
 	}
-	return oldest, isNew, rows.Err()
+	return oldest, elsewhere, isNew, rows.Err()
 }
 
 // age is the time between two wall clocks of one zone. It is negative where that zone put its clock back in between.

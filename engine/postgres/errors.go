@@ -41,12 +41,12 @@ func (Dialect) Classify(err error) engine.Fault {
 	case sqlState(err, "42P01", "42703", "42704", "3F000", "42883"):
 		return engine.FaultSchema
 	case sqlState(err, "0A000") && strings.Contains(err.Error(), "cached plan must not change"):
-		return engine.FaultSchema
+		return engine.FaultTransient // the table was altered: the driver has dropped the statement, and prepares it anew
 	case sqlState(err, "42"):
 		return engine.FaultSyntax
 	case sqlState(err, "22"):
 		return engine.FaultData
-	case sqlState(err, "23", "44000"): // integrity constraint, WITH CHECK OPTION
+	case sqlState(err, "23", "44000", "P0001"): // integrity constraint, WITH CHECK OPTION, RAISE EXCEPTION of a trigger
 		return engine.FaultConstraint
 	case sqlState(err, "08P01") && strings.Contains(err.Error(), "statement pooling mode"): // PgBouncer's
 		return engine.FaultPooler

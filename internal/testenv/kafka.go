@@ -118,6 +118,25 @@ func (k *KafkaServer) Create(tb testing.TB, name string, partitions int, options
 	}
 }
 
+// Delete deletes a topic, and waits until the broker does not know it any more.
+func (k *KafkaServer) Delete(tb testing.TB, name string) {
+	tb.Helper()
+	topic := kmsg.NewDeleteTopicsRequestTopic()
+	topic.Topic = &name
+	req := kmsg.NewPtrDeleteTopicsRequest()
+	req.Topics, req.TopicNames = append(req.Topics, topic), []string{name}
+	k.Do(tb, req)
+	err := Await(setup, func() error {
+		if n := len(k.partitions(tb, name)); n > 0 {
+			return fmt.Errorf("testenv: topic %s still has %d partitions", name, n)
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // partitions returns the partitions of a topic that have a leader.
 func (k *KafkaServer) partitions(tb testing.TB, topic string) []int32 {
 	tb.Helper()

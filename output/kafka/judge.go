@@ -24,7 +24,12 @@ func tooLarge(err error) bool {
 	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge)
 }
 
-func missingTopic(err error) bool { return errors.Is(err, kerr.UnknownTopicOrPartition) }
+// missingTopic reports whether a topic is not there, or not the one that the producer knew by its name.
+func missingTopic(err error) bool {
+	return errors.Is(err, kerr.UnknownTopicOrPartition) || anewTopic(err)
+}
+
+func anewTopic(err error) bool { return errors.Is(err, kerr.UnknownTopicID) }
 
 // without returns the records that were not brought, for a reason that is.
 func without(records []*sent, is func(error) bool) []*sent {
@@ -45,7 +50,8 @@ func fail(records []*sent, err error) {
 
 // ofPlace are the brokers' answers about a topic or a partition, which another one's records need not meet.
 var ofPlace = []error{
-	kerr.UnknownTopicOrPartition, kerr.InvalidTopicException, kerr.TopicAuthorizationFailed, kerr.PolicyViolation,
+	kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.InvalidTopicException,
+	kerr.TopicAuthorizationFailed, kerr.PolicyViolation,
 	kerr.LeaderNotAvailable, kerr.NotLeaderForPartition, kerr.ReplicaNotAvailable, kerr.KafkaStorageError,
 	kerr.NotEnoughReplicas, kerr.NotEnoughReplicasAfterAppend,
 }
@@ -92,6 +98,8 @@ func mend(s *sent) string {
 	}
 	var early *kgo.ErrFirstReadEOF
 	switch err := s.err; {
+	case anewTopic(err):
+		return fmt.Sprintf("topic %s was deleted, or made anew: the next attempt looks for it", topic)
 	case missingTopic(err):
 		return fmt.Sprintf("create the topic (kafka-topics.sh --bootstrap-server … --create --topic %s; in Event Hubs an event hub of that name), set output__destination, or set state__create=true; the broker's auto.create.topics.enable is not made use of", topic)
 	case errors.Is(err, kerr.TopicAuthorizationFailed):

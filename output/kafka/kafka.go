@@ -202,11 +202,14 @@ func (o *Output) take(ctx context.Context) (*producer, error) {
 
 // give puts a producer back that has brought records, unless one of them met anything but an answer about its batch:
 // then the producer may hold a sequence in doubt, a fenced producer id, a topic that it asks for again and again, or a
-// dead connection.
+// dead connection. Where a topic is missing, those that rest know it as it was, and would miss the new one of its name.
 func (o *Output) give(p *producer, records []*sent) {
 	for _, s := range records {
 		if s.err != nil && !refusesBatch(s.err) && !errors.Is(s.err, output.ErrBehind) {
 			p.close()
+			if len(without(records, missingTopic)) > 0 {
+				o.closeIdle()
+			}
 			return
 		}
 	}
@@ -224,13 +227,20 @@ func (o *Output) give(p *producer, records []*sent) {
 // Close closes the connections of producers that are not in use; those in use follow when their deliveries have ended.
 func (o *Output) Close() error {
 	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.closeIdle()
+	return nil
+}
+
+func (o *Output) closeIdle() {
+	o.mu.Lock()
 	idle := o.idle
-	o.idle, o.closed = nil, true
+	o.idle = nil
 	o.mu.Unlock()
 	for _, p := range idle {
 		p.close()
 	}
-	return nil
 }
 
 var _ poller.Output = (*Output)(nil)

@@ -38,6 +38,37 @@ func TestMissingTopic(t *testing.T) {
 	}
 }
 
+// TestTopicMadeAnew: each producer at rest knows a topic that was deleted and made anew as it was, and failed once
+// more, each after a longer pause of the poller.
+func TestTopicMadeAnew(t *testing.T) {
+	server := testenv.Kafka(t)
+	topic := server.Topic(t, 2)
+	o := open(t, server.Address, topic, nil)
+	var wg sync.WaitGroup
+	for k := range 16 { // at once, so that there are several producers
+		wg.Go(func() {
+			if err := o.Deliver(t.Context(), outbox(10*k, 2)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	server.Delete(t, topic)
+	failed(t, o.Deliver(t.Context(), outbox(0, 1)), poller.FailedEvent{Index: 0, Cause: poller.Misplaced, Named: true})
+	server.Create(t, topic, 2)
+	if err := o.Deliver(t.Context(), outbox(0, 1)); err != nil {
+		t.Error(err)
+	}
+	server.Delete(t, topic) // and nobody looks meanwhile
+	server.Create(t, topic, 2)
+	if err := o.Deliver(t.Context(), outbox(0, 1)); err != nil {
+		failed(t, err, poller.FailedEvent{Index: 0, Cause: poller.Misplaced, Named: true})
+	}
+	if err := o.Deliver(t.Context(), outbox(0, 1)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCreate(t *testing.T) {
 	server := testenv.Kafka(t)
 	topic := server.TopicName(t)

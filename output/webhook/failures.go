@@ -1,11 +1,11 @@
 package webhook
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
@@ -16,7 +16,8 @@ import (
 // both, unless the answer's other names show which it uses. An empty body, null, JSON of another shape and an
 // object without batchItemFailures name none. It fails where the answer is not JSON or cannot be understood.
 func failedItems(body []byte, events []change.Event) (map[int]bool, error) {
-	if len(strings.TrimSpace(string(body))) == 0 {
+	body = bytes.TrimPrefix(body, []byte("\ufeff")) // RFC 8259, 8.1
+	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, nil
 	}
 	if !json.Valid(body) {

@@ -105,6 +105,8 @@ func TestAnswerBody(t *testing.T) {
 		{"other members", "application/json", `{"ok":true}`, each(""), ""},
 		{"empty body", "application/json", ``, each(""), ""},
 		{"not an object", "application/json", ` ["fine"]`, each(""), ""},
+		{"byte order mark, which .NET's StreamWriter begins with", "application/json",
+			"\ufeff" + `{"batchItemFailures":[{"itemIdentifier":"1"}]}`, []string{"", refused, ""}, ""},
 		{"not JSON, not read", "text/plain", `{"batchItemFailures":[{"itemIdentifier":"1"}]}`, each(""), ""},
 		{"malformed", "application/json", `{"batchItemFailures":[{"itemIdentifier":"1"}]`, each(nothing), "malformed"},
 		{"trailing", "application/json", `{"ok":true} x`, each(nothing), "malformed"},

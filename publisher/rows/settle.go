@@ -9,52 +9,87 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// Settle is idempotent. Marks of publishing alone are one statement, unless there are more rows than it may change. A
-// crash between two of them is a crash before the second: its events are published again.
+// Settle is idempotent. Marks of publishing alone are one statement, unless there are more rows than it may change, or
+// one refuses its mark. A crash between two of them is a crash before the second: its events are published again.
 func (t *Table) Settle(ctx context.Context, owner string, held int, m event.Marks) error { //nolint:gocritic // the interface's
-	var unmarked []event.Ref
+	var left event.UnmarkedError
 	if m.Plain() {
-		for part := range slices.Chunk(m.Published, t.most(len(m.Published))) {
-			err := t.db.Do(ctx, "mark events as published", func(ctx context.Context, q statement.Querier) error {
-				s := t.mark(part)
-				t.Claims.Guard(s.Add(" AND "), owner, held)
-				n, err := s.Exec(ctx, q)
-				if err == nil && n == 0 {
-					err = t.Claims.Check(ctx, q, owner, held)
-				}
-				if err != nil {
-					return err
-				}
-				left, err := t.unchanged(ctx, q, n, part, t.markable())
-				unmarked = append(unmarked, left...)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return asError(unmarked)
+		return left.OrNil(t.publish(ctx, owner, held, m.Published, &left))
 	}
 	var rest []event.Aggregate
-	err := t.db.Tx(ctx, "mark events", func(ctx context.Context, q statement.Querier) (err error) {
-		if err := t.Claims.Hold(ctx, q, owner, held); err != nil {
+	together := func() error {
+		var unmarked []event.Ref
+		err := t.db.Tx(ctx, "mark events", func(ctx context.Context, q statement.Querier) (err error) {
+			if err := t.Claims.Hold(ctx, q, owner, held); err != nil {
+				return err
+			}
+			rest, unmarked, err = t.apply(ctx, q, &m)
+			return err
+		})
+		left.Refs = append(left.Refs, unmarked...)
+		return err
+	}
+	err := together()
+	if len(m.Published) > 0 && t.refused(err) { // which undid the marks of all
+		if err := t.publish(ctx, owner, held, m.Published, &left); err != nil {
 			return err
 		}
-		rest, unmarked, err = t.apply(ctx, q, &m)
-		return err
-	})
+		m.Published = nil
+		err = together()
+	}
 	if err != nil {
 		return err
 	}
 	t.letRestGo(ctx, rest)
-	return asError(unmarked)
+	return left.OrNil(nil)
 }
 
-func asError(unmarked []event.Ref) error {
-	if len(unmarked) == 0 {
-		return nil
+// publish marks rows as published, in halves where one refuses its mark. It adds those that are left to left.
+func (t *Table) publish(ctx context.Context, owner string, held int, refs []event.Ref,
+	left *event.UnmarkedError) error {
+	for part := range slices.Chunk(refs, t.most(len(refs))) {
+		unmarked, err := t.publishTogether(ctx, owner, held, part)
+		switch {
+		case err == nil:
+			left.Refs = append(left.Refs, unmarked...)
+		case !t.refused(err):
+			return err
+		case len(part) == 1:
+			left.Refs, left.Err = append(left.Refs, part...), err
+		default:
+			middle := len(part) / 2
+			for _, half := range [][]event.Ref{part[:middle], part[middle:]} {
+				if err := t.publish(ctx, owner, held, half, left); err != nil {
+					return err
+				}
+			}
+		}
 	}
-	return &event.UnmarkedError{Refs: unmarked}
+	return nil
+}
+
+// publishTogether marks rows as published in one statement, and returns those that did not take their marks.
+func (t *Table) publishTogether(ctx context.Context, owner string, held int,
+	refs []event.Ref) (unmarked []event.Ref, err error) {
+	err = t.db.Do(ctx, "mark events as published", func(ctx context.Context, q statement.Querier) error {
+		s := t.mark(refs)
+		t.Claims.Guard(s.Add(" AND "), owner, held)
+		n, err := s.Exec(ctx, q)
+		if err == nil && n == 0 {
+			err = t.Claims.Check(ctx, q, owner, held)
+		}
+		if err != nil {
+			return err
+		}
+		unmarked, err = t.unchanged(ctx, q, n, refs, t.markable())
+		return err
+	})
+	return unmarked, err
+}
+
+// refused reports whether an error is about a row that was to be changed: others may be changed without it.
+func (t *Table) refused(err error) bool {
+	return err != nil && t.cfg.Refused != nil && t.cfg.Refused(err)
 }
 
 // apply writes marks that are more than published rows. It returns the aggregates of which more events wait for nothing

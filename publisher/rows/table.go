@@ -61,6 +61,8 @@ type Config struct {
 	MostRows int
 	// Timeout bounds one statement; 0: no bound.
 	Timeout time.Duration
+	// Refused says of an error that it is about a row that was to be changed; nil: none is.
+	Refused func(error) bool
 	// Timed says that an own table has available_at and expires_at.
 	Timed bool
 	// Retention is how long published and discarded events are kept.

@@ -49,8 +49,7 @@ func (sh *Share) explain(ctx context.Context, kind engine.Fault, err error) erro
 		return fmt.Errorf("%w: %s: the user may not read it: GRANT SELECT on it to the user of source__connection: %w",
 			poller.ErrConfig, where, err)
 	case engine.FaultMissing:
-		return fmt.Errorf("%w: %s: the file cannot be found: correct the path in the setting that source__connection names: %w",
-			poller.ErrConfig, where, err)
+		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, where, engine.AskFile, err)
 	case engine.FaultUnresolved:
 		return fmt.Errorf("%s: the server's name has no address: look at DNS and the network, or correct the host in the setting "+
 			"that source__connection names: %w", where, err)
