@@ -70,6 +70,7 @@ const smallest = `  SHOP_DB=sqlite:shop.db
   pollers__orders__output__kind=stdout`
 
 func newRoot(c *console) *cobra.Command {
+	asked := false // for the version
 	root := &cobra.Command{
 		Use:   "rowrelay",
 		Short: "Turn a table of an SQL database into an event source for Azure Functions",
@@ -93,10 +94,13 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
   rowrelay functions            write <poller>/function.json for func start and func azure functionapp publish
   source <(rowrelay completion bash)    commands, pollers, outputs and flags by the Tab key; also for zsh, fish, ` +
 			`powershell`,
-		Version:       thisBuild().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked {
+				_, err := fmt.Fprintln(c.out, thisBuild())
+				return err
+			}
 			// The host starts the executable without arguments unless host.json says otherwise.
 			if c.env("FUNCTIONS_CUSTOMHANDLER_PORT") != "" {
 				return serve(cmd.Context(), c, "")
@@ -104,6 +108,8 @@ enough to begin with (the database may as well be postgres://…, mysql://… or
 			return cmd.Help()
 		},
 	}
+	// Not cobra's own, which is made of a template: see scripts/test.sh.
+	root.Flags().BoolVarP(&asked, "version", "v", false, "version for rowrelay")
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
