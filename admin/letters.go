@@ -61,7 +61,7 @@ func (d *Document) Choose(ctx context.Context, c *Choice) (*Chosen, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
-	parked, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
+	parked, err := d.readParked(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -60,6 +60,12 @@ type parkedEvents struct {
 	waited  *parking.Entry
 }
 
+// readParked reads the parked events, of the document as it is by then.
+func (d *Document) readParked(ctx context.Context) (entries []parking.Entry, err error) {
+	entries, d.snap, err = parking.ReadNewest(ctx, d.Keeper, d.snap)
+	return entries, err
+}
+
 // parked reads the parked events. Those that cannot be read, which the plan notes, may be dropped all the same: that is
 // the way out then.
 func (d *Document) parked(ctx context.Context, p *Plan) parkedEvents {
@@ -135,7 +141,7 @@ type parkedRows struct {
 
 // parking reads the parked events of the document as it was shown.
 func (d *Document) parking(ctx context.Context) (*parkedRows, error) {
-	entries, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
+	entries, err := d.readParked(ctx)
 	p := &parkedRows{d: d, entries: entries, at: map[string]int{}, rows: parking.Rows(entries)}
 	for i := range entries {
 		p.at[string(entries[i].OrderKey)] = i
