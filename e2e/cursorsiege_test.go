@@ -40,14 +40,15 @@ func TestCursorSiege(t *testing.T) {
 		o, s := trackedShop(t, engine, to.URL)
 		s = s.with(settings{"status__listen": "127.0.0.1:0", "pollers__orders__lease_ttl": "3s",
 			"pollers__orders__source__mode": "", "pollers__orders__source__cursor": "changed",
-			"pollers__orders__poll_interval": "100ms", "pollers__orders__output__batch": "20", "pollers__orders__output__retries": "1",
-			"pollers__orders__max_attempts": "100", "pollers__orders__retry_delays": "1s", "pollers__orders__max_parked": "10"})
-		changed := map[string][2]string{
-			"sqlite":   {"bigint", "(SELECT n FROM counters WHERE id = 0)"},
-			"postgres": {"xid8", "pg_current_xact_id()"},
-			"mysql":    {"timestamp(6)", "NOW(6)"},
+			"pollers__orders__poll_interval": "100ms", "pollers__orders__output__batch": "20",
+			"pollers__orders__output__retries": "1", "pollers__orders__max_attempts": "100",
+			"pollers__orders__retry_delays": "1s", "pollers__orders__max_parked": "10"})
+		changed := map[string][2]string{ // the column, and the value of a change
+			"sqlite":   {"bigint NOT NULL DEFAULT 0", "(SELECT n FROM counters WHERE id = 0)"},
+			"postgres": {"xid8 NOT NULL DEFAULT pg_current_xact_id()", "pg_current_xact_id()"},
+			"mysql":    {"timestamp(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)", "NOW(6)"},
 		}[engine]
-		execute(t, o.db, "ALTER TABLE orders ADD COLUMN changed "+changed[0]+" NOT NULL DEFAULT "+map[string]string{"sqlite": "0", "postgres": "pg_current_xact_id()", "mysql": "CURRENT_TIMESTAMP(6)"}[engine])
+		execute(t, o.db, "ALTER TABLE orders ADD COLUMN changed "+changed[0])
 		execute(t, o.db, "CREATE INDEX orders_changed ON orders (changed, id)")
 		execute(t, o.db, "CREATE TABLE counters (id int PRIMARY KEY, n int NOT NULL)")
 		for key := range keys + 1 {
@@ -70,6 +71,9 @@ func TestCursorSiege(t *testing.T) {
 		second := time.NewTicker(time.Second)
 		defer second.Stop()
 		for n := range kills {
+			living[0].Until("an instance to work, or to wait for another", func() bool {
+				return strings.Contains(living[0].Log(), `"msg":"running"`)
+			})
 			<-second.C
 			living[0].Kill()
 			living = append(living[1:], startRun(t, t.TempDir(), s))
@@ -95,9 +99,6 @@ func TestCursorSiege(t *testing.T) {
 		letters := stdout(t, t.TempDir(), s, "deadletter", "list", "orders", "--json")
 		if len(differ)+len(got.inverted) > 0 || strings.Contains(letters, `"id"`) || len(got.seen) == 0 {
 			t.Errorf("LOST %v\nINVERTED %v\ndead letters %s", differ, got.inverted, letters)
-			for _, p := range living {
-				t.Log(p.Log())
-			}
 		}
 	})
 }
@@ -112,12 +113,14 @@ func touch(ctx context.Context, db *sql.DB, engine string, keys int, changed str
 	for range 1 + rand.IntN(3) {
 		key := 1 + rand.IntN(keys)
 		texts := []string{fmt.Sprintf("UPDATE counters SET n = n + 1 WHERE id = %d", key),
-			fmt.Sprintf("UPDATE orders SET version = (SELECT n FROM counters WHERE id = %d), changed = %s WHERE id = %d", key, changed, key)}
+			fmt.Sprintf("UPDATE orders SET version = (SELECT n FROM counters WHERE id = %d), changed = %s WHERE id = %d", key,
+				changed, key)}
 		if engine == "sqlite" {
 			texts = append([]string{"UPDATE counters SET n = n + 1 WHERE id = 0"}, texts...)
 		}
 		if rand.IntN(3) == 0 {
-			texts[len(texts)-1] = fmt.Sprintf("INSERT INTO orders (id, version, changed) SELECT %d, n, %s FROM counters WHERE id = %d", key, changed, key)
+			texts[len(texts)-1] = fmt.Sprintf("INSERT INTO orders (id, version, changed) SELECT %d, n, %s FROM counters "+
+				"WHERE id = %d", key, changed, key)
 		}
 		for _, text := range texts {
 			if _, err := tx.ExecContext(ctx, text); err != nil {
