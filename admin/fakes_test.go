@@ -237,7 +237,8 @@ func (f *fixture) accepts() {
 	f.t.Helper()
 	lease := f.held()
 	at := lease.Known().Checkpoint.Cursor
-	if err := lease.Commit(f.t.Context(), state.Commit{From: at, To: at, Accepted: time.Now(), Release: true}); err != nil {
+	commit := state.Commit{From: at, To: at, Accepted: time.Now(), Release: true}
+	if err := lease.Commit(f.t.Context(), commit); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -96,8 +96,8 @@ func TestExportOfALostObject(t *testing.T) {
 	}
 }
 
-// TestResetToAPositionThatDoesNotFit: a file that was changed by hand would put a position into the document that no tick
-// can read, over the one that is there.
+// TestResetToAPositionThatDoesNotFit: a file that was changed by hand would put a position into the document that no
+// tick can read, over the one that is there.
 func TestResetToAPositionThatDoesNotFit(t *testing.T) {
 	f := newFixture(t)
 	x, err := f.Export(t.Context())

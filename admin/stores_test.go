@@ -138,8 +138,8 @@ func TestMoveStoreWhileHeld(t *testing.T) {
 	}
 }
 
-// TestMoveStoreCutOff: where a dead letter cannot be copied, the document is not there either. Otherwise a poller could be
-// started there, after which no move would bring the dead letters.
+// TestMoveStoreCutOff: where a dead letter cannot be copied, the document is not there either. Otherwise a poller could
+// be started there, after which no move would bring the dead letters.
 func TestMoveStoreCutOff(t *testing.T) {
 	from, to := movable(t), storetest.NewFaulty(memstore.New())
 	to.FailNext(storetest.Create, storetest.NotDone, 1)

@@ -72,7 +72,8 @@ func TestABlockedKeyWhoseRecordCannotBeRead(t *testing.T) {
 	}
 }
 
-// While a poller is at work, it writes other parked events and deletes those of before. Who reads them then reads again.
+// While a poller is at work, it writes other parked events and deletes those of before. Who reads them then reads
+// again.
 func TestParkedEventsWhileATickIsAtWork(t *testing.T) {
 	f := newFixture(t)
 	f.parks(parking.Entry{OrderKey: keyOf(1), Key: keyOf(1), Cursor: at(1), ID: "e1", Attempts: 1})

@@ -148,8 +148,8 @@ type Named struct {
 // Named returns what reads the side objects that s names.
 func (k *Keeper) Named(s *Snapshot) Named { return Named{k, s} }
 
-// Object is [Keeper.Object]. Where an object is missing and the document was written since, which may name others now, the
-// error is a *MovedError, whoever holds the lease.
+// Object is [Keeper.Object]. Where an object is missing and the document was written since, which may name others now,
+// the error is a *MovedError, whoever holds the lease.
 func (n Named) Object(ctx context.Context, name string) ([]byte, error) {
 	data, err := n.k.Object(ctx, name)
 	if !errors.Is(err, ErrNotFound) {

@@ -29,8 +29,8 @@ func Read(ctx context.Context, from Objects, doc *state.Document) ([]Entry, erro
 	return entries, nil
 }
 
-// ReadNewest reads the parked events of a document. Where it was written since it was read, so that what it named then is
-// gone, they are those of its newest state, which is returned as well.
+// ReadNewest reads the parked events of a document. Where it was written since it was read, so that what it named then
+// is gone, they are those of its newest state, which is returned as well.
 func ReadNewest(ctx context.Context, k *state.Keeper, s *state.Snapshot) ([]Entry, *state.Snapshot, error) {
 	const most = 5
 	for tries := 1; ; tries++ {

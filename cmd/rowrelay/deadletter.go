@@ -69,9 +69,8 @@ the ones that were too large for the queue lie here too.`,
 newest state, in order with everything else of that key. What fails again is parked and given up again. A record is ` +
 			`removed
 when its row has been handed over; nothing is lost in between. Where the row is gone from the source, or does not meet
-source__where any more, the record is kept: it is the only copy. Records that max_parked leaves no room for are kept, ` +
-			`too, until
-the command is run again. In both cases it fails, after it has replayed the others.
+source__where any more, the record is kept: it is the only copy. Records that max_parked leaves no room for are kept
+too, until the command is run again. In both cases it fails, after it has replayed the others.
 
 --as-recorded sends the recorded rows at once, from here, under their recorded ids. That BREAKS THE ORDER: a ` +
 			`receiver may have
