@@ -367,3 +367,15 @@ func TestResendStopsAtTheFirstThatFails(t *testing.T) {
 	}
 	f.logged("deadletter_sent_as_recorded", "id=e1")
 }
+
+// Those of all dead letters may be more than fits into memory: rows are read where they are asked for.
+func TestFindReadsRowsWhereTheyAreWanted(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	for rows, c := range map[bool]*Choice{false: {}, true: {Rows: true}} {
+		found, err := f.Find(t.Context(), c)
+		if err != nil || len(found.Entries) != 1 || found.Entries[0].Record.Row != nil != rows {
+			t.Errorf("wanted %t: %+v, %v", rows, found.Entries, err)
+		}
+	}
+}
