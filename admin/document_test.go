@@ -210,6 +210,7 @@ func TestClone(t *testing.T) {
 	f.apply(&m.Plan, err)
 	b, err := f.Backfill(t.Context(), &Rows{From: "beginning"})
 	f.apply(&b.Plan, err)
+	f.accepts()
 	f.apply(f.Pause(t.Context()))
 	stock := f.document(f.Store, "stock")
 	p, err := f.Clone(t.Context(), "orders", stock, "stock")
@@ -222,7 +223,7 @@ func TestClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if is := snap.Doc; number(is.Checkpoint.Cursor) != 7 || is.Paused != nil || is.Backfill != nil || is.Skips != nil ||
-		is.Parked.Object != "" {
+		is.Parked.Object != "" || !is.Checkpoint.AcceptedAt.IsZero() {
 		t.Errorf("%+v", is)
 	}
 	if _, err := f.Clone(t.Context(), "orders", stock, "stock"); err == nil ||

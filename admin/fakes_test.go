@@ -232,6 +232,17 @@ func (f *fixture) letter(n int) {
 	}
 }
 
+// accepts notes that the destination accepted an event.
+func (f *fixture) accepts() {
+	f.t.Helper()
+	lease := f.held()
+	at := lease.Known().Checkpoint.Cursor
+	commit := state.Commit{From: at, To: at, Accepted: time.Now(), Release: true}
+	if err := lease.Commit(f.t.Context(), commit); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // parks parks rows, without a dead letter.
 func (f *fixture) parks(entries ...parking.Entry) {
 	f.t.Helper()

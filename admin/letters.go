@@ -18,6 +18,8 @@ type Choice struct {
 	IDs []string
 	// Filter restricts without ids. Its App, Poller and Output are those of the document.
 	Filter deadletter.Filter
+	// Rows says that the records' rows are needed. Those of all records may be more than fits into memory.
+	Rows bool
 	// Parked chooses parked events that wait for their next attempt, which have no record.
 	Parked bool
 }
@@ -59,7 +61,7 @@ func (d *Document) Choose(ctx context.Context, c *Choice) (*Chosen, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
-	parked, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
+	parked, err := d.readParked(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +100,19 @@ func (d *Document) find(ctx context.Context, c *Choice, blocked []deadletter.Ent
 		case e.Err != nil:
 			found.Unread = append(found.Unread, e.Err)
 		case e.Record.Output == d.Output: // no output in the filter means all of them there
+			if !c.Rows {
+				e.Record.Row, e.Record.Shape = nil, nil
+			}
 			found.Entries = append(found.Entries, e)
 		}
 		return nil
 	}, func(done, total int) { d.progress(done, total, fmt.Sprintf("%d of %d dead letters read", done, total)) })
+	read := make(map[string]bool, len(found.Entries))
+	for i := range found.Entries {
+		read[found.Entries[i].Record.ID] = true
+	}
 	for _, e := range blocked {
-		if indexOf(found.Entries, e.Record.ID) < 0 && f.Fits(e.Record) {
+		if !read[e.Record.ID] && f.Fits(e.Record) {
 			found.Entries = append(found.Entries, e)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
-	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -97,22 +96,59 @@ func TestReplayOfWhatIsNotThere(t *testing.T) {
 	refused(t, CanReplay(BackfillPrefix+"history"), "--as-recorded")
 }
 
+// A replay hands over as many rows as max_parked lets in, says how many are left, and goes on where it ended when it is
+// run again. A row that is parked already has its place.
 func TestReplayOfTooMany(t *testing.T) {
 	f := newFixture(t)
-	for n := range 4 {
+	f.parks(parking.Entry{OrderKey: keyOf(5), Key: keyOf(5), Cursor: at(5), ID: "e5", Attempts: 5, Blocked: true})
+	for n := range 5 {
 		f.letter(n + 1)
 	}
+	plan, err := f.chosen().Replay(t.Context())
+	if err != nil || !strings.Contains(plan.What, "3 row(s) will be read again") {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	refused(t, plan.Kept, "raise max_parked")
+	r, err := plan.Apply(t.Context())
+	if r.Text != "done: 3" || !errors.Is(err, plan.Kept) || !strings.Contains(err.Error(), "2 of 5 dead letter(s) are kept") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := f.parkedKeys(); !slices.Equal(got, []string{`{"id":5}`, `{"id":1}`, `{"id":2}`}) {
+		t.Errorf("parked: %q", got)
+	}
+	if got := f.ids(); !slices.Equal(got, []string{"e3", "e4"}) {
+		t.Errorf("dead letters: %q", got)
+	}
+	_, err = f.chosen().Replay(t.Context())
+	refused(t, err, "raise max_parked")
+
+	f.parks() // those are delivered
+	plan, err = f.chosen().Replay(t.Context())
+	if err != nil || plan.Kept != nil {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	f.apply(&plan.Plan, nil)
+	if got := f.ids(); len(got) != 0 {
+		t.Errorf("dead letters: %q", got)
+	}
+}
+
+// A row that cannot be read as an event keeps its record, and does not keep the others from being replayed.
+func TestReplayBesideARowThatCannotBeRead(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	f.letter(2)
+	f.table.unreadable = 1
 	plan, err := f.chosen().Replay(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := plan.Apply(t.Context())
-	refused(t, err, "raise max_parked")
-	if r.Text != "" || len(f.ids()) != 4 || len(f.parkedKeys()) != 0 {
-		t.Errorf("%+v, %q", r, f.ids())
+	refused(t, plan.Kept, "--as-recorded")
+	if _, err := plan.Apply(t.Context()); !errors.Is(err, plan.Kept) {
+		t.Error(err)
 	}
-	if held := f.doc().Lease.OwnerID; held != "" {
-		t.Errorf("%s keeps the lease", held)
+	if got := f.parkedKeys(); !slices.Equal(got, []string{`{"id":2}`}) {
+		t.Errorf("parked: %q", got)
 	}
 }
 
@@ -228,17 +264,14 @@ func TestReplayWhileATickTidiesUp(t *testing.T) {
 			if !same {
 				tick = f.document(f.Store, "orders").Keeper
 			}
-			letter := deadletter.Entry{Record: &deadletter.Record{ID: "e2", Key: keyOf(2), OrderKey: keyOf(2),
-				Cause: poller.Refused}}
 			for range 40 {
+				f.letter(2)
 				tidied(t, tick, func() {
-					err := f.load(t.Context())
-					if err == nil {
-						err = f.park(t.Context(), []deadletter.Entry{letter})
-					}
+					plan, err := f.chosen("e2").Replay(t.Context())
 					if err != nil {
 						t.Fatal(err)
 					}
+					f.apply(&plan.Plan, nil)
 				})
 				if keys := f.parkedKeys(); len(keys) != 1 {
 					t.Fatalf("the replay was done, and it stored %q", keys)
@@ -333,4 +366,16 @@ func TestResendStopsAtTheFirstThatFails(t *testing.T) {
 		t.Errorf("sent %q, left %q", to.took, got)
 	}
 	f.logged("deadletter_sent_as_recorded", "id=e1")
+}
+
+// Those of all dead letters may be more than fits into memory: rows are read where they are asked for.
+func TestFindReadsRowsWhereTheyAreWanted(t *testing.T) {
+	f := newFixture(t)
+	f.letter(1)
+	for rows, c := range map[bool]*Choice{false: {}, true: {Rows: true}} {
+		found, err := f.Find(t.Context(), c)
+		if err != nil || len(found.Entries) != 1 || found.Entries[0].Record.Row != nil != rows {
+			t.Errorf("wanted %t: %+v, %v", rows, found.Entries, err)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -67,7 +68,11 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 		return nil, err
 	}
 	if r.To != "latest" { // else it is a row's, or that of an instant
-		if m.ahead, err = d.Positions.Ahead(ctx, to); err != nil {
+		m.ahead, err = d.Positions.Ahead(ctx, to)
+		if errors.Is(err, poller.ErrConfig) { // a file that was written by hand: no tick could read that position
+			return nil, fmt.Errorf("--to %s: %w", r.To, poller.NameDocument(err, d.address()))
+		}
+		if err != nil {
 			m.note("whether a row stands at that position or above it could not be seen: %v",
 				poller.NameDocument(err, d.address()))
 		}

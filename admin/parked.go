@@ -60,6 +60,12 @@ type parkedEvents struct {
 	waited  *parking.Entry
 }
 
+// readParked reads the parked events, of the document as it is by then.
+func (d *Document) readParked(ctx context.Context) (entries []parking.Entry, err error) {
+	entries, d.snap, err = parking.ReadNewest(ctx, d.Keeper, d.snap)
+	return entries, err
+}
+
 // parked reads the parked events. Those that cannot be read, which the plan notes, may be dropped all the same: that is
 // the way out then.
 func (d *Document) parked(ctx context.Context, p *Plan) parkedEvents {
@@ -125,41 +131,58 @@ func (d *Document) endWait(ctx context.Context, p *parkedEvents) error {
 	return err
 }
 
-// park puts the rows of records among the parked events, due at once.
-func (d *Document) park(ctx context.Context, letters []deadletter.Entry) error {
-	return d.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
-		entries, err := parking.Read(ctx, d.Keeper, &d.snap.Doc)
-		if err != nil {
-			return nil, err
-		}
-		for i := range letters {
-			entries = d.withRow(entries, letters[i].Record)
-		}
-		if n := parking.Rows(entries); n > d.MaxParked {
-			return nil, &Refusal{Err: fmt.Errorf("these would be %d parked rows, and max_parked is %d", n, d.MaxParked),
-				Remedy: "replay fewer at a time, or raise max_parked"}
-		}
-		return parking.Save(ctx, entries, lease.PutObject)
-	})
+// parkedRows are the parked events while the rows of dead letters are added to them.
+type parkedRows struct {
+	d       *Document
+	entries []parking.Entry
+	at      map[string]int // where the entry of an order key stands
+	rows    int
 }
 
-// withRow puts the row of a record among parked events.
-func (d *Document) withRow(entries []parking.Entry, r *deadletter.Record) []parking.Entry {
-	orderKey := r.OrderKey
-	if d.Ordering == poller.OrderNone {
-		orderKey = r.Key
+// parking reads the parked events of the document as it was shown.
+func (d *Document) parking(ctx context.Context) (*parkedRows, error) {
+	entries, err := d.readParked(ctx)
+	p := &parkedRows{d: d, entries: entries, at: map[string]int{}, rows: parking.Rows(entries)}
+	for i := range entries {
+		p.at[string(entries[i].OrderKey)] = i
 	}
-	at := slices.IndexFunc(entries, func(e parking.Entry) bool { return bytes.Equal(e.OrderKey, orderKey) })
+	return p, err
+}
+
+func (p *parkedRows) orderKey(r *deadletter.Record) json.RawMessage {
+	if p.d.Ordering == poller.OrderNone {
+		return r.Key
+	}
+	return r.OrderKey
+}
+
+// fits reports whether the row of a record has a place: one of its own, or that which it has already.
+func (p *parkedRows) fits(r *deadletter.Record) bool {
+	if p.rows < p.d.MaxParked {
+		return true
+	}
+	at, there := p.at[string(p.orderKey(r))]
+	return there && p.entries[at].Has(r.Key)
+}
+
+// add puts the row of a record among the parked events, due at once.
+func (p *parkedRows) add(r *deadletter.Record) {
+	orderKey := p.orderKey(r)
+	at, there := p.at[string(orderKey)]
 	switch {
-	case at < 0:
-		return append(entries, parking.Entry{OrderKey: orderKey, Key: r.Key})
-	case bytes.Equal(entries[at].Key, r.Key):
+	case !there:
+		p.at[string(orderKey)] = len(p.entries)
+		p.entries = append(p.entries, parking.Entry{OrderKey: orderKey, Key: r.Key})
+	case bytes.Equal(p.entries[at].Key, r.Key):
 		// The same row, blocked or waiting: it starts anew.
-		entries[at] = parking.Entry{OrderKey: orderKey, Key: r.Key, Followers: entries[at].Followers}
-	case !slices.ContainsFunc(entries[at].Followers, func(k json.RawMessage) bool { return bytes.Equal(k, r.Key) }):
-		entries[at].Followers = append(entries[at].Followers, r.Key)
+		p.entries[at] = parking.Entry{OrderKey: orderKey, Key: r.Key, Followers: p.entries[at].Followers}
+		return
+	case p.entries[at].Has(r.Key):
+		return
+	default:
+		p.entries[at].Followers = append(p.entries[at].Followers, r.Key)
 	}
-	return entries
+	p.rows++
 }
 
 // unblock lets what waits behind purged events go on. Where the events have no record (parked), the document notes them
@@ -195,14 +218,16 @@ func (d *Document) let(
 	if err != nil {
 		return nil, err
 	}
+	// By the event, and not by the row: an older dead letter of the row does not block the key any more.
+	byID := make(map[string]*deadletter.Entry, len(records))
+	for i := range records {
+		byID[records[i].Record.ID] = &records[i]
+	}
 	var left []parking.Entry
 	changed := false
 	for i := range entries {
 		e := &entries[i]
-		if !slices.ContainsFunc(records, func(r deadletter.Entry) bool {
-			// By the event, and not by the row: an older dead letter of the row does not block the key any more.
-			return r.Record.ID == e.ID && bytes.Equal(r.Record.Key, e.Key) && (e.Blocked || r.Name == "")
-		}) {
+		if l := byID[e.ID]; l == nil || !bytes.Equal(l.Record.Key, e.Key) || !e.Blocked && l.Name != "" {
 			left = append(left, *e)
 			continue
 		}

@@ -22,7 +22,7 @@ func (d *Document) Needed(ctx context.Context) (positions []change.Cursor, err e
 	if err != nil {
 		return nil, fmt.Errorf("reading the state document: %w", err)
 	}
-	entries, err := parking.Read(ctx, d.Keeper, &snapshot.Doc)
+	entries, snapshot, err := parking.ReadNewest(ctx, d.Keeper, snapshot)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
-	"github.com/rowrelay/rowrelay/checkpointed/parking"
 )
 
 // exportFormat tells an export from any other JSON.
@@ -47,10 +46,10 @@ func (d *Document) Export(ctx context.Context) (*Export, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
-	doc := &d.snap.Doc
 	var wanted []change.Cursor
 	unknown := 0
-	entries, err := parking.Read(ctx, d.Keeper, doc)
+	entries, err := d.readParked(ctx)
+	doc := &d.snap.Doc
 	if err != nil && ctx.Err() == nil && doc.Parked.Object != "" { // a store in trouble is what an export is for
 		unknown, err = doc.Parked.Count, nil
 	}

@@ -2,12 +2,15 @@ package admin
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/internal/testfile"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
 
@@ -90,5 +93,19 @@ func TestExportOfALostObject(t *testing.T) {
 	}
 	if x, err := f.Export(t.Context()); err != nil || number(x.Position) != 5 || x.ParkedUnknown != 3 {
 		t.Errorf("%+v, %v", x, err)
+	}
+}
+
+// TestResetToAPositionThatDoesNotFit: a file that was changed by hand would put a position into the document that no
+// tick can read, over the one that is there.
+func TestResetToAPositionThatDoesNotFit(t *testing.T) {
+	f := newFixture(t)
+	x, err := f.Export(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.table.err = fmt.Errorf("%w: its kind is not that of the settings", poller.ErrConfig)
+	if m, err := f.Reset(t.Context(), &Reset{To: "file=" + f.written(x)}); !errors.Is(err, poller.ErrConfig) {
+		t.Errorf("%+v, %v", m, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -30,7 +31,8 @@ type Replay struct {
 	Plan
 	// Rows are the records whose rows are read again.
 	Rows []deadletter.Entry
-	// Kept says which records are kept, because their rows do not come; nil where all do. Apply returns it too.
+	// Kept says which records are kept, because their rows do not come, or found no place among the parked events; nil
+	// where all do. Apply returns it too.
 	Kept error
 }
 
@@ -45,23 +47,34 @@ func (c *Chosen) Replay(ctx context.Context) (*Replay, error) {
 	if err := d.readable(c.Entries); err != nil {
 		return nil, err
 	}
-	found, gone, err := d.present(ctx, c.Entries)
+	parked, err := d.parking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, gone, waiting, err := d.fit(ctx, parked, c.Entries)
 	if err != nil {
 		return nil, err
 	}
 	r := &Replay{Rows: found}
 	if len(gone) > 0 {
 		r.Kept = &Refusal{Err: fmt.Errorf("%d of %d dead letter(s) are kept: their rows are gone from the source, do not "+
-			"meet source__where any more, or have keys that do not fit the settings (%s)", len(gone), len(c.Entries),
-			namesOf(gone)),
+			"meet source__where any more, cannot be read, or have keys that do not fit the settings (%s)", len(gone),
+			len(c.Entries), namesOf(gone)),
 			Remedy: "send them with --as-recorded, or delete them with rowrelay deadletter purge"}
+	}
+	if waiting > 0 {
+		r.Kept = errors.Join(r.Kept, &Refusal{Err: fmt.Errorf("%d of %d dead letter(s) are kept for now: %d rows are parked "+
+			"then, and max_parked is %d", waiting, len(c.Entries), parked.rows, d.MaxParked),
+			Remedy: "run the command again when those are delivered, or raise max_parked"})
 	}
 	if len(found) == 0 {
 		return nil, r.Kept
 	}
 	r.Plan = d.plan("%d row(s) will be read again and delivered with the next tick.", len(found))
 	r.apply = func(ctx context.Context, out *Result) error {
-		if err := d.park(ctx, found); err != nil {
+		if err := d.leased(ctx, func(lease *state.Lease) (*state.ObjectRef, error) {
+			return parking.Save(ctx, parked.entries, lease.PutObject)
+		}); err != nil {
 			return err
 		}
 		out.counted(len(found))
@@ -71,40 +84,76 @@ func (c *Chosen) Replay(ctx context.Context) (*Replay, error) {
 	return r, nil
 }
 
-// presentChunk is how many rows present reads at once: they are held in memory, content and all.
+// fit adds the rows of records to the parked events, as many as max_parked lets in. It returns the records of these
+// rows, those whose rows do not come (see present), and how many found no place.
+func (d *Document) fit(ctx context.Context, parked *parkedRows, letters []deadletter.Entry) (
+	found, gone []deadletter.Entry, waiting int, err error,
+) {
+	for chunk := range slices.Chunk(letters, presentChunk) {
+		var asked []deadletter.Entry
+		for i := range chunk {
+			if parked.fits(chunk[i].Record) {
+				asked = append(asked, chunk[i])
+			}
+		}
+		waiting += len(chunk) - len(asked)
+		here, missing, err := d.present(ctx, asked)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		gone = append(gone, missing...)
+		for i := range here {
+			if !parked.fits(here[i].Record) {
+				waiting++
+				continue
+			}
+			parked.add(here[i].Record)
+			found = append(found, here[i])
+		}
+	}
+	return found, gone, waiting, nil
+}
+
+// presentChunk is how many records present is asked about at once: their rows are held in memory, content and all.
 const presentChunk = 100
 
 // present divides records into those whose rows the source shows, and those whose rows are gone, do not meet
-// source__where any more, or have keys that do not fit the settings.
+// source__where any more, cannot be read as events, or have keys that do not fit the settings.
 func (d *Document) present(ctx context.Context, letters []deadletter.Entry) (found, gone []deadletter.Entry,
 	err error) {
-	for chunk := range slices.Chunk(letters, presentChunk) {
-		keys := make([][]byte, len(chunk))
-		for i := range chunk {
-			keys[i] = chunk[i].Record.Key
-		}
-		rows, err := d.Source.Reread(ctx, keys)
-		if err != nil && !errors.Is(err, poller.ErrConfig) { // else one key may be at fault: each is read alone
-			return nil, nil, err
-		}
-		for i := range chunk {
-			shown := slices.ContainsFunc(rows, func(e change.Event) bool { return bytes.Equal(e.Key, keys[i]) })
-			if !shown {
-				// A key that the database holds for equal comes back as the row spells it.
-				alone, err := d.Source.Reread(ctx, keys[i:i+1])
-				if err != nil && !errors.Is(err, poller.ErrConfig) {
-					return nil, nil, err
-				}
-				shown = len(alone) > 0
+	if len(letters) == 0 {
+		return nil, nil, nil
+	}
+	keys := make([][]byte, len(letters))
+	for i := range letters {
+		keys[i] = letters[i].Record.Key
+	}
+	rows, err := d.Source.Reread(ctx, keys)
+	if err != nil && !ofARow(err) { // else each is read alone
+		return nil, nil, err
+	}
+	for i := range letters {
+		shown := slices.ContainsFunc(rows, func(e change.Event) bool { return bytes.Equal(e.Key, keys[i]) })
+		if !shown {
+			// A key that the database holds for equal comes back as the row spells it.
+			alone, err := d.Source.Reread(ctx, keys[i:i+1])
+			if err != nil && !ofARow(err) {
+				return nil, nil, err
 			}
-			if shown {
-				found = append(found, chunk[i])
-			} else {
-				gone = append(gone, chunk[i])
-			}
+			shown = len(alone) > 0
+		}
+		if shown {
+			found = append(found, letters[i])
+		} else {
+			gone = append(gone, letters[i])
 		}
 	}
 	return found, gone, nil
+}
+
+// ofARow reports whether reading failed because of a single row or key.
+func ofARow(err error) bool {
+	return errors.Is(err, poller.ErrConfig) || errors.Is(err, poller.ErrNormalize)
 }
 
 // Resend sends recorded rows from here, one by one, under the lease: as they were, out of order. open makes the output;

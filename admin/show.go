@@ -68,8 +68,13 @@ func (d *Document) State(ctx context.Context) (*State, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
+	parked, err := d.readParked(ctx)
+	if err != nil {
+		return nil, err
+	}
 	doc := &d.snap.Doc
 	v := &State{
+		Parked:   parked,
 		Document: d.Key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
 		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
 		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt,
@@ -93,10 +98,6 @@ func (d *Document) State(ctx context.Context) (*State, error) {
 	}
 	for _, s := range doc.Skips {
 		v.Skips = append(v.Skips, Skip{At: s.At, By: s.By, From: s.From, To: s.To, Rows: s.Rows})
-	}
-	var err error
-	if v.Parked, err = parking.Read(ctx, d.Keeper, doc); err != nil {
-		return nil, err
 	}
 	return v, nil
 }

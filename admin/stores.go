@@ -22,6 +22,8 @@ type StoreMove struct {
 	// By is the person, for the documents and the log.
 	By  string
 	Log *slog.Logger
+	// Progress is told how many objects beside the documents are copied. It may be nil.
+	Progress func(done, total int64, line string)
 }
 
 // moveTTL is how long the lease on a document lasts while it is copied, unless it is renewed.
@@ -44,26 +46,37 @@ func (m *StoreMove) Plan(ctx context.Context) (*Plan, error) {
 	p := &Plan{What: fmt.Sprintf("%d document(s) of %s will be copied to %s, with side objects and dead letters. Each stays "+
 		"where it is, paused, so that instances with the old settings deliver nothing.", len(keys), m.App, m.Name)}
 	p.apply = func(ctx context.Context, r *Result) error {
+		// All are paused before anything is copied, and the documents are copied last: a move that is cut off leaves nothing
+		// that could be started there without its dead letters.
 		for _, key := range keys {
-			if err := m.document(ctx, key); err != nil {
+			if err := m.halted(ctx, key, func(*state.Lease) error { return nil }); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
 		}
-		letters := 0
+		var beside []string
 		for _, root := range []string{deadletter.Root, "backfills/"} {
 			found, err := m.From.List(ctx, root+m.App+"/")
 			if err != nil {
 				return err
 			}
-			for _, key := range found {
-				if err := m.copy(ctx, key); err != nil {
-					return fmt.Errorf("%s: %w", key, err)
-				}
-				letters++
+			beside = append(beside, found...)
+		}
+		for i, key := range beside {
+			if err := m.copy(ctx, key); err != nil {
+				return &Refusal{Err: fmt.Errorf("%s, after %d of %d object(s) beside the documents: %w", key, i, len(beside), err),
+					Remedy: "run the command again: what was copied is passed over"}
+			}
+			if m.Progress != nil {
+				m.Progress(int64(i+1), int64(len(beside)), fmt.Sprintf("%d of %d objects copied", i+1, len(beside)))
+			}
+		}
+		for _, key := range keys {
+			if err := m.document(ctx, key); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
 			}
 		}
 		r.say("%d document(s) and %d object(s) beside them are in %s: write its settings, and start with them", len(keys),
-			letters, m.Name)
+			len(beside), m.Name)
 		return nil
 	}
 	return p, nil
@@ -71,6 +84,13 @@ func (m *StoreMove) Plan(ctx context.Context) (*Plan, error) {
 
 // document moves one document.
 func (m *StoreMove) document(ctx context.Context, key string) error {
+	return m.halted(ctx, key, func(lease *state.Lease) error {
+		return m.write(lease.Context(), key, lease.Known(), lease.Token())
+	})
+}
+
+// halted pauses a document, and does something with it under its lease.
+func (m *StoreMove) halted(ctx context.Context, key string, do func(*state.Lease) error) error {
 	stored, err := m.From.Load(ctx, key)
 	if err != nil {
 		return err
@@ -97,8 +117,7 @@ func (m *StoreMove) document(ctx context.Context, key string) error {
 	if err != nil {
 		return becauseHeld(err)
 	}
-	err = m.write(lease.Context(), key, lease.Known(), lease.Token())
-	return errors.Join(err, lease.Release(ctx))
+	return errors.Join(do(lease), lease.Release(ctx))
 }
 
 // becauseHeld says what to do while an instance is at work.

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
+	"github.com/rowrelay/rowrelay/state/storetest"
 )
 
 const movedKey = "state/shop/orders.json"
@@ -131,6 +132,23 @@ func TestMoveStoreWhileHeld(t *testing.T) {
 	}
 	if err := l.Release(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if err := moveStore(t, from, to); err != nil || documentOf(t, to).Paused != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestMoveStoreCutOff: where a dead letter cannot be copied, the document is not there either. Otherwise a poller could
+// be started there, after which no move would bring the dead letters.
+func TestMoveStoreCutOff(t *testing.T) {
+	from, to := movable(t), storetest.NewFaulty(memstore.New())
+	to.FailNext(storetest.Create, storetest.NotDone, 1)
+	if err := moveStore(t, from, to); !errors.Is(err, storetest.ErrInjected) ||
+		!strings.Contains(err.Error(), "run the command again") {
+		t.Errorf("%v", err)
+	}
+	if keys, err := to.List(t.Context(), "state/"); err != nil || len(keys) > 0 {
+		t.Errorf("copied: %q, %v", keys, err)
 	}
 	if err := moveStore(t, from, to); err != nil || documentOf(t, to).Paused != nil {
 		t.Errorf("%v", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/state"
 )
 
 // damaged makes the record of an event one that cannot be read.
@@ -68,5 +69,36 @@ func TestABlockedKeyWhoseRecordCannotBeRead(t *testing.T) {
 				t.Errorf("%+v, %v", found, err)
 			}
 		})
+	}
+}
+
+// While a poller is at work, it writes other parked events and deletes those of before. Who reads them then reads
+// again.
+func TestParkedEventsWhileATickIsAtWork(t *testing.T) {
+	f := newFixture(t)
+	f.parks(parking.Entry{OrderKey: keyOf(1), Key: keyOf(1), Cursor: at(1), ID: "e1", Attempts: 1})
+	if err := f.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	was := f.snap.Doc.Parked.Object
+	f.parks(parking.Entry{OrderKey: keyOf(2), Key: keyOf(2), Cursor: at(2), ID: "e2", Attempts: 1})
+	old, err := f.Store.Load(t.Context(), was)
+	if err == nil {
+		err = f.Store.Delete(t.Context(), was, old.Version)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := f.readParked(t.Context())
+	if err != nil || len(entries) != 1 || entries[0].ID != "e2" || f.snap.Doc.Parked.Object == was {
+		t.Errorf("%+v, %v", entries, err)
+	}
+	stored := f.snap.Doc.Parked.Object
+	now, err := f.Store.Load(t.Context(), stored)
+	if err == nil {
+		err = f.Store.Delete(t.Context(), stored, now.Version)
+	}
+	if _, reading := f.readParked(t.Context()); err != nil || !errors.Is(reading, state.ErrNotFound) {
+		t.Errorf("one that is really gone: %v, %v", err, reading)
 	}
 }

@@ -17,11 +17,12 @@ import (
 // shop is a Source over rows in memory that are inserted, updated and deleted. Each write takes the next number as the
 // row's cursor.
 type shop struct {
-	mu       sync.Mutex
-	rows     map[int]*shopRow
-	ordered  []*shopRow // by cursor; nil when it has to be made anew
-	writes   int
-	describe Description
+	mu        sync.Mutex
+	rows      map[int]*shopRow
+	ordered   []*shopRow // by cursor; nil when it has to be made anew
+	writes    int
+	describe  Description
+	described func() // is called when somebody asks for it
 	// table is the table's identity. asked records how Replaced was asked, which answers rebuilt and anew.
 	table, rebuilt string
 	asked          []string
@@ -133,7 +134,12 @@ func index(c change.Cursor) int {
 	return n
 }
 
-func (s *shop) Describe(context.Context) (Description, error) { return s.describe, nil }
+func (s *shop) Describe(context.Context) (Description, error) {
+	if s.described != nil {
+		s.described()
+	}
+	return s.describe, nil
+}
 
 func (s *shop) Compare(was, is string) (Relation, string) { return compareLives(was, is) }
 

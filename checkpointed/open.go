@@ -153,9 +153,25 @@ func (s *session) first(ctx context.Context) (doc state.Document, memory []byte,
 	return doc, memory, err
 }
 
-// adopt makes a document the one that this session goes on from. Nothing that was handed out before is settled any
-// more.
+// adopt makes a document the one that this session goes on from, or the one that has taken its place: another instance
+// may have been at work since it was read, and deletes the side objects that the document named then.
 func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
+	for adoptions := 0; ; adoptions++ {
+		err := s.adoptThis(ctx, snapshot)
+		var moved *state.MovedError
+		if !errors.As(err, &moved) || adoptions == maxAdoptions {
+			return err
+		}
+		snapshot = moved.Snapshot
+		if held := snapshot.Held(); held != nil {
+			return &poller.Fault{Event: poller.LeaseAcquireSkipped, Err: held}
+		}
+	}
+}
+
+// adoptThis makes a document the one that this session goes on from. Nothing that was handed out before is settled any
+// more.
+func (s *session) adoptThis(ctx context.Context, snapshot *state.Snapshot) error {
 	doc := &snapshot.Doc
 	if err := pausedFault(snapshot.Paused(), s.feed.cfg.address()); err != nil {
 		return err
@@ -170,11 +186,12 @@ func (s *session) adopt(ctx context.Context, snapshot *state.Snapshot) error {
 	if err := s.sameColumns(doc); err != nil {
 		return err
 	}
+	objects := s.feed.keeper.Named(snapshot)
 	from := late.Source{Mode: s.source.Late, Dates: s.source.Dates, Ordered: s.source.Ordered}
-	if err := s.feed.late.Adopt(ctx, doc, snapshot.Now(), from, s.feed.keeper.Object); err != nil {
+	if err := s.feed.late.Adopt(ctx, doc, snapshot.Now(), from, objects.Object); err != nil {
 		return err
 	}
-	if err := s.feed.parking.Adopt(ctx, s.feed.keeper, doc, s.source.origin(), s.source.Coarse); err != nil {
+	if err := s.feed.parking.Adopt(ctx, objects, doc, s.source.origin(), s.source.Coarse); err != nil {
 		return err
 	}
 	s.snapshot, s.checked = snapshot, time.Now()

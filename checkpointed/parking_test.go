@@ -119,3 +119,37 @@ func TestParkedObjectThatIsGone(t *testing.T) {
 		}
 	})
 }
+
+// TestAnotherTickBeforeTheObjectsAreRead: between the moments in which an instance reads the document and what it
+// names, another has worked. Its clean-up is not taken for a loss.
+func TestAnotherTickBeforeTheObjectsAreRead(t *testing.T) {
+	for name, work := range map[string]func(other *process){
+		"and released the lease": func(other *process) { other.tick() },
+		"and holds it": func(other *process) {
+			other.tick()
+			s := other.open()
+			other.next(s)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, one := refusing(t, nil, 1, 1)
+				one.tick()
+				other := newProcess(t, one.memory, s, nil)
+				p := newProcess(t, one.memory, s, nil)
+				s.fill(2, 3)
+				time.Sleep(time.Minute) // the retry is due
+				s.described = func() {
+					s.described = nil
+					other.verdict = poison(1, 2)
+					work(other)
+					s.fill(4, 4)
+				}
+				r := p.tick()
+				if r.Failed() || len(r.Warnings) > 0 {
+					t.Errorf("%s: %v, %q", r.Event, r.Err, r.Warnings)
+				}
+			})
+		})
+	}
+}

@@ -28,12 +28,16 @@ type Filter struct {
 	Since, Until time.Time
 }
 
-// List calls each for every record that fits, in the order of their names, one at a time: it holds one record in
+// readAhead is how many records List reads at a time: each is a request, and there may be very many.
+const readAhead = 8
+
+// List calls each for every record that fits, in the order of their names, one at a time: it holds a few records in
 // memory. Records that cannot be read fit by their name alone, and come with Entry.Err; they end nothing. progress,
 // where it is not nil, is told after each record how many of how many were looked at. An error of each ends the list
 // and is returned; the others are the store's.
 func (s *Store) List(ctx context.Context, f Filter, each func(Entry) error, progress func(done, total int)) error {
-	listed, err := try(ctx, 50<<20, func(ctx context.Context) ([]string, error) { return s.store.List(ctx, f.prefix()) })
+	// Each page of names is bounded by the store. All of them may take minutes, and a person waits.
+	listed, err := try(ctx, 600<<20, func(ctx context.Context) ([]string, error) { return s.store.List(ctx, f.prefix()) })
 	if err != nil {
 		return fmt.Errorf("listing dead letters: %w", err)
 	}
@@ -43,22 +47,51 @@ func (s *Store) List(ctx context.Context, f Filter, each func(Entry) error, prog
 			names = append(names, name)
 		}
 	}
-	for i, name := range names {
-		e, err := s.Get(ctx, name)
-		switch {
-		case errors.Is(err, state.ErrNotFound): // gone since it was listed
-		case err != nil && e.Err == nil:
-			return err
-		case e.Err != nil || f.Fits(e.Record):
-			if err := each(e); err != nil {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	done := 0
+	for r := range s.read(ctx, names) {
+		switch got := <-r; {
+		case errors.Is(got.err, state.ErrNotFound): // gone since it was listed
+		case got.err != nil && got.entry.Err == nil:
+			return got.err
+		case got.entry.Err != nil || f.Fits(got.entry.Record):
+			if err := each(got.entry); err != nil {
 				return err
 			}
 		}
-		if progress != nil {
-			progress(i+1, len(names))
+		if done++; progress != nil {
+			progress(done, len(names))
 		}
 	}
-	return nil
+	return ctx.Err()
+}
+
+// reading is a record that is read, or why it is not.
+type reading struct {
+	entry Entry
+	err   error
+}
+
+// read reads records, a few at a time, and hands them out in the order of names. It ends with the context.
+func (s *Store) read(ctx context.Context, names []string) <-chan chan reading {
+	all := make(chan chan reading, readAhead)
+	go func() {
+		defer close(all)
+		for _, name := range names {
+			one := make(chan reading, 1)
+			select {
+			case all <- one:
+			case <-ctx.Done():
+				return
+			}
+			go func() {
+				e, err := s.Get(ctx, name)
+				one <- reading{e, err}
+			}()
+		}
+	}()
+	return all
 }
 
 // prefix is what the names of all that fit begin with.

@@ -288,3 +288,30 @@ func TestFiles(t *testing.T) {
 		t.Error("a state document was read as a dead letter")
 	}
 }
+
+// slowNames needs minutes to name what it holds, as a container with hundreds of thousands of blobs does.
+type slowNames struct{ *memstore.Store }
+
+func (s slowNames) List(ctx context.Context, prefix string) ([]string, error) {
+	select {
+	case <-time.After(3 * time.Minute):
+		return s.Store.List(ctx, prefix)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func TestListWaitsForManyNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := memstore.New()
+		fill(t, mem)
+		n := 0
+		err := deadletter.NewStore(slowNames{mem}).List(t.Context(), deadletter.Filter{}, func(deadletter.Entry) error {
+			n++
+			return nil
+		}, nil)
+		if err != nil || n == 0 {
+			t.Errorf("%d records, %v", n, err)
+		}
+	})
+}

@@ -20,9 +20,9 @@ func (o *Output) Read(ctx context.Context) (*state.Snapshot, error) {
 	return snapshot, poller.NameDocument(err, o.address)
 }
 
-// ParkedEvents reads the parked events of a document.
-func (o *Output) ParkedEvents(ctx context.Context, doc *state.Document) ([]parking.Entry, error) {
-	return parking.Read(ctx, o.keeper, doc)
+// ParkedEvents reads the parked events of a document, and returns what it has become where it was written since.
+func (o *Output) ParkedEvents(ctx context.Context, s *state.Snapshot) ([]parking.Entry, *state.Snapshot, error) {
+	return parking.ReadNewest(ctx, o.keeper, s)
 }
 
 // take puts what a document says into the output.

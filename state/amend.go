@@ -118,6 +118,7 @@ func (k *Keeper) Clone(ctx context.Context, from Document) (*Snapshot, error) {
 	doc := from
 	doc.PollerName = k.cfg.Poller
 	doc.Lease, doc.Parked, doc.restParked = LeaseRecord{}, ObjectRef{}, nil
+	doc.Checkpoint.AcceptedAt = time.Time{} // of another destination, perhaps
 	doc.Late = Late{Mode: from.Late.Mode, rest: from.Late.rest}
 	if doc.Paused, doc.Skips = nil, nil; doc.Backfill != nil && !doc.Backfill.Whole {
 		doc.Backfill = nil

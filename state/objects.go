@@ -139,6 +139,29 @@ func (k *Keeper) Object(ctx context.Context, name string) ([]byte, error) {
 	return stored.Data, nil
 }
 
+// Named reads the side objects that a document names, as it was when it was read.
+type Named struct {
+	k *Keeper
+	s *Snapshot
+}
+
+// Named returns what reads the side objects that s names.
+func (k *Keeper) Named(s *Snapshot) Named { return Named{k, s} }
+
+// Object is [Keeper.Object]. Where an object is missing and the document was written since, which may name others now,
+// the error is a *MovedError, whoever holds the lease.
+func (n Named) Object(ctx context.Context, name string) ([]byte, error) {
+	data, err := n.k.Object(ctx, name)
+	if !errors.Is(err, ErrNotFound) {
+		return data, err
+	}
+	now, loading := n.k.Load(ctx)
+	if loading != nil || now.version == n.s.version {
+		return nil, err
+	}
+	return nil, &MovedError{Snapshot: now}
+}
+
 // Collect deletes the side objects of this document (of the kinds that PutObject wrote, dead letters are none) that
 // are not in keep: all that the stored document names and all that a commit under way shall name. It may be called
 // after the lease was given back, too. A crash in it leaves objects behind that the next call removes.

@@ -33,22 +33,22 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 	if err != nil {
 		return nil, err
 	}
+	var problem *Problem
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s.Doc.Parked.Object != d.object {
+		if d.entries, s, err = d.out.ParkedEvents(ctx, s); err != nil {
+			d.object, problem = "", &Problem{Text: said(err.Error())}
+		} else {
+			d.object = s.Doc.Parked.Object
+		}
+	}
 	doc, paused := &s.Doc, s.Paused()
 	now := s.Now()
 	l := &doc.Lease
 	lease := &Lease{Holder: l.OwnerID, Held: s.Held() != nil, ExpiresAt: l.ExpiresAt}
 	if !l.HeartbeatAt.IsZero() {
 		lease.HeartbeatSeconds = max(now.Sub(l.HeartbeatAt), 0).Seconds()
-	}
-	var problem *Problem
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if name := doc.Parked.Object; name != d.object {
-		if d.entries, err = d.out.ParkedEvents(ctx, doc); err != nil {
-			d.object, problem = "", &Problem{Text: said(err.Error())}
-		} else {
-			d.object = name
-		}
 	}
 	entries := d.entries
 	return func(o *Output) {

@@ -159,7 +159,7 @@ func (n *Note) outcome() string {
 // itself.
 func (n *Note) replaces(stored *Note, worked bool) bool {
 	switch both := n.with(stored); {
-	case stored.unfit:
+	case stored.unfit, stored.Instance == n.Instance && stored.At.After(n.At): // our own clock was put back
 		return true
 	case stored.At.After(n.At) && !n.shares() && !n.alarms(stored):
 		return false

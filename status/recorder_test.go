@@ -306,6 +306,28 @@ func TestAClockThatRunsAhead(t *testing.T) {
 	}
 }
 
+// TestAClockThatIsPutBack: what the process noted before, by a clock that was an hour ahead, does not stand.
+func TestAClockThatIsPutBack(t *testing.T) {
+	for _, event := range []poller.Event{poller.FetchFailed, poller.FetchEmpty} {
+		t.Run(string(event), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memstore.New()
+				p := newProcess(t, "one", store)
+				defer p.Close()
+				then := time.Now().Add(time.Hour)
+				p.Observe(&poller.Report{Poller: "orders", Event: poller.TickComplete, Rows: 1, Started: then, Ended: then,
+					Drained: true}, "")
+				pass(noteEvery)
+				p.tick(event, 0)
+				pass(noteEvery)
+				if n := stored(t, store); n == nil || n.Failed != event.Fails() {
+					t.Errorf("the note: %+v", n)
+				}
+			})
+		})
+	}
+}
+
 // hungStore answers no write, and does not look at its context.
 type hungStore struct {
 	*memstore.Store

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -128,6 +129,12 @@ func Rows(entries []Entry) int {
 		n += len(entries[i].Followers)
 	}
 	return n
+}
+
+// Has reports whether a key is that of the head or of a follower.
+func (e *Entry) Has(key []byte) bool {
+	return bytes.Equal(e.Key, key) ||
+		slices.ContainsFunc(e.Followers, func(k json.RawMessage) bool { return bytes.Equal(k, key) })
 }
 
 func (e *Entry) check() error {

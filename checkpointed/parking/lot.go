@@ -73,7 +73,7 @@ func New(cfg Config) *Lot {
 
 // Adopt begins a session with the entries that a document names. It reads them, unless this process read or wrote that
 // object last. What the session before handed out is forgotten. The error is a *Fault.
-func (l *Lot) Adopt(ctx context.Context, k *state.Keeper, doc *state.Document, origin poller.Origin,
+func (l *Lot) Adopt(ctx context.Context, from Objects, doc *state.Document, origin poller.Origin,
 	coarse bool) error {
 	l.mu.Lock()
 	l.origin, l.coarse, l.handed = origin, coarse, map[uint64]bool{}
@@ -82,7 +82,7 @@ func (l *Lot) Adopt(ctx context.Context, k *state.Keeper, doc *state.Document, o
 	if name != "" && name == l.table.Load().object {
 		return nil
 	}
-	entries, err := Read(ctx, k, doc)
+	entries, err := Read(ctx, from, doc)
 	if err == nil {
 		l.table.Store(newTable(entries, name))
 		return nil

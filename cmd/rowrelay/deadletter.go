@@ -69,7 +69,8 @@ the ones that were too large for the queue lie here too.`,
 newest state, in order with everything else of that key. What fails again is parked and given up again. A record is ` +
 			`removed
 when its row has been handed over; nothing is lost in between. Where the row is gone from the source, or does not meet
-source__where any more, the record is kept: it is the only copy. Then the command fails.
+source__where any more, the record is kept: it is the only copy. Records that max_parked leaves no room for are kept
+too, until the command is run again. In both cases it fails, after it has replayed the others.
 
 --as-recorded sends the recorded rows at once, from here, under their recorded ids. That BREAKS THE ORDER: a ` +
 			`receiver may have
@@ -137,7 +138,8 @@ func (l *letters) choice(ids []string) (*admin.Choice, error) {
 	if err := l.check(ids); err != nil {
 		return nil, err
 	}
-	c := &admin.Choice{IDs: ids, Filter: deadletter.Filter{Reason: l.reason, Key: l.key}, Parked: l.parked}
+	c := &admin.Choice{IDs: ids, Filter: deadletter.Filter{Reason: l.reason, Key: l.key}, Parked: l.parked,
+		Rows: l.json || l.asRecorded}
 	if l.cause != "" {
 		causes := []poller.Cause{poller.Unavailable, poller.Refused, poller.Impossible}
 		at := slices.IndexFunc(causes, func(c poller.Cause) bool { return c.String() == l.cause })
@@ -276,7 +278,7 @@ func (l *letters) print(r *deadletter.Record) error {
 	return err
 }
 
-// onChosen does something with what ids and flags choose, after showing it.
+// onChosen does something with what ids and flags choose.
 func (l *letters) onChosen(ctx context.Context, name string, ids []string,
 	work func(*wiring.Document, *admin.Chosen) error) error {
 	c, err := l.choice(ids)
@@ -296,14 +298,19 @@ func (l *letters) onChosen(ctx context.Context, name string, ids []string,
 			_, err = l.agreed(d.Poller, nil, err)
 			return err
 		}
-		for i := range chosen.Entries {
-			if err := l.say("  %s  %s", chosen.Entries[i].Record.ID, chosen.Entries[i].Record.Key); err != nil {
-				return err
-			}
-		}
 		defer l.watch(&d.Progress)()
 		return work(d, chosen)
 	})
+}
+
+// name names the records that something is to be done with.
+func (l *letters) name(entries []deadletter.Entry) error {
+	for i := range entries {
+		if err := l.say("  %s  %s", entries[i].Record.ID, entries[i].Record.Key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *letters) replay(ctx context.Context, name string, ids []string) error {
@@ -314,12 +321,18 @@ func (l *letters) replay(ctx context.Context, name string, ids []string) error {
 	}
 	return l.onChosen(ctx, name, ids, func(d *wiring.Document, chosen *admin.Chosen) error {
 		if l.asRecorded {
+			if err := l.name(chosen.Entries); err != nil {
+				return err
+			}
 			plan, err := chosen.Resend(func() (poller.Output, error) { return d.App.OpenOutput(d.Of.Config, d.To.Config) },
 				d.To.Config.Timeout)
 			return l.carryOut(ctx, d.Poller, plan, err)
 		}
 		replay, err := chosen.Replay(ctx)
 		if err != nil {
+			return err
+		}
+		if err := l.name(replay.Rows); err != nil {
 			return err
 		}
 		ok, err := l.agreed(d.Poller, &replay.Plan, nil)
@@ -332,6 +345,9 @@ func (l *letters) replay(ctx context.Context, name string, ids []string) error {
 
 func (l *letters) purge(ctx context.Context, name string, ids []string) error {
 	return l.onChosen(ctx, name, ids, func(d *wiring.Document, chosen *admin.Chosen) error {
+		if err := l.name(chosen.Entries); err != nil {
+			return err
+		}
 		plan, err := chosen.Purge()
 		return l.carryOut(ctx, d.Poller, plan, err)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,4 +106,43 @@ func TestCleanupsFollowTheirSchedule(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAScheduleFollowsTheClock: a clock that is put forward or back, or a machine that was suspended, does not delay
+// the next tick by as much.
+func TestAScheduleFollowsTheClock(t *testing.T) {
+	const daily, often = "0 0 1 * * *", "* * * * * *"
+	for name, c := range map[string]struct {
+		expr  string
+		after time.Duration // that the wait began the clock is moved
+		moved time.Duration
+		most  time.Duration // from then until the tick
+	}{
+		"daily, put forward":        {daily, 30 * time.Minute, time.Hour, time.Minute},
+		"daily, suspended":          {daily, 30 * time.Minute, 9 * time.Hour, time.Minute},
+		"daily, put back":           {daily, 30 * time.Minute, -10 * time.Minute, 40 * time.Minute},
+		"every second, put forward": {often, 300 * time.Millisecond, time.Hour, time.Second},
+		"every second, put back":    {often, 300 * time.Millisecond, -time.Hour, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // it begins at midnight
+				s, err := schedule.Parse(c.expr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var moved atomic.Int64
+				at := time.Now().Add(c.after)
+				time.AfterFunc(c.after, func() { moved.Store(int64(c.moved)) })
+				came := awaitNext(t.Context(), s, func() time.Time { return time.Now().Add(time.Duration(moved.Load())) })
+				if late := time.Since(at); !came || late < 0 || late > c.most {
+					t.Errorf("%t, %s after the clock was moved, want %s at most", came, late, c.most)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				stop()
+				if awaitNext(ctx, s, time.Now) {
+					t.Error("it goes on after its end")
+				}
+			})
+		})
+	}
 }

@@ -116,6 +116,7 @@ func (t *target) moveState(ctx context.Context, to []string) error {
 		move := &admin.StoreMove{From: a.Store, To: store, Name: inspect.StoreName(target), App: a.Config.State.AppName,
 			By: operator(), Log: auditLogger(t.console, a.Config)}
 		plan, err := move.Plan(ctx)
+		defer t.watch(&move.Progress)()
 		return plaintext.Error(t.carryOut(ctx, a.Config.State.AppName, plan, err))
 	})
 }

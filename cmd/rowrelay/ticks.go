@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/handler"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/schedule"
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
@@ -91,8 +92,7 @@ func tickOnce(ctx context.Context, h *handler.Handler, name string) (failed bool
 // else changes would wait for the schedule once in each budget.
 func keepTicking(ctx context.Context, h *handler.Handler, w *wiring.Poller, log *slog.Logger) {
 	for {
-		next, ok := w.Schedule.Next(time.Now())
-		if !ok || clock.Sleep(ctx, time.Until(next)) != nil { // one that never fires is a fault of the settings
+		if !awaitNext(ctx, w.Schedule, time.Now) {
 			return
 		}
 		for again := true; again; {
@@ -103,6 +103,25 @@ func keepTicking(ctx context.Context, h *handler.Handler, w *wiring.Poller, log 
 			again = ctx.Err() == nil && endedAtBudget(w.Config, reports)
 		}
 	}
+}
+
+// lookAgain is how long a schedule is waited for before the clock is read again.
+const lookAgain = time.Minute
+
+// awaitNext waits for the schedule's next time by the wall clock, and reports whether it has come. A timer alone would
+// be late by as much as the clock is put forward, or the machine is suspended. Where the clock is put back, what is
+// next by then is waited for.
+func awaitNext(ctx context.Context, s *schedule.Schedule, now func() time.Time) bool {
+	next, ok := s.Next(now())
+	for at := now(); ok && at.Before(next); at = now() {
+		if clock.Sleep(ctx, min(next.Sub(at), lookAgain)) != nil {
+			return false
+		}
+		if again, ok := s.Next(now()); ok && again.Before(next) {
+			next = again
+		}
+	}
+	return ok && ctx.Err() == nil // one that never fires is a fault of the settings
 }
 
 // endedAtBudget reports whether a tick that polls ended because its time was over, and nothing else. One that failed

@@ -33,6 +33,8 @@ func TestAnswers(t *testing.T) {
 		"being deleted":    {409, "ContainerBeingDeleted", false, nil, "ContainerBeingDeleted"},
 		"missing":          {404, "BlobNotFound", false, state.ErrConflict, ""},
 		"no container":     {404, "ContainerNotFound", true, nil, "create it, or set state__create=true"},
+		"leased by others": {412, "LeaseIdMissing", true, nil, "az storage blob lease break"},
+		"a login page":     {200, "", false, nil, "is not Azure Storage"},
 		"account disabled": {403, "AccountIsDisabled", true, nil, "AccountIsDisabled"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,5 +65,30 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("%q shows the signature", err)
 			}
 		})
+	}
+}
+
+// TestAnAnswerOfAnother: a proxy or a login page answers 200 to everything. Each method says so.
+func TestAnAnswerOfAnother(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<html>log in</html>"))
+	}))
+	defer server.Close()
+	client, err := container.NewClientWithNoCredential(server.URL+"/account/db-state", blobstore.ClientOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := blobstore.New(blobstore.Config{Client: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, listing := s.List(t.Context(), "state/")
+	_, loading := s.Load(t.Context(), "state/app/orders.json")
+	_, creating := s.Create(t.Context(), "state/app/orders.json", []byte("{}"))
+	for name, err := range map[string]error{"list": listing, "load": loading, "create": creating,
+		"delete": s.Delete(t.Context(), "state/app/orders.json", `"0x1"`)} {
+		if err == nil || !strings.Contains(err.Error(), "is not Azure Storage") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -118,6 +118,9 @@ func (s *Store) ListSome(ctx context.Context, prefix string, enough int) (keys [
 		if err != nil {
 			return nil, false, s.explain("listing state documents", err)
 		}
+		if page.Segment == nil {
+			return nil, false, s.explain("listing state documents", errForeign)
+		}
 		for _, item := range page.Segment.BlobItems {
 			if item.Name != nil {
 				keys = append(keys, *item.Name)
@@ -146,10 +149,13 @@ func (s *Store) createContainer(ctx context.Context) error {
 	return nil
 }
 
+// errForeign: the answer is not the service's.
+var errForeign = errors.New("what answered is not Azure Storage: look for a proxy or a login page on the way to it")
+
 // stampOf reads the store's clock off an answer. Without it, nobody could judge when a lease ends.
 func stampOf(tag *azcore.ETag, date *time.Time) (state.Stamp, error) {
 	if tag == nil || date == nil {
-		return state.Stamp{}, errors.New("the storage account's answer has no ETag or no Date")
+		return state.Stamp{}, errForeign
 	}
 	return state.Stamp{Version: state.Version(*tag), Now: *date}, nil
 }
@@ -176,6 +182,9 @@ func (s *Store) explain(doing string, err error) error {
 		return err
 	}
 	var answer *azcore.ResponseError
+	if errors.Is(err, errForeign) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
 	if !errors.As(err, &answer) {
 		var request *url.Error
 		if errors.As(err, &request) {
@@ -194,6 +203,11 @@ func (s *Store) explain(doing string, err error) error {
 		return permanent(fmt.Sprintf("the container %s does not exist: create it, or set state__create=true", s.name))
 	case bloberror.HasCode(err, bloberror.ContainerBeingDeleted, bloberror.ServerBusy, bloberror.OperationTimedOut):
 		return fmt.Errorf("%s: HTTP %d %s", doing, answer.StatusCode, answer.ErrorCode)
+	case answer.StatusCode < http.StatusMultipleChoices:
+		return fmt.Errorf("%s: %w", doing, errForeign)
+	case bloberror.HasCode(err, bloberror.LeaseIDMissing): // a 412, and not one of our conditions
+		return permanent("another program holds a lease of Azure's on the blob: break it (az storage blob lease break), and let " +
+			"no other program lease these blobs")
 	case answer.StatusCode == http.StatusNotFound:
 		return state.ErrNotFound
 	case answer.StatusCode == http.StatusConflict, answer.StatusCode == http.StatusPreconditionFailed:
