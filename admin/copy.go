@@ -74,7 +74,8 @@ type Foreign interface {
 
 // foreignDocument is as much of azure-functions-db's document as a position needs.
 type foreignDocument struct {
-	Version    int `json:"version"`
+	Version    int    `json:"version"`
+	Poller     string `json:"poller_name"`
 	Checkpoint struct {
 		// Cursor is a list, [cursor_column's value, pk_columns' values…], as every release on PyPI writes it; or an
 		// object with a kind, a value and a tiebreaker, as its specification has it.
@@ -112,6 +113,10 @@ func (d *Document) Import(ctx context.Context, from Foreign, path string, keys [
 	if err != nil {
 		return nil, fmt.Errorf("%s: its position does not fit the settings: %w", path, err)
 	}
+	ahead, err := d.Positions.Ahead(ctx, cursor)
+	if err != nil {
+		return nil, err
+	}
 	if err := d.absent(ctx); err != nil {
 		if errors.Is(err, errExists) {
 			err = fmt.Errorf("%s has a state document already (%s): nothing is written over it; `rowrelay state reset` "+
@@ -119,8 +124,12 @@ func (d *Document) Import(ctx context.Context, from Foreign, path string, keys [
 		}
 		return nil, err
 	}
-	p := &Plan{What: fmt.Sprintf("%s (batch %s) will go on at %s: %d row(s) lie after it.\n  document  %s",
-		d.Poller, cmp.Or(doc.Checkpoint.Batch+doc.Checkpoint.BatchID, "none"), cursor, left, d.Key)}
+	p := &Plan{What: fmt.Sprintf("%s (batch %s of %s) will go on at %s: %d row(s) lie after it.", d.Poller,
+		cmp.Or(doc.Checkpoint.Batch+doc.Checkpoint.BatchID, "none"), cmp.Or(doc.Poller, "an unnamed poller"), cursor, left)}
+	if ahead { // a document of another table, perhaps
+		p.What += noRowAbove
+	}
+	p.What += "\n  document  " + d.Key
 	p.apply = func(ctx context.Context, _ *Result) error {
 		if _, err := d.Keeper.Create(ctx, source.Fingerprint, incarnation, cursor); err != nil {
 			return err

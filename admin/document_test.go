@@ -293,13 +293,7 @@ func TestAcceptGap(t *testing.T) {
 	_, err = f.AcceptGap(t.Context())
 	nothingToDo(t, err, "no gap to accept")
 	// One that a tick has found stays, although the counter is past the position by now.
-	snap, err := f.Keeper.Load(t.Context())
-	if err == nil {
-		_, err = f.Keeper.Edit(t.Context(), snap, func(doc *state.Document) { doc.Checkpoint.Gap = "it is ahead" })
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.gap("it is ahead")
 	p, err = f.AcceptGap(t.Context())
 	f.apply(p, err)
 	if gap := f.doc().Checkpoint.Gap; gap != "" {
@@ -334,8 +328,13 @@ func TestImport(t *testing.T) {
 	write(`{"version":1,"lease":{"owner_id":"old","expires_at":"2001-01-01T00:00:00Z"},
 		"checkpoint":{"cursor":[4,4],"batch_id":"b1"}}`)
 	p, err := stock.Import(t.Context(), foreigner{}, path, nil)
-	if err != nil || !strings.Contains(p.What, "(batch b1)") || !strings.Contains(p.What, "6 row(s) lie after it") {
+	if err != nil || !strings.Contains(p.What, "(batch b1 of an unnamed poller)") || !strings.Contains(p.What, "6 row(s) lie after it") {
 		t.Fatalf("%+v, %v", p, err)
+	}
+	write(`{"version":1,"poller_name":"other","checkpoint":{"cursor":[99,99]}}`)
+	if p, err := stock.Import(t.Context(), foreigner{}, path, nil); err != nil || !strings.Contains(p.What, "of other)") ||
+		!strings.Contains(p.What, "NEVER delivered") || strings.Contains(p.What, "--to latest") {
+		t.Errorf("above all rows: %+v, %v", p, err)
 	}
 	f.apply(p, nil)
 	shown, err := stock.State(t.Context())

@@ -118,6 +118,18 @@ type fixture struct {
 	logger *slog.Logger
 }
 
+// gap records a gap, as a tick does.
+func (f *fixture) gap(why string) {
+	f.t.Helper()
+	snap, err := f.Keeper.Load(f.t.Context())
+	if err == nil {
+		_, err = f.Keeper.Edit(f.t.Context(), snap, func(doc *state.Document) { doc.Checkpoint.Gap = why })
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, table: &table{

@@ -162,6 +162,9 @@ func (m *Move) weighWindow(ctx context.Context) error {
 	return nil
 }
 
+// noRowAbove is said of a position that rows to come may be below.
+const noRowAbove = "\nNo row stands at that position or above it: rows that come below it are NEVER delivered."
+
 // text says what the move will do.
 func (m *Move) text() string {
 	text := fmt.Sprintf("The poller will go on at %s: %s.", m.To, m.rows())
@@ -169,8 +172,7 @@ func (m *Move) text() string {
 		text = m.snapshotText()
 	}
 	if m.ahead {
-		text += "\nNo row stands at that position or above it: rows that come below it are NEVER delivered. To go on " +
-			"after the last row that there is: --to latest."
+		text += noRowAbove + " To go on after the last row that there is: --to latest."
 	}
 	if m.window {
 		text += "\nRows below that position that commit late will not be found: the memory of late commits is forgotten."

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,6 +28,8 @@ type Export struct {
 	ExportedAt  time.Time     `json:"exported_at"`
 	// ParkedUnknown are rows that are parked and may stand at or below Position: their places are not known.
 	ParkedUnknown int `json:"parked_unknown,omitempty"`
+	// Gap says why nobody can go on from Position: as the document's.
+	Gap string `json:"gap,omitempty"`
 }
 
 // Missing says what whoever goes to the position may miss; "" for nothing.
@@ -91,7 +94,7 @@ func (d *Document) Export(ctx context.Context) (*Export, error) {
 	return &Export{
 		Format: exportFormat, Poller: doc.PollerName, Fingerprint: doc.SourceFingerprint, Position: at,
 		Incarnation: doc.Checkpoint.Incarnation, BatchID: doc.Checkpoint.LastBatchID, UpdatedAt: doc.Checkpoint.UpdatedAt,
-		ExportedAt: time.Now().UTC(), ParkedUnknown: unknown,
+		ExportedAt: time.Now().UTC(), ParkedUnknown: unknown, Gap: doc.Checkpoint.Gap,
 	}, nil
 }
 
@@ -131,6 +134,11 @@ func (d *Document) exported(ctx context.Context, path string) (*Export, error) {
 	if x.Fingerprint != source.Fingerprint {
 		return nil, fmt.Errorf("--to file=%s: it was written for another source definition (its fingerprint is %s, the "+
 			"settings' is %s)", path, x.Fingerprint, source.Fingerprint)
+	}
+	if gap := cmp.Or(x.Gap, d.snap.Doc.Checkpoint.Gap); gap != "" {
+		return nil, fmt.Errorf("--to file=%s: a tick found a gap (%s): other rows than these were delivered up to that "+
+			"position. Use --to beginning, or --to cursor=VALUE if you know which were; to go on at the stored position: rowrelay "+
+			"state accept-gap %s", path, gap, d.address())
 	}
 	_, incarnation, err := d.Source.Start(ctx)
 	if err != nil {

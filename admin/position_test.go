@@ -47,6 +47,33 @@ func TestExportIsReadBack(t *testing.T) {
 	}
 }
 
+// TestExportBesideAGap: a position before which rows may be missing hides that where a file is read back, on either side.
+func TestExportBesideAGap(t *testing.T) {
+	f := newFixture(t)
+	before, err := f.Export(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.gap("it is ahead")
+	since, err := f.Export(t.Context())
+	if err != nil || since.Gap != "it is ahead" {
+		t.Fatalf("%+v, %v", since, err)
+	}
+	refused := func(x *Export) {
+		t.Helper()
+		if m, err := f.Reset(t.Context(), &Reset{To: "file=" + f.written(x)}); err == nil ||
+			!strings.Contains(err.Error(), "found a gap (it is ahead)") {
+			t.Errorf("%+v, %v", m, err)
+		}
+	}
+	refused(since)
+	refused(before)
+	f.gap("")
+	refused(since)
+	m, err := f.Reset(t.Context(), &Reset{To: "file=" + f.written(before)})
+	f.apply(&m.Plan, err)
+}
+
 // A parked row is not passed by an export, which is all that is left where the store is lost. Of those whose places are
 // not known the number stands in the file. A blocked one has a dead letter, and what waits behind it has none.
 func TestExportOfParkedEvents(t *testing.T) {

@@ -43,6 +43,9 @@ func (m *StoreMove) Plan(ctx context.Context) (*Plan, error) {
 	if len(keys) == 0 {
 		return nil, &Nothing{Why: "the store holds no document of " + m.App}
 	}
+	if err := m.elsewhere(ctx, keys); err != nil {
+		return nil, err
+	}
 	p := &Plan{What: fmt.Sprintf("%d document(s) of %s will be copied to %s, with side objects and dead letters. Each stays "+
 		"where it is, paused, so that instances with the old settings deliver nothing.", len(keys), m.App, m.Name)}
 	p.apply = func(ctx context.Context, r *Result) error {
@@ -80,6 +83,27 @@ func (m *StoreMove) Plan(ctx context.Context) (*Plan, error) {
 		return nil
 	}
 	return p, nil
+}
+
+// elsewhere refuses a store that is the one to move from, named in another way. A document that was moved has another lease
+// there, so that none is the same in both.
+func (m *StoreMove) elsewhere(ctx context.Context, keys []string) error {
+	for _, key := range keys {
+		here, err := m.From.Load(ctx, key)
+		if err != nil {
+			return err
+		}
+		there, err := m.To.Load(ctx, key)
+		switch {
+		case errors.Is(err, state.ErrNotFound):
+		case err != nil:
+			return err
+		case bytes.Equal(here.Data, there.Data):
+			return fmt.Errorf("%s holds the same %s, byte for byte: it is the store that the documents are in, or one that was "+
+				"copied by hand. There is nothing to move", m.Name, key)
+		}
+	}
+	return nil
 }
 
 // document moves one document.

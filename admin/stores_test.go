@@ -169,6 +169,21 @@ func TestMoveStoreOverAnother(t *testing.T) {
 	}
 }
 
+// TestMoveStoreOntoItself: a store under another name is refused. The pause of a document that was moved elsewhere would
+// end, and instances with the old settings would go on.
+func TestMoveStoreOntoItself(t *testing.T) {
+	from := movable(t)
+	if err := moveStore(t, from, memstore.New()); err != nil {
+		t.Fatal(err)
+	}
+	if err := moveStore(t, from, from); err == nil || !strings.Contains(err.Error(), "There is nothing to move") {
+		t.Errorf("%v", err)
+	}
+	if documentOf(t, from).Paused == nil {
+		t.Error("it goes on where it was")
+	}
+}
+
 // TestMoveStoreKeepsAPause: who was paused by a person stays so.
 func TestMoveStoreKeepsAPause(t *testing.T) {
 	from, to := movable(t), memstore.New()

@@ -1,7 +1,9 @@
 package source
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -10,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 )
@@ -153,5 +156,18 @@ func TestBefore(t *testing.T) {
 				t.Errorf("from %s: %s, %v", at, got, err)
 			}
 		})
+	}
+}
+
+// TestLatestOfABadRow: a message about a row that is read by itself names no key that nobody has read.
+func TestLatestOfABadRow(t *testing.T) {
+	url := testenv.SQLite(t)
+	writer(t, "sqlite", url, "CREATE TABLE orders (id INTEGER PRIMARY KEY, c INTEGER)",
+		"INSERT INTO orders VALUES (1, 1), (2, x'ff')")
+	src := newSource(t, url, plan.Config{Poller: "orders", Table: "orders", Cursor: []string{"c"}})
+	at, err := src.Latest(t.Context())
+	if !errors.Is(err, poller.ErrNormalize) || !strings.Contains(err.Error(), "read the latest row") ||
+		strings.Contains(err.Error(), "{}") {
+		t.Errorf("%s, %v", at, err)
 	}
 }

@@ -192,8 +192,12 @@ func (c *Collector) formless(i int, why error) error {
 		col.Type, why)
 }
 
-// where names the row that could not be encoded at column failed, as far as it was read.
+// where names the row that could not be encoded at column failed, as far as it was read. Of a row that is read by
+// itself, without a key in the plan, the caller says which it is.
 func (c *Collector) where(failed int) string {
+	if len(c.Plan.Key) == 0 {
+		return ""
+	}
 	for _, i := range c.Plan.Key {
 		if i >= failed {
 			return c.afterLast()

@@ -30,6 +30,8 @@ func (p *Plan) Foreign(parts []json.RawMessage, keys []string) (change.Cursor, e
 	case p.Sel.Cursors != 1:
 		return nil, fmt.Errorf("source__cursor names %d columns, and azure-functions-db has one cursor_column: "+
 			"name that one", p.Sel.Cursors)
+	case len(parts) == 0:
+		return nil, errors.New("its cursor is an empty list: begin with source__start instead")
 	case len(parts) != 1+len(names):
 		return nil, fmt.Errorf("it has a cursor with %d key value(s), and source__key names %d (%s): "+
 			"name the columns of pk_columns, in that order", len(parts)-1, len(names), key)

@@ -70,6 +70,9 @@ func (p *Plan) checkScalars(pos keyset.Position) error {
 		if len(v) == 0 || bytes.Equal(v, []byte("null")) || v[0] == '[' { // an object may be the place of a value
 			return fmt.Errorf("it has no scalar value for %q", p.Sel.Order[i].Name)
 		}
+		if col := &p.Sel.Order[i]; i < p.Sel.Cursors && p.CheckCursorValue(col, v) != nil { // no row gave it
+			return fmt.Errorf("%s is no value for %q of type %s, and rows would be passed over", v, col.Name, col.Type)
+		}
 	}
 	return nil
 }

@@ -1,11 +1,14 @@
 package plan
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/postgres"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 )
 
@@ -43,6 +46,16 @@ func TestPosition(t *testing.T) {
 	if pos, err = p.Decode(change.Cursor(`{"kind":"composite+pk","value":["2026-04-07T00:00:00",1]}`)); err != nil ||
 		len(pos) != 2 {
 		t.Errorf("%s, %v", pos, err)
+	}
+}
+
+// TestPositionOfNoRow: a value that no row's cursor can have sorts after all of them, and rows would never come.
+func TestPositionOfNoRow(t *testing.T) {
+	for _, value := range []string{`["2026-04-07T00:00:00","abc"]`, `["infinity",1]`} {
+		_, err := positionPlan().Decode(change.Cursor(`{"kind":"composite+pk","value":` + value + `}`))
+		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "rows would be passed over") {
+			t.Errorf("%s: %v", value, err)
+		}
 	}
 }
 
