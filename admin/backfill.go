@@ -84,7 +84,7 @@ func (d *Document) Running(ctx context.Context) (*Backfill, error) {
 	if b := BackfillOf(d.snap.Doc.Backfill); b != nil {
 		return b, nil
 	}
-	return nil, nothing("no backfill of %s is running", d.Poller)
+	return nil, nothing("no backfill of %s is running", d.address())
 }
 
 // StopBackfill ends the backfill that is running. What was sent is sent.
@@ -153,7 +153,8 @@ func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 		return nil, err
 	}
 	s := &Started{ID: strings.ToLower(rand.Text()[:8]), From: from, To: to, Total: total}
-	s.Plan = d.plan("%d row(s) after %s and up to %s will be sent again, beside the live ones.", total, from, to)
+	s.Plan = d.plan("%d row(s) after %s and up to %s will be sent again, beside the live ones.%s", total, from, to,
+		d.afterPause())
 	s.apply = func(ctx context.Context, out *Result) error {
 		_, err := d.Keeper.Amend(ctx, func(doc *state.Document) error {
 			if doc.Backfill != nil && doc.Backfill.ID != s.ID {
@@ -168,10 +169,20 @@ func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 			return err
 		}
 		d.audit("backfill_begun", "backfill", s.ID, "from", from.String(), "to", to.String(), "count", total)
-		out.say("backfill %s is asked for; rowrelay backfill %s --status shows how far it is", s.ID, d.Poller)
+		out.say("backfill %s is asked for; rowrelay backfill %s --status shows how far it is", s.ID, d.address())
 		return nil
 	}
 	return s, nil
+}
+
+// afterPause says that nothing is sent before the poller is resumed; "" where it is not paused by a person.
+func (d *Document) afterPause() string {
+	p := d.snap.Doc.Paused
+	if p == nil || isForReplay(p) {
+		return ""
+	}
+	return fmt.Sprintf("\nThe poller is paused, by %s. It sends nothing before: rowrelay state resume %s.", p.By,
+		d.address())
 }
 
 var errNoFrom = mistake("say where the range begins: --from beginning or --from cursor=VALUE")
@@ -217,7 +228,7 @@ func (d *Document) Watch(ctx context.Context, id string) (r Result, err error) {
 	for {
 		select {
 		case <-ctx.Done():
-			r.say("the backfill goes on; rowrelay backfill %s --status shows how far it is, --stop stops it", d.Poller)
+			r.say("the backfill goes on; rowrelay backfill %s --status shows how far it is, --stop stops it", d.address())
 			return r, nil
 		case <-ticker.C:
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
@@ -45,6 +46,18 @@ func TestBackfillOfTheLivePoller(t *testing.T) {
 	f.logged("backfill_stopped", "of=4")
 	if r, err := f.Watch(t.Context(), s.ID); err != nil || !strings.Contains(r.Text, "has ended") {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestBackfillOfAPausedPoller: it is asked for, and nothing is sent. Of a pause that ends by itself nothing is said.
+func TestBackfillOfAPausedPoller(t *testing.T) {
+	f := newFixture(t)
+	for by, want := range map[string]bool{"bob": true, "bob" + forReplay: false} {
+		f.pausedBy(&state.Paused{At: time.Now(), By: by})
+		s, err := f.Backfill(t.Context(), &Rows{From: "beginning"})
+		if err != nil || strings.Contains(s.What, "rowrelay state resume orders") != want {
+			t.Errorf("%s: %+v, %v", by, s, err)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func (d *Document) Pause(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	if p := d.snap.Doc.Paused; p != nil && !isForReplay(p) {
-		return nil, nothing("%s has been paused since %s by %s", d.Poller, p.At.UTC().Format(time.RFC3339), p.By)
+		return nil, nothing("%s has been paused since %s by %s", d.address(), p.At.UTC().Format(time.RFC3339), p.By)
 	}
 	p := d.plan("%s will stop before its next batch.", d.address())
 	p.apply = func(ctx context.Context, r *Result) error {
@@ -48,9 +48,9 @@ func (d *Document) Resume(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	if d.snap.Doc.Paused == nil {
-		return nil, nothing("%s is not paused", d.Poller)
+		return nil, nothing("%s is not paused", d.address())
 	}
-	p := d.plan("%s will go on with its next tick.", d.Poller)
+	p := d.plan("%s will go on with its next tick.", d.address())
 	p.apply = func(ctx context.Context, r *Result) error {
 		ctx, cancel := context.WithTimeout(ctx, amendBound)
 		defer cancel()

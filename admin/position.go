@@ -28,18 +28,26 @@ type Export struct {
 	ExportedAt  time.Time     `json:"exported_at"`
 	// ParkedUnknown are rows that are parked and may stand at or below Position: their places are not known.
 	ParkedUnknown int `json:"parked_unknown,omitempty"`
+	// Snapshot is the id of the snapshot of the whole table that was under way.
+	Snapshot string `json:"snapshot,omitempty"`
 	// Gap says why nobody can go on from Position: as the document's.
 	Gap string `json:"gap,omitempty"`
 }
 
 // Missing says what whoever goes to the position may miss; "" for nothing.
 func (x *Export) Missing() string {
-	if x.ParkedUnknown == 0 {
-		return ""
+	var missing []string
+	if x.ParkedUnknown > 0 {
+		missing = append(missing, fmt.Sprintf("%d row(s) were parked whose places are not known (they waited behind others, "+
+			"were replayed, or came from a snapshot): from this position they may never be delivered, which is data loss. "+
+			"Export again once nothing is parked, or send them by rowrelay backfill", x.ParkedUnknown))
 	}
-	return fmt.Sprintf("%d row(s) were parked whose places are not known (they waited behind others, were replayed, "+
-		"or came from a snapshot): from this position they may never be delivered, which is data loss. Export again once "+
-		"nothing is parked, or send them by rowrelay backfill", x.ParkedUnknown)
+	if x.Snapshot != "" {
+		missing = append(missing, fmt.Sprintf("a snapshot of the table was under way (%s): from this position the rows that "+
+			"it had not sent come only when they change. Export again once it has ended, or begin another by rowrelay state "+
+			"reset --to snapshot", x.Snapshot))
+	}
+	return strings.Join(missing, "; ")
 }
 
 // Export returns the position of the document. Where order keys are read apart, or rows are parked, it is the lowest of
@@ -91,8 +99,12 @@ func (d *Document) Export(ctx context.Context) (*Export, error) {
 			at = low
 		}
 	}
+	snapshot := ""
+	if b := doc.Backfill; b != nil && b.Whole {
+		snapshot = b.ID
+	}
 	return &Export{
-		Format: exportFormat, Poller: doc.PollerName, Fingerprint: doc.SourceFingerprint, Position: at,
+		Snapshot: snapshot, Format: exportFormat, Poller: doc.PollerName, Fingerprint: doc.SourceFingerprint, Position: at,
 		Incarnation: doc.Checkpoint.Incarnation, BatchID: doc.Checkpoint.LastBatchID, UpdatedAt: doc.Checkpoint.UpdatedAt,
 		ExportedAt: time.Now().UTC(), ParkedUnknown: unknown, Gap: doc.Checkpoint.Gap,
 	}, nil

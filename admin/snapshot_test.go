@@ -69,6 +69,18 @@ func TestCloneOfASnapshot(t *testing.T) {
 	}
 }
 
+// TestExportDuringASnapshot: the rows that it has not sent are after no position.
+func TestExportDuringASnapshot(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		f := newFixture(t)
+		f.run(state.Backfill{ID: "one", Whole: whole, To: at(10), At: at(4), Done: 4, Total: 10})
+		x, err := f.Export(t.Context())
+		if err != nil || strings.Contains(x.Missing(), "snapshot of the table was under way (one)") != whole {
+			t.Errorf("whole %t: %+v, %v", whole, x, err)
+		}
+	}
+}
+
 // run puts a backfill into the document.
 func (f *fixture) run(b state.Backfill) {
 	f.t.Helper()

@@ -129,7 +129,7 @@ func (m *StoreMove) halted(ctx context.Context, key string, do func(*state.Lease
 	}
 	// Paused first: after a crash nobody goes on from here beside what was copied.
 	s, err := keeper.Amend(ctx, func(doc *state.Document) error {
-		if doc.Paused == nil {
+		if doc.Paused == nil || isForReplay(doc.Paused) { // which ends by itself
 			doc.Paused = &state.Paused{At: time.Now(), By: fmt.Sprintf("%s to %s, %s", movedMark, m.Name, m.By)}
 		}
 		return nil

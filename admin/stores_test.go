@@ -184,23 +184,33 @@ func TestMoveStoreOntoItself(t *testing.T) {
 	}
 }
 
-// TestMoveStoreKeepsAPause: who was paused by a person stays so.
+// TestMoveStoreKeepsAPause: who was paused by a person stays so. The pause of a replay ends by itself, and is none:
+// where it was, instances with the old settings would go on.
 func TestMoveStoreKeepsAPause(t *testing.T) {
-	from, to := movable(t), memstore.New()
-	k, err := state.New(state.Config{Store: from, Key: movedKey, Poller: "orders", Owner: "cli", TTL: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := k.Amend(t.Context(), func(doc *state.Document) error {
-		doc.Paused = &state.Paused{At: time.Now(), By: "bob"}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := moveStore(t, from, to); err != nil {
-		t.Fatal(err)
-	}
-	if doc := documentOf(t, to); doc.Paused == nil || doc.Paused.By != "bob" {
-		t.Errorf("%+v", doc.Paused)
+	for by, want := range map[string]string{"bob": "bob", "bob, for a replay": ""} {
+		from, to := movable(t), memstore.New()
+		k, err := state.New(state.Config{Store: from, Key: movedKey, Poller: "orders", Owner: "cli", TTL: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Amend(t.Context(), func(doc *state.Document) error {
+			doc.Paused = &state.Paused{At: time.Now(), By: by}
+			if want == "" {
+				doc.Paused.Until = time.Now().Add(-time.Minute)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := moveStore(t, from, to); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if p := documentOf(t, to).Paused; p != nil {
+			got = p.By
+		}
+		if here := documentOf(t, from).Paused; got != want || here == nil || !here.Until.IsZero() {
+			t.Errorf("paused by %q: there by %q, here %+v", by, got, here)
+		}
 	}
 }
