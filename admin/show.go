@@ -20,6 +20,7 @@ type State struct {
 	UpdatedAt   time.Time       `json:"updated_at"`
 	Fingerprint string          `json:"source_fingerprint"`
 	Incarnation string          `json:"incarnation"`
+	Gap         string          `json:"gap,omitempty"` // found by a tick; the poller stops until somebody decides
 	Token       uint64          `json:"fencing_token,string"`
 	Owner       string          `json:"owner"`
 	HeartbeatAt time.Time       `json:"heartbeat_at"`
@@ -77,7 +78,7 @@ func (d *Document) State(ctx context.Context) (*State, error) {
 		Parked:   parked,
 		Document: d.Key, Poller: doc.PollerName, Position: doc.Checkpoint.Cursor, BatchID: doc.Checkpoint.LastBatchID,
 		UpdatedAt: doc.Checkpoint.UpdatedAt, Fingerprint: doc.SourceFingerprint, Incarnation: doc.Checkpoint.Incarnation,
-		Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt,
+		Gap: doc.Checkpoint.Gap, Token: doc.Lease.FencingToken, Owner: doc.Lease.OwnerID, HeartbeatAt: doc.Lease.HeartbeatAt,
 		ExpiresAt: doc.Lease.ExpiresAt,
 		Backfill:  BackfillOf(doc.Backfill), Skips: []Skip{},
 	}

@@ -129,8 +129,13 @@ func (m *StoreMove) halted(ctx context.Context, key string, do func(*state.Lease
 	}
 	// Paused first: after a crash nobody goes on from here beside what was copied.
 	s, err := keeper.Amend(ctx, func(doc *state.Document) error {
-		if doc.Paused == nil || isForReplay(doc.Paused) { // which ends by itself
-			doc.Paused = &state.Paused{At: time.Now(), By: fmt.Sprintf("%s to %s, %s", movedMark, m.Name, m.By)}
+		mark := fmt.Sprintf("%s to %s, ", movedMark, m.Name)
+		switch {
+		case doc.Paused == nil, isForReplay(doc.Paused): // which ends by itself
+			doc.Paused = &state.Paused{At: time.Now(), By: mark + m.By}
+		case moved(doc) && !strings.HasPrefix(doc.Paused.By, mark): // it would go on in two places
+			return &Refusal{Err: fmt.Errorf("it was moved elsewhere before, where it may have been used (%s)", doc.Paused.By),
+				Remedy: "move it from there; or, if nothing was started there, run `rowrelay state resume` on it first"}
 		}
 		return nil
 	})

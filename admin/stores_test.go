@@ -58,7 +58,12 @@ func holding(t *testing.T, store state.Store) *state.Lease {
 
 func moveStore(t *testing.T, from, to state.Store) error {
 	t.Helper()
-	m := &admin.StoreMove{From: from, To: to, Name: "elsewhere", App: "shop", By: "ann",
+	return moveStoreTo(t, from, to, "elsewhere")
+}
+
+func moveStoreTo(t *testing.T, from, to state.Store, name string) error {
+	t.Helper()
+	m := &admin.StoreMove{From: from, To: to, Name: name, App: "shop", By: "ann",
 		Log: slog.New(slog.DiscardHandler)}
 	plan, err := m.Plan(t.Context())
 	if err == nil {
@@ -181,6 +186,20 @@ func TestMoveStoreOntoItself(t *testing.T) {
 	}
 	if documentOf(t, from).Paused == nil {
 		t.Error("it goes on where it was")
+	}
+}
+
+// TestMoveStoreTwice: what was moved to one store is not moved to another from where it was: it would go on in both.
+func TestMoveStoreTwice(t *testing.T) {
+	from, third := movable(t), memstore.New()
+	if err := moveStore(t, from, memstore.New()); err != nil {
+		t.Fatal(err)
+	}
+	if err := moveStoreTo(t, from, third, "else"); err == nil || !strings.Contains(err.Error(), "moved elsewhere before") {
+		t.Errorf("%v", err)
+	}
+	if keys, err := third.List(t.Context(), ""); err != nil || len(keys) > 0 {
+		t.Errorf("copied: %q, %v", keys, err)
 	}
 }
 

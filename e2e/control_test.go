@@ -30,6 +30,7 @@ func TestAcceptGap(t *testing.T) {
 				t.Errorf("a position ahead of the source was passed over: %s%s", out, errs)
 			}
 			wants(t, out+errs, "source_gap", "rowrelay state accept-gap orders", "rowrelay state reset orders --to beginning")
+			wants(t, stdout(t, dir, s, "state", "show", "orders"), "gap          sqlite orders: the position")
 			want := map[string]int{"6": 0, "7": 0, "8": 1}
 			if way == "accept-gap" {
 				wants(t, operate(t, dir, s, "state", "accept-gap", "orders", "--dry-run"),

@@ -309,6 +309,9 @@ func printState(w io.Writer, v *admin.State) error {
 	p.Line("committed    %s", orNever(v.UpdatedAt))
 	p.Line("source       %s", v.Fingerprint)
 	p.Line("incarnation  %s", cmp.Or(v.Incarnation, "none"))
+	if v.Gap != "" {
+		p.Line("gap          %s", v.Gap)
+	}
 	p.Line("lease        %s", lease)
 	p.Line("token        %d", v.Token)
 	if v.Paused != nil {
