@@ -328,7 +328,8 @@ func TestImport(t *testing.T) {
 	write(`{"version":1,"lease":{"owner_id":"old","expires_at":"2001-01-01T00:00:00Z"},
 		"checkpoint":{"cursor":[4,4],"batch_id":"b1"}}`)
 	p, err := stock.Import(t.Context(), foreigner{}, path, nil)
-	if err != nil || !strings.Contains(p.What, "(batch b1 of an unnamed poller)") || !strings.Contains(p.What, "6 row(s) lie after it") {
+	if err != nil || !strings.Contains(p.What, "(batch b1 of an unnamed poller)") ||
+		!strings.Contains(p.What, "6 row(s) lie after it") {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	write(`{"version":1,"poller_name":"other","checkpoint":{"cursor":[99,99]}}`)
