@@ -113,8 +113,8 @@ func TestMarksThatAreRefused(t *testing.T) {
 	})
 }
 
-// TestMarksOfRowsThatAreLocked: a row that an application's open transaction locked held up the marks of all events that
-// were sent with it until source__timeout. Then all were sent again.
+// TestMarksOfRowsThatAreLocked: a row that an application's open transaction locked held up the marks of all events
+// that were sent with it until source__timeout. Then all were sent again.
 func TestMarksOfRowsThatAreLocked(t *testing.T) {
 	layouts(t, func(t *testing.T, w *world) {
 		if w.engine == "sqlite" {

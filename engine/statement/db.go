@@ -116,7 +116,8 @@ func (db *DB) Tx(ctx context.Context, what string, work func(context.Context, Qu
 }
 
 // Low is how an engine makes a transaction give way to others: First is sent first, Prefix stands before the first
-// statement after that. Brief is a condition by which a statement alone does, with its AND; "" where all of a session do.
+// statement after that. Brief is a condition, with its AND, by which a single statement does; "" where the session says
+// so, or nothing does.
 type Low struct{ First, Prefix, Brief string }
 
 // Brief stands at the end of a statement's conditions: it does not wait long for rows that others have locked.
