@@ -184,7 +184,7 @@ func (c *catalog) rowsConfig() rows.Config {
 		Alive: cfg.Alive, Refused: func(err error) bool {
 			kind := engine.Classify(c.conn.Dialect, err)
 			return kind == engine.FaultConstraint || kind == engine.FaultData
-		}}
+		}, Locked: func(err error) bool { return engine.Classify(c.conn.Dialect, err) == engine.FaultLocked }}
 }
 
 // own are the events of a table of `rowrelay outbox init`.

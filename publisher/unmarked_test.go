@@ -1,6 +1,7 @@
 package publisher_test
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,6 +109,47 @@ func TestMarksThatAreRefused(t *testing.T) {
 		states := w.states(p)
 		if states[event.Pending] != 5 || states[event.Published] != 6 {
 			t.Errorf("states: %v", states)
+		}
+	})
+}
+
+// TestMarksOfRowsThatAreLocked: a row that an application's open transaction locked held up the marks of all events
+// that were sent with it until source__timeout. Then all were sent again.
+func TestMarksOfRowsThatAreLocked(t *testing.T) {
+	layouts(t, func(t *testing.T, w *world) {
+		if w.engine == "sqlite" {
+			t.Skip("it locks no rows")
+		}
+		for _, payload := range []string{"a1", "b1", "c1", "d1", "r1"} {
+			w.write("Order", payload[:1], "X", payload)
+		}
+		tx, err := w.app.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }()
+		for _, payload := range []string{"b1", "c1"} {
+			if _, err := tx.ExecContext(t.Context(),
+				w.marks("UPDATE "+w.cfg.Table+" SET retry_count = 0 WHERE idempotency_key = ?"), "key-"+payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.broker.will(true, "r1")
+		p := w.open()
+		r := w.tick(p)
+		if r.Event != poller.CommitFailed || r.Err == nil ||
+			!strings.Contains(r.Err.Error(), "another transaction locks the rows") {
+			t.Errorf("the tick ended as %s, %v", r.Event, r.Err)
+		}
+		w.write("Order", "e", "X", "e1")
+		if r := w.tick(p); r.Event != poller.TickComplete {
+			t.Errorf("the next tick ended as %s, %v", r.Event, r.Err)
+		}
+		if n := len(w.broker.taken); n != 5 {
+			t.Errorf("%d were taken, not 5", n)
+		}
+		if s := w.states(p); s[event.Pending] != 2 || s[event.Published] != 3 {
+			t.Errorf("states: %v", s)
 		}
 	})
 }

@@ -17,9 +17,10 @@ func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	return typ1 + " = " + typ2 + " " + exact + " AND " + id1 + " = " + id2 + " " + exact
 }
 
-// Update writes UPDATE … JOIN … ON … SET.
+// Update reads the list first, and seeks its rows: any other plan would lock what it looks at, and wait for rows that
+// others have locked.
 func (Outbox) Update(table, alias, set, from, where string) string {
-	return "UPDATE " + table + " AS " + alias + " JOIN " + from + " ON " + where + " SET " + set
+	return "UPDATE " + from + " STRAIGHT_JOIN " + table + " AS " + alias + " ON " + where + " SET " + set
 }
 
 // BySeq writes the ids out in an IN list.
@@ -33,7 +34,12 @@ func (Outbox) Seek(b, id string) string { return b + ".blocked = " + id + " " + 
 
 // Force keeps MariaDB, whose statistics know nothing of a state that many events have just got, from reading the
 // table.
-func (Outbox) Force(index string) string { return " FORCE INDEX (rowrelay_" + index + ")" }
+func (Outbox) Force(index string) string {
+	if index == "" {
+		return " FORCE INDEX (PRIMARY)"
+	}
+	return " FORCE INDEX (rowrelay_" + index + ")"
+}
 
 // ByState is true: without partial indexes, the index of pending events leads with the state.
 func (Outbox) ByState() bool { return true }

@@ -67,4 +67,6 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 func (Statement) Lock(skip bool) (hint, suffix string) { return "", statement.ForUpdate(skip) }
 
 // Low ends a clean-up's waits for somebody's lock soon.
-var Low = statement.Low{First: "SET LOCAL lock_timeout = '2000ms'"}
+var Low = statement.Low{First: "SET LOCAL lock_timeout = '2000ms'",
+	// In one round trip, and for its own transaction: a session's setting would stay on a pooler's connection.
+	Brief: " AND (SELECT set_config('lock_timeout', '2000ms', true)) IS NOT NULL"}

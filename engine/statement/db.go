@@ -116,8 +116,12 @@ func (db *DB) Tx(ctx context.Context, what string, work func(context.Context, Qu
 }
 
 // Low is how an engine makes a transaction give way to others: First is sent first, Prefix stands before the first
-// statement after that.
-type Low struct{ First, Prefix string }
+// statement after that. Brief is a condition, with its AND, by which a single statement does; "" where the session says
+// so, or nothing does.
+type Low struct{ First, Prefix, Brief string }
+
+// Brief stands at the end of a statement's conditions: it does not wait long for rows that others have locked.
+func (db *DB) Brief() string { return db.low.Brief }
 
 // TxLow is tx for work that shall give way to others. prefix stands before its first statement.
 func (db *DB) TxLow(ctx context.Context, what string, work func(ctx context.Context, q Querier,

@@ -8,9 +8,16 @@ type UnmarkedError struct {
 	Refs []Ref
 	// Err is the last error about one of them; nil where the database reported none.
 	Err error
+	// Locked says that somebody else's transaction locks them.
+	Locked bool
 }
 
 func (e *UnmarkedError) Error() string {
+	if e.Locked {
+		return fmt.Sprintf("another transaction locks the rows of %d event(s), the first with %s, and they were published "+
+			"without their marks: end that transaction, and let none lock rows of the outbox for seconds: %v", len(e.Refs),
+			e.Refs[0], e.Err)
+	}
 	if e.Err != nil {
 		return fmt.Sprintf("the database refused the marks of %d event(s), the first with %s: let the table's constraints and "+
 			"triggers allow what Rowrelay writes: %v", len(e.Refs), e.Refs[0], e.Err)

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,7 +20,7 @@ func (t *Table) Settle(ctx context.Context, owner string, held int, m event.Mark
 	var rest []event.Aggregate
 	together := func() error {
 		var unmarked []event.Ref
-		err := t.db.Tx(ctx, "mark events", func(ctx context.Context, q statement.Querier) (err error) {
+		err := t.db.TxLow(ctx, "mark events", func(ctx context.Context, q statement.Querier, _ string) (err error) {
 			if err := t.Claims.Hold(ctx, q, owner, held); err != nil {
 				return err
 			}
@@ -30,7 +31,7 @@ func (t *Table) Settle(ctx context.Context, owner string, held int, m event.Mark
 		return err
 	}
 	err := together()
-	if len(m.Published) > 0 && t.refused(err) { // which undid the marks of all
+	if len(m.Published) > 0 && (t.refused(err) || t.locked(err)) { // which undid the marks of all
 		if err := t.publish(ctx, owner, held, m.Published, &left); err != nil {
 			return err
 		}
@@ -49,9 +50,12 @@ func (t *Table) publish(ctx context.Context, owner string, held int, refs []even
 	left *event.UnmarkedError) error {
 	for part := range slices.Chunk(refs, t.most(len(refs))) {
 		unmarked, err := t.publishTogether(ctx, owner, held, part)
+		var locked *event.UnmarkedError
 		switch {
 		case err == nil:
 			left.Refs = append(left.Refs, unmarked...)
+		case errors.As(err, &locked):
+			left.Refs, left.Err, left.Locked = append(left.Refs, locked.Refs...), locked.Err, true
 		case !t.refused(err):
 			return err
 		case len(part) == 1:
@@ -68,28 +72,82 @@ func (t *Table) publish(ctx context.Context, owner string, held int, refs []even
 	return nil
 }
 
-// publishTogether marks rows as published in one statement, and returns those that did not take their marks.
+// publishTogether marks rows as published in one statement, and returns those that did not take their marks. Where
+// somebody's transaction locks some of them, a second transaction marks the others, which waits for none.
 func (t *Table) publishTogether(ctx context.Context, owner string, held int,
 	refs []event.Ref) (unmarked []event.Ref, err error) {
 	err = t.db.Do(ctx, "mark events as published", func(ctx context.Context, q statement.Querier) error {
-		s := t.mark(refs)
-		t.Claims.Guard(s.Add(" AND "), owner, held)
-		n, err := s.Exec(ctx, q)
-		if err == nil && n == 0 {
-			err = t.Claims.Check(ctx, q, owner, held)
-		}
-		if err != nil {
-			return err
-		}
-		unmarked, err = t.unchanged(ctx, q, n, refs, t.markable())
+		unmarked, err = t.publishThese(ctx, q, owner, held, refs, refs)
 		return err
 	})
+	if !t.locked(err) {
+		return unmarked, err
+	}
+	lock := err
+	err = t.db.Tx(ctx, "mark events as published", func(ctx context.Context, q statement.Querier) error {
+		free, err := t.free(ctx, q, refs)
+		if err == nil {
+			unmarked, err = t.publishThese(ctx, q, owner, held, free, refs)
+		}
+		return err
+	})
+	if err == nil && len(unmarked) > 0 {
+		return nil, &event.UnmarkedError{Refs: unmarked, Err: lock, Locked: true}
+	}
 	return unmarked, err
+}
+
+// publishThese marks some of refs, and returns those of refs that are as they were.
+func (t *Table) publishThese(ctx context.Context, q statement.Querier, owner string, held int,
+	these, refs []event.Ref) ([]event.Ref, error) {
+	var n int64
+	if len(these) > 0 {
+		s := t.mark(these).Add(t.db.Brief())
+		t.Claims.Guard(s.Add(" AND "), owner, held)
+		var err error
+		if n, err = s.Exec(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	if n == 0 {
+		if err := t.Claims.Check(ctx, q, owner, held); err != nil {
+			return nil, err
+		}
+	}
+	return t.unchanged(ctx, q, n, refs, t.markable())
+}
+
+// free locks those of refs that nobody else has locked, and returns them.
+func (t *Table) free(ctx context.Context, q statement.Querier, refs []event.Ref) ([]event.Ref, error) {
+	hint, suffix := t.db.Lock(true)
+	s := t.db.Statement("SELECT ", t.o.id, " FROM ", t.outbox.String(), " o", hint, " WHERE ")
+	return t.refs(ctx, q, t.oneOf(s, &t.o, refs).Add(" AND ", t.markable(), suffix))
+}
+
+// refs are those of the rows whose ids a statement selects.
+func (t *Table) refs(ctx context.Context, q statement.Querier, s *statement.Statement) (refs []event.Ref, err error) {
+	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
+		var r event.Ref
+		var err error
+		if t.side == "" {
+			err = scan(&r.Seq)
+		} else {
+			err = scan(&r.ID)
+		}
+		refs = append(refs, r)
+		return true, err
+	})
+	return refs, err
 }
 
 // refused reports whether an error is about a row that was to be changed: others may be changed without it.
 func (t *Table) refused(err error) bool {
 	return err != nil && t.cfg.Refused != nil && t.cfg.Refused(err)
+}
+
+// locked reports whether an error says that somebody else's transaction locks a row that was to be changed.
+func (t *Table) locked(err error) bool {
+	return err != nil && t.cfg.Locked != nil && t.cfg.Locked(err)
 }
 
 // apply writes marks that are more than published rows. It returns the aggregates of which more events wait for nothing
@@ -136,23 +194,12 @@ func (t *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) 
 // changed them and changed n rows. Where a trigger returns NULL, or row security shows a row and lets nobody change it,
 // an UPDATE that changes nothing is a success. What others settled or deleted meanwhile is no longer as it was.
 func (t *Table) unchanged(ctx context.Context, q statement.Querier, n int64, refs []event.Ref,
-	cond string) (left []event.Ref, err error) {
+	cond string) ([]event.Ref, error) {
 	if n >= int64(len(refs)) {
 		return nil, nil
 	}
 	s := t.db.Statement("SELECT ", t.o.id, " FROM ", t.outbox.String(), " o WHERE ")
-	err = t.oneOf(s, &t.o, refs).Add(" AND ", cond).Each(ctx, q, func(scan func(...any) error) (bool, error) {
-		var r event.Ref
-		var err error
-		if t.side == "" {
-			err = scan(&r.Seq)
-		} else {
-			err = scan(&r.ID)
-		}
-		left = append(left, r)
-		return true, err
-	})
-	return left, err
+	return t.refs(ctx, q, t.oneOf(s, &t.o, refs).Add(" AND ", cond))
 }
 
 // markable is the condition that mark changes o.

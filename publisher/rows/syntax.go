@@ -22,8 +22,8 @@ type Syntax interface {
 	// Seek is a condition that makes the index of blocked rows serve a search for an aggregate; "" where the columns
 	// do.
 	Seek(b, id string) string
-	// Force stands after a table's alias and names the index to be used ("pending" or "blocked") where the engine's
-	// own choice is not to be relied on.
+	// Force stands after a table's alias and names the index to be used ("pending" or "blocked"; "" for the
+	// primary key) where the engine's own choice is not to be relied on.
 	Force(index string) string
 	// ByState says that the index of pending events leads with the state, so that it serves every state.
 	ByState() bool

@@ -63,6 +63,8 @@ type Config struct {
 	Timeout time.Duration
 	// Refused says of an error that it is about a row that was to be changed; nil: none is.
 	Refused func(error) bool
+	// Locked says of an error that somebody else's transaction locks a row that was to be changed; nil: none does.
+	Locked func(error) bool
 	// Timed says that an own table has available_at and expires_at.
 	Timed bool
 	// Retention is how long published and discarded events are kept.

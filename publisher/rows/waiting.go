@@ -38,7 +38,7 @@ func (t *Table) fail(ctx context.Context, q statement.Querier, failed []event.Fa
 		}
 	}
 	s := t.db.Statement()
-	s.Add(t.syntax.Update(t.outbox.String(), "o",
+	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.syntax.Force(""), // what else it looked at, it would lock
 		"state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, "+
 			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+t.db.Later("f.pause")+" END",
 		s.Rows("f", failureColumns, list),

@@ -28,9 +28,9 @@ const exact = " COLLATE Latin1_General_100_BIN2"
 type Recorder struct {
 	mu    sync.Mutex
 	Text  strings.Builder
-	asked int // for the claims
-	Plain []string
-	Args  [][]any // of Plain
+	asked int      // for the claims
+	Plain []string // but for SET LOCAL, which has no plan
+	Args  [][]any  // of Plain
 }
 
 func (r *Recorder) note(text string) { r.Text.WriteString(text + "\n") }
@@ -39,6 +39,9 @@ func (r *Recorder) sent(text string, args []sqldriver.NamedValue) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.note(text + parameters(args))
+	if strings.HasPrefix(text, "SET LOCAL ") {
+		return
+	}
 	r.Plain = append(r.Plain, text)
 	values := make([]any, len(args))
 	for i, a := range args {

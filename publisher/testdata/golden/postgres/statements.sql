@@ -146,7 +146,7 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   [1 2]
 
 -- settle published
-UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'FAILED') AND (SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = $2 AND owner = $3 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()) >= $4
+UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'FAILED') AND (SELECT set_config('lock_timeout', '2000ms', true)) IS NOT NULL AND (SELECT COUNT(*) FROM "shop"."rowrelay_claims" WHERE outbox = $2 AND owner = $3 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()) >= $4
 --   [1 2]
 --   shop.outbox
 --   me
@@ -156,6 +156,7 @@ SELECT o.seq FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($1 AS bigint[])) AND 
 
 -- settle everything else
 BEGIN
+SET LOCAL lock_timeout = '2000ms'
 SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND owner = $2 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()
 --   shop.outbox
 --   me
@@ -181,6 +182,7 @@ COMMIT
 
 -- settle what has a time
 BEGIN
+SET LOCAL lock_timeout = '2000ms'
 SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND owner = $2 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()
 --   shop.outbox
 --   me
@@ -202,6 +204,7 @@ COMMIT
 
 -- settle a retry in the order of the source
 BEGIN
+SET LOCAL lock_timeout = '2000ms'
 SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND owner = $2 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()
 --   shop.outbox
 --   me
