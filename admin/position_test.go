@@ -47,7 +47,8 @@ func TestExportIsReadBack(t *testing.T) {
 	}
 }
 
-// TestExportBesideAGap: a position before which rows may be missing hides that where a file is read back, on either side.
+// TestExportBesideAGap: a position before which rows may be missing hides that where a file is read back, on either
+// side.
 func TestExportBesideAGap(t *testing.T) {
 	f := newFixture(t)
 	before, err := f.Export(t.Context())

@@ -85,8 +85,8 @@ func (m *StoreMove) Plan(ctx context.Context) (*Plan, error) {
 	return p, nil
 }
 
-// elsewhere refuses a store that is the one to move from, named in another way. A document that was moved has another lease
-// there, so that none is the same in both.
+// elsewhere refuses a store that is the one to move from, named in another way. A document that was moved has another
+// lease there, so that none is the same in both.
 func (m *StoreMove) elsewhere(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		here, err := m.From.Load(ctx, key)

@@ -174,8 +174,8 @@ func TestMoveStoreOverAnother(t *testing.T) {
 	}
 }
 
-// TestMoveStoreOntoItself: a store under another name is refused. The pause of a document that was moved elsewhere would
-// end, and instances with the old settings would go on.
+// TestMoveStoreOntoItself: a store under another name is refused. The pause of a document that was moved elsewhere
+// would end, and instances with the old settings would go on.
 func TestMoveStoreOntoItself(t *testing.T) {
 	from := movable(t)
 	if err := moveStore(t, from, memstore.New()); err != nil {
