@@ -295,7 +295,8 @@ SQL
 }
 launch_mariadb() {
     keep_port mariadb
-    (cd /; spawn mariadb "$(maria_bin)" --no-defaults --datadir="$DIR/mariadb/data" --socket=s.sock \
+    # A server that starts deletes the temporary tables in its tmpdir: in /tmp those of others as well.
+    (cd /; spawn mariadb "$(maria_bin)" --no-defaults --datadir="$DIR/mariadb/data" --tmpdir="$DIR/mariadb/data" --socket=s.sock \
         --bind-address=127.0.0.1 --port="$(port_of mariadb)" --init-file="$DIR/mariadb/init.sql" \
         --skip-name-resolve --character-set-server=utf8mb4 --collation-server=utf8mb4_general_ci \
         --default-time-zone=+05:30 --max-connections=300 --innodb-buffer-pool-size=128M \
