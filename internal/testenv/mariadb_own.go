@@ -63,7 +63,8 @@ func (s *MariaDBServer) Restart(while func()) {
 func (s *MariaDBServer) start() {
 	s.tb.Helper()
 	command := asNobody(s.program("mariadbd"), "--no-defaults", "--datadir="+s.data(), "--tmpdir="+s.data(),
-		"--socket=s.sock", "--bind-address=127.0.0.1", "--port="+strconv.Itoa(s.port), "--init-file="+s.init(), "--skip-name-resolve",
+		"--socket=s.sock",
+		"--bind-address=127.0.0.1", "--port="+strconv.Itoa(s.port), "--init-file="+s.init(), "--skip-name-resolve",
 		"--innodb-buffer-pool-size=16M", "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin", "--performance-schema=OFF")
 	start(s.tb, "MariaDB", s.address(), command[0], command[1:]...)
 	db := open(s.tb, "mysql", MySQLDSN(s.tb, s.URL))
