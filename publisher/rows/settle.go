@@ -27,7 +27,9 @@ func (t *Table) Settle(ctx context.Context, owner string, held int, m event.Mark
 			rest, unmarked, err = t.apply(ctx, q, &m)
 			return err
 		})
-		left.Refs = append(left.Refs, unmarked...)
+		if err == nil { // else nothing of it is durable
+			left.Refs = append(left.Refs, unmarked...)
+		}
 		return err
 	}
 	err := together()
