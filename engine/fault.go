@@ -40,6 +40,10 @@ var (
 	ErrSchemaChanged = errors.New("the columns' types changed since they were read from the catalog")
 )
 
+// AskPooler is what to do about FaultPooler.
+const AskPooler = "the pooler before the database takes no transactions: set its pool_mode to transaction or session for " +
+	"the database that source__connection names"
+
 // AskFile is what to do about FaultMissing.
 const AskFile = "the file cannot be opened: correct the path in the setting that source__connection names, and let this " +
 	"process read the file, and in WAL mode write in its directory, where SQLite makes two more"

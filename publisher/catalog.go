@@ -83,8 +83,7 @@ func (c *catalog) explain(what string, err error) error {
 		return fmt.Errorf("%w: %s: the database refused the login: correct user, password or database in the setting that "+
 			"source__connection names: %w", poller.ErrLogin, what, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultPooler:
-		return fmt.Errorf("%w: %s: the pooler before the database takes no transactions: set its pool_mode to transaction or "+
-			"session for the database that source__connection names: %w", poller.ErrConfig, what, err)
+		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, what, engine.AskPooler, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultMissing:
 		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, what, engine.AskFile, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultSchema:

@@ -66,7 +66,7 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 // Lock ends the statement with FOR UPDATE, or FOR UPDATE SKIP LOCKED. There is no hint.
 func (Statement) Lock(skip bool) (hint, suffix string) { return "", statement.ForUpdate(skip) }
 
-// Low ends a clean-up's waits for somebody's lock soon.
+// Low ends a clean-up's and a mark's waits for somebody's lock soon.
 var Low = statement.Low{First: "SET LOCAL lock_timeout = '2000ms'",
 	// In one round trip, and for its own transaction: a session's setting would stay on a pooler's connection.
 	Brief: " AND (SELECT set_config('lock_timeout', '2000ms', true)) IS NOT NULL"}

@@ -43,8 +43,7 @@ func (sh *Share) explain(ctx context.Context, kind engine.Fault, err error) erro
 		return fmt.Errorf("%w: %s: the database refuses a parameter of the connection string: correct it, or take it out of the setting that "+
 			"source__connection names: %w", poller.ErrConfig, where, err)
 	case engine.FaultPooler:
-		return fmt.Errorf("%w: %s: the pooler before the database takes no transactions: set its pool_mode to transaction or "+
-			"session for the database that source__connection names: %w", poller.ErrConfig, where, err)
+		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, where, engine.AskPooler, err)
 	case engine.FaultDenied:
 		return fmt.Errorf("%w: %s: the user may not read it: GRANT SELECT on it to the user of source__connection: %w",
 			poller.ErrConfig, where, err)
