@@ -104,3 +104,42 @@ func TestProbeFromTheRestOfATable(t *testing.T) {
 		}
 	})
 }
+
+// TestProbeIsNoParkedRow: a parked row has to wait for its retry, also where more are parked than a source is asked to
+// leave out.
+func TestProbeIsNoParkedRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rows = poller.MaxAvoid + 60
+		shop := newShop()
+		var bad []int
+		for id := 1; id <= rows; id++ {
+			if id%4 == 0 {
+				shop.put(id, "t", "new") // an event that is accepted in each batch
+				continue
+			}
+			bad = append(bad, id)
+			shop.put(id, "t", "bad")
+		}
+		p := newProcess(t, nil, shop, nil)
+		relay := pollertest.Relay(t, p.feed, &anySink{got: map[int]int{}}, func(c *poller.Config) {
+			c.RejectStatus = []int{422}
+		})
+		for range 50 { // three probes may all be bad rows: then the next tick goes on
+			relay.Tick(t.Context())
+		}
+		if n := len(p.parked()); n != len(bad) || n <= poller.MaxAvoid {
+			t.Fatalf("%d of %d bad rows are parked", n, len(bad))
+		}
+		for _, id := range bad {
+			shop.put(id, "t", "new") // all that comes after the position is parked
+		}
+		s := p.open()
+		grant, err := s.Other(t.Context(), nil)
+		if err != nil || len(grant.Batch.Events) > 0 {
+			t.Errorf("a parked row is a probe: %v, %+v", err, grant.Batch.Events)
+		}
+		if err := s.Close(t.Context(), &poller.Report{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
