@@ -64,23 +64,11 @@ func TestCursorSiege(t *testing.T) {
 				}
 			})
 		}
-		var living []*programtest.Process
-		for range 3 {
-			living = append(living, startRun(t, t.TempDir(), s))
-		}
-		second := time.NewTicker(time.Second)
-		defer second.Stop()
-		for n := range kills {
-			living[0].Until("an instance to work, or to wait for another", func() bool {
-				return strings.Contains(living[0].Log(), `"msg":"running"`)
-			})
-			<-second.C
-			living[0].Kill()
-			living = append(living[1:], startRun(t, t.TempDir(), s))
+		killInTurn(t, s, kills, func(n int) {
 			to.mu.Lock()
-			refusing = n%8 < 4
-			to.mu.Unlock()
-		}
+			defer to.mu.Unlock()
+			refusing = n == 0 || (n-1)%8 < 4
+		})
 		end()
 		all.Wait()
 		to.mu.Lock()

@@ -58,22 +58,10 @@ func TestTrackedSiege(t *testing.T) {
 				}
 			})
 		}
-		var living []*programtest.Process
-		for range 3 {
-			living = append(living, startRun(t, t.TempDir(), s))
-		}
-		second := time.NewTicker(time.Second)
-		defer second.Stop()
-		for range kills {
-			living[0].Until("an instance to work, or to wait for another", func() bool {
-				return strings.Contains(living[0].Log(), `"msg":"running"`)
-			})
+		living := killInTurn(t, s, kills, func(int) {
 			before, _ := to.count()
 			programtest.Until(t, "something to be delivered", func() bool { n, _ := to.count(); return n > before })
-			<-second.C
-			living[0].Kill()
-			living = append(living[1:], startRun(t, t.TempDir(), s))
-		}
+		})
 		end()
 		all.Wait()
 		to.mu.Lock()
@@ -104,6 +92,27 @@ func TestTrackedSiege(t *testing.T) {
 			t.Errorf("LOST %v\nINVERTED %v\ndead letters %s", differ, got.inverted, letters)
 		}
 	})
+}
+
+// killInTurn runs three processes. It kills the oldest and starts another, so many times, at most each second; each is
+// called before the nth time. It returns those that are left.
+func killInTurn(t *testing.T, s settings, times int, each func(n int)) (living []*programtest.Process) {
+	t.Helper()
+	for range 3 {
+		living = append(living, startRun(t, t.TempDir(), s))
+	}
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for n := range times {
+		living[0].Until("an instance to work, or to wait for another", func() bool {
+			return strings.Contains(living[0].Log(), `"msg":"running"`)
+		})
+		each(n)
+		<-second.C
+		living[0].Kill()
+		living = append(living[1:], startRun(t, t.TempDir(), s))
+	}
+	return living
 }
 
 // besieged is what the receiver has of each key; "" for one that was deleted.
