@@ -18,7 +18,7 @@ type Choice struct {
 	IDs []string
 	// Filter restricts without ids. Its App, Poller and Output are those of the document.
 	Filter deadletter.Filter
-	// Rows says that the records' rows are needed. Those of all records may be more than fits into memory.
+	// Rows says that the rows of records that the filter chooses are needed: they may be more than fits into memory.
 	Rows bool
 	// Parked chooses parked events that wait for their next attempt, which have no record.
 	Parked bool
