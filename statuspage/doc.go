@@ -9,5 +9,6 @@
 //
 // Pages work without scripts, but for one thing: under the host the admin key has to travel in a header, which no form
 // can send. They load nothing: the style and the script stand in the page, and the Content-Security-Policy names their
-// hashes. What is shown comes from databases and destinations and is hostile until html/template has escaped it.
+// hashes. What is shown comes from databases and destinations and is hostile until it is escaped: by all of html.go but
+// Raw, which has our own files alone.
 package statuspage
