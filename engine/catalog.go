@@ -46,6 +46,9 @@ type Table struct {
 	// Identity is what a table of the same name that was made anew does not share; "" where server.table tells it with
 	// every page, and where the engine has none.
 	Identity string
+	// Identifying is an expression that is Identity, of the table that From names in the same statement; "" where there is
+	// none.
+	Identifying string
 	// Identify reads identity again, "" where the table is gone; nil where server.table tells it.
 	Identify func(ctx context.Context, conn *sql.Conn) (string, error)
 	// Columns in the table's order.

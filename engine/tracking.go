@@ -41,6 +41,9 @@ type ChangeTable struct {
 	// Joined joins what stands for the change table, as c, with the table, as Rows does, where the engine tracks changes
 	// itself; also are further columns.
 	Joined func(changes string, also ...string) string
+	// Floor and Head are expressions, where positions are snapshots: what rows tell elsewhere as StateFloor and ChangeHead
+	// is said once with a page.
+	Floor, Head string
 	// Leased says that instances share the changes by leases (LeaseTables): rows are read after their versions, and in no
 	// snapshot with them.
 	Leased bool

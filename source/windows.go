@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -71,12 +72,7 @@ func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, 
 	case len(page.Events) == 0 && end != "":
 		page.To = nil
 	case len(page.Events) == 0:
-		if page.To = c.idling.Due(r.After, w.Seen, after); page.To != nil {
-			err = c.idleFloor(ctx, p, &w)
-		}
-	}
-	if err != nil {
-		return change.Page{}, err
+		page.To = c.idling.Due(r.After, w.Seen, after)
 	}
 	if page.To == nil && (w.OfRow || w.Told > 0) {
 		page.To = snapshot.After(w.Seen) // what was open at this moment is news later, and must not be asked for again
@@ -138,7 +134,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		return page, after, err
 	}
 	var col collect.Collector
-	var heard [3]string        // s2, now, standby
+	var said string
 	var verdict, foreign error // on the table, not on the connection
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		col = collect.Collector{Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes}, Fetched: time.Now()}
@@ -152,7 +148,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 			col.Untold, col.Touched = c.tracked(p).UntoldBetween(&w, fresh), c.tracked(p).TouchedBetween(&w, fresh)
 		}
 		page = change.Page{NullCursors: -1}
-		if err := c.readSnapshot(ctx, s, st.Text, args, &col, &heard); err != nil {
+		if said, err = c.readSnapshot(ctx, s, st.Text, args, &col); err != nil {
 			return fmt.Errorf("read a page: %w", err)
 		}
 		if err := c.witness(ctx, s, p, &page, len(col.Events) > 0); err != nil {
@@ -164,28 +160,31 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 			}
 		}
 		verdict = c.probe(ctx, s, p, nil, &page)
-		foreign = c.seek(ctx, s, p, &c.ahead, &page, func(ctx context.Context) (verdict, err error) {
-			if p.Tracked != nil && fresh {
-				if verdict, err = c.windowFloor(ctx, s, p, &w); verdict != nil || err != nil {
-					return verdict, err
-				}
-			}
-			return c.findAhead(ctx, s, p)
-		})
+		foreign = c.seek(ctx, s, p, &c.ahead, &page,
+			func(ctx context.Context) (verdict, err error) { return c.findAhead(ctx, s, p) })
 		return nil
 	})
 	if err != nil {
 		return page, after, err
 	}
-	after, now, err := snapshot.ParseHeard(heard)
+	heard, err := snapshot.ParseHeard(said)
 	if err != nil {
 		return page, after, fmt.Errorf("%s: %w", c.name(), err)
 	}
-	if err := c.windowGap(w, now); err != nil {
+	page.Table = heard.Table
+	switch {
+	case w.Scanning:
+		after = w.Seen
+	case end != "":
+		after, _ = snapshot.Parse(end) // it was read from a position
+	default:
+		after = heard.Now
+	}
+	if err := c.windowGap(w, heard.Now); err != nil {
 		return page, after, err
 	}
-	if p.Tracked != nil && fresh && col.Floor != nil {
-		if gap, err := c.tracked(p).BetweenSnapshots(&w, col.Floor); gap != nil || err != nil {
+	if p.Tracked != nil && fresh {
+		if gap, err := c.tracked(p).BetweenSnapshots(&w, heard.Floor); gap != nil || err != nil {
 			return page, after, errors.Join(gap, err)
 		}
 	}
@@ -208,14 +207,11 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		return change.Page{}, after, fmt.Errorf("%w: %s: %w", poller.ErrNormalize, c.name(), col.Bad)
 	}
 	if n := len(page.Events); n > 0 && fresh && !w.Scanning && !w.Open {
-		if after, err = w.Lasting(after, &page.Events[n-1], col.Head); err != nil {
+		if after, err = w.Lasting(after, &page.Events[n-1], heard.Head); err != nil {
 			return change.Page{}, after, fmt.Errorf("%s: %w", c.name(), err)
 		}
 	}
-	at := w.With(after).Positions()
-	for i := range page.Events {
-		page.Events[i].At = at(&page.Events[i])
-	}
+	w.With(after).Place(page.Events)
 	return page, after, nil
 }
 
@@ -234,31 +230,28 @@ func (c *Cursor) windowGap(w snapshot.Window, now snapshot.Snapshot) error {
 		poller.ErrAhead, c.name(), ahead, now.XMax, keyset.StartAgain, poller.AnyDocument)
 }
 
-// readSnapshot runs a page's statement as read does, and takes what follows the row's columns.
-func (c *Cursor) readSnapshot(ctx context.Context, s *pool.Session, text string, args []any, col *collect.Collector,
-	heard *[3]string) error {
+// readSnapshot runs a page's statement as read does, and returns what is heard beside the rows: each says the same.
+func (c *Cursor) readSnapshot(ctx context.Context, s *pool.Session, text string, args []any, col *collect.Collector) (
+	heard string, err error) {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
 	n := len(col.Plan.Sel.Columns)
 	columns := append(col.Plan.Sel.Columns[:n:n], col.Plan.Snapshots().Columns()...)
-	read, first := c.dialect.Read, true
+	read := c.dialect.Read
 	if ordered, is := c.dialect.(engine.OrderedReader); is {
 		read = ordered.ReadInOrder
 	}
-	err := read(ctx, s.Conn, text, args, columns, func(r engine.Row) (bool, error) {
-		if first { // every row says the same
-			first = false
-			for i := range heard {
-				v, err := r.AppendJSON(nil, n+i)
-				if err != nil {
-					return false, err
-				}
-				heard[i] = string(v[1 : len(v)-1])
-			}
-			none, err := r.AppendJSON(nil, n+len(heard))
-			if err != nil || string(none) == `"true"` {
+	var cell []byte
+	err = read(ctx, s.Conn, text, args, columns, func(r engine.Row) (bool, error) {
+		var err error
+		if heard == "" {
+			if cell, err = r.AppendJSON(nil, n); err != nil {
 				return false, err
 			}
+			heard = string(cell[1 : len(cell)-1])
+		}
+		if cell, err = r.AppendJSON(cell[:0], n+1); err != nil || !bytes.Equal(cell, keyset.Null) {
+			return true, err
 		}
 		more := col.Add(r)
 		if !more && col.Unread() > 4*col.Limit.Bytes {
@@ -268,9 +261,9 @@ func (c *Cursor) readSnapshot(ctx context.Context, s *pool.Session, text string,
 		return more, nil
 	})
 	if s.Broken {
-		return nil
+		return heard, nil
 	}
-	return err
+	return heard, err
 }
 
 // findAhead finds rows that no window would hold before the server has come to their numbers, which may take years:

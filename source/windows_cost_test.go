@@ -109,3 +109,48 @@ func TestPostgresSnapshotCost(t *testing.T) {
 	}
 	t.Logf("in the middle of a large transaction: %d pages", buffersOf(t, plan))
 }
+
+// TestPostgresPagesAreNotSorted: the rows of a page come by an index in their order, and nothing but the row that says
+// where they end is sorted beside them, whatever the rows are: of a scan, of a window with and without transactions
+// that were open, and of a change table.
+func TestPostgresPagesAreNotSorted(t *testing.T) {
+	url, db := snapshotTable(t)
+	open := testenv.Begin(t, db, "INSERT INTO o SELECT -i FROM generate_series(1, 2000) i")
+	testenv.Exec(t, db, "INSERT INTO o SELECT generate_series(1000, 4000)", "CREATE TABLE tracked (id bigint PRIMARY KEY)")
+	conn := install(t, url, db, "tracked")
+	testenv.Exec(t, db, "INSERT INTO tracked SELECT generate_series(1, 2000)")
+	changes, err := New(plan.Config{Poller: "changes", Table: "tracked", Tracked: true}, conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = changes.Close() }()
+	for table, src := range map[string]*Cursor{"o": snapshotSource(t, url, nil), "tracked": changes} {
+		t.Run(table, func(t *testing.T) {
+			r := (&reader{t: t, src: src}).start()
+			sorted := func(what string) {
+				t.Helper()
+				plan := explainAnalyze(t, src, r.at)
+				if !strings.Contains(plan, "rows=501 ") {
+					t.Fatalf("%s is no full page:\n%s", what, plan)
+				}
+				for node := range strings.SplitSeq(plan, "->") {
+					if strings.HasPrefix(strings.TrimSpace(node), "Sort") && !strings.Contains(node, "rows=1 loops=1)") {
+						t.Errorf("%s is sorted:\n%s", what, plan)
+					}
+				}
+			}
+			sorted("a scan")
+			for r.page(5000) {
+			}
+			if src != changes {
+				if err := open.Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			testenv.Exec(t, db, "INSERT INTO "+table+" SELECT generate_series(10000, 14000)")
+			sorted("a window")
+			r.page(500)
+			sorted("the window's next page")
+		})
+	}
+}

@@ -92,7 +92,7 @@ func TestGoldenSnapshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	pinned["count_up_to"] = snapshot.Count(&p.Sel, end, snapshot.Window{}, nil, nil, key, 1000).Text + "\n"
-	pinned["present"], pinned["ahead"] = snapshot.Present(&p.Sel).Text+"\n", snapshot.Ahead(&p.Sel).Text+"\n"
+	pinned["present"], pinned["ahead"] = p.Snapshots().Present().Text+"\n", snapshot.Ahead(&p.Sel).Text+"\n"
 	for name, text := range pinned {
 		golden.Pin(t, filepath.Join("postgres", "snapshot_"+name+".sql"), text)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
-	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
@@ -15,32 +14,28 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/snapshot"
-	"github.com/rowrelay/rowrelay/tracking"
 )
 
-// now reads the present snapshot of a primary.
-func (c *Cursor) now(ctx context.Context, s *pool.Session) (snapshot.Snapshot, error) {
-	var heard [3]string
-	if err := s.Conn.QueryRowContext(ctx, "SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text").Scan(&heard[0],
-		&heard[2]); err != nil {
-		return snapshot.Snapshot{}, fmt.Errorf("read the present snapshot: %w", err)
+// now reads what a primary says of its present snapshot.
+func (c *Cursor) now(ctx context.Context, s *pool.Session, p *plan.Plan) (snapshot.Heard, error) {
+	var said string
+	if err := s.Conn.QueryRowContext(ctx, "SELECT "+p.Snapshots().Heard()).Scan(&said); err != nil {
+		return snapshot.Heard{}, fmt.Errorf("read the present snapshot: %w", err)
 	}
-	heard[1] = heard[0]
-	now, _, err := snapshot.ParseHeard(heard)
-	return now, err
+	return snapshot.ParseHeard(said)
 }
 
 // present is now, and what of it lasts, whatever happens to the server: up to the last transaction that has a row in
 // the table, whose id is on disk. In an empty table nothing is covered: every row is still to come.
 func (c *Cursor) present(ctx context.Context, s *pool.Session, p *plan.Plan) (now, lasting snapshot.Snapshot,
 	err error) {
-	var heard [3]string
+	var said string
 	var last sql.NullString
-	if err := s.Conn.QueryRowContext(ctx, snapshot.Present(&p.Sel).Text).Scan(&heard[0], &heard[2], &last); err != nil {
+	if err := s.Conn.QueryRowContext(ctx, p.Snapshots().Present().Text).Scan(&said, &last); err != nil {
 		return now, lasting, fmt.Errorf("read the present snapshot: %w", err)
 	}
-	heard[1] = heard[0]
-	if now, _, err = snapshot.ParseHeard(heard); err != nil {
+	heard, err := snapshot.ParseHeard(said)
+	if err != nil {
 		return now, lasting, err
 	}
 	xid := uint64(firstTransaction)
@@ -51,17 +46,13 @@ func (c *Cursor) present(ctx context.Context, s *pool.Session, p *plan.Plan) (no
 		xid = snapshot.Following(xid)
 	}
 	if p.Tracked != nil { // it is on disk, too
-		_, floor, err := c.tracked(p).Floor(ctx, s.Conn)
-		if err != nil {
-			return now, lasting, err
-		}
-		least, purged, err := tracking.ParseFloor(strings.Trim(string(floor), `"`))
+		least, purged, err := c.tracked(p).FloorOf(heard.Floor)
 		if err != nil {
 			return now, lasting, err
 		}
 		xid = max(xid, least+1, purged+1)
 	}
-	return now, now.Below(xid).AtMost(snapshot.MaxOpen), nil
+	return heard.Now, heard.Now.Below(xid).AtMost(snapshot.MaxOpen), nil
 }
 
 // firstTransaction is the first id that a transaction of a user may have (FirstNormalTransactionId).
@@ -74,42 +65,18 @@ func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var now snapshot.Snapshot
+	var heard snapshot.Heard
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
-		if now, err = c.now(ctx, s); err == nil && ws.p.Tracked != nil {
-			gap, err = c.windowFloor(ctx, s, ws.p, &w)
-		}
+		heard, err = c.now(ctx, s, ws.p)
 		return err
 	})
+	if err == nil && ws.p.Tracked != nil {
+		gap, err = c.tracked(ws.p).BetweenSnapshots(&w, heard.Floor)
+	}
 	if err != nil || gap != nil {
 		return gap, err
 	}
-	return c.windowGap(w, now), nil
-}
-
-// windowFloor reads whether changes are missing after a window's begin.
-func (c *Cursor) windowFloor(ctx context.Context, s *pool.Session, p *plan.Plan, w *snapshot.Window) (gap, err error) {
-	_, floor, err := c.tracked(p).Floor(ctx, s.Conn)
-	if err != nil {
-		return nil, err
-	}
-	return c.tracked(p).BetweenSnapshots(w, floor)
-}
-
-// idleFloor is the gap of a window without rows whose begin is about to move: no row tells its floor, and the looks
-// that seek takes now and then are shared by all positions of the source.
-func (c *Cursor) idleFloor(ctx context.Context, p *plan.Plan, w *snapshot.Window) (gap error) {
-	if p.Tracked == nil {
-		return nil
-	}
-	err := c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {
-		gap, err = c.windowFloor(ctx, s, p, w)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return gap
+	return c.windowGap(w, heard.Now), nil
 }
 
 // latest is the position after everything that is committed now.
@@ -186,11 +153,11 @@ func (ws windows) count(r change.Range, most int) (st keyset.Statement, args []a
 // explain is for the statement that runs most: a window that was opened just now.
 func (ws windows) explain(ctx context.Context, s *pool.Session, batch int) (string, error) {
 	c, p := ws.c, ws.p
-	now, err := c.now(ctx, s)
+	heard, err := c.now(ctx, s, p)
 	if err != nil {
 		return "", err
 	}
-	st, args, err := p.Snapshots().Statement(batch+1, snapshot.Window{Begun: true, Seen: now}, "", nil)
+	st, args, err := p.Snapshots().Statement(batch+1, snapshot.Window{Begun: true, Seen: heard.Now}, "", nil)
 	if err != nil {
 		return "", err
 	}
@@ -198,10 +165,9 @@ func (ws windows) explain(ctx context.Context, s *pool.Session, batch int) (stri
 }
 
 func (ws windows) statements(limit int) (first, next keyset.Statement) {
-	p := ws.p
-	key := keyset.Pick(p.Sel.Columns, p.Key)
+	r := ws.p.Snapshots()
 	begin := snapshot.Window{Begun: true, Seen: snapshot.Snapshot{XMin: 1, XMax: 1}}
-	return snapshot.ScanPage(&p.Sel, limit, key, "", nil, nil), snapshot.WindowPage(&p.Sel, limit, &begin, "", nil, nil)
+	return r.ScanPage(limit, "", nil, nil), r.WindowPage(limit, &begin, "", nil, nil)
 }
 
 // position is before or after everything of a transaction: a row has no position of its own among the rows of

@@ -219,9 +219,8 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	value.Zoned = value.Kind.IsTime() // UTC, whatever its type says
 	value.CursorWarning = ""          // the triggers set it
 	own := engine.Column{Name: engine.ChangeVersion, Type: changes.Columns[version].Type, Value: value}
-	created, touched, floor, head := own, own, own, own
+	created, touched := own, own
 	created.Name, touched.Name = engine.ChangeCreated, engine.ChangeTouched
-	floor.Name, head.Name = engine.StateFloor, engine.ChangeHead
 	present := joined.Columns[slices.IndexFunc(t.Columns,
 		func(col engine.Column) bool { return col.Name == t.PrimaryKey[0] })]
 	present.Name, present.Nullable = engine.ChangePresent, true
@@ -237,13 +236,15 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	}
 	name := c.In(s.Quote, c.Name)
 	c.Rows = rows(name)
-	if s.Tracking.Snapshots {
-		floor.Value = s.Words
-	}
-	floor.Value.Expr = engine.Literal(Floor(&s, c))
 	ordered := "h." + s.Quote(engine.ChangeVersion) // PostgreSQL before 16 knows no MAX of an xid8
-	head.Value.Expr = engine.Literal("(SELECT " + ordered + " FROM " + name + " AS h ORDER BY " + ordered +
-		" DESC LIMIT 1)")
+	last := "(SELECT " + ordered + " FROM " + name + " AS h ORDER BY " + ordered + " DESC LIMIT 1)"
+	if s.Tracking.Snapshots {
+		c.Floor, c.Head = Floor(&s, c), last
+		return joined, nil
+	}
+	floor, head := own, own
+	floor.Name, head.Name = engine.StateFloor, engine.ChangeHead
+	floor.Value.Expr, head.Value.Expr = engine.Literal(Floor(&s, c)), engine.Literal(last)
 	joined.Columns = append(joined.Columns, floor, head)
 	return joined, nil
 }

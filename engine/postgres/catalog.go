@@ -117,6 +117,7 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	t.From = quote(schema) + "." + quote(rel)
 	t.Partitioned = relkind == "p"
 	t.Identity = tableIdentity(oid)
+	t.Identifying = "'" + tableIdentity("") + "' || '" + strings.ReplaceAll(t.From, "'", "''") + "'::regclass::oid"
 	if heap && !t.RowSecurity {
 		t.Writer = WriterOf(oid)
 	}

@@ -270,5 +270,12 @@ func (p *Plan) Kinds() string {
 
 // Snapshots are the plan's, where it is read by them.
 func (p *Plan) Snapshots() snapshot.Reader {
-	return snapshot.Reader{Dialect: p.Dialect, Sel: &p.Sel, Key: keyset.Pick(p.Sel.Columns, p.Key)}
+	r := snapshot.Reader{Dialect: p.Dialect, Sel: &p.Sel, Key: keyset.Pick(p.Sel.Columns, p.Key)}
+	if p.Sel.Query == "" && !p.Table.View {
+		r.Table = p.Table.Identifying
+	}
+	if c := p.Table.Changes; c != nil {
+		r.Head, r.Floor = c.Head, c.Floor
+	}
+	return r
 }

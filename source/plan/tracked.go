@@ -202,7 +202,16 @@ func Later(a, b []byte) bool {
 
 // number is an integer's value; 0 for none.
 func number(scalar []byte) (uint64, bool) {
-	n, err := strconv.ParseUint(strings.Trim(string(scalar), `"`), 10, 64)
+	digits := bytes.Trim(scalar, `"`)
+	for _, c := range digits { // an error would cost more than the number, for each row
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	if len(digits) == 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(digits), 10, 64)
 	return n, err == nil
 }
 

@@ -17,6 +17,8 @@ type Reader struct {
 	Dialect engine.Dialect
 	Sel     *keyset.Selection
 	Key     []engine.Column
+	// Table, Head and Floor are the expressions that Heard tells of; "" for none.
+	Table, Head, Floor string
 }
 
 // DecodeRange reads a range's begin, and the snapshot that it ends with: "" where it has no end.
@@ -55,18 +57,17 @@ func (p Reader) Args(w *Window) (place []any, err error) {
 // Statement is the statement of a page with its arguments.
 func (p Reader) Statement(limit int, w Window, end string, also []keyset.Condition) (st keyset.Statement, args []any,
 	err error) {
-	columns := p.Key
 	place, err := p.Args(&w)
 	if err != nil {
 		return st, nil, err
 	}
 	switch {
 	case !w.Begun:
-		st = ScanPage(p.Sel, limit, columns, end, nil, also)
+		st = p.ScanPage(limit, end, nil, also)
 	case w.Scanning:
-		st = ScanPage(p.Sel, limit, columns, w.Seen.String(), place, also)
+		st = p.ScanPage(limit, w.Seen.String(), place, also)
 	default:
-		st = WindowPage(p.Sel, limit, &w, end, place, also)
+		st = p.WindowPage(limit, &w, end, place, also)
 	}
 	return st, st.OwnArgs(), nil
 }
@@ -166,16 +167,6 @@ func (p Reader) OfRow(c change.Cursor) (Snapshot, error) {
 		xid = Following(xid) // after all rows of the value
 	}
 	return everythingBelow(xid)
-}
-
-// Columns follow a row's: the window's end, the server's present snapshot, whether it is a standby, and whether
-// there is no row.
-func (p Reader) Columns() []engine.Column {
-	var columns []engine.Column
-	for _, name := range []string{"s2", "now", "standby", "none"} {
-		columns = append(columns, engine.Column{Name: name, Value: p.Sel.Syntax.Words})
-	}
-	return columns
 }
 
 // ScanAfter reads the order columns of the rows of a scan that come after one by key.

@@ -35,12 +35,13 @@ func TestSnapshotText(t *testing.T) {
 
 // TestStandby: what a standby says is not taken.
 func TestStandby(t *testing.T) {
-	if _, _, err := ParseHeard([3]string{"5:9:7", "5:9:7", "true"}); !errors.Is(err, poller.ErrConfig) ||
+	if _, err := ParseHeard("5:9:7|t|||"); !errors.Is(err, poller.ErrConfig) ||
 		!strings.Contains(err.Error(), "primary") {
 		t.Error(err)
 	}
-	if _, _, err := ParseHeard([3]string{"5:9:7", "5:9:7", "false"}); err != nil {
-		t.Error(err)
+	h, err := ParseHeard("5:9:7|f|oid 7|12|3 4")
+	if err != nil || h.Table != "oid 7" || h.Head != "12" || h.Floor != "3 4" {
+		t.Error(h, err)
 	}
 }
 

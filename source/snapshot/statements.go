@@ -11,8 +11,10 @@ import (
 
 // The statements of a source that reads by snapshots. Each is one statement, so that it sees by one snapshot, and that
 // is what pg_current_snapshot() returns in it: the window's end is the very snapshot that its first page was read by.
-// Each returns at least one row, with the columns of a row, then those of Columns. rowrelay_s is named so that it hides
-// no table that the user's condition or query reads.
+// (A transaction whose statements share a snapshot would not do: it is taken before the tables are locked, and shows a
+// table that an ALTER rewrote in between as empty.) Each returns the columns of a row, then those of Columns, and after
+// the rows one that has no row: it comes also where there is none. rowrelay_s is named so that it hides no table that
+// the user's condition or query reads.
 
 // textParam is the column of a parameter that is text.
 func textParam(name string) engine.Column { return engine.Column{Name: name, Type: "text"} }
@@ -25,8 +27,8 @@ func textParam(name string) engine.Column { return engine.Column{Name: name, Typ
 // ended in; the transactions that were open in w.Seen and have ended; and all that began since. A transaction that is
 // open for long costs nothing there, while xid >= xmin(seen) would read everything since its begin with every poll.
 // Where no such transaction is left, one branch is all: the range after the last row.
-func WindowPage(s *keyset.Selection, limit int, w *Window, upTo string, args []any,
-	also []keyset.Condition) keyset.Statement {
+func (p Reader) WindowPage(limit int, w *Window, upTo string, args []any, also []keyset.Condition) keyset.Statement {
+	s := p.Sel
 	b := keyset.NewBuilder(s.Syntax)
 	xid := &s.Order[0]
 	open, passed := len(w.Seen.XIP) > 0, false
@@ -35,8 +37,7 @@ func WindowPage(s *keyset.Selection, limit int, w *Window, upTo string, args []a
 			open, passed = false, true
 		}
 	}
-	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT x.s1, x.s2, x.s2::text AS s2_text, x.now::text AS now, " +
-		"pg_is_in_recovery()::text AS standby")
+	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT x.s1, x.s2, " + p.Heard() + " AS heard")
 	if open {
 		b.Add(",\n\t\tARRAY(SELECT i FROM pg_snapshot_xip(x.s1) AS i WHERE pg_visible_in_snapshot(i, x.s2)")
 		if args != nil {
@@ -47,7 +48,7 @@ func WindowPage(s *keyset.Selection, limit int, w *Window, upTo string, args []a
 	}
 	b.Add("\n\tFROM (SELECT " + b.Own(textParam("s1"), w.Seen.String()) + "::text::pg_snapshot AS s1, ")
 	addSnapshot(b, "s2", upTo)
-	b.Add(" AS s2, pg_current_snapshot() AS now) AS x\n)\n")
+	b.Add(" AS s2) AS x\n)\n")
 
 	name := s.Column(*xid)
 	below := name + " < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s) AND "
@@ -55,10 +56,9 @@ func WindowPage(s *keyset.Selection, limit int, w *Window, upTo string, args []a
 	var branches []keyset.Condition
 	if args != nil && !passed {
 		branches = append(branches, func(b *keyset.Builder, s *keyset.Selection) {
-			b.Add(name + " = ")
+			afterRow(b, s, s.Order, args)
+			b.Add(" AND " + name + " <= ") // not =: a branch whose rows have one transaction would be sorted, for the others'
 			b.Value(xid, args[0])
-			b.Add(" AND ")
-			afterRow(b, s, s.Order[1:], args[1:])
 			b.Add(" AND " + visible)
 		})
 	}
@@ -80,12 +80,10 @@ func WindowPage(s *keyset.Selection, limit int, w *Window, upTo string, args []a
 }
 
 // ScanPage reads the rows that a snapshot saw by key; an empty one is the present. args are the last row's key, or nil.
-func ScanPage(s *keyset.Selection, limit int, key []engine.Column, seen string, args []any,
-	also []keyset.Condition) keyset.Statement {
+func (p Reader) ScanPage(limit int, seen string, args []any, also []keyset.Condition) keyset.Statement {
+	s, key := p.Sel, p.Key
 	b := keyset.NewBuilder(s.Syntax)
-	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT ")
-	b.Add("x.s2, x.s2::text AS s2_text, pg_current_snapshot()::text AS now, pg_is_in_recovery()::text AS standby" +
-		"\n\tFROM (SELECT ")
+	b.Add("WITH rowrelay_s AS MATERIALIZED (\n\tSELECT x.s2, " + p.Heard() + " AS heard\n\tFROM (SELECT ")
 	addSnapshot(b, "scan", seen)
 	b.Add(" AS s2) AS x\n)\n")
 	branch := func(b *keyset.Builder, s *keyset.Selection) {
@@ -163,11 +161,12 @@ func coveredBy(b *keyset.Builder, s *keyset.Selection, w *Window, args []any, ke
 	}
 }
 
-// Present reads the present snapshot, whether the server is a standby, and the highest transaction of a row: NULL in an
-// empty table. Rows that source__where leaves out count as well: then it is the index's end.
-func Present(s *keyset.Selection) keyset.Statement {
+// Present reads what Heard says, and the highest transaction of a row: NULL in an empty table. Rows that source__where
+// leaves out count as well: then it is the index's end.
+func (p Reader) Present() keyset.Statement {
+	s := p.Sel
 	b := keyset.NewBuilder(s.Syntax)
-	b.Add("SELECT pg_current_snapshot()::text, pg_is_in_recovery()::text, (\n\tSELECT " + s.Column(s.Order[0]) + "::text")
+	b.Add("SELECT " + p.Heard() + ", (\n\tSELECT " + s.Column(s.Order[0]) + "::text")
 	b.From(s)
 	b.Add("\nWHERE " + s.Column(s.Order[0]) + " IS NOT NULL ORDER BY " + s.Column(s.Order[0]) + " DESC LIMIT 1)")
 	return b.Statement()
@@ -184,10 +183,6 @@ func addSnapshot(b *keyset.Builder, name, text string) {
 
 // afterRow writes that a row comes after another in the order of columns.
 func afterRow(b *keyset.Builder, s *keyset.Selection, columns []engine.Column, args []any) {
-	if len(columns) == 0 { // the key is the transaction itself
-		b.Add("false")
-		return
-	}
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = s.Column(c)
@@ -200,26 +195,29 @@ func afterRow(b *keyset.Builder, s *keyset.Selection, columns []engine.Column, a
 	b.Add(")")
 }
 
-// snapshotRows writes the rows of the branches, each in order and up to the limit, merged, beside s's columns.
+// snapshotRows writes the rows of the branches, each in order and up to the limit, merged, and after them the row that
+// has none: it is last because it has NULL where rows are ordered by. Each part has its order already, so that the
+// server merges them and sorts nothing.
 func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column, branches []keyset.Condition, limit int,
 	also []keyset.Condition) {
-	columns, sorted := make([]string, len(s.Columns)), make([]string, len(order))
-	for i := range s.Columns {
-		columns[i] = "w.c" + strconv.Itoa(i)
-	}
+	sorted := make([]string, len(order))
 	for i := range order {
 		sorted[i] = "o" + strconv.Itoa(i)
 	}
-	b.Add("SELECT " + strings.Join(columns, ", ") +
-		", s.s2_text, s.now, s.standby, (w.o0 IS NULL)::text\nFROM rowrelay_s AS s LEFT JOIN (\n\tSELECT * FROM (")
+	b.Add("SELECT ")
+	for i := range s.Columns {
+		fmt.Fprintf(&b.Text, "w.c%d, ", i)
+	}
+	b.Add("w.heard, w.ended\nFROM (\n\t(SELECT * FROM (")
 	for n, branch := range branches {
 		if n > 0 {
 			b.Add("\n\tUNION ALL")
 		}
 		b.Add("\n\t(SELECT ")
 		for i, c := range s.Columns {
-			fmt.Fprintf(&b.Text, "%s%s AS c%d", keyset.Comma(i), engine.Fill(c.Value.Expr, s.Column(c)), i)
+			fmt.Fprintf(&b.Text, "%s AS c%d, ", engine.Fill(c.Value.Expr, s.Column(c)), i)
 		}
+		b.Add("(SELECT heard FROM rowrelay_s) AS heard, NULL AS ended")
 		for i, c := range order {
 			fmt.Fprintf(&b.Text, ", %s AS o%d", s.Column(c), i)
 		}
@@ -232,7 +230,8 @@ func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column,
 		b.Add(" LIMIT " + strconv.Itoa(limit) + ")")
 	}
 	b.Add("\n\t) AS u ORDER BY " + strings.Join(sorted, ", ") + " LIMIT " + strconv.Itoa(limit) +
-		"\n) AS w ON true\nORDER BY w." + strings.Join(sorted, ", w."))
+		")\n\tUNION ALL\n\tSELECT " + strings.Repeat("NULL, ", len(s.Columns)) + "heard, 'true'" +
+		strings.Repeat(", NULL", len(order)) + " FROM rowrelay_s\n) AS w\nORDER BY w." + strings.Join(sorted, ", w."))
 }
 
 // Ahead reads one row whose transaction the server has not come to. A row that is visible was committed, by a

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine/scalar"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 )
 
@@ -105,37 +104,47 @@ func ScanFrom(s Snapshot) change.Cursor {
 	return append(strconv.AppendQuote([]byte(`{"kind":"`+positionKind+`","scan":`), s.String()), '}')
 }
 
-// Positions returns a function that gives each event its position: the window with the event's own place in it.
-func (w *Window) Positions() func(*change.Event) change.Cursor {
-	if w.Scanning {
-		begin := string(ScanFrom(w.Seen))
-		begin = begin[:len(begin)-1] + `,"after":`
-		return func(e *change.Event) change.Cursor {
-			at := make(change.Cursor, 0, len(begin)+len(e.Key)+1)
-			return append(append(append(at, begin...), e.Key...), '}')
-		}
-	}
+// Place gives each event its position: the window with the event's own place in it. They share a few buffers.
+func (w *Window) Place(events []change.Event) {
 	begin := string(withTold(After(w.Seen), w.Told))
 	begin = begin[:len(begin)-1] + `,"s2":"` + w.UpTo.String() + `","after":{`
-	skip := len(`{"kind":"` + TransactionKind + `",`)
-	return func(e *change.Event) change.Cursor {
+	if w.Scanning {
+		begin = string(ScanFrom(w.Seen))
+		begin = begin[:len(begin)-1] + `,"after":`
+	}
+	var chunk []byte
+	for i := range events {
+		e := &events[i]
 		// The row's own cursor is its place, but for the kind: {"kind":"xid8+pk","value":…,"tiebreaker":{…}}.
-		at := make(change.Cursor, 0, len(begin)+len(e.Cursor)-skip+1)
-		return append(append(append(at, begin...), e.Cursor[skip:]...), '}')
+		place := []byte(e.Cursor[len(`{"kind":"`+TransactionKind+`",`):])
+		if w.Scanning {
+			place = e.Key
+		}
+		n := len(begin) + len(place) + 1
+		if cap(chunk)-len(chunk) < n {
+			chunk = make([]byte, 0, n*min(len(events)-i, placesOfChunk))
+		}
+		at := len(chunk)
+		chunk = append(append(append(chunk, begin...), place...), '}')
+		e.At = chunk[at:len(chunk):len(chunk)]
 	}
 }
 
+// placesOfChunk is how many positions share a buffer, which lives as long as one of them.
+const placesOfChunk = 64
+
 // Lasting is what of a window's end a crash of the server cannot take back: up to the transaction of the last row of
 // the page, or up to head, where the highest transaction of all rows is known.
-func (w *Window) Lasting(end Snapshot, last *change.Event, head []byte) (Snapshot, error) {
-	if head == nil {
+func (w *Window) Lasting(end Snapshot, last *change.Event, head string) (Snapshot, error) {
+	value := json.RawMessage(head)
+	if head == "" {
 		var s keyset.StoredCursor
 		if err := json.Unmarshal(last.Cursor, &s); err != nil {
 			return end, fmt.Errorf("read a row's transaction: %w", err)
 		}
-		head = s.Value
+		value = s.Value
 	}
-	xid, err := transactionOf(head)
+	xid, err := transactionOf(value)
 	if err != nil {
 		return end, fmt.Errorf("read a row's transaction: %w", err)
 	}
@@ -148,19 +157,4 @@ func (w Window) With(upTo Snapshot) *Window {
 		w.Open, w.UpTo = true, upTo
 	}
 	return &w
-}
-
-// ParseHeard reads what the server said of its snapshots.
-func ParseHeard(heard [3]string) (upTo, now Snapshot, err error) {
-	if heard[2] != "false" {
-		return upTo, now, fmt.Errorf("%w: source__late_commits=exact: the server that answered is a standby, whose snapshots leave out open transactions, so that rows would be lost: "+
-			"connect to the primary (target_session_attrs=read-write), or use overlap", poller.ErrConfig)
-	}
-	if upTo, err = Parse(heard[0]); err != nil {
-		return upTo, now, fmt.Errorf("read the snapshot: %w", err)
-	}
-	if now, err = Parse(heard[1]); err != nil {
-		return upTo, now, fmt.Errorf("read the present snapshot: %w", err)
-	}
-	return upTo, now, nil
 }

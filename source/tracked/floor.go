@@ -25,8 +25,8 @@ func (t Table) Floor(ctx context.Context, conn *sql.Conn) (counted, floor []byte
 		told, err := t.Tell(ctx, conn)
 		return told.Head, told.Floor, err
 	}
-	column := p.Sel.Columns[p.Tracked.Floor]
-	columns, text := []engine.Column{column}, "SELECT "+engine.Fill(column.Value.Expr, "")
+	column := p.Sel.Columns[p.Tracked.Version]
+	columns, text := []engine.Column{column}, "SELECT "+tracking.Floor(&p.Syntax, p.Table.Changes)
 	if p.Syntax.Tracking.Counted {
 		columns = append(columns, column)
 		text += ", (SELECT s." + p.Syntax.Quote(engine.ChangeVersion) + " FROM " +
@@ -91,12 +91,20 @@ func (t Table) errFloor(at string, floor []byte) error {
 }
 
 // BetweenSnapshots is the gap of a window that begins before changes that are missing, by the change table's floor.
-func (t Table) BetweenSnapshots(w *snapshot.Window, floor []byte) (gap, err error) {
-	least, purged, err := tracking.ParseFloor(strings.Trim(string(floor), `"`))
+func (t Table) BetweenSnapshots(w *snapshot.Window, floor string) (gap, err error) {
+	least, purged, err := t.FloorOf(floor)
 	if err != nil || !w.Begun || w.Seen.Sees(least) && purged < w.Seen.Whole() {
 		return nil, err
 	}
 	return t.errFloor(w.Seen.String(), strconv.AppendUint(nil, max(least, purged), 10)), nil
+}
+
+// FloorOf reads the floor where positions are snapshots.
+func (t Table) FloorOf(text string) (floor, purged uint64, err error) {
+	if text == "" {
+		return 0, 0, tracking.Broken(t.Plan.Table.Changes, []string{"its state has no row"})
+	}
+	return tracking.ParseFloor(text)
 }
 
 // Rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same; but where
