@@ -7,9 +7,32 @@ import (
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
-// TestFunctionOfAnOlderVersion: what an older version installed is noticed, and brought up to date without a gap.
-func TestFunctionOfAnOlderVersion(t *testing.T) {
-	r := newRig(t, "postgres")
+// TestInstalledByAnOlderVersion: what an older version installed is noticed, and brought up to date without a gap.
+func TestInstalledByAnOlderVersion(t *testing.T) {
+	t.Run("postgres", func(t *testing.T) {
+		renewed(t, "postgres", func(r *rig, statements []string) {
+			for _, statement := range statements {
+				if strings.Contains(statement, "CREATE OR REPLACE FUNCTION") {
+					r.exec(strings.Replace(statement, "#variable_conflict use_column\n", "", 1))
+				}
+			}
+		})
+	})
+	t.Run("mysql", func(t *testing.T) {
+		renewed(t, "mysql", func(r *rig, _ []string) {
+			r.exec("ALTER TABLE rowrelay_changes_orders DROP KEY rowrelay_changes_orders_version, " +
+				"ADD KEY rowrelay_changes_orders_version (rowrelay_version, id)")
+		})
+		renewed(t, "mysql", func(r *rig, _ []string) {
+			r.exec("ALTER TABLE rowrelay_changes_orders DROP KEY rowrelay_changes_orders_version")
+		})
+	})
+}
+
+// renewed installs, has older make it what an older version made, and brings that up to date.
+func renewed(t *testing.T, engine string, older func(*rig, []string)) {
+	t.Helper()
+	r := newRig(t, engine)
 	work := func() tracking.Work {
 		t.Helper()
 		w, err := tracking.Install(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
@@ -33,11 +56,7 @@ func TestFunctionOfAnOlderVersion(t *testing.T) {
 		}
 	}
 	noticed(false)
-	for _, statement := range work().Statements {
-		if strings.Contains(statement, "CREATE OR REPLACE FUNCTION") {
-			r.exec(strings.Replace(statement, "#variable_conflict use_column\n", "", 1))
-		}
-	}
+	older(r, work().Statements)
 	noticed(true)
 	i := r.instance(usual)
 	r.insert(1, 1)

@@ -305,9 +305,9 @@ func Broken(c *engine.ChangeTable, faults []string) error {
 		c.Poller)
 }
 
-// Outdated says that an older version made what keeps a change table.
+// Outdated says that an older version made a change table, or what keeps it.
 func Outdated(c *engine.ChangeTable) string {
-	return fmt.Sprintf("the triggers that keep the change table %s are those of an older version of Rowrelay: "+
+	return fmt.Sprintf("the change table %s, or the triggers that keep it, are of an older version of Rowrelay: "+
 		"rowrelay track install %s brings them up to date, and no change is missed", c.Name, c.Poller)
 }
 

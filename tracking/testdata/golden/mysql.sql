@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS `shop`.`rowrelay_changes_orders` (
 	`rowrelay_version` DATETIME(6) NOT NULL,
 	`rowrelay_created` DATETIME(6) NOT NULL,
 	PRIMARY KEY (`tenant`, `id`),
-	KEY `rowrelay_changes_orders_version` (`rowrelay_version`, `tenant`, `id`)
+	KEY `rowrelay_changes_orders_version` (`rowrelay_version`, `tenant`, `id`, `rowrelay_created`)
 ) ENGINE=InnoDB;
 CREATE TABLE IF NOT EXISTS `shop`.`rowrelay_changes_orders_state` (
 	one TINYINT NOT NULL PRIMARY KEY,

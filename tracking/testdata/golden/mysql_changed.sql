@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS `shop`.`rowrelay_changes_orders` (
 	`rowrelay_created` DATETIME(6) NOT NULL,
 	`rowrelay_changed_edb46562` DATETIME(6) NOT NULL DEFAULT '1970-01-01 00:00:00',
 	PRIMARY KEY (`tenant`, `id`),
-	KEY `rowrelay_changes_orders_version` (`rowrelay_version`, `tenant`, `id`)
+	KEY `rowrelay_changes_orders_version` (`rowrelay_version`, `tenant`, `id`, `rowrelay_created`, `rowrelay_changed_edb46562`)
 ) ENGINE=InnoDB;
 CREATE TABLE IF NOT EXISTS `shop`.`rowrelay_changes_orders_state` (
 	one TINYINT NOT NULL PRIMARY KEY,
