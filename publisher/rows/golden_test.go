@@ -108,7 +108,8 @@ func goldenNames(engine string) (db *statement.DB, outbox, beside statement.Name
 
 var goldenConfig = Config{Ordering: poller.OrderKey, Block: true, MaxRowBytes: 4 << 20, Retention: 720 * time.Hour}
 
-// TestGoldenAdmin pins what operators and the clean-up send to a table of `rowrelay outbox init`.
+// TestGoldenAdmin pins what operators, the clean-up and a settlement beside locks send to a table of `rowrelay outbox
+// init`.
 func TestGoldenAdmin(t *testing.T) {
 	for engine, e := range goldenEngines {
 		db, outbox, beside := goldenNames(engine)
@@ -119,6 +120,7 @@ func TestGoldenAdmin(t *testing.T) {
 		g.Add("list everything", table.pageStatement(&event.Filter{}, nil, "", 1000))
 		g.Add("requeue", table.requeue(refs))
 		g.Add("discard", table.discard(refs, "by ann"))
+		g.Add("settle looks for what is not locked", table.free(refs))
 		g.Add("clean-up looks", table.cleanLook("7", 4000))
 		prefix := ""
 		if engine == "sqlserver" {

@@ -87,7 +87,7 @@ func (t *Table) publishTogether(ctx context.Context, owner string, held int,
 	}
 	lock := err
 	err = t.db.Tx(ctx, "mark events as published", func(ctx context.Context, q statement.Querier) error {
-		free, err := t.free(ctx, q, refs)
+		free, err := t.refs(ctx, q, t.free(refs))
 		if err == nil {
 			unmarked, err = t.publishThese(ctx, q, owner, held, free, refs)
 		}
@@ -119,11 +119,11 @@ func (t *Table) publishThese(ctx context.Context, q statement.Querier, owner str
 	return t.unchanged(ctx, q, n, refs, t.markable())
 }
 
-// free locks those of refs that nobody else has locked, and returns them.
-func (t *Table) free(ctx context.Context, q statement.Querier, refs []event.Ref) ([]event.Ref, error) {
+// free locks those of refs that nobody else has locked, and selects their ids.
+func (t *Table) free(refs []event.Ref) *statement.Statement {
 	hint, suffix := t.db.Lock(true)
 	s := t.db.Statement("SELECT ", t.o.id, " FROM ", t.outbox.String(), " o", hint, " WHERE ")
-	return t.refs(ctx, q, t.oneOf(s, &t.o, refs).Add(" AND ", t.markable(), suffix))
+	return t.oneOf(s, &t.o, refs).Add(" AND ", t.markable(), suffix)
 }
 
 // refs are those of the rows whose ids a statement selects.

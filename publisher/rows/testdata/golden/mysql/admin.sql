@@ -18,6 +18,8 @@ UPDATE `shop`.`outbox` SET state = 'FAILED', retry_count = 0, next_attempt_at = 
 -- discard
 UPDATE `shop`.`outbox` SET state = 'DISCARDED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL, last_error = ? WHERE id IN (1,2) AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')
 --   by ann
+-- settle looks for what is not locked
+SELECT o.id FROM `shop`.`outbox` o WHERE o.id IN (1,2) AND o.state IN ('PENDING', 'FAILED') FOR UPDATE SKIP LOCKED
 -- clean-up looks
 SELECT o.id, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND THEN 2 WHEN o.created_at >= UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND THEN 0 ELSE 1 END FROM `shop`.`outbox` o WHERE o.id > ? ORDER BY o.id LIMIT ?
 --   2592000000

@@ -19,6 +19,9 @@ UPDATE o SET state = 'FAILED', retry_count = 0, next_attempt_at = SYSUTCDATETIME
 UPDATE o SET state = 'DISCARDED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL, last_error = CAST(@p1 AS nvarchar(4000)) FROM OPENJSON(@p2) WITH (seq bigint '$.seq') AS r INNER LOOP JOIN [shop].[outbox] AS o WITH (ROWLOCK) ON o.seq = r.seq WHERE 1 = 1 AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')
 --   by ann
 --   [{"seq":1},{"seq":2}]
+-- settle looks for what is not locked
+SELECT o.seq FROM [shop].[outbox] o WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST) WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND o.state IN ('PENDING', 'FAILED')
+--   [1,2]
 -- clean-up looks
 SELECT o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < DATEADD(second, -CAST(@p1 AS int), SYSUTCDATETIME()) THEN 2 WHEN o.created_at >= DATEADD(second, -CAST(@p2 AS int), SYSUTCDATETIME()) THEN 0 ELSE 1 END FROM [shop].[outbox] o WHERE o.seq > @p3 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY
 --   2592000
