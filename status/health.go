@@ -159,18 +159,6 @@ func unheard(o *Output, f *facts) string {
 		"running, and can it write the state store?", stamp(*o.SilentSince), span(f.now.Sub(*o.SilentSince)))
 }
 
-// atWork reports whether somebody holds the right to work.
-func (o *Output) atWork() bool { return o.Lease != nil && o.Lease.Held || anyHeld(o.Owners) }
-
-func anyHeld(owners []Lease) bool {
-	for i := range owners {
-		if owners[i].Held {
-			return true
-		}
-	}
-	return false
-}
-
 // waiting says what waits for a repetition, or for an operator.
 func waiting(o *Output) string {
 	text := ""
@@ -242,8 +230,6 @@ func first(problems []Problem) string {
 	}
 	return problems[0].Text
 }
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // span is a duration for people.
 func span(d time.Duration) string {
