@@ -110,14 +110,13 @@ const settleGrace = 10 * time.Second
 
 // Poller is a poller with its outputs. Each output is a session of its own, with its own position, lease and document.
 type Poller struct {
-	name   string
 	relays []*Relay
 	busy   sync.Mutex
 	since  atomic.Int64 // when the running tick began, in Unix nanoseconds
 }
 
 // New returns the poller of the given relays.
-func New(name string, relays ...*Relay) *Poller { return &Poller{name: name, relays: relays} }
+func New(relays ...*Relay) *Poller { return &Poller{relays: relays} }
 
 // ErrOverlap is why a second invocation in one process does nothing.
 var ErrOverlap = errors.New("the previous tick of this poller is still running in this process")

@@ -19,8 +19,6 @@ type Board struct {
 	all []*row
 }
 
-var _ Reader = (*Board)(nil)
-
 // BoardConfig is what newBoard needs.
 type BoardConfig struct {
 	App, Version, Instance string

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/printing"
 )
 
 // facts are what a health is judged by, beside the figures of the output itself.
@@ -169,7 +170,7 @@ func waiting(o *Output) string {
 		if text != "" {
 			text += ", "
 		}
-		text += atLeast(n, o.CountedTo) + " " + what
+		text += printing.AtLeast(n, o.CountedTo) + " " + what
 	}
 	if o.Mode.Can(mode.Marks) {
 		add(o.Parked, "failed")
@@ -191,7 +192,7 @@ func well(o *Output, f *facts) string {
 	case f.own != nil && !before(f.own, o.LastSuccess):
 		return "The last tick succeeded at " + stamp(*f.own)
 	case o.Pending != nil && *o.Pending > 0:
-		return fmt.Sprintf("%s pending, and no failure is noted", atLeast(*o.Pending, o.CountedTo))
+		return fmt.Sprintf("%s pending, and no failure is noted", printing.AtLeast(*o.Pending, o.CountedTo))
 	case o.LastSuccess != nil:
 		text := "No failure is noted since the success at " + stamp(*o.LastSuccess)
 		if f.onceOnly(o) {
@@ -209,13 +210,6 @@ func (f *facts) onceOnly(o *Output) bool {
 
 // stopped reports whether the process that ticked last has ended in order, and no tick came since.
 func (f *facts) stopped() bool { return f.note != nil && f.note.Stopped != nil }
-
-func atLeast(n, bound int64) string {
-	if bound > 0 && n >= bound {
-		return fmt.Sprintf("at least %d", n)
-	}
-	return fmt.Sprint(n)
-}
 
 func count(n int, what string) string {
 	if n == 1 {

@@ -60,7 +60,7 @@ func (a *App) wireOutbox(w *Poller) {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
-	w.Runner = poller.New(w.Config.Name, relay)
+	w.Runner = poller.New(relay)
 	w.Outbox, w.Cleanup, w.work = pub, cleanup, pub.Work
 	w.partition = func(n int) (handler.Runner, error) {
 		return a.partitionRunner(w.Config.Name, relayConfig(a, w.Config, out, pub.Partition(n), to))
@@ -75,7 +75,7 @@ func (a *App) partitionRunner(name string, c poller.Config) (handler.Runner, err
 	if err != nil {
 		return nil, err
 	}
-	return a.process.Telemetry.Runner(poller.New(name, relay)), nil
+	return a.process.Telemetry.Runner(poller.New(relay)), nil
 }
 
 func cleanupSchedule(text string) (*schedule.Schedule, error) {

@@ -141,7 +141,7 @@ func (a *App) wireOutputs(w *Poller) {
 		relays = append(relays, relay)
 	}
 	if len(w.Faults) == 0 {
-		w.Runner = poller.New(w.Config.Name, relays...)
+		w.Runner = poller.New(relays...)
 	}
 }
 

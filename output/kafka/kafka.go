@@ -42,7 +42,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/output"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 const (
@@ -206,5 +205,3 @@ func (o *Output) closeIdle() {
 		p.close()
 	}
 }
-
-var _ poller.Output = (*Output)(nil)

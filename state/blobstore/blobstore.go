@@ -62,8 +62,6 @@ type Store struct {
 	create bool
 }
 
-var _ state.Store = (*Store)(nil)
-
 // New returns a Store. It does not connect.
 func New(cfg Config) (*Store, error) {
 	if cfg.Client == nil {

@@ -28,8 +28,6 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-var _ state.Store = (*Store)(nil)
-
 // New returns a Store below dir (the setting state__path), which it creates where it does not exist.
 func New(dir string) (*Store, error) {
 	abs, err := filepath.Abs(dir)

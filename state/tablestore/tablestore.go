@@ -38,8 +38,6 @@ const (
 	entitySize = 14 * propertySize
 )
 
-var _ state.Store = (*Store)(nil)
-
 // New returns a Store. It does not connect.
 func New(cfg Config) (*Store, error) {
 	if cfg.Client == nil {
