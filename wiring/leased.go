@@ -65,6 +65,6 @@ func (a *App) wireLeased(w *Poller) {
 	w.Source, w.Leases, w.Runner = src, leases, poller.New(relay)
 	w.work = func(ctx context.Context) ([]int, int, error) { return feed.Workers(ctx, a.Config.MaxChangesPerWorker) }
 	w.partition = func(int) (handler.Runner, error) {
-		return a.partitionRunner(w.Config.Name, relayed())
+		return a.partitionRunner(relayed())
 	}
 }
