@@ -21,6 +21,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed"
+	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/deadletter"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
@@ -169,4 +170,10 @@ func (d *Document) progress(done, total int, line string) {
 func (d *Document) audit(event string, args ...any) {
 	d.Log.Warn("an operator changed the state",
 		append([]any{"event", event, "poller", d.Poller, "output", d.Output, "by", d.By}, args...)...)
+}
+
+// readParked reads the parked events, of the document as it is by then.
+func (d *Document) readParked(ctx context.Context) (entries []parking.Entry, err error) {
+	entries, d.snap, err = parking.ReadNewest(ctx, d.Keeper, d.snap)
+	return entries, err
 }

@@ -60,12 +60,6 @@ type parkedEvents struct {
 	waited  *parking.Entry
 }
 
-// readParked reads the parked events, of the document as it is by then.
-func (d *Document) readParked(ctx context.Context) (entries []parking.Entry, err error) {
-	entries, d.snap, err = parking.ReadNewest(ctx, d.Keeper, d.snap)
-	return entries, err
-}
-
 // parked reads the parked events. Those that cannot be read, which the plan notes, may be dropped all the same: that is
 // the way out then.
 func (d *Document) parked(ctx context.Context, p *Plan) parkedEvents {

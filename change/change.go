@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -307,3 +308,56 @@ var ErrSmall = fmt.Errorf("%w: this is the small program of make demo, which kno
 
 // ErrLogin is an ErrConfig: a database refused the login. To repeat that each second locks accounts.
 var ErrLogin = fmt.Errorf("%w", ErrConfig)
+
+// Outbox is what an event of an outbox is (docs/outbox.md). Its Event has the idempotency key as ID
+// (see there), {"aggregate_type":…,"aggregate_id":…} as OrderKey, {"seq":…} as Key, and a Cursor of kind "outbox" with
+// the same seq; Row is a JSON object of the members below, for formats that send rows.
+type Outbox struct {
+	AggregateType, AggregateID, EventType string
+	// IdempotencyKey is the row's own, as it stands.
+	IdempotencyKey string
+	// Payload is the row's, byte for byte; JSON says that it is valid JSON.
+	Payload []byte
+	JSON    bool
+	// CreatedAt is the row's, in UTC; zero where the table has none.
+	CreatedAt time.Time
+	// TraceParent and TraceState are the row's W3C trace context; "" where it has none.
+	TraceParent, TraceState string
+}
+
+// Shape says how the Azure SQL trigger writes the columns of a row and of its key, where that is another form than the
+// one of all other formats.
+type Shape struct {
+	Row, Key []Member
+}
+
+// Member is a column as it stands in a JSON object. Name is `"name":`.
+type Member struct {
+	Name string
+	Form Form
+}
+
+// Form is how the Azure SQL trigger writes a value: as .NET and its JSON library do.
+type Form uint8
+
+// The forms. Plain is that of all formats.
+const (
+	Plain   Form = iota
+	Integer      // a number, however large
+	Decimal      // a number with a point: 19.90, 5.0
+	Float        // a number with a point, or with an exponent: 1.0, 1E+15
+	Date         // a date with a time: 2026-04-07T00:00:00
+	Clock        // a time of day, whose fraction has seven digits or none: 01:23:45.1230000
+)
+
+var formNames = [...]string{Plain: "plain", Integer: "integer", Decimal: "decimal", Float: "float", Date: "date",
+	Clock: "clock"}
+
+// String returns the form as dead letters record it.
+func (f Form) String() string { return formNames[f] }
+
+// FormOf returns the form that String writes as text.
+func FormOf(text string) (Form, bool) {
+	i := slices.Index(formNames[:], text)
+	return Form(max(i, 0)), i >= 0
+}

@@ -151,35 +151,20 @@ func (f Format) appendElement(dst []byte, d *Delivery, e *Event, message bool) [
 	}
 }
 
-const jsonNull = "null"
-
-// appendRaw copies JSON, null where there is none.
-func appendRaw(dst, json []byte) []byte {
-	if len(json) == 0 {
-		return append(dst, jsonNull...)
+// ContentTypeOf is the media type of the single form of e: what AppendEvent writes. It differs from ContentType(true)
+// for the data as it is, where each event may be of another type.
+func (f Format) ContentTypeOf(e *Event) string {
+	if (f == Payload || f == CloudEventsBinary) && e.Outbox != nil {
+		return e.Outbox.content().mediaType()
 	}
-	return append(dst, json...)
+	return f.ContentType(true)
 }
 
-// quotedBound is an upper bound of AppendString's and appendQuotedASCII's output: a byte grows to seven (\\u007f) at
-// most, and only if it is not plain.
-func quotedBound[T ~[]byte | ~string](s T) int {
-	n := len(s) + 2
-	for i := range len(s) {
-		n += int(growth[s[i]])
+// AppendLine appends one event on one line of JSON, whatever the format: its single form, but for a payload, which
+// stands there as it does in a batch.
+func (f Format) AppendLine(dst []byte, d *Delivery, i int) []byte {
+	if f == Payload {
+		return f.appendElement(dst, d, &d.Events[i], true)
 	}
-	return n
+	return f.AppendMessage(dst, d, i)
 }
-
-// growth is by how much a byte may grow when it is quoted. A table, because every event is measured before it is sent.
-var growth = func() (g [256]uint8) {
-	for c := range g {
-		switch {
-		case c == '"' || c == '\\':
-			g[c] = 1
-		case c < 0x20 || c >= 0x7f:
-			g[c] = 6
-		}
-	}
-	return g
-}()

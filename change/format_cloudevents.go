@@ -108,12 +108,6 @@ func appendRowHead(dst []byte, e *Event) []byte {
 	return append(dst, `,"datacontenttype":"application/json"`...)
 }
 
-// hasTime reports whether RFC 3339, which has four digits for the year, can write t.
-func hasTime(t time.Time) bool {
-	u := t.UTC()
-	return !u.IsZero() && u.Year() >= 0 && u.Year() <= 9999
-}
-
 // typeOf fills in the placeholders of output__type.
 func (d *Delivery) typeOf(e *Event) string {
 	written := typeOfNone

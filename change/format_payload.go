@@ -41,30 +41,12 @@ func (c content) mediaType() string {
 	}
 }
 
-// ContentTypeOf is the media type of the single form of e: what AppendEvent writes. It differs from ContentType(true)
-// for the data as it is, where each event may be of another type.
-func (f Format) ContentTypeOf(e *Event) string {
-	if (f == Payload || f == CloudEventsBinary) && e.Outbox != nil {
-		return e.Outbox.content().mediaType()
-	}
-	return f.ContentType(true)
-}
-
 // appendData writes the data of an event as it is, as a body of its own: a row's JSON, an outbox event's payload.
 func appendData(dst []byte, e *Event) []byte {
 	if e.Outbox != nil {
 		return append(dst, e.Outbox.Payload...)
 	}
 	return appendRaw(dst, e.Row)
-}
-
-// AppendLine appends one event on one line of JSON, whatever the format: its single form, but for a payload, which
-// stands there as it does in a batch.
-func (f Format) AppendLine(dst []byte, d *Delivery, i int) []byte {
-	if f == Payload {
-		return f.appendElement(dst, d, &d.Events[i], true)
-	}
-	return f.AppendMessage(dst, d, i)
 }
 
 // appendPayload writes the payload as an element of a JSON array. A row of a table has none, and is written itself: the

@@ -3,46 +3,8 @@ package change
 import (
 	"bytes"
 	"iter"
-	"slices"
 	"strconv"
 )
-
-// Shape says how the Azure SQL trigger writes the columns of a row and of its key, where that is another form than the
-// one of all other formats.
-type Shape struct {
-	Row, Key []Member
-}
-
-// Member is a column as it stands in a JSON object. Name is `"name":`.
-type Member struct {
-	Name string
-	Form Form
-}
-
-// Form is how the Azure SQL trigger writes a value: as .NET and its JSON library do.
-type Form uint8
-
-// The forms. Plain is that of all formats.
-const (
-	Plain   Form = iota
-	Integer      // a number, however large
-	Decimal      // a number with a point: 19.90, 5.0
-	Float        // a number with a point, or with an exponent: 1.0, 1E+15
-	Date         // a date with a time: 2026-04-07T00:00:00
-	Clock        // a time of day, whose fraction has seven digits or none: 01:23:45.1230000
-)
-
-var formNames = [...]string{Plain: "plain", Integer: "integer", Decimal: "decimal", Float: "float", Date: "date",
-	Clock: "clock"}
-
-// String returns the form as dead letters record it.
-func (f Form) String() string { return formNames[f] }
-
-// FormOf returns the form that String writes as text.
-func FormOf(text string) (Form, bool) {
-	i := slices.Index(formNames[:], text)
-	return Form(max(i, 0)), i >= 0
-}
 
 // longer is by how much a form may be longer than the plain one.
 const longer = len("T00:00:00")

@@ -2,6 +2,7 @@ package change
 
 import (
 	"slices"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -52,4 +53,43 @@ func appendASCII(dst, json []byte) []byte {
 
 func appendEscape(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+}
+
+const jsonNull = "null"
+
+// appendRaw copies JSON, null where there is none.
+func appendRaw(dst, json []byte) []byte {
+	if len(json) == 0 {
+		return append(dst, jsonNull...)
+	}
+	return append(dst, json...)
+}
+
+// quotedBound is an upper bound of AppendString's and appendQuotedASCII's output: a byte grows to seven (\\u007f) at
+// most, and only if it is not plain.
+func quotedBound[T ~[]byte | ~string](s T) int {
+	n := len(s) + 2
+	for i := range len(s) {
+		n += int(growth[s[i]])
+	}
+	return n
+}
+
+// growth is by how much a byte may grow when it is quoted. A table, because every event is measured before it is sent.
+var growth = func() (g [256]uint8) {
+	for c := range g {
+		switch {
+		case c == '"' || c == '\\':
+			g[c] = 1
+		case c < 0x20 || c >= 0x7f:
+			g[c] = 6
+		}
+	}
+	return g
+}()
+
+// hasTime reports whether RFC 3339, which has four digits for the year, can write t.
+func hasTime(t time.Time) bool {
+	u := t.UTC()
+	return !u.IsZero() && u.Year() >= 0 && u.Year() <= 9999
 }

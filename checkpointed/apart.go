@@ -39,35 +39,6 @@ const (
 	apartWait = 90 * time.Millisecond
 )
 
-// aparts are the order keys that a session reads apart.
-type aparts struct {
-	keys  []*apartKey
-	live  bool // it is the turn of live rows
-	alone bool // live rows wait until nothing is read apart
-	begun []begun
-}
-
-type apartKey struct {
-	orderKey []byte
-	at       change.Cursor // read up to here
-	stored   change.Cursor // what the document will have once all that was handed out is settled
-}
-
-// begun is a key that a page of live rows left out first: once the first events of its batch are settled, the document
-// has to name it.
-type begun struct {
-	state.Apart
-	events int
-}
-
-// chunk is what was read apart of a key: once its events are settled, the key goes on from to, and not from from. final
-// says that no row of it is left.
-type chunk struct {
-	orderKey []byte
-	from, to change.Cursor
-	final    bool
-}
-
 // load is what an order key has in flight.
 type load struct{ events, bytes int }
 

@@ -8,17 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/state"
 )
-
-// backfill is what a session knows of the replay that the document asks for. Its chunks come out of Next between live
-// batches, so that the order of each order key holds; each settlement stores how far it has come, so that a crash
-// repeats what was not settled of it.
-type backfill struct {
-	state.Backfill      // At runs ahead of what is stored
-	drained        bool // all of the range was handed out
-	isNext         bool // live rows came last
-}
 
 // backfills reports whether there is more of a backfill to hand out. An operator's start, change or cancellation is
 // seen with the next write, or the next read of the document.
@@ -77,28 +67,4 @@ func (s *session) fetchChunk(ctx context.Context, limit poller.Limit) (change.Ba
 	}
 	b.At = endOf(&batch)
 	return batch, details{chunk: b.ID, final: b.drained}, nil
-}
-
-// throttle bounds the rows per second of a backfill, across the ticks of this process.
-type throttle struct {
-	id   string
-	next time.Time
-}
-
-// wait is the time until the next chunk may be fetched; 0 or less means now.
-func (t *throttle) wait(id string) time.Duration {
-	if t.id != id {
-		return 0
-	}
-	return time.Until(t.next)
-}
-
-// spend counts the rows of a chunk.
-func (t *throttle) spend(id string, rows, perSecond int) {
-	if now := time.Now(); t.id != id || t.next.Before(now) {
-		t.id, t.next = id, now
-	}
-	if perSecond > 0 {
-		t.next = t.next.Add(time.Duration(rows) * time.Second / time.Duration(perSecond))
-	}
 }

@@ -130,3 +130,11 @@ func (s *session) collect(ctx context.Context, lease *state.Lease) {
 			err))
 	}
 }
+
+// begin takes what was found out before a batch was fetched.
+func (c *pendingCommit) begin(about *details) {
+	c.parked.Leave(&about.retries)
+	if about.ends != "" {
+		c.endBackfill(about.ends)
+	}
+}

@@ -25,7 +25,7 @@ func TestPanicGivesTheLeaseBack(t *testing.T) {
 				return e.Size()
 			}
 		})
-		p := poller.New("orders", one.Relay)
+		p := poller.New(one.Relay)
 		if r := p.Run(t.Context())[0]; r.Event != poller.HandlerFailed || !strings.Contains(r.Err.Error(), "boom") {
 			t.Errorf("with a panic: %+v", r)
 		}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
@@ -126,4 +127,12 @@ func (c *Config) sourceFault(err error) error {
 		event = poller.SourceGap
 	}
 	return &poller.Fault{Event: event, Err: poller.NameDocument(err, c.address())}
+}
+
+// probeSearch is how far the search for probes went. It outlives its session, as long as the document's frontier stays.
+type probeSearch struct {
+	start change.Cursor // the document's frontier when it began
+	at    change.Cursor // the last event that was read
+	// keys are the order keys of all events between the two: those that were avoided, in flight, or read.
+	keys map[string]bool
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// maxAdoptions bounds how often one Next starts again because the document was changed by somebody who does not own it.
-const maxAdoptions = 3
-
 // Next fetches the next batch, and takes the lease when it is the first with work.
 func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	for adoptions := 0; ; adoptions++ {
@@ -38,9 +35,6 @@ func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, e
 		}
 	}
 }
-
-// errEnded says that a settlement has ended the session while a fetch was under way, or that the next one goes on.
-var errEnded = errors.New("the session has ended")
 
 func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
 	if err := s.mayGoOn(ctx); err != nil {

@@ -235,3 +235,6 @@ func (s *session) endPause(ctx context.Context, snapshot *state.Snapshot) (*stat
 		p.Until.UTC().Format(time.RFC3339)))
 	return after, nil
 }
+
+// maxAdoptions bounds how often one Next starts again because the document was changed by somebody who does not own it.
+const maxAdoptions = 3

@@ -23,14 +23,6 @@ const (
 	maxSearchReads = 20
 )
 
-// probeSearch is how far the search for probes went. It outlives its session, as long as the document's frontier stays.
-type probeSearch struct {
-	start change.Cursor // the document's frontier when it began
-	at    change.Cursor // the last event that was read
-	// keys are the order keys of all events between the two: those that were avoided, in flight, or read.
-	keys map[string]bool
-}
-
 // Other returns one event of another order key, as a probe of the destination. An event of a parked key is no probe: it
 // has to wait.
 func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {

@@ -3,8 +3,6 @@ package checkpointed
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -86,66 +84,8 @@ func (d details) after(earlier details) details {
 	return d
 }
 
-// Parked reports whether an order key is parked.
-func (s *session) Parked(orderKey []byte) bool { return s.feed.parking.Parked(orderKey) }
-
-// Close releases the lease if it is still held: a failed tick releases too. What it cannot release expires. Its error
-// is a *Fault that did not have to stop the tick: a dead letter could not be written, or parked rows not be read; or
-// what was settled could not be stored in the end.
-func (s *session) Close(ctx context.Context, report *poller.Report) error {
-	s.mu.Lock()
-	lease := s.lease
-	s.lease, s.ended = nil, true
-	s.mu.Unlock()
-	if report.BatchID == "" { // nothing was fetched: the position is where it was
-		report.Before, report.After = s.frontier, s.frontier
-	}
-	if lease != nil {
-		s.release(ctx, lease, report)
-	}
-	s.recordGap(ctx, lease != nil)
-	s.feed.late.Report(report)
-	s.feed.parking.Report(report)
-	for _, text := range s.warnings {
-		report.Warnings = append(report.Warnings, strings.ReplaceAll(text, poller.AnyDocument, s.feed.cfg.address()))
-	}
-	report.NullCursors = s.nulls
-	report.DocumentRead, report.Skips = true, s.snapshot.Doc.Skips
-	return s.endFault
-}
-
 // closePatience bounds the last commit of a session, which may have rows left to acknowledge.
 const closePatience = 5 * time.Second
-
-// release gives the lease back, with what is still to be stored in the same write.
-func (s *session) release(ctx context.Context, lease *state.Lease, report *poller.Report) {
-	if !s.broken {
-		ctx, cancel := context.WithTimeoutCause(ctx, closePatience, poller.ErrLate)
-		released := false
-		err := poller.Guard(func() (err error) { released, err = s.commitRest(ctx, lease); return err })
-		cancel()
-		if released {
-			return
-		}
-		switch {
-		case err == nil:
-		case s.unstored:
-			s.failAtEnd(err)
-			doc := lease.Known()
-			report.After = Frontier(&doc)
-		default:
-			s.warn(fmt.Sprintf("what this tick learned could not be stored at its end, the next one learns it again: %v", err))
-		}
-	}
-	if !s.broken {
-		// a panic must not keep the lease from being released
-		_ = poller.Guard(func() error { s.collect(ctx, lease); return nil })
-	}
-	err := lease.Release(ctx)
-	if err != nil && !errors.Is(err, state.ErrLost) && !errors.Is(err, state.ErrExpired) {
-		s.warn(fmt.Sprintf("the lease could not be released, the next tick waits until it expires: %v", err))
-	}
-}
 
 // failAtEnd has the tick fail with a fault when it ends. The first one counts; nil is none.
 func (s *session) failAtEnd(fault error) {
@@ -161,3 +101,62 @@ func (s *session) warn(text string) {
 	s.warnings = append(s.warnings, text)
 	s.mu.Unlock()
 }
+
+// aparts are the order keys that a session reads apart.
+type aparts struct {
+	keys  []*apartKey
+	live  bool // it is the turn of live rows
+	alone bool // live rows wait until nothing is read apart
+	begun []begun
+}
+
+type apartKey struct {
+	orderKey []byte
+	at       change.Cursor // read up to here
+	stored   change.Cursor // what the document will have once all that was handed out is settled
+}
+
+// begun is a key that a page of live rows left out first: once the first events of its batch are settled, the document
+// has to name it.
+type begun struct {
+	state.Apart
+	events int
+}
+
+// chunk is what was read apart of a key: once its events are settled, the key goes on from to, and not from from. final
+// says that no row of it is left.
+type chunk struct {
+	orderKey []byte
+	from, to change.Cursor
+	final    bool
+}
+
+// backfill is what a session knows of the replay that the document asks for. Its chunks come out of Next between live
+// batches, so that the order of each order key holds; each settlement stores how far it has come, so that a crash
+// repeats what was not settled of it.
+type backfill struct {
+	state.Backfill      // At runs ahead of what is stored
+	drained        bool // all of the range was handed out
+	isNext         bool // live rows came last
+}
+
+// pendingCommit collects what one commit makes durable.
+type pendingCommit struct {
+	s        *session
+	lease    *state.Lease
+	parked   *parking.Update
+	rows     int    // events
+	id       string // of the last batch with a settled event
+	backfill *state.Backfill
+	apart    []state.Apart // nil: as they are
+	ends     string        // the backfill that is over
+	awaited  int           // see session.awaited
+	accepted time.Time     // see Settlement
+}
+
+func (s *session) newCommit(ctx context.Context, lease *state.Lease) *pendingCommit {
+	return &pendingCommit{s: s, lease: lease, parked: s.feed.parking.Update(ctx)}
+}
+
+// errEnded says that a settlement has ended the session while a fetch was under way, or that the next one goes on.
+var errEnded = errors.New("the session has ended")

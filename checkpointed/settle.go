@@ -3,10 +3,8 @@ package checkpointed
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed/parking"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -54,24 +52,6 @@ func (s *session) Settle(ctx context.Context, settlement poller.Settlement) (int
 	return c.rows, c.parked.Stop
 }
 
-// pendingCommit collects what one commit makes durable.
-type pendingCommit struct {
-	s        *session
-	lease    *state.Lease
-	parked   *parking.Update
-	rows     int    // events
-	id       string // of the last batch with a settled event
-	backfill *state.Backfill
-	apart    []state.Apart // nil: as they are
-	ends     string        // the backfill that is over
-	awaited  int           // see session.awaited
-	accepted time.Time     // see Settlement
-}
-
-func (s *session) newCommit(ctx context.Context, lease *state.Lease) *pendingCommit {
-	return &pendingCommit{s: s, lease: lease, parked: s.feed.parking.Update(ctx)}
-}
-
 // take settles the events of a batch up to the first that cannot be settled, and reports whether there was none.
 func (c *pendingCommit) take(ctx context.Context, b *poller.Settled) bool {
 	c.s.mu.Lock()
@@ -104,14 +84,6 @@ func (c *pendingCommit) take(ctx context.Context, b *poller.Settled) bool {
 		c.s.feed.late.Settled(&b.Batch, k)
 	}
 	return k == len(b.Outcomes)
-}
-
-// begin takes what was found out before a batch was fetched.
-func (c *pendingCommit) begin(about *details) {
-	c.parked.Leave(&about.retries)
-	if about.ends != "" {
-		c.endBackfill(about.ends)
-	}
 }
 
 // advanceBackfill takes k settled events of a chunk.

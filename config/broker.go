@@ -77,7 +77,7 @@ func (e environ) broker(s *scope, key, name, kind string) Broker {
 	case isAzure:
 		mend += ", or " + name + "__fullyQualifiedNamespace for an identity"
 	}
-	s.fault(key, names(s, key, name)+", which is not set", e.withNear(name, mend))
+	s.fault(key, nameOf(s, key, name)+", which is not set", e.withNear(name, mend))
 	return Broker{Setting: name}
 }
 
@@ -136,7 +136,7 @@ func (e environ) brokerIdentity(s *scope, key, name string) (b Broker, ok bool) 
 	}
 	if problem, mend := namespaceFlaw(name, parts); problem != "" {
 		if s.ok(key) {
-			s.fault(key, names(s, key, name)+", of which "+problem, mend)
+			s.fault(key, nameOf(s, key, name)+", of which "+problem, mend)
 		}
 		return Broker{Setting: name}, true
 	}

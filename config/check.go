@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"net"
-	"net/textproto"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -202,21 +200,6 @@ func (l *loader) checkOutput(p *Poller, s *scope, out *Output) {
 	out.Destination, out.DestinationCase, out.Destinations = "", "", nil
 }
 
-// warnUnused names settings of another kind of output. They are no faults: to switch an output to stdout for a moment
-// is one setting, and should stay one.
-func warnUnused(p *Poller, s *scope, why string, unused []string) {
-	for _, key := range s.keys() {
-		for _, u := range unused {
-			if !s.ok(key) {
-				continue
-			}
-			if key == u || (strings.HasSuffix(u, "__") && strings.HasPrefix(key, u)) {
-				p.Warnings.Add(s.named(key), why, "Remove it if it is not needed any more")
-			}
-		}
-	}
-}
-
 func (l *loader) checkQueue(p *Poller, s *scope, out *Output) {
 	switch {
 	case out.ConnectionSetting == "" && s.ok("connection"):
@@ -229,45 +212,6 @@ func (l *loader) checkQueue(p *Poller, s *scope, out *Output) {
 		return
 	}
 	out.Queue = defaultQueue(s, "queue", p.Name, "")
-}
-
-// defaultQueue is the poller's name and a suffix, or a fault where no queue can have that name.
-func defaultQueue(s *scope, key, name, suffix string) string {
-	_, f := queueName.Parse(name + suffix)
-	if f == nil {
-		return name + suffix
-	}
-	suggestion := strings.ReplaceAll(name, "_", "-") + suffix
-	if _, f := queueName.Parse(suggestion); f != nil {
-		suggestion = queueName.Example + suffix
-	}
-	its := "its default"
-	if suffix != "" {
-		its = "of which its default is made"
-	}
-	s.fault(key, fmt.Sprintf("is not set, and the poller's name %q, %s, %s", name, its, f.Problem),
-		"Set it, such as "+s.named(key)+"="+suggestion)
-	return ""
-}
-
-// reservedHeaders are set by Rowrelay or by the protocol.
-var reservedHeaders = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host",
-	"Idempotency-Key",
-	"Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp"}
-
-var headerForm = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
-
-// headerName turns x_api_key into X-Api-Key.
-func headerName(key string) (string, *kind.Flaw) {
-	name := textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(key, "_", "-"))
-	if !headerForm.MatchString(name) {
-		return "", kind.Wrong("names a header with a character that no header has",
-			"Write letters, digits and _ (which stands for -), such as headers__X_Api_Key")
-	}
-	if slices.Contains(reservedHeaders, name) || strings.HasPrefix(name, "Rowrelay-") {
-		return "", kind.Wrong("sets "+name+", which Rowrelay sets itself", "Remove it")
-	}
-	return name, nil
 }
 
 // budgetReserve is what a tick needs besides its budget and the last request: to commit, release and answer.
@@ -360,4 +304,38 @@ func textFlaw(text, engine string, check func(sqltext.Syntax, string) *sqltext.F
 			"Write the comment as /* … */, or leave it out")
 	}
 	return nil
+}
+
+// tablesKey is the setting that makes one poller stand for many.
+const tablesKey = "source__tables"
+
+// checkTables judges a poller that stands for many.
+func (l *loader) checkTables(p *pollerScopes) {
+	s, src := p.own, &p.poller.Source
+	if !s.has(tablesKey) || !s.ok(tablesKey) {
+		return
+	}
+	if !s.own(tablesKey) {
+		s.fault(tablesKey, "would make each poller one of many tables", "Write it below one poller")
+		return
+	}
+	for _, other := range []string{"source__table", "source__query"} {
+		if s.own(other) {
+			s.fault(tablesKey, "is set, and so is "+s.named(other), "Remove one of the two")
+			return
+		}
+	}
+	var problem string
+	if src.Matching, problem = parseMatching(src.Tables); problem != "" {
+		s.fault(tablesKey, problem, "Write schema.name, with * for any text, and ! before what is left out: sales.*, !sales.tmp_*")
+	}
+}
+
+// refuseTables is the fault of a poller that stands for many where nobody lists them.
+func (p *Poller) refuseTables() {
+	if len(p.Faults) > 0 {
+		return
+	}
+	p.Faults.Add(p.Setting(tablesKey), "needs a poller for each table, and the Functions host a function for each poller",
+		"Write the settings of each: rowrelay config to-env --tables --json prints them. rowrelay run finds tables by itself")
 }

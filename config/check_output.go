@@ -188,3 +188,18 @@ func (l *loader) checkSQLOutput(p *Poller, s *scope, out *Output) {
 			"Write state__kind=file, sql or blob")
 	}
 }
+
+// warnUnused names settings of another kind of output. They are no faults: to switch an output to stdout for a moment
+// is one setting, and should stay one.
+func warnUnused(p *Poller, s *scope, why string, unused []string) {
+	for _, key := range s.keys() {
+		for _, u := range unused {
+			if !s.ok(key) {
+				continue
+			}
+			if key == u || (strings.HasSuffix(u, "__") && strings.HasPrefix(key, u)) {
+				p.Warnings.Add(s.named(key), why, "Remove it if it is not needed any more")
+			}
+		}
+	}
+}

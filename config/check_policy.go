@@ -154,3 +154,22 @@ func checkStatuses(p *Poller, s *scope, out *Output) {
 		}
 	}
 }
+
+// defaultQueue is the poller's name and a suffix, or a fault where no queue can have that name.
+func defaultQueue(s *scope, key, name, suffix string) string {
+	_, f := queueName.Parse(name + suffix)
+	if f == nil {
+		return name + suffix
+	}
+	suggestion := strings.ReplaceAll(name, "_", "-") + suffix
+	if _, f := queueName.Parse(suggestion); f != nil {
+		suggestion = queueName.Example + suffix
+	}
+	its := "its default"
+	if suffix != "" {
+		its = "of which its default is made"
+	}
+	s.fault(key, fmt.Sprintf("is not set, and the poller's name %q, %s, %s", name, its, f.Problem),
+		"Set it, such as "+s.named(key)+"="+suggestion)
+	return ""
+}

@@ -29,20 +29,20 @@ func (e environ) database(s *scope, key, name string) Database {
 	if len(parts) == 0 {
 		mend := "Set " + name + " to a connection string, or " + name + "__server and " + name +
 			"__database for SQL Server with an identity"
-		s.fault(key, names(s, key, name)+", which is not set", e.withNear(name, mend))
+		s.fault(key, nameOf(s, key, name)+", which is not set", e.withNear(name, mend))
 		return d
 	}
 	for _, part := range []string{"server", "database"} {
 		if parts[part] == "" && s.ok(key) {
-			s.fault(key, names(s, key, name)+", of which "+name+"__"+part+" is not set", "Set "+name+"__"+part)
+			s.fault(key, nameOf(s, key, name)+", of which "+name+"__"+part+" is not set", "Set "+name+"__"+part)
 		}
 	}
 	d.Credential = e.credential(s, key, name, d.Credential)
 	return d
 }
 
-// names begins a fault: where the default is at work, nobody wrote the name.
-func names(s *scope, key, name string) string {
+// nameOf begins a fault: where the default is at work, nobody wrote the name.
+func nameOf(s *scope, key, name string) string {
 	if s.has(key) {
 		return "names " + name
 	}
@@ -96,7 +96,7 @@ func (e environ) credential(s *scope, key, name, value string) string {
 		return managed
 	}
 	if s.ok(key) {
-		s.fault(key, names(s, key, name)+", of which "+name+"__credential is not "+managed,
+		s.fault(key, nameOf(s, key, name)+", of which "+name+"__credential is not "+managed,
 			"Write "+name+"__credential="+managed+", or remove it for the default chain of credentials")
 	}
 	return ""
@@ -131,7 +131,7 @@ func (e environ) storage(s *scope, key, name string, want service) Storage {
 	}
 	mend := "Set " + name + " to a storage connection string, or " + name + "__" + want.uri +
 		" for an identity; for Azurite write UseDevelopmentStorage=true"
-	s.fault(key, names(s, key, name)+", which is not set", e.withNear(name, mend))
+	s.fault(key, nameOf(s, key, name)+", which is not set", e.withNear(name, mend))
 	return Storage{Setting: name}
 }
 
@@ -202,7 +202,7 @@ func (e environ) storageIdentity(s *scope, key, name string, want service) (st S
 	}
 	if problem, mend := identityFlaw(name, want, uri, parts); problem != "" {
 		if s.ok(key) {
-			s.fault(key, names(s, key, name)+", of which "+problem, mend)
+			s.fault(key, nameOf(s, key, name)+", of which "+problem, mend)
 		}
 		return Storage{Setting: name}, true // a URI that is refused may carry a SAS: it goes no further
 	}

@@ -2,6 +2,9 @@ package config
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -147,4 +150,33 @@ func Merge(environ, file []string) []string {
 		}
 	}
 	return merged
+}
+
+// file is the variable that names the file with the value of name; false where there is none.
+func (e environ) file(name string) (found string, ok bool) {
+	for _, n := range e.lower[strings.ToLower(name+fileSuffix)] {
+		if strings.HasSuffix(n, fileSuffix) && e.vars[n] != "" {
+			return n, true
+		}
+	}
+	return "", false
+}
+
+// readFile returns what the file holds that a variable names, without the line's end. It is kept: all that name it see
+// the same. No flaw shows anything of the content.
+func (e environ) readFile(variable string) (string, *kind.Flaw) {
+	if known, ok := e.files[variable]; ok {
+		return known.value, known.flaw
+	}
+	value, err := contentOf(e.vars[variable])
+	var flaw *kind.Flaw
+	if err != nil {
+		if path := (*fs.PathError)(nil); errors.As(err, &path) {
+			err = path.Err // the name of the file is said once
+		}
+		flaw = kind.Wrong(fmt.Sprintf("names the file %s, which cannot be read: %v", e.vars[variable], err),
+			"Let the user that rowrelay runs as read it, or name another")
+	}
+	e.files[variable] = contents{value, flaw}
+	return value, flaw
 }

@@ -53,26 +53,6 @@ func load(list []string) (*App, error) {
 	return l.app, l.app.AllFaults().Err()
 }
 
-// loader holds what was given, sorted by whom it concerns.
-type loader struct {
-	env environ
-	app *App
-	own *scope
-	// defaults are settings of every poller, by the key that they have in one.
-	defaults *scope
-	pollers  map[string]*pollerScopes
-	// batchSize and polling are defaults under the Azure SQL trigger's names; 0: none was given.
-	batchSize int
-	polling   time.Duration
-}
-
-// pollerScopes are one poller's settings: its own, and those of each output by name.
-type pollerScopes struct {
-	poller  *Poller
-	own     *scope // nil where only misspelt names speak of the poller: then nothing else is asked of it
-	outputs map[string]*scope
-}
-
 // place puts one variable where it belongs, if it is ours.
 func (l *loader) place(name string) {
 	g, known := given{name: name, raw: l.env.vars[name]}, name
@@ -157,11 +137,6 @@ func (l *loader) spread() {
 	}
 }
 
-// isDefault reports whether a setting stands below defaults__.
-func isDefault(setting string) bool {
-	return strings.HasPrefix(strings.ToLower(setting), defaultsGroup+"__")
-}
-
 func (l *loader) placePoller(path string, g given) {
 	name := g.name
 	poller, key, ok := strings.Cut(path, "__")
@@ -210,19 +185,6 @@ func (l *loader) poller(name string) *pollerScopes {
 		l.pollers[name] = p
 	}
 	return p
-}
-
-// output returns the scope of an output, a new one the first time; written is the setting that speaks of it.
-func (p *pollerScopes) output(name, prefix, written string) *scope {
-	s := p.outputs[name]
-	if s == nil {
-		s = newScope(prefix, outputSettings, &p.poller.Faults)
-		p.outputs[name] = s
-		if name != "" && !goodName(name) {
-			p.poller.Faults.Add(written, fmt.Sprintf("speaks of an output %q, a name that no output can have", name), nameMend)
-		}
-	}
-	return s
 }
 
 func (l *loader) readApp() {

@@ -156,3 +156,8 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// isDefault reports whether a setting stands below defaults__.
+func isDefault(setting string) bool {
+	return strings.HasPrefix(strings.ToLower(setting), defaultsGroup+"__")
+}

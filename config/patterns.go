@@ -9,104 +9,6 @@ import (
 	"strings"
 )
 
-// tablesKey is the setting that makes one poller stand for many.
-const tablesKey = "source__tables"
-
-// Matching says which tables a pattern means.
-type Matching []match
-
-// match is one part of a pattern: a schema and a name in which * stands for any text and ? for one character, without
-// regard to case. "" is the schema that a name without one is looked for in.
-type match struct {
-	schema, name *regexp.Regexp
-	within       string // the schema as it is written
-	without      bool
-}
-
-// schemas reports whether tables of more than one schema can be meant: then a poller is called by the schema, too.
-func (m Matching) schemas() bool {
-	first := ""
-	for i, one := range m {
-		if i == 0 {
-			first = one.within
-		}
-		if !one.without && (one.within != first || strings.ContainsAny(one.within, "*?")) {
-			return true
-		}
-	}
-	return false
-}
-
-// Match reports whether a table is meant: by one part of the pattern, and excluded by none. current says that its name
-// is found without its schema.
-func (m Matching) Match(schema, name string, current bool) bool {
-	meant := false
-	for _, one := range m {
-		within := current
-		if one.schema != nil {
-			within = one.schema.MatchString(schema)
-		}
-		switch {
-		case !within || !one.name.MatchString(name):
-		case one.without:
-			return false
-		default:
-			meant = true
-		}
-	}
-	return meant
-}
-
-// parseMatching reads "sales.*, !sales.tmp_*".
-func parseMatching(text string) (list Matching, problem string) {
-	for part := range strings.SplitSeq(text, ",") {
-		part, without := strings.CutPrefix(strings.TrimSpace(part), "!")
-		schema, name, qualified := strings.Cut(part, ".")
-		if !qualified {
-			schema, name = "", part
-		}
-		if name == "" || qualified && schema == "" || strings.ContainsAny(part, "\"`[]!") {
-			return nil, fmt.Sprintf("has a part %q that is no pattern of tables", part)
-		}
-		one := match{name: glob(name), within: strings.ToLower(schema), without: without}
-		if qualified {
-			one.schema = glob(schema)
-		}
-		list = append(list, one)
-	}
-	if !slices.ContainsFunc(list, func(m match) bool { return !m.without }) {
-		return nil, "only leaves tables out"
-	}
-	return list, ""
-}
-
-func glob(text string) *regexp.Regexp {
-	text = strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(strings.TrimSpace(text)))
-	return regexp.MustCompile("(?is)^" + text + "$")
-}
-
-// checkTables judges a poller that stands for many.
-func (l *loader) checkTables(p *pollerScopes) {
-	s, src := p.own, &p.poller.Source
-	if !s.has(tablesKey) || !s.ok(tablesKey) {
-		return
-	}
-	if !s.own(tablesKey) {
-		s.fault(tablesKey, "would make each poller one of many tables", "Write it below one poller")
-		return
-	}
-	for _, other := range []string{"source__table", "source__query"} {
-		if s.own(other) {
-			s.fault(tablesKey, "is set, and so is "+s.named(other), "Remove one of the two")
-			return
-		}
-	}
-	var problem string
-	if src.Matching, problem = parseMatching(src.Tables); problem != "" {
-		s.fault(tablesKey, problem, "Write schema.name, with * for any text, and ! before what is left out: sales.*, !sales.tmp_*")
-	}
-}
-
 // Found are the tables that a poller stands for.
 type Found struct {
 	Tables []Table
@@ -188,15 +90,6 @@ func LoadTables(list []string, find func(*Poller) (Found, error)) (app *App, exp
 	app.Warnings = append(app.Warnings, warnings...)
 	app.Warnings.sort()
 	return app, expanded
-}
-
-// refuseTables is the fault of a poller that stands for many where nobody lists them.
-func (p *Poller) refuseTables() {
-	if len(p.Faults) > 0 {
-		return
-	}
-	p.Faults.Add(p.Setting(tablesKey), "needs a poller for each table, and the Functions host a function for each poller",
-		"Write the settings of each: rowrelay config to-env --tables --json prints them. rowrelay run finds tables by itself")
 }
 
 // leftOut lists reasons, the first few.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
@@ -278,4 +279,37 @@ func lookup(table []setting, key string) *setting {
 		}
 	}
 	return nil
+}
+
+// loader holds what was given, sorted by whom it concerns.
+type loader struct {
+	env environ
+	app *App
+	own *scope
+	// defaults are settings of every poller, by the key that they have in one.
+	defaults *scope
+	pollers  map[string]*pollerScopes
+	// batchSize and polling are defaults under the Azure SQL trigger's names; 0: none was given.
+	batchSize int
+	polling   time.Duration
+}
+
+// pollerScopes are one poller's settings: its own, and those of each output by name.
+type pollerScopes struct {
+	poller  *Poller
+	own     *scope // nil where only misspelt names speak of the poller: then nothing else is asked of it
+	outputs map[string]*scope
+}
+
+// output returns the scope of an output, a new one the first time; written is the setting that speaks of it.
+func (p *pollerScopes) output(name, prefix, written string) *scope {
+	s := p.outputs[name]
+	if s == nil {
+		s = newScope(prefix, outputSettings, &p.poller.Faults)
+		p.outputs[name] = s
+		if name != "" && !goodName(name) {
+			p.poller.Faults.Add(written, fmt.Sprintf("speaks of an output %q, a name that no output can have", name), nameMend)
+		}
+	}
+	return s
 }

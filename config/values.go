@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/base64"
 	"net"
+	"net/textproto"
 	"net/url"
 	"regexp"
 	"slices"
@@ -224,3 +225,23 @@ func roleName(key string) (string, *kind.Flaw) {
 }
 
 func codeList(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }
+
+// headerName turns x_api_key into X-Api-Key.
+func headerName(key string) (string, *kind.Flaw) {
+	name := textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(key, "_", "-"))
+	if !headerForm.MatchString(name) {
+		return "", kind.Wrong("names a header with a character that no header has",
+			"Write letters, digits and _ (which stands for -), such as headers__X_Api_Key")
+	}
+	if slices.Contains(reservedHeaders, name) || strings.HasPrefix(name, "Rowrelay-") {
+		return "", kind.Wrong("sets "+name+", which Rowrelay sets itself", "Remove it")
+	}
+	return name, nil
+}
+
+// reservedHeaders are set by Rowrelay or by the protocol.
+var reservedHeaders = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host",
+	"Idempotency-Key",
+	"Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp"}
+
+var headerForm = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)

@@ -18,8 +18,6 @@ type Queue struct {
 	store  *Store
 }
 
-var _ poller.DeadLetters = (*Queue)(nil)
-
 // NewQueue returns a Queue over an output to that queue, whose format must be change.Row: a record travels as the row
 // of an event with the id of the one that was given up. What the output says is impossible to send for its size is put
 // in store.

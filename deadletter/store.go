@@ -30,8 +30,6 @@ type Store struct {
 	store state.Store
 }
 
-var _ poller.DeadLetters = (*Store)(nil)
-
 // NewStore returns a Store in s.
 func NewStore(s state.Store) *Store { return &Store{store: s} }
 

@@ -198,3 +198,52 @@ type TypeRule struct {
 	// Note is for people: the form of the value, in a few words.
 	Note string
 }
+
+// ChangeTable names a change table: one row for each key of another table that was written since triggers were put on
+// that one. It holds the key, the version of the last write, and the version that the row was last inserted by. Whether
+// the row is there, and what it holds, the table itself says.
+type ChangeTable struct {
+	// Of is the table that the triggers are on, its name quoted.
+	Of string
+	// OfParts are the parts of its name, unquoted: schema and table, or the table alone.
+	OfParts []string
+	// Key names the columns of its primary key, in key order.
+	Key []string
+	// Name is the change table's own name, unquoted: it lies in the same schema. What belongs to it begins with its name.
+	Name string
+	// Poller is whose commands are named to people.
+	Poller string
+	// Changed are the columns whose last write is recorded beside the row's (source__changed), as the table spells them;
+	// none where no poller asks.
+	Changed []string
+	// Ignored is the context of writes that do not count (source__ignore_context), as hexadecimal digits in lower case
+	// after 0x; "" where all count.
+	Ignored string
+	// Rows is what stands after FROM: the change table joined with the table. Whole is the table itself, each row with
+	// what is known of its last change: of one that nobody has written since changes are recorded, version and created
+	// are Tracking.Before.
+	Rows, Whole string
+	// Newer and OfKeys are the same where the engine tracks changes by itself: for the changes after BuiltIn.Since, and
+	// for keys that are listed as rows of values.
+	Newer  string
+	OfKeys func(keys string) string
+	// Joined joins what stands for the change table, as c, with the table, as Rows does, where the engine tracks changes
+	// itself; also are further columns.
+	Joined func(changes string, also ...string) string
+	// Floor and Head are expressions, where positions are snapshots: what rows tell elsewhere as StateFloor and ChangeHead
+	// is said once with a page.
+	Floor, Head string
+	// Leased says that instances share the changes by leases (LeaseTables): rows are read after their versions, and in no
+	// snapshot with them.
+	Leased bool
+}
+
+// Writer reads the lowest 32 bits of the number of the transaction that wrote a row.
+type Writer struct {
+	// Column reads them; 0 where this row does not tell.
+	Column Column
+	// Needs is what a derived table has to hand on for Column and Since.
+	Needs string
+	// Since is the condition that a row tells of a number that is not below this one, or of none.
+	Since func(number uint64) string
+}

@@ -111,3 +111,6 @@ type Row interface {
 type Placer interface {
 	AppendPlace(dst []byte, i int) ([]byte, bool)
 }
+
+// Fault is what an error means.
+type Fault uint8

@@ -9,9 +9,6 @@ import (
 	"net"
 )
 
-// Fault is what an error means.
-type Fault uint8
-
 const (
 	FaultOther      Fault = iota
 	FaultTransient        // worth repeating at once: connection lost, deadlock, throttled, shutting down, busy

@@ -27,13 +27,3 @@ func (w Writers) May(since uint64) bool { return since <= w.Next && w.Next-since
 
 // firstWriter is the first number that a transaction can have.
 const firstWriter = 3
-
-// Writer reads the lowest 32 bits of the number of the transaction that wrote a row.
-type Writer struct {
-	// Column reads them; 0 where this row does not tell.
-	Column Column
-	// Needs is what a derived table has to hand on for Column and Since.
-	Needs string
-	// Since is the condition that a row tells of a number that is not below this one, or of none.
-	Since func(number uint64) string
-}

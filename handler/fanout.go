@@ -14,29 +14,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Fanout spreads the work of a poller over instances: timers are singletons under the host, queue triggers are not. The
-// partitions are those of an outbox, or the workers that changes ask for which instances share by leases. The functions
-// are
-//
-//	POST /{poller}            one message for each partition that has work
-//	POST /{poller}_partition  a tick of the partition that the queue message names
-type Fanout struct {
-	// Work returns the partitions that have something to do, of how many there are. Where there is only one, or none,
-	// the tick runs where the timer fires.
-	Work func(ctx context.Context) (partitions []int, of int, err error)
-	// About counts the outbox and says whether it is paused: where nothing is published, no partition's tick would. It is
-	// asked once a minute. Nil of any other source.
-	About func(ctx context.Context) (figures poller.OutboxFigures, paused bool, err error)
-	// Send puts one message on the queue.
-	Send func(ctx context.Context, message []byte) error
-	// Partition runs the ticks of one partition. It is called for each number once.
-	Partition func(n int) (Runner, error)
-	// Partitions is one more than the largest number that a partition can have.
-	Partitions int
-	// Timeout bounds Work and all Sends together.
-	Timeout time.Duration
-}
-
 // partitionMessage is what the timer function of a poller with fan-out enqueues. It holds nothing that could be lost:
 // the rows say what there is to do, and the next timer asks them again.
 type partitionMessage struct {
@@ -154,12 +131,6 @@ func (h *Handler) seen(ctx context.Context, f *Fanout, report *poller.Report) {
 	if s.paused {
 		report.Event = poller.Paused
 	}
-}
-
-// fanoutSeen is what a timer has last seen of its outbox.
-type fanoutSeen struct {
-	at     time.Time
-	paused bool
 }
 
 // partitionOf reads a queue message. Its error says what is wrong with it, without quoting it.

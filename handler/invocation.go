@@ -142,3 +142,11 @@ func hostTime(text string) time.Time {
 	}
 	return time.Time{}
 }
+
+// clip bounds a string that came from outside before it is logged.
+func clip(s string, limit int) string {
+	if len(s) > limit {
+		return s[:limit]
+	}
+	return s
+}

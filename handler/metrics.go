@@ -2,12 +2,10 @@ package handler
 
 import (
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -315,11 +313,52 @@ func (m *Metrics) all() []prometheus.Collector {
 	)
 }
 
-// MetricsHandler serves the Prometheus exposition; cmd mounts it on the standalone listener, and the handler itself on
-// the custom handler's port. A collector that fails costs its own series, not the rest.
-func (h *Handler) MetricsHandler() http.Handler {
-	return promhttp.HandlerFor(h.registry, promhttp.HandlerOpts{
-		ErrorHandling: promhttp.ContinueOnError,
-		ErrorLog:      slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
-	})
+// figures measures what a tick counted of its outbox.
+func (m *Metrics) figures(r *poller.Report) {
+	f := r.Outbox
+	if r.Expired > 0 {
+		m.expired.WithLabelValues(r.Poller).Add(float64(r.Expired))
+	}
+	m.mu.Lock()
+	at, counted := m.counted[r.Poller]
+	if f != nil {
+		m.counted[r.Poller] = r.Ended
+	}
+	m.mu.Unlock()
+	if f == nil {
+		if !counted || r.Event != poller.LeaseAcquireSkipped || r.Ended.Sub(at) < figuresLast {
+			return // not an outbox, or what was counted before still holds
+		}
+		f = &poller.OutboxFigures{} // another instance has been at work for long: it counts
+	}
+	m.pending.WithLabelValues(r.Poller).Set(float64(f.Pending))
+	m.delayed.WithLabelValues(r.Poller).Set(float64(f.Delayed))
+	m.failed.WithLabelValues(r.Poller).Set(float64(f.Failed))
+	m.waiting.WithLabelValues(r.Poller).Set(float64(f.Waiting))
+	m.dead.WithLabelValues(r.Poller).Set(float64(f.Dead))
+	m.oldest.WithLabelValues(r.Poller).Set(f.OldestPending.Seconds())
 }
+
+// cleaned measures one clean-up.
+func (m *Metrics) cleaned(name string, did Cleaned, err error) {
+	m.cleanedRows.WithLabelValues(name).Add(float64(did.Rows))
+	if err != nil {
+		m.cleanupFailures.WithLabelValues(name).Inc()
+		return
+	}
+	m.cleanupSuccess.WithLabelValues(name).Set(float64(time.Now().UnixMilli()) / 1000)
+}
+
+// PrepareOutbox makes the series of an outbox exist before its first tick.
+func (m *Metrics) PrepareOutbox(name string) {
+	for _, g := range []*prometheus.GaugeVec{m.pending, m.delayed, m.failed, m.waiting, m.dead, m.oldest,
+		m.cleanupSuccess} {
+		g.WithLabelValues(name)
+	}
+	for _, c := range []*prometheus.CounterVec{m.expired, m.cleanedRows, m.cleanupFailures, m.enqueued} {
+		c.WithLabelValues(name)
+	}
+}
+
+// figuresLast is how long figures hold in a process whose ticks find others at work.
+const figuresLast = 2 * time.Minute

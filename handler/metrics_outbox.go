@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // outboxMetrics are those of outboxes, by poller. Their dead letters are counted in rowrelay_deadlettered_total, as
@@ -31,9 +29,6 @@ type outboxMetrics struct {
 	// counted is when, by poller; guarded by Metrics.mu.
 	counted map[string]time.Time
 }
-
-// figuresLast is how long figures hold in a process whose ticks find others at work.
-const figuresLast = 2 * time.Minute
 
 func newOutboxMetrics() outboxMetrics {
 	byPoller := []string{"poller"}
@@ -65,51 +60,4 @@ func (o *outboxMetrics) all() []prometheus.Collector {
 		o.pending, o.delayed, o.failed, o.waiting, o.dead, o.oldest, o.cleanupSuccess, o.expired, o.cleanedRows,
 		o.cleanupFailures, o.enqueued,
 	}
-}
-
-// PrepareOutbox makes the series of an outbox exist before its first tick.
-func (m *Metrics) PrepareOutbox(name string) {
-	for _, g := range []*prometheus.GaugeVec{m.pending, m.delayed, m.failed, m.waiting, m.dead, m.oldest,
-		m.cleanupSuccess} {
-		g.WithLabelValues(name)
-	}
-	for _, c := range []*prometheus.CounterVec{m.expired, m.cleanedRows, m.cleanupFailures, m.enqueued} {
-		c.WithLabelValues(name)
-	}
-}
-
-// figures measures what a tick counted of its outbox.
-func (m *Metrics) figures(r *poller.Report) {
-	f := r.Outbox
-	if r.Expired > 0 {
-		m.expired.WithLabelValues(r.Poller).Add(float64(r.Expired))
-	}
-	m.mu.Lock()
-	at, counted := m.counted[r.Poller]
-	if f != nil {
-		m.counted[r.Poller] = r.Ended
-	}
-	m.mu.Unlock()
-	if f == nil {
-		if !counted || r.Event != poller.LeaseAcquireSkipped || r.Ended.Sub(at) < figuresLast {
-			return // not an outbox, or what was counted before still holds
-		}
-		f = &poller.OutboxFigures{} // another instance has been at work for long: it counts
-	}
-	m.pending.WithLabelValues(r.Poller).Set(float64(f.Pending))
-	m.delayed.WithLabelValues(r.Poller).Set(float64(f.Delayed))
-	m.failed.WithLabelValues(r.Poller).Set(float64(f.Failed))
-	m.waiting.WithLabelValues(r.Poller).Set(float64(f.Waiting))
-	m.dead.WithLabelValues(r.Poller).Set(float64(f.Dead))
-	m.oldest.WithLabelValues(r.Poller).Set(f.OldestPending.Seconds())
-}
-
-// cleaned measures one clean-up.
-func (m *Metrics) cleaned(name string, did Cleaned, err error) {
-	m.cleanedRows.WithLabelValues(name).Add(float64(did.Rows))
-	if err != nil {
-		m.cleanupFailures.WithLabelValues(name).Inc()
-		return
-	}
-	m.cleanupSuccess.WithLabelValues(name).Set(float64(time.Now().UnixMilli()) / 1000)
 }

@@ -10,22 +10,6 @@ import (
 	"time"
 )
 
-// Outbox is what a poller of the mode outbox has beside its ticks. It has a further function:
-//
-//	POST /{poller}_cleanup    a clean-up
-type Outbox struct {
-	// Cleanup deletes what is older than the retention, until none is left or ctx ends.
-	Cleanup func(ctx context.Context) (Cleaned, error)
-	// CleanupBudget ends a clean-up that the host asked for, so that it answers before functionTimeout; 0: nothing does.
-	CleanupBudget time.Duration
-}
-
-// Cleaned is what a clean-up did. More says that it was stopped before its end.
-type Cleaned struct {
-	Rows, Chunks int64
-	More         bool
-}
-
 // Cleanup runs one clean-up of the named outbox, until it is done, budget is over (0: none), or the lifetime given to
 // New ends; it logs and measures it. One that was stopped goes on where it was with the next.
 func (h *Handler) Cleanup(ctx context.Context, name string, budget time.Duration, inv Invocation) (err error) {

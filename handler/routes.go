@@ -2,17 +2,14 @@ package handler
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/rowrelay/rowrelay/mode"
 )
@@ -20,11 +17,6 @@ import (
 // maxBody bounds an invocation's body. The host's timer invocations are below 1 KiB; a queue message is at most 64 KiB,
 // and appears up to three times, escaped twice.
 const maxBody = 1 << 20
-
-// bodyTime is how long a body may take: the host sends it in one go, over loopback. What stops in the middle must not
-// hold a connection and its memory for ever. A tick has begun only when its body is complete, and may take as long as
-// it needs.
-const bodyTime = 30 * time.Second
 
 func (h *Handler) routes() chi.Router {
 	r := chi.NewRouter()
@@ -85,8 +77,6 @@ func (h *Handler) invoke(w http.ResponseWriter, r *http.Request) {
 	h.write(w, status, said)
 }
 
-var errTooLarge = fmt.Errorf("the body has more than %d bytes", maxBody)
-
 // readBody reads an invocation's body. One that is too large is read to its end, and thrown away: a client that is
 // still sending when the connection is closed sees a broken connection, and no answer.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
@@ -132,52 +122,11 @@ func (h *Handler) call(ctx context.Context, function string, body []byte, inv In
 	return status, said, nil
 }
 
-var errBrowser = errors.New("the request comes from a browser: only the Functions host may invoke functions here")
-
-// refuse answers what is not an invocation.
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	status := http.StatusBadRequest
-	switch {
-	case errors.Is(err, errTooLarge):
-		status = http.StatusRequestEntityTooLarge
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		status = http.StatusRequestTimeout
-		err = fmt.Errorf("the body did not arrive within %s: %w", bodyTime, err)
-	case errors.Is(err, errBrowser):
-		status = http.StatusForbidden
-	}
-	h.log.ErrorContext(r.Context(), "the invocation could not be read", "event", "invocation_invalid", "error",
-		err.Error(),
-		"function", clip(chi.URLParam(r, "function"), 128), "invocation_id",
-		clip(r.Header.Get("X-Azure-Functions-InvocationId"), 64),
-		"next", `send the body that the Functions host sends: {"Data":{},"Metadata":{}}`)
-	h.write(w, status, answer{Error: err.Error()})
-}
-
-// write sends one JSON object: never an empty body, never null, never another media type.
-func (h *Handler) write(w http.ResponseWriter, status int, said answer) {
-	body, err := json.Marshal(said)
-	if err != nil { // strings only: it cannot happen, and must not become an empty 200 if it does
-		status, body = http.StatusInternalServerError, []byte(`{"error":"the answer could not be encoded"}`)
-	}
-	h.send(w, status, body)
-}
-
-func (h *Handler) send(w http.ResponseWriter, status int, body []byte) {
-	header := w.Header()
-	header.Set("Content-Type", "application/json")
-	header.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	if _, err := w.Write(body); err != nil {
-		// The outcome is committed and logged; that nobody heard it leads to a repeated invocation at most.
-		h.log.Debug("the answer was not sent: the host is gone", "error", err)
-	}
-}
-
-// clip bounds a string that came from outside before it is logged.
-func clip(s string, limit int) string {
-	if len(s) > limit {
-		return s[:limit]
-	}
-	return s
+// MetricsHandler serves the Prometheus exposition; cmd mounts it on the standalone listener, and the handler itself on
+// the custom handler's port. A collector that fails costs its own series, not the rest.
+func (h *Handler) MetricsHandler() http.Handler {
+	return promhttp.HandlerFor(h.registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError,
+		ErrorLog:      slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
+	})
 }

@@ -91,7 +91,7 @@ func fanOutUnderTheHost(t *testing.T, compat bool) {
 		})
 		host.instances = append(host.instances, handler.New(t.Context(), handler.Config{
 			Log: slog.New(slog.DiscardHandler),
-			Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""}, Runner: poller.New("orders", in.relay),
+			Pollers: []handler.Poller{{Name: "orders", Outputs: []string{""}, Runner: poller.New(in.relay),
 				Fanout: &handler.Fanout{
 					Work: func(ctx context.Context) ([]int, int, error) { return in.feed.Workers(ctx, 300) },
 					Send: func(_ context.Context, message []byte) error {
@@ -101,7 +101,7 @@ func fanOutUnderTheHost(t *testing.T, compat bool) {
 						return nil
 					},
 					Partition: func(int) (handler.Runner, error) {
-						return poller.New("orders", pollertest.Relay(t, in.feed, pollertest.Func(in.deliver), pollertest.Hundred,
+						return poller.New(pollertest.Relay(t, in.feed, pollertest.Func(in.deliver), pollertest.Hundred,
 							in.whole)), nil
 					},
 					Partitions: leased.MostWorkers, Timeout: time.Minute,

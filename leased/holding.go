@@ -13,7 +13,6 @@ import (
 
 // Why a holding's deadline ended, beside source.ErrLeaseLost.
 var (
-	errExpired  = errors.New("the leases could not be renewed in time, so that they may have lapsed")
 	errReleased = errors.New("the leases were given back")
 )
 

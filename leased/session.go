@@ -236,3 +236,23 @@ func (s *session) warn(text string) {
 	defer s.mu.Unlock()
 	s.warnings = append(s.warnings, text)
 }
+
+// make makes the tables. A leases table that has gone took with it what was processed above the function's state.
+func (s *session) make(ctx context.Context) error {
+	made, err := s.cfg.Changes.Make(ctx)
+	if err != nil {
+		return faultOf(poller.CheckpointLoadFailed, fmt.Errorf("%w (rowrelay check names missing rights)", err))
+	}
+	f := s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if made && f.made {
+		s.warn("the leases table [az_func].[" + s.tables.Leases + "] was gone, and was made anew: changes that were " +
+			"processed since the function's state moved last are delivered again")
+	}
+	if !f.made {
+		s.warn("SQL trigger Leases table: [az_func].[" + s.tables.Leases + "]")
+	}
+	f.made, f.read = true, -1
+	return nil
+}

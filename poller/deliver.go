@@ -153,17 +153,6 @@ func (t *tick) triedAlone(it *item) {
 	t.tried[it.event().ID] = trial
 }
 
-// finish records what became of an event, and lets the next one of its order key through.
-func (t *tick) finish(it *item, outcome Outcome) {
-	p := it.batch
-	p.outcomes[it.index] = outcome
-	if p.open--; p.open == 0 {
-		p.ended = time.Now()
-		t.adapt(p)
-	}
-	t.lanes.done(it)
-}
-
 // batch gets a batch from the session, and makes of its events what is sent.
 func (t *tick) batch(get func() (Grant, error)) (grant Grant, sent []change.Event, err error) {
 	err = Guard(func() (err error) {

@@ -1,7 +1,6 @@
 package poller
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
@@ -19,95 +18,6 @@ import (
 // destination does not answer at all, it is an outage: nothing is held against any event.
 //
 // A crash forgets what was only suspected: the event is sent again.
-
-// recently is how long an acceptance shows that the destination works.
-const recently = 5 * time.Minute
-
-// evidence is what a tick knows about failures, until it is known what they mean.
-type evidence struct {
-	lastErr   error       // of a request
-	exclusive bool        // a step or a probe is in flight: nothing else is begun
-	taken     acceptances // what the destination accepted last
-	suspects  []suspect   // without evidence
-	// parked counts, by order key, the events that were rejected or absorbed and are not settled.
-	parked map[string]int
-
-	// The search (bisect.go).
-	failed [][]*item // events of requests that failed together, to be searched
-	step   []*item   // what is sent next
-	rest   []*item   // where the search goes on if that is accepted
-
-	// The probes (probe.go).
-	probed    int      // that failed in a row
-	limited   int      // of these: the destination had no room for them
-	ahead     bool     // one of them was a row ahead of its place
-	asked     int      // how often the session was asked for one since one was accepted
-	exhausted bool     // it has none, or none that may be sent
-	avoided   [][]byte // order keys of events that were probes without being settled, or could not be
-	rand      *rand.Rand
-
-	// Of the tick before (resume.go).
-	groups []group
-	tried  map[string]trial
-	known  map[string]suspect
-
-	outage bool // the destination is unavailable: what this tick learned about events means nothing
-	down   bool // the same, and no answer was about an event: there is nothing that another tick soon could find out
-}
-
-func newEvidence(h *hint) evidence {
-	e := evidence{parked: make(map[string]int), groups: h.groups, tried: h.tried, known: h.suspects}
-	if e.tried == nil {
-		e.tried = make(map[string]trial)
-	}
-	return e
-}
-
-// acceptance is a request that the destination accepted, and one of the keys that it held.
-type acceptance struct{ number, key uint64 }
-
-// acceptances are the two latest of different keys, the latest first: enough to say of any key whether another one was
-// accepted since.
-type acceptances [2]acceptance
-
-func (a *acceptances) add(number, key uint64) {
-	switch {
-	case number == 0: // none
-	case key == a[0].key && a[0].number > 0:
-		a[0].number = max(a[0].number, number)
-	case number >= a[0].number:
-		a[0], a[1] = acceptance{number, key}, a[0]
-	case number >= a[1].number:
-		a[1] = acceptance{number, key}
-	}
-}
-
-// after reports whether another key than this one was accepted by a request that was begun after number since.
-func (a *acceptances) after(since, key uint64) bool {
-	return a[0].number > since && a[0].key != key || a[1].number > since && a[1].key != key
-}
-
-// suspect is an event that failed alone, or was named, while there is no evidence yet that it is to blame.
-type suspect struct {
-	item      *item
-	key       uint64 // see lanes.hash
-	since     uint64 // see failure.since
-	rejection Rejection
-	answered  bool // the destination said something
-	busy      bool // see failure.busy; but not for too long (busyLimit)
-	// clear says that the answer is about this very event: it was named, or the status is in RejectStatus.
-	clear bool
-	// convicted says that this very event was rejected before this tick, and that the answer is clear. That is no reason
-	// not to ask, the destination may refuse everything by now; but it is enough where there is nobody to ask.
-	convicted bool
-	// acceptedBefore says that shortly before it failed alone, the destination accepted an event of another key; where it
-	// did not answer, that it had failed alone before that as well. A retry of one that counted needs no more.
-	acceptedBefore bool
-	// earlier says that it failed in an earlier tick, which had no time for a verdict.
-	earlier bool
-	// acceptedAfter says that an earlier tick that did not fetch it accepted an event of another key after that.
-	acceptedAfter bool
-}
 
 // judge decides what the failure of an event means. It reports false where the event failed together with others: then
 // the event to blame has to be searched for.
@@ -184,9 +94,6 @@ func (t *tick) askAgain(s *suspect) {
 	}
 	t.failed = append(t.failed, []*item{s.item})
 }
-
-// silent reports whether the destination said nothing, or only that it is away: neither is about the event.
-func (s *suspect) silent() bool { return !s.answered || s.busy }
 
 // askSilent sends the silent suspects of earlier ticks again: without an answer there is no verdict. It reports whether
 // there was such a suspect.
@@ -388,4 +295,15 @@ func (t *tick) unresolved() int {
 		n += len(group)
 	}
 	return n
+}
+
+// finish records what became of an event, and lets the next one of its order key through.
+func (t *tick) finish(it *item, outcome Outcome) {
+	p := it.batch
+	p.outcomes[it.index] = outcome
+	if p.open--; p.open == 0 {
+		p.ended = time.Now()
+		t.adapt(p)
+	}
+	t.lanes.done(it)
 }

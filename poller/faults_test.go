@@ -83,7 +83,7 @@ func TestHangingTickIsPointedOut(t *testing.T) {
 		release := make(chan struct{})
 		// The output ignores its context.
 		to := pollertest.NewSink(t, func(context.Context, change.Delivery) error { <-release; return nil })
-		p := poller.New("orders", pollertest.Relay(t, pollertest.NewTable(1, 1), to))
+		p := poller.New(pollertest.Relay(t, pollertest.NewTable(1, 1), to))
 		done := make(chan []poller.Report)
 		go func() { done <- p.Run(t.Context()) }()
 		time.Sleep(time.Minute)

@@ -30,21 +30,6 @@ type lanes struct {
 	head     int     // ready[head:] is the queue
 }
 
-// item is one event of a batch in flight.
-type item struct {
-	batch *inFlight
-	index int    // in the batch
-	key   uint64 // see lanes.hash
-	// refused is when a request that held the event was first answered with a status in RejectStatus: see failure.since.
-	refused uint64
-	failed  bool  // a request that held it failed, and it is not known that another event is to blame
-	next    *item // the next event of the same order key
-	follows bool  // it is in the request of the event before it of its order key
-}
-
-// event is the item's as it is sent.
-func (it *item) event() *change.Event { return &it.batch.sent[it.index] }
-
 func newLanes(ordering Ordering) *lanes {
 	return &lanes{
 		ordering: ordering,

@@ -18,8 +18,6 @@ import (
 // Under ordering=source nothing may be sent before the suspect, so that there are no probes.
 
 const (
-	// maxProbes is how many probes in a row must fail.
-	maxProbes = 3
 	// maxConvicted is how many retries are tried before a probe: a destination that refuses everything gets no more.
 	maxConvicted = 32
 	// MaxAvoid is how many order keys a source is asked to leave out (Source.Other).

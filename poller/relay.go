@@ -1,7 +1,6 @@
 package poller
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -106,49 +105,18 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
+// settleGrace is how long after the budget and the last request a commit may take (SETTINGS: tick_budget).
+const settleGrace = 10 * time.Second
+
 // Poller is a poller with its outputs. Each output is a session of its own, with its own position, lease and document.
 type Poller struct {
-	name   string
 	relays []*Relay
 	busy   sync.Mutex
 	since  atomic.Int64 // when the running tick began, in Unix nanoseconds
 }
 
 // New returns the poller of the given relays.
-func New(name string, relays ...*Relay) *Poller { return &Poller{name: name, relays: relays} }
+func New(relays ...*Relay) *Poller { return &Poller{relays: relays} }
 
 // ErrOverlap is why a second invocation in one process does nothing.
 var ErrOverlap = errors.New("the previous tick of this poller is still running in this process")
-
-// Run runs one tick of every output, side by side, and returns a report for each, in the order of the settings. One
-// tick per poller and process: a second, overlapping call does nothing and says so. It never panics on a fault of a
-// part.
-func (p *Poller) Run(ctx context.Context) []Report {
-	reports := make([]Report, len(p.relays))
-	if !p.busy.TryLock() {
-		for i, r := range p.relays {
-			reports[i] = r.newReport()
-			reports[i].Event, reports[i].Err, reports[i].Ended = LeaseAcquireSkipped, ErrOverlap, reports[i].Started
-			if running := time.Since(time.Unix(0, p.since.Load())); running > r.longest() {
-				reports[i].Warnings = append(reports[i].Warnings, fmt.Sprintf("the previous tick has run for %s, and should have "+
-					"ended after %s: something that it waits for hangs; restart the process if it stays so",
-					running.Round(time.Second), r.longest()))
-			}
-		}
-		return reports
-	}
-	defer p.busy.Unlock()
-	p.since.Store(time.Now().UnixNano())
-	var wg sync.WaitGroup
-	for i, r := range p.relays {
-		wg.Go(func() {
-			reports[i] = r.newReport()
-			if err := Guard(func() error { reports[i] = r.Tick(ctx); return nil }); err != nil {
-				reports[i].fail(err, HandlerFailed)
-				reports[i].Ended = time.Now()
-			}
-		})
-	}
-	wg.Wait()
-	return reports
-}

@@ -5,27 +5,53 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/clock"
 )
 
+// Run runs one tick of every output, side by side, and returns a report for each, in the order of the settings. One
+// tick per poller and process: a second, overlapping call does nothing and says so. It never panics on a fault of a
+// part.
+func (p *Poller) Run(ctx context.Context) []Report {
+	reports := make([]Report, len(p.relays))
+	if !p.busy.TryLock() {
+		for i, r := range p.relays {
+			reports[i] = r.newReport()
+			reports[i].Event, reports[i].Err, reports[i].Ended = LeaseAcquireSkipped, ErrOverlap, reports[i].Started
+			if running := time.Since(time.Unix(0, p.since.Load())); running > r.longest() {
+				reports[i].Warnings = append(reports[i].Warnings, fmt.Sprintf("the previous tick has run for %s, and should have "+
+					"ended after %s: something that it waits for hangs; restart the process if it stays so",
+					running.Round(time.Second), r.longest()))
+			}
+		}
+		return reports
+	}
+	defer p.busy.Unlock()
+	p.since.Store(time.Now().UnixNano())
+	var wg sync.WaitGroup
+	for i, r := range p.relays {
+		wg.Go(func() {
+			reports[i] = r.newReport()
+			if err := Guard(func() error { reports[i] = r.Tick(ctx); return nil }); err != nil {
+				reports[i].fail(err, HandlerFailed)
+				reports[i].Ended = time.Now()
+			}
+		})
+	}
+	wg.Wait()
+	return reports
+}
+
 // fetchGrace is how long a fetch may outlast the budget before it is cancelled. Its rows are not sent any more. But a
 // connection that is cut in the middle of a statement has to be opened anew.
 const fetchGrace = 5 * time.Second
 
-// settleGrace is how long after the budget and the last request a commit may take (SETTINGS: tick_budget).
-const settleGrace = 10 * time.Second
-
 // Why a tick begins nothing more although it has not failed.
 var (
-	errBudget  = errors.New("the tick's budget is used up")
-	errInOrder = errors.New("an event was rejected, and ordering=source sends nothing after it")
-	// errAhead ends a tick in which a row was refused as a probe, ahead of its place. A row of its order key that commits
-	// late would now come before it, although it was read after it. The next tick reads both anew.
-	errAhead = errors.New("a row ahead of its place was refused as a probe")
+	errBudget = errors.New("the tick's budget is used up")
 )
 
 // Tick runs one tick: it drains the feed, or works until its budget ends, ctx is cancelled, or something fails.
@@ -47,71 +73,6 @@ func (r *Relay) Tick(ctx context.Context) Report {
 	t.run()
 	t.report.Ended = time.Now()
 	return t.report
-}
-
-// tick is the state of one tick. Only the goroutine of run touches it: everything that happens elsewhere (a fetch, a
-// request, a commit, a deadline) comes back as a function through one inbox, so that the order of events is one order.
-type tick struct {
-	*Relay
-	ctx     context.Context //nolint:containedctx // the tick lives as long as the invocation
-	session Session
-	lanes   *lanes
-	inbox   chan func()
-	report  Report
-
-	line     []*inFlight // fetched and not settled, oldest first: see room
-	requests int         // in flight
-	fetching bool        // or asking for a probe: the session is used by one at a time
-	fetches  int         // begun
-	limit    Limit       // of the next fetch
-	fetchErr error       // why there will be no more; what was fetched before is delivered first
-	settling bool
-	parted   time.Time // when events were last settled before others of their batch
-	extras   int       // requests in flight that send an event again, or ahead, as evidence only
-	began    time.Time // the last fetch
-	drained  bool      // the last fetch brought less than its limit
-	ended    bool      // the session has no more
-	more     time.Time // when the last fetch began after which more live rows followed
-	dropped  bool      // live rows were fetched, and will not be settled
-	idle     int       // fetches in a row that brought nothing
-	batches  int       // live ones: retries that are always due must not use up max_batches
-	worked   bool      // a batch with events was fetched
-	seen     bool      // a granted batch was fetched; live: one of live rows
-	live     bool
-	cautious bool // the destination was down, and has accepted nothing since
-	returned bool // the lease or claim was given back with the last commit
-
-	evidence
-
-	// number counts the requests made under this lease, repetitions included.
-	number atomic.Uint64
-
-	// fetchCtx ends with the invocation, or when a fetch has outlasted the budget.
-	fetchCtx context.Context //nolint:containedctx // as ctx
-	// stop ends waits (back-off, poll interval) when nothing more shall begin; its cause is why.
-	stop     context.Context //nolint:containedctx // as ctx
-	stopWith context.CancelCauseFunc
-	// asking ends with stop, or when no further batch shall be fetched although what was fetched is still sent.
-	asking  context.Context //nolint:containedctx // as ctx
-	failure error
-}
-
-// inFlight is a batch that is fetched and not settled.
-type inFlight struct {
-	grant    Grant
-	sent     []change.Event // the batch's events as they are sent
-	outcomes []Outcome
-	// rejections says why, for each rejected event, by index; nil when there is none.
-	rejections map[int]Rejection
-	parks      bool   // an event was rejected or absorbed, and its order key counted in tick.parked
-	open       int    // events without a final outcome in this tick
-	gone       []bool // by index: events that a settlement was about before the others; nil while there was none
-	left       int    // events of which that is not so
-	over       bool   // settlements are about all of it
-	bytes      int    // what its events hold
-	begun      time.Time
-	ended      time.Time
-	drains     time.Time // no live row was left at this time, once the batch is settled; zero: that was not seen
 }
 
 func (t *tick) run() {
@@ -168,29 +129,6 @@ func (t *tick) run() {
 	}
 	t.end()
 }
-
-// post hands f to the tick's goroutine. It blocks only until the tick takes it: every sender is counted (requests,
-// fetching, settling) and waited for, and the two others that may post have room of their own.
-func (t *tick) post(f func()) { t.inbox <- f }
-
-// final reports whether no further batch will be fetched.
-func (t *tick) final() bool {
-	return t.asking.Err() != nil || t.fetchErr != nil || t.ended || t.drained && t.cfg.PollInterval == 0 ||
-		t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
-}
-
-// busy reports whether anything is in flight that may come back with more to do.
-func (t *tick) busy() bool { return t.requests > 0 || t.fetching || t.settling }
-
-// fail ends the tick as the first failure says, once what is in flight has ended.
-func (t *tick) fail(err error) {
-	if t.failure == nil {
-		t.failure = err
-	}
-	t.stopWith(err)
-}
-
-func (t *tick) stopped() bool { return t.stop.Err() != nil }
 
 // fetch begins the next fetch, where there is room for a batch and the source may have one.
 func (t *tick) fetch() {
@@ -285,13 +223,6 @@ func (t *tick) sawEnd(rest Rest) {
 	default:
 		t.report.DrainedAt = t.began
 	}
-}
-
-// liveInLine reports whether live rows were fetched and are not settled.
-func (t *tick) liveInLine() bool {
-	return slices.ContainsFunc(t.line, func(p *inFlight) bool {
-		return p.grant.Batch.Kind == change.Live && len(p.outcomes) > 0
-	})
 }
 
 // expired stops the tick at once: the batches may no longer be delivered. The requests in flight end with the grant's

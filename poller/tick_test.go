@@ -355,7 +355,7 @@ func TestFaultsBecomeTheirEvents(t *testing.T) {
 					}
 					return nil
 				})
-				r := poller.New("orders", pollertest.Relay(t, feed, to)).Run(t.Context())[0]
+				r := poller.New(pollertest.Relay(t, feed, to)).Run(t.Context())[0]
 				if r.Event != c.event || r.Err == nil || !r.Failed() || feed.Position != 0 || feed.Closed != 1 {
 					t.Errorf("got %s (%v), position %d, closed %d", r.Event, r.Err, feed.Position, feed.Closed)
 				}
@@ -367,7 +367,7 @@ func TestFaultsBecomeTheirEvents(t *testing.T) {
 func TestOverlappingRunDoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := pollertest.NewSink(t, pollertest.Slow(time.Second))
-		p := poller.New("orders", pollertest.Relay(t, pollertest.NewTable(1, 1), to))
+		p := poller.New(pollertest.Relay(t, pollertest.NewTable(1, 1), to))
 		first := make(chan []poller.Report)
 		go func() { first <- p.Run(t.Context()) }()
 		synctest.Wait()

@@ -1,8 +1,6 @@
 package production
 
 import (
-	"slices"
-
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 )
@@ -32,9 +30,3 @@ const (
 	groupOutbox    = "Outbox"
 	groupOperation = "Operation"
 )
-
-// checklist is the whole table, in the order of the page.
-func checklist() []item {
-	return slices.Concat(appItems(), stateItems(), timeItems(), sourceItems(), securityItems(), outputItems(),
-		outboxItems(), operationItems())
-}

@@ -1,7 +1,6 @@
 package production
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -52,14 +51,6 @@ func (r *Report) acceptedText() string {
 		return fmt.Sprintf(", %d accepted", n)
 	}
 	return ""
-}
-
-// WriteJSON writes the report for machines.
-func (r *Report) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
 }
 
 // lineWidth is where lines are folded.

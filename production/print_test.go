@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rowrelay/rowrelay/printing"
 )
 
 // sample is a report with every way in which an answer is shown.
@@ -55,10 +57,10 @@ Two
 	}
 }
 
-// TestWriteJSON: machines read what was found back, under the names that they know.
-func TestWriteJSON(t *testing.T) {
+// TestJSON: machines read what was found back, under the names that they know.
+func TestJSON(t *testing.T) {
 	var b strings.Builder
-	if err := sample().WriteJSON(&b); err != nil {
+	if err := printing.JSON(&b, sample()); err != nil {
 		t.Fatal(err)
 	}
 	var got Report

@@ -40,8 +40,6 @@ type Operator interface {
 	Stay()
 }
 
-var _ Operator = (*Publisher)(nil)
-
 // adminChunk is how many events an operator's command shows or changes in one statement or transaction.
 const adminChunk = 1000
 

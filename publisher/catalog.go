@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
@@ -23,29 +21,6 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/mapping"
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
-
-// catalog opens an outbox as the database's catalog shows it, and remembers that for a while. It is safe for use by
-// several goroutines.
-type catalog struct {
-	cfg   Config
-	conn  engine.Connection
-	texts texts
-	db    *statement.DB
-	// outbox and claims are as the settings write them.
-	outbox, claims statement.Name
-
-	mu     sync.Mutex
-	known  *opened // nil until it was read
-	readAt time.Time
-	stale  atomic.Bool // a statement failed by what the catalog holds
-}
-
-// opened is an outbox, proved against the catalog.
-type opened struct {
-	feed.Outbox
-	claims *claims.Table
-	events *rows.Table
-}
 
 // What was read from the catalog is believed for so long.
 const catalogAge = 5 * time.Minute

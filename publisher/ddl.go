@@ -1,6 +1,11 @@
 package publisher
 
 import (
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/statement"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
@@ -28,4 +33,29 @@ func MappedDDL(engine, outbox, claims string) ([]string, error) {
 		return nil, err
 	}
 	return append([]string{e.claims.Ddl(beside)}, e.values.Ddl(rows.SideOf(beside), rows.SideStates)...), nil
+}
+
+// tablesOf reads the names of an outbox and of its claims table, as source__table and source__claims_table write
+// them.
+func tablesOf(engineName, table, claims string) (e texts, outbox, beside statement.Name, err error) {
+	e, ok := textsOf[engineName]
+	if !ok {
+		return e, outbox, beside, fmt.Errorf("%w: no outbox on engine %q", poller.ErrConfig, engineName)
+	}
+	if outbox, err = e.parseName("source__table", table); err != nil {
+		return e, outbox, beside, err
+	}
+	if beside, err = e.parseName("source__claims_table", claims); err != nil {
+		return e, outbox, beside, err
+	}
+	return e, outbox, outbox.Beside(beside), nil
+}
+
+func (e *texts) parseName(setting, text string) (statement.Name, error) {
+	parts, err := engine.SplitName(text)
+	if err != nil {
+		return statement.Name{}, fmt.Errorf("%w: %s %q is not the name of a table: %w", poller.ErrConfig, setting,
+			text, err)
+	}
+	return statement.NewName(e.syntax, parts...), nil
 }

@@ -4,37 +4,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/feed"
 )
-
-// Config is one outbox and how it is published.
-type Config struct {
-	feed.Config
-	// Table is source__table as written; Map is source__map__<role>: role → column, or an option's value. Empty: the
-	// table has the columns of `rowrelay outbox init`.
-	Table string
-	Map   map[string]string
-	// ClaimsTable is source__claims_table, created by `rowrelay outbox init`.
-	ClaimsTable string
-	// Timeout bounds one statement, Connections the pool, MaxRowBytes a payload.
-	Timeout     time.Duration
-	Connections int
-	MaxRowBytes int
-	// Retention and CleanupChunk are for Cleanup.
-	Retention    time.Duration
-	CleanupChunk int
-}
-
-// Publisher is one outbox of one poller. It is safe for use by several goroutines.
-type Publisher struct {
-	catalog *catalog
-	feed    *feed.Feed
-	owned   *sql.DB // nil: it is shared
-}
 
 // New returns the publisher of an outbox, with a pool of its own that Close ends. It does not connect. Errors name the
 // member of cfg, or the setting, at fault and wrap poller.ErrConfig.

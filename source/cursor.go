@@ -12,7 +12,6 @@ import (
 	"github.com/rowrelay/rowrelay/checkpointed"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 	"github.com/rowrelay/rowrelay/source/snapshot"
@@ -198,67 +197,73 @@ func (c *Cursor) forget(p *plan.Plan) {
 	}
 }
 
-// Start returns the position of a poller without a document: the beginning (earliest); the largest (cursor, key) there
-// is now (latest), which is the beginning when the table is empty; or, for a cursor value, the position after every row
-// whose cursor is not above it; and the incarnation of the database that the position was found in.
-func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation string, err error) {
-	p, _, err := c.current(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
-		how := c.strategy(p)
-		find := how.start
-		if p.Tracked != nil && c.cfg.Start == "snapshot" {
-			find = how.latest // a snapshot's rows are read beside the changes from now on: see Snapshot
-		}
-		if start, err = find(ctx, s); err != nil {
-			return err
-		}
-		// The catalog does not show that source__where can be run, and a document that was made for one that cannot would
-		// hold its fingerprint: a corrected condition would then look like another source.
-		if err := how.prove(ctx, s, start); err != nil {
-			return err
-		}
-		err = c.dialect.Refresh(ctx, s.Conn, &s.Server)
-		incarnation = s.Server.Incarnation
-		return err
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("find the start: %w", err)
-	}
-	return start, incarnation, nil
-}
-
-// BeforeLatest returns the position of a row that at least so many rows come after, or the beginning where there are
-// fewer. It is for source__start=latest only: asked says whether that was set.
-func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor, asked bool, err error) {
-	if c.cfg.Start != "latest" {
-		return nil, false, nil
-	}
-	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		return c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
-			low = nil
-			n := 0
-			return c.dialect.Read(ctx, s.Conn, p.Sel.Newest(rows+1).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
-				if n++; n <= rows {
-					return true, nil
-				}
-				low, err = collect.CursorOf(p, r)
-				return false, err
-			})
-		})
-	})
-	if err != nil {
-		return nil, true, fmt.Errorf("find the rows before the latest: %w", err)
-	}
-	return low, true, nil
-}
-
 // name is the source for messages.
 func (c *Cursor) name() string {
 	if c.cfg.Query != "" {
 		return c.dialect.Syntax().Name + " query"
 	}
 	return c.dialect.Syntax().Name + " " + c.cfg.Table
+}
+
+// settling holds rows back until they are older than source__late_window. A single cursor that is a time is compared
+// with the database's clock in the statement. Any other has no age: then marks say how old it is.
+type settling struct {
+	mu sync.Mutex
+	// marks are what the highest cursor was, and when, oldest first: every row up to a mark that is older than the window
+	// has settled. They live in memory: after a start nothing is shown for a window.
+	marks []mark
+	// looked is when rows were last looked for that are held back.
+	looked time.Time
+}
+
+// shownWriters is what a page has shown of the server's transactions: it holds for every page that is read after it
+// from the same history.
+type shownWriters struct {
+	numbers string
+	engine.Writers
+}
+
+// places remembers when positions were last known to be sound: rows came up to there, or a look found them so.
+type places map[string]place
+
+// finding is what the last look found.
+type finding struct {
+	at time.Time
+	// verdict fails every fetch, of every output, until another look finds the rows gone. While there is one, every fetch
+	// looks again: nothing is delivered meanwhile, and what was mended is seen at once.
+	verdict error
+}
+
+// byPlan does work by the plan. The catalog may have changed since the plan was made: then, once, it is read again, and
+// the work is done by what it says now.
+func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error {
+	for changed := false; ; changed = true {
+		p, _, err := c.current(ctx)
+		if err != nil {
+			return err
+		}
+		if err = work(p); err == nil {
+			return nil
+		}
+		kind := c.dialect.Classify(err)
+		switch {
+		case !changed && (errors.Is(err, engine.ErrSchemaChanged) || kind == engine.FaultSchema):
+			c.forget(p)
+			continue
+		case kind == engine.FaultDenied: // the catalog shows less to who may read less: not to be believed afterwards
+			c.forget(p)
+		}
+		return err
+	}
+}
+
+// mark is the highest position at a moment of this process' monotonic clock; the beginning, where there was no row.
+type mark struct {
+	at  time.Time
+	top change.Cursor
+}
+
+type place struct {
+	at     time.Time
+	warned bool
 }

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/bits"
 	"time"
@@ -35,29 +34,6 @@ func (c *Cursor) Fetch(ctx context.Context, r change.Range, limit poller.Limit) 
 		return change.Page{}, fmt.Errorf("fetch: %w", err)
 	}
 	return page, nil
-}
-
-// byPlan does work by the plan. The catalog may have changed since the plan was made: then, once, it is read again, and
-// the work is done by what it says now.
-func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error {
-	for changed := false; ; changed = true {
-		p, _, err := c.current(ctx)
-		if err != nil {
-			return err
-		}
-		if err = work(p); err == nil {
-			return nil
-		}
-		kind := c.dialect.Classify(err)
-		switch {
-		case !changed && (errors.Is(err, engine.ErrSchemaChanged) || kind == engine.FaultSchema):
-			c.forget(p)
-			continue
-		case kind == engine.FaultDenied: // the catalog shows less to who may read less: not to be believed afterwards
-			c.forget(p)
-		}
-		return err
-	}
 }
 
 // witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked after a

@@ -15,14 +15,6 @@ import (
 	"github.com/rowrelay/rowrelay/source/pool"
 )
 
-// places remembers when positions were last known to be sound: rows came up to there, or a look found them so.
-type places map[string]place
-
-type place struct {
-	at     time.Time
-	warned bool
-}
-
 // placesKept bounds places: the outputs of one poller share a source, and each has its own position.
 const placesKept = 64
 

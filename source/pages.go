@@ -16,12 +16,6 @@ import (
 	"github.com/rowrelay/rowrelay/source/spelling"
 )
 
-// rowPages reads pages whose positions are those of rows. It implements strategy.
-type rowPages struct {
-	c *Cursor
-	p *plan.Plan
-}
-
 // page reads below the safe point where the source keeps one, unless the range asks for what is above it too.
 func (w rowPages) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page,
 	error) {

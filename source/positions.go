@@ -210,3 +210,60 @@ func (c *Cursor) count(ctx context.Context, r change.Range, most int,
 	}
 	return n, nil
 }
+
+// BeforeLatest returns the position of a row that at least so many rows come after, or the beginning where there are
+// fewer. It is for source__start=latest only: asked says whether that was set.
+func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor, asked bool, err error) {
+	if c.cfg.Start != "latest" {
+		return nil, false, nil
+	}
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		return c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+			low = nil
+			n := 0
+			return c.dialect.Read(ctx, s.Conn, p.Sel.Newest(rows+1).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
+				if n++; n <= rows {
+					return true, nil
+				}
+				low, err = collect.CursorOf(p, r)
+				return false, err
+			})
+		})
+	})
+	if err != nil {
+		return nil, true, fmt.Errorf("find the rows before the latest: %w", err)
+	}
+	return low, true, nil
+}
+
+// Start returns the position of a poller without a document: the beginning (earliest); the largest (cursor, key) there
+// is now (latest), which is the beginning when the table is empty; or, for a cursor value, the position after every row
+// whose cursor is not above it; and the incarnation of the database that the position was found in.
+func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation string, err error) {
+	p, _, err := c.current(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+		how := c.strategy(p)
+		find := how.start
+		if p.Tracked != nil && c.cfg.Start == "snapshot" {
+			find = how.latest // a snapshot's rows are read beside the changes from now on: see Snapshot
+		}
+		if start, err = find(ctx, s); err != nil {
+			return err
+		}
+		// The catalog does not show that source__where can be run, and a document that was made for one that cannot would
+		// hold its fingerprint: a corrected condition would then look like another source.
+		if err := how.prove(ctx, s, start); err != nil {
+			return err
+		}
+		err = c.dialect.Refresh(ctx, s.Conn, &s.Server)
+		incarnation = s.Server.Incarnation
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("find the start: %w", err)
+	}
+	return start, incarnation, nil
+}

@@ -22,14 +22,6 @@ const (
 // probeTimeout bounds a look: it is a courtesy, and must not cost a page.
 const probeTimeout = 5 * time.Second
 
-// finding is what the last look found.
-type finding struct {
-	at time.Time
-	// verdict fails every fetch, of every output, until another look finds the rows gone. While there is one, every fetch
-	// looks again: nothing is delivered meanwhile, and what was mended is seen at once.
-	verdict error
-}
-
 func (f *finding) due(every time.Duration) bool {
 	return f.verdict != nil || f.at.IsZero() || time.Since(f.at) >= every
 }

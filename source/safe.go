@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -31,23 +30,6 @@ func (c *Cursor) watermarkPage(ctx context.Context, p *plan.Plan, r change.Range
 		return change.Page{}, err
 	}
 	return page, nil
-}
-
-// settling holds rows back until they are older than source__late_window. A single cursor that is a time is compared
-// with the database's clock in the statement. Any other has no age: then marks say how old it is.
-type settling struct {
-	mu sync.Mutex
-	// marks are what the highest cursor was, and when, oldest first: every row up to a mark that is older than the window
-	// has settled. They live in memory: after a start nothing is shown for a window.
-	marks []mark
-	// looked is when rows were last looked for that are held back.
-	looked time.Time
-}
-
-// mark is the highest position at a moment of this process' monotonic clock; the beginning, where there was no row.
-type mark struct {
-	at  time.Time
-	top change.Cursor
 }
 
 // How many marks a window has, and how often the source looks whether rows are held back.

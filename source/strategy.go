@@ -47,3 +47,9 @@ func (c *Cursor) strategy(p *plan.Plan) strategy {
 	}
 	return rowPages{c, p}
 }
+
+// rowPages reads pages whose positions are those of rows. It implements strategy.
+type rowPages struct {
+	c *Cursor
+	p *plan.Plan
+}

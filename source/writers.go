@@ -5,13 +5,6 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 )
 
-// shownWriters is what a page has shown of the server's transactions: it holds for every page that is read after it
-// from the same history.
-type shownWriters struct {
-	numbers string
-	engine.Writers
-}
-
 // A statement that leaves rows out goes through so many times the rows of a page, and so many at least: it must end in
 // time, and live rows take turns with it.
 const (

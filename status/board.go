@@ -19,8 +19,6 @@ type Board struct {
 	all []*row
 }
 
-var _ Reader = (*Board)(nil)
-
 // BoardConfig is what newBoard needs.
 type BoardConfig struct {
 	App, Version, Instance string
@@ -244,10 +242,6 @@ func (r *row) again(ctx context.Context, answers []answer) {
 	}
 }
 
-// strangersNote is how old a note may be beside a document that is not there: one that is older tells of another
-// poller, which had the same name.
-const strangersNote = 24 * time.Hour
-
 // unread tells of a part that could not be read. What was read of it before is shown, and from when that is.
 func (o *Output) unread(f *facts, what string, at time.Time, err error) {
 	text := fmt.Sprintf("%s could not be read: %v", what, err)
@@ -286,3 +280,7 @@ func withoutAnswers(letters []Letter) []Letter {
 	}
 	return shown
 }
+
+// lettersEvery is how often dead letters are counted for metrics, at most: each count is a list of the state store,
+// and metrics are read several times a minute.
+const lettersEvery = 5 * time.Minute

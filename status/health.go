@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/printing"
 )
 
 // facts are what a health is judged by, beside the figures of the output itself.
@@ -159,18 +160,6 @@ func unheard(o *Output, f *facts) string {
 		"running, and can it write the state store?", stamp(*o.SilentSince), span(f.now.Sub(*o.SilentSince)))
 }
 
-// atWork reports whether somebody holds the right to work.
-func (o *Output) atWork() bool { return o.Lease != nil && o.Lease.Held || anyHeld(o.Owners) }
-
-func anyHeld(owners []Lease) bool {
-	for i := range owners {
-		if owners[i].Held {
-			return true
-		}
-	}
-	return false
-}
-
 // waiting says what waits for a repetition, or for an operator.
 func waiting(o *Output) string {
 	text := ""
@@ -181,7 +170,7 @@ func waiting(o *Output) string {
 		if text != "" {
 			text += ", "
 		}
-		text += atLeast(n, o.CountedTo) + " " + what
+		text += printing.AtLeast(n, o.CountedTo) + " " + what
 	}
 	if o.Mode.Can(mode.Marks) {
 		add(o.Parked, "failed")
@@ -203,7 +192,7 @@ func well(o *Output, f *facts) string {
 	case f.own != nil && !before(f.own, o.LastSuccess):
 		return "The last tick succeeded at " + stamp(*f.own)
 	case o.Pending != nil && *o.Pending > 0:
-		return fmt.Sprintf("%s pending, and no failure is noted", atLeast(*o.Pending, o.CountedTo))
+		return fmt.Sprintf("%s pending, and no failure is noted", printing.AtLeast(*o.Pending, o.CountedTo))
 	case o.LastSuccess != nil:
 		text := "No failure is noted since the success at " + stamp(*o.LastSuccess)
 		if f.onceOnly(o) {
@@ -222,13 +211,6 @@ func (f *facts) onceOnly(o *Output) bool {
 // stopped reports whether the process that ticked last has ended in order, and no tick came since.
 func (f *facts) stopped() bool { return f.note != nil && f.note.Stopped != nil }
 
-func atLeast(n, bound int64) string {
-	if bound > 0 && n >= bound {
-		return fmt.Sprintf("at least %d", n)
-	}
-	return fmt.Sprint(n)
-}
-
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -242,8 +224,6 @@ func first(problems []Problem) string {
 	}
 	return problems[0].Text
 }
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // span is a duration for people.
 func span(d time.Duration) string {

@@ -7,17 +7,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Step is what the ticks of a stretch of time told. Stretches in which nothing was delivered, failed or waited have
-// none.
-type Step struct {
-	At time.Time `json:"at"` // when it began: a whole number of HistoryStep
-	// Rows are events delivered; Failed counts ticks that failed, and attempts held against events.
-	Rows   int `json:"rows,omitempty"`
-	Failed int `json:"failed,omitempty"`
-	// Waiting is for how many seconds rows had been waiting at most; not of an outbox.
-	Waiting float64 `json:"waiting_seconds,omitempty"`
-}
-
 // The history of an output.
 const (
 	HistoryStep = 2 * time.Minute

@@ -3,12 +3,7 @@ package status
 import (
 	"context"
 	"sync"
-	"time"
 )
-
-// lettersEvery is how often dead letters are counted for metrics, at most: each count is a list of the state store,
-// and metrics are read several times a minute.
-const lettersEvery = 5 * time.Minute
 
 // Counted is how many dead letters of an output lie in the state store.
 type Counted struct {

@@ -6,57 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
-
-// Note is what the ticks of one output have told last: what no state document holds. The instance that ticks leaves it
-// in the state store, because the instance that answers the page is often another one. Times are that instance's clock,
-// in UTC.
-type Note struct {
-	Version  int       `json:"version"`
-	Instance string    `json:"instance"`
-	At       time.Time `json:"at"` // the end of the tick that was noted last
-	Event    string    `json:"event"`
-	Failed   bool      `json:"failed"`
-	Seconds  float64   `json:"tick_seconds"`
-	// More says that the tick ended although there was more to do.
-	More bool     `json:"more,omitempty"`
-	Lag  *float64 `json:"lag_seconds,omitempty"` // nil: not known
-	// WaitingSince is since when live rows wait, nil while none does; DrainedAt is when it was last seen that none does.
-	// See lag.go.
-	WaitingSince *time.Time `json:"waiting_since,omitempty"`
-	DrainedAt    *time.Time `json:"drained_at,omitempty"`
-	HeldBack     *HeldBack  `json:"held_back,omitempty"`
-	LastSuccess  *time.Time `json:"last_success,omitempty"`
-	// Document says that the last tick that succeeded had a position in a state document. Outboxes and leases have
-	// none, and a poller of one's name may have been one.
-	Document  bool     `json:"document,omitempty"`
-	LastError *Problem `json:"last_error,omitempty"` // also after a later success
-	History   []Step   `json:"history,omitempty"`    // of the last hour, in order
-	// SilentAfter is how long after At, in seconds, a missing sign of life says that nothing ticks any more; 0 where
-	// it is not known when the next tick is due (run --once).
-	SilentAfter float64 `json:"silent_after_seconds,omitempty"`
-	// IdleAfter is the same where nobody holds the lease, because an idle tick ends at once; 0 where it does not.
-	IdleAfter float64 `json:"idle_silent_after_seconds,omitempty"`
-	// Stopped is when the process whose ticks these are ended in order; nil while it may tick.
-	Stopped *time.Time `json:"stopped,omitempty"`
-	// Parts are the partitions of an outbox under fan-out whose last tick failed, and those that have recovered; Handed is
-	// what the timer found last. Both are nil where ticks are about everything. See parts.go.
-	Parts  map[string]PartEnd `json:"partitions,omitempty"`
-	Handed *Handed            `json:"handed_out,omitempty"`
-
-	unfit bool // it was stored by a clock that runs ahead, and is not believed
-	// ahead is by how much the reader's clock is ahead of the store's, by which the times of the note are.
-	ahead time.Duration
-}
 
 const (
 	noteVersion = 1
 	// maxNote bounds a note that is read: whatever is larger was not written by us.
 	maxNote = 256 << 10 // with 1024 partitions that have failed it takes 80 KiB
-	// maxText bounds the texts of a note, in bytes.
-	maxText = 2000
 	// worthANote is how long rows have to be held back to be told of: a transaction that is open for a moment is nothing.
 	worthANote = 10 * time.Second
 )
@@ -233,11 +189,6 @@ func (n Note) with(older *Note) Note {
 	return n
 }
 
-// before reports whether t is earlier than u; no time is earlier than any.
-func before(t, u *time.Time) bool {
-	return u != nil && (t == nil || t.Before(*u))
-}
-
 const (
 	// clockSlack is how far two instances' clocks may be apart for their notes to be believed.
 	clockSlack = time.Minute
@@ -281,6 +232,3 @@ func decodeNote(data []byte) (Note, error) {
 	}
 	return n, nil
 }
-
-// said is a text on one line, not longer than is fit for a page, without what a terminal would obey.
-func said(text string) string { return plaintext.Cut(plaintext.Line(text), maxText) }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
@@ -16,26 +15,12 @@ import (
 // ends last says nothing of the others. So a note remembers for each partition how its last tick ended, and the output
 // fails while any does.
 
-// PartEnd is how the last tick of a partition ended.
-type PartEnd struct {
-	At     time.Time `json:"at"`
-	Failed string    `json:"failed,omitempty"` // as what; "" when it did not
-	Error  *Problem  `json:"error,omitempty"`  // why: kept of the maxErrors that failed last
-}
-
 const (
 	// maxErrors are the parts whose errors a note keeps.
 	maxErrors = 8
 	// maxPartText bounds the texts of such an error, in bytes.
 	maxPartText = 500
 )
-
-// Handed is what the timer of an outbox with fan-out found: a partition without work has nothing that could fail any
-// more.
-type Handed struct {
-	At   time.Time `json:"at"`
-	Work []int     `json:"work,omitempty"`
-}
 
 // timerPart is the name of the timer's own tick among the parts.
 const timerPart = "timer"

@@ -2,75 +2,10 @@ package status
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/state"
-)
-
-// Recorder remembers what the ticks of this process have told, and leaves a Note of it in the state store, from a
-// goroutine of its own: no tick waits for it, and none fails for it.
-//
-// A note is written after a tick that did something, every 15 s at most; at once where a tick's outcome is another one
-// than the note says (it failed, failed otherwise, rows are held back, or that has ended; there was more to do, and is
-// not any more); and as a sign of life after other ticks that found nothing to do, every minute at most. So that
-// another instance's last failure does not stand for ever beside idle ticks, the stored note is read with the first
-// tick of a process, and then every five minutes at most.
-type Recorder struct {
-	cfg  RecorderConfig
-	wake chan struct{}
-
-	mu       sync.Mutex
-	sheets   map[[2]string]*sheet // by poller and output
-	clockLag time.Duration        // of this process's clock against the store's: 0 where they are about the same
-	ending   func()               // nil while nothing is written in the background
-	ended    chan struct{}
-	closed   bool
-}
-
-// RecorderConfig is what NewRecorder needs.
-type RecorderConfig struct {
-	App, Instance string
-	// Store is nil where there is none: then nobody but this process knows what its ticks told.
-	Store state.Store
-	// SilentAfter is how long after a tick of a poller a missing sign of life says that nothing ticks it; 0 where its
-	// next tick is not due at a known time. Nil: for all of them.
-	SilentAfter func(poller string) time.Duration
-	// IdleAfter is the same while nobody holds the lease; 0 where a tick may take long without it.
-	IdleAfter func(poller string) time.Duration
-	// Alone says that the ticks end with this process: no host starts another.
-	Alone bool
-	Log   *slog.Logger
-}
-
-// sheet is what is known of one output's ticks.
-type sheet struct {
-	key  string
-	note *Note     // of this process; nil before a tick has told anything
-	good time.Time // when a tick last succeeded, or found another at work or a pause
-
-	stored  Note          // as it was last read or written
-	version state.Version // of it; "" for none
-	readAt  time.Time
-	wrote   time.Time
-	tried   time.Time // of the last failure to read or write
-	worked  bool      // something is to be written, and may wait
-	reread  bool
-}
-
-// Times of the notes.
-const (
-	noteEvery   = 15 * time.Second // also after a failure to write
-	lifeEvery   = time.Minute      // where there is nothing to tell but that ticks come
-	idleBound   = 10 * time.Second // of a tick that finds nothing to do, and of writing its note
-	noteSoon    = 2 * time.Second  // between two outcomes: partitions of one outbox may fail and succeed by turns
-	rereadEvery = 5 * time.Minute
-	noteBound   = 5 * time.Second // of one read or write
-	// of all that is left at the end: a process that was told to stop must not wait for a note
-	lastBound = 2 * time.Second
-	clockNear = 5 * time.Second // by so much two clocks seem to differ because an answer takes its time
 )
 
 // writers are the notes that are read or written at a time.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/state"
@@ -133,6 +135,60 @@ func Gone(ctx context.Context, store state.Store, key string) error {
 	}
 	return errors.New(gone(*note.LastSuccess))
 }
+
+// Recorder remembers what the ticks of this process have told, and leaves a Note of it in the state store, from a
+// goroutine of its own: no tick waits for it, and none fails for it.
+//
+// A note is written after a tick that did something, every 15 s at most; at once where a tick's outcome is another one
+// than the note says (it failed, failed otherwise, rows are held back, or that has ended; there was more to do, and is
+// not any more); and as a sign of life after other ticks that found nothing to do, every minute at most. So that
+// another instance's last failure does not stand for ever beside idle ticks, the stored note is read with the first
+// tick of a process, and then every five minutes at most.
+type Recorder struct {
+	cfg  RecorderConfig
+	wake chan struct{}
+
+	mu       sync.Mutex
+	sheets   map[[2]string]*sheet // by poller and output
+	clockLag time.Duration        // of this process's clock against the store's: 0 where they are about the same
+	ending   func()               // nil while nothing is written in the background
+	ended    chan struct{}
+	closed   bool
+}
+
+// RecorderConfig is what NewRecorder needs.
+type RecorderConfig struct {
+	App, Instance string
+	// Store is nil where there is none: then nobody but this process knows what its ticks told.
+	Store state.Store
+	// SilentAfter is how long after a tick of a poller a missing sign of life says that nothing ticks it; 0 where its
+	// next tick is not due at a known time. Nil: for all of them.
+	SilentAfter func(poller string) time.Duration
+	// IdleAfter is the same while nobody holds the lease; 0 where a tick may take long without it.
+	IdleAfter func(poller string) time.Duration
+	// Alone says that the ticks end with this process: no host starts another.
+	Alone bool
+	Log   *slog.Logger
+}
+
+// sheet is what is known of one output's ticks.
+type sheet struct {
+	key  string
+	note *Note     // of this process; nil before a tick has told anything
+	good time.Time // when a tick last succeeded, or found another at work or a pause
+
+	stored  Note          // as it was last read or written
+	version state.Version // of it; "" for none
+	readAt  time.Time
+	wrote   time.Time
+	tried   time.Time // of the last failure to read or write
+	worked  bool      // something is to be written, and may wait
+	reread  bool
+}
+
+// strangersNote is how old a note may be beside a document that is not there: one that is older tells of another
+// poller, which had the same name.
+const strangersNote = 24 * time.Hour
 
 // readNote reads the note of an output for the page; nil where there is none.
 func readNote(ctx context.Context, store state.Store, key string) (*Note, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -204,3 +205,34 @@ type Letter struct {
 	Blocked  bool       `json:"blocked,omitempty"` // it is parked, and waits for an operator
 	Waiting  int        `json:"waiting,omitempty"` // rows behind a parked one
 }
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// atWork reports whether somebody holds the right to work.
+func (o *Output) atWork() bool { return o.Lease != nil && o.Lease.Held || anyHeld(o.Owners) }
+
+func anyHeld(owners []Lease) bool {
+	for i := range owners {
+		if owners[i].Held {
+			return true
+		}
+	}
+	return false
+}
+
+// Step is what the ticks of a stretch of time told. Stretches in which nothing was delivered, failed or waited have
+// none.
+type Step struct {
+	At time.Time `json:"at"` // when it began: a whole number of HistoryStep
+	// Rows are events delivered; Failed counts ticks that failed, and attempts held against events.
+	Rows   int `json:"rows,omitempty"`
+	Failed int `json:"failed,omitempty"`
+	// Waiting is for how many seconds rows had been waiting at most; not of an outbox.
+	Waiting float64 `json:"waiting_seconds,omitempty"`
+}
+
+// said is a text on one line, not longer than is fit for a page, without what a terminal would obey.
+func said(text string) string { return plaintext.Cut(plaintext.Line(text), maxText) }
+
+// maxText bounds the texts of a note, in bytes.
+const maxText = 2000

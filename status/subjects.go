@@ -49,7 +49,7 @@ func subjects(p *inspect.Poller, cfg *BoardConfig, ticks bool, slots chan struct
 		faults = append(faults, settingProblem(f.Setting, f.Problem, f.Mend))
 	}
 	for _, out := range inspect.OutputsOf(p.Config) {
-		s := Subject{Base: base, Faults: faults, Ticks: ticks, Parts: parts(p, out.Name, cfg, slots)}
+		s := Subject{Base: base, Faults: faults, Ticks: ticks, Parts: partsOf(p, out.Name, cfg, slots)}
 		s.Base.Output, s.Base.Kind = out.Name, out.Kind
 		s.Base.From, s.Base.To = p.Route(&out)
 		if cfg.Store != nil && !p.Publishes() && !p.Shares() && base.DeadLetterQueue == "" {
@@ -81,9 +81,9 @@ func IdleAfter(p *inspect.Poller) time.Duration {
 	return lifeEvery + 2*p.Timer.Gap + idleBound
 }
 
-// parts are what is read of an output: its state document and the dead letters beside it, its outbox, or the tables by
+// partsOf are what is read of an output: its state document and the dead letters beside it, its outbox, or the tables by
 // which instances share its changes.
-func parts(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct{}) []Part {
+func partsOf(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct{}) []Part {
 	if p.Publishes() {
 		return []Part{{
 			What: "the outbox", Main: true, Every: outboxEvery, Read: (&outboxPart{p}).read,

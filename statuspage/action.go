@@ -17,28 +17,11 @@ import (
 	"github.com/rowrelay/rowrelay/status"
 )
 
-// The actions, as forms and scripts name them.
-const (
-	doPause  = "pause"
-	doResume = "resume"
-	doReplay = "replay"
-	doPurge  = "purge"
-)
-
-// doShow, in an address, asks for a dead letter with its row. It is no action: no form has it.
-const doShow = "show"
-
 // maxForm bounds a form's body: names, a token, and as many ids as a page lists.
 const maxForm = 32 << 10
 
 // actionTime bounds an action. Operators have bounds of their own below it.
 const actionTime = 30 * time.Second
-
-// request is what a button asks for.
-type request struct {
-	Do, Poller, Output string
-	Letters            []string // ids; in an address allLetters too
-}
 
 // readRequest takes a request out of a form or an address. The error says what is missing.
 func readRequest(values url.Values) (request, error) {
@@ -93,18 +76,6 @@ func carryOut(ctx context.Context, operator status.Operator, r request, by strin
 	default:
 		return operator.Replay(ctx, r.Poller, r.Output, r.Letters, by)
 	}
-}
-
-// confirmation is what the page says before anything is done.
-type confirmation struct {
-	Asked   request
-	Title   string // Pause orders?
-	Button  string // Pause orders
-	Will    []string
-	Command string // that does the same
-	// Letters are those that it is about; Blocked: the only one is parked, and waits for an operator.
-	Letters []status.Letter
-	Blocked bool
 }
 
 // confirm finds what a request is about in a report; nil where there is no such thing.
@@ -166,13 +137,6 @@ func command(r *request, m mode.Mode) string {
 		line += " --output " + r.Output
 	}
 	return line
-}
-
-func fullName(o *status.Output) string {
-	if o.Output == "" {
-		return o.Poller
-	}
-	return o.Poller + " · " + o.Output
 }
 
 // asker names who asked, for the audit line.

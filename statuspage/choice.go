@@ -130,3 +130,29 @@ func wrong(o *status.Output) string {
 	}
 	return o.Says
 }
+
+// order sorts a health that is not known between the bad and the good.
+func order(h status.Health) int {
+	if i := slices.Index(healths, h); i >= 0 {
+		return 2 * i
+	}
+	return 2*slices.Index(healths, status.Healthy) - 1
+}
+
+// healths in the order of the page.
+var healths = status.Healths
+
+// like returns the letters that have a text in their key, id or reason.
+func like(letters []status.Letter, text string) []status.Letter {
+	if text == "" {
+		return letters
+	}
+	var found []status.Letter
+	for i := range letters {
+		l := &letters[i]
+		if strings.Contains(strings.ToLower(l.Key+" "+l.ID+" "+l.Reason), strings.ToLower(text)) {
+			found = append(found, *l)
+		}
+	}
+	return found
+}

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,7 +38,6 @@ const (
 	freeAttempts = 5
 	longestWait  = time.Minute
 	forgetAfter  = 15 * time.Minute
-	mostOrigins  = 4096
 )
 
 // NewGuard returns the guard of a token. What it refuses is logged, and who logs in.
@@ -151,30 +149,6 @@ func (g *Guard) forget(now time.Time) {
 	if len(g.wrong) >= mostOrigins {
 		clear(g.wrong)
 	}
-}
-
-// remote is the address of the peer. Headers that name another are not believed: anybody can send them.
-func remote(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}
-
-// origin is whom wrong tokens are counted for: an IPv4 address, or the /64 of an IPv6 one, within which one machine may
-// take any address it likes.
-func origin(r *http.Request) string {
-	host := remote(r)
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	ip = ip.Unmap()
-	if ip.Is4() {
-		return ip.String()
-	}
-	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
 }
 
 // ThisMachine lets only those requests pass that were meant for this machine, by a name that only it has.

@@ -8,6 +8,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -178,4 +179,34 @@ func dot() g.Node { return h.Span(h.Class("dot"), h.Aria("hidden", "true")) }
 func trouble(text, mend string, first ...g.Node) g.Node {
 	return h.Div(h.Class("problem"), g.Group(first), h.P(h.Class("text"), g.Text(text)),
 		g.If(mend != "", h.P(h.Class("mend"), h.B(g.Text("What to do")), g.Text(" "+mend))))
+}
+
+// card is an output as the page shows it.
+type card struct {
+	*page
+	*status.Output
+	i   int // of the page's rows
+	id  string
+	now time.Time
+}
+
+// marks reports whether its events are marked in their table.
+func (c *card) marks() bool { return c.Mode.Can(mode.Marks) }
+
+// refused is what its refused events are called.
+func (c *card) refused() string {
+	if c.marks() {
+		return "Failed"
+	}
+	return "Parked"
+}
+
+func (c *card) until(at time.Time) string { return until(at, c.now) }
+
+// find is a form that shows the page with a text in its address.
+func (p *page) find(id, name, value, what, button string, kept ...g.Node) g.Node {
+	return h.Form(h.Class("find"), h.Method("get"), h.Action(p.Root), h.Role("search"), p.carried(), g.Group(kept),
+		h.Label(h.Class("sr"), h.For(id), g.Text(what)),
+		h.Input(h.ID(id), h.Type("search"), h.Name(name), h.Value(value), h.Placeholder(what)), g.Text(" "),
+		h.Button(h.Class("quiet"), g.Text(button)))
 }

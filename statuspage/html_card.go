@@ -7,18 +7,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/status"
 )
-
-// card is an output as the page shows it.
-type card struct {
-	*page
-	*status.Output
-	i   int // of the page's rows
-	id  string
-	now time.Time
-}
 
 // card shows one of the page's rows: a line, and its details.
 func (p *page) card(i int) g.Node {
@@ -271,16 +261,3 @@ func (c *card) buttons() g.Node {
 	return h.Footer(h.A(h.Class("button small"), h.Href(c.to("do", do, "poller", c.Poller, "output", c.Output.Output)),
 		g.Text(word), unseen(" "+fullName(c.Output))))
 }
-
-// marks reports whether its events are marked in their table.
-func (c *card) marks() bool { return c.Mode.Can(mode.Marks) }
-
-// refused is what its refused events are called.
-func (c *card) refused() string {
-	if c.marks() {
-		return "Failed"
-	}
-	return "Parked"
-}
-
-func (c *card) until(at time.Time) string { return until(at, c.now) }

@@ -97,14 +97,6 @@ func (p *page) search() g.Node {
 		g.If(p.Health != "", hidden("health", p.Health)), g.If(p.Sort != "", hidden("sort", p.Sort)))
 }
 
-// find is a form that shows the page with a text in its address.
-func (p *page) find(id, name, value, what, button string, kept ...g.Node) g.Node {
-	return h.Form(h.Class("find"), h.Method("get"), h.Action(p.Root), h.Role("search"), p.carried(), g.Group(kept),
-		h.Label(h.Class("sr"), h.For(id), g.Text(what)),
-		h.Input(h.ID(id), h.Type("search"), h.Name(name), h.Value(value), h.Placeholder(what)), g.Text(" "),
-		h.Button(h.Class("quiet"), g.Text(button)))
-}
-
 // order are the headings, which sort.
 func (p *page) order() g.Node {
 	if len(p.Rows) == 0 {

@@ -2,7 +2,9 @@ package statuspage
 
 import (
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -56,4 +58,31 @@ func (d *refused) due(from string) (more int, due bool) {
 	}
 	d.told[from] = telling{at: now}
 	return past.more, true
+}
+
+// origin is whom wrong tokens are counted for: an IPv4 address, or the /64 of an IPv6 one, within which one machine may
+// take any address it likes.
+func origin(r *http.Request) string {
+	host := remote(r)
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	ip = ip.Unmap()
+	if ip.Is4() {
+		return ip.String()
+	}
+	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
+}
+
+// mostOrigins bounds the origins that are remembered: of wrong tokens, and of refusals that were logged.
+const mostOrigins = 4096
+
+// remote is the address of the peer. Headers that name another are not believed: anybody can send them.
+func remote(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }

@@ -1,13 +1,18 @@
 package statuspage
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/status"
 )
 
@@ -251,12 +256,6 @@ func answerScript(w http.ResponseWriter, code int, d *done) {
 	sendJSON(w, code, said{Done: d.Said, Error: d.But})
 }
 
-// Addresses of the status page: from itself, and from what lies below it.
-const (
-	here  = "status"
-	above = "../status"
-)
-
 // ask shows the login.
 func (s *standalone) ask(w http.ResponseWriter, code int, root, wrong string) {
 	p := newPage("Rowrelay status")
@@ -297,3 +296,43 @@ func (s *standalone) logout(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Location", above)
 	w.WriteHeader(http.StatusSeeOther)
 }
+
+// letter shows a dead letter with its row to who has logged in: rows are for nobody else.
+func (s *standalone) letter(w http.ResponseWriter, r *http.Request, p *page) {
+	query, report := r.URL.Query(), s.report(r.Context())
+	p.App, p.Choice = report.App, choiceOf(query)
+	of, id := query.Get("poller"), query.Get("letter")
+	at := slices.IndexFunc(report.Outputs, func(o status.Output) bool {
+		return o.Poller == of && o.Output == query.Get("output")
+	})
+	if at < 0 {
+		p.finish(w, http.StatusNotFound, &done{Said: "There is no such poller or output.", Failed: true})
+		return
+	}
+	o := &report.Outputs[at]
+	listed := slices.IndexFunc(o.Letters, func(l status.Letter) bool { return l.ID == id })
+	if listed < 0 {
+		p.finish(w, http.StatusNotFound, &done{Said: "There is no such dead letter among those that the page lists.", Failed: true})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), actionTime)
+	defer cancel()
+	row, err := s.Operator.Row(ctx, o.Poller, o.Output, id, asker("status page, "+remote(r)))
+	if err != nil {
+		p.finish(w, statusOf(err), &done{Said: err.Error(), Failed: true})
+		return
+	}
+	var text bytes.Buffer
+	if json.Indent(&text, row, "", "  ") != nil {
+		text.Reset()
+		text.Write(row)
+	}
+	shown := &letterPage{Letter: o.Letters[listed], Poller: o.Poller, Output: o.Output,
+		Row: strings.ToValidUTF8(text.String()[:min(text.Len(), maxRow)], "\uFFFD"), Cut: text.Len() > maxRow,
+		Command: o.Mode.Command(mode.ShowOne, o.Address(), plaintext.ShellWord(id))}
+	p.Title = "Dead letter of " + fullName(o)
+	p.render(w, http.StatusOK, p.letterPage(shown))
+}
+
+// maxRow is how much of a row is shown, in bytes.
+const maxRow = 256 << 10

@@ -133,17 +133,6 @@ func headline(tallies []tally) string {
 	return fmt.Sprintf("%d %s", worst.N, worst.Health)
 }
 
-// healths in the order of the page.
-var healths = status.Healths
-
-// order sorts a health that is not known between the bad and the good.
-func order(h status.Health) int {
-	if i := slices.Index(healths, h); i >= 0 {
-		return 2 * i
-	}
-	return 2*slices.Index(healths, status.Healthy) - 1
-}
-
 // healthClass is the class of a health: a known word only.
 func healthClass(h status.Health) string {
 	if slices.Contains(healths, h) {
@@ -200,3 +189,18 @@ type said struct {
 	Done  string `json:"done,omitempty"`
 	Error string `json:"error,omitempty"`
 }
+
+// letterPage is a dead letter with its row.
+type letterPage struct {
+	status.Letter
+	Poller, Output string
+	Row            string // as it was given up, indented; "" where the record has none
+	Cut            bool   // the row goes on
+	Command        string // that shows the same
+}
+
+// Addresses of the status page: from itself, and from what lies below it.
+const (
+	here  = "status"
+	above = "../status"
+)

@@ -21,12 +21,6 @@ func (t *Telemetry) Feed(next poller.Feed, about About) poller.Feed {
 	return &feed{t, next, about}
 }
 
-type feed struct {
-	*Telemetry
-	next  poller.Feed
-	about About
-}
-
 // Open opens a session of the decorated feed. That it failed, the tick's report says.
 func (f *feed) Open(ctx context.Context) (poller.Session, error) {
 	all, ok := ctx.Value(roundKey{}).(*round)

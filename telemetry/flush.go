@@ -3,24 +3,11 @@ package telemetry
 import (
 	"context"
 	"net/http"
-	"strconv"
-	"sync"
 	"time"
 )
 
 // flushing bounds one flush after an invocation.
 const flushing = 5 * time.Second
-
-// flushes exports what is there after an invocation, because an instance may be frozen between two (Flex Consumption):
-// the SDK's own timers do not run then.
-type flushes struct {
-	every time.Duration // least time between two exports of metrics
-
-	mu      sync.Mutex
-	running bool
-	again   bool      // an invocation ended meanwhile
-	metrics time.Time // when they were flushed last
-}
 
 // AfterInvocations begins a flush when h has answered a POST. Nobody waits for it: an instance that is frozen at once
 // goes on with it when it wakes up, and the spans of one that is never woken again are lost.
@@ -79,12 +66,4 @@ func (t *Telemetry) export(ctx context.Context) {
 	if due {
 		_ = t.metrics.ForceFlush(ctx)
 	}
-}
-
-// metricInterval is OTEL_METRIC_EXPORT_INTERVAL, in milliseconds; a minute by the standard.
-func metricInterval(env func(string) string) time.Duration {
-	if ms, err := strconv.Atoi(env("OTEL_METRIC_EXPORT_INTERVAL")); err == nil && ms > 0 {
-		return time.Duration(ms) * time.Millisecond
-	}
-	return time.Minute
 }

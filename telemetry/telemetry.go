@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -123,4 +125,23 @@ func (t *Telemetry) Shutdown(ctx context.Context) {
 	if err = errors.Join(err, <-ended); err != nil {
 		otel.Handle(err)
 	}
+}
+
+// flushes exports what is there after an invocation, because an instance may be frozen between two (Flex Consumption):
+// the SDK's own timers do not run then.
+type flushes struct {
+	every time.Duration // least time between two exports of metrics
+
+	mu      sync.Mutex
+	running bool
+	again   bool      // an invocation ended meanwhile
+	metrics time.Time // when they were flushed last
+}
+
+// metricInterval is OTEL_METRIC_EXPORT_INTERVAL, in milliseconds; a minute by the standard.
+func metricInterval(env func(string) string) time.Duration {
+	if ms, err := strconv.Atoi(env("OTEL_METRIC_EXPORT_INTERVAL")); err == nil && ms > 0 {
+		return time.Duration(ms) * time.Millisecond
+	}
+	return time.Minute
 }

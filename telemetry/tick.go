@@ -207,3 +207,9 @@ func fails(err error) bool {
 	var fault *poller.Fault
 	return err != nil && (!errors.As(err, &fault) || fault.Event.Fails())
 }
+
+type feed struct {
+	*Telemetry
+	next  poller.Feed
+	about About
+}

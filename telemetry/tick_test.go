@@ -42,7 +42,7 @@ func tickOf(tb testing.TB, ctx context.Context, t *Telemetry, from poller.Feed, 
 	relay := pollertest.Relay(tb, t.Feed(from, about), t.Output(to, about), func(c *poller.Config) {
 		c.App, c.Output, c.Concurrency, c.RequestEvents, c.Retries = "test", "audit", 1, 10, 2
 	})
-	return t.Runner(poller.New("orders", relay)).Run(ctx)[0]
+	return t.Runner(poller.New(relay)).Run(ctx)[0]
 }
 
 const invoked = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -233,7 +233,7 @@ func TestAnOutputOutsideATickIsNotTraced(t *testing.T) {
 func TestNothingDecoratesWhenNothingIsConfigured(t *testing.T) {
 	var none *Telemetry
 	from, to := &pollertest.Pages{}, pollertest.NewSink(t, nil)
-	p := poller.New("orders")
+	p := poller.New()
 	if none.Feed(from, About{}) != poller.Feed(from) || none.Output(to, About{}) != poller.Output(to) ||
 		none.Runner(p) != Runner(p) {
 		t.Error("the nil Telemetry decorates")

@@ -26,6 +26,16 @@ func (r *rig) open() *source.Cursor {
 	return src
 }
 
+// start is where a poller begins that has no position.
+func (r *rig) start(src *source.Cursor) change.Cursor {
+	r.Helper()
+	at, _, err := src.Start(r.Context())
+	if err != nil {
+		r.Fatal(err)
+	}
+	return at
+}
+
 // follow is read of so many events.
 func (r *rig) follow(src *source.Cursor, at change.Cursor, want int) change.Cursor {
 	r.Helper()
@@ -75,10 +85,7 @@ func TestPurgeByAge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)
 			src := r.open()
-			start, _, err := src.Start(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			start := r.start(src)
 			r.insert(1, 6)
 			if name == "mysql" { // versions are times, and a day after a position may be read already
 				r.exec("UPDATE rowrelay_changes_orders SET rowrelay_version = rowrelay_version - INTERVAL 9 DAY",
@@ -108,10 +115,7 @@ func TestPurgeByNumber(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)
 			src := r.open()
-			start, _, err := src.Start(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			start := r.start(src)
 			r.insert(1, 9)
 			slow := r.follow(src, start, 9)
 			for id := range 6 {
@@ -142,10 +146,7 @@ func TestPurgeByNumber(t *testing.T) {
 func TestPurgeByNumberBesideAnOpenTransaction(t *testing.T) {
 	r := newRig(t, "postgres")
 	src := r.open()
-	start, _, err := src.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	start := r.start(src)
 	r.insert(1, 5)
 	at := r.follow(src, start, 5)
 	open := testenv.Begin(t, r.db, "DELETE FROM orders WHERE id = 1")
@@ -166,10 +167,7 @@ func TestPurgeByNumberBesideAnOpenTransaction(t *testing.T) {
 func TestPurgeByAgeKeepsWhatIsThePositions(t *testing.T) {
 	r := newRig(t, "sqlite") // PostgreSQL has windows, and MySQL a day
 	src := r.open()
-	at, _, err := src.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := r.start(src)
 	r.insert(1, 2)
 	r.exec("DELETE FROM orders WHERE id = 1")
 	quiet := r.follow(src, at, 2)
@@ -186,10 +184,7 @@ func TestPurgeByAgeKeepsWhatIsThePositions(t *testing.T) {
 func TestPurgeByAgeOfAnOpenTransaction(t *testing.T) {
 	r := newRig(t, "postgres")
 	src := r.open()
-	start, _, err := src.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	start := r.start(src)
 	r.insert(1, 4)
 	at := r.follow(src, start, 4)
 	open := testenv.Begin(t, r.db, "DELETE FROM orders WHERE id = 1")
@@ -213,10 +208,7 @@ func TestPurgeByAgeOfAnOpenTransaction(t *testing.T) {
 func TestPurgeBesideAnOpenTransaction(t *testing.T) {
 	r := newRig(t, "postgres")
 	src := r.open()
-	start, _, err := src.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	start := r.start(src)
 	r.insert(1, 4)
 	at := r.follow(src, start, 4)
 	open := testenv.Begin(t, r.db, "DELETE FROM orders WHERE id = 1")
@@ -244,10 +236,7 @@ func TestPurgeByAgeWhileItsRowIsParked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)
 			src := r.open()
-			at, _, err := src.Start(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			at := r.start(src)
 			r.insert(1, 3)
 			at, events, err := r.read(src, at)
 			if err != nil || len(events) != 3 {

@@ -81,10 +81,7 @@ func TestPurge(t *testing.T) {
 				return src
 			}
 			src := open()
-			start, _, err := src.Start(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			start := r.start(src)
 			follow := func(at change.Cursor, want int) (change.Cursor, []change.Event) {
 				t.Helper()
 				r.finished()
@@ -140,10 +137,7 @@ func TestPurgeInTheMidstOfAWindow(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = src.Close() }()
-			at, _, err := src.Start(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			at := r.start(src)
 			r.insert(1, 9)
 			r.exec("DELETE FROM orders WHERE id <= 2", "UPDATE orders SET v = 2 WHERE id > 5", "DELETE FROM orders WHERE id = 3")
 			seen := map[string]bool{}

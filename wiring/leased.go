@@ -62,9 +62,9 @@ func (a *App) wireLeased(w *Poller) {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
-	w.Source, w.Leases, w.Runner = src, leases, poller.New(w.Config.Name, relay)
+	w.Source, w.Leases, w.Runner = src, leases, poller.New(relay)
 	w.work = func(ctx context.Context) ([]int, int, error) { return feed.Workers(ctx, a.Config.MaxChangesPerWorker) }
 	w.partition = func(int) (handler.Runner, error) {
-		return a.partitionRunner(w.Config.Name, relayed())
+		return a.partitionRunner(relayed())
 	}
 }

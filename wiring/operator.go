@@ -31,8 +31,6 @@ type Operator struct {
 	running sync.WaitGroup // actions under way
 }
 
-var _ status.Operator = (*Operator)(nil)
-
 // Pause stops a poller at its next batch: rowrelay state pause, or outbox pause.
 func (o *Operator) Pause(ctx context.Context, name, output, by string) (string, error) {
 	return o.act(ctx, name, output, by, func(c admin.Controls) (string, error) {

@@ -60,22 +60,22 @@ func (a *App) wireOutbox(w *Poller) {
 		w.Faults.Add(prefix, err.Error(), "")
 		return
 	}
-	w.Runner = poller.New(w.Config.Name, relay)
+	w.Runner = poller.New(relay)
 	w.Outbox, w.Cleanup, w.work = pub, cleanup, pub.Work
 	w.partition = func(n int) (handler.Runner, error) {
-		return a.partitionRunner(w.Config.Name, relayConfig(a, w.Config, out, pub.Partition(n), to))
+		return a.partitionRunner(relayConfig(a, w.Config, out, pub.Partition(n), to))
 	}
 }
 
 // partitionRunner runs the ticks of a partition. Its function ends when it is drained: one that went on polling would
 // keep others from running on this instance, and the platform from seeing that there is nothing to do.
-func (a *App) partitionRunner(name string, c poller.Config) (handler.Runner, error) {
+func (a *App) partitionRunner(c poller.Config) (handler.Runner, error) {
 	c.PollInterval = 0
 	relay, err := poller.NewRelay(c)
 	if err != nil {
 		return nil, err
 	}
-	return a.process.Telemetry.Runner(poller.New(name, relay)), nil
+	return a.process.Telemetry.Runner(poller.New(relay)), nil
 }
 
 func cleanupSchedule(text string) (*schedule.Schedule, error) {

@@ -204,12 +204,6 @@ func (o attributed) Deliver(ctx context.Context, d change.Delivery) error {
 	return o.Output.Deliver(ctx, d)
 }
 
-// brokerOutput is an output that keeps connections.
-type brokerOutput interface {
-	poller.Output
-	Close() error
-}
-
 // checkDestinations says every fault of the templates of a poller's brokers: config does not know them.
 func (w *Poller) checkDestinations() {
 	for i := range w.Config.Outputs {
@@ -301,4 +295,10 @@ func outputKey(output string) string {
 		return "output__"
 	}
 	return "outputs__" + output + "__"
+}
+
+// brokerOutput is an output that keeps connections.
+type brokerOutput interface {
+	poller.Output
+	Close() error
 }

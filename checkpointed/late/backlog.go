@@ -7,41 +7,6 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// backlog is what is known of the end of a backlog: the row that was the last one at a moment.
-type backlog struct {
-	more     bool      // the last page of live rows was full
-	rows     int       // of the full pages
-	over     time.Time // when the last one ended
-	last     place     // that row, before the moment seen; page is not said
-	complete bool      // whatever may be open began after that moment: rows up to the last one are in order
-	// closed says that the window of that moment has passed as well, and that all was read that was late before it:
-	// nothing will become visible up to the last row. What live rows bring needs no memory, and the low edge goes with
-	// them: with the batches of this session after the first up to the last.
-	closed       bool
-	first, final int
-	// old is how far its rows are older than the window, by their times, where these are read
-	old place
-}
-
-// backlogRows is how many rows make a backlog: of so many the last one is worth to be asked for. So it is when they
-// fill this part of the memory.
-const backlogRows, askedAt = 1000, 8
-
-// large reports whether live rows are a backlog.
-func (b *backlog) large() bool { return b.more && b.rows >= backlogRows }
-
-// took notes a live page of some rows. more says that rows follow, of the backlog where the page is a part of one.
-func (b *backlog) took(rows int, more bool) {
-	if b.more, b.rows = more, b.rows+rows; more {
-		return
-	}
-	over := b.over
-	if b.rows >= backlogRows {
-		over = time.Now()
-	}
-	*b = backlog{first: b.first, final: b.final, over: over}
-}
-
 // busy reports whether a backlog is being delivered, or was just now, beside a memory with room. A sweep would read all
 // of it once more, again and again.
 func (l *Tracker) busy(now time.Time) bool {
@@ -131,6 +96,3 @@ func (l *Tracker) nextComplete(ctx context.Context, now time.Time) (Step, bool) 
 	l.near.alone = ok
 	return step, ok
 }
-
-// has reports whether a batch belongs to the closed part.
-func (b *backlog) has(n int) bool { return n > b.first && n <= b.final }

@@ -1,7 +1,6 @@
 package late
 
 import (
-	"context"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -61,13 +60,6 @@ func (c *databaseClock) jumped(next *databaseClock) time.Duration {
 func (c *databaseClock) since(earlier *databaseClock) time.Time {
 	_, longest := between(earlier.begun, c.ended)
 	return c.now.Add(-longest - 2*clockTolerance)
-}
-
-// horizon asks the source with mu given up, and takes it again whatever happens: a panic too.
-func (l *Tracker) horizon(ctx context.Context) (change.Horizon, error) {
-	l.mu.Unlock()
-	defer l.mu.Lock()
-	return l.Database.Horizon(ctx)
 }
 
 // between is the time from a to b by the monotonic and by the wall clock, the shorter one first.

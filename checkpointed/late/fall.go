@@ -85,10 +85,6 @@ func (l *Tracker) keep() keptClock {
 	return keptClock{stored(l.clock.now), stored(l.clock.ended.Add(l.storeLead))}
 }
 
-// keptClock is a reading of the database's clock as the document keeps it: at is when it was made, by the store's
-// clock.
-type keptClock struct{ now, at time.Time }
-
 // owe takes up a fall again after which the position went back, and that somebody's commit was in the way of: the other
 // one may have read the clock only before and after it.
 func (l *Tracker) owe() {

@@ -10,11 +10,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// FutureRows is source__future_rows: what becomes of rows whose cursor is a time that the database's clock has not
-// reached. Whatever it says, the position does not pass them before the clock does: rows that are written until then
-// have lower cursors.
-type FutureRows string
-
 // The values of source__future_rows.
 const (
 	// FutureDeliver delivers such rows once, and remembers them.
@@ -25,61 +20,12 @@ const (
 	FutureFail FutureRows = "fail"
 )
 
-// Dates reads positions as times, where the cursor's first column is one.
-type Dates struct {
-	// Span is the first and the last moment at which a clock shows the value of a position that a row gave: a wall clock
-	// that is put back in autumn shows an hour twice. It is false for what is no time, and for a position that no row
-	// gave.
-	Span func(change.Cursor) (first, last time.Time, ok bool)
-	// Before is a position that comes before every row that is written at a moment or later. It is nil where the form of
-	// the column's values is not known.
-	Before func(time.Time) change.Cursor
-	// Slack is how far values may be ahead of the clock because their zone is not known.
-	Slack time.Duration
-}
-
-// future is what is known of rows that are dated beyond the database's clock. They come at the end of a page of live
-// rows, which is cut before them. A look reads all of them now and then, and hands out what was not delivered yet, as a
-// sweep does. What it met is remembered, under a stamp of its own, until live rows have passed it.
-type future struct {
-	first change.Cursor // the first of them, as seen last: pages of live rows end there
-	// none was seen any more: what is remembered of them is forgotten once this page was held against it
-	clear bool
-	due   bool          // one was seen that was not delivered
-	on    bool          // a look is under way
-	at    change.Cursor // it has read up to here
-	next  change.Cursor // the first that it met
-	rows  int           // that it met and that are remembered, or handed out
-	full  bool          // it met more than may be remembered
-	began time.Time
-	ended time.Time // of the last look
-	took  time.Duration
-	stamp uint8 // of what the look under way, or else the last one, met
-	early bool  // some hashes may have such a stamp
-	read  bool  // some hashes may have the stamp loaded
-	swept bool  // since the memory was read, its part of the window was met by a sweep, or there was none
-
-	// the last page of live rows was cut where the clock is not known exactly enough: it is read before the next page
-	unsure bool
-
-	fellTo  time.Time // the clock fell to this moment, and the position is ahead of it; zero: it is not
-	owed    time.Time // the position went back to this moment, which is not stored
-	refused error     // what source__future_rows=fail says of the last page
-	told    map[string]time.Time
-}
-
 const (
 	// foreseen is the lower one of the two stamps that looks take in turn.
 	foreseen uint8 = 254
 	// loaded is the stamp of a memory that was just read: these rows may be dated ahead. The stamps of sweeps are below.
 	loaded uint8 = 253
 )
-
-// tellEvery is how often what lasts is told again.
-const tellEvery = time.Hour
-
-// session drops what belongs to one session.
-func (f *future) session() { f.on, f.due, f.unsure, f.refused = false, true, false, nil }
 
 // date says how positions are read as times.
 func (l *Tracker) date(d *Dates) {

@@ -13,18 +13,6 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// journal holds what was remembered since the object of the memory was stored, in the order in which it was. A commit
-// stores it, so that a batch that is settled need not write the whole memory: the newest in the document, and what that
-// does not take in an object of its own, a page, which is written anew when the document is full.
-type journal struct {
-	hashes []uint64 // what the page has comes first, in ascending order
-	paged  int      // how many of them the page has
-	page   string   // its name; empty: there is none
-	noted  int      // how many of them were stored
-	forgot int      // hashSet.forgotten of the stored memory
-	at     time.Time
-}
-
 const (
 	// journalMost is how many hashes the document takes: 44 KB.
 	journalMost = 4096

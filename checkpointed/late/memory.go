@@ -1,6 +1,7 @@
 package late
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -104,4 +105,16 @@ func memoryHash(id string) uint64 {
 		h = binary.BigEndian.Uint64(sum[:])
 	}
 	return max(h, 1)
+}
+
+// Load reads a side object by its name: Keeper.Object.
+type Load func(ctx context.Context, name string) ([]byte, error)
+
+// loadMemory reads an object that holds hashes.
+func loadMemory(ctx context.Context, name string, load Load) (*hashSet, error) {
+	data, err := load(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return decodeMemory(data)
 }

@@ -7,21 +7,6 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// near looks for rows that commit late soon after live rows were read to their end, where no order has to be kept: a
-// read of what lies between the edge of the recent rows and the position. It proves nothing; sweeps do.
-type near struct {
-	on     bool
-	alone  bool          // no live rows come in between
-	after  int           // live pages that were taken before the last one began
-	at     change.Cursor // read up to here
-	to     change.Cursor // its end
-	oldest time.Time     // of recent.oldest, once it is read
-	says   bound         // of recent.met, once it is read
-	began  time.Time
-	ended  time.Time     // of the last one
-	took   time.Duration // by the last one
-}
-
 const (
 	// nearQuick is what such a read takes where no transaction stays open for long.
 	nearQuick = 100 * time.Millisecond

@@ -7,21 +7,6 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// ordered keeps rows that share an order key in the order of their writes: see "Overlap: order" in the Tracker's
-// comment.
-type ordered struct {
-	on    bool
-	held  *Step // a page of which the late rows were handed out, and the live ones are to come
-	shown map[uint64]shown
-}
-
-// shown is what the last page from the order edge on has shown of a database that counts commits, by a counter.
-type shown struct {
-	commits int64
-	at      time.Time // of a look before the page; zero: there was none
-	moved   time.Time // of the last look before the counter moved the last time; zero: it did not
-}
-
 const (
 	// waits is how long a writer may wait for the one right to write with a value that it has drawn: a usual
 	// busy_timeout.

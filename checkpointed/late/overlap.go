@@ -1,75 +1,12 @@
 package late
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 )
-
-// overlap is what the overlap mode knows. Positions are compared for equality only.
-type overlap struct {
-	told     change.Cursor // Range.Told
-	nextTold change.Cursor // what told becomes once live rows were read to their end
-	edge     change.Cursor // the low edge in the document
-	rose     int           // how often the low edge rose to the mark
-	low      change.Cursor // the low edge
-	front    change.Cursor // live rows are settled up to here
-	reached  change.Cursor // live rows are fetched up to here; also in the other modes
-
-	// The mark: live rows were settled up to markAt at since, by the database's clock. A zero since is no mark.
-	markAt change.Cursor
-	since  time.Time
-	// the last moment at which the database's clock can show the value of markAt; zero where that is no time
-	drawn  time.Time
-	marked time.Time // when, by our clock, the mark was begun in this process
-
-	sweep   sweep
-	proved  bool // the low edge may move to markAt when the first proof batches are settled
-	proof   int
-	below   uint8         // what the sweep that proved it met up to markAt has this stamp
-	handed  int           // batches handed out in this session
-	done    int           // and settled
-	tail    change.Cursor // where nil is not set: live rows up to here are settled when the first tailOf batches are
-	tailOf  int
-	drained bool      // the last live page was not full
-	rest    bool      // the tick was told that there is nothing more: it begins again with live rows
-	liveAt  time.Time // when live rows were looked at last
-	sweeps  bool      // it is the sweep's turn
-
-	writers
-
-	looked    time.Time // when the clock was asked last
-	replayed  time.Time // how far a replica had come then: Horizon.Replayed
-	blind     bool      // it did not answer
-	heldSince time.Time // since when the memory is full; zero when it is not
-	blockedBy string    // the session whose open transaction keeps the low edge, as last seen
-}
-
-// sweep is one read of the rows from the low edge to the frontier.
-type sweep struct {
-	on       bool
-	at       change.Cursor // read up to here
-	to       change.Cursor // the end of this leg
-	last     change.Cursor // the end of the last leg
-	first    bool          // this leg ends at the mark
-	rest     bool          // what is left comes with the next page of live rows (see ordered)
-	proves   bool          // it began after the window had passed: the end of the first leg proves the mark
-	from     change.Cursor // the low edge when it began
-	told     change.Cursor // Range.Told
-	says     bound         // what was said of writers before its first page
-	old, new uint8         // stamps of what the first leg saw; of what the second saw, or was settled since
-	began    time.Time
-	ended    time.Time     // of the last sweep
-	took     time.Duration // by the last sweep
-}
-
-// SweepEvery is the wait between two sweeps under a source__late_window.
-func SweepEvery(window time.Duration) time.Duration {
-	return min(max(window/24, time.Second), 5*time.Second)
-}
 
 // liveEvery is how often live rows are looked at while a long sweep runs beside a drained source.
 const liveEvery = 20 * time.Millisecond
@@ -145,10 +82,6 @@ func (l *Tracker) full() bool {
 	return true
 }
 
-// resolution is the coarsest that a time cursor may be for overlap to hold: within it a later row may have a lower
-// position, by its key.
-const resolution = time.Second
-
 // mark begins a window at what is settled, where there is none and the database's clock is known. A young mark moves
 // along with what is settled, for an eighth of the window, so that one covers the whole of a burst.
 func (l *Tracker) mark() {
@@ -164,23 +97,6 @@ func (l *Tracker) mark() {
 	l.markAt, l.recent.marked = l.front, l.recent.pages
 	l.since = l.clock.latest(now).Add(resolution).Truncate(time.Microsecond).UTC() // as the document keeps it
 	l.drawn = l.drawnUntil(l.markAt)
-	l.changes++
-}
-
-// opens is when the mark's window begins: a row up to the mark can be written as long as the clock has not passed the
-// mark's value for the last time. A wall clock that is put back passes it twice, and a clock that was set back, or a
-// row that is dated ahead, leaves the mark ahead of the clock.
-func (l *Tracker) opens() time.Time {
-	if l.drawn.After(l.since) {
-		return l.drawn
-	}
-	return l.since
-}
-
-// unmark gives up the mark and all that would have proved it.
-func (l *Tracker) unmark() {
-	l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
-	l.proved, l.sweep.proves = false, false
 	l.changes++
 }
 
@@ -262,9 +178,6 @@ func (l *Tracker) swept(page *change.Page) {
 	l.endLeg()
 }
 
-// ending reports whether the sweep's last leg is the late part of the next page of live rows.
-func (s *sweep) ending() bool { return s.on && s.rest }
-
 // endLeg ends a leg of the sweep, and with the last one the sweep.
 func (l *Tracker) endLeg() {
 	s := &l.sweep
@@ -286,14 +199,6 @@ func (l *Tracker) endLeg() {
 	}); dropped > 0 {
 		l.changes++
 	}
-}
-
-// seeing is the stamp for what the present leg of the sweep meets.
-func (s *sweep) seeing() uint8 {
-	if s.first {
-		return s.old
-	}
-	return s.new
 }
 
 // advance moves the low edge where that is proved.
@@ -327,67 +232,4 @@ func (l *Tracker) advance() {
 		l.remembered.keep(func(stamp uint8) bool { return stamp >= loaded })
 	}
 	l.mark()
-}
-
-// look reads the database's clock and its open transactions. It gives mu up meanwhile. A clock that jumped makes the
-// mark worthless: the window begins again.
-func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
-	reading := databaseClock{begun: time.Now()}
-	h, err := l.horizon(ctx)
-	reading.ended, reading.now = time.Now(), h.Now
-	l.looked = reading.ended
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return change.Horizon{}, false
-	case err != nil:
-		if !l.blind {
-			meanwhile := "rows that commit late are still found, but the checkpoint does not move meanwhile"
-			if l.mode != Overlap {
-				meanwhile = "rows that carry a time are held against its last reading; before the first one they wait"
-			}
-			l.warn(fmt.Sprintf("the database's clock and open transactions could not be read: %s: %v", meanwhile, err))
-		}
-		l.blind = true
-		return change.Horizon{}, false
-	}
-	l.blind = false
-	jump, ahead := l.clock.jumped(&reading), l.foretold.jumped(&reading)
-	if jump != 0 {
-		l.beginRecent()
-	}
-	if last := &l.backlog.last; last.at != nil && last.seen.IsZero() {
-		last.seen = h.Now
-		if drawn := l.drawnUntil(last.at); drawn.After(last.seen) {
-			last.seen = drawn
-		}
-	}
-	l.notice(&reading)
-	l.clock, l.replayed = reading, h.Replayed
-	if !l.since.IsZero() && (jump != 0 || l.clock.latest(reading.ended).Add(resolution+clockTolerance).Before(l.since)) ||
-		jump < 0 && l.dates != nil {
-		by := cmp.Or(jump, l.clock.latest(reading.ended).Sub(l.since)) // what the last process read may be in since only
-		l.warn(fmt.Sprintf("the database's clock jumped by %s, or is another server's: late_window (%s) begins again",
-			by.Round(time.Millisecond), l.Window))
-		l.unmark()
-	}
-	if ahead > 0 && !l.since.IsZero() {
-		l.postpone(ahead + reading.ended.Sub(reading.begun))
-	}
-	return h, true
-}
-
-// postpone lets the mark's window begin later: the clock was set forward since the reading that the document keeps, and
-// the process that made it may have died before. It begins no window again, because the estimate goes by the store's
-// clock too, which may be a little off with each process.
-func (l *Tracker) postpone(by time.Duration) {
-	l.warn(fmt.Sprintf("the database's clock is %s ahead of what the last process read, or is another server's: late_window (%s) "+
-		"ends that much later", by.Round(time.Millisecond), l.Window))
-	l.since = l.opens().Add(by).Truncate(time.Microsecond).UTC() // as the document keeps it
-	l.changes++
-}
-
-// needsLook reports whether the clock should be read: it is needed for a mark, and was not asked just now.
-func (l *Tracker) needsLook(now time.Time) bool {
-	return (l.dates != nil || !l.low.Equal(l.reached)) && !l.clock.fresh(now) &&
-		(l.looked.IsZero() || now.Sub(l.looked) >= SweepEvery(l.Window))
 }

@@ -4,41 +4,10 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"maps"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 )
-
-// peek is what the exact mode knows of the rows above the safe point. They are shown with Range.Unsafe, at a slow pace,
-// and not delivered: somebody may still commit a row between them. A key that was there at each look for longer than
-// LateLimit is delivered early, as it was seen last, and remembered, so that it is not delivered again when the safe
-// point has passed it. So a hot row under overlapping writers, which may never be below the safe point, is delivered
-// about once in each LateLimit.
-type peek struct {
-	safe     change.Cursor // the safe point of the last live page; nil where no row can be above it
-	on       bool
-	at       change.Cursor
-	began    time.Time
-	cut      bool                 // live rows were drained up to safe when it began
-	lookedUp time.Time            // when the last one ended
-	seen     map[uint64]time.Time // keys above the safe point, and since when they are held back; zero: not
-	fresh    map[uint64]time.Time // what the present look has met
-	oldest   time.Time            // the first of those that are held back
-	by       string               // the oldest open transaction
-
-	overtook   bool // what the last look did not meet was passed by live rows of the first overtakers batches
-	overtakers int
-	met        uint8     // the stamp of that look
-	ahead      time.Time // since when the position is ahead of the stored one without an event between; zero: it is not
-	counts     bool      // it has to be stored although no event was between: Page.Counts
-	written    time.Time // when the stored one was written, by our clock: a process may live for one tick only
-
-	seed maphash.Seed
-}
-
-// session drops what belongs to one session. What was seen is kept: a key's time goes on between ticks.
-func (p *peek) session() { p.on, p.fresh, p.overtook, p.counts = false, nil, false, false }
 
 // peekPace is the wait between two looks above the safe point.
 func (l *Tracker) peekPace() time.Duration { return max(l.Limit/4, time.Second) }
@@ -70,18 +39,6 @@ func (l *Tracker) nextExact(ctx context.Context) Step {
 		}
 	}
 	return Step{Kind: change.Sweep, Range: change.Range{After: l.at, Unsafe: true}, peek: true}
-}
-
-// peekAlone is how long a look goes on page by page before live rows take turns with it.
-const peekAlone = time.Second
-
-// overtaken gives up a look when live rows came in between: what it shows above the safe point that it began at may
-// have been handed out as live by now.
-func (p *peek) overtaken(now time.Time) {
-	if p.on {
-		maps.Copy(p.seen, p.fresh)
-		p.on, p.fresh, p.lookedUp = false, nil, now
-	}
 }
 
 // peeked takes a page of rows above the safe point.

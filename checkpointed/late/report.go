@@ -31,6 +31,3 @@ func (l *Tracker) held() (time.Duration, string) {
 	}
 	return time.Since(l.heldSince), by
 }
-
-// warn keeps a warning for the report.
-func (l *Tracker) warn(text string) { l.warnings = append(l.warnings, text) }

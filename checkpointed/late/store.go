@@ -42,9 +42,6 @@ func (c *Commit) Named(name string) {
 	}
 }
 
-// Load reads a side object by its name: Keeper.Object.
-type Load func(ctx context.Context, name string) ([]byte, error)
-
 // Adopt begins a session on a document: what was handed out before and not settled is forgotten. storeNow is the
 // store's clock at this moment, and load reads a side object (Keeper.Object).
 // Errors are a *Fault: FingerprintMismatch when the document was written under another mode, and CheckpointLoadFailed
@@ -150,27 +147,12 @@ func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) erro
 	}
 }
 
-// loadMemory reads an object that holds hashes.
-func loadMemory(ctx context.Context, name string, load Load) (*hashSet, error) {
-	data, err := load(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return decodeMemory(data)
-}
-
 // saveEvery is how often the memory is stored under a lease of this ttl; a document that was never leased names none.
 func saveEvery(ttl time.Duration) time.Duration {
 	if ttl <= 0 {
 		return 10 * time.Second
 	}
 	return ttl / 3
-}
-
-// basis is what a document says of the position.
-type basis struct {
-	late   state.Late
-	cursor change.Cursor
 }
 
 // is reports whether the document still says the same.

@@ -13,19 +13,6 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
-// writers is what the overlap mode knows of the transactions that wrote the rows between the low edge and the frontier,
-// where the source tells it. See "Rows that need no memory" in the Tracker's comment.
-type writers struct {
-	said    bound // by the last page: of all transactions below it whatever is read from now on shows everything
-	known   bound // what these transactions wrote there is settled or in flight as live rows
-	rises   bound // what known becomes when the first risesAt batches are settled
-	risesAt int
-	unkept  int // events that were settled and are not remembered, since the last commit that was stored
-
-	unsaid  time.Time // when a page did not say which transactions have ended, the first time
-	untaken bool      // the last page was not taken for that
-}
-
 // saidWithin is how long a backlog waits for the server to say which transactions have ended for good: it knows that
 // once its log is on the disk, and that of the first page of a process seldom is where others write all the time.
 // saidEvery is how often it is asked.
@@ -57,15 +44,6 @@ func (l *Tracker) pause(ctx context.Context) {
 		_ = clock.Sleep(ctx, saidEvery) // the read fails where ctx has ended
 	}
 }
-
-// bound says of which transactions something is known: those below a number.
-type bound struct {
-	of    string // Page.Numbers
-	below uint64
-}
-
-// covers reports whether an event was written by one of these transactions.
-func (b *bound) covers(e *change.Event) bool { return e.Writer != 0 && e.Writer < b.below }
 
 // meet holds what a page says of writers against what is known; opens says that there is nothing yet between the low
 // edge and the frontier. It returns false for a page of a sweep that is worth nothing: rows may be left out of it, or
@@ -165,4 +143,11 @@ func blanked(at change.Cursor) change.Cursor {
 		return at
 	}
 	return slices.Concat(before, []byte(`,"window":[`), bytes.ReplaceAll(window, []byte(","), []byte(", ")))
+}
+
+// unmark gives up the mark and all that would have proved it.
+func (l *Tracker) unmark() {
+	l.markAt, l.since, l.drawn, l.marked = nil, time.Time{}, time.Time{}, time.Time{}
+	l.proved, l.sweep.proves = false, false
+	l.changes++
 }

@@ -14,6 +14,10 @@ import (
 	"github.com/rowrelay/rowrelay/state"
 )
 
+// sourceKey is the order key of the one entry that ordering=source has. It is no event's order key, because those are
+// objects of one column at least.
+const sourceKey = "[]"
+
 // Kind is the kind of the side object that holds a document's parked events, version that of its form.
 const (
 	Kind    = "parked"
@@ -166,4 +170,8 @@ func Clip(reason string) string {
 		cut--
 	}
 	return reason[:cut] + "…"
+}
+
+func contains(keys [][]byte, key []byte) bool {
+	return slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) })
 }

@@ -276,7 +276,3 @@ func (l *Lot) alone(ctx context.Context, key []byte, to *rows) error {
 func ofOneRow(err error) bool {
 	return errors.Is(err, poller.ErrNormalize) || errors.Is(err, poller.ErrConfig)
 }
-
-func contains(keys [][]byte, key []byte) bool {
-	return slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) })
-}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -258,4 +260,39 @@ func (u *Update) leave(orderKey string, now time.Time) {
 	*e = parkedKey{attempt: u.number(), Entry: Entry{
 		OrderKey: e.OrderKey, Key: e.Followers[0], Next: now, Followers: e.Followers[1:],
 	}}
+}
+
+// Lot is the parked events of a feed. Wait, Retry and Full belong to one goroutine at a time, Update and Stored to
+// another. The other methods may be called by both.
+type Lot struct {
+	Config
+	origin poller.Origin
+	coarse bool // several rows share an order key
+
+	// table is what the document names. An Update is shown to others only once it is stored.
+	table atomic.Pointer[table]
+
+	writer poller.DeadLetterWriter // of this session
+
+	mu       sync.Mutex
+	handed   map[uint64]bool // attempts that this session has handed out
+	warned   bool            // this session said what the poller waits for
+	warnings []string
+	letters  []poller.DeadLetter // that this session wrote
+	gone     int                 // rows that this session found gone
+}
+
+// Config says what a Lot reads again, when, and where it writes what is given up.
+type Config struct {
+	// App, Poller and Output name the feed in dead letters. Address is how commands name the feed's document.
+	App, Poller, Output, Address string
+	// Source reads rows again: see checkpointed.Source.
+	Source interface {
+		Reread(ctx context.Context, keys [][]byte) ([]change.Event, error)
+	}
+	Ordering    poller.Ordering
+	Policy      poller.Policy
+	DeadLetters poller.DeadLetters
+	// MaxRowBytes is what a row of unknown size counts as when it is read again. 0 counts nothing.
+	MaxRowBytes int
 }

@@ -115,7 +115,7 @@ func checkProduction(ctx context.Context, c *console, names, accepted []string) 
 	found.Audit(ctx)
 	report := production.Judge(found, accepted)
 	if c.json {
-		err = report.WriteJSON(c.out)
+		err = printing.JSON(c.out, report)
 	} else {
 		err = report.WriteText(c.out)
 	}

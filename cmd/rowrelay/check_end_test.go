@@ -12,7 +12,7 @@ import (
 func said(t *testing.T, environ []string, line string) (out, errs string, err error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	err = run(t.Context(), strings.Fields(line), environ, nil, &stdout, &stderr)
+	err = execute(t.Context(), strings.Fields(line), environ, nil, &stdout, &stderr)
 	return stdout.String(), stderr.String(), err
 }
 

@@ -21,7 +21,7 @@ import (
 func completed(t *testing.T, environ []string, words ...string) (values []string, directive string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	err := run(context.Background(), append([]string{cobra.ShellCompRequestCmd}, words...), environ, strings.NewReader(""),
+	err := execute(context.Background(), append([]string{cobra.ShellCompRequestCmd}, words...), environ, strings.NewReader(""),
 		&out, &errs)
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", words, err, errs.String())
@@ -125,7 +125,7 @@ func TestCompletionReadsSettings(t *testing.T) {
 func TestCompletionShowsNoSecrets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errs bytes.Buffer
-	if err := run(context.Background(), []string{cobra.ShellCompRequestCmd, "run", ""}, shopEnviron, nil, &out,
+	if err := execute(context.Background(), []string{cobra.ShellCompRequestCmd, "run", ""}, shopEnviron, nil, &out,
 		&errs); err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestHeldNamedBackfillSaysWhatWorks(t *testing.T) {
 func TestStoppedBeforeItListens(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	err := run(stopped, []string{"serve"}, []string{"FUNCTIONS_CUSTOMHANDLER_PORT=0"}, strings.NewReader(""),
+	err := execute(stopped, []string{"serve"}, []string{"FUNCTIONS_CUSTOMHANDLER_PORT=0"}, strings.NewReader(""),
 		&strings.Builder{}, &strings.Builder{})
 	if restart := new(host.RestartError); !errors.As(err, &restart) {
 		t.Errorf("it ends with %v", err)

@@ -16,7 +16,7 @@ import (
 func functionsIn(t *testing.T, environ []string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if err := run(t.Context(), append([]string{"functions"}, args...), environ, nil, &out, &errs); err != nil ||
+	if err := execute(t.Context(), append([]string{"functions"}, args...), environ, nil, &out, &errs); err != nil ||
 		errs.Len() > 0 {
 		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
 	}

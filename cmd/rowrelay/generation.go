@@ -22,8 +22,8 @@ import (
 	"github.com/rowrelay/rowrelay/wiring"
 )
 
-// running is how `rowrelay run` was called.
-type running struct {
+// runOptions is how `rowrelay run` was called.
+type runOptions struct {
 	names       []string
 	once, watch bool
 }
@@ -40,7 +40,7 @@ var errReloaded = errors.New("the settings were reloaded")
 type generation struct {
 	console          // as the settings make it
 	outer   *console // as the process has it
-	how     *running
+	how     *runOptions
 	cfg     *config.App
 	listen  string // status__listen, of which the listener makes an address in cfg
 	app     *wiring.App
@@ -55,7 +55,7 @@ type generation struct {
 }
 
 // newGeneration reads the settings.
-func newGeneration(c *console, how *running) (*generation, error) {
+func newGeneration(c *console, how *runOptions) (*generation, error) {
 	g := &generation{console: *c, outer: c, how: how}
 	cfg, err := load(&g.console)
 	if err != nil {

@@ -23,7 +23,7 @@ func newReloading(t *testing.T, text string) *reloading {
 	r := &reloading{t: t, path: filepath.Join(t.TempDir(), "rowrelay.yaml")}
 	r.write(text)
 	var err error
-	if r.g, err = newGeneration(&console{config: r.path, out: io.Discard, err: &r.errs}, &running{}); err == nil {
+	if r.g, err = newGeneration(&console{config: r.path, out: io.Discard, err: &r.errs}, &runOptions{}); err == nil {
 		err = r.g.wire(nil)
 	}
 	if err != nil {

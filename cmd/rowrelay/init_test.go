@@ -36,7 +36,7 @@ func newFile(t *testing.T) string {
 func initIn(t *testing.T, typed string, environ []string, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := run(t.Context(), append([]string{"init"}, args...), environ, strings.NewReader(typed), &out, &out)
+	err := execute(t.Context(), append([]string{"init"}, args...), environ, strings.NewReader(typed), &out, &out)
 	return out.String(), err
 }
 

@@ -30,7 +30,7 @@ func main() {
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks for a clean end; from then on the default holds, so that a second one ends it at once.
 	context.AfterFunc(ctx, restore)
-	err := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	err := execute(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	restore()
 	if err == nil {
 		return
@@ -54,8 +54,8 @@ func exitCode(err error) int {
 	return 1
 }
 
-// run is the whole program: what main does, without the process around it.
-func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) error {
+// execute is the whole program: what main does, without the process around it.
+func execute(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	root := newRoot(&console{environ: environ, in: stdin, out: stdout, err: stderr, stop: ctx.Done()})
 	root.SetArgs(args)
 	return root.ExecuteContext(ctx)

@@ -74,7 +74,7 @@ func pages(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "man", "man1")
 	var out, errs bytes.Buffer
-	if err := run(context.Background(), []string{"man", "--dir", dir}, []string{"SOURCE_DATE_EPOCH=1767225600"}, nil, &out,
+	if err := execute(context.Background(), []string{"man", "--dir", dir}, []string{"SOURCE_DATE_EPOCH=1767225600"}, nil, &out,
 		&errs); err != nil {
 		t.Fatal(err, errs.String())
 	}
@@ -142,13 +142,13 @@ func TestManPagesAsTheyAreRead(t *testing.T) {
 }
 
 func TestManNeedsADirectory(t *testing.T) {
-	err := run(context.Background(), []string{"man"}, nil, nil, io.Discard, io.Discard)
+	err := execute(context.Background(), []string{"man"}, nil, nil, io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "dir") {
 		t.Errorf("%v", err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	testfile.Write(t, file, "")
-	if err := run(context.Background(), []string{"man", "--dir", file}, nil, nil, io.Discard, io.Discard); err == nil ||
+	if err := execute(context.Background(), []string{"man", "--dir", file}, nil, nil, io.Discard, io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "--dir") {
 		t.Errorf("%v", err)
 	}

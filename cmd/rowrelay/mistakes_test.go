@@ -30,7 +30,7 @@ func TestMistakesAreExplained(t *testing.T) {
 		"completion zish":          "there is no command rowrelay completion zish: did you mean rowrelay completion bash or rowrelay completion fish or rowrelay completion zsh?",
 	} {
 		var out, errs bytes.Buffer
-		err := run(context.Background(), strings.Fields(line), nil, nil, &out, &errs)
+		err := execute(context.Background(), strings.Fields(line), nil, nil, &out, &errs)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "arg(s)") ||
 			exitCode(err) != 2 {
 			t.Errorf("%s: %v (exit code %d)", line, err, exitCode(err))
@@ -45,7 +45,7 @@ func TestMistakesAreExplained(t *testing.T) {
 		"completion": "zsh", "completion bash": "complete",
 	} {
 		var out, errs bytes.Buffer
-		if err := run(context.Background(), strings.Fields(line), nil, nil, &out, &errs); err != nil ||
+		if err := execute(context.Background(), strings.Fields(line), nil, nil, &out, &errs); err != nil ||
 			!strings.Contains(out.String(), want) {
 			t.Errorf("%q: %v\n%s", line, err, out.String())
 		}
@@ -60,7 +60,7 @@ func TestFaultsOfTheSourceAreSaidOnce(t *testing.T) {
 		"pollers__orders__output__kind=stdout"}
 	for _, line := range []string{"check", "run --once"} {
 		var out, errs bytes.Buffer
-		err := run(context.Background(), strings.Fields(line), environ, nil, &out, &errs)
+		err := execute(context.Background(), strings.Fields(line), environ, nil, &out, &errs)
 		if err == nil {
 			t.Errorf("%s succeeds", line)
 			continue

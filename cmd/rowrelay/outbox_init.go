@@ -63,7 +63,7 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 	}
 	var there publisher.Found
 	if !beside && len(w.Config.Source.Map) == 0 {
-		if there, err = find(ctx, w, apply); err != nil {
+		if there, err = findOutbox(ctx, w, apply); err != nil {
 			return err
 		}
 	}
@@ -86,9 +86,9 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 // lookTimeout bounds the look at the database before statements are printed: whoever prints them may have no access.
 const lookTimeout = 3 * time.Second
 
-// find looks what there is. Where statements are only printed, a database that cannot be asked is taken for one without
+// findOutbox looks what there is. Where statements are only printed, a database that cannot be asked is taken for one without
 // the table.
-func find(ctx context.Context, w *wiring.Poller, must bool) (publisher.Found, error) {
+func findOutbox(ctx context.Context, w *wiring.Poller, must bool) (publisher.Found, error) {
 	if !must {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, lookTimeout)

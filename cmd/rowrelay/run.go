@@ -12,7 +12,7 @@ import (
 )
 
 func newRun(c *console) *cobra.Command {
-	var how running
+	var how runOptions
 	cmd := &cobra.Command{
 		Use:   "run [poller ...]",
 		Short: "Relay without the Functions host, until Ctrl-C",
@@ -46,7 +46,7 @@ or changes what only a restart can (state__…, status__listen, OTEL_…), it is
 	return cmd
 }
 
-func runAlone(ctx context.Context, c *console, how *running) error {
+func runAlone(ctx context.Context, c *console, how *runOptions) error {
 	if how.watch && (c.config == "" || how.once) {
 		return commandline.Mistaken("--watch is for rowrelay run --config FILE, without --once")
 	}

@@ -24,7 +24,7 @@ import (
 func sampled(t *testing.T, environ []string, args ...string) (out, errs string, err error) {
 	t.Helper()
 	var o, e bytes.Buffer
-	err = run(t.Context(), args, environ, strings.NewReader(""), &o, &e)
+	err = execute(t.Context(), args, environ, strings.NewReader(""), &o, &e)
 	return o.String(), e.String(), err
 }
 
@@ -230,7 +230,7 @@ func TestTail(t *testing.T) {
 		errR, errW := io.Pipe()
 		ended := make(chan error, 1)
 		go func() {
-			ended <- run(ctx, []string{"tail", "orders", "--from", c.from}, environ, strings.NewReader(""), w, errW)
+			ended <- execute(ctx, []string{"tail", "orders", "--from", c.from}, environ, strings.NewReader(""), w, errW)
 			_ = w.Close()
 		}()
 		if line, err := bufio.NewReader(errR).ReadString('\n'); err != nil || !strings.Contains(line, "nothing is sent") {

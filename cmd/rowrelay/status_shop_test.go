@@ -120,7 +120,7 @@ func (s *statusShop) cli(args ...string) (out, errs string, err error) {
 	s.t.Helper()
 	var stdout, stderr sharedBuffer
 	args = append(args, "--settings", emptySettings(s.t))
-	err = run(s.t.Context(), args, s.environ(), strings.NewReader(""), &stdout, &stderr)
+	err = execute(s.t.Context(), args, s.environ(), strings.NewReader(""), &stdout, &stderr)
 	return stdout.String(), stderr.String(), err
 }
 

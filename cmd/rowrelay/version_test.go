@@ -12,7 +12,7 @@ import (
 
 func TestVersion(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(context.Background(), []string{"version"}, nil, nil, &out, &out); err != nil {
+	if err := execute(context.Background(), []string{"version"}, nil, nil, &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(out.String(), "rowrelay ") || !strings.Contains(out.String(), runtime.Version()) ||
@@ -20,7 +20,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("%q", out.String())
 	}
 	out.Reset()
-	if err := run(context.Background(), []string{"version", "--json"}, nil, nil, &out, &out); err != nil {
+	if err := execute(context.Background(), []string{"version", "--json"}, nil, nil, &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	var got build
@@ -56,10 +56,10 @@ func TestWhereTheVersionComesFrom(t *testing.T) {
 // TestVersionFlag: what every other program answers to.
 func TestVersionFlag(t *testing.T) {
 	var flag, command, errs bytes.Buffer
-	if err := run(t.Context(), []string{"--version"}, nil, nil, &flag, &errs); err != nil {
+	if err := execute(t.Context(), []string{"--version"}, nil, nil, &flag, &errs); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(t.Context(), []string{"version"}, nil, nil, &command, &errs); err != nil ||
+	if err := execute(t.Context(), []string{"version"}, nil, nil, &command, &errs); err != nil ||
 		flag.String() != command.String() {
 		t.Errorf("%v: %q, want %q", err, flag.String(), command.String())
 	}

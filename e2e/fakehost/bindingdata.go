@@ -3,6 +3,7 @@ package fakehost
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 )
@@ -63,4 +64,12 @@ func (b bindingData) and(own map[string]any) map[string]any {
 	all := maps.Clone(map[string]any(b))
 	maps.Copy(all, own)
 	return all
+}
+
+func jsonText(value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("fakehost: encode the invocation: %w", err)
+	}
+	return string(text), nil
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,65 +32,6 @@ type Keys struct {
 	Master string
 	// Function opens functions whose authLevel is function: a host key, as of "default".
 	Function string
-}
-
-// endpoint is an httpTrigger.
-type endpoint struct {
-	level   string // anonymous, function, admin
-	methods []string
-	pattern *regexp.Regexp // of the path below /api/
-	names   []string       // of the route's parameters
-	output  string         // the name of the http output binding
-}
-
-var routeParameter = regexp.MustCompile(`^\{([a-zA-Z]+):regex\((.*)\)\}$`)
-
-// route reads the bindings of an HTTP function.
-func (f *function) route(bindings []map[string]any) error {
-	if f.kind != "httpTrigger" {
-		return nil
-	}
-	f.http = &endpoint{level: "function"}
-	route := f.name
-	for _, binding := range bindings {
-		switch binding["type"] {
-		case "http":
-			f.http.output, _ = binding["name"].(string)
-		case "httpTrigger":
-			if level, ok := binding["authLevel"].(string); ok {
-				f.http.level = strings.ToLower(level)
-			}
-			if text, ok := binding["route"].(string); ok {
-				route = text
-			}
-			methods, _ := binding["methods"].([]any)
-			for _, m := range methods {
-				f.http.methods = append(f.http.methods, strings.ToUpper(fmt.Sprint(m)))
-			}
-		}
-	}
-	switch {
-	case f.http.level != "anonymous" && f.http.level != "function" && f.http.level != "admin":
-		return fmt.Errorf("function.json: authLevel %q", f.http.level)
-	case strings.HasPrefix(route, "/"), strings.HasPrefix(route, "admin/"), strings.HasPrefix(route, "runtime/"):
-		return fmt.Errorf("the route %q is not valid, or conflicts with one of the host's own", route)
-	}
-	var pattern []string
-	for _, segment := range strings.Split(route, "/") {
-		if parameter := routeParameter.FindStringSubmatch(segment); parameter != nil {
-			// A constraint that is not anchored may match anywhere in the segment.
-			f.http.names = append(f.http.names, parameter[1])
-			pattern = append(pattern, "("+strings.TrimSuffix(strings.TrimPrefix(parameter[2], "^"), "$")+")")
-			continue
-		}
-		if strings.ContainsAny(segment, "{}") {
-			return fmt.Errorf("the route %q has a parameter that the fake host does not know", route)
-		}
-		pattern = append(pattern, regexp.QuoteMeta(segment))
-	}
-	var err error
-	f.http.pattern, err = regexp.Compile("(?i)^" + strings.Join(pattern, "/") + "$")
-	return err
 }
 
 // parameters returns the route's parameters, nil where the path is another.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // function is one indexed function: a folder with a function.json.
@@ -133,3 +134,145 @@ func resolve(text string, set settings) (string, error) {
 		text = after
 	}
 }
+
+// retryPolicy is the "retry" of a function.json.
+type retryPolicy struct {
+	most  int // further attempts; -1: for ever
+	first time.Duration
+	last  time.Duration // of an exponential back-off; 0: all delays are the first one
+}
+
+// retryContext is what a function with a retry policy is told with every attempt, the first included.
+type retryContext struct {
+	RetryCount    int
+	MaxRetryCount int
+	Exception     *exception
+	Instance      any
+	State         struct{}
+}
+
+// failed is the exception of a failed invocation.
+func failed(function string) *exception {
+	of := func(class, message, source string, hresult int, inner *exception) *exception {
+		return &exception{
+			ClassName: class, Message: message, InnerException: inner, HResult: hresult, Source: source,
+			StackTraceString: fmt.Sprintf("   at %s.InvokeAsync(Object instance, Object[] arguments)\r\n"+
+				"--- End of stack trace from previous location ---\r\n   at %s", source, class),
+		}
+	}
+	return of("Microsoft.Azure.WebJobs.Host.FunctionInvocationException",
+		"Exception while executing function: Functions."+function,
+		"Microsoft.Azure.WebJobs.Host", -2146233088,
+		of("System.Net.Http.HttpRequestException",
+			"Response status code does not indicate success: 500 (Internal Server Error).",
+			"System.Net.Http", -2146233088, nil))
+}
+
+// readRetry reads the policy; nil where there is none.
+func readRetry(raw json.RawMessage) (*retryPolicy, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil //nolint:nilnil // no policy is no error
+	}
+	var file struct {
+		Strategy                         string
+		MaxRetryCount                    *int
+		DelayInterval                    string
+		MinimumInterval, MaximumInterval string
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return nil, fmt.Errorf("function.json: retry: %w", err)
+	}
+	if file.MaxRetryCount == nil {
+		return nil, fmt.Errorf("function.json: retry: maxRetryCount is missing")
+	}
+	policy := &retryPolicy{most: *file.MaxRetryCount}
+	var err error
+	switch file.Strategy {
+	case "fixedDelay":
+		policy.first, err = parseTimeSpan(file.DelayInterval)
+	case "exponentialBackoff":
+		if policy.first, err = parseTimeSpan(file.MinimumInterval); err == nil {
+			policy.last, err = parseTimeSpan(file.MaximumInterval)
+		}
+	default:
+		return nil, fmt.Errorf("function.json: retry: strategy %q", file.Strategy)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("function.json: retry: %w", err)
+	}
+	return policy, nil
+}
+
+// endpoint is an httpTrigger.
+type endpoint struct {
+	level   string // anonymous, function, admin
+	methods []string
+	pattern *regexp.Regexp // of the path below /api/
+	names   []string       // of the route's parameters
+	output  string         // the name of the http output binding
+}
+
+// route reads the bindings of an HTTP function.
+func (f *function) route(bindings []map[string]any) error {
+	if f.kind != "httpTrigger" {
+		return nil
+	}
+	f.http = &endpoint{level: "function"}
+	route := f.name
+	for _, binding := range bindings {
+		switch binding["type"] {
+		case "http":
+			f.http.output, _ = binding["name"].(string)
+		case "httpTrigger":
+			if level, ok := binding["authLevel"].(string); ok {
+				f.http.level = strings.ToLower(level)
+			}
+			if text, ok := binding["route"].(string); ok {
+				route = text
+			}
+			methods, _ := binding["methods"].([]any)
+			for _, m := range methods {
+				f.http.methods = append(f.http.methods, strings.ToUpper(fmt.Sprint(m)))
+			}
+		}
+	}
+	switch {
+	case f.http.level != "anonymous" && f.http.level != "function" && f.http.level != "admin":
+		return fmt.Errorf("function.json: authLevel %q", f.http.level)
+	case strings.HasPrefix(route, "/"), strings.HasPrefix(route, "admin/"), strings.HasPrefix(route, "runtime/"):
+		return fmt.Errorf("the route %q is not valid, or conflicts with one of the host's own", route)
+	}
+	var pattern []string
+	for _, segment := range strings.Split(route, "/") {
+		if parameter := routeParameter.FindStringSubmatch(segment); parameter != nil {
+			// A constraint that is not anchored may match anywhere in the segment.
+			f.http.names = append(f.http.names, parameter[1])
+			pattern = append(pattern, "("+strings.TrimSuffix(strings.TrimPrefix(parameter[2], "^"), "$")+")")
+			continue
+		}
+		if strings.ContainsAny(segment, "{}") {
+			return fmt.Errorf("the route %q has a parameter that the fake host does not know", route)
+		}
+		pattern = append(pattern, regexp.QuoteMeta(segment))
+	}
+	var err error
+	f.http.pattern, err = regexp.Compile("(?i)^" + strings.Join(pattern, "/") + "$")
+	return err
+}
+
+// exception is a .NET exception as Newtonsoft.Json writes it.
+type exception struct {
+	ClassName, Message     string
+	Data                   any
+	InnerException         *exception
+	HelpURL                any
+	StackTraceString       string
+	RemoteStackTraceString any
+	RemoteStackIndex       int
+	ExceptionMethod        any
+	HResult                int
+	Source                 string
+	WatsonBuckets          any
+}
+
+var routeParameter = regexp.MustCompile(`^\{([a-zA-Z]+):regex\((.*)\)\}$`)

@@ -1,70 +1,18 @@
 package fakehost
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
 
 // hostVersion is what the host says of itself.
 const hostVersion = "4.1052.100.26123"
-
-// The host gives up on a worker whose exits come in close succession.
-const (
-	exitsBeforeStop = 3
-	exitWindow      = 30 * time.Minute
-	exitForRestart  = 200 // an exit that asks for a restart
-)
-
-// Options say which function app to run.
-type Options struct {
-	// Root is the script root: the folder of host.json. The executable must already be in it.
-	Root string
-	// Settings are the app settings; nil means the Values of the root's local.settings.json.
-	Settings map[string]string
-	// Keys are the function app's keys, for Front.
-	Keys Keys
-	// Open plays func start without --enableAuth: to Front every caller is an admin.
-	Open bool
-	// ZeroRestarts plays the hosts from early 2026 on, which take exit code 0 for 200. Older ones leave such a
-	// worker's port unserved.
-	ZeroRestarts bool
-	// StartLimit is how long a worker may take to its first answer; 0 is the host's 30 seconds.
-	StartLimit time.Duration
-}
-
-// Host is a running function app.
-type Host struct {
-	root     string
-	options  Options
-	settings settings
-	config   hostConfig
-	client   *http.Client
-	journal  journal
-
-	mu        sync.Mutex
-	functions map[string]function
-	jobHost   jobHost
-	worker    *worker
-	stopped   error         // why no worker will be started any more
-	zombie    bool          // the worker exited with code 0, and the host believes that it runs
-	changed   chan struct{} // closed, and replaced, when worker, stopped or zombie changes
-	exits     []time.Time   // counted exits
-	restarts  int
-	running   int           // invocations in flight
-	closed    chan struct{} // closed when the supervision has ended
-}
-
-// errZombie is why there will be no further worker although the host goes on.
-var errZombie = errors.New("the worker exited with code 0: it is never restarted, and the host says Running")
 
 // Start starts the function app and waits until its worker answers. ctx bounds the waiting only.
 func Start(ctx context.Context, o Options) (*Host, error) {
@@ -107,91 +55,6 @@ func Start(ctx context.Context, o Options) (*Host, error) {
 func (h *Host) Invoke(ctx context.Context, name string) Result {
 	return h.InvokeWith(ctx, name, Invocation{})
 }
-
-// InvokeWith invokes a function, again and again where its retry policy says so. Where its worker is being started,
-// it waits for it, as the host does. The host never cancels an invocation: the end of ctx stands for the end of the
-// host.
-func (h *Host) InvokeWith(ctx context.Context, name string, inv Invocation) Result {
-	h.mu.Lock()
-	f, known := h.functions[name]
-	h.mu.Unlock()
-	switch {
-	case !known:
-		return Result{Why: fmt.Sprintf("no function %q: the script root has no %s/function.json", name, name)}
-	case f.err != nil:
-		return Result{Why: fmt.Sprintf("the function %q is in error: %v", name, f.err)}
-	}
-	return h.attempts(ctx, f, inv)
-}
-
-// invoke posts an invocation to the worker. A JobHost that has to be restarted waits until none is in flight.
-func (h *Host) invoke(ctx context.Context, result Result, f function, body []byte) Result {
-	w, err := h.target(ctx)
-	if err != nil {
-		result.Why = err.Error()
-		return result
-	}
-	h.mu.Lock()
-	h.running++
-	h.mu.Unlock()
-	defer h.ended(ctx)
-	timeout := h.armTimeout(w)
-	result.post(ctx, h, w, f, body)
-	if !result.Hung { // a hung invocation stays open until its time is over
-		result.TimedOut = timeout.end()
-	}
-	return result
-}
-
-// post sends the request and judges the answer.
-func (r *Result) post(ctx context.Context, h *Host, w *worker, f function, body []byte) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url("/"+f.name), bytes.NewReader(body))
-	if err != nil {
-		r.Why = err.Error()
-		return
-	}
-	// The header names as the host writes them, not as Go would.
-	req.Header["X-Azure-Functions-InvocationId"] = []string{r.InvocationID}
-	req.Header["X-Azure-Functions-HostVersion"] = []string{hostVersion}
-	req.Header["User-Agent"] = []string{"Azure-Functions-Host/" + hostVersion}
-	req.Header["Content-Type"] = []string{"application/json; charset=utf-8"}
-	if f.kind == "httpTrigger" {
-		req.Header["traceparent"] = []string{traceParent()}
-	}
-	client := *h.client
-	if h.config.timeout > 0 {
-		client.Timeout = h.config.timeout + time.Minute
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		r.Why = fmt.Sprintf("the worker did not answer: %v", err)
-		h.settle(ctx, w)
-		return
-	}
-	defer res.Body.Close() //nolint:errcheck // it was read to its end, or the reading failed
-	r.Status = res.StatusCode
-	if r.Body, err = io.ReadAll(res.Body); err != nil {
-		r.Why = fmt.Sprintf("the worker's answer broke off: %v", err)
-		h.settle(ctx, w)
-		return
-	}
-	for _, text := range r.judge(res.Header) {
-		h.journal.add("logs", text)
-	}
-}
-
-// timeout kills a worker whose invocation takes longer than functionTimeout.
-type timeout struct{ timer *time.Timer }
-
-func (h *Host) armTimeout(w *worker) timeout {
-	if h.config.timeout == 0 {
-		return timeout{}
-	}
-	return timeout{time.AfterFunc(h.config.timeout, w.kill)}
-}
-
-// end disarms the timeout and reports whether it had struck.
-func (t timeout) end() bool { return t.timer != nil && !t.timer.Stop() }
 
 // Kill takes the instance away, as the platform does: the worker ends by SIGKILL. What comes next is a new instance:
 // nothing that was counted counts there. It returns when the process is gone.

@@ -151,14 +151,6 @@ func encode(data, metadata map[string]any) ([]byte, error) {
 	return body, nil
 }
 
-func jsonText(value any) (string, error) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return "", fmt.Errorf("fakehost: encode the invocation: %w", err)
-	}
-	return string(text), nil
-}
-
 // hostTime writes a DateTimeOffset as the host does.
 func hostTime(t time.Time) string { return t.Format("2006-01-02T15:04:05.0000000-07:00") }
 

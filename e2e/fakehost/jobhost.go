@@ -9,14 +9,6 @@ import (
 	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
-// jobHost is one life of the host's inner part. It has one port, which each of its workers binds, and the functions
-// of its start.
-type jobHost struct {
-	number      int
-	port        int
-	directories []string // beside host.json, when it started
-}
-
 // newJobHost indexes the functions, and takes a port.
 func (h *Host) newJobHost() error {
 	directories, err := directoriesIn(h.root)

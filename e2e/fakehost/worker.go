@@ -7,29 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
 
 const (
 	probeEvery = 25 * time.Millisecond
-	probeLimit = 30 * time.Second
 )
-
-// worker is one process of the handler.
-type worker struct {
-	cmd  *exec.Cmd
-	port int
-	// ready is closed when the first probe was answered, readyAfter is set before.
-	ready      chan struct{}
-	readyAfter time.Duration
-	// exited is closed when the process has ended and its output is read; code is set before.
-	exited chan struct{}
-	code   int
-	// killed: the host itself, or the platform below it, killed the process.
-	killed atomic.Bool
-}
 
 // start starts the handler in a process of its own.
 func (h *Host) start() (*worker, error) {

@@ -12,14 +12,6 @@ import (
 	"strings"
 )
 
-// The engines' names, as documents, metrics and settings hold them.
-const (
-	SQLServer = "sqlserver"
-	Postgres  = "postgres"
-	MySQL     = "mysql"
-	SQLite    = "sqlite"
-)
-
 // NativeMySQL is go-sql-driver's own form: user:password@tcp(host:3306)/database?…. Its groups are the user with its
 // password and the @, the network, the address, the database and the parameters.
 var NativeMySQL = regexp.MustCompile(`(?s)^(.*@)?(tcp|tcp6|unix)\(([^()]*)\)/([^?]*)(?:\?(.*))?$`)
@@ -71,4 +63,39 @@ func recognise(text string) (engine string, err error) {
 	default:
 		return "", errors.New("its form is not known: " + forms)
 	}
+}
+
+func isURL(text string) bool { return scheme.MatchString(text) }
+
+var scheme = regexp.MustCompile(`^\s*[A-Za-z0-9]+://`)
+
+// libpq is PostgreSQL's own form: keyword=value, separated by blanks. A bare value with a semicolon would be ADO.NET's.
+var libpq = regexp.MustCompile(`^(?:\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|servicefile|options|` +
+	`sslmode|sslrootcert|sslcert|sslkey|sslpassword|sslsni|connect_timeout|application_name|target_session_attrs|` +
+	`channel_binding|search_path|timezone|datestyle|statement_timeout)\s*=\s*(?:'(?:\\.|[^'\\])*'|(?:\\.|[^\s';\\])*))+\s*$`)
+
+// IsLibpq reports whether a connection string has PostgreSQL's own form.
+func IsLibpq(text string) bool { return libpq.MatchString(text) }
+
+// npgsql is what an ADO.NET string for PostgreSQL alone has.
+var npgsql = regexp.MustCompile(`(?i)(?:^|;)\s*host\s*=`)
+
+// othersADO are keywords that SQL Server's ADO.NET strings do not have, and those for MySQL and PostgreSQL do.
+var othersADO = regexp.MustCompile(`(?i)(?:^|;)\s*(?:ssl\s*mode|username)\s*=`)
+
+// IsOthersADO reports whether an ADO.NET string is probably none for SQL Server.
+func IsOthersADO(text string) bool { return !isURL(text) && othersADO.MatchString(text) }
+
+// NamesEngine says what to do with an ADO.NET string for another engine than SQL Server.
+const NamesEngine = "an ADO.NET string for MySQL or PostgreSQL belongs into MYSQLCONNSTR_… or POSTGRESQLCONNSTR_…, " +
+	"which names the engine"
+
+// RecogniseOf is recognise for the string of a setting. ADO.NET's form is that of several engines: there the setting's
+// name says which.
+func RecogniseOf(setting, text string) (engine string, err error) {
+	engine, err = recognise(text)
+	if named := Named(setting); err == nil && named != "" && engine == SQLServer && !isURL(text) {
+		return named, nil
+	}
+	return engine, err
 }

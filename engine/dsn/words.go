@@ -6,6 +6,14 @@ import (
 	"strings"
 )
 
+// The engines' names, as documents, metrics and settings hold them.
+const (
+	SQLServer = "sqlserver"
+	Postgres  = "postgres"
+	MySQL     = "mysql"
+	SQLite    = "sqlite"
+)
+
 // Host is a host as Identity writes it: lower case, without the root's dot, an IPv6 address in brackets.
 func Host(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
@@ -69,4 +77,16 @@ func Yes(value string) (on, ok bool) {
 // piece of a password.
 func Nameable(key string) bool {
 	return key != "" && len(key) <= 40 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyz_-") == ""
+}
+
+// Named is the engine that the name of a setting says: the portal gives the connection strings of its list prefixes by
+// their kind. "" where the name says none.
+func Named(setting string) string {
+	switch upper := strings.ToUpper(setting); {
+	case strings.HasPrefix(upper, "MYSQLCONNSTR_"):
+		return MySQL
+	case strings.HasPrefix(upper, "POSTGRESQLCONNSTR_"):
+		return Postgres
+	}
+	return ""
 }

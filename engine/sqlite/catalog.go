@@ -234,3 +234,6 @@ WHERE type = 'table' AND schema <> 'temp' AND name NOT LIKE 'sqlite\_%' ESCAPE '
 func (Dialect) Tables(ctx context.Context, conn *sql.Conn) ([]engine.TableName, error) {
 	return engine.ListTables(ctx, conn, listSQL)
 }
+
+// Related is not asked: there is nothing to compare.
+func (Dialect) Related([]string, []string) engine.Relation { return engine.AnotherDatabase }

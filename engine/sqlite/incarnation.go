@@ -3,14 +3,9 @@ package sqlite
 import (
 	"strconv"
 	"strings"
-
-	"github.com/rowrelay/rowrelay/engine"
 )
 
 // SQLite has no incarnation: a file that was restored looks like the file it was.
-
-// Related is not asked: there is nothing to compare.
-func (Dialect) Related([]string, []string) engine.Relation { return engine.AnotherDatabase }
 
 // schemaIdentity begins the identity of SQLite's tables.
 const schemaIdentity = "schema "

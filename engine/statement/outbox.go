@@ -40,3 +40,10 @@ func (Outbox) Limit(expr string) string { return expr }
 func (Outbox) Ago(s *Statement, d time.Duration) string {
 	return s.Syntax.Earlier(s.Arg(Seconds(d) * 1000))
 }
+
+// UpdateWhere begins an UPDATE of the rows whose column is one of list, for engines that do not lock what a statement
+// only looks at.
+func UpdateWhere(s *Statement, table Name, set func() string, column string, list []int64) {
+	s.Add("UPDATE ", table.String(), " SET ", set(), " WHERE ")
+	s.Add(s.Syntax.AnyInt(s, column, list))
+}

@@ -15,6 +15,9 @@ import (
 	"time"
 )
 
+// Patience is how long Until and Wait wait: long past anything but a hang.
+const Patience = 2 * time.Minute
+
 // Options are what a process is started with.
 type Options struct {
 	// Dir is where it runs: state and local.settings.json are there. "" is a new directory.

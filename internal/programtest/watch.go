@@ -13,9 +13,6 @@ import (
 	"time"
 )
 
-// Patience is how long Until and Wait wait: long past anything but a hang.
-const Patience = 2 * time.Minute
-
 // Until waits for a condition.
 func Until(tb testing.TB, what string, met func() bool) {
 	tb.Helper()

@@ -6,7 +6,6 @@ package azmessaging
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -32,34 +31,6 @@ type Config struct {
 }
 
 const defaultConcurrency = 32
-
-// Service is one of the services over its SDK; L is an open link to a destination. All members are needed.
-type Service[L any] struct {
-	// Name and Entity are for people: "Service Bus", "queue or topic". Role is the role that sends.
-	Name, Entity, Role string
-	// Busy is how long the service asks to be left alone when it is throttled.
-	Busy time.Duration
-	// Open opens a link; Close ends it.
-	Open  func(ctx context.Context, destination string) (L, error)
-	Close func(ctx context.Context, l L)
-	// Send sends messages of one key, once, as one message of AMQP, and returns when the service has accepted it: the
-	// first n of them that have room in it. An error is about these n.
-	Send func(ctx context.Context, l L, batch []*Message) (n int, err error)
-	// Code reads the SDK's own errors.
-	Code func(err error) Code
-}
-
-// Message is one event on its way.
-type Message struct {
-	// ID is the event's id, at most 128 characters. Key is what order is kept by, at most 128 characters; "" for an event
-	// that has no aggregate, and so no order.
-	ID, Key string
-	// Type is the event's type, at most 128 characters.
-	Type, ContentType string
-	// Properties are the event's attributes: strings.
-	Properties map[string]any
-	Body       []byte
-}
 
 // Output implements poller.Output over a Service. It is safe for concurrent use.
 type Output[L any] struct {
@@ -263,15 +234,4 @@ func (c *call[L]) message(i int) *Message {
 		}
 	}
 	return m
-}
-
-// guarded turns a panic of f into an error: the goroutines here are nobody else's to guard.
-func guarded[T any](f func() (T, error)) (v T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			// On one line, of which the log shows the beginning: there the stack tells where it was.
-			err = output.Errorf(nil, "panic: %v: %s", p, debug.Stack())
-		}
-	}()
-	return f()
 }

@@ -13,9 +13,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Code is what an SDK's own error says, where it says it without the error of AMQP beneath.
-type Code uint8
-
 // The codes.
 const (
 	NoCode       Code = iota // no error of the SDK's own

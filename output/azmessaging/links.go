@@ -3,8 +3,11 @@ package azmessaging
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/rowrelay/rowrelay/output"
 )
 
 const (
@@ -180,4 +183,15 @@ func (l *links[L]) shut(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// guarded turns a panic of f into an error: the goroutines here are nobody else's to guard.
+func guarded[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			// On one line, of which the log shows the beginning: there the stack tells where it was.
+			err = output.Errorf(nil, "panic: %v: %s", p, debug.Stack())
+		}
+	}()
+	return f()
 }

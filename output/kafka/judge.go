@@ -42,12 +42,6 @@ func without(records []*sent, is func(error) bool) []*sent {
 	return some
 }
 
-func fail(records []*sent, err error) {
-	for _, s := range records {
-		s.err = err
-	}
-}
-
 // ofPlace are the brokers' answers about a topic or a partition, which another one's records need not meet.
 var ofPlace = []error{
 	kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.InvalidTopicException,

@@ -16,13 +16,6 @@ import (
 	"github.com/rowrelay/rowrelay/output"
 )
 
-// producer is a client that one delivery at a time has to itself.
-type producer struct {
-	client  *kgo.Client
-	trouble *trouble
-	closed  bool
-}
-
 // trouble remembers why the last connection was not made. The client goes on trying by itself, and when a delivery's
 // time is up it would only say that it is.
 type trouble struct{ last atomic.Pointer[error] }

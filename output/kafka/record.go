@@ -168,3 +168,9 @@ func checkTopic(topic string) error {
 }
 
 var errTopicName = errors.New("not a topic's name")
+
+func fail(records []*sent, err error) {
+	for _, s := range records {
+		s.err = err
+	}
+}

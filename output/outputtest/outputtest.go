@@ -17,48 +17,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 )
-
-// Fixture is an output with its destination. Functions that are nil are what the destination cannot do: their tests do
-// not exist.
-type Fixture struct {
-	// Output under test.
-	Output poller.Output
-	// Received returns the bodies that the destination holds, in the order in which they arrived: each the single or
-	// the batch form of cloudevents.
-	Received func(t *testing.T) [][]byte
-	// InOrder says that the events of one delivery arrive in their order.
-	InOrder bool
-	// Unreachable is an output of the same kind whose destination does not answer at all.
-	Unreachable poller.Output
-	// Spoil makes the destination, or the output, fail exactly event i of d from now on, with cause.
-	Spoil func(d *change.Delivery, i int) (cause poller.Cause)
-	// Misplace gives event i of d a place that is not there, while Output's other events have theirs; nil where there is
-	// only one place for all.
-	Misplace func(d *change.Delivery, i int)
-	// TooLarge is a size of a row, in bytes, that can never be sent; 0 where there is no limit.
-	TooLarge int
-	// Hang makes the destination keep requests unanswered until the test ends, and returns a channel that is closed
-	// when the first one has arrived.
-	Hang func(t *testing.T) (arrived <-chan struct{})
-	// IdempotencyKeys returns the idempotency key of each request that arrived, in order.
-	IdempotencyKeys func() []string
-	// One says that the output takes one event for each delivery.
-	One bool
-	// Messages returns the messages that all destinations hold, with what stands beside their bodies; nil where nothing
-	// does.
-	Messages func(t *testing.T) []Message
-	// Payloads is an output of the same kind with the format payload, which sends outbox events of the type OrderShipped
-	// to the destination Other, and the others to Default.
-	Payloads       poller.Output
-	Default, Other string
-}
 
 // Run runs the suite. build is called for each test.
 func Run(t *testing.T, build func(t *testing.T) Fixture) {
@@ -96,26 +60,6 @@ func Run(t *testing.T, build func(t *testing.T) Fixture) {
 	if probe.IdempotencyKeys != nil {
 		t.Run("a retry repeats the idempotency key", func(t *testing.T) { idempotency(t, build(t), several) })
 	}
-}
-
-// Delivery returns a delivery of n events with keys from first on.
-func Delivery(first, n int) change.Delivery {
-	d := change.Delivery{
-		App: "shop", Poller: "orders", Engine: "sqlite", Table: "orders", Fingerprint: "sha256:00",
-		BatchID: fmt.Sprintf("batch_%d", first), Token: 1<<53 + 1, Number: uint64(first) + 1, Attempt: 1,
-		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "shop=1",
-		Events: make([]change.Event, n),
-	}
-	for i := range d.Events {
-		key := fmt.Appendf(nil, `{"id":%d}`, first+i)
-		row := fmt.Appendf(nil, `{"id":%d,"text":"é \"quoted\" %s"}`, first+i, strings.Repeat("x", i*7%50))
-		cursor := change.Cursor(fmt.Sprintf(`{"kind":"integer+pk","value":%d,"tiebreaker":{"id":%d}}`, first+i, first+i))
-		d.Events[i] = change.Event{
-			ID: change.EventID("orders", change.Upsert, key, cursor, row), Key: key, OrderKey: key, Row: row, Cursor: cursor,
-			Time: time.Date(2026, 4, 7, 1, 23, 45, 0, time.UTC),
-		}
-	}
-	return d
 }
 
 // received is what the suite reads from a CloudEvent.

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -15,24 +14,6 @@ import (
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 )
-
-// judgeDial tells what a failed attempt to connect means. A broker either says why it refuses, or closes the connection
-// without a word, as it also does when it is just starting or going down: then the library names the step.
-func judgeDial(err error) error {
-	var said *amqp.Error
-	errors.As(err, &said)
-	switch {
-	case errors.Is(err, amqp.ErrCredentials), errors.Is(err, amqp.ErrSASL),
-		said != nil && said.Server && said.Code == amqp.AccessRefused:
-		return output.Errorf(err, "the broker did not let us in: check user and password in the URL that output__connection names (or it is just starting or stopping)")
-	case errors.Is(err, amqp.ErrVhost):
-		return output.Errorf(err, "the broker did not open the virtual host: check the path of the URL that output__connection names, and the user's permissions (rabbitmqctl list_permissions)")
-	case said != nil && said.Server && said.Code == amqp.NotAllowed:
-		return output.Errorf(err, "the broker did not open the virtual host (%s): check the path of the URL that output__connection names, and the user's permissions and limits (rabbitmqctl list_permissions)", said.Reason)
-	default:
-		return output.Errorf(err, "connect: %v", err)
-	}
-}
 
 // reason is the text of an error of the library.
 func (l *link) reason(err error) string {
@@ -65,23 +46,6 @@ func causeOf(err error) poller.Cause {
 		return poller.Misplaced
 	}
 	return poller.Unavailable
-}
-
-// about reports whether the broker's reason for closing a channel names where r goes:
-//
-//	NOT_FOUND - no exchange 'shop' in vhost '/'
-//	ACCESS_REFUSED - write access to exchange 'shop' in vhost '/' refused for user 'rowrelay'
-//	ACCESS_REFUSED - write access to topic 'order.events' in exchange 'shop' in vhost '/' refused for user 'rowrelay'
-func about(reason string, r route) bool {
-	exchange := r.exchange
-	if exchange == "" {
-		exchange = "amq.default"
-	}
-	exchange = "exchange '" + exchange + "' in vhost"
-	if strings.Contains(reason, "access to topic '") {
-		return strings.Contains(reason, "access to topic '"+r.key+"' in ") && strings.Contains(reason, exchange)
-	}
-	return strings.Contains(reason, exchange)
 }
 
 // learnPlace notes that one place of this delivery is missing or forbidden, which cost the channel: its events are

@@ -13,41 +13,9 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// lane is a channel in confirm mode, used by one delivery at a time.
-type lane struct {
-	link    *link
-	ch      *amqp.Channel
-	returns chan amqp.Return
-	closes  chan *amqp.Error
-
-	// Reused from event to event: the library has copied them when a publish returns.
-	body       []byte
-	attributes []change.Attribute
-	headers    amqp.Table
-	confirms   []*amqp.DeferredConfirmation // of the events, by index; nil: not published
-	events     []int                        // the events that were published, by index, in order
-	first      int64                        // the number on the channel of the first of them
-	end        int64                        // of what was published, in the pipe
-}
-
 // numberHeader holds a message's number on its channel, as its confirm has it. A message that is returned is recognised
 // by that alone: its id need not be unique, nor its route.
 const numberHeader = "rowrelay_publish"
-
-func (l *link) openLane() (*lane, error) {
-	ch, err := l.conn.Channel()
-	if err == nil {
-		err = ch.Confirm(false)
-	}
-	if err != nil {
-		return nil, output.Errorf(err, "open a channel: %s", l.reason(err))
-	}
-	return &lane{
-		link: l, ch: ch, headers: amqp.Table{},
-		returns: ch.NotifyReturn(make(chan amqp.Return, 16)),
-		closes:  ch.NotifyClose(make(chan *amqp.Error, 1)),
-	}, nil
-}
 
 // send publishes the events that have no result yet, and waits for their confirms. The lane is given back, or closed.
 func (n *lane) send(ctx context.Context, d *change.Delivery, routes []route, results []result) error {

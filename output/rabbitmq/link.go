@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -13,30 +13,6 @@ import (
 	"github.com/rowrelay/rowrelay/output"
 	"github.com/rowrelay/rowrelay/plaintext"
 )
-
-// link is one connection with its channels.
-type link struct {
-	o    *Output
-	conn *amqp.Connection
-	pipe *pipe
-
-	mu      sync.Mutex
-	idle    []*lane
-	proven  map[route]struct{} // exchanges, and with Create queues, that were there
-	avoided []avoided          // what the user must not write to, lately
-	blocked string             // why the broker reads from no publisher; "" while it does
-	doubts  int                // channels of unconfirmed messages that are being closed
-	clear   chan struct{}      // closed when doubts becomes 0; nil while it is
-}
-
-// dialing is an attempt to connect that several deliveries may wait for.
-type dialing struct {
-	done chan struct{}
-	link *link
-	err  error
-}
-
-var errClosed = errors.New("the output is closed")
 
 // connect returns the connection, or opens one. The attempt does not end with ctx: others may be waiting for it.
 func (o *Output) connect(ctx context.Context) (*link, error) {
@@ -245,13 +221,6 @@ func (l *link) forget(routes []route) {
 	}
 }
 
-// avoided is a place that the user must not write to.
-type avoided struct {
-	reason string // of the broker
-	err    error
-	until  time.Time
-}
-
 const (
 	// avoidTime is how long such a place is left alone: each attempt costs the other events of its delivery their channel.
 	avoidTime = 5 * time.Second
@@ -309,4 +278,54 @@ func within[T any](ctx context.Context, f func() (T, error), late func(T)) (T, e
 		var none T
 		return none, context.Cause(ctx)
 	}
+}
+
+func (l *link) openLane() (*lane, error) {
+	ch, err := l.conn.Channel()
+	if err == nil {
+		err = ch.Confirm(false)
+	}
+	if err != nil {
+		return nil, output.Errorf(err, "open a channel: %s", l.reason(err))
+	}
+	return &lane{
+		link: l, ch: ch, headers: amqp.Table{},
+		returns: ch.NotifyReturn(make(chan amqp.Return, 16)),
+		closes:  ch.NotifyClose(make(chan *amqp.Error, 1)),
+	}, nil
+}
+
+// judgeDial tells what a failed attempt to connect means. A broker either says why it refuses, or closes the connection
+// without a word, as it also does when it is just starting or going down: then the library names the step.
+func judgeDial(err error) error {
+	var said *amqp.Error
+	errors.As(err, &said)
+	switch {
+	case errors.Is(err, amqp.ErrCredentials), errors.Is(err, amqp.ErrSASL),
+		said != nil && said.Server && said.Code == amqp.AccessRefused:
+		return output.Errorf(err, "the broker did not let us in: check user and password in the URL that output__connection names (or it is just starting or stopping)")
+	case errors.Is(err, amqp.ErrVhost):
+		return output.Errorf(err, "the broker did not open the virtual host: check the path of the URL that output__connection names, and the user's permissions (rabbitmqctl list_permissions)")
+	case said != nil && said.Server && said.Code == amqp.NotAllowed:
+		return output.Errorf(err, "the broker did not open the virtual host (%s): check the path of the URL that output__connection names, and the user's permissions and limits (rabbitmqctl list_permissions)", said.Reason)
+	default:
+		return output.Errorf(err, "connect: %v", err)
+	}
+}
+
+// about reports whether the broker's reason for closing a channel names where r goes:
+//
+//	NOT_FOUND - no exchange 'shop' in vhost '/'
+//	ACCESS_REFUSED - write access to exchange 'shop' in vhost '/' refused for user 'rowrelay'
+//	ACCESS_REFUSED - write access to topic 'order.events' in exchange 'shop' in vhost '/' refused for user 'rowrelay'
+func about(reason string, r route) bool {
+	exchange := r.exchange
+	if exchange == "" {
+		exchange = "amq.default"
+	}
+	exchange = "exchange '" + exchange + "' in vhost"
+	if strings.Contains(reason, "access to topic '") {
+		return strings.Contains(reason, "access to topic '"+r.key+"' in ") && strings.Contains(reason, exchange)
+	}
+	return strings.Contains(reason, exchange)
 }

@@ -43,8 +43,6 @@ import (
 	"errors"
 	"net"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -54,51 +52,11 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Config is what an Output needs.
-type Config struct {
-	// URL is what output__connection names: amqp://user:password@host:5672/vhost, or amqps:// for TLS, whose certificate
-	// is verified against the system's authorities or those of ?cacertfile=.
-	URL string
-	// Destinations are output__destination and output__destinations__<event_type>.
-	Destinations output.Destinations
-	// Format is output__format.
-	Format change.Format
-	// Concurrency is how many deliveries may be under way at once, each on a channel of its own: at most 1000; 0 means 8.
-	Concurrency int
-	// Create declares what is missing: a durable topic exchange, or a durable queue where the destination is one. Queues
-	// are not bound to exchanges: that is the consumers' business.
-	Create bool
-	// MaxMessage is the most bytes of one message's body; 0 means 128 MiB. Where the broker's max_message_size is less,
-	// that holds as soon as the broker has said so.
-	MaxMessage int
-	// Version goes into the connection's properties.
-	Version string
-}
-
-// defaultMaxMessage is RabbitMQ's own max_message_size, 3.8 to 3.13. RabbitMQ 4 takes 16 MiB unless told otherwise.
-const defaultMaxMessage = 128 << 20
-
 const (
 	defaultConcurrency = 8
 	maxConcurrency     = 1000 // a broker takes 2047 channels for each connection unless told otherwise
 	dialTimeout        = 10 * time.Second
-	// closeTimeout bounds the wait for an answer to a close: then the connection is reset.
-	closeTimeout = 5 * time.Second
 )
-
-// Output implements poller.Output. It is safe for concurrent use.
-type Output struct {
-	cfg    Config
-	broker string        // host:port, for people
-	dial   time.Duration // bounds connecting
-	places chan struct{} // holds one for each delivery under way
-	limit  atomic.Int64  // of a body, in bytes
-
-	mu      sync.Mutex
-	link    *link    // the connection; nil or closed: the next Deliver opens one
-	dialing *dialing // nil while nobody opens one
-	closed  bool
-}
 
 // New checks cfg. Nothing is sent. Errors never hold the URL.
 func New(cfg Config) (*Output, error) {
@@ -144,13 +102,6 @@ func (o *Output) Close() error {
 		return output.Errorf(err, "close the connection to RabbitMQ at %s: %v", o.broker, err)
 	}
 	return nil
-}
-
-// result is what became of one event: accepted, or not and why. The zero value is an event that was not tried.
-type result struct {
-	accepted bool
-	cause    poller.Cause
-	err      error
 }
 
 // Deliver publishes the events of d and waits until the broker has confirmed them. It makes one attempt, over the
@@ -217,9 +168,6 @@ func (o *Output) deliver(ctx context.Context, d *change.Delivery, results []resu
 	return n.send(ctx, d, routes, results)
 }
 
-// route is where an event goes.
-type route struct{ exchange, key string }
-
 // routes finds the events' routes; an event without one is impossible.
 func (o *Output) routes(d *change.Delivery, results []result) []route {
 	routes := make([]route, len(d.Events))
@@ -233,10 +181,6 @@ func (o *Output) routes(d *change.Delivery, results []result) []route {
 	}
 	return routes
 }
-
-// maxShort is the most bytes of a short string of AMQP, which names, keys and properties are. The library would cut a
-// longer one without a word.
-const maxShort = 255
 
 var errLongRoute = errors.New("its destination has an exchange or a routing key of more than 255 bytes, and AMQP has no room for that")
 

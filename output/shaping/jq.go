@@ -40,9 +40,6 @@ var refused = []string{"now", "localtime", "strflocaltime", "env", "$ENV", "inpu
 // a float.
 const prelude = `def _inexact: tonumber; def tonumber: _exact // _inexact; .`
 
-// program is a compiled jq program.
-type program struct{ code *gojq.Code }
-
 func compile(text string) (*program, error) {
 	query, err := gojq.Parse(text)
 	if err != nil {
@@ -275,3 +272,6 @@ func weigh(v any, left *int, depth int) error {
 	}
 	return nil
 }
+
+// program is a compiled jq program.
+type program struct{ code *gojq.Code }

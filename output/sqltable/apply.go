@@ -13,19 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// maxParams is how many values a statement holds at most: SQL Server takes 2,100.
-const maxParams = 2000
-
 // maxRows is how many rows a statement holds at most: SQL Server takes 1,000 in VALUES.
 const maxRows = 1000
-
-// row is an event's values, in the order of names.
-type row struct {
-	key, names []string
-	values     []any
-	params     []string // with %s for the placeholder
-	remove     bool
-}
 
 // apply deletes the rows whose event is a delete, and upserts the others: those with the same columns in one statement.
 func (o *Output) apply(ctx context.Context, q statement.Querier, rows map[int]*row, some []int) error {
@@ -149,9 +138,6 @@ func memberOf(members map[string]json.RawMessage, column string) string {
 	}
 	return column
 }
-
-// Lack is what a destination lacks: only a person can mend it.
-type Lack string
 
 func (l Lack) Error() string { return string(l) }
 

@@ -11,9 +11,6 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// guardTable is the guard's name. It lies in the schema of the destination.
-const guardTable = "rowrelay_applied"
-
 // maxScope is what the guard's column scope holds, in characters.
 const maxScope = 400
 

@@ -21,14 +21,6 @@ var (
 
 var errBlanks = errors.New("the text is longer than the column, which would drop blanks at its end")
 
-// typeOf is a column's type in lower case, that of its values where it is a domain.
-func typeOf(c *engine.Column) string {
-	if c.Base != "" {
-		return strings.ToLower(c.Base)
-	}
-	return strings.ToLower(c.Type)
-}
-
 // precise is for what databases fit into a column without a word. It cuts fractions of seconds, which they would round,
 // and refuses numbers that they would round, and texts at whose end they would drop blanks.
 func (o *Output) precise(c *engine.Column, v json.RawMessage) (json.RawMessage, error) {

@@ -19,8 +19,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -30,45 +28,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Config says where rows go.
-type Config struct {
-	Connection engine.Connection
-	// Table is the destination's name as settings write it.
-	Table string
-	// Sender names who writes, in the guard: pollers that write one table need a name each.
-	Sender string
-	// Connections is how many are used at most.
-	Connections int
-	// Create makes the guard where it is not there.
-	Create bool
-}
-
-// Output implements poller.Output. It is safe for concurrent use. Its owner closes it.
-type Output struct {
-	words
-	cfg          Config
-	db           *sql.DB
-	parts        []string
-	table, guard statement.Name
-	scope        string // of the guard's rows: the sender and its table
-
-	// entered is the last token that the guard was seen to know (enter). It is no business of mu, which is held while
-	// the catalog waits for a connection.
-	entered atomic.Uint64
-
-	mu      sync.Mutex
-	known   *engine.Table // nil until the catalog was read
-	knownAt time.Time     // when it was read
-	guarded bool          // the guard was made
-	merging string        // the column for which a key was refused (stopped)
-}
-
 // refreshAfter is how old the catalog is before a row that is refused has it read again.
 const refreshAfter = time.Second
-
-// errLate says that a later request wrote the key.
-var errLate = errors.New("a later request has written its key: this one is late, or the state document was deleted " +
-	"(then delete the poller's rows from " + guardTable + ")")
 
 // New returns an output. It does not connect.
 func New(cfg Config) (*Output, error) {
@@ -158,9 +119,6 @@ func (o *Output) explain(ctx context.Context, err error) error {
 	}
 	return output.Errorf(err, "writing to %s: %v%s", o.table, err, mend)
 }
-
-// rowFault is a row that has no form in the table.
-type rowFault struct{ error }
 
 // aboutRow says that an error is about a row, not about the way to the database or its tables.
 func (o *Output) aboutRow(err error) bool {

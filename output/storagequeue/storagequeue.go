@@ -34,25 +34,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Config is what an Output needs.
-type Config struct {
-	// Client is the queue's, from output__connection and output__queue. Its retries are not used: see Deliver.
-	Client *azqueue.QueueClient
-	// Format is output__format.
-	Format change.Format
-	// Concurrency is how many messages are under way at once, of all deliveries together; 0 means 8.
-	Concurrency int
-	// Create creates a queue that does not exist: on Azurite, or with state__create=true.
-	Create bool
-}
-
-// Output implements poller.Output. It is safe for concurrent use.
-type Output struct {
-	cfg    Config
-	name   string        // of the queue
-	places chan struct{} // holds one for each message under way
-}
-
 // maxMessage is the most that a message takes after encoding, in bytes (Azure Queue Storage, Put Message).
 const maxMessage = 64 << 10
 

@@ -12,9 +12,6 @@ import (
 	"github.com/rowrelay/rowrelay/plaintext"
 )
 
-// redactor takes the configured secrets out of what a receiver answered: an error page likes to quote the request.
-type redactor struct{ replace *strings.Replacer }
-
 // shortest is the length below which a value is no secret (a header value "1", a query value "true"): replacing it
 // would only garble the text.
 const shortest = 6

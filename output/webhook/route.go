@@ -20,13 +20,6 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// route is what of a request depends on its event: the URL and the method.
-type route struct {
-	url     output.Template // no Names: the same URL for all
-	method  string
-	methods map[string]string // by operation
-}
-
 // placeholders are what a URL may name; {row.<column>} stands for the others.
 var placeholders = []string{"key", "op", "app", "poller", "event_type", "aggregate_type", "aggregate_id",
 	rowPrefix + "<column>"}

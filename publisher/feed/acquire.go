@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
@@ -91,55 +90,6 @@ func (c *Config) strategy(own bool, only int) (claims.Strategy, error) {
 	return strategy, nil
 }
 
-// raise makes a fencing token the session's.
-func (s *session) raise(token uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.token = max(s.token, token)
-}
-
-// survey asks who holds what. It ends the session where nobody can tell how many partitions the claims are of.
-func (s *session) survey(ctx context.Context) (claims.Survey, error) {
-	found, err := s.hold.claims.Survey(ctx)
-	if err != nil {
-		return found, err
-	}
-	return found, s.agree(&found)
-}
-
-// agree takes over the number of partitions. It changes only while nothing is live: our claims have ended then.
-func (s *session) agree(found *claims.Survey) error {
-	h := s.hold
-	switch {
-	case found.Partitions == 0:
-		return &poller.Fault{Event: poller.LeaseAcquireSkipped,
-			Err: fmt.Errorf("the outbox is being published by %s, and its claims table does not say in how many partitions "+
-				"(claims of an earlier version do not): this instance begins when that has stopped", strings.Join(found.Owners, ", "))}
-	case h.count != found.Partitions && len(h.partitions()) > 0:
-		h.deadline.End(claims.ErrLost)
-		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", claims.ErrLost, h.count,
-			found.Partitions)
-	}
-	h.count = found.Partitions
-	return nil
-}
-
-// take claims what choose returns, and returns what it got.
-func (s *session) take(ctx context.Context, join bool, choose func(*claims.Survey) []int) ([]int, error) {
-	got, err := s.hold.take(ctx, join, choose)
-	if err != nil {
-		return nil, err
-	}
-	s.raise(got.Token)
-	if len(got.Partitions) > 0 {
-		s.hold.count = got.Survey.Partitions
-		s.round = round{}
-		s.bringForward(0) // the owner before may have left FAILED events
-		return got.Partitions, nil
-	}
-	return nil, s.agree(&got.Survey)
-}
-
 // lead takes all partitions, or none.
 func (s *session) lead(ctx context.Context, found *claims.Survey) error {
 	if len(s.hold.partitions()) > 0 {
@@ -181,15 +131,6 @@ func (s *session) takeOnly(ctx context.Context, found *claims.Survey) error {
 		err = skipped(nil)
 	}
 	return err
-}
-
-// skipped says who publishes instead of this session.
-func skipped(by []string) error {
-	who := strings.Join(by, ", ")
-	if who == "" {
-		who = "another instance"
-	}
-	return &poller.Fault{Event: poller.LeaseAcquireSkipped, Err: fmt.Errorf("the outbox is being published by %s", who)}
 }
 
 // blockedByDead is for ordering=source, where nothing is sent after a dead letter before an operator has decided.

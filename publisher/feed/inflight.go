@@ -1,7 +1,10 @@
 package feed
 
 import (
+	"slices"
+
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -132,3 +135,32 @@ func (f *inFlight) has(orderKey string) bool {
 	}
 	return false
 }
+
+func contain(ranges []claims.Range, bucket int) bool {
+	return slices.ContainsFunc(ranges, func(r claims.Range) bool { return r.From <= bucket && bucket < r.To })
+}
+
+// load is what an aggregate has in flight.
+type load struct {
+	events, bytes, bucket int
+	full                  bool // the page had more
+}
+
+// ofOne is what one aggregate may have in flight; one event may be larger.
+func ofOne(limit poller.Limit) poller.Limit {
+	return poller.Limit{Rows: min(maxOfOne, max(limit.Rows/2, 1)), Bytes: limit.Bytes / 8}
+}
+
+func (l load) room(most poller.Limit) bool {
+	return l.events == 0 || l.events < most.Rows && l.bytes < most.Bytes
+}
+
+func (l load) with(events, bytes int) load {
+	l.events += events
+	l.bytes += bytes
+	return l
+}
+
+// maxOfOne bounds the events of one aggregate that are in flight, together with half of batch_size and an eighth of
+// batch_bytes. More of them are fetched when half are settled.
+const maxOfOne = 64

@@ -2,9 +2,11 @@ package feed
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
@@ -188,4 +190,62 @@ func (s *session) ranges(partitions []int) ([]claims.Range, bool) {
 		return []claims.Range{{From: 0, To: claims.Buckets}}, true // the index of pending events leads with the bucket
 	}
 	return []claims.Range{{From: 0, To: 1}}, true
+}
+
+// raise makes a fencing token the session's.
+func (s *session) raise(token uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.token = max(s.token, token)
+}
+
+// survey asks who holds what. It ends the session where nobody can tell how many partitions the claims are of.
+func (s *session) survey(ctx context.Context) (claims.Survey, error) {
+	found, err := s.hold.claims.Survey(ctx)
+	if err != nil {
+		return found, err
+	}
+	return found, s.agree(&found)
+}
+
+// agree takes over the number of partitions. It changes only while nothing is live: our claims have ended then.
+func (s *session) agree(found *claims.Survey) error {
+	h := s.hold
+	switch {
+	case found.Partitions == 0:
+		return &poller.Fault{Event: poller.LeaseAcquireSkipped,
+			Err: fmt.Errorf("the outbox is being published by %s, and its claims table does not say in how many partitions "+
+				"(claims of an earlier version do not): this instance begins when that has stopped", strings.Join(found.Owners, ", "))}
+	case h.count != found.Partitions && len(h.partitions()) > 0:
+		h.deadline.End(claims.ErrLost)
+		return fmt.Errorf("%w: the number of partitions has changed from %d to %d", claims.ErrLost, h.count,
+			found.Partitions)
+	}
+	h.count = found.Partitions
+	return nil
+}
+
+// take claims what choose returns, and returns what it got.
+func (s *session) take(ctx context.Context, join bool, choose func(*claims.Survey) []int) ([]int, error) {
+	got, err := s.hold.take(ctx, join, choose)
+	if err != nil {
+		return nil, err
+	}
+	s.raise(got.Token)
+	if len(got.Partitions) > 0 {
+		s.hold.count = got.Survey.Partitions
+		s.round = round{}
+		s.bringForward(0) // the owner before may have left FAILED events
+		return got.Partitions, nil
+	}
+	return nil, s.agree(&got.Survey)
+}
+
+// skipped says who publishes instead of this session.
+func skipped(by []string) error {
+	who := strings.Join(by, ", ")
+	if who == "" {
+		who = "another instance"
+	}
+	return &poller.Fault{Event: poller.LeaseAcquireSkipped, Err: fmt.Errorf("the outbox is being published by %s", who)}
 }

@@ -3,31 +3,12 @@ package feed
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
-
-// past is the look past busy aggregates, at the others in their buckets. No index tells aggregates apart, so that it
-// reads a backlog from one end to the other. That takes place beside the session, which goes on meanwhile.
-//
-// It says which events are the first of their aggregates. They are read again before they are handed out: what was
-// published meanwhile, or waits, is left out. An earlier event of theirs cannot have come meanwhile, because writers
-// lock the aggregate before they draw a number.
-type past struct {
-	found chan sighting // nil while no look is under way
-	next  time.Time     // when the next one is due
-	ended sync.WaitGroup
-}
-
-// sighting is what a look has found.
-type sighting struct {
-	refs []event.Ref
-	next time.Time // when the next look is due
-}
 
 const (
 	// pastShare is how many times as long as it took a session waits after a look that took longer than pastPatience: it
@@ -58,28 +39,6 @@ func (s *session) readPast(ctx context.Context, crowded []int, limit poller.Limi
 	rows, _ = s.fresh(rows, limit.Rows, false)
 	rows, _ = s.bounded(rows, limit)
 	return rows, nil
-}
-
-// take returns what the look under way has found, if it ends in time. A fault of it is none of the session's: one that
-// lasts is met by its own fetches.
-func (p *past) take(patience time.Duration) []event.Ref {
-	if p.found == nil {
-		return nil
-	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	var found sighting
-	select {
-	case found = <-p.found:
-	case <-timer.C:
-		select {
-		case found = <-p.found:
-		default:
-			return nil
-		}
-	}
-	p.found, p.next = nil, found.next
-	return found.refs
 }
 
 // lookPast begins a look, where it is due and there is a busy aggregate, and reports whether it did.

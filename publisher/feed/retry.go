@@ -116,19 +116,6 @@ func fitting(rows []event.Row, most poller.Limit) []event.Row {
 	return rows
 }
 
-// bringForward makes FAILED events be asked for after d at the latest.
-func (s *session) bringForward(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bringForwardLocked(d)
-}
-
-func (s *session) bringForwardLocked(d time.Duration) {
-	if at := time.Now().Add(d); at.Before(s.dueAt) {
-		s.dueAt = at
-	}
-}
-
 // waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on asking.
 func (s *session) waitInOrder(next time.Duration) error {
 	s.bringForward(max(next, 10*time.Millisecond))

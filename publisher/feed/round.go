@@ -9,28 +9,7 @@ import (
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
-// round is how far a session has read its buckets.
-//
-// A page begins at the first event of all, by seq, or at the beginning of a bucket. It never begins within a bucket:
-// all events of an aggregate are in one bucket, so a page shows every aggregate from its first event on, whatever
-// became visible since the last page. Events in flight are read again and left out.
-//
-// A session that holds many buckets reads by seq. Such a page holds events of all aggregates that were busy, which can
-// be sent side by side. A session that holds few buckets reads by bucket: it seeks, and does not read what others
-// publish.
-//
-// An aggregate with a backlog must not keep others waiting. At most maxOfOne of its events are in flight. While it has
-// more, its bucket is crowded: it is read apart, a few events at a time, and the pages leave it out. What shares one of
-// 1,024 buckets with it is looked for past it (past.go). A table without buckets is one bucket.
-type round struct {
-	bucket  int // where the next page by bucket begins
-	repeats int // how many pages in a row did not get beyond it
-}
-
 const (
-	// maxOfOne bounds the events of one aggregate that are in flight, together with half of batch_size and an eighth of
-	// batch_bytes. More of them are fetched when half are settled.
-	maxOfOne = 64
 	// maxCrowded bounds the buckets that are read apart, each with a statement of its own. A poller that is busy with so
 	// many has no time for others.
 	maxCrowded = 64
@@ -46,22 +25,6 @@ func isWide(ranges []claims.Range) bool {
 		n += r.To - r.From
 	}
 	return n >= wide
-}
-
-// next moves on after a page whose last row is in bucket last. more says that rows follow the page. It returns whether
-// the round is incomplete.
-func (c *round) next(last int, more bool) bool {
-	if !more {
-		complete := c.bucket == 0
-		*c = round{}
-		return !complete
-	}
-	if last > c.bucket {
-		*c = round{bucket: last}
-	} else if c.repeats++; c.repeats >= maxRepeats {
-		*c = round{bucket: c.bucket + 1}
-	}
-	return true
 }
 
 // bounded leaves out the rows of aggregates that have as much in flight as they may, marks their buckets as crowded,
@@ -93,27 +56,6 @@ func (s *session) bounded(rows []event.Row, limit poller.Limit) (kept []event.Ro
 		loads[a] = l
 	}
 	return kept, len(kept) < len(rows)
-}
-
-// load is what an aggregate has in flight.
-type load struct {
-	events, bytes, bucket int
-	full                  bool // the page had more
-}
-
-// ofOne is what one aggregate may have in flight; one event may be larger.
-func ofOne(limit poller.Limit) poller.Limit {
-	return poller.Limit{Rows: min(maxOfOne, max(limit.Rows/2, 1)), Bytes: limit.Bytes / 8}
-}
-
-func (l load) room(most poller.Limit) bool {
-	return l.events == 0 || l.events < most.Rows && l.bytes < most.Bytes
-}
-
-func (l load) with(events, bytes int) load {
-	l.events += events
-	l.bytes += bytes
-	return l
 }
 
 func (s *session) crowd(bucket int) {
@@ -184,8 +126,4 @@ func cut(ranges []claims.Range, within claims.Range) []claims.Range {
 		}
 	}
 	return part
-}
-
-func contain(ranges []claims.Range, bucket int) bool {
-	return slices.ContainsFunc(ranges, func(r claims.Range) bool { return r.From <= bucket && bucket < r.To })
 }

@@ -1,11 +1,9 @@
 package feed
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,208 +81,6 @@ type session struct {
 	unmarked     error // so is this, for rows that did not take their marks
 }
 
-func newSession(p *shared, owner string, only, start int) *session {
-	return &session{
-		shared: p, cfg: &p.cfg, owner: owner, only: only, start: start, settled: make(chan struct{}, 1),
-		parked: map[string]int{}, refs: map[*change.Outbox]event.Ref{}, inFlight: newInFlight(),
-	}
-}
-
-// errPaused says that an operator has paused the outbox.
-var errPaused = errors.New("the outbox is paused")
-
-// lookEvery is how often a session that holds claims asks whether an operator has paused the outbox.
-const lookEvery = time.Second
-
-// Next returns the next batch. While there is nothing to do, it costs one round trip and writes nothing: that is look
-// before the session has claims, and the fetch itself afterwards.
-func (s *session) Next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
-	grant, err := s.next(ctx, limit)
-	s.failed = s.failed || err != nil
-	return grant, err
-}
-
-func (s *session) next(ctx context.Context, limit poller.Limit) (poller.Grant, error) {
-	if s.over() {
-		return poller.Grant{}, nil // what ended it has said why
-	}
-	if err := s.checkUnmarked(); err != nil {
-		return poller.Grant{}, err
-	}
-	if s.hold != nil {
-		if err := s.check(); err != nil {
-			return poller.Grant{}, &poller.Fault{Event: poller.LostLease, Err: err}
-		}
-		if err := s.rebalance(ctx); err != nil {
-			return poller.Grant{}, err
-		}
-	}
-	if more, err := s.look(ctx); err != nil || !more {
-		return poller.Grant{}, err
-	}
-	if s.hold == nil {
-		if err := s.acquire(ctx); err != nil {
-			return poller.Grant{}, err
-		}
-	}
-	if s.strategy == claims.SkipLocked && !s.unread {
-		if err := s.pick(ctx); err != nil {
-			return poller.Grant{}, faultOf(poller.LeaseAcquireFailed, "looking for partitions with work", err)
-		}
-	}
-	ranges, some := s.ranges(s.hold.active())
-	if !some {
-		return s.nothing(ctx), nil
-	}
-	grant, err := s.retries(ctx, ranges, limit)
-	s.unread = len(grant.Batch.Events) > 0
-	if err != nil || s.unread || s.blocked {
-		return grant, err
-	}
-	return s.fetch(ctx, ranges, limit)
-}
-
-// nothing is what a session without partitions to fetch from returns. Under skip_locked, those whose events are in
-// flight may have more.
-func (s *session) nothing(ctx context.Context) (grant poller.Grant) {
-	if s.strategy == claims.SkipLocked && s.anyInFlight() {
-		s.await(ctx)
-		grant.Batch.More = true
-	}
-	s.idle = !grant.Batch.More
-	return grant
-}
-
-// look asks whether the outbox is paused and whether there is anything to do, if that is due. It reports false if no
-// fetch is needed.
-func (s *session) look(ctx context.Context) (bool, error) {
-	if s.hold != nil && time.Since(s.looked) < lookEvery {
-		return true, nil
-	}
-	g, err := s.glance(ctx)
-	switch {
-	case err != nil:
-		return false, faultOf(poller.FetchFailed, "looking at the outbox", err)
-	case g.Paused:
-		return false, &poller.Fault{Event: poller.Paused,
-			Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", errPaused, g.By, s.cfg.Poller)}
-	}
-	s.looked = time.Now()
-	// After a crash, or an operator's work beside a running session, events may be WAITING for nothing: nothing else would
-	// ever find them.
-	if g.Waiting {
-		mended, err := s.mend(ctx)
-		if err != nil {
-			return false, err
-		}
-		g.Work = g.Work || mended
-	}
-	if g.Work && s.idle {
-		s.bringForward(0) // it may be a FAILED event that is due
-	}
-	return g.Work || s.hold != nil && !s.idle, nil
-}
-
-func (s *session) glance(ctx context.Context) (event.Glance, error) {
-	if s.outbox == nil {
-		o, err := s.shared.open(ctx)
-		if err != nil {
-			return event.Glance{}, err
-		}
-		s.outbox = o
-	}
-	return s.outbox.Events.Look(ctx)
-}
-
-// mendEvery is how often a process looks for what crashes and operators leave behind, while anything waits.
-const mendEvery = 30 * time.Second
-
-// mend does so if that is due, and reports whether it made events publishable. It needs no claims: see Events.
-func (s *session) mend(ctx context.Context) (bool, error) {
-	if !s.shared.mendNow() {
-		return false, nil
-	}
-	n, err := s.outbox.Events.Mend(ctx)
-	if err != nil {
-		return false, faultOf(poller.FetchFailed, "mending states", err)
-	}
-	return n > 0, nil
-}
-
-// Parked reports whether an event of this order key failed in this session, and its retry is not settled yet.
-func (s *session) Parked(orderKey []byte) bool {
-	if s.parkedKeys.Load() == 0 {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.parked[string(orderKey)]
-	return ok
-}
-
-// Other returns the first event of another aggregate.
-func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, error) {
-	if s.over() || s.hold == nil {
-		return poller.Grant{}, nil
-	}
-	var aggregates []event.Aggregate
-	for _, key := range avoid {
-		if a, ok := aggregateOf(key); ok {
-			aggregates = append(aggregates, a)
-		}
-	}
-	ranges, some := s.ranges(s.hold.partitions())
-	if !some {
-		return poller.Grant{}, nil
-	}
-	rows, err := s.outbox.Events.Others(ctx, ranges, aggregates, poller.Limit{Rows: 1})
-	if err != nil {
-		s.failed = true
-		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
-	}
-	if len(rows) == 0 || rows[0].Broken != nil || rows[0].Early > 0 || rows[0].Expired {
-		return poller.Grant{}, nil
-	}
-	now := time.Now()
-	list := eventsOf(rows, now)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, known := s.inFlight.events[rows[0].Ref]
-	if known || s.shared.unmarked.alone(rows[0].Ref) || slices.ContainsFunc(avoid,
-		func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
-		return poller.Grant{}, nil
-	}
-	s.inFlight.probing = true
-	return s.grant(list, "probe", now), nil
-}
-
-// Close gives back everything that the session may hold, also after a failure. Where all went well, the claims may go
-// on with the next session.
-func (s *session) Close(ctx context.Context, report *poller.Report) error {
-	s.mu.Lock()
-	s.ended = true
-	warnings, deadLettered, expired, failure := s.warnings, s.deadLettered, s.expired, cmp.Or(s.unwritten, s.unmarked)
-	well := !s.failed && !s.unsettled
-	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout(s.cfg.ClaimTTL))
-	defer cancel()
-	if s.hold != nil {
-		s.cancel(errReleased)
-		s.past.ended.Wait()
-		if err := s.shared.leave(ctx, s.hold, well && s.strategy != claims.SkipLocked && s.only < 0); err != nil {
-			warnings = append(warnings, fmt.Sprintf("the claims of %s could not be released, others have to wait for their end (%s): %v",
-				s.owner, s.cfg.ClaimTTL, err))
-		}
-	}
-	report.Warnings = append(report.Warnings, warnings...)
-	report.DeadLettered = append(report.DeadLettered, deadLettered...)
-	report.Expired += expired
-	if report.Outbox = s.shared.count(ctx, s.parkedKeys.Load() > 0); report.Outbox != nil {
-		report.Parked = int(report.Outbox.Failed + report.Outbox.HeldUp())
-	}
-	return failure
-}
-
 func (s *session) over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,3 +113,103 @@ func faultOf(event poller.Event, doing string, err error) error {
 	}
 	return &poller.Fault{Event: event, Err: fmt.Errorf("%s: %w", doing, err)}
 }
+
+// bringForward makes FAILED events be asked for after d at the latest.
+func (s *session) bringForward(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bringForwardLocked(d)
+}
+
+func (s *session) bringForwardLocked(d time.Duration) {
+	if at := time.Now().Add(d); at.Before(s.dueAt) {
+		s.dueAt = at
+	}
+}
+
+// past is the look past busy aggregates, at the others in their buckets. No index tells aggregates apart, so that it
+// reads a backlog from one end to the other. That takes place beside the session, which goes on meanwhile.
+//
+// It says which events are the first of their aggregates. They are read again before they are handed out: what was
+// published meanwhile, or waits, is left out. An earlier event of theirs cannot have come meanwhile, because writers
+// lock the aggregate before they draw a number.
+type past struct {
+	found chan sighting // nil while no look is under way
+	next  time.Time     // when the next one is due
+	ended sync.WaitGroup
+}
+
+// sighting is what a look has found.
+type sighting struct {
+	refs []event.Ref
+	next time.Time // when the next look is due
+}
+
+// round is how far a session has read its buckets.
+//
+// A page begins at the first event of all, by seq, or at the beginning of a bucket. It never begins within a bucket:
+// all events of an aggregate are in one bucket, so a page shows every aggregate from its first event on, whatever
+// became visible since the last page. Events in flight are read again and left out.
+//
+// A session that holds many buckets reads by seq. Such a page holds events of all aggregates that were busy, which can
+// be sent side by side. A session that holds few buckets reads by bucket: it seeks, and does not read what others
+// publish.
+//
+// An aggregate with a backlog must not keep others waiting. At most maxOfOne of its events are in flight. While it has
+// more, its bucket is crowded: it is read apart, a few events at a time, and the pages leave it out. What shares one of
+// 1,024 buckets with it is looked for past it (past.go). A table without buckets is one bucket.
+type round struct {
+	bucket  int // where the next page by bucket begins
+	repeats int // how many pages in a row did not get beyond it
+}
+
+// take returns what the look under way has found, if it ends in time. A fault of it is none of the session's: one that
+// lasts is met by its own fetches.
+func (p *past) take(patience time.Duration) []event.Ref {
+	if p.found == nil {
+		return nil
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	var found sighting
+	select {
+	case found = <-p.found:
+	case <-timer.C:
+		select {
+		case found = <-p.found:
+		default:
+			return nil
+		}
+	}
+	p.found, p.next = nil, found.next
+	return found.refs
+}
+
+// next moves on after a page whose last row is in bucket last. more says that rows follow the page. It returns whether
+// the round is incomplete.
+func (c *round) next(last int, more bool) bool {
+	if !more {
+		complete := c.bucket == 0
+		*c = round{}
+		return !complete
+	}
+	if last > c.bucket {
+		*c = round{bucket: last}
+	} else if c.repeats++; c.repeats >= maxRepeats {
+		*c = round{bucket: c.bucket + 1}
+	}
+	return true
+}
+
+func (s *session) park(orderKey string) {
+	s.parked[orderKey] = s.inFlight.fetches
+	s.parkedKeys.Store(int64(len(s.parked)))
+}
+
+func (s *session) unpark(orderKey string) {
+	delete(s.parked, orderKey)
+	s.parkedKeys.Store(int64(len(s.parked)))
+}
+
+// errPaused says that an operator has paused the outbox.
+var errPaused = errors.New("the outbox is paused")

@@ -46,21 +46,6 @@ func (s *session) Settle(ctx context.Context, offered poller.Settlement) (int, e
 	return t.n, t.fault
 }
 
-// store writes the marks. Errors are a *Fault. It is then unknown whether the marks were stored.
-func (s *session) store(ctx context.Context, m *event.Marks) error {
-	if m.Empty() {
-		return nil
-	}
-	err := s.setAside(s.outbox.Events.Settle(ctx, s.owner, len(s.hold.partitions()), *m), m.Accepted())
-	if errors.Is(err, claims.ErrLost) {
-		s.hold.deadline.End(claims.ErrLost)
-	}
-	if err != nil {
-		return faultOf(poller.CommitFailed, "marking events", err)
-	}
-	return nil
-}
-
 // settlement collects what one call of Settle makes durable.
 type settlement struct {
 	s            *session
@@ -220,4 +205,43 @@ func (t *settlement) end(err error) {
 	if t.nextRetry > 0 {
 		s.bringForwardLocked(t.nextRetry)
 	}
+}
+
+// setAside takes out of the error of a settlement what concerns accepted events whose rows did not take their marks.
+// They are left alone for a while, the session goes on unless they are too many, and its end tells of them.
+func (s *session) setAside(err error, accepted []event.Ref) error {
+	var rows *event.UnmarkedError
+	if !errors.As(err, &rows) {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sizes := map[event.Ref]int{}
+	for _, r := range rows.Refs {
+		if !slices.Contains(accepted, r) { // what comes after it has to wait for it
+			return err
+		}
+		sizes[r] = s.inFlight.events[r].bytes
+	}
+	err = fmt.Errorf("marking events: %w. Each is sent again after %s", rows, unmarkedPause)
+	s.unmarked = &poller.Fault{Event: poller.CommitFailed, Err: err}
+	if s.shared.unmarked.add(sizes) {
+		return s.unmarked
+	}
+	return nil
+}
+
+// store writes the marks. Errors are a *Fault. It is then unknown whether the marks were stored.
+func (s *session) store(ctx context.Context, m *event.Marks) error {
+	if m.Empty() {
+		return nil
+	}
+	err := s.setAside(s.outbox.Events.Settle(ctx, s.owner, len(s.hold.partitions()), *m), m.Accepted())
+	if errors.Is(err, claims.ErrLost) {
+		s.hold.deadline.End(claims.ErrLost)
+	}
+	if err != nil {
+		return faultOf(poller.CommitFailed, "marking events", err)
+	}
+	return nil
 }

@@ -1,14 +1,10 @@
 package feed
 
 import (
-	"errors"
-	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -70,37 +66,4 @@ func (u *unmarked) load() (rows, bytes int) {
 		bytes += a.bytes
 	}
 	return len(u.of), bytes
-}
-
-// setAside takes out of the error of a settlement what concerns accepted events whose rows did not take their marks.
-// They are left alone for a while, the session goes on unless they are too many, and its end tells of them.
-func (s *session) setAside(err error, accepted []event.Ref) error {
-	var rows *event.UnmarkedError
-	if !errors.As(err, &rows) {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sizes := map[event.Ref]int{}
-	for _, r := range rows.Refs {
-		if !slices.Contains(accepted, r) { // what comes after it has to wait for it
-			return err
-		}
-		sizes[r] = s.inFlight.events[r].bytes
-	}
-	err = fmt.Errorf("marking events: %w. Each is sent again after %s", rows, unmarkedPause)
-	s.unmarked = &poller.Fault{Event: poller.CommitFailed, Err: err}
-	if s.shared.unmarked.add(sizes) {
-		return s.unmarked
-	}
-	return nil
-}
-
-// checkUnmarked returns an error while so many rows are left alone that nothing is sent.
-func (s *session) checkUnmarked() error {
-	if n, _ := s.shared.unmarked.load(); n >= mostUnmarked {
-		return &poller.Fault{Event: poller.CommitFailed, Err: fmt.Errorf("%d events or more were sent, and their rows "+
-			"did not take the mark: nothing is sent for up to %s", mostUnmarked, unmarkedPause)}
-	}
-	return nil
 }

@@ -1,19 +1,11 @@
 package collect
 
 import (
-	"fmt"
-
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
-
-// storedTime is the last stored time that a page has shown of a cursor column, and its form.
-type storedTime struct {
-	last []byte
-	form timeform.Form
-}
 
 // checkCursor refuses a value of the n-th cursor column that is no position, or whose form does not sort among the
 // times before it.
@@ -49,9 +41,4 @@ func TimesOf(p *plan.Plan, pos keyset.Position) []storedTime {
 		}
 	}
 	return times
-}
-
-// errNullKey reports a row that its key does not identify.
-func errNullKey(key []byte) error {
-	return fmt.Errorf("a row's key is NULL: %s; source__key must name columns that are never NULL", key)
 }

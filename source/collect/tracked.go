@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -28,21 +27,6 @@ func (c *Collector) tracked(t *plan.Tracked) change.Op {
 		return change.Insert
 	}
 	return change.Update
-}
-
-// placed writes the place of column i of the key, whose value has no form, where the row is gone: nobody could correct
-// it, and its key would stop the poller for ever. A row that is there stops it, because it can be corrected.
-func (c *Collector) placed(r engine.Row, i int) bool {
-	t := c.Plan.Tracked
-	placer, can := r.(engine.Placer)
-	if t == nil || !can {
-		return false
-	}
-	if there, err := r.AppendJSON(nil, t.Present); err != nil || !bytes.Equal(there, keyset.Null) {
-		return false
-	}
-	c.scratch, can = placer.AppendPlace(c.scratch, i)
-	return can
 }
 
 // untold says why the delete in scratch cannot be told.

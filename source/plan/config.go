@@ -1,10 +1,7 @@
 package plan
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -70,45 +67,4 @@ func (c *Config) OnlyUpdates() bool {
 // OnlyInserts reports that inserts are wanted, and updates are not.
 func (c *Config) OnlyInserts() bool {
 	return slices.Contains(c.Operations, change.Insert.String()) && !slices.Contains(c.Operations, change.Update.String())
-}
-
-// Complete fills in the defaults and checks what can be checked without a database.
-func (c *Config) Complete() error {
-	if c.Timeout == 0 {
-		c.Timeout = 30 * time.Second
-	}
-	if c.Connections == 0 {
-		c.Connections = 4
-	}
-	if c.MaxRowBytes == 0 {
-		c.MaxRowBytes = 4 << 20
-	}
-	if c.TimeZone == nil {
-		c.TimeZone = time.UTC
-	}
-	if c.NullCursor == "" {
-		c.NullCursor = "report"
-	}
-	c.Query, c.Where = strings.TrimSpace(c.Query), strings.TrimSpace(c.Where)
-	var faults []error
-	if (c.Table == "") == (c.Query == "") {
-		faults = append(faults, errors.New("give one of source__table and source__query, not both"))
-	}
-	if c.NullCursor != "report" && c.NullCursor != "fail" {
-		faults = append(faults, fmt.Errorf("source__null_cursor is %q: it is report or fail", c.NullCursor))
-	}
-	if c.Op != "" && c.Op != "upsert" && c.Op != "delete" {
-		faults = append(faults, fmt.Errorf("source__op is %q: it is upsert or delete", c.Op))
-	}
-	if c.Op == "delete" && c.DeleteWhen != "" {
-		faults = append(faults, errors.New("source__op=delete makes every row a delete: remove source__delete_when, or source__op"))
-	}
-	if c.Tracked {
-		faults = append(faults, c.checkTracked())
-	}
-	if c.Timeout < 0 || c.Connections < 0 || c.MaxRowBytes < 0 {
-		faults = append(faults, errors.New("source__timeout, source__connections and max_row_bytes must be positive"))
-	}
-	faults = append(faults, c.checkLate())
-	return errors.Join(faults...)
 }

@@ -16,24 +16,6 @@ import (
 // defaultLateWindow is source__late_window where it is not said.
 const defaultLateWindow = 2 * time.Minute
 
-// Late is how a plan keeps rows from being passed over that become visible below the position (docs/late-commits.md):
-// what source__late_commits says, or what auto chose.
-type Late struct {
-	Mode late.Mode
-	// Auto says that the mode was chosen, not said; why says what decided.
-	Auto bool
-	Why  string
-	// Refused says why nothing may be delivered so; nil where it may. What the mode would be can be shown all the same.
-	Refused error
-	// Ordered says that overlap keeps the order of an order key that rows share (Range.Known).
-	Ordered bool
-	// Exact is how an exact source stays below its safe point; ExactNone in the other modes.
-	Exact exactWay
-}
-
-// exactWay is how an exact source stays below its safe point.
-type exactWay uint8
-
 const (
 	ExactNone      exactWay = iota
 	ExactWatermark          // SQL Server: rowversions below MIN_ACTIVE_ROWVERSION()

@@ -20,43 +20,6 @@ import (
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
-// Plan is what the settings mean on the table as the catalog shows it. It is immutable: a catalog that changed gives a
-// new plan.
-type Plan struct {
-	Dialect engine.Dialect
-	Syntax  engine.Syntax
-	Table   engine.Table
-	Tracked *Tracked // nil in cursor mode
-	// Whole reads the table itself in the order of its key; nil in cursor mode.
-	Whole *Plan
-	Sel   keyset.Selection
-	// Numbered reads pages with the number of each row's writer, as the last column; nil where that says nothing.
-	Numbered *Plan
-	// Names holds, for each projected column of the row, `"name":` ready to be written; the first len(names) columns of
-	// sel.columns are the row's, the others are read for key, cursor, order key and delete_when only.
-	Names []string
-	// The columns of each part, as indexes in sel.columns.
-	Cursor, Key, OrderKey   []int
-	Order                   []int // sel.order's: cursor, then the key's that are not in it
-	StoredTimes             bool  // the syntax's
-	Forms                   timeform.Rules
-	KeyNames, OrderKeyNames []string      // `"name":` of each
-	Shape, KeyShape         *change.Shape // KeyShape: of a deleted row, of which the key is all that is known
-	DeleteWhen              int           // -1: none
-	Op                      change.Op
-	CursorKind              string // integer+pk, …
-	Late                    Late
-	Coarse                  bool // the order key is not the row's key
-	TimeOf                  int  // index in cursor of the column that gives Event.Time; -1: none
-	UniqueCursor            bool // a rowversion: the cursor alone tells two versions of a row apart
-	KeyProved               bool
-	KeyProof                string // for people
-	IndexName               string // the index that serves the order; "" when none does, or unknown
-	IndexAdvice             string // the statement that makes one; "" when there is one, or for a query
-	Fingerprint             string
-	Warnings                []string
-}
-
 // New resolves and proves the settings. All of its errors are configuration faults; it reports every one.
 func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan, error) {
 	p := &Plan{Dialect: d, Syntax: d.Syntax(), Table: t, StoredTimes: d.Syntax().StoredTimes, DeleteWhen: -1, TimeOf: -1,
@@ -129,21 +92,6 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 	return p, nil
 }
 
-// indexes finds catalog columns in the selection, adding those that are not yet selected.
-func (p *Plan) indexes(catalog []int) []int {
-	var at []int
-	for _, i := range catalog {
-		c := p.Table.Columns[i]
-		j := slices.IndexFunc(p.Sel.Columns, func(s engine.Column) bool { return s.Name == c.Name })
-		if j < 0 {
-			j = len(p.Sel.Columns)
-			p.Sel.Columns = append(p.Sel.Columns, c)
-		}
-		at = append(at, j)
-	}
-	return at
-}
-
 // numbered is the plan that reads writers too. They tell what was delivered in overlap mode, and only where a row comes
 // into sight by being written and in no other way: not where a condition may become true by itself.
 func (p *Plan) numbered(cfg *Config) *Plan {
@@ -178,24 +126,6 @@ func (p *Plan) Zone(cfg *Config) *time.Location {
 		return time.UTC
 	}
 	return cfg.TimeZone
-}
-
-// kindOfCursor is the stored cursor's "kind"; "" where values of a kind cannot be a cursor.
-func kindOfCursor(k engine.Kind) string {
-	switch k {
-	case engine.KindInteger:
-		return "integer+pk"
-	case engine.KindDecimal:
-		return "decimal+pk"
-	case engine.KindDate:
-		return "date+pk"
-	case engine.KindDateTime, engine.KindInstant, engine.KindOffsetTime:
-		return "timestamp+pk"
-	case engine.KindRowVersion:
-		return "rowversion+pk"
-	default:
-		return ""
-	}
 }
 
 // JSONName is `"name":`.
@@ -278,4 +208,45 @@ func (p *Plan) Snapshots() snapshot.Reader {
 		r.Head, r.Floor = c.Head, c.Floor
 	}
 	return r
+}
+
+// Complete fills in the defaults and checks what can be checked without a database.
+func (c *Config) Complete() error {
+	if c.Timeout == 0 {
+		c.Timeout = 30 * time.Second
+	}
+	if c.Connections == 0 {
+		c.Connections = 4
+	}
+	if c.MaxRowBytes == 0 {
+		c.MaxRowBytes = 4 << 20
+	}
+	if c.TimeZone == nil {
+		c.TimeZone = time.UTC
+	}
+	if c.NullCursor == "" {
+		c.NullCursor = "report"
+	}
+	c.Query, c.Where = strings.TrimSpace(c.Query), strings.TrimSpace(c.Where)
+	var faults []error
+	if (c.Table == "") == (c.Query == "") {
+		faults = append(faults, errors.New("give one of source__table and source__query, not both"))
+	}
+	if c.NullCursor != "report" && c.NullCursor != "fail" {
+		faults = append(faults, fmt.Errorf("source__null_cursor is %q: it is report or fail", c.NullCursor))
+	}
+	if c.Op != "" && c.Op != "upsert" && c.Op != "delete" {
+		faults = append(faults, fmt.Errorf("source__op is %q: it is upsert or delete", c.Op))
+	}
+	if c.Op == "delete" && c.DeleteWhen != "" {
+		faults = append(faults, errors.New("source__op=delete makes every row a delete: remove source__delete_when, or source__op"))
+	}
+	if c.Tracked {
+		faults = append(faults, c.checkTracked())
+	}
+	if c.Timeout < 0 || c.Connections < 0 || c.MaxRowBytes < 0 {
+		faults = append(faults, errors.New("source__timeout, source__connections and max_row_bytes must be positive"))
+	}
+	faults = append(faults, c.checkLate())
+	return errors.Join(faults...)
 }

@@ -16,18 +16,6 @@ import (
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
-// Tracked is what the rows of a change table say beside the row itself, as indexes in Sel.Columns.
-type Tracked struct {
-	// Version is the row's cursor, Created the version of its last insert. Present is NULL where the row is gone.
-	Version, Created, Present int
-	// Touched is the version of the last write that counts, by source__changed and source__ignore_context; -1 where all
-	// do.
-	Touched int
-	// Floor is the version up to which changes may be missing, Head the highest version that there is; -1 where rows do
-	// not tell.
-	Floor, Head int
-}
-
 // BuiltIn is the engine's own change tracking, where rows are read through that.
 func (p *Plan) BuiltIn() *engine.BuiltIn {
 	if p.Table.Changes == nil {
@@ -59,14 +47,6 @@ func (c *Config) checkTracked() error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// hidden is how many of the last columns are the change table's own, and no part of a row.
-func (r *resolver) hidden() int {
-	if r.plan.Table.Changes == nil {
-		return 0
-	}
-	return len(r.all()) - slices.IndexFunc(r.all(), func(c engine.Column) bool { return c.Name == engine.ChangeVersion })
 }
 
 // tracked sets what the settings leave to the change table, and proves that the order key is known of a deleted row.

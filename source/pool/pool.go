@@ -14,6 +14,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -193,3 +194,27 @@ func (s *Session) discard() {
 	_ = s.Conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = s.Conn.Close()
 }
+
+// Share is what one source uses of a pool: at most source__connections sessions at the same time. Whatever is asked of
+// the database goes through Run, which bounds, repeats and explains. It is safe for concurrent use.
+type Share struct {
+	dialect engine.Dialect
+	pool    *Pool
+	// name is the source for messages, timeout is source__timeout.
+	name    string
+	timeout time.Duration
+	// slots holds a token for every session in use.
+	slots chan struct{}
+	// withLocks says that a session was refused to read row versions here; refused is told when that is found out.
+	withLocks atomic.Bool
+	refused   func()
+}
+
+var errConnect = errors.New("connect")
+
+var errCrowded = fmt.Errorf("%w of the pool", errBusy)
+
+var errBusy = errors.New("wait for a connection")
+
+// tries bounds the attempts of one statement.
+const tries = 3

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -13,21 +12,6 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 )
-
-// Share is what one source uses of a pool: at most source__connections sessions at the same time. Whatever is asked of
-// the database goes through Run, which bounds, repeats and explains. It is safe for concurrent use.
-type Share struct {
-	dialect engine.Dialect
-	pool    *Pool
-	// name is the source for messages, timeout is source__timeout.
-	name    string
-	timeout time.Duration
-	// slots holds a token for every session in use.
-	slots chan struct{}
-	// withLocks says that a session was refused to read row versions here; refused is told when that is found out.
-	withLocks atomic.Bool
-	refused   func()
-}
 
 // Share returns a source's use of the pool: at most n sessions at the same time, each statement bounded by timeout.
 // name is the source in messages. refused is called when the server turns out to refuse row versions to a session:
@@ -39,9 +23,6 @@ func (p *Pool) Share(name string, n int, timeout time.Duration, refused func()) 
 
 // Looks is what the pool's sources were last shown of the server's transactions.
 func (sh *Share) Looks() *engine.Looks { return &sh.pool.looks }
-
-// tries bounds the attempts of one statement.
-const tries = 3
 
 // acquire waits until fewer than source__connections sessions are in use by this source, and then for the pool.
 func (sh *Share) acquire(ctx context.Context, timeout time.Duration) (*Session, error) {
@@ -121,9 +102,6 @@ func (sh *Share) once(ctx context.Context, work func(context.Context, *Session) 
 
 var (
 	errTimeout = errors.New("source__timeout")
-	errBusy    = errors.New("wait for a connection")
-	errCrowded = fmt.Errorf("%w of the pool", errBusy)
-	errConnect = errors.New("connect")
 )
 
 // classify asks the dialect what an error means, except where every engine's answer is the same.

@@ -11,6 +11,26 @@ import (
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
+// RunChanges runs the suite of a source that reads what triggers, or the engine itself, recorded.
+func RunChanges(t *testing.T, e Engine) {
+	for _, c := range []struct {
+		name string
+		test func(fixture)
+	}{
+		{"single_operations", singleOperations}, {"net_change", netChange}, {"pages", changePages},
+		{"key_change", keyChange}, {"rolled_back", rolledBack}, {"two_pollers", twoPollers},
+		{"writes", writes}, {"refused_tables", refusedTables}, {"gaps", changeGaps}, {"retention", retained},
+		{"composite_keys", compositeKeys}, {"key_types", keyTypes}, {"recased", recased}, {"status", statusOf},
+		{"foreign_tables", foreignTables}, {"unseen_writes", unseenWrites}, {"one_moment", oneMoment},
+		{"odd_tables", oddTables}, {"odd_columns", oddColumns}, {"operations", operations}, {"only_inserts", onlyInserts},
+		{"where_of_changes", whereOfChanges}, {"reread_changes", rereadChanges},
+		{"whole_table", wholeTable}, {"whole_ids", wholeIDs}, {"whole_composite", wholeComposite},
+		{"whole_of_inserts", wholeOfInserts}, {"whole_broken", wholeBroken}, {"whole_of_nothing", wholeOfNothing},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(fixture{t, e}) })
+	}
+}
+
 // compositeKeys has a key in another order than the table's columns, with text in it that wants quoting.
 func compositeKeys(f fixture) {
 	odd := f.e.Quote("Order [x] `y` \"q\" 'é' select")

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine/scalar"
 )
 
 // Form is how a time is spelled where a column holds times as text or numbers of any form (SQLite). Times of one
@@ -194,4 +196,15 @@ func DayOf(scalar []byte) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return Parse([]byte(string(scalar[:11])+`"`), time.UTC)
+}
+
+// ClassOf tells stored text from a number, which is quoted beyond 2^53.
+func ClassOf(v []byte) byte {
+	if v[0] != '"' {
+		return '0'
+	}
+	if _, integer := scalar.BigInteger(string(v[1 : len(v)-1])); integer {
+		return '0'
+	}
+	return '"'
 }

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/rowrelay/rowrelay/engine/scalar"
 )
 
 // Later is the second moment at which a zone's wall clock shows what it shows at a moment; the moment itself where
@@ -97,15 +95,4 @@ func WallEdge(at time.Time, zone *time.Location) int {
 		}
 	}
 	return lowest
-}
-
-// ClassOf tells stored text from a number, which is quoted beyond 2^53.
-func ClassOf(v []byte) byte {
-	if v[0] != '"' {
-		return '0'
-	}
-	if _, integer := scalar.BigInteger(string(v[1 : len(v)-1])); integer {
-		return '0'
-	}
-	return '"'
 }

@@ -1,22 +1,16 @@
 package blobstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 
 	"github.com/rowrelay/rowrelay/state"
 )
@@ -85,25 +79,4 @@ func (s *Store) read(ctx context.Context, key string, from int64, version state.
 	}
 	stamp, err := stampOf(got.ETag, got.Date)
 	return state.Stored{Data: data, Stamp: stamp}, size, err
-}
-
-// upload writes a blob in one request, which has a second for each MiB beyond the time of a small one.
-func (s *Store) upload(ctx context.Context, key string, data []byte,
-	condition *blob.ModifiedAccessConditions) (state.Stamp, error) {
-	contentType := "application/octet-stream"
-	if path.Ext(key) == ".json" {
-		contentType = "application/json"
-	}
-	if more := len(data) >> 20; more > 0 {
-		ctx = policy.WithRetryOptions(ctx, retryOptions(tryTimeout+time.Duration(more)*time.Second))
-	}
-	got, err := s.client.NewBlockBlobClient(key).Upload(ctx, streaming.NopCloser(bytes.NewReader(data)),
-		&blockblob.UploadOptions{
-			HTTPHeaders:      &blob.HTTPHeaders{BlobContentType: &contentType},
-			AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: condition},
-		})
-	if err != nil {
-		return state.Stamp{}, err
-	}
-	return stampOf(got.ETag, got.Date)
 }

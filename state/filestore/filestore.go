@@ -23,21 +23,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rowrelay/rowrelay/state"
 )
-
-// Store is a [state.Store] in a directory.
-type Store struct {
-	dir   string
-	locks sync.Map // file → chan struct{} of capacity 1: turns within this process
-	// step is told of each step of a write, and may fail it: the tests' failpoint, nil otherwise.
-	step func(name string) error
-}
-
-var _ state.Store = (*Store)(nil)
 
 // New returns a Store below dir (the setting state__path), which it creates where it does not exist.
 func New(dir string) (*Store, error) {

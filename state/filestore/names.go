@@ -5,7 +5,16 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 )
+
+// Store is a [state.Store] in a directory.
+type Store struct {
+	dir   string
+	locks sync.Map // file → chan struct{} of capacity 1: turns within this process
+	// step is told of each step of a write, and may fail it: the tests' failpoint, nil otherwise.
+	step func(name string) error
+}
 
 // helperPrefix marks the files that are not documents: locks, counters, temporary files. No escaped key has a part that
 // begins with it.

@@ -32,8 +32,6 @@ type entry struct {
 	version state.Version
 }
 
-var _ state.Store = (*Store)(nil)
-
 // Load implements [state.Store].
 func (s *Store) Load(ctx context.Context, key string) (state.Stored, error) {
 	if err := ctx.Err(); err != nil {

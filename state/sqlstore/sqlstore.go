@@ -56,8 +56,6 @@ type Store struct {
 	create  bool
 }
 
-var _ state.Store = (*Store)(nil)
-
 // New returns a Store, which its owner closes. It does not connect.
 func New(cfg Config) (*Store, error) {
 	t, table, err := named(cfg.Connection.Engine, cfg.Table)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -19,52 +18,6 @@ type Lease struct {
 	TTL, ShortTTL time.Duration
 	// FakeTime runs each test in a bubble of testing/synctest: for a store that talks to nobody (files are read at once).
 	FakeTime bool
-}
-
-// RunLease drives keepers and leases over the store through each of the three failpoints.
-func RunLease(t *testing.T, suite Lease) {
-	run := func(name string, ttl time.Duration, test func(w *world)) {
-		t.Run(name, func(t *testing.T) {
-			if !suite.FakeTime {
-				t.Parallel()
-				test(newWorld(t, suite.Open(t), ttl))
-				return
-			}
-			synctest.Test(t, func(t *testing.T) { test(newWorld(t, suite.Open(t), ttl)) })
-		})
-	}
-	for _, fault := range []Fault{None, NotDone, DoneButFailed, DoneLater} {
-		for times := 1; times <= 2; times++ {
-			if fault == None && times > 1 {
-				continue
-			}
-			name := fmt.Sprintf("%s, %d times: ", fault, times)
-			run(name+"create", suite.TTL, func(w *world) { w.createUnder(fault, times) })
-			run(name+"acquire", suite.TTL, func(w *world) { w.acquireUnder(fault, times) })
-			run(name+"commit", suite.TTL, func(w *world) { w.commitUnder(fault, times) })
-			run(name+"commit and release", suite.TTL, func(w *world) { w.commitReleaseUnder(fault, times) })
-			run(name+"release", suite.TTL, func(w *world) { w.releaseUnder(fault, times) })
-			run(name+"park", suite.TTL, func(w *world) { w.parkUnder(fault, times) })
-			run(name+"collect", suite.TTL, func(w *world) { w.collectUnder(fault, times) })
-			run(name+"amend", suite.TTL, func(w *world) { w.amendUnder(fault, times) })
-			run(name+"break", suite.TTL, func(w *world) { w.breakUnder(fault, times) })
-			run(name+"clone", suite.TTL, func(w *world) { w.cloneUnder(fault, times) })
-		}
-	}
-	run("a holder that lost its lease collects nobody's objects", suite.TTL, (*world).collectLost)
-	run("a holder that gave its lease back collects nobody's objects", suite.TTL, (*world).collectReleased)
-	run("an operator's backfill is the operator's", suite.TTL, (*world).backfills)
-	run("an acquisition that lands late is ours", suite.TTL, (*world).lateAcquisition)
-	run("a commit that lands late is done once", suite.TTL, (*world).lateCommit)
-	run("an operator's change is kept", suite.TTL, (*world).operatorsChange)
-	run("a taken lease is lost, its commit refused", suite.TTL, (*world).taken)
-	run("an emptied owner is lost", suite.TTL, (*world).emptied)
-	run("an acquisition adopts a moved document", suite.TTL, (*world).moved)
-	run("a commit from elsewhere is refused", suite.TTL, (*world).notFrom)
-	run("operations are counted", suite.TTL, (*world).operations)
-	run("of many acquisitions one wins", suite.TTL, (*world).race)
-	run("a crashed holder is followed after its expiry", suite.ShortTTL, (*world).takeover)
-	run("an expired lease that nobody took is released", suite.ShortTTL, (*world).releaseExpired)
 }
 
 const key = "state/shop/orders.json"

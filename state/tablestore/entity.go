@@ -10,6 +10,21 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
+// Config says where the documents are.
+type Config struct {
+	// Client is the table's client. It should not repeat a request for longer than a lease can wait.
+	Client *aztables.Client
+	// Table is its name, for messages.
+	Table string
+	// Create makes the table when it is missing (state__create=true, and always on Azurite).
+	Create bool
+}
+
+// Store is a [state.Store] in a table.
+type Store struct{ cfg Config }
+
+const propertySize = 64 << 10
+
 // head is the row of the entity that a document begins with.
 const head = "head"
 

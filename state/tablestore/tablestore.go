@@ -35,24 +35,8 @@ const margin = 2 * time.Second
 
 // An entity has at most 1 MiB, a property 64 KiB.
 const (
-	propertySize = 64 << 10
-	entitySize   = 14 * propertySize
+	entitySize = 14 * propertySize
 )
-
-// Config says where the documents are.
-type Config struct {
-	// Client is the table's client. It should not repeat a request for longer than a lease can wait.
-	Client *aztables.Client
-	// Table is its name, for messages.
-	Table string
-	// Create makes the table when it is missing (state__create=true, and always on Azurite).
-	Create bool
-}
-
-// Store is a [state.Store] in a table.
-type Store struct{ cfg Config }
-
-var _ state.Store = (*Store)(nil)
 
 // New returns a Store. It does not connect.
 func New(cfg Config) (*Store, error) {

@@ -7,6 +7,37 @@ import (
 	"github.com/rowrelay/rowrelay/engine/sqlserver/tsql"
 )
 
+// New is the scheme of the Azure SQL trigger binding: az_func.GlobalState has a row for each function and table,
+// and a leases table a row for each key that was taken, with the version that was taken last. A lease without an expiry
+// is processed.
+//
+// What the binding lacks stands in tables of our own, beside its own: whose a lease is (a token that grows), what
+// failed, and whether the row was inserted since its last delivery. The binding knows nothing of them, and goes on from
+// its own tables.
+//
+// All transactions are under one application lock, which the binding's take as well. So none of them needs more than
+// READ COMMITTED: the versions of a batch are read first, its rows by a later statement. What is written in between
+// comes with a new version, again. Times are UTC; the binding writes the server's local time, so that leases which are
+// not ours are held against that.
+//
+// hasNumber tells of an error of the server whether it is of a number; text is a value of the type nvarchar(max).
+func New(hasNumber func(err error, number int32) bool, text engine.Value) *engine.Leasing {
+	ours := engine.Leasing{
+		Lookup: leaseKey, Faults: leaseFaults, Make: makeLeases,
+		Reserved: []string{"_az_func_ChangeVersion", "_az_func_AttemptCount", "_az_func_LeaseExpirationTime"},
+		Before:   takeLeases, After: tellTaken, Rows: leasedRows, Renew: renewLeases, Settle: settleLeases,
+		Show: showLeases, Reset: resetLeases, Dead: deadRows,
+		IsMissing: func(err error) bool { return hasNumber(err, 208) },
+		IsLocked:  func(err error) bool { return hasNumber(err, lockNotFree) },
+	}
+	theirs := ours
+	theirs.Before, theirs.After, theirs.Rows = takeAsBinding, tellAsBinding, rowsAsBinding
+	theirs.Renew, theirs.Settle, theirs.Show = renewAsBinding, settleAsBinding, showAsBinding
+	theirs.Key = engine.Column{Name: engine.LeaseKey, Type: "nvarchar", Value: text}
+	ours.Binding = &theirs
+	return &ours
+}
+
 // takeLeases takes a batch. A change is taken where its version was not processed and nobody holds it, or where the
 // lease on it has lapsed; a row that failed only when its time has come, or when it was written again: then its
 // attempts begin anew.

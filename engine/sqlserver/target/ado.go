@@ -6,6 +6,19 @@ import (
 	"strings"
 )
 
+// Target is a server, a database and a login, in go-mssqldb's words.
+type Target struct {
+	host, port, instance string
+	database             string
+	user, password       string
+	fedauth              string
+	// encrypt and trust as written; empty where the string does not say.
+	encrypt, trust string
+	// options are further parameters of the driver's URL.
+	options  map[string]string
+	warnings []string
+}
+
 // setServer reads [tcp:]host[\instance][,port].
 func setServer(t *Target, value string) error {
 	value = strings.TrimSpace(value)

@@ -14,19 +14,6 @@ import (
 	"github.com/rowrelay/rowrelay/engine/dsn"
 )
 
-// Target is a server, a database and a login, in go-mssqldb's words.
-type Target struct {
-	host, port, instance string
-	database             string
-	user, password       string
-	fedauth              string
-	// encrypt and trust as written; empty where the string does not say.
-	encrypt, trust string
-	// options are further parameters of the driver's URL.
-	options  map[string]string
-	warnings []string
-}
-
 // Parse reads and checks a connection string of either form.
 func Parse(text string) (*Target, error) {
 	read := parseADO

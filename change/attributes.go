@@ -5,22 +5,6 @@ import (
 	"time"
 )
 
-// Outbox is what an event of an outbox is (docs/outbox.md). Its Event has the idempotency key as ID
-// (see there), {"aggregate_type":…,"aggregate_id":…} as OrderKey, {"seq":…} as Key, and a Cursor of kind "outbox" with
-// the same seq; Row is a JSON object of the members below, for formats that send rows.
-type Outbox struct {
-	AggregateType, AggregateID, EventType string
-	// IdempotencyKey is the row's own, as it stands.
-	IdempotencyKey string
-	// Payload is the row's, byte for byte; JSON says that it is valid JSON.
-	Payload []byte
-	JSON    bool
-	// CreatedAt is the row's, in UTC; zero where the table has none.
-	CreatedAt time.Time
-	// TraceParent and TraceState are the row's W3C trace context; "" where it has none.
-	TraceParent, TraceState string
-}
-
 // Attribute is one name and value that travels beside a message's body: a header of AMQP or Kafka, an application
 // property of Service Bus or Event Hubs.
 type Attribute struct{ Name, Value string }

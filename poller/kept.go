@@ -1,0 +1,94 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+)
+
+// tick is the state of one tick. Only the goroutine of run touches it: everything that happens elsewhere (a fetch, a
+// request, a commit, a deadline) comes back as a function through one inbox, so that the order of events is one order.
+type tick struct {
+	*Relay
+	ctx     context.Context //nolint:containedctx // the tick lives as long as the invocation
+	session Session
+	lanes   *lanes
+	inbox   chan func()
+	report  Report
+
+	line     []*inFlight // fetched and not settled, oldest first: see room
+	requests int         // in flight
+	fetching bool        // or asking for a probe: the session is used by one at a time
+	fetches  int         // begun
+	limit    Limit       // of the next fetch
+	fetchErr error       // why there will be no more; what was fetched before is delivered first
+	settling bool
+	parted   time.Time // when events were last settled before others of their batch
+	extras   int       // requests in flight that send an event again, or ahead, as evidence only
+	began    time.Time // the last fetch
+	drained  bool      // the last fetch brought less than its limit
+	ended    bool      // the session has no more
+	more     time.Time // when the last fetch began after which more live rows followed
+	dropped  bool      // live rows were fetched, and will not be settled
+	idle     int       // fetches in a row that brought nothing
+	batches  int       // live ones: retries that are always due must not use up max_batches
+	worked   bool      // a batch with events was fetched
+	seen     bool      // a granted batch was fetched; live: one of live rows
+	live     bool
+	cautious bool // the destination was down, and has accepted nothing since
+	returned bool // the lease or claim was given back with the last commit
+
+	evidence
+
+	// number counts the requests made under this lease, repetitions included.
+	number atomic.Uint64
+
+	// fetchCtx ends with the invocation, or when a fetch has outlasted the budget.
+	fetchCtx context.Context //nolint:containedctx // as ctx
+	// stop ends waits (back-off, poll interval) when nothing more shall begin; its cause is why.
+	stop     context.Context //nolint:containedctx // as ctx
+	stopWith context.CancelCauseFunc
+	// asking ends with stop, or when no further batch shall be fetched although what was fetched is still sent.
+	asking  context.Context //nolint:containedctx // as ctx
+	failure error
+}
+
+// errAhead ends a tick in which a row was refused as a probe, ahead of its place. A row of its order key that commits
+// late would now come before it, although it was read after it. The next tick reads both anew.
+var errAhead = errors.New("a row ahead of its place was refused as a probe")
+
+var errInOrder = errors.New("an event was rejected, and ordering=source sends nothing after it")
+
+// post hands f to the tick's goroutine. It blocks only until the tick takes it: every sender is counted (requests,
+// fetching, settling) and waited for, and the two others that may post have room of their own.
+func (t *tick) post(f func()) { t.inbox <- f }
+
+// final reports whether no further batch will be fetched.
+func (t *tick) final() bool {
+	return t.asking.Err() != nil || t.fetchErr != nil || t.ended || t.drained && t.cfg.PollInterval == 0 ||
+		t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
+}
+
+// busy reports whether anything is in flight that may come back with more to do.
+func (t *tick) busy() bool { return t.requests > 0 || t.fetching || t.settling }
+
+// fail ends the tick as the first failure says, once what is in flight has ended.
+func (t *tick) fail(err error) {
+	if t.failure == nil {
+		t.failure = err
+	}
+	t.stopWith(err)
+}
+
+func (t *tick) stopped() bool { return t.stop.Err() != nil }
+
+// liveInLine reports whether live rows were fetched and are not settled.
+func (t *tick) liveInLine() bool {
+	return slices.ContainsFunc(t.line, func(p *inFlight) bool {
+		return p.grant.Batch.Kind == change.Live && len(p.outcomes) > 0
+	})
+}
