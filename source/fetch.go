@@ -41,7 +41,7 @@ func (c *Cursor) Fetch(ctx context.Context, r change.Range, limit poller.Limit) 
 // the work is done by what it says now.
 func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error {
 	for changed := false; ; changed = true {
-		p, _, err := c.current(ctx)
+		p, err := c.current(ctx)
 		if err != nil {
 			return err
 		}
