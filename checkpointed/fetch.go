@@ -65,7 +65,7 @@ func (s *session) fetchOthers(ctx context.Context, limit poller.Limit, awaits bo
 		}
 	}
 	if len(s.apart.keys) > 0 {
-		return s.fetchBesides(ctx, limit)
+		return s.fetchBesides(ctx, limit, awaits)
 	}
 	backfills := s.backfills()
 	if backfills && s.backfill.isNext && s.feed.throttle.wait(s.backfill.ID) <= 0 {
@@ -91,11 +91,12 @@ func (s *session) fetchOthers(ctx context.Context, limit poller.Limit, awaits bo
 }
 
 // fetchBesides fetches live rows where order keys are read apart. A backfill waits: it would overtake their rows.
-func (s *session) fetchBesides(ctx context.Context, limit poller.Limit) (batch change.Batch, about details, err error) {
+func (s *session) fetchBesides(ctx context.Context, limit poller.Limit, awaits bool) (batch change.Batch, about details,
+	err error) {
 	if !s.apart.alone {
 		batch, about, err = s.fetchLive(ctx, limit)
 	}
-	if err != nil || !s.readsApart() {
+	if err != nil || !awaits && !s.readsApart() {
 		return batch, about, err
 	}
 	if len(batch.Events) == 0 && !batch.More {
@@ -112,7 +113,7 @@ func (s *session) retry(ctx context.Context, limit poller.Limit) (change.Batch, 
 		err = s.feed.cfg.sourceFault(err)
 	}
 	batch.From = s.frontier
-	return batch, details{retries: retries}, err
+	return batch, details{retries: retries, frees: retries.More() || len(s.apart.keys) > 0}, err
 }
 
 // awaits reports whether rows can be retried as soon as a batch that is in flight is settled.
