@@ -31,7 +31,7 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 		return batch, about, err
 	}
 	crowded := s.feed.parking.Crowded()
-	if s.retried && s.feed.parking.Full() == nil && !(crowded && s.awaits()) {
+	if s.retried && s.feed.parking.Full() == nil && (!crowded || !s.awaits()) {
 		s.retried = false
 		batch, about, err := s.fetchOthers(ctx, limit, false)
 		switch {

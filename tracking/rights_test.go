@@ -46,8 +46,8 @@ func TestWritersNeedNoRights(t *testing.T) {
 	r.until(r.instance(usual), "insert 1=2, delete 2")
 }
 
-// TestSwappedTable: a copy that takes the table's name, as gh-ost and RENAME TABLE have it, has no triggers. Who may see
-// triggers is told; who may not is told that he would not be.
+// TestSwappedTable: a copy that takes the table's name, as gh-ost and RENAME TABLE have it, has no triggers. Who may
+// see triggers is told; who may not is told that he would not be.
 func TestSwappedTable(t *testing.T) {
 	r := newRig(t, "mysql")
 	user := "rr_reader_" + time.Now().Format("150405000000")
@@ -78,7 +78,8 @@ func TestSwappedTable(t *testing.T) {
 		return strings.Join(append(all.Faults, all.Unseen...), "; "), strings.Join(append(some.Faults, some.Unseen...), "; ")
 	}
 	owner, reads := says()
-	if strings.Contains(owner, "TRIGGER") || strings.Contains(owner, "has no trigger") || !strings.Contains(reads, "RENAME TABLE") {
+	if strings.Contains(owner, "TRIGGER") || strings.Contains(owner, "has no trigger") ||
+		!strings.Contains(reads, "RENAME TABLE") {
 		t.Errorf("before: %q, %q", owner, reads)
 	}
 	r.exec("CREATE TABLE copy LIKE orders", "RENAME TABLE orders TO old, copy TO orders")

@@ -16,8 +16,8 @@ import (
 //
 // The trigger is BEFORE: it sets the column in the very version of the row that is written. An AFTER trigger would have
 // to update each row once more. It sets the column whatever the statement says, so that no application carries an old
-// value along, nor an INSERT … SELECT * from an archive; within a savepoint the id is the whole transaction's. It fires
-// for logical replication, too (ENABLE ALWAYS).
+// value along, nor an INSERT … SELECT * from an archive; within a savepoint the id is the whole transaction's. It
+// fires for logical replication, too (ENABLE ALWAYS).
 //
 // ADD COLUMN evaluates this default once, so that the table is not rewritten: every old row has the transaction of the
 // ALTER. That is why a poller without a position first reads all rows by key. The lock is short, but waits for, and
