@@ -13,8 +13,8 @@ import (
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
 
-// TestFollowersComeBeforeLiveRows: at max_parked, behind one row that was refused and is taken at last, what waits comes
-// with the next tick, and with it what comes after.
+// TestFollowersComeBeforeLiveRows: at max_parked, behind one row that was refused and is taken at last, what waits
+// comes with the next tick, and with it what comes after.
 func TestFollowersComeBeforeLiveRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rows = 300
