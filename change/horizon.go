@@ -10,7 +10,8 @@ type Horizon struct {
 	Shown bool
 	// Crowded says that they are not shown because others ask for them too often: no right is missing.
 	Crowded bool
-	// Elsewhere says that they are not shown because rows come by replication: they are open on another server.
+	// Elsewhere says that rows come from another server, by replication or a foreign table, which does not show here what
+	// is open there.
 	Elsewhere bool
 	// Oldest is when the oldest open write transaction began; zero where there is none, or where it is not shown.
 	Oldest time.Time

@@ -2,6 +2,7 @@ package checkpointed
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -163,6 +164,36 @@ func TestBusyKeyThatIsParked(t *testing.T) {
 		}
 		if got := p.got(poller.Accepted); len(got) < 518 || len(p.deadLetters.letters) != 1 {
 			t.Errorf("%d rows came, %d were given up", len(got), len(p.deadLetters.letters))
+		}
+	})
+}
+
+// TestBusyKeyIsFreed: when the first row of a key that is parked, and read apart, is taken at last, those that wait
+// behind it and those that are read apart come in the same tick.
+func TestBusyKeyIsFreed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rows = 300
+		source := busyShop(rows)
+		refuses, came := true, map[int]bool{}
+		sink := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
+			if refuses && idOf(&d.Events[0]) == 1 {
+				return poller.FailAll(len(d.Events), poller.Refused, 422, errors.New("422"))
+			}
+			for i := range d.Events {
+				came[idOf(&d.Events[i])] = true
+			}
+			return nil
+		})
+		i := newInstance(t, memstore.New(), source, sink, func(c *poller.Config) {
+			c.Concurrency, c.Fetch.Rows, c.RequestEvents, c.RejectStatus = 1, 40, 1, []int{422}
+		})
+		source.add("other") // which is taken: the refusal is the row's fault
+		i.Tick(t.Context())
+		refuses = false
+		time.Sleep(time.Minute) // it is due again
+		i.Tick(t.Context())
+		if len(came) != rows+1 {
+			t.Errorf("%d of %d rows came", len(came), rows+1)
 		}
 	})
 }

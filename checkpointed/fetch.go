@@ -16,7 +16,9 @@ import (
 const maxWait = 250 * time.Millisecond
 
 // fetch decides what comes next: retries that are due, in turn with live rows, late ones and chunks of a backfill.
-// Parked rows that are due again before all were tried once would otherwise be all that is ever sent.
+// Parked rows that are due again before all were tried once would otherwise be all that is ever sent. Where much waits,
+// rows that follow a retry in flight come before live ones: those of their keys would take the last places, and end the
+// session.
 func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, details, error) {
 	s.rest = poller.RestUnknown
 	if s.feed.parking.Wait() {
@@ -28,7 +30,8 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 		batch.More = true // all else comes after this
 		return batch, about, err
 	}
-	if s.retried && s.feed.parking.Full() == nil {
+	crowded := s.feed.parking.Crowded()
+	if s.retried && s.feed.parking.Full() == nil && (!crowded || !s.awaits()) {
 		s.retried = false
 		batch, about, err := s.fetchOthers(ctx, limit, false)
 		switch {
@@ -49,6 +52,10 @@ func (s *session) fetch(ctx context.Context, limit poller.Limit) (change.Batch, 
 	if err != nil || len(batch.Events) > 0 || about.mustStore() {
 		return batch, about, err
 	}
+	if awaits && crowded {
+		s.awaitStored(ctx, maxWait)
+		return change.Batch{More: true}, details{}, nil
+	}
 	if err := s.feed.parking.Full(); err != nil {
 		return change.Batch{}, details{}, err
 	}
@@ -65,7 +72,7 @@ func (s *session) fetchOthers(ctx context.Context, limit poller.Limit, awaits bo
 		}
 	}
 	if len(s.apart.keys) > 0 {
-		return s.fetchBesides(ctx, limit)
+		return s.fetchBesides(ctx, limit, awaits)
 	}
 	backfills := s.backfills()
 	if backfills && s.backfill.isNext && s.feed.throttle.wait(s.backfill.ID) <= 0 {
@@ -91,11 +98,12 @@ func (s *session) fetchOthers(ctx context.Context, limit poller.Limit, awaits bo
 }
 
 // fetchBesides fetches live rows where order keys are read apart. A backfill waits: it would overtake their rows.
-func (s *session) fetchBesides(ctx context.Context, limit poller.Limit) (batch change.Batch, about details, err error) {
+func (s *session) fetchBesides(ctx context.Context, limit poller.Limit, awaits bool) (batch change.Batch, about details,
+	err error) {
 	if !s.apart.alone {
 		batch, about, err = s.fetchLive(ctx, limit)
 	}
-	if err != nil || !s.readsApart() {
+	if err != nil || !awaits && !s.readsApart() {
 		return batch, about, err
 	}
 	if len(batch.Events) == 0 && !batch.More {
@@ -112,7 +120,7 @@ func (s *session) retry(ctx context.Context, limit poller.Limit) (change.Batch, 
 		err = s.feed.cfg.sourceFault(err)
 	}
 	batch.From = s.frontier
-	return batch, details{retries: retries}, err
+	return batch, details{retries: retries, frees: retries.More() || len(s.apart.keys) > 0}, err
 }
 
 // awaits reports whether rows can be retried as soon as a batch that is in flight is settled.
@@ -120,6 +128,16 @@ func (s *session) awaits() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.awaited > 0
+}
+
+// unsettled is how many events are in flight.
+func (s *session) unsettled() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, about := range s.inFlight {
+		n += len(about.events)
+	}
+	return n
 }
 
 // awaitStored waits until a settlement is stored, or for so long.
@@ -137,6 +155,11 @@ func (s *session) awaitStored(ctx context.Context, most time.Duration) {
 func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (batch change.Batch, about details, err error) {
 	if err := s.recordedGap(); err != nil {
 		return batch, about, err
+	}
+	if limit.Rows = min(limit.Rows, s.feed.parking.Room(s.unsettled())); limit.Rows <= 0 {
+		s.awaitStored(ctx, maxWait)
+		batch.More = true
+		return batch, about, nil
 	}
 	step := s.feed.late.Next(ctx)
 	if step.Idle {

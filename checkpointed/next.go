@@ -89,7 +89,7 @@ func (s *session) handOut(batch *change.Batch, about details) {
 	about.events = batch.Events
 	s.pending = details{}
 	s.inFlight[batch.ID] = &about
-	if about.retries.More() {
+	if about.frees {
 		s.awaited++
 	}
 }

@@ -59,8 +59,10 @@ type session struct {
 type details struct {
 	// events are those of the batch. No probe may have one of their order keys.
 	events []change.Event
-	// retries is what was found out about parked rows before the batch was fetched.
+	// retries is what was found out about parked rows before the batch was fetched; frees says that others may come as
+	// soon as these are settled.
 	retries parking.Retries
+	frees   bool
 	// chunk is the ID of the backfill that a batch belongs to. final says that it is its last.
 	chunk string
 	final bool

@@ -62,7 +62,7 @@ func (c *pendingCommit) take(ctx context.Context, b *poller.Settled) bool {
 		about = &details{}
 	}
 	c.begin(about)
-	if about.retries.More() {
+	if about.frees {
 		c.awaited++
 	}
 	k := 0

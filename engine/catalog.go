@@ -66,6 +66,9 @@ type Table struct {
 	RowSecurity bool
 	// Foreign says that the table lies in another database of the server than the connection's.
 	Foreign bool
+	// Replicated says that another server writes the table, whose transactions this one does not show: by a subscription
+	// of PostgreSQL's, or because it is a foreign table.
+	Replicated bool
 	// Strict says that columns keep the type of what they hold (SQLite's STRICT).
 	Strict bool
 	// Partitioned says that it is PostgreSQL's parent of partitions.

@@ -41,7 +41,7 @@ func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *con
 		v.Age = max(h.Now.Sub(h.Oldest), 0)
 		v.Held = fmt.Sprintf("a transaction that has written is open for %s: %s", v.Age.Round(time.Second), h.By)
 	}
-	v.explain(found.Engine, h.Shown, s)
+	v.explain(found.Engine, h.Shown && !h.Elsewhere, s)
 	switch {
 	case v.Mend == "":
 	case h.Crowded:
@@ -110,7 +110,8 @@ func (v *Late) exact(engine string, s *config.Source) string {
 // unseen are the writes that an exact cursor does not show, by engine.
 var unseen = map[string]string{
 	"sqlserver": "rows that ALTER TABLE … SWITCH brings in",
-	"postgres": "what is written without the trigger (session_replication_role=replica, logical replication, ATTACH PARTITION), " +
+	"postgres": "what is written without the trigger (ATTACH PARTITION; where it is not ENABLE ALWAYS, session_replication_role=replica " +
+		"and logical replication), " +
 		"and what follows a crash that loses commits (synchronous_commit=off, failover to an asynchronous standby)",
 	"sqlite": "updates, ids that are chosen below the highest, and what follows a power loss with synchronous=NORMAL",
 }

@@ -80,9 +80,10 @@ func (w *world) others(all []guard) []guard {
 // relieved returns the guards that are still waited for.
 func (w *world) relieved(all []guard, what string) []guard {
 	left := all[:0]
+	full := w.parkedRows() >= w.pro.Policy.MaxParked // there one key does stop others
 	for _, g := range all {
 		switch {
-		case w.arrived(g.v), w.held(g.v), g.bad && w.waits(g.v):
+		case w.arrived(g.v), w.held(g.v), g.bad && w.waits(g.v), full:
 			continue
 		case time.Since(g.since) > besides && g.bad:
 			w.fail("stuck: %s was not set aside within %s (%s)", w.id(g.v.event.ID), besides, what)

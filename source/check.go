@@ -74,7 +74,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err != nil {
 		return Check{}, err
 	}
-	p, _, err := c.current(ctx)
+	p, err := c.current(ctx)
 	if err != nil {
 		return Check{}, err
 	}
@@ -240,7 +240,7 @@ func (c *Cursor) CursorColumns(ctx context.Context) ([]CursorColumn, error) {
 	if _, err := c.Describe(ctx); err != nil {
 		return nil, err
 	}
-	p, _, err := c.current(ctx)
+	p, err := c.current(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ type Cursor struct {
 	lateSaid bool
 	plan     *plan.Plan
 	planned  time.Time
+	told     *plan.Plan // the one whose warnings Describe has told
 	// tableSeen is the table's identity as the catalog showed it last, where the catalog has to be asked for it.
 	tableSeen string
 	// writers is what pages have shown of the server's transactions.
@@ -100,38 +101,40 @@ const planAge = 5 * time.Minute
 // is used for five minutes, or until a statement fails because the schema changed; meanwhile it costs no round trip and
 // repeats no warnings.
 func (c *Cursor) Describe(ctx context.Context) (checkpointed.Description, error) {
-	p, known, err := c.current(ctx)
+	p, err := c.current(ctx)
 	if err != nil {
 		return checkpointed.Description{}, err
 	}
 	d := checkpointed.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name,
 		Late: p.Late.Mode, Coarse: p.Coarse, Ranges: p.Tracked == nil, Ordered: p.Late.Ordered, Refused: p.Late.Refused,
 		Shape: p.Shape, Columns: p.Kinds(), Dates: p.Dates(&c.cfg)}
-	if !known {
-		d.Warnings = p.Warnings
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.told != p {
+		c.told, d.Warnings = p, p.Warnings
 	}
 	return d, nil
 }
 
-// current returns the plan, reading the catalog where there is none that is fresh; known says that it was.
-func (c *Cursor) current(ctx context.Context) (p *plan.Plan, known bool, err error) {
+// current returns the plan, reading the catalog where there is none that is fresh.
+func (c *Cursor) current(ctx context.Context) (p *plan.Plan, err error) {
 	c.mu.Lock()
 	p, age := c.plan, time.Since(c.planned)
 	c.mu.Unlock()
 	if p != nil && age < planAge {
-		return p, true, nil
+		return p, nil
 	}
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		p, err = c.makePlan(ctx, s)
 		return err
 	})
 	if err != nil {
-		return nil, false, err // it names the engine and the table; the cause comes first
+		return nil, err // it names the engine and the table; the cause comes first
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.plan, c.planned, c.tableSeen = p, time.Now(), p.Table.Identity
-	return p, false, nil
+	return p, nil
 }
 
 // makePlan reads the catalog.
@@ -238,7 +241,7 @@ type finding struct {
 // the work is done by what it says now.
 func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error {
 	for changed := false; ; changed = true {
-		p, _, err := c.current(ctx)
+		p, err := c.current(ctx)
 		if err != nil {
 			return err
 		}

@@ -16,9 +16,11 @@ import (
 // session to this user (the engines' files horizon.go say what it takes). It costs one round trip, or two where the
 // server refuses the user the sight of others' transactions.
 func (c *Cursor) Horizon(ctx context.Context) (h change.Horizon, err error) {
-	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
-		h, err = c.horizon(ctx, s)
-		return err
+	err = c.byPlan(ctx, func(p *plan.Plan) error {
+		return c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+			h, err = c.horizon(ctx, s, p)
+			return err
+		})
 	})
 	if err != nil {
 		return change.Horizon{}, fmt.Errorf("read the database's clock and transactions: %w", err)
@@ -27,9 +29,10 @@ func (c *Cursor) Horizon(ctx context.Context) (h change.Horizon, err error) {
 }
 
 // horizon asks on a connection. On a secondary or replica the transactions that matter are open elsewhere, on the
-// primary.
-func (c *Cursor) horizon(ctx context.Context, s *pool.Session) (change.Horizon, error) {
+// primary; of a table that another server writes too, beside those that are open here.
+func (c *Cursor) horizon(ctx context.Context, s *pool.Session, p *plan.Plan) (change.Horizon, error) {
 	h, err := c.dialect.Horizon(ctx, s.Conn, c.sessions.Looks())
+	h.Elsewhere = h.Elsewhere || p.Table.Replicated
 	if s.Server.ReadOnly {
 		h.Shown, h.Elsewhere, h.Oldest, h.By = false, true, time.Time{}, ""
 	}
@@ -63,12 +66,12 @@ func (c *Cursor) warnLate(ctx context.Context, s *pool.Session, p *plan.Plan) {
 		p.Warnings = append(p.Warnings,
 			"source__late_commits=none: a row that commits after one with a larger cursor was read is lost, and nothing says so; use auto")
 	case late.Overlap:
-		h, err := c.horizon(ctx, s)
+		h, err := c.horizon(ctx, s, p)
 		why := "keep transactions shorter"
 		switch grant := p.Syntax.Advice.Grant; {
 		case err != nil:
 			why = "the server's open transactions could not be asked for: " + err.Error()
-		case h.Shown:
+		case h.Shown && !h.Elsewhere:
 			return
 		case h.Elsewhere:
 			why = "the server at hand does not know the transactions that are open on the server that its rows come from by " +

@@ -146,6 +146,34 @@ func TestPostgresHorizon(t *testing.T) {
 	}
 }
 
+// TestPostgresHorizonOfASubscriber: the transactions on the publisher are not shown, and those that are open here hold
+// the window all the same.
+func TestPostgresHorizonOfASubscriber(t *testing.T) {
+	admin := testenv.Postgres(t)
+	db := writer(t, "pgx", admin, "CREATE TABLE o (id int, at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (id, at)) "+
+		"PARTITION BY RANGE (at)", "CREATE TABLE p PARTITION OF o DEFAULT", "ALTER TABLE o RENAME TO whole",
+		"ALTER TABLE p RENAME TO o")
+	said := func(table string) (change.Horizon, string) {
+		src := newSource(t, admin, plan.Config{Table: table, Cursor: []string{"at"}})
+		d, err := src.Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return horizonOf(t, src), strings.Join(d.Warnings, "; ")
+	}
+	if h, warnings := said("o"); h.Elsewhere || strings.Contains(warnings, "primary") {
+		t.Errorf("before: %+v, %q", h, warnings)
+	}
+	subscribed(t, db)
+	testenv.Begin(t, db, "INSERT INTO o VALUES (1)")
+	for _, table := range []string{"o", "whole"} {
+		h, warnings := said(table)
+		if !h.Elsewhere || h.Oldest.IsZero() || !strings.Contains(warnings, "connect to the primary") {
+			t.Errorf("%s: %+v, %q", table, h, warnings)
+		}
+	}
+}
+
 func TestMySQLHorizon(t *testing.T) {
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin),

@@ -88,7 +88,7 @@ func TestVersionsRefused(t *testing.T) {
 	if !slices.Equal(sessions, []bool{true, false}) {
 		t.Errorf("sessions with row versions: %v", sessions)
 	}
-	if p, _, err := src.current(t.Context()); err != nil || !p.Table.Locking {
+	if p, err := src.current(t.Context()); err != nil || !p.Table.Locking {
 		t.Errorf("the plan does not know of the locks: %v", err)
 	}
 }

@@ -122,7 +122,7 @@ func (c *Cursor) notAhead(ctx context.Context, s *pool.Session, p *plan.Plan, ne
 	if d == nil || newest.IsStart() {
 		return newest, nil
 	}
-	h, err := c.horizon(ctx, s)
+	h, err := c.horizon(ctx, s, p)
 	if err != nil {
 		return nil, fmt.Errorf("read the database's clock: %w", err)
 	}

@@ -240,7 +240,7 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 // is now (latest), which is the beginning when the table is empty; or, for a cursor value, the position after every row
 // whose cursor is not above it; and the incarnation of the database that the position was found in.
 func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation string, err error) {
-	p, _, err := c.current(ctx)
+	p, err := c.current(ctx)
 	if err != nil {
 		return nil, "", err
 	}

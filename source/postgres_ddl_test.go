@@ -1,6 +1,9 @@
 package source
 
 import (
+	"context"
+	"crypto/rand"
+	"database/sql"
 	"errors"
 	"strings"
 	"testing"
@@ -22,7 +25,7 @@ func TestPostgresDDLPartitioned(t *testing.T) {
 		"INSERT INTO o VALUES (1, '2026-02-02')")
 	src := newSource(t, url, plan.Config{Poller: "p", Table: "o", Cursor: []string{"id"}, Key: []string{"id", "d"},
 		LateCommits: "overlap"})
-	p, _, err := src.current(t.Context())
+	p, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +70,54 @@ func TestPostgresForeignTransactions(t *testing.T) {
 	testenv.Exec(t, db, "UPDATE "+mend)
 	r.src = other
 	r.want("mended", 10, 6)
+}
+
+// TestPostgresReplicatedWrites: the trigger also fires for what logical replication writes, which is a session's
+// replication role.
+func TestPostgresReplicatedWrites(t *testing.T) {
+	url, db := snapshotTable(t)
+	r := (&reader{t: t, src: snapshotSource(t, url, nil)}).start()
+	r.drain(10)
+	testenv.Exec(t, db, "SET session_replication_role = replica; UPDATE o SET v = 1 WHERE id = 2; "+
+		"INSERT INTO o (id, xid) VALUES (6, '1'); RESET session_replication_role")
+	r.want("written as a replica", 10, 2, 6)
+}
+
+// subscribed makes a subscription that writes the table o, and never connects.
+func subscribed(t *testing.T, db *sql.DB) {
+	t.Helper()
+	name := "rr_" + strings.ToLower(rand.Text())
+	testenv.Exec(t, db, "CREATE SUBSCRIPTION "+name+" CONNECTION 'host=127.0.0.1' PUBLICATION p WITH (connect = false)")
+	t.Cleanup(func() {
+		for _, s := range []string{"ALTER SUBSCRIPTION " + name + " SET (slot_name = NONE)", "DROP SUBSCRIPTION " + name} {
+			if _, err := db.ExecContext(context.WithoutCancel(t.Context()), s); err != nil {
+				t.Errorf("drop the subscription: %v", err)
+			}
+		}
+	})
+	testenv.Exec(t, db, "INSERT INTO pg_subscription_rel (srsubid, srrelid, srsubstate) "+
+		"SELECT oid, 'o'::regclass, 'r' FROM pg_subscription WHERE subname = '"+name+"'")
+}
+
+// TestPostgresTriggerOfASubscription: a trigger that is not ENABLE ALWAYS, as those of older versions, is warned about
+// where a subscription writes the table.
+func TestPostgresTriggerOfASubscription(t *testing.T) {
+	url, db := snapshotTable(t)
+	warnings := func() string {
+		d, err := snapshotSource(t, url, nil).Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(d.Warnings, "\n")
+	}
+	subscribed(t, db)
+	if said := warnings(); said != "" {
+		t.Errorf("it fires always: %s", said)
+	}
+	testenv.Exec(t, db, "ALTER TABLE o ENABLE TRIGGER rowrelay_o_xid")
+	if said := warnings(); !strings.Contains(said, "ENABLE ALWAYS: updates are not seen") {
+		t.Errorf("it does not fire for a subscription: %q", said)
+	}
 }
 
 // TestPostgresTriggerWarnings: what sets the column on some writes only is said.

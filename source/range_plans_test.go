@@ -35,7 +35,7 @@ func TestRangePlans(t *testing.T) {
 			composite := newSource(t, e.url, plan.Config{Table: "o", Cursor: []string{"v"}, Where: where})
 			byIndex := func(what string, src *Cursor, make func(*plan.Plan) (keyset.Statement, []any, error)) {
 				t.Helper()
-				p, _, err := src.current(t.Context())
+				p, err := src.current(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

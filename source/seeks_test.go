@@ -143,7 +143,7 @@ func TestTiesAreReadOnce(t *testing.T) {
 				if e.as != nil {
 					src.dialect = e.as(src.dialect)
 				}
-				p, _, err := src.current(t.Context())
+				p, err := src.current(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -141,7 +141,7 @@ func TestStraysAreFound(t *testing.T) {
 func TestStraysArePlanned(t *testing.T) {
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "CREATE INDEX ix ON o (v)")
-	p, _, err := src.current(t.Context())
+	p, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

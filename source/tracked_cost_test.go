@@ -151,7 +151,7 @@ func TestSQLiteIdleCostOfChanges(t *testing.T) {
 		}
 		exec("UPDATE o SET note = 2 WHERE id <= 20000")
 	}
-	p, _, err := src.current(t.Context())
+	p, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestPostgresChunkCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = src.Close() }()
-	p, _, err := src.current(t.Context())
+	p, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // and heap touched.
 func explainAnalyze(t *testing.T, src *Cursor, at change.Cursor) (plan string) {
 	t.Helper()
-	p, _, err := src.current(t.Context())
+	p, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestPostgresSnapshotCount(t *testing.T) {
 	testenv.Exec(t, db, "INSERT INTO o VALUES (30), (31), (32)")
 	r.drain(2)
 	scans, windows := 0, 0
-	p, _, err := src.current(t.Context())
+	p, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

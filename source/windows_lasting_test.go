@@ -36,7 +36,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 		return xid
 	}
 	src := snapshotSource(t, url, nil)
-	p, _, err := src.current(t.Context())
+	p, err := src.current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

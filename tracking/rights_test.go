@@ -1,8 +1,14 @@
 package tracking_test
 
 import (
+	"context"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // TestWritersNeedNoRights: whoever may write to the table needs nothing on what the triggers keep, and cannot use the
@@ -38,4 +44,46 @@ func TestWritersNeedNoRights(t *testing.T) {
 		}
 	}
 	r.until(r.instance(usual), "insert 1=2, delete 2")
+}
+
+// TestSwappedTable: a copy that takes the table's name, as gh-ost and RENAME TABLE have it, has no triggers. Who may
+// see triggers is told; who may not is told that he would not be.
+func TestSwappedTable(t *testing.T) {
+	r := newRig(t, "mysql")
+	user := "rr_reader_" + time.Now().Format("150405000000")
+	r.exec("CREATE USER "+user+" IDENTIFIED BY 'x'", "GRANT SELECT ON * TO "+user)
+	t.Cleanup(func() {
+		if _, err := r.db.ExecContext(context.WithoutCancel(t.Context()), "DROP USER "+user); err != nil {
+			t.Error(err)
+		}
+	})
+	at, err := url.Parse(r.url)
+	if err != nil {
+		t.Fatal("the URL does not parse")
+	}
+	at.User = url.UserPassword(user, "x")
+	reader, err := engines.Parse(at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func() (owner, reads string) {
+		all, err := tracking.Look(t.Context(), r.conn, "orders", "", "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		some, err := tracking.Look(t.Context(), reader, "orders", "", "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(append(all.Faults, all.Unseen...), "; "), strings.Join(append(some.Faults, some.Unseen...), "; ")
+	}
+	owner, reads := says()
+	if strings.Contains(owner, "TRIGGER") || strings.Contains(owner, "has no trigger") ||
+		!strings.Contains(reads, "RENAME TABLE") {
+		t.Errorf("before: %q, %q", owner, reads)
+	}
+	r.exec("CREATE TABLE copy LIKE orders", "RENAME TABLE orders TO old, copy TO orders")
+	if owner, _ = says(); !strings.Contains(owner, "has no trigger") {
+		t.Errorf("after: %q", owner)
+	}
 }

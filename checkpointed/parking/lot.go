@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -80,6 +81,18 @@ func (l *Lot) Full() error {
 		return nil
 	}
 	return fullFault(&l.Policy)
+}
+
+// Crowded reports whether more than half of max_parked wait.
+func (l *Lot) Crowded() bool { return l.table.Load().count > l.Policy.MaxParked/2 }
+
+// Room is how many more live rows may be fetched where each may have to wait behind a parked one, beside so many that
+// are in flight.
+func (l *Lot) Room(unsettled int) int {
+	if t := l.table.Load(); t.count > 0 && l.coarse && l.Ordering == poller.OrderKey {
+		return l.Policy.MaxParked - t.count - unsettled
+	}
+	return math.MaxInt
 }
 
 // Wait reports, under ordering=source, whether the event that the poller waits at is not due yet.

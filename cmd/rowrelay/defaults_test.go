@@ -36,3 +36,17 @@ func TestDefaultsOfManyTables(t *testing.T) {
 		t.Error(err, out, errs)
 	}
 }
+
+// TestRunOnceWarns: who lets a timer call run --once reads what a table lacks there, as in the log of run.
+func TestRunOnceWarns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	connection := newFile(t)
+	runSQL(t, connection, `CREATE TABLE orders (id INTEGER PRIMARY KEY, version INTEGER NOT NULL)`)
+	_, errs, err := sampled(t, ordersOf(connection, "pollers__orders__source__cursor=version",
+		"pollers__orders__source__late_commits=none"), "run", "--once")
+	for _, want := range []string{"source__late_commits=none: a row", "no index serves the order"} {
+		if err != nil || !strings.Contains(errs, want) {
+			t.Errorf("%q is not said: %v\n%s", want, err, errs)
+		}
+	}
+}

@@ -25,12 +25,8 @@ import (
 // tick.
 func refuseMarks(ctx context.Context, chosen []*wiring.Poller) error {
 	for _, w := range chosen {
-		if w.Source == nil {
-			continue // an outbox: its rows say themselves what was sent
-		}
-		d, err := w.Source.Describe(ctx)
-		if err != nil || d.Late != late.Settle {
-			continue
+		if w.Source == nil || late.Mode(w.Config.Source.LateCommits) != late.Settle {
+			continue // without a source an outbox: its rows say themselves what was sent
 		}
 		last, err := w.Source.Latest(ctx)
 		if err != nil || last.IsStart() {

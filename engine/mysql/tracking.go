@@ -222,15 +222,16 @@ func uninstallTracking(c *engine.ChangeTable) []string {
 	return append(statements, "DROP TABLE IF EXISTS "+c.In(quote, c.Name), "DROP TABLE IF EXISTS "+c.In(quote, c.State()))
 }
 
+const trackingTriggersSQL = `SELECT TRIGGER_NAME FROM information_schema.TRIGGERS
+WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ?`
+
 // errNoTrigger is the server's number for "Trigger does not exist".
 const errNoTrigger = 1360
 
 // trackingFaults reads the catalog, which shows triggers only to whoever has TRIGGER on the table. To others the server
 // still says of each name whether there is such a trigger.
 func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
-	found, err := engine.Texts(ctx, conn,
-		"SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ?",
-		c.OfParts[0], c.OfParts[1])
+	found, err := engine.Texts(ctx, conn, trackingTriggersSQL, c.OfParts[0], c.OfParts[1])
 	if err != nil {
 		return nil, fmt.Errorf("read the triggers: %w", err)
 	}
@@ -268,6 +269,14 @@ var cascading = regexp.MustCompile("(?m)^ *CONSTRAINT `((?:[^`]|``)+)` FOREIGN K
 // who may do more.
 func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
 	unseen = append(unseen, "TRUNCATE fires no trigger: it is not seen (on MySQL the next tick warns that the table was rebuilt; MariaDB does not show it)")
+	shown, err := engine.Texts(ctx, conn, trackingTriggersSQL, c.OfParts[0], c.OfParts[1])
+	if err != nil {
+		return nil, fmt.Errorf("read the triggers: %w", err)
+	}
+	if len(shown) == 0 && hidden(ctx, conn, c.In(quote, c.Trigger(trackingEvents[0]))) {
+		unseen = append(unseen, "this login lacks the right TRIGGER, and is not shown which table the triggers are on: where another table "+
+			"takes the name of this one (RENAME TABLE, gh-ost), and this one stays, the next tick only warns that it was rebuilt")
+	}
 	var name, definition string
 	if err := conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+c.Of).Scan(&name, &definition); err != nil {
 		return nil, fmt.Errorf("read the table's definition: %w", err)

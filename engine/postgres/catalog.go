@@ -20,7 +20,7 @@ const tableSQL = `SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, pg_
 	pg_catalog.row_security_active(c.oid),
 	c.relkind = 'r' AND NOT c.relhassubclass AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
 	AND coalesce((SELECT a.amname = 'heap' FROM pg_catalog.pg_am a WHERE a.oid = c.relam), false) ` + plainSQL + `,
-	coalesce((` + childSQL + `), '')
+	coalesce((` + childSQL + `), ''), ` + replicatedSQL + `
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 AND (CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ` +
@@ -33,6 +33,12 @@ ORDER BY (c.relname = $2) DESC, (n.nspname = $1) DESC, n.nspname, c.relname LIMI
 const childSQL = `SELECT h.inhrelid::regclass::text FROM pg_catalog.pg_inherits h
 	JOIN pg_catalog.pg_class k ON k.oid = h.inhrelid JOIN pg_catalog.pg_namespace m ON m.oid = k.relnamespace
 	WHERE h.inhparent = c.oid AND c.relkind <> 'p' AND m.nspname <> '_timescaledb_internal' ORDER BY h.inhrelid LIMIT 1`
+
+// replicatedSQL looks at the partitions, too: a subscription may write these.
+const replicatedSQL = `EXISTS (WITH RECURSIVE part(id) AS (
+	SELECT c.oid UNION ALL SELECT h.inhrelid FROM pg_catalog.pg_inherits h JOIN part ON h.inhparent = part.id
+) SELECT 1 FROM part JOIN pg_catalog.pg_class l ON l.oid = part.id WHERE l.relkind = 'f'
+	OR EXISTS (SELECT 1 FROM pg_catalog.pg_subscription_rel r WHERE r.srrelid = part.id))`
 
 // plainSQL leaves out products whose rows bear numbers of another server's transactions, or whose log is safe
 // elsewhere: Citus, YugabyteDB, Neon.
@@ -106,7 +112,7 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	var oid, relkind, child string
 	var heap bool
 	err := conn.QueryRowContext(ctx, tableSQL, schema, rel).Scan(&oid, &schema, &rel, &relkind, &t.NoTransactions,
-		&t.RowSecurity, &heap, &child)
+		&t.RowSecurity, &heap, &child, &t.Replicated)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, engine.ErrNoTable
 	}

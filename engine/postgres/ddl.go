@@ -16,7 +16,8 @@ import (
 //
 // The trigger is BEFORE: it sets the column in the very version of the row that is written. An AFTER trigger would have
 // to update each row once more. It sets the column whatever the statement says, so that no application carries an old
-// value along, nor an INSERT … SELECT * from an archive; within a savepoint the id is the whole transaction's.
+// value along, nor an INSERT … SELECT * from an archive; within a savepoint the id is the whole transaction's. It
+// fires for logical replication, too (ENABLE ALWAYS).
 //
 // ADD COLUMN evaluates this default once, so that the table is not rewritten: every old row has the transaction of the
 // ALTER. That is why a poller without a position first reads all rows by key. The lock is short, but waits for, and
@@ -42,6 +43,7 @@ func ExactColumn(t *engine.Table, column string, key []string) []string {
 		"ALTER TABLE " + from + " ADD COLUMN " + quote(column) + " xid8 NOT NULL DEFAULT pg_current_xact_id()",
 		"CREATE TRIGGER " + quote("rowrelay_"+plain+"_xid") + " BEFORE INSERT OR UPDATE ON " + from +
 			" FOR EACH ROW EXECUTE FUNCTION " + function + "()",
+		"ALTER TABLE " + from + " ENABLE ALWAYS TRIGGER " + quote("rowrelay_"+plain+"_xid"),
 		"CREATE INDEX " + concurrently + quote("ix_"+plain+"_xid") + " ON " + from + " (" + strings.Join(quoted, ", ") + ")",
 	}
 }
@@ -79,13 +81,14 @@ func exactText(t *engine.Table, key []string) string {
 
 // transactionsSQL tells of a table's xid8 columns whether the default, and row triggers before inserts and before
 // updates, mention pg_current_xact_id(): all that can be told without running them. A trigger with a list of columns,
-// or with a WHEN, does not see every write.
+// or with a WHEN, does not see every write, and what a subscription writes only one that is ENABLE ALWAYS.
 const transactionsSQL = `SELECT a.attname, coalesce(pg_get_expr(d.adbin, d.adrelid), '') LIKE '%pg_current_xact_id%',
 	g.writes & 4 <> 0, g.writes & 16 <> 0
 FROM pg_catalog.pg_attribute a CROSS JOIN (SELECT coalesce(bit_or(t.tgtype), 0)::int AS writes
 	FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc f ON f.oid = t.tgfoid
 	WHERE t.tgrelid = $1::text::oid AND (NOT t.tgisinternal OR t.tgparentid <> 0) ` +
-	`AND t.tgenabled IN ('O', 'A') AND t.tgtype & 3 = 3
+	`AND (t.tgenabled = 'A' OR t.tgenabled = 'O' AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_subscription_rel r
+		WHERE r.srrelid = t.tgrelid)) AND t.tgtype & 3 = 3
 	AND t.tgattr::text = '' AND t.tgqual IS NULL AND f.prosrc ILIKE '%pg_current_xact_id%') AS g
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = $1::text::oid AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid = 'xid8'::regtype`
@@ -102,10 +105,10 @@ func (Dialect) warnTransactions(ctx context.Context, conn *sql.Conn, oid string,
 		switch {
 		case inserts && updates:
 		case updates && byDefault:
-			missing[name] = "is not set by a trigger BEFORE INSERT that says pg_current_xact_id(), without a list of columns and without WHEN: " +
+			missing[name] = "is not set by a trigger BEFORE INSERT that says pg_current_xact_id(), without a list of columns, without WHEN, and in a table that a subscription writes ENABLE ALWAYS: " +
 				"a row that an INSERT or COPY brings with a value of its own (from an archive, say) is lost or comes late"
 		case byDefault || inserts:
-			missing[name] = "is not set by a trigger BEFORE UPDATE that says pg_current_xact_id(), without a list of columns and without WHEN: updates are not seen"
+			missing[name] = "is not set by a trigger BEFORE UPDATE that says pg_current_xact_id(), without a list of columns, without WHEN, and in a table that a subscription writes ENABLE ALWAYS: updates are not seen"
 		default:
 			missing[name] = "has neither the default pg_current_xact_id() nor a trigger that sets it: what other values it has, is lost or comes late"
 		}

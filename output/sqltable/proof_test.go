@@ -236,3 +236,17 @@ func TestAlteredTable(t *testing.T) {
 		})
 	}
 }
+
+// TestIdentityOfPostgres: a table that was made LIKE the source's INCLUDING ALL has its identity, which takes the
+// source's values.
+func TestIdentityOfPostgres(t *testing.T) {
+	o, db := into(t, "postgres", "CREATE TABLE copies (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, v text)")
+	for n, row := range []string{`,"v":"a"`, `,"v":"b"`} {
+		if err := o.Deliver(t.Context(), rowOf(uint64(n+1), "7", row)); err != nil { //nolint:gosec // small
+			t.Fatal(err)
+		}
+	}
+	if got := first(t, db, "SELECT id || v FROM copies"); got != "7b" {
+		t.Error(got)
+	}
+}

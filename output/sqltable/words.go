@@ -7,7 +7,7 @@ import (
 
 // sqliteWords are in every program, also the small one.
 var sqliteWords = words{syntax: sqlite.Statement{}, create: createWith("TEXT", "TEXT", "TEXT", true, ""),
-	upsert: onConflict, alter: func(string, string, string) string {
+	upsert: onConflict(""), alter: func(string, string, string) string {
 		return "SQLite alters no column, so make the table anew without COLLATE"
 	}, stored: inSQLite, single: true, anyTime: true, returning: true}
 
@@ -27,19 +27,23 @@ func createWith(scope, hash, id string, returning bool, options string) func(str
 	}
 }
 
-func insert(st *statement.Statement, table string, names []string,
+func insert(st *statement.Statement, table string, names []string, overriding string,
 	values func(*statement.Statement)) *statement.Statement {
-	st.Add("INSERT INTO ", table, " (", list(names, st.Syntax.Quote), ") VALUES ")
+	st.Add("INSERT INTO ", table, " (", list(names, st.Syntax.Quote), ")", overriding, " VALUES ")
 	values(st)
 	return st
 }
 
-func onConflict(st *statement.Statement, table string, key, others []string, values func(*statement.Statement),
-	names []string) *statement.Statement {
-	quote := st.Syntax.Quote
-	insert(st, table, names, values).Add(" ON CONFLICT (", list(key, quote), ") DO ")
-	if len(others) == 0 {
-		return st.Add("NOTHING")
+// onConflict is the upsert of PostgreSQL and SQLite; overriding stands before VALUES.
+func onConflict(overriding string) func(*statement.Statement, string, []string, []string, func(*statement.Statement),
+	[]string) *statement.Statement {
+	return func(st *statement.Statement, table string, key, others []string, values func(*statement.Statement),
+		names []string) *statement.Statement {
+		quote := st.Syntax.Quote
+		insert(st, table, names, overriding, values).Add(" ON CONFLICT (", list(key, quote), ") DO ")
+		if len(others) == 0 {
+			return st.Add("NOTHING")
+		}
+		return st.Add("UPDATE SET ", list(others, func(c string) string { return quote(c) + " = excluded." + quote(c) }))
 	}
-	return st.Add("UPDATE SET ", list(others, func(c string) string { return quote(c) + " = excluded." + quote(c) }))
 }

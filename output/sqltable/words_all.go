@@ -16,8 +16,9 @@ import (
 
 // wordsOf are the engines that rows are written into.
 var wordsOf = map[string]words{
+	// A copy of the source's table may have its GENERATED ALWAYS AS IDENTITY.
 	"postgres": {syntax: postgres.Statement{}, create: createWith("varchar(400)", "varchar(32)", "varchar(128)", true, ""),
-		upsert: onConflict, alter: func(table, column, _ string) string {
+		upsert: onConflict(" OVERRIDING SYSTEM VALUE"), alter: func(table, column, _ string) string {
 			return "ALTER TABLE " + table + " ALTER COLUMN " + column + ` TYPE text COLLATE "C"`
 		}, fraction: 6, floatText: true, single32: "real", returning: true},
 	"sqlite": sqliteWords,
@@ -98,7 +99,7 @@ func onDuplicate(st *statement.Statement, table string, key, others []string, va
 	if len(others) == 0 {
 		others = key[:1]
 	}
-	return insert(st, table, names, values).Add(" ON DUPLICATE KEY UPDATE ",
+	return insert(st, table, names, "", values).Add(" ON DUPLICATE KEY UPDATE ",
 		list(others, func(c string) string { return quote(c) + " = VALUES(" + quote(c) + ")" }))
 }
 

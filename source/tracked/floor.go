@@ -116,8 +116,9 @@ func (t Table) Rebuilt(was, is string) (warning string, err error) {
 	case t.Plan.Syntax.Tracking.Exact:
 		return "", nil
 	}
-	return fmt.Sprintf("%s: the table was rebuilt, or truncated (%s, now %s): a TRUNCATE fires no trigger, and the rows that it deleted "+
-		"were not told of", t.Source, was, is), nil
+	return fmt.Sprintf("%s: the table was rebuilt, truncated, or another one has taken its name (%s, now %s): a TRUNCATE fires no "+
+		"trigger, and the rows that it deleted were not told of; and of another table nothing is recorded unless the triggers "+
+		"are on it, as rowrelay track status %s shows to a login with the right TRIGGER", t.Source, was, is, t.Cfg.Poller), nil
 }
 
 // anew is the gap of a table, or of a tracking, that is not the one that the position was read in. What is not
