@@ -81,8 +81,8 @@ func IdleAfter(p *inspect.Poller) time.Duration {
 	return lifeEvery + 2*p.Timer.Gap + idleBound
 }
 
-// partsOf are what is read of an output: its state document and the dead letters beside it, its outbox, or the tables by
-// which instances share its changes.
+// partsOf are what is read of an output: its state document and the dead letters beside it, its outbox, or the tables
+// by which instances share its changes.
 func partsOf(p *inspect.Poller, output string, cfg *BoardConfig, slots chan struct{}) []Part {
 	if p.Publishes() {
 		return []Part{{

@@ -21,8 +21,8 @@ import (
 func completed(t *testing.T, environ []string, words ...string) (values []string, directive string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	err := execute(context.Background(), append([]string{cobra.ShellCompRequestCmd}, words...), environ, strings.NewReader(""),
-		&out, &errs)
+	err := execute(context.Background(), append([]string{cobra.ShellCompRequestCmd}, words...), environ,
+		strings.NewReader(""), &out, &errs)
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", words, err, errs.String())
 	}

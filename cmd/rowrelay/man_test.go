@@ -74,8 +74,8 @@ func pages(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "man", "man1")
 	var out, errs bytes.Buffer
-	if err := execute(context.Background(), []string{"man", "--dir", dir}, []string{"SOURCE_DATE_EPOCH=1767225600"}, nil, &out,
-		&errs); err != nil {
+	if err := execute(context.Background(), []string{"man", "--dir", dir}, []string{"SOURCE_DATE_EPOCH=1767225600"},
+		nil, &out, &errs); err != nil {
 		t.Fatal(err, errs.String())
 	}
 	return dir
@@ -148,8 +148,8 @@ func TestManNeedsADirectory(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	testfile.Write(t, file, "")
-	if err := execute(context.Background(), []string{"man", "--dir", file}, nil, nil, io.Discard, io.Discard); err == nil ||
-		!strings.Contains(err.Error(), "--dir") {
+	if err := execute(context.Background(), []string{"man", "--dir", file}, nil, nil, io.Discard,
+		io.Discard); err == nil || !strings.Contains(err.Error(), "--dir") {
 		t.Errorf("%v", err)
 	}
 }

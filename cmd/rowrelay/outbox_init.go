@@ -86,8 +86,8 @@ func (t *target) initOutbox(ctx context.Context, name string, apply, beside bool
 // lookTimeout bounds the look at the database before statements are printed: whoever prints them may have no access.
 const lookTimeout = 3 * time.Second
 
-// findOutbox looks what there is. Where statements are only printed, a database that cannot be asked is taken for one without
-// the table.
+// findOutbox looks what there is. Where statements are only printed, a database that cannot be asked is taken for one
+// without the table.
 func findOutbox(ctx context.Context, w *wiring.Poller, must bool) (publisher.Found, error) {
 	if !must {
 		var cancel context.CancelFunc

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
-	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -38,31 +37,6 @@ func (t *Table) holds(entry string) string {
 		same += " AND " + entry + ".position <> ''"
 	}
 	return "CASE WHEN " + same + " THEN 1 ELSE 0 END = 1"
-}
-
-// ofEntries reads the rows of entries that a statement of ids and attempts names. They are named in a statement of
-// their own: a join would compare columns of two collations, which SQL Server refuses and MySQL uses no index for.
-func (t *Table) ofEntries(ctx context.Context, q statement.Querier, entries *statement.Statement,
-	limit poller.Limit) (rows []event.Row, err error) {
-	attempts, refs := map[string]int{}, []event.Ref(nil)
-	err = entries.Each(ctx, q, func(scan func(...any) error) (bool, error) {
-		var id string
-		var n int
-		err := scan(&id, &n)
-		attempts[id], refs = n, append(refs, event.Ref{ID: id})
-		return true, err
-	})
-	if err != nil || len(refs) == 0 {
-		return nil, err
-	}
-	rows, _, err = t.read(ctx, q, limit, t.o.order, nil, func(s *statement.Statement) {
-		t.named(s, refs)
-		s.Add(" AND ", t.hasEntry(s), ") k")
-	})
-	for i := range rows {
-		rows[i].Attempts = attempts[rows[i].Ref.ID]
-	}
-	return rows, err
 }
 
 // applyBeside writes what was settled into the side table. What waits is not marked. The entries of rows that did not
