@@ -54,6 +54,18 @@ func outageReason(err error) string {
 	}
 }
 
+// Pauses between two ticks that ask. With the variation the longest is below a minute, so that what comes back is
+// found within about a minute.
+const firstRest, lastRest = time.Second, 45 * time.Second
+
+const restVariation = 0.2
+
+// patience is how long failures need no pause: most are over by then, and a schedule of a second is soon enough.
+const patience = 10 * time.Second
+
+// loginRest is the first pause after a refused login: databases lock accounts after a few.
+const loginRest = 15 * time.Second
+
 // circuit keeps the ticks of this process from a source or a destination that has done nothing but fail for a while,
 // and from sending what cannot be settled: it is tried again after a pause that grows; the first success ends that.
 // Without it, a schedule of one second asks each second, for hours: hundreds of requests a minute, logins that lock an
@@ -101,15 +113,3 @@ func (c *circuit) open(now time.Time) *Fault {
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
-
-// Pauses between two ticks that ask. With the variation the longest is below a minute, so that what comes back is
-// found within about a minute.
-const firstRest, lastRest = time.Second, 45 * time.Second
-
-const restVariation = 0.2
-
-// patience is how long failures need no pause: most are over by then, and a schedule of a second is soon enough.
-const patience = 10 * time.Second
-
-// loginRest is the first pause after a refused login: databases lock accounts after a few.
-const loginRest = 15 * time.Second

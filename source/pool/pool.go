@@ -210,11 +210,11 @@ type Share struct {
 	refused   func()
 }
 
-var errConnect = errors.New("connect")
-
-var errCrowded = fmt.Errorf("%w of the pool", errBusy)
-
-var errBusy = errors.New("wait for a connection")
+var (
+	errConnect = errors.New("connect")
+	errBusy    = errors.New("wait for a connection")
+	errCrowded = fmt.Errorf("%w of the pool", errBusy)
+)
 
 // tries bounds the attempts of one statement.
 const tries = 3
