@@ -172,7 +172,10 @@ func measure(ctx context.Context, c contender, kind string, events int) (float64
 	defer to.close()
 	relaying, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- c.relay(relaying, d, to) }()
+	go func() {
+		ended <- c.relay(relaying, d, to)
+		close(ended) // await may have taken it
+	}()
 	took, err := to.await(ctx, events, ended)
 	stop()
 	if ending := <-ended; err == nil && ending != nil && !errors.Is(ending, context.Canceled) {
