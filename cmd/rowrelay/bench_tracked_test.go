@@ -27,7 +27,8 @@ func BenchmarkTracked(b *testing.B) {
 		benchPostgres(b, url, rows)
 		benchTable(b, "pgx", url, `ALTER TABLE orders ADD COLUMN tx xid8 NOT NULL DEFAULT pg_current_xact_id()`)
 		benchTracked(b, url, "pgx", url, rows, map[string]benchSettings{"none": none,
-			"exact": {"pollers__orders__source__late_commits": "exact", "pollers__orders__source__cursor": "tx"}},
+			"overlap": {"pollers__orders__source__late_commits": "overlap"},
+			"exact":   {"pollers__orders__source__late_commits": "exact", "pollers__orders__source__cursor": "tx"}},
 			"UPDATE orders SET tx = pg_current_xact_id() WHERE id > %d AND id <= %d",
 			`CREATE INDEX orders_tx ON orders (tx, id)`, `VACUUM FULL ANALYZE orders`, `VACUUM ANALYZE`)
 	})
