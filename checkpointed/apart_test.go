@@ -175,15 +175,7 @@ func TestBusyKeyIsFreed(t *testing.T) {
 		const rows = 300
 		source := busyShop(rows)
 		refuses, came := true, map[int]bool{}
-		sink := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
-			if refuses && idOf(&d.Events[0]) == 1 {
-				return poller.FailAll(len(d.Events), poller.Refused, 422, errors.New("422"))
-			}
-			for i := range d.Events {
-				came[idOf(&d.Events[i])] = true
-			}
-			return nil
-		})
+		sink := refusesFirst(t, &refuses, came)
 		i := newInstance(t, memstore.New(), source, sink, func(c *poller.Config) {
 			c.Concurrency, c.Fetch.Rows, c.RequestEvents, c.RejectStatus = 1, 40, 1, []int{422}
 		})
@@ -195,5 +187,19 @@ func TestBusyKeyIsFreed(t *testing.T) {
 		if len(came) != rows+1 {
 			t.Errorf("%d of %d rows came", len(came), rows+1)
 		}
+	})
+}
+
+// refusesFirst is a destination that refuses the row with id 1 while refuses says so, and notes which of the others came.
+func refusesFirst(t *testing.T, refuses *bool, came map[int]bool) *pollertest.Sink {
+	t.Helper()
+	return pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
+		if *refuses && idOf(&d.Events[0]) == 1 {
+			return poller.FailAll(len(d.Events), poller.Refused, 422, errors.New("422"))
+		}
+		for i := range d.Events {
+			came[idOf(&d.Events[i])] = true
+		}
+		return nil
 	})
 }

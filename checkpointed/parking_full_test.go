@@ -1,14 +1,11 @@
 package checkpointed
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/poller/pollertest"
 )
@@ -22,15 +19,7 @@ func TestFollowersComeBeforeLiveRows(t *testing.T) {
 		shop.describe.Coarse = true
 		shop.add(slices.Repeat([]string{"busy"}, rows)...)
 		refuses, came := true, map[int]bool{}
-		sink := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
-			if refuses && idOf(&d.Events[0]) == 1 {
-				return poller.FailAll(len(d.Events), poller.Refused, 422, errors.New("422"))
-			}
-			for i := range d.Events {
-				came[idOf(&d.Events[i])] = true
-			}
-			return nil
-		})
+		sink := refusesFirst(t, &refuses, came)
 		p := newProcess(t, nil, shop, func(c *Config) { c.Policy.MaxParked = 100 })
 		relay := pollertest.Relay(t, p.feed, sink, func(c *poller.Config) {
 			c.Concurrency, c.Fetch.Rows, c.RequestEvents, c.RejectStatus = 1, 40, 1, []int{422}
