@@ -113,6 +113,15 @@ type shown struct {
 	moved   time.Time // of the last look before the counter moved the last time; zero: it did not
 }
 
+const (
+	// hidden is how long before the server shows it a transaction may have drawn its first value: it takes its clock
+	// first, and MariaDB shows a list that is up to 0.1 s old.
+	hidden = 250 * time.Millisecond
+	// placesApart is how far apart places are kept, maxPlaces how many.
+	placesApart = 50 * time.Millisecond
+	maxPlaces   = 4096
+)
+
 // recent is how far back rows of open transactions can still become visible, where the server shows these: from the
 // edge on. See "Overlap: order" in the Tracker's comment.
 type recent struct {
