@@ -190,7 +190,8 @@ func TestBusyKeyIsFreed(t *testing.T) {
 	})
 }
 
-// refusesFirst is a destination that refuses the row with id 1 while refuses says so, and notes which of the others came.
+// refusesFirst is a destination that refuses the row with id 1 while refuses says so, and notes which of the others
+// came.
 func refusesFirst(t *testing.T, refuses *bool, came map[int]bool) *pollertest.Sink {
 	t.Helper()
 	return pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
