@@ -109,8 +109,8 @@ compare: build ## Rowrelay beside its peers: events/s, p50, p99, LOST, DUPLICATE
 	@cd bench/compare/benthos && go build .
 	@scripts/services.sh run -- bash -c 'cd bench && go run ./compare -rowrelay ../rowrelay -benthos compare/benthos/benthos -rounds $(or $(ROUNDS),3) -for $(or $(FOR),20s) -only "$(ONLY)"'
 
-bench-outbox: build ## the outbox publisher beside two Go libraries, and its latency (bench/); EVENTS=20000 ROUNDS=3
-	@scripts/services.sh run -- bash -c 'cd bench && go run . -rowrelay ../rowrelay -events $(or $(EVENTS),20000) -rounds $(or $(ROUNDS),3)'
+bench-outbox: build ## the outbox publisher beside two Go libraries, and its latency (bench/); EVENTS=20000 ROUNDS=3 ONLY=rabbitmq
+	@scripts/services.sh run -- bash -c 'cd bench && go run . -rowrelay ../rowrelay -events $(or $(EVENTS),20000) -rounds $(or $(ROUNDS),3) -only "$(ONLY)"'
 
 outbox: ## every event in order to RabbitMQ while instances are killed and the broker restarts: LOST, INVERTED, DUPLICATED
 	@ROWRELAY_OUTBOX_EVENTS=$(or $(EVENTS),100000) scripts/services.sh run -- go test ./e2e -run '^TestOutbox$$' -v -timeout 120m | grep --line-buffered -E 'OUTBOX|^(---|ok|FAIL|panic)|NOT RUN'

@@ -51,7 +51,7 @@ func main() {
 	bare := flag.String("bare", "", "be the bare loop that posts to this URL, -events in a request (this command starts itself so)")
 	draining := flag.Bool("drain", false, "measure how fast a table is drained, beside a bare loop")
 	scaling := flag.Bool("scale", false, "measure what pollers cost that have nothing to do")
-	flag.StringVar(&o.only, "only", "", "with -drain: those whose name has this in it")
+	flag.StringVar(&o.only, "only", "", "those whose name has this in it: where to, or with -drain what is drained")
 	flag.Func("set", "with -drain: a setting of the poller; may be repeated", func(s string) error {
 		settings = append(settings, s)
 		return nil
@@ -92,6 +92,9 @@ func run(ctx context.Context, o options) error {
 	}
 	for _, kind := range []string{"rabbitmq", "http, 1 per request", "http, 1 per request, answered after 1 ms",
 		"http, 100 per request"} {
+		if !strings.Contains(kind, o.only) {
+			continue
+		}
 		rates := make(map[string][]float64)
 		for range o.rounds {
 			for _, c := range contenders {

@@ -65,10 +65,7 @@ func (t *tick) begin(q *request) {
 	}
 	t.exclusive = t.exclusive || q.role != ordinary
 	t.requests++
-	go func() {
-		err := Guard(func() error { return q.run(t.stop) })
-		t.post(func() { t.answered(q, err) })
-	}()
+	t.begun = append(t.begun, q)
 }
 
 // answered takes the result of a request. err is a fault that ends the tick.

@@ -4,21 +4,27 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// tick is the state of one tick. Only the goroutine of run touches it: everything that happens elsewhere (a fetch, a
-// request, a commit, a deadline) comes back as a function through one inbox, so that the order of events is one order.
+// tick is the state of one tick. Only turns touch it: what happens between them (a fetch, a request, a commit, a
+// deadline) ends with one.
 type tick struct {
 	*Relay
 	ctx     context.Context //nolint:containedctx // the tick lives as long as the invocation
 	session Session
 	lanes   *lanes
-	inbox   chan func()
 	report  Report
+
+	mu       sync.Mutex    // of turn
+	begun    []*request    // in this turn
+	over     bool          // nothing more comes back with more to do
+	done     chan struct{} // closed when it is over
+	panicked error         // why it is over, if that is a fault of a part
 
 	line     []*inFlight // fetched and not settled, oldest first: see room
 	requests int         // in flight
@@ -95,10 +101,6 @@ func (it *item) event() *change.Event { return &it.batch.sent[it.index] }
 var errAhead = errors.New("a row ahead of its place was refused as a probe")
 
 var errInOrder = errors.New("an event was rejected, and ordering=source sends nothing after it")
-
-// post hands f to the tick's goroutine. It blocks only until the tick takes it: every sender is counted (requests,
-// fetching, settling) and waited for, and the two others that may post have room of their own.
-func (t *tick) post(f func()) { t.inbox <- f }
 
 // final reports whether no further batch will be fetched.
 func (t *tick) final() bool {

@@ -65,7 +65,7 @@ func (r *Relay) Tick(ctx context.Context) Report {
 		ctx:    ctx,
 		limit:  r.cfg.Fetch,
 		lanes:  newLanes(r.cfg.Ordering),
-		inbox:  make(chan func(), r.cfg.Concurrency+8), // never blocks: see post
+		done:   make(chan struct{}),
 		report: r.newReport(),
 
 		evidence: newEvidence(&r.hint),
@@ -120,12 +120,10 @@ func (t *tick) run() {
 	wake := context.AfterFunc(t.asking, func() { t.post(func() {}) }) // what goes on then posts when it ends
 	defer wake()
 
-	t.fetch()
-	for t.busy() {
-		(<-t.inbox)()
-		t.send()
-		t.settle()
-		t.fetch()
+	t.post(func() {})
+	<-t.done
+	if t.panicked != nil {
+		panic(t.panicked)
 	}
 	t.end()
 }

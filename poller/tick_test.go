@@ -337,6 +337,7 @@ func TestFaultsBecomeTheirEvents(t *testing.T) {
 	for name, c := range map[string]struct {
 		fetch, commit error
 		panics        bool
+		between       bool // the panic is the tick's own, and not the output's
 		event         poller.Event
 	}{
 		"fetch":          {fetch: errors.New("no route"), event: poller.FetchFailed},
@@ -344,6 +345,7 @@ func TestFaultsBecomeTheirEvents(t *testing.T) {
 		"commit":         {commit: errors.New("503"), event: poller.CommitFailed},
 		"lost on commit": {commit: fault(poller.LostLease), event: poller.LostLease},
 		"output panics":  {panics: true, event: poller.HandlerFailed},
+		"tick panics":    {panics: true, between: true, event: poller.HandlerFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -355,7 +357,15 @@ func TestFaultsBecomeTheirEvents(t *testing.T) {
 					}
 					return nil
 				})
-				r := poller.New(pollertest.Relay(t, feed, to)).Run(t.Context())[0]
+				relay := pollertest.Relay(t, feed, to, func(cfg *poller.Config) {
+					if c.between {
+						cfg.Size = func(*change.Event) int { panic("boom") }
+					}
+				})
+				r := poller.New(relay).Run(t.Context())[0]
+				if c.panics && !strings.Contains(r.Err.Error(), "boom") {
+					t.Error(r.Err)
+				}
 				if r.Event != c.event || r.Err == nil || !r.Failed() || feed.Position != 0 || feed.Closed != 1 {
 					t.Errorf("got %s (%v), position %d, closed %d", r.Event, r.Err, feed.Position, feed.Closed)
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/output/plainhttp"
 )
 
 // Config is what an Output needs. The comments name the settings that it comes from.
@@ -54,7 +55,8 @@ type Output struct {
 	secrets   redactor
 	route     route
 	transport *http.Transport
-	through   http.RoundTripper // transport, and what stands before it
+	plain     *plainhttp.Transport // before transport
+	through   http.RoundTripper    // plain, and what stands before it
 }
 
 // route is what of a request depends on its event: the URL and the method.

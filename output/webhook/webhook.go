@@ -38,9 +38,10 @@
 // that was not sent accepts nothing.
 //
 // Deliver makes one attempt, for as long as its context lasts: repeating it, and output__timeout, are the tick's
-// business. net/http takes another connection by itself only where the receiver has not seen the request: nothing of it
-// was written on a connection that turned out to be dead, or an HTTP/2 peer turned its stream away (GOAWAY,
-// REFUSED_STREAM, PROTOCOL_ERROR). Otherwise one Deliver is one POST.
+// business. Small requests without TLS go by package plainhttp, which repeats nothing. net/http, which has the others,
+// takes another connection by itself only where the receiver has not seen the request: nothing of it was written on a
+// connection that turned out to be dead, or an HTTP/2 peer turned its stream away (GOAWAY, REFUSED_STREAM,
+// PROTOCOL_ERROR). So one Deliver is one POST.
 package webhook
 
 import (
@@ -56,6 +57,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/output"
+	"github.com/rowrelay/rowrelay/output/plainhttp"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -85,7 +87,8 @@ func New(cfg Config) (*Output, error) {
 		several: cfg.Several,
 		key:     key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency, identity),
 	}
-	o.through = output.Unswitched{Next: o.transport}
+	o.plain = plainhttp.New(o.transport)
+	o.through = output.Unswitched{Next: o.plain}
 	if cfg.Every > 0 {
 		o.through = paced{o.through, rate.NewLimiter(rate.Every(cfg.Every), 1)}
 	}
@@ -117,7 +120,7 @@ func newTransport(concurrency int, identity *tls.Config) *http.Transport {
 
 // Close closes idle connections. Requests in flight go on.
 func (o *Output) Close() error {
-	o.transport.CloseIdleConnections()
+	o.plain.CloseIdleConnections()
 	return nil
 }
 
