@@ -65,7 +65,11 @@ func (t *tick) begin(q *request) {
 	}
 	t.exclusive = t.exclusive || q.role != ordinary
 	t.requests++
-	t.begun = append(t.begun, q)
+	if t.mine == nil {
+		t.mine = q // of the goroutine that has the turn
+		return
+	}
+	go t.work(q)
 }
 
 // answered takes the result of a request. err is a fault that ends the tick.

@@ -21,7 +21,7 @@ type tick struct {
 	report  Report
 
 	mu       sync.Mutex    // of turn
-	begun    []*request    // in this turn
+	mine     *request      // the first that this turn has begun
 	over     bool          // nothing more comes back with more to do
 	done     chan struct{} // closed when it is over
 	panicked error         // why it is over, if that is a fault of a part

@@ -22,15 +22,9 @@ func (t *tick) turn(f func()) *request {
 		close(t.done)
 		return nil
 	}
-	if len(t.begun) == 0 {
-		return nil
-	}
-	begun := t.begun
-	t.begun = t.begun[:0:0]
-	for _, q := range begun[1:] {
-		go t.work(q)
-	}
-	return begun[0]
+	q := t.mine
+	t.mine = nil
+	return q
 }
 
 // post runs a turn for a goroutine that has to end.
