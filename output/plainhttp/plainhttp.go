@@ -2,8 +2,8 @@
 //
 // net/http gives a request to a goroutine that writes, and the answer comes from one that reads. Where the receiver is
 // near, and a request holds one event, waking these takes as long as all else. Here the caller's goroutine writes and
-// reads. What that could lose goes through net/http as before: TLS and with it HTTP/2, proxies, and bodies so large
-// that the receiver may want to answer before it has read them.
+// reads. What that could lose goes through net/http: TLS and with it HTTP/2, proxies, and bodies so large that the
+// receiver may want to answer before it has read them. Why: docs/decisions/a-small-request-is-sent-by-one-goroutine.md.
 package plainhttp
 
 import (
