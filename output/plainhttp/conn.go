@@ -36,9 +36,9 @@ func (t *Transport) dial(ctx context.Context, address string) (*conn, error) {
 	c := &conn{Conn: plain, to: t, address: address}
 	c.reader, c.writer = bufio.NewReader(c), bufio.NewWriterSize(plain, maxBody)
 	if s, ok := plain.(syscall.Conn); ok {
-		c.raw, err = s.SyscallConn()
+		c.raw, _ = s.SyscallConn() // without it the connection is used once
 	}
-	return c, err
+	return c, nil
 }
 
 // Read implements io.Reader.

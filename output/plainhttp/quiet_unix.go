@@ -13,6 +13,9 @@ const tellsQuiet = true
 
 // quiet reports whether nothing has come on a connection that rests: neither its end, nor what nobody asked for.
 func (c *conn) quiet() bool {
+	if c.raw == nil {
+		return false
+	}
 	var read error
 	err := c.raw.Read(func(fd uintptr) bool {
 		_, read = syscall.Read(int(fd), c.probe[:])
