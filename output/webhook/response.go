@@ -38,6 +38,7 @@ func (o *Output) judge(ctx context.Context, d *change.Delivery, resp *http.Respo
 		code < 200, code >= 500:
 		failed := poller.FailAll(n, poller.Unavailable, code, o.answered(resp))
 		failed.RetryAfter = output.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
+		failed.Remedy = remedy(code)
 		return failed
 	default:
 		return o.refused(n, code, o.answered(resp))
@@ -59,6 +60,8 @@ func remedy(code int) string {
 		return "check output__url: its path must be the receiver's, and take the method"
 	case http.StatusRequestEntityTooLarge:
 		return "lower output__batch or output__batch_bytes, or raise the receiver's limit"
+	case http.StatusTooManyRequests:
+		return "the receiver limits the rate: it is tried again; write into output__rate what it allows, or raise its limit"
 	case http.StatusUnsupportedMediaType:
 		return "the receiver does not take this output__format or output__gzip: choose another"
 	}

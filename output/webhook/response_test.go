@@ -76,7 +76,7 @@ func TestSwitchedProtocols(t *testing.T) {
 
 func TestMends(t *testing.T) {
 	for status, mend := range map[int]string{401: "output__headers__", 404: "output__url", 413: "output__batch_bytes",
-		415: "output__gzip"} {
+		415: "output__gzip", 429: "output__rate"} {
 		if _, failure := deliver(t, answer(status, "", "")); !strings.Contains(failure.Remedy, mend) {
 			t.Errorf("%d: %q does not name %s", status, failure.Remedy, mend)
 		}
@@ -198,6 +198,14 @@ func TestDeadlineTellsItsCause(t *testing.T) {
 	if !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable || !errors.Is(err, over) ||
 		!strings.Contains(err.Error(), over.Error()) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A connection that is closed instead of an answer: "EOF" alone says that to nobody who does not program.
+func TestConnectionClosedInsteadOfAnAnswer(t *testing.T) {
+	_, failure := deliver(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	if !errors.Is(failure, io.EOF) || !strings.Contains(failure.Error(), "closed the connection without an answer") {
+		t.Errorf("%v", failure)
 	}
 }
 

@@ -48,6 +48,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -163,11 +164,14 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause // "no answer within 30s" tells more than "context deadline exceeded"
 	}
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("it closed the connection without an answer (%w)", err)
+	}
 	failed := poller.FailAll(len(d.Events), poller.Unavailable, 0, o.failure(err, "sending to %s: %v", o.origin, err))
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(err, &untrusted) {
 		failed.Remedy = "renew the receiver's certificate, or write the name that it is made out to into output__url; for " +
-			"an authority of your own, set SSL_CERT_FILE"
+			"an authority of your own, set SSL_CERT_FILE; where this machine's clock is wrong, set it"
 	}
 	return failed
 }
