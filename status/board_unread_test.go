@@ -8,7 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -49,6 +51,32 @@ func TestWhatCouldNotBeReadIsNotHealthy(t *testing.T) {
 	if o.Health != Unknown || !strings.Contains(o.Says,
 		"the note of its last tick could not be read: no way to the store") {
 		t.Errorf("%s: %s", o.Health, o.Says)
+	}
+}
+
+// TestAnUnreadDocumentLeadsToTheStore: also where a tick failed at something else before.
+func TestAnUnreadDocumentLeadsToTheStore(t *testing.T) {
+	seen := NewRecorder(RecorderConfig{App: "shop", Instance: "one"})
+	failed := tick(poller.HandlerFailed, 0)
+	failed.Poller = "orders"
+	seen.Observe(failed, "mend the receiver")
+	for m, want := range map[mode.Mode]string{
+		mode.Cursor: "the-state-store-fails", mode.Outbox: "the-source-cannot-be-read",
+	} {
+		o := newBoard(BoardConfig{App: "shop", Bound: time.Second, Seen: seen, Outputs: []Subject{{
+			Base: Output{Poller: "orders", Mode: m},
+			Parts: partOf(func(context.Context) (func(*Output), error) {
+				return nil, errors.New("no way there")
+			}),
+		}}}).Report(t.Context()).Outputs[0]
+		if o.Health != Failing || o.Runbook() != RunbookPage+want || o.Problems[0].Mend == "" {
+			t.Errorf("%s: %s: %s leads to %s: %+v", m, o.Health, o.Says, o.Runbook(), o.Problems)
+		}
+		var text strings.Builder
+		o.print(&printing.Printer{W: &text}, time.Now())
+		if mend := strings.Index(text.String(), "check the "); mend < 0 || mend > strings.Index(text.String(), "last error") {
+			t.Errorf("what to do does not stand beside what is said:\n%s", text.String())
+		}
 	}
 }
 
