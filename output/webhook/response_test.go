@@ -201,6 +201,26 @@ func TestDeadlineTellsItsCause(t *testing.T) {
 	}
 }
 
+// TestAPageIsDoubted: a login page that answers 200 takes nothing, and is told once. A receiver may say "ok" in HTML.
+func TestAPageIsDoubted(t *testing.T) {
+	for body, doubted := range map[string]bool{
+		"<!DOCTYPE html><title>Sign in</title>": true, "\n <html lang=en>" + strings.Repeat(" ", 1000): true,
+		"ok": false, "<b>ok</b>": false, "": false,
+	} {
+		r := newReceiver(t, answer(200, "text/html; charset=utf-8", body))
+		var told []string
+		o := open(t, webhook.Config{URL: r.URL, Doubt: func(text string) { told = append(told, text) }})
+		for range 2 {
+			if err := o.Deliver(t.Context(), outputtest.Delivery(0, 1)); err != nil {
+				t.Error(err)
+			}
+		}
+		if len(told) > 1 || len(told) == 1 != doubted {
+			t.Errorf("%q: %q", body, told)
+		}
+	}
+}
+
 // A connection that is closed instead of an answer: "EOF" alone says that to nobody who does not program.
 func TestConnectionClosedInsteadOfAnAnswer(t *testing.T) {
 	_, failure := deliver(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })

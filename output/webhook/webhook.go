@@ -85,6 +85,7 @@ func New(cfg Config) (*Output, error) {
 		route: route, origin: u.Scheme + "://" + u.Host, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip,
 		several: cfg.Several,
 		key:     key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency, identity),
+		doubt: cfg.Doubt,
 	}
 	o.through = output.Unswitched{Next: o.transport}
 	if cfg.Every > 0 {
@@ -149,7 +150,7 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		return o.unanswered(ctx, &d, err)
 	}
 	defer drain(resp, cancel)
-	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
+	if !accepted(resp.StatusCode) || !isJSON(resp.Header.Get("Content-Type")) {
 		// The status decides: an excerpt of the body is worth a moment, not the rest of the timeout.
 		defer time.AfterFunc(drainTime, cancel).Stop()
 	}
