@@ -92,8 +92,8 @@ func next(r *poller.Report, outbox bool) string {
 		return "find out who deleted it, and restore it from its copy: the poller goes on by itself; to deliver everything from " + p +
 			"source__start on instead, start this process anew"
 	case poller.ConfigInvalid:
-		return "mend the settings that the error names (`rowrelay check` shows them all), or where it names a parked row, whose key " +
-			"does not fit them any more, take that out with `rowrelay deadletter purge " + r.Poller + " --parked`; until then every tick fails"
+		// Nothing of purging here: a wrong password is no reason to drop parked rows. An error that is about one says so.
+		return "mend the settings that the error names (`rowrelay check` shows them all); until then every tick fails"
 	case poller.TickComplete, poller.FetchEmpty, poller.LeaseAcquireSkipped, poller.Paused:
 		return ""
 	default:
