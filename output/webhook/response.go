@@ -48,7 +48,7 @@ func (o *Output) judge(ctx context.Context, d *change.Delivery, resp *http.Respo
 
 func accepted(code int) bool { return code >= 200 && code < 300 }
 
-// doubtPage tells of a 2xx that holds a page for people, as a login, a gateway, or a site whose every path answers does.
+// doubtPage tells of a 2xx that holds a page for people, as a login, a gateway, or a site that answers every path does.
 // Its events count as accepted all the same: what a receiver writes into its body is its own business.
 func (o *Output) doubtPage(resp *http.Response) {
 	media := strings.ToLower(resp.Header.Get("Content-Type"))
