@@ -85,9 +85,9 @@ func next(r *poller.Report, outbox bool) string {
 		return "the source's definition changed: undo the change, or go on at the stored position with `rowrelay state " +
 			"accept-fingerprint " + document + "`, or start over with `rowrelay state reset " + document + " --to beginning`"
 	case poller.SourceGap:
-		return "the source is not the one that the checkpoint was taken from (a restore, failover or truncation): compare, then " +
-			"`rowrelay state accept-gap " + document + "` to go on at the stored position, or `rowrelay state reset " +
-			document + " --to beginning`"
+		return "the source is not the one that the checkpoint was taken from, or changes are missing (a restore, failover, truncation, " +
+			"purge): compare, then do as the error says; `rowrelay state accept-gap " + document + "` goes on, and says first from " +
+			"where and what that skips, `rowrelay state reset " + document + " --to beginning` starts over"
 	case poller.StateGone:
 		return "find out who deleted it, and restore it from its copy: the poller goes on by itself; to deliver everything from " + p +
 			"source__start on instead, start this process anew"
