@@ -188,7 +188,7 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 			o.unread(&f, r.Parts[i].What, a.at, a.err)
 			if main {
 				f.unread = true
-				o.Problems[len(o.Problems)-1].blameStore(o.Mode)
+				o.Problems[len(o.Problems)-1].blameStore(o.Mode, a.err)
 			}
 			if a.put != nil {
 				a.put(&o)

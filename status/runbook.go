@@ -1,6 +1,8 @@
 package status
 
 import (
+	"errors"
+
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
 )
@@ -28,14 +30,17 @@ var byHealth = map[Health]string{
 }
 
 // blameStore says what to do where the part that says most of an output could not be read.
-func (q *Problem) blameStore(m mode.Mode) {
-	if m.Can(mode.Document) {
+func (q *Problem) blameStore(m mode.Mode, err error) {
+	switch {
+	case errors.Is(err, poller.ErrConfig): // its text says what to do
+		q.Event = string(poller.ConfigInvalid)
+	case m.Can(mode.Document):
 		q.Event = string(poller.CheckpointLoadFailed)
 		q.Mend = "check the state store: state__connection, its container, the identity's role, the network"
-		return
+	default:
+		q.Event = string(poller.FetchFailed)
+		q.Mend = "check the database of source__connection: its network, login and permissions"
 	}
-	q.Event = string(poller.FetchFailed)
-	q.Mend = "check the database of source__connection: its network, login and permissions"
 }
 
 // Runbook is where it is said what to do about an output; "" where nothing is wrong.
