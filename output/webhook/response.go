@@ -38,7 +38,7 @@ func (o *Output) judge(ctx context.Context, d *change.Delivery, resp *http.Respo
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests,
 		code < 200, code >= 500:
 		failed := poller.FailAll(n, poller.Unavailable, code, o.answered(resp))
-		failed.RetryAfter = output.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
+		failed.RetryAfter = output.RetryAfter(resp.Header, time.Now())
 		failed.Remedy = remedy(code)
 		return failed
 	default:
