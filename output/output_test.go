@@ -43,7 +43,8 @@ func FuzzRetryAfter(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		if got := output.RetryAfter(http.Header{"Retry-After": {value}}, time.Unix(0, 0)); got < 0 || got > output.MaxRetryAfter {
+		got := output.RetryAfter(http.Header{"Retry-After": {value}}, time.Unix(0, 0))
+		if got < 0 || got > output.MaxRetryAfter {
 			t.Errorf("%q gives %s", value, got)
 		}
 	})
