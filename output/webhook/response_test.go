@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -197,6 +199,23 @@ func TestDeadlineTellsItsCause(t *testing.T) {
 	var failure *poller.DeliveryError
 	if !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable || !errors.Is(err, over) ||
 		!strings.Contains(err.Error(), over.Error()) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAProxyThatIsDown: it is not the receiver's fault, and no setting of the output's.
+func TestAProxyThatIsDown(t *testing.T) {
+	if os.Getenv("ROWRELAY_TEST_PROXY_DOWN") == "" { // net/http reads the variables once in a process
+		cmd := exec.Command(os.Args[0], "-test.run=^TestAProxyThatIsDown$")
+		cmd.Env = append(os.Environ(), "ROWRELAY_TEST_PROXY_DOWN=1", "HTTP_PROXY=http://127.0.0.1:1", "NO_PROXY=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	var failure *poller.DeliveryError
+	err := open(t, webhook.Config{URL: "http://receiver.example/"}).Deliver(t.Context(), outputtest.Delivery(0, 1))
+	if !errors.As(err, &failure) || !strings.Contains(failure.Remedy, "HTTP_PROXY") {
 		t.Errorf("%v", err)
 	}
 }

@@ -170,7 +170,11 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 	}
 	failed := poller.FailAll(len(d.Events), poller.Unavailable, 0, o.failure(err, "sending to %s: %v", o.origin, err))
 	var untrusted *tls.CertificateVerificationError
-	if errors.As(err, &untrusted) {
+	var way *net.OpError
+	switch {
+	case errors.As(err, &way) && way.Op == "proxyconnect":
+		failed.Remedy = "the proxy cannot be reached: look at HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment"
+	case errors.As(err, &untrusted):
 		failed.Remedy = "renew the receiver's certificate, or write the name that it is made out to into output__url; for " +
 			"an authority of your own, set SSL_CERT_FILE; where this machine's clock is wrong, set it"
 	}
