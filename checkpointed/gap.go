@@ -39,11 +39,20 @@ func (s *session) sameDatabase(incarnation string) error {
 			"checkpoint. %s", s.incarnation, incarnation, s.gapRemedy())}
 }
 
-// gapRemedy says what an operator can do about a gap.
+// gapRemedy says what an operator can do about a gap. Where the position is ahead of what there is, nothing goes on at
+// it: only the command knows, and tells what would be skipped.
 func (s *session) gapRemedy() string {
 	name := s.feed.cfg.address()
-	return fmt.Sprintf("Run `rowrelay state accept-gap %s` to go on at the stored position, or `rowrelay state reset %s --to "+
-		"beginning` to start over", name, name)
+	return fmt.Sprintf("Run `rowrelay state accept-gap %s` to go on (it says first from where, and what that skips), or "+
+		"`rowrelay state reset %s --to beginning` to start over", name, name)
+}
+
+// withGapRemedy is err and the remedy, unless the source has said its own: the changes of a table have another one.
+func (s *session) withGapRemedy(err error) error {
+	if err = poller.NameDocument(err, s.feed.cfg.address()); strings.Contains(err.Error(), "rowrelay state accept-gap") {
+		return err
+	}
+	return fmt.Errorf("%w. %s", err, s.gapRemedy())
 }
 
 // maxGap bounds what of a gap is recorded, in bytes.
@@ -106,7 +115,7 @@ func (s *session) sameTable(ctx context.Context, table string) error {
 		warning, err := s.feed.source.Replaced(ctx, s.feed.late.Position(), s.table, table)
 		switch {
 		case errors.Is(err, poller.ErrGap):
-			return &poller.Fault{Event: poller.SourceGap, Err: fmt.Errorf("%w. %s", err, s.gapRemedy())}
+			return &poller.Fault{Event: poller.SourceGap, Err: s.withGapRemedy(err)}
 		case err != nil:
 			return s.feed.cfg.sourceFault(err)
 		case warning != "":

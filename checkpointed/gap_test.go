@@ -161,6 +161,25 @@ func TestColumnsRetyped(t *testing.T) {
 	})
 }
 
+// TestGapHasOneRemedy: what accept-gap does is another thing where changes are missing, or the position is ahead:
+// nothing may promise then that the poller goes on at its position.
+func TestGapHasOneRemedy(t *testing.T) {
+	for _, own := range []string{"", ": go on after the last change: rowrelay state accept-gap " + poller.AnyDocument} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newShop()
+			s.fill(1, 1)
+			p := newProcess(t, nil, s, nil)
+			p.tick()
+			s.err = fmt.Errorf("%w: shop: changes are missing%s", poller.ErrGap, own)
+			r := p.tick()
+			if r.Event != poller.SourceGap || strings.Count(r.Err.Error(), "rowrelay state accept-gap orders") != 1 ||
+				strings.Contains(r.Err.Error(), "at the stored position") {
+				t.Errorf("%s: %v", r.Event, r.Err)
+			}
+		})
+	}
+}
+
 // TestGapStays: rows that come after a gap was found take the source's counter past the position. Nobody has decided
 // by then, and those up to there were never delivered: it stays a gap, for every instance.
 func TestGapStays(t *testing.T) {

@@ -3,7 +3,6 @@ package checkpointed
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
@@ -16,8 +15,7 @@ func (s *session) read(ctx context.Context, r change.Range, limit poller.Limit) 
 	}
 	page, err := s.feed.source.Fetch(ctx, r, limit)
 	if errors.Is(err, poller.ErrGap) {
-		return change.Page{}, &poller.Fault{Event: poller.SourceGap,
-			Err: fmt.Errorf("%w. %s", poller.NameDocument(err, s.feed.cfg.address()), s.gapRemedy())}
+		return change.Page{}, &poller.Fault{Event: poller.SourceGap, Err: s.withGapRemedy(err)}
 	}
 	if err != nil {
 		return change.Page{}, s.feed.cfg.sourceFault(err)

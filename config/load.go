@@ -32,6 +32,7 @@ func load(list []string) (*App, error) {
 		l.place(name)
 	}
 	l.readApp()
+	l.rejoin()
 	l.spread()
 	for _, name := range slices.Sorted(maps.Keys(l.pollers)) {
 		p := l.pollers[name]
@@ -95,10 +96,12 @@ func hostSetting(lower string) string {
 
 // placeMiss says a fault of a name that is almost ours, at the poller that it seems to speak of.
 func (l *loader) placeMiss(name string) {
-	m, ok := nearMiss(name)
-	if !ok {
-		return
+	if m, ok := nearMiss(name); ok {
+		l.miss(name, m)
 	}
+}
+
+func (l *loader) miss(name string, m miss) {
 	const problem = "is not a setting, but looks like one"
 	mend := "Did you mean " + m.suggestion + "? Names are nested by two underscores"
 	switch {
@@ -146,6 +149,10 @@ func (l *loader) placePoller(path string, g given) {
 			"Write the poller's name between the double underscores: pollers__orders__batch_size")
 		return
 	case !ok || key == "":
+		if m, ok := flatPollerMiss(poller); ok {
+			l.miss(name, m)
+			return
+		}
 		l.poller(poller).poller.Faults.Add(name, "names a poller, but no setting of it",
 			"Write the setting after the name, such as pollers__"+poller+"__batch_size")
 		return

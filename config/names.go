@@ -95,6 +95,45 @@ func flatPollerMiss(flat string) (miss, bool) {
 	return miss{suggestion: pollersGroup + "__" + name + "__" + best, poller: name}, true
 }
 
+// rejoin finds pollers__orders_source__where beside a poller orders: one underscore where two belong makes another
+// poller, and orders would run without its condition. A poller all of whose settings are such is none.
+func (l *loader) rejoin() {
+	for name, p := range l.pollers {
+		for other, of := range l.pollers {
+			group, ok := strings.CutPrefix(name, other+"_")
+			if !ok || p.own == nil || of.own == nil || !allMissed(group, p.poller.written) {
+				continue
+			}
+			delete(l.pollers, name)
+			for key, written := range p.poller.written {
+				l.miss(written, miss{suggestion: of.own.prefix + group + "__" + key, poller: other})
+			}
+			break
+		}
+	}
+}
+
+// allMissed reports whether none of the keys is a setting as it stands, and all are below group.
+func allMissed[V any](group string, keys map[string]V) bool {
+	for key := range keys {
+		if isPollerKey(key) || !isPollerKey(group+"__"+key) {
+			return false
+		}
+	}
+	return true
+}
+
+func isPollerKey(key string) bool {
+	if rest, ok := strings.CutPrefix(key, defaultName+"__"); ok {
+		return lookup(outputSettings, rest) != nil
+	}
+	if rest, ok := strings.CutPrefix(key, furtherName+"__"); ok {
+		_, rest, _ = strings.Cut(rest, "__")
+		return lookup(outputSettings, rest) != nil
+	}
+	return lookup(pollerSettings, key) != nil
+}
+
 // groupMiss finds stat__kind and log:level: both the group and the key must be near.
 func groupMiss(first, rest string) (miss, bool) {
 	for _, s := range appSettings {

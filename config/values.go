@@ -110,6 +110,12 @@ var listenAddress = kind.Kind{Word: "host:port", Example: "127.0.0.1:7878", Pars
 	return s, nil
 }}
 
+// isPort reports whether a URL's port can be dialled; one may be left out.
+func isPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
+}
+
 // httpURL takes absolute http and https URLs. They may carry keys, so they are not printed.
 var httpURL = kind.Kind{Word: "URL", Example: "https://example.com/hooks/orders", Hidden: true,
 	Parse: func(s string) (any, *kind.Flaw) {
@@ -120,6 +126,8 @@ var httpURL = kind.Kind{Word: "URL", Example: "https://example.com/hooks/orders"
 			return nil, kind.Wrong("is not a URL", mend)
 		case (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
 			return nil, kind.Wrong("is not an absolute http or https URL", mend)
+		case !isPort(u.Port()):
+			return nil, kind.Wrong("has a port that no host has", "Write a port from 1 to 65535")
 		case u.Fragment != "":
 			return nil, kind.Wrong("has a fragment (#…), which is never sent", "Remove the part from # on")
 		}

@@ -85,15 +85,15 @@ func next(r *poller.Report, outbox bool) string {
 		return "the source's definition changed: undo the change, or go on at the stored position with `rowrelay state " +
 			"accept-fingerprint " + document + "`, or start over with `rowrelay state reset " + document + " --to beginning`"
 	case poller.SourceGap:
-		return "the source is not the one that the checkpoint was taken from (a restore, failover or truncation): compare, then " +
-			"`rowrelay state accept-gap " + document + "` to go on at the stored position, or `rowrelay state reset " +
-			document + " --to beginning`"
+		return "the source is not the one that the checkpoint was taken from, or changes are missing (a restore, failover, truncation, " +
+			"purge): compare, then do as the error says; `rowrelay state accept-gap " + document + "` goes on, and says first from " +
+			"where and what that skips, `rowrelay state reset " + document + " --to beginning` starts over"
 	case poller.StateGone:
 		return "find out who deleted it, and restore it from its copy: the poller goes on by itself; to deliver everything from " + p +
 			"source__start on instead, start this process anew"
 	case poller.ConfigInvalid:
-		return "mend the settings that the error names (`rowrelay check` shows them all), or where it names a parked row, whose key " +
-			"does not fit them any more, take that out with `rowrelay deadletter purge " + r.Poller + " --parked`; until then every tick fails"
+		// Nothing of purging here: a wrong password is no reason to drop parked rows. An error that is about one says so.
+		return "mend the settings that the error names (`rowrelay check` shows them all); until then every tick fails"
 	case poller.TickComplete, poller.FetchEmpty, poller.LeaseAcquireSkipped, poller.Paused:
 		return ""
 	default:

@@ -93,6 +93,7 @@ func TestNextNamesTheMend(t *testing.T) {
 			"check pollers__orders__outputs__audit__url"},
 		{poller.Report{Event: poller.HandlerFailed, Err: errors.New("max_parked")}, "do as the error says"},
 		{poller.Report{Event: poller.FetchFailed}, "pollers__orders__source__connection"},
+		{poller.Report{Event: poller.ConfigInvalid}, "`rowrelay check` shows them all"},
 		{poller.Report{Event: poller.CommitFailed}, "state__connection"},
 		{poller.Report{Event: poller.LostLease}, "another instance took over, or this one could not renew its lease in time"},
 		{poller.Report{Event: poller.LostLease}, "pollers__orders__lease_ttl"},
@@ -101,7 +102,11 @@ func TestNextNamesTheMend(t *testing.T) {
 		test.report.Poller = "orders"
 		server := serve(t, &c, one(runner(func(context.Context) []poller.Report { return []poller.Report{test.report} })))
 		do(t, "POST", server.URL+"/orders", timer)
-		if next := fmt.Sprint(c.err()[0]["next"]); !strings.Contains(next, test.mend) {
+		next := fmt.Sprint(c.err()[0]["next"])
+		if test.report.Event == poller.ConfigInvalid && strings.Contains(next, "purge") {
+			t.Errorf("a wrong password is no reason to purge: %q", next)
+		}
+		if !strings.Contains(next, test.mend) {
 			t.Errorf("%s %s: %q does not say %q", test.report.Event, test.report.Reason, next, test.mend)
 		}
 	}

@@ -92,7 +92,7 @@ func unlike(doc *state.Document, source checkpointed.Description, key, name stri
 			"the types back, or run `rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[4]s --to beginning`",
 			key, doc.Checkpoint.Columns, source.Columns, name)
 	case doc.Checkpoint.Gap != "":
-		return fmt.Errorf("an earlier tick found a gap in %s: run `rowrelay state accept-gap %s` to go on at the stored position, or start "+
+		return fmt.Errorf("an earlier tick found a gap in %s: run `rowrelay state accept-gap %s` to go on (it says first from where), or start "+
 			"over with `rowrelay state reset %[2]s --to beginning`", doc.Checkpoint.Gap, name)
 	}
 	return nil

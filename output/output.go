@@ -13,13 +13,18 @@ import (
 	"github.com/rowrelay/rowrelay/plaintext"
 )
 
-// MaxRetryAfter bounds what a destination can ask for: beyond it the next ticks ask again.
-const MaxRetryAfter = 24 * time.Hour
+// MaxRetryAfter bounds what a destination can ask for: beyond it the next ticks ask again. Events that were set aside
+// wait for so long, whatever has become of the destination.
+const MaxRetryAfter = time.Hour
 
-// RetryAfter reads a Retry-After header (RFC 9110, 10.2.3): seconds, or an HTTP date. It returns 0 for none, for one
-// that cannot be read, and for a moment that has passed.
-func RetryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
+// RetryAfter reads the header Retry-After (RFC 9110, 10.2.3): seconds, or an HTTP date, which is one of the
+// destination's clock. What that shows stands in Date; without it the local clock has to do. It returns 0 for none, for
+// one that cannot be read, and for a moment that has passed.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	if there, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = there
+	}
+	value := strings.TrimSpace(h.Get("Retry-After"))
 	if value == "" {
 		return 0
 	}

@@ -143,11 +143,11 @@ func (t *tick) verdict(s *suspect) verdict {
 	}
 }
 
-// firsts is the number of suspects that were not rejected before.
+// firsts is the number of suspects that were not rejected before, nor counted: one may have been replayed.
 func (t *tick) firsts() int {
 	n := 0
 	for i := range t.suspects {
-		if t.suspects[i].item.event().Attempts == 0 {
+		if e := t.suspects[i].item.event(); e.Attempts == 0 && !slices.Contains(t.hint.counted, e.ID) {
 			n++
 		}
 	}
@@ -185,7 +185,7 @@ func (t *tick) conclude() bool {
 	open := t.suspects[:0]
 	for i, s := range t.suspects {
 		if s.item.event().Attempts == 0 && s.answered && verdicts[i] != undecided {
-			t.hint.refused(1)
+			t.hint.refused(s.item.event().ID)
 		}
 		switch verdicts[i] {
 		case undecided:
@@ -215,6 +215,7 @@ func (t *tick) conclude() bool {
 // recordAccepted records that the destination accepted an event: of this process now, or of another one before.
 func (t *tick) recordAccepted(at time.Time) {
 	t.hint.accepted, t.hint.aside, t.hint.unexplained = at, 0, 0
+	t.hint.counted = nil
 }
 
 // cleared resets the probes: there is no suspect any more.

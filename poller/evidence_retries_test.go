@@ -69,6 +69,32 @@ func TestRetries(t *testing.T) {
 	})
 }
 
+// TestReplayedAgainAndAgain: a row that was given up, and is replayed, is one event, however often: it is given up
+// each time, also where nothing else is accepted in between.
+func TestReplayedAgainAndAgain(t *testing.T) {
+	for _, code := range []int{422, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			feed := pollertest.TableOf("a", "bad")
+			feed.MaxAttempts = 2
+			relay := pollertest.Relay(t, feed, pollertest.NewSink(t, poisonRows(code, "bad")), pollertest.Hundred)
+			for replay := range 4 {
+				if replay > 0 {
+					feed.Parked[`"bad"`] = &pollertest.Parked{ID: "1"}
+				}
+				for range 3 {
+					if report := relay.Tick(t.Context()); report.Failed() {
+						t.Errorf("%d: replay %d: %+v", code, replay, report)
+					}
+					time.Sleep(2 * time.Second)
+				}
+				if len(feed.Dead) != replay+1 {
+					t.Fatalf("%d: given up %d times after %d replays", code, len(feed.Dead), replay)
+				}
+			}
+		})
+	}
+}
+
 // TestManyRetriesAtOnce: events that failed before go alone, so that many of them need no search.
 func TestManyRetriesAtOnce(t *testing.T) {
 	for _, code := range []int{422, 500, 0} {

@@ -60,7 +60,7 @@ func (t *tick) beginProbe() bool {
 
 // refusesAll ends the tick, because as many probes failed as make an outage.
 func (t *tick) refusesAll() {
-	t.hint.refused(maxProbes)
+	t.hint.aside = maxProbes
 	t.unavailable(nil)
 }
 

@@ -2,6 +2,7 @@ package poller
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -114,6 +115,7 @@ type hint struct {
 	// maxProbes: then it seems to accept nothing.
 	accepted time.Time
 	aside    int
+	counted  []string // the ids of those: a replayed event is no further one
 	// unexplained of these were set aside without any evidence, the last for the answer why: ticks fail until there is an
 	// acceptance.
 	unexplained int
@@ -165,8 +167,12 @@ func (h *hint) busyTooLong(id string, at time.Time) bool {
 	return known && at.Sub(since) >= busyLimit
 }
 
-// refused counts events that the destination refused, each the first time, while it accepted nothing.
-func (h *hint) refused(events int) { h.aside = min(h.aside+events, maxProbes) }
+// refused counts an event that the destination refused, the first time, while it accepted nothing.
+func (h *hint) refused(id string) {
+	if h.aside < maxProbes && !slices.Contains(h.counted, id) {
+		h.aside, h.counted = h.aside+1, append(h.counted, id)
+	}
+}
 
 // forget ends the search: every event was judged, or none can be.
 func (h *hint) forget() { h.groups, h.tried, h.suspects, h.probed, h.limited = nil, nil, nil, 0, 0 }

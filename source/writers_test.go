@@ -190,6 +190,14 @@ func TestPostgresWritersSilent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			d, err := src.Describe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			hides := strings.Contains(strings.Join(d.Warnings, ";"), "row security may hide rows")
+			if hides != (c.name == "row security") {
+				t.Errorf("warnings: %q", d.Warnings)
+			}
 			if told := page.Numbers != ""; told != c.told {
 				t.Errorf("numbers are %q, ended %d", page.Numbers, page.Ended)
 			}

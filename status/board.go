@@ -185,8 +185,11 @@ func (b *Board) report(ctx context.Context, r *row) (o Output) {
 		case isAbsent(a.err) && main:
 			f.exists = false
 		default:
-			f.unread = f.unread || main
 			o.unread(&f, r.Parts[i].What, a.at, a.err)
+			if main {
+				f.unread = true
+				o.Problems[len(o.Problems)-1].blameStore(o.Mode, a.err)
+			}
 			if a.put != nil {
 				a.put(&o)
 			} else if main {

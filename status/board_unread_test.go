@@ -3,12 +3,15 @@ package status
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/printing"
 	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
@@ -49,6 +52,38 @@ func TestWhatCouldNotBeReadIsNotHealthy(t *testing.T) {
 	if o.Health != Unknown || !strings.Contains(o.Says,
 		"the note of its last tick could not be read: no way to the store") {
 		t.Errorf("%s: %s", o.Health, o.Says)
+	}
+}
+
+// TestAnUnreadDocumentLeadsToTheStore: also where a tick failed at something else before.
+func TestAnUnreadDocumentLeadsToTheStore(t *testing.T) {
+	seen := NewRecorder(RecorderConfig{App: "shop", Instance: "one"})
+	failed := tick(poller.HandlerFailed, 0)
+	failed.Poller = "orders"
+	seen.Observe(failed, "mend the receiver")
+	for want, c := range map[string]struct {
+		mode mode.Mode
+		err  error
+	}{
+		"the-state-store-fails":     {mode.Cursor, errors.New("no way there")},
+		"the-source-cannot-be-read": {mode.Outbox, errors.New("no way there")},
+		"a-setting-is-wrong":        {mode.Outbox, fmt.Errorf("%w: there is no table: create it", poller.ErrConfig)},
+	} {
+		o := newBoard(BoardConfig{App: "shop", Bound: time.Second, Seen: seen, Outputs: []Subject{{
+			Base:  Output{Poller: "orders", Mode: c.mode},
+			Parts: partOf(func(context.Context) (func(*Output), error) { return nil, c.err }),
+		}}}).Report(t.Context()).Outputs[0]
+		if o.Health != Failing || o.Runbook() != RunbookPage+want {
+			t.Errorf("%s: %s leads to %s: %+v", o.Health, o.Says, o.Runbook(), o.Problems)
+		}
+		if errors.Is(c.err, poller.ErrConfig) {
+			continue // its text says what to do
+		}
+		var text strings.Builder
+		o.print(&printing.Printer{W: &text}, time.Now())
+		if mend := strings.Index(text.String(), "check the "); mend < 0 || mend > strings.Index(text.String(), "last error") {
+			t.Errorf("what to do does not stand beside what is said:\n%s", text.String())
+		}
 	}
 }
 

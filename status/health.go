@@ -79,8 +79,8 @@ func judge(o *Output, f *facts) (Health, string) {
 	case o.Untouched && o.LastSuccess == nil:
 		return New, "Nothing was delivered yet, and no tick that ended well is noted"
 	}
-	if f.note == nil && !o.atWork() {
-		return Unknown, unnoted(f)
+	if f.note == nil && (!o.atWork() || f.alone && o.pendingLong()) {
+		return Unknown, unnoted(o, f)
 	}
 	return Healthy, well(o, f)
 }
@@ -92,9 +92,18 @@ func gone(success time.Time) string {
 		stamp(success))
 }
 
-// unnoted says why it is not known whether anybody ticks.
-func unnoted(f *facts) string {
-	if f.alone {
+// pendingLong reports events that wait for so long that publishing may fail, although somebody is at work.
+func (o *Output) pendingLong() bool {
+	return o.Pending != nil && *o.Pending > 0 && o.LagSeconds != nil && *o.LagSeconds > time.Minute.Seconds()
+}
+
+// unnoted says why it is not known whether anybody ticks, or with what success.
+func unnoted(o *Output, f *facts) string {
+	switch {
+	case f.alone && o.pendingLong():
+		return fmt.Sprintf("The oldest pending event has waited for %s; whether publishing fails, only the process that ticks "+
+			"knows without a state store: read its page or its log", span(time.Duration(*o.LagSeconds*float64(time.Second))))
+	case f.alone:
 		return "Nothing is given up or failed; without a state store, only the process that ticks knows what its ticks told"
 	}
 	return "No failure is noted, and no sign of life either: whether anybody ticks is not known"

@@ -18,6 +18,7 @@ func TestHealth(t *testing.T) {
 	}
 	const limit = 5 * time.Minute
 	told := &Note{At: *ago(30 * time.Second), SilentAfter: 60}
+	held := []Lease{{Held: true}}
 	silentFailure := failed(time.Hour)
 	silentFailure.SilentAfter = 60
 	for name, c := range map[string]struct {
@@ -44,6 +45,11 @@ func TestHealth(t *testing.T) {
 			"all pollers have 1 fault: state__kind: unknown"},
 		"without a store": {Output{Mode: "outbox", Pending: number(3)}, facts{exists: true, alone: true}, Unknown,
 			"only the process that ticks knows"},
+		"without a store, at work": {Output{Mode: "outbox", Pending: number(3), LagSeconds: seconds(10), Owners: held},
+			facts{exists: true, alone: true}, Healthy, "3 pending"},
+		"without a store, at work in vain": {
+			Output{Mode: "outbox", Pending: number(3), LagSeconds: seconds(600), Owners: held},
+			facts{exists: true, alone: true}, Unknown, "has waited for 10 min; whether publishing fails"},
 		"faults": {Output{Problems: []Problem{{Text: "a"}, {Text: "b"}}}, facts{faults: 2}, Failing,
 			"2 faults: a"},
 		"a dead store": {Output{Problems: []Problem{{Text: "no answer"}}}, facts{unread: true}, Failing,

@@ -1,6 +1,11 @@
 package status
 
-import "github.com/rowrelay/rowrelay/poller"
+import (
+	"errors"
+
+	"github.com/rowrelay/rowrelay/mode"
+	"github.com/rowrelay/rowrelay/poller"
+)
 
 // The pages that the status page leads to: the runbook, which the alerts lead to as well, and the words.
 const (
@@ -24,10 +29,26 @@ var byHealth = map[Health]string{
 	Paused: "rowrelaypaused", Parked: "rowrelayparked",
 }
 
+// blameStore says what to do where the part that says most of an output could not be read.
+func (q *Problem) blameStore(m mode.Mode, err error) {
+	switch {
+	case errors.Is(err, poller.ErrConfig): // its text says what to do
+		q.Event = string(poller.ConfigInvalid)
+	case m.Can(mode.Document):
+		q.Event = string(poller.CheckpointLoadFailed)
+		q.Mend = "check the state store: state__connection, its container, the identity's role, the network"
+	default:
+		q.Event = string(poller.FetchFailed)
+		q.Mend = "check the database of source__connection: its network, login and permissions"
+	}
+}
+
 // Runbook is where it is said what to do about an output; "" where nothing is wrong.
 func (o *Output) Runbook() string {
 	heading := byHealth[o.Health]
 	switch {
+	case o.Health == Failing && len(o.Problems) > 0 && byEvent[poller.Event(o.Problems[0].Event)] != "":
+		heading = byEvent[poller.Event(o.Problems[0].Event)] // see judge: it comes before what a tick told
 	case o.Health == Failing && o.LastError != nil && byEvent[poller.Event(o.LastError.Event)] != "":
 		heading = byEvent[poller.Event(o.LastError.Event)]
 	case o.Health == Failing:

@@ -39,17 +39,21 @@ func (o *Output) print(p *printing.Printer, now time.Time) {
 	p.Line("%-8s %s  %s", strings.ToUpper(string(o.Health)), name,
 		plaintext.Line(fmt.Sprintf("(%s, %s to %s)", o.Mode, o.Source, o.Kind)))
 	p.Wrapped("", o.Says)
+	said := func(q *Problem) bool { return strings.Contains(o.Says, q.Text) }
+	for i := range o.Problems {
+		if problem := &o.Problems[i]; said(problem) { // what to do about what is said above stands beside it
+			p.Wrapped("to do", problem.Mend)
+		}
+	}
 	switch e := o.LastError; {
 	case e == nil:
-	case strings.Contains(o.Says, e.Text): // it is said above
+	case said(e):
 		p.Wrapped("to do", e.Mend)
 	default:
 		e.print(p, "last error")
 	}
 	for i := range o.Problems {
-		if problem := &o.Problems[i]; strings.Contains(o.Says, problem.Text) { // it is said above
-			p.Wrapped("to do", problem.Mend)
-		} else {
+		if problem := &o.Problems[i]; !said(problem) {
 			problem.print(p, "problem")
 		}
 	}

@@ -34,8 +34,10 @@ type listener struct {
 // Deliver delivers, and returns what the output does.
 func (l *listener) Deliver(ctx context.Context, d change.Delivery) error {
 	err := l.Output.Deliver(ctx, d)
+	// late: a status may have come, but not the whole of a body that is needed.
+	late := err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch {
-	case answered(err, len(d.Events)):
+	case answered(err, len(d.Events)) && !late:
 		l.silent.Store(false)
 	case errors.Is(ctx.Err(), context.Canceled): // the tick gave it up
 	case !errors.Is(err, poller.ErrCut) && !l.silent.Swap(true):

@@ -21,6 +21,8 @@ func TestHeard(t *testing.T) {
 	busy.RetryAfter = time.Second
 	given, giveUp := context.WithCancel(t.Context())
 	giveUp()
+	over, end := context.WithDeadline(t.Context(), time.Time{})
+	defer end()
 	var answer error
 	var log bytes.Buffer
 	to := heard(pollertest.Func(func(context.Context, change.Delivery) error { return answer }),
@@ -33,7 +35,8 @@ func TestHeard(t *testing.T) {
 		{t.Context(), busy, 0}, {t.Context(), poller.FailAll(1, poller.Unavailable, 0, errors.New("one of two")), 0},
 		{t.Context(), poller.FailAll(2, poller.Unavailable, 503, errors.New("503")), 0}, {given, silent, 0},
 		{t.Context(), poller.ErrCut, 0}, {t.Context(), silent, 1}, {t.Context(), silent, 1}, {t.Context(), nil, 1},
-		{t.Context(), silent, 2},
+		{t.Context(), silent, 2}, {t.Context(), nil, 2},
+		{over, poller.FailAll(2, poller.Unavailable, 200, errors.New("its JSON body could not be read")), 3},
 	} {
 		answer = c.answer
 		if err := to.Deliver(c.ctx, change.Delivery{Events: make([]change.Event, 2)}); !errors.Is(err, c.answer) {

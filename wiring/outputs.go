@@ -173,6 +173,11 @@ func (a *App) openHTTP(p *config.Poller, out *config.Output, format change.Forma
 		Several: out.SeveralPerKey,
 		Format:  format, Single: out.Batch == 1, Concurrency: p.Concurrency, Version: a.process.Version,
 	}
+	if log := a.process.Log; log != nil {
+		cfg.Doubt = func(text string) {
+			log.Warn(text, "event", "warning", "poller", p.Name, "output", out.Name)
+		}
+	}
 	var tokens bearer.Source
 	switch out.Auth {
 	case "entra":

@@ -147,7 +147,10 @@ var (
 	plainValue    = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]*$`)
 )
 
-// printVariables prints lines that a shell reads: all of them, or none where one cannot be.
+var inDoubleQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`")
+
+// printVariables prints lines that a shell reads, and systemd and Compose as well: all of them, or none where one
+// cannot be.
 func (c *console) printVariables(list []string) error {
 	var lines strings.Builder
 	for _, pair := range list {
@@ -155,8 +158,11 @@ func (c *console) printVariables(list []string) error {
 		switch {
 		case !plainVariable.MatchString(name):
 			return fmt.Errorf("%s cannot be a variable of a shell: print local.settings.json with --json, or keep YAML", name)
+		case strings.Contains(value, "'"), strings.HasSuffix(value, `\`):
+			// Compose ends a text in single quotes at the next one, unless a backslash stands before it.
+			value = `"` + inDoubleQuotes.Replace(value) + `"`
 		case !plainValue.MatchString(value):
-			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+			value = "'" + value + "'"
 		}
 		fmt.Fprintf(&lines, "%s=%s\n", name, value)
 	}

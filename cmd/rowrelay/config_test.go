@@ -84,9 +84,17 @@ func TestSettingsConvertBothWays(t *testing.T) {
 	if variables != d+"SHOP_DB=sqlite:shop.db\n" || strings.Count(d, "\n") != 9 {
 		t.Errorf("there:\n%s\nand back:\n%s", variables, d)
 	}
-	for _, want := range []string{"batch_size=0100\n", `constants__by='it'\''s %NAME%'` + "\n"} {
+	for _, want := range []string{"batch_size=0100\n", `constants__by="it's %NAME%"` + "\n"} {
 		if !strings.Contains(variables, want) {
 			t.Errorf("no %s in\n%s", want, variables)
+		}
+	}
+	// What Compose would end too early stands in double quotes, where nothing is expanded or run.
+	for _, value := range []string{"a = 'x'", "\\", "' $HOME `id` \" \\ \\n", "a\nb"} {
+		env := convert([]string{"log__level=" + value}, "to-env")
+		got, err := exec.Command("sh", "-c", env+`printf %s "$log__level"`).Output()
+		if err != nil || string(got) != value || strings.Contains(env, `'\''`) {
+			t.Errorf("%q became %q by %s: %v", value, got, env, err)
 		}
 	}
 	testfile.Write(t, "odd.yaml", "pollers: {a: {output: {headers: {X-A: b}}}}")

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,6 +63,7 @@ func runAlone(ctx context.Context, c *console, how *runOptions) error {
 	if err := g.wire(c.telemetry); err != nil {
 		return err
 	}
+	defer tellStopping(ctx, g.log)()
 	if how.once {
 		return g.once(ctx, page)
 	}
@@ -79,4 +82,18 @@ func runAlone(ctx context.Context, c *console, how *runOptions) error {
 	ending.Wait()
 	g.log.Info("stopped")
 	return nil
+}
+
+// tellStopping says why the end takes a while, where it does: a receiver that does not answer is waited for until
+// output__timeout. What it returns is called at the end.
+func tellStopping(ctx context.Context, log *slog.Logger) func() {
+	ended, end := context.WithCancel(context.Background())
+	context.AfterFunc(ctx, func() {
+		select {
+		case <-ended.Done():
+		case <-time.After(time.Second):
+			log.Info("stopping: requests under way are waited for; a second signal (Ctrl-C) ends at once, and they are sent again")
+		}
+	})
+	return end
 }

@@ -186,6 +186,7 @@ Nothing else changes: no position, no lease, no row.`,
 }
 
 func (t *target) testEvent(ctx context.Context, name string, s *sampleFlags) error {
+	t.log = auditLogger(t.console, &config.App{}) // an output may doubt who has answered
 	a, chosen, err := t.open([]string{name})
 	if err != nil {
 		return err

@@ -283,10 +283,11 @@ func TestTestEvent(t *testing.T) {
 	connection := newFile(t)
 	runSQL(t, connection, `CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT)`)
 	var seen []http.Header
-	status := http.StatusOK
+	status, page := http.StatusOK, ""
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		seen = append(seen, q.Header)
 		w.WriteHeader(status)
+		_, _ = io.WriteString(w, page)
 	}))
 	t.Cleanup(receiver.Close)
 	environ := ordersOf(connection, "pollers__orders__source__cursor=id", "pollers__orders__output__kind=http",
@@ -317,7 +318,12 @@ func TestTestEvent(t *testing.T) {
 		!strings.Contains(err.Error(), "check the key in output__url") {
 		t.Error(err)
 	}
-	status = http.StatusOK
+	status, page = http.StatusOK, "<!doctype html><title>Sign in</title>"
+	if _, errs, err := sampled(t, environ, "test-event", "orders", "--yes"); err != nil ||
+		!strings.Contains(errs, "answered 200 with an HTML page") {
+		t.Error(err, errs)
+	}
+	page = ""
 	out, _, err = sampled(t, with(environ, "pollers__orders__source__mode=outbox", "pollers__orders__source__cursor="),
 		"test-event", "orders", "--yes",
 		"--event-type", "OrderPlaced", "--payload", `{"a":1}`)

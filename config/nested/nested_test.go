@@ -73,6 +73,7 @@ func TestFaultsOfAFile(t *testing.T) {
 		{"state: secret", "line 1: state is no setting"},
 		{"poller:\n  a:\n    batch_size: 1", "line 3: poller__a__batch_size is no setting"},
 		{"pollers:\n  a:\n    source__key: [secret, b]", "line 3: pollers__a__source__key is a list"},
+		{"pollers:\n  - a:\n      batch_size: 1", "pollers is a list. Leave the hyphens out"},
 		{"state: {kind: file}\nSTATE__kind: blob", "line 2: STATE__kind is set a second time (before: line 1)"},
 		{"env:\n  A: x\n  a: y", "line 3: a is set a second time (before: line 2)"},
 		{"state: &x {kind: file}", "line 1: state has an anchor or refers to one"},

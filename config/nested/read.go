@@ -109,6 +109,9 @@ func (r *reader) value(name string, line int, node *yaml.Node) {
 	case !r.plain(node, shown):
 	case node.Kind == yaml.MappingNode:
 		r.mapping(name, node)
+	case node.Kind == yaml.SequenceNode && len(node.Content) > 0 && node.Content[0].Kind == yaml.MappingNode:
+		r.fault(node.Line, shown+" is a list",
+			"Leave the hyphens out: settings stand below their name, as in `pollers: {orders: {…}}`")
 	case node.Kind == yaml.SequenceNode:
 		r.fault(node.Line, shown+" is a list", "Write one text: columns are separated by commas, as in `key: region, id`")
 	case node.Tag == "!!null" && (name == envKey || config.Ours(name+separator+"x") && !config.Ours(name)):

@@ -83,14 +83,15 @@ func (c *conn) send(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.left = c.to.next.MaxResponseHeaderBytes
+	if _, err := c.reader.Peek(1); err != nil {
+		return nil, err // io.EOF where there is no answer, and not that it is cut
+	}
 	for {
 		resp, err := http.ReadResponse(c.reader, req)
-		switch {
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, fmt.Errorf("the connection was closed before an answer had come: %w", err)
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols:
+		}
+		if resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols {
 			c.left = math.MaxInt64
 			return resp, nil
 		}

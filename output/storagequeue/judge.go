@@ -37,7 +37,7 @@ func (o *Output) judge(ctx context.Context, err error) output.Result {
 func (o *Output) judgeAnswer(answer *azcore.ResponseError) output.Result {
 	r := output.Result{Cause: poller.Unavailable, Status: answer.StatusCode}
 	if answer.RawResponse != nil {
-		r.RetryAfter = output.RetryAfter(answer.RawResponse.Header.Get("Retry-After"), time.Now())
+		r.RetryAfter = output.RetryAfter(answer.RawResponse.Header, time.Now())
 	}
 	mend := ""
 	switch {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -40,6 +41,8 @@ type Config struct {
 	Concurrency int
 	// Version goes into User-Agent: rowrelay/<version>.
 	Version string
+	// Doubt is told once where a 2xx may come from something else than a receiver; nil: nobody is.
+	Doubt func(text string)
 }
 
 // Output implements poller.Output. It is safe for concurrent use.
@@ -57,6 +60,8 @@ type Output struct {
 	transport *http.Transport
 	plain     *plainhttp.Transport // before transport
 	through   http.RoundTripper    // plain, and what stands before it
+	doubt     func(string)
+	doubted   atomic.Bool
 }
 
 // route is what of a request depends on its event: the URL and the method.

@@ -24,8 +24,9 @@ const (
 // judge turns an answer into what it says about the events: nil when all are accepted.
 func (o *Output) judge(ctx context.Context, d *change.Delivery, resp *http.Response) *poller.DeliveryError {
 	code := resp.StatusCode
-	if code >= 200 && code < 300 {
+	if accepted(code) {
 		if !isJSON(resp.Header.Get("Content-Type")) {
+			o.doubtPage(resp)
 			return nil
 		}
 		return o.judgeJSON(ctx, d, resp)
@@ -37,10 +38,29 @@ func (o *Output) judge(ctx context.Context, d *change.Delivery, resp *http.Respo
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests,
 		code < 200, code >= 500:
 		failed := poller.FailAll(n, poller.Unavailable, code, o.answered(resp))
-		failed.RetryAfter = output.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
+		failed.RetryAfter = output.RetryAfter(resp.Header, time.Now())
+		failed.Remedy = remedy(code)
 		return failed
 	default:
 		return o.refused(n, code, o.answered(resp))
+	}
+}
+
+func accepted(code int) bool { return code >= 200 && code < 300 }
+
+// doubtPage tells of a 2xx that holds a page for people, as a login, a gateway, or a site that answers every path does.
+// Its events count as accepted all the same: what a receiver writes into its body is its own business.
+func (o *Output) doubtPage(resp *http.Response) {
+	media := strings.ToLower(resp.Header.Get("Content-Type"))
+	if o.doubt == nil || o.doubted.Load() || !strings.HasPrefix(strings.TrimSpace(media), "text/html") {
+		return
+	}
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(resp.Body, head) // what cannot be read shows nothing
+	text := strings.ToLower(strings.TrimSpace(string(head[:n])))
+	if (strings.HasPrefix(text, "<!doctype html") || strings.HasPrefix(text, "<html")) && !o.doubted.Swap(true) {
+		o.doubt(fmt.Sprintf("%s answered %d with an HTML page, and that accepts the events: if it is a login or another site, "+
+			"nothing took them; correct output__url, and send them again (rowrelay backfill)", o.origin, resp.StatusCode))
 	}
 }
 
@@ -59,6 +79,8 @@ func remedy(code int) string {
 		return "check output__url: its path must be the receiver's, and take the method"
 	case http.StatusRequestEntityTooLarge:
 		return "lower output__batch or output__batch_bytes, or raise the receiver's limit"
+	case http.StatusTooManyRequests:
+		return "the receiver limits the rate: it is tried again; write into output__rate what it allows, or raise its limit"
 	case http.StatusUnsupportedMediaType:
 		return "the receiver does not take this output__format or output__gzip: choose another"
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +78,7 @@ func TestSwitchedProtocols(t *testing.T) {
 
 func TestMends(t *testing.T) {
 	for status, mend := range map[int]string{401: "output__headers__", 404: "output__url", 413: "output__batch_bytes",
-		415: "output__gzip"} {
+		415: "output__gzip", 429: "output__rate"} {
 		if _, failure := deliver(t, answer(status, "", "")); !strings.Contains(failure.Remedy, mend) {
 			t.Errorf("%d: %q does not name %s", status, failure.Remedy, mend)
 		}
@@ -198,6 +200,51 @@ func TestDeadlineTellsItsCause(t *testing.T) {
 	if !errors.As(err, &failure) || failure.Failed[0].Cause != poller.Unavailable || !errors.Is(err, over) ||
 		!strings.Contains(err.Error(), over.Error()) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestAProxyThatIsDown: it is not the receiver's fault, and no setting of the output's.
+func TestAProxyThatIsDown(t *testing.T) {
+	if os.Getenv("ROWRELAY_TEST_PROXY_DOWN") == "" { // net/http reads the variables once in a process
+		cmd := exec.Command(os.Args[0], "-test.run=^TestAProxyThatIsDown$")
+		cmd.Env = append(os.Environ(), "ROWRELAY_TEST_PROXY_DOWN=1", "HTTP_PROXY=http://127.0.0.1:1", "NO_PROXY=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	var failure *poller.DeliveryError
+	err := open(t, webhook.Config{URL: "http://receiver.example/"}).Deliver(t.Context(), outputtest.Delivery(0, 1))
+	if !errors.As(err, &failure) || !strings.Contains(failure.Remedy, "HTTP_PROXY") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAPageIsDoubted: a login page that answers 200 takes nothing, and is told once. A receiver may say "ok" in HTML.
+func TestAPageIsDoubted(t *testing.T) {
+	for body, doubted := range map[string]bool{
+		"<!DOCTYPE html><title>Sign in</title>": true, "\n <html lang=en>" + strings.Repeat(" ", 1000): true,
+		"ok": false, "<b>ok</b>": false, "": false,
+	} {
+		r := newReceiver(t, answer(200, "text/html; charset=utf-8", body))
+		var told []string
+		o := open(t, webhook.Config{URL: r.URL, Doubt: func(text string) { told = append(told, text) }})
+		for range 2 {
+			if err := o.Deliver(t.Context(), outputtest.Delivery(0, 1)); err != nil {
+				t.Error(err)
+			}
+		}
+		if len(told) > 1 || len(told) == 1 != doubted {
+			t.Errorf("%q: %q", body, told)
+		}
+	}
+}
+
+// A connection that is closed instead of an answer: "EOF" alone says that to nobody who does not program.
+func TestConnectionClosedInsteadOfAnAnswer(t *testing.T) {
+	_, failure := deliver(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	if !errors.Is(failure, io.EOF) || !strings.Contains(failure.Error(), "closed the connection without an answer") {
+		t.Errorf("%v", failure)
 	}
 }
 

@@ -49,6 +49,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -86,6 +87,7 @@ func New(cfg Config) (*Output, error) {
 		route: route, origin: u.Scheme + "://" + u.Host, format: cfg.Format, single: cfg.Single, gzip: cfg.Gzip,
 		several: cfg.Several,
 		key:     key, static: static, secrets: newRedactor(cfg, u), transport: newTransport(cfg.Concurrency, identity),
+		doubt: cfg.Doubt,
 	}
 	o.plain = plainhttp.New(o.transport)
 	o.through = output.Unswitched{Next: o.plain}
@@ -151,7 +153,7 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		return o.unanswered(ctx, &d, err)
 	}
 	defer drain(resp, cancel)
-	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
+	if !accepted(resp.StatusCode) || !isJSON(resp.Header.Get("Content-Type")) {
 		// The status decides: an excerpt of the body is worth a moment, not the rest of the timeout.
 		defer time.AfterFunc(drainTime, cancel).Stop()
 	}
@@ -166,11 +168,18 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause // "no answer within 30s" tells more than "context deadline exceeded"
 	}
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("it closed the connection without an answer (%w)", err)
+	}
 	failed := poller.FailAll(len(d.Events), poller.Unavailable, 0, o.failure(err, "sending to %s: %v", o.origin, err))
 	var untrusted *tls.CertificateVerificationError
-	if errors.As(err, &untrusted) {
+	var way *net.OpError
+	switch {
+	case errors.As(err, &way) && way.Op == "proxyconnect":
+		failed.Remedy = "the proxy cannot be reached: look at HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment"
+	case errors.As(err, &untrusted):
 		failed.Remedy = "renew the receiver's certificate, or write the name that it is made out to into output__url; for " +
-			"an authority of your own, set SSL_CERT_FILE"
+			"an authority of your own, set SSL_CERT_FILE; where this machine's clock is wrong, set it"
 	}
 	return failed
 }

@@ -255,6 +255,10 @@ func (r *resolver) warn(cursor, key []int) {
 	if !p.KeyProved {
 		add("source__key is %s", p.KeyProof)
 	}
+	if p.Table.RowSecurity {
+		add("row security may hide rows of %s from this login: they are not delivered, and one that comes into sight later may never be; "+
+			"unless that is meant, ALTER ROLE … BYPASSRLS, or let the table's owner read it", p.Table.Name)
+	}
 	if p.Sel.Query == "" && p.IndexName == "" {
 		if p.IndexAdvice == "" {
 			add("no index of the view %s is known to serve the order (%s): check the plan of the statement", p.Table.Name,

@@ -21,8 +21,8 @@ func (sh *Share) explain(ctx context.Context, kind engine.Fault, err error) erro
 	}
 	switch kind {
 	case engine.FaultTimeout:
-		return fmt.Errorf("%s: a statement took longer than source__timeout (%v): make an index serve the order (see `rowrelay check`), "+
-			"or raise source__timeout: %w", where, sh.timeout, err)
+		return fmt.Errorf("%s: a statement took longer than source__timeout (%v), or the server cancelled it sooner: make an index serve "+
+			"the order (see `rowrelay check`), raise source__timeout, or look at what the server limits: %w", where, sh.timeout, err)
 	case engine.FaultLocked:
 		unlock := ""
 		if way := sh.dialect.Syntax().Advice.Unlock; way != "" {
