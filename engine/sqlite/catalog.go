@@ -49,13 +49,13 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 }
 
 func (d Dialect) columns(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) error {
-	const text = `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid`
+	const text = `SELECT name, type, "notnull", pk, hidden > 1 FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid`
 	keys := map[int]string{}
 	err := engine.EachRow(ctx, conn, text, []any{schema, rel}, func(scan func(...any) error) error {
 		var c engine.Column
 		var notNull bool
 		var pk int
-		err := scan(&c.Name, &c.Type, &notNull, &pk)
+		err := scan(&c.Name, &c.Type, &notNull, &pk, &c.Computed)
 		c.Nullable, c.Value = !notNull && (pk == 0 || t.LooseKey), valueOf(c.Type)
 		t.Columns = append(t.Columns, c)
 		if pk > 0 {
