@@ -21,6 +21,10 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	if len(name) == 2 {
 		schema = name[0]
 	}
+	var server engine.Server // as it is before the catalog is read: what changes meanwhile shows later
+	if err := d.Refresh(ctx, conn, &server); err != nil {
+		return engine.Table{}, err
+	}
 	var typ, ddl string
 	var withoutRowid, strict bool
 	err := conn.QueryRowContext(ctx, `SELECT l.name, l.type, l.wr, l.strict, coalesce(m.sql, '') FROM pragma_table_list(?2) l
@@ -33,7 +37,8 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	if err != nil {
 		return engine.Table{}, fmt.Errorf("find the table: %w", err)
 	}
-	t := engine.Table{Name: rel, From: quote(rel), View: typ == "view", LooseKey: !withoutRowid, Strict: strict}
+	t := engine.Table{Name: rel, From: quote(rel), View: typ == "view", LooseKey: !withoutRowid, Strict: strict,
+		Identity: server.Table}
 	if !strings.EqualFold(schema, "main") {
 		t.Name, t.From = schema+"."+rel, quote(schema)+"."+quote(rel)
 	}
