@@ -65,7 +65,7 @@ type Event struct {
 	// Payload is published as it stands; valid UTF-8, as a rule JSON.
 	Payload []byte
 	// TraceParent and TraceState are the W3C trace context that the event belongs to; "" for none. One that is too long
-	// (255 and 1000 characters) is left out.
+	// (255 and 1000 characters), or no text, is left out.
 	TraceParent, TraceState string
 	// AvailableAt is when the event may be published; zero: at once. Later events of its aggregate wait for it.
 	// ExpiresAt is from when on it is not published any more; zero: never. Both lie in the years 1970 to 2037, and need
@@ -89,6 +89,9 @@ func (e *Event) check() error {
 		if year := at.UTC().Year(); !at.IsZero() && (year < 1970 || year > 2037) {
 			return fmt.Errorf("outbox: Event.%s is in %d: a timestamp holds the years 1970 to 2037", name, year)
 		}
+	}
+	if !utf8.Valid(e.Payload) {
+		return errors.New("outbox: Event.Payload is not valid UTF-8: write bytes as base64")
 	}
 	return plain("IdempotencyKey", e.IdempotencyKey)
 }
@@ -272,14 +275,14 @@ func (w *Writer) inserts(events []Event) ([]Statement, error) {
 	return all, nil
 }
 
-// fitting is text as a nullable column takes it. What is too long is left out: a trace context comes from outside, and
+// fitting is text as a nullable column takes it. What is too long, or no text, is left out: a trace context comes from outside, and
 // must not be able to fail the transaction.
 func fitting(s string, most int) sql.NullString {
-	return sql.NullString{String: s, Valid: s != "" && len(s) <= most && utf8.ValidString(s)}
+	return sql.NullString{String: s, Valid: s != "" && len(s) <= most && utf8.ValidString(s) && !strings.Contains(s, "\x00")}
 }
 
 // Why an aggregate is not locked.
 var (
 	errNotLocked = errors.New("another transaction has held it for 30 s")
-	errNoSlots   = errors.New("the table rowrelay_locks is empty: `rowrelay outbox init` fills it (rows 0 to 1023)")
+	errNoSlots   = errors.New("the table rowrelay_locks lacks rows of 0 to 1023: `rowrelay outbox init --apply` adds them")
 )
