@@ -90,10 +90,18 @@ func (e *Event) check() error {
 			return fmt.Errorf("outbox: Event.%s is in %d: a timestamp holds the years 1970 to 2037", name, year)
 		}
 	}
-	if !utf8.Valid(e.Payload) {
-		return errors.New("outbox: Event.Payload is not valid UTF-8: write bytes as base64")
-	}
 	return plain("IdempotencyKey", e.IdempotencyKey)
+}
+
+// keeps returns an error where the engine would not store a payload as it stands. SQLite stores any bytes.
+func (e Engine) keeps(payload []byte) error {
+	switch {
+	case e != SQLite && !utf8.Valid(payload): // MySQL stores question marks where its sql_mode is not strict
+		return errors.New("outbox: Event.Payload is not valid UTF-8: write bytes as base64")
+	case e == Postgres && slices.Contains(payload, 0):
+		return errors.New("outbox: Event.Payload contains NUL, which PostgreSQL does not store")
+	}
+	return nil
 }
 
 // timed says that the event has a time.
@@ -260,6 +268,9 @@ func (w *Writer) inserts(events []Event) ([]Statement, error) {
 	for i := range events {
 		e := &events[i]
 		if err := e.check(); err != nil {
+			return nil, err
+		}
+		if err := w.engine.keeps(e.Payload); err != nil {
 			return nil, err
 		}
 		key := e.IdempotencyKey

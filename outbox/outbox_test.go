@@ -304,9 +304,16 @@ func TestRefusedText(t *testing.T) {
 		"Type":           func(e *outbox.Event) *string { return &e.Type },
 		"IdempotencyKey": func(e *outbox.Event) *string { return &e.IdempotencyKey },
 	}
-	if err := w.Write(t.Context(), nil, outbox.Event{AggregateType: "Order", Type: "Placed",
-		Payload: []byte("secret\xff")}); err == nil || !strings.Contains(err.Error(), "Event.Payload is not valid UTF-8") {
-		t.Errorf("a payload that is no text: %v", err)
+	for payload, want := range map[string]string{"secret\xff": "Event.Payload is not valid UTF-8",
+		"secret\x00": "Event.Payload contains NUL"} {
+		w, err := outbox.NewWriter(outbox.Postgres, "outbox")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.Write(t.Context(), nil, outbox.Event{AggregateType: "Order", Type: "Placed", Payload: []byte(payload)})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("a payload %q: %v", payload, err)
+		}
 	}
 	for name, member := range members {
 		for text, why := range map[string]string{
