@@ -238,7 +238,8 @@ func TestMoveStoreKeepsAPause(t *testing.T) {
 // TestMoveStoreToWhatIsMissing: the store's words name a setting, which is one of the store that is moved to.
 func TestMoveStoreToWhatIsMissing(t *testing.T) {
 	err := moveStore(t, movable(t), missing{memstore.New()})
-	if err == nil || !strings.Contains(err.Error(), "the settings of elsewhere follow --to, as in --to state__create=true") {
+	const want = "the settings of elsewhere follow --to, as in --to state__create=true"
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,9 +13,9 @@ import (
 const (
 	lockPostgres = `SELECT pg_advisory_xact_lock(hashtextextended($1 || chr(31) || $2, 0))`
 	// MySQL has no lock that ends with the transaction but that of a row: one of 1024, by a hash of the aggregate. Two
-	// aggregates with one row wait for each other without need. The hash is that of the bytes in UTF-8, which other writers
-	// leave to the server: CRC32(CONVERT(CONCAT(type, CHAR(31), id) USING utf8mb4)) & 1023. Here it shows how many rows have
-	// to be there.
+	// aggregates with one row wait for each other without need. The hash is that of the bytes in UTF-8, which other
+	// writers leave to the server: CRC32(CONVERT(CONCAT(type, CHAR(31), id) USING utf8mb4)) & 1023. Here it shows how
+	// many rows have to be there.
 	lockMySQL  = `SELECT slot FROM rowrelay_locks WHERE slot IN (%s) ORDER BY slot FOR UPDATE`
 	lockServer = `DECLARE @resource nvarchar(64) = CONVERT(nvarchar(64), HASHBYTES('SHA2_256', CONCAT(CAST(@p1 AS nvarchar(255)), NCHAR(31), CAST(@p2 AS nvarchar(255)))), 2), @got int;
 EXEC @got = sp_getapplock @Resource = @resource, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 30000;

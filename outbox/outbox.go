@@ -286,10 +286,11 @@ func (w *Writer) inserts(events []Event) ([]Statement, error) {
 	return all, nil
 }
 
-// fitting is text as a nullable column takes it. What is too long, or no text, is left out: a trace context comes from outside, and
-// must not be able to fail the transaction.
+// fitting is text as a nullable column takes it. What is too long, or no text, is left out: a trace context comes from
+// outside, and must not be able to fail the transaction.
 func fitting(s string, most int) sql.NullString {
-	return sql.NullString{String: s, Valid: s != "" && len(s) <= most && utf8.ValidString(s) && !strings.Contains(s, "\x00")}
+	fits := s != "" && len(s) <= most && utf8.ValidString(s) && !strings.Contains(s, "\x00")
+	return sql.NullString{String: s, Valid: fits}
 }
 
 // Why an aggregate is not locked.

@@ -141,9 +141,9 @@ func TestNoLocks(t *testing.T) {
 			}
 			return w.Write(t.Context(), tx, events...)
 		}
-		var slot int
-		const slots = "SELECT COUNT(*), (SELECT CRC32(CONVERT(CONCAT('Order', CHAR(31), '42') USING utf8mb4)) & 1023) FROM rowrelay_locks"
-		var there int
+		const slots = "SELECT COUNT(*), (SELECT CRC32(CONVERT(CONCAT('Order', CHAR(31), '42') USING utf8mb4)) & 1023) " +
+			"FROM rowrelay_locks"
+		var there, slot int
 		if err := db.QueryRowContext(t.Context(), slots).Scan(&there, &slot); err != nil || there != 1024 {
 			t.Fatalf("%d rows to lock, want 1024; %v", there, err)
 		}
@@ -164,10 +164,10 @@ func TestNoLocks(t *testing.T) {
 func lockedBy(t *testing.T, db *sql.DB, slot int) string {
 	t.Helper()
 	var id string
-	err := db.QueryRowContext(t.Context(), fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) "+
-		"SELECT 100 * a.i + b.i AS id FROM n AS a CROSS JOIN n AS b HAVING CRC32(CONCAT('Order', CHAR(31), id)) & 1023 = %d LIMIT 1",
-		slot)).Scan(&id)
-	if err != nil {
+	const ids = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) " +
+		"SELECT 100 * a.i + b.i AS id FROM n AS a CROSS JOIN n AS b " +
+		"HAVING CRC32(CONCAT('Order', CHAR(31), id)) & 1023 = ? LIMIT 1"
+	if err := db.QueryRowContext(t.Context(), ids, slot).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
 	return id

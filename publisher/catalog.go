@@ -159,8 +159,8 @@ func (c *catalog) locks(ctx context.Context) []string {
 	if err != nil || n >= 1024 {
 		return nil
 	}
-	return []string{fmt.Sprintf("rowrelay_locks has %d of its 1024 rows: writers of the aggregates that lack one lock nothing, and "+
-		"their events may come out of order, or are refused: rowrelay outbox init %s --apply adds them", n, c.cfg.Poller)}
+	return []string{fmt.Sprintf("rowrelay_locks has %d of its 1024 rows: writers of the aggregates that lack one lock "+
+		"nothing, and their events may come out of order, or are refused: rowrelay outbox init %s --apply adds them", n, c.cfg.Poller)}
 }
 
 // place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its

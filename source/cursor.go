@@ -237,8 +237,8 @@ type finding struct {
 	verdict error
 }
 
-// mostPlans is how often a plan is made for one work: a migration has several statements, and the one after that which a
-// plan knows of may hold the work up until the table is another again.
+// mostPlans is how often a plan is made for one work: a migration has several statements, and the one after that which
+// a plan knows of may hold the work up until the table is another again.
 const mostPlans = 4
 
 // byPlan does work by the plan. The catalog may have changed since the plan was made: then it is read again, and the

@@ -12,8 +12,8 @@ import (
 	"github.com/rowrelay/rowrelay/source/plan"
 )
 
-// TestTriggersFallWithTheTable: a migration copies a table, drops it, and gives the copy its name, as SQLite advises for
-// most ALTERs. Nothing is recorded any more: the next page says so, though it has no rows. It took up to five minutes.
+// TestTriggersFallWithTheTable: a migration copies a table, drops it, and gives the copy its name, as SQLite advises
+// for most ALTERs. Nothing is recorded any more: the next page says so, though it has no rows. It took up to five minutes.
 func TestTriggersFallWithTheTable(t *testing.T) {
 	postgres, sqlite := testenv.Postgres(t), testenv.SQLite(t)
 	for driver, url := range map[string]string{"pgx": postgres, "sqlite": sqlite} {
@@ -27,8 +27,8 @@ func TestTriggersFallWithTheTable(t *testing.T) {
 			if err != nil || len(page.Events) != 1 {
 				t.Fatal(page, err)
 			}
-			testenv.Exec(t, db, "CREATE TABLE n (id int NOT NULL PRIMARY KEY, v int, w int)", "INSERT INTO n SELECT id, v, 0 FROM o",
-				"DROP TABLE o", "ALTER TABLE n RENAME TO o")
+			testenv.Exec(t, db, "CREATE TABLE n (id int NOT NULL PRIMARY KEY, v int, w int)",
+				"INSERT INTO n SELECT id, v, 0 FROM o", "DROP TABLE o", "ALTER TABLE n RENAME TO o")
 			src.mu.Lock()
 			src.planned = time.Now().Add(-time.Minute)
 			src.mu.Unlock()

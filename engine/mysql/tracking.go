@@ -46,8 +46,8 @@ func tracking() *engine.Tracking {
 
 const binlogSQL = "SHOW VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format')"
 
-// loggable refuses a binary log of statements: the server takes none of our writes to InnoDB for it, which are made under
-// READ COMMITTED, and the triggers' would be others on a replica.
+// loggable refuses a binary log of statements: the server takes none of our writes to InnoDB for it, which are made
+// under READ COMMITTED, and the triggers' would be others on a replica.
 func loggable(ctx context.Context, conn *sql.Conn) error {
 	said := map[string]string{}
 	err := engine.EachRow(ctx, conn, binlogSQL, nil, func(scan func(...any) error) error {
@@ -60,8 +60,8 @@ func loggable(ctx context.Context, conn *sql.Conn) error {
 		return fmt.Errorf("read how the server writes its binary log: %w", err)
 	}
 	if said["log_bin"] == "ON" && said["binlog_format"] == "STATEMENT" {
-		return fmt.Errorf("%w: the server writes its binary log by statements (binlog_format=STATEMENT), and takes no change "+
-			"table for it: SET GLOBAL binlog_format = 'MIXED' (or 'ROW'), and in its configuration", change.ErrConfig)
+		return fmt.Errorf("%w: the server writes its binary log by statements (binlog_format=STATEMENT), and takes no "+
+			"change table for it: SET GLOBAL binlog_format = 'MIXED' (or 'ROW'), and in its configuration", change.ErrConfig)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 }
 
 func (d Dialect) columns(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) error {
-	const text = `SELECT name, type, "notnull", pk, hidden > 1 FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid`
+	const text = `SELECT name, type, "notnull", pk, hidden > 1 FROM pragma_table_xinfo(?2, ?1)
+		WHERE hidden <> 1 ORDER BY cid`
 	keys := map[int]string{}
 	err := engine.EachRow(ctx, conn, text, []any{schema, rel}, func(scan func(...any) error) error {
 		var c engine.Column
