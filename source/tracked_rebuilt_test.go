@@ -13,7 +13,8 @@ import (
 )
 
 // TestTriggersFallWithTheTable: a migration copies a table, drops it, and gives the copy its name, as SQLite advises
-// for most ALTERs. Nothing is recorded any more: the next page says so, though it has no rows. It took up to five minutes.
+// for most ALTERs. Nothing is recorded any more: the next page says so, though it has no rows. It
+// took up to five minutes.
 func TestTriggersFallWithTheTable(t *testing.T) {
 	postgres, sqlite := testenv.Postgres(t), testenv.SQLite(t)
 	for driver, url := range map[string]string{"pgx": postgres, "sqlite": sqlite} {
