@@ -96,6 +96,8 @@ func (m *StoreMove) elsewhere(ctx context.Context, keys []string) error {
 		there, err := m.To.Load(ctx, key)
 		switch {
 		case errors.Is(err, state.ErrNotFound):
+		case errors.As(err, new(*state.PermanentError)):
+			return &Refusal{Err: err, Remedy: "the settings of " + m.Name + " follow --to, as in --to state__create=true"}
 		case err != nil:
 			return err
 		case bytes.Equal(here.Data, there.Data):

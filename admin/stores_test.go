@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -232,4 +233,20 @@ func TestMoveStoreKeepsAPause(t *testing.T) {
 			t.Errorf("paused by %q: there by %q, here %+v", by, got, here)
 		}
 	}
+}
+
+// TestMoveStoreToWhatIsMissing: the store's words name a setting, which is one of the store that is moved to.
+func TestMoveStoreToWhatIsMissing(t *testing.T) {
+	err := moveStore(t, movable(t), missing{memstore.New()})
+	const want = "the settings of elsewhere follow --to, as in --to state__create=true"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+}
+
+// missing is a store whose table nobody has made.
+type missing struct{ state.Store }
+
+func (missing) Load(context.Context, string) (state.Stored, error) {
+	return state.Stored{}, &state.PermanentError{Err: errors.New("the table does not exist: set state__create=true")}
 }

@@ -149,7 +149,9 @@ type Column struct {
 	// Serial says that the database gives the value by itself, ascending and never twice; only SQLite tells. moving says
 	// that every update sets the column: ON UPDATE CURRENT_TIMESTAMP, or a temporal table's period.
 	Serial, Moving bool
-	Value          Value
+	// Computed says that the database gives the value, and takes none: GENERATED … AS (…), SQL Server's IDENTITY.
+	Computed bool
+	Value    Value
 }
 
 // Value says how the values of a column travel: driver → JSON → cursor → WHERE.

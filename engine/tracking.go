@@ -102,6 +102,8 @@ type Tracking struct {
 	Before string
 	// Rights are what it takes to install, for people; Grant is what the poller's login needs on what it reads.
 	Rights, Grant string
+	// Able says why this server does not take what is written to a change table; nil where nothing can be in the way.
+	Able func(ctx context.Context, conn *sql.Conn) error
 	// Declare reads how the columns of the key are declared, types and collations, in key order.
 	Declare func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Install are the statements that make the change table and the triggers, in order. Each may be repeated; then the

@@ -3,6 +3,7 @@ package outbox
 import (
 	"cmp"
 	"context"
+	"hash/crc32"
 	"slices"
 	"strings"
 )
@@ -12,10 +13,10 @@ import (
 const (
 	lockPostgres = `SELECT pg_advisory_xact_lock(hashtextextended($1 || chr(31) || $2, 0))`
 	// MySQL has no lock that ends with the transaction but that of a row: one of 1024, by a hash of the aggregate. Two
-	// aggregates with one row wait for each other without need. The hash is that of the bytes in UTF-8, whatever the
-	// connection's charset.
+	// aggregates with one row wait for each other without need. The hash is that of the bytes in UTF-8, which other
+	// writers leave to the server: CRC32(CONVERT(CONCAT(type, CHAR(31), id) USING utf8mb4)) & 1023. Here it shows how
+	// many rows have to be there.
 	lockMySQL  = `SELECT slot FROM rowrelay_locks WHERE slot IN (%s) ORDER BY slot FOR UPDATE`
-	slotMySQL  = `CRC32(CONVERT(CONCAT(?, CHAR(31), ?) USING utf8mb4)) & 1023`
 	lockServer = `DECLARE @resource nvarchar(64) = CONVERT(nvarchar(64), HASHBYTES('SHA2_256', CONCAT(CAST(@p1 AS nvarchar(255)), NCHAR(31), CAST(@p2 AS nvarchar(255)))), 2), @got int;
 EXEC @got = sp_getapplock @Resource = @resource, @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 30000;
 SELECT @got;`
@@ -43,13 +44,17 @@ func (w *Writer) lock(ctx context.Context, tx Tx, events []Event) error {
 	case len(aggregates) == 0 || w.engine == SQLite:
 		return nil
 	case w.engine == MySQL:
-		slots := strings.TrimSuffix(strings.Repeat(slotMySQL+", ", len(aggregates)), ", ")
-		args := make([]any, 0, 2*len(aggregates))
+		slots := map[uint32]struct{}{}
+		var args []any
 		for _, a := range aggregates {
-			args = append(args, a[0], a[1])
+			slot := crc32.ChecksumIEEE([]byte(a[0]+"\x1f"+a[1])) & 1023
+			if _, twice := slots[slot]; !twice {
+				slots[slot], args = struct{}{}, append(args, slot)
+			}
 		}
-		_, locked, err := query(ctx, tx, strings.Replace(lockMySQL, "%s", slots, 1), args...)
-		if err == nil && locked == 0 {
+		places := strings.TrimSuffix(strings.Repeat("?, ", len(args)), ", ")
+		_, locked, err := query(ctx, tx, strings.Replace(lockMySQL, "%s", places, 1), args...)
+		if err == nil && locked < len(args) {
 			err = errNoSlots
 		}
 		return err

@@ -65,7 +65,7 @@ type Event struct {
 	// Payload is published as it stands; valid UTF-8, as a rule JSON.
 	Payload []byte
 	// TraceParent and TraceState are the W3C trace context that the event belongs to; "" for none. One that is too long
-	// (255 and 1000 characters) is left out.
+	// (255 and 1000 characters), or no text, is left out.
 	TraceParent, TraceState string
 	// AvailableAt is when the event may be published; zero: at once. Later events of its aggregate wait for it.
 	// ExpiresAt is from when on it is not published any more; zero: never. Both lie in the years 1970 to 2037, and need
@@ -91,6 +91,17 @@ func (e *Event) check() error {
 		}
 	}
 	return plain("IdempotencyKey", e.IdempotencyKey)
+}
+
+// keeps returns an error where the engine would not store a payload as it stands. SQLite stores any bytes.
+func (e Engine) keeps(payload []byte) error {
+	switch {
+	case e != SQLite && !utf8.Valid(payload): // MySQL stores question marks where its sql_mode is not strict
+		return errors.New("outbox: Event.Payload is not valid UTF-8: write bytes as base64")
+	case e == Postgres && slices.Contains(payload, 0):
+		return errors.New("outbox: Event.Payload contains NUL, which PostgreSQL does not store")
+	}
+	return nil
 }
 
 // timed says that the event has a time.
@@ -259,6 +270,9 @@ func (w *Writer) inserts(events []Event) ([]Statement, error) {
 		if err := e.check(); err != nil {
 			return nil, err
 		}
+		if err := w.engine.keeps(e.Payload); err != nil {
+			return nil, err
+		}
 		key := e.IdempotencyKey
 		if key == "" {
 			key = rand.Text()
@@ -272,14 +286,15 @@ func (w *Writer) inserts(events []Event) ([]Statement, error) {
 	return all, nil
 }
 
-// fitting is text as a nullable column takes it. What is too long is left out: a trace context comes from outside, and
-// must not be able to fail the transaction.
+// fitting is text as a nullable column takes it. What is too long, or no text, is left out: a trace context comes from
+// outside, and must not be able to fail the transaction.
 func fitting(s string, most int) sql.NullString {
-	return sql.NullString{String: s, Valid: s != "" && len(s) <= most && utf8.ValidString(s)}
+	fits := s != "" && len(s) <= most && utf8.ValidString(s) && !strings.Contains(s, "\x00")
+	return sql.NullString{String: s, Valid: fits}
 }
 
 // Why an aggregate is not locked.
 var (
 	errNotLocked = errors.New("another transaction has held it for 30 s")
-	errNoSlots   = errors.New("the table rowrelay_locks is empty: `rowrelay outbox init` fills it (rows 0 to 1023)")
+	errNoSlots   = errors.New("the table rowrelay_locks lacks rows of 0 to 1023: `rowrelay outbox init --apply` adds them")
 )

@@ -84,7 +84,8 @@ func TestWrite(t *testing.T) {
 					Payload: []byte(`{"é":"ü\u0000"}`), TraceParent: "00-1-2-01"},
 				outbox.Event{AggregateType: "Customer", AggregateID: "7", Type: "Moved", Payload: []byte("no JSON"),
 					TraceParent: strings.Repeat("0", 256), TraceState: strings.Repeat("a", 1001)},
-				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Paid", IdempotencyKey: "k3", Payload: []byte(`{}`)},
+				outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Paid", IdempotencyKey: "k3", Payload: []byte(`{}`),
+					TraceParent: "00-\x00-2-01"},
 				outbox.Event{AggregateType: "News", Type: "Told", IdempotencyKey: "k4", Payload: []byte(`{}`)})
 			write(false, outbox.Event{AggregateType: "Order", AggregateID: "43", Type: "Placed", Payload: []byte(`{}`)})
 
@@ -120,27 +121,56 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A lock that locks nothing must not go unnoticed.
+// A lock that locks nothing must not go unnoticed, nor one of several that does. There is a row for each aggregate: the
+// server would end a recursion after 1,000 rows.
 func TestNoLocks(t *testing.T) {
 	for _, e := range engines() {
 		if e.engine != outbox.MySQL {
 			continue
 		}
 		db, w := prepared(t, e)
-		if _, err := db.ExecContext(t.Context(), `TRUNCATE TABLE rowrelay_locks`); err != nil {
-			t.Fatal(err)
+		write := func(ids ...string) error {
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback() //nolint:errcheck // nothing is to be kept
+			var events []outbox.Event
+			for _, id := range ids {
+				events = append(events, outbox.Event{AggregateType: "Order", AggregateID: id, Type: "Placed"})
+			}
+			return w.Write(t.Context(), tx, events...)
 		}
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
+		const slots = "SELECT COUNT(*), (SELECT CRC32(CONVERT(CONCAT('Order', CHAR(31), '42') USING utf8mb4)) & 1023) " +
+			"FROM rowrelay_locks"
+		var there, slot int
+		if err := db.QueryRowContext(t.Context(), slots).Scan(&there, &slot); err != nil || there != 1024 {
+			t.Fatalf("%d rows to lock, want 1024; %v", there, err)
 		}
-		defer tx.Rollback() //nolint:errcheck // nothing was written
-		err = w.Write(t.Context(), tx,
-			outbox.Event{AggregateType: "Order", AggregateID: "42", Type: "Placed", Payload: []byte(`{}`)})
-		if err == nil || !strings.Contains(err.Error(), "rowrelay outbox init") {
-			t.Errorf("without rows to lock: %v", err)
+		testenv.Exec(t, db, fmt.Sprintf("DELETE FROM rowrelay_locks WHERE slot <> %d", slot))
+		if err := write("42", "42"); err != nil {
+			t.Errorf("with its row: %v", err)
+		}
+		testenv.Exec(t, db, fmt.Sprintf("UPDATE rowrelay_locks SET slot = %d", (slot+1)%1024))
+		for _, ids := range [][]string{{"42"}, {"42", lockedBy(t, db, (slot+1)%1024)}} {
+			if err := write(ids...); err == nil || !strings.Contains(err.Error(), "rowrelay outbox init --apply") {
+				t.Errorf("without the row of %q: %v", ids, err)
+			}
 		}
 	}
+}
+
+// lockedBy is an order whose aggregate has that row.
+func lockedBy(t *testing.T, db *sql.DB, slot int) string {
+	t.Helper()
+	var id string
+	const ids = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) " +
+		"SELECT 100 * a.i + b.i AS id FROM n AS a CROSS JOIN n AS b " +
+		"HAVING CRC32(CONCAT('Order', CHAR(31), id)) & 1023 = ? LIMIT 1"
+	if err := db.QueryRowContext(t.Context(), ids, slot).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // The seqs of an aggregate become visible in their order, however long transactions stay open: a reader never finds one
@@ -273,6 +303,17 @@ func TestRefusedText(t *testing.T) {
 		"AggregateID":    func(e *outbox.Event) *string { return &e.AggregateID },
 		"Type":           func(e *outbox.Event) *string { return &e.Type },
 		"IdempotencyKey": func(e *outbox.Event) *string { return &e.IdempotencyKey },
+	}
+	for payload, want := range map[string]string{"secret\xff": "Event.Payload is not valid UTF-8",
+		"secret\x00": "Event.Payload contains NUL"} {
+		w, err := outbox.NewWriter(outbox.Postgres, "outbox")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.Write(t.Context(), nil, outbox.Event{AggregateType: "Order", Type: "Placed", Payload: []byte(payload)})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("a payload %q: %v", payload, err)
+		}
 	}
 	for name, member := range members {
 		for text, why := range map[string]string{

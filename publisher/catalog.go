@@ -133,6 +133,7 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		if err := c.indexes(&t, o); err != nil {
 			return nil, err
 		}
+		o.Warnings = append(slices.Clip(o.Warnings), c.locks(ctx)...)
 		o.events = c.own(qualified, timed)
 	} else if err := c.mapped(ctx, &t, o); err != nil {
 		return nil, err
@@ -143,6 +144,23 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 		o.Events = &untimed{Table: o.events, columns: c.columns, db: c.db, stale: &c.stale}
 	}
 	return o, nil
+}
+
+// locks warns where writers on MySQL or MariaDB lack rows to lock (package outbox): earlier versions filled them by a
+// recursion, which the server ends after 1,000. Who publishes need not be allowed to see them: then nothing is said.
+func (c *catalog) locks(ctx context.Context) []string {
+	if c.conn.Engine != "mysql" {
+		return nil
+	}
+	var n int
+	err := c.db.Do(ctx, "count the rows for writers to lock", func(ctx context.Context, q statement.Querier) error {
+		return q.QueryRowContext(ctx, "SELECT COUNT(*) FROM rowrelay_locks").Scan(&n)
+	})
+	if err != nil || n >= 1024 {
+		return nil
+	}
+	return []string{fmt.Sprintf("rowrelay_locks has %d of its 1024 rows: writers of the aggregates that lack one lock "+
+		"nothing, and their events may come out of order, or are refused: rowrelay outbox init %s --apply adds them", n, c.cfg.Poller)}
 }
 
 // place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its

@@ -71,3 +71,23 @@ func TestAPlanLasts(t *testing.T) {
 		}
 	}
 }
+
+// TestAlteredTwice: the statements of a migration follow each other. The second came when the plan was made anew after
+// the first, held up the page until the table was another again, and failed the tick as a fault of the settings.
+func TestAlteredTwice(t *testing.T) {
+	url := testenv.SQLite(t)
+	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
+	testenv.Exec(t, db, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int)")
+	src := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"id"}})
+	migration := []string{"ALTER TABLE o RENAME v TO w", "ALTER TABLE o RENAME w TO x"}
+	err := src.byPlan(t.Context(), func(p *plan.Plan) error {
+		if len(migration) > 0 {
+			testenv.Exec(t, db, migration[0])
+			migration = migration[1:]
+		}
+		return db.QueryRowContext(t.Context(), "SELECT "+p.Table.Columns[1].Name+" FROM o").Err()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

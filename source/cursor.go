@@ -237,10 +237,14 @@ type finding struct {
 	verdict error
 }
 
-// byPlan does work by the plan. The catalog may have changed since the plan was made: then, once, it is read again, and
-// the work is done by what it says now.
+// mostPlans is how often a plan is made for one work: a migration has several statements, and the one after that which
+// a plan knows of may hold the work up until the table is another again.
+const mostPlans = 4
+
+// byPlan does work by the plan. The catalog may have changed since the plan was made: then it is read again, and the
+// work is done by what it says now.
 func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error {
-	for changed := false; ; changed = true {
+	for plans := 1; ; plans++ {
 		p, err := c.current(ctx)
 		if err != nil {
 			return err
@@ -250,7 +254,7 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error 
 		}
 		kind := c.dialect.Classify(err)
 		switch {
-		case !changed && (errors.Is(err, engine.ErrSchemaChanged) || kind == engine.FaultSchema):
+		case plans < mostPlans && (errors.Is(err, engine.ErrSchemaChanged) || kind == engine.FaultSchema):
 			c.forget(p)
 			continue
 		case kind == engine.FaultDenied: // the catalog shows less to who may read less: not to be believed afterwards

@@ -50,6 +50,12 @@ func (c *Cursor) witness(ctx context.Context, s *pool.Session, p *plan.Plan, pag
 	case p.Sel.Query != "" || p.Table.View: // it is made anew without its rows being others
 	case s.Server.Table != "" && !s.Broken: // else another source's, which used the connection before
 		page.Table = s.Server.Table
+		c.mu.Lock()
+		c.tableSeen = page.Table
+		c.mu.Unlock()
+		if p.Tracked != nil {
+			return c.same(p, page.Table)
+		}
 	case p.Table.Identify == nil:
 		page.Table = p.Table.Identity
 	case rows && !s.Broken:
@@ -60,18 +66,26 @@ func (c *Cursor) witness(ctx context.Context, s *pool.Session, p *plan.Plan, pag
 		page.Table = id
 		c.mu.Lock()
 		c.tableSeen = id
-		justNow := time.Since(c.planned) < time.Second // then it is the newest plan that there can be
 		c.mu.Unlock()
-		if id != p.Table.Identity && !justNow {
-			// It was altered, or made anew: its rows may have been read by types that they do not have any more.
-			return fmt.Errorf("%w: the table is %s, and was %s", engine.ErrSchemaChanged, id, p.Table.Identity)
-		}
+		return c.same(p, id)
 	default:
 		c.mu.Lock()
 		page.Table = c.tableSeen
 		c.mu.Unlock()
 	}
 	return nil
+}
+
+// same refuses a plan of a table that was altered since, or made anew: its rows may have been read by types that they
+// do not have any more, and triggers fall with the table that they are on: nothing is recorded then.
+func (c *Cursor) same(p *plan.Plan, table string) error {
+	c.mu.Lock()
+	justNow := time.Since(c.planned) < time.Second // then it is the newest plan that there can be
+	c.mu.Unlock()
+	if table == "" || table == p.Table.Identity || justNow {
+		return nil
+	}
+	return fmt.Errorf("%w: the table is %s, and was %s", engine.ErrSchemaChanged, table, p.Table.Identity)
 }
 
 // read runs a page's statement. A page that is full of bytes leaves rows unread, which most drivers fetch from the

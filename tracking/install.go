@@ -152,6 +152,11 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 				"source__track_table, or remove it by rowrelay track uninstall %s", poller.ErrConfig, f.changes.Name,
 				strings.Join(others, ", "), whose)
 		}
+		if t.Able != nil {
+			if err := t.Able(ctx, conn); err != nil {
+				return err
+			}
+		}
 		declared, err := t.Declare(ctx, conn, f.changes)
 		if err != nil {
 			return fmt.Errorf("read the key's columns: %w", err)

@@ -25,7 +25,7 @@ WHERE t.TABLE_SCHEMA = ? AND t.TABLE_NAME = ?`
 
 	columnsSQL = `SELECT c.COLUMN_NAME, LOWER(c.DATA_TYPE), c.COLUMN_TYPE, COALESCE(c.DATETIME_PRECISION, c.NUMERIC_SCALE, 0),
 	COALESCE(c.NUMERIC_PRECISION, 0), c.IS_NULLABLE = 'YES', LOWER(c.EXTRA) LIKE '%on update%',
-	COALESCE(c.COLLATION_NAME, '')
+	COALESCE(c.COLLATION_NAME, ''), c.EXTRA LIKE '% GENERATED%'
 FROM information_schema.COLUMNS c
 WHERE c.TABLE_SCHEMA = ? AND c.TABLE_NAME = ?
 ORDER BY c.ORDINAL_POSITION`
@@ -97,7 +97,7 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 		var c engine.Column
 		var typ Type
 		if err := scan(&c.Name, &typ.Data, &typ.Full, &typ.Scale, &typ.Precision, &c.Nullable, &c.Moving,
-			&c.Collation); err != nil {
+			&c.Collation, &c.Computed); err != nil {
 			return err
 		}
 		if comparesBytes(c.Collation) {

@@ -97,6 +97,7 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ` + exact,
 		claims,
 		`CREATE TABLE IF NOT EXISTS rowrelay_locks (slot smallint NOT NULL PRIMARY KEY) ENGINE=InnoDB`,
-		`INSERT IGNORE INTO rowrelay_locks WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 1023) SELECT slot FROM slots`,
+		`INSERT IGNORE INTO rowrelay_locks WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 31) ` +
+			`SELECT 32 * a.i + b.i FROM n AS a CROSS JOIN n AS b`,
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -24,6 +25,7 @@ func tracking() *engine.Tracking {
 		Rights: "it takes TRIGGER, SELECT and INSERT on the table and CREATE in its database; with the binary log on also " +
 			"SUPER (or SET_USER_ID and log_bin_trust_function_creators)",
 		Grant:     "SELECT",
+		Able:      loggable,
 		Declare:   declareKey,
 		Together:  together,
 		Install:   installTracking,
@@ -40,6 +42,28 @@ func tracking() *engine.Tracking {
 		Others:  trackingOthers,
 		Unseen:  trackingUnseen,
 	}
+}
+
+const binlogSQL = "SHOW VARIABLES WHERE Variable_name IN ('log_bin', 'binlog_format')"
+
+// loggable refuses a binary log of statements: the server takes none of our writes to InnoDB for it, which are made
+// under READ COMMITTED, and the triggers' would be others on a replica.
+func loggable(ctx context.Context, conn *sql.Conn) error {
+	said := map[string]string{}
+	err := engine.EachRow(ctx, conn, binlogSQL, nil, func(scan func(...any) error) error {
+		var name, value string
+		err := scan(&name, &value)
+		said[strings.ToLower(name)] = strings.ToUpper(value)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read how the server writes its binary log: %w", err)
+	}
+	if said["log_bin"] == "ON" && said["binlog_format"] == "STATEMENT" {
+		return fmt.Errorf("%w: the server writes its binary log by statements (binlog_format=STATEMENT), and takes no "+
+			"change table for it: SET GLOBAL binlog_format = 'MIXED' (or 'ROW'), and in its configuration", change.ErrConfig)
+	}
+	return nil
 }
 
 const declareSQL = `SELECT s.SEQ_IN_INDEX, CONCAT(c.COLUMN_TYPE, CASE WHEN c.COLLATION_NAME IS NULL THEN '' ELSE

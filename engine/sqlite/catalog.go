@@ -21,6 +21,10 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	if len(name) == 2 {
 		schema = name[0]
 	}
+	var server engine.Server // as it is before the catalog is read: what changes meanwhile shows later
+	if err := d.Refresh(ctx, conn, &server); err != nil {
+		return engine.Table{}, err
+	}
 	var typ, ddl string
 	var withoutRowid, strict bool
 	err := conn.QueryRowContext(ctx, `SELECT l.name, l.type, l.wr, l.strict, coalesce(m.sql, '') FROM pragma_table_list(?2) l
@@ -33,7 +37,8 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	if err != nil {
 		return engine.Table{}, fmt.Errorf("find the table: %w", err)
 	}
-	t := engine.Table{Name: rel, From: quote(rel), View: typ == "view", LooseKey: !withoutRowid, Strict: strict}
+	t := engine.Table{Name: rel, From: quote(rel), View: typ == "view", LooseKey: !withoutRowid, Strict: strict,
+		Identity: server.Table}
 	if !strings.EqualFold(schema, "main") {
 		t.Name, t.From = schema+"."+rel, quote(schema)+"."+quote(rel)
 	}
@@ -49,13 +54,14 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 }
 
 func (d Dialect) columns(ctx context.Context, conn *sql.Conn, schema, rel string, t *engine.Table) error {
-	const text = `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid`
+	const text = `SELECT name, type, "notnull", pk, hidden > 1 FROM pragma_table_xinfo(?2, ?1)
+		WHERE hidden <> 1 ORDER BY cid`
 	keys := map[int]string{}
 	err := engine.EachRow(ctx, conn, text, []any{schema, rel}, func(scan func(...any) error) error {
 		var c engine.Column
 		var notNull bool
 		var pk int
-		err := scan(&c.Name, &c.Type, &notNull, &pk)
+		err := scan(&c.Name, &c.Type, &notNull, &pk, &c.Computed)
 		c.Nullable, c.Value = !notNull && (pk == 0 || t.LooseKey), valueOf(c.Type)
 		t.Columns = append(t.Columns, c)
 		if pk > 0 {

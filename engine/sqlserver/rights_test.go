@@ -251,7 +251,8 @@ func TestGoldenDatabaseByName(t *testing.T) {
 // TestPeriod: the times of a temporal table's period are set by every update, whatever they are called.
 func TestPeriod(t *testing.T) {
 	row := func(name string, generated bool) []driver.Value {
-		return []driver.Value{name, "datetime2", int64(8), int64(27), int64(7), "", false, false, false, false, generated}
+		return []driver.Value{name, "datetime2", int64(8), int64(27), int64(7), "", false, false, false, false, generated,
+			generated}
 	}
 	db := sql.OpenDB(tsqltest.Told{"columns": {row("valid_from", true), row("placed", false)}})
 	defer db.Close() //nolint:errcheck // a fake

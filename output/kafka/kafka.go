@@ -97,6 +97,9 @@ func (o *Output) options() []kgo.Opt {
 		kgo.ConnIdleTimeout(90 * time.Second),
 		// Within a delivery there is little time: look again soon, for a new leader or a topic that was created a moment ago.
 		kgo.MetadataMinAge(100 * time.Millisecond),
+		// Partitions that are added move keys, and no answer of a broker tells of them: each producer has to look. Until all
+		// of the pool have, a key goes to and fro.
+		kgo.MetadataMaxAge(10 * time.Second),
 		kgo.UnknownTopicRetries(1),
 		// After some five seconds, what a partition lacks (a leader, replicas) is told instead of waited for until the time
 		// is up: other topics may work. What may have been written is repeated until then all the same.

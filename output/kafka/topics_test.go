@@ -2,12 +2,18 @@ package kafka_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/output/kafka"
 	"github.com/rowrelay/rowrelay/poller"
@@ -67,6 +73,29 @@ func TestTopicMadeAnew(t *testing.T) {
 	if err := o.Deliver(t.Context(), outbox(0, 1)); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestAddedPartitions: no answer of a broker tells of them, and producers heard of them after up to five minutes, each
+// at a time of its own: keys went to and fro, also where the poller had been paused meanwhile.
+func TestAddedPartitions(t *testing.T) {
+	quick.Skip(t)
+	server := testenv.Kafka(t)
+	topic := server.Topic(t, 1)
+	o := open(t, server.Address, topic, nil)
+	if err := o.Deliver(t.Context(), outbox(0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	more := kmsg.NewCreatePartitionsRequestTopic()
+	more.Topic, more.Count = topic, 8
+	req := kmsg.NewPtrCreatePartitionsRequest()
+	req.Topics = append(req.Topics, more)
+	server.Do(t, req)
+	programtest.UntilWithin(t, time.Minute, "keys go to the partitions that were added", func() bool {
+		if err := o.Deliver(t.Context(), outbox(0, 16)); err != nil {
+			t.Error(err)
+		}
+		return slices.ContainsFunc(server.Records(t, topic), func(r *kgo.Record) bool { return r.Partition > 0 })
+	})
 }
 
 func TestCreate(t *testing.T) {

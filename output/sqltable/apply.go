@@ -108,6 +108,10 @@ func (o *Output) take(t *engine.Table, r *row, data []byte, key bool) error {
 		if !ok || slices.Contains(r.names, c.Name) {
 			continue
 		}
+		if c.Computed && !r.remove {
+			return Lack(fmt.Sprintf("%s takes no value for its column %s, which the database gives itself: leave it out by "+
+				"output__columns, or make it an ordinary column", o.table, c.Name))
+		}
 		v, err := o.value(c, value)
 		if err == nil && o.stored != nil {
 			v, err = o.stored(t, c, value, v)

@@ -250,3 +250,27 @@ func TestIdentityOfPostgres(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestComputedColumn: a value for a column that the database computes is no row's fault, and no outage.
+func TestComputedColumn(t *testing.T) {
+	for engine, ddl := range map[string]string{
+		"postgres": "CREATE TABLE copies (id int PRIMARY KEY, a int, b int GENERATED ALWAYS AS (a * 2) STORED)",
+		"mysql":    "CREATE TABLE copies (id int PRIMARY KEY, a int, b int AS (a * 2))",
+		"sqlite":   "CREATE TABLE copies (id int PRIMARY KEY, a int, b int AS (a * 2))",
+	} {
+		t.Run(engine, func(t *testing.T) {
+			o, db := into(t, engine, ddl)
+			err := o.Deliver(t.Context(), rowOf(1, "1", `,"a":2,"b":4`))
+			if !errors.Is(err, change.ErrConfig) || causeOf(err) != "unavailable" ||
+				!strings.Contains(err.Error(), "takes no value for its column b") {
+				t.Error(err)
+			}
+			if err := o.Deliver(t.Context(), rowOf(2, "1", `,"a":2`)); err != nil {
+				t.Error(err)
+			}
+			if got := first(t, db, "SELECT b FROM copies"); got != "4" {
+				t.Error(got)
+			}
+		})
+	}
+}

@@ -34,4 +34,4 @@ CREATE TABLE IF NOT EXISTS `shop`.`rowrelay_claims` (
     PRIMARY KEY (outbox, unit)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */;
 CREATE TABLE IF NOT EXISTS rowrelay_locks (slot smallint NOT NULL PRIMARY KEY) ENGINE=InnoDB;
-INSERT IGNORE INTO rowrelay_locks WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 1023) SELECT slot FROM slots;
+INSERT IGNORE INTO rowrelay_locks WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 31) SELECT 32 * a.i + b.i FROM n AS a CROSS JOIN n AS b;
