@@ -41,6 +41,7 @@ func (t *tick) judge(it *item, f *failure) bool {
 		s := suspect{
 			item: it, key: it.key, since: f.since, rejection: r, answered: f.answered(), busy: busy,
 			clear: f.Named || hinted, convicted: (f.Named || hinted) && it.event().Attempts > 0,
+			ofSender:       !f.Named && !hinted && ofSender(f.Status),
 			acceptedBefore: t.otherAccepted(it),
 		}
 		if !s.answered {
@@ -54,6 +55,12 @@ func (t *tick) judge(it *item, f *failure) bool {
 		return false
 	}
 	return true
+}
+
+// ofSender reports whether an answer is about who sends, or where to, and no event: a key that has expired, a receiver
+// that has moved. Only another event's acceptance after it shows that it was about the event.
+func ofSender(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusProxyAuthRequired || status >= 300 && status < 400
 }
 
 // otherAccepted reports whether the destination accepted an event of another key in this tick, or since this event
@@ -132,7 +139,7 @@ func (t *tick) verdict(s *suspect) verdict {
 		return undecided
 	case s.busy && first && s.rejection.Again.IsZero():
 		return undecided // as much an outage as no answer
-	case s.busy, refused > several:
+	case s.busy, s.ofSender, refused > several:
 		return setAside
 	case t.acceptedRecently(s.rejection.At):
 		return held

@@ -179,6 +179,35 @@ func TestALoneRowIsSetAside(t *testing.T) {
 	})
 }
 
+// TestAnExpiredKeyIsNoRowsFault: a receiver that has just accepted a row lets nobody in any more, or has moved. Such an
+// answer is about who sends, and no row is given up for it: not in a quiet table either, where no other one can show it.
+// Where others are accepted after it, it is about the row all the same.
+func TestAnExpiredKeyIsNoRowsFault(t *testing.T) {
+	for code, given := range map[int]bool{301: false, 308: false, 401: false, 407: false, 403: true, 422: true} {
+		synctest.Test(t, func(t *testing.T) {
+			good := true
+			feed := pollertest.TableOf("a", "b")
+			feed.Delay, feed.MaxAttempts = time.Second, 5
+			to := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
+				if good && string(d.Events[0].OrderKey) == `"a"` {
+					return nil
+				}
+				return pollertest.Status(d, code)
+			})
+			relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.RequestEvents = 1 })
+			relay.Tick(t.Context())
+			good = false
+			for range 20 {
+				time.Sleep(2 * time.Second)
+				relay.Tick(t.Context())
+			}
+			if len(feed.Dead) > 0 != given {
+				t.Errorf("%d: given up %v, parked %v", code, feed.Dead, feed.Parked)
+			}
+		})
+	}
+}
+
 // TestOtherRowWasAcceptedTooEarly: the other one of two rows is accepted before the bad one has failed, each time.
 func TestOtherRowWasAcceptedTooEarly(t *testing.T) {
 	for _, rows := range [][]string{{"bad", "good"}, {"good", "bad"}} {

@@ -82,7 +82,8 @@ type suspect struct {
 	answered  bool // the destination said something
 	busy      bool // see failure.busy; but not for too long (busyLimit)
 	// clear says that the answer is about this very event: it was named, or the status is in RejectStatus.
-	clear bool
+	clear    bool
+	ofSender bool // see ofSender; and the answer is not clear
 	// convicted says that this very event was rejected before this tick, and that the answer is clear. That is no reason
 	// not to ask, the destination may refuse everything by now; but it is enough where there is nobody to ask.
 	convicted bool
