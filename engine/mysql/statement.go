@@ -45,6 +45,11 @@ func (Statement) Age(at string) string {
 // Limit writes LIMIT, and OFFSET where rows are passed over.
 func (Statement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
 
+// LookUp is STRAIGHT_JOIN, whose order the optimizer keeps.
+func (Statement) LookUp(table, alias, on string) string {
+	return " STRAIGHT_JOIN " + table + " " + alias + " ON " + on
+}
+
 // Bytes is OCTET_LENGTH, the exact length of the column in bytes.
 func (Statement) Bytes(column string) string { return "OCTET_LENGTH(" + column + ")" }
 

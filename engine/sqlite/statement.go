@@ -42,6 +42,11 @@ func (Statement) Age(at string) string {
 // Limit writes LIMIT, and OFFSET where rows are passed over.
 func (Statement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
 
+// LookUp is CROSS JOIN, whose order SQLite keeps.
+func (Statement) LookUp(table, alias, on string) string {
+	return " CROSS JOIN " + table + " " + alias + " ON " + on
+}
+
 // Bytes is the length as a BLOB: length() of a text counts characters, up to the first NUL.
 func (Statement) Bytes(column string) string { return "length(CAST(" + column + " AS BLOB))" }
 

@@ -66,6 +66,11 @@ func (Statement) Limit(n string, skip int) string {
 	return " OFFSET " + strconv.Itoa(skip) + " ROWS FETCH NEXT " + n + " ROWS ONLY"
 }
 
+// LookUp is INNER LOOP JOIN, which keeps the order of the tables as well.
+func (Statement) LookUp(table, alias, on string) string {
+	return " INNER LOOP JOIN " + table + " " + alias + " ON " + on
+}
+
 // Bytes is half of what the column takes in UTF-16: at most what it takes in UTF-8.
 func (Statement) Bytes(column string) string { return "(DATALENGTH(" + column + ") / 2)" }
 

@@ -81,7 +81,7 @@ func (t *Table) read(ctx context.Context, q statement.Querier, limit poller.Limi
 		s.Add(" THEN 1 ELSE 0 END FROM ")
 	}
 	keys(s)
-	s.Add(" JOIN ", t.outbox.String(), " o ON ", t.o.key, " = k.", t.seq(), " ORDER BY ", order)
+	s.Add(t.db.LookUp(t.outbox.String(), "o", t.o.key+" = k."+t.seq()), " ORDER BY ", order)
 	return event.Read(ctx, s, q, limit, t.scan)
 }
 
