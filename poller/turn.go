@@ -1,10 +1,10 @@
 package poller
 
-// turn runs f, begins what can go on after it, and returns a request that the caller's goroutine shall make, if there is
-// one. Nothing else of the tick runs meanwhile, so that the order of turns is one order. It does not wait for anything.
+// turn runs f, begins what can go on after it, and returns a request that the caller's goroutine shall make, if there
+// is one. Nothing else of the tick runs meanwhile, so that the order of turns is one order. It waits for nothing.
 //
-// A goroutine that brings an answer so takes the next request itself. To wake another one for it takes as long as a near
-// receiver needs to answer.
+// A goroutine that brings an answer so takes the next request itself. To wake another one for it takes as long as a
+// near receiver needs to answer.
 func (t *tick) turn(f func()) *request {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -301,7 +301,9 @@ func TestLeftToNetHTTP(t *testing.T) {
 			defer through.CloseIdleConnections()
 			left, wrote := false, false
 			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
-				GotConn: func(httptrace.GotConnInfo) { left = true }, WroteRequest: func(httptrace.WroteRequestInfo) { wrote = true }})
+				GotConn:      func(httptrace.GotConnInfo) { left = true },
+				WroteRequest: func(httptrace.WroteRequestInfo) { wrote = true },
+			})
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, c.body)
 			if err != nil {
 				t.Fatal(err)
