@@ -145,6 +145,7 @@ func TestAnswers(t *testing.T) {
 		"half a body": {once("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok"), `200 OK, cut after "ok"`, 3},
 		"half a chunk": {once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"),
 			`200 OK, cut after "ok"`, 3},
+		"below 100":   {once("HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n"), `099 Odd, ""`, 3},
 		"no HTTP":     {once("220 mail.example.org ESMTP\r\n\r\n"), "no answer", 3},
 		"a long head": {once("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 16<<10) + "\r\n\r\n"), "no answer", 3},
 		"two lengths": {once("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 4\r\n\r\nok"), "no answer", 3},

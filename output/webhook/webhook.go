@@ -153,7 +153,7 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		return o.unanswered(ctx, &d, err)
 	}
 	defer drain(resp, cancel)
-	if !accepted(resp.StatusCode) || !isJSON(resp.Header.Get("Content-Type")) {
+	if resp.Body != http.NoBody && (!accepted(resp.StatusCode) || !isJSON(resp.Header.Get("Content-Type"))) {
 		// The status decides: an excerpt of the body is worth a moment, not the rest of the timeout.
 		defer time.AfterFunc(drainTime, cancel).Stop()
 	}
