@@ -92,6 +92,7 @@ func (t *tick) answered(q *request, err error) {
 				t.report.accepted(it.batch.grant.Batch.Kind, it.event(), now)
 				t.finish(it, Accepted)
 				delete(t.hint.busy, it.event().ID)
+				delete(t.hint.shut, it.event().ID)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (t *tick) judge(it *item, f *failure) bool {
 		s := suspect{
 			item: it, key: it.key, since: f.since, rejection: r, answered: f.answered(), busy: busy,
 			clear: f.Named || hinted, convicted: (f.Named || hinted) && it.event().Attempts > 0,
-			ofSender:       !f.Named && !hinted && ofSender(f.Status),
+			ofSender:       !f.Named && !hinted && ofSender(f.Status) && !t.hint.letIn(it.event().ID, f.at),
 			acceptedBefore: t.otherAccepted(it),
 		}
 		if !s.answered {
@@ -57,8 +57,8 @@ func (t *tick) judge(it *item, f *failure) bool {
 	return true
 }
 
-// ofSender reports whether an answer is about who sends, or where to, and no event: a key that has expired, a receiver
-// that has moved. Only another event's acceptance after it shows that it was about the event.
+// ofSender reports whether a status is about who sends, or where to, and no event: a key that has expired, a receiver
+// that has moved. Only another event's acceptance after it shows that it was about the event: see letIn.
 func ofSender(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusProxyAuthRequired || status >= 300 && status < 400
 }

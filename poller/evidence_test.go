@@ -208,6 +208,26 @@ func TestAnExpiredKeyIsNoRowsFault(t *testing.T) {
 	}
 }
 
+// TestShutToOneRowOnly: others are accepted in between, in ticks of their own: then such an answer is about the row,
+// and it is given up.
+func TestShutToOneRowOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := pollertest.TableOf("bad")
+		feed.Delay, feed.MaxAttempts = time.Minute, 5
+		relay := pollertest.Relay(t, feed, pollertest.NewSink(t, poisonRows(401, "bad")), pollertest.Hundred)
+		for i := range 20 {
+			if i%2 == 1 { // while the bad one is not due
+				feed.Rows = append(feed.Rows, fmt.Sprint("good", i))
+			}
+			relay.Tick(t.Context())
+			time.Sleep(30 * time.Second)
+		}
+		if len(feed.Dead) != 1 {
+			t.Errorf("given up %v, parked %v", feed.Dead, feed.Parked)
+		}
+	})
+}
+
 // TestOtherRowWasAcceptedTooEarly: the other one of two rows is accepted before the bad one has failed, each time.
 func TestOtherRowWasAcceptedTooEarly(t *testing.T) {
 	for _, rows := range [][]string{{"bad", "good"}, {"good", "bad"}} {

@@ -121,8 +121,9 @@ type hint struct {
 	// acceptance.
 	unexplained int
 	why         error
-	// busy is when events were first answered 503 while the destination accepted others, by id.
-	busy map[string]time.Time
+	// busy is when events were first answered 503 while the destination accepted others, by id; shut when they were first
+	// answered by a status that is about who sends.
+	busy, shut map[string]time.Time
 	// silent are events that were not answered when they were sent alone, before another was accepted. That they were
 	// stays known when nothing is accepted after that: the event may be what takes the destination down.
 	silent map[string]bool
@@ -144,14 +145,22 @@ func (h *hint) pause(suspects []suspect, why error) {
 }
 
 // setBusy remembers when an event was first answered 503 while others were accepted.
-func (h *hint) setBusy(id string, at time.Time) {
-	if !h.busy[id].IsZero() {
-		return
+func (h *hint) setBusy(id string, at time.Time) { first(&h.busy, id, at) }
+
+// letIn reports whether the destination has accepted anything since it first answered to an event as if nobody were let
+// in. Then that is about the event.
+func (h *hint) letIn(id string, at time.Time) bool { return h.accepted.After(first(&h.shut, id, at)) }
+
+// first remembers a time by the id of an event, unless there is an earlier one, and returns the earliest.
+func first(times *map[string]time.Time, id string, at time.Time) time.Time {
+	if since, known := (*times)[id]; known {
+		return since
 	}
-	if h.busy == nil || len(h.busy) == maxBusy {
-		h.busy = make(map[string]time.Time)
+	if *times == nil || len(*times) == maxBusy {
+		*times = make(map[string]time.Time)
 	}
-	h.busy[id] = at
+	(*times)[id] = at
+	return at
 }
 
 // setSilent remembers an event that was not answered, before another was accepted.
@@ -224,5 +233,5 @@ const maxProbes = 3
 // other answer: a part of the destination may be away for a while, and comes back.
 const busyLimit = time.Hour
 
-// maxBusy bounds hint.busy, and hint.silent: beyond it they begin anew for all.
+// maxBusy bounds hint.busy, shut and silent: beyond it they begin anew for all.
 const maxBusy = 1000

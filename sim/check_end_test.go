@@ -102,6 +102,8 @@ func (w *world) unproven(id string) bool {
 		return false
 	case len(w.sink.refused) > several:
 		return true
+	case !b.named && b.status == ofSender && w.sink.lastRefused(id).After(w.sink.lastAccepted):
+		return true
 	case time.Since(w.sink.lastAccepted) < recently+time.Minute:
 		return false
 	}

@@ -138,8 +138,11 @@ func (l *letters) judge(d *poller.DeadLetter) {
 	}
 	proven, open := map[string]bool{}, map[string]bool{} // by batch: repetitions of a request are one attempt
 	refused := map[*process]map[string]bool{}            // since the last acceptance, by who knows of it
-	var accepted time.Time
+	var accepted, shut time.Time                         // shut: the event was first answered by ofSender
 	for i, a := range w.sink.history {
+		if a.id == e.ID && a.status == ofSender && !a.named && shut.IsZero() {
+			shut = a.at
+		}
 		about := a.named || a.cause == poller.Impossible || slices.Contains(rejectStatus, a.status)
 		if a.accepted { // the document tells the others
 			clear(refused)
@@ -160,7 +163,8 @@ func (l *letters) judge(d *poller.DeadLetter) {
 			}
 		case a.id != e.ID, !a.lone, i < l.since[e.ID], a.busy():
 		case a.cause == poller.Impossible, about && len(proven) > 0,
-			a.status != 0 && len(refused[a.by]) <= w.pro.MostBad && (about || len(proven) > 0 || a.at.Sub(accepted) < recently):
+			a.status != 0 && len(refused[a.by]) <= w.pro.MostBad && (about || len(proven) > 0 || a.at.Sub(accepted) < recently &&
+				(a.status != ofSender || accepted.After(shut))):
 			proven[a.batch] = true
 		default:
 			open[a.batch] = true

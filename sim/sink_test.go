@@ -66,6 +66,9 @@ func newSink(w *world) *sink {
 	}
 }
 
+// ofSender is the one of these statuses that is about who sends, and about an event only where others are accepted.
+const ofSender = 401
+
 // statuses of an outage; 0 is a connection that is refused.
 var statuses = []int{0, 500, 502, 503, 429, 400, 401, 404, 413, 422}
 
@@ -232,6 +235,16 @@ func (s *sink) failAll(q *request, status int, cause poller.Cause, after time.Du
 		f.RetryAfter = s.w.span(100*time.Millisecond, 3*time.Second)
 	}
 	return f
+}
+
+// lastRefused is when an event was refused last.
+func (s *sink) lastRefused(id string) (at time.Time) {
+	for i := range s.history {
+		if a := &s.history[i]; a.id == id && !a.accepted {
+			at = a.at
+		}
+	}
+	return at
 }
 
 // unheard notes a request whose answer did not come: for the product it failed.
