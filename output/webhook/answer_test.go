@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"compress/gzip"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -41,5 +43,44 @@ func TestAnAnswerCanBeLeftOut(t *testing.T) {
 			t.Error(err)
 		}
 		receiver.Close()
+	}
+}
+
+// TestCompressedAnswer: a receiver may compress, for a small request without TLS as for any other, and its connection is
+// used again.
+func TestCompressedAnswer(t *testing.T) {
+	for name, start := range map[string]func(*httptest.Server){
+		"without TLS": (*httptest.Server).Start, "with TLS": (*httptest.Server).StartTLS,
+	} {
+		var peers []string
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			peers = append(peers, r.RemoteAddr)
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", r.Header.Get("Accept-Encoding"))
+			z := gzip.NewWriter(w)
+			_, _ = z.Write([]byte(`{"batchItemFailures":[{"itemIdentifier":1}]}`))
+			_ = z.Close()
+		}))
+		start(s)
+		o, err := New(Config{URL: s.URL, Format: change.CloudEvents, Concurrency: 1, Version: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.transport.TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig
+		for range 2 {
+			err := o.Deliver(t.Context(), change.Delivery{App: "shop", Poller: "orders",
+				Events: []change.Event{{ID: "e1", Key: []byte(`{"id":1}`)}, {ID: "e2", Key: []byte(`{"id":2}`)}}})
+			var failed *poller.DeliveryError
+			if !errors.As(err, &failed) || len(failed.Failed) != 1 || failed.Failed[0].Index != 1 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+		s.Close()
+		if len(peers) != 2 || peers[0] != peers[1] {
+			t.Errorf("%s: connections from %v", name, peers)
+		}
 	}
 }

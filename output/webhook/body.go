@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -91,6 +93,31 @@ func (p *payload) bodyAgain() (io.ReadCloser, error) {
 // trace returns ctx with a hook that learns when the request is written.
 func (p *payload) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &p.hooks)
+}
+
+// unpack takes the compression off an answer's body.
+func unpack(resp *http.Response) {
+	if resp.Body != http.NoBody && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+		resp.Body = &unpacked{ReadCloser: resp.Body}
+	}
+}
+
+// unpacked is a body that is compressed. It begins when it is read, since most answers are not.
+type unpacked struct {
+	io.ReadCloser
+
+	plain *gzip.Reader
+}
+
+// Read implements io.Reader.
+func (u *unpacked) Read(p []byte) (int, error) {
+	if u.plain == nil {
+		var err error
+		if u.plain, err = gzip.NewReader(u.ReadCloser); err != nil {
+			return 0, err
+		}
+	}
+	return u.plain.Read(p)
 }
 
 // release ends the use of the payload after RoundTrip.

@@ -152,6 +152,7 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	if err != nil {
 		return o.unanswered(ctx, &d, err)
 	}
+	unpack(resp)
 	defer drain(resp, cancel)
 	if resp.Body != http.NoBody && (!accepted(resp.StatusCode) || !isJSON(resp.Header.Get("Content-Type"))) {
 		// The status decides: an excerpt of the body is worth a moment, not the rest of the timeout.
