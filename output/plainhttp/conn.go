@@ -28,7 +28,30 @@ type conn struct {
 	since   time.Time // when it began to rest
 }
 
+// dial returns a new connection. It goes on when ctx has ended, for a later request: of several addresses the dialer may
+// need longer than one request has, to come from one that is dead to one that is not.
 func (t *Transport) dial(ctx context.Context, address string) (*conn, error) {
+	var c *conn
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c, err = t.open(context.WithoutCancel(ctx), address)
+	}()
+	select {
+	case <-done:
+		return c, err
+	case <-ctx.Done():
+		go func() {
+			if <-done; err == nil {
+				t.rest(c)
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (t *Transport) open(ctx context.Context, address string) (*conn, error) {
 	plain, err := t.next.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,40 @@
+package plainhttp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"runtime"
+	"testing"
+)
+
+// A connection that is there too late for its request serves the next one: of several addresses the first may be dead.
+func TestDialedTooLate(t *testing.T) {
+	for name, wrap := range map[string]func(*http.Transport) http.RoundTripper{
+		"net/http":  func(next *http.Transport) http.RoundTripper { return next },
+		"plainhttp": func(next *http.Transport) http.RoundTripper { return New(next) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := listen(t, always("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+			next := transport()
+			ctx, cancel := context.WithCancel(t.Context())
+			dial := next.DialContext
+			next.DialContext = func(to context.Context, network, address string) (net.Conn, error) {
+				if ctx.Err() != nil {
+					return nil, errors.New("dialed again")
+				}
+				cancel()
+				return dial(to, network, address)
+			}
+			through := wrap(next)
+			defer through.(interface{ CloseIdleConnections() }).CloseIdleConnections()
+			if got := post(ctx, through, "http://"+s.Addr().String()); got != "no answer" {
+				t.Error(got)
+			}
+			for post(t.Context(), through, "http://"+s.Addr().String()) != `200 OK, "ok"` { // not there yet
+				runtime.Gosched()
+			}
+		})
+	}
+}
