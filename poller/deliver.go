@@ -97,7 +97,7 @@ func (t *tick) answered(q *request, err error) {
 		}
 	}
 	if slices.Contains(q.outcomes, Accepted) {
-		t.recordAccepted(time.Now())
+		t.recordAccepted(time.Now(), q.admitted)
 		t.cautious = false
 	}
 	for _, a := range q.taken {

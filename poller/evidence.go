@@ -58,7 +58,7 @@ func (t *tick) judge(it *item, f *failure) bool {
 }
 
 // ofSender reports whether a status is about who sends, or where to, and no event: a key that has expired, a receiver
-// that has moved. Only another event's acceptance after it shows that it was about the event: see letIn.
+// that has moved. Only what is sent and accepted after it shows that it was about the event: see letIn.
 func ofSender(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusProxyAuthRequired || status >= 300 && status < 400
 }
@@ -220,8 +220,11 @@ func (t *tick) conclude() bool {
 }
 
 // recordAccepted records that the destination accepted an event: of this process now, or of another one before.
-func (t *tick) recordAccepted(at time.Time) {
+func (t *tick) recordAccepted(at, begun time.Time) {
 	t.hint.accepted, t.hint.aside, t.hint.unexplained = at, 0, 0
+	if begun.After(t.hint.admitted) {
+		t.hint.admitted = begun
+	}
 	t.hint.counted = nil
 }
 

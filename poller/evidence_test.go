@@ -228,6 +228,42 @@ func TestShutToOneRowOnly(t *testing.T) {
 	})
 }
 
+// TestShutWhileOthersWereOnTheirWay: the key expires while requests are in flight. That these are accepted after the
+// first that was not let in, or that others were in between, does not keep the key from having expired since.
+func TestShutWhileOthersWereOnTheirWay(t *testing.T) {
+	for name, again := range map[string]bool{"in flight": false, "twice": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				feed := pollertest.TableOf("slow", "late")
+				feed.Delay, feed.MaxAttempts = time.Minute, 3
+				good := true
+				to := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
+					if key := string(d.Events[0].OrderKey); !good || key == `"late"` {
+						return pollertest.Status(d, 401)
+					}
+					time.Sleep(3 * time.Second)
+					good = again
+					return nil
+				})
+				relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.RequestEvents = 1 })
+				relay.Tick(t.Context())
+				if again {
+					feed.Rows = append(feed.Rows, "between")
+					relay.Tick(t.Context())
+					good = false
+				}
+				for range 20 {
+					time.Sleep(30 * time.Second)
+					relay.Tick(t.Context())
+				}
+				if len(feed.Dead) > 0 {
+					t.Errorf("given up %v, parked %v", feed.Dead, feed.Parked)
+				}
+			})
+		})
+	}
+}
+
 // TestOtherRowWasAcceptedTooEarly: the other one of two rows is accepted before the bad one has failed, each time.
 func TestOtherRowWasAcceptedTooEarly(t *testing.T) {
 	for _, rows := range [][]string{{"bad", "good"}, {"good", "bad"}} {

@@ -57,6 +57,8 @@ type request struct {
 	outcomes []Outcome   // of items: Accepted, or nobody vouched for it
 	failures []failure   // of items, by index; nil while nothing failed
 	taken    acceptances // of the last attempt that had any
+	begun    time.Time   // the last attempt
+	admitted time.Time   // the last attempt that was accepted, at least in part: when it was begun
 	err      error       // the last failure
 	answers  []string    // to each attempt: Report.Answers
 }
@@ -149,6 +151,7 @@ func (q *request) attempt(cfg *Config, attempt int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(q.grant.Context, cfg.Timeout, &timeoutError{cfg.Timeout})
 	defer cancel()
 	number := q.tick.number.Add(1)
+	q.begun = time.Now()
 	err := Guard(func() error { return cfg.To.Deliver(ctx, q.delivery(cfg, number, attempt)) })
 	if err == nil {
 		q.answers = append(q.answers, AnsweredWell)
@@ -263,7 +266,7 @@ func (q *request) part() {
 // accept records that the attempt of this number was accepted for some events.
 func (q *request) accept(number uint64, indices []int) {
 	for n, i := range indices {
-		q.outcomes[i] = Accepted
+		q.outcomes[i], q.admitted = Accepted, q.begun
 		if n < 2 || q.taken[1].number != number { // two keys are enough to be evidence for any third
 			q.taken.add(number, q.items[i].key)
 		}

@@ -121,9 +121,11 @@ type hint struct {
 	// acceptance.
 	unexplained int
 	why         error
-	// busy is when events were first answered 503 while the destination accepted others, by id; shut when they were first
+	// busy is when events were first answered 503 while the destination accepted others, by id; shut when they were last
 	// answered by a status that is about who sends.
 	busy, shut map[string]time.Time
+	// admitted is when the last request was begun that was accepted.
+	admitted time.Time
 	// silent are events that were not answered when they were sent alone, before another was accepted. That they were
 	// stays known when nothing is accepted after that: the event may be what takes the destination down.
 	silent map[string]bool
@@ -145,22 +147,26 @@ func (h *hint) pause(suspects []suspect, why error) {
 }
 
 // setBusy remembers when an event was first answered 503 while others were accepted.
-func (h *hint) setBusy(id string, at time.Time) { first(&h.busy, id, at) }
-
-// letIn reports whether the destination has accepted anything since it first answered to an event as if nobody were let
-// in. Then that is about the event.
-func (h *hint) letIn(id string, at time.Time) bool { return h.accepted.After(first(&h.shut, id, at)) }
-
-// first remembers a time by the id of an event, unless there is an earlier one, and returns the earliest.
-func first(times *map[string]time.Time, id string, at time.Time) time.Time {
-	if since, known := (*times)[id]; known {
-		return since
+func (h *hint) setBusy(id string, at time.Time) {
+	if h.busy[id].IsZero() {
+		set(&h.busy, id, at)
 	}
+}
+
+// letIn reports whether the destination has accepted what was sent after it had last answered to an event as if nobody
+// were let in. Then that is about the event. Each such answer needs an acceptance of its own: a key may expire twice.
+func (h *hint) letIn(id string, at time.Time) bool {
+	since, known := h.shut[id]
+	set(&h.shut, id, at)
+	return known && h.admitted.After(since)
+}
+
+// set remembers a time by the id of an event.
+func set(times *map[string]time.Time, id string, at time.Time) {
 	if *times == nil || len(*times) == maxBusy {
 		*times = make(map[string]time.Time)
 	}
 	(*times)[id] = at
-	return at
 }
 
 // setSilent remembers an event that was not answered, before another was accepted.

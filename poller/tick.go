@@ -165,7 +165,7 @@ func (t *tick) fetched(grant Grant, sent []change.Event, err error) {
 		return
 	}
 	if grant.Accepted.After(t.hint.accepted) && !grant.Accepted.After(time.Now()) { // another's clock may be ahead
-		t.recordAccepted(grant.Accepted)
+		t.recordAccepted(grant.Accepted, grant.Accepted)
 	}
 	batch := &grant.Batch
 	t.drained, t.ended = !batch.More, grant.Ended
