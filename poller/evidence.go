@@ -58,9 +58,10 @@ func (t *tick) judge(it *item, f *failure) bool {
 }
 
 // ofSender reports whether a status is about who sends, or where to, and no event: a key that has expired, a receiver
-// that has moved. Only what is sent and accepted after it shows that it was about the event: see letIn.
+// that has moved, or is stopped (403 on Azure App Service). Only what is sent and accepted after it shows that it was about the event: see letIn.
 func ofSender(status int) bool {
-	return status == http.StatusUnauthorized || status == http.StatusProxyAuthRequired || status >= 300 && status < 400
+	reason := statusReason(status)
+	return reason == Denied || reason == Redirected
 }
 
 // otherAccepted reports whether the destination accepted an event of another key in this tick, or since this event

@@ -183,7 +183,7 @@ func TestALoneRowIsSetAside(t *testing.T) {
 // answer is about who sends, and no row is given up for it: not in a quiet table either, where no other one can show
 // it. Where others are accepted after it, it is about the row all the same.
 func TestAnExpiredKeyIsNoRowsFault(t *testing.T) {
-	for code, given := range map[int]bool{301: false, 308: false, 401: false, 407: false, 403: true, 422: true} {
+	for code, given := range map[int]bool{301: false, 308: false, 401: false, 407: false, 403: false, 422: true} {
 		synctest.Test(t, func(t *testing.T) {
 			good := true
 			feed := pollertest.TableOf("a", "b")

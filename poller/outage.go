@@ -42,7 +42,11 @@ func outageReason(err error) string {
 	if !errors.As(err, &said) || len(said.Failed) == 0 {
 		return Unavailable.String()
 	}
-	switch status := said.Failed[0].Status; {
+	return statusReason(said.Failed[0].Status)
+}
+
+func statusReason(status int) string {
+	switch {
 	case status >= 300 && status < 400:
 		return Redirected
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
