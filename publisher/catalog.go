@@ -127,6 +127,9 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 			poller.ErrConfig, qualified, t.Unproved)
 	}
 	if o.Own {
+		if err := c.letters(&t, qualified); err != nil {
+			return nil, err
+		}
 		if err := c.leftPublishing(ctx, &t, qualified); err != nil {
 			return nil, err
 		}
@@ -161,6 +164,20 @@ func (c *catalog) locks(ctx context.Context) []string {
 	}
 	return []string{fmt.Sprintf("rowrelay_locks has %d of its 1024 rows: writers of the aggregates that lack one lock "+
 		"nothing, and their events may come out of order, or are refused: rowrelay outbox init %s --apply adds them", n, c.cfg.Poller)}
+}
+
+// letters refuses a table that was created without the character set of `rowrelay outbox init`: on MySQL and MariaDB
+// no statement that compares aggregates works in another one than utf8mb4.
+func (c *catalog) letters(t *engine.Table, qualified string) error {
+	for i := range t.Columns {
+		col := &t.Columns[i]
+		if c.conn.Engine == "mysql" && strings.HasPrefix(col.Name, "aggregate_") && col.Collation != "" &&
+			!strings.HasPrefix(col.Collation, "utf8mb4_") {
+			return fmt.Errorf("%w: %s.%s has the collation %s, and aggregates are compared as utf8mb4: ALTER TABLE %[2]s "+
+				"CONVERT TO CHARACTER SET utf8mb4", poller.ErrConfig, qualified, col.Name, col.Collation)
+		}
+	}
+	return nil
 }
 
 // place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its

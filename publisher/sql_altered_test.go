@@ -35,6 +35,14 @@ func TestAlteredOutbox(t *testing.T) {
 				t.Errorf("after %s: %d events", s, len(rows))
 			}
 		}
+		if b.conn.Engine == "mysql" {
+			b.exec("ALTER TABLE outbox CONVERT TO CHARACTER SET latin1")
+			if err := look(); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "utf8mb4") {
+				t.Errorf("another character set: %v", err)
+			}
+			b.exec("ALTER TABLE outbox CONVERT TO CHARACTER SET utf8mb4")
+			b.must(look())
+		}
 		if b.conn.Engine != "postgres" {
 			return
 		}
