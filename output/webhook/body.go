@@ -95,7 +95,7 @@ func (p *payload) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &p.hooks)
 }
 
-// unpack takes the compression off an answer's body.
+// unpack takes the compression off an answer's body, where net/http has not done it: it does where it asked for it.
 func unpack(resp *http.Response) {
 	if resp.Body != http.NoBody && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		resp.Body = &unpacked{ReadCloser: resp.Body}

@@ -167,7 +167,6 @@ func staticHeader(cfg Config, u *url.URL) (http.Header, error) {
 		}
 		h[canonical] = []string{value}
 	}
-	h.Set("Accept-Encoding", "gzip") // net/http would ask by itself, package plainhttp does not: see unpack
 	h.Set("Content-Type", cfg.Format.ContentType(cfg.Single))
 	if cfg.Gzip {
 		h.Set("Content-Encoding", "gzip")
