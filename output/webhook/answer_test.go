@@ -46,7 +46,7 @@ func TestAnAnswerCanBeLeftOut(t *testing.T) {
 	}
 }
 
-// TestCompressedAnswer: a receiver may compress without being asked, as net/http asks and package plainhttp does not. Its
+// TestCompressedAnswer: a receiver may compress although nobody asked: net/http asks, package plainhttp does not. Its
 // connection is used again.
 func TestCompressedAnswer(t *testing.T) {
 	for name, start := range map[string]func(*httptest.Server){
