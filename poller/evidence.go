@@ -58,7 +58,8 @@ func (t *tick) judge(it *item, f *failure) bool {
 }
 
 // ofSender reports whether a status is about who sends, or where to, and no event: a key that has expired, a receiver
-// that has moved, or is stopped (403 on Azure App Service). Only what is sent and accepted after it shows that it was about the event: see letIn.
+// that has moved, or is stopped (403 on Azure App Service). Only what is sent and accepted after it shows that it was
+// about the event: see letIn.
 func ofSender(status int) bool {
 	reason := statusReason(status)
 	return reason == Denied || reason == Redirected

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -236,13 +237,13 @@ func TestShutWhileOthersWereOnTheirWay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				feed := pollertest.TableOf("slow", "late")
 				feed.Delay, feed.MaxAttempts = time.Minute, 3
-				good := true
+				var shut atomic.Bool
 				to := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
-					if key := string(d.Events[0].OrderKey); !good || key == `"late"` {
+					if key := string(d.Events[0].OrderKey); shut.Load() || key == `"late"` {
 						return pollertest.Status(d, 401)
 					}
 					time.Sleep(3 * time.Second)
-					good = again
+					shut.Store(!again)
 					return nil
 				})
 				relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.RequestEvents = 1 })
@@ -250,7 +251,7 @@ func TestShutWhileOthersWereOnTheirWay(t *testing.T) {
 				if again {
 					feed.Rows = append(feed.Rows, "between")
 					relay.Tick(t.Context())
-					good = false
+					shut.Store(true)
 				}
 				for range 20 {
 					time.Sleep(30 * time.Second)

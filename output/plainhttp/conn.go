@@ -28,8 +28,8 @@ type conn struct {
 	since   time.Time // when it began to rest
 }
 
-// dial returns a new connection. It goes on when ctx has ended, for a later request: of several addresses the dialer may
-// need longer than one request has, to come from one that is dead to one that is not.
+// dial returns a new connection. It goes on when ctx has ended, for a later request: of several addresses the dialer
+// may need longer than one request has, to come from one that is dead to one that is not.
 func (t *Transport) dial(ctx context.Context, address string) (*conn, error) {
 	var c *conn
 	var err error
