@@ -261,6 +261,21 @@ func (b *broker) will(refuse bool, payload string) {
 	b.refuse[payload] = refuse
 }
 
+// took checks how many events were taken. One may have come twice: where an event is refused after all others were
+// accepted, the last of them is repeated as a probe.
+func (b *broker) took(t *testing.T, n int) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ids := map[string]bool{}
+	for _, o := range b.taken {
+		ids[o.IdempotencyKey] = true
+	}
+	if again := len(b.taken) - len(ids); len(ids) != n || again > 1 {
+		t.Errorf("%d were taken, not %d, and %d more than once", len(ids), n, again)
+	}
+}
+
 // payloads are those of an aggregate's events, in the order in which they were first taken: an event that served as a
 // probe comes again at its place.
 func (b *broker) payloads(aggregate string) []string {

@@ -26,15 +26,18 @@ type Syntax struct {
 
 	top, limit, offset, fetch bool // the words that limit a result
 	hints                     bool // WITH (NOLOCK), or FROM t (NOLOCK)
+
+	parameters string // the characters that begin a parameter
 }
 
 // The engines.
 var (
-	SQLServer = Syntax{Engine: "sqlserver", brackets: true, nested: true, top: true, hints: true}
-	Postgres  = Syntax{Engine: "postgres", dollars: true, nested: true, limit: true, offset: true, fetch: true}
-	MySQL     = Syntax{Engine: "mysql", backslash: true, backticks: true, hash: true, dashSpace: true, executable: true,
-		limit: true, fetch: true}
-	SQLite = Syntax{Engine: "sqlite", brackets: true, backticks: true, limit: true}
+	SQLServer = Syntax{Engine: "sqlserver", brackets: true, nested: true, top: true, hints: true, parameters: "@"}
+	Postgres  = Syntax{Engine: "postgres", dollars: true, nested: true, limit: true, offset: true, fetch: true,
+		parameters: "$"}
+	MySQL = Syntax{Engine: "mysql", backslash: true, backticks: true, hash: true, dashSpace: true, executable: true,
+		limit: true, fetch: true, parameters: "?"}
+	SQLite = Syntax{Engine: "sqlite", brackets: true, backticks: true, limit: true, parameters: "?:@$"}
 )
 
 // Of returns the syntax of an engine, or those of all engines where its name is none of theirs.

@@ -24,7 +24,7 @@ func (s Syntax) Query(query string) *Flaw {
 			return f
 		}
 	}
-	return nil
+	return s.parameter(words)
 }
 
 // Condition says what keeps a condition from standing in parentheses; nil when nothing does.
@@ -48,6 +48,21 @@ func (s Syntax) Condition(where string) *Flaw {
 		if w.Depth == 0 && (w.Text == "order" || w.Text == "group") && after(words, i) == "by" {
 			return &Flaw{"has " + strings.ToUpper(w.Text) + " BY", "Remove it: Rowrelay orders by the cursor and the key"}
 		}
+	}
+	return s.parameter(words)
+}
+
+// parameter says whether a text has a parameter: it would be given a value that is meant for one of ours.
+func (s Syntax) parameter(words []Word) *Flaw {
+	for i, w := range words {
+		name := w.Text[1:]
+		if !strings.Contains(s.parameters, w.Text[:1]) || strings.HasPrefix(name, "@") {
+			continue // SQL Server's @@VERSION is none
+		}
+		if next := after(words, i); name == "" && w.Text != "?" {
+			name = next // $ and : stand alone
+		}
+		return &Flaw{"has the parameter " + w.Text[:1] + name, "Write the value itself"}
 	}
 	return nil
 }

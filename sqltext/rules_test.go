@@ -138,3 +138,34 @@ func FuzzQuery(f *testing.F) {
 		}
 	})
 }
+
+// TestParameters: one would be given a value of Rowrelay's own, and choose other rows without a word.
+func TestParameters(t *testing.T) {
+	for _, c := range []struct {
+		syntax Syntax
+		where  string
+		want   string // the problem, "" for none
+	}{
+		{Postgres, "owner = $1", "has the parameter $1"},
+		{Postgres, "a IN (SELECT b FROM t WHERE c > $12)", "has the parameter $12"},
+		{Postgres, "a$1 = 'costs $1' AND b ? 'key' AND c = '{}'::jsonb AND d[1:2] @> $$x$$ -- $1", ""},
+		{MySQL, "owner = ?", "has the parameter ?"},
+		{MySQL, "owner = 'who?' AND a = @x AND `b?` = 1 AND c->'$.d' = 1 /* ? */", ""},
+		{SQLServer, "owner = @p1", "has the parameter @p1"},
+		{SQLServer, "owner <> '@p1' AND [@a] = @@SPID AND b@c = 1", ""},
+		{SQLite, "owner = ?", "has the parameter ?"},
+		{SQLite, "owner = ?2", "has the parameter ?"},
+		{SQLite, "owner = :id", "has the parameter :id"},
+		{SQLite, "owner = @id", "has the parameter @id"},
+		{SQLite, "owner = $id", "has the parameter $id"},
+		{SQLite, "owner = ':id' AND a->>'$.b' = 1", ""},
+	} {
+		if got := problem(c.syntax.Condition(c.where)); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.syntax.Engine, c.where, got, c.want)
+		}
+		query := "SELECT a FROM t WHERE " + c.where + "\n"
+		if got := problem(c.syntax.Query(query)); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.syntax.Engine, query, got, c.want)
+		}
+	}
+}

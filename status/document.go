@@ -67,6 +67,9 @@ func (d *documentPart) read(ctx context.Context) (func(*Output), error) {
 				o.Late.Frontier = frontier.String()
 			}
 		}
+		for _, a := range doc.Apart {
+			o.Apart = append(o.Apart, Apart{a.OrderKey, a.At.String()})
+		}
 		if doc.Backfill != nil {
 			o.Backfill, o.Progress = d.backfill(doc.Backfill), progressOf(doc.Backfill)
 		}

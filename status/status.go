@@ -8,6 +8,7 @@
 package status
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/rowrelay/rowrelay/mode"
@@ -97,6 +98,7 @@ type Output struct {
 	Unread      bool     `json:"unread,omitempty"`     // the figures above are not known: their zeros mean nothing
 
 	Late            *Late     `json:"late_commits,omitempty"`
+	Apart           []Apart   `json:"apart,omitempty"`
 	Backfill        string    `json:"backfill,omitempty"`          // one under way, in words
 	Progress        *Progress `json:"progress,omitempty"`          // of it
 	DeadLetterQueue string    `json:"dead_letter_queue,omitempty"` // where dead letters go, and are not counted
@@ -122,6 +124,13 @@ type Lease struct {
 	HeartbeatSeconds float64   `json:"heartbeat_age_seconds"` // by the store's clock; 0 of an owner of an outbox
 	ExpiresAt        time.Time `json:"expires_at"`
 	Units            int       `json:"units,omitempty"` // of an outbox
+}
+
+// Apart is an order key with a backlog: the position has passed its rows, which are delivered beside the others' up to
+// At.
+type Apart struct {
+	OrderKey json.RawMessage `json:"order_key"`
+	At       string          `json:"at"`
 }
 
 // HeldBack says that rows wait although they are there, and for whom.

@@ -3,14 +3,17 @@ package status
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/config"
 	"github.com/rowrelay/rowrelay/host"
 	"github.com/rowrelay/rowrelay/inspect"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/schedule"
+	"github.com/rowrelay/rowrelay/state"
 	"github.com/rowrelay/rowrelay/state/memstore"
 )
 
@@ -99,5 +102,36 @@ func TestReadsOfTheStoreWaitTheirTurns(t *testing.T) {
 		if !p.Stored || p.Every == 0 {
 			t.Errorf("%+v", p)
 		}
+	}
+}
+
+// TestWhatIsReadApartIsTold: the position has passed rows of an order key that are not delivered.
+func TestWhatIsReadApartIsTold(t *testing.T) {
+	store := memstore.New()
+	keeper, err := state.New(state.Config{Store: store, Key: "orders", Poller: "orders", TTL: time.Minute, Owner: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = keeper.CreateWith(t.Context(), state.Document{
+		Checkpoint: state.Checkpoint{Cursor: change.Cursor(`{"kind":"int","value":900}`)},
+		Apart:      []state.Apart{{OrderKey: []byte(`{"owner":7}`), At: change.Cursor(`{"kind":"int","value":17}`)}},
+	}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &config.Poller{Name: "orders", Source: config.Source{Mode: mode.Cursor}, Outputs: make([]config.Output, 1)}
+	app := inspect.New(inspect.Wiring{Config: &config.App{}, Pollers: []inspect.Wired{{
+		Config: cfg, Outputs: []inspect.WiredOutput{{Config: &cfg.Outputs[0], Key: "orders", Keeper: keeper}},
+	}}})
+	b := newBoard(BoardConfig{App: "shop", Store: store, Bound: time.Second,
+		Outputs: subjects(app.Pollers[0], &BoardConfig{Store: store}, false, nil)})
+	var out strings.Builder
+	r := b.Report(t.Context())
+	if err := r.WriteText(&out); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, `read apart order key {"owner":7}, which has a backlog: delivered as`) ||
+		!strings.Contains(text, `{"kind":"int","value":17}`) {
+		t.Error(text)
 	}
 }

@@ -66,6 +66,9 @@ func (o *Output) print(p *printing.Printer, now time.Time) {
 	if o.Late != nil && o.Late.Frontier != "" {
 		p.Wrapped("delivered", "as far as "+o.Late.Frontier+" ("+o.Late.Mode+")")
 	}
+	for _, a := range o.Apart {
+		p.Wrapped("read apart", fmt.Sprintf("order key %s, which has a backlog: delivered as far as %s", a.OrderKey, a.At))
+	}
 	if o.Pending != nil {
 		p.Wrapped("pending", printing.AtLeast(*o.Pending, o.CountedTo))
 	}

@@ -224,6 +224,10 @@ func (c *card) more() g.Node {
 			g.If(l.Frontier != "", g.Group{g.Text("; delivered as far as "), literal(l.Frontier)}),
 			g.If(l.Remembered != 0, g.Textf("; %d rows remembered", l.Remembered)))
 	}
+	for _, a := range c.Apart {
+		wide("Read apart", g.Text("order key "), literal(string(a.OrderKey)),
+			g.Text(", which has a backlog; delivered as far as "), literal(a.At))
+	}
 	if at := c.CommittedAt; at != nil {
 		all = append(all, fact("Committed", moment(*at, ago(*at, c.now))))
 	}

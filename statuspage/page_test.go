@@ -194,11 +194,13 @@ func TestWhatTheCommandShowsThePageShows(t *testing.T) {
 	o := &d.shop.report.Outputs[1]
 	o.DeadLetters, o.Letters, o.DeadLetterQueue = 0, nil, "orders-dead"
 	o.Backfill, o.Late = "from 4 to 900, at 17", &status.Late{Mode: "overlap", Frontier: "int 98121", Remembered: 6}
+	o.Apart = []status.Apart{{OrderKey: []byte(`"busy"`), At: "int 17"}}
 	o.Entries[0].Blocked, o.Entries[0].Waiting, o.Entries[0].Next = true, 4, nil
 	page := d.send("GET", "/status", "")
 	d.wants("page", page, http.StatusOK, "Dead letters here</dt><dd>0<",
 		"the queue <code>orders-dead</code>: others are there, and are not counted", "from 4 to 900, at 17",
-		"overlap; delivered as far as <code>int 98121</code>; 6 rows remembered", "waits for an operator", "4 behind it",
+		"overlap; delivered as far as <code>int 98121</code>; 6 rows remembered",
+		"order key <code>&#34;busy&#34;</code>, which has a backlog; delivered as far as <code>int 17</code>", "waits for an operator", "4 behind it",
 		`href="status?do=replay&amp;letter=p1&amp;poller=orders"`)
 	if strings.Contains(page.text, "letter=p2") {
 		t.Error("an event that waits for its next attempt can be replayed")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -87,24 +88,14 @@ func decodeMemory(data []byte) (*hashSet, error) {
 // memoryHash is what is remembered of an event: the first 64 bits of its ID, which is a hash of key, cursor and row
 // (see change.EventID); of any other ID the first 64 bits of its SHA-256. It is never 0.
 func memoryHash(id string) uint64 {
-	var h uint64
-	hex := len(id) >= 16
-	for i := 0; hex && i < 16; i++ {
-		c := id[i]
-		switch {
-		case '0' <= c && c <= '9':
-			h = h<<4 | uint64(c-'0')
-		case 'a' <= c && c <= 'f':
-			h = h<<4 | uint64(c-'a'+10)
-		default:
-			hex = false
-		}
-	}
-	if !hex {
+	var first [16]byte
+	copy(first[:], id)
+	var h [8]byte
+	if _, err := hex.Decode(h[:], first[:]); err != nil {
 		sum := sha256.Sum256([]byte(id))
-		h = binary.BigEndian.Uint64(sum[:])
+		copy(h[:], sum[:])
 	}
-	return max(h, 1)
+	return max(binary.BigEndian.Uint64(h[:]), 1)
 }
 
 // Load reads a side object by its name: Keeper.Object.

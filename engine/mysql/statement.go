@@ -46,7 +46,7 @@ func (Statement) Age(at string) string {
 func (Statement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
 
 // LookUp is STRAIGHT_JOIN, whose order the optimizer keeps.
-func (Statement) LookUp(table, alias, on string) string {
+func (Statement) LookUp(table, alias, _, on string) string {
 	return " STRAIGHT_JOIN " + table + " " + alias + " ON " + on
 }
 

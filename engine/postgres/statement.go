@@ -39,8 +39,8 @@ func (d Statement) Age(at string) string {
 func (Statement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
 
 // LookUp selects one row for each: the planner has no other way to it than by the key's index.
-func (Statement) LookUp(table, alias, on string) string {
-	return " JOIN LATERAL (SELECT * FROM " + table + " " + alias + " WHERE " + on + " LIMIT 1) " + alias + " ON true"
+func (Statement) LookUp(table, alias, columns, on string) string {
+	return " JOIN LATERAL (SELECT " + columns + " FROM " + table + " " + alias + " WHERE " + on + " LIMIT 1) " + alias + " ON true"
 }
 
 // Bytes does not read the value: a toasted one says its length in the row.

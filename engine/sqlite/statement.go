@@ -43,7 +43,7 @@ func (Statement) Age(at string) string {
 func (Statement) Limit(n string, skip int) string { return statement.LimitOffset(n, skip) }
 
 // LookUp is CROSS JOIN, whose order SQLite keeps.
-func (Statement) LookUp(table, alias, on string) string {
+func (Statement) LookUp(table, alias, _, on string) string {
 	return " CROSS JOIN " + table + " " + alias + " ON " + on
 }
 

@@ -67,7 +67,7 @@ func (Statement) Limit(n string, skip int) string {
 }
 
 // LookUp is INNER LOOP JOIN, which keeps the order of the tables as well.
-func (Statement) LookUp(table, alias, on string) string {
+func (Statement) LookUp(table, alias, _, on string) string {
 	return " INNER LOOP JOIN " + table + " " + alias + " ON " + on
 }
 

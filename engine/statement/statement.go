@@ -156,9 +156,9 @@ type Syntax interface {
 	// Limit stands after ORDER BY, which must be there. It passes over skip rows.
 	Limit(n string, skip int) string
 	// LookUp joins to each row of the tables before it the one row of a table that has its key, by an index and in their
-	// order. What the statistics say of the table's size leads to no other way: one that reads all of its rows. It takes
-	// the right to read all columns.
-	LookUp(table, alias, on string) string
+	// order. What the statistics say of the table's size leads to no other way: one that reads all of its rows. columns
+	// are a list of those that the statement names, or *, which takes the right to read all of them.
+	LookUp(table, alias, columns, on string) string
 	// Bytes is the length of a text column in bytes, or a little less, found without reading it where that is
 	// possible.
 	Bytes(column string) string

@@ -81,13 +81,11 @@ func (t *Table) read(ctx context.Context, q statement.Querier, limit poller.Limi
 		s.Add(" THEN 1 ELSE 0 END FROM ")
 	}
 	keys(s)
-	on := t.o.key + " = k." + t.seq()
-	if t.side == "" {
-		s.Add(t.db.LookUp(t.outbox.String(), "o", on))
-	} else { // of which a login may be allowed to read the mapped columns only
-		s.Add(" JOIN ", t.outbox.String(), " o ON ", on)
+	columns := "*"
+	if t.side != "" { // of which a login may be allowed to read the mapped columns only
+		columns = t.mapped()
 	}
-	s.Add(" ORDER BY ", order)
+	s.Add(t.db.LookUp(t.outbox.String(), "o", columns, t.o.key+" = k."+t.seq()), " ORDER BY ", order)
 	return event.Read(ctx, s, q, limit, t.scan)
 }
 

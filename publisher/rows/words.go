@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -110,6 +111,18 @@ func (f *foreign) words(alias string) words {
 // column writes a column of the table.
 func (f *foreign) column(c *column.Column, alias string) string {
 	return alias + "." + f.db.Quote(c.Name)
+}
+
+// mapped are the columns that are mapped.
+func (f *foreign) mapped() string {
+	var names []string
+	for _, c := range []*column.Column{&f.ID, f.Seq, f.AggregateType, f.AggregateID, f.EventType, f.Key, f.CreatedAt,
+		f.Published, f.PublishedAt, f.State, f.Attempts, f.TraceParent, f.TraceState, f.AvailableAt, f.ExpiresAt, &f.Payload} {
+		if c != nil && !slices.Contains(names, f.db.Quote(c.Name)) {
+			names = append(names, f.db.Quote(c.Name))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // isPending is the condition that a row is to be published.
