@@ -40,7 +40,8 @@ func (Statement) Limit(n string, skip int) string { return statement.LimitOffset
 
 // LookUp selects one row for each: the planner has no other way to it than by the key's index.
 func (Statement) LookUp(table, alias, columns, on string) string {
-	return " JOIN LATERAL (SELECT " + columns + " FROM " + table + " " + alias + " WHERE " + on + " LIMIT 1) " + alias + " ON true"
+	row := "SELECT " + columns + " FROM " + table + " " + alias + " WHERE " + on + " LIMIT 1"
+	return " JOIN LATERAL (" + row + ") " + alias + " ON true"
 }
 
 // Bytes does not read the value: a toasted one says its length in the row.

@@ -116,8 +116,10 @@ func (f *foreign) column(c *column.Column, alias string) string {
 // mapped are the columns that are mapped.
 func (f *foreign) mapped() string {
 	var names []string
-	for _, c := range []*column.Column{&f.ID, f.Seq, f.AggregateType, f.AggregateID, f.EventType, f.Key, f.CreatedAt,
-		f.Published, f.PublishedAt, f.State, f.Attempts, f.TraceParent, f.TraceState, f.AvailableAt, f.ExpiresAt, &f.Payload} {
+	for _, c := range []*column.Column{
+		&f.ID, f.Seq, f.AggregateType, f.AggregateID, f.EventType, f.Key, f.CreatedAt, f.Published, f.PublishedAt, f.State,
+		f.Attempts, f.TraceParent, f.TraceState, f.AvailableAt, f.ExpiresAt, &f.Payload,
+	} {
 		if c != nil && !slices.Contains(names, f.db.Quote(c.Name)) {
 			names = append(names, f.db.Quote(c.Name))
 		}
