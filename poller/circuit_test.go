@@ -90,8 +90,8 @@ func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
 	})
 }
 
-// TestAPlaceThatIsGoneForAllIsAskedRarely: a queue that is missing or full, where there is no event for another one. One
-// that comes for another place, or the first place's return, is found within a minute.
+// TestAPlaceThatIsGoneForAllIsAskedRarely: a queue that is missing or full, where there is no event for another one.
+// Its return is found within a minute.
 func TestAPlaceThatIsGoneForAllIsAskedRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := true
