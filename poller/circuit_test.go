@@ -90,6 +90,38 @@ func TestADestinationThatIsDownIsAskedRarely(t *testing.T) {
 	})
 }
 
+// TestAPlaceThatIsGoneForAllIsAskedRarely: a queue that is missing or full, where there is no event for another one.
+// Its return is found within a minute.
+func TestAPlaceThatIsGoneForAllIsAskedRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gone := true
+		to := pollertest.NewSink(t, func(_ context.Context, d change.Delivery) error {
+			if !gone {
+				return nil
+			}
+			failed := &poller.DeliveryError{Err: errors.New("gone")}
+			for i := range d.Events {
+				failed.Failed = append(failed.Failed, poller.FailedEvent{Index: i, Cause: poller.Misplaced, Named: true})
+			}
+			return failed
+		})
+		feed := pollertest.NewTable(100, 5)
+		relay := pollertest.Relay(t, feed, to, pollertest.Hundred, func(c *poller.Config) { c.Retries = 1 })
+		minutes := asked(t, relay, 5*time.Minute, poller.HandlerFailed, func() int { return len(to.Calls) })
+		for i, n := range minutes[2:] {
+			if n > minutes[0]/4 {
+				t.Errorf("%d requests in minute %d, %d in the first", n, i+2, minutes[0])
+			}
+		}
+		gone = false
+		for back := time.Now(); feed.Position < 100; time.Sleep(time.Second) {
+			if relay.Tick(t.Context()); time.Since(back) > time.Minute {
+				t.Fatal("it is back for a minute, and not asked")
+			}
+		}
+	})
+}
+
 // TestADestinationThatIsDownIsAskedWithLittle: of all that waits a tick sends a few single events, until one is
 // accepted.
 func TestADestinationThatIsDownIsAskedWithLittle(t *testing.T) {

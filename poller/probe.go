@@ -245,7 +245,10 @@ func (t *tick) beginExtra(p *inFlight, index int) {
 
 // unavailable ends the tick: nothing is held against any event. asking is why the source gave no further probe.
 func (t *tick) unavailable(asking error) {
-	t.outage, t.down = true, !slices.ContainsFunc(t.suspects, func(s suspect) bool { return s.clear })
+	// A place that is missing, full or closed for all that there is to send is as good as down.
+	t.outage, t.down = true, !slices.ContainsFunc(t.suspects, func(s suspect) bool {
+		return s.clear && (s.rejection.Cause != Misplaced || !t.exhausted)
+	})
 	if t.failure == nil {
 		t.report.blameDestination(t.lastErr)
 	}

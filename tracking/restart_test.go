@@ -105,3 +105,16 @@ func TestServerRestarts(t *testing.T) {
 		})
 	}
 }
+
+// TestAnotherDialectOfMariaDB: with a sql_mode of a server that stands in for Oracle, an empty text is NULL.
+func TestAnotherDialectOfMariaDB(t *testing.T) {
+	s := testenv.OwnMariaDB(t)
+	testenv.Exec(t, testenv.Open(t, "mysql", testenv.MySQLDSN(t, s.URL)),
+		"SET GLOBAL sql_mode = 'EMPTY_STRING_IS_NULL,ANSI_QUOTES,NO_BACKSLASH_ESCAPES'")
+	r := newRigAt(t, "mysql", s.URL)
+	r.fill("orders", 10)
+	report := r.instance(settings{ttl: 5 * time.Second, maxAttempts: 5, delay: 1, batch: 10}).Tick(t.Context())
+	if report.Failed() || report.Rows == 0 {
+		t.Errorf("%d rows: %v", report.Rows, report.Err)
+	}
+}

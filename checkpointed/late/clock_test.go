@@ -19,6 +19,9 @@ func TestDatabaseClock(t *testing.T) {
 			if !d.doc.Checkpoint.Cursor.IsStart() || len(d.delivered) != 5 {
 				t.Errorf("the checkpoint is %s, %d rows are delivered", d.doc.Checkpoint.Cursor, len(d.delivered))
 			}
+			if len(d.warned) != 1 { // ticks that fail with the database begin sessions, and say so themselves
+				t.Errorf("it is told %d times, want once: %.200q", len(d.warned), d.warned)
+			}
 			d.late.Database = d.table
 			d.ticks(60)
 			if d.doc.Checkpoint.Cursor.IsStart() {

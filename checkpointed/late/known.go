@@ -40,7 +40,8 @@ type overlap struct {
 
 	looked    time.Time // when the clock was asked last
 	replayed  time.Time // how far a replica had come then: Horizon.Replayed
-	blind     bool      // it did not answer
+	blind     bool      // it did not answer in this session
+	toldBlind bool      // the operator knows; a tick that fails with the database says more, and each begins a session
 	heldSince time.Time // since when the memory is full; zero when it is not
 	blockedBy string    // the session whose open transaction keeps the low edge, as last seen
 }

@@ -20,17 +20,17 @@ func (l *Tracker) look(ctx context.Context) (change.Horizon, bool) {
 	case err != nil && ctx.Err() != nil:
 		return change.Horizon{}, false
 	case err != nil:
-		if !l.blind {
+		if !l.toldBlind {
 			meanwhile := "rows that commit late are still found, but the checkpoint does not move meanwhile"
 			if l.mode != Overlap {
 				meanwhile = "rows that carry a time are held against its last reading; before the first one they wait"
 			}
 			l.warn(fmt.Sprintf("the database's clock and open transactions could not be read: %s: %v", meanwhile, err))
 		}
-		l.blind = true
+		l.blind, l.toldBlind = true, true
 		return change.Horizon{}, false
 	}
-	l.blind = false
+	l.blind, l.toldBlind = false, false
 	jump, ahead := l.clock.jumped(&reading), l.foretold.jumped(&reading)
 	if jump != 0 {
 		l.beginRecent()

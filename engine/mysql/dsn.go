@@ -182,7 +182,7 @@ func (t *target) connection() (engine.Connection, error) {
 	}
 	return engine.Connection{Engine: dsn.MySQL, Dialect: Dialect{}, Identity: t.identity(), Warnings: warnings, Link: link,
 		Secret: t.password != "",
-		Connectors: engine.Connectors{Plain: connector, Reading: connector,
+		Connectors: engine.Connectors{Plain: preparedConnector{connector, writeSession}, Reading: connector,
 			Writing: preparedConnector{connector, writeSession}}}, nil
 }
 
