@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -27,6 +28,8 @@ import (
 
 func main() {
 	heap.Keep()
+	// net/http writes there, past our log, what a receiver sends without being asked, which may be values of rows.
+	log.SetOutput(io.Discard)
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks for a clean end; from then on the default holds, so that a second one ends it at once.
 	context.AfterFunc(ctx, restore)
