@@ -262,7 +262,8 @@ func (t *tick) end() {
 	if t.failure == nil && t.starved() {
 		t.failure = &Fault{FetchFailed,
 			fmt.Errorf("loading the state and the first fetch took longer than tick_budget (%s), so "+
-				"that nothing could be sent: let an index serve the order (`rowrelay check` names it), or raise tick_budget",
+				"that nothing could be sent: let an index serve the order (`rowrelay check` names it), end what locks the table, "+
+				"or raise tick_budget",
 				t.cfg.Budget)}
 	}
 	t.circuits()
