@@ -32,6 +32,9 @@ func TestUntrustedCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 		verified, ok := conn.Connectors.Plain.(engine.Verified)
+		if !ok { // the one that prepares what it has opened holds it
+			verified, ok = conn.Connectors.Reading.(engine.Verified)
+		}
 		if !ok {
 			t.Fatalf("%s is not verified", text)
 		}
