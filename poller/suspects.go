@@ -154,7 +154,8 @@ func (h *hint) setBusy(id string, at time.Time) {
 }
 
 // letIn reports whether the destination has accepted what was sent after it had last answered to an event as if nobody
-// were let in. Then that is about the event. Each such answer needs an acceptance of its own: a key may expire twice.
+// were let in, and remembers that it has answered so again. Then that is about the event. Each such answer needs an
+// acceptance of its own: a key may expire twice.
 func (h *hint) letIn(id string, at time.Time) bool {
 	since, known := h.shut[id]
 	set(&h.shut, id, at)

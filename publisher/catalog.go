@@ -127,7 +127,7 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 			poller.ErrConfig, qualified, t.Unproved)
 	}
 	if o.Own {
-		if err := c.letters(&t, qualified); err != nil {
+		if err := c.charset(&t, qualified); err != nil {
 			return nil, err
 		}
 		if err := c.leftPublishing(ctx, &t, qualified); err != nil {
@@ -166,9 +166,9 @@ func (c *catalog) locks(ctx context.Context) []string {
 		"nothing, and their events may come out of order, or are refused: rowrelay outbox init %s --apply adds them", n, c.cfg.Poller)}
 }
 
-// letters refuses a table that was created without the character set of `rowrelay outbox init`: on MySQL and MariaDB
+// charset refuses a table that was created without the character set of `rowrelay outbox init`: on MySQL and MariaDB
 // no statement that compares aggregates works in another one than utf8mb4.
-func (c *catalog) letters(t *engine.Table, qualified string) error {
+func (c *catalog) charset(t *engine.Table, qualified string) error {
 	for i := range t.Columns {
 		col := &t.Columns[i]
 		if c.conn.Engine == "mysql" && strings.HasPrefix(col.Name, "aggregate_") && col.Collation != "" &&

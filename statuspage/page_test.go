@@ -200,7 +200,8 @@ func TestWhatTheCommandShowsThePageShows(t *testing.T) {
 	d.wants("page", page, http.StatusOK, "Dead letters here</dt><dd>0<",
 		"the queue <code>orders-dead</code>: others are there, and are not counted", "from 4 to 900, at 17",
 		"overlap; delivered as far as <code>int 98121</code>; 6 rows remembered",
-		"order key <code>&#34;busy&#34;</code>, which has a backlog; delivered as far as <code>int 17</code>", "waits for an operator", "4 behind it",
+		"order key <code>&#34;busy&#34;</code>, which has a backlog; delivered as far as <code>int 17</code>",
+		"waits for an operator", "4 behind it",
 		`href="status?do=replay&amp;letter=p1&amp;poller=orders"`)
 	if strings.Contains(page.text, "letter=p2") {
 		t.Error("an event that waits for its next attempt can be replayed")

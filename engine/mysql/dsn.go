@@ -180,10 +180,10 @@ func (t *target) connection() (engine.Connection, error) {
 	if cfg.TLS != nil {
 		connector = engine.Verified{Connector: connector, Unverified: "tls=skip-verify", Plain: "tls=false"}
 	}
+	prepared := preparedConnector{connector, writeSession}
 	return engine.Connection{Engine: dsn.MySQL, Dialect: Dialect{}, Identity: t.identity(), Warnings: warnings, Link: link,
-		Secret: t.password != "",
-		Connectors: engine.Connectors{Plain: preparedConnector{connector, writeSession}, Reading: connector,
-			Writing: preparedConnector{connector, writeSession}}}, nil
+		Secret:     t.password != "",
+		Connectors: engine.Connectors{Plain: prepared, Reading: connector, Writing: prepared}}, nil
 }
 
 func (t *target) identity() string {

@@ -113,7 +113,7 @@ func (f *foreign) column(c *column.Column, alias string) string {
 	return alias + "." + f.db.Quote(c.Name)
 }
 
-// mapped are the columns that are mapped.
+// mapped lists the columns that source__map__… names, or that were found for it: all that a statement reads of a row.
 func (f *foreign) mapped() string {
 	var names []string
 	for _, c := range []*column.Column{
