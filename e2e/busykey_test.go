@@ -35,7 +35,7 @@ func busyCases() []busyCase {
 	maria := busyCase{
 		name: "mariadb, none, auto_increment", cursor: "id", mode: "none", open: openMySQL,
 		ddl:    `CREATE TABLE busy (id bigint AUTO_INCREMENT PRIMARY KEY, owner int NOT NULL)`,
-		fill:   `INSERT INTO busy (owner) SELECT 0 FROM seq_1_to_1000000 WHERE seq <= ?`,
+		fill:   `INSERT INTO busy (owner) SELECT 0 FROM ` + testenv.MySQLNumbers(1_000_000) + ` WHERE seq <= ?`,
 		insert: `INSERT INTO busy (owner) VALUES (?)`,
 	}
 	sqlite := busyCase{

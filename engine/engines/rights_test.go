@@ -279,11 +279,13 @@ func TestRightsOnMySQL(t *testing.T) {
 		t.Errorf("one that may grant: %+v", r)
 	}
 	exec("REVOKE GRANT OPTION ON " + schema + ".orders FROM " + user + "@'%'")
-	exec("GRANT INSERT ON " + schema + ".orders TO PUBLIC")
-	public := ask(reader)
-	exec("REVOKE INSERT ON " + schema + ".orders FROM PUBLIC")
-	if !slices.Equal(public.Roles, []string{"PUBLIC"}) {
-		t.Errorf("one to whom everybody's rights count: %+v", public)
+	if testenv.IsMariaDB(t, db) { // MySQL grants nothing to everybody
+		exec("GRANT INSERT ON " + schema + ".orders TO PUBLIC")
+		public := ask(reader)
+		exec("REVOKE INSERT ON " + schema + ".orders FROM PUBLIC")
+		if !slices.Equal(public.Roles, []string{"PUBLIC"}) {
+			t.Errorf("one to whom everybody's rights count: %+v", public)
+		}
 	}
 	exec("GRANT INSERT ON " + schema + ".orders TO " + user + "@'%'")
 	exec("GRANT DELETE ON " + schema + ".* TO " + user + "@'%'")

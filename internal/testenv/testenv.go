@@ -58,12 +58,11 @@ func MySQL(tb testing.TB) string {
 	dsn := MySQLDSN(tb, server)
 	db := open(tb, "mysql", dsn)
 	defer closeDB(tb, db)
-	version := query(tb, db, "SELECT VERSION()")
 	engine := "MySQL"
-	if strings.Contains(version, "MariaDB") {
+	if IsMariaDB(tb, db) {
 		engine = "MariaDB"
 	}
-	record(tb, engine, version)
+	record(tb, engine, query(tb, db, "SELECT VERSION()"))
 	name := databaseName(tb)
 	exec(tb, db, "CREATE DATABASE "+name)
 	tb.Cleanup(func() { drop(tb, "mysql", dsn, "DROP DATABASE IF EXISTS "+name) })
