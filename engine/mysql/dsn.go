@@ -179,6 +179,8 @@ func (t *target) connection() (engine.Connection, error) {
 	}
 	if cfg.TLS != nil {
 		connector = engine.Verified{Connector: connector, Unverified: "tls=skip-verify", Plain: "tls=false"}
+	} else {
+		connector = plainConnector{connector}
 	}
 	prepared := preparedConnector{connector, writeSession}
 	return engine.Connection{Engine: dsn.MySQL, Dialect: Dialect{}, Identity: t.identity(), Warnings: warnings, Link: link,

@@ -33,13 +33,13 @@ func faultOf(number uint16) engine.Fault {
 		1053, 1077, 1079, 1080, 1927, 1317, // shutting down, killed
 		1047,                                     // Galera: the node is not ready
 		1158, 1159, 1160, 1161, 1184, 1152, 1105, // connection aborted; unknown, which proxies use for a lost backend
-		2003, 2006, 2013, 2055, 4031, 3159, 1836, 1792: // lost, idle too long
+		2003, 2006, 2013, 2055, 4031, 1836, 1792: // lost, idle too long
 		return engine.FaultTransient
 	case 1205, 3572: // lock wait, NOWAIT
 		return engine.FaultLocked
 	case 3024, 1969: // max_execution_time, max_statement_time
 		return engine.FaultTimeout
-	case 1044, 1045, 1049, 1130, 1698, 1251, 1820, 1862, 3118, 3955, 4151, 1129, 2059:
+	case encryptedOnly, 1044, 1045, 1049, 1130, 1698, 1251, 1820, 1862, 3118, 3955, 4151, 1129, 2059:
 		return engine.FaultLogin
 	case 1142, 1143, 1227, 1370, 1345, 1419:
 		return engine.FaultDenied

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // writeSession fixes what writing depends on: the zone of TIMESTAMP, that what does not fit is an error, and that a
@@ -33,4 +35,20 @@ func (c preparedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 	}
 	return conn, nil
+}
+
+// encryptedOnly is ER_SECURE_TRANSPORT_REQUIRED, which Azure's servers answer unless they are told not to.
+const encryptedOnly = 3159
+
+// plainConnector opens connections that are not encrypted, and says what to do where the server takes none.
+type plainConnector struct{ driver.Connector }
+
+// Connect opens a connection.
+func (c plainConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if e := new(mysql.MySQLError); errors.As(err, &e) && e.Number == encryptedOnly {
+		err = fmt.Errorf("the server takes encrypted connections only: write tls=true into the connection string, "+
+			"or tls=skip-verify where its certificate cannot be verified: %w", err)
+	}
+	return conn, err
 }

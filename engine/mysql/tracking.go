@@ -23,7 +23,7 @@ func tracking() *engine.Tracking {
 	return &engine.Tracking{
 		Before: before, Contexts: "SET @rowrelay_context = '%s'",
 		Rights: "it takes TRIGGER, SELECT and INSERT on the table and CREATE in its database; with the binary log on also " +
-			"SUPER (or SET_USER_ID and log_bin_trust_function_creators)",
+			"SUPER, or a server with log_bin_trust_function_creators=ON",
 		Grant:     "SELECT",
 		Able:      loggable,
 		Declare:   declareKey,
