@@ -151,7 +151,10 @@ type Column struct {
 	Serial, Moving bool
 	// Computed says that the database gives the value, and takes none: GENERATED … AS (…), SQL Server's IDENTITY.
 	Computed bool
-	Value    Value
+	// Unwatched says that what tracks the table's changes does not see this column's: a trigger of PostgreSQL has no value
+	// of a virtual generated column, and SQL Server lists no computed column as changed.
+	Unwatched bool
+	Value     Value
 }
 
 // Value says how the values of a column travel: driver → JSON → cursor → WHERE.

@@ -134,6 +134,9 @@ func Watch(d engine.Dialect, c *engine.ChangeTable, t *engine.Table, writes Writ
 		case slices.Contains(t.PrimaryKey, t.Columns[at].Name):
 			return fmt.Errorf("%w: source__changed: %q is part of the key, and another key is another row: a delete and an insert, "+
 				"which are delivered anyway: leave it out", poller.ErrConfig, name)
+		case t.Columns[at].Unwatched:
+			return fmt.Errorf("%w: source__changed: %q is computed, and what tracks the table does not see that it changes: name "+
+				"the columns that it is computed from", poller.ErrConfig, name)
 		case !slices.Contains(c.Changed, t.Columns[at].Name):
 			c.Changed = append(c.Changed, t.Columns[at].Name)
 		}

@@ -53,14 +53,14 @@ const plainSQL = `AND pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS 
 const columnsSQL = `WITH RECURSIVE base AS (
 	SELECT a.attnum, a.attname, a.attnotnull, a.attcollation, a.atttypmod AS mod, a.atttypid AS typ,
 		pg_catalog.format_type(a.atttypid, a.atttypmod) AS full_type,
-		coalesce(pg_catalog.to_jsonb(a) ->> 'attgenerated', '') <> '' AS computed
+		coalesce(pg_catalog.to_jsonb(a) ->> 'attgenerated', '') AS generated
 	FROM pg_catalog.pg_attribute a WHERE a.attrelid = $1::text::oid AND a.attnum > 0 AND NOT a.attisdropped
 ), resolved AS (
 	SELECT b.*, b.typ AS base_typ, t.typnotnull AS domain_notnull
 	FROM base b JOIN pg_catalog.pg_type t ON t.oid = b.typ
 	UNION ALL
 	SELECT r.attnum, r.attname, r.attnotnull, r.attcollation, CASE WHEN r.mod = -1 THEN t.typtypmod ELSE r.mod END, r.typ,
-		r.full_type, r.computed, t.typbasetype, r.domain_notnull
+		r.full_type, r.generated, t.typbasetype, r.domain_notnull
 	FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ WHERE t.typtype = 'd'
 ), odd AS (
 	SELECT DISTINCT ON (c.attnum) c.attnum, m.nspname || '.' || l.collname AS name
@@ -76,7 +76,8 @@ const columnsSQL = `WITH RECURSIVE base AS (
 )
 SELECT r.attname, r.full_type, r.attnotnull OR r.domain_notnull, r.base_typ, t.typname, t.typtype::text, t.typcategory::text, n.nspname,
 	CASE WHEN t.typname = 'citext' THEN 'citext' ELSE coalesce(odd.name, '') END,
-	CASE WHEN r.typ <> r.base_typ THEN pg_catalog.format_type(r.base_typ, r.mod) ELSE '' END, r.computed
+	CASE WHEN r.typ <> r.base_typ THEN pg_catalog.format_type(r.base_typ, r.mod) ELSE '' END,
+	r.generated <> '', r.generated = 'v'
 FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 LEFT JOIN odd ON odd.attnum = r.attnum
 WHERE t.typtype <> 'd' ORDER BY r.attnum`
@@ -152,12 +153,12 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 func (d Dialect) columns(ctx context.Context, conn *sql.Conn, oid string) (columns []engine.Column, err error) {
 	err = engine.EachRow(ctx, conn, columnsSQL, []any{oid}, func(scan func(...any) error) error {
 		var name, full, collation, base string
-		var notNull, computed bool
+		var notNull, computed, virtual bool
 		var t Type
 		err := scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.category, &t.Schema, &collation, &base,
-			&computed)
+			&computed, &virtual)
 		columns = append(columns, engine.Column{Name: name, Type: full, Base: base, Nullable: !notNull,
-			Collation: collation, Computed: computed, Value: t.Value()})
+			Collation: collation, Computed: computed, Unwatched: virtual, Value: t.Value()})
 		return err
 	})
 	if err != nil {
