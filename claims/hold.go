@@ -32,7 +32,7 @@ func (t *Table) Hold(ctx context.Context, q statement.Querier, owner string, lea
 		return fmt.Errorf("find the claims: %w", err)
 	}
 	if len(units) > 0 {
-		_, suffix := t.db.Lock(false)
+		_, suffix := t.db.Lock("c", false)
 		s := t.db.Statement()
 		t.syntax.ByName(s, t.Place, "SELECT", nil, units)
 		s.Add(" AND c.owner = ", s.Arg(owner), " AND c.expires_at > ", t.db.Now(), " ORDER BY c.unit", suffix)

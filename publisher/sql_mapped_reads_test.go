@@ -159,9 +159,13 @@ func (b *bench) foreign(f *foreignTable) {
 	b.tb.Helper()
 	b.exec("DROP TABLE outbox")
 	moment := map[string]string{"postgres": "timestamptz", "mysql": "datetime(6)", "sqlite": "timestamp"}[b.conn.Engine]
+	now := "CURRENT_TIMESTAMP"
+	if b.conn.Engine == "mysql" {
+		now += "(6)"
+	}
 	b.exec("CREATE TABLE outbox (" + f.table[b.conn.Engine] + ", aggregate_type varchar(255) NOT NULL, " +
 		"aggregate_id varchar(255) NOT NULL, event_type varchar(255) NOT NULL, payload text NOT NULL, " +
-		"created_at " + moment + " NOT NULL DEFAULT CURRENT_TIMESTAMP, published boolean NOT NULL DEFAULT FALSE, " +
+		"created_at " + moment + " NOT NULL DEFAULT " + now + ", published boolean NOT NULL DEFAULT FALSE, " +
 		"published_at " + moment + " NULL, retry_count int NOT NULL DEFAULT 0, idempotency_key varchar(255) UNIQUE NOT NULL)")
 	b.exec("CREATE INDEX outbox_pending ON outbox " + f.index[b.conn.Engine])
 	statements, err := MappedDDL(b.conn.Engine, b.cfg.Table, b.cfg.ClaimsTable)

@@ -51,7 +51,7 @@ func TestWideningTheKey(t *testing.T) {
 func TestAlteredCollation(t *testing.T) {
 	for name, c := range map[string]struct{ before, alter []string }{
 		"mysql": {[]string{"CREATE TABLE named (id varchar(9) COLLATE utf8mb4_general_ci PRIMARY KEY)"},
-			[]string{"ALTER TABLE named MODIFY id varchar(9) COLLATE utf8mb4_nopad_bin NOT NULL"}},
+			[]string{"ALTER TABLE named MODIFY id varchar(9) COLLATE /*!80017 utf8mb4_0900_bin */ /*M!100202 utf8mb4_nopad_bin */ NOT NULL"}},
 		"postgres": {[]string{"CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
 			"CREATE TABLE named (id text COLLATE caseless PRIMARY KEY)"},
 			[]string{`ALTER TABLE named ALTER id TYPE text COLLATE "C"`}},

@@ -68,6 +68,10 @@ func readVariables(ctx context.Context, conn *sql.Conn) (map[string]string, erro
 // programs'. A failover then ends our connection, too.
 const ownSession = "@rowrelay_own_session = 1"
 
+// freshCatalog makes information_schema tell of a table's CREATE_TIME and AUTO_INCREMENT as they are, where MySQL 8 would
+// tell what they were up to a day ago. MariaDB has no such variable, and no such memory.
+const freshCatalog = "/*!80000 , information_schema_stats_expiry = 0 */"
+
 // sessionSQL sets what reading depends on: the zone that TIMESTAMP is shown in, and that a stored zero date, or the
 // 31st of February, is still equal to itself (otherwise a CAST of it is NULL, and a page after it would be empty for
 // ever). An empty text stays one: a key that is empty would be NULL in the next page's condition. The rest of sql_mode
@@ -88,5 +92,5 @@ func sessionSQL(with engine.Settings, variables map[string]string) string {
 		limit = fmt.Sprintf("max_statement_time = %d.%03d", ms/1000, ms%1000)
 	}
 	return "SET " + ownSession + ", time_zone = '+00:00', sql_mode = '" + strings.Join(modes, ",") +
-		"', lock_wait_timeout = " + seconds + ", " + limit
+		"', lock_wait_timeout = " + seconds + ", " + limit + " " + freshCatalog
 }

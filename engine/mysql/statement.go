@@ -90,5 +90,12 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 	return "JSON_TABLE(" + param + ", '$[*]' COLUMNS (" + strings.Join(columns, ", ") + ")) AS " + alias
 }
 
-// Lock ends the statement with FOR UPDATE, or FOR UPDATE SKIP LOCKED. There is no hint.
-func (Statement) Lock(skip bool) (hint, suffix string) { return "", statement.ForUpdate(skip) }
+// Lock ends the statement with FOR UPDATE. MySQL is told of which table: it refuses to lock a JSON_TABLE beside it
+// (error 3569). MariaDB cannot be told, and passes over the comment.
+func (Statement) Lock(alias string, skip bool) (hint, suffix string) {
+	suffix = " FOR UPDATE /*!80001 OF " + alias + " */"
+	if skip {
+		suffix += " SKIP LOCKED"
+	}
+	return "", suffix
+}

@@ -292,7 +292,7 @@ var cascading = regexp.MustCompile("(?m)^ *CONSTRAINT `((?:[^`]|``)+)` FOREIGN K
 // trackingUnseen reads the table's definition, which SELECT is enough for: the catalog shows foreign keys to those only
 // who may do more.
 func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
-	unseen = append(unseen, "TRUNCATE fires no trigger: it is not seen (on MySQL the next tick warns that the table was rebuilt; MariaDB does not show it)")
+	unseen = append(unseen, "TRUNCATE fires no trigger, and leaves no trace: it is not seen")
 	shown, err := engine.Texts(ctx, conn, trackingTriggersSQL, c.OfParts[0], c.OfParts[1])
 	if err != nil {
 		return nil, fmt.Errorf("read the triggers: %w", err)

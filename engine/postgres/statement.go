@@ -69,8 +69,14 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 	return "jsonb_to_recordset(CAST(" + param + " AS jsonb)) AS " + alias + "(" + strings.Join(defs, ", ") + ")"
 }
 
-// Lock ends the statement with FOR UPDATE, or FOR UPDATE SKIP LOCKED. There is no hint.
-func (Statement) Lock(skip bool) (hint, suffix string) { return "", statement.ForUpdate(skip) }
+// Lock ends the statement with FOR UPDATE of the table. There is no hint.
+func (Statement) Lock(alias string, skip bool) (hint, suffix string) {
+	suffix = " FOR UPDATE OF " + alias
+	if skip {
+		suffix += " SKIP LOCKED"
+	}
+	return "", suffix
+}
 
 // Low ends a clean-up's and a mark's waits for somebody's lock soon.
 var Low = statement.Low{First: "SET LOCAL lock_timeout = '2000ms'",

@@ -70,4 +70,4 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 }
 
 // Lock is empty: a transaction that began immediate is the only writer.
-func (Statement) Lock(bool) (hint, suffix string) { return "", "" }
+func (Statement) Lock(string, bool) (hint, suffix string) { return "", "" }

@@ -69,7 +69,7 @@ func (Claims) Conflict(err error) bool {
 
 // ByName reads the list first and seeks each unit's row.
 func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, units []string) {
-	hint, _ := s.Syntax.Lock(false)
+	hint, _ := s.Syntax.Lock("", false)
 	switch verb {
 	case "SELECT":
 		s.Add("SELECT c.unit")

@@ -41,7 +41,7 @@ func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() s
 }
 
 // Seek is empty: the index of blocked rows holds type and id themselves.
-func (Outbox) Seek(_, _ string) string { return "" }
+func (Outbox) Seek(_, _ string) (condition, order string) { return "", "" }
 
 // Force is empty: SQL Server's own choice of index is relied on.
 func (Outbox) Force(string) string { return "" }

@@ -99,7 +99,7 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 }
 
 // Lock writes hints after the table: UPDLOCK, with READPAST to leave out rows that are locked. The suffix is empty.
-func (Statement) Lock(skip bool) (hint, suffix string) {
+func (Statement) Lock(_ string, skip bool) (hint, suffix string) {
 	if skip { // where READ COMMITTED reads by versions, READPAST needs READCOMMITTEDLOCK, which excludes ROWLOCK
 		return " WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST)", ""
 	}

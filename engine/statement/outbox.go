@@ -25,7 +25,7 @@ func (d Outbox) BySeq(s *Statement, table Name, set func() string, seqs []int64)
 }
 
 // Seek is empty: the index of blocked rows holds type and id themselves.
-func (Outbox) Seek(_, _ string) string { return "" }
+func (Outbox) Seek(_, _ string) (condition, order string) { return "", "" }
 
 // Force is empty: PostgreSQL has no hints, and SQLite's own choice of index is relied on.
 func (Outbox) Force(string) string { return "" }

@@ -167,9 +167,9 @@ type Syntax interface {
 	AnyText(s *Statement, expr string, list []string) string
 	// Table is a table expression over a parameter that holds a JSON array of objects.
 	Table(param, alias string, fields []Field) string
-	// Lock makes a SELECT of one table lock its rows until the transaction ends: hint stands after the table and its
+	// Lock makes a SELECT lock the rows of one table until the transaction ends: hint stands after the table and its
 	// alias, suffix at the end of the statement. skip leaves rows out that are locked already.
-	Lock(skip bool) (hint, suffix string)
+	Lock(alias string, skip bool) (hint, suffix string)
 }
 
 // Field is a member of the objects in a JSON array.

@@ -13,14 +13,6 @@ func LimitOffset(n string, skip int) string {
 	return " LIMIT " + n + " OFFSET " + strconv.Itoa(skip)
 }
 
-// ForUpdate is the suffix of lock for engines that have FOR UPDATE.
-func ForUpdate(skip bool) string {
-	if skip {
-		return " FOR UPDATE SKIP LOCKED"
-	}
-	return " FOR UPDATE"
-}
-
 // Text is a field of text.
 func Text(name string) Field { return Field{name, true} }
 

@@ -84,8 +84,8 @@ func (o *Output) enterLocking(ctx context.Context, q statement.Querier, d *chang
 	if err != nil {
 		return nil, err
 	}
-	hint, suffix := o.syntax.Lock(false)
-	st := statement.New(o.syntax).Add("SELECT id, token, number, event_id FROM ", guard, hint, " WHERE ")
+	hint, suffix := o.syntax.Lock("g", false)
+	st := statement.New(o.syntax).Add("SELECT id, token, number, event_id FROM ", guard, " g", hint, " WHERE ")
 	st.Add(o.syntax.AnyText(st, "id", ids), " ORDER BY id", suffix)
 	var raised []string
 	err = st.Each(ctx, q, func(scan func(...any) error) (bool, error) {

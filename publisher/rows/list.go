@@ -18,8 +18,9 @@ import (
 // chosen adds FROM, and the condition that o is one of the events that f chooses.
 func (t *Table) chosen(s *statement.Statement, f *event.Filter) {
 	s.Add(" FROM ", t.outbox.String(), " o")
-	if t.side != "" && t.onlyPending(f.States) && len(f.IDs)+len(f.Keys) == 0 {
-		s.Add(t.served)
+	indexed := t.side == "" && len(event.Stored(f.States)) == 1 || t.side != "" && t.onlyPending(f.States)
+	if indexed && len(f.IDs)+len(f.Keys) == 0 {
+		s.Add(t.force("order"))
 	}
 	if t.side != "" {
 		s.Add(" LEFT JOIN ", t.side, " s ON ", t.isOf(s, "s"))

@@ -162,7 +162,11 @@ func (t *Table) Again(ctx context.Context, refs []event.Ref) ([]event.Row, error
 
 // named begins a table expression k of the keys of pending rows that refs name.
 func (t *Table) named(s *statement.Statement, refs []event.Ref) {
-	t.oneOf(t.selectKeys(s.Add("("), ""), &t.o, refs).Add(" AND ", t.o.pending)
+	hint := ""
+	if t.side == "" {
+		hint = t.syntax.Force("") // the engine may know nothing yet of how many are pending
+	}
+	t.oneOf(t.selectKeys(s.Add("("), hint), &t.o, refs).Add(" AND ", t.o.pending)
 }
 
 // selectKeys begins the selection of keys from the outbox.
@@ -339,7 +343,7 @@ func (t *Table) first(s *statement.Statement) {
 	} else {
 		s.Add(t.sameAggregate("b", "o.aggregate_type", "o.aggregate_id"))
 	}
-	s.Add(t.inTheWay("b", true), " ORDER BY ", t.byPosition("b"), t.db.Limit("1", 0), ") = o.", t.eventColumn, ")")
+	s.Add(t.inTheWay("b", true), " ORDER BY ", t.byBlocked("b"), t.db.Limit("1", 0), ") = o.", t.eventColumn, ")")
 }
 
 // nextDue is how long until a failed event is due that is not yet; -1 where there is none.

@@ -121,7 +121,7 @@ func (t *Table) publishThese(ctx context.Context, q statement.Querier, owner str
 
 // free locks those of refs that nobody else has locked, and selects their ids.
 func (t *Table) free(refs []event.Ref) *statement.Statement {
-	hint, suffix := t.db.Lock(true)
+	hint, suffix := t.db.Lock("o", true)
 	s := t.db.Statement("SELECT ", t.o.id, " FROM ", t.outbox.String(), " o", hint, " WHERE ")
 	return t.oneOf(s, &t.o, refs).Add(" AND ", t.markable(), suffix)
 }

@@ -19,9 +19,9 @@ type Syntax interface {
 	// BySeq begins an UPDATE of rows of the outbox o by their numbers, up to conditions in WHERE. It looks at no
 	// other row.
 	BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64)
-	// Seek is a condition that makes the index of blocked rows serve a search for an aggregate; "" where the columns
-	// do.
-	Seek(b, id string) string
+	// Seek is a condition that makes the index of blocked rows serve a search for an aggregate, and what leads the order
+	// of that index; "" where the columns do.
+	Seek(b, id string) (condition, order string)
 	// Force stands after a table's alias and names the index to be used ("pending" or "blocked"; "" for the
 	// primary key) where the engine's own choice is not to be relied on.
 	Force(index string) string

@@ -150,6 +150,15 @@ func (t *Table) byPosition(alias string) string {
 	return alias + ".position, " + alias + ".event"
 }
 
+// byBlocked is the order of entries of one aggregate, as the index has it that finds what is in the way.
+func (t *Table) byBlocked(alias string) string {
+	if t.side != "" || t.bySource() {
+		return t.byPosition(alias)
+	}
+	_, order := t.syntax.Seek(alias, "")
+	return order + t.byPosition(alias)
+}
+
 // blockedStates are the words of events that others wait for, or which wait: a search with the same words as the
 // index' is known to be served by it.
 const blockedStates = "'FAILED', 'DEAD LETTER', 'WAITING'"
@@ -178,7 +187,8 @@ func (t *Table) sameAggregate(b, typ, id string) string {
 	if t.side != "" {
 		return b + ".aggregate_type = " + typ + " AND " + b + ".aggregate_id = " + id
 	}
-	return t.syntax.Seek(b, id) + t.syntax.Same(b+".aggregate_type", b+".aggregate_id", typ, id)
+	seek, _ := t.syntax.Seek(b, id)
+	return seek + t.syntax.Same(b+".aggregate_type", b+".aggregate_id", typ, id)
 }
 
 // ordered is the condition that an entry has an aggregate: events without one wait for none. (To SQL Server a blank

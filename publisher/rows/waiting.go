@@ -155,7 +155,7 @@ func (t *Table) heads(ctx context.Context, q statement.Querier, of []event.Aggre
 		} else {
 			s.Add(t.sameAggregate("b", "a.typ", "a.id"))
 		}
-		s.Add(cond, " ORDER BY ", "b."+t.seq(), t.db.Limit("1", skip), ")")
+		s.Add(cond, " ORDER BY ", t.byBlocked("b"), t.db.Limit("1", skip), ")")
 	}
 	s.Add("SELECT a.typ, a.id, ")
 	first(t.inTheWay("b", true), 0)

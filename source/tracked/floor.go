@@ -107,8 +107,8 @@ func (t Table) FloorOf(text string) (floor, purged uint64, err error) {
 	return tracking.ParseFloor(text)
 }
 
-// Rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same; but where
-// TRUNCATE fires none, it rebuilds the table (MariaDB does not show that).
+// Rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same, where the
+// table still has them.
 func (t Table) Rebuilt(was, is string) (warning string, err error) {
 	switch {
 	case t.Plan.BuiltIn() != nil:
@@ -116,9 +116,8 @@ func (t Table) Rebuilt(was, is string) (warning string, err error) {
 	case t.Plan.Syntax.Tracking.Exact:
 		return "", nil
 	}
-	return fmt.Sprintf("%s: the table was rebuilt, truncated, or another one has taken its name (%s, now %s): a TRUNCATE fires no "+
-		"trigger, and the rows that it deleted were not told of; and of another table nothing is recorded unless the triggers "+
-		"are on it, as rowrelay track status %s shows to a login with the right TRIGGER", t.Source, was, is, t.Cfg.Poller), nil
+	return fmt.Sprintf("%s: the table was rebuilt, or another one has taken its name (%s, now %s): of another table nothing is "+
+		"recorded unless the triggers are on it, as rowrelay track status %s shows to a login with the right TRIGGER", t.Source, was, is, t.Cfg.Poller), nil
 }
 
 // anew is the gap of a table, or of a tracking, that is not the one that the position was read in. What is not

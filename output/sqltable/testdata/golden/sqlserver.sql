@@ -9,7 +9,7 @@ CREATE TABLE [sales].[rowrelay_applied] (
 
 MERGE INTO [sales].[rowrelay_applied] WITH (HOLDLOCK) AS d USING (VALUES (CAST(@p1 AS nvarchar(4000)) COLLATE Latin1_General_100_BIN2, CAST(@p2 AS nvarchar(4000)), 0, 0, ''), (CAST(@p3 AS nvarchar(4000)) COLLATE Latin1_General_100_BIN2, CAST(@p4 AS nvarchar(4000)), 0, 0, '')) AS s ([id], [scope], [token], [number], [event_id]) ON d.[id] = s.[id] WHEN NOT MATCHED THEN INSERT ([id], [scope], [token], [number], [event_id]) VALUES (s.[id], s.[scope], s.[token], s.[number], s.[event_id]);
 
-SELECT id, token, number, event_id FROM [sales].[rowrelay_applied] WITH (UPDLOCK, ROWLOCK) WHERE id IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p1) AS j) ORDER BY id
+SELECT id, token, number, event_id FROM [sales].[rowrelay_applied] g WITH (UPDLOCK, ROWLOCK) WHERE id IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p1) AS j) ORDER BY id
 
 MERGE INTO [sales].[rowrelay_applied] WITH (HOLDLOCK) AS d USING (VALUES (CAST(@p1 AS nvarchar(4000)) COLLATE Latin1_General_100_BIN2, CAST(@p2 AS nvarchar(4000)), @p3, @p4, CAST(@p5 AS nvarchar(4000))), (CAST(@p6 AS nvarchar(4000)) COLLATE Latin1_General_100_BIN2, CAST(@p7 AS nvarchar(4000)), @p8, @p9, CAST(@p10 AS nvarchar(4000)))) AS s ([id], [scope], [token], [number], [event_id]) ON d.[id] = s.[id] WHEN MATCHED THEN UPDATE SET [scope] = s.[scope], [token] = s.[token], [number] = s.[number], [event_id] = s.[event_id] WHEN NOT MATCHED THEN INSERT ([id], [scope], [token], [number], [event_id]) VALUES (s.[id], s.[scope], s.[token], s.[number], s.[event_id]);
 
