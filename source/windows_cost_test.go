@@ -129,7 +129,7 @@ func TestPostgresPagesAreNotSorted(t *testing.T) {
 			r := (&reader{t: t, src: src}).start()
 			sorted := func(what string) {
 				t.Helper()
-				plan := explainAnalyze(t, src, r.at)
+				plan := strings.ReplaceAll(explainAnalyze(t, src, r.at), ".00 loops", " loops") // as PostgreSQL 18 counts rows
 				if !strings.Contains(plan, "rows=501 ") {
 					t.Fatalf("%s is no full page:\n%s", what, plan)
 				}
