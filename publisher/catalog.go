@@ -59,6 +59,9 @@ func (c *catalog) explain(what string, err error) error {
 			"source__connection names: %w", poller.ErrLogin, what, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultPooler:
 		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, what, engine.AskPooler, err)
+	case engine.Classify(c.conn.Dialect, err) == engine.FaultReadOnly: // it may heal: a failover is under way
+		engine.Leave(c.db.Pool)
+		return fmt.Errorf("%s: %s source__connection names: %w", what, engine.AskWritable, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultMissing:
 		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, what, engine.AskFile, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultSchema:
