@@ -5,8 +5,6 @@ import (
 	"context"
 
 	"github.com/rowrelay/rowrelay/claims"
-	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
@@ -24,20 +22,13 @@ type About struct {
 	Figures poller.OutboxFigures
 }
 
-// Writable tries a statement that deletes nothing. Servers refuse it as they would any write; what else may be the
-// matter, such as a lock, is no reason.
+// Writable tries what publishing writes, on no row.
 func (p *Publisher) Writable(ctx context.Context) error {
-	c := p.catalog
-	var refused error
-	err := c.db.Once(ctx, "write", func(ctx context.Context, q statement.Querier) error {
-		_, refused = q.ExecContext(ctx, "DELETE FROM "+c.claims.String()+" WHERE 1 = 0")
-		return refused
-	})
-	if engine.Misconfigured(c.conn.Dialect, refused) ||
-		engine.Classify(c.conn.Dialect, refused) == engine.FaultReadOnly {
+	o, err := p.catalog.open(ctx)
+	if err != nil {
 		return err
 	}
-	return nil
+	return p.catalog.writable(ctx, o)
 }
 
 // About describes the outbox.

@@ -37,11 +37,17 @@ func newCatalog(cfg Config, conn engine.Connection, pool *sql.DB) (*catalog, err
 	return c, nil
 }
 
-// session is open for a session.
+// session is open for a session, which publishes nothing that it could not mark: each tick would publish it again.
 func (c *catalog) session(ctx context.Context) (*feed.Outbox, error) {
 	o, err := c.open(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !o.tried.Load() {
+		if err := c.writable(ctx, o); err != nil {
+			return nil, err
+		}
+		o.tried.Store(true)
 	}
 	outbox := o.Outbox
 	return &outbox, nil
