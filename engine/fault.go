@@ -43,9 +43,9 @@ const AskPooler = "the pooler before the database takes no transactions: set its
 	"the database that source__connection names"
 
 // AskWritable is what to do about FaultReadOnly. The setting that names the connection follows it.
-const AskWritable = "no writes are taken by a standby, a replica, a database that was made read-only, or a file that this " +
-	"process may not write: name the primary (of several PostgreSQL hosts target_session_attrs=read-write finds it) in the " +
-	"setting that"
+const AskWritable = "no writes are taken by a standby, a replica, a database that was made read-only, or a file that " +
+	"this process may not write: name the primary (of several PostgreSQL hosts target_session_attrs=read-write finds " +
+	"it) in the setting that"
 
 // AskFile is what to do about FaultMissing.
 const AskFile = "the file cannot be opened: correct the path in the setting that source__connection names, and let this " +
