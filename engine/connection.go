@@ -58,6 +58,14 @@ func (c Connection) ReadDB(n int) *sql.DB { return pool(c.Connectors.Reading, n)
 // WriteDB is DB for writing.
 func (c Connection) WriteDB(n int) *sql.DB { return pool(c.Connectors.Writing, n) }
 
+// Leave closes the connections of a pool that nobody uses. Those to a server that has become a replica live on, and
+// fail every write for as long; a new one may find the primary, where its name leads elsewhere now.
+func Leave(db *sql.DB) {
+	n := db.Stats().MaxOpenConnections
+	db.SetMaxIdleConns(0)
+	db.SetMaxIdleConns(n)
+}
+
 func pool(connector driver.Connector, n int) *sql.DB {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(n)

@@ -96,6 +96,9 @@ type Settings struct {
 	Timeout time.Duration
 	// WithLocks says that the session must not read row versions by an isolation level of its own.
 	WithLocks bool
+	// Whole says that a statement fails where row security would hide rows from it (PostgreSQL): to this reader a row that
+	// is hidden is one that is gone.
+	Whole bool
 }
 
 // Row is one row of a result.

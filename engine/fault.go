@@ -21,6 +21,7 @@ const (
 	FaultParameter        // a parameter of the connection string that the server does not know, or not this value of it
 	FaultPooler           // a pooler before the server takes no transactions
 	FaultDenied           // no permission for the table
+	FaultReadOnly         // the server, its database or the file takes no writes now
 	FaultMissing          // the file is not there, or cannot be opened
 	FaultUnresolved       // the server's name has no address now: the network, or the name
 	FaultConnect          // no connection within the timeout
@@ -40,6 +41,11 @@ var (
 // AskPooler is what to do about FaultPooler.
 const AskPooler = "the pooler before the database takes no transactions: set its pool_mode to transaction or session for " +
 	"the database that source__connection names"
+
+// AskWritable is what to do about FaultReadOnly. The setting that names the connection follows it.
+const AskWritable = "no writes are taken by a standby, a replica, a database that was made read-only, or a file that " +
+	"this process may not write: name the primary (of several PostgreSQL hosts target_session_attrs=read-write finds " +
+	"it) in the setting that"
 
 // AskFile is what to do about FaultMissing.
 const AskFile = "the file cannot be opened: correct the path in the setting that source__connection names, and let this " +

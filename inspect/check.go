@@ -25,6 +25,9 @@ func (p *Poller) Check(ctx context.Context, rows int) {
 }
 
 func (p *Poller) checkTable(ctx context.Context, rows int) {
+	if store, is := p.app.store.(interface{ Writable(context.Context) error }); is {
+		p.fault(store.Writable(ctx))
+	}
 	for _, out := range p.Outputs {
 		position, err := p.position(ctx, out)
 		p.fault(err)

@@ -46,6 +46,7 @@ func (p *Poller) checkOutbox(ctx context.Context, rows int) {
 		return
 	}
 	p.Outbox = found
+	p.fault(p.wired.Outbox.Writable(ctx))
 	p.Warnings = append(append(p.Warnings, found.Warnings...), found.Unsuited...)
 	if n := found.Figures.Dead; n > 0 {
 		p.Warnings = append(p.Warnings,

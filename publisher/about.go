@@ -22,6 +22,15 @@ type About struct {
 	Figures poller.OutboxFigures
 }
 
+// Writable tries what publishing writes, on no row.
+func (p *Publisher) Writable(ctx context.Context) error {
+	o, err := p.catalog.open(ctx)
+	if err != nil {
+		return err
+	}
+	return p.catalog.writable(ctx, o)
+}
+
 // About describes the outbox.
 func (p *Publisher) About(ctx context.Context) (About, error) {
 	o, err := p.catalog.open(ctx)

@@ -16,6 +16,8 @@ import (
 type Operator interface {
 	// About describes the outbox, from a fresh look.
 	About(ctx context.Context) (About, error)
+	// Writable reports why claims and marks cannot be written now. It changes nothing.
+	Writable(ctx context.Context) error
 	// Count and List show events; List calls each in order of seq until it returns an error, which List returns.
 	Count(ctx context.Context, f event.Filter) (int64, error)
 	List(ctx context.Context, f event.Filter, each func(event.Entry) error) error

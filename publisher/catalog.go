@@ -37,11 +37,17 @@ func newCatalog(cfg Config, conn engine.Connection, pool *sql.DB) (*catalog, err
 	return c, nil
 }
 
-// session is open for a session.
+// session is open for a session, which publishes nothing that it could not mark: each tick would publish it again.
 func (c *catalog) session(ctx context.Context) (*feed.Outbox, error) {
 	o, err := c.open(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !o.tried.Load() {
+		if err := c.writable(ctx, o); err != nil {
+			return nil, err
+		}
+		o.tried.Store(true)
 	}
 	outbox := o.Outbox
 	return &outbox, nil
@@ -59,6 +65,9 @@ func (c *catalog) explain(what string, err error) error {
 			"source__connection names: %w", poller.ErrLogin, what, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultPooler:
 		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, what, engine.AskPooler, err)
+	case engine.Classify(c.conn.Dialect, err) == engine.FaultReadOnly: // it may heal: a failover is under way
+		engine.Leave(c.db.Pool)
+		return fmt.Errorf("%s: %s source__connection names: %w", what, engine.AskWritable, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultMissing:
 		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, what, engine.AskFile, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultSchema:

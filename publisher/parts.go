@@ -59,4 +59,6 @@ type opened struct {
 	feed.Outbox
 	claims *claims.Table
 	events *rows.Table
+	// tried says that the database takes what publishing writes.
+	tried atomic.Bool
 }

@@ -81,8 +81,8 @@ func newCursor(cfg plan.Config, p *pool.Pool) *Cursor {
 	conn := &p.Connection
 	c := &Cursor{cfg: cfg, dialect: conn.Dialect, identity: conn.Identity, warnings: conn.Warnings,
 		idling: snapshot.Idling{Every: snapshot.IdleEvery}, places: places{}}
-	// A plan knows whether reads wait for locks.
-	c.sessions = p.Share(c.name(), cfg.Connections, cfg.Timeout, c.replan)
+	// A row that is hidden would be told as deleted. A plan knows whether reads wait for locks.
+	c.sessions = p.Share(c.name(), cfg.Connections, engine.Settings{Timeout: cfg.Timeout, Whole: cfg.Tracked}, c.replan)
 	return c
 }
 
@@ -259,6 +259,9 @@ func (c *Cursor) byPlan(ctx context.Context, work func(*plan.Plan) error) error 
 			continue
 		case kind == engine.FaultDenied: // the catalog shows less to who may read less: not to be believed afterwards
 			c.forget(p)
+			if p.Tracked != nil && plans == 1 {
+				continue // row security was switched on: the catalog says what to do
+			}
 		}
 		return err
 	}

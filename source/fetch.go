@@ -77,7 +77,8 @@ func (c *Cursor) witness(ctx context.Context, s *pool.Session, p *plan.Plan, pag
 }
 
 // same refuses a plan of a table that was altered since, or made anew: its rows may have been read by types that they
-// do not have any more, and triggers fall with the table that they are on: nothing is recorded then.
+// do not have any more, and triggers fall with the table that they are on: nothing is recorded then, and no update
+// sets an xid8.
 func (c *Cursor) same(p *plan.Plan, table string) error {
 	c.mu.Lock()
 	justNow := time.Since(c.planned) < time.Second // then it is the newest plan that there can be

@@ -172,10 +172,8 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 		return page, after, fmt.Errorf("%s: %w", c.name(), err)
 	}
 	page.Table = heard.Table
-	if p.Tracked != nil {
-		if err := c.same(p, heard.Table); err != nil {
-			return page, after, err
-		}
+	if err := c.same(p, heard.Table); err != nil {
+		return page, after, err
 	}
 	switch {
 	case w.Scanning:

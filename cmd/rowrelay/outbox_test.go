@@ -105,6 +105,8 @@ func (o *fakeOutbox) Cleanup(ctx context.Context, progress func(int64)) (publish
 	return did, o.err
 }
 
+func (o *fakeOutbox) Writable(context.Context) error { return nil }
+
 func (o *fakeOutbox) CountCleanable(context.Context) (int64, error) { return 40, o.err }
 
 // some are events in every state, two of them dead.

@@ -318,6 +318,15 @@ func TestMySQLFaults(t *testing.T) {
 			t.Errorf("%d is %d, want %d", number, got, want)
 		}
 	}
+	for message, want := range map[string]engine.Fault{ // one number for every option
+		"The MariaDB server is running with the --read-only option so it cannot execute this statement": engine.FaultReadOnly,
+		"The MySQL server is running with the --super-read-only option so it cannot execute":            engine.FaultReadOnly,
+		"The MariaDB server is running with the --secure-file-priv option so it cannot execute":         engine.FaultOther,
+	} {
+		if got := d.Classify(&mysql.MySQLError{Number: 1290, Message: message}); got != want {
+			t.Errorf("%s: %d, want %d", message, got, want)
+		}
+	}
 	if got := d.Classify(mysql.ErrInvalidConn); got != engine.FaultTransient {
 		t.Errorf("a lost connection is %d", got)
 	}

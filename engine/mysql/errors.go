@@ -3,6 +3,7 @@ package mysql
 import (
 	"database/sql/driver"
 	"errors"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/rowrelay/rowrelay/engine"
@@ -12,6 +13,8 @@ import (
 func (Dialect) Classify(err error) engine.Fault {
 	var e *mysql.MySQLError
 	switch {
+	case errors.As(err, &e) && e.Number == preventedByOption && strings.Contains(e.Message, "read-only"):
+		return engine.FaultReadOnly
 	case errors.As(err, &e):
 		return faultOf(e.Number)
 	case errors.Is(err, engine.ErrSchemaChanged):
@@ -22,6 +25,9 @@ func (Dialect) Classify(err error) engine.Fault {
 	}
 	return engine.FaultOther
 }
+
+// preventedByOption is ER_OPTION_PREVENTS_STATEMENT, of --read-only, --super-read-only and others.
+const preventedByOption = 1290
 
 // deadlock is ER_LOCK_DEADLOCK.
 const deadlock = 1213

@@ -48,6 +48,8 @@ func (Dialect) Classify(err error) engine.Fault {
 		return engine.FaultData
 	case sqlState(err, "23", "44000", "P0001"): // integrity constraint, WITH CHECK OPTION, RAISE EXCEPTION of a trigger
 		return engine.FaultConstraint
+	case sqlState(err, "25006"): // a standby, or default_transaction_read_only
+		return engine.FaultReadOnly
 	case sqlState(err, "08P01") && strings.Contains(err.Error(), "statement pooling mode"): // PgBouncer's
 		return engine.FaultPooler
 	case sqlState(err, "08", "40", "53", "57P", "58"):

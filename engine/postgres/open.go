@@ -140,6 +140,8 @@ type session struct {
 	pooled bool
 	// snapshot says whether statements share a transaction.
 	snapshot snapshot
+	// whole is engine.Settings.Whole.
+	whole bool
 	// inOrder says that the statement's rows come by an index that has their order; see orderedSQL.
 	inOrder bool
 }
@@ -170,6 +172,9 @@ func (s *session) query(ctx context.Context, text string, args []any, described 
 		settings := settingsSQL
 		if s.writers.asks {
 			settings += ", " + writersSQL
+		}
+		if s.whole {
+			settings += ", " + wholeSQL
 		}
 		if s.inOrder {
 			settings += ", " + orderedSQL

@@ -20,6 +20,9 @@ const settingsSQL = `SELECT set_config('TimeZone', 'UTC', true), set_config('Dat
 	set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
 	pg_backend_pid()::text || '/' || pg_postmaster_start_time()::text || '/' || pg_is_in_recovery()::text`
 
+// wholeSQL makes a statement fail where row security would leave rows out of it.
+const wholeSQL = `set_config('row_security', 'off', true)`
+
 // settingsServer is the column of settingsSQL that tells the server.
 const settingsServer = 9
 
@@ -42,6 +45,7 @@ func (d Dialect) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settin
 		}
 		// The server gives up a little before the client does: then the connection stays good.
 		s.timeout = strconv.FormatInt(max(with.Timeout.Milliseconds()-with.Timeout.Milliseconds()/20, 1), 10)
+		s.whole = with.Whole
 		if err := s.findIdentity(ctx); err != nil {
 			return err
 		}

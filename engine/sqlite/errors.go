@@ -29,6 +29,8 @@ func (Dialect) Classify(err error) engine.Fault {
 		return engine.FaultTransient
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB:
 		return engine.FaultMissing
+	case sqlite3.SQLITE_READONLY:
+		return engine.FaultReadOnly
 	case sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
 		return engine.FaultDenied
 	case sqlite3.SQLITE_INTERRUPT:

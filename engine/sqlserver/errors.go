@@ -89,6 +89,8 @@ func faultOf(number int32) engine.Fault {
 		return engine.FaultLocked
 	case 3952, 41332: // snapshot isolation is not allowed in another database, nor for memory-optimised tables
 		return engine.FaultVersions
+	case 3906: // the database is read-only
+		return engine.FaultReadOnly
 	case 18456, 18452, 18470, 18486, 18487, 18488, 4064, 40532, 40615, 40914, 33134, 916, 47073, 47089:
 		return engine.FaultLogin
 	case 229, 230, 297, 300, 371, 15247, 15562:

@@ -33,6 +33,7 @@ func TestSQLServerClassify(t *testing.T) {
 		{mssql.Error{Number: 18456, All: []mssql.Error{{Number: 4060}, {Number: 18456}}}, engine.FaultTransient},
 		{mssql.Error{Number: 18456, All: []mssql.Error{{Number: 18456}}}, engine.FaultLogin},
 		{number(3952), engine.FaultVersions}, {number(41332), engine.FaultVersions},
+		{number(3906), engine.FaultReadOnly},
 		{number(229), engine.FaultDenied}, {number(102), engine.FaultSyntax}, {number(2627), engine.FaultConstraint},
 		{number(50000), engine.FaultOther}, {number(8152), engine.FaultConstraint},
 		{mssql.Error{Number: 596, Class: 21}, engine.FaultTransient},

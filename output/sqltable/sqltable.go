@@ -114,6 +114,9 @@ func (o *Output) explain(ctx context.Context, err error) error {
 	switch kind {
 	case engine.FaultSchema:
 		mend = "; the table and " + o.guard.String() + " have to be there: rowrelay check prints their DDL"
+	case engine.FaultReadOnly:
+		engine.Leave(o.db)
+		mend = "; " + engine.AskWritable + " output__connection names"
 	case engine.FaultDenied:
 		mend = "; the user needs SELECT, INSERT, UPDATE and DELETE on " + o.table.String() + " and " + o.guard.String()
 	}
@@ -183,6 +186,15 @@ func (o *Output) write(ctx context.Context, d *change.Delivery, some []int) (err
 	return nil
 }
 
+// writable tries a statement that deletes nothing: a server that is read-only refuses it as it would any write.
+func (o *Output) writable(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "DELETE FROM "+o.guard.String()+" WHERE 1 = 0")
+	if err == nil || o.cfg.Connection.Dialect.Classify(err) != engine.FaultReadOnly {
+		return nil
+	}
+	return o.explain(ctx, err)
+}
+
 // Ready connects, reads the catalog, and says what stands in the way of writing rows with that key: a [Lack], or an
 // error of the connection. It changes nothing. source is the engine of the columns.
 func (o *Output) Ready(ctx context.Context, source string, key, columns []engine.Column) error {
@@ -204,8 +216,10 @@ func (o *Output) Ready(ctx context.Context, source string, key, columns []engine
 	}
 	guard := append(slices.Clone(o.parts[:len(o.parts)-1]), guardTable)
 	switch _, err = o.find(ctx, conn, guard); {
-	case errors.Is(err, engine.ErrNoTable) && o.cfg.Create, err == nil:
+	case errors.Is(err, engine.ErrNoTable) && o.cfg.Create:
 		return nil
+	case err == nil:
+		return o.writable(ctx, conn)
 	case errors.Is(err, engine.ErrNoTable):
 		return Lack(fmt.Sprintf("%s, which keeps what was written last of each key, is not there: set state__create=true, "+
 			"or create it:\n%s", o.guard, o.DDL()))

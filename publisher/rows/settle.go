@@ -264,6 +264,25 @@ func (t *Table) mark(refs []event.Ref) *statement.Statement {
 	return t.oneOf(s, &w, refs).Add(" AND ", w.pending)
 }
 
+// TryMark runs a mark of no row: the server refuses it as it would any.
+func (t *Table) TryMark(ctx context.Context, q statement.Querier) error {
+	_, err := t.markNone().Exec(ctx, q)
+	return err
+}
+
+func (t *Table) markNone() *statement.Statement {
+	s, table := t.db.Statement(), t.outbox.String()
+	switch {
+	case t.side == "":
+		s.Add("UPDATE ", table, " SET state = 'PUBLISHED', published_at = ", t.db.Now(), ", next_attempt_at = NULL")
+	case t.Deletes:
+		s.Add("DELETE FROM ", table)
+	default:
+		s.Add("UPDATE ", table, " SET ", t.marks())
+	}
+	return s.Add(" WHERE 1 = 0")
+}
+
 // most is how many of n rows one statement changes; not 0.
 func (t *Table) most(n int) int {
 	if t.cfg.MostRows > 0 {

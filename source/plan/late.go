@@ -51,6 +51,11 @@ func (c *Config) checkLate() error {
 func (r *resolver) late(cursor []int) Late {
 	way, why := r.exact(cursor)
 	l := Late{Mode: late.Mode(r.cfg.LateCommits), Why: "source__late_commits says so"}
+	if t := &r.plan.Table; t.Changes != nil && t.ReadOnly && r.all()[cursor[0]].Value.Transaction {
+		// Nothing else than windows between snapshots finds every change by its transaction, nor one that is missing.
+		r.fault("source__mode=changetracking: %s", why)
+		return l
+	}
 	switch l.Mode {
 	case lateAuto, "":
 		l.Auto = true

@@ -203,6 +203,8 @@ type Share struct {
 	// name is the source for messages, timeout is source__timeout.
 	name    string
 	timeout time.Duration
+	// whole is engine.Settings.Whole.
+	whole bool
 	// slots holds a token for every session in use.
 	slots chan struct{}
 	// withLocks says that a session was refused to read row versions here; refused is told when that is found out.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
@@ -37,7 +38,9 @@ func sqlite(t *testing.T) string {
 }
 
 // share returns a source's use of the pool that refuses no row versions.
-func (p *Pool) share(n int, timeout time.Duration) *Share { return p.Share("o", n, timeout, func() {}) }
+func (p *Pool) share(n int, timeout time.Duration) *Share {
+	return p.Share("o", n, engine.Settings{Timeout: timeout}, func() {})
+}
 
 // one asks the database for a number.
 func one(ctx context.Context, s *Session) error {

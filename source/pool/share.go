@@ -13,12 +13,12 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Share returns a source's use of the pool: at most n sessions at the same time, each statement bounded by timeout.
-// name is the source in messages. refused is called when the server turns out to refuse row versions to a session:
+// Share returns a source's use of the pool: at most n sessions at the same time, prepared with these settings. name is
+// the source in messages. refused is called when the server turns out to refuse row versions to a session:
 // sessions of this share wait for locks from then on. It is called by the goroutine that runs the work.
-func (p *Pool) Share(name string, n int, timeout time.Duration, refused func()) *Share {
-	return &Share{dialect: p.Connection.Dialect, pool: p, name: name, timeout: timeout, slots: make(chan struct{}, n),
-		refused: refused}
+func (p *Pool) Share(name string, n int, with engine.Settings, refused func()) *Share {
+	return &Share{dialect: p.Connection.Dialect, pool: p, name: name, timeout: with.Timeout, whole: with.Whole,
+		slots: make(chan struct{}, n), refused: refused}
 }
 
 // Looks is what the pool's sources were last shown of the server's transactions.
@@ -37,7 +37,7 @@ func (sh *Share) acquire(ctx context.Context, timeout time.Duration) (*Session, 
 			<-sh.slots
 		}
 	}()
-	s, err := sh.pool.acquire(ctx, engine.Settings{Timeout: timeout, WithLocks: sh.withLocks.Load()})
+	s, err := sh.pool.acquire(ctx, engine.Settings{Timeout: timeout, WithLocks: sh.withLocks.Load(), Whole: sh.whole})
 	taken = err == nil
 	return s, err
 }

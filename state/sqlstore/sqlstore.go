@@ -93,6 +93,15 @@ func (s *Store) Init(ctx context.Context) error {
 	return s.explain("creating the table of state documents", err)
 }
 
+// Writable reports that the database takes no writes. It changes nothing: its statement deletes no row.
+func (s *Store) Writable(ctx context.Context) error {
+	_, err := s.db.ExecContext(ctx, "DELETE FROM "+s.table.String()+" WHERE 1 = 0")
+	if err == nil || engine.Classify(s.dialect, err) != engine.FaultReadOnly {
+		return nil
+	}
+	return s.explain("writing state documents", err)
+}
+
 // Close closes the connections.
 func (s *Store) Close() error { return s.db.Close() }
 
@@ -304,6 +313,9 @@ func (s *Store) explain(doing string, err error) error {
 		return permanent("grant SELECT, INSERT, UPDATE and DELETE on " + s.table.String())
 	case engine.FaultLogin, engine.FaultMissing:
 		return permanent("check the setting that state__connection names")
+	case engine.FaultReadOnly: // it may heal: a failover is under way
+		engine.Leave(s.db)
+		return fmt.Errorf("%s: %s state__connection names: %w", doing, engine.AskWritable, err)
 	case engine.FaultUnresolved, engine.FaultConnect:
 		return fmt.Errorf("%s: %w: check host, port and firewall, and the setting that state__connection names", doing, err)
 	}

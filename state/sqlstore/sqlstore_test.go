@@ -262,3 +262,28 @@ func (r *recorder) Prepare(text string) (driver.Stmt, error) {
 	r.texts = append(r.texts, text)
 	return nil, errors.New("a recorder has no rows")
 }
+
+// TestReadOnlyServer: on a standby documents can be read, and none be written. `rowrelay check` found no fault there.
+func TestReadOnlyServer(t *testing.T) {
+	text := testenv.Postgres(t)
+	const key = "state/app/orders.json"
+	if _, err := store(t, text, sqlstore.DefaultTable, true).Create(t.Context(), key, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	writable := testenv.ReadOnly(t, text)
+	s := store(t, text, sqlstore.DefaultTable, true)
+	stored, err := s.Load(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, replaced := s.Replace(t.Context(), key, []byte("[]"), stored.Version)
+	for name, err := range map[string]error{"check": s.Writable(t.Context()), "a write": replaced} {
+		if err == nil || !strings.Contains(err.Error(), "state__connection") || !strings.Contains(err.Error(), "primary") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	writable()
+	if _, err := s.Replace(t.Context(), key, []byte("[]"), stored.Version); err != nil {
+		t.Errorf("its name leads to a primary now: %v", err)
+	}
+}

@@ -22,6 +22,8 @@ UPDATE o SET state = 'DISCARDED', published_at = SYSUTCDATETIME(), next_attempt_
 -- settle looks for what is not locked
 SELECT o.seq FROM [shop].[outbox] o WITH (UPDLOCK, READCOMMITTEDLOCK, READPAST) WHERE o.seq IN (SELECT CAST(j.value AS bigint) FROM OPENJSON(@p1) AS j) AND o.state IN ('PENDING', 'FAILED')
 --   [1,2]
+-- marks no row
+UPDATE [shop].[outbox] SET state = 'PUBLISHED', published_at = SYSUTCDATETIME(), next_attempt_at = NULL WHERE 1 = 0
 -- clean-up looks
 SELECT o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < DATEADD(second, -CAST(@p1 AS int), SYSUTCDATETIME()) THEN 2 WHEN o.created_at >= DATEADD(second, -CAST(@p2 AS int), SYSUTCDATETIME()) THEN 0 ELSE 1 END FROM [shop].[outbox] o WHERE o.seq > @p3 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY
 --   2592000
