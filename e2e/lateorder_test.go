@@ -74,8 +74,8 @@ func TestSharedOrderKey(t *testing.T) {
 	}
 }
 
-// TestLateRowsArriveSoon: the same with the order of each row alone. How soon is for people: `make late` prints it. That
-// none is lost is shown by TestLateCommits, and by TestChaos with kills.
+// TestLateRowsArriveSoon: the same with the order of each row alone. How soon is for people: `make late` prints it.
+// That none is lost is shown by TestLateCommits, and by TestChaos with kills.
 func TestLateRowsArriveSoon(t *testing.T) {
 	t.Parallel()
 	writeFor := lateFor(t, 0)

@@ -159,8 +159,8 @@ func engines(t *testing.T, f func(t *testing.T, engine string)) {
 	}
 }
 
-// on is engines for a test of what commands say and the host sees: what the statements do on each engine is shown by the
-// suite in publisher/.
+// on is engines for a test of what commands say and the host sees: what the statements do on each engine is shown by
+// the suite in publisher/.
 func on(t *testing.T, engine string, f func(t *testing.T, engine string)) {
 	t.Run(engine, func(t *testing.T) {
 		t.Parallel()

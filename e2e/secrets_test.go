@@ -119,8 +119,8 @@ func showingRequests(function string) [][]string {
 	}
 }
 
-// everywhere runs the host and commands with the settings, whether they succeed or not, and returns all that anybody can
-// see of it, by where.
+// everywhere runs the host and commands with the settings, whether they succeed or not, and returns all that anybody
+// can see of it, by where.
 func everywhere(t *testing.T, s settings, function string, commands [][]string) map[string]string {
 	t.Helper()
 	seen := map[string]string{}

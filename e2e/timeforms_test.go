@@ -54,7 +54,7 @@ func advised(t *testing.T, text, command string) []string {
 // is lost without a word: check and the tick refuse them, and after what the refusal advises every row has come.
 func TestTwoSpellingsOfATime(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string][2]string{ // as one writer writes, and the other after it; all forms: source/times_test.go
+	for name, c := range map[string][2]string{ // as one writer writes, and another after it; all forms: TestStraysAreFound
 		"T and Z, then CURRENT_TIMESTAMP": {"2026-04-07T01:00:00Z", "2026-04-07 02:00:00"},
 		"CURRENT_TIMESTAMP, then T and Z": {"2026-04-07 01:00:00", "2026-04-07T00:30:00Z"},
 	} {

@@ -29,7 +29,8 @@ func TestOwnPostgres(t *testing.T) {
 	}{
 		{"writers", postgresWriters}, {"silent", postgresWritersSilent}, {"rights", postgresIdentityRights},
 		{"standby", func(t *testing.T, address string) {
-			testenv.Exec(t, testenv.Open(t, "pgx", address), "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1)")
+			testenv.Exec(t, testenv.Open(t, "pgx", address), "CREATE TABLE o (id bigint PRIMARY KEY)",
+				"INSERT INTO o VALUES (1)")
 			ofStandby(t, strings.Replace(address, server.Address(), server.Standby().Address(), 1))
 		}},
 		{"durable", postgresWritersAreDurable}, // the last: it changes the server
