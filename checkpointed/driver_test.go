@@ -128,12 +128,7 @@ func (p *process) judge(s *session, b change.Batch) poller.Settled {
 	return settled
 }
 
-func idOf(e *change.Event) (id int) {
-	if _, err := fmt.Sscanf(string(e.Key), `{"id":%d}`, &id); err != nil {
-		panic(err)
-	}
-	return id
-}
+func idOf(e *change.Event) int { return number(string(e.Key), `{"id":`) }
 
 func textOf(e *change.Event) (text string) {
 	if _, err := fmt.Sscanf(string(e.Row), `{"text":%q}`, &text); err != nil {

@@ -98,6 +98,7 @@ func TestSourceOrderGivesUpALateRow(t *testing.T) {
 		p.verdict = poison(77)
 		p.tick()
 		shop.rows[77] = &shopRow{id: 77, tenant: "t", text: "bad", cursor: 5} // it drew 5, and commits now
+		shop.ordered = nil
 		for i := range 200 {
 			shop.fill(100+i, 100+i) // a row comes before each tick
 			p.tick()

@@ -203,19 +203,19 @@ func TestTicksThroughAnOutage(t *testing.T) {
 	})
 }
 
-// TestTicksWithATenantThatIsStuck: 2,000 rows of one tenant wait for a bad one, and the other tenants' flow at once.
+// TestTicksWithATenantThatIsStuck: 600 rows of one tenant wait for a bad one, and the other tenants' flow at once.
 func TestTicksWithATenantThatIsStuck(t *testing.T) {
 	quick.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
 		s.describe.Coarse = true
-		for id := 1; id <= 2000; id++ {
+		for id := 1; id <= 600; id++ {
 			s.put(id, "big", "new")
 		}
-		for id := 2001; id <= 2100; id++ {
+		for id := 601; id <= 700; id++ {
 			s.put(id, fmt.Sprint("small", id%7), "new")
 		}
-		p := newProcess(t, nil, s, func(c *Config) { c.Policy.MaxParked = 2500 })
+		p := newProcess(t, nil, s, func(c *Config) { c.Policy.MaxParked = 800 })
 		to := newDestination(func(row int) int {
 			if row == 1 {
 				return 500
@@ -223,10 +223,10 @@ func TestTicksWithATenantThatIsStuck(t *testing.T) {
 			return 200
 		})
 		relay := p.ticking(to)
-		if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(2100)[2000:]) || r.Parked != 2000 {
+		if r := relay.Tick(t.Context()); r.Failed() || !slices.Equal(to.rows(), upTo(700)[600:]) || r.Parked != 600 {
 			t.Fatalf("%s: %v; %d parked, accepted %d", r.Event, r.Err, r.Parked, len(to.rows()))
 		}
-		for row := 2101; len(p.deadLetters.letters) == 0 || len(p.parked()) > 0; row++ {
+		for row := 701; len(p.deadLetters.letters) == 0 || len(p.parked()) > 0; row++ {
 			if time.Since(to.begun) > time.Hour {
 				t.Fatalf("%d dead letters, %d accepted", len(p.deadLetters.letters), len(to.rows()))
 			}
@@ -238,11 +238,11 @@ func TestTicksWithATenantThatIsStuck(t *testing.T) {
 		}
 		var big []int
 		for _, row := range to.accepted {
-			if row <= 2000 {
+			if row <= 600 {
 				big = append(big, row)
 			}
 		}
-		if !slices.Equal(big, upTo(2000, 1)) {
+		if !slices.Equal(big, upTo(600, 1)) {
 			t.Errorf("the tenant's rows arrived as %v …", big[:min(len(big), 10)])
 		}
 	})

@@ -28,10 +28,11 @@ func Name(app, name, output, id string) string {
 // Store keeps records beside the state documents. It implements poller.DeadLetters, and is safe for concurrent use.
 type Store struct {
 	store state.Store
+	most  int // bytes of a record
 }
 
 // NewStore returns a Store in s.
-func NewStore(s state.Store) *Store { return &Store{store: s} }
+func NewStore(s state.Store) *Store { return &Store{store: s, most: state.MaxObject} }
 
 // Put stores the record of d; the one of an earlier time under the same id is replaced. It tries a few times, within
 // about half a minute. An error may leave it stored: the next Put replaces it.
@@ -47,10 +48,10 @@ func (s *Store) put(ctx context.Context, r *Record) (string, error) {
 	}
 	name := Name(r.App, r.Poller, r.Output, r.ID)
 	data, err := r.Encode()
-	if err == nil && len(data) > state.MaxObject {
+	if err == nil && len(data) > s.most {
 		small := *r
 		small.Reason = fmt.Sprintf("%s (the row is left out here: the record would take %d bytes, the most is %d)", r.Reason,
-			len(data), state.MaxObject)
+			len(data), s.most)
 		small.Row = nil
 		data, err = small.Encode()
 	}

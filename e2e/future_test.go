@@ -42,6 +42,10 @@ func TestFutureRow(t *testing.T) {
 	t.Parallel()
 	for _, c := range futureCases() {
 		for _, says := range [][2]string{{"overlap", "deliver"}, {"overlap", "hold"}, {"none", "deliver"}} {
+			if form := c.engine == "postgres far" || c.engine == "sqlite julian"; says[0]+says[1] != "overlapdeliver" && form ||
+				says[1] == "hold" && c.engine == "mariadb" {
+				continue // the rules are late's, and no engine's; which of an engine's times are ahead is shown by one of them
+			}
 			t.Run(c.engine+" "+says[0]+" "+says[1], func(t *testing.T) {
 				t.Parallel()
 				c.run(t, says[0], says[1])
@@ -82,7 +86,7 @@ func (c *futureCase) run(t *testing.T, mode, rule string) {
 	if rule == "deliver" {
 		arrives(future)
 	}
-	for began := time.Now(); time.Since(began) < 4*time.Second; { // the window passes some times over the row
+	for began := time.Now(); time.Since(began) < 2500*time.Millisecond; { // the window passes some times over the row
 		arrives(write(c.now))
 	}
 	if code := relay.Interrupt(); code != 0 {

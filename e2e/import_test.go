@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -36,10 +37,28 @@ var refusedForeign = map[string]string{
 	"postgres: uuid":             "a uuid is not a cursor",
 }
 
+// committed is what a document says, without what each run makes anew: names of processes and batches, and times.
+func committed(t *testing.T, document json.RawMessage) string {
+	t.Helper()
+	var d map[string]any
+	read := json.NewDecoder(bytes.NewReader(document))
+	read.UseNumber() // a float would take neighbours for equal
+	if err := read.Decode(&d); err != nil {
+		t.Fatal(err)
+	}
+	delete(d, "source_fingerprint")
+	delete(d["checkpoint"].(map[string]any), "batch_id")
+	for _, name := range []string{"owner_id", "acquired_at", "heartbeat_at", "expires_at"} {
+		delete(d["lease"].(map[string]any), name)
+	}
+	return fmt.Sprint(d)
+}
+
 // TestImportOfRealDocuments: Rowrelay goes on behind the very row that azure-functions-db committed last, for every
 // type of cursor and key that it stores; what would not be the same row is refused.
 func TestImportOfRealDocuments(t *testing.T) {
 	t.Parallel()
+	newer := map[string]string{}
 	for _, version := range []string{"0.8.3", "0.4.2"} {
 		data := testfile.Read(t, filepath.Join("testdata", "azure-functions-db", "cases-"+version+".json"))
 		var found foreignCases
@@ -47,8 +66,12 @@ func TestImportOfRealDocuments(t *testing.T) {
 			t.Fatalf("%s: %d cases of %s, %v", version, len(found.Cases), found.Version, err)
 		}
 		for name, c := range found.Cases {
-			// Both releases write the same; the older one's are read, and not followed to the rows.
-			follow := version == "0.8.3"
+			// Both releases write the same but for names and times; where the older one did not, its document is imported too.
+			if known := committed(t, c.Document); newer[name] == known {
+				continue
+			} else if newer[name] == "" {
+				newer[name] = known
+			}
 			t.Run(version+" "+name, func(t *testing.T) {
 				t.Parallel()
 				to := newSink(t)
@@ -97,9 +120,6 @@ func TestImportOfRealDocuments(t *testing.T) {
 					t.Fatalf("%s%s", out, errs)
 				}
 				wants(t, out, "3 row(s) lie after it", "done")
-				if !follow {
-					return
-				}
 				once(t, dir, s)
 				want := map[string]int{}
 				for n := 1; n <= 7; n++ {

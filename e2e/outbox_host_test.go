@@ -48,7 +48,7 @@ func runShell(t *testing.T, o *outboxShop, ddl string) {
 // TestOutboxUnderTheHost: the timer function publishes, and the clean-up function cleans up; each answers and says so.
 func TestOutboxUnderTheHost(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
+	on(t, "postgres", func(t *testing.T, engine string) {
 		to := newSink(t)
 		o := newOutboxShop(t, engine, to.URL)
 		o.settings = o.settings.with(settings{"pollers__events__poll_interval": "0s",

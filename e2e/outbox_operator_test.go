@@ -18,7 +18,7 @@ import (
 // letter's line says is the row.
 func TestOutboxChoosesWhatIsMeant(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, engine string) {
+	on(t, "postgres", func(t *testing.T, engine string) {
 		o := newOutboxShop(t, engine, "http://127.0.0.1:9/")
 		o.write(3, 1)
 		execute(t, o.db, `UPDATE outbox SET state = 'DEAD LETTER', retry_count = 3`)

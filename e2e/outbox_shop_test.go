@@ -159,6 +159,15 @@ func engines(t *testing.T, f func(t *testing.T, engine string)) {
 	}
 }
 
+// on is engines for a test of what commands say and the host sees: what the statements do on each engine is shown by
+// the suite in publisher/.
+func on(t *testing.T, engine string, f func(t *testing.T, engine string)) {
+	t.Run(engine, func(t *testing.T) {
+		t.Parallel()
+		f(t, engine)
+	})
+}
+
 // age makes everything that is there two hours old.
 func (o *outboxShop) age() {
 	o.t.Helper()

@@ -55,7 +55,7 @@ type outboxProof struct {
 // ROWRELAY_OUTBOX_EVENTS=100000 (`make outbox`) says how many events, and does all cases, with two restarts of the
 // broker.
 func TestOutbox(t *testing.T) {
-	proof := outboxProof{events: 3000, writers: 8, aggregates: 50, instances: 3}
+	proof := outboxProof{events: 2000, writers: 8, aggregates: 50, instances: 3}
 	long := false
 	if text := os.Getenv("ROWRELAY_OUTBOX_EVENTS"); text != "" {
 		n, err := strconv.Atoi(text)

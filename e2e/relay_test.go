@@ -54,13 +54,13 @@ func insertLines(t *testing.T, db *sql.DB, from, to int) {
 // TestPostgresToQueueAndHTTP: several pages of rows with ties and composite keys, exactly once to each of two outputs.
 func TestPostgresToQueueAndHTTP(t *testing.T) {
 	t.Parallel()
-	const rows = 2_500 // more would keep the emulator from everybody else's tests, for minutes
+	const rows = 800 // in pages of 100: the emulator takes milliseconds for each message, and everybody needs it
 	to := newSink(t)
 	s, _ := postgresShop(t, rows)
 	queue := unique("lines")
 	s = s.with(settings{
 		// The emulator is one slow process: the session that keeps it busy needs time for its own heartbeat.
-		"pollers__lines__lease_ttl": "60s",
+		"pollers__lines__lease_ttl": "60s", "pollers__lines__batch_size": "100",
 		// An answer that takes longer than the timeout is a message that comes twice.
 		"pollers__lines__outputs__audit__timeout": "2m",
 		"pollers__lines__output__kind":            "http", "pollers__lines__output__url": to.URL,

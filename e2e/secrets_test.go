@@ -97,9 +97,31 @@ func (r *receiver) refuse(status int, only string) {
 	r.status, r.location, r.only = status, "", only
 }
 
-// everywhere runs the host and the commands with the settings, whether they succeed or not, and returns all that
-// anybody can see of it, by where.
-func everywhere(t *testing.T, s settings, function string) map[string]string {
+// showing are the commands that tell of a poller, by what they are followed by.
+func showing(function string) [][]string {
+	return [][]string{
+		{"run", "--once"}, {"check"}, {"check", "--json"}, {"check", "--production"}, {"check", "--production", "--json"},
+		{"state", "show", function}, {"state", "show", function, "--json"},
+		{"state", "accept-fingerprint", function, "--yes"}, {"state", "accept-gap", function, "--dry-run"},
+		{"state", "export", function},
+		{"deadletter", "list", function}, {"deadletter", "list", function, "--json"},
+		{"deadletter", "replay", function, "--dry-run"},
+		{"backfill", function, "--status"}, {"functions", "--force"}, {"status"}, {"status", "--json"},
+	}
+}
+
+// showingRequests are those that tell what became of a request, each in one form: the other has the same values.
+func showingRequests(function string) [][]string {
+	return [][]string{
+		{"run", "--once"}, {"state", "show", function, "--json"}, {"state", "export", function},
+		{"deadletter", "list", function, "--json"}, {"deadletter", "replay", function, "--dry-run"}, {"status", "--json"},
+		{"status"},
+	}
+}
+
+// everywhere runs the host and commands with the settings, whether they succeed or not, and returns all that anybody
+// can see of it, by where.
+func everywhere(t *testing.T, s settings, function string, commands [][]string) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
 	root := t.TempDir()
@@ -114,15 +136,7 @@ func everywhere(t *testing.T, s settings, function string) map[string]string {
 	host.Close()
 	seen["the log of serve"] = transcript(host)
 	s = withSchedules(s).with(settings{"status__listen": "127.0.0.1:0"})
-	for _, args := range [][]string{
-		{"run", "--once"}, {"check"}, {"check", "--json"}, {"check", "--production"}, {"check", "--production", "--json"},
-		{"state", "show", function}, {"state", "show", function, "--json"},
-		{"state", "accept-fingerprint", function, "--yes"}, {"state", "accept-gap", function, "--dry-run"},
-		{"state", "export", function},
-		{"deadletter", "list", function}, {"deadletter", "list", function, "--json"},
-		{"deadletter", "replay", function, "--dry-run"},
-		{"backfill", function, "--status"}, {"functions", "--force"}, {"status"}, {"status", "--json"},
-	} {
+	for _, args := range commands {
 		out, errs, err := command(t, root, s, args...)
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
@@ -222,9 +236,10 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 		"output__secret":          "whsec_" + secrets["output__secret"], "batch_size": "10",
 		"outputs__audit__kind": "queue", "outputs__audit__connection": "QUEUES", "outputs__audit__queue": queue,
 	})
-	look := func(what string) {
+	all, requests := showing("lines"), showingRequests("lines")
+	look := func(what string, commands [][]string) {
 		t.Helper()
-		for where, text := range everywhere(t, full, "lines") {
+		for where, text := range everywhere(t, full, "lines", commands) {
 			if text == "" && !strings.HasPrefix(where, "the a") && where != "deadletter list lines --json" { // there may be none
 				t.Errorf("%s: %s says nothing: this test would not see a leak", what, where)
 			}
@@ -234,7 +249,7 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 			secrets.assertNone(t, what+": stored under "+key, text)
 		}
 	}
-	look("all is well")
+	look("all is well", all)
 	if !strings.Contains(s.stored()["state/shop/lines.json"], `"journal"`) {
 		t.Errorf("there is no memory of late commits: this test would not see a leak")
 	}
@@ -245,7 +260,7 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	assertRunHidesItsToken(t, full, secrets)
 	s.add(40, 50)
 	to.refuse(http.StatusUnprocessableEntity, `"version":42`)
-	look("one row is refused")
+	look("one row is refused", requests)
 	if objects := below(s.stored(), "objects/shop/lines/parked-"); len(objects) == 0 {
 		t.Errorf("nothing is parked: this test would not see a leak")
 	}
@@ -253,22 +268,22 @@ func TestSecretsStayWhereTheyBelong(t *testing.T) {
 	patient := full
 	full = full.with(settings{s.own("max_attempts"): "2", s.own("retry_delays"): "10ms"})
 	until(t, "the dead letter", func() bool {
-		look("one row is given up")
+		look("one row is given up", requests)
 		return len(below(s.stored(), "deadletters/shop/lines/")) > 0
 	})
 	assertDeadLetter(t, s, full, secrets)
 	full = patient
 	s.add(60, 80)
 	to.answer(http.StatusUnauthorized, "")
-	look("401 that repeats the request")
+	look("401 that repeats the request", requests)
 	to.answer(http.StatusInternalServerError, "")
-	look("500 that repeats the request")
+	look("500 that repeats the request", requests)
 	to.answer(http.StatusTemporaryRedirect, address.String()+"&again="+secrets["a header"])
-	look("a redirect with the secrets in it")
+	look("a redirect with the secrets in it", all)
 	execute(t, s.db, `ALTER ROLE `+role+` PASSWORD 'other'`)
-	look("the password does not fit any more")
+	look("the password does not fit any more", all)
 	s.gate.down()
-	look("the database is down")
+	look("the database is down", all)
 }
 
 // assertDeadLetter looks at the record of version 42: it holds the row, which is what it is for, and no secret.

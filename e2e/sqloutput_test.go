@@ -37,7 +37,7 @@ var audits = map[string][]string{
 // ROWRELAY_CHAOS_FOR says how long.
 func TestTableIsWrittenOnce(t *testing.T) {
 	t.Parallel()
-	runFor := 8 * time.Second
+	runFor := 5 * time.Second
 	if text := os.Getenv("ROWRELAY_CHAOS_FOR"); text != "" {
 		var err error
 		if runFor, err = time.ParseDuration(text); err != nil {

@@ -21,7 +21,7 @@ import (
 // while, and a writer: every key ends on its newest state, in order, and what nobody was cut off from comes once.
 func TestInstancesShare(t *testing.T) {
 	quick.Skip(t)
-	for seed := range quick.Runs[uint64](20, 1) {
+	for seed := range quick.Runs[uint64](8, 1) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			m := newServer()

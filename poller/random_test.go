@@ -103,7 +103,7 @@ func (r *receiver) judge(d change.Delivery) error {
 // accepted, given up, or superseded; what was given up is bad; the order of each key was kept; and nothing was held
 // against an event without evidence.
 func TestRandomFailures(t *testing.T) {
-	for seed := range quick.Runs[uint64](1000, 40) {
+	for seed := range quick.Runs[uint64](250, 40) {
 		if !t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { randomFailures(t, seed) })
 		}) {

@@ -65,9 +65,9 @@ func (d *engineSession) refusedOrNothing(owner string) {
 func TestManyFollowers(t *testing.T) {
 	quick.Skip(t)
 	defer func(n int) { rows.GoAtOnce = n }(rows.GoAtOnce)
-	rows.GoAtOnce = 60
+	rows.GoAtOnce = 20
 	everyEngine(t, func(t *testing.T, b *bench) {
-		const followers = 450 // eight parts, the last of which is smaller
+		const followers = 150 // eight parts, the last of which is smaller
 		b.fillOf(followers+1, 1, event.Waiting)
 		seqs := b.seqs()
 		b.exec(fmt.Sprint("UPDATE outbox SET state = 'FAILED', next_attempt_at = ", b.db.Now(), " WHERE ", b.texts.rows.Seq(),
@@ -98,44 +98,40 @@ func (unmended) Mend(context.Context) (int, error) { return 0, nil }
 func TestCrashWhileFollowersAreLetGo(t *testing.T) {
 	quick.Skip(t)
 	defer func(n int) { rows.GoAtOnce = n }(rows.GoAtOnce)
-	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
-		t.Run(string(strategy), func(t *testing.T) {
-			everyEngine(t, func(t *testing.T, b *bench) {
-				const followers = 100
-				rows.GoAtOnce = 30
-				b.fillOf(followers, 1, event.Waiting)
-				n, rest, err := b.rows.LetGo(t.Context(), b.db.Pool, []event.Aggregate{{Type: "O", ID: "0"}})
-				if err != nil || n != 30 || len(rest) != 1 {
-					t.Fatalf("%d events go on, %v have more, %v", n, rest, err)
+	rows.GoAtOnce = 30
+	everyEngineAndStrategy(t, func(t *testing.T, b *bench, strategy claims.Strategy) {
+		const followers = 100
+		b.fillOf(followers, 1, event.Waiting)
+		n, rest, err := b.rows.LetGo(t.Context(), b.db.Pool, []event.Aggregate{{Type: "O", ID: "0"}})
+		if err != nil || n != 30 || len(rest) != 1 {
+			t.Fatalf("%d events go on, %v have more, %v", n, rest, err)
+		}
+		b.write("O/0")
+		cfg := engineConfig(b, strategy)
+		s := b.openChanged(t, cfg, func(o *feed.Outbox) { o.Events = unmended{o.Events} })
+		for seqs := b.seqs(); len(seqs) > 0; {
+			g := s.nextWork()
+			outcomes := ""
+			for i := range g.Batch.Events {
+				e := &g.Batch.Events[i]
+				if e.Waits {
+					outcomes += "w"
+					continue
 				}
-				b.write("O/0")
-				cfg := engineConfig(b, strategy)
-				s := b.openChanged(t, cfg, func(o *feed.Outbox) { o.Events = unmended{o.Events} })
-				for seqs := b.seqs(); len(seqs) > 0; {
-					g := s.nextWork()
-					outcomes := ""
-					for i := range g.Batch.Events {
-						e := &g.Batch.Events[i]
-						if e.Waits {
-							outcomes += "w"
-							continue
-						}
-						outcomes += "a"
-						if got := feedtest.SeqOf(t, e); got != seqs[0] {
-							t.Fatalf("event %d comes, want %d", got, seqs[0])
-						}
-						seqs = seqs[1:]
-					}
-					s.Settled(outcomes, g)
-					if strings.Contains(outcomes, "w") {
-						s.End()
-						s = b.openOn(t, cfg) // half a minute later
-					}
+				outcomes += "a"
+				if got := feedtest.SeqOf(t, e); got != seqs[0] {
+					t.Fatalf("event %d comes, want %d", got, seqs[0])
 				}
+				seqs = seqs[1:]
+			}
+			s.Settled(outcomes, g)
+			if strings.Contains(outcomes, "w") {
 				s.End()
-			})
-		})
-	}
+				s = b.openOn(t, cfg) // half a minute later
+			}
+		}
+		s.End()
+	})
 }
 
 // seqs are all rows', in order.

@@ -139,38 +139,34 @@ func TestSessionOnEngines(t *testing.T) {
 
 func TestTakeOverOnEngines(t *testing.T) {
 	quick.Skip(t)
-	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
-		t.Run(string(strategy), func(t *testing.T) {
-			t.Parallel() // most of it is waiting
-			everyEngine(t, func(t *testing.T, b *bench) {
-				cfg := engineConfig(b, strategy)
-				b.write("A/1")
-				cfg.ClaimTTL = 3 * time.Second // which is waited for
-				first := b.openChanged(t, cfg, func(o *feed.Outbox) { o.Claims = frozen{o.Claims} })
-				g := first.nextWork()
-				cfg.ClaimTTL = 9 * time.Second // it looks for partitions that are free after a third of it
-				second := b.openOn(t, cfg)
-				var h poller.Grant
-				programtest.Until(t, "a take-over", func() bool {
-					var err error
-					if h, err = second.Next(t.Context(), poller.Limit{Rows: 10, Bytes: 1 << 20}); err != nil {
-						second.End()
-						second = b.openOn(t, cfg)
-					}
-					return len(h.Batch.Events) > 0
-				})
-				if g.Check() == nil || h.Token <= g.Token {
-					t.Errorf("the right of the first: %v, tokens %d, %d", g.Check(), g.Token, h.Token)
-				}
-				_, err := first.Outcomes(t.Context(), "a", g)
-				feedtest.WantFault(t, err, poller.LostLease)
-				second.Settled("a", h)
-				b.wantStates(event.Published)
-				first.End()
+	everyEngineAndStrategy(t, func(t *testing.T, b *bench, strategy claims.Strategy) {
+		t.Parallel() // most of it is waiting
+		cfg := engineConfig(b, strategy)
+		b.write("A/1")
+		cfg.ClaimTTL = 3 * time.Second // which is waited for
+		first := b.openChanged(t, cfg, func(o *feed.Outbox) { o.Claims = frozen{o.Claims} })
+		g := first.nextWork()
+		cfg.ClaimTTL = 9 * time.Second // it looks for partitions that are free after a third of it
+		second := b.openOn(t, cfg)
+		var h poller.Grant
+		programtest.Until(t, "a take-over", func() bool {
+			var err error
+			if h, err = second.Next(t.Context(), poller.Limit{Rows: 10, Bytes: 1 << 20}); err != nil {
 				second.End()
-			}, func(c *Config) { c.Strategy = strategy })
+				second = b.openOn(t, cfg)
+			}
+			return len(h.Batch.Events) > 0
 		})
-	}
+		if g.Check() == nil || h.Token <= g.Token {
+			t.Errorf("the right of the first: %v, tokens %d, %d", g.Check(), g.Token, h.Token)
+		}
+		_, err := first.Outcomes(t.Context(), "a", g)
+		feedtest.WantFault(t, err, poller.LostLease)
+		second.Settled("a", h)
+		b.wantStates(event.Published)
+		first.End()
+		second.End()
+	})
 }
 
 func TestRebalancingOnEngines(t *testing.T) {

@@ -241,6 +241,7 @@ func (b *bug) elsewhere(ctx context.Context, with program) (string, error) {
 		return "", err
 	}
 	cmd := with.run(ctx, dir, b.run)
+	cmd.Args = append(cmd.Args, "-test.failfast") // the first of its cases that fails has found the bug
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return "", fmt.Errorf("%s of %s does not find it: %s", b.run, b.pkg, b.what)

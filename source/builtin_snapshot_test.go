@@ -94,7 +94,7 @@ func TestBuiltInSnapshotOfNothing(t *testing.T) {
 // TestBuiltInSnapshotAmongWriters: whatever is written between chunks and pages, and however they alternate, the
 // receiver ends with the table.
 func TestBuiltInSnapshotAmongWriters(t *testing.T) {
-	for seed := range quick.Runs[uint64](2000, 100) {
+	for seed := range quick.Runs[uint64](500, 100) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		m := newTracked()
 		write := func() {

@@ -70,17 +70,16 @@ func TestPostgresPromotion(t *testing.T) {
 	}
 }
 
-// TestPostgresIdentityRights: what a role may not ask for is missing in the incarnation, and is no other database.
-func TestPostgresIdentityRights(t *testing.T) {
-	server := testenv.OwnPostgres(t)
-	db := testenv.Open(t, "pgx", server.URL)
-	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1)", "CREATE ROLE reader LOGIN",
-		"GRANT SELECT ON o TO reader")
-	u, err := url.Parse(server.URL)
+// postgresIdentityRights: what a role may not ask for is missing in the incarnation, and is no other database.
+func postgresIdentityRights(t *testing.T, address string) {
+	db := testenv.Open(t, "pgx", address)
+	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1)", "CREATE ROLE stranger LOGIN",
+		"GRANT SELECT ON o TO stranger")
+	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.User = url.User("reader")
+	u.User = url.User("stranger")
 	incarnation := func() string {
 		t.Helper()
 		page, err := newSource(t, u.String(), plan.Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(),

@@ -20,15 +20,36 @@ func keysOf(events []change.Event) string {
 	return strings.Join(keys, " ")
 }
 
-// TestPostgresWriters: rows tell who wrote them, and a page which transactions had ended. Rows of those are left out of
+// TestOwnPostgres holds the tests that need a server where nobody else writes: one server, a database for each.
+func TestOwnPostgres(t *testing.T) {
+	server := testenv.OwnPostgres(t)
+	for i, test := range []struct {
+		name string
+		run  func(t *testing.T, address string)
+	}{
+		{"writers", postgresWriters}, {"silent", postgresWritersSilent}, {"rights", postgresIdentityRights},
+		{"standby", func(t *testing.T, address string) {
+			testenv.Exec(t, testenv.Open(t, "pgx", address), "CREATE TABLE o (id bigint PRIMARY KEY)",
+				"INSERT INTO o VALUES (1)")
+			ofStandby(t, strings.Replace(address, server.Address(), server.Standby().Address(), 1))
+		}},
+		{"durable", postgresWritersAreDurable}, // the last: it changes the server
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			testenv.Exec(t, testenv.Open(t, "pgx", server.URL), fmt.Sprint("CREATE DATABASE own", i))
+			test.run(t, strings.Replace(server.URL, "/postgres?", fmt.Sprintf("/own%d?", i), 1))
+		})
+	}
+}
+
+// postgresWriters: rows tell who wrote them, and a page which transactions had ended. Rows of those are left out of
 // a page that need not show them; the position still moves past them. A savepoint's row counts as later than its
 // transaction.
-func TestPostgresWriters(t *testing.T) {
-	server := testenv.OwnPostgres(t)
-	db := testenv.Open(t, "pgx", server.URL)
+func postgresWriters(t *testing.T, address string) {
+	db := testenv.Open(t, "pgx", address)
 	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY, n int NOT NULL)",
 		"INSERT INTO o SELECT g, 0 FROM generate_series(1, 3000) g WHERE g % 100 <> 0")
-	src := newSource(t, server.URL, plan.Config{Table: "o", Cursor: []string{"id"}})
+	src := newSource(t, address, plan.Config{Table: "o", Cursor: []string{"id"}})
 	fetch := func(r change.Range, rows int) change.Page {
 		t.Helper()
 		r.Late = true
@@ -101,14 +122,13 @@ func TestPostgresWriters(t *testing.T) {
 	}
 }
 
-// TestPostgresWritersAreDurable: a transaction that a crash of the server may still take back has not ended for good:
+// postgresWritersAreDurable: a transaction that a crash of the server may still take back has not ended for good:
 // another one would be given its number.
-func TestPostgresWritersAreDurable(t *testing.T) {
-	server := testenv.OwnPostgres(t)
-	db := testenv.Open(t, "pgx", server.URL)
+func postgresWritersAreDurable(t *testing.T, address string) {
+	db := testenv.Open(t, "pgx", address)
 	testenv.Exec(t, db, "ALTER SYSTEM SET wal_writer_delay = '10s'", "ALTER SYSTEM SET wal_writer_flush_after = '1GB'",
 		"SELECT pg_reload_conf()", "CREATE TABLE o (id bigint PRIMARY KEY)")
-	src := newSource(t, server.URL, plan.Config{Table: "o", Cursor: []string{"id"}})
+	src := newSource(t, address, plan.Config{Table: "o", Cursor: []string{"id"}})
 	fetch := func() change.Page {
 		t.Helper()
 		page, err := src.Fetch(t.Context(), change.Range{Late: true}, everything)
@@ -151,11 +171,10 @@ func TestPostgresWritersAreDurable(t *testing.T) {
 	}
 }
 
-// TestPostgresWritersSilent: no numbers where a row can come into sight without being written, or may bear another
+// postgresWritersSilent: no numbers where a row can come into sight without being written, or may bear another
 // server's number.
-func TestPostgresWritersSilent(t *testing.T) {
-	server := testenv.OwnPostgres(t)
-	db := testenv.Open(t, "pgx", server.URL)
+func postgresWritersSilent(t *testing.T, address string) {
+	db := testenv.Open(t, "pgx", address)
 	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1), (2)",
 		"CREATE VIEW v AS SELECT * FROM o",
 		"CREATE TABLE p (id bigint PRIMARY KEY) PARTITION BY RANGE (id)",
@@ -165,23 +184,23 @@ func TestPostgresWritersSilent(t *testing.T) {
 		"CREATE ROLE reader LOGIN PASSWORD 'reader'", "CREATE TABLE s (id bigint PRIMARY KEY)", "INSERT INTO s VALUES (1)",
 		"ALTER TABLE s ENABLE ROW LEVEL SECURITY", "CREATE POLICY all_rows ON s USING (true)", "GRANT SELECT ON s TO reader",
 		"CREATE TABLE c (id bigint PRIMARY KEY)", "INSERT INTO c VALUES (1)", "GRANT SELECT (id) ON c TO reader")
-	reader := strings.Replace(server.URL, "://"+strings.SplitN(strings.SplitN(server.URL, "://", 2)[1], "@", 2)[0],
+	reader := strings.Replace(address, "://"+strings.SplitN(strings.SplitN(address, "://", 2)[1], "@", 2)[0],
 		"://reader:reader", 1)
 	for _, c := range []struct {
 		name, url string
 		cfg       plan.Config
 		told      bool
 	}{
-		{"table", server.URL, plan.Config{Table: "o"}, true},
-		{"partition", server.URL, plan.Config{Table: "p1"}, true},
-		{"where", server.URL, plan.Config{Table: "o", Where: "id < 10"}, false},
-		{"view", server.URL, plan.Config{Table: "v", Key: []string{"id"}}, false},
-		{"query", server.URL, plan.Config{Query: "SELECT * FROM o", Key: []string{"id"}}, false},
-		{"partitioned", server.URL, plan.Config{Table: "p"}, false},
-		{"hypertable", server.URL, plan.Config{Table: "i"}, false},
+		{"table", address, plan.Config{Table: "o"}, true},
+		{"partition", address, plan.Config{Table: "p1"}, true},
+		{"where", address, plan.Config{Table: "o", Where: "id < 10"}, false},
+		{"view", address, plan.Config{Table: "v", Key: []string{"id"}}, false},
+		{"query", address, plan.Config{Query: "SELECT * FROM o", Key: []string{"id"}}, false},
+		{"partitioned", address, plan.Config{Table: "p"}, false},
+		{"hypertable", address, plan.Config{Table: "i"}, false},
 		{"row security", reader, plan.Config{Table: "s"}, false},
 		{"columns' rights", reader, plan.Config{Table: "c"}, false},
-		{"settle", server.URL, plan.Config{Table: "o", LateCommits: "settle"}, false},
+		{"settle", address, plan.Config{Table: "o", LateCommits: "settle"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.cfg.Cursor = []string{"id"}
@@ -208,11 +227,13 @@ func TestPostgresWritersSilent(t *testing.T) {
 			}
 		})
 	}
-	t.Run("standby", func(t *testing.T) {
-		src := newSource(t, server.Standby().URL, plan.Config{Table: "o", Cursor: []string{"id"}})
-		page, err := src.Fetch(t.Context(), change.Range{Late: true}, everything)
-		if err != nil || page.Numbers != "" || page.Ended != 0 {
-			t.Errorf("numbers are %q, ended %d: %v", page.Numbers, page.Ended, err)
-		}
-	})
+}
+
+// ofStandby: a standby tells no numbers.
+func ofStandby(t *testing.T, address string) {
+	page, err := newSource(t, address, plan.Config{Table: "o", Cursor: []string{"id"}}).Fetch(t.Context(),
+		change.Range{Late: true}, everything)
+	if err != nil || len(page.Events) != 1 || page.Numbers != "" || page.Ended != 0 {
+		t.Errorf("%d events, numbers are %q, ended %d: %v", len(page.Events), page.Numbers, page.Ended, err)
+	}
 }

@@ -92,7 +92,7 @@ func TestBusyAggregateBesideOthers(t *testing.T) {
 						}
 					}()
 					written := map[string]int{}
-					for i := range min(backlog/3, 200) {
+					for i := range min(backlog/3, 60) {
 						time.Sleep(101 * time.Millisecond)
 						seq, commit := db.insert(others[i%17])
 						written[fmt.Sprintf("key-%d", seq)] = to.count()

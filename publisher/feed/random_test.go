@@ -21,7 +21,7 @@ import (
 // operators pause and the broker refuses, hangs and loses answers. Then: every event was accepted, or given up; no
 // aggregate had two events in flight; first acceptances of each came in order; and duplicates have a reason.
 func TestRandomInstances(t *testing.T) {
-	first, seeds := uint64(0), quick.Runs[uint64](60, 10)
+	first, seeds := uint64(0), quick.Runs[uint64](30, 10)
 	if text := os.Getenv("PUBLISHER_SEED"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
