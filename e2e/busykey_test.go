@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
 // busyCase is a table in which order keys are read apart.
