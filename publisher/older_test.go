@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/publisher"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -19,6 +20,9 @@ import (
 // published by this one once `rowrelay outbox init --apply` has run. What is older than it would be now is said.
 func TestOlderOutbox(t *testing.T) {
 	everyEngine(t, func(t *testing.T, w *world) {
+		if w.engine == "mysql" && !testenv.IsMariaDB(t, w.app) {
+			t.Skip("MySQL refused what that version wrote to make its tables")
+		}
 		first, err := os.ReadFile(filepath.Join("testdata", "first", w.engine+".sql"))
 		if err != nil {
 			t.Fatal(err)

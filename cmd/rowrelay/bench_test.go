@@ -164,7 +164,8 @@ func benchMySQL(b *testing.B, url string, n int) {
 			status varchar(20) NOT NULL, note text, updated_at datetime NOT NULL, KEY orders_updated (updated_at, id))`,
 		`INSERT INTO orders SELECT seq, seq % 1000, seq / 7.0, 'shipped',
 			CASE WHEN seq % 3 = 0 THEN 'a note of some length, with "quotes"' END,
-			timestamp '2026-04-07 00:00:00' + INTERVAL (seq DIV 10) SECOND FROM `+testenv.MySQLNumbers(n), "ANALYZE TABLE orders")
+			timestamp '2026-04-07 00:00:00' + INTERVAL (seq DIV 10) SECOND FROM `+testenv.MySQLNumbers(n),
+		"ANALYZE TABLE orders")
 }
 
 // benchTick runs one tick, which must deliver exactly n rows.

@@ -29,7 +29,7 @@ func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() s
 }
 
 // Seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise:
-// MySQL has no partial indexes. It sorts what the index has in order already, unless the order names all of its columns.
+// MySQL has no partial indexes. It sorts what an index has in order already unless the order names all its columns.
 func (Outbox) Seek(b, id string) (condition, order string) {
 	return b + ".blocked = " + id + " " + exact + " AND ", b + ".blocked, "
 }

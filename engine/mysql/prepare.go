@@ -68,8 +68,8 @@ func readVariables(ctx context.Context, conn *sql.Conn) (map[string]string, erro
 // programs'. A failover then ends our connection, too.
 const ownSession = "@rowrelay_own_session = 1"
 
-// freshCatalog makes information_schema tell of a table's CREATE_TIME and AUTO_INCREMENT as they are, where MySQL 8 would
-// tell what they were up to a day ago. MariaDB has no such variable, and no such memory.
+// freshCatalog makes information_schema tell of a table's CREATE_TIME and AUTO_INCREMENT as they are, where MySQL 8
+// would tell what they were up to a day ago. MariaDB has no such variable, and no such memory.
 const freshCatalog = "/*!80000 , information_schema_stats_expiry = 0 */"
 
 // sessionSQL sets what reading depends on: the zone that TIMESTAMP is shown in, and that a stored zero date, or the

@@ -30,7 +30,8 @@ WHERE o.object_id = OBJECT_ID(@p1)`
 	COALESCE(c.collation_name, N''), c.is_nullable, u.is_assembly_type, ` +
 		`CAST(CASE WHEN c.encryption_type IS NULL THEN 0 ELSE 1 END AS bit), c.is_masked,
 	CAST(CASE WHEN c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit),
-	CAST(CASE WHEN c.is_computed = 1 OR c.is_identity = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit), c.is_computed
+	CAST(CASE WHEN c.is_computed = 1 OR c.is_identity = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit),
+	c.is_computed
 FROM %ssys.columns AS c
 JOIN %ssys.types AS u ON u.user_type_id = c.user_type_id
 LEFT JOIN %ssys.types AS b ON b.user_type_id = c.system_type_id AND u.is_assembly_type = 0

@@ -38,7 +38,8 @@ WHERE o.object_id = OBJECT_ID(@p1)
 SELECT c.name, COALESCE(b.name, u.name), CAST(c.max_length AS int), CAST(c.precision AS int), CAST(c.scale AS int),
 	COALESCE(c.collation_name, N''), c.is_nullable, u.is_assembly_type, CAST(CASE WHEN c.encryption_type IS NULL THEN 0 ELSE 1 END AS bit), c.is_masked,
 	CAST(CASE WHEN c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit),
-	CAST(CASE WHEN c.is_computed = 1 OR c.is_identity = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit), c.is_computed
+	CAST(CASE WHEN c.is_computed = 1 OR c.is_identity = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit),
+	c.is_computed
 FROM sys.columns AS c
 JOIN sys.types AS u ON u.user_type_id = c.user_type_id
 LEFT JOIN sys.types AS b ON b.user_type_id = c.system_type_id AND u.is_assembly_type = 0
@@ -65,7 +66,8 @@ WHERE o.object_id = OBJECT_ID(@p1)
 SELECT c.name, COALESCE(b.name, u.name), CAST(c.max_length AS int), CAST(c.precision AS int), CAST(c.scale AS int),
 	COALESCE(c.collation_name, N''), c.is_nullable, u.is_assembly_type, CAST(CASE WHEN c.encryption_type IS NULL THEN 0 ELSE 1 END AS bit), c.is_masked,
 	CAST(CASE WHEN c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit),
-	CAST(CASE WHEN c.is_computed = 1 OR c.is_identity = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit), c.is_computed
+	CAST(CASE WHEN c.is_computed = 1 OR c.is_identity = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END AS bit),
+	c.is_computed
 FROM [sh]]op].sys.columns AS c
 JOIN [sh]]op].sys.types AS u ON u.user_type_id = c.user_type_id
 LEFT JOIN [sh]]op].sys.types AS b ON b.user_type_id = c.system_type_id AND u.is_assembly_type = 0
