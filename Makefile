@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test sim sim-bugs late chaos siege snapshot outbox compare bench-outbox bench-drain bench-scale static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
+.PHONY: help demo quick test engines sim sim-bugs late chaos siege snapshot outbox compare bench-outbox bench-drain bench-scale static check build compile format vet lint settings vuln licences licences-check sbom release release-check recording bench services stop
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -20,6 +20,9 @@ quick: ## race tests without services: for each save (make test runs everything)
 
 test: ## race tests on real engines, which it starts; ends with the engines that ran
 	@scripts/test.sh
+
+engines: ## the tests of PostgreSQL and MariaDB on PostgreSQL 18 and MySQL 8.0, which it downloads once (570 MB)
+	@scripts/engines.sh
 
 late: ## late commits on each engine and in each mode: LOST, DUPLICATED, INVERTED, p50, p99; FOR=1m POLL=10ms
 	@ROWRELAY_LATE_FOR=$(or $(FOR),1m) ROWRELAY_LATE_POLL=$(POLL) scripts/services.sh run -- go test ./e2e -run '^(TestLateCommits|TestLateRowsArriveSoon|TestSharedOrderKey)$$' -v -timeout 60m | grep --line-buffered -E 'LATE|^(---|ok|FAIL|panic)|NOT RUN'

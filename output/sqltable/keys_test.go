@@ -196,8 +196,9 @@ func TestUpsertsGoByOneKey(t *testing.T) {
 		"downwards":          "CREATE TABLE copies (id bigint PRIMARY KEY, m varchar(9), UNIQUE u (m DESC))",
 		"ignored":            "CREATE TABLE copies (id bigint PRIMARY KEY, m varchar(9), UNIQUE u (m) " + hidden + ")",
 		"of hashes":          "CREATE TABLE copies (id bigint PRIMARY KEY, m text, UNIQUE u (m))",
-		"beside its key's":   "CREATE TABLE copies (id varchar(40) COLLATE " + exactly + " PRIMARY KEY, m text, UNIQUE u (id(3)))",
-		"no primary key":     "CREATE TABLE copies (id bigint NOT NULL UNIQUE, m varchar(9), UNIQUE u (m(1)))",
+		"beside its key's": "CREATE TABLE copies (id varchar(40) COLLATE " + exactly +
+			" PRIMARY KEY, m text, UNIQUE u (id(3)))",
+		"no primary key": "CREATE TABLE copies (id bigint NOT NULL UNIQUE, m varchar(9), UNIQUE u (m(1)))",
 	} {
 		t.Run(name, func(t *testing.T) {
 			hashes(t, name)
