@@ -19,7 +19,7 @@ UPDATE `shop`.`outbox` SET state = 'FAILED', retry_count = 0, next_attempt_at = 
 UPDATE `shop`.`outbox` SET state = 'DISCARDED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL, last_error = ? WHERE id IN (1,2) AND state IN ('DEAD LETTER', 'FAILED', 'WAITING')
 --   by ann
 -- settle looks for what is not locked
-SELECT o.id FROM `shop`.`outbox` o WHERE o.id IN (1,2) AND o.state IN ('PENDING', 'FAILED') FOR UPDATE SKIP LOCKED
+SELECT o.id FROM `shop`.`outbox` o WHERE o.id IN (1,2) AND o.state IN ('PENDING', 'FAILED') FOR UPDATE /*!80001 OF o */ SKIP LOCKED
 -- marks no row
 UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE 1 = 0
 -- clean-up looks

@@ -20,7 +20,7 @@ UPDATE "shop"."outbox" SET state = 'DISCARDED', published_at = statement_timesta
 --   by ann
 --   [1 2]
 -- settle looks for what is not locked
-SELECT o.seq FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($1 AS bigint[])) AND o.state IN ('PENDING', 'FAILED') FOR UPDATE SKIP LOCKED
+SELECT o.seq FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($1 AS bigint[])) AND o.state IN ('PENDING', 'FAILED') FOR UPDATE OF o SKIP LOCKED
 --   [1 2]
 -- marks no row
 UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE 1 = 0

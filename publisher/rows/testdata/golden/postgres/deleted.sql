@@ -50,7 +50,7 @@ BEGIN
 SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND owner = $2 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()
 --   shop.outbox
 --   me
-SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3 AND c.expires_at > statement_timestamp() ORDER BY c.unit FOR UPDATE
+SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3 AND c.expires_at > statement_timestamp() ORDER BY c.unit FOR UPDATE OF c
 --   shop.outbox
 --   [p0]
 --   me
@@ -78,7 +78,7 @@ BEGIN
 SELECT unit FROM "shop"."rowrelay_claims" WHERE outbox = $1 AND owner = $2 AND unit NOT LIKE 'i:%' AND expires_at > statement_timestamp()
 --   shop.outbox
 --   me
-SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3 AND c.expires_at > statement_timestamp() ORDER BY c.unit FOR UPDATE
+SELECT c.unit FROM "shop"."rowrelay_claims" AS c WHERE c.outbox = $1 AND c.unit = ANY(CAST($2 AS text[])) AND c.owner = $3 AND c.expires_at > statement_timestamp() ORDER BY c.unit FOR UPDATE OF c
 --   shop.outbox
 --   [p0]
 --   me
