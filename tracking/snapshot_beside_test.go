@@ -15,7 +15,17 @@ import (
 // only, maybe of another database, does not keep the whole table from being read; one that has changes of this table
 // does, until it has ended.
 func TestSnapshotBesideAnothersTransaction(t *testing.T) {
-	r := newRig(t, "mysql", "CREATE TABLE others (id bigint PRIMARY KEY)", filled(3, 1))
+	t.Run("as the server is", func(t *testing.T) { snapshotBeside(t, testenv.MySQL(t)) })
+	t.Run("snapshot isolation", func(t *testing.T) { // MariaDB's default since 11.6.2
+		server := testenv.OwnMariaDB(t)
+		testenv.Exec(t, testenv.Open(t, "mysql", testenv.MySQLDSN(t, server.URL)), "SET GLOBAL innodb_snapshot_isolation = ON")
+		snapshotBeside(t, server.URL)
+	})
+}
+
+func snapshotBeside(t *testing.T, url string) {
+	t.Helper()
+	r := newRigAt(t, "mysql", url, "CREATE TABLE others (id bigint PRIMARY KEY)", filled(3, 1))
 	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, LateWindow: time.Second},
 		r.conn)
 	if err != nil {

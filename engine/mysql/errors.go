@@ -29,12 +29,13 @@ func (Dialect) Classify(err error) engine.Fault {
 // preventedByOption is ER_OPTION_PREVENTS_STATEMENT, of --read-only, --super-read-only and others.
 const preventedByOption = 1290
 
-// deadlock is ER_LOCK_DEADLOCK.
-const deadlock = 1213
+// deadlock is ER_LOCK_DEADLOCK. changedSince is ER_CHECKREAD: MariaDB with innodb_snapshot_isolation, the default since
+// 11.6.2, waits for no row that another transaction has changed.
+const deadlock, changedSince = 1213, 1020
 
 func faultOf(number uint16) engine.Fault {
 	switch number {
-	case deadlock, 1020, // the record changed since it was read
+	case deadlock, changedSince,
 		1040, 1203, 1226, 1041, 1037, 1038, // too many connections, resources
 		1053, 1077, 1079, 1080, 1927, 1317, // shutting down, killed
 		1047,                                     // Galera: the node is not ready

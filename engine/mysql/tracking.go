@@ -231,8 +231,9 @@ func unended(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable, since t
 	}
 	var told *mysql.MySQLError
 	if errors.As(err, &told) {
-		if fault := faultOf(told.Number); fault == engine.FaultLocked || fault == engine.FaultDenied {
-			return true, nil // before MySQL 8.0.22 a reader may not lock
+		if fault := faultOf(told.Number); fault == engine.FaultLocked || told.Number == changedSince ||
+			fault == engine.FaultDenied { // before MySQL 8.0.22 a reader may not lock
+			return true, nil
 		}
 	}
 	return err != nil, err
