@@ -89,7 +89,7 @@ SQL
 
 servers=()
 stop() {
-    ((${#servers[@]} == 0)) || kill -KILL "${servers[@]}" 2>/dev/null || true
+    ((${#servers[@]} == 0)) || { kill -KILL "${servers[@]}"; wait "${servers[@]}"; } 2>/dev/null || true
     rm -rf "$DIR/postgres/data" "$DIR/mysql/data"
 }
 trap stop EXIT
@@ -115,8 +115,10 @@ scripts/services.sh run -- env ROWRELAY_TEST_POSTGRES="postgres://rowrelay:test@
 echo
 echo "Real engines that ran:"
 sort -u "$reached" | sed 's/^/  /'
-for engine in 'PostgreSQL 18' 'MySQL 8'; do
-    grep -q "^$engine" "$reached" || { echo "$engine did not run."; rc=1; }
-done
+if (($# == 0)); then
+    for engine in 'PostgreSQL 18' 'MySQL 8'; do
+        grep -q "^$engine" "$reached" || { echo "$engine did not run: these tests do not count."; rc=1; }
+    done
+fi
 rm -f "$reached"
 exit "$rc"
