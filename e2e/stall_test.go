@@ -261,9 +261,16 @@ func gateBefore(t *testing.T, address string) (*gate, string) {
 	if err != nil {
 		t.Fatal("not a URL") // without the value: it holds a password
 	}
-	// an address that it finds free again: the kernel gives it to no connection
-	g := &gate{t: t, address: programtest.FreeAddress(t), target: u.Host}
-	g.up()
+	g := &gate{t: t, target: u.Host}
+	for tries := 1; ; tries++ {
+		g.address = programtest.FreeAddress(t) // which it finds free again: the kernel gives it to no connection
+		if err = g.listen(); err == nil {
+			break
+		}
+		if tries == 10 { // other programs look for free ones, too
+			t.Fatal(err)
+		}
+	}
 	u.Host = g.address
 	t.Cleanup(g.down)
 	return g, u.String()
@@ -275,10 +282,16 @@ func (g *gate) up() {
 	if g.listener != nil {
 		return
 	}
+	if err := g.listen(); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *gate) listen() error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(context.Background(), "tcp", g.address)
 	if err != nil {
-		g.t.Fatal(err)
+		return err
 	}
 	g.listener = listener
 	g.mu.Lock()
@@ -293,6 +306,7 @@ func (g *gate) up() {
 			g.running.Go(func() { g.relay(client) })
 		}
 	})
+	return nil
 }
 
 func (g *gate) relay(client net.Conn) {
