@@ -18,7 +18,8 @@ func TestSnapshotBesideAnothersTransaction(t *testing.T) {
 	t.Run("as the server is", func(t *testing.T) { snapshotBeside(t, testenv.MySQL(t)) })
 	t.Run("snapshot isolation", func(t *testing.T) { // MariaDB's default since 11.6.2
 		server := testenv.OwnMariaDB(t)
-		testenv.Exec(t, testenv.Open(t, "mysql", testenv.MySQLDSN(t, server.URL)), "SET GLOBAL innodb_snapshot_isolation = ON")
+		db := testenv.Open(t, "mysql", testenv.MySQLDSN(t, server.URL))
+		testenv.Exec(t, db, "SET GLOBAL innodb_snapshot_isolation = ON")
 		snapshotBeside(t, server.URL)
 	})
 }
