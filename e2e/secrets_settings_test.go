@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"encoding/base64"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -80,15 +78,14 @@ func TestSecretsInBadSettings(t *testing.T) {
 		"token, on all addresses":   {".status__listen": "0.0.0.0:x", ".status__token": s},
 		"twice":                     {".pollers__orders__output__Secret": "whsec_" + s, "output__secret": "whsec_" + s},
 	}
-	for i, name := range slices.Sorted(maps.Keys(cases)) {
+	for name, bad := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting for repetitions
-			bad := cases[name]
 			st := sqliteStall(t, "http://"+closed+"/")
 			st.add(1, 3)
 			set := st.withOwn(bad).with(settings{"pollers__orders__source__timeout": "1s"})
 			secrets := planted{"the setting": s, "the account": key}
-			for where, text := range everywhere(t, set, "orders", dealt(i, "orders")) {
+			for where, text := range everywhere(t, set, "orders") {
 				secrets.assertNone(t, where, text)
 				if where == "run --once" && !strings.Contains(text, "orders") && !strings.Contains(text, "__") &&
 					!strings.Contains(text, "SHOP_DB") {
@@ -100,19 +97,6 @@ func TestSecretsInBadSettings(t *testing.T) {
 			}
 		})
 	}
-}
-
-// dealt are the commands that a case runs: those that use every setting, and a third of the others. Cases that are much
-// alike run another third.
-func dealt(i int, function string) [][]string {
-	var commands [][]string
-	for n, args := range showing(function) {
-		whole := len(args) == 1 || args[0] == "run"
-		if whole || n%3 == i%3 {
-			commands = append(commands, args)
-		}
-	}
-	return commands
 }
 
 // TestSecretsInLocalSettings: a file that cannot be read is not quoted.

@@ -14,6 +14,10 @@ die() { say "$*"; exit 1; }
 
 [[ $(uname -sm) == 'Linux x86_64' ]] || die "the servers are built for Linux on x86_64 only"
 
+# Beside the other engines, which some of these tests need: services.sh installs Maven for them, too.
+if [[ ${1-} != --beside-services ]]; then exec scripts/services.sh run -- scripts/engines.sh --beside-services "$@"; fi
+shift
+
 # The servers refuse root, so root hands them to nobody.
 as_nobody=()
 [[ $EUID -ne 0 ]] || as_nobody=(setpriv --reuid nobody --regid "$(id -gn nobody)" --clear-groups)
@@ -94,7 +98,6 @@ stop() {
 }
 trap stop EXIT
 
-scripts/services.sh run -- true # installs what tests need, Maven among it
 mkdir -p "$DIR"
 unpack postgres "$POSTGRES" '**/*'
 unpack mysql "$MYSQL" 'bin/mysqld,lib/**,share/**'
@@ -107,11 +110,11 @@ if ((${#packages[@]} == 0)); then
 fi
 reached=$(mktemp)
 export ROWRELAY_TEST_ENGINES_FILE=$reached GORACE="atexit_sleep_ms=100 ${GORACE:-}"
+export ROWRELAY_TEST_POSTGRES="postgres://rowrelay:test@127.0.0.1:$pg_port/postgres?sslmode=disable"
+export ROWRELAY_TEST_MYSQL="mysql://rowrelay:test@127.0.0.1:$my_port/mysql"
 rc=0
-# Not beside each other: MySQL takes a second to make a database.
-scripts/services.sh run -- env ROWRELAY_TEST_POSTGRES="postgres://rowrelay:test@127.0.0.1:$pg_port/postgres?sslmode=disable" \
-    ROWRELAY_TEST_MYSQL="mysql://rowrelay:test@127.0.0.1:$my_port/mysql" \
-    go test -p 1 -race -gcflags='modernc.org/...=-race=false' -timeout 60m "${packages[@]}" || rc=$?
+# One package after the other: MySQL takes a second to make a database.
+go test -p 1 -race -gcflags='modernc.org/...=-race=false' -timeout 60m "${packages[@]}" || rc=$?
 echo
 echo "Real engines that ran:"
 sort -u "$reached" | sed 's/^/  /'
