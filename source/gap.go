@@ -149,8 +149,8 @@ func (c *Cursor) Compare(was, is string) (checkpointed.Relation, string) {
 //   - PostgreSQL's oid and SQL Server's object_id stay through TRUNCATE, VACUUM FULL, ALTER TABLE and whatever rewrites a table; they
 //     change when it is dropped and made again, or another one takes its name. With rows at or below the position that is a gap.
 //   - MySQL's CREATE_TIME changes with every rebuild as well (ALTER TABLE, OPTIMIZE; not TRUNCATE), and SQLite's schema
-//     version with every change of the schema. That must not stop a poller: it is a warning. VACUUM alone raises the version by one, and a table that is
-//     dropped and made again by two at least: less is nothing to tell.
+//     version with every change of the schema. That must not stop a poller: it is a warning. VACUUM alone raises the
+//     version by one, and a table that is dropped and made again by two at least: less is nothing to tell.
 //
 // Where positions are of transactions or row versions, what a new table holds was written after them, and is seen.
 func (c *Cursor) Replaced(ctx context.Context, at change.Cursor, was, is string) (warning string, err error) {

@@ -14,8 +14,8 @@ import (
 // server would go on with.
 var writeSession = []string{
 	"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-	"SET " + ownSession + ", time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 2 " +
-		freshCatalog,
+	"SET " + ownSession + ", time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', " +
+		"innodb_lock_wait_timeout = 2 " + freshCatalog,
 }
 
 // preparedConnector opens connections and runs statements on each before it is used.

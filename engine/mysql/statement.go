@@ -93,9 +93,5 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 // Lock ends the statement with FOR UPDATE. MySQL is told of which table: it refuses to lock a JSON_TABLE beside it
 // (error 3569). MariaDB cannot be told, and passes over the comment.
 func (Statement) Lock(alias string, skip bool) (hint, suffix string) {
-	suffix = " FOR UPDATE /*!80001 OF " + alias + " */"
-	if skip {
-		suffix += " SKIP LOCKED"
-	}
-	return "", suffix
+	return "", statement.ForUpdate("/*!80001 OF "+alias+" */", skip)
 }

@@ -71,11 +71,7 @@ func (Statement) Table(param, alias string, fields []statement.Field) string {
 
 // Lock ends the statement with FOR UPDATE of the table. There is no hint.
 func (Statement) Lock(alias string, skip bool) (hint, suffix string) {
-	suffix = " FOR UPDATE OF " + alias
-	if skip {
-		suffix += " SKIP LOCKED"
-	}
-	return "", suffix
+	return "", statement.ForUpdate("OF "+alias, skip)
 }
 
 // Low ends a clean-up's and a mark's waits for somebody's lock soon.

@@ -13,6 +13,14 @@ func LimitOffset(n string, skip int) string {
 	return " LIMIT " + n + " OFFSET " + strconv.Itoa(skip)
 }
 
+// ForUpdate is the suffix of lock for engines that have FOR UPDATE. of names the table, as the engine writes it.
+func ForUpdate(of string, skip bool) string {
+	if skip {
+		return " FOR UPDATE " + of + " SKIP LOCKED"
+	}
+	return " FOR UPDATE " + of
+}
+
 // Text is a field of text.
 func Text(name string) Field { return Field{name, true} }
 

@@ -116,8 +116,9 @@ func (t Table) Rebuilt(was, is string) (warning string, err error) {
 	case t.Plan.Syntax.Tracking.Exact:
 		return "", nil
 	}
-	return fmt.Sprintf("%s: the table was rebuilt, or another one has taken its name (%s, now %s): of another table nothing is "+
-		"recorded unless the triggers are on it, as rowrelay track status %s shows to a login with the right TRIGGER", t.Source, was, is, t.Cfg.Poller), nil
+	return fmt.Sprintf("%s: the table was rebuilt, or another one has taken its name (%s, now %s): of another "+
+		"table nothing is recorded unless the triggers are on it, as rowrelay track status %s shows to a login with the right "+
+		"TRIGGER", t.Source, was, is, t.Cfg.Poller), nil
 }
 
 // anew is the gap of a table, or of a tracking, that is not the one that the position was read in. What is not
