@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"cmp"
 	"net/http"
 	"regexp"
 	"strings"
@@ -46,17 +45,21 @@ func TestOutboxIsPublishedInOrder(t *testing.T) {
 func TestOutboxSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, engine string) {
-		to := newSink(t)
-		o := newOutboxShop(t, engine, to.URL)
-		strategies := map[string]string{"postgres": "skip_locked", "mysql": "partitioned"} // the rest: TestOutbox
-		o.settings = o.settings.with(settings{"pollers__events__source__claim_ttl": "1h",
-			"pollers__events__source__strategy": cmp.Or(strategies[engine], "leader")})
-		o.write(20, 50)
-		r := startRun(t, o.dir, o.settings)
-		until(t, "some events", func() bool { n, _ := to.count(); return n > 100 })
-		r.Kill()
-		startRun(t, o.dir, o.settings)
-		o.arrived(to)
+		for _, strategy := range []string{"leader", "partitioned", "skip_locked"} {
+			t.Run(strategy, func(t *testing.T) {
+				t.Parallel()
+				to := newSink(t)
+				o := newOutboxShop(t, engine, to.URL)
+				o.settings = o.settings.with(settings{"pollers__events__source__claim_ttl": "1h",
+					"pollers__events__source__strategy": strategy})
+				o.write(20, 50)
+				r := startRun(t, o.dir, o.settings)
+				until(t, "some events", func() bool { n, _ := to.count(); return n > 100 })
+				r.Kill()
+				startRun(t, o.dir, o.settings)
+				o.arrived(to)
+			})
+		}
 	})
 }
 

@@ -85,7 +85,7 @@ func TestSecretsInBadSettings(t *testing.T) {
 			st.add(1, 3)
 			set := st.withOwn(bad).with(settings{"pollers__orders__source__timeout": "1s"})
 			secrets := planted{"the setting": s, "the account": key}
-			for where, text := range everywhere(t, set, "orders") {
+			for where, text := range everywhere(t, set, "orders", showing("orders")) {
 				secrets.assertNone(t, where, text)
 				if where == "run --once" && !strings.Contains(text, "orders") && !strings.Contains(text, "__") &&
 					!strings.Contains(text, "SHOP_DB") {

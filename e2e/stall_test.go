@@ -91,8 +91,8 @@ func mysqlStall(t *testing.T, url string) *stall {
 			t.Error(err)
 		}
 	})
-	execute(t, db, `CREATE TABLE orders (id int PRIMARY KEY, version int NOT NULL, uid /*!80000 char(36) */ /*M!100700 uuid */ NOT NULL,
-		status varchar(20) NOT NULL, spot point, KEY (version, id))`)
+	execute(t, db, `CREATE TABLE orders (id int PRIMARY KEY, version int NOT NULL,
+		uid /*!80000 char(36) */ /*M!100700 uuid */ NOT NULL, status varchar(20) NOT NULL, spot point, KEY (version, id))`)
 	g, source := gateBefore(t, source)
 	st := &stall{db: db, poller: "orders", gate: g, settings: settings{
 		"state__kind": "file", "state__path": filepath.Join(t.TempDir(), "state"), "state__app_name": "shop",

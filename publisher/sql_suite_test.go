@@ -72,25 +72,14 @@ func everyEngine(t *testing.T, test func(t *testing.T, b *bench), change ...func
 	}
 }
 
-// everyEngineAndStrategy runs a test on every engine, and with every strategy, but not each with each: the statements
-// are an engine's, and what a strategy makes of them is the feed's, whose tests know no engine.
+// everyEngineAndStrategy runs a test on every engine with every strategy: which claims are taken, and by which
+// statements, depends on both.
 func everyEngineAndStrategy(t *testing.T, test func(t *testing.T, b *bench, strategy claims.Strategy)) {
 	t.Helper()
-	for _, c := range []struct {
-		strategy claims.Strategy
-		engines  []string
-	}{
-		{claims.Partitioned, []string{"mysql", "sqlserver"}}, {claims.Leader, []string{"sqlite", "sqlserver"}},
-		{claims.SkipLocked, []string{"postgres", "sqlserver"}},
-	} {
-		t.Run(string(c.strategy), func(t *testing.T) {
-			for _, e := range realEngines {
-				if slices.Contains(c.engines, e.name) {
-					t.Run(e.name, func(t *testing.T) {
-						test(t, newBench(t, e.url, func(cfg *Config) { cfg.Strategy = c.strategy }), c.strategy)
-					})
-				}
-			}
+	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
+		t.Run(string(strategy), func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, b *bench) { test(t, b, strategy) },
+				func(c *Config) { c.Strategy = strategy })
 		})
 	}
 }
