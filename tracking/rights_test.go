@@ -87,3 +87,23 @@ func TestSwappedTable(t *testing.T) {
 		t.Errorf("after: %q", owner)
 	}
 }
+
+// TestUnseenOfPartitions: rows go with a partition, and with a chunk of a hypertable, without a trigger. Both are told
+// beforehand.
+func TestUnseenOfPartitions(t *testing.T) {
+	for table, parts := range map[string]string{"parted": "CREATE TABLE part PARTITION OF parted FOR VALUES FROM (0) TO (9)",
+		"hyper": "CREATE TABLE _timescaledb_internal.chunk (PRIMARY KEY (id)) INHERITS (hyper)", "plain": "SELECT 1"} {
+		t.Run(table, func(t *testing.T) {
+			r := newRig(t, "postgres")
+			r.exec("CREATE SCHEMA _timescaledb_internal", "CREATE TABLE parted (id bigint PRIMARY KEY) PARTITION BY RANGE (id)",
+				"CREATE TABLE hyper (id bigint PRIMARY KEY)", "CREATE TABLE plain (id bigint PRIMARY KEY)", parts)
+			w, err := tracking.Install(t.Context(), r.conn, table, "", table, tracking.Writes{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.Contains(strings.Join(w.Unseen, "\n"), "drop_chunks"); told != (table != "plain") {
+				t.Errorf("not seen: %q", w.Unseen)
+			}
+		})
+	}
+}

@@ -277,18 +277,19 @@ func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 	return engine.Texts(ctx, conn, trackingOthersSQL, c.Of, c.OfParts[0], c.Trigger("keep"))
 }
 
-const trackingUnseenSQL = `SELECT c.relkind = 'p', c.relpersistence = 'u'
+const trackingUnseenSQL = `SELECT c.relkind = 'p' OR EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid),
+	c.relpersistence = 'u'
 FROM pg_catalog.pg_class c WHERE c.oid = to_regclass($1)`
 
 // trackingUnseen tells what triggers on a parent do not see of its partitions. A table that others inherit from is not
-// tracked.
+// tracked, unless they are the chunks of a hypertable (childSQL).
 func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
 	var partitioned, unlogged bool
 	if err := conn.QueryRowContext(ctx, trackingUnseenSQL, c.Of).Scan(&partitioned, &unlogged); err != nil {
 		return nil, err
 	}
 	if partitioned {
-		unseen = append(unseen, "the table is partitioned: TRUNCATE, DETACH, DROP and ATTACH of a partition are not seen (TRUNCATE of the whole table is)")
+		unseen = append(unseen, "the table is partitioned: TRUNCATE, DETACH, DROP (drop_chunks of TimescaleDB too) and ATTACH of a partition are not seen (TRUNCATE of the whole table is)")
 	}
 	if unlogged {
 		unseen = append(unseen, "the table is UNLOGGED: a crash of the server empties it, and that is not seen")
