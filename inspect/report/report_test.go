@@ -44,3 +44,14 @@ func TestPrintedFields(t *testing.T) {
 		t.Errorf("%q", b.String())
 	}
 }
+
+// A plan over hundreds of partitions does not push what else check says out of sight.
+func TestLongPlan(t *testing.T) {
+	for lines, last := range map[int]string{20: "l", 21: "… and 1 more line: --json"} {
+		var b strings.Builder
+		(&Poller{Plan: strings.TrimSuffix(strings.Repeat("l\n", lines), "\n")}).print(&printing.Printer{W: &b})
+		if n := strings.Count(b.String(), " l\n"); n != 20 || !strings.Contains(b.String(), last) {
+			t.Errorf("of %d lines %d: %s", lines, n, b.String())
+		}
+	}
+}

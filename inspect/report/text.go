@@ -63,7 +63,7 @@ func (v *Poller) print(p *printing.Printer) {
 	case v.CreateIndex != "":
 		p.Field("index", "none serves the order; create one:\n"+v.CreateIndex)
 	}
-	p.Field("plan", v.Plan)
+	p.Field("plan", head(v.Plan))
 	printLate(p, v.Late)
 	if v.DDL != "" {
 		p.Field("", "to make it exact: rowrelay check "+v.Poller+" --ddl prints what to run")
@@ -78,6 +78,18 @@ func (v *Poller) print(p *printing.Printer) {
 	for i := range v.Outputs {
 		v.Outputs[i].print(p)
 	}
+}
+
+// planLines is the number of lines that are printed of a plan: an engine writes two for each partition.
+const planLines = 20
+
+func head(plan string) string {
+	lines := strings.Split(plan, "\n")
+	if len(lines) <= planLines {
+		return plan
+	}
+	return strings.Join(append(lines[:planLines:planLines],
+		"… and "+printing.Count(len(lines)-planLines, "more line")+": --json has them all"), "\n")
 }
 
 // printLate writes what is said of late commits.
