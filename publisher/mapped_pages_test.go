@@ -17,7 +17,7 @@ func TestPagesOfATableOrderedByTime(t *testing.T) {
 			"timestamptz '2020-01-01 00:00:00Z' + (n / 10) * interval '1.5 seconds'"
 		switch w.engine {
 		case "mysql":
-			id, uuid, moment, step = "binary(16)", "UNHEX(MD5(n))", "datetime(6)",
+			id, uuid, moment, step = "binary(16)", "UNHEX(LEFT(SHA2(n, 256), 32))", "datetime(6)",
 				"TIMESTAMP '2020-01-01 00:00:00' + INTERVAL (n DIV 10) * 1500000 MICROSECOND"
 		case "sqlite":
 			id, uuid, moment = "text", "printf('%08x-0000-4000-8000-%012x', (n * 7919) % 9973, n)", "timestamp"

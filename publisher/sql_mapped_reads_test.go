@@ -190,7 +190,7 @@ func (b *bench) fillForeign(f *foreignTable, n, aggregates int) {
 	case "postgres":
 		id, at = "CAST(md5(CAST(n AS text)) AS uuid)", "timestamptz '2020-01-01' + n * interval '1 second'"
 	case "mysql":
-		id, at = "UNHEX(MD5(n))", "TIMESTAMP '2020-01-01 00:00:00' + INTERVAL n SECOND"
+		id, at = "UNHEX(LEFT(SHA2(n, 256), 32))", "TIMESTAMP '2020-01-01 00:00:00' + INTERVAL n SECOND"
 	default:
 		id, at = "printf('%08x', (n * 7919) % 9999991)", "datetime('2020-01-01', printf('+%d seconds', n))"
 	}

@@ -195,7 +195,8 @@ func (b *bench) analyze() {
 // explain returns one line for each step of a plan.
 func (b *bench) explain(text string, args []any) string {
 	b.tb.Helper()
-	verb := map[string]string{"postgres": "EXPLAIN ", "mysql": "EXPLAIN ", "sqlite": "EXPLAIN QUERY PLAN "}[b.conn.Engine]
+	verb := map[string]string{"postgres": "EXPLAIN ", "mysql": "EXPLAIN FORMAT=TRADITIONAL ",
+		"sqlite": "EXPLAIN QUERY PLAN "}[b.conn.Engine]
 	rows, err := b.db.Pool.QueryContext(context.Background(), verb+text, args...)
 	if err != nil {
 		b.tb.Fatalf("%v\n%s", err, text)

@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS `shop`.`outbox` (
     state varchar(16) NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'PUBLISHED', 'FAILED', 'WAITING', 'DEAD LETTER', 'DISCARDED')),
     next_attempt_at timestamp(6) NULL DEFAULT NULL,
     last_error varchar(1000) NULL,
-    bucket smallint GENERATED ALWAYS AS (CONV(SUBSTRING(MD5(aggregate_id), 1, 3), 16, 10) & 1023) STORED,
+    bucket smallint GENERATED ALWAYS AS (CRC32(aggregate_id) & 1023) STORED,
     blocked varchar(255) GENERATED ALWAYS AS (CASE WHEN state IN ('FAILED', 'DEAD LETTER', 'WAITING') THEN aggregate_id END) VIRTUAL,
     traceparent varchar(255) NULL,
     tracestate varchar(1000) NULL,
