@@ -46,6 +46,14 @@ type Range struct{ From, To int }
 // BucketsOf is the range of buckets of partition i of n: all together cover every bucket once.
 func BucketsOf(i, n int) Range { return Range{i * Buckets / n, (i + 1) * Buckets / n} }
 
+// Width is how many buckets are in ranges.
+func Width(ranges []Range) (n int) {
+	for _, r := range ranges {
+		n += r.To - r.From
+	}
+	return n
+}
+
 // PartitionAt is the partition, of n, that a bucket belongs to.
 func PartitionAt(bucket, n int) int {
 	i := bucket * n / Buckets

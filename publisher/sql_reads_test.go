@@ -4,11 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"maps"
+	"math"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/enginetest"
 	"github.com/rowrelay/rowrelay/internal/quick"
+	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
@@ -109,6 +113,38 @@ func TestRowsRead(t *testing.T) {
 						t.Errorf("%s: %s reads %d rows\n%s\n%s", shape.name, name, n, text, b.explain(text, r.Args[i]))
 					}
 				}
+			}
+		}
+	})
+}
+
+// TestRowsReadBesideABacklog: what one aggregate of another instance has to publish costs this one nothing, in whatever
+// order it reads, and it finds what lies behind.
+func TestRowsReadBesideABacklog(t *testing.T) {
+	const events = 20_000
+	everyEngine(t, func(t *testing.T, b *bench) {
+		b.fillOf(events, 1, event.Pending)
+		b.analyze()
+		var busy int
+		b.must(b.raw.QueryRowContext(t.Context(), "SELECT MAX(bucket) FROM outbox").Scan(&busy))
+		b.write("O/1", "O/2", "O/3", "O/4")
+		mine := []claims.Range{{From: 0, To: busy}, {From: busy + 1, To: claims.Buckets}}
+		var want int
+		b.must(b.raw.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM outbox WHERE bucket <> "+strconv.Itoa(busy)).Scan(&want))
+		for _, bySeq := range []bool{false, true} {
+			table, r := recordedAs(t, b.conn.Engine, b.outbox, b.catalog.claims, b.claims.Place.Outbox)
+			at := event.Position{Seq: math.MinInt64, BySeq: bySeq}
+			b.must(fetched(t.Context(), table, mine, at))
+			if b.conn.Engine != "sqlite" { // it does not count
+				for i, text := range r.Plain {
+					if n := b.reads(t, text, r.Args[i]); n > fewRows {
+						t.Errorf("by seq %t: reads %d rows\n%s\n%s", bySeq, n, text, b.explain(text, r.Args[i]))
+					}
+				}
+			}
+			if rows, _, err := b.rows.Fetch(t.Context(), mine, at, poller.Limit{Rows: 500}); err != nil ||
+				!bySeq && len(rows) != want {
+				t.Errorf("by seq %t: %d of %d rows, %v", bySeq, len(rows), want, err)
 			}
 		}
 	})

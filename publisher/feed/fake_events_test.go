@@ -58,7 +58,7 @@ func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after even
 		rows, more = nil, false
 		list := t.sorted(ranges)
 		if after.BySeq {
-			slices.SortFunc(list, func(a, b *fakeRow) int { return cmp.Compare(a.seq, b.seq) })
+			list = t.bySeq(ranges, limit.Rows)
 		}
 		for _, r := range list {
 			behind := r.bucket > after.Bucket || r.bucket == after.Bucket && r.seq > after.Seq
@@ -80,6 +80,16 @@ func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after even
 	defer t.mu.Unlock()
 	t.read += len(rows)
 	return rows, more, err
+}
+
+// bySeq looks at a bounded number of pending rows, as a table does.
+func (t *fakeTable) bySeq(ranges []claims.Range, n int) []*fakeRow {
+	list := slices.DeleteFunc(t.sorted(nil), func(r *fakeRow) bool { return r.state != event.Pending })
+	slices.SortFunc(list, func(a, b *fakeRow) int { return cmp.Compare(a.seq, b.seq) })
+	if most := 2 * n * claims.Buckets / max(claims.Width(ranges), 1); claims.Width(ranges) < claims.Buckets {
+		list = list[:min(len(list), most)]
+	}
+	return slices.DeleteFunc(list, func(r *fakeRow) bool { return !within(ranges, r.bucket) })
 }
 
 func (t *fakeTable) Others(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate,

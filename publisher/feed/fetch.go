@@ -88,7 +88,7 @@ func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit p
 		return nil, false, nil
 	case s.strategy == claims.SkipLocked:
 		return s.readTurned(ctx, ranges, limit)
-	case isWide(ranges) && len(s.crowded) == 0:
+	case len(s.crowded) == 0 && (claims.Width(ranges) == claims.Buckets || claims.Width(ranges) >= wide && s.full):
 		return s.readBySeq(ctx, ranges, limit)
 	}
 	if len(from(ranges, s.round.bucket)) == 0 {
@@ -102,10 +102,12 @@ func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit p
 		last = page[len(page)-1].At.Bucket
 	}
 	page, more = s.fresh(page, limit.Rows, more)
+	s.full = more
 	return page, s.round.next(last, more), nil
 }
 
-// readBySeq reads the first rows by seq.
+// readBySeq reads the first rows by seq. Of a part of the buckets there may be more behind those of others: the next
+// page is read by bucket then.
 func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
 	more bool, err error) {
 	page, more, err = s.readAt(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true}, limit)
@@ -113,7 +115,8 @@ func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit po
 		return nil, false, err
 	}
 	page, more = s.fresh(page, limit.Rows, more)
-	return page, more, nil
+	s.full = more
+	return page, more || claims.Width(ranges) < claims.Buckets, nil
 }
 
 // readTurned reads by bucket from the partition that chance has put first, and then from the low end up to it: so that

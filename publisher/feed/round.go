@@ -15,17 +15,9 @@ const (
 	maxCrowded = 64
 	// maxRepeats is how many pages in a row one bucket gets: many events in it must not starve the next.
 	maxRepeats = 3
-	// wide is how many buckets a session must hold to read by seq: it passes over at most seven times as much as it reads.
+	// wide is how many buckets a session must hold to read by seq.
 	wide = claims.Buckets / 8
 )
-
-func isWide(ranges []claims.Range) bool {
-	n := 0
-	for _, r := range ranges {
-		n += r.To - r.From
-	}
-	return n >= wide
-}
 
 // bounded leaves out the rows of aggregates that have as much in flight as they may, marks their buckets as crowded,
 // and reports whether there were any. What waits for an earlier event takes no time to deliver.

@@ -50,6 +50,7 @@ type session struct {
 	failed  bool      // a fetch failed
 	batches int
 	round   round
+	full    bool  // the last page was
 	crowded []int // buckets that are read apart
 	past    past
 	start   int // where it begins to look for free partitions
@@ -151,9 +152,10 @@ type sighting struct {
 // all events of an aggregate are in one bucket, so a page shows every aggregate from its first event on, whatever
 // became visible since the last page. Events in flight are read again and left out.
 //
-// A session that holds many buckets reads by seq. Such a page holds events of all aggregates that were busy, which can
+// A session that holds all buckets reads by seq. Such a page holds events of all aggregates that were busy, which can
 // be sent side by side. A session that holds few buckets reads by bucket: it seeks, and does not read what others
-// publish.
+// publish. One that holds many reads by bucket until a page is full, and then by seq until one is not: what others
+// publish, one busy aggregate perhaps, may lie before all that it has.
 //
 // An aggregate with a backlog must not keep others waiting. At most maxOfOne of its events are in flight. While it has
 // more, its bucket is crowded: it is read apart, a few events at a time, and the pages leave it out. What shares one of

@@ -104,9 +104,9 @@ func (t *Table) bySeq() string {
 	return "k." + t.seq()
 }
 
-// Fetch reads live events of these buckets after a position, in their order. more says that the limit cut them off. Of
-// another framework's table it shows what is pending and waits for nothing, always from the top: the session leaves
-// out what it has in flight.
+// Fetch reads live events of these buckets after a position, in their order. more says that the limit cut them off. By
+// seq, and not of all buckets, fewer than the limit need not be all (keysBySeq). Of another framework's table it shows
+// what is pending and waits for nothing, always from the top: the session leaves out what it has in flight.
 func (t *Table) Fetch(ctx context.Context, ranges []claims.Range, after event.Position,
 	limit poller.Limit) (rows []event.Row, more bool, err error) {
 	order, also, waits := t.byBucket(), nothing, func(s *statement.Statement) { t.blocks(s, false) }
@@ -248,18 +248,31 @@ func (t *Table) arms(ranges []claims.Range, after event.Position) []claims.Range
 	return arms
 }
 
-// keysBySeq are keys in the order of the table. What lies in other buckets is passed over in the index.
+// keysBySeq are keys in the order of the table. Of a part of the buckets it looks at no more than scanned pending rows:
+// what others publish may be all that there is for a long while.
 func (t *Table) keysBySeq(s *statement.Statement, ranges []claims.Range, after event.Position, n int,
 	also func(*statement.Statement)) {
+	part := t.side == "" && ranges != nil && claims.Width(ranges) < claims.Buckets
+	if part {
+		s.Add("SELECT bucket, ", t.seq(), " FROM (")
+	}
 	t.selectKeys(s, t.force("order")).Add(t.o.pending)
 	if t.side == "" {
 		s.Add(" AND ", t.o.order, " > ", s.Arg(after.Seq))
-		if len(ranges) != 1 || ranges[0] != (claims.Range{From: 0, To: claims.Buckets}) {
-			t.inRanges(s, ranges)
-		}
 	}
 	also(s)
-	s.Add(" ORDER BY ", t.o.order, t.db.Limit(s.Arg(n), 0))
+	s.Add(" ORDER BY ", t.o.order)
+	if part {
+		s.Add(t.db.Limit(s.Arg(scanned(ranges, n)), 0), ") f WHERE ")
+		within(s, "f.bucket", ranges)
+		s.Add(" ORDER BY f.", t.seq())
+	}
+	s.Add(t.db.Limit(s.Arg(n), 0))
+}
+
+// scanned is twice as many rows as hold n of these buckets where all buckets have the same.
+func scanned(ranges []claims.Range, n int) int {
+	return 2 * n * claims.Buckets / max(claims.Width(ranges), 1)
 }
 
 // arm is one seek.
@@ -286,9 +299,14 @@ func (t *Table) inRanges(s *statement.Statement, ranges []claims.Range) {
 	if ranges == nil || t.side != "" {
 		return
 	}
-	s.Add(" AND (1 = 0")
+	s.Add(" AND ")
+	within(s, "o.bucket", ranges)
+}
+
+func within(s *statement.Statement, bucket string, ranges []claims.Range) {
+	s.Add("(1 = 0")
 	for _, r := range ranges {
-		s.Add(" OR o.bucket >= ", s.Arg(r.From), " AND o.bucket < ", s.Arg(r.To))
+		s.Add(" OR ", bucket, " >= ", s.Arg(r.From), " AND ", bucket, " < ", s.Arg(r.To))
 	}
 	s.Add(")")
 }

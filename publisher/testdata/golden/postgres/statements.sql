@@ -87,9 +87,10 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   501
 
 -- fetch two ranges by seq
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN statement_timestamp() END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > $2 AND (1 = 0 OR o.bucket >= $3 AND o.bucket < $4 OR o.bucket >= $5 AND o.bucket < $6) ORDER BY o.seq LIMIT $7) k JOIN LATERAL (SELECT * FROM "shop"."outbox" o WHERE o.seq = k.seq LIMIT 1) o ON true ORDER BY k.seq
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN statement_timestamp() END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > $2 ORDER BY o.seq LIMIT $3) f WHERE (1 = 0 OR f.bucket >= $4 AND f.bucket < $5 OR f.bucket >= $6 AND f.bucket < $7) ORDER BY f.seq LIMIT $8) k JOIN LATERAL (SELECT * FROM "shop"."outbox" o WHERE o.seq = k.seq LIMIT 1) o ON true ORDER BY k.seq
 --   1048576
 --   0
+--   1603
 --   0
 --   512
 --   640
