@@ -194,6 +194,7 @@ func TestConnectionFaults(t *testing.T) {
 		{"url with an unknown parameter", "sqlserver://sa:x@db1?database=shop&frob=1", `"frob"`},
 		{"postgres without percent-encoding", "postgres://sa:Pl4nted/S3cr3t@db1/shop", "percent-encode"},
 		{"postgres without a database", "postgres://sa:Pl4nted%3BS3cr3t@db1", "names no database"},
+		{"postgres, IPv6 without brackets", "postgres://sa:Pl4nted%3BS3cr3t@::1:5432/shop", "[::1]:5432"},
 		{"postgres without a host", "postgres:///shop", "names no host"},
 		{"postgres sslmode", "postgres://sa:Pl4nted%3BS3cr3t@db1/shop?sslmode=S3cr3t", "sslmode"},
 		{"postgres root", "postgres://sa:Pl4nted%3BS3cr3t@db1/shop?sslmode=verify-full&sslrootcert=/no/such",

@@ -159,6 +159,9 @@ func flawOf(err error, u *url.URL, query url.Values) error {
 		}
 	}
 	for host := range strings.SplitSeq(u.Host, ",") {
+		if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
+			return errors.New("an IPv6 address stands in brackets: [::1]:5432")
+		}
 		if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 			if n, err := strconv.ParseUint(host[i+1:], 10, 16); err != nil || n == 0 {
 				return errors.New("a port must be a number from 1 to 65535")

@@ -193,7 +193,7 @@ func (s *Store) explain(doing string, err error) error {
 			err = request.Err
 		}
 		if s.azurite() {
-			return fmt.Errorf("%s: the storage account cannot be reached: UseDevelopmentStorage=true is Azurite: start it (npx azurite), or set state__kind=file: %w", doing, err)
+			return fmt.Errorf("%s: the storage account cannot be reached: it is Azurite's: start that (npx azurite), or set state__kind=file: %w", doing, err)
 		}
 		return fmt.Errorf("%s: the storage account cannot be reached: %w", doing, err)
 	}

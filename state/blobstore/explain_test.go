@@ -48,7 +48,7 @@ func unreachable(t *testing.T, address, account string, azurite bool) {
 			continue
 		}
 		if said := strings.Contains(err.Error(),
-			"UseDevelopmentStorage=true is Azurite: start it (npx azurite), or set state__kind=file"); said != azurite {
+			"it is Azurite's: start that (npx azurite), or set state__kind=file"); said != azurite {
 			t.Errorf("%s: %v", name, err)
 		}
 		if strings.Contains(err.Error(), "planted") {
