@@ -102,7 +102,9 @@ func (s *session) widen(
 		}
 		for i := range page.Events {
 			there = append(there, page.Events[i].Known())
-			at = page.Events[i].Position()
+		}
+		if end := page.End(); end != nil {
+			at = end
 		}
 		more = page.More
 	}

@@ -15,9 +15,10 @@ import (
 	"github.com/rowrelay/rowrelay/source/pool"
 )
 
-// Fetch returns the rows of a range, in one round trip where there are none. SQL Server and MySQL are asked which table
-// the rows were of. At most once a minute one more round trip counts NULL cursors, where the cursor's column can be
-// NULL at all, and on an idle table one or two hold the position against the engine's counter.
+// Fetch returns the rows of a range, in one round trip where there are none (with source__where in two: sparse.go). SQL
+// Server and MySQL are asked which table the rows were of. At most once a minute one more round trip counts NULL
+// cursors, where the cursor's column can be NULL at all, and on an idle table one or two hold the position against the
+// engine's counter.
 //
 // A row that can never be sent comes as an event with Broken set; so does the delete of a key without a form
 // (engine.Placer). One that has no place (its key or cursor is NULL where it must not be, has no form, or sorts after

@@ -85,6 +85,8 @@ func TestGoldenStatements(t *testing.T) {
 				{"up to a value, after another", sel.Page(501, keyset.Span{After: sel.Cursors, UpTo: sel.Cursors})},
 				{"count, after a row and up to a value", sel.Count(keyset.Span{After: all, UpTo: sel.Cursors}, 0)},
 				{"count", sel.Count(keyset.Span{}, 0)},
+				{"the last one of the next rows, up to a value",
+					sel.Reach(4096, keyset.Span{After: all, UpTo: sel.Cursors})},
 				{"the last row below a value", sel.Below()}, {"any row from a value on", sel.FromCursor()},
 				{"stored times: text of another form, up to a value", goldenForm(&sel, "2026-04-07T01:23:45Z", "x")},
 				{"of all text", goldenForm(&sel, "2026-04-07 01:23:45", nil)},

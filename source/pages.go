@@ -16,9 +16,17 @@ import (
 	"github.com/rowrelay/rowrelay/source/spelling"
 )
 
-// page reads below the safe point where the source keeps one, unless the range asks for what is above it too.
 func (w rowPages) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page,
 	error) {
+	if w.isSparse(r) {
+		return w.sparsePage(ctx, r, limit, also)
+	}
+	return w.densePage(ctx, r, limit, also)
+}
+
+// densePage reads below the safe point where the source keeps one, unless the range asks for what is above it too.
+func (w rowPages) densePage(ctx context.Context, r change.Range, limit poller.Limit, also []keyset.Condition) (
+	change.Page, error) {
 	c, p := w.c, w.p
 	switch {
 	case r.Known != nil && p.Numbered != nil:

@@ -92,6 +92,7 @@ func TestSQLServerStatements(t *testing.T) {
 			add("above", p.Sel.Page(500, keyset.Span{After: p.Sel.Cursors}))
 			add("after", p.Sel.After(500))
 			add("latest", p.Sel.Latest())
+			add("reach", p.Sel.Reach(4096, keyset.Span{After: len(p.Sel.Order), UpTo: p.Sel.Cursors}))
 			add("between", p.Sel.Page(500, keyset.Span{After: len(p.Sel.Order), UpTo: len(p.Sel.Order)}))
 			add("up to a value", p.Sel.Page(500, keyset.Span{UpTo: p.Sel.Cursors}))
 			add("count", p.Sel.Count(keyset.Span{After: len(p.Sel.Order), UpTo: len(p.Sel.Order)}, 0))

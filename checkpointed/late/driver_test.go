@@ -206,7 +206,7 @@ func (d *driver) inOrder(e *change.Event) {
 		if before.Ended >= row.Began || key%d.table.Groups != p.Key%d.table.Groups { // cheap, and mostly so
 			continue
 		}
-		if b := d.table.Event(key, before); d.delivered[b.ID] == 0 {
+		if b := d.table.Event(key, before); d.table.Chosen(key) && d.delivered[b.ID] == 0 {
 			d.inverted++
 		}
 	}
@@ -250,7 +250,7 @@ func (d *driver) quiet(atMost time.Duration) {
 func (d *driver) lost() []int {
 	var lost []int
 	for key, row := range d.table.Rows {
-		if e := d.table.Event(key, row); d.last[key] != string(e.Row) {
+		if e := d.table.Event(key, row); d.table.Chosen(key) && d.last[key] != string(e.Row) {
 			lost = append(lost, key)
 		}
 	}

@@ -206,7 +206,8 @@ func (l *Tracker) advance() {
 	if l.tail != nil && l.done >= l.tailOf {
 		if l.mode == Overlap {
 			l.changes++
-		} else if l.ahead.IsZero() {
+		}
+		if l.ahead.IsZero() {
 			l.ahead = l.written
 		}
 		l.front, l.tail = l.tail, nil

@@ -262,14 +262,15 @@ func (l *Tracker) Stored(c Commit) {
 	l.passedBy(c.done)
 }
 
-// Due reports whether there is something worth a write although nothing is being settled: the low edge moved; or, in
-// the other modes the position did (past windows without rows, past rows delivered early): once a window at most, and
-// at once where it counts. In overlap mode a sweep reads the rows again that a lost position has passed.
+// Due reports whether there is something worth a write although nothing is being settled: the low edge moved; or how
+// far live rows are settled did (past windows without rows, past rows that the source leaves out, past rows delivered
+// early): once a window at most, and at once where it counts. What a lost position has passed is read again.
 func (l *Tracker) Due() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mode == Overlap {
-		return !l.low.Equal(l.edge)
+		return !l.low.Equal(l.edge) ||
+			!l.ahead.IsZero() && !l.front.Equal(l.basis.late.Frontier) && time.Since(l.ahead) >= l.Window
 	}
 	return !l.ahead.IsZero() && !l.front.Equal(l.edge) && (l.counts || time.Since(l.ahead) >= l.Window)
 }

@@ -25,6 +25,7 @@ type lateRun struct {
 	fails   bool // the database fails over now and then
 	groups  int  // of order keys that several rows share
 	alone   bool // one transaction writes at a time, and pages tell whether one has ended
+	few     int  // latetest.Table.Few
 }
 
 func (run lateRun) drive(t *testing.T, seed uint64) *driver {
@@ -32,7 +33,7 @@ func (run lateRun) drive(t *testing.T, seed uint64) *driver {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	table := latetest.New(rng)
 	table.Shown, table.Safe, table.Skew = run.shown, run.safe, time.Duration(rng.IntN(7200)-3600)*time.Second
-	table.Groups, table.Idle = run.groups, run.groups > 0
+	table.Groups, table.Idle, table.Few = run.groups, run.groups > 0, run.few
 	if run.writers {
 		table.Numbers, table.Number = "life 0", 100
 	}
@@ -143,6 +144,12 @@ func TestOverlapLosesNothing(t *testing.T) {
 		{"writers are told, little memory",
 			lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, writers: true, memory: 20}},
 		{"little memory", lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, memory: 60}},
+		{"few rows are chosen",
+			lateRun{mode: Overlap, crashes: true, longest: 20 * time.Second, steps: 1200, few: 3}},
+		{"few rows are chosen, transactions beyond the window, little memory",
+			lateRun{mode: Overlap, crashes: true, shown: true, longest: 2 * time.Minute, steps: 1200, memory: 60, few: 3}},
+		{"few rows are chosen, shared order keys",
+			lateRun{mode: Overlap, shown: true, longest: 20 * time.Second, steps: 1200, groups: 3, few: 4}},
 		{"shared order keys", lateRun{mode: Overlap, shown: true, longest: 20 * time.Second, steps: 1200, groups: 3}},
 		{"shared order keys, writers are told",
 			lateRun{mode: Overlap, shown: true, longest: 20 * time.Second, steps: 1200, writers: true, groups: 3}},

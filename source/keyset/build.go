@@ -83,6 +83,7 @@ type Selection struct {
 //	from    any row at a cursor value or above: c >= v
 //	count   how many rows a page without a limit would have
 //	latest  the last row's position, for source__start=latest
+//	reach   the position of the last one of the next rows, whatever source__where chooses
 //	nulls   the rows that paging can never show: a cursor (or, in a query, a key) that is NULL
 //	numbers the rows that paging never shows once a position holds text: a number, where every number sorts before text; the
 //	        like for numbers of a smaller unit, and for text of another form
@@ -127,6 +128,22 @@ func (s *Selection) Recent(limit, rows int, in Span, since uint64) Statement {
 	b.Add("\n) AS r) AS r\nWHERE r." + follows + " IS NULL OR " + s.Writer.Since(since))
 	b.orderBy(s, "")
 	b.Limit(limit)
+	return b.Statement()
+}
+
+// Reach reads the position of the last one of the next rows in ascending order, so many at most.
+func (s *Selection) Reach(rows int, in Span) Statement {
+	b := NewBuilder(s.Syntax)
+	b.selectColumns(s.Order, 1, s.projected)
+	b.Add("\nFROM (")
+	b.selectColumns(s.Order, rows, s.Column)
+	b.From(s)
+	b.Conditions(s, in)
+	b.orderBy(s, "")
+	b.Limit(rows)
+	b.Add("\n) AS r")
+	b.orderBy(s, " DESC")
+	b.Limit(1)
 	return b.Statement()
 }
 

@@ -46,6 +46,54 @@ func where(f fixture) {
 	f.same("filtered", keys(f.drain(src, nil, 1)), ids(1, 4))
 }
 
+// whereFew holds that a page of a condition that few rows meet ends within a bounded number of rows, that the position
+// passes those that do not, and that none is lost which does.
+func whereFew(f fixture) {
+	const rows, batch = 9000, 500
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt + " NOT NULL")
+	f.exec("CREATE INDEX few ON " + name + " (v, id)")
+	for first := 1; first <= rows; first += batch {
+		values := make([]string, batch)
+		for i := range values {
+			id := first + i
+			values[i] = fmt.Sprintf("(%d, %d)", id, id/2)
+		}
+		f.exec("INSERT INTO " + name + " (id, v) VALUES " + strings.Join(values, ", "))
+	}
+	src := f.open(plan.Config{Table: name, Cursor: []string{"v"}, Where: "id IN (2, 5000, 8999, 9002)"})
+	limit := poller.Limit{Rows: 10, Bytes: plenty}
+	read := func(r change.Range) (found []change.Event, pages int, at change.Cursor) {
+		f.Helper()
+		for more := true; more; pages++ {
+			p, err := src.Fetch(f.ctx(), r, limit)
+			if err != nil || pages > 100 {
+				f.Fatalf("page %d: %v", pages, err)
+			}
+			found = append(found, p.Events...)
+			if end := p.End(); end != nil {
+				r.After = stored(f.T, end)
+			}
+			more = p.More
+		}
+		return found, pages, r.After
+	}
+	found, pages, at := read(change.Range{})
+	f.same("all", keys(found), ids(2, 5000, 8999))
+	if pages < 2 {
+		f.Error("one page went through the whole table")
+	}
+	found, pages, again := read(change.Range{After: at})
+	f.same("nothing new", keys(found), ids())
+	if !again.Equal(at) || pages != 1 {
+		f.Errorf("%d pages without a row moved the position from %s to %s", pages, at, again)
+	}
+	f.exec(fmt.Sprintf("INSERT INTO %s (id, v) VALUES (9001, 5000), (9002, 5001), (9003, 5002)", name))
+	found, _, _ = read(change.Range{After: at})
+	f.same("after it", keys(found), ids(9002))
+	found, _, _ = read(change.Range{UpTo: at})
+	f.same("up to it", keys(found), ids(2, 5000, 8999))
+}
+
 func whereBreakout(f fixture) {
 	name := orders(f)
 	for _, c := range []struct{ where, word string }{

@@ -20,6 +20,7 @@ func Run(t *testing.T, e Engine) {
 	}{
 		{"reference", reference}, {"ties", ties}, {"composite", composite}, {"boundaries", boundaries},
 		{"nulls", nulls}, {"nulls_fail", nullsFail}, {"where", where}, {"where_breakout", whereBreakout},
+		{"where_few", whereFew},
 		{"odd_names", oddNames}, {"projection", projection}, {"bytes", batchBytes}, {"broken", broken},
 		{"large_rows", largeRows},
 		{"deletes", deletes}, {"tombstones", tombstones}, {"query", query}, {"query_duplicates", queryDuplicates},

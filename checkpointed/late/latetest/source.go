@@ -56,7 +56,10 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 	if !r.UpTo.IsStart() {
 		at = t.between(after, upTo)
 	}
-	if page.More = len(at) > limit.Rows; page.More {
+	var reached change.Cursor // what is left out up to here is passed
+	if t.Few > 0 {
+		at, reached, page.More = t.chosen(at, limit)
+	} else if page.More = len(at) > limit.Rows; page.More {
 		at = at[:limit.Rows]
 	}
 	for _, p := range at {
@@ -68,7 +71,32 @@ func (t *Table) Fetch(_ context.Context, r change.Range, limit poller.Limit) (ch
 		page.To = nil
 		page.Events = append(page.Events, e)
 	}
+	if reached != nil {
+		page.To = reached
+	}
 	return page, nil
+}
+
+// Chosen reports whether the source shows a row.
+func (t *Table) Chosen(key int) bool { return t.Few == 0 || key%t.Few == 0 }
+
+// chosen goes through a bounded number of rows, and returns those that the source shows of them, a page at most; with
+// less than a page how far it went, and whether it went so far as it may.
+func (t *Table) chosen(at []place, limit poller.Limit) (some []place, reached change.Cursor, more bool) {
+	most := limit.Rows + t.Rng.IntN(10)
+	for i, p := range at {
+		if i == most {
+			return some, reached, true
+		}
+		if t.Chosen(p.key) {
+			if len(some) == limit.Rows {
+				return some, nil, true
+			}
+			some = append(some, p)
+		}
+		reached = t.Event(p.key, t.Rows[p.key]).Cursor
+	}
+	return some, reached, false
 }
 
 // again reads the rows that a range has again.
@@ -80,7 +108,8 @@ func (t *Table) again(page *change.Page, r change.Range, limit poller.Limit) {
 	var at []place
 	for _, p := range t.between(from, to) {
 		e := t.Event(p.key, t.Rows[p.key])
-		if left := r.Since > 0 && e.Writer != 0 && e.Writer < r.Since; !left && !r.Known(&e, t.Numbers) {
+		left := r.Since > 0 && e.Writer != 0 && e.Writer < r.Since || !t.Chosen(p.key)
+		if !left && !r.Known(&e, t.Numbers) {
 			at = append(at, p)
 		}
 	}

@@ -45,6 +45,8 @@ type Table struct {
 	Counters int   // of commits, by which pages tell their state; 0 for none. One transaction writes at a time then.
 	moves    int64 // of the counters
 
+	Few int // the source chooses each so many-th key, and leaves the others out; 0 for all
+
 	order []place      // of Rows
 	made  map[int]made // the last event that was made of each key: rows are read many times
 }

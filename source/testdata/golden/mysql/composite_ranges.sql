@@ -25,6 +25,18 @@ SELECT COUNT(*)
 FROM `shop`.`orders` AS r
 WHERE r.`updated_at` IS NOT NULL
 
+-- the last one of the next rows, up to a value
+SELECT r.`updated_at`, r.`version`, r.`tenant`, r.`id`
+FROM (SELECT r.`updated_at`, r.`version`, r.`tenant`, r.`id`
+FROM `shop`.`orders` AS r
+WHERE r.`updated_at` IS NOT NULL AND r.`updated_at` >= CAST(? AS DATETIME(6)) AND (r.`updated_at` > CAST(? AS DATETIME(6)) OR (r.`updated_at` = CAST(? AS DATETIME(6)) AND (r.`version` > ? OR (r.`version` = ? AND (r.`tenant` > ? OR (r.`tenant` = ? AND r.`id` > ?)))))) AND r.`updated_at` <= CAST(? AS DATETIME(6)) AND (r.`updated_at` < CAST(? AS DATETIME(6)) OR (r.`updated_at` = CAST(? AS DATETIME(6)) AND r.`version` <= ?))
+ORDER BY r.`updated_at`, r.`version`, r.`tenant`, r.`id`
+LIMIT 4096
+) AS r
+ORDER BY r.`updated_at` DESC, r.`version` DESC, r.`tenant` DESC, r.`id` DESC
+LIMIT 1
+-- parameters: updated_at, updated_at, updated_at, version, version, tenant, tenant, id, up to updated_at, up to updated_at, up to updated_at, up to version
+
 -- the last row below a value
 SELECT r.`updated_at`, r.`version`, r.`tenant`, r.`id`
 FROM `shop`.`orders` AS r

@@ -24,6 +24,18 @@ WHERE r.`id` > ? AND r.`id` <= ?
 SELECT COUNT(*)
 FROM `shop`.`orders` AS r
 
+-- the last one of the next rows, up to a value
+SELECT r.`id`
+FROM (SELECT r.`id`
+FROM `shop`.`orders` AS r
+WHERE r.`id` > ? AND r.`id` <= ?
+ORDER BY r.`id`
+LIMIT 4096
+) AS r
+ORDER BY r.`id` DESC
+LIMIT 1
+-- parameters: id, up to id
+
 -- the last row below a value
 SELECT r.`id`
 FROM `shop`.`orders` AS r

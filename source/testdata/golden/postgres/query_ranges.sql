@@ -32,6 +32,20 @@ FROM (
 SELECT id, version FROM orders -- all of them
 ) AS r
 
+-- the last one of the next rows, up to a value
+SELECT r."version", r."id"
+FROM (SELECT r."version", r."id"
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE (r."version", r."id") > ($1::int2, $2::int2) AND r."version" <= $3::int2
+ORDER BY r."version", r."id"
+LIMIT 4096
+) AS r
+ORDER BY r."version" DESC, r."id" DESC
+LIMIT 1
+-- parameters: version, id, up to version
+
 -- the last row below a value
 SELECT r."version", r."id"
 FROM (

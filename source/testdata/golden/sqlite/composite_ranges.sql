@@ -25,6 +25,18 @@ SELECT COUNT(*)
 FROM "shop"."orders" AS r
 WHERE r."updated_at" IS NOT NULL
 
+-- the last one of the next rows, up to a value
+SELECT +r."updated_at", r."version", r."tenant", r."id"
+FROM (SELECT r."updated_at", r."version", r."tenant", r."id"
+FROM "shop"."orders" AS r
+WHERE r."updated_at" IS NOT NULL AND (r."updated_at", r."version", r."tenant", r."id") > (?1, ?2, ?3, ?4) AND (r."updated_at", r."version") <= (?5, ?6)
+ORDER BY r."updated_at", r."version", r."tenant", r."id"
+LIMIT 4096
+) AS r
+ORDER BY r."updated_at" DESC, r."version" DESC, r."tenant" DESC, r."id" DESC
+LIMIT 1
+-- parameters: updated_at, version, tenant, id, up to updated_at, up to version
+
 -- the last row below a value
 SELECT +r."updated_at", r."version", r."tenant", r."id"
 FROM "shop"."orders" AS r

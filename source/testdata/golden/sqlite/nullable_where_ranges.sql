@@ -33,6 +33,20 @@ WHERE r."updated_at" IS NOT NULL AND (
 status = 'new' OR status = 'paid' -- open ones
 )
 
+-- the last one of the next rows, up to a value
+SELECT +r."updated_at", r."id"
+FROM (SELECT r."updated_at", r."id"
+FROM "shop"."orders" AS r
+WHERE r."updated_at" IS NOT NULL AND (
+status = 'new' OR status = 'paid' -- open ones
+) AND (r."updated_at", r."id") > (?1, ?2) AND r."updated_at" <= ?3
+ORDER BY r."updated_at", r."id"
+LIMIT 4096
+) AS r
+ORDER BY r."updated_at" DESC, r."id" DESC
+LIMIT 1
+-- parameters: updated_at, id, up to updated_at
+
 -- the last row below a value
 SELECT +r."updated_at", r."id"
 FROM "shop"."orders" AS r

@@ -25,6 +25,18 @@ SELECT COUNT(*)
 FROM "a.b"."O'Brien""s [x] `y`" AS r
 WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL
 
+-- the last one of the next rows, up to a value
+SELECT r."Select ""x"" [y] `z` 'é'", r."id"
+FROM (SELECT r."Select ""x"" [y] `z` 'é'", r."id"
+FROM "a.b"."O'Brien""s [x] `y`" AS r
+WHERE r."Select ""x"" [y] `z` 'é'" IS NOT NULL AND (r."Select ""x"" [y] `z` 'é'", r."id") > (?1, ?2) AND r."Select ""x"" [y] `z` 'é'" <= ?3
+ORDER BY r."Select ""x"" [y] `z` 'é'", r."id"
+LIMIT 4096
+) AS r
+ORDER BY r."Select ""x"" [y] `z` 'é'" DESC, r."id" DESC
+LIMIT 1
+-- parameters: Select "x" [y] `z` 'é', id, up to Select "x" [y] `z` 'é'
+
 -- the last row below a value
 SELECT r."Select ""x"" [y] `z` 'é'", r."id"
 FROM "a.b"."O'Brien""s [x] `y`" AS r

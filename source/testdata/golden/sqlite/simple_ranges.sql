@@ -24,6 +24,18 @@ WHERE (r."version", r."id") > (?1, ?2) AND r."version" <= ?3
 SELECT COUNT(*)
 FROM "shop"."orders" AS r
 
+-- the last one of the next rows, up to a value
+SELECT r."version", r."id"
+FROM (SELECT r."version", r."id"
+FROM "shop"."orders" AS r
+WHERE (r."version", r."id") > (?1, ?2) AND r."version" <= ?3
+ORDER BY r."version", r."id"
+LIMIT 4096
+) AS r
+ORDER BY r."version" DESC, r."id" DESC
+LIMIT 1
+-- parameters: version, id, up to version
+
 -- the last row below a value
 SELECT r."version", r."id"
 FROM "shop"."orders" AS r

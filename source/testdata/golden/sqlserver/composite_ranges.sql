@@ -71,6 +71,16 @@ SELECT COUNT_BIG(*)
 FROM [shop].[orders] AS r
 WHERE r.[updated_at] IS NOT NULL
 
+-- the last one of the next rows, up to a value
+SELECT TOP (1) r.[updated_at], r.[version], r.[tenant], r.[id]
+FROM (SELECT TOP (4096) r.[updated_at], r.[version], r.[tenant], r.[id]
+FROM [shop].[orders] AS r
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND (r.[version] > CAST(@p2 AS tinyint) OR (r.[version] = CAST(@p2 AS tinyint) AND (r.[tenant] > CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) OR (r.[tenant] = CAST(@p3 COLLATE Latin1_General_CI_AS AS char(10)) AND r.[id] > CAST(@p4 AS tinyint))))))) AND r.[updated_at] <= CAST(@p5 AS datetime2(7)) AND (r.[updated_at] < CAST(@p5 AS datetime2(7)) OR (r.[updated_at] = CAST(@p5 AS datetime2(7)) AND r.[version] <= CAST(@p6 AS tinyint)))
+ORDER BY r.[updated_at], r.[version], r.[tenant], r.[id]
+) AS r
+ORDER BY r.[updated_at] DESC, r.[version] DESC, r.[tenant] DESC, r.[id] DESC
+-- parameters: updated_at, version, tenant, id, up to updated_at, up to version
+
 -- the last row below a value
 SELECT TOP (1) r.[updated_at], r.[version], r.[tenant], r.[id]
 FROM [shop].[orders] AS r

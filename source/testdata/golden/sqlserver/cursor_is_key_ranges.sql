@@ -22,6 +22,16 @@ WHERE r.[id] > CAST(@p1 AS tinyint) AND r.[id] <= CAST(@p2 AS tinyint)
 SELECT COUNT_BIG(*)
 FROM [shop].[orders] AS r
 
+-- the last one of the next rows, up to a value
+SELECT TOP (1) r.[id]
+FROM (SELECT TOP (4096) r.[id]
+FROM [shop].[orders] AS r
+WHERE r.[id] > CAST(@p1 AS tinyint) AND r.[id] <= CAST(@p2 AS tinyint)
+ORDER BY r.[id]
+) AS r
+ORDER BY r.[id] DESC
+-- parameters: id, up to id
+
 -- the last row below a value
 SELECT TOP (1) r.[id]
 FROM [shop].[orders] AS r

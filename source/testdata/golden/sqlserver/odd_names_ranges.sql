@@ -37,6 +37,16 @@ SELECT COUNT_BIG(*)
 FROM [a.b].[O'Brien"s [x]] `y`] AS r
 WHERE r.[Select "x" [y]] `z` 'é'] IS NOT NULL
 
+-- the last one of the next rows, up to a value
+SELECT TOP (1) r.[Select "x" [y]] `z` 'é'], r.[id]
+FROM (SELECT TOP (4096) r.[Select "x" [y]] `z` 'é'], r.[id]
+FROM [a.b].[O'Brien"s [x]] `y`] AS r
+WHERE r.[Select "x" [y]] `z` 'é'] IS NOT NULL AND r.[Select "x" [y]] `z` 'é'] >= CAST(@p1 AS tinyint) AND (r.[Select "x" [y]] `z` 'é'] > CAST(@p1 AS tinyint) OR (r.[Select "x" [y]] `z` 'é'] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[Select "x" [y]] `z` 'é'] <= CAST(@p3 AS tinyint)
+ORDER BY r.[Select "x" [y]] `z` 'é'], r.[id]
+) AS r
+ORDER BY r.[Select "x" [y]] `z` 'é'] DESC, r.[id] DESC
+-- parameters: Select "x" [y] `z` 'é', id, up to Select "x" [y] `z` 'é'
+
 -- the last row below a value
 SELECT TOP (1) r.[Select "x" [y]] `z` 'é'], r.[id]
 FROM [a.b].[O'Brien"s [x]] `y`] AS r

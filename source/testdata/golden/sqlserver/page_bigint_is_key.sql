@@ -20,6 +20,15 @@ SELECT TOP (1) r.[id]
 FROM [dbo].[or]]ders] AS r
 ORDER BY r.[id] DESC
 
+-- reach, parameters [0 1]
+SELECT TOP (1) r.[id]
+FROM (SELECT TOP (4096) r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[id] > CAST(@p1 AS bigint) AND r.[id] <= CAST(@p2 AS bigint)
+ORDER BY r.[id]
+) AS r
+ORDER BY r.[id] DESC
+
 -- between, parameters [0 1]
 SELECT TOP (500) r.[id]
 FROM [dbo].[or]]ders] AS r

@@ -29,6 +29,15 @@ SELECT TOP (1) r.[day], r.[id]
 FROM [dbo].[or]]ders] AS r
 ORDER BY r.[day] DESC, r.[id] DESC
 
+-- reach, parameters [0 1 2]
+SELECT TOP (1) r.[day], r.[id]
+FROM (SELECT TOP (4096) r.[day], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[day] >= CAST(@p1 AS date) AND (r.[day] > CAST(@p1 AS date) OR (r.[day] = CAST(@p1 AS date) AND r.[id] > CAST(@p2 AS bigint))) AND r.[day] <= CAST(@p3 AS date)
+ORDER BY r.[day], r.[id]
+) AS r
+ORDER BY r.[day] DESC, r.[id] DESC
+
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[day]
 FROM (

@@ -29,6 +29,15 @@ SELECT TOP (1) r.[legacy], r.[id]
 FROM [dbo].[or]]ders] AS r
 ORDER BY r.[legacy] DESC, r.[id] DESC
 
+-- reach, parameters [0 1 2]
+SELECT TOP (1) r.[legacy], r.[id]
+FROM (SELECT TOP (4096) r.[legacy], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[legacy] >= CAST(@p1 AS datetime) AND (r.[legacy] > CAST(@p1 AS datetime) OR (r.[legacy] = CAST(@p1 AS datetime) AND r.[id] > CAST(@p2 AS bigint))) AND r.[legacy] <= CAST(@p3 AS datetime)
+ORDER BY r.[legacy], r.[id]
+) AS r
+ORDER BY r.[legacy] DESC, r.[id] DESC
+
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[legacy]
 FROM (

@@ -29,6 +29,15 @@ SELECT TOP (1) r.[at3], r.[id]
 FROM [dbo].[or]]ders] AS r
 ORDER BY r.[at3] DESC, r.[id] DESC
 
+-- reach, parameters [0 1 2]
+SELECT TOP (1) r.[at3], r.[id]
+FROM (SELECT TOP (4096) r.[at3], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint))) AND r.[at3] <= CAST(@p3 AS datetime2(3))
+ORDER BY r.[at3], r.[id]
+) AS r
+ORDER BY r.[at3] DESC, r.[id] DESC
+
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[name]]x], CAST(r.[doc] AS nvarchar(max)), r.[at3], r.[id]
 FROM (

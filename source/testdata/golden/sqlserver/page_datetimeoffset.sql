@@ -29,6 +29,15 @@ SELECT TOP (1) r.[zoned], r.[id]
 FROM [dbo].[or]]ders] AS r
 ORDER BY r.[zoned] DESC, r.[id] DESC
 
+-- reach, parameters [0 1 2]
+SELECT TOP (1) r.[zoned], r.[id]
+FROM (SELECT TOP (4096) r.[zoned], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[zoned] >= CAST(@p1 AS datetimeoffset(7)) AND (r.[zoned] > CAST(@p1 AS datetimeoffset(7)) OR (r.[zoned] = CAST(@p1 AS datetimeoffset(7)) AND r.[id] > CAST(@p2 AS bigint))) AND r.[zoned] <= CAST(@p3 AS datetimeoffset(7))
+ORDER BY r.[zoned], r.[id]
+) AS r
+ORDER BY r.[zoned] DESC, r.[id] DESC
+
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[zoned]
 FROM (

@@ -31,6 +31,15 @@ FROM [dbo].[or]]ders] AS r
 WHERE r.[amount] IS NOT NULL
 ORDER BY r.[amount] DESC, r.[id] DESC
 
+-- reach, parameters [0 1 2]
+SELECT TOP (1) r.[amount], r.[id]
+FROM (SELECT TOP (4096) r.[amount], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[amount] IS NOT NULL AND r.[amount] >= CAST(@p1 AS decimal(19,4)) AND (r.[amount] > CAST(@p1 AS decimal(19,4)) OR (r.[amount] = CAST(@p1 AS decimal(19,4)) AND r.[id] > CAST(@p2 AS bigint))) AND r.[amount] <= CAST(@p3 AS decimal(19,4))
+ORDER BY r.[amount], r.[id]
+) AS r
+ORDER BY r.[amount] DESC, r.[id] DESC
+
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[amount]
 FROM (

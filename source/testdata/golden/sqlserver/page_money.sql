@@ -31,6 +31,15 @@ FROM [dbo].[or]]ders] AS r
 WHERE r.[price] IS NOT NULL
 ORDER BY r.[price] DESC, r.[id] DESC
 
+-- reach, parameters [0 1 2]
+SELECT TOP (1) r.[price], r.[id]
+FROM (SELECT TOP (4096) r.[price], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[price] IS NOT NULL AND r.[price] >= CAST(@p1 AS money) AND (r.[price] > CAST(@p1 AS money) OR (r.[price] = CAST(@p1 AS money) AND r.[id] > CAST(@p2 AS bigint))) AND r.[price] <= CAST(@p3 AS money)
+ORDER BY r.[price], r.[id]
+) AS r
+ORDER BY r.[price] DESC, r.[id] DESC
+
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[price]
 FROM (

@@ -29,6 +29,15 @@ SELECT TOP (1) r.[version], r.[id]
 FROM [dbo].[or]]ders] AS r
 ORDER BY r.[version] DESC, r.[id] DESC
 
+-- reach, parameters [0 1 2]
+SELECT TOP (1) r.[version], r.[id]
+FROM (SELECT TOP (4096) r.[version], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[version] >= CAST(@p1 AS binary(8)) AND (r.[version] > CAST(@p1 AS binary(8)) OR (r.[version] = CAST(@p1 AS binary(8)) AND r.[id] > CAST(@p2 AS bigint))) AND r.[version] <= CAST(@p3 AS binary(8))
+ORDER BY r.[version], r.[id]
+) AS r
+ORDER BY r.[version] DESC, r.[id] DESC
+
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[version]
 FROM (

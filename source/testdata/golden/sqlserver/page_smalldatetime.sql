@@ -29,6 +29,15 @@ SELECT TOP (1) r.[minute], r.[id]
 FROM [dbo].[or]]ders] AS r
 ORDER BY r.[minute] DESC, r.[id] DESC
 
+-- reach, parameters [0 1 2]
+SELECT TOP (1) r.[minute], r.[id]
+FROM (SELECT TOP (4096) r.[minute], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[minute] >= CAST(@p1 AS smalldatetime) AND (r.[minute] > CAST(@p1 AS smalldatetime) OR (r.[minute] = CAST(@p1 AS smalldatetime) AND r.[id] > CAST(@p2 AS bigint))) AND r.[minute] <= CAST(@p3 AS smalldatetime)
+ORDER BY r.[minute], r.[id]
+) AS r
+ORDER BY r.[minute] DESC, r.[id] DESC
+
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[minute]
 FROM (

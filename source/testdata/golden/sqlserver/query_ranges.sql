@@ -48,6 +48,18 @@ FROM (
 SELECT id, version FROM orders -- all of them
 ) AS r
 
+-- the last one of the next rows, up to a value
+SELECT TOP (1) r.[version], r.[id]
+FROM (SELECT TOP (4096) r.[version], r.[id]
+FROM (
+SELECT id, version FROM orders -- all of them
+) AS r
+WHERE r.[version] >= CAST(@p1 AS tinyint) AND (r.[version] > CAST(@p1 AS tinyint) OR (r.[version] = CAST(@p1 AS tinyint) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[version] <= CAST(@p3 AS tinyint)
+ORDER BY r.[version], r.[id]
+) AS r
+ORDER BY r.[version] DESC, r.[id] DESC
+-- parameters: version, id, up to version
+
 -- the last row below a value
 SELECT TOP (1) r.[version], r.[id]
 FROM (

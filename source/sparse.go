@@ -1,0 +1,117 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/collect"
+	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/pool"
+)
+
+// A page of a table with source__where goes through so many rows at most, whether they are chosen or not: more while
+// none are, fewer while many are.
+const (
+	reachLeast = 1 << 12
+	reachMost  = 1 << 18
+)
+
+// isSparse reports whether the rows of a range may be so far apart that a page of them takes too long, or that what was
+// left out would be gone through again with each poll. What settles has an end of its own.
+func (w rowPages) isSparse(r change.Range) bool {
+	return w.p.Sel.Where != "" && w.p.Sel.Query == "" && !w.p.Table.View && w.p.Tracked == nil &&
+		w.p.Late.Mode != late.Settle && !r.Unsafe
+}
+
+// sparsePage reads a page up to a position that the table has reached before. The rows up to there that it does not show
+// are left out for good, but for those that commit late, as after any row.
+func (w rowPages) sparsePage(ctx context.Context, r change.Range, limit poller.Limit, also []keyset.Condition) (
+	change.Page, error) {
+	rows := w.c.stretch()
+	end, err := w.reached(ctx, r, rows)
+	if err != nil {
+		return change.Page{}, fmt.Errorf("look how far the table reaches: %w", err)
+	}
+	if end == nil {
+		return w.densePage(ctx, r, limit, also)
+	}
+	r.UpTo = end
+	page, err := w.densePage(ctx, r, limit, also)
+	if err != nil {
+		w.c.setStretch(reachLeast)
+		return change.Page{}, err
+	}
+	if page.More || page.AgainMore || page.Safe != nil {
+		w.c.setStretch(rows / 4)
+		return page, nil
+	}
+	n, err := w.leftBehind(ctx, r, rows)
+	if err != nil {
+		return change.Page{}, fmt.Errorf("count the rows that were left out: %w", err)
+	}
+	w.c.setStretch(rows * 4)
+	page.To, page.More = end, n == rows
+	return page, nil
+}
+
+// all are the rows of the table, whatever source__where chooses.
+func (w rowPages) all() *keyset.Selection {
+	all := w.p.Sel
+	all.Where = ""
+	return &all
+}
+
+// reached is the position of the last of the next rows of a range of the table, so many at most; nil where there are
+// none.
+func (w rowPages) reached(ctx context.Context, r change.Range, rows int) (end change.Cursor, err error) {
+	pos, err := w.p.Decode(r.After)
+	if err != nil {
+		return nil, err
+	}
+	to, err := w.p.Decode(r.UpTo)
+	if err != nil {
+		return nil, err
+	}
+	st := w.all().Reach(rows, keyset.Span{After: len(pos), UpTo: len(to), Common: keyset.Common(pos, to)})
+	args, err := w.p.Args(st, pos, to)
+	if err != nil {
+		return nil, err
+	}
+	err = w.c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+		end = nil
+		return w.c.dialect.Read(ctx, s.Conn, st.Text, args, w.p.Sel.Order, func(r engine.Row) (more bool, err error) {
+			end, err = collect.CursorOf(w.p, r)
+			return false, err
+		})
+	})
+	return end, err
+}
+
+// leftBehind counts the rows of a range of the table, up to most.
+func (w rowPages) leftBehind(ctx context.Context, r change.Range, most int) (n int, err error) {
+	st, args, err := countOf(w.p, w.all(), r, most)
+	if err != nil {
+		return 0, err
+	}
+	err = w.c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+		return engine.EachRow(ctx, s.Conn, st.Text, args, func(scan func(...any) error) error { return scan(&n) })
+	})
+	return n, err
+}
+
+// stretch is how many rows the next sparse page goes through.
+func (c *Cursor) stretch() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(c.reach, reachLeast)
+}
+
+func (c *Cursor) setStretch(rows int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reach = min(rows, reachMost)
+}
