@@ -52,6 +52,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -178,6 +179,10 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 	switch {
 	case errors.As(err, &way) && way.Op == "proxyconnect":
 		failed.Remedy = "the proxy cannot be reached: look at HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment"
+	case errors.As(err, &way) && way.Op == "remote error" && strings.Contains(way.Err.Error(), "certificate"),
+		strings.Contains(err.Error(), "http2: client conn could not be established"): // it hides the alert, by chance
+		failed.Remedy = "where the receiver lets in only who shows a certificate that it trusts, set " +
+			"output__client_certificate, or renew it"
 	case errors.As(err, &untrusted):
 		failed.Remedy = "renew the receiver's certificate, or write the name that it is made out to into output__url; for " +
 			"an authority of your own, set SSL_CERT_FILE; where this machine's clock is wrong, set it"
