@@ -179,7 +179,7 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 	switch {
 	case errors.As(err, &way) && way.Op == "proxyconnect":
 		failed.Remedy = "the proxy cannot be reached: look at HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment"
-	case errors.As(err, &way) && way.Op == "remote error" && strings.Contains(way.Err.Error(), "certificate"),
+	case errors.As(err, &way) && way.Op == "remote error" && wantsCertificate(way.Err.Error()),
 		strings.Contains(err.Error(), "http2: client conn could not be established"): // it hides the alert, by chance
 		failed.Remedy = "where the receiver lets in only who shows a certificate that it trusts, set " +
 			"output__client_certificate, or renew it"
@@ -188,4 +188,10 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 			"an authority of your own, set SSL_CERT_FILE; where this machine's clock is wrong, set it"
 	}
 	return failed
+}
+
+// wantsCertificate reports whether a TLS alert may say that the client showed no certificate, or a wrong one: "certificate
+// required" and its like, or in TLS 1.2 a handshake that failed.
+func wantsCertificate(alert string) bool {
+	return strings.Contains(alert, "certificate") || strings.Contains(alert, "handshake failure")
 }
