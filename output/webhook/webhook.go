@@ -190,8 +190,8 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 	return failed
 }
 
-// wantsCertificate reports whether a TLS alert may say that the client showed no certificate, or a wrong one: "certificate
-// required" and its like, or in TLS 1.2 a handshake that failed.
+// wantsCertificate reports whether a TLS alert may say that the client showed no certificate, or a wrong one:
+// "certificate required" and its like, or in TLS 1.2 a handshake that failed.
 func wantsCertificate(alert string) bool {
 	return strings.Contains(alert, "certificate") || strings.Contains(alert, "handshake failure")
 }
