@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ func newFaults(log *slog.Logger, secrets []string) *faults {
 
 // Handle logs one warning a minute at most, and counts what came between. No tick hears of it.
 func (f *faults) Handle(err error) {
-	if err == nil {
+	if _, told := errors.AsType[handled](err); told || err == nil {
 		return
 	}
 	f.mu.Lock()

@@ -48,8 +48,7 @@ func (t *Telemetry) flush(ctx context.Context) {
 	}()
 }
 
-// export flushes spans, and metrics where their interval is over. The SDK reports failures to otel's error handler
-// itself.
+// export flushes spans, and metrics where their interval is over. The exporters tell the log of what fails.
 func (t *Telemetry) export(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushing)
 	defer cancel()

@@ -23,6 +23,24 @@ func TestAnInvocationIsOneTrace(t *testing.T) {
 	}
 }
 
+// invoke runs a tick of the poller orders; 0 is no answer.
+func invoke(t *testing.T, address, traceparent string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/orders",
+		strings.NewReader(`{"Data":{},"Metadata":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("traceparent", traceparent)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
 func anInvocationIsOneTrace(t *testing.T, flag string) {
 	t.Helper()
 	to, from := newCollector(t), newShop(t, http.StatusOK)
@@ -36,22 +54,8 @@ func anInvocationIsOneTrace(t *testing.T, flag string) {
 		"OTEL_METRIC_EXPORT_INTERVAL": "3600000",
 	}))
 	const trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-	invoke := func() int {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/orders",
-			strings.NewReader(`{"Data":{},"Metadata":{}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("traceparent", "00-"+trace+"-"+span+"-"+flag)
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return 0
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode
-	}
-	p.Until("the program answers", func() bool { return invoke() == http.StatusOK })
+	parent := "00-" + trace + "-" + span + "-" + flag
+	p.Until("the program answers", func() bool { return invoke(t, address, parent) == http.StatusOK })
 	var tick *traces.Span
 	p.Until("the tick's span is exported", func() bool { tick = to.named("tick orders", nil); return tick != nil })
 	if got := hex.EncodeToString(tick.GetTraceId()) + " " + hex.EncodeToString(tick.GetParentSpanId()); got != trace+" "+
@@ -100,7 +104,7 @@ func anInvocationIsOneTrace(t *testing.T, flag string) {
 	}
 	// Idle ticks leave nothing: a later one with work is the next that is seen.
 	for range 3 {
-		if invoke() != http.StatusOK {
+		if invoke(t, address, parent) != http.StatusOK {
 			t.Fatal("an idle tick failed")
 		}
 	}
@@ -125,4 +129,42 @@ func shown(t *testing.T, address string) (names []string) {
 		t.Fatalf("/metrics shows only %q", names)
 	}
 	return names
+}
+
+// What is exported after an invocation, and at a stop, fails with a word that names the cause: under the host nothing
+// else exports, and a collector that is down for gRPC is asked again until the time is over.
+func TestWhatCannotBeExportedIsTold(t *testing.T) {
+	for _, protocol := range []string{"http/protobuf", "grpc"} {
+		for name, other := range map[string]string{"traces": "METRICS", "metrics": "TRACES"} {
+			from := newShop(t, http.StatusOK)
+			settings := merged(pollerOf("orders", map[string]string{"output__url": from.URL}), map[string]string{
+				"DB_orders": orders(t, "one"), "state__kind": "file",
+				"OTEL_" + other + "_EXPORTER": "none",
+				"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + programtest.FreeAddress(t),
+				"OTEL_EXPORTER_OTLP_PROTOCOL": protocol,
+				"OTEL_BSP_SCHEDULE_DELAY":     "3600000", "OTEL_METRIC_EXPORT_INTERVAL": "3600000",
+			})
+			told := func(p *programtest.Process) bool {
+				_, line, _ := strings.Cut(p.Log(), `"event":"telemetry_failed"`)
+				line, _, _ = strings.Cut(line, "\n")
+				return strings.Contains(line, "connection refused")
+			}
+			t.Run("invocation, "+name+", "+protocol, func(t *testing.T) {
+				t.Parallel()
+				address := programtest.FreeAddress(t)
+				_, port, _ := net.SplitHostPort(address)
+				p := start(t, merged(settings, map[string]string{"FUNCTIONS_CUSTOMHANDLER_PORT": port}))
+				const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+				p.Until("the program answers", func() bool { return invoke(t, address, parent) == http.StatusOK })
+				p.Until("it is told", func() bool { return told(p) })
+			})
+			t.Run("stop, "+name+", "+protocol, func(t *testing.T) {
+				t.Parallel()
+				p := start(t, settings, "run", "--once")
+				if code := p.Wait(); code != 0 || !told(p) {
+					t.Errorf("exit code %d:\n%s", code, p.Log())
+				}
+			})
+		}
+	}
 }

@@ -39,6 +39,7 @@ type Telemetry struct {
 	tracer  trace.Tracer // nil: no traces
 	traces  *sdktrace.TracerProvider
 	metrics *metric.MeterProvider // nil: not exported
+	exports *exports
 	flushes flushes
 }
 
@@ -61,12 +62,12 @@ func Start(ctx context.Context, cfg Config) *Telemetry {
 	if err != nil { // of OTEL_RESOURCE_ATTRIBUTES; the rest holds
 		cfg.Log.WarnContext(ctx, "OTEL_RESOURCE_ATTRIBUTES is no list of key=value pairs, and is used as far as it is understood", "event", "warning")
 	}
-	t := &Telemetry{}
+	t := &Telemetry{exports: newExports(told)}
 	if p.Traces.On {
 		if exporter, err := traceExporter(ctx, p.Traces.GRPC); err != nil {
 			told.Handle(fmt.Errorf("traces: %w", err))
 		} else {
-			t.traces = sdktrace.NewTracerProvider(append(sampling(cfg.Env), sdktrace.WithBatcher(exporter),
+			t.traces = sdktrace.NewTracerProvider(append(sampling(cfg.Env), sdktrace.WithBatcher(spans{exporter, t.exports}),
 				sdktrace.WithResource(about))...)
 			t.tracer = t.traces.Tracer("github.com/rowrelay/rowrelay/telemetry", trace.WithInstrumentationVersion(cfg.Version),
 				trace.WithSchemaURL(semconv.SchemaURL))
@@ -78,7 +79,8 @@ func Start(ctx context.Context, cfg Config) *Telemetry {
 		} else {
 			from := bridge.NewMetricProducer(bridge.WithGatherer(cfg.Registry))
 			t.metrics = metric.NewMeterProvider(metric.WithResource(about),
-				metric.WithReader(metric.NewPeriodicReader(exporter, metric.WithProducer(from))))
+				metric.WithReader(metric.NewPeriodicReader(metrics{exporter, t.exports},
+					metric.WithProducer(from))))
 		}
 	}
 	if t.traces == nil && t.metrics == nil {
@@ -110,6 +112,7 @@ func (t *Telemetry) Shutdown(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopping)
 	defer cancel()
+	defer time.AfterFunc(stopping-stopping/spare, func() { t.exports.stop(errOver) }).Stop()
 	ended := make(chan error, 1)
 	go func() { // side by side, so that one does not use up the other's time
 		if t.metrics != nil {

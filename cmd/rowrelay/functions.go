@@ -38,7 +38,8 @@ Where there is no host.json it writes one that starts the file rowrelay beside i
 			`the directory
 of the state, if that lies beside host.json: the host starts anew when a directory appears there, in the middle of ` +
 			`the first ticks.
-At last it says what "func start" in this directory still lacks: the program, and settings of the host's own.
+At last it says what "func start" in this directory still lacks: the program, and settings of the host's own; or that
+other settings have faults.
 
 An existing file is left alone unless --force is given; host.json always is.`,
 		RunE: func(_ *cobra.Command, names []string) error { return writeFunctions(c, names, force) },
@@ -92,7 +93,11 @@ func writeFunctions(c *console, names []string, force bool) error {
 	if w.Err != nil {
 		return w.Err
 	}
-	return w.lacks(append(w.app.StartLacks(chosen, c.settings), c.conversion()...))
+	lacks := append(w.app.StartLacks(chosen, c.settings), c.conversion()...)
+	if n := len(cfg.AllFaults()); n > 0 && len(lacks) == 0 { // otherwise some may be the same
+		lacks = []string{fmt.Sprintf("the settings have %d fault(s), for which ticks fail: rowrelay check shows them", n)}
+	}
+	return w.lacks(lacks)
 }
 
 // conversion says how settings that the Functions host cannot read become such that it can.

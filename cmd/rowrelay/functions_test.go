@@ -100,6 +100,7 @@ func TestFunctionsNameWhatIsWrongForFuncStart(t *testing.T) {
 			"the program /nowhere/relay, "},
 		"no custom handler": {nil, `{"version":"2.0"}`,
 			"host.json: customHandler.description.defaultExecutablePath is missing"},
+		"no state":           {[]string{"state__kind="}, "", "the settings have 1 fault(s), "},
 		"a broken host.json": {nil, `{`, "host.json cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {

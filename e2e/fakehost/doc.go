@@ -1,7 +1,7 @@
 // Package fakehost plays the Azure Functions host for tests: it starts the real custom handler as the host would start
-// it, invokes it as the host would, and judges its answers, its exits and its log lines by the host's rules. No real
-// host can run on the build machines. The rules were read from the host's source, and put right where a live one
-// (4.1045.200 under Core Tools, with Rowrelay as its custom handler) was seen to do otherwise.
+// it, invokes it as the host would, and judges its answers, its exits and its log lines by the host's rules. A real
+// host is no part of the tests: no registry that they use has one. The rules were read from the host's source, and put
+// right where a live one (4.1045.200 under Core Tools, with Rowrelay as its custom handler) was seen to do otherwise.
 //
 //	host, err := fakehost.Start(ctx, fakehost.Options{Root: dir, Settings: settings}) // dir holds host.json and <function>/function.json
 //	defer host.Close()

@@ -39,7 +39,7 @@ func (o *Output) judge(ctx context.Context, d *change.Delivery, resp *http.Respo
 		code < 200, code >= 500:
 		failed := poller.FailAll(n, poller.Unavailable, code, o.answered(resp))
 		failed.RetryAfter = output.RetryAfter(resp.Header, time.Now())
-		failed.Remedy = remedy(code)
+		failed.Remedy = remedy(code, n)
 		return failed
 	default:
 		return o.refused(n, code, o.answered(resp))
@@ -66,18 +66,23 @@ func (o *Output) doubtPage(resp *http.Response) {
 
 func (o *Output) refused(n, code int, err error) *poller.DeliveryError {
 	failed := poller.FailAll(n, poller.Refused, code, err)
-	failed.Remedy = remedy(code)
+	failed.Remedy = remedy(code, n)
 	return failed
 }
 
-// remedy says what the operator can do about a status, "" where that is the receiver's business.
-func remedy(code int) string {
+// remedy says what the operator can do about the status of a request with n events, "" where that is the receiver's
+// business.
+func remedy(code, n int) string {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		return "check the key in output__url, output__headers__… and output__secret, or whom output__auth sends, and whom the receiver lets in"
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
 		return "check output__url: its path must be the receiver's, and take the method"
 	case http.StatusRequestEntityTooLarge:
+		if n == 1 { // no batch is too large for it
+			return "one event is more than the receiver, or a proxy before it, takes: raise its limit, or send less " +
+				"(output__columns, output__gzip)"
+		}
 		return "lower output__batch or output__batch_bytes, or raise the receiver's limit"
 	case http.StatusTooManyRequests:
 		return "the receiver limits the rate: it is tried again; write into output__rate what it allows, or raise its limit"

@@ -85,6 +85,18 @@ func TestMends(t *testing.T) {
 	}
 }
 
+// TestOneEventIsTooLarge: a smaller batch would not help.
+func TestOneEventIsTooLarge(t *testing.T) {
+	o := open(t, webhook.Config{URL: newReceiver(t, answer(http.StatusRequestEntityTooLarge, "", "")).URL})
+	var failed *poller.DeliveryError
+	if err := o.Deliver(t.Context(), outputtest.Delivery(0, 1)); !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	if strings.Contains(failed.Remedy, "batch") || !strings.Contains(failed.Remedy, "output__columns") {
+		t.Errorf("what to do is %q", failed.Remedy)
+	}
+}
+
 func TestAnswerBody(t *testing.T) {
 	ids := outputtest.Delivery(0, 3).Events
 	const refused, nothing = "named refused 200", "unavailable 200"

@@ -52,6 +52,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -178,9 +179,19 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 	switch {
 	case errors.As(err, &way) && way.Op == "proxyconnect":
 		failed.Remedy = "the proxy cannot be reached: look at HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment"
+	case errors.As(err, &way) && way.Op == "remote error" && wantsCertificate(way.Err.Error()),
+		strings.Contains(err.Error(), "http2: client conn could not be established"): // it hides the alert, by chance
+		failed.Remedy = "where the receiver lets in only who shows a certificate that it trusts, set " +
+			"output__client_certificate, or renew it"
 	case errors.As(err, &untrusted):
 		failed.Remedy = "renew the receiver's certificate, or write the name that it is made out to into output__url; for " +
 			"an authority of your own, set SSL_CERT_FILE; where this machine's clock is wrong, set it"
 	}
 	return failed
+}
+
+// wantsCertificate reports whether a TLS alert may say that the client showed no certificate, or a wrong one:
+// "certificate required" and its like, or in TLS 1.2 a handshake that failed.
+func wantsCertificate(alert string) bool {
+	return strings.Contains(alert, "certificate") || strings.Contains(alert, "handshake failure")
 }
