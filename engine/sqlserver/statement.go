@@ -43,6 +43,12 @@ func (Statement) Param(n int, v any, list bool) (string, any) {
 	return param, mssql.NVarCharMax(text)
 }
 
+// Counted asks for @@ROWCOUNT. The driver counts nothing where NOCOUNT is ON, which the server's user options may make
+// every session's default, and adds what the statements of triggers count, even where they are about no row.
+func (Statement) Counted(text string, rows *int64) (counted string, arg any) {
+	return strings.TrimSuffix(text, ";") + ";\nSET @rows = @@ROWCOUNT", sql.Named("rows", sql.Out{Dest: rows})
+}
+
 // Now is the UTC clock as a datetime2.
 func (Statement) Now() string { return "SYSUTCDATETIME()" }
 

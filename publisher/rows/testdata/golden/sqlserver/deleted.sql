@@ -40,7 +40,8 @@ SELECT CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, 0, '', COA
 SELECT COALESCE(-MAX(DATEDIFF_BIG(millisecond, n.due, SYSUTCDATETIME())), -1) FROM (SELECT o.next_attempt_at AS due FROM [shop].[rowrelay_claims_events] o WHERE o.outbox = CAST(@p1 AS nvarchar(4000)) AND o.state = 'FAILED' AND o.next_attempt_at > SYSUTCDATETIME() ORDER BY o.next_attempt_at OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY) n
 --   shop.outbox
 -- settle published
-DELETE FROM [shop].[outbox] WHERE [shop].[outbox].[Id] IN (CAST(CAST(@p1 AS nvarchar(4000)) AS uniqueidentifier)) AND 1 = 1 AND (SELECT COUNT(*) FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p2 AS nvarchar(4000)) AND owner = CAST(@p3 AS nvarchar(4000)) AND unit NOT LIKE 'i:%' AND expires_at > SYSUTCDATETIME()) >= @p4
+DELETE FROM [shop].[outbox] WHERE [shop].[outbox].[Id] IN (CAST(CAST(@p1 AS nvarchar(4000)) AS uniqueidentifier)) AND 1 = 1 AND (SELECT COUNT(*) FROM [shop].[rowrelay_claims] WHERE outbox = CAST(@p2 AS nvarchar(4000)) AND owner = CAST(@p3 AS nvarchar(4000)) AND unit NOT LIKE 'i:%' AND expires_at > SYSUTCDATETIME()) >= @p4;
+SET @rows = @@ROWCOUNT
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   shop.outbox
 --   me
@@ -54,16 +55,20 @@ SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit') AS r INNER 
 --   [{"unit":"p0"}]
 --   shop.outbox
 --   me
-DELETE FROM [shop].[outbox] WHERE [shop].[outbox].[Id] IN (CAST(CAST(@p1 AS nvarchar(4000)) AS uniqueidentifier)) AND 1 = 1
+DELETE FROM [shop].[outbox] WHERE [shop].[outbox].[Id] IN (CAST(CAST(@p1 AS nvarchar(4000)) AS uniqueidentifier)) AND 1 = 1;
+SET @rows = @@ROWCOUNT
 --   0b5ab1a0-0000-4000-8000-000000000001
-DELETE FROM [shop].[rowrelay_claims_events] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND event IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j)
+DELETE FROM [shop].[rowrelay_claims_events] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND event IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j);
+SET @rows = @@ROWCOUNT
 --   shop.outbox
 --   ["0b5ab1a0-0000-4000-8000-000000000001"]
-DELETE FROM [shop].[rowrelay_claims_events] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND event IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j) AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] o WHERE o.[Id] IN (CAST(CAST(@p3 AS nvarchar(4000)) AS uniqueidentifier)) AND 1 = 1 AND CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 = [shop].[rowrelay_claims_events].event AND CASE WHEN [shop].[rowrelay_claims_events].aggregate_type = '' AND [shop].[rowrelay_claims_events].aggregate_id = COALESCE(CAST(CASE WHEN DATALENGTH(CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2) <= 510 THEN CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 ELSE LEFT(CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2, 191) + CONVERT(char(64), HASHBYTES('SHA2_256', CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2), 2) END AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, '') AND [shop].[rowrelay_claims_events].position <> '' THEN 1 ELSE 0 END = 1)
+DELETE FROM [shop].[rowrelay_claims_events] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND event IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j) AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] o WHERE o.[Id] IN (CAST(CAST(@p3 AS nvarchar(4000)) AS uniqueidentifier)) AND 1 = 1 AND CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 = [shop].[rowrelay_claims_events].event AND CASE WHEN [shop].[rowrelay_claims_events].aggregate_type = '' AND [shop].[rowrelay_claims_events].aggregate_id = COALESCE(CAST(CASE WHEN DATALENGTH(CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2) <= 510 THEN CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 ELSE LEFT(CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2, 191) + CONVERT(char(64), HASHBYTES('SHA2_256', CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2), 2) END AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, '') AND [shop].[rowrelay_claims_events].position <> '' THEN 1 ELSE 0 END = 1);
+SET @rows = @@ROWCOUNT
 --   shop.outbox
 --   ["0b5ab1a0-0000-4000-8000-000000000001"]
 --   0b5ab1a0-0000-4000-8000-000000000001
-UPDATE [shop].[rowrelay_claims_events] SET state = CAST(@p1 AS nvarchar(4000)), attempts = @p2, next_attempt_at = DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()), last_error = CAST(@p4 AS nvarchar(4000)) WHERE outbox = CAST(@p5 AS nvarchar(4000)) AND event = CAST(@p6 AS nvarchar(4000)) AND state = 'FAILED' AND attempts IN (@p7, @p8)
+UPDATE [shop].[rowrelay_claims_events] SET state = CAST(@p1 AS nvarchar(4000)), attempts = @p2, next_attempt_at = DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()), last_error = CAST(@p4 AS nvarchar(4000)) WHERE outbox = CAST(@p5 AS nvarchar(4000)) AND event = CAST(@p6 AS nvarchar(4000)) AND state = 'FAILED' AND attempts IN (@p7, @p8);
+SET @rows = @@ROWCOUNT
 --   FAILED
 --   2
 --   5000
@@ -82,16 +87,20 @@ SELECT c.unit FROM OPENJSON(@p1) WITH (unit nvarchar(1000) '$.unit') AS r INNER 
 --   [{"unit":"p0"}]
 --   shop.outbox
 --   me
-DELETE FROM [shop].[outbox] WHERE [shop].[outbox].[Id] IN (CAST(CAST(@p1 AS nvarchar(4000)) AS uniqueidentifier)) AND 1 = 1
+DELETE FROM [shop].[outbox] WHERE [shop].[outbox].[Id] IN (CAST(CAST(@p1 AS nvarchar(4000)) AS uniqueidentifier)) AND 1 = 1;
+SET @rows = @@ROWCOUNT
 --   0b5ab1a0-0000-4000-8000-000000000001
-DELETE FROM [shop].[rowrelay_claims_events] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND event IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j)
+DELETE FROM [shop].[rowrelay_claims_events] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND event IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j);
+SET @rows = @@ROWCOUNT
 --   shop.outbox
 --   ["0b5ab1a0-0000-4000-8000-000000000001","0b5ab1a0-0000-4000-8000-000000000001"]
-DELETE FROM [shop].[rowrelay_claims_events] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND event IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j) AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] o WHERE o.[Id] IN (CAST(CAST(@p3 AS nvarchar(4000)) AS uniqueidentifier)) AND 1 = 1 AND CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 = [shop].[rowrelay_claims_events].event AND CASE WHEN [shop].[rowrelay_claims_events].aggregate_type = '' AND [shop].[rowrelay_claims_events].aggregate_id = COALESCE(CAST(CASE WHEN DATALENGTH(CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2) <= 510 THEN CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 ELSE LEFT(CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2, 191) + CONVERT(char(64), HASHBYTES('SHA2_256', CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2), 2) END AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, '') AND [shop].[rowrelay_claims_events].position <> '' THEN 1 ELSE 0 END = 1)
+DELETE FROM [shop].[rowrelay_claims_events] WHERE outbox = CAST(@p1 AS nvarchar(4000)) AND event IN (SELECT CAST(j.value AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@p2) AS j) AND NOT EXISTS (SELECT 1 FROM [shop].[outbox] o WHERE o.[Id] IN (CAST(CAST(@p3 AS nvarchar(4000)) AS uniqueidentifier)) AND 1 = 1 AND CAST(o.[Id] AS nvarchar(255)) COLLATE Latin1_General_100_BIN2 = [shop].[rowrelay_claims_events].event AND CASE WHEN [shop].[rowrelay_claims_events].aggregate_type = '' AND [shop].[rowrelay_claims_events].aggregate_id = COALESCE(CAST(CASE WHEN DATALENGTH(CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2) <= 510 THEN CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2 ELSE LEFT(CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2, 191) + CONVERT(char(64), HASHBYTES('SHA2_256', CAST(o.[Key] AS nvarchar(max)) COLLATE Latin1_General_100_BIN2), 2) END AS nvarchar(255)) COLLATE Latin1_General_100_BIN2, '') AND [shop].[rowrelay_claims_events].position <> '' THEN 1 ELSE 0 END = 1);
+SET @rows = @@ROWCOUNT
 --   shop.outbox
 --   ["0b5ab1a0-0000-4000-8000-000000000001"]
 --   0b5ab1a0-0000-4000-8000-000000000001
-UPDATE [shop].[rowrelay_claims_events] SET state = CAST(@p1 AS nvarchar(4000)), attempts = @p2, next_attempt_at = DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()), last_error = CAST(@p4 AS nvarchar(4000)) WHERE outbox = CAST(@p5 AS nvarchar(4000)) AND event = CAST(@p6 AS nvarchar(4000)) AND state = 'FAILED' AND attempts IN (@p7, @p8)
+UPDATE [shop].[rowrelay_claims_events] SET state = CAST(@p1 AS nvarchar(4000)), attempts = @p2, next_attempt_at = DATEADD(millisecond, CAST(@p3 AS int), SYSUTCDATETIME()), last_error = CAST(@p4 AS nvarchar(4000)) WHERE outbox = CAST(@p5 AS nvarchar(4000)) AND event = CAST(@p6 AS nvarchar(4000)) AND state = 'FAILED' AND attempts IN (@p7, @p8);
+SET @rows = @@ROWCOUNT
 --   FAILED
 --   0
 --   3600000
