@@ -77,8 +77,11 @@ func (Statement) LookUp(table, alias, _, on string) string {
 	return " INNER LOOP JOIN " + table + " " + alias + " ON " + on
 }
 
-// Bytes is half of what the column takes in UTF-16: at most what it takes in UTF-8.
-func (Statement) Bytes(column string) string { return "(DATALENGTH(" + column + ") / 2)" }
+// Bytes is half of what the column takes in UTF-16: at most what it takes in UTF-8. It is not 0 for one letter of a
+// varchar, either.
+func (Statement) Bytes(column string) string {
+	return "(DATALENGTH(" + column + ") / 2 + DATALENGTH(" + column + ") % 2)"
+}
 
 // AnyInt reads the list by OPENJSON from one parameter, each value as a bigint.
 func (Statement) AnyInt(s *statement.Statement, expr string, list []int64) string {
