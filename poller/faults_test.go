@@ -57,8 +57,8 @@ func TestFetchThatTakesTheWholeBudgetFails(t *testing.T) {
 	}
 }
 
-// TestSlowSourceIsHeard: where nothing is fetched after five seconds, as under `rowrelay run`, a source that takes longer
-// to open and to answer is waited for, as long as its rows can be sent.
+// TestSlowSourceIsHeard: where nothing is fetched after five seconds, as under `rowrelay run`, a source that takes
+// longer to open and to answer is waited for, as long as its rows can be sent.
 func TestSlowSourceIsHeard(t *testing.T) {
 	for rows, want := range map[int]poller.Event{3: poller.TickComplete, 0: poller.FetchEmpty} {
 		synctest.Test(t, func(t *testing.T) {

@@ -54,8 +54,8 @@ type tick struct {
 	// number counts the requests made under this lease, repetitions included.
 	number atomic.Uint64
 
-	// fetchCtx ends with the invocation, or when a fetch has outlasted the budget; firstCtx, the first one's, with all that
-	// the tick may take.
+	// fetchCtx ends with the invocation, or when a fetch has outlasted the budget; firstCtx, the first one's, with all
+	// that the tick may take.
 	fetchCtx, firstCtx context.Context //nolint:containedctx // as ctx
 	// stop ends waits (back-off, poll interval) when nothing more shall begin; its cause is why.
 	stop     context.Context //nolint:containedctx // as ctx
@@ -104,8 +104,8 @@ var errAhead = errors.New("a row ahead of its place was refused as a probe")
 
 var errInOrder = errors.New("an event was rejected, and ordering=source sends nothing after it")
 
-// final reports whether no further batch will be fetched. The budget keeps none from the first fetch while its rows could
-// be sent: where the source is slow, no tick would ever send any.
+// final reports whether no further batch will be fetched. The budget does not keep a tick from its first fetch while
+// its rows could be sent: where the source is slow, no tick would ever send any.
 func (t *tick) final() bool {
 	over := t.asking.Err() != nil && (t.fetches > 0 || t.stopped())
 	return over || t.fetchErr != nil || t.ended || t.drained && t.cfg.PollInterval == 0 ||

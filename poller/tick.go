@@ -317,8 +317,8 @@ func (t *tick) endSearch() {
 	}
 }
 
-// starved reports whether the tick was over before the first fetch brought anything that could be sent: such ticks would
-// go on for ever without a word.
+// starved reports whether the tick was over before the first fetch brought anything that could be sent: such ticks
+// would go on for ever without a word.
 func (t *tick) starved() bool {
 	return t.fetches <= 1 && t.number.Load() == 0 && (t.worked || !t.heard) && errors.Is(context.Cause(t.stop), errBudget)
 }

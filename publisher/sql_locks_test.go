@@ -91,7 +91,8 @@ func TestSQLServerVarchar(t *testing.T) {
 		strings.ReplaceAll(statements[0], exact, exact[1:])); err != nil {
 		t.Fatal(err)
 	}
-	followersWait(t, newBench(t, func(testing.TB) string { return url }, func(c *Config) { c.Strategy = claims.SkipLocked }))
+	b := newBench(t, func(testing.TB) string { return url }, func(c *Config) { c.Strategy = claims.SkipLocked })
+	followersWait(t, b)
 }
 
 // Events without an aggregate wait for none, and each is tried again by itself.
