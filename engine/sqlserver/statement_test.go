@@ -65,7 +65,8 @@ func TestRowsChangedByServer(t *testing.T) {
 	}
 	defer conn.Close() //nolint:errcheck // the test has ended
 	for _, text := range []string{"CREATE TABLE t (id int NOT NULL, n int NOT NULL)",
-		"CREATE TABLE tally (n int NOT NULL)", "INSERT INTO t VALUES (1, 0), (2, 0)", "INSERT INTO tally VALUES (0), (0), (0)",
+		"CREATE TABLE tally (n int NOT NULL)", "INSERT INTO t VALUES (1, 0), (2, 0)",
+		"INSERT INTO tally VALUES (0), (0), (0)",
 		"CREATE TRIGGER counts ON t AFTER UPDATE AS UPDATE tally SET n = n + 1"} {
 		if _, err := conn.ExecContext(t.Context(), text); err != nil {
 			t.Fatal(err)
