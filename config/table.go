@@ -243,7 +243,7 @@ var pollerSettings = []setting{
 	{name: "max_batches", kind: kind.Whole(0, 1_000_000, "10"), def: "0",
 		doc: "How many batches of live rows one tick takes at most, late ones and backfills not counted; 0: as many as fit into `tick_budget`."},
 	{name: "tick_budget", kind: kind.Durations("100ms", "24h", "50s"), def: "50s",
-		doc: "How long a tick goes on taking batches. It sends what it has taken for as long again (under the Functions host as far as functionTimeout allows), so that a slow order key makes no other row come twice. Under `rowrelay run` one with a `poll_interval` takes batches for 5s at most. The budget, the longest output timeout and 10s together must stay below the host's functionTimeout."},
+		doc: "How long a tick goes on taking batches. It sends what it has taken for as long again (under the Functions host as far as functionTimeout allows), so that a slow order key makes no other row come twice, and waits as long for its first batch. Under `rowrelay run` one with a `poll_interval` takes batches for 5s at most. The budget, the longest output timeout and 10s together must stay below the host's functionTimeout."},
 	{name: "poll_interval", kind: kind.OrZero(kind.Durations("10ms", "1h", "250ms")), def: "0s",
 		defIn: map[mode.Mode]string{mode.Leased: "1s", mode.Outbox: "100ms"},
 		doc:   "0: the tick ends when the source is drained. Otherwise it asks again after this time, until `tick_budget` ends."},

@@ -57,6 +57,27 @@ func TestFetchThatTakesTheWholeBudgetFails(t *testing.T) {
 	}
 }
 
+// TestSlowSourceIsHeard: where nothing is fetched after five seconds, as under `rowrelay run`, a source that takes
+// longer to open and to answer is waited for, as long as its rows can be sent.
+func TestSlowSourceIsHeard(t *testing.T) {
+	for rows, want := range map[int]poller.Event{3: poller.TickComplete, 0: poller.FetchEmpty} {
+		synctest.Test(t, func(t *testing.T) {
+			feed, to := pollertest.NewTable(rows, 3), pollertest.NewSink(t, nil)
+			feed.OpenTakes, feed.FetchTakes = 8*time.Second, 12*time.Second
+			begun := time.Now()
+			report := pollertest.Relay(t, feed, to, func(c *poller.Config) {
+				c.Budget, c.Linger, c.PollInterval = 5*time.Second, 50*time.Second, 100*time.Millisecond
+			}).Tick(t.Context())
+			if report.Event != want || feed.Position != rows || len(feed.Fetches) != 1 {
+				t.Errorf("%s: %v, position %d after %d fetches", report.Event, report.Err, feed.Position, len(feed.Fetches))
+			}
+			if took := time.Since(begun); took > 21*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
 // TestOutputThatNamesWrongEventsVouchesForNothing: none of its events is acknowledged.
 func TestOutputThatNamesWrongEventsVouchesForNothing(t *testing.T) {
 	for _, failed := range [][]poller.FailedEvent{

@@ -43,6 +43,7 @@ type tick struct {
 	idle     int       // fetches in a row that brought nothing
 	batches  int       // live ones: retries that are always due must not use up max_batches
 	worked   bool      // a batch with events was fetched
+	heard    bool      // the source has answered a fetch
 	seen     bool      // a granted batch was fetched; live: one of live rows
 	live     bool
 	cautious bool // the destination was down, and has accepted nothing since
@@ -53,8 +54,9 @@ type tick struct {
 	// number counts the requests made under this lease, repetitions included.
 	number atomic.Uint64
 
-	// fetchCtx ends with the invocation, or when a fetch has outlasted the budget.
-	fetchCtx context.Context //nolint:containedctx // as ctx
+	// fetchCtx ends with the invocation, or when a fetch has outlasted the budget; firstCtx, the first one's, with all
+	// that the tick may take.
+	fetchCtx, firstCtx context.Context //nolint:containedctx // as ctx
 	// stop ends waits (back-off, poll interval) when nothing more shall begin; its cause is why.
 	stop     context.Context //nolint:containedctx // as ctx
 	stopWith context.CancelCauseFunc
@@ -102,9 +104,11 @@ var errAhead = errors.New("a row ahead of its place was refused as a probe")
 
 var errInOrder = errors.New("an event was rejected, and ordering=source sends nothing after it")
 
-// final reports whether no further batch will be fetched.
+// final reports whether no further batch will be fetched. The budget does not keep a tick from its first fetch while
+// its rows could be sent: where the source is slow, no tick would ever send any.
 func (t *tick) final() bool {
-	return t.asking.Err() != nil || t.fetchErr != nil || t.ended || t.drained && t.cfg.PollInterval == 0 ||
+	over := t.asking.Err() != nil && (t.fetches > 0 || t.stopped())
+	return over || t.fetchErr != nil || t.ended || t.drained && t.cfg.PollInterval == 0 ||
 		t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
 }
 

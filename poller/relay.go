@@ -42,8 +42,8 @@ type Config struct {
 	Whole bool
 	// Timeout bounds one attempt.
 	Timeout time.Duration
-	// Budget bounds the tick: after it no fetch begins, and no request once Linger is over, too. What was accepted behind
-	// an event that was not sent by then is delivered again by the next tick.
+	// Budget bounds the tick: after it no fetch begins but the first, and no request once Linger is over, too. What was
+	// accepted behind an event that was not sent by then is delivered again by the next tick.
 	Budget, Linger time.Duration
 	// PollInterval is the wait between fetches of a drained source; 0 ends the tick when the source is drained.
 	PollInterval time.Duration

@@ -90,9 +90,14 @@ func (t *tick) run() {
 	}
 	budget := time.AfterFunc(t.cfg.Budget+t.cfg.Linger, func() { t.stopWith(errBudget) })
 	defer budget.Stop()
-	fetching, cancel := context.WithDeadlineCause(t.ctx, t.report.Started.Add(t.cfg.Budget+fetchGrace), errBudget)
+	until := func(after time.Duration) (context.Context, context.CancelFunc) {
+		return context.WithDeadlineCause(t.ctx, t.report.Started.Add(after), errBudget)
+	}
+	first, cancelFirst := until(t.cfg.Budget + max(t.cfg.Linger, fetchGrace))
+	defer cancelFirst()
+	fetching, cancel := until(t.cfg.Budget + fetchGrace)
 	defer cancel()
-	t.fetchCtx = fetching
+	t.firstCtx, t.fetchCtx = first, fetching
 
 	if c := t.open(); c != nil {
 		t.report.RetryAt = c.until
@@ -100,7 +105,7 @@ func (t *tick) run() {
 		return
 	}
 	t.cautious = t.destination.failing()
-	session, err := t.cfg.Feed.Open(fetching)
+	session, err := t.cfg.Feed.Open(first)
 	if err != nil {
 		t.report.Event = FetchEmpty
 		if t.ctx.Err() == nil { // a stop while opening is no failure
@@ -142,28 +147,33 @@ func (t *tick) fetch() {
 	}
 	t.fetching = true
 	t.fetches++
-	limit := t.limit
+	limit, asking, ctx := t.limit, t.asking, t.fetchCtx
+	if t.fetches == 1 {
+		asking, ctx = t.stop, t.firstCtx
+	}
 	go func() {
 		var grant Grant
 		var sent []change.Event
 		var err error
-		stopped := clock.Sleep(t.asking, wait) != nil // then no batch, and no failure
+		stopped := clock.Sleep(asking, wait) != nil // then no batch, and no failure
 		began := time.Now()
 		if !stopped {
-			grant, sent, err = t.batch(func() (Grant, error) { return t.session.Next(t.fetchCtx, limit) })
+			grant, sent, err = t.batch(func() (Grant, error) { return t.session.Next(ctx, limit) })
 		}
-		t.post(func() { t.began = began; t.fetched(grant, sent, err) })
+		t.post(func() { t.began = began; t.fetched(ctx, grant, sent, err) })
 	}()
 }
 
-func (t *tick) fetched(grant Grant, sent []change.Event, err error) {
+// fetched takes what a fetch under ctx has brought.
+func (t *tick) fetched(ctx context.Context, grant Grant, sent []change.Event, err error) {
 	t.fetching = false
 	if err != nil {
-		if t.fetchCtx.Err() == nil { // a stop while fetching is no failure
+		if ctx.Err() == nil { // a stop while fetching is no failure
 			t.fetchErr = FaultOf(err, FetchFailed)
 		}
 		return
 	}
+	t.heard = true
 	if grant.Accepted.After(t.hint.accepted) && !grant.Accepted.After(time.Now()) { // another's clock may be ahead
 		t.recordAccepted(grant.Accepted, grant.Accepted)
 	}
@@ -261,10 +271,10 @@ func (t *tick) end() {
 	}
 	if t.failure == nil && t.starved() {
 		t.failure = &Fault{FetchFailed,
-			fmt.Errorf("loading the state and the first fetch took longer than tick_budget (%s), so "+
+			fmt.Errorf("loading the state and the first fetch took longer than tick_budget lets a tick last (%s), so "+
 				"that nothing could be sent: let an index serve the order (`rowrelay check` names it), end what locks the table, "+
 				"or raise tick_budget",
-				t.cfg.Budget)}
+				t.cfg.Budget+t.cfg.Linger)}
 	}
 	t.circuits()
 	if t.report.Drained = t.drained; !t.outage {
@@ -307,9 +317,10 @@ func (t *tick) endSearch() {
 	}
 }
 
-// starved reports whether the first fetch used up the budget: such ticks would go on for ever without a word.
+// starved reports whether the tick was over before the first fetch brought anything that could be sent: such ticks
+// would go on for ever without a word.
 func (t *tick) starved() bool {
-	return t.fetches <= 1 && t.number.Load() == 0 && errors.Is(context.Cause(t.asking), errBudget)
+	return t.fetches <= 1 && t.number.Load() == 0 && (t.worked || !t.heard) && errors.Is(context.Cause(t.stop), errBudget)
 }
 
 // abandon gives the lease back when a panic has kept end from it: else its heartbeat would keep everybody out for ever.

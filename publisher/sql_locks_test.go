@@ -2,10 +2,12 @@ package publisher
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -51,26 +53,46 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 // What is written behind a failed event becomes WAITING under skip_locked, too, and does not keep the failed one from
 // its retry.
 func TestFollowersWait(t *testing.T) {
-	everyEngine(t, func(t *testing.T, b *bench) {
-		b.write("A/1")
-		s := b.openOn(t, engineConfig(b, claims.SkipLocked))
-		s.Settled("r", s.nextWork())
-		b.write("A/1", "A/1", "A/1")
-		for retried := false; !retried; {
-			g := s.nextWork()
-			if feedtest.Shape(g) == "retry 1+" {
-				s.Settled("a", g)
-				retried = true
-				continue
-			}
-			s.Settled("www"[:len(g.Batch.Events)], g)
-			b.wantStates(event.Failed, event.Waiting, event.Waiting, event.Waiting)
+	everyEngine(t, followersWait, func(c *Config) { c.Strategy = claims.SkipLocked })
+}
+
+func followersWait(t *testing.T, b *bench) {
+	t.Helper()
+	b.write("A/1")
+	s := b.openOn(t, engineConfig(b, claims.SkipLocked))
+	s.Settled("r", s.nextWork())
+	b.write("A/1", "A/1", "A/1")
+	for retried := false; !retried; {
+		g := s.nextWork()
+		if feedtest.Shape(g) == "retry 1+" {
+			s.Settled("a", g)
+			retried = true
+			continue
 		}
-		b.wantStates(event.Published, event.Pending, event.Pending, event.Pending)
-		s.Settled("aaa", s.nextWork())
-		b.wantStates(event.Published, event.Published, event.Published, event.Published)
-		s.End()
-	}, func(c *Config) { c.Strategy = claims.SkipLocked })
+		s.Settled("www"[:len(g.Batch.Events)], g)
+		b.wantStates(event.Failed, event.Waiting, event.Waiting, event.Waiting)
+	}
+	b.wantStates(event.Published, event.Pending, event.Pending, event.Pending)
+	s.Settled("aaa", s.nextWork())
+	b.wantStates(event.Published, event.Published, event.Published, event.Published)
+	s.End()
+}
+
+// TestSQLServerVarchar: a table with the columns of `rowrelay outbox init` that somebody made with varchar, as one byte
+// is the half of a letter of nvarchar.
+func TestSQLServerVarchar(t *testing.T) {
+	url := testenv.SQLServer(t)
+	statements, err := DDL("sqlserver", "outbox", "rowrelay_claims")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact := "nvarchar(255)" + sqlserver.Statement{}.Exact()
+	if _, err := testenv.Open(t, "sqlserver", url).ExecContext(t.Context(),
+		strings.ReplaceAll(statements[0], exact, exact[1:])); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, func(testing.TB) string { return url }, func(c *Config) { c.Strategy = claims.SkipLocked })
+	followersWait(t, b)
 }
 
 // Events without an aggregate wait for none, and each is tried again by itself.

@@ -22,9 +22,6 @@ func (Mapping) Boolean(_ *Column, v bool) string {
 // Payload returns the column unchanged: drivers return text as it is.
 func (Mapping) Payload(_ *Column, expr string) string { return expr }
 
-// Hold is empty: a statement sees one state of all rows.
-func (Mapping) Hold() string { return "" }
-
 // ByIndex is empty: the engine's own choice of index is relied on.
 func (Mapping) ByIndex(string) string { return "" }
 

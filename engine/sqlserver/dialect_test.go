@@ -37,6 +37,7 @@ func TestSQLServerCatalogStatements(t *testing.T) {
 		add("object "+database, engine.Fill(objectSQL, database), sel)
 		add("columns "+database, engine.Fill(columnsSQL, database), sel)
 		add("indexes "+database, engine.Fill(indexesSQL, database), sel)
+		add("policies "+database, engine.Fill(policiesSQL, database), sel)
 	}
 	add("which object", objectIDSQL, sel)
 	add("describe", describeSQL, sel)

@@ -101,11 +101,6 @@ func (d Mapping) Literal(c *column.Column, value string) string {
 	return d.Mapping.Literal(c, value)
 }
 
-// Hold is REPEATABLEREAD. SQL Server's statements see each row as it is when they come to it, and could pass the
-// earlier events of an aggregate while they are hidden and the later ones when they are not. The other engines'
-// statements see one state.
-func (Mapping) Hold() string { return " WITH (REPEATABLEREAD)" }
-
 // Unordered is an ORDER BY that orders nothing: OFFSET … FETCH does not stand without one.
 func (Mapping) Unordered() string { return " ORDER BY (SELECT NULL)" }
 

@@ -12,10 +12,11 @@ type Outbox struct{}
 // Seq is seq, the identity column.
 func (Outbox) Seq() string { return "seq" }
 
-// Same compares the lengths, too: to SQL Server, text with more blanks at its end is equal.
+// Same compares the lengths, too: to SQL Server, text with more blanks at its end is equal. They are those of
+// characters: a table that somebody made with varchar has half the bytes of a parameter.
 func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 	equal := func(a, b string) string {
-		return a + " = " + b + exact + " AND DATALENGTH(" + a + ") = DATALENGTH(" + b + ")"
+		return a + " = " + b + exact + " AND LEN(" + a + " + N'.') = LEN(" + b + " + N'.')"
 	}
 	return equal(typ1, typ2) + " AND " + equal(id1, id2)
 }

@@ -43,6 +43,12 @@ func (Statement) Param(n int, v any, list bool) (string, any) {
 	return param, mssql.NVarCharMax(text)
 }
 
+// Counted asks for @@ROWCOUNT. The driver counts nothing where NOCOUNT is ON, which the server's user options may make
+// every session's default, and adds what the statements of triggers count, even where they are about no row.
+func (Statement) Counted(text string, rows *int64) (counted string, arg any) {
+	return strings.TrimSuffix(text, ";") + ";\nSET @rows = @@ROWCOUNT", sql.Named("rows", sql.Out{Dest: rows})
+}
+
 // Now is the UTC clock as a datetime2.
 func (Statement) Now() string { return "SYSUTCDATETIME()" }
 
@@ -71,8 +77,11 @@ func (Statement) LookUp(table, alias, _, on string) string {
 	return " INNER LOOP JOIN " + table + " " + alias + " ON " + on
 }
 
-// Bytes is half of what the column takes in UTF-16: at most what it takes in UTF-8.
-func (Statement) Bytes(column string) string { return "(DATALENGTH(" + column + ") / 2)" }
+// Bytes is half of what the column takes in UTF-16: at most what it takes in UTF-8. It is not 0 for one letter of a
+// varchar, either.
+func (Statement) Bytes(column string) string {
+	return "(DATALENGTH(" + column + ") / 2 + DATALENGTH(" + column + ") % 2)"
+}
 
 // AnyInt reads the list by OPENJSON from one parameter, each value as a bigint.
 func (Statement) AnyInt(s *statement.Statement, expr string, list []int64) string {

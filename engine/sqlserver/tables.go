@@ -27,7 +27,8 @@ const (
 
 // Ready refuses a database whose READ COMMITTED reads with locks (the default but on Azure SQL): every read would
 // wait for each writer's open transaction, and a scan can miss a row that becomes PENDING after it has
-// passed, and return a later one of the same aggregate. A database that does not say so is refused too.
+// passed, and return a later one of the same aggregate. So can one that finds an earlier event's failure beside a
+// table, and for the later event none any more. A database that does not say so is refused too.
 func (Tables) Ready(ctx context.Context, q statement.Querier) error {
 	var on sql.NullBool
 	var level sql.NullInt64

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -68,8 +69,20 @@ func (s *Statement) String() string { return s.text.String() }
 // Args are the statement's arguments. They belong to it.
 func (s *Statement) Args() []any { return s.args }
 
+// counting is a Syntax of an engine whose driver does not know how many rows a statement changed.
+type counting interface {
+	// Counted writes a statement that says so in an argument more, and stores it in rows.
+	Counted(text string, rows *int64) (counted string, arg any)
+}
+
 // Exec runs the statement and returns how many rows it changed.
 func (s *Statement) Exec(ctx context.Context, q Querier) (int64, error) {
+	if syntax, ok := s.Syntax.(counting); ok {
+		var rows int64
+		text, arg := syntax.Counted(s.text.String(), &rows)
+		_, err := q.ExecContext(ctx, text, append(slices.Clip(s.args), arg)...)
+		return rows, err
+	}
 	res, err := q.ExecContext(ctx, s.text.String(), s.args...)
 	if err != nil {
 		return 0, err

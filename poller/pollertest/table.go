@@ -29,6 +29,7 @@ type Table struct {
 	Delay       time.Duration // until a retry
 	Window      bool          // the next batch of a drained source is a window that closed: no events, but a position
 
+	OpenTakes                     time.Duration
 	FetchTakes, CommitTakes       time.Duration
 	FetchErr, CommitErr, OtherErr error
 	CheckErr                      error // what the clocks say of a right whose context is alive
@@ -86,7 +87,10 @@ func (t *Table) End(cause error) {
 }
 
 // Open begins a session at the position.
-func (t *Table) Open(context.Context) (poller.Session, error) {
+func (t *Table) Open(ctx context.Context) (poller.Session, error) {
+	if err := clock.Sleep(ctx, t.OpenTakes); err != nil {
+		return nil, err
+	}
 	t.Lock()
 	defer t.Unlock()
 	right, cancel := context.WithCancelCause(context.Background())

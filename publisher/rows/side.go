@@ -16,7 +16,7 @@ const SideStates = "'FAILED', 'DEAD LETTER', 'DISCARDED'"
 
 // hasEntry is the condition that o has an entry.
 func (t *Table) hasEntry(s *statement.Statement) string {
-	return "EXISTS (SELECT 1 FROM " + t.side + " s" + t.values.Hold() + " WHERE " + t.isOf(s, "s") + ")"
+	return "EXISTS (SELECT 1 FROM " + t.side + " s WHERE " + t.isOf(s, "s") + ")"
 }
 
 // isOf is the condition that an entry is that of o.

@@ -72,9 +72,6 @@ type Values interface {
 	Boolean(c *column.Column, v bool) string
 	// Payload writes the column of the payload as it is read.
 	Payload(c *column.Column, expr string) string
-	// Hold keeps an entry from being removed while a statement looks at rows that it hides, where the engine's
-	// statements do not see one state.
-	Hold() string
 	// ByIndex stands after the table's alias and names the index to be used, where the engine's own choice is not to be
 	// relied on.
 	ByIndex(name string) string

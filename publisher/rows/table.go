@@ -172,7 +172,7 @@ func (t *Table) blocks(s *statement.Statement, heads bool) {
 	}
 	hint, whose, before := t.forceBlocked(), "o", "b."+t.eventColumn+" < "+t.o.order
 	if t.side != "" {
-		hint, whose = t.values.Hold(), "b"
+		whose = "b"
 		before = "(b.position < " + t.o.position + " OR b.position = " + t.o.position + " AND b.event < " + t.o.id + ")"
 	}
 	t.scope(s.Add("EXISTS (SELECT 1 FROM ", t.entries, " b", hint, " WHERE "), "b")

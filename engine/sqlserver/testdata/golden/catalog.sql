@@ -55,6 +55,13 @@ JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id
 WHERE i.object_id = OBJECT_ID(@p1) AND i.type IN (1, 2, 7) AND i.is_hypothetical = 0 AND k.key_ordinal > 0
 ORDER BY i.type, i.index_id, k.key_ordinal
 
+-- policies 
+SELECT y.name
+FROM sys.security_predicates AS p
+JOIN sys.security_policies AS y ON y.object_id = p.object_id
+WHERE p.target_object_id = OBJECT_ID(@p1) AND p.predicate_type = 0 AND y.is_enabled = 1
+ORDER BY y.name
+
 -- object [sh]]op].
 SELECT s.name, o.name, RTRIM(o.type), COALESCE(n.base_object_name, N''), DB_NAME(), CAST(o.object_id AS nvarchar(11))
 FROM [sh]]op].sys.objects AS o
@@ -82,6 +89,13 @@ JOIN [sh]]op].sys.index_columns AS k ON k.object_id = i.object_id AND k.index_id
 JOIN [sh]]op].sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id
 WHERE i.object_id = OBJECT_ID(@p1) AND i.type IN (1, 2, 7) AND i.is_hypothetical = 0 AND k.key_ordinal > 0
 ORDER BY i.type, i.index_id, k.key_ordinal
+
+-- policies [sh]]op].
+SELECT y.name
+FROM [sh]]op].sys.security_predicates AS p
+JOIN [sh]]op].sys.security_policies AS y ON y.object_id = p.object_id
+WHERE p.target_object_id = OBJECT_ID(@p1) AND p.predicate_type = 0 AND y.is_enabled = 1
+ORDER BY y.name
 
 -- which object
 SELECT CAST(OBJECT_ID(@p1) AS nvarchar(11))
