@@ -130,7 +130,8 @@ func TestRowsReadBesideABacklog(t *testing.T) {
 		b.write("O/1", "O/2", "O/3", "O/4")
 		mine := []claims.Range{{From: 0, To: busy}, {From: busy + 1, To: claims.Buckets}}
 		var want int
-		b.must(b.raw.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM outbox WHERE bucket <> "+strconv.Itoa(busy)).Scan(&want))
+		b.must(b.raw.QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM outbox WHERE bucket <> "+strconv.Itoa(busy)).Scan(&want))
 		for _, bySeq := range []bool{false, true} {
 			table, r := recordedAs(t, b.conn.Engine, b.outbox, b.catalog.claims, b.claims.Place.Outbox)
 			at := event.Position{Seq: math.MinInt64, BySeq: bySeq}

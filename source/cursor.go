@@ -50,7 +50,7 @@ type Cursor struct {
 	// rows is how many rows the next statement asks for when the last page was full of bytes before it was full of rows:
 	// what is asked for beyond the limit is read from the network and thrown away. 0: as many as the limit allows.
 	rows int
-	// reach is how many rows of the table the next page goes through, where source__where chooses some of them (sparse.go).
+	// reach is how many rows of the table the next page goes through, where source__where chooses some (sparse.go).
 	reach int
 }
 

@@ -27,8 +27,8 @@ func (w rowPages) isSparse(r change.Range) bool {
 		w.p.Late.Mode != late.Settle && !r.Unsafe
 }
 
-// sparsePage reads a page up to a position that the table has reached before. The rows up to there that it does not show
-// are left out for good, but for those that commit late, as after any row.
+// sparsePage reads a page up to a position that the table has reached before. The rows up to there that it does not
+// show are left out for good, but for those that commit late, as after any row.
 func (w rowPages) sparsePage(ctx context.Context, r change.Range, limit poller.Limit, also []keyset.Condition) (
 	change.Page, error) {
 	rows := w.c.stretch()
