@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
 )
 
@@ -45,7 +46,7 @@ func (w rowPages) sparsePage(ctx context.Context, r change.Range, limit poller.L
 		w.c.setStretch(reachLeast)
 		return change.Page{}, err
 	}
-	if page.More || page.AgainMore || page.Safe != nil {
+	if page.More || page.AgainMore {
 		w.c.setStretch(rows / 4)
 		return page, nil
 	}
@@ -66,18 +67,9 @@ func (w rowPages) all() *keyset.Selection {
 }
 
 // reached is the position of the last of the next rows of a range of the table, so many at most; nil where there are
-// none.
+// none. Where there is a watermark it stays below: what is written above may come to lie before the position.
 func (w rowPages) reached(ctx context.Context, r change.Range, rows int) (end change.Cursor, err error) {
-	pos, err := w.p.Decode(r.After)
-	if err != nil {
-		return nil, err
-	}
-	to, err := w.p.Decode(r.UpTo)
-	if err != nil {
-		return nil, err
-	}
-	st := w.all().Reach(rows, keyset.Span{After: len(pos), UpTo: len(to), Common: keyset.Common(pos, to)})
-	args, err := w.p.Args(st, pos, to)
+	st, args, err := w.reach(r, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +81,24 @@ func (w rowPages) reached(ctx context.Context, r change.Range, rows int) (end ch
 		})
 	})
 	return end, err
+}
+
+func (w rowPages) reach(r change.Range, rows int) (st keyset.Statement, args []any, err error) {
+	pos, err := w.p.Decode(r.After)
+	if err != nil {
+		return st, nil, err
+	}
+	to, err := w.p.Decode(r.UpTo)
+	if err != nil {
+		return st, nil, err
+	}
+	in := keyset.Span{After: len(pos), UpTo: len(to), Common: keyset.Common(pos, to)}
+	if w.p.Late.Exact == plan.ExactWatermark {
+		in.Also = []keyset.Condition{new(plan.Watermark).Below}
+	}
+	st = w.all().Reach(rows, in)
+	args, err = w.p.Args(st, pos, to)
+	return st, args, err
 }
 
 // leftBehind counts the rows of a range of the table, up to most.

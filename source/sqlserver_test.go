@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/golden"
@@ -93,6 +94,14 @@ func TestSQLServerStatements(t *testing.T) {
 			add("after", p.Sel.After(500))
 			add("latest", p.Sel.Latest())
 			add("reach", p.Sel.Reach(4096, keyset.Span{After: len(p.Sel.Order), UpTo: p.Sel.Cursors}))
+			if p.Late.Exact == plan.ExactWatermark {
+				reach, _, err := rowPages{p: p}.reach(change.Range{}, 4096)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tsqltest.Is(t, reach.Text, "DeclareVariableStatement", "SetVariableStatement", "SelectStatement")
+				fmt.Fprintf(&b, "-- reach below the watermark, parameters %v\n%s\n\n", reach.Args, reach.Text)
+			}
 			add("between", p.Sel.Page(500, keyset.Span{After: len(p.Sel.Order), UpTo: len(p.Sel.Order)}))
 			add("up to a value", p.Sel.Page(500, keyset.Span{UpTo: p.Sel.Cursors}))
 			add("count", p.Sel.Count(keyset.Span{After: len(p.Sel.Order), UpTo: len(p.Sel.Order)}, 0))

@@ -28,6 +28,7 @@ func TestSQLServerWatermark(t *testing.T) {
 	}
 	at := first[0].Position()
 
+	few := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"rv"}, Where: "id = 2"})
 	late := testenv.Begin(t, db, "INSERT INTO o (id) VALUES (2)")
 	testenv.Exec(t, db, "INSERT INTO o (id) VALUES (3)")
 	held, last := fetchAll(t, exact, change.Range{After: at}, 10)
@@ -42,7 +43,15 @@ func TestSQLServerWatermark(t *testing.T) {
 	if rowKeys(passed) != idKeys(3) {
 		t.Errorf("without the watermark: %s", rowKeys(passed))
 	}
+	// Nor does a condition that few rows meet pass it.
+	none, short := fetchAll(t, few, change.Range{After: at}, 10)
+	if reached := short.End(); len(none) != 0 || reached != nil {
+		t.Fatalf("while a lower rowversion is open: %s, %s", rowKeys(none), reached)
+	}
 	testenv.Commit(t, late)
+	if got, _ := fetchAll(t, few, change.Range{After: at}, 10); rowKeys(got) != idKeys(2) {
+		t.Errorf("of few rows: %s", rowKeys(got))
+	}
 	for from, c := range map[string]change.Cursor{"the position": at, "the safe point": last.Safe} {
 		if got, last := fetchAll(t, exact, change.Range{After: c}, 1); rowKeys(got) != idKeys(2, 3) ||
 			aboveSafe(t, exact, last) != "" {

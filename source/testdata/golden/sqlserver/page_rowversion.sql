@@ -38,6 +38,18 @@ ORDER BY r.[version], r.[id]
 ) AS r
 ORDER BY r.[version] DESC, r.[id] DESC
 
+-- reach below the watermark, parameters [65536]
+DECLARE @safe binary(8) = MIN_ACTIVE_ROWVERSION();
+SET @watermark = CAST(CAST(@safe AS bigint) AS nvarchar(20)) + N' ' + CAST(CAST(@@DBTS AS bigint) AS nvarchar(20)) + N' '
+	+ CONVERT(nvarchar(60), DATABASEPROPERTYEX(DB_NAME(), N'Updateability'));
+SELECT TOP (1) r.[version], r.[id]
+FROM (SELECT TOP (4096) r.[version], r.[id]
+FROM [dbo].[or]]ders] AS r
+WHERE r.[version] < @safe
+ORDER BY r.[version], r.[id]
+) AS r
+ORDER BY r.[version] DESC, r.[id] DESC
+
 -- between, parameters [0 1 2 3]
 SELECT TOP (500) r.[id], r.[version]
 FROM (
