@@ -124,7 +124,7 @@ var pollerSettings = []setting{
 		doc: "The columns that an event carries."},
 	{name: "source__where", modes: inTables,
 		mend: "Remove it: every event of an outbox is published, or it would wait in the table for ever", kind: conditionText,
-		doc: "An SQL condition that rows must meet. It is put in parentheses. An index of its own helps: without one each page goes through the rows that do not meet it, once."},
+		doc: "An SQL condition that rows must meet. It is put in parentheses. A row that comes to meet it later is seen where its cursor moves with that. Without an index that fits, pages go through the rows that do not meet it, once."},
 	{name: "source__start", modes: inTables, mend: "Remove it: every pending event is published, however old",
 		kind: startText, def: "earliest",
 		doc: "Where a poller without a checkpoint begins: `earliest`, `latest`, or a cursor value (rows after it). With `changetracking` also `snapshot`: [every row that the table has, beside the changes](change-tracking.md#the-whole-table-first)."},

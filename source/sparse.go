@@ -40,6 +40,7 @@ func (w rowPages) sparsePage(ctx context.Context, r change.Range, limit poller.L
 	if end == nil {
 		return w.densePage(ctx, r, limit, also)
 	}
+	to := r.UpTo
 	r.UpTo = end
 	page, err := w.densePage(ctx, r, limit, also)
 	if err != nil {
@@ -50,12 +51,15 @@ func (w rowPages) sparsePage(ctx context.Context, r change.Range, limit poller.L
 		w.c.setStretch(rows / 4)
 		return page, nil
 	}
-	n, err := w.leftBehind(ctx, r, rows)
-	if err != nil {
-		return change.Page{}, fmt.Errorf("count the rows that were left out: %w", err)
-	}
 	w.c.setStretch(rows * 4)
-	page.To, page.More = end, n == rows
+	page.To = end
+	if !end.Equal(to) {
+		n, err := w.leftBehind(ctx, r, rows)
+		if err != nil {
+			return change.Page{}, fmt.Errorf("count the rows that were left out: %w", err)
+		}
+		page.More = n == rows
+	}
 	return page, nil
 }
 
