@@ -55,7 +55,7 @@ func TestBadInputOutput(t *testing.T) {
 		{name: "bad request", spoil: receiverAnswers(400, "Content-Type", "text/plain", "no such customer"),
 			says: []string{"answered 400", "no such customer", "no attempt is counted"}},
 		{name: "too large", spoil: receiverAnswers(413, "Content-Type", "text/plain", ""),
-			says: []string{"answered 413", "\nlower pollers__orders__output__batch"}},
+			says: []string{"answered 413", "\none event is more than the receiver", "pollers__orders__output__columns"}},
 		{name: "unavailable", spoil: receiverAnswers(503, "Content-Type", "text/plain", "down for lunch"),
 			says: []string{"answered 503", "down for lunch", "pollers__orders__output__"}},
 		{name: "receiver down", spoil: receiverDown, says: []string{"connection refused", "pollers__orders__output__"}},
