@@ -106,7 +106,8 @@ func (rd *reading) on(ctx context.Context, s *pool.Session) error {
 	if err := c.read(ctx, s, rd.text, rd.args, &rd.col); err != nil {
 		return fmt.Errorf("read a page: %w", err)
 	}
-	if err := c.witness(ctx, s, p, &rd.read, len(rd.col.Events) > 0); err != nil {
+	moves := len(rd.col.Events) > 0 || p.Sel.Where != "" && !rd.r.UpTo.IsStart() // sparse.go: without an event, too
+	if err := c.witness(ctx, s, p, &rd.read, moves); err != nil {
 		return err
 	}
 	if p.Sel.Writer != nil {
