@@ -12,6 +12,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/engine/statement/statementtest"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/tsqltest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/publisher/feed"
@@ -60,7 +61,7 @@ func TestGolden(t *testing.T) {
 				all.WriteString("-- " + c.name + "\n" + r.Text.String() + "\n")
 				if engine == "sqlserver" {
 					for i, text := range r.Plain {
-						statementtest.IsTSQL(t, text)
+						tsqltest.One(t, text)
 						statementtest.DeclaresOneLength(t, text, r.Args[i])
 						if strings.Contains(text, "HOLDLOCK") {
 							t.Errorf("locks the places of rows that are not there:\n%s", text)
@@ -175,7 +176,7 @@ func TestGoldenDDL(t *testing.T) {
 		golden.Pin(t, filepath.Join(engine, "ddl.sql"), strings.Join(statements, ";\n")+";\n")
 		if engine == "sqlserver" {
 			for _, text := range statements {
-				statementtest.IsTSQL(t, text)
+				tsqltest.One(t, text)
 			}
 		}
 	}

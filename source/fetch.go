@@ -38,8 +38,8 @@ func (c *Cursor) Fetch(ctx context.Context, r change.Range, limit poller.Limit) 
 }
 
 // witness notes which database and table answered. Where the catalog has to be asked for the table, it is asked after a
-// page that moves the position: what the catalog said minutes ago may be said of another table, whose rows would be held
-// against the position after them later.
+// page that moves the position: what the catalog said minutes ago may be said of another table, whose rows would be
+// held against the position after them later.
 func (c *Cursor) witness(ctx context.Context, s *pool.Session, p *plan.Plan, page *change.Page, moves bool) error {
 	if !s.Broken { // one that was given up in the middle of a page cannot be asked: it is as it was opened
 		if err := c.dialect.Refresh(ctx, s.Conn, &s.Server); err != nil {

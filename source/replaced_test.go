@@ -123,8 +123,8 @@ func TestReplacedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestReplacedWhileRowsAreLeftOut: a page that moves the position by rows that source__where leaves out says which table
-// they are of, as one with events does.
+// TestReplacedWhileRowsAreLeftOut: a page that moves the position by rows that source__where leaves out says which
+// table they are of, as one with events does.
 func TestReplacedWhileRowsAreLeftOut(t *testing.T) {
 	for name, e := range gapEngines(t) {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/engine/statement/statementtest"
 	"github.com/rowrelay/rowrelay/internal/golden"
+	"github.com/rowrelay/rowrelay/internal/tsqltest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
 	"github.com/rowrelay/rowrelay/publisher/mapping"
@@ -194,7 +195,7 @@ func TestGoldenMapped(t *testing.T) {
 			}
 			if engine == "sqlserver" {
 				for i, text := range r.Plain {
-					statementtest.IsTSQL(t, text)
+					tsqltest.One(t, text)
 					statementtest.DeclaresOneLength(t, text, r.Args[i])
 				}
 			}

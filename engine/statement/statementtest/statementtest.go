@@ -18,7 +18,6 @@ import (
 	"github.com/sqlc-dev/teesql/parser"
 
 	"github.com/rowrelay/rowrelay/engine/statement"
-	"github.com/rowrelay/rowrelay/internal/tsqltest"
 	"github.com/rowrelay/rowrelay/plaintext"
 )
 
@@ -187,17 +186,6 @@ func (a *Answers) Next(into []sqldriver.Value) error {
 	copy(into, a.Rows[0])
 	a.Rows = a.Rows[1:]
 	return nil
-}
-
-// IsTSQL checks that text is one statement of a kind that is meant, as tsqltest.Is does.
-func IsTSQL(t *testing.T, text string) {
-	t.Helper()
-	word, _, _ := strings.Cut(text, " ")
-	kind := map[string]string{"SELECT": "SelectStatement", "INSERT": "InsertStatement", "UPDATE": "UpdateStatement",
-		"DELETE": "DeleteStatement",
-		"IF":     "IfStatement"}[word]
-	// The parser does not know COLLATE after an expression within EXISTS.
-	tsqltest.Is(t, strings.ReplaceAll(text, exact, ""), kind)
 }
 
 // DeclaresOneLength checks that SQL Server's texts are not declared by their own length: the driver would do so for a
