@@ -115,9 +115,7 @@ func anyFrom(ctx context.Context, conn *sql.Conn, p *plan.Plan, pos keyset.Posit
 
 // highest is the largest value of the first cursor column; nil where the table is empty.
 func highest(ctx context.Context, conn *sql.Conn, p *plan.Plan) (v []byte, err error) {
-	sel := p.Sel
-	sel.Where = ""
-	err = p.Dialect.Read(ctx, conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
+	err = p.Dialect.Read(ctx, conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 		v, err = r.AppendJSON(nil, 0)
 		return false, err
 	})

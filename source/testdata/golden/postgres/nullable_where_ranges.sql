@@ -37,9 +37,7 @@ status = 'new' OR status = 'paid' -- open ones
 SELECT r."updated_at", r."id"
 FROM (SELECT r."updated_at", r."id"
 FROM "shop"."orders" AS r
-WHERE r."updated_at" IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-) AND (r."updated_at", r."id") > ($1::timestamp, $2::int2) AND r."updated_at" <= $3::timestamp
+WHERE r."updated_at" IS NOT NULL AND (r."updated_at", r."id") > ($1::timestamp, $2::int2) AND r."updated_at" <= $3::timestamp
 ORDER BY r."updated_at", r."id"
 LIMIT 4096
 ) AS r
