@@ -320,8 +320,8 @@ func rereadChanges(f fixture) {
 	f.same("the delete", again[1].ID, r.read(10)[0].ID)
 }
 
-// changesFew holds that no page reads further than its limit where few changes meet the condition, and that the position
-// passes the others.
+// changesFew holds that no page reads further than its limit where few changes meet the condition, and that the
+// position passes the others.
 func changesFew(f fixture) {
 	name := f.tracked()
 	r := f.reader(plan.Config{Table: name, Start: "latest", Where: "id IN (7, 50, 120)"})
