@@ -167,21 +167,24 @@ func (s *Selection) Newest(limit int, all bool) Statement {
 	return b.Statement()
 }
 
-// Below reads the last row whose cursor is below that of the position that rows come after.
+// Below reads the last row, whatever source__where chooses, whose cursor is below that of the position that rows come
+// after.
 func (s *Selection) Below() Statement {
 	b := NewBuilder(s.Syntax)
 	b.SelectFrom(s, s.Order, 1)
-	b.Conditions(s, Span{Also: []Condition{func(b *Builder, s *Selection) { b.limitTo(s, 0, s.Cursors, "<", "<") }}})
+	below := func(b *Builder, s *Selection) { b.limitTo(s, 0, s.Cursors, "<", "<") }
+	b.Conditions(s, Span{All: true, Also: []Condition{below}})
 	b.orderBy(s, " DESC")
 	b.Limit(1)
 	return b.Statement()
 }
 
-// FromCursor reads one row whose cursor is that of a position, or higher.
+// FromCursor reads one row, whatever source__where chooses, whose cursor is that of a position, or higher.
 func (s *Selection) FromCursor() Statement {
 	b := NewBuilder(s.Syntax)
 	b.SelectFrom(s, s.Order, 1)
-	b.Conditions(s, Span{Also: []Condition{func(b *Builder, s *Selection) { b.limitTo(s, 0, s.Cursors, ">", ">=") }}})
+	from := func(b *Builder, s *Selection) { b.limitTo(s, 0, s.Cursors, ">", ">=") }
+	b.Conditions(s, Span{All: true, Also: []Condition{from}})
 	b.Limit(1)
 	return b.Statement()
 }

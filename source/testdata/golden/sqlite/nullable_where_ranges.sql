@@ -48,9 +48,7 @@ LIMIT 1
 -- the last row below a value
 SELECT +r."updated_at", r."id"
 FROM "shop"."orders" AS r
-WHERE r."updated_at" IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-) AND r."updated_at" < ?1
+WHERE r."updated_at" IS NOT NULL AND r."updated_at" < ?1
 ORDER BY r."updated_at" DESC, r."id" DESC
 LIMIT 1
 -- parameters: updated_at
@@ -58,9 +56,7 @@ LIMIT 1
 -- any row from a value on
 SELECT +r."updated_at", r."id"
 FROM "shop"."orders" AS r
-WHERE r."updated_at" IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-) AND r."updated_at" >= ?1
+WHERE r."updated_at" IS NOT NULL AND r."updated_at" >= ?1
 LIMIT 1
 -- parameters: updated_at
 

@@ -163,11 +163,7 @@ FROM (
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], 0) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
-WHERE (
-r.[rowrelay_present] IS NULL OR (
-note <> 'x'
-)
-) AND r.[rowrelay_version] < CAST(@p1 AS bigint)
+WHERE r.[rowrelay_version] < CAST(@p1 AS bigint)
 ORDER BY r.[rowrelay_version] DESC, r.[tenant] DESC, r.[id] DESC
 
 -- how far, parameters []
