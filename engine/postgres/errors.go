@@ -52,7 +52,7 @@ func (Dialect) Classify(err error) engine.Fault {
 		return engine.FaultReadOnly
 	case sqlState(err, "08P01") && strings.Contains(err.Error(), "statement pooling mode"): // PgBouncer's
 		return engine.FaultPooler
-	case sqlState(err, "08", "40", "53", "57P", "58"):
+	case sqlState(err, "08", "25P03", "40", "53", "57P", "58"): // 25P03: a transaction of ours lay idle, as while we were frozen
 		return engine.FaultTransient
 	case errors.As(err, &connect):
 		return engine.FaultOther // what it wraps decides: a refused connection is transient, an unknown host is not
