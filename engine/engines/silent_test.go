@@ -2,6 +2,7 @@ package engines
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -34,7 +36,7 @@ func swallowing(t *testing.T, server string) (text string, silent *atomic.Bool) 
 			if n > 0 && !silent.Load() {
 				_, _ = to.Write(buf[:n])
 			}
-			if err != nil && (err != io.EOF || !silent.Load()) {
+			if err != nil && (!errors.Is(err, io.EOF) || !silent.Load()) {
 				_ = to.Close()
 			}
 			if err != nil {
@@ -132,6 +134,48 @@ func TestOrphanedTransaction(t *testing.T) {
 					!strings.EqualFold(level, "read committed") {
 					t.Errorf("%q, %v", level, err)
 				}
+			}
+		})
+	}
+}
+
+// TestSilentHost: a host that takes connections and says nothing is given up in time. With PostgreSQL the next one of
+// the string is asked.
+func TestSilentHost(t *testing.T) {
+	answering, err := url.Parse(testenv.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, silent := swallowing(t, answering.String())
+	silent.Store(true)
+	u, err := url.Parse(dead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host += "," + answering.Host
+	mysql, silent := swallowing(t, testenv.MySQL(t))
+	silent.Store(true)
+	for name, c := range map[string]struct {
+		text   string
+		answer bool
+	}{"postgres": {u.String(), true}, "postgres alone": {dead + "&connect_timeout=1", false},
+		"mysql": {mysql + "?timeout=1s", false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := Parse(c.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db := conn.DB(1)
+			t.Cleanup(func() { _ = db.Close() })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			err = db.PingContext(ctx)
+			if ctx.Err() != nil || (err == nil) != c.answer {
+				t.Errorf("%v, %v", err, ctx.Err())
+			}
+			if err != nil && engine.Classify(conn.Dialect, err) != engine.FaultConnect {
+				t.Errorf("it is not told as one that cannot be reached: %v", err)
 			}
 		})
 	}

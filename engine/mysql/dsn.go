@@ -178,7 +178,7 @@ func (t *target) connection() (engine.Connection, error) {
 	if err != nil {
 		return engine.Connection{}, errors.New("the driver refuses it: check the host, the port and the parameters")
 	}
-	var connector driver.Connector = boundConnector{plain}
+	var connector driver.Connector = boundConnector{plain, cfg.Timeout}
 	if cfg.TLS != nil {
 		connector = engine.Verified{Connector: connector, Unverified: "tls=skip-verify", Plain: "tls=false"}
 	} else {

@@ -16,8 +16,8 @@ import (
 	"github.com/rowrelay/rowrelay/output/outputtest"
 )
 
-// TestForgottenConnection: a firewall forgets a connection over HTTP/2, on which nothing arrives from then on. Its pings
-// find that out, and requests go by a new one.
+// TestForgottenConnection: a firewall forgets a connection over HTTP/2, on which nothing arrives from then on. Its
+// pings find that out, and requests go by a new one.
 func TestForgottenConnection(t *testing.T) {
 	r := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
 		if q.ProtoMajor != 2 {

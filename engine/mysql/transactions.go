@@ -3,7 +3,11 @@ package mysql
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/rowrelay/rowrelay/engine"
 )
 
 // driverConn is what database/sql and query use of the driver's connection.
@@ -19,13 +23,25 @@ type driverConn interface {
 	driver.NamedValueChecker
 }
 
-// boundConnector opens connections whose transactions end in time.
-type boundConnector struct{ driver.Connector }
+// boundConnector opens connections whose transactions end in time. It is given so long for it; go-sql-driver bounds
+// only the way to the server, and not what the server says then.
+type boundConnector struct {
+	driver.Connector
+	timeout time.Duration
+}
 
 // Connect opens a connection.
 func (c boundConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
 	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("%w: %w", engine.ErrSilent, err)
+	case err != nil:
 		return nil, err
 	}
 	return boundConn{conn.(driverConn)}, nil //nolint:forcetypeassert // go-sql-driver's connections are
