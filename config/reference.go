@@ -69,6 +69,10 @@ So a connection to another machine is encrypted, and the server has to prove its
 	`(` + "`sslmode=require`, `tls=skip-verify`," + `
 ` + "`TrustServerCertificate=True`" + `) is taken, and ` + "`rowrelay check`" + ` warns of it. Over a socket or the loopback interface PostgreSQL and MySQL need no TLS.
 
+A host that does not answer is given up after 15 s (` + "`connect_timeout=15`, on MySQL `timeout=15s`" + `).
+Of several of PostgreSQL (` + "`host1,host2`" + `) the next one is asked then: with three or more,
+set it so that all fit into ` + "`source__timeout`" + `.
+
 For storage, X is found as the Functions host finds it: ` + "`AzureWebJobsX`" + ` first, then ` + "`X`" + `. A ` +
 	`value is a connection string and wins
 (` + "`UseDevelopmentStorage=true`" + ` is Azurite). Otherwise ` + "`X__blobServiceUri`, `X__queueServiceUri` or `X__tableServiceUri` (or `X__serviceUri`)" + ` name the service, and

@@ -6,6 +6,7 @@
 //	syntax.go       how statements are written, and what people are told
 //	dsn.go          connection strings, in each of their forms (SQL Server's are taken apart in sqlserver/target)
 //	open.go         physical connections, where the driver needs help
+//	transactions.go transactions that end in time, whatever becomes of the network or of us (PostgreSQL, MySQL)
 //	prepare.go      a connection that was just opened: settings, and what is true for it
 //	catalog.go      tables, views, queries and their columns
 //	types.go        which type becomes what, by the one rule of docs/values.md

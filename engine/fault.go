@@ -36,6 +36,8 @@ var (
 	ErrNoTable = errors.New("no such table or view")
 	// ErrSchemaChanged is how a dialect reports that a result no longer has the types that its columns had.
 	ErrSchemaChanged = errors.New("the columns' types changed since they were read from the catalog")
+	// ErrSilent: a server did not say in time what opens a connection.
+	ErrSilent = errors.New("the server does not answer")
 )
 
 // AskPooler is what to do about FaultPooler.
@@ -89,6 +91,8 @@ func Classify(d Dialect, err error) Fault {
 	switch {
 	case notFound(err):
 		return FaultUnresolved
+	case errors.Is(err, ErrSilent):
+		return FaultConnect
 	case lost(err):
 		return FaultTransient
 	}

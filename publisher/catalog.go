@@ -58,6 +58,8 @@ func (c *catalog) explain(what string, err error) error {
 	switch {
 	case errors.Is(err, claims.ErrLost), errors.Is(err, poller.ErrConfig):
 		return fmt.Errorf("%s: %w", what, err)
+	case engine.Classify(c.conn.Dialect, err) == engine.FaultConnect:
+		return fmt.Errorf("%s: cannot connect in time: %s: %w", what, c.conn.Dialect.Syntax().Advice.Reach, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, c.cfg.Timeout, err)
 	case engine.Classify(c.conn.Dialect, err) == engine.FaultLogin:

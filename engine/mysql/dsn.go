@@ -3,6 +3,7 @@ package mysql
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
@@ -173,10 +174,11 @@ func (t *target) connection() (engine.Connection, error) {
 	if err != nil {
 		return engine.Connection{}, err
 	}
-	connector, err := mysql.NewConnector(cfg)
+	plain, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return engine.Connection{}, errors.New("the driver refuses it: check the host, the port and the parameters")
 	}
+	var connector driver.Connector = boundConnector{plain, cfg.Timeout}
 	if cfg.TLS != nil {
 		connector = engine.Verified{Connector: connector, Unverified: "tls=skip-verify", Plain: "tls=false"}
 	} else {

@@ -15,8 +15,13 @@ import (
 var writeSession = []string{
 	"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 	"SET " + ownSession + ", time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', " +
-		"innodb_lock_wait_timeout = 2 " + freshCatalog,
+		"innodb_lock_wait_timeout = 2" + orphaned + " " + freshCatalog,
 }
+
+// orphaned bounds how long the server keeps a transaction, and its locks, whose client was cut off or frozen: it would
+// learn of that after two hours. MySQL bounds idle connections only, and ours rest for two minutes. MariaDB also bounds
+// idle transactions.
+const orphaned = ", wait_timeout = 180 /*M!100300 , idle_transaction_timeout = 30 */"
 
 // preparedConnector opens connections and runs statements on each before it is used.
 type preparedConnector struct {

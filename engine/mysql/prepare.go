@@ -92,5 +92,5 @@ func sessionSQL(with engine.Settings, variables map[string]string) string {
 		limit = fmt.Sprintf("max_statement_time = %d.%03d", ms/1000, ms%1000)
 	}
 	return "SET " + ownSession + ", time_zone = '+00:00', sql_mode = '" + strings.Join(modes, ",") +
-		"', lock_wait_timeout = " + seconds + ", " + limit + " " + freshCatalog
+		"', lock_wait_timeout = " + seconds + ", " + limit + orphaned + " " + freshCatalog
 }

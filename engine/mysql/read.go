@@ -250,7 +250,8 @@ func isTime(s string) bool {
 		(!point || fraction != "") && len(fraction) <= 6
 }
 
-// Snapshot implements engine.Snapshotter. InnoDB's snapshot is taken by the first statement that reads.
+// Snapshot implements engine.Snapshotter. InnoDB's snapshot is taken by the first statement that reads. Where ctx ends
+// before it does, the transaction stays open: whoever gave the connection closes it after an error.
 func (Dialect) Snapshot(ctx context.Context, conn *sql.Conn, work func() error) error {
 	for _, text := range []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION READ ONLY"} {
 		if _, err := conn.ExecContext(ctx, text); err != nil {
@@ -258,7 +259,7 @@ func (Dialect) Snapshot(ctx context.Context, conn *sql.Conn, work func() error) 
 		}
 	}
 	err := work()
-	if _, end := conn.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err == nil && end != nil {
+	if _, end := conn.ExecContext(ctx, "COMMIT"); err == nil && end != nil {
 		return fmt.Errorf("end reading in one snapshot: %w", end)
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -48,6 +49,9 @@ func Parse(text string) (engine.Connection, error) {
 	}
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "rowrelay"
+	}
+	if cfg.ConnectTimeout == 0 { // of each host: one that is silent is not waited for until no time is left for the others
+		cfg.ConnectTimeout = 15 * time.Second
 	}
 	cfg.RuntimeParams["timezone"] = "UTC"
 	cfg.RuntimeParams["datestyle"] = "ISO, YMD"

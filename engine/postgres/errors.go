@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -52,8 +53,10 @@ func (Dialect) Classify(err error) engine.Fault {
 		return engine.FaultReadOnly
 	case sqlState(err, "08P01") && strings.Contains(err.Error(), "statement pooling mode"): // PgBouncer's
 		return engine.FaultPooler
-	case sqlState(err, "08", "40", "53", "57P", "58"):
+	case sqlState(err, "08", "25P03", "40", "53", "57P", "58"): // 25P03: we were frozen in a transaction
 		return engine.FaultTransient
+	case errors.As(err, &connect) && errors.Is(err, context.DeadlineExceeded):
+		return engine.FaultConnect
 	case errors.As(err, &connect):
 		return engine.FaultOther // what it wraps decides: a refused connection is transient, an unknown host is not
 	case pgconn.SafeToRetry(err):

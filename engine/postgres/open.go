@@ -70,28 +70,6 @@ func behindPooler(ctx context.Context, pg *pgconn.PgConn) (bool, error) {
 	return string(results[0].Rows[0][0]) != strconv.FormatUint(uint64(pg.PID()), 10), nil
 }
 
-// writingConnector opens the connections of an outbox.
-type writingConnector struct{ driver.Connector }
-
-// Connect opens a connection whose transactions are READ COMMITTED.
-func (c writingConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	own, err := connect(ctx, c.Connector)
-	if err != nil {
-		return nil, err
-	}
-	return writer{own}, nil
-}
-
-// writer says the isolation with each BEGIN, whatever the default of the server, the database or the role is: behind a
-// pooler, what is set on a session would stay on a connection that other programs use.
-type writer struct{ *pgxDriverConn }
-
-// BeginTx begins a transaction.
-func (w writer) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
-	options.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
-	return w.pgxDriverConn.BeginTx(ctx, options)
-}
-
 // connect opens a connection, as pgx's own; it is closed where it is none.
 func connect(ctx context.Context, c driver.Connector) (*stdlib.Conn, error) {
 	conn, err := c.Connect(ctx)

@@ -11,20 +11,21 @@ import (
 )
 
 // settingsSQL sets what reading depends on for the transaction, whatever the server's or role's defaults are: the
-// text forms of values are parsed by these settings. Two settings bound what a frozen process can hold up on the
-// server.
+// text forms of values are parsed by these settings. Three settings bound what a process that is frozen, or cut off,
+// can hold up on the server.
 const settingsSQL = `SELECT set_config('TimeZone', 'UTC', true), set_config('DateStyle', 'ISO, YMD', true),
 	set_config('IntervalStyle', 'iso_8601', true), set_config('bytea_output', 'hex', true),
 	set_config('extra_float_digits', '1', true), set_config('client_encoding', 'UTF8', true),
 	set_config('standard_conforming_strings', 'on', true),
 	set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),
+	set_config('idle_in_transaction_session_timeout', '` + orphaned + `', true),
 	pg_backend_pid()::text || '/' || pg_postmaster_start_time()::text || '/' || pg_is_in_recovery()::text`
 
 // wholeSQL makes a statement fail where row security would leave rows out of it.
 const wholeSQL = `set_config('row_security', 'off', true)`
 
 // settingsServer is the column of settingsSQL that tells the server.
-const settingsServer = 9
+const settingsServer = 10
 
 // orderedSQL keeps the planner to the index that has a page in order, and to a look-up for each of its rows. It does
 // not know how many rows lie between two snapshots, guesses a few, and would join and sort all of a backlog for each of

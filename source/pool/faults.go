@@ -21,6 +21,10 @@ func (sh *Share) explain(ctx context.Context, kind engine.Fault, err error) erro
 	}
 	switch kind {
 	case engine.FaultTimeout:
+		if errors.Is(err, context.DeadlineExceeded) { // PostgreSQL and MySQL would have said that it takes too long
+			return fmt.Errorf("%s: no answer within source__timeout (%v): check the network and the server; where `rowrelay check` succeeds, "+
+				"make an index serve the order, or raise source__timeout: %w", where, sh.timeout, err)
+		}
 		return fmt.Errorf("%s: a statement took longer than source__timeout (%v), or the server cancelled it sooner: make an index serve "+
 			"the order (see `rowrelay check`), raise source__timeout, or look at what the server limits: %w", where, sh.timeout, err)
 	case engine.FaultLocked:
@@ -61,8 +65,7 @@ func (sh *Share) explain(ctx context.Context, kind engine.Fault, err error) erro
 		return fmt.Errorf("%s: all %d connections (source__connections) are busy, and none became free within source__timeout (%v): "+
 			"raise source__connections, or stagger the outputs: %w", where, cap(sh.slots), sh.timeout, err)
 	case engine.FaultConnect:
-		return fmt.Errorf("%s: cannot connect within source__timeout (%v): %s: %w", where, sh.timeout,
-			sh.dialect.Syntax().Advice.Reach, err)
+		return fmt.Errorf("%s: cannot connect in time: %s: %w", where, sh.dialect.Syntax().Advice.Reach, err)
 	case engine.FaultTransient:
 		if errors.Is(err, errConnect) {
 			return fmt.Errorf("%s: cannot connect after %d attempts; the next tick tries again: %s%s: %w", where, tries,

@@ -99,6 +99,37 @@ func TestAllOfAPoolDied(t *testing.T) {
 	}
 }
 
+// TestSilentSession: after a kept connection has brought no answer in time, the others that were kept with it are not
+// waited for as well, and the error speaks of the network.
+func TestSilentSession(t *testing.T) {
+	pool := of(t, testenv.Postgres(t), 2)
+	share := pool.share(2, time.Second)
+	if err := share.Run(t.Context(), func(ctx context.Context, _ *Session) error {
+		return share.Run(ctx, one)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(pool.idle) != 2 {
+		t.Fatalf("%d sessions are kept", len(pool.idle))
+	}
+	left := pool.idle[0]
+	err := share.Run(t.Context(), func(ctx context.Context, _ *Session) error {
+		<-ctx.Done() // as a connection on which nothing arrives
+		return ctx.Err()
+	})
+	if err == nil || !strings.Contains(err.Error(), "no answer within source__timeout (1s): check the network") {
+		t.Error(err)
+	}
+	if err := share.Run(t.Context(), func(_ context.Context, s *Session) error {
+		if s == left {
+			t.Error("another one that was kept is used")
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCrowdedPool: who waits for the others' connections in vain is told of these, and not of his own.
 func TestCrowdedPool(t *testing.T) {
 	pool := of(t, sqlite(t), 1)

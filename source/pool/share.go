@@ -63,6 +63,9 @@ func (sh *Share) Run(ctx context.Context, work func(context.Context, *Session) e
 			sh.refused()
 			continue
 		}
+		if kind == engine.FaultTimeout && !fresh {
+			sh.pool.doubt() // a firewall may have forgotten all that were kept
+		}
 		if kind != engine.FaultTransient || ctx.Err() != nil || try-stale >= tries {
 			return sh.explain(ctx, kind, err)
 		}

@@ -35,7 +35,7 @@ SELECT 1 AS a
 ) AS r
 LIMIT 0;
 
-SET @rowrelay_own_session = 1, time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES,ANSI_QUOTES', lock_wait_timeout = 28, max_execution_time = 28500 /*!80000 , information_schema_stats_expiry = 0 */;
+SET @rowrelay_own_session = 1, time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES,ANSI_QUOTES', lock_wait_timeout = 28, max_execution_time = 28500, wait_timeout = 180 /*M!100300 , idle_transaction_timeout = 30 */ /*!80000 , information_schema_stats_expiry = 0 */;
 
-SET @rowrelay_own_session = 1, time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES', lock_wait_timeout = 1, max_statement_time = 0.475 /*!80000 , information_schema_stats_expiry = 0 */;
+SET @rowrelay_own_session = 1, time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES', lock_wait_timeout = 1, max_statement_time = 0.475, wait_timeout = 180 /*M!100300 , idle_transaction_timeout = 30 */ /*!80000 , information_schema_stats_expiry = 0 */;
 
