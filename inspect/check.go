@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
@@ -84,11 +85,32 @@ func (p *Poller) audit(ctx context.Context) {
 	}
 }
 
+// askedAtOnce is how many pollers are looked at at the same time: one whose server is silent does not hold up the
+// others.
+const askedAtOnce = 4
+
+// Check is that of each poller.
+func (a *App) Check(ctx context.Context, rows int) { a.each(func(p *Poller) { p.Check(ctx, rows) }) }
+
 // Audit asks all services all that the production checklist needs.
 func (a *App) Audit(ctx context.Context) {
 	a.Store.ask(ctx, &a.Config.State, a.store)
-	for _, p := range a.Pollers {
+	a.each(func(p *Poller) {
 		p.Check(ctx, 0)
 		p.audit(ctx)
+	})
+}
+
+// each asks about the pollers, a few at a time.
+func (a *App) each(ask func(*Poller)) {
+	var asked sync.WaitGroup
+	slots := make(chan struct{}, askedAtOnce)
+	for _, p := range a.Pollers {
+		slots <- struct{}{}
+		asked.Go(func() {
+			ask(p)
+			<-slots
+		})
 	}
+	asked.Wait()
 }

@@ -3,9 +3,15 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // said runs a command with settings, in the present directory.
@@ -34,6 +40,55 @@ func TestCheckEndsWithASummary(t *testing.T) {
 		view.Summary["pollers"] != 2 {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// Pollers whose servers are silent are looked at side by side.
+func TestCheckAsksSeveralAtOnce(t *testing.T) {
+	const pollers = 4
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = server.Close() }()
+	most := make(chan int, 1)
+	go func() {
+		var open []net.Conn
+		for len(open) < pollers { // each has a connection of its own, and gives it up after a second
+			conn, err := server.Accept()
+			if err != nil {
+				break
+			}
+			open = append(slices.DeleteFunc(open, ended), conn)
+		}
+		most <- len(open)
+		for _, conn := range open {
+			_ = conn.Close()
+		}
+	}()
+	environ := []string{"state__kind=file", "state__path=" + t.TempDir(), "state__app_name=shop"}
+	for i := range pollers {
+		name := fmt.Sprintf("p%d", i)
+		environ = append(environ, fmt.Sprintf("DB%d=postgres://u:p@%s/%s?sslmode=disable&connect_timeout=1", i, server.Addr(), name))
+		for setting, value := range map[string]string{"source__connection": fmt.Sprintf("DB%d", i), "source__table": "orders",
+			"source__cursor": "id", "output__kind": "stdout"} {
+			environ = append(environ, "pollers__"+name+"__"+setting+"="+value)
+		}
+	}
+	out, _, err := said(t, environ, "check")
+	if err == nil || !strings.Contains(out, "0 of 4 pollers ok") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	_ = server.Close()
+	if n := <-most; n != pollers {
+		t.Errorf("the last of %d pollers was asked when %d connections were open", pollers, n)
+	}
+}
+
+// ended reports whether the other side has closed a connection.
+func ended(conn net.Conn) bool {
+	_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+	_, err := io.Copy(io.Discard, conn)
+	return err == nil || !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // With --json, check prints JSON whatever is wrong.

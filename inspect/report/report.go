@@ -31,8 +31,8 @@ type Summary struct {
 // Of asks each poller of an app for so many rows, and says what was found.
 func Of(ctx context.Context, found *inspect.App, rows int) *Report {
 	r := &Report{Warnings: found.Warnings, State: found.Store.Name, Faults: found.Faults}
+	found.Check(ctx, rows)
 	for _, p := range found.Pollers {
-		p.Check(ctx, rows)
 		r.Pollers = append(r.Pollers, pollerOf(p))
 	}
 	if len(r.Pollers) == 0 {
