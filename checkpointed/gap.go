@@ -40,11 +40,15 @@ func (s *session) sameDatabase(incarnation string) error {
 }
 
 // gapRemedy says what an operator can do about a gap. Where the position is ahead of what there is, nothing goes on at
-// it: only the command knows, and tells what would be skipped.
+// it: only the command knows, and tells what would be skipped. Of changes the beginning is what is retained of them,
+// and not the table.
 func (s *session) gapRemedy() string {
-	name := s.feed.cfg.address()
+	name, again := s.feed.cfg.address(), "--to snapshot` to read the whole table again"
+	if s.source.Ranges {
+		again = "--to beginning` to start over"
+	}
 	return fmt.Sprintf("Run `rowrelay state accept-gap %s` to go on (it says first from where, and what that skips), or "+
-		"`rowrelay state reset %s --to beginning` to start over", name, name)
+		"`rowrelay state reset %s %s", name, name, again)
 }
 
 // withGapRemedy is err and the remedy, unless the source has said its own: the changes of a table have another one.
