@@ -80,8 +80,8 @@ type Description struct {
 	Warnings []string
 }
 
-// StartOver is the command that delivers everything again. The beginning of changes is what is retained of them, and not
-// the table.
+// StartOver is the command that delivers everything again. The beginning of changes is what is retained of them, and
+// not the table.
 func (d *Description) StartOver(document string) string {
 	to := "snapshot"
 	if d.Ranges {
