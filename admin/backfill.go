@@ -129,9 +129,7 @@ func (r *Rows) check() error {
 // Started is the plan of a backfill.
 type Started struct {
 	Plan
-	ID       string
-	From, To change.Cursor
-	Total    int64
+	ID string
 }
 
 // Backfill asks the poller to send a range again, beside the live rows and in the order of each key. Its ticks do so.
@@ -152,7 +150,7 @@ func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Started{ID: strings.ToLower(rand.Text()[:8]), From: from, To: to, Total: total}
+	s := &Started{ID: strings.ToLower(rand.Text()[:8])}
 	s.Plan = d.plan("%d row(s) after %s and up to %s will be sent again, beside the live ones.%s", total, from, to,
 		d.afterPause())
 	s.apply = func(ctx context.Context, out *Result) error {

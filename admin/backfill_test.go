@@ -31,7 +31,7 @@ func TestBackfillOfTheLivePoller(t *testing.T) {
 	_, err := f.Running(t.Context())
 	nothingToDo(t, err, "no backfill of orders is running")
 	s, err := f.Backfill(t.Context(), &Rows{From: "beginning", To: "cursor=4", Rate: 7})
-	if err != nil || s.Total != 4 || !strings.Contains(s.What, "4 row(s)") {
+	if err != nil || !strings.Contains(s.What, "4 row(s)") {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	f.apply(&s.Plan, nil)

@@ -7,7 +7,7 @@ type Range struct {
 	// UpTo ends the range with the row at this position, itself included; empty for no end. Positions that the source made
 	// for events in other modes than the snapshot window.
 	UpTo Cursor
-	// Unsafe also shows rows above the safe point (source__late_commits=exact and settle), and reports no Page.Safe.
+	// Unsafe also shows rows that are held back (source__late_commits=exact and settle), and reports no Page.Safe.
 	Unsafe bool
 	// Late says that rows may have become visible after the position had passed them, but none up to Told: they were all
 	// delivered.

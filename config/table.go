@@ -106,7 +106,7 @@ var pollerSettings = []setting{
 	{name: "source__query", modes: inCursor,
 		mend: "Name the outbox with source__table: its rows are marked when they are published", kind: queryText,
 		defText: "this or `source__table`",
-		doc:     "A SELECT instead of a table, without an outer TOP, LIMIT, ORDER BY or NOLOCK. Needs `source__key`."},
+		doc:     "A SELECT instead of a table, without an outer TOP, LIMIT, ORDER BY or NOLOCK. Needs `source__key`. Where it leaves out most of a large table, name the table and write `source__where`: each poll goes through what a SELECT leaves out after the last row sent."},
 	{name: "source__cursor", modes: inCursor,
 		mend: "Remove it: an outbox's events are found by their state, and published by seq", kind: kind.Columns,
 		defText: "required in cursor mode",

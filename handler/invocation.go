@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"go.opentelemetry.io/otel/propagation"
 )
@@ -20,8 +19,6 @@ type Invocation struct {
 	ID string
 	// PastDue says that the timer is catching up after a start.
 	PastDue bool
-	// Last is when the timer fired before; the zero time when the host does not know or keep it.
-	Last time.Time
 	// Retry and MaxRetry come from the function's retry policy; both 0 without one.
 	Retry, MaxRetry int
 }
@@ -47,7 +44,6 @@ func decodeInvocation(body []byte) (Invocation, error) {
 			continue // not a timer: an input binding, or a queue's message
 		}
 		inv.PastDue, _ = strconv.ParseBool(scalar(timer["ispastdue"]))
-		inv.Last = hostTime(scalar(object(timer["schedulestatus"])["last"]))
 	}
 	retry := object(object(envelope.Metadata)["retrycontext"])
 	inv.Retry = number(retry["retrycount"])
@@ -127,20 +123,6 @@ func number(raw json.RawMessage) int {
 		return 0
 	}
 	return n
-}
-
-// hostTime reads a .NET date. One that never was is written 0001-01-01T00:00:00, without a zone, which time.Time's own
-// decoding refuses; it is the zero time here, as is anything unreadable.
-func hostTime(text string) time.Time {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
-		if t, err := time.Parse(layout, text); err == nil {
-			if t.Year() <= 1 {
-				return time.Time{}
-			}
-			return t.UTC()
-		}
-	}
-	return time.Time{}
 }
 
 // clip bounds a string that came from outside before it is logged.

@@ -60,11 +60,11 @@ func TestBuiltInStatements(t *testing.T) {
 	transaction := []string{"PredicateSetStatement", "SetTransactionIsolationLevelStatement", "BeginTransactionStatement",
 		"DeclareVariableStatement", "IfStatement", "IfStatement", "SetVariableStatement", "CommitTransactionStatement"}
 	page := func(at string, cursors int) keyset.Statement {
-		window, err := tracked.Table{Plan: p, Cfg: &plan.Config{}}.Window(change.Range{After: change.Cursor(at)})
+		window, err := tracked.Table{Plan: p.Live(), Cfg: &plan.Config{}}.Window(change.Range{After: change.Cursor(at)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		sel, also := window.Selection(p, nil)
+		sel, also := window.Selection(p.Live(), nil)
 		return sel.Page(500, keyset.Span{After: cursors, Also: also})
 	}
 	add("page from the beginning", page("null", 0), transaction...)

@@ -78,7 +78,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 	if err != nil {
 		return Check{}, err
 	}
-	first, next := c.strategy(p).statements(batch + 1)
+	first, next := c.strategy(p.Live()).statements(batch + 1)
 	out := Check{
 		Description: d,
 		First:       shown(p, first), Next: shown(p, next),
@@ -203,7 +203,7 @@ func (c *Cursor) look(ctx context.Context, s *pool.Session, p *plan.Plan, batch 
 			return err
 		}
 	}
-	out.Plan, err = c.strategy(p).explain(ctx, s, batch)
+	out.Plan, err = c.strategy(p.Live()).explain(ctx, s, batch)
 	return err
 }
 

@@ -217,8 +217,6 @@ type settling struct {
 	// marks are what the highest cursor was, and when, oldest first: every row up to a mark that is older than the window
 	// has settled. They live in memory: after a start nothing is shown for a window.
 	marks []mark
-	// looked is when rows were last looked for that are held back.
-	looked time.Time
 }
 
 // shownWriters is what a page has shown of the server's transactions: it holds for every page that is read after it

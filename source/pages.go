@@ -18,13 +18,21 @@ import (
 
 func (w rowPages) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page,
 	error) {
+	var settled []keyset.Condition
+	if w.p.Late.Mode == late.Settle && !r.Unsafe {
+		var err error
+		if r, settled, err = w.c.settledRange(ctx, w.p, r); err != nil {
+			return change.Page{}, err
+		}
+		also = append(also[:len(also):len(also)], settled...)
+	}
 	if w.isSparse(r) {
-		return w.sparsePage(ctx, r, limit, also)
+		return w.sparsePage(ctx, r, limit, settled, also)
 	}
 	return w.densePage(ctx, r, limit, also)
 }
 
-// densePage reads below the safe point where the source keeps one, unless the range asks for what is above it too.
+// densePage reads below the watermark where the source keeps one, unless the range asks for what is above it too.
 func (w rowPages) densePage(ctx context.Context, r change.Range, limit poller.Limit, also []keyset.Condition) (
 	change.Page, error) {
 	c, p := w.c, w.p
@@ -39,8 +47,6 @@ func (w rowPages) densePage(ctx context.Context, r change.Range, limit poller.Li
 	case r.Unsafe:
 	case p.Late.Exact == plan.ExactWatermark:
 		return c.watermarkPage(ctx, p, r, limit, also...)
-	case p.Late.Mode == late.Settle:
-		return c.settledPage(ctx, p, r, limit, also...)
 	case r.Late && p.Numbered != nil:
 		p = p.Numbered
 	}
@@ -142,7 +148,8 @@ func (c *Cursor) notAhead(ctx context.Context, s *pool.Session, p *plan.Plan, ne
 		return newest, nil
 	}
 	seen := 0
-	err = c.dialect.Read(ctx, s.Conn, p.Sel.Newest(latestKept).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
+	chosen := p.Sel.Newest(latestKept, false)
+	err = c.dialect.Read(ctx, s.Conn, chosen.Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 		at, err := collect.CursorOf(p, r)
 		seen++
 		if err == nil && !ahead(at) {

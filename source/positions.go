@@ -221,7 +221,8 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 		return c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 			low = nil
 			n := 0
-			return c.dialect.Read(ctx, s.Conn, p.Sel.Newest(rows+1).Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
+			newest := p.Sel.Newest(rows+1, true)
+			return c.dialect.Read(ctx, s.Conn, newest.Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 				if n++; n <= rows {
 					return true, nil
 				}
@@ -234,6 +235,15 @@ func (c *Cursor) BeforeLatest(ctx context.Context, rows int) (low change.Cursor,
 		return nil, true, fmt.Errorf("find the rows before the latest: %w", err)
 	}
 	return low, true, nil
+}
+
+// prove shows that source__where can be run, which the catalog does not: on one row, whether it chooses that or not. To
+// look for one that it chooses could take longer than source__timeout.
+func (c *Cursor) prove(ctx context.Context, s *pool.Session, p *plan.Plan, after change.Cursor) error {
+	if p.Marked != nil {
+		p, after = p.Marked, nil
+	}
+	return c.strategy(p).prove(ctx, s, after)
 }
 
 // Start returns the position of a poller without a document: the beginning (earliest); the largest (cursor, key) there
@@ -253,9 +263,9 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 		if start, err = find(ctx, s); err != nil {
 			return err
 		}
-		// The catalog does not show that source__where can be run, and a document that was made for one that cannot would
-		// hold its fingerprint: a corrected condition would then look like another source.
-		if err := how.prove(ctx, s, start); err != nil {
+		// A document that was made for a condition that cannot be run would hold its fingerprint: a corrected one would
+		// then look like another source.
+		if err := c.prove(ctx, s, p, start); err != nil {
 			return err
 		}
 		err = c.dialect.Refresh(ctx, s.Conn, &s.Server)

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -32,47 +31,29 @@ func (c *Cursor) watermarkPage(ctx context.Context, p *plan.Plan, r change.Range
 	return page, nil
 }
 
-// How many marks a window has, and how often the source looks whether rows are held back.
-const (
-	marksPerWindow = 16
-	lookEvery      = time.Second
-)
+// marksPerWindow is how many marks a window has.
+const marksPerWindow = 16
 
-// settledPage reads a page of rows that are older than the window. Page.Safe is where the page ended, where rows are
-// held back after it.
-func (c *Cursor) settledPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
-	also ...keyset.Condition) (change.Page, error) {
-	var page change.Page
-	var err error
+// settledRange is what of a range is older than the window: by a condition, or up to the newest mark that is. A range
+// that has an end of its own needs no mark: whoever names the end has seen it.
+func (c *Cursor) settledRange(ctx context.Context, p *plan.Plan, r change.Range) (change.Range, []keyset.Condition,
+	error) {
 	if p.SettlesByClock() {
-		page, err = c.page(ctx, p, r, limit, append(also[:len(also):len(also)], c.settled(p))...)
-	} else {
-		page, err = c.markedPage(ctx, p, r, limit, also...)
+		return r, []keyset.Condition{c.settled(p)}, nil
 	}
-	if err != nil || page.More || !c.settling.lookDue() {
-		return page, err
+	if r.UpTo != nil {
+		return r, nil, nil
 	}
-	if n := len(page.Events); n > 0 {
-		r.After = page.Events[n-1].Position()
+	upTo, due := c.settling.edge(c.cfg.LateWindow)
+	if due {
+		if err := c.setMark(ctx, p); err != nil {
+			return r, nil, err
+		}
 	}
-	above, err := c.page(ctx, p, r, poller.Limit{Rows: 1, Bytes: 1}, also...)
-	if err != nil {
-		return change.Page{}, fmt.Errorf("look for rows that have not settled: %w", err)
+	if r.UpTo = upTo; upTo.IsStart() { // no row is below the beginning
+		return r, []keyset.Condition{func(b *keyset.Builder, _ *keyset.Selection) { b.Add("1 = 0") }}, nil
 	}
-	if len(above.Events) > 0 {
-		page.Safe = r.After
-	}
-	return page, nil
-}
-
-func (s *settling) lookDue() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.looked.IsZero() && time.Since(s.looked) < lookEvery {
-		return false
-	}
-	s.looked = time.Now()
-	return true
+	return r, nil, nil
 }
 
 // settled is the condition that the cursor is older than the window, by the database's clock and in the column's own
@@ -94,28 +75,6 @@ func (c *Cursor) edge(p *plan.Plan) int {
 		return -window
 	}
 	return timeform.WallEdge(time.Now().Add(-c.cfg.LateWindow), p.Zone(&c.cfg)) - window
-}
-
-// markedPage reads a page up to the newest mark that is older than the window. A range that has an end of its own is
-// read up to it: whoever names the end has seen it.
-func (c *Cursor) markedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
-	also ...keyset.Condition) (change.Page, error) {
-	if r.UpTo != nil {
-		return c.page(ctx, p, r, limit, also...)
-	}
-	upTo, due := c.settling.edge(c.cfg.LateWindow)
-	if due {
-		if err := c.setMark(ctx, p); err != nil {
-			return change.Page{}, err
-		}
-	}
-	if upTo.IsStart() {
-		// Nothing has settled yet: no row is below the beginning.
-		return c.page(ctx, p, r, limit,
-			append(also[:len(also):len(also)], func(b *keyset.Builder, _ *keyset.Selection) { b.Add("1 = 0") })...)
-	}
-	r.UpTo = upTo
-	return c.page(ctx, p, r, limit, also...)
 }
 
 // edge returns the newest mark that is older than the window, and whether it is time for another mark. Of those that

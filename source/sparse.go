@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
@@ -22,18 +21,18 @@ const (
 )
 
 // isSparse reports whether the rows of a range may be so far apart that a page of them takes too long, or that what was
-// left out would be gone through again with each poll. What settles has an end of its own.
+// left out would be gone through again with each poll.
 func (w rowPages) isSparse(r change.Range) bool {
-	return w.p.Sel.Where != "" && w.p.Sel.Query == "" && !w.p.Table.View && w.p.Tracked == nil &&
-		w.p.Late.Mode != late.Settle && !r.Unsafe
+	looks := r.Unsafe && r.UpTo.IsStart() // at what is held back: it moves no position
+	return w.p.Marked != nil && w.p.Tracked == nil && !looks
 }
 
 // sparsePage reads a page up to a position that the table has reached before. The rows up to there that it does not
 // show are left out for good, but for those that commit late, as after any row.
-func (w rowPages) sparsePage(ctx context.Context, r change.Range, limit poller.Limit, also []keyset.Condition) (
-	change.Page, error) {
+func (w rowPages) sparsePage(ctx context.Context, r change.Range, limit poller.Limit, settled,
+	also []keyset.Condition) (change.Page, error) {
 	rows := w.c.stretch()
-	end, err := w.reached(ctx, r, rows)
+	end, err := w.reached(ctx, r, rows, settled)
 	if err != nil {
 		return change.Page{}, fmt.Errorf("look how far the table reaches: %w", err)
 	}
@@ -63,17 +62,11 @@ func (w rowPages) sparsePage(ctx context.Context, r change.Range, limit poller.L
 	return page, nil
 }
 
-// all are the rows of the table, whatever source__where chooses.
-func (w rowPages) all() *keyset.Selection {
-	all := w.p.Sel
-	all.Where = ""
-	return &all
-}
-
 // reached is the position of the last of the next rows of a range of the table, so many at most; nil where there are
 // none. Where there is a watermark it stays below: what is written above may come to lie before the position.
-func (w rowPages) reached(ctx context.Context, r change.Range, rows int) (end change.Cursor, err error) {
-	st, args, err := w.reach(r, rows)
+func (w rowPages) reached(ctx context.Context, r change.Range, rows int, settled []keyset.Condition) (end change.Cursor,
+	err error) {
+	st, args, err := w.reach(r, rows, settled)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +80,8 @@ func (w rowPages) reached(ctx context.Context, r change.Range, rows int) (end ch
 	return end, err
 }
 
-func (w rowPages) reach(r change.Range, rows int) (st keyset.Statement, args []any, err error) {
+func (w rowPages) reach(r change.Range, rows int, settled []keyset.Condition) (st keyset.Statement, args []any,
+	err error) {
 	pos, err := w.p.Decode(r.After)
 	if err != nil {
 		return st, nil, err
@@ -96,18 +90,20 @@ func (w rowPages) reach(r change.Range, rows int) (st keyset.Statement, args []a
 	if err != nil {
 		return st, nil, err
 	}
-	in := keyset.Span{After: len(pos), UpTo: len(to), Common: keyset.Common(pos, to)}
+	in := keyset.Span{After: len(pos), UpTo: len(to), Common: keyset.Common(pos, to), Also: settled}
 	if w.p.Late.Exact == plan.ExactWatermark {
-		in.Also = []keyset.Condition{new(plan.Watermark).Below}
+		in.Also = append(in.Also, new(plan.Watermark).Below)
 	}
-	st = w.all().Reach(rows, in)
+	st = w.p.Sel.Reach(rows, in)
 	args, err = w.p.Args(st, pos, to)
 	return st, args, err
 }
 
 // leftBehind counts the rows of a range of the table, up to most.
 func (w rowPages) leftBehind(ctx context.Context, r change.Range, most int) (n int, err error) {
-	st, args, err := countOf(w.p, w.all(), r, most)
+	all := w.p.Sel
+	all.Where = ""
+	st, args, err := countOf(w.p, &all, r, most)
 	if err != nil {
 		return 0, err
 	}

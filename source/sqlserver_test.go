@@ -95,7 +95,7 @@ func TestSQLServerStatements(t *testing.T) {
 			add("latest", p.Sel.Latest())
 			add("reach", p.Sel.Reach(4096, keyset.Span{After: len(p.Sel.Order), UpTo: p.Sel.Cursors}))
 			if p.Late.Exact == plan.ExactWatermark {
-				reach, _, err := rowPages{p: p}.reach(change.Range{}, 4096)
+				reach, _, err := rowPages{p: p}.reach(change.Range{}, 4096, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -22,15 +22,19 @@ func (c *Cursor) tracked(p *plan.Plan) tracked.Table {
 	return tracked.Table{Plan: p, Cfg: &c.cfg, Source: c.name()}
 }
 
-// wantedPage is a page of the changes that source__operations, source__changed and source__ignore_context leave. What
-// is left out of live rows moves the position all the same: what happens to a row later is told from there.
+// wantedPage is a page of the changes that source__where, source__operations, source__changed and
+// source__ignore_context leave. What is left out of live rows moves the position all the same: what happens to a row
+// later is told from there.
 func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
 	also ...keyset.Condition) (change.Page, error) {
 	if p.Tracked != nil && plan.InTable(r.After) {
 		return c.wholePage(ctx, p, r, limit)
 	}
+	if r.UpTo.IsStart() {
+		p = p.Live()
+	}
 	wanted := c.cfg.Operations
-	if p.Tracked == nil || len(wanted) == 0 && !c.cfg.LeavesWrites() {
+	if !p.Sel.Marked && (p.Tracked == nil || len(wanted) == 0 && !c.cfg.LeavesWrites()) {
 		return c.strategy(p).page(ctx, r, limit, also...)
 	}
 	if !r.UpTo.IsStart() {

@@ -56,8 +56,7 @@ func (c *Cursor) snapshot(ctx context.Context, p *plan.Plan) (snapshot checkpoin
 		if snapshot.After, err = how.latest(ctx, s); err != nil {
 			return err
 		}
-		// It shows that source__where can be run, before a document holds its fingerprint.
-		if err = how.prove(ctx, s, snapshot.After); err != nil {
+		if err = c.prove(ctx, s, p, snapshot.After); err != nil { // before a document holds the fingerprint
 			return err
 		}
 		err = c.dialect.Refresh(ctx, s.Conn, &s.Server)
@@ -124,7 +123,6 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 // lastRow is the position of the row with the highest key; the beginning where there is no row.
 func (c *Cursor) lastRow(ctx context.Context, p *plan.Plan) (last change.Cursor, err error) {
 	sel := c.plainRows(p)
-	sel.Where = "" // to look for one that meets it could read the whole table
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		last = nil
 		return c.dialect.Read(ctx, s.Conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {

@@ -58,7 +58,7 @@ func TestGoldenSnapshots(t *testing.T) {
 		if w.Open {
 			end = w.UpTo.String()
 		}
-		st, args, err := p.Snapshots().Statement(501, w, end, nil)
+		st, args, err := p.Live().Snapshots().Statement(501, w, end, nil)
 		if err != nil || len(args) != len(st.Args) {
 			t.Fatal(err)
 		}

@@ -192,6 +192,31 @@ func TestPostgresSnapshots(t *testing.T) {
 // TestPostgresSnapshotCrash fetches again from every position that could have been stored: the same events come, and
 // the rest of a scan or window in the same order. (Later windows end elsewhere, so that transactions that were open
 // beside each other may come in another order there.)
+// TestPostgresSnapshotFew: where few rows are chosen a page reads no further than its limit, in a scan and in a window,
+// and the position passes the others.
+func TestPostgresSnapshotFew(t *testing.T) {
+	url, db := snapshotTable(t)
+	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(6, 5000) i", "ANALYZE o")
+	// To look for a row that is chosen would divide by zero: the start must not.
+	src := snapshotSource(t, url, func(c *plan.Config) { c.Where = "id IN (4000, 4500, 5120) OR 1 / (id - 3000) > 1" })
+	r := (&reader{t: t, src: src}).start()
+	testenv.Exec(t, db, "DELETE FROM o WHERE id = 3000")
+	r.want("the scan", 500, 4000, 4500)
+	if len(r.stored) < 10 {
+		t.Errorf("5000 rows were read in %d pages of 500", len(r.stored))
+	}
+	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(5001, 5160) i", "UPDATE o SET v = 1 WHERE id = 4500")
+	n := len(r.stored)
+	r.want("a window", 20, 5120, 4500)
+	if pages := len(r.stored) - n; pages < 8 {
+		t.Errorf("161 rows were read in %d pages of 20", pages)
+	}
+	at := r.at
+	if r.page(10); !r.at.Equal(at) {
+		t.Errorf("a page without a row moves the position from %s to %s", at, r.at)
+	}
+}
+
 func TestPostgresSnapshotCrash(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/source/keyset"
+	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/timeform"
 )
 
@@ -176,6 +177,7 @@ func (c *Collector) event(e *change.Event) error {
 		e.Shape = p.KeyShape
 	}
 	e.Aside = (op == change.Update || c.Cfg.Ignored != "") && c.Touched != nil && !c.Touched(c.value(p.Tracked.Touched))
+	e.Aside = e.Aside || p.Sel.Marked && string(c.value(len(p.Sel.Columns)-1)) == plan.NotChosen
 	if p.Sel.Writer != nil {
 		e.Writer, _ = strconv.ParseUint(string(c.value(len(p.Sel.Columns)-1)), 10, 32) // what is no number is not known
 	}

@@ -96,14 +96,12 @@ func errGap(source string, at change.Cursor, n engine.Counter) error {
 // anyFrom reports whether any row of the table, source__where or not, has the position's cursor or a higher one.
 func anyFrom(ctx context.Context, conn *sql.Conn, p *plan.Plan, pos keyset.Position) (found bool,
 	err error) {
-	sel := p.Sel
-	sel.Where = ""
-	st := sel.FromCursor()
+	st := p.Sel.FromCursor()
 	args, err := p.Args(st, pos, nil)
 	if err != nil {
 		return false, err
 	}
-	err = p.Dialect.Read(ctx, conn, st.Text, args, sel.Order, func(engine.Row) (bool, error) {
+	err = p.Dialect.Read(ctx, conn, st.Text, args, p.Sel.Order, func(engine.Row) (bool, error) {
 		found = true
 		return false, nil
 	})
@@ -115,9 +113,7 @@ func anyFrom(ctx context.Context, conn *sql.Conn, p *plan.Plan, pos keyset.Posit
 
 // highest is the largest value of the first cursor column; nil where the table is empty.
 func highest(ctx context.Context, conn *sql.Conn, p *plan.Plan) (v []byte, err error) {
-	sel := p.Sel
-	sel.Where = ""
-	err = p.Dialect.Read(ctx, conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
+	err = p.Dialect.Read(ctx, conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (bool, error) {
 		v, err = r.AppendJSON(nil, 0)
 		return false, err
 	})

@@ -48,6 +48,8 @@ type Span struct {
 	Common int
 	// Also are further conditions, each on its own: a safe point, for instance.
 	Also []Condition
+	// All says that rows are read whatever the selection's Where says of them.
+	All bool
 }
 
 // Condition writes one condition. It adds its values by builder.value.
@@ -71,6 +73,8 @@ type Selection struct {
 	Where   string
 	// Writer is what the last of Columns is; nil where it is one like the others.
 	Writer *engine.Writer
+	// Marked says that the last of Columns tells which rows Where chooses: then a page has the others, too.
+	Marked bool
 }
 
 // The statements of a cursor source, all keyset: none has an OFFSET, and none reads more than limit rows.
@@ -97,6 +101,7 @@ func (s *Selection) After(limit int) Statement { return s.Page(limit, Span{After
 // Page reads in ascending order.
 func (s *Selection) Page(limit int, in Span) Statement {
 	b := NewBuilder(s.Syntax)
+	in.All = s.Marked
 	if parts := s.Seeks(in); b.Syntax.Unites && len(parts) > 0 {
 		b.united(s, limit, parts, in.Also)
 	} else {
@@ -134,6 +139,7 @@ func (s *Selection) Recent(limit, rows int, in Span, since uint64) Statement {
 // Reach reads the position of the last one of the next rows in ascending order, so many at most.
 func (s *Selection) Reach(rows int, in Span) Statement {
 	b := NewBuilder(s.Syntax)
+	in.All = true
 	b.selectColumns(s.Order, 1, s.projected)
 	b.Add("\nFROM (")
 	b.selectColumns(s.Order, rows, s.Column)
@@ -147,34 +153,38 @@ func (s *Selection) Reach(rows int, in Span) Statement {
 	return b.Statement()
 }
 
-// Latest reads the position of the last row.
-func (s *Selection) Latest() Statement { return s.Newest(1) }
+// Latest reads the position of the last row, whatever source__where chooses: the last one that it chooses may be far
+// before it.
+func (s *Selection) Latest() Statement { return s.Newest(1, true) }
 
-// Newest reads the last rows' positions, the last one first.
-func (s *Selection) Newest(limit int) Statement {
+// Newest reads the last rows' positions, the last one first: of all, or of those that source__where chooses.
+func (s *Selection) Newest(limit int, all bool) Statement {
 	b := NewBuilder(s.Syntax)
 	b.SelectFrom(s, s.Order, limit)
-	b.Conditions(s, Span{})
+	b.Conditions(s, Span{All: all})
 	b.orderBy(s, " DESC")
 	b.Limit(limit)
 	return b.Statement()
 }
 
-// Below reads the last row whose cursor is below that of the position that rows come after.
+// Below reads the last row, whatever source__where chooses, whose cursor is below that of the position that rows come
+// after.
 func (s *Selection) Below() Statement {
 	b := NewBuilder(s.Syntax)
 	b.SelectFrom(s, s.Order, 1)
-	b.Conditions(s, Span{Also: []Condition{func(b *Builder, s *Selection) { b.limitTo(s, 0, s.Cursors, "<", "<") }}})
+	below := func(b *Builder, s *Selection) { b.limitTo(s, 0, s.Cursors, "<", "<") }
+	b.Conditions(s, Span{All: true, Also: []Condition{below}})
 	b.orderBy(s, " DESC")
 	b.Limit(1)
 	return b.Statement()
 }
 
-// FromCursor reads one row whose cursor is that of a position, or higher.
+// FromCursor reads one row, whatever source__where chooses, whose cursor is that of a position, or higher.
 func (s *Selection) FromCursor() Statement {
 	b := NewBuilder(s.Syntax)
 	b.SelectFrom(s, s.Order, 1)
-	b.Conditions(s, Span{Also: []Condition{func(b *Builder, s *Selection) { b.limitTo(s, 0, s.Cursors, ">", ">=") }}})
+	from := func(b *Builder, s *Selection) { b.limitTo(s, 0, s.Cursors, ">", ">=") }
+	b.Conditions(s, Span{All: true, Also: []Condition{from}})
 	b.Limit(1)
 	return b.Statement()
 }
@@ -248,7 +258,10 @@ func (b *Builder) From(s *Selection) {
 // Conditions writes what a row must fulfil: a cursor that is not NULL, the user's condition, its place, and what else
 // the span says.
 func (b *Builder) Conditions(s *Selection, in Span) {
-	glue := b.userConditions(s, "\nWHERE ")
+	glue := b.notNull(s, "\nWHERE ")
+	if !in.All && b.userWhere(s, glue) {
+		glue = " AND "
+	}
 	if in.After > 0 {
 		b.Add(glue)
 		b.limitTo(s, 0, in.After, ">", ">")
@@ -268,14 +281,20 @@ func (b *Builder) Conditions(s *Selection, in Span) {
 
 // userConditions writes those that every row must fulfil, wherever it is, and returns what the next begins with.
 func (b *Builder) userConditions(s *Selection, glue string) string {
+	glue = b.notNull(s, glue)
+	if b.userWhere(s, glue) {
+		glue = " AND "
+	}
+	return glue
+}
+
+// notNull writes that the cursor is not NULL, and returns what the next condition begins with.
+func (b *Builder) notNull(s *Selection, glue string) string {
 	for _, c := range s.Order[:s.Cursors] {
 		if c.Nullable {
 			b.Add(glue + s.Column(c) + " IS NOT NULL")
 			glue = " AND "
 		}
-	}
-	if b.userWhere(s, glue) {
-		glue = " AND "
 	}
 	return glue
 }

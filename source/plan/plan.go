@@ -89,6 +89,7 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 	}
 	r.warn(cursor, key)
 	p.Numbered = p.numbered(cfg)
+	p.Marked = p.marked()
 	return p, nil
 }
 
@@ -103,6 +104,32 @@ func (p *Plan) numbered(cfg *Config) *Plan {
 	n.Sel.Columns = append(slices.Clip(p.Sel.Columns), p.Table.Writer.Column)
 	n.Sel.Writer = p.Table.Writer
 	return &n
+}
+
+// NotChosen is the mark of a row that source__where does not choose, as JSON.
+const NotChosen = `"n"`
+
+// marked is the plan of all rows, chosen or not.
+func (p *Plan) marked() *Plan {
+	if p.Sel.Where == "" || p.Sel.Query != "" || p.Table.View {
+		return nil
+	}
+	m := *p
+	mark := engine.Column{Name: "chosen", Value: p.Syntax.Words}
+	mark.Value.Expr = "CASE WHEN (\n" + engine.Literal(p.Sel.Where) + "\n) THEN 'y' ELSE 'n' END"
+	m.Sel.Columns = append(slices.Clip(p.Sel.Columns), mark)
+	m.Sel.Marked = true
+	return &m
+}
+
+// Live is the plan of live rows. Recorded changes, and windows between snapshots, are read with those that
+// source__where does not choose: what it chooses may be so far apart that no page of it would end in time, and no
+// position would pass the others.
+func (p *Plan) Live() *Plan {
+	if p.Marked != nil && (p.Tracked != nil || p.ByWindows()) {
+		return p.Marked
+	}
+	return p
 }
 
 // describeCursor decides the kind of the stored cursor and where Event.Time comes from.

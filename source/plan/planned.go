@@ -22,6 +22,9 @@ type Plan struct {
 	Sel   keyset.Selection
 	// Numbered reads pages with the number of each row's writer, as the last column; nil where that says nothing.
 	Numbered *Plan
+	// Marked reads the rows that source__where does not choose too, and which they are, as the last column; nil where
+	// there is no condition, and where a query or view has the rows.
+	Marked *Plan
 	// Names holds, for each projected column of the row, `"name":` ready to be written; the first len(names) columns of
 	// sel.columns are the row's, the others are read for key, cursor, order key and delete_when only.
 	Names []string

@@ -222,7 +222,7 @@ func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column,
 			fmt.Fprintf(&b.Text, ", %s AS o%d", s.Column(c), i)
 		}
 		b.From(s)
-		b.Conditions(s, keyset.Span{Also: append([]keyset.Condition{branch}, also...)})
+		b.Conditions(s, keyset.Span{Also: append([]keyset.Condition{branch}, also...), All: s.Marked})
 		b.Add("\nORDER BY ")
 		for i, c := range order {
 			b.Add(keyset.Comma(i) + s.Column(c))

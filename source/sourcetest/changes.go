@@ -1,6 +1,7 @@
 package sourcetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -317,4 +318,28 @@ func rereadChanges(f fixture) {
 		f.Errorf("the ids were %v, and are %s, %s, %s", ids, again[0].ID, again[1].ID, again[2].ID)
 	}
 	f.same("the delete", again[1].ID, r.read(10)[0].ID)
+}
+
+// changesFew holds that no page reads further than its limit where few changes meet the condition, and that the
+// position passes the others.
+func changesFew(f fixture) {
+	name := f.tracked()
+	r := f.reader(plan.Config{Table: name, Start: "latest", Where: "id IN (7, 50, 120)"})
+	f.insert(name, 1, 100, 1)
+	pages := 0
+	all := r.pages(10, func(int) { pages++ })
+	f.same("chosen", sorted(told(all)), "insert 50=1, insert 7=1")
+	if pages < 10 {
+		f.Errorf("100 changes were read in %d pages of 10", pages)
+	}
+	if p := r.page(r.src, stored(f.T, r.at), poller.Limit{Rows: 10, Bytes: plenty}); len(p.Events) > 0 || p.More {
+		f.Errorf("at %s there is more: %v", r.at, p)
+	}
+	f.insert(name, 101, 119, 1)
+	f.insert(name, 120, 120, 1)
+	f.exec("DELETE FROM "+name+" WHERE id = 101", "UPDATE "+name+" SET v = 2 WHERE id = 7")
+	f.same("after it", sorted(told(r.read(10))), "delete 101, insert 120=1, update 7=2")
+	within := f.within(r.src, change.Range{UpTo: stored(f.T, r.at)}, 10)
+	slices.SortFunc(within, func(a, b change.Event) int { return cmp.Compare(string(a.Key), string(b.Key)) })
+	f.same("within a range", keys(within), ids(101, 120, 50, 7))
 }

@@ -23,7 +23,7 @@ func RunChanges(t *testing.T, e Engine) {
 		{"composite_keys", compositeKeys}, {"key_types", keyTypes}, {"recased", recased}, {"status", statusOf},
 		{"foreign_tables", foreignTables}, {"unseen_writes", unseenWrites}, {"one_moment", oneMoment},
 		{"odd_tables", oddTables}, {"odd_columns", oddColumns}, {"operations", operations}, {"only_inserts", onlyInserts},
-		{"where_of_changes", whereOfChanges}, {"reread_changes", rereadChanges},
+		{"where_of_changes", whereOfChanges}, {"changes_few", changesFew}, {"reread_changes", rereadChanges},
 		{"whole_table", wholeTable}, {"whole_ids", wholeIDs}, {"whole_composite", wholeComposite},
 		{"whole_of_inserts", wholeOfInserts}, {"whole_broken", wholeBroken}, {"whole_of_nothing", wholeOfNothing},
 	} {

@@ -42,7 +42,7 @@ func open(t *testing.T) state.Store {
 	return s
 }
 
-func TestStore(t *testing.T) { storetest.Run(t, open) }
+func TestStore(t *testing.T) { storetest.Run(t, state.MaxObject, open) }
 
 func TestLease(t *testing.T) {
 	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: 10 * time.Second})

@@ -11,7 +11,7 @@ import (
 
 func open(*testing.T) state.Store { return memstore.New() }
 
-func TestStore(t *testing.T) { storetest.Run(t, open) }
+func TestStore(t *testing.T) { storetest.Run(t, state.MaxObject, open) }
 
 func TestLease(t *testing.T) {
 	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: time.Minute, FakeTime: true})

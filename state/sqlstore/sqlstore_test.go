@@ -59,7 +59,7 @@ func store(t *testing.T, text, table string, create bool) *sqlstore.Store {
 func TestStore(t *testing.T) {
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) state.Store {
+			storetest.Run(t, state.MaxObject, func(t *testing.T) state.Store {
 				t.Helper()
 				return store(t, database(t), sqlstore.DefaultTable, true)
 			})
@@ -70,7 +70,7 @@ func TestStore(t *testing.T) {
 // TestStoreOnSQLServer: set ROWRELAY_TEST_SQLSERVER to run it.
 func TestStoreOnSQLServer(t *testing.T) {
 	text := testenv.SQLServer(t)
-	storetest.Run(t, func(t *testing.T) state.Store {
+	storetest.Run(t, state.MaxObject, func(t *testing.T) state.Store {
 		t.Helper()
 		return store(t, text, "state "+strings.ReplaceAll(t.Name(), "/", " "), true)
 	})

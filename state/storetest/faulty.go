@@ -1,7 +1,7 @@
 // Package storetest holds what every [state.Store] must pass: [Run] is the contract of the store itself, [RunLease]
 // drives keepers and leases over it while its answers fail in three ways.
 //
-//	func TestStore(t *testing.T) { storetest.Run(t, open) }
+//	func TestStore(t *testing.T) { storetest.Run(t, state.MaxObject, open) }
 //	func TestLease(t *testing.T) { storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Second}) }
 package storetest
 

@@ -47,7 +47,8 @@ func open(t *testing.T) state.Store {
 	return s
 }
 
-func TestStore(t *testing.T) { storetest.Run(t, open) }
+// TestStore: the emulator takes two minutes for state.MaxObject.
+func TestStore(t *testing.T) { storetest.Run(t, 8<<20+1, open) }
 
 func TestLease(t *testing.T) {
 	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: 10 * time.Second})

@@ -2,18 +2,18 @@ WITH rowrelay_s AS MATERIALIZED (
 	SELECT x.s1, x.s2, concat_ws('|', pg_current_snapshot(), pg_is_in_recovery(), '', '', '') AS heard
 	FROM (SELECT $1::text::pg_snapshot AS s1, $2::text::pg_snapshot AS s2) AS x
 )
-SELECT w.c0, w.c1, w.c2, w.c3, w.heard, w.ended
+SELECT w.c0, w.c1, w.c2, w.c3, w.c4, w.heard, w.ended
 FROM (
 	(SELECT * FROM (
-	(SELECT r."tenant" AS c0, r."id" AS c1, r."amount"::numeric AS c2, r."xid" AS c3, (SELECT heard FROM rowrelay_s) AS heard, NULL AS ended, r."xid" AS o0, r."tenant" AS o1, r."id" AS o2
-FROM "shop"."orders" AS r
-WHERE (
+	(SELECT r."tenant" AS c0, r."id" AS c1, r."amount"::numeric AS c2, r."xid" AS c3, CASE WHEN (
 amount > 0::money OR amount IS NULL
-) AND (r."xid", r."tenant", r."id") > ($3::xid8, $4::text, $5::int8) AND r."xid" < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s) AND pg_visible_in_snapshot(r."xid", (SELECT s2 FROM rowrelay_s))
+) THEN 'y' ELSE 'n' END AS c4, (SELECT heard FROM rowrelay_s) AS heard, NULL AS ended, r."xid" AS o0, r."tenant" AS o1, r."id" AS o2
+FROM "shop"."orders" AS r
+WHERE (r."xid", r."tenant", r."id") > ($3::xid8, $4::text, $5::int8) AND r."xid" < (SELECT pg_snapshot_xmax(s2) FROM rowrelay_s) AND pg_visible_in_snapshot(r."xid", (SELECT s2 FROM rowrelay_s))
 ORDER BY r."xid", r."tenant", r."id" LIMIT 501)
 	) AS u ORDER BY o0, o1, o2 LIMIT 501)
 	UNION ALL
-	SELECT NULL, NULL, NULL, NULL, heard, 'true', NULL, NULL, NULL FROM rowrelay_s
+	SELECT NULL, NULL, NULL, NULL, NULL, heard, 'true', NULL, NULL, NULL FROM rowrelay_s
 ) AS w
 ORDER BY w.o0, w.o1, w.o2
 -- parameter: s1 text = 5:9:7

@@ -1,7 +1,5 @@
 SELECT +r."updated_at", r."id"
 FROM "shop"."orders" AS r
-WHERE r."updated_at" IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-)
+WHERE r."updated_at" IS NOT NULL
 ORDER BY r."updated_at" DESC, r."id" DESC
 LIMIT 1

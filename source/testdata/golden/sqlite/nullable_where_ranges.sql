@@ -37,9 +37,7 @@ status = 'new' OR status = 'paid' -- open ones
 SELECT +r."updated_at", r."id"
 FROM (SELECT r."updated_at", r."id"
 FROM "shop"."orders" AS r
-WHERE r."updated_at" IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-) AND (r."updated_at", r."id") > (?1, ?2) AND r."updated_at" <= ?3
+WHERE r."updated_at" IS NOT NULL AND (r."updated_at", r."id") > (?1, ?2) AND r."updated_at" <= ?3
 ORDER BY r."updated_at", r."id"
 LIMIT 4096
 ) AS r
@@ -50,9 +48,7 @@ LIMIT 1
 -- the last row below a value
 SELECT +r."updated_at", r."id"
 FROM "shop"."orders" AS r
-WHERE r."updated_at" IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-) AND r."updated_at" < ?1
+WHERE r."updated_at" IS NOT NULL AND r."updated_at" < ?1
 ORDER BY r."updated_at" DESC, r."id" DESC
 LIMIT 1
 -- parameters: updated_at
@@ -60,9 +56,7 @@ LIMIT 1
 -- any row from a value on
 SELECT +r."updated_at", r."id"
 FROM "shop"."orders" AS r
-WHERE r."updated_at" IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-) AND r."updated_at" >= ?1
+WHERE r."updated_at" IS NOT NULL AND r."updated_at" >= ?1
 LIMIT 1
 -- parameters: updated_at
 

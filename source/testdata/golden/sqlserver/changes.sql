@@ -6,18 +6,18 @@ DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
 IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
 	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN (
+r.[rowrelay_present] IS NULL OR (
+note <> 'x'
+)
+) THEN 'y' ELSE 'n' END
 FROM (
 	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
 	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
-WHERE (
-r.[rowrelay_present] IS NULL OR (
-note <> 'x'
-)
-) AND 1 = 1
+WHERE 1 = 1
 ORDER BY r.[rowrelay_version], r.[tenant], r.[id];
 SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
 	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
@@ -34,18 +34,18 @@ DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
 IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
 	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN (
+r.[rowrelay_present] IS NULL OR (
+note <> 'x'
+)
+) THEN 'y' ELSE 'n' END
 FROM (
 	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
 	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
-WHERE (
-r.[rowrelay_present] IS NULL OR (
-note <> 'x'
-)
-) AND r.[rowrelay_version] > CAST(@p1 AS bigint) AND 1 = 1
+WHERE r.[rowrelay_version] > CAST(@p1 AS bigint) AND 1 = 1
 ORDER BY r.[rowrelay_version], r.[tenant], r.[id];
 SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
 	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
@@ -62,18 +62,18 @@ DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
 IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
 	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN (
+r.[rowrelay_present] IS NULL OR (
+note <> 'x'
+)
+) THEN 'y' ELSE 'n' END
 FROM (
 	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
 	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
-WHERE (
-r.[rowrelay_present] IS NULL OR (
-note <> 'x'
-)
-) AND r.[rowrelay_version] >= CAST(@p1 AS bigint) AND (r.[rowrelay_version] > CAST(@p1 AS bigint) OR (r.[rowrelay_version] = CAST(@p1 AS bigint) AND (r.[tenant] > CAST(@p2 COLLATE Latin1_General_CI_AS AS varchar(20)) OR (r.[tenant] = CAST(@p2 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] > CAST(@p3 AS bigint))))) AND r.[rowrelay_version] <= CAST(@p7 AS bigint)
+WHERE r.[rowrelay_version] >= CAST(@p1 AS bigint) AND (r.[rowrelay_version] > CAST(@p1 AS bigint) OR (r.[rowrelay_version] = CAST(@p1 AS bigint) AND (r.[tenant] > CAST(@p2 COLLATE Latin1_General_CI_AS AS varchar(20)) OR (r.[tenant] = CAST(@p2 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] > CAST(@p3 AS bigint))))) AND r.[rowrelay_version] <= CAST(@p7 AS bigint)
 ORDER BY r.[rowrelay_version], r.[tenant], r.[id];
 SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
 	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
@@ -163,11 +163,7 @@ FROM (
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], 0) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
-WHERE (
-r.[rowrelay_present] IS NULL OR (
-note <> 'x'
-)
-) AND r.[rowrelay_version] < CAST(@p1 AS bigint)
+WHERE r.[rowrelay_version] < CAST(@p1 AS bigint)
 ORDER BY r.[rowrelay_version] DESC, r.[tenant] DESC, r.[id] DESC
 
 -- how far, parameters []

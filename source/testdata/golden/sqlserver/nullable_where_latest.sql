@@ -1,6 +1,4 @@
 SELECT TOP (1) r.[updated_at], r.[id]
 FROM [shop].[orders] AS r
-WHERE r.[updated_at] IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-)
+WHERE r.[updated_at] IS NOT NULL
 ORDER BY r.[updated_at] DESC, r.[id] DESC

@@ -53,9 +53,7 @@ status = 'new' OR status = 'paid' -- open ones
 SELECT TOP (1) r.[updated_at], r.[id]
 FROM (SELECT TOP (4096) r.[updated_at], r.[id]
 FROM [shop].[orders] AS r
-WHERE r.[updated_at] IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-) AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[updated_at] <= CAST(@p3 AS datetime2(7))
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] >= CAST(@p1 AS datetime2(7)) AND (r.[updated_at] > CAST(@p1 AS datetime2(7)) OR (r.[updated_at] = CAST(@p1 AS datetime2(7)) AND r.[id] > CAST(@p2 AS tinyint))) AND r.[updated_at] <= CAST(@p3 AS datetime2(7))
 ORDER BY r.[updated_at], r.[id]
 ) AS r
 ORDER BY r.[updated_at] DESC, r.[id] DESC
@@ -64,18 +62,14 @@ ORDER BY r.[updated_at] DESC, r.[id] DESC
 -- the last row below a value
 SELECT TOP (1) r.[updated_at], r.[id]
 FROM [shop].[orders] AS r
-WHERE r.[updated_at] IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-) AND r.[updated_at] < CAST(@p1 AS datetime2(7))
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] < CAST(@p1 AS datetime2(7))
 ORDER BY r.[updated_at] DESC, r.[id] DESC
 -- parameters: updated_at
 
 -- any row from a value on
 SELECT TOP (1) r.[updated_at], r.[id]
 FROM [shop].[orders] AS r
-WHERE r.[updated_at] IS NOT NULL AND (
-status = 'new' OR status = 'paid' -- open ones
-) AND r.[updated_at] >= CAST(@p1 AS datetime2(7))
+WHERE r.[updated_at] IS NOT NULL AND r.[updated_at] >= CAST(@p1 AS datetime2(7))
 -- parameters: updated_at
 
 -- by one key

@@ -36,18 +36,14 @@ ORDER BY r.[small], r.[id]
 -- latest, parameters []
 SELECT TOP (1) r.[small], r.[id]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[small] IS NOT NULL AND (
-amount > 1 OR flag = 1
-)
+WHERE r.[small] IS NOT NULL
 ORDER BY r.[small] DESC, r.[id] DESC
 
 -- reach, parameters [0 1 2]
 SELECT TOP (1) r.[small], r.[id]
 FROM (SELECT TOP (4096) r.[small], r.[id]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[small] IS NOT NULL AND (
-amount > 1 OR flag = 1
-) AND r.[small] >= CAST(@p1 AS int) AND (r.[small] > CAST(@p1 AS int) OR (r.[small] = CAST(@p1 AS int) AND r.[id] > CAST(@p2 AS bigint))) AND r.[small] <= CAST(@p3 AS int)
+WHERE r.[small] IS NOT NULL AND r.[small] >= CAST(@p1 AS int) AND (r.[small] > CAST(@p1 AS int) OR (r.[small] = CAST(@p1 AS int) AND r.[id] > CAST(@p2 AS bigint))) AND r.[small] <= CAST(@p3 AS int)
 ORDER BY r.[small], r.[id]
 ) AS r
 ORDER BY r.[small] DESC, r.[id] DESC
@@ -96,17 +92,13 @@ amount > 1 OR flag = 1
 -- below, parameters [0]
 SELECT TOP (1) r.[small], r.[id]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[small] IS NOT NULL AND (
-amount > 1 OR flag = 1
-) AND r.[small] < CAST(@p1 AS int)
+WHERE r.[small] IS NOT NULL AND r.[small] < CAST(@p1 AS int)
 ORDER BY r.[small] DESC, r.[id] DESC
 
 -- from, parameters [0]
 SELECT TOP (1) r.[small], r.[id]
 FROM [dbo].[or]]ders] AS r
-WHERE r.[small] IS NOT NULL AND (
-amount > 1 OR flag = 1
-) AND r.[small] >= CAST(@p1 AS int)
+WHERE r.[small] IS NOT NULL AND r.[small] >= CAST(@p1 AS int)
 
 -- keys, parameters [65536 65537]
 SELECT r.[id], r.[small]

@@ -46,9 +46,7 @@ SELECT TOP (1) r.[at3], r.[id]
 FROM (
 SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
 ) AS r
-WHERE r.[at3] IS NOT NULL AND (
-id > 0
-)
+WHERE r.[at3] IS NOT NULL
 ORDER BY r.[at3] DESC, r.[id] DESC
 
 -- reach, parameters [0 1 2]
@@ -57,9 +55,7 @@ FROM (SELECT TOP (4096) r.[at3], r.[id]
 FROM (
 SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
 ) AS r
-WHERE r.[at3] IS NOT NULL AND (
-id > 0
-) AND r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint))) AND r.[at3] <= CAST(@p3 AS datetime2(3))
+WHERE r.[at3] IS NOT NULL AND r.[at3] >= CAST(@p1 AS datetime2(3)) AND (r.[at3] > CAST(@p1 AS datetime2(3)) OR (r.[at3] = CAST(@p1 AS datetime2(3)) AND r.[id] > CAST(@p2 AS bigint))) AND r.[at3] <= CAST(@p3 AS datetime2(3))
 ORDER BY r.[at3], r.[id]
 ) AS r
 ORDER BY r.[at3] DESC, r.[id] DESC
@@ -120,9 +116,7 @@ SELECT TOP (1) r.[at3], r.[id]
 FROM (
 SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
 ) AS r
-WHERE r.[at3] IS NOT NULL AND (
-id > 0
-) AND r.[at3] < CAST(@p1 AS datetime2(3))
+WHERE r.[at3] IS NOT NULL AND r.[at3] < CAST(@p1 AS datetime2(3))
 ORDER BY r.[at3] DESC, r.[id] DESC
 
 -- from, parameters [0]
@@ -130,9 +124,7 @@ SELECT TOP (1) r.[at3], r.[id]
 FROM (
 SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them
 ) AS r
-WHERE r.[at3] IS NOT NULL AND (
-id > 0
-) AND r.[at3] >= CAST(@p1 AS datetime2(3))
+WHERE r.[at3] IS NOT NULL AND r.[at3] >= CAST(@p1 AS datetime2(3))
 
 -- keys, parameters [65536 65537]
 SELECT r.[id], r.[at3]

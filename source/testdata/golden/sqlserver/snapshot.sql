@@ -114,8 +114,5 @@ note <> 'x'
 -- last row, parameters []
 SELECT TOP (1) r.[tenant], r.[id]
 FROM [dbo].[or'ders] AS r
-WHERE (
-note <> 'x'
-)
 ORDER BY r.[tenant] DESC, r.[id] DESC
 
