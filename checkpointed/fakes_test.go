@@ -53,7 +53,7 @@ type shopMade struct {
 
 func newShop() *shop {
 	return &shop{rows: map[int]*shopRow{},
-		describe: Description{Fingerprint: "sha256:shop", Engine: "test", Table: "orders"}}
+		describe: Description{Fingerprint: "sha256:shop", Engine: "test", Table: "orders", Ranges: true}}
 }
 
 // put inserts or updates a row.

@@ -43,8 +43,8 @@ func (s *session) sameDatabase(incarnation string) error {
 // it: only the command knows, and tells what would be skipped.
 func (s *session) gapRemedy() string {
 	name := s.feed.cfg.address()
-	return fmt.Sprintf("Run `rowrelay state accept-gap %s` to go on (it says first from where, and what that skips), or "+
-		"`rowrelay state reset %s --to beginning` to start over", name, name)
+	return fmt.Sprintf("Run `rowrelay state accept-gap %s` to go on (it says first from where, and what that skips), or `%s` to "+
+		"start over", name, s.source.StartOver(name))
 }
 
 // withGapRemedy is err and the remedy, unless the source has said its own: the changes of a table have another one.
@@ -139,5 +139,5 @@ func (s *session) sameColumns(doc *state.Document) error {
 	return &poller.Fault{Event: poller.FingerprintMismatch,
 		Err: fmt.Errorf("the columns of the cursor or key have changed their type (stored %s, now %s): the position "+
 			"may mean another row there. Change the type back, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or "+
-			"`rowrelay state reset %s --to beginning` to start over", was, s.source.Columns, name, name)}
+			"`%s` to start over", was, s.source.Columns, name, s.source.StartOver(name))}
 }

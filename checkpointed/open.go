@@ -182,8 +182,8 @@ func (s *session) adoptThis(ctx context.Context, snapshot *state.Snapshot) error
 		return &poller.Fault{Event: poller.FingerprintMismatch,
 			Err: fmt.Errorf("the state document was written for another source definition "+
 				"(stored %s, settings give %s): server, database, table or query, cursor, key or filter has changed. "+
-				"Undo the change, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `rowrelay state "+
-				"reset %s --to beginning` to start over", stored, s.source.Fingerprint, s.feed.cfg.address(), s.feed.cfg.address())}
+				"Undo the change, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or `%s` to start over",
+				stored, s.source.Fingerprint, s.feed.cfg.address(), s.source.StartOver(s.feed.cfg.address()))}
 	}
 	if err := s.sameColumns(doc); err != nil {
 		return err

@@ -133,6 +133,10 @@ func TestFailover(t *testing.T) {
 						!strings.Contains(r.Err.Error(), "--to beginning") {
 						t.Errorf("%s: %v", r.Event, r.Err)
 					}
+					s.describe.Ranges = false // changes, of which the beginning is not the table's
+					if r = p.tick(); !strings.Contains(fmt.Sprint(r.Err), "--to snapshot") {
+						t.Errorf("of changes: %v", r.Err)
+					}
 					return
 				}
 				if r.Event != poller.TickComplete || len(r.Warnings) != 1 || p.doc().Checkpoint.Incarnation != c.is {

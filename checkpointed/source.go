@@ -80,6 +80,16 @@ type Description struct {
 	Warnings []string
 }
 
+// StartOver is the command that delivers everything again. The beginning of changes is what is retained of them, and
+// not the table.
+func (d *Description) StartOver(document string) string {
+	to := "snapshot"
+	if d.Ranges {
+		to = "beginning"
+	}
+	return "rowrelay state reset " + document + " --to " + to
+}
+
 func (d *Description) origin() poller.Origin {
 	return poller.Origin{Engine: d.Engine, Table: d.Table, Fingerprint: d.Fingerprint}
 }

@@ -227,6 +227,8 @@ type ChangeTable struct {
 	// Ignored is the context of writes that do not count (source__ignore_context), as hexadecimal digits in lower case
 	// after 0x; "" where all count.
 	Ignored string
+	// Copies are triggers under other names, which go when it is uninstalled (Tracking.Copies).
+	Copies []string
 	// Rows is what stands after FROM: the change table joined with the table. Whole is the table itself, each row with
 	// what is known of its last change: of one that nobody has written since changes are recorded, version and created
 	// are Tracking.Before.

@@ -126,6 +126,8 @@ type Tracking struct {
 	Faults func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Others names tables beside this one whose triggers keep the same change table.
 	Others func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
+	// Copies names triggers of the table that a tool has copied under other names; nil where names are each table's own.
+	Copies func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Unseen says which writes to this table the triggers do not see, each in a sentence.
 	Unseen func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 }

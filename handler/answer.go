@@ -87,7 +87,7 @@ func next(r *poller.Report, outbox bool) string {
 	case poller.SourceGap:
 		return "the source is not the one that the checkpoint was taken from, or changes are missing (a restore, failover, truncation, " +
 			"purge): compare, then do as the error says; `rowrelay state accept-gap " + document + "` goes on, and says first from " +
-			"where and what that skips, `rowrelay state reset " + document + " --to beginning` starts over"
+			"where and what that skips"
 	case poller.StateGone:
 		return "find out who deleted it, and restore it from its copy: the poller goes on by itself; to deliver everything from " + p +
 			"source__start on instead, start this process anew"

@@ -79,21 +79,22 @@ func (p *Poller) position(ctx context.Context, o *Output) (change.Cursor, error)
 // unlike says that a poller cannot go on at a document: it was written for another source than this one, or an earlier
 // tick found a gap. It lies at key; name is how commands name it.
 func unlike(doc *state.Document, source checkpointed.Description, key, name string) error {
+	again := source.StartOver(name)
 	switch {
 	case source.Fingerprint != doc.SourceFingerprint:
 		return fmt.Errorf("the state document %s was written for another source definition: undo the change, or run "+
-			"`rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[2]s --to beginning`", key, name)
+			"`rowrelay state accept-fingerprint %s`, or start over with `%s`", key, name, again)
 	case !source.SameLate(doc):
 		return fmt.Errorf("late_commits was %s when the state document %s was written, and is now %s: write "+
-			"source__late_commits=%[1]s, or run `rowrelay state accept-fingerprint %[4]s`, or start over with `rowrelay state reset %[4]s --to beginning`",
-			doc.Late.Mode, key, source.Late, name)
+			"source__late_commits=%[1]s, or run `rowrelay state accept-fingerprint %[4]s`, or start over with `%[5]s`",
+			doc.Late.Mode, key, source.Late, name, again)
 	case source.Retyped(doc) != "":
 		return fmt.Errorf("the columns of the cursor or key had other types when the state document %s was written (%s, now %s): change "+
-			"the types back, or run `rowrelay state accept-fingerprint %s`, or start over with `rowrelay state reset %[4]s --to beginning`",
-			key, doc.Checkpoint.Columns, source.Columns, name)
+			"the types back, or run `rowrelay state accept-fingerprint %s`, or start over with `%s`",
+			key, doc.Checkpoint.Columns, source.Columns, name, again)
 	case doc.Checkpoint.Gap != "":
 		return fmt.Errorf("an earlier tick found a gap in %s: run `rowrelay state accept-gap %s` to go on (it says first from where), or start "+
-			"over with `rowrelay state reset %[2]s --to beginning`", doc.Checkpoint.Gap, name)
+			"over with `%s`", doc.Checkpoint.Gap, name, again)
 	}
 	return nil
 }

@@ -68,8 +68,10 @@ func TestReplaced(t *testing.T) {
 			if is == was {
 				t.Fatalf("the new table has the old one's identity %q", is)
 			}
-			if warning, err := src.Replaced(t.Context(), at, was, is); err != nil || warning != "" {
-				t.Errorf("an empty table has lost nothing: %q, %v", warning, err)
+			// The old one may have had rows after the position, as where it is renamed and made anew each month.
+			const rest = "after the position is not delivered"
+			if warning, err := src.Replaced(t.Context(), at, was, is); err != nil || !strings.Contains(warning, rest) {
+				t.Errorf("an empty table: %q, %v", warning, err)
 			}
 			for range 60 {
 				testenv.Exec(t, db, "INSERT INTO o (v) VALUES (1)")
@@ -85,7 +87,7 @@ func TestReplaced(t *testing.T) {
 				t.Errorf("at the beginning: %q, %v", warning, err)
 			}
 			testenv.Exec(t, db, "DELETE FROM o WHERE id <= 10")
-			if warning, err := src.Replaced(t.Context(), at, was, is); err != nil || warning != "" {
+			if warning, err := src.Replaced(t.Context(), at, was, is); err != nil || !strings.Contains(warning, rest) {
 				t.Errorf("every row stands after the position: %q, %v", warning, err)
 			}
 		})
@@ -112,7 +114,8 @@ func TestReplacedMeanwhile(t *testing.T) {
 				page.Table == was {
 				t.Fatalf("%d rows of the table %q, which was %q: %v", len(page.Events), page.Table, was, err)
 			}
-			if warning, err := src.Replaced(t.Context(), at, was, page.Table); err != nil || warning != "" {
+			if warning, err := src.Replaced(t.Context(), at, was, page.Table); err != nil ||
+				strings.Contains(warning, "never seen") {
 				t.Errorf("%q, %v", warning, err)
 			}
 			next, err := src.Fetch(t.Context(), change.Range{After: page.Events[0].Cursor}, everything)
@@ -163,16 +166,27 @@ func identity(t *testing.T, src *Cursor) string {
 	return page.Table
 }
 
-// TestReplacedTransactions: rows of a new table have transactions that the position does not count, so that none is
-// lost.
+// TestReplacedTransactions: rows that are written to a new table have transactions that the position does not count.
+// A dump that is restored brings old ones, before the trigger that would set them: its rows were never seen.
 func TestReplacedTransactions(t *testing.T) {
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
-	testenv.Exec(t, db, "INSERT INTO o (id, v) VALUES (6, 1)")
+	testenv.Exec(t, db, "CREATE TABLE dump AS SELECT * FROM o")
+	at, err := src.Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	was := identity(t, src)
-	if warning, err := src.Replaced(t.Context(), change.Cursor(`{"kind":"transaction"}`), was, "oid 1"); err != nil ||
-		warning != "" {
-		t.Errorf("%q, %v", warning, err)
+	testenv.Exec(t, db, "DROP TABLE o", "CREATE TABLE o (LIKE dump)", "ALTER TABLE o ADD PRIMARY KEY (id)",
+		"INSERT INTO o SELECT id, tenant, v, pg_current_xact_id() FROM dump")
+	is := identity(t, src)
+	if warning, err := src.Replaced(t.Context(), at, was, is); err != nil || strings.Contains(warning, "never seen") ||
+		is == was {
+		t.Errorf("rows that are still to come, of the table %s, which was %s: %q, %v", is, was, warning, err)
+	}
+	testenv.Exec(t, db, "INSERT INTO o SELECT 100 + id, tenant, v, xid FROM dump")
+	if warning, err := src.Replaced(t.Context(), at, was, is); !errors.Is(err, poller.ErrGap) {
+		t.Errorf("rows of a dump: %q, %v", warning, err)
 	}
 }
 

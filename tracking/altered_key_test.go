@@ -72,7 +72,8 @@ func TestAlteredCollation(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.exec(c.alter...)
-			if err := describe(); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "does not fit") {
+			if err := describe(); !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "does not fit") ||
+				!strings.Contains(err.Error(), "--to snapshot") {
 				t.Error(err)
 			}
 		})

@@ -147,10 +147,10 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 		if err != nil {
 			return fmt.Errorf("read whose the change table is: %w", err)
 		}
-		if len(others) > 0 {
-			return fmt.Errorf("%w: the change table %s is that of %s, whose triggers keep it: name another by "+
-				"source__track_table, or remove it by rowrelay track uninstall %s", poller.ErrConfig, f.changes.Name,
-				strings.Join(others, ", "), whose)
+		if len(others) > 0 && !w.Done {
+			return fmt.Errorf("%w: the change table %s is that of %s, whose triggers keep it. If that is what this table was before "+
+				"another took its name (RENAME, gh-ost), run rowrelay track uninstall %[4]s and then rowrelay track install %[4]s; otherwise name "+
+				"another change table by source__track_table", poller.ErrConfig, f.changes.Name, strings.Join(others, ", "), whose)
 		}
 		if t.Able != nil {
 			if err := t.Able(ctx, conn); err != nil {
@@ -198,6 +198,11 @@ func Uninstall(ctx context.Context, to engine.Connection, table, name, whose str
 			return err
 		}
 		t := to.Dialect.Syntax().Tracking
+		if t.Copies != nil {
+			if f.changes.Copies, err = t.Copies(ctx, conn, f.changes); err != nil {
+				return fmt.Errorf("read the triggers: %w", err)
+			}
+		}
 		w = Work{Engine: to.Engine, Changes: f.changes, AtOnce: t.AtOnce, Statements: t.Uninstall(f.changes)}
 		return nil
 	})

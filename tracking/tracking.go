@@ -277,7 +277,7 @@ func Floor(s *engine.Syntax, c *engine.ChangeTable) string {
 // stale says that a change table is not that of its table any more.
 func stale(c *engine.ChangeTable, why string) error {
 	return fmt.Errorf("%w: the change table %s does not fit %s: %s. Make it anew: rowrelay track uninstall %s, "+
-		"then rowrelay track install %s; then rowrelay state reset %s --to beginning", poller.ErrConfig, c.Name, c.Of, why,
+		"then rowrelay track install %s; then rowrelay state reset %s --to snapshot", poller.ErrConfig, c.Name, c.Of, why,
 		c.Poller, c.Poller, poller.AnyDocument)
 }
 

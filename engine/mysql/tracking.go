@@ -40,6 +40,7 @@ func tracking() *engine.Tracking {
 		Faults:  trackingFaults,
 		Renew:   renewTracking,
 		Others:  trackingOthers,
+		Copies:  trackingCopies,
 		Unseen:  trackingUnseen,
 	}
 }
@@ -244,6 +245,9 @@ func uninstallTracking(c *engine.ChangeTable) []string {
 	for _, event := range trackingEvents {
 		statements = append(statements, "DROP TRIGGER IF EXISTS "+c.In(quote, c.Trigger(event)))
 	}
+	for _, name := range c.Copies {
+		statements = append(statements, "DROP TRIGGER IF EXISTS "+c.In(quote, name))
+	}
 	return append(statements, "DROP TABLE IF EXISTS "+c.In(quote, c.Name), "DROP TABLE IF EXISTS "+c.In(quote, c.State()))
 }
 
@@ -252,6 +256,22 @@ WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ?`
 
 // errNoTrigger is the server's number for "Trigger does not exist".
 const errNoTrigger = 1360
+
+// copyOf says which names a trigger may have: a tool that copies a table makes its triggers anew on the copy, while it
+// locks the table, but cannot give them their names (gh-ost --include-triggers --trigger-suffix).
+func copyOf(name string) func(string) bool {
+	return func(has string) bool { return strings.HasPrefix(has, name) }
+}
+
+// trackingCopies finds the triggers that a tool has copied under other names.
+func trackingCopies(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
+	found, err := engine.Texts(ctx, conn, trackingTriggersSQL, c.OfParts[0], c.OfParts[1])
+	return slices.DeleteFunc(found, func(has string) bool {
+		return !slices.ContainsFunc(trackingEvents, func(event string) bool {
+			return has != c.Trigger(event) && copyOf(c.Trigger(event))(has)
+		})
+	}), err
+}
 
 // trackingFaults reads the catalog, which shows triggers only to whoever has TRIGGER on the table. To others the server
 // still says of each name whether there is such a trigger.
@@ -262,7 +282,7 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 	}
 	for _, event := range trackingEvents {
 		name := c.Trigger(event)
-		if slices.Contains(found, name) || len(found) == 0 && hidden(ctx, conn, c.In(quote, name)) {
+		if slices.ContainsFunc(found, copyOf(name)) || len(found) == 0 && hidden(ctx, conn, c.In(quote, name)) {
 			continue
 		}
 		faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))

@@ -68,7 +68,7 @@ func (r *resolver) late(cursor []int) Late {
 		}
 	case late.Exact:
 		if l.Exact = way; way == ExactNone {
-			r.fault("source__late_commits=exact: %s; use overlap, which is safe on every table", why)
+			r.fault("source__late_commits=exact: %s; leave this setting out, or use overlap, which is safe on every table", why)
 		}
 	}
 	if l.Mode == late.Exact && way != ExactNone &&

@@ -18,6 +18,10 @@ import (
 // readAgain is the command that reads the whole table again.
 const readAgain = "rowrelay state reset " + poller.AnyDocument + " --to snapshot"
 
+// remedy is what to do where changes are missing.
+const remedy = "Read the whole table again: " + readAgain + "; or go on after the last change that there is now: rowrelay state " +
+	"accept-gap " + poller.AnyDocument + ". Rows that were deleted meanwhile are not told of"
+
 // Floor reads the change table's floor, and the version that its state counts, where it counts.
 func (t Table) Floor(ctx context.Context, conn *sql.Conn) (counted, floor []byte, err error) {
 	p := t.Plan
@@ -84,10 +88,8 @@ func (t Table) errFloor(at string, floor []byte) error {
 	if b := t.Plan.BuiltIn(); b != nil {
 		why = b.Lost
 	}
-	return fmt.Errorf("%w: %s: the position %s is from before version %s, up to which changes are missing in %s: "+
-		"%s. Read the whole table again: %s; or go on after the last change that there is now: "+
-		"rowrelay state accept-gap %s. Rows that were deleted meanwhile are not told of",
-		poller.ErrGap, t.Source, at, floor, t.Plan.Table.Changes.Title(), why, readAgain, poller.AnyDocument)
+	return fmt.Errorf("%w: %s: the position %s is from before version %s, up to which changes are missing in %s: %s. %s",
+		poller.ErrGap, t.Source, at, floor, t.Plan.Table.Changes.Title(), why, remedy)
 }
 
 // BetweenSnapshots is the gap of a window that begins before changes that are missing, by the change table's floor.
@@ -107,18 +109,23 @@ func (t Table) FloorOf(text string) (floor, purged uint64, err error) {
 	return tracking.ParseFloor(text)
 }
 
-// Rebuilt is said where the table itself was made anew or rebuilt. Changes are told by triggers all the same, where the
-// table still has them.
+// Rebuilt is asked where the table is not the one that the position was read in. Changes are told by triggers all the
+// same, where it has them; but a dump that is restored has its rows before its triggers, and nothing records what
+// became of them. PostgreSQL tells a table that was made anew from one that was rebuilt.
 func (t Table) Rebuilt(was, is string) (warning string, err error) {
+	s := &t.Plan.Syntax
 	switch {
 	case t.Plan.BuiltIn() != nil:
 		return "", t.anew(was, is)
-	case t.Plan.Syntax.Tracking.Exact:
+	case !s.Rebuilds:
+		return "", fmt.Errorf("%w: %s: the table was dropped and made anew, by a restore for instance, or another one took its name (%s, "+
+			"now %s): its rows may be others than those that were told of. %s", poller.ErrGap, t.Source, was, is, remedy)
+	case s.OnlyRebuilt != nil && s.OnlyRebuilt(was, is):
 		return "", nil
 	}
-	return fmt.Sprintf("%s: the table was rebuilt, or another one has taken its name (%s, now %s): of another "+
-		"table nothing is recorded unless the triggers are on it, as rowrelay track status %s shows to a login with the right "+
-		"TRIGGER", t.Source, was, is, t.Cfg.Poller), nil
+	return fmt.Sprintf("%s: the table was rebuilt, or made anew (%s, now %s). Nothing is recorded of a table without the triggers, as "+
+		"rowrelay track status %s shows to a login that may see them, nor of rows that a dump brings back, which come before its "+
+		"triggers. If it was not only rebuilt: %s", t.Source, was, is, t.Cfg.Poller, readAgain), nil
 }
 
 // anew is the gap of a table, or of a tracking, that is not the one that the position was read in. What is not
@@ -128,7 +135,8 @@ func (t Table) anew(was, is string) error {
 	for i := range max(len(a), len(b)) {
 		if engine.Differ(a, b, i) {
 			return fmt.Errorf("%w: %s: changes may be missing in %s (%s, now %s): the table was made anew or truncated, or its "+
-				"tracking was switched off and on again", poller.ErrGap, t.Source, t.Plan.Table.Changes.Title(), was, is)
+				"tracking was switched off and on again. %s", poller.ErrGap, t.Source, t.Plan.Table.Changes.Title(), was, is,
+				remedy)
 		}
 	}
 	return nil
