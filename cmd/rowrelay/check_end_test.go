@@ -68,7 +68,8 @@ func TestCheckAsksSeveralAtOnce(t *testing.T) {
 	environ := []string{"state__kind=file", "state__path=" + t.TempDir(), "state__app_name=shop"}
 	for i := range pollers {
 		name := fmt.Sprintf("p%d", i)
-		environ = append(environ, fmt.Sprintf("DB%d=postgres://u:p@%s/%s?sslmode=disable&connect_timeout=1", i, server.Addr(), name))
+		environ = append(environ,
+			fmt.Sprintf("DB%d=postgres://u:p@%s/%s?sslmode=disable&connect_timeout=1", i, server.Addr(), name))
 		for setting, value := range map[string]string{"source__connection": fmt.Sprintf("DB%d", i), "source__table": "orders",
 			"source__cursor": "id", "output__kind": "stdout"} {
 			environ = append(environ, "pollers__"+name+"__"+setting+"="+value)
