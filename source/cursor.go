@@ -276,4 +276,5 @@ type mark struct {
 type place struct {
 	at     time.Time
 	warned bool
+	table  string // which one it was then
 }

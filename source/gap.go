@@ -18,10 +18,10 @@ import (
 // placesKept bounds places: the outputs of one poller share a source, and each has its own position.
 const placesKept = 64
 
-func (p places) note(at change.Cursor, now time.Time, warned bool) {
+func (p places) note(at change.Cursor, found place) {
 	if len(p) >= placesKept {
 		for key, known := range p {
-			if now.Sub(known.at) >= probeEvery {
+			if found.at.Sub(known.at) >= probeEvery {
 				delete(p, key)
 			}
 		}
@@ -29,19 +29,19 @@ func (p places) note(at change.Cursor, now time.Time, warned bool) {
 	if len(p) >= placesKept {
 		clear(p)
 	}
-	p[string(at)] = place{now, warned}
+	p[string(at)] = found
 }
 
-// sound notes that rows came up to a position: it cannot be ahead of what gave them their values.
-func (c *Cursor) sound(at change.Cursor) {
+// sound notes that rows of a table came up to a position: it cannot be ahead of what gave them their values.
+func (c *Cursor) sound(at change.Cursor, table string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.places.note(at, time.Now(), false)
+	c.places.note(at, place{at: time.Now(), table: table})
 }
 
 // seekGap holds a position against the engine's own counter, where no row came after it: at once when a process first
-// idles there, then once a minute, and at once on a connection that is newer: what was restored under a process ended
-// the one before. What comes after a position that is ahead of the counter is never seen: rows to come have values
+// idles there, then once a minute, and at once on a connection that is newer or where the table is another: what was
+// restored under a process ended the connection, or on SQLite changed the schema's version. What comes after a position that is ahead of the counter is never seen: rows to come have values
 // below it. While its verdict stands every fetch looks again.
 //
 // A position that a person named (without a tie-breaker) may well be ahead: a warning says what is never delivered
@@ -56,7 +56,7 @@ func (c *Cursor) seekGap(ctx context.Context, s *pool.Session, p *plan.Plan, at 
 	c.mu.Lock()
 	known, ok := c.places[string(at)]
 	c.mu.Unlock()
-	if ok && time.Since(known.at) < probeEvery && s.Opened.Before(known.at) {
+	if ok && time.Since(known.at) < probeEvery && s.Opened.Before(known.at) && known.table == page.Table {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, c.cfg.Timeout))
@@ -73,7 +73,7 @@ func (c *Cursor) seekGap(ctx context.Context, s *pool.Session, p *plan.Plan, at 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.places.note(at, time.Now(), warning != "")
+	c.places.note(at, place{time.Now(), warning != "", page.Table})
 	return nil
 }
 

@@ -4,9 +4,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"modernc.org/sqlite"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/testenv"
@@ -188,7 +191,7 @@ func TestGapDeleted(t *testing.T) {
 		t.Errorf("%q, %v", page.Warnings, err)
 	}
 	for range 2 {
-		src.places[string(at)] = place{time.Now().Add(-time.Hour), true}
+		src.places[string(at)] = place{at: time.Now().Add(-time.Hour), warned: true}
 		if page, err = src.Fetch(t.Context(), change.Range{After: at}, everything); err != nil || len(page.Warnings) > 0 {
 			t.Errorf("again: %q, %v", page.Warnings, err)
 		}
@@ -201,7 +204,7 @@ func TestGapThrottled(t *testing.T) {
 	p := places{}
 	now := time.Now()
 	for i := range 3 * placesKept {
-		p.note(change.Cursor{byte(i)}, now, false)
+		p.note(change.Cursor{byte(i)}, place{at: now})
 	}
 	if len(p) > placesKept {
 		t.Errorf("%d positions are remembered", len(p))
@@ -223,6 +226,46 @@ func TestGapThrottled(t *testing.T) {
 	src.places[string(at)] = place{at: now.Add(-2 * probeEvery)}
 	if _, err := src.Fetch(t.Context(), change.Range{After: at}, everything); !errors.Is(err, poller.ErrGap) {
 		t.Errorf("a minute later: %v", err)
+	}
+}
+
+// TestSQLiteRestoredInPlace: a backup that is restored over the live file is seen with the next page, although the
+// position was held against the counter just now.
+func TestSQLiteRestoredInPlace(t *testing.T) {
+	url := testenv.SQLite(t)
+	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	testenv.Exec(t, db, "CREATE TABLE o (id INTEGER PRIMARY KEY AUTOINCREMENT, v int)",
+		"INSERT INTO o (v) VALUES (1), (2)", "VACUUM INTO '"+backup+"'", "INSERT INTO o (v) VALUES (3), (4)")
+	src := newSource(t, url, plan.Config{Table: "o", Cursor: []string{"id"}})
+	page, err := src.Fetch(t.Context(), change.Range{}, everything)
+	if err != nil || len(page.Events) != 4 {
+		t.Fatal(err)
+	}
+	at := page.Events[3].Cursor
+	page, err = idle(t, src, at)
+	quiet(t, "before the restore", page, err)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	err = conn.Raw(func(c any) error {
+		b, err := c.(interface {
+			NewRestore(from string) (*sqlite.Backup, error)
+		}).NewRestore(backup)
+		if err != nil {
+			return err
+		}
+		_, err = b.Step(-1)
+		return errors.Join(err, b.Finish())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	testenv.Exec(t, db, "INSERT INTO o (v) VALUES (5)")
+	if _, err := src.Fetch(t.Context(), change.Range{After: at}, everything); !errors.Is(err, poller.ErrGap) {
+		t.Errorf("after the restore: %v", err)
 	}
 }
 

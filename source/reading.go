@@ -144,7 +144,7 @@ func (rd *reading) page(ctx context.Context) (page change.Page, again bool, err 
 		leaveOut(&page, rd.r.Since, rd.r.UpTo)
 	}
 	if n := len(col.Events); n > 0 {
-		c.sound(col.Events[n-1].Cursor)
+		c.sound(col.Events[n-1].Cursor, page.Table)
 	}
 	if col.Bad != nil {
 		if len(col.Events) == 0 {
