@@ -41,8 +41,9 @@ func (c *Cursor) sound(at change.Cursor, table string) {
 
 // seekGap holds a position against the engine's own counter, where no row came after it: at once when a process first
 // idles there, then once a minute, and at once on a connection that is newer or where the table is another: what was
-// restored under a process ended the connection, or on SQLite changed the schema's version. What comes after a position that is ahead of the counter is never seen: rows to come have values
-// below it. While its verdict stands every fetch looks again.
+// restored under a process ended the connection, or on SQLite changed the schema's version. What comes after a
+// position that is ahead of the counter is never seen: rows to come have values below it. While its verdict stands
+// every fetch looks again.
 //
 // A position that a person named (without a tie-breaker) may well be ahead: a warning says what is never delivered
 // then. On a replica the counter, like the rows, may be late. Where a value above the counter stands in the table it
