@@ -39,7 +39,10 @@ func lateOf(ctx context.Context, src *source.Cursor, found *source.Check, s *con
 	v.Shown = h.Shown
 	if !h.Oldest.IsZero() {
 		v.Age = max(h.Now.Sub(h.Oldest), 0)
-		v.Held = fmt.Sprintf("a transaction that has written is open for %s: %s", v.Age.Round(time.Second), h.By)
+		v.Held = fmt.Sprintf("a transaction that has written is open for %s", v.Age.Round(time.Second))
+		if h.By != "" { // the server does not name every one
+			v.Held += ": " + h.By
+		}
 	}
 	v.explain(found.Engine, h.Shown && !h.Elsewhere, s)
 	switch {
