@@ -27,6 +27,18 @@ type Connection struct {
 	Connectors Connectors
 }
 
+// DriverConn is what database/sql and Dialect.Read use of a driver's connection: for those who wrap one.
+type DriverConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
 // Connectors open physical connections. They already carry what belongs into the connection string: credentials, TLS,
 // application name rowrelay, and for SQLite mode=rw (a missing file is not created), busy_timeout, query_only.
 type Connectors struct {

@@ -13,6 +13,7 @@ import (
 func TestCopiedTriggers(t *testing.T) {
 	r := newRig(t, "mysql")
 	r.exec("CREATE TABLE _orders_gho LIKE orders")
+	var deleted string
 	for _, event := range []string{"insert", "update", "delete"} {
 		var name, mode, text string
 		var sets [4]any
@@ -23,6 +24,7 @@ func TestCopiedTriggers(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, body, _ := strings.Cut(text, "FOR EACH ROW")
+		deleted = body // the last one's
 		r.exec("CREATE TRIGGER " + trigger + "_v2 AFTER " + event + " ON _orders_gho FOR EACH ROW" + body)
 	}
 	r.exec("RENAME TABLE orders TO _orders_del, _orders_gho TO orders")
@@ -30,6 +32,14 @@ func TestCopiedTriggers(t *testing.T) {
 	if err != nil || len(status.Faults) > 0 {
 		t.Error(status.Faults, err)
 	}
+	// A trigger that only begins with the name is none.
+	r.exec("DROP TRIGGER rowrelay_changes_orders_delete_v2",
+		"CREATE TRIGGER rowrelay_changes_orders_delete_audit AFTER DELETE ON orders FOR EACH ROW SET @deleted = 1")
+	status, err = tracking.Look(t.Context(), r.conn, "orders", "", "orders")
+	if err != nil || len(status.Faults) != 1 || !strings.Contains(status.Faults[0], "delete") {
+		t.Error(status.Faults, err)
+	}
+	r.exec("CREATE TRIGGER rowrelay_changes_orders_delete_v2 AFTER DELETE ON orders FOR EACH ROW" + deleted)
 	w, err := tracking.Install(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
 	if err != nil || !w.Done {
 		t.Error(w.Statements, err)
@@ -41,4 +51,31 @@ func TestCopiedTriggers(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.exec("INSERT INTO orders VALUES (1, 1)")
+}
+
+// TestTriggersOfAnotherDatabase: a dump that is restored into another database has triggers that write to the change
+// table of the first one. They are not taken for those of the table.
+func TestTriggersOfAnotherDatabase(t *testing.T) {
+	r, other := newRig(t, "mysql"), newRig(t, "mysql")
+	var first string
+	if err := r.db.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&first); err != nil {
+		t.Fatal(err)
+	}
+	other.exec("DROP TRIGGER rowrelay_changes_orders_insert", "CREATE TRIGGER rowrelay_changes_orders_insert AFTER INSERT ON orders "+
+		"FOR EACH ROW INSERT IGNORE INTO `"+first+"`.`rowrelay_changes_orders` (id) VALUES (NEW.id)")
+	status, err := tracking.Look(t.Context(), other.conn, "orders", "", "orders")
+	if err != nil || len(status.Faults) != 1 || !strings.Contains(status.Faults[0], "writes elsewhere") {
+		t.Error(status.Faults, err)
+	}
+	w, err := tracking.Uninstall(t.Context(), other.conn, "orders", "", "orders")
+	if err == nil {
+		err = w.Apply(t.Context(), other.db)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.install("orders")
+	if status, err = tracking.Look(t.Context(), other.conn, "orders", "", "orders"); err != nil || len(status.Faults) > 0 {
+		t.Error(status.Faults, err)
+	}
 }

@@ -251,8 +251,12 @@ func uninstallTracking(c *engine.ChangeTable) []string {
 	return append(statements, "DROP TABLE IF EXISTS "+c.In(quote, c.Name), "DROP TABLE IF EXISTS "+c.In(quote, c.State()))
 }
 
-const trackingTriggersSQL = `SELECT TRIGGER_NAME FROM information_schema.TRIGGERS
-WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ?`
+// trackingTriggers names the table's triggers whose statements have a name in them.
+func trackingTriggers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable, name string) ([]string, error) {
+	return engine.Texts(ctx, conn, `SELECT TRIGGER_NAME FROM information_schema.TRIGGERS
+WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ? AND INSTR(ACTION_STATEMENT, ?) > 0`,
+		c.OfParts[0], c.OfParts[1], name)
+}
 
 // errNoTrigger is the server's number for "Trigger does not exist".
 const errNoTrigger = 1360
@@ -265,7 +269,7 @@ func copyOf(name string) func(string) bool {
 
 // trackingCopies finds the triggers that a tool has copied under other names.
 func trackingCopies(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
-	found, err := engine.Texts(ctx, conn, trackingTriggersSQL, c.OfParts[0], c.OfParts[1])
+	found, err := trackingTriggers(ctx, conn, c, c.In(quote, c.Name))
 	return slices.DeleteFunc(found, func(has string) bool {
 		return !slices.ContainsFunc(trackingEvents, func(event string) bool {
 			return has != c.Trigger(event) && copyOf(c.Trigger(event))(has)
@@ -276,16 +280,24 @@ func trackingCopies(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 // trackingFaults reads the catalog, which shows triggers only to whoever has TRIGGER on the table. To others the server
 // still says of each name whether there is such a trigger.
 func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
-	found, err := engine.Texts(ctx, conn, trackingTriggersSQL, c.OfParts[0], c.OfParts[1])
+	shown, err := trackingTriggers(ctx, conn, c, "")
+	if err != nil {
+		return nil, fmt.Errorf("read the triggers: %w", err)
+	}
+	found, err := trackingTriggers(ctx, conn, c, c.In(quote, c.Name))
 	if err != nil {
 		return nil, fmt.Errorf("read the triggers: %w", err)
 	}
 	for _, event := range trackingEvents {
 		name := c.Trigger(event)
-		if slices.ContainsFunc(found, copyOf(name)) || len(found) == 0 && hidden(ctx, conn, c.In(quote, name)) {
-			continue
+		switch {
+		case slices.ContainsFunc(found, copyOf(name)), len(shown) == 0 && hidden(ctx, conn, c.In(quote, name)):
+		case slices.Contains(shown, name): // those of a dump that was restored into another database
+			faults = append(faults, fmt.Sprintf("the trigger %s of %s writes elsewhere: remove it first by rowrelay track uninstall %s",
+				quote(name), c.Of, c.Poller))
+		default:
+			faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
 		}
-		faults = append(faults, fmt.Sprintf("%s has no trigger %s", c.Of, quote(name)))
 	}
 	return faults, nil
 }
@@ -314,7 +326,7 @@ var cascading = regexp.MustCompile("(?m)^ *CONSTRAINT `((?:[^`]|``)+)` FOREIGN K
 // who may do more.
 func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
 	unseen = append(unseen, "TRUNCATE fires no trigger, and leaves no trace: it is not seen")
-	shown, err := engine.Texts(ctx, conn, trackingTriggersSQL, c.OfParts[0], c.OfParts[1])
+	shown, err := trackingTriggers(ctx, conn, c, "")
 	if err != nil {
 		return nil, fmt.Errorf("read the triggers: %w", err)
 	}

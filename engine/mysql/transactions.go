@@ -10,16 +10,9 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 )
 
-// driverConn is what database/sql and query use of the driver's connection.
+// driverConn is go-sql-driver's connection.
 type driverConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ConnPrepareContext
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.Pinger
-	driver.SessionResetter
-	driver.Validator
+	engine.DriverConn
 	driver.NamedValueChecker
 }
 

@@ -76,7 +76,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the SQLite file %s: %w", c.path, err)
 	}
-	return fileConn{driverConn: conn.(driverConn), path: c.path, file: info}, nil
+	return fileConn{DriverConn: conn.(engine.DriverConn), path: c.path, file: info}, nil
 }
 
 // Driver returns the driver.

@@ -5,26 +5,16 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"os"
-)
 
-// driverConn is what database/sql and Read use of the driver's connection.
-type driverConn interface {
-	driver.Conn
-	driver.ConnBeginTx
-	driver.ConnPrepareContext
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.Pinger
-	driver.SessionResetter
-	driver.Validator
-}
+	"github.com/rowrelay/rowrelay/engine"
+)
 
 // fileConn is a connection to the file that its path named when it was opened. SQLite goes on with a file that was
 // deleted, or that another took the place of (a restore, a copy), and says nothing: rows written to the new file would
 // not be seen, and marks would go where nobody reads. So each statement first asks whether the path still names the
 // file. Where it does not, the connection counts as lost, and the next one opens what is there.
 type fileConn struct {
-	driverConn
+	engine.DriverConn
 	path string
 	file os.FileInfo
 }
@@ -43,26 +33,26 @@ func (c fileConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx
 	if err := c.there(); err != nil {
 		return nil, err
 	}
-	return c.driverConn.BeginTx(ctx, opts)
+	return c.DriverConn.BeginTx(ctx, opts)
 }
 
 func (c fileConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	if err := c.there(); err != nil {
 		return nil, err
 	}
-	return c.driverConn.PrepareContext(ctx, query)
+	return c.DriverConn.PrepareContext(ctx, query)
 }
 
 func (c fileConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if err := c.there(); err != nil {
 		return nil, err
 	}
-	return c.driverConn.ExecContext(ctx, query, args)
+	return c.DriverConn.ExecContext(ctx, query, args)
 }
 
 func (c fileConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if err := c.there(); err != nil {
 		return nil, err
 	}
-	return c.driverConn.QueryContext(ctx, query, args)
+	return c.DriverConn.QueryContext(ctx, query, args)
 }
