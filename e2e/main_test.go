@@ -76,7 +76,7 @@ func startHost(t *testing.T, root string, s settings) *fakehost.Host {
 	return host
 }
 
-// withSchedules adds the app setting that function.json names for each poller.
+// withSchedules adds the app setting that function.json names for each poller that s gives none.
 func withSchedules(s settings) settings {
 	more := settings{}
 	for name := range s {
@@ -85,7 +85,7 @@ func withSchedules(s settings) settings {
 			more[strings.ToUpper(poller)+"_SCHEDULE"] = "*/10 * * * * *"
 		}
 	}
-	return s.with(more)
+	return more.with(s)
 }
 
 // startRun starts `rowrelay run` in dir; the end of the test kills it.

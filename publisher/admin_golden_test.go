@@ -10,6 +10,7 @@ import (
 
 // TestGoldenMappedDDL pins what `rowrelay outbox init --beside` prints.
 func TestGoldenMappedDDL(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"postgres", "mysql", "sqlserver", "sqlite"} {
 		ddl, err := MappedDDL(engine, "shop.outbox", "rowrelay_claims")
 		if err != nil {

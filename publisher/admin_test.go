@@ -63,6 +63,7 @@ func (w *world) listed(p *publisher.Publisher, f event.Filter) []string {
 }
 
 func TestOperator(t *testing.T) {
+	t.Parallel()
 	layouts(t, func(t *testing.T, w *world) {
 		for i := 1; i <= 4; i++ {
 			w.write("Order", "a", "OrderPlaced", fmt.Sprintf("a%d", i))
@@ -199,6 +200,7 @@ func TestOperator(t *testing.T) {
 
 // TestKeysAreNoIDs: an idempotency key that looks like the number of a row, or holds a comma, is still only a key.
 func TestKeysAreNoIDs(t *testing.T) {
+	t.Parallel()
 	layouts(t, func(t *testing.T, w *world) {
 		insert := "INSERT INTO " + w.cfg.Table +
 			" (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES ('Order', ?, 'X', '{}', ?)"
@@ -233,6 +235,7 @@ func TestKeysAreNoIDs(t *testing.T) {
 
 // TestRequeueMany works in chunks, and in order.
 func TestRequeueMany(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	layouts(t, func(t *testing.T, w *world) {
 		const many = 2345

@@ -66,6 +66,7 @@ func (w *world) unpublished() map[string]bool {
 // TestCleanup deletes 50,000 events' worth of history while an application writes and a publisher marks; it is
 // stopped in the middle, and begun again.
 func TestCleanup(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	layouts(t, func(t *testing.T, w *world) {
 		const n = 50_000
@@ -157,6 +158,7 @@ func TestCleanup(t *testing.T) {
 
 // TestCleanupAlone does nothing while another one runs, and goes on when that one died and its claim has expired.
 func TestCleanupAlone(t *testing.T) {
+	t.Parallel()
 	layouts(t, func(t *testing.T, w *world) {
 		w.fillHistory(1000)
 		p := w.open()
@@ -184,6 +186,7 @@ func TestCleanupAlone(t *testing.T) {
 
 // TestCleanupKeeps says what is not cleaned up: dead letters, and tables that do not say when a row was published.
 func TestCleanupKeeps(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.cfg.Strategy = claims.Leader
 		w.own()
@@ -215,6 +218,7 @@ func TestCleanupKeeps(t *testing.T) {
 
 // TestCleanupTakenOver: a clean-up that was thought dead stops, and says so.
 func TestCleanupTakenOver(t *testing.T) {
+	t.Parallel()
 	layouts(t, func(t *testing.T, w *world) {
 		w.fillHistory(3000)
 		w.cfg.CleanupChunk = 500
@@ -234,6 +238,7 @@ func TestCleanupTakenOver(t *testing.T) {
 // TestCountCleanable: a dry run counts what the clean-up would delete, in a table that does not say when events were
 // written, too.
 func TestCountCleanable(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		moment := map[string]string{"postgres": "timestamptz", "mysql": "datetime(6)", "sqlite": "text"}[w.engine]
 		w.exec("CREATE TABLE outbox (id bigint PRIMARY KEY, aggregate_id varchar(20), payload varchar(20), " +

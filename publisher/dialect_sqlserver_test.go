@@ -68,6 +68,7 @@ func (c *undone) QueryContext(context.Context, string, []sqldriver.NamedValue) (
 
 // TestSQLServerDrawIsReadToItsEnd: a token counts only once the statement that drew it has ended well.
 func TestSQLServerDrawIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
 	db := sql.OpenDB(&undone{statementtest.Recording{Recorder: &statementtest.Recorder{}}})
 	t.Cleanup(func() { _ = db.Close() })
 	if got, err := claimsOn(db).Take(t.Context(), "me", time.Minute, false, just()); err == nil {
@@ -84,6 +85,7 @@ func claimsOn(db *sql.DB) *claims.Table {
 
 // TestSQLServerClaimsMeet: where two insert one row, the one that comes second finds it with the next statement.
 func TestSQLServerClaimsMeet(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		do   func(t *claims.Table) error
 		want string

@@ -30,6 +30,7 @@ func fetchSome(t *testing.T, s poller.Session) map[string]int {
 // TestBusyAggregateOnEngines: of an aggregate with a backlog half a page is in flight, and events of others come while
 // nothing of it is settled. Each of two instances reads only what is its own.
 func TestBusyAggregateOnEngines(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.fillOf(1500, 1, event.Pending)
 		names := make([]string, 40)
@@ -80,6 +81,7 @@ func TestBusyAggregateOnEngines(t *testing.T) {
 
 // TestBusyAggregateOfAMappedTable: the same where no bucket tells aggregates apart; and the busy one goes on in order.
 func TestBusyAggregateOfAMappedTable(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.fillOf(1500, 1, event.Pending)
 		b.write("X/1", "X/2", "X/2")
@@ -118,6 +120,7 @@ func TestBusyAggregateOfAMappedTable(t *testing.T) {
 
 // TestNoRanges: an instance that holds nothing reads nothing, in whatever order.
 func TestNoRanges(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/2")
 		for _, bySeq := range []bool{false, true} {

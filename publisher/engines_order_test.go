@@ -18,6 +18,7 @@ import (
 // TestTwoStrategiesExcludeEachOther is a roll-out that changes source__strategy: what an instance of the old one has
 // claimed, one of the new one leaves alone.
 func TestTwoStrategiesExcludeEachOther(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	all := []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked}
 	everyEngine(t, func(t *testing.T, b *bench) {
@@ -63,6 +64,7 @@ func (d *engineSession) refusedOrNothing(owner string) {
 
 // TestManyFollowers: more events wait behind one than a transaction lets go. They come in their order.
 func TestManyFollowers(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	defer func(n int) { rows.GoAtOnce = n }(rows.GoAtOnce)
 	rows.GoAtOnce = 20
@@ -96,6 +98,7 @@ func (unmended) Mend(context.Context) (int, error) { return 0, nil }
 // TestCrashWhileFollowersAreLetGo: what a crash left WAITING comes behind what was let go before, and before what was
 // written since.
 func TestCrashWhileFollowersAreLetGo(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	defer func(n int) { rows.GoAtOnce = n }(rows.GoAtOnce)
 	rows.GoAtOnce = 30

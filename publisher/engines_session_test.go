@@ -92,6 +92,7 @@ func (d *engineSession) nextWork() poller.Grant {
 }
 
 func TestSessionOnEngines(t *testing.T) {
+	t.Parallel()
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			test := func(t *testing.T, b *bench) {
@@ -138,6 +139,7 @@ func TestSessionOnEngines(t *testing.T) {
 }
 
 func TestTakeOverOnEngines(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	everyEngineAndStrategy(t, func(t *testing.T, b *bench, strategy claims.Strategy) {
 		t.Parallel() // most of it is waiting
@@ -170,6 +172,7 @@ func TestTakeOverOnEngines(t *testing.T) {
 }
 
 func TestRebalancingOnEngines(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	everyEngine(t, func(t *testing.T, b *bench) {
 		cfg := engineConfig(b, claims.Partitioned)
@@ -224,6 +227,7 @@ func equalShares(b *bench) bool {
 // TestInstancesOnEngines is TestRandomInstances on real engines, and shorter: instances are killed while writers
 // write.
 func TestInstancesOnEngines(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.Partitioned, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 // TestLook tells a table that `rowrelay outbox init` has made from an application's, and from none, before there are
 // claims.
 func TestLook(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		conn, err := engines.Parse(w.url)
 		if err != nil {
@@ -43,6 +44,7 @@ func TestLook(t *testing.T) {
 // TestMissingIndex: MySQL's statements name their indexes, and fail without them. That is said with what adds them,
 // and that is what `rowrelay outbox init` runs.
 func TestMissingIndex(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		if w.engine != "mysql" {
 			return // the others choose by themselves, and `rowrelay outbox init` creates what is missing

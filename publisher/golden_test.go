@@ -50,6 +50,7 @@ func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qual
 
 // TestGolden pins every statement that is sent, by engine, and has SQL Server's parsed: no server runs here.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"postgres", "mysql", "sqlite", "sqlserver"} {
 		t.Run(engine, func(t *testing.T) {
 			var all strings.Builder
@@ -168,6 +169,7 @@ func fetched(ctx context.Context, t *instance, ranges []claims.Range, after even
 
 // TestGoldenDDL pins what `rowrelay outbox init` prints.
 func TestGoldenDDL(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"postgres", "mysql", "sqlite", "sqlserver"} {
 		statements, err := DDL(engine, "shop.outbox", "rowrelay_claims")
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 
 // TestMappedRefusals: what cannot work is said before anything is published, with the mend.
 func TestMappedRefusals(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		refused := func(what string, parts ...string) {
 			t.Helper()
@@ -53,6 +54,7 @@ func TestMappedRefusals(t *testing.T) {
 // TestIDsOfSeveralRows: an index is no proof of an id where statements hold equal what it tells apart. The mark of one
 // event would be that of another as well, which would never be sent.
 func TestIDsOfSeveralRows(t *testing.T) {
+	t.Parallel()
 	const columns = ", seq bigint NOT NULL, aggregate_id varchar(9), payload text, published boolean NOT NULL"
 	tables := map[string]map[string][]string{
 		"sqlite": {
@@ -94,6 +96,7 @@ func TestIDsOfSeveralRows(t *testing.T) {
 // TestLongIDs: an id that the table of failed events cannot hold would make its failure impossible to note, and
 // everything settled with it would be published again and again. Such a column is refused where ids have a bound.
 func TestLongIDs(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.exec("CREATE TABLE outbox (id varchar(300) PRIMARY KEY NOT NULL, seq bigint NOT NULL, aggregate_id varchar(255) NOT NULL, " +
 			"payload text NOT NULL, published boolean NOT NULL DEFAULT FALSE)")
@@ -126,6 +129,7 @@ func TestLongIDs(t *testing.T) {
 // TestLongAggregates: the ids of aggregates may be longer than what an index of the side table takes. One that failed
 // keeps its own later events waiting, and not those of another that begins as it does.
 func TestLongAggregates(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.exec(strings.ReplaceAll(w.seedTable(), "aggregate_id    VARCHAR(255)", "aggregate_id    TEXT"))
 		w.mapped()
@@ -160,6 +164,7 @@ func TestLongAggregates(t *testing.T) {
 
 // TestMarkedByHand: an event that failed and was then published by somebody else, or deleted, keeps nobody waiting.
 func TestMarkedByHand(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.exec(w.seedTable())
 		w.mapped()
@@ -195,6 +200,7 @@ func TestMarkedByHand(t *testing.T) {
 // TestOperatorsBesidePublishers: requeueing and discarding while two instances publish, and a quarter of the events
 // is refused now and then, neither loses an event nor lets one overtake another of its aggregate.
 func TestOperatorsBesidePublishers(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	layouts(t, func(t *testing.T, w *world) {
 		const aggregates, each = 8, 12
@@ -261,6 +267,7 @@ func TestOperatorsBesidePublishers(t *testing.T) {
 // TestOnlyTheFirstFailedOne: of several failed events of an aggregate (dead letters that did not block, requeued
 // together), the later ones wait for the first.
 func TestOnlyTheFirstFailedOne(t *testing.T) {
+	t.Parallel()
 	layouts(t, func(t *testing.T, w *world) {
 		w.cfg.Policy.Block = false
 		w.broker.will(true, "a1")
@@ -304,6 +311,7 @@ func TestOnlyTheFirstFailedOne(t *testing.T) {
 
 // TestReasonsThatNoDatabaseTakes: what a receiver answers may hold bytes that are no text.
 func TestReasonsThatNoDatabaseTakes(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.exec(w.seedTable())
 		w.mapped()

@@ -20,6 +20,7 @@ func (w *world) pendingIndex() string {
 // TestIndexOfAMappedTable: that no index holds the pending events in their order is said, with the columns of one. It
 // may come and go while events are published, although statements name it.
 func TestIndexOfAMappedTable(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.exec(w.seedTable())
 		w.exec("CREATE INDEX idx_outbox_unpublished ON outbox (published, created_at)") // the pattern's, in another order

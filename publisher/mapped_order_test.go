@@ -13,6 +13,7 @@ import (
 // TestMappedSourceOrder: under ordering=source nothing of a mapped table comes before a failed event, which is tried
 // again when it is due, and everything behind it follows in order.
 func TestMappedSourceOrder(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.cfg.Strategy, w.cfg.Ordering = claims.Leader, poller.OrderSource
 		w.cfg.Policy.Delays = []time.Duration{300 * time.Millisecond}

@@ -11,6 +11,7 @@ import (
 // TestPagesOfATableOrderedByTime lists and cleans up, page by page, a table whose events have no number, ten of each
 // instant: nothing is left out and nothing comes twice.
 func TestPagesOfATableOrderedByTime(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		const n = 2500
 		id, uuid, moment, step := "uuid", "CAST(md5(CAST(n AS text)) AS uuid)", "timestamptz",

@@ -47,6 +47,7 @@ func (w *world) spoiled() *publisher.Publisher {
 // TestReusedIDs: SQLite gives the id of the last row out again when that is deleted. What failed, was given up or
 // discarded under that id says nothing of the new event.
 func TestReusedIDs(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		p := w.spoiled()
 		w.exec("DELETE FROM outbox")
@@ -75,6 +76,7 @@ func TestReusedIDs(t *testing.T) {
 
 // TestEntriesOfRowsThatAreGone: they are removed although nothing waits for them.
 func TestEntriesOfRowsThatAreGone(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.spoiled()
 		w.exec("DELETE FROM outbox WHERE id <> 1")

@@ -15,6 +15,7 @@ import (
 // TestSeedTable publishes from the seed's table as it stands: a refused event is tried again, given up, and keeps the
 // later ones of its aggregate waiting until an operator acts, while the others flow.
 func TestSeedTable(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.exec(w.seedTable())
 		w.mapped()
@@ -79,6 +80,7 @@ func TestSeedTable(t *testing.T) {
 
 // TestMappedTables publishes from tables that others made.
 func TestMappedTables(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		table   map[string]string // by engine

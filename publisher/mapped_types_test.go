@@ -9,6 +9,7 @@ import (
 // TestPostgresIDs: an id may be of a type that somebody made, in a schema that nobody searches, under a name that needs
 // quotes. It is found again, in marks and in what failed.
 func TestPostgresIDs(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		if w.engine != "postgres" {
 			t.Skip("it has no such types")

@@ -19,6 +19,7 @@ import (
 // TestOlderOutbox: a table that the first version made, with events in every state and claims of its instances, is
 // published by this one once `rowrelay outbox init --apply` has run. What is older than it would be now is said.
 func TestOlderOutbox(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		if w.engine == "mysql" && !testenv.IsMariaDB(t, w.app) {
 			t.Skip("MySQL refused what that version wrote to make its tables")

@@ -54,6 +54,7 @@ func (w *world) mend() {
 // TestClaimsOfAnEarlierVersion: strategies of an early version claimed aggregates, or the whole outbox. Whoever holds
 // such a claim publishes: nobody takes a partition beside it, and everybody once it has ended.
 func TestClaimsOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.dumped("publishing")
 		w.mend()
@@ -76,6 +77,7 @@ func TestClaimsOfAnEarlierVersion(t *testing.T) {
 // TestTimesAreAdded: `rowrelay outbox init --apply` adds available_at to an earlier version's table while an instance
 // runs. An event that is written with it from then on does not go before its time.
 func TestTimesAreAdded(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.dumped("publishing")
 		w.exec("UPDATE outbox SET state = 'PENDING' WHERE state = 'PUBLISHING'")
@@ -100,6 +102,7 @@ func TestTimesAreAdded(t *testing.T) {
 // from an instance of that version that is still at work: the outbox stops, and `rowrelay outbox init --apply` frees
 // them.
 func TestLeftPublishing(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.dumped("publishing")
 		p := w.open()

@@ -13,6 +13,7 @@ import (
 // TestReadOnlyServer: an outbox can be read on a standby, and nothing of it be published. `rowrelay check` found no
 // fault there. The connections to a server that has failed over live on, and are left.
 func TestReadOnlyServer(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, testenv.Postgres)
 	p := b.publish(engineConfig(b, claims.Partitioned))
 	if err := p.Writable(t.Context()); err != nil {
@@ -39,6 +40,7 @@ func TestReadOnlyServer(t *testing.T) {
 // TestRightThatIsTaken: the login loses the right to mark events while they are published. What was published then
 // stays unmarked: it was published again with every tick.
 func TestRightThatIsTaken(t *testing.T) {
+	t.Parallel()
 	server := testenv.OwnPostgres(t)
 	b := newBench(t, func(testing.TB) string { return server.URL })
 	b.exec("CREATE ROLE relay LOGIN")

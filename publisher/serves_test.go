@@ -11,6 +11,7 @@ import (
 // TestIndexThatCannotBeTried: nobody listens any more while the catalog is read. That says nothing about the index: the
 // opening fails, and the table is not taken for one without.
 func TestIndexThatCannotBeTried(t *testing.T) {
+	t.Parallel()
 	const away = "postgres://somebody:secret@127.0.0.1:1/shop"
 	conn, err := engines.Parse(away)
 	if err != nil {

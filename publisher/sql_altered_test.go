@@ -12,6 +12,7 @@ import (
 // TestAlteredOutbox: an ALTER of the table that leaves it publishable costs no tick, although the driver's statements
 // were prepared before. One that does not is told as what it is.
 func TestAlteredOutbox(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("Order/1")
 		look := func() error { // as a tick does that does not believe what it knows of the catalog

@@ -21,6 +21,7 @@ import (
 
 // TestTokens: every take has a token of its own, larger than those before, even if it claims nothing.
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		var mu sync.Mutex
 		var tokens []uint64
@@ -65,6 +66,7 @@ func (b *bench) take(owner string, ttl time.Duration, partitions ...int) claims.
 // TestTakeOver: a claim is its owner's until it expires or is given back, and nobody's marks count after that but the
 // next one's.
 func TestTakeOver(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()
 		b.write("O/1", "O/2")
@@ -123,6 +125,7 @@ func (d dead) Died(mark string) (time.Duration, bool) { ago, died := d[mark]; re
 // TestTakeOverFromTheDead: the claims of an owner that is known to have died are free after a grace, long before they
 // expire; those of others, and of one that has just died, are not.
 func TestTakeOverFromTheDead(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.take("shop/a#OLD.1", time.Hour, 0)
 		b.take("shop/a#JUST.1", time.Hour, 1)
@@ -155,6 +158,7 @@ func TestTakeOverFromTheDead(t *testing.T) {
 
 // TestSurvey: the number of partitions changes only where nothing is live.
 func TestSurvey(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()
 		want := func(who *instance, want claims.Survey) {
@@ -192,6 +196,7 @@ func TestSurvey(t *testing.T) {
 }
 
 func TestPause(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.must(b.claims.Pause(t.Context(), "ann at noon: maintenance"))
 		b.must(b.claims.Pause(t.Context(), "bob"))
@@ -211,6 +216,7 @@ func TestPause(t *testing.T) {
 // TestTakeTogether has owners take partitions, renew them, give them back and at times vanish, all at once. No
 // partition is held by two.
 func TestTakeTogether(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		const owners, rounds = 4, 12
 		var mu sync.Mutex

@@ -17,6 +17,7 @@ import (
 // While somebody has locked the claims of one owner, another settles, renews, takes and releases: two owners whose
 // statements lock each other's claims on the way to their own deadlock.
 func TestClaimsOfOthersLocked(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if b.conn.Engine == "sqlite" {
 			return // one writer: there are no locks of rows
@@ -53,6 +54,7 @@ func TestClaimsOfOthersLocked(t *testing.T) {
 // What is written behind a failed event becomes WAITING under skip_locked, too, and does not keep the failed one from
 // its retry.
 func TestFollowersWait(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, followersWait, func(c *Config) { c.Strategy = claims.SkipLocked })
 }
 
@@ -81,6 +83,7 @@ func followersWait(t *testing.T, b *bench) {
 // TestSQLServerVarchar: a table with the columns of `rowrelay outbox init` that somebody made with varchar, as one byte
 // is the half of a letter of nvarchar.
 func TestSQLServerVarchar(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLServer(t)
 	statements, err := DDL("sqlserver", "outbox", "rowrelay_claims")
 	if err != nil {
@@ -97,6 +100,7 @@ func TestSQLServerVarchar(t *testing.T) {
 
 // Events without an aggregate wait for none, and each is tried again by itself.
 func TestNoAggregate(t *testing.T) {
+	t.Parallel()
 	for _, strategy := range []claims.Strategy{claims.Leader, claims.SkipLocked} {
 		t.Run(string(strategy), func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, b *bench) {
@@ -124,6 +128,7 @@ func TestNoAggregate(t *testing.T) {
 
 // An operator's requeue of an event whose last attempt is in flight is not undone by that attempt's failure.
 func TestRequeueInFlight(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("A/1")
 		b.lead("me", time.Minute)
@@ -157,6 +162,7 @@ func TestRequeueInFlight(t *testing.T) {
 
 // Retries are bounded by bytes as a fetch is; one comes however large it is.
 func TestDueBytes(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("A/1", "A/2", "A/3", "A/4") // 7 bytes each
 		b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now())
@@ -171,6 +177,7 @@ func TestDueBytes(t *testing.T) {
 
 // SQLite takes anything as text unless it is told not to.
 func TestSQLiteNames(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, sqliteFile)
 	const insert = "INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key) VALUES (?, ?, 'E', '{}', ?)"
 	for name, id := range map[string]any{"NUL": "a\x00b", "NUL first": "\x00x", "a blob": []byte("a")} {
@@ -188,6 +195,7 @@ func TestSQLiteNames(t *testing.T) {
 
 // However many events wait behind a failed one, MariaDB does not read them to find that it is due, nor before it is.
 func TestDueReadsNoFollowers(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, testenv.MySQL)
 	b.write("O/0")
 	b.exec("UPDATE outbox SET state = 'FAILED', next_attempt_at = " + b.db.Now())

@@ -116,6 +116,7 @@ var linearBeside = map[string]string{
 
 // TestRowsReadOfMappedTables is TestRowsRead for tables of other frameworks.
 func TestRowsReadOfMappedTables(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	const events = 20_000
 	for kind, table := range foreignTables {

@@ -26,6 +26,7 @@ import (
 
 // TestOrderOfTheSource: with ordering=source events come by seq alone, and all wait for one that failed.
 func TestOrderOfTheSource(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.lead("me", time.Minute)
 		var names []string
@@ -67,6 +68,7 @@ func TestOrderOfTheSource(t *testing.T) {
 
 // TestNoOrder: with ordering=none nothing waits.
 func TestNoOrder(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1")
@@ -82,6 +84,7 @@ func TestNoOrder(t *testing.T) {
 // TestOneDueOfAnAggregate: where an operator made several events of one aggregate due, they go out one after the
 // other.
 func TestOneDueOfAnAggregate(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1", "O/2")
@@ -108,6 +111,7 @@ func TestOneDueOfAnAggregate(t *testing.T) {
 // TestApplicationsOwnSession: an application writes in a session of its own zone, which on the test servers is not
 // UTC.
 func TestApplicationsOwnSession(t *testing.T) {
+	t.Parallel()
 	for engine, open := range map[string]func(*testing.T, string) (*sql.DB, error){
 		"postgres": func(_ *testing.T, url string) (*sql.DB, error) { return sql.Open("pgx", url) },
 		"mysql":    func(t *testing.T, url string) (*sql.DB, error) { return sql.Open("mysql", testenv.MySQLDSN(t, url)) },
@@ -138,6 +142,7 @@ func TestApplicationsOwnSession(t *testing.T) {
 
 // TestBuckets: ids as applications have them spread over all buckets, evenly enough for partitions.
 func TestBuckets(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	// 64 ids for each of 64 partitions: enough to tell a bad hash, few enough for SQLite under the race detector
 	const n = 4 * claims.Buckets
@@ -189,6 +194,7 @@ func TestBuckets(t *testing.T) {
 
 // TestDeadlocksAreRepeated: two transactions that lock two rows in opposite orders both come through.
 func TestDeadlocksAreRepeated(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/2")
 		var group sync.WaitGroup
@@ -233,6 +239,7 @@ func TestDeadlocksAreRepeated(t *testing.T) {
 
 // TestNames: tables are found however they are written, and one table has one name in the claims table.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, testenv.Postgres, func(c *Config) { c.Table, c.ClaimsTable = `public."Out.Box"`, "claims" })
 	for _, text := range []string{`"Out.Box"`, `public."Out.Box"`, "public.[Out.Box]"} {
 		c, err := b.view(func(c *Config) { c.Table = text }).open(t.Context())

@@ -20,6 +20,7 @@ import (
 var counter atomic.Int64
 
 func TestDescribe(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		d, err := b.view().open(t.Context())
 		if err != nil {
@@ -41,6 +42,7 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestFetch(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		before := time.Now().Add(-2 * time.Second)
 		b.write("Order/1", "Order/2", "Order/1")
@@ -69,6 +71,7 @@ func TestFetch(t *testing.T) {
 
 // TestFetchPages reads many rows page by page, in every kind of ranges: each comes once, in order.
 func TestFetchPages(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		const n = 120
 		for i := range n {
@@ -120,6 +123,7 @@ func inside(ranges []claims.Range, bucket int) bool {
 }
 
 func TestFetchStopsAtBytes(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		for range 5 {
 			b.insert(b.raw, event.Aggregate{Type: "T", ID: "1"}, strings.Repeat("x", 1000))
@@ -150,6 +154,7 @@ func TestFetchStopsAtBytes(t *testing.T) {
 
 // TestLifeOfAnEvent goes through the states with an aggregate of four, beside others that flow.
 func TestLifeOfAnEvent(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		ctx := t.Context()
 		b.lead("me", time.Minute)
@@ -219,6 +224,7 @@ func TestLifeOfAnEvent(t *testing.T) {
 
 // TestDeadLetterReleases is after_dead_letter=release: what waits behind a dead letter goes on with it.
 func TestDeadLetterReleases(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/1", "O/1")
@@ -240,6 +246,7 @@ func TestDeadLetterReleases(t *testing.T) {
 
 // TestMend turns what a crash left.
 func TestMend(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/1", "O/2", "O/3", "O/3")
 		b.exec("UPDATE outbox SET state = 'WAITING' WHERE " + b.texts.rows.Seq() + " IN (2, 5)")
@@ -258,6 +265,7 @@ func TestMend(t *testing.T) {
 
 // TestSettleLeavesOperatorsAlone: rows that somebody discarded meanwhile stay so.
 func TestSettleLeavesOperatorsAlone(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.lead("me", time.Minute)
 		b.write("O/1", "O/2")
@@ -271,6 +279,7 @@ func TestSettleLeavesOperatorsAlone(t *testing.T) {
 }
 
 func TestOthers(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/2", "o/1", "O/1 ")
 		var avoid []event.Aggregate
@@ -289,6 +298,7 @@ func TestOthers(t *testing.T) {
 
 // TestAgain: what was published meanwhile is left out, and what waits for an event that failed meanwhile.
 func TestAgain(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/1", "O/2", "O/3", "O/3")
 		b.take("me", time.Minute, 0)
@@ -316,6 +326,7 @@ func TestAgain(t *testing.T) {
 }
 
 func TestWorkAndFigures(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if parts, err := b.rows.Work(t.Context(), []int{0, 1, 2, 3, 4, 5, 6, 7}, 8); err != nil || len(parts) != 0 {
 			t.Errorf("an empty outbox has work in %v, %v", parts, err)
@@ -344,6 +355,7 @@ func TestWorkAndFigures(t *testing.T) {
 
 // TestCatalogIsReadAgain: when the table goes away and comes back, the next look sees it.
 func TestCatalogIsReadAgain(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		look := func() error {
 			o, err := b.catalog.open(t.Context())

@@ -22,6 +22,7 @@ func (l *longest) BySeq(s *statement.Statement, table statement.Name, set func()
 
 // TestNoStatementMarksTooManyRows: SQL Server locks the whole table for a statement that changes 5,000 rows.
 func TestNoStatementMarksTooManyRows(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("A/1", "A/2", "A/3", "A/4", "A/5", "A/6")
 		c := b.view()

@@ -55,6 +55,7 @@ var planned = map[string]func(context.Context, *instance) error{
 // TestPlans: with many published events, many that wait and a handful of others, no statement reads the table.
 // PostgreSQL plans by statistics from when all of them were pending, the worst that autovacuum can leave.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	everyEngine(t, func(t *testing.T, b *bench) {
 		if b.conn.Engine == "sqlserver" {
@@ -96,6 +97,7 @@ func TestPlans(t *testing.T) {
 // many events of one aggregate are; a page of that bucket reads no more than it brings, and a page of the others
 // nothing of it. MariaDB counts what it reads.
 func TestPagesSeek(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, testenv.MySQL)
 	const events, limit = 3000, 10
 	b.fillOf(events, 1, event.Pending)

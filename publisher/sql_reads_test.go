@@ -63,6 +63,7 @@ var plannedPages = map[string]func(context.Context, *instance) error{
 // TestRowsRead: what a statement reads does not grow with the table, whatever its shape; and nothing reads the table
 // more than three times over. MariaDB and PostgreSQL count what they read; of SQLite TestPlans looks at the plans.
 func TestRowsRead(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	const events = 100_000
 	everyEngine(t, func(t *testing.T, b *bench) {
@@ -121,6 +122,7 @@ func TestRowsRead(t *testing.T) {
 // TestRowsReadBesideABacklog: what one aggregate of another instance has to publish costs this one nothing, in whatever
 // order it reads, and it finds what lies behind.
 func TestRowsReadBesideABacklog(t *testing.T) {
+	t.Parallel()
 	const events = 20_000
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.fillOf(events, 1, event.Pending)
@@ -154,6 +156,7 @@ func TestRowsReadBesideABacklog(t *testing.T) {
 // TestRowsReadOfClaims: what a statement reads of the claims grows with their number, and not with its square, although
 // no statistics know of them.
 func TestRowsReadOfClaims(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	const partitions = 1000
 	all := make([]int, partitions)

@@ -48,6 +48,7 @@ func (w *world) comes(payload string) {
 // TestTimedEvents: an event is not published before its available_at, and its aggregate waits, the others do not; none
 // is published after its expires_at. The operator sees which wait for their time, and may give them up.
 func TestTimedEvents(t *testing.T) {
+	t.Parallel()
 	timedLayouts(t, func(t *testing.T, w *world) {
 		w.writeTimed("a", "a1", w.instant(-5), w.instant(3600))
 		w.writeTimed("a", "a2", w.instant(3600), "NULL")
@@ -108,6 +109,7 @@ func TestTimedEvents(t *testing.T) {
 
 // TestDelayEndsByItself: nobody has to look for an event whose time comes.
 func TestDelayEndsByItself(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.own()
 		w.writeTimed("a", "a1", w.instant(2), "NULL")
@@ -127,6 +129,7 @@ func TestDelayEndsByItself(t *testing.T) {
 // TestTimesOfAnOlderOutbox: `rowrelay outbox init` adds the columns to a table of an earlier version. Until then it is
 // published as it was.
 func TestTimesOfAnOlderOutbox(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		w.own()
 		for _, c := range []string{"available_at", "expires_at"} {
@@ -175,6 +178,7 @@ func timedLayouts(t *testing.T, test func(t *testing.T, w *world)) {
 
 // TestInfiniteTimes: what is available at infinity is held, and what expires at -infinity is not published.
 func TestInfiniteTimes(t *testing.T) {
+	t.Parallel()
 	timedLayouts(t, func(t *testing.T, w *world) {
 		if w.engine != "postgres" {
 			t.Skip("it has no such times")
@@ -195,6 +199,7 @@ func TestInfiniteTimes(t *testing.T) {
 
 // TestSQLitesTimes: the table takes what SQLite reads as a time, and each form means what SQLite reads.
 func TestSQLitesTimes(t *testing.T) {
+	t.Parallel()
 	timedLayouts(t, func(t *testing.T, w *world) {
 		if w.engine != "sqlite" {
 			t.Skip("it has a type for times")
@@ -220,6 +225,7 @@ func TestSQLitesTimes(t *testing.T) {
 
 // TestTimesThatAreNone: a time that cannot be read is not no time. Such an event is broken.
 func TestTimesThatAreNone(t *testing.T) {
+	t.Parallel()
 	timedLayouts(t, func(t *testing.T, w *world) {
 		if w.engine != "sqlite" || w.cfg.Table != "outbox" {
 			t.Skip("the column takes times only")

@@ -32,6 +32,7 @@ func (w *world) stuck() {
 // TestMarksThatMeetNoRow: an event whose row cannot be marked was counted as published, and sent again by every fetch.
 // The tick fails and says so, the event is left alone for a while, and the others go on.
 func TestMarksThatMeetNoRow(t *testing.T) {
+	t.Parallel()
 	layouts(t, func(t *testing.T, w *world) {
 		if w.engine == "mysql" {
 			t.Skip("its triggers do not skip a row")
@@ -86,6 +87,7 @@ func (w *world) refuse() {
 // were sent again and again. It is left alone for a while, and the others go on, beside an event that the destination
 // refused as well.
 func TestMarksThatAreRefused(t *testing.T) {
+	t.Parallel()
 	layouts(t, func(t *testing.T, w *world) {
 		w.refuse()
 		for i := range 5 {
@@ -114,6 +116,7 @@ func TestMarksThatAreRefused(t *testing.T) {
 // TestMarksOfRowsThatAreLocked: a row that an application's open transaction locked held up the marks of all events
 // that were sent with it until source__timeout. Then all were sent again.
 func TestMarksOfRowsThatAreLocked(t *testing.T) {
+	t.Parallel()
 	layouts(t, func(t *testing.T, w *world) {
 		if w.engine == "sqlite" {
 			t.Skip("it locks no rows")
@@ -152,6 +155,7 @@ func TestMarksOfRowsThatAreLocked(t *testing.T) {
 
 // TestMarksOfRowsThatAreGone: what others deleted while it was sent is no fault.
 func TestMarksOfRowsThatAreGone(t *testing.T) {
+	t.Parallel()
 	layouts(t, func(t *testing.T, w *world) {
 		w.write("Order", "a", "X", "a1")
 		w.write("Order", "b", "X", "b1")
@@ -165,6 +169,7 @@ func TestMarksOfRowsThatAreGone(t *testing.T) {
 // TestIDsOfAnyStorageClass: a column of SQLite without a type, or of bytes, holds values of any class. 1 and '1' are
 // two ids there. Each event is sent once, and what failed is found again.
 func TestIDsOfAnyStorageClass(t *testing.T) {
+	t.Parallel()
 	everyEngine(t, func(t *testing.T, w *world) {
 		if w.engine != "sqlite" {
 			t.Skip("its columns have types")

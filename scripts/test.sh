@@ -29,7 +29,11 @@ export GORACE="atexit_sleep_ms=100 ${GORACE:-}"
 
 # SQLite is C translated to Go. Instrumented it takes five times as long, and what the race detector would watch is the
 # memory of a C program; it stays out, as a C library would. The driver's callers are instrumented like everything else.
-scripts/services.sh run -- go test -race -gcflags='modernc.org/...=-race=false' -timeout 40m "${packages[@]}"
+#
+# Most of a test's time is waiting, for an engine or a lease: one package more than there are processors, and in each four
+# tests at a time.
+scripts/services.sh run -- go test -race -gcflags='modernc.org/...=-race=false' -timeout 40m \
+    -p $(($(nproc) + 1)) -parallel 4 "${packages[@]}"
 rc=$?
 
 echo

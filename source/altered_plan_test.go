@@ -13,6 +13,7 @@ import (
 // TestAPlanLasts: as long as nobody alters a table, its pages say that it is the one of the plan. Otherwise each of
 // them would be read twice, and the catalog between.
 func TestAPlanLasts(t *testing.T) {
+	t.Parallel()
 	maria, postgres, sqlite := testenv.MySQL(t), testenv.Postgres(t), testenv.SQLite(t)
 	for name, e := range map[string]struct{ url, driver, dsn string }{
 		"mysql": {maria, "mysql", testenv.MySQLDSN(t, maria)}, "postgres": {postgres, "pgx", postgres},
@@ -75,6 +76,7 @@ func TestAPlanLasts(t *testing.T) {
 // TestAlteredTwice: the statements of a migration follow each other. The second came when the plan was made anew after
 // the first, held up the page until the table was another again, and failed the tick as a fault of the settings.
 func TestAlteredTwice(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
 	testenv.Exec(t, db, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int)")

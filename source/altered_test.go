@@ -13,6 +13,7 @@ import (
 // TestAlteredColumn: a column gets another type under a source that is at work. Its values come in the form of the type
 // that it has now, from the first row on: MySQL's protocol brings the same bytes for a number and for a text.
 func TestAlteredColumn(t *testing.T) {
+	t.Parallel()
 	maria := testenv.MySQL(t)
 	postgres := testenv.Postgres(t)
 	for name, e := range map[string]struct {

@@ -16,6 +16,7 @@ import (
 // TestCursorBeyondAll: what sorts after every value is never a position, because no row to come would be behind
 // it; the rows before it are delivered.
 func TestCursorBeyondAll(t *testing.T) {
+	t.Parallel()
 	sqlite, postgres := testenv.SQLite(t), testenv.Postgres(t)
 	for name, c := range map[string]struct{ driver, dsn, url, typ, first, last string }{
 		"sqlite text":       {"sqlite", strings.TrimPrefix(sqlite, "sqlite:"), sqlite, "integer", "7", "late text"},

@@ -12,6 +12,7 @@ import (
 // TestBrokenOrderKey: a row whose order key has no form stands by itself; one whose soft-delete column has none is no
 // delete, and has another id than the mended row.
 func TestBrokenOrderKey(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	cfg := plan.Config{Table: "o", Cursor: []string{"v"}, OrderKey: []string{"tenant"}, Columns: []string{"id"},
 		DeleteWhen: "gone", LateCommits: "overlap"}
@@ -44,6 +45,7 @@ func TestBrokenOrderKey(t *testing.T) {
 // TestBrokenBytes: a page of rows that are too large ends where one of rows that are not would end: what they take is
 // read all the same.
 func TestBrokenBytes(t *testing.T) {
+	t.Parallel()
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"id"}, MaxRowBytes: 100},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, note TEXT)",
 		"WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 20) INSERT INTO o SELECT n, hex(zeroblob(500)) FROM s")

@@ -51,6 +51,7 @@ func builtInPlan(t *testing.T, cfg plan.Config) *plan.Plan {
 
 // TestBuiltInStatements pins what SQL Server is asked for its changes.
 func TestBuiltInStatements(t *testing.T) {
+	t.Parallel()
 	p := builtInPlan(t, plan.Config{Where: "note <> 'x'"})
 	var b strings.Builder
 	add := func(name string, s keyset.Statement, types ...string) {

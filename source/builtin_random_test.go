@@ -19,6 +19,7 @@ import (
 // TestBuiltInRandomly lets a writer, a clean-up and a reader that crashes interleave: the reader's last state of every
 // key is the table's, or a gap was reported, and then there was one.
 func TestBuiltInRandomly(t *testing.T) {
+	t.Parallel()
 	for _, cfg := range []plan.Config{{}, {Changed: []string{"v"}}, {Ignored: "0x52454c59"}}[:quick.Runs(3, 1)] {
 		builtInRandomly(t, cfg)
 	}

@@ -45,6 +45,7 @@ func (f *follower) chunk(rows *change.Range, limit int) bool {
 // TestBuiltInSnapshot: rows from before the tracking come in chunks, each as an insert, and with the id of its last
 // change where the server still knows that.
 func TestBuiltInSnapshot(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	m.Commit("i 1 1", "i 2 1", "i 3 1")
 	m.Clean(m.Current)
@@ -82,6 +83,7 @@ func TestBuiltInSnapshot(t *testing.T) {
 
 // TestBuiltInSnapshotOfNothing: there is no range, and changes come.
 func TestBuiltInSnapshotOfNothing(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	f := m.follow(t, plan.Config{Start: "snapshot"})
 	if rows := f.snapshot(); !rows.UpTo.IsStart() {
@@ -94,6 +96,7 @@ func TestBuiltInSnapshotOfNothing(t *testing.T) {
 // TestBuiltInSnapshotAmongWriters: whatever is written between chunks and pages, and however they alternate, the
 // receiver ends with the table.
 func TestBuiltInSnapshotAmongWriters(t *testing.T) {
+	t.Parallel()
 	for seed := range quick.Runs[uint64](500, 100) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		m := newTracked()
@@ -134,6 +137,7 @@ func TestBuiltInSnapshotAmongWriters(t *testing.T) {
 
 // TestBuiltInSnapshotSeesAnotherTable: a chunk tells which table it is of, so that a session finds the gap.
 func TestBuiltInSnapshotSeesAnotherTable(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	m.Commit("i 1 1", "i 2 1")
 	f := m.follow(t, plan.Config{Start: "snapshot"})

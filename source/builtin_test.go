@@ -13,6 +13,7 @@ import (
 
 // TestBuiltInOperations: what is told is what happened since the position, in pages of every size.
 func TestBuiltInOperations(t *testing.T) {
+	t.Parallel()
 	for rows := 1; rows <= 7; rows++ {
 		m := newTracked()
 		m.Commit("i 8 1", "i 9 1")
@@ -36,6 +37,7 @@ func TestBuiltInOperations(t *testing.T) {
 // TestBuiltInIdle: a poll for which nothing was committed asks once, and reads no changes. What others commit moves the
 // position, so that it stays above what is cleaned up.
 func TestBuiltInIdle(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	m.Commit("i 1 1")
 	f := m.follow(t, plan.Config{})
@@ -59,6 +61,7 @@ func TestBuiltInIdle(t *testing.T) {
 
 // TestBuiltInStartsAtTheBeginning: what is retained is delivered; an update of a row whose insert is gone is none.
 func TestBuiltInStartsAtTheBeginning(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	m.Commit("i 1 1", "i 2 1")
 	m.Commit("u 1 2")
@@ -71,6 +74,7 @@ func TestBuiltInStartsAtTheBeginning(t *testing.T) {
 // TestBuiltInStartsAfterAVersion: a poller takes over where another program stood, as the Azure SQL trigger's
 // LastSyncVersion says it. A version that is retained no more is a gap, and is not jumped over.
 func TestBuiltInStartsAfterAVersion(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	m.Commit("i 1 1")
 	m.Commit("i 2 1")
@@ -87,6 +91,7 @@ func TestBuiltInStartsAfterAVersion(t *testing.T) {
 // TestBuiltInBefore: from the position before a change it comes again, and not those below it. Of a row that was not
 // written since changes are tracked no position is known.
 func TestBuiltInBefore(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	m.Commit("i 1 1")
 	m.Commit("i 2 1")
@@ -106,6 +111,7 @@ func TestBuiltInBefore(t *testing.T) {
 
 // TestBuiltInGaps: whatever may have removed changes stops, says why, and what goes on.
 func TestBuiltInGaps(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		happens func(*tracked)
 		says    string
@@ -138,6 +144,7 @@ func TestBuiltInGaps(t *testing.T) {
 
 // TestBuiltInRestoredWithinAWindow: the window's end is ahead of what was restored, though its rows are not.
 func TestBuiltInRestoredWithinAWindow(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
 	for i := range 6 {
@@ -157,6 +164,7 @@ func TestBuiltInRestoredWithinAWindow(t *testing.T) {
 // TestBuiltInRetentionWithinAWindow: what a window began after may be cleaned up once it was read; what is still to be
 // read may not.
 func TestBuiltInRetentionWithinAWindow(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
 	f.want("nothing", f.read(1), "")
@@ -184,6 +192,7 @@ func TestBuiltInRetentionWithinAWindow(t *testing.T) {
 // TestBuiltInAsksForValidVersionsOnly: of changes after a version below the lowest valid one the server says that the
 // result may not be valid. A window that began there is read from the lowest valid one on, and so is the beginning.
 func TestBuiltInAsksForValidVersionsOnly(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	for i := range 9 {
 		m.Commit(fmt.Sprintf("i %d 1", i+1))
@@ -204,6 +213,7 @@ func TestBuiltInAsksForValidVersionsOnly(t *testing.T) {
 
 // TestBuiltInFullPagesAskOnce: how far the engine has come stands after the rows, and is read with them.
 func TestBuiltInFullPagesAskOnce(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
 	for i := range 7 {
@@ -220,6 +230,7 @@ func TestBuiltInFullPagesAskOnce(t *testing.T) {
 // TestBuiltInBetween: what is committed, or cleaned up, while a page's transaction asks is not lost: the version is
 // asked for before the changes, and what is valid after them.
 func TestBuiltInBetween(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
 	m.Commit("i 1 1", "i 2 1")
@@ -237,6 +248,7 @@ func TestBuiltInBetween(t *testing.T) {
 // TestBuiltInOnlyInserts: an insert is told although its row was written again before its page was read, also where no
 // update is wanted.
 func TestBuiltInOnlyInserts(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	f := m.follow(t, plan.Config{Operations: []string{"insert"}})
 	inserted := func(from, to int) {
@@ -272,6 +284,7 @@ func TestBuiltInOnlyInserts(t *testing.T) {
 
 // TestBuiltInReread: the newest state of a key by itself, however long ago it changed.
 func TestBuiltInReread(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
 	m.Commit("i 1 1", "i 2 1", "i 3 1")
@@ -297,6 +310,7 @@ func TestBuiltInReread(t *testing.T) {
 // TestBuiltInChanged: an update is told where one of the columns was written since all was told, also where another was
 // written after it, and where its row has left the window before its page was read.
 func TestBuiltInChanged(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	f := m.follow(t, plan.Config{Changed: []string{"V"}})
 	m.Commit("i 1 1", "i 2 1", "i 3 1", "i 4 1")
@@ -325,6 +339,7 @@ func TestBuiltInChanged(t *testing.T) {
 
 // TestBuiltInSwitchedOff: the catalog is asked again, and says what is missing, also where nothing was committed.
 func TestBuiltInSwitchedOff(t *testing.T) {
+	t.Parallel()
 	for _, committed := range []int64{0, 1} {
 		m := newTracked()
 		m.Commit("i 1 1")
@@ -340,6 +355,7 @@ func TestBuiltInSwitchedOff(t *testing.T) {
 
 // TestBuiltInCounts: what waits after a position is counted in the transaction of a page, up to a bound.
 func TestBuiltInCounts(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	f := m.follow(t, plan.Config{})
 	m.Commit("i 1 1", "i 2 1")
@@ -365,6 +381,7 @@ func TestBuiltInCounts(t *testing.T) {
 // TestBuiltInContext: of several writes the server tells the context of the last one only. One's own are left out where
 // their context says that others have not written since what was delivered; one that does not say it hides nothing.
 func TestBuiltInContext(t *testing.T) {
+	t.Parallel()
 	m := newTracked()
 	f := m.follow(t, plan.Config{Ignored: "0x52454c59"})
 	m.Commit("i 1 1", "i 2 1", "i 3 1")

@@ -25,6 +25,7 @@ func datedPlan(t *testing.T, engineName, typ string, zone *time.Location) (*Curs
 
 // TestDatesOfAWallClock: the hour before a wall clock is put back comes a second time.
 func TestDatesOfAWallClock(t *testing.T) {
+	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +95,7 @@ func TestDatesOfAWallClock(t *testing.T) {
 
 // TestDatesOfColumns: which columns are times, and which zone is not known.
 func TestDatesOfColumns(t *testing.T) {
+	t.Parallel()
 	tokyo := time.FixedZone("", 9*3600)
 	for _, test := range []struct {
 		engineName, typ string
@@ -145,6 +147,7 @@ func TestDatesOfColumns(t *testing.T) {
 
 // TestSteps: the resolution of a cursor's times, by engine and type.
 func TestSteps(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		engineName, typ string
 		kind            engine.Kind

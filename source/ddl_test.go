@@ -12,6 +12,7 @@ import (
 
 // What check --ddl prints for PostgreSQL runs as it stands, and every write then moves the column.
 func TestPostgresDDLRuns(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	schema, table := `"odd ""schema"`, `"odd ""schema"."Order Lines"`
 	src := openSource(t, url, "pgx", plan.Config{Poller: "p", Table: table, Cursor: []string{"id"}},
@@ -61,6 +62,7 @@ func TestPostgresDDLRuns(t *testing.T) {
 }
 
 func TestDDL(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		engine, cursor string
 		words          []string // none: no DDL

@@ -19,6 +19,7 @@ import (
 // a checkpoint completes. The source comes by an address that leads to whoever is the primary, as those of poolers and
 // providers do.
 func TestPostgresPromotion(t *testing.T) {
+	t.Parallel()
 	primary := testenv.OwnPostgres(t)
 	db := testenv.Open(t, "pgx", primary.URL)
 	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "INSERT INTO o VALUES (1), (2)")

@@ -90,6 +90,7 @@ func quiet(t *testing.T, what string, page change.Page, err error) {
 
 // TestGap: a counter that was set back below the position stops the fetch, until it has passed it.
 func TestGap(t *testing.T) {
+	t.Parallel()
 	for name, e := range gapEngines(t) {
 		t.Run(name, func(t *testing.T) {
 			db, src, at := e.table(t)
@@ -142,6 +143,7 @@ func TestGap(t *testing.T) {
 
 // TestGapExplicit: values that are written explicitly are no gap, whether or not they raise the counter.
 func TestGapExplicit(t *testing.T) {
+	t.Parallel()
 	for name, e := range gapEngines(t) {
 		t.Run(name, func(t *testing.T) {
 			db, src, _ := e.table(t)
@@ -177,6 +179,7 @@ func TestGapExplicit(t *testing.T) {
 
 // TestGapDeleted: that the last rows are gone is worth a warning, once, where an index shows it; it is no gap.
 func TestGapDeleted(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
 	testenv.Exec(t, db, "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)", "CREATE INDEX ix ON o (v, id)",
@@ -201,6 +204,7 @@ func TestGapDeleted(t *testing.T) {
 // TestGapThrottled: a look costs a round trip, once a minute for each position where a source idles, and never where
 // rows have just come.
 func TestGapThrottled(t *testing.T) {
+	t.Parallel()
 	p := places{}
 	now := time.Now()
 	for i := range 3 * placesKept {
@@ -232,6 +236,7 @@ func TestGapThrottled(t *testing.T) {
 // TestSQLiteRestoredInPlace: a backup that is restored over the live file is seen with the next page, although the
 // position was held against the counter just now.
 func TestSQLiteRestoredInPlace(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
 	backup := filepath.Join(t.TempDir(), "backup.db")
@@ -271,6 +276,7 @@ func TestSQLiteRestoredInPlace(t *testing.T) {
 
 // TestPostgresSnapshotPlaces: a position by snapshots that a person types stands before or after a whole transaction.
 func TestPostgresSnapshotPlaces(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, func(*plan.Config) {})
 	testenv.Exec(t, db, "INSERT INTO o (id, v) VALUES (6, 1)", "INSERT INTO o (id, v) VALUES (7, 2)")

@@ -32,6 +32,7 @@ func goldenColumn(t *testing.T, d engine.Dialect, name string, k engine.Kind, nu
 
 // TestGoldenStatements pins every statement that a cursor source sends, by engine.
 func TestGoldenStatements(t *testing.T) {
+	t.Parallel()
 	for _, engineName := range everyDialect {
 		d, err := engines.Find(engineName)
 		if err != nil {
@@ -108,6 +109,7 @@ func TestGoldenStatements(t *testing.T) {
 
 // TestGoldenRecent pins the page of a sweep that leaves out what earlier transactions wrote.
 func TestGoldenRecent(t *testing.T) {
+	t.Parallel()
 	d := postgres.Dialect{}
 	id, version := goldenColumn(t, d, "id", engine.KindInteger, false), goldenColumn(t, d, "version", engine.KindInteger,
 		false)

@@ -87,6 +87,7 @@ func horizonUntil(t *testing.T, src *Cursor, what string, wanted func(change.Hor
 }
 
 func TestPostgresHorizon(t *testing.T) {
+	t.Parallel()
 	admin := testenv.Postgres(t)
 	db := writer(t, "pgx", admin+"&application_name=importer",
 		"CREATE TABLE o (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())", "INSERT INTO o VALUES (0)")
@@ -149,6 +150,7 @@ func TestPostgresHorizon(t *testing.T) {
 // TestPostgresHorizonOfASubscriber: the transactions on the publisher are not shown, and those that are open here hold
 // the window all the same.
 func TestPostgresHorizonOfASubscriber(t *testing.T) {
+	t.Parallel()
 	admin := testenv.Postgres(t)
 	db := writer(t, "pgx", admin, "CREATE TABLE o (id int, at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (id, at)) "+
 		"PARTITION BY RANGE (at)", "CREATE TABLE p PARTITION OF o DEFAULT", "ALTER TABLE o RENAME TO whole",
@@ -175,6 +177,7 @@ func TestPostgresHorizonOfASubscriber(t *testing.T) {
 }
 
 func TestMySQLHorizon(t *testing.T) {
+	t.Parallel()
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin),
 		"CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
@@ -224,6 +227,7 @@ func TestMySQLHorizon(t *testing.T) {
 // TestMySQLHorizonOfAReplica: a replica that is not read-only, which is the default, shows its own transactions, and
 // not those on its primary, by which rows come late.
 func TestMySQLHorizonOfAReplica(t *testing.T) {
+	t.Parallel()
 	server := testenv.OwnMariaDB(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, server.URL), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL)")
 	config := plan.Config{Table: "o", Cursor: []string{"at"}}
@@ -245,6 +249,7 @@ func TestMySQLHorizonOfAReplica(t *testing.T) {
 // TestMySQLHorizonAskedOften: the server's list of transactions stays as it is while it is read more often than ten
 // times a second. One that begins meanwhile is shown all the same.
 func TestMySQLHorizonAskedOften(t *testing.T) {
+	t.Parallel()
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))")
 	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
@@ -271,6 +276,7 @@ func TestMySQLHorizonAskedOften(t *testing.T) {
 // TestMySQLHorizonBesideOthers: the list stays as it is while others read it often. One that began meanwhile counts as
 // open; and who has no list of his own yet is shown none.
 func TestMySQLHorizonBesideOthers(t *testing.T) {
+	t.Parallel()
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))")
 	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
@@ -322,6 +328,7 @@ func TestMySQLHorizonBesideOthers(t *testing.T) {
 // TestMySQLPreparedTransaction: one that XA PREPARE has left without a session holds the edge, although it seems to
 // have begun when the server was restarted.
 func TestMySQLPreparedTransaction(t *testing.T) {
+	t.Parallel()
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin),
 		"CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
@@ -347,6 +354,7 @@ func TestMySQLPreparedTransaction(t *testing.T) {
 }
 
 func TestSQLiteHorizon(t *testing.T) {
+	t.Parallel()
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")
 	if h := horizonOf(t, src); h.Shown || !h.Oldest.IsZero() {
@@ -355,6 +363,7 @@ func TestSQLiteHorizon(t *testing.T) {
 }
 
 func TestSQLServerHorizon(t *testing.T) {
+	t.Parallel()
 	admin := testenv.SQLServer(t)
 	db := writer(t, "sqlserver", admin,
 		"CREATE TABLE o (id int NOT NULL PRIMARY KEY, at datetime2 NOT NULL DEFAULT SYSUTCDATETIME())",
@@ -368,6 +377,7 @@ func TestSQLServerHorizon(t *testing.T) {
 
 // TestSessionOf: parts that are not known are left out.
 func TestSessionOf(t *testing.T) {
+	t.Parallel()
 	for want, parts := range map[string][][2]string{
 		"pid 1": {{"app", ""}}, "pid 1 (user b)": {{"app", ""}, {"user", "b"}},
 		"pid 1 (app a, user b)": {{"app", "a"}, {"user", "b"}},

@@ -63,6 +63,7 @@ func ruleOf(t *testing.T, d engine.Dialect, name string) engine.TypeRule {
 
 // TestGoldenSettle pins the edge of settle, in the column's own type, with and without a zone.
 func TestGoldenSettle(t *testing.T) {
+	t.Parallel()
 	zone := time.FixedZone("UTC+2", 7200)
 	for engineName, types := range map[string][]string{
 		dsn.SQLServer: {"datetime2", "datetime", "smalldatetime", "datetimeoffset", "date"},
@@ -90,6 +91,7 @@ func TestGoldenSettle(t *testing.T) {
 
 // TestGoldenWatermark pins the batch that reads rowversions below the watermark: two statements before the page.
 func TestGoldenWatermark(t *testing.T) {
+	t.Parallel()
 	d := sqlserver.Dialect{}
 	p := latePlan(t, d, plan.Config{Where: "note <> 'x' OR note IS NULL"}, ruleOf(t, d, "timestamp"))
 	if p.Late.Exact != plan.ExactWatermark || p.Late.Mode != late.Exact {

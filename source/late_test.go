@@ -35,6 +35,7 @@ func lateTable(d engine.Dialect) engine.Table {
 
 // TestLateChoice holds the table of what auto chooses, and what is refused where it is unsafe.
 func TestLateChoice(t *testing.T) {
+	t.Parallel()
 	with := func(change func(*engine.Table)) func(*engine.Table) { return change }
 	serial := with(func(t *engine.Table) { t.Columns[0].Serial = true })
 	secondary := with(func(t *engine.Table) { t.ReadOnly = true })
@@ -126,6 +127,7 @@ func TestLateChoice(t *testing.T) {
 
 // TestLateSettings: the zero values are the defaults, and what is no mode is named.
 func TestLateSettings(t *testing.T) {
+	t.Parallel()
 	cfg := plan.Config{Table: "o"}
 	if err := cfg.Complete(); err != nil || cfg.LateCommits != "auto" || cfg.LateWindow != 2*time.Minute {
 		t.Errorf("%+v %v", cfg, err)
@@ -139,6 +141,7 @@ func TestLateSettings(t *testing.T) {
 
 // TestCoarse: an order key that is the key in other words is not coarse.
 func TestCoarse(t *testing.T) {
+	t.Parallel()
 	d := mysql.Dialect{}
 	for want, keys := range map[bool][2][]string{
 		false: {{"id", "seq"}, {"seq", "id"}}, true: {{"id"}, {"version"}},

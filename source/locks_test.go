@@ -21,6 +21,7 @@ import (
 
 // TestGoldenAboveLocks pins what is read above the safe point where reads wait for locks: no row that is locked.
 func TestGoldenAboveLocks(t *testing.T) {
+	t.Parallel()
 	d := sqlserver.Dialect{}
 	p := latePlan(t, d, plan.Config{}, ruleOf(t, d, "timestamp"))
 	above, also := aboveLocks(p)
@@ -69,6 +70,7 @@ func (d lockedOut) Classify(err error) engine.Fault {
 // TestVersionsRefused: where snapshot isolation is allowed in the connection's database, but not in all that is read,
 // the source goes on with locks, from the first fetch on.
 func TestVersionsRefused(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	writer(t, "sqlite", url, "CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)",
 		"INSERT INTO orders VALUES (1, 1)")

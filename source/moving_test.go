@@ -17,6 +17,7 @@ import (
 
 // TestPlausible: a transaction that began after now shows that a clock was put back.
 func TestPlausible(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 10, 25, 1, 0, 10, 0, time.UTC)
 	for _, c := range []struct {
 		oldest, want time.Time
@@ -34,6 +35,7 @@ func TestPlausible(t *testing.T) {
 
 // TestOtherTables: exact says what it cannot see where another table is read.
 func TestOtherTables(t *testing.T) {
+	t.Parallel()
 	d := postgres.Dialect{}
 	for _, c := range []struct {
 		cfg  plan.Config
@@ -63,6 +65,7 @@ func TestOtherTables(t *testing.T) {
 
 // TestSQLServerPeriod: the times of a temporal table's period are set by every update, whatever they are called.
 func TestSQLServerPeriod(t *testing.T) {
+	t.Parallel()
 	d := sqlserver.Dialect{}
 	of := engine.Table{Name: "o", PrimaryKey: []string{"placed"}}
 	for name, moving := range map[string]bool{"valid_from": true, "placed": false} {

@@ -20,6 +20,7 @@ import (
 // TestMySQLPlans: the real planner reads a page as a range of the index, from the position on, for every type that a
 // position can have.
 func TestMySQLPlans(t *testing.T) {
+	t.Parallel()
 	conn, writer := mysqlPrepared(t)
 	d := mysql.Dialect{}
 	types := map[string]string{"bigint unsigned": "n", "decimal(20,5)": "n * 1.5",
@@ -66,6 +67,7 @@ func TestMySQLPlans(t *testing.T) {
 
 // TestMySQLStatements pins the statements of a page.
 func TestMySQLStatements(t *testing.T) {
+	t.Parallel()
 	tab := engine.Table{Name: "shop.or`ders", From: "`shop`.`or``ders`", PrimaryKey: []string{"tenant", "id"}}
 	for _, c := range []struct {
 		name     string

@@ -9,6 +9,7 @@ import (
 )
 
 func TestMySQL(t *testing.T) {
+	t.Parallel()
 	url := testenv.MySQL(t)
 	sourcetest.Run(t, sourcetest.Engine{
 		Name: "mysql", URL: url, DB: testenv.Open(t, "mysql", testenv.MySQLDSN(t, url)), Network: true,

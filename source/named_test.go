@@ -12,6 +12,7 @@ import (
 // TestNamedAhead: a position that a person named may well be ahead of all rows, and is no gap. Ticks, a check and a
 // reset say that what comes below it is never delivered; nothing is said where a row stands at it, or above.
 func TestNamedAhead(t *testing.T) {
+	t.Parallel()
 	for name, e := range gapEngines(t) {
 		if name == "sqlite" { // a position there has the row's form, whose key is the cursor: the counter says it
 			continue

@@ -14,6 +14,7 @@ import (
 // TestOrderOfSharedKeys: the overlap mode keeps the order of an order key that rows share, or is refused, whoever chose
 // it.
 func TestOrderOfSharedKeys(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		engine, cursor, orderKey, mode string
 		ordered, refused               bool

@@ -14,6 +14,7 @@ import (
 // TestSharedPoolBrokenOff: a page that was broken off in the middle of large rows is of the source's own table,
 // whichever table the connection read before.
 func TestSharedPoolBrokenOff(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	testenv.Exec(t, db, "CREATE TABLE o (id int PRIMARY KEY, v int NOT NULL, w text)",

@@ -16,6 +16,7 @@ import (
 // TestPgBouncer: behind a pooler in transaction mode the application's statements run on the connections that ours ran
 // on. It writes through the same pooler while a source does everything that it can do, and after it was closed.
 func TestPgBouncer(t *testing.T) {
+	t.Parallel()
 	for _, way := range []late.Mode{late.None, late.Exact} {
 		t.Run(string(way), func(t *testing.T) {
 			direct := testenv.Postgres(t)

@@ -19,6 +19,7 @@ import (
 
 // TestTypedRowVersion: a rowversion is typed as SQL Server shows it, and stands in the position as a row's own does.
 func TestTypedRowVersion(t *testing.T) {
+	t.Parallel()
 	p, err := plan.New(sqlserver.Dialect{},
 		&plan.Config{Table: "x", Cursor: []string{"version"}, Start: "0x00000000000007D1"}, "h/d", sqlServerSample())
 	if err != nil {
@@ -41,6 +42,7 @@ func TestTypedRowVersion(t *testing.T) {
 
 // TestTypedKeys: what a person types for a key is read as the column's kind on every engine.
 func TestTypedKeys(t *testing.T) {
+	t.Parallel()
 	for _, engineName := range everyDialect {
 		d, err := engines.Find(engineName)
 		if err != nil {
@@ -124,6 +126,7 @@ func FuzzKey(f *testing.F) {
 
 // TestBefore: from the position before a row it comes again, with those that share its cursor, and none below them.
 func TestBefore(t *testing.T) {
+	t.Parallel()
 	sqlite := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Poller: "o", Table: "o", Cursor: []string{"v"}},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, v INTEGER NOT NULL)",
 		"INSERT INTO o VALUES (1, 1), (2, 3), (3, 3), (4, 4)")
@@ -161,6 +164,7 @@ func TestBefore(t *testing.T) {
 
 // TestLatestOfABadRow: a message about a row that is read by itself names no key that nobody has read.
 func TestLatestOfABadRow(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	writer(t, "sqlite", url, "CREATE TABLE orders (id INTEGER PRIMARY KEY, c INTEGER)",
 		"INSERT INTO orders VALUES (1, 1), (2, x'ff')")

@@ -19,6 +19,7 @@ import (
 // TestPostgresDDLPartitioned: the statements run on a parent of partitions, where an index cannot be made concurrently,
 // and the poller then reads it.
 func TestPostgresDDLPartitioned(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := writer(t, "pgx", url, "CREATE TABLE o (id int, d date, PRIMARY KEY (id, d)) PARTITION BY RANGE (d)",
 		"CREATE TABLE o1 PARTITION OF o FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')",
@@ -45,6 +46,7 @@ func TestPostgresDDLPartitioned(t *testing.T) {
 // TestPostgresForeignTransactions: a row cannot be inserted with a transaction of its own choice; and where one was
 // brought in all the same, ahead of the server, the poller stops and says what mends it.
 func TestPostgresForeignTransactions(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	r := (&reader{t: t, src: src}).start()
@@ -75,6 +77,7 @@ func TestPostgresForeignTransactions(t *testing.T) {
 // TestPostgresReplicatedWrites: the trigger also fires for what logical replication writes, which is a session's
 // replication role.
 func TestPostgresReplicatedWrites(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	r := (&reader{t: t, src: snapshotSource(t, url, nil)}).start()
 	r.drain(10)
@@ -102,6 +105,7 @@ func subscribed(t *testing.T, db *sql.DB) {
 // TestPostgresTriggerOfASubscription: a trigger that is not ENABLE ALWAYS, as those of older versions, is warned about
 // where a subscription writes the table.
 func TestPostgresTriggerOfASubscription(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	warnings := func() string {
 		d, err := snapshotSource(t, url, nil).Describe(t.Context())
@@ -122,6 +126,7 @@ func TestPostgresTriggerOfASubscription(t *testing.T) {
 
 // TestPostgresTriggerWarnings: what sets the column on some writes only is said.
 func TestPostgresTriggerWarnings(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	const name = `rowrelay_o_xid`
 	for trigger, want := range map[string]string{
@@ -148,6 +153,7 @@ func TestPostgresTriggerWarnings(t *testing.T) {
 
 // TestDDLBeforeTransactions: PostgreSQL 12 has no xid8, which is said instead of statements that fail.
 func TestDDLBeforeTransactions(t *testing.T) {
+	t.Parallel()
 	d := postgres.Dialect{}
 	tab := lateTable(d)
 	tab.NoTransactions = true

@@ -16,6 +16,7 @@ import (
 
 // TestPostgresReader uses a role that may do nothing but SELECT on one table: it is all that a source needs.
 func TestPostgresReader(t *testing.T) {
+	t.Parallel()
 	admin := testenv.Postgres(t)
 	db, err := sql.Open("pgx", admin)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestPostgres(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	sourcetest.Run(t, sourcetest.Engine{
 		Name: "postgres", URL: url, DB: testenv.Open(t, "pgx", url), Network: true,

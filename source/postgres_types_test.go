@@ -119,6 +119,7 @@ var postgresValues = []struct{ typ, literal, want string }{
 }
 
 func TestPostgresValues(t *testing.T) {
+	t.Parallel()
 	var columns, values []string
 	want := `{"id":1,"v":1`
 	for i, c := range postgresValues {
@@ -151,6 +152,7 @@ func TestPostgresValues(t *testing.T) {
 
 // TestPostgresRefused: each refused type names the column, the type and the CAST, and the CAST then works in a query.
 func TestPostgresRefused(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	openSource(t, url, "pgx", plan.Config{Table: "none", Cursor: []string{"v"}}, "CREATE TYPE pair AS (a int, b text)")
 	for i, c := range []struct{ typ, literal, want string }{
@@ -181,6 +183,7 @@ func TestPostgresRefused(t *testing.T) {
 
 // TestPostgresKeys pages over keys of every type that may be one, one row at a time.
 func TestPostgresKeys(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	openSource(t, url, "pgx", plan.Config{Table: "none", Cursor: []string{"v"}},
 		`CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')`, "CREATE DOMAIN email AS varchar(20)")

@@ -15,6 +15,7 @@ import (
 // TestRangePlans asks the engines how they run what sweeps and retries read: a range by the index of the order, from
 // end to end, and keys by the key's index, whether of one column or of several.
 func TestRangePlans(t *testing.T) {
+	t.Parallel()
 	pg, my, lite := testenv.Postgres(t), testenv.MySQL(t), testenv.SQLite(t)
 	for _, e := range []struct{ name, url, driver, dsn, fill, analyze, by, never string }{
 		{"postgres", pg, "pgx", pg, "INSERT INTO o SELECT 'k' || n % 7, n, n / 10, n, n % 3 FROM generate_series(1, 20000) n",

@@ -19,6 +19,7 @@ import (
 // a gap where the engine tells such a table from one that was rebuilt, and a warning where it does not. What rebuilds a
 // table is none.
 func TestReplaced(t *testing.T) {
+	t.Parallel()
 	for name, e := range gapEngines(t) {
 		if name == "serial" {
 			continue
@@ -98,6 +99,7 @@ func TestReplaced(t *testing.T) {
 // said when the plan was made. So an empty table that was made anew is held against the position before its rows, and
 // what was delivered of it is not taken for rows that were never seen.
 func TestReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
 	for name, e := range gapEngines(t) {
 		t.Run(name, func(t *testing.T) {
 			db, src, at := e.table(t)
@@ -129,6 +131,7 @@ func TestReplacedMeanwhile(t *testing.T) {
 // TestReplacedWhileRowsAreLeftOut: a page that moves the position by rows that source__where leaves out says which
 // table they are of, as one with events does.
 func TestReplacedWhileRowsAreLeftOut(t *testing.T) {
+	t.Parallel()
 	for name, e := range gapEngines(t) {
 		t.Run(name, func(t *testing.T) {
 			db, _, at := e.table(t)
@@ -169,6 +172,7 @@ func identity(t *testing.T, src *Cursor) string {
 // TestReplacedTransactions: rows that are written to a new table have transactions that the position does not count.
 // A dump that is restored brings old ones, before the trigger that would set them: its rows were never seen.
 func TestReplacedTransactions(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	testenv.Exec(t, db, "CREATE TABLE dump AS SELECT * FROM o")
@@ -192,6 +196,7 @@ func TestReplacedTransactions(t *testing.T) {
 
 // TestViewsAreNotReplaced: a view that is made anew shows the same rows.
 func TestViewsAreNotReplaced(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY)", "CREATE VIEW w AS SELECT id FROM o",
@@ -207,6 +212,7 @@ func TestViewsAreNotReplaced(t *testing.T) {
 
 // TestColumnKinds: a wider column is the same kind, a zoned one is not.
 func TestColumnKinds(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	testenv.Exec(t, db, "CREATE TABLE o (id int PRIMARY KEY, at timestamp(3) NOT NULL)")
@@ -231,6 +237,7 @@ func TestColumnKinds(t *testing.T) {
 
 // TestCompareLives: what differs between two incarnations is a restore, a failover, or nothing at all.
 func TestCompareLives(t *testing.T) {
+	t.Parallel()
 	const same, failover, another = checkpointed.SameDatabase, checkpointed.FailedOver, checkpointed.AnotherDatabase
 	for _, c := range []struct {
 		was, is string

@@ -31,6 +31,7 @@ func (d uniting) Syntax() engine.Syntax {
 // TestSeeksReadTheirRange holds pages by united seeks against pages by row values: every pair of positions, of all
 // columns, the cursor's, or none, on every number of columns, in small tables that are full of ties.
 func TestSeeksReadTheirRange(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:"))
 	testenv.Exec(t, db,
@@ -111,6 +112,7 @@ func rowsOf(t *testing.T, db *sql.DB, s *keyset.Selection, st keyset.Statement, 
 // TestTiesAreReadOnce reads pages out of the middle of many rows that have one cursor, and counts what the engine reads
 // for them: not the ties before the position, nor those after the end.
 func TestTiesAreReadOnce(t *testing.T) {
+	t.Parallel()
 	const ties, rows, limit = 5000, 25, 100
 	pg, my, lite := testenv.Postgres(t), testenv.MySQL(t), testenv.SQLite(t)
 	for _, e := range []struct {

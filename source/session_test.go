@@ -19,6 +19,7 @@ import (
 
 // TestUnreachable: a database that cannot be reached is not reported as a slow statement.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	// accepts in the backlog, and never answers
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -71,6 +72,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestBusyConnections: to wait for a free connection in vain is neither a slow statement nor an unreachable database.
 func TestBusyConnections(t *testing.T) {
+	t.Parallel()
 	src := openSource(t, testenv.SQLite(t), "sqlite",
 		plan.Config{Table: "o", Cursor: []string{"v"}, Connections: 1, Timeout: 50 * time.Millisecond},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL)")

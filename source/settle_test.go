@@ -87,6 +87,7 @@ func settles(t *testing.T, src, serial *Cursor, db *sql.DB, old, young string) {
 // TestSettleFew: where few rows are chosen a page of those that have settled goes through a bounded number, and the
 // position passes what is left out, but nothing that is held back.
 func TestSettleFew(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	cfg := plan.Config{Table: "o", LateCommits: "settle", LateWindow: time.Hour, Cursor: []string{"id"},
 		Where: "id IN (5000, 9001, 9100)"}
@@ -155,6 +156,7 @@ func settlesByType(t *testing.T, url, driver, dsn string, types map[string][3]st
 }
 
 func TestPostgresSettle(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	settlesByType(t, url, "pgx", url, map[string][3]string{
 		"timestamptz": {"timestamptz", "now() - interval '61 minutes'", "now()"},
@@ -164,6 +166,7 @@ func TestPostgresSettle(t *testing.T) {
 }
 
 func TestMySQLSettle(t *testing.T) {
+	t.Parallel()
 	url := testenv.MySQL(t)
 	settlesByType(t, url, "mysql", testenv.MySQLDSN(t, url), map[string][3]string{
 		"timestamp": {"timestamp(6)", "now(6) - interval 61 minute", "now(6)"},
@@ -173,6 +176,7 @@ func TestMySQLSettle(t *testing.T) {
 }
 
 func TestSQLServerSettle(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLServer(t)
 	settlesByType(t, url, "sqlserver", url, map[string][3]string{
 		"datetime2":      {"datetime2", "DATEADD(minute, -61, SYSUTCDATETIME())", "SYSUTCDATETIME()"},
@@ -182,6 +186,7 @@ func TestSQLServerSettle(t *testing.T) {
 
 // TestSQLiteExact: ids and commits are of one order, so that nothing is held back and nothing remembered.
 func TestSQLiteExact(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	src := openSource(t, url, "sqlite", plan.Config{Table: "o", Cursor: []string{"id"}},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY AUTOINCREMENT, v text)", "INSERT INTO o (v) VALUES ('a'), ('b')")

@@ -12,6 +12,7 @@ import (
 // TestSQLTriggerValues: a receiver that was written for the Azure SQL trigger gets numbers and times as that writes
 // them.
 func TestSQLTriggerValues(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	testenv.Exec(t, db,

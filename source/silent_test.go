@@ -56,6 +56,7 @@ func isNormalizeFault(t *testing.T, err error, words ...string) {
 // TestSQLiteUntypedKey: a key without a declared type keeps its storage class in the position, also beyond 2^53, where
 // its JSON is a string; text that has the form of such an integer is refused as a key, and only as a key.
 func TestSQLiteUntypedKey(t *testing.T) {
+	t.Parallel()
 	const table = "CREATE TABLE o (id INTEGER PRIMARY KEY, v int NOT NULL, any)"
 	const big = "INSERT INTO o (id, v) VALUES (-9007199254740993,1),(9007199254740993,1),(9007199254740994,1),(9007199254740995,1),(9223372036854775807,1)"
 	want := []string{`{"id":"-9007199254740993"}`, `{"id":"9007199254740993"}`, `{"id":"9007199254740994"}`,
@@ -95,6 +96,7 @@ func sessionOf(t *testing.T, src *Cursor) (s *pool.Session) {
 
 // TestNullsHold: rows that paging cannot show fail every fetch, of every output, until they are gone.
 func TestNullsHold(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		cfg        plan.Config
 		ddl, mend  string
@@ -132,6 +134,7 @@ func TestNullsHold(t *testing.T) {
 // TestEqualKeys: keys that the database's collation holds equal are not divided by a page's end, which would pass over
 // the second.
 func TestEqualKeys(t *testing.T) {
+	t.Parallel()
 	mysqlURL, postgresURL := testenv.MySQL(t), testenv.Postgres(t)
 	w := testenv.Open(t, "mysql", testenv.MySQLDSN(t, mysqlURL))
 	cfg := plan.Config{Table: "w", Key: []string{"k"}, Cursor: []string{"v"}}
@@ -164,6 +167,7 @@ func TestEqualKeys(t *testing.T) {
 
 // TestEqualKeysBeforeFault: a page that a row without a place ends is not divided there either.
 func TestEqualKeysBeforeFault(t *testing.T) {
+	t.Parallel()
 	const ddl = "CREATE TABLE o (k TEXT, v int NOT NULL, x)"
 	cfg := plan.Config{Query: "SELECT k, v, x FROM o", Key: []string{"k"}, Cursor: []string{"v"}}
 	for name, c := range map[string]struct{ rows, word string }{
@@ -182,6 +186,7 @@ func TestEqualKeysBeforeFault(t *testing.T) {
 // TestEqualKeysAsk: a statement that asked for few rows, because the last page was full of bytes, does not make a tie
 // look larger than the page for ever.
 func TestEqualKeysAsk(t *testing.T) {
+	t.Parallel()
 	src := openSource(t, testenv.SQLite(t), "sqlite",
 		plan.Config{Query: "SELECT k, v FROM o", Key: []string{"k"}, Cursor: []string{"v"}},
 		"CREATE TABLE o (k TEXT COLLATE NOCASE, v int NOT NULL)", "INSERT INTO o VALUES ('a', 1), ('A', 1), ('c', 1)")
@@ -193,6 +198,7 @@ func TestEqualKeysAsk(t *testing.T) {
 
 // TestStartLatestBeyond: what cannot be a position is none of source__start=latest either.
 func TestStartLatestBeyond(t *testing.T) {
+	t.Parallel()
 	src := openSource(t, testenv.Postgres(t), "pgx", plan.Config{Table: "o", Cursor: []string{"v"}, Start: "latest"},
 		"CREATE TABLE o (id bigint PRIMARY KEY, v timestamptz NOT NULL)",
 		"INSERT INTO o VALUES (1,'2026-01-01'),(2,'infinity')")
@@ -209,6 +215,7 @@ func TestStartLatestBeyond(t *testing.T) {
 // TestSQLiteTimes: what is stored as a time and is none is no position, and a column's times are all text or all
 // numbers: SQLite sorts every number below every text.
 func TestSQLiteTimes(t *testing.T) {
+	t.Parallel()
 	text := change.Cursor(`{"kind":"timestamp+pk","value":"2026-01-01 00:00:00","tiebreaker":{"id":1}}`)
 	number := change.Cursor(`{"kind":"timestamp+pk","value":1767225600,"tiebreaker":{"id":1}}`)
 	for name, c := range map[string]struct {
@@ -256,6 +263,7 @@ func TestSQLiteTimes(t *testing.T) {
 
 // TestSQLiteDeleteWhen: a computed column has no type in SQLite; what the message advises works.
 func TestSQLiteDeleteWhen(t *testing.T) {
+	t.Parallel()
 	both := func(src *Cursor) {
 		t.Helper()
 		page, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)

@@ -41,6 +41,7 @@ func (c countingConn) QueryContext(ctx context.Context, text string, args []driv
 // TestSQLiteIdle: an idle fetch is one statement, and a look at the version of the schema in the file's header (the
 // suite counts round trips of the engines with a network).
 func TestSQLiteIdle(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	openSource(t, url, "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}},
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int)", "INSERT INTO orders VALUES (1, 1)")

@@ -14,6 +14,7 @@ import (
 // TestSQLiteCountsCommits: rows that share an order key are read again when something was committed, and not otherwise.
 // A row that is written and not committed changes nothing. Where more than a table chooses the rows, nothing is known.
 func TestSQLiteCountsCommits(t *testing.T) {
+	t.Parallel()
 	for _, journal := range []string{"wal", "delete"} {
 		t.Run(journal, func(t *testing.T) {
 			url := testenv.SQLite(t)

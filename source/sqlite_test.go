@@ -9,6 +9,7 @@ import (
 )
 
 func TestSQLite(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	db := testenv.Open(t, "sqlite",
 		strings.TrimPrefix(url, "sqlite:")+"?_pragma=journal_mode(wal)&_pragma=busy_timeout(5000)")

@@ -40,6 +40,7 @@ var sqliteValues = []struct{ typ, literal, want string }{
 }
 
 func TestSQLiteValues(t *testing.T) {
+	t.Parallel()
 	columns, values, want := "", "", `{"id":1,"v":1`
 	for i, c := range sqliteValues {
 		columns += fmt.Sprintf(", c%d %s", i, c.typ)
@@ -60,6 +61,7 @@ func TestSQLiteValues(t *testing.T) {
 // TestSQLiteBroken: a value whose form could be another value's is not sent: its row says so, and the rows behind it
 // come.
 func TestSQLiteBroken(t *testing.T) {
+	t.Parallel()
 	for i, c := range []struct{ typ, literal, word string }{
 		{"TEXT", "x'41'", "a BLOB"}, {"INT", "x'41'", "a BLOB"}, {"BLOB", "'text'", "text"}, {"BLOB", "7", "an integer"},
 		{"JSON", "'{'", "not JSON"}, {"TEXT", "CAST(x'ff' AS TEXT)", "UTF-8"}, {"NUMERIC", "9e999", "infinite"},
@@ -85,6 +87,7 @@ func TestSQLiteBroken(t *testing.T) {
 
 // TestSQLiteFile: a file that is absent, a directory, or no database, is a fault of the settings, and is not created.
 func TestSQLiteFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	garbage := filepath.Join(dir, "garbage.db")
 	testfile.Write(t, garbage, strings.Repeat("not a database ", 100))
@@ -120,6 +123,7 @@ func TestSQLiteFile(t *testing.T) {
 
 // TestSQLiteKeys: which primary keys are proved, and what is warned about.
 func TestSQLiteKeys(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		ddl, cursor, warning string
 	}{
@@ -148,6 +152,7 @@ func TestSQLiteKeys(t *testing.T) {
 
 // TestSQLiteNullKey: a NULL in a primary key that SQLite let in fails the tick instead of vanishing.
 func TestSQLiteNullKey(t *testing.T) {
+	t.Parallel()
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "keys", Cursor: []string{"v"}},
 		"CREATE TABLE keys (id TEXT PRIMARY KEY, v INT NOT NULL)", "INSERT INTO keys VALUES ('a', 1), (NULL, 2)")
 	_, err := src.Fetch(t.Context(), change.Range{After: nil}, everything)
@@ -158,6 +163,7 @@ func TestSQLiteNullKey(t *testing.T) {
 
 // TestSQLiteIndexes: the rowid continues every index, and stands for the key where it is the key.
 func TestSQLiteIndexes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ ddl, index, want string }{
 		{"(id INTEGER PRIMARY KEY, v INT NOT NULL)", "(v)", "ix"},
 		{"(id TEXT NOT NULL PRIMARY KEY, v INT NOT NULL)", "(v)", ""},
@@ -184,6 +190,7 @@ func TestSQLiteIndexes(t *testing.T) {
 
 // TestSQLiteLog: a source that has read does not keep the write-ahead log from being truncated.
 func TestSQLiteLog(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	src := openSource(t, url, "sqlite", plan.Config{Table: "keys", Cursor: []string{"v"}}, "PRAGMA journal_mode = wal",
 		"CREATE TABLE keys (id INTEGER PRIMARY KEY, v INT NOT NULL)", "INSERT INTO keys VALUES (1, 1), (2, 2), (3, 3)")

@@ -10,6 +10,7 @@ import (
 
 // TestSQLServer runs where ROWRELAY_TEST_SQLSERVER names a server; everywhere else golden files pin the statements.
 func TestSQLServer(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLServer(t)
 	sourcetest.Run(t, sourcetest.Engine{
 		Name: "sqlserver", URL: url, DB: testenv.Open(t, "sqlserver", url), Network: true,

@@ -48,6 +48,7 @@ func sqlServerSample() engine.Table {
 
 // TestSQLServerStatements pins every statement that a page, start=latest and the NULL probe send.
 func TestSQLServerStatements(t *testing.T) {
+	t.Parallel()
 	query := "SELECT o.id, o.at3 FROM dbo.orders AS o -- all of them"
 	queried := engine.Table{Name: "query", Columns: []engine.Column{
 		sqlServerColumn("id", true, sqlserver.Type{Base: "bigint"}),
@@ -131,6 +132,7 @@ func sampleKey(p *plan.Plan, v string) []byte {
 }
 
 func TestSQLServerRefusedColumns(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ column, want string }{
 		{"tenant", "text is not a cursor"}, {"guid", "uuid is not a cursor"}, {"clock", "begins again"},
 		{"hash", "not a cursor"}, {"flag", "not a cursor"},

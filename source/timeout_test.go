@@ -28,6 +28,7 @@ func slow(t *testing.T, engine string, timeout time.Duration) *Cursor {
 }
 
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{dsn.Postgres, dsn.SQLite} {
 		src := slow(t, engine, 3*time.Second)
 		if _, err := src.Describe(t.Context()); err != nil {
@@ -42,6 +43,7 @@ func TestTimeout(t *testing.T) {
 
 // TestCancel: a fetch ends when its context does, and says why that ended.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{dsn.Postgres, dsn.SQLite} {
 		src := slow(t, engine, time.Minute)
 		if _, err := src.Describe(t.Context()); err != nil {
@@ -59,6 +61,7 @@ func TestCancel(t *testing.T) {
 
 // TestPlanAge: a column that was added appears after at most five minutes, without any fault.
 func TestPlanAge(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	src := openSource(t, url, "sqlite", plan.Config{Table: "orders", Cursor: []string{"v"}},
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY, v int NOT NULL)", "INSERT INTO orders VALUES (1, 1)")
@@ -88,6 +91,7 @@ func TestPlanAge(t *testing.T) {
 // TestPostgresTypeChange: a column that got another type is encoded by its new type, on a kept connection (where the
 // server refuses the prepared statement) and on a new one (where the result's types tell).
 func TestPostgresTypeChange(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	cfg := plan.Config{Table: "orders", Cursor: []string{"v"}}
 	src := openSource(t, url, "pgx", cfg, "CREATE TABLE orders (id int PRIMARY KEY, v int NOT NULL, note varchar(10))",

@@ -27,6 +27,7 @@ func storedTimes(t *testing.T) (src *Cursor, insert func(values ...string)) {
 // TestClocksAreChanged: where a zone's clock is put forward, text and moment go on ascending, and the rows before the
 // change are no strays to those behind it. Where it is put back, the text goes back, and the row is named.
 func TestClocksAreChanged(t *testing.T) {
+	t.Parallel()
 	for name, format := range map[string]string{"offset": "'%s %s+0%d:00'", "T": "'%sT%s+0%d:00'",
 		"Go": "'%s %s +0%d00 zone'"} {
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +74,7 @@ func TestClocksAreChanged(t *testing.T) {
 // TestNumbersOfAnyUnit: 0, a negative and an early date stand in a column of seconds or milliseconds without stopping
 // the poller, before the position and at the beginning. A Julian day does not.
 func TestNumbersOfAnyUnit(t *testing.T) {
+	t.Parallel()
 	for _, unit := range []string{"1775525025", "1775525025123", "1775525025.5"} {
 		for _, odd := range []string{"0", "-1", "-86400.5", "86400", "7000000", "99999999"} {
 			src, insert := storedTimes(t)

@@ -19,6 +19,7 @@ import (
 // TestTypedTimesOnSQLite: a time that a person gives is that of the column's rows, however either is spelled: after it
 // come the rows after that moment, before it those of that moment too.
 func TestTypedTimesOnSQLite(t *testing.T) {
+	t.Parallel()
 	typed := []string{"2026-04-07T02:00:00", "2026-04-07 02:00", "2026-04-07T02:00:00.000Z", "2026-04-07T02:00:00Z",
 		"2026-04-07 04:00:00+02:00"}
 	for form, column := range map[string]string{
@@ -107,6 +108,7 @@ func drainFrom(t *testing.T, src *Cursor, at change.Cursor, rows int) (keys []st
 
 // TestStraysAreFound: whatever form the position has, a row of another form that sorts below it is found, and named.
 func TestStraysAreFound(t *testing.T) {
+	t.Parallel()
 	for _, c := range [][2]string{
 		{"'2026-04-07T01:00:00Z'", "'2026-04-07 23:00:00'"}, {"'2026-04-07 12:00:00'", "'2026-04-07'"},
 		{"'2026-04-07 03:00:00+02:00'", "'2026-04-07 02:59:00'"},
@@ -139,6 +141,7 @@ func TestStraysAreFound(t *testing.T) {
 
 // TestStraysArePlanned: with an index the look reads the position's days, not the table.
 func TestStraysArePlanned(t *testing.T) {
+	t.Parallel()
 	src := openSource(t, testenv.SQLite(t), "sqlite", plan.Config{Table: "o", Cursor: []string{"v"}},
 		"CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)", "CREATE INDEX ix ON o (v)")
 	p, err := src.current(t.Context())

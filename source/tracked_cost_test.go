@@ -68,6 +68,7 @@ func drained(t *testing.T, src *Cursor, at change.Cursor) (change.Cursor, int) {
 // starts no further processes, as it would for 10,000,000 of them (here these count as cheap); and what source__changed
 // leaves out is read once.
 func TestPostgresIdleCostOfChanges(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	exec := func(texts ...string) { t.Helper(); testenv.Exec(t, db, texts...) }
@@ -99,6 +100,7 @@ func TestPostgresIdleCostOfChanges(t *testing.T) {
 // before it: the planner knows nothing of how many rows lie between two snapshots, and was seen to join and sort all of
 // them for each page.
 func TestPostgresPageOfABacklog(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	exec := func(texts ...string) { t.Helper(); testenv.Exec(t, db, texts...) }
@@ -131,6 +133,7 @@ func TestPostgresPageOfABacklog(t *testing.T) {
 
 // TestSQLiteIdleCostOfChanges: the same, by the number of statements and the way they find their rows.
 func TestSQLiteIdleCostOfChanges(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	url := testenv.SQLite(t)
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))

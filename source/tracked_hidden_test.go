@@ -15,6 +15,7 @@ import (
 // TestRowSecurityComesOn: a policy that is made while changes are read hides rows from the login. A row that is hidden
 // looks like one that is gone: it was told as deleted until the catalog was read again, which took up to five minutes.
 func TestRowSecurityComesOn(t *testing.T) {
+	t.Parallel()
 	server := testenv.OwnPostgres(t)
 	db := testenv.Open(t, "pgx", server.URL)
 	testenv.Exec(t, db, "CREATE TABLE o (id int PRIMARY KEY, v int)", "CREATE ROLE reader LOGIN")
@@ -44,6 +45,7 @@ func TestRowSecurityComesOn(t *testing.T) {
 // alone. It was read there as if versions were times: no gap could be seen, and the log said every second that the
 // columns' types had changed.
 func TestTrackedOnAStandby(t *testing.T) {
+	t.Parallel()
 	primary := testenv.OwnPostgres(t)
 	db := testenv.Open(t, "pgx", primary.URL)
 	testenv.Exec(t, db, "CREATE TABLE o (id int PRIMARY KEY)")
@@ -59,6 +61,7 @@ func TestTrackedOnAStandby(t *testing.T) {
 // TestTriggerFallsWithTheTable: another table takes the name of one whose xid8 a trigger sets. The next page makes a
 // plan of it, so that the log says that updates are not seen any more.
 func TestTriggerFallsWithTheTable(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	testenv.Exec(t, db, "CREATE TABLE o (id int PRIMARY KEY, x xid8 NOT NULL DEFAULT pg_current_xact_id())",

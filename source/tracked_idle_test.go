@@ -12,6 +12,7 @@ import (
 
 // TestIdleIsNoWayAcrossAGap: a poll that finds no rows tells of changes that are missing.
 func TestIdleIsNoWayAcrossAGap(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	exec := func(statements ...string) {

@@ -12,6 +12,7 @@ import (
 // does not count. It is known by the write that counts, but its body is another, and so is its id: a receiver may
 // refuse an Idempotency-Key that comes with another body.
 func TestOneIDHasOneBody(t *testing.T) {
+	t.Parallel()
 	url := testenv.MySQL(t)
 	db := testenv.Open(t, "mysql", testenv.MySQLDSN(t, url))
 	testenv.Exec(t, db, "CREATE TABLE o (id int NOT NULL PRIMARY KEY, v int, note int)")

@@ -16,6 +16,7 @@ import (
 // for most ALTERs. Nothing is recorded any more: the next page says so, though it has no rows. It
 // took up to five minutes.
 func TestTriggersFallWithTheTable(t *testing.T) {
+	t.Parallel()
 	postgres, sqlite := testenv.Postgres(t), testenv.SQLite(t)
 	for driver, url := range map[string]string{"pgx": postgres, "sqlite": sqlite} {
 		t.Run(driver, func(t *testing.T) {
@@ -45,6 +46,7 @@ func TestTriggersFallWithTheTable(t *testing.T) {
 // triggers come back after its rows, so that nothing records what became of these. PostgreSQL tells such a table from
 // one that was rebuilt: it is a gap. Elsewhere a warning says what to do.
 func TestRestoredBesideItsChanges(t *testing.T) {
+	t.Parallel()
 	for engine, url := range map[string]string{"postgres": testenv.Postgres(t), "mysql": testenv.MySQL(t),
 		"sqlite": testenv.SQLite(t)} {
 		t.Run(engine, func(t *testing.T) {

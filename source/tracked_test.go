@@ -10,18 +10,21 @@ import (
 )
 
 func TestChangesPostgres(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	sourcetest.RunChanges(t, sourcetest.Engine{Name: "postgres", URL: url, DB: testenv.Open(t, "pgx", url),
 		BigInt: "bigint", Text: "varchar(100)", Quote: quoted})
 }
 
 func TestChangesSQLite(t *testing.T) {
+	t.Parallel()
 	url, db := sqliteFile(t)
 	sourcetest.RunChanges(t, sourcetest.Engine{Name: "sqlite", URL: url, DB: db, BigInt: "bigint", Text: "varchar(100)",
 		Quote: quoted})
 }
 
 func TestChangesMySQL(t *testing.T) {
+	t.Parallel()
 	url := testenv.MySQL(t)
 	sourcetest.RunChanges(t, sourcetest.Engine{Name: "mysql", URL: url, DB: testenv.Open(t, "mysql",
 		testenv.MySQLDSN(t, url)), BigInt: "bigint", Text: "varchar(100)",
@@ -29,6 +32,7 @@ func TestChangesMySQL(t *testing.T) {
 }
 
 func TestChangesSQLServer(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLServer(t)
 	sourcetest.RunChanges(t, sourcetest.Engine{Name: "sqlserver", URL: url, DB: testenv.Open(t, "sqlserver", url),
 		BigInt: "bigint", Text: "varchar(100)",

@@ -13,6 +13,7 @@ import (
 // TestUniqueByTheComparison: an index that tells more texts apart than the source's own statements do is no proof of a
 // key. One that tells fewer apart is.
 func TestUniqueByTheComparison(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		ddl, byN string // a table (id, n), and how an index on n goes on
 		refused  string
@@ -65,6 +66,7 @@ func TestUniqueByTheComparison(t *testing.T) {
 // TestUniqueAmongChildren: a row of a table that inherits is a row of its parent, whose key does not hold it.
 // Partitions share the key of their parent.
 func TestUniqueAmongChildren(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	testenv.Exec(t, db, "CREATE TABLE orders (id bigint PRIMARY KEY, n int NOT NULL)",

@@ -15,6 +15,7 @@ import (
 // TestUnreadableKeysThatAreGone: a row whose key has no form stops the poller, because it can be corrected. Once it is,
 // or is deleted, its old key stops nobody: its delete is broken, and what comes after it is told.
 func TestUnreadableKeysThatAreGone(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		key  string
 		bad  []string

@@ -22,6 +22,7 @@ type refusing struct {
 // TestUntrustedCertificate: the fault names the way to trust it, for each engine, and for a driver that keeps only the
 // error's text.
 func TestUntrustedCertificate(t *testing.T) {
+	t.Parallel()
 	for text, mend := range map[string]string{
 		"sqlserver://u:p@db.example?database=d": "TrustServerCertificate=True",
 		"postgres://u:p@db.example/d":           "sslmode=require",

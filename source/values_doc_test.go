@@ -17,6 +17,7 @@ const valuesDoc = "../docs/values.md"
 
 // TestValuesDocument holds docs/values.md against the code's tables; -update writes the tables.
 func TestValuesDocument(t *testing.T) {
+	t.Parallel()
 	data := testfile.Read(t, valuesDoc)
 	text := string(data)
 	for _, engineName := range everyDialect {

@@ -12,6 +12,7 @@ import (
 // TestSQLServerWatermark: a row that commits behind a later one is not passed over. The writer's first row takes the
 // lower rowversion, and commits last.
 func TestSQLServerWatermark(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLServer(t)
 	db := writer(t, "sqlserver", url,
 		"CREATE TABLE o (id int NOT NULL PRIMARY KEY, note varchar(10), rv rowversion NOT NULL)",

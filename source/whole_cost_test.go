@@ -16,6 +16,7 @@ import (
 // merged, it read all that stands before the chunk in the change table, and the chunks of a large table took longer and
 // longer.
 func TestPostgresChunkCost(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	testenv.Exec(t, db, "CREATE TABLE o (id bigint PRIMARY KEY, v int NOT NULL)",

@@ -82,6 +82,7 @@ func buffersOf(t *testing.T, plan string) int {
 // TestPostgresSnapshotCost: a poll reads few pages although a transaction has been open since long before many rows
 // that were delivered, and although another has many rows that are not committed.
 func TestPostgresSnapshotCost(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, func(c *plan.Config) { c.Start = "latest" })
 	testenv.Begin(t, db, "INSERT INTO o VALUES (-1)") // the oldest: everything below comes after it
@@ -114,6 +115,7 @@ func TestPostgresSnapshotCost(t *testing.T) {
 // where they end is sorted beside them, whatever the rows are: of a scan, of a window with and without transactions
 // that were open, and of a change table.
 func TestPostgresPagesAreNotSorted(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	open := testenv.Begin(t, db, "INSERT INTO o SELECT -i FROM generate_series(1, 2000) i")
 	testenv.Exec(t, db, "INSERT INTO o SELECT generate_series(1000, 4000)", "CREATE TABLE tracked (id bigint PRIMARY KEY)")

@@ -10,6 +10,7 @@ import (
 // TestPostgresSnapshotCount: at every position, what is counted behind it is what then comes; within a scan and within
 // a window too.
 func TestPostgresSnapshotCount(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	r := (&reader{t: t, src: src}).start()

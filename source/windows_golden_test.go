@@ -41,6 +41,7 @@ func snapshotPlan(t testing.TB, cfg plan.Config) *plan.Plan {
 
 // TestGoldenSnapshots pins the statements of scans and windows.
 func TestGoldenSnapshots(t *testing.T) {
+	t.Parallel()
 	p := snapshotPlan(t, plan.Config{Where: "amount > 0::money OR amount IS NULL"})
 	pinned := map[string]string{}
 	for name, at := range map[string]string{

@@ -25,6 +25,7 @@ func rollBack(t *testing.T, db *sql.DB) {
 // TestPostgresSnapshotLasts: no position counts a transaction that is above every row's. Its id may not be on the
 // server's disk, and after a crash another transaction would get it, whose rows were then behind the position.
 func TestPostgresSnapshotLasts(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	last := func() uint64 {
 		t.Helper()
@@ -102,6 +103,7 @@ func TestPostgresSnapshotLasts(t *testing.T) {
 // open below it when it is first used; and from then on it is a snapshot, so that nothing that commits later is behind
 // it.
 func TestPostgresSnapshotOfRow(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	naive := snapshotSource(t, url, func(c *plan.Config) { c.LateCommits = "none" })
 	open := testenv.Begin(t, db, "INSERT INTO o VALUES (10)")

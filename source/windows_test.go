@@ -109,6 +109,7 @@ func (r *reader) want(what string, rows int, ids ...int) {
 }
 
 func TestPostgresSnapshots(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	if d, err := src.Describe(t.Context()); err != nil || d.Late != late.Exact {
@@ -195,6 +196,7 @@ func TestPostgresSnapshots(t *testing.T) {
 // TestPostgresSnapshotFew: where few rows are chosen a page reads no further than its limit, in a scan and in a window,
 // and the position passes the others.
 func TestPostgresSnapshotFew(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	testenv.Exec(t, db, "INSERT INTO o SELECT i FROM generate_series(6, 5000) i", "ANALYZE o")
 	// To look for a row that is chosen would divide by zero: the start must not.
@@ -218,6 +220,7 @@ func TestPostgresSnapshotFew(t *testing.T) {
 }
 
 func TestPostgresSnapshotCrash(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	r := (&reader{t: t, src: src}).start()
@@ -256,6 +259,7 @@ func TestPostgresSnapshotCrash(t *testing.T) {
 
 // TestPostgresSnapshotRange: a range that ends with a position holds what that position has behind it.
 func TestPostgresSnapshotRange(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	r := (&reader{t: t, src: src}).start()
@@ -298,6 +302,7 @@ func TestPostgresSnapshotRange(t *testing.T) {
 
 // TestPostgresSnapshotOther: a probe finds another order key behind many rows of one.
 func TestPostgresSnapshotOther(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	src := snapshotSource(t, url, func(c *plan.Config) { c.OrderKey, c.Start = []string{"tenant"}, "latest" })
 	r := (&reader{t: t, src: src}).start()
@@ -314,6 +319,7 @@ func TestPostgresSnapshotOther(t *testing.T) {
 
 // TestPostgresSnapshotGap: a position ahead of the server's transactions is a gap, and one that is none is refused.
 func TestPostgresSnapshotGap(t *testing.T) {
+	t.Parallel()
 	url, _ := snapshotTable(t)
 	src := snapshotSource(t, url, nil)
 	for _, at := range []string{
@@ -345,6 +351,7 @@ func TestPostgresSnapshotGap(t *testing.T) {
 
 // TestPostgresLastNumber: a row may carry the last number that there is. It is from the future as any other.
 func TestPostgresLastNumber(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	testenv.Exec(t, db, "ALTER TABLE o DISABLE TRIGGER USER", "DELETE FROM o",
 		"INSERT INTO o (id, xid) VALUES (1, '18446744073709551615')")

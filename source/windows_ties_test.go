@@ -14,6 +14,7 @@ import (
 // TestPostgresScanTies: the scan phase reads by key alone. Where the catalog does not prove the key, a page ends only
 // where the database tells two keys apart, whatever their transactions are.
 func TestPostgresScanTies(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	db := writer(t, "pgx", url, "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
 		"CREATE TABLE o (k text COLLATE ci, n int NOT NULL, xid xid8 NOT NULL DEFAULT pg_current_xact_id())")

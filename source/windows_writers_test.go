@@ -25,6 +25,7 @@ const (
 // on from a position that it could have stored. Every committed row arrives, each in its last state, and the states of
 // a row in their order.
 func TestPostgresSnapshotWriters(t *testing.T) {
+	t.Parallel()
 	url, db := snapshotTable(t)
 	db.SetMaxOpenConns(snapshotWriters + 2)
 	old := testenv.Begin(t, db, "INSERT INTO o VALUES (-1)")

@@ -22,6 +22,7 @@ func keysOf(events []change.Event) string {
 
 // TestOwnPostgres holds the tests that need a server where nobody else writes: one server, a database for each.
 func TestOwnPostgres(t *testing.T) {
+	t.Parallel()
 	server := testenv.OwnPostgres(t)
 	for i, test := range []struct {
 		name string

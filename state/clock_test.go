@@ -6,6 +6,7 @@ import (
 )
 
 func TestDeadlineAfter(t *testing.T) {
+	t.Parallel()
 	const ttl, margin = time.Minute, 2 * time.Second
 	local := time.Now()
 	store := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) // the store's clock is years off: it must not matter
@@ -35,6 +36,7 @@ func TestDeadlineAfter(t *testing.T) {
 
 // TestStoreClockBounds: between what takers assume at least and holders at most lies the time that the answer took.
 func TestStoreClockBounds(t *testing.T) {
+	t.Parallel()
 	local, store := time.Now(), time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := storeClock{now: store, sent: local, received: local.Add(4 * time.Second)}
 	at := local.Add(10 * time.Second)
@@ -47,6 +49,7 @@ func TestStoreClockBounds(t *testing.T) {
 }
 
 func TestGrace(t *testing.T) {
+	t.Parallel()
 	for ttl, want := range map[time.Duration]time.Duration{
 		120 * time.Second: 5 * time.Second, 10 * time.Second: 5 * time.Second, 4 * time.Second: 2 * time.Second,
 		0: 5 * time.Second,

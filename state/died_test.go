@@ -24,6 +24,7 @@ func (m marks) Died(mark string) (time.Duration, bool) {
 // TestHolderDied: the lease of a process that is known to have died may be taken after a grace, for its last requests;
 // that of one of which nothing is known, when it has expired.
 func TestHolderDied(t *testing.T) {
+	t.Parallel()
 	for holder, least := range map[string]time.Duration{"A": 0, "": ttl} {
 		bubble(t, func(f *fixture) {
 			died := map[string]time.Time{}

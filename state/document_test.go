@@ -46,6 +46,7 @@ const seed = `{
 }`
 
 func TestDecodeSeed(t *testing.T) {
+	t.Parallel()
 	got, err := state.Decode([]byte(seed))
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +104,7 @@ const golden = `{
 `
 
 func TestEncodeGolden(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 4, 7, 3, 23, 20, 999, time.FixedZone("", 7200))
 	doc := state.Document{
 		PollerName: "orders", SourceFingerprint: "sha256:abc",
@@ -131,6 +133,7 @@ func TestEncodeGolden(t *testing.T) {
 }
 
 func TestBeginningIsNull(t *testing.T) {
+	t.Parallel()
 	doc := state.Document{PollerName: "p"}
 	data, err := doc.Encode()
 	if err != nil {
@@ -146,6 +149,7 @@ func TestBeginningIsNull(t *testing.T) {
 
 // TestUnknownMembers: what a newer binary or an operator wrote survives, byte for byte.
 func TestUnknownMembers(t *testing.T) {
+	t.Parallel()
 	odd := []string{
 		`"pause": { "by" : "ann", "why":"<b>&\u003c\u2028` + "\u2028" + `", "n": 1e400, "big": 12345678901234567890.10 }`,
 		`"\u0070arked<>": [ 1 ,2,  {"a":null} ]`,
@@ -175,6 +179,7 @@ func TestUnknownMembers(t *testing.T) {
 }
 
 func TestDecodeFaults(t *testing.T) {
+	t.Parallel()
 	with := func(old, new string) string { return strings.Replace(seed, old, new, 1) }
 	for name, c := range map[string]struct {
 		text  string
@@ -233,6 +238,7 @@ func TestDecodeFaults(t *testing.T) {
 }
 
 func TestTokenAsText(t *testing.T) {
+	t.Parallel()
 	doc, err := state.Decode([]byte(strings.Replace(seed, "42", `"9007199254740993"`, 1)))
 	if err != nil || doc.Lease.FencingToken != 9007199254740993 {
 		t.Errorf("token %d, %v", doc.Lease.FencingToken, err)
@@ -240,12 +246,14 @@ func TestTokenAsText(t *testing.T) {
 }
 
 func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
 	if _, err := state.Decode([]byte("\xef\xbb\xbf" + seed)); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestTooLarge(t *testing.T) {
+	t.Parallel()
 	doc := state.Document{PollerName: "p"}
 	doc.Checkpoint.Cursor = change.Cursor(`{"kind":"int","value":"` + strings.Repeat("9", state.MaxDocument) + `"}`)
 	_, err := doc.Encode()

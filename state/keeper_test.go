@@ -13,6 +13,7 @@ import (
 )
 
 func TestKey(t *testing.T) {
+	t.Parallel()
 	if got := state.Key("shop", "orders", ""); got != "state/shop/orders.json" {
 		t.Error(got)
 	}
@@ -22,6 +23,7 @@ func TestKey(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
+	t.Parallel()
 	good := state.Config{Store: memstore.New(), Key: key, Poller: "orders", Owner: "shop/a", TTL: ttl}
 	for name, spoil := range map[string]func(*state.Config){
 		"no store":  func(c *state.Config) { c.Store = nil },
@@ -45,6 +47,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestLoadFaults(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		k := f.keeper(f.store, ttl)
 		_, err := k.Load(f.Context())
@@ -72,6 +75,7 @@ func TestLoadFaults(t *testing.T) {
 
 // TestCreateLosesTheRace: the winner's document is what both go on with.
 func TestCreateLosesTheRace(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		k := f.keeper(f.store, ttl)
 		_, err := k.Create(f.Context(), "sha256:winner", "", at(5))
@@ -85,6 +89,7 @@ func TestCreateLosesTheRace(t *testing.T) {
 }
 
 func TestTwins(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		create := func(app, poller, output, fingerprint string) {
 			k, err := state.New(state.Config{Store: f.store, Key: state.Key(app, poller, output), Poller: poller, Owner: "x",
@@ -109,6 +114,7 @@ func TestTwins(t *testing.T) {
 }
 
 func TestEdit(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []storetest.Fault{storetest.None, storetest.NotDone, storetest.DoneButFailed,
 		storetest.DoneLater} {
 		t.Run(fault.String(), func(t *testing.T) {
@@ -144,6 +150,7 @@ func TestEdit(t *testing.T) {
 
 // TestReset: the token goes on, whatever is left of the document.
 func TestReset(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		text  string
 		token func(now time.Time) uint64
@@ -172,6 +179,7 @@ func TestReset(t *testing.T) {
 }
 
 func TestResetOfNothingCreates(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		_, err := f.keeper(f.store, ttl).Reset(f.Context(), "sha256:new", "", nil)
 		f.must(err)

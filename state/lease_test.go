@@ -94,6 +94,7 @@ func step(n int) state.Commit {
 }
 
 func TestHeartbeatKeepsTheLease(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		l := f.acquire(f.keeper(f.store, ttl))
 		f.store.Counts(storetest.Replace)
@@ -116,6 +117,7 @@ func TestHeartbeatKeepsTheLease(t *testing.T) {
 
 // TestLongTick is defect 6 of the reference: six batches of 50 s each on a lease of 120 s.
 func TestLongTick(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		l := f.acquire(f.keeper(f.store, ttl))
 		for n := range 6 {
@@ -127,6 +129,7 @@ func TestLongTick(t *testing.T) {
 }
 
 func TestExpiryWhenTheStoreIsAway(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		l := f.acquire(f.keeper(f.store, ttl))
 		taken := time.Now()
@@ -147,6 +150,7 @@ func TestExpiryWhenTheStoreIsAway(t *testing.T) {
 }
 
 func TestOutageWithinTheTTL(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		l := f.acquire(f.keeper(f.store, ttl))
 		f.store.Cut(true)
@@ -160,6 +164,7 @@ func TestOutageWithinTheTTL(t *testing.T) {
 
 // TestCommitDuringAnOutage: a commit waits for the store as long as the right lasts, and not longer.
 func TestCommitDuringAnOutage(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		l := f.acquire(f.keeper(f.store, ttl))
 		f.store.Cut(true)
@@ -175,6 +180,7 @@ func TestCommitDuringAnOutage(t *testing.T) {
 }
 
 func TestLeaseOutlivesItsContext(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.Context())
 		k := f.keeper(f.store, ttl)
@@ -223,6 +229,7 @@ func (s *slow) Margin(time.Duration) time.Duration { return s.margin }
 
 // TestRightCountsFromBeforeTheRequest: the holder cannot know when within the round trip its write took place.
 func TestRightCountsFromBeforeTheRequest(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		before, after time.Duration
 		want          time.Duration
@@ -255,6 +262,7 @@ func TestRightCountsFromBeforeTheRequest(t *testing.T) {
 }
 
 func TestGraceAndStaleness(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		dead := f.store
 		l := f.acquire(f.keeper(dead, ttl))
@@ -292,6 +300,7 @@ func TestGraceAndStaleness(t *testing.T) {
 
 // TestSnapshotAges: what was held when it was loaded may be free by now, judged without another read.
 func TestSnapshotAges(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		f.acquire(f.keeper(f.store, ttl))
 		f.store.Crash()
@@ -309,6 +318,7 @@ func TestSnapshotAges(t *testing.T) {
 }
 
 func TestStoppedHeartbeatByAnother(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		l := f.acquire(f.keeper(f.store, ttl))
 		doc := f.load()
@@ -330,6 +340,7 @@ func TestStoppedHeartbeatByAnother(t *testing.T) {
 
 // TestDocumentDestroyed: what is deleted or unreadable under a holder ends its lease; it writes nothing over it.
 func TestDocumentDestroyed(t *testing.T) {
+	t.Parallel()
 	for name, destroy := range map[string]func(f *fixture, version state.Version) error{
 		"deleted": func(f *fixture, version state.Version) error { return f.mem.Delete(f.Context(), key, version) },
 		"truncated": func(f *fixture, version state.Version) error {

@@ -11,6 +11,7 @@ import (
 // TestWhatBecameOfACommit: a write fails unheard, an operator breaks the lease, others take it or not, and only then
 // the old holder can read again. It is told what is true, by the document alone.
 func TestWhatBecameOfACommit(t *testing.T) {
+	t.Parallel()
 	object := &state.ObjectRef{Object: "objects/shop/orders/parked-1", Count: 1}
 	other := &state.ObjectRef{Object: "objects/shop/orders/parked-2", Count: 1}
 	stay := state.Commit{From: at(1), To: at(1), Parked: object}

@@ -111,6 +111,7 @@ var at1 = cursor(1)
 func cursor(n int) change.Cursor { return fmt.Appendf(nil, `{"kind":"int","value":%d}`, n) }
 
 func TestEveryMember(t *testing.T) {
+	t.Parallel()
 	doc := fullDocument()
 	got, err := doc.Encode()
 	if err != nil {
@@ -130,6 +131,7 @@ func TestEveryMember(t *testing.T) {
 
 // TestUnknownInside: what others wrote inside our objects survives, also where a commit replaces the object.
 func TestUnknownInside(t *testing.T) {
+	t.Parallel()
 	text := full
 	var odd []string
 	for i, where := range []string{`"mode"`, `"object": "objects/shop/orders/memory-x"`,
@@ -176,6 +178,7 @@ func TestUnknownInside(t *testing.T) {
 
 // TestRequires: it follows the members, and keeps what others asked for.
 func TestRequires(t *testing.T) {
+	t.Parallel()
 	object := state.ObjectRef{Object: "objects/x"}
 	for name, c := range map[string]struct {
 		doc  state.Document
@@ -206,6 +209,7 @@ func TestRequires(t *testing.T) {
 }
 
 func TestMemberFaults(t *testing.T) {
+	t.Parallel()
 	with := func(old, new string) string { return strings.Replace(full, old, new, 1) }
 	for name, c := range map[string]struct {
 		text  string
@@ -245,6 +249,7 @@ func TestMemberFaults(t *testing.T) {
 
 // TestSkipsGiveWay: the last MaxSkips are kept, and fewer where the document would be too large with them.
 func TestSkipsGiveWay(t *testing.T) {
+	t.Parallel()
 	doc := state.Document{PollerName: "p"}
 	skips := func(n, size int) int {
 		t.Helper()
@@ -276,6 +281,7 @@ func TestSkipsGiveWay(t *testing.T) {
 // TestApart: the order keys that are read apart are part of the position. A binary that does not know them must not go
 // on from it.
 func TestApart(t *testing.T) {
+	t.Parallel()
 	doc := state.Document{PollerName: "orders", Apart: []state.Apart{
 		{OrderKey: []byte(`{"customer":"<a>","n":1}`), At: change.Cursor(`{"kind":"int","value":3}`)},
 		{OrderKey: []byte(`{"customer":"b","n":2}`)},

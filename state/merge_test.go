@@ -29,6 +29,7 @@ func (g *gate) Replace(ctx context.Context, key string, data []byte, version sta
 
 // TestWaitingRequestsMerge: what is asked while a write is under way travels in the next one, in order.
 func TestWaitingRequestsMerge(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		g := &gate{Store: f.store, open: make(chan struct{}, 1)}
 		g.open <- struct{}{}
@@ -66,6 +67,7 @@ func TestWaitingRequestsMerge(t *testing.T) {
 // TestMergedRequestsAreAnsweredApart: of two commits, the first is in an ambiguous write that landed, the second came
 // in later. The read-back proves the first only, and the second still has to be written.
 func TestMergedRequestsAreAnsweredApart(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		g := &gate{Store: f.store, open: make(chan struct{}, 1)}
 		g.open <- struct{}{}
@@ -118,6 +120,7 @@ func (r *refusing) Load(ctx context.Context, key string) (state.Stored, error) {
 // TestPermanentFaults are told after a few tries instead of at the end of the right; heartbeats go on trying until
 // then.
 func TestPermanentFaults(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		r := &refusing{Store: f.store}
 		k := f.keeper(r, ttl)
@@ -153,6 +156,7 @@ func TestPermanentFaults(t *testing.T) {
 }
 
 func TestTransientLoadsAreRepeated(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		k := f.keeper(f.store, ttl)
 		_, err := k.Create(f.Context(), "sha256:f", "", nil)
@@ -173,6 +177,7 @@ func TestTransientLoadsAreRepeated(t *testing.T) {
 // TestReleaseEndsTheRightWhenItIsSent: the write lands unheard, another takes the lease at once, and the old holder
 // must not believe in its own any more. Its commit is found in the document, under the other's lease.
 func TestReleaseEndsTheRightWhenItIsSent(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		l := f.acquire(f.keeper(f.store, ttl))
 		sent := false
@@ -208,6 +213,7 @@ func TestReleaseEndsTheRightWhenItIsSent(t *testing.T) {
 // TestReleaseAgainAfterAFailure: a commit with release that the store refused has ended the lease, and left it in the
 // document: a second release takes it out.
 func TestReleaseAgainAfterAFailure(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		r := &refusing{Store: f.store}
 		l := f.acquire(f.keeper(r, ttl))
@@ -229,6 +235,7 @@ func TestReleaseAgainAfterAFailure(t *testing.T) {
 
 // TestSpellingOfCursors: white space does not make another position, and what is no cursor is never stored.
 func TestSpellingOfCursors(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		l := f.acquire(f.keeper(f.store, ttl))
 		spaced := change.Cursor(`{ "kind": "int", "value": 1 }`)

@@ -75,6 +75,7 @@ func (f *fixture) took(what string, limit time.Duration, do func() error) error 
 
 // TestSilentStoreIsNotWaitedForLong: whoever asks a store that hangs gets an error that says so.
 func TestSilentStoreIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
 	for ttl, limit := range map[time.Duration]time.Duration{time.Minute: 20 * time.Second,
 		6 * time.Second: 5 * time.Second} {
 		for name, ask := range map[string]func(context.Context, *state.Keeper) error{
@@ -108,6 +109,7 @@ func TestSilentStoreIsNotWaitedForLong(t *testing.T) {
 
 // TestCallersEndIsNotTheStoresFault: what the caller's context ended for is what a load is said to have ended for.
 func TestCallersEndIsNotTheStoresFault(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		s := &silent{Store: f.store}
 		s.on.Store(true)
@@ -123,6 +125,7 @@ func TestCallersEndIsNotTheStoresFault(t *testing.T) {
 }
 
 func TestAcquisitionOfASilentStore(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(f *fixture) {
 		s := &silent{Store: f.store}
 		k := f.keeper(s, time.Minute)
@@ -142,6 +145,7 @@ func TestAcquisitionOfASilentStore(t *testing.T) {
 // TestCommitWaitsAsLongAsItsContext: the caller has a deadline, the write has not: it lands, and the next commit
 // follows.
 func TestCommitWaitsAsLongAsItsContext(t *testing.T) {
+	t.Parallel()
 	for name, heard := range map[string]bool{"nothing was heard": false, "only the answer is missing": true} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(f *fixture) {
@@ -172,6 +176,7 @@ func TestCommitWaitsAsLongAsItsContext(t *testing.T) {
 
 // TestReleaseOfASilentStore: a tick does not wait for its end longer than it said.
 func TestReleaseOfASilentStore(t *testing.T) {
+	t.Parallel()
 	const limit = 5 * time.Second
 	for name, before := range map[string]func(f *fixture, s *silent, l *state.Lease){
 		"held": func(*fixture, *silent, *state.Lease) {},
@@ -244,6 +249,7 @@ func (p *panicking) Replace(ctx context.Context, key string, data []byte, versio
 
 // TestPanicEndsTheLease: and not the process. Everybody is told, and nothing more is written.
 func TestPanicEndsTheLease(t *testing.T) {
+	t.Parallel()
 	for name, ask := range map[string]func(*fixture, *state.Lease) error{
 		"commit": func(f *fixture, l *state.Lease) error { return l.Commit(f.Context(), step(0)) },
 		"commit and release": func(f *fixture, l *state.Lease) error {

@@ -9,6 +9,7 @@ import (
 
 // TestAPauseEndsByItself: by the store's clock, which is an hour ahead here, and only where it says so.
 func TestAPauseEndsByItself(t *testing.T) {
+	t.Parallel()
 	for name, lasts := range map[string]time.Duration{"a minute": time.Minute, "for good": 0} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(f *fixture) {

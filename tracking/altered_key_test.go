@@ -14,6 +14,7 @@ import (
 // TestWideningTheKey: the statements of docs/change-tracking.md widen a key while sessions have the triggers' plans: no
 // write fails or is lost, and there is no gap.
 func TestWideningTheKey(t *testing.T) {
+	t.Parallel()
 	page := string(testfile.Read(t, "../docs/change-tracking.md"))
 	for _, name := range []string{"postgres", "mysql"} {
 		t.Run(name, func(t *testing.T) {
@@ -49,6 +50,7 @@ func TestWideningTheKey(t *testing.T) {
 // TestAlteredCollation: the key was given a collation that tells more texts apart than the change table's, which would
 // keep one change of two rows.
 func TestAlteredCollation(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ before, alter []string }{
 		"mysql": {[]string{"CREATE TABLE named (id varchar(9) COLLATE utf8mb4_general_ci PRIMARY KEY)"},
 			[]string{"ALTER TABLE named MODIFY id varchar(9) COLLATE /*!80017 utf8mb4_0900_bin */ /*M!100202 utf8mb4_nopad_bin */ NOT NULL"}},

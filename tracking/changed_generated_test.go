@@ -13,6 +13,7 @@ import (
 
 // TestChangedGenerated: a column that the database computes changes with those that it is computed from.
 func TestChangedGenerated(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ engine, kind string }{
 		{"postgres", "STORED"}, {"mysql", "STORED"}, {"mysql", "VIRTUAL"}, {"sqlite", "VIRTUAL"},
 	} {
@@ -36,6 +37,7 @@ func TestChangedGenerated(t *testing.T) {
 // TestUnwatchedColumn: where what tracks the table does not see such a column change, it is refused: no update would be
 // told. SQL Server lists no computed column as changed, and triggers of PostgreSQL 18 have no value of a virtual one.
 func TestUnwatchedColumn(t *testing.T) {
+	t.Parallel()
 	refused := func(err error) {
 		t.Helper()
 		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "computed from") {

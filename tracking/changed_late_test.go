@@ -12,6 +12,7 @@ import (
 // again, and the row's insert or update is in it. One that commits late is told, also where another column was written
 // since.
 func TestChangedWithinTheWindow(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := watching(t, name, "v")

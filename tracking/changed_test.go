@@ -68,6 +68,7 @@ func toldOf(events []change.Event) string {
 // TestChanged: an update is told where one of the columns was written since the position, by whichever write; inserts
 // and deletes are told all the same; what is left out moves the position.
 func TestChanged(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := watching(t, name, "V", "v")
@@ -111,6 +112,7 @@ func TestChanged(t *testing.T) {
 
 // TestChangedByteByByte: what a collation holds equal was written all the same.
 func TestChangedByteByByte(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := watching(t, name, "note")
@@ -139,6 +141,7 @@ func (r *rig) insert2(id int) {
 // TestChangedIsNotRecorded: a change table that was not made for these columns is refused, with what to do, and the
 // install of other columns does not take them from who reads it.
 func TestChangedIsNotRecorded(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := watching(t, name)
@@ -171,6 +174,7 @@ func TestChangedIsNotRecorded(t *testing.T) {
 
 // TestChangedSiege: writers, pages of a few rows, and late commits; the receiver ends with every row's column.
 func TestChangedSiege(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {

@@ -66,6 +66,7 @@ func says(engine, who string) string {
 // TestOnesOwnWritesAreLeftOut: what was written under the context alone is left out, whatever it was; what others wrote
 // is told, also where one's own write came after it.
 func TestOnesOwnWritesAreLeftOut(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"postgres", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
 			r := ownWrites(t, engine)
@@ -124,6 +125,7 @@ func TestOnesOwnWritesAreLeftOut(t *testing.T) {
 // TestOnesOwnWriteHidesNoRefusedOne: another's change that the destination refused comes at its retry, with the newest
 // row, also where one's own write came meanwhile.
 func TestOnesOwnWriteHidesNoRefusedOne(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"postgres", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
 			r := ownWrites(t, engine)
@@ -148,6 +150,7 @@ func TestOnesOwnWriteHidesNoRefusedOne(t *testing.T) {
 // TestContextNeedsItsRecord: a change table that does not record it is refused with what to do; SQLite has no way for a
 // writer to say who it is.
 func TestContextNeedsItsRecord(t *testing.T) {
+	t.Parallel()
 	for _, engine := range everyEngine {
 		r := newRig(t, engine)
 		_, err := tracking.Install(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{Ignored: own})
@@ -164,6 +167,7 @@ func TestContextNeedsItsRecord(t *testing.T) {
 // TestContextSiege: others and oneself write the same keys at the same time, and some transactions roll back. Of every
 // key the last version that another committed arrives, or a later one.
 func TestContextSiege(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"postgres", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 // names, and leaves the old table with the old ones. No change is missed, so that nothing is to be installed; and
 // whoever uninstalls removes the copies, too, which would make every write fail.
 func TestCopiedTriggers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "mysql")
 	r.exec("CREATE TABLE _orders_gho LIKE orders")
 	var deleted string
@@ -56,6 +57,7 @@ func TestCopiedTriggers(t *testing.T) {
 // TestTriggersOfAnotherDatabase: a dump that is restored into another database has triggers that write to the change
 // table of the first one. They are not taken for those of the table.
 func TestTriggersOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
 	r, other := newRig(t, "mysql"), newRig(t, "mysql")
 	var first string
 	if err := r.db.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&first); err != nil {

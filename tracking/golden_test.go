@@ -19,6 +19,7 @@ import (
 
 // TestStatements pins what is run on a user's database, and what changes are read through.
 func TestStatements(t *testing.T) {
+	t.Parallel()
 	for _, d := range []engine.Dialect{postgres.Dialect{}, mysql.Dialect{}, sqlite.Dialect{}, sqlserver.Dialect{}} {
 		s := d.Syntax()
 		from := map[string]string{"sqlite": "orders", "sqlserver": "shop.[or'ders]"}[s.Name]
@@ -90,6 +91,7 @@ func pinned(t *testing.T, d engine.Dialect, orders, changes *engine.Table, c *en
 }
 
 func TestDefaultName(t *testing.T) {
+	t.Parallel()
 	long := "a_table_with_a_name_that_is_rather_long_for_every_engine"
 	for table, want := range map[string]string{"orders": "rowrelay_changes_orders",
 		long: "rowrelay_changes_a_table_with_a_name_that_is_99c0"} {

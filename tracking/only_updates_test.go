@@ -8,6 +8,7 @@ import (
 // TestUpdatesWithoutInserts: source__operations=update tells an update of a row whose insert a tick has passed, also
 // soon after it, where no event came in between, and where another process goes on.
 func TestUpdatesWithoutInserts(t *testing.T) {
+	t.Parallel()
 	for _, operations := range [][]string{{"update"}, {"update", "delete"}} {
 		for _, name := range everyEngine {
 			t.Run(fmt.Sprint(name, operations), func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 // MariaDB, where a change that commits late may come after a later one of another row, it is refused; the row's own key
 // is not.
 func TestSharedOrderKey(t *testing.T) {
+	t.Parallel()
 	for _, engine := range everyEngine {
 		t.Run(engine, func(t *testing.T) {
 			r := newRig(t, engine)

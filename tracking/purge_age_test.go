@@ -81,6 +81,7 @@ func (r *rig) age(src *source.Cursor, positions ...change.Cursor) {
 // TestPurgeByAge: deletes that are older than the retention go, although a position is before them. It is a gap then,
 // and no other is.
 func TestPurgeByAge(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)
@@ -111,6 +112,7 @@ func TestPurgeByAge(t *testing.T) {
 // TestPurgeByNumber: of the deletes that a position has not passed the newest stay, so many as the limit says. It is a
 // gap then, and for no other; where the limit holds all, none goes.
 func TestPurgeByNumber(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)
@@ -144,6 +146,7 @@ func TestPurgeByNumber(t *testing.T) {
 // TestPurgeByNumberBesideAnOpenTransaction: what a limit removes is below every transaction that is open, so that a
 // position which has seen a later one and not that one is told of it.
 func TestPurgeByNumberBesideAnOpenTransaction(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "postgres")
 	src := r.open()
 	start := r.start(src)
@@ -165,6 +168,7 @@ func TestPurgeByNumberBesideAnOpenTransaction(t *testing.T) {
 
 // TestPurgeByAgeKeepsWhatIsThePositions: the change that a quiet poller read last is not removed under it.
 func TestPurgeByAgeKeepsWhatIsThePositions(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "sqlite") // PostgreSQL has windows, and MySQL a day
 	src := r.open()
 	at := r.start(src)
@@ -182,6 +186,7 @@ func TestPurgeByAgeKeepsWhatIsThePositions(t *testing.T) {
 // TestPurgeByAgeOfAnOpenTransaction: a position that sees a later transaction and not an earlier one lacks the earlier
 // one's delete. The later one alone does not tell.
 func TestPurgeByAgeOfAnOpenTransaction(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "postgres")
 	src := r.open()
 	start := r.start(src)
@@ -206,6 +211,7 @@ func TestPurgeByAgeOfAnOpenTransaction(t *testing.T) {
 // TestPurgeBesideAnOpenTransaction: a poller that nobody spoke of saw a later delete and not an earlier one, which was
 // open then. It is told of the gap, or the earlier delete is still there.
 func TestPurgeBesideAnOpenTransaction(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "postgres")
 	src := r.open()
 	start := r.start(src)
@@ -232,6 +238,7 @@ func TestPurgeBesideAnOpenTransaction(t *testing.T) {
 // next attempt. The attempt tells of the delete all the same: the row is not there. One that source__where leaves out
 // is.
 func TestPurgeByAgeWhileItsRowIsParked(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)
@@ -277,6 +284,7 @@ func TestPurgeByAgeWhileItsRowIsParked(t *testing.T) {
 // TestSnapshotBesideATransactionOlderThanThePurge: what such a transaction wrote lies before the first position that
 // has no gap, so that a read of the whole table waits for its end.
 func TestSnapshotBesideATransactionOlderThanThePurge(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "mysql", filled(3, 1))
 	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, LateWindow: time.Second},
 		r.conn)

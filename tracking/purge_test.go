@@ -69,6 +69,7 @@ func (r *rig) read(src *source.Cursor, at change.Cursor) (after change.Cursor, e
 // TestPurge: what is purged was delivered to everybody; a key that is parked keeps its delete; and a position that
 // nobody spoke of is a gap, and not passed over.
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)
@@ -128,6 +129,7 @@ func TestPurge(t *testing.T) {
 
 // TestPurgeInTheMidstOfAWindow: a poller that stops between two pages of a backlog goes on there after a purge.
 func TestPurgeInTheMidstOfAWindow(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)

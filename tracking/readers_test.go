@@ -62,6 +62,7 @@ func (r *rig) openFor(to engine.Connection) *source.Cursor {
 
 // TestReadersAreToldOfForeignKeys: the catalog shows them to those only who may do more than read.
 func TestReadersAreToldOfForeignKeys(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "mysql")
 	r.exec("CREATE TABLE tenants (id bigint PRIMARY KEY)",
 		"ALTER TABLE orders ADD tenant bigint, ADD CONSTRAINT of_tenant FOREIGN KEY (tenant) REFERENCES tenants (id) ON DELETE CASCADE")
@@ -73,6 +74,7 @@ func TestReadersAreToldOfForeignKeys(t *testing.T) {
 
 // TestReadersAreToldOfDroppedTriggers: the catalog does not show triggers to them.
 func TestReadersAreToldOfDroppedTriggers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "mysql")
 	reader := r.reader("mysql")
 	if _, err := r.openFor(reader).Describe(t.Context()); err != nil {
@@ -88,6 +90,7 @@ func TestReadersAreToldOfDroppedTriggers(t *testing.T) {
 // TestHiddenRowsAreNoDeletes: a row that a policy hides from the poller is not there for it, and would be told as
 // deleted.
 func TestHiddenRowsAreNoDeletes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "postgres")
 	reader := r.reader("postgres")
 	r.exec("INSERT INTO orders VALUES (1, 1), (101, 1)", "ALTER TABLE orders ENABLE ROW LEVEL SECURITY",
@@ -101,6 +104,7 @@ func TestHiddenRowsAreNoDeletes(t *testing.T) {
 // TestAWaitingStatementIsNotLate: a statement may wait for a lock of another table before it begins a transaction that
 // anybody can see. The version is that of its write, not of its begin.
 func TestAWaitingStatementIsNotLate(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "mysql")
 	r.exec("CREATE TABLE other (id bigint PRIMARY KEY)", "INSERT INTO other VALUES (1)",
 		"INSERT INTO orders VALUES (1, 1), (2, 1)")

@@ -18,6 +18,7 @@ import (
 // position from before what is recorded is a gap: nothing is jumped over, and the error says how to go on. A TRUNCATE
 // is told as deletes where the engine shows it. (On SQL Server: TestBuiltInGaps of package source.)
 func TestL6NothingIsJumpedOver(t *testing.T) {
+	t.Parallel()
 	for _, engine := range everyEngine {
 		t.Run(engine, func(t *testing.T) {
 			r := newRig(t, engine)
@@ -47,6 +48,7 @@ func TestL6NothingIsJumpedOver(t *testing.T) {
 // told that were written within source__late_window: their changes are read again, and their rows are gone. Both keep
 // the table's CREATE_TIME, and there is nothing to warn by: `rowrelay track install` says so.
 func TestTruncateWithoutTrigger(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "mysql", "INSERT INTO orders VALUES (1, 1)")
 	i := r.instance(usual)
 	r.insert(2, 3)
@@ -77,6 +79,7 @@ func TestTruncateWithoutTrigger(t *testing.T) {
 // D5: CHANGETABLE and the table are read apart there, so that a row that is deleted in between arrives as an update of
 // NULLs. Here both are read in one snapshot: what is told of a row that is there holds the row.
 func TestD5NoUpdateOfNULLs(t *testing.T) {
+	t.Parallel()
 	for _, engine := range everyEngine {
 		t.Run(engine, func(t *testing.T) {
 			r := newRig(t, engine)

@@ -16,6 +16,7 @@ import (
 // a row is delivered twice, out of order. Here an owner that stood still finds its lease taken: it moves nothing, and
 // what it has in hand is not delivered after what came later.
 func TestD2AnExpiredOwnerMovesNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "sqlite")
 	brief := usual
 	brief.ttl = 500 * time.Millisecond
@@ -57,6 +58,7 @@ func TestD2AnExpiredOwnerMovesNothing(t *testing.T) {
 // D4: a batch whose keys make more than about 2100 parameters cannot renew its leases there. Here no statement grows
 // with the batch: neither what is fetched, nor what is committed, nor what is read again.
 func TestD4ABatchOfWideKeysIsNoLimit(t *testing.T) {
+	t.Parallel()
 	const keys, rows = 12, 1000
 	for _, engine := range everyEngine {
 		t.Run(engine, func(t *testing.T) {

@@ -55,6 +55,7 @@ func (r *rig) insert(from, to int) {
 // L1: an outage of the destination over about 4 minutes loses rows there: each attempt during it counts. Here an outage
 // counts against no row, however long it is.
 func TestL1AnOutageLosesNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "sqlite")
 	i := r.instance(usual)
 	r.to.set(nil, true)
@@ -73,6 +74,7 @@ func TestL1AnOutageLosesNothing(t *testing.T) {
 
 // L2: a row that was poisoned and then corrected is never delivered there. Here its correction supersedes it.
 func TestL2ACorrectedRowIsDelivered(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "sqlite")
 	i := r.instance(usual)
 	r.to.set(func(e *change.Event) bool { return strings.Contains(string(e.Row), `"v":13`) }, false)
@@ -88,6 +90,7 @@ func TestL2ACorrectedRowIsDelivered(t *testing.T) {
 
 // L3: a new version of a row inherits the attempts of the old one there. Here its attempts begin anew.
 func TestL3ANewVersionHasItsOwnAttempts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "sqlite")
 	patient := usual
 	patient.maxAttempts = 3
@@ -115,6 +118,7 @@ func TestL3ANewVersionHasItsOwnAttempts(t *testing.T) {
 
 // L4: one bad row in a quiet batch of 100 loses the 99 good ones there, after five attempts. Here it is set aside.
 func TestL4ABadRowTakesNoOtherWithIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "sqlite")
 	i := r.instance(usual)
 	r.to.set(func(e *change.Event) bool { return keyOf(e) == "50" }, false)
@@ -130,6 +134,7 @@ func TestL4ABadRowTakesNoOtherWithIt(t *testing.T) {
 // L5: attempts are counted when a row is acquired there, so that five crashes drop it. Here a crash counts for nothing.
 // D3: what is delivered again after a crash has no key there that it could be told by. Here it has its id.
 func TestL5CrashesDropNothingD3RepetitionsHaveOneID(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	r := newRig(t, "sqlite")
 	r.insert(1, 3)
@@ -158,6 +163,7 @@ func TestL5CrashesDropNothingD3RepetitionsHaveOneID(t *testing.T) {
 // relative to the position that the change was read after, also where another row waits for its retry, and where more
 // rows were changed than a batch holds.
 func TestD1AnUpdateIsNoInsert(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"postgres", "sqlite", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
 			r := newRig(t, engine)
@@ -183,6 +189,7 @@ func TestD1AnUpdateIsNoInsert(t *testing.T) {
 // D7: times are the server's local ones there, so that daylight saving moves leases by an hour. Here no version depends
 // on a session's zone.
 func TestD7NoVersionIsLocalTime(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "mysql")
 	i := r.instance(usual)
 	conn, err := r.db.Conn(t.Context())
@@ -201,6 +208,7 @@ func TestD7NoVersionIsLocalTime(t *testing.T) {
 // key waits, and what comes at its retry is the newest state, a delete included; a key that was inserted again is not
 // told as deleted.
 func TestOrderANewerChangeIsNotOvertaken(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "sqlite")
 	i := r.instance(usual)
 	r.insert(1, 2)
@@ -228,6 +236,7 @@ func TestOrderANewerChangeIsNotOvertaken(t *testing.T) {
 // TestALateInsertIsToldWithoutUpdates: a row that is inserted and written again by a transaction which commits late is
 // an insert, also for a poller that wants no updates: whether others were read beyond its insert, or beyond both.
 func TestALateInsertIsToldWithoutUpdates(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"postgres", "mysql"} {
 		for _, beyond := range []string{"its insert", "both"} {
 			t.Run(engine+" "+beyond, func(t *testing.T) {

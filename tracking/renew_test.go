@@ -9,6 +9,7 @@ import (
 
 // TestInstalledByAnOlderVersion: what an older version installed is noticed, and brought up to date without a gap.
 func TestInstalledByAnOlderVersion(t *testing.T) {
+	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		renewed(t, "postgres", func(r *rig, statements []string) {
 			for _, statement := range statements {

@@ -11,6 +11,7 @@ import (
 
 // TestColumnsOfOurOwn: what is read beside the key has names that no column of a table has, "gone" for instance.
 func TestColumnsOfOurOwn(t *testing.T) {
+	t.Parallel()
 	d := sqlserver.Dialect{}
 	rows := engine.Table{Name: "dbo.souls", From: "[dbo].[souls]", PrimaryKey: []string{"gone"},
 		Columns: []engine.Column{{Name: "gone", Type: "bigint"}}}

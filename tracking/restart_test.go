@@ -16,6 +16,7 @@ import (
 // TestProcessesFollowEachOther: what one process remembers of the last window is known to the next, also where a
 // window has several pages, so that a position between them is stored. Nothing comes twice.
 func TestProcessesFollowEachOther(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)
@@ -43,6 +44,7 @@ func TestProcessesFollowEachOther(t *testing.T) {
 // fail while it is away, and say nothing else than that; then everything comes that was committed, nothing else, and
 // nothing twice in another order. A restart is no gap.
 func TestServerRestarts(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"postgres", "mysql"} {
 		t.Run(name, func(t *testing.T) {
 			var url string
@@ -108,6 +110,7 @@ func TestServerRestarts(t *testing.T) {
 
 // TestAnotherDialectOfMariaDB: with a sql_mode of a server that stands in for Oracle, an empty text is NULL.
 func TestAnotherDialectOfMariaDB(t *testing.T) {
+	t.Parallel()
 	s := testenv.OwnMariaDB(t)
 	testenv.Exec(t, testenv.Open(t, "mysql", testenv.MySQLDSN(t, s.URL)),
 		"SET GLOBAL sql_mode = 'EMPTY_STRING_IS_NULL,ANSI_QUOTES,NO_BACKSLASH_ESCAPES'")

@@ -14,6 +14,7 @@ import (
 // TestWritersNeedNoRights: whoever may write to the table needs nothing on what the triggers keep, and cannot use the
 // function for a table of his own.
 func TestWritersNeedNoRights(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "postgres")
 	role := "rr_writer_" + time.Now().Format("150405000000")
 	r.exec("CREATE ROLE "+role, "GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON orders TO "+role,
@@ -49,6 +50,7 @@ func TestWritersNeedNoRights(t *testing.T) {
 // TestSwappedTable: a copy that takes the table's name, as gh-ost and RENAME TABLE have it, has no triggers. Who may
 // see triggers is told; who may not is told that he would not be.
 func TestSwappedTable(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "mysql")
 	user := "rr_reader_" + time.Now().Format("150405000000")
 	r.exec("CREATE USER "+user+" IDENTIFIED BY 'x'", "GRANT SELECT ON * TO "+user)
@@ -91,6 +93,7 @@ func TestSwappedTable(t *testing.T) {
 // TestUnseenOfPartitions: rows go with a partition, and with a chunk of a hypertable, without a trigger. Both are told
 // beforehand.
 func TestUnseenOfPartitions(t *testing.T) {
+	t.Parallel()
 	for table, parts := range map[string]string{"parted": "CREATE TABLE part PARTITION OF parted FOR VALUES FROM (0) TO (9)",
 		"hyper": "CREATE TABLE _timescaledb_internal.chunk (PRIMARY KEY (id)) INHERITS (hyper)", "plain": "SELECT 1"} {
 		t.Run(table, func(t *testing.T) {

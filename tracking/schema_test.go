@@ -10,6 +10,7 @@ import (
 // TestSchemaChanges: the table is altered under a poller that goes on. No write fails for the triggers, and no read for
 // the columns: one that is gone is left out at once, and one that came is there for who reads the catalog after that.
 func TestSchemaChanges(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := watching(t, name)

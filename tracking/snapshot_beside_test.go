@@ -15,6 +15,7 @@ import (
 // only, maybe of another database, does not keep the whole table from being read; one that has changes of this table
 // does, until it has ended.
 func TestSnapshotBesideAnothersTransaction(t *testing.T) {
+	t.Parallel()
 	t.Run("as the server is", func(t *testing.T) { snapshotBeside(t, testenv.MySQL(t)) })
 	t.Run("snapshot isolation", func(t *testing.T) { // MariaDB's default since 11.6.2
 		server := testenv.OwnMariaDB(t)

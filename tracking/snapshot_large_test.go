@@ -33,6 +33,7 @@ func snapshotRows(t *testing.T) int {
 // middle: the receiver has what the table has, and no key an older state after a newer. make snapshot runs it on a
 // million rows of each engine.
 func TestSnapshotOfATable(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	rows := snapshotRows(t)
 	for _, name := range everyEngine {

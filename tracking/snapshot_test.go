@@ -49,6 +49,7 @@ func (r *rig) document() state.Document {
 // TestSnapshotTellsEveryRow: rows from before the triggers come first, in pages, each as an insert, and every later
 // change comes as itself.
 func TestSnapshotTellsEveryRow(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,6 +88,7 @@ func TestSnapshotTellsEveryRow(t *testing.T) {
 
 // TestSnapshotOfNothing: an empty table has no rows to tell of, and its changes come.
 func TestSnapshotOfNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "sqlite")
 	i := r.instance(settings{ttl: time.Minute, maxAttempts: 5, batch: 3, snapshot: true})
 	i.Tick(t.Context())
@@ -102,6 +104,7 @@ func TestSnapshotOfNothing(t *testing.T) {
 
 // TestSnapshotSiege has writers at work while the snapshot runs, and the process ended again and again in the middle.
 func TestSnapshotSiege(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
@@ -162,6 +165,7 @@ func TestSnapshotSiege(t *testing.T) {
 
 // TestResync: after a gap the poller stops, or reads the whole table again where it is told to, once.
 func TestResync(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -204,6 +208,7 @@ func TestResync(t *testing.T) {
 // TestSnapshotParks: a row that is refused waits and is read again, also where nobody has ever written it; one that
 // is deleted meanwhile is told of as deleted; one that stays refused becomes a dead letter, and none holds up the rest.
 func TestSnapshotParks(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -236,6 +241,7 @@ func TestSnapshotParks(t *testing.T) {
 // TestSnapshotFindsLateCommits: what a transaction wrote before the snapshot began, and commits after its rows were
 // read, is told of.
 func TestSnapshotFindsLateCommits(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"postgres", "mysql"} { // the others commit one write at a time
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -265,6 +271,7 @@ func TestSnapshotFindsLateCommits(t *testing.T) {
 // TestPurgeBesideASnapshot: of a row that a snapshot found and the receiver refused, the delete is kept until that is
 // told of.
 func TestPurgeBesideASnapshot(t *testing.T) {
+	t.Parallel()
 	for _, name := range everyEngine {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name, filled(3, 1))

@@ -10,6 +10,7 @@ import (
 // TestUnreadableKeyThatIsGone: a row whose key has no form stops the poller until it is corrected or deleted. Its
 // delete is then a dead letter, and the poller goes on, also in the next process.
 func TestUnreadableKeyThatIsGone(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "sqlite")
 	s := usual
 	s.maxAttempts = 1

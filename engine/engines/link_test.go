@@ -17,6 +17,7 @@ import (
 
 // TestLinks: what leaves this machine is verified by default; less has to be asked for, and is said.
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	const ado = "User ID=sa;Password=x;Database=shop;"
 	for _, c := range []struct {
 		text string
@@ -80,6 +81,7 @@ func TestLinkOfTheEnvironment(t *testing.T) {
 
 // TestSecrets: whether a string holds a password, which an identity does not.
 func TestSecrets(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]bool{
 		"postgres://u:p@db1/shop": true, "postgres://u@/shop?host=/run/postgresql": false,
 		"mysql://u:p@db1/shop": true, "mysql://root@localhost/shop": false,
@@ -101,6 +103,7 @@ const elsewhere = "0.0.0.0"
 // TestServerWithoutTLS: a real server that offers none, or has a certificate of its own, is not used by default, and
 // the error says what to write.
 func TestServerWithoutTLS(t *testing.T) {
+	t.Parallel()
 	for engineName, c := range map[string]struct{ text, mend, asks string }{
 		"postgres": {testenv.Postgres(t), "sslmode=disable", "?sslmode=disable"},
 		"mysql":    {testenv.MySQL(t), "tls=false", "?tls=false"},
@@ -126,6 +129,7 @@ func TestServerWithoutTLS(t *testing.T) {
 
 // TestServerThatIsNotTrusted: a server whose certificate nobody signed is refused before anything is sent to it.
 func TestServerThatIsNotTrusted(t *testing.T) {
+	t.Parallel()
 	web := httptest.NewTLSServer(nil) // for its certificate
 	defer web.Close()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

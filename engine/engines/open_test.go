@@ -18,6 +18,7 @@ import (
 
 // TestSQLiteConnection: a connection reads what another wrote, writes nothing, and never makes a file.
 func TestSQLiteConnection(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"plain.db", "with space.db", "a%20b.db", "what?.db", "hash#.db", "é&=.db"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)
@@ -73,6 +74,7 @@ func TestSQLiteConnection(t *testing.T) {
 // TestRefusedConnection: where nothing listens, every engine's error is the network's, so that the framework can tell
 // that it is worth another try, and shows no password.
 func TestRefusedConnection(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once: a port that nobody listens on
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 const secret = "Pl4nted;S3cr3t"
 
 func TestParseConnection(t *testing.T) {
+	t.Parallel()
 	wd, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -147,6 +148,7 @@ func noSecret(t *testing.T, v any) {
 }
 
 func TestConnectionFaults(t *testing.T) {
+	t.Parallel()
 	ado := "Server=db1;Database=shop;User ID=sa;Password='" + secret + "';"
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", " ", "it is empty"},

@@ -15,6 +15,7 @@ import (
 // What the portal calls a connection string of PostgreSQL or MySQL is ADO.NET's form: the prefix of its setting names
 // the engine. libpq's own form needs no prefix, nor does Npgsql's with Host.
 func TestPortalForms(t *testing.T) {
+	t.Parallel()
 	const pw = `Password='Pl4nted;S3cr3t'`
 	for _, c := range []struct {
 		name, setting, text, engine, identity string
@@ -63,6 +64,7 @@ func TestPortalForms(t *testing.T) {
 
 // Both forms open what the URL opens, on the engines themselves.
 func TestPortalFormsConnect(t *testing.T) {
+	t.Parallel()
 	pg, err := url.Parse(testenv.Postgres(t))
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +98,7 @@ func TestPortalFormsConnect(t *testing.T) {
 }
 
 func TestPortalFormFaults(t *testing.T) {
+	t.Parallel()
 	const secret = "Pl4nted;S3cr3t"
 	for _, c := range []struct{ name, setting, text, want string }{
 		{"PostgreSQL, unknown", "POSTGRESQLCONNSTR_DB", "Host=h;Databse=d", `"databse"`},
@@ -123,6 +126,7 @@ func TestPortalFormFaults(t *testing.T) {
 
 // TestADOForAnotherServer: where nothing in the string tells, it is taken for SQL Server's. What answers then is told.
 func TestADOForAnotherServer(t *testing.T) {
+	t.Parallel()
 	for name, server := range map[string]func(testing.TB) string{"postgres": testenv.Postgres, "mysql": testenv.MySQL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

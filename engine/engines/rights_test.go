@@ -72,6 +72,7 @@ func (l *postgresLogin) ask(text, table string) engine.Rights {
 
 // TestRightsOnPostgres: a reader is told from one who writes, who owns the table, and who rules the cluster.
 func TestRightsOnPostgres(t *testing.T) {
+	t.Parallel()
 	l := newPostgresLogin(t)
 	l.exec(`CREATE TABLE "My Orders" (id int PRIMARY KEY, v int)`)
 	l.exec(`GRANT SELECT ON "My Orders" TO ` + l.role)
@@ -108,6 +109,7 @@ func TestRightsOnPostgres(t *testing.T) {
 
 // TestRightsOnPostgresByRole: what a login may do after a SET ROLE, or through a predefined role, it may do.
 func TestRightsOnPostgresByRole(t *testing.T) {
+	t.Parallel()
 	l := newPostgresLogin(t)
 	group, other := l.role+"_group", l.role+"_other"
 	l.newRole(group, "")
@@ -174,6 +176,7 @@ func TestRightsOnPostgresByRole(t *testing.T) {
 
 // TestRightsAutovacuum: PostgreSQL keeps what a table says of autovacuum as it was written.
 func TestRightsAutovacuum(t *testing.T) {
+	t.Parallel()
 	l := newPostgresLogin(t)
 	l.exec("CREATE TABLE orders (id int PRIMARY KEY)")
 	for text, want := range map[string]bool{
@@ -196,6 +199,7 @@ func TestRightsAutovacuum(t *testing.T) {
 
 // TestRightsOfAFile: SQLite has no logins.
 func TestRightsOfAFile(t *testing.T) {
+	t.Parallel()
 	c, err := Parse("sqlite:absent.db")
 	if err != nil {
 		t.Fatal(err)
@@ -207,6 +211,7 @@ func TestRightsOfAFile(t *testing.T) {
 
 // TestRightsOnMySQL: the same for grants on a table, a schema, and everything; and roles are named.
 func TestRightsOnMySQL(t *testing.T) {
+	t.Parallel()
 	admin := testenv.MySQL(t)
 	db, err := sql.Open("mysql", testenv.MySQLDSN(t, admin))
 	if err != nil {

@@ -66,6 +66,7 @@ func swallowing(t *testing.T, server string) (text string, silent *atomic.Bool) 
 
 // TestSilentEnd: a COMMIT or ROLLBACK whose answer never comes is not waited for beyond the transaction's context.
 func TestSilentEnd(t *testing.T) {
+	t.Parallel()
 	for name, server := range map[string]string{"postgres": testenv.Postgres(t), "mysql": testenv.MySQL(t)} {
 		for _, end := range []string{"commit", "rollback"} {
 			t.Run(name+" "+end, func(t *testing.T) {
@@ -106,6 +107,7 @@ func TestSilentEnd(t *testing.T) {
 
 // TestOrphanedTransaction: the server ends a transaction, and gives its locks back, whose client was cut off.
 func TestOrphanedTransaction(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ server, ask, want string }{
 		"postgres": {testenv.Postgres(t), "SHOW idle_in_transaction_session_timeout", "30s"},
 		"mysql":    {testenv.MySQL(t), "SELECT @@wait_timeout", "180"},
@@ -142,6 +144,7 @@ func TestOrphanedTransaction(t *testing.T) {
 // TestSilentHost: a host that takes connections and says nothing is given up in time. With PostgreSQL the next one of
 // the string is asked.
 func TestSilentHost(t *testing.T) {
+	t.Parallel()
 	answering, err := url.Parse(testenv.Postgres(t))
 	if err != nil {
 		t.Fatal(err)

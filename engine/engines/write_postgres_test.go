@@ -9,6 +9,7 @@ import (
 // TestWriteDBPostgres: every transaction of the pool is READ COMMITTED, whatever the default of server, role or
 // connection string is.
 func TestWriteDBPostgres(t *testing.T) {
+	t.Parallel()
 	for _, level := range []string{"repeatable%20read", "serializable"} {
 		c, err := Parse(testenv.Postgres(t) + "&default_transaction_isolation=" + level)
 		if err != nil {

@@ -22,6 +22,7 @@ import (
 
 // TestWriteDBSQLite: it writes, its transactions are the only writer from their beginning, and it never makes a file.
 func TestWriteDBSQLite(t *testing.T) {
+	t.Parallel()
 	url := testenv.SQLite(t)
 	c, err := Parse(url)
 	if err != nil {
@@ -59,6 +60,7 @@ func TestWriteDBSQLite(t *testing.T) {
 
 // TestWriteDBMySQL: every connection of the pool is in UTC and READ COMMITTED, whatever the server's settings are.
 func TestWriteDBMySQL(t *testing.T) {
+	t.Parallel()
 	c, err := Parse(testenv.MySQL(t))
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +97,7 @@ func TestWriteDBMySQL(t *testing.T) {
 }
 
 func TestTransientAndMisconfigured(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		engineName string
 		err        error

@@ -39,6 +39,7 @@ func (nothing) RowsAffected() (int64, error) { return 0, nil }
 // TestGoldenStatements pins what each engine is asked to run. That of SQL Server, which no test runs, is read by a
 // parser of T-SQL.
 func TestGoldenStatements(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{"postgres": "postgres://127.0.0.1/shop", "mysql": "mysql://u@127.0.0.1/shop",
 		"sqlite": "sqlite:shop.db", "sqlserver": "sqlserver://u:p@127.0.0.1?database=shop"} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 // TestTicksOfSQLServer: datetime holds 1/300 s, and smalldatetime minutes.
 func TestTicksOfSQLServer(t *testing.T) {
+	t.Parallel()
 	c, err := engines.Parse("sqlserver://u:p@127.0.0.1?database=shop")
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +44,7 @@ func TestTicksOfSQLServer(t *testing.T) {
 
 // TestKeysOfSQLServer: no collation there compares blanks at the end of a text.
 func TestKeysOfSQLServer(t *testing.T) {
+	t.Parallel()
 	c, err := engines.Parse("sqlserver://u:p@127.0.0.1?database=shop")
 	if err != nil {
 		t.Fatal(err)

@@ -77,6 +77,7 @@ func first(t *testing.T, db *sql.DB, query string) string {
 
 // TestKeysAreNotMerged: a collation that holds different texts equal takes keys that it tells apart, and no others.
 func TestKeysAreNotMerged(t *testing.T) {
+	t.Parallel()
 	const uuid = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
 	for name, c := range map[string]struct {
 		engine string
@@ -182,6 +183,7 @@ const (
 // TestUpsertsGoByOneKey: MariaDB's upsert takes a row that is equal in any unique index for the row itself: also where
 // the index holds the beginnings of texts, reads downwards, is ignored by the optimiser, or holds hashes.
 func TestUpsertsGoByOneKey(t *testing.T) {
+	t.Parallel()
 	mariaDB := testenv.IsMariaDB(t, testenv.Open(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t))))
 	hashes := func(t *testing.T, name string) {
 		t.Helper()
@@ -237,6 +239,7 @@ func TestUpsertsGoByOneKey(t *testing.T) {
 
 // TestBlanksOfFixedColumns: a column of fixed length keeps no blanks at the end of a key.
 func TestBlanksOfFixedColumns(t *testing.T) {
+	t.Parallel()
 	for name, ddl := range map[string]string{
 		"postgres": "CREATE TABLE copies (id char(5) PRIMARY KEY)",
 		"mysql":    "CREATE TABLE copies (id char(5) CHARACTER SET utf8mb4 COLLATE " + exactly + " PRIMARY KEY)",
@@ -260,6 +263,7 @@ func TestBlanksOfFixedColumns(t *testing.T) {
 
 // TestKeysAreNotCut: of two keys that a column would make one of, none is written.
 func TestKeysAreNotCut(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		engine, typ    string
 		taken, refused string // keys
@@ -303,6 +307,7 @@ func TestKeysAreNotCut(t *testing.T) {
 
 // TestProposedKeysAreNotMerged: the table that check prints takes every key.
 func TestProposedKeysAreNotMerged(t *testing.T) {
+	t.Parallel()
 	for name, keys := range map[string][]string{"mysql": {`"a"`, `"A"`, `"a "`}, "sqlserver": {`"a"`, `"A"`, `"é"`}} {
 		t.Run(name, func(t *testing.T) {
 			o, db := into(t, name)

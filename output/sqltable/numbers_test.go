@@ -10,6 +10,7 @@ import (
 
 // TestNumbersOfSQLite: SQLite makes numbers of texts, and floats of decimals. What would change is refused.
 func TestNumbersOfSQLite(t *testing.T) {
+	t.Parallel()
 	const other = "CREATE TABLE copies (id INTEGER PRIMARY KEY, v %)"
 	const strict = other + " STRICT"
 	for _, c := range []struct{ ddl, typ, value, want string }{ // "" is refused
@@ -61,6 +62,7 @@ func TestNumbersOfSQLite(t *testing.T) {
 
 // TestKeysThatAreNumbers: a column of numbers makes no one row of several keys.
 func TestKeysThatAreNumbers(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		engine, typ string
 		keys        []string // the first is taken, the others are refused
@@ -89,6 +91,7 @@ func TestKeysThatAreNumbers(t *testing.T) {
 
 // TestProposedDecimals: the table that check prints for SQLite keeps the digits of decimals.
 func TestProposedDecimals(t *testing.T) {
+	t.Parallel()
 	o, db := into(t, "sqlite")
 	id := []engine.Column{{Name: "id", Type: "numeric(38,10)", Value: engine.Value{Kind: engine.KindDecimal}}}
 	err := o.Ready(t.Context(), "postgres", id, id)

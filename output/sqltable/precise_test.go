@@ -9,6 +9,7 @@ import (
 
 // TestNothingIsRounded: a number or text that does not fit is refused, fractions of seconds are cut.
 func TestNothingIsRounded(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ engine, typ, value, want string }{ // "" is refused
 		{"postgres", "numeric(6,2)", `"1.239"`, ""},
 		{"postgres", "numeric(6,2)", `"1.230"`, "1.23"},

@@ -20,6 +20,7 @@ import (
 // TestOwnersAtOnce: holders of three leases, of which two are stale, write the same keys at once, and send some
 // requests twice. Each row ends as the latest request left it that was accepted, a delete included.
 func TestOwnersAtOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, o *sqltable.Output, db *sql.DB) {
 		type pair struct{ token, number uint64 }
 		newest, text := map[int]pair{}, map[int]string{}
@@ -79,6 +80,7 @@ func TestOwnersAtOnce(t *testing.T) {
 
 // TestLargeRequest: more rows than a statement of any engine holds.
 func TestLargeRequest(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, o *sqltable.Output, db *sql.DB) {
 		var events, want []string
 		for i := range 2500 {
@@ -103,6 +105,7 @@ func TestLargeRequest(t *testing.T) {
 // TestLacks: what a person has to mend is no row's fault: nothing is written, nothing counts against an event, and the
 // error says what to do. When it is mended, the same output goes on.
 func TestLacks(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, o *sqltable.Output, db *sql.DB) {
 		refused := func(d change.Delivery, want string) {
 			t.Helper()
@@ -147,6 +150,7 @@ func TestLacks(t *testing.T) {
 
 // TestUniqueIndexOfMySQL: an upsert of MySQL takes any unique index for the key.
 func TestUniqueIndexOfMySQL(t *testing.T) {
+	t.Parallel()
 	c, err := engines.Parse(testenv.MySQL(t))
 	if err != nil {
 		t.Fatal(err)
@@ -171,6 +175,7 @@ func TestUniqueIndexOfMySQL(t *testing.T) {
 
 // TestValuesThatDoNotFit: a row whose value its column does not take is named, and nothing is cut.
 func TestValuesThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	for name, database := range databases {
 		if name == "sqlite" {
 			continue // its columns take any length
@@ -207,6 +212,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 
 // TestAlteredTable: rows that were refused are taken when the column was altered, by the same output.
 func TestAlteredTable(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ engine, typ, value, alter string }{
 		"postgres scale":  {"postgres", "numeric(6,2)", `"1.239"`, "ALTER TABLE copies ALTER COLUMN v TYPE numeric(8,4)"},
 		"postgres kind":   {"postgres", "int", `"x"`, "ALTER TABLE copies ALTER COLUMN v TYPE text"},
@@ -240,6 +246,7 @@ func TestAlteredTable(t *testing.T) {
 // TestIdentityOfPostgres: a table that was made LIKE the source's INCLUDING ALL has its identity, which takes the
 // source's values.
 func TestIdentityOfPostgres(t *testing.T) {
+	t.Parallel()
 	o, db := into(t, "postgres", "CREATE TABLE copies (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, v text)")
 	for n, row := range []string{`,"v":"a"`, `,"v":"b"`} {
 		if err := o.Deliver(t.Context(), rowOf(uint64(n+1), "7", row)); err != nil { //nolint:gosec // small
@@ -253,6 +260,7 @@ func TestIdentityOfPostgres(t *testing.T) {
 
 // TestComputedColumn: a value for a column that the database computes is no row's fault, and no outage.
 func TestComputedColumn(t *testing.T) {
+	t.Parallel()
 	for engine, ddl := range map[string]string{
 		"postgres": "CREATE TABLE copies (id int PRIMARY KEY, a int, b int GENERATED ALWAYS AS (a * 2) STORED)",
 		"mysql":    "CREATE TABLE copies (id int PRIMARY KEY, a int, b int AS (a * 2))",

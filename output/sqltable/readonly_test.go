@@ -12,6 +12,7 @@ import (
 
 // TestReadOnlyServer: a standby has the tables, and takes no row. `rowrelay check` found no fault there.
 func TestReadOnlyServer(t *testing.T) {
+	t.Parallel()
 	url := testenv.Postgres(t)
 	c, err := engines.Parse(url)
 	if err != nil {

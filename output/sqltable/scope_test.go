@@ -17,6 +17,7 @@ var unquoted = strings.NewReplacer("`", "", `"`, "", "[", "", "]", "")
 // new included: what is taken would be evidence against the other events. When the guard's rows are deleted all is
 // taken.
 func TestLostState(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, o *sqltable.Output, db *sql.DB) {
 		const remedy = "DELETE FROM rowrelay_applied WHERE scope = 'shop/orders copies'"
 		if err := o.Deliver(t.Context(), request(5, 1, "1=a", "2=b")); err != nil {
@@ -51,6 +52,7 @@ func TestLostState(t *testing.T) {
 
 // TestLateKeyCountsNoAttempt: a request that its own sender has given up.
 func TestLateKeyCountsNoAttempt(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, o *sqltable.Output, db *sql.DB) {
 		if err := o.Deliver(t.Context(), request(1, 2, "1=a")); err != nil {
 			t.Fatal(err)

@@ -88,6 +88,7 @@ func request(token, number uint64, events ...string) change.Delivery {
 
 // TestLateAndRepeatedRequestsChangeNothing: what a frozen holder sends late, and what comes again.
 func TestLateAndRepeatedRequestsChangeNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, o *sqltable.Output, db *sql.DB) {
 		for _, c := range []struct {
 			d    change.Delivery
@@ -116,6 +117,7 @@ func TestLateAndRepeatedRequestsChangeNothing(t *testing.T) {
 
 // TestFaultyRowIsNamed: the others of its request go.
 func TestFaultyRowIsNamed(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, o *sqltable.Output, db *sql.DB) {
 		d := request(1, 1, "1=a", "2=b", "3=c")
 		d.Events[1].Row = []byte(`{"id":2,"text":null}`)
@@ -130,6 +132,7 @@ func TestFaultyRowIsNamed(t *testing.T) {
 
 // TestRowThatIsNoObject: output__jq may give anything.
 func TestRowThatIsNoObject(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, o *sqltable.Output, db *sql.DB) {
 		if err := o.Deliver(t.Context(), request(1, 1, "1=a")); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 // TestAnswers holds what Azure says, which an emulator does not, to what an operator has to read.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		status    int
 		code      string
@@ -70,6 +71,7 @@ func TestAnswers(t *testing.T) {
 
 // TestAnAnswerOfAnother: a proxy or a login page answers 200 to everything. Each method says so.
 func TestAnAnswerOfAnother(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("<html>log in</html>"))
 	}))

@@ -45,10 +45,12 @@ func open(t *testing.T) state.Store {
 func TestStore(t *testing.T) { storetest.Run(t, state.MaxObject, open) }
 
 func TestLease(t *testing.T) {
+	t.Parallel()
 	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: 10 * time.Second})
 }
 
 func TestMissingContainer(t *testing.T) {
+	t.Parallel()
 	c := client(t)
 	s, err := blobstore.New(blobstore.Config{Client: c})
 	if err != nil {
@@ -62,6 +64,7 @@ func TestMissingContainer(t *testing.T) {
 }
 
 func TestDenied(t *testing.T) {
+	t.Parallel()
 	storetest.RunDenied(t, testenv.Azurite(t), func(connection string) state.Store {
 		c, err := container.NewClientFromConnectionString(connection, "state-denied", blobstore.ClientOptions())
 		if err != nil {
@@ -76,6 +79,7 @@ func TestDenied(t *testing.T) {
 }
 
 func TestContentType(t *testing.T) {
+	t.Parallel()
 	c := client(t)
 	s, err := blobstore.New(blobstore.Config{Client: c, Create: true})
 	if err != nil {

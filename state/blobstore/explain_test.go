@@ -12,6 +12,7 @@ import (
 
 // TestUnreachable: the transport's error quotes the request's URL, and with it a shared access signature.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

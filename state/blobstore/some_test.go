@@ -14,6 +14,7 @@ import (
 
 // TestAListEndsWhenItHasEnough: each page of names is a request, and there may be hundreds of thousands.
 func TestAListEndsWhenItHasEnough(t *testing.T) {
+	t.Parallel()
 	const pages = 5
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -57,6 +57,7 @@ func store(t *testing.T, text, table string, create bool) *sqlstore.Store {
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
 			storetest.Run(t, state.MaxObject, func(t *testing.T) state.Store {
@@ -69,6 +70,7 @@ func TestStore(t *testing.T) {
 
 // TestStoreOnSQLServer: set ROWRELAY_TEST_SQLSERVER to run it.
 func TestStoreOnSQLServer(t *testing.T) {
+	t.Parallel()
 	text := testenv.SQLServer(t)
 	storetest.Run(t, state.MaxObject, func(t *testing.T) state.Store {
 		t.Helper()
@@ -77,6 +79,7 @@ func TestStoreOnSQLServer(t *testing.T) {
 }
 
 func TestLease(t *testing.T) {
+	t.Parallel()
 	quick.Skip(t)
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
@@ -94,6 +97,7 @@ func TestLease(t *testing.T) {
 
 // TestMissingTable: whoever has to create it is told how; nothing passes for an empty store.
 func TestMissingTable(t *testing.T) {
+	t.Parallel()
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
 			s := store(t, database(t), "odd state", false)
@@ -123,6 +127,7 @@ func TestMissingTable(t *testing.T) {
 // TestDeadlock: a creation that the server ends as one side of a deadlock is done again. The other side has written
 // more, or waits for a shorter time: it is not the one that the server chooses.
 func TestDeadlock(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		connect func(*testing.T) (text string, db *sql.DB)
 		waiting string
@@ -198,6 +203,7 @@ func open(t *testing.T, driver, dsn string) *sql.DB {
 
 // TestNameThatIsTooLong: MySQL's INSERT IGNORE would cut it.
 func TestNameThatIsTooLong(t *testing.T) {
+	t.Parallel()
 	s := store(t, testenv.MySQL(t), sqlstore.DefaultTable, true)
 	var permanent *state.PermanentError
 	if _, err := s.Create(t.Context(), strings.Repeat("x", 441), nil); !errors.As(err, &permanent) {
@@ -207,6 +213,7 @@ func TestNameThatIsTooLong(t *testing.T) {
 
 // TestLogin: a refused login is told as such, without the password.
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	text := testenv.Postgres(t)
 	_, rest, _ := strings.Cut(text, "@")
 	_, err := store(t, "postgres://nobody:planted-secret@"+rest, sqlstore.DefaultTable, false).Load(t.Context(), "state/x")
@@ -219,6 +226,7 @@ func TestLogin(t *testing.T) {
 
 // TestSQLServerTexts: the statements are T-SQL, as far as a parser can say.
 func TestSQLServerTexts(t *testing.T) {
+	t.Parallel()
 	ddl, err := sqlstore.DDL("sqlserver", "ops.[it's state]")
 	if err != nil {
 		t.Fatal(err)
@@ -265,6 +273,7 @@ func (r *recorder) Prepare(text string) (driver.Stmt, error) {
 
 // TestReadOnlyServer: on a standby documents can be read, and none be written. `rowrelay check` found no fault there.
 func TestReadOnlyServer(t *testing.T) {
+	t.Parallel()
 	text := testenv.Postgres(t)
 	const key = "state/app/orders.json"
 	if _, err := store(t, text, sqlstore.DefaultTable, true).Create(t.Context(), key, []byte("{}")); err != nil {

@@ -51,11 +51,13 @@ func open(t *testing.T) state.Store {
 func TestStore(t *testing.T) { storetest.Run(t, 8<<20+1, open) }
 
 func TestLease(t *testing.T) {
+	t.Parallel()
 	storetest.RunLease(t, storetest.Lease{Open: open, TTL: time.Minute, ShortTTL: 10 * time.Second})
 }
 
 // TestPartsGoWithTheirHead: a large object leaves no entity behind.
 func TestPartsGoWithTheirHead(t *testing.T) {
+	t.Parallel()
 	cfg := config(t, testenv.Azurite(t))
 	cfg.Create = true
 	s, err := tablestore.New(cfg)
@@ -82,6 +84,7 @@ func TestPartsGoWithTheirHead(t *testing.T) {
 }
 
 func TestMissingTable(t *testing.T) {
+	t.Parallel()
 	cfg := config(t, testenv.Azurite(t))
 	s, err := tablestore.New(cfg)
 	if err != nil {
@@ -91,6 +94,7 @@ func TestMissingTable(t *testing.T) {
 }
 
 func TestDenied(t *testing.T) {
+	t.Parallel()
 	storetest.RunDenied(t, testenv.Azurite(t), func(connection string) state.Store {
 		s, err := tablestore.New(config(t, connection))
 		if err != nil {
