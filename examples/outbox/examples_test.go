@@ -145,50 +145,55 @@ func await(t *testing.T, db *sql.DB, ended chan error, said *strings.Builder) {
 	}
 }
 
-// The statements do what the Go package does.
-func TestStatements(t *testing.T) {
-	for _, c := range []struct {
-		file, engine string
-		open         func(t *testing.T) *sql.DB
-	}{
-		{"postgres.sql", "postgres", func(t *testing.T) *sql.DB { return testenv.Open(t, "pgx", testenv.Postgres(t)) }},
-		{"mysql.sql", "mysql", func(t *testing.T) *sql.DB {
-			return testenv.Open(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t)))
-		}},
-		{"sqlite.sql", "sqlite", func(t *testing.T) *sql.DB {
-			return testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:"))
-		}},
-	} {
-		t.Run(c.file, func(t *testing.T) {
-			db := c.open(t)
-			prepare(t, db, c.engine)
-			conn, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close() //nolint:errcheck // done with
-			for _, statement := range strings.Split(read(t, c.file), ";\n") {
-				if strings.TrimSpace(statement) == "" {
-					continue
-				}
-				if _, err := conn.ExecContext(t.Context(), statement); err != nil {
-					t.Fatalf("%v\n%s", err, statement)
-				}
-			}
-			check(t, db, "Ada", "OrderPlaced")
-		})
-	}
-	t.Run("sqlserver.sql", func(t *testing.T) {
-		if _, err := parser.Parse(t.Context(), strings.NewReader(read(t, "sqlserver.sql"))); err != nil {
+// engines are the databases that the statements are for.
+var engines = []struct {
+	name string
+	open func(t *testing.T) *sql.DB
+}{
+	{"postgres", func(t *testing.T) *sql.DB { return testenv.Open(t, "pgx", testenv.Postgres(t)) }},
+	{"mysql", func(t *testing.T) *sql.DB { return testenv.Open(t, "mysql", testenv.MySQLDSN(t, testenv.MySQL(t))) }},
+	{"sqlite", func(t *testing.T) *sql.DB {
+		return testenv.Open(t, "sqlite", strings.TrimPrefix(testenv.SQLite(t), "sqlite:")+"?_pragma=busy_timeout(30000)")
+	}},
+	{"sqlserver", func(t *testing.T) *sql.DB { return testenv.Open(t, "sqlserver", testenv.SQLServer(t)) }},
+}
+
+// run opens the engine's database, makes the tables, and runs a script on one connection.
+func run(t *testing.T, engine, file string, open func(t *testing.T) *sql.DB) *sql.DB {
+	t.Helper()
+	script := read(t, file)
+	if engine == "sqlserver" {
+		if _, err := parser.Parse(t.Context(), strings.NewReader(script)); err != nil {
 			t.Error(err)
 		}
-		db := testenv.Open(t, "sqlserver", testenv.SQLServer(t))
-		prepare(t, db, "sqlserver")
-		if _, err := db.ExecContext(t.Context(), read(t, "sqlserver.sql")); err != nil {
-			t.Fatal(err)
+	}
+	db := open(t)
+	prepare(t, db, engine)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // done with
+	statements := []string{script}
+	if engine == "mysql" { // which takes one at a time
+		statements = strings.Split(strings.TrimSpace(script), ";\n")
+	}
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%v\n%s", err, statement)
 		}
-		check(t, db, "Ada", "OrderPlaced")
-	})
+	}
+	return db
+}
+
+// The statements do what the Go package does.
+func TestStatements(t *testing.T) {
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			check(t, run(t, e.name, e.name+".sql", e.open), "Ada", "OrderPlaced")
+		})
+	}
 }
 
 func read(t *testing.T, file string) string {
