@@ -183,7 +183,7 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 	default:
 		after = heard.Now
 	}
-	if err := c.windowGap(w, heard.Now); err != nil {
+	if err := c.windowGap(p, w, heard.Now); err != nil {
 		return page, after, err
 	}
 	if p.Tracked != nil && fresh {
@@ -219,8 +219,8 @@ func (c *Cursor) snapshotPage(ctx context.Context, p *plan.Plan, w snapshot.Wind
 }
 
 // windowGap reports a window that is ahead of the server's own counter of transactions: it was taken from another
-// server, or before a restore.
-func (c *Cursor) windowGap(w snapshot.Window, now snapshot.Snapshot) error {
+// server, or before a restore. What of the changes is retained is not every row.
+func (c *Cursor) windowGap(p *plan.Plan, w snapshot.Window, now snapshot.Snapshot) error {
 	ahead := w.Seen.XMax
 	if w.Open {
 		ahead = max(ahead, w.UpTo.XMax)
@@ -228,9 +228,13 @@ func (c *Cursor) windowGap(w snapshot.Window, now snapshot.Snapshot) error {
 	if ahead <= now.XMax {
 		return nil
 	}
-	return fmt.Errorf("%w: %s: the position is at transaction %d, and the server has come to %d only: it was restored, or is another server. "+
-		"Deliver every row again: %s; or go on with what is committed from now on: rowrelay state accept-gap %s",
-		poller.ErrAhead, c.name(), ahead, now.XMax, keyset.StartAgain, poller.AnyDocument)
+	remedy := tracked.Remedy
+	if p.Tracked == nil {
+		remedy = "Deliver every row again: " + keyset.StartAgain + "; or go on with what is committed from now on: rowrelay state " +
+			"accept-gap " + poller.AnyDocument
+	}
+	return fmt.Errorf("%w: %s: the position is at transaction %d, and the server has come to %d only: it was restored, or is another server. %s",
+		poller.ErrAhead, c.name(), ahead, now.XMax, remedy)
 }
 
 // readSnapshot runs a page's statement as read does, and returns what is heard beside the rows: each says the same.

@@ -76,7 +76,7 @@ func (ws windows) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	if err != nil || gap != nil {
 		return gap, err
 	}
-	return c.windowGap(w, heard.Now), nil
+	return c.windowGap(ws.p, w, heard.Now), nil
 }
 
 // latest is the position after everything that is committed now.

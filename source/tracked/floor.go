@@ -18,8 +18,8 @@ import (
 // readAgain is the command that reads the whole table again.
 const readAgain = "rowrelay state reset " + poller.AnyDocument + " --to snapshot"
 
-// remedy is what to do where changes are missing.
-const remedy = "Read the whole table again: " + readAgain + "; or go on after the last change that there is now: rowrelay state " +
+// Remedy is what to do where changes are missing, or a position is not of this database.
+const Remedy = "Read the whole table again: " + readAgain + "; or go on after the last change that there is now: rowrelay state " +
 	"accept-gap " + poller.AnyDocument + ". Rows that were deleted meanwhile are not told of"
 
 // Floor reads the change table's floor, and the version that its state counts, where it counts.
@@ -89,7 +89,7 @@ func (t Table) errFloor(at string, floor []byte) error {
 		why = b.Lost
 	}
 	return fmt.Errorf("%w: %s: the position %s is from before version %s, up to which changes are missing in %s: %s. %s",
-		poller.ErrGap, t.Source, at, floor, t.Plan.Table.Changes.Title(), why, remedy)
+		poller.ErrGap, t.Source, at, floor, t.Plan.Table.Changes.Title(), why, Remedy)
 }
 
 // BetweenSnapshots is the gap of a window that begins before changes that are missing, by the change table's floor.
@@ -119,7 +119,7 @@ func (t Table) Rebuilt(was, is string) (warning string, err error) {
 		return "", t.anew(was, is)
 	case !s.Rebuilds:
 		return "", fmt.Errorf("%w: %s: the table was dropped and made anew, by a restore for instance, or another one took its name (%s, "+
-			"now %s): its rows may be others than those that were told of. %s", poller.ErrGap, t.Source, was, is, remedy)
+			"now %s): its rows may be others than those that were told of. %s", poller.ErrGap, t.Source, was, is, Remedy)
 	case s.OnlyRebuilt != nil && s.OnlyRebuilt(was, is):
 		return "", nil
 	}
@@ -136,7 +136,7 @@ func (t Table) anew(was, is string) error {
 		if engine.Differ(a, b, i) {
 			return fmt.Errorf("%w: %s: changes may be missing in %s (%s, now %s): the table was made anew or truncated, or its "+
 				"tracking was switched off and on again. %s", poller.ErrGap, t.Source, t.Plan.Table.Changes.Title(), was, is,
-				remedy)
+				Remedy)
 		}
 	}
 	return nil
