@@ -23,7 +23,8 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 	}
 	doc := &d.snap.Doc
 	stored, was := doc.SourceFingerprint, doc.Late.Mode
-	another, kinds, same := stored != source.Fingerprint, source.Retyped(doc), source.SameLate(doc)
+	kinds, are := source.Retyped(doc)
+	another, same := stored != source.Fingerprint, source.SameLate(doc)
 	if !another && same && kinds == "" {
 		return nil, nothing("The stored fingerprint is that of the settings: there is nothing to accept.")
 	}
@@ -34,7 +35,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 	}
 	if kinds != "" {
 		p.What += fmt.Sprintf("\nThe columns of the cursor or key were %s, and are %s. "+
-			"Rows that have another place in the new order are not looked for again.", kinds, source.Columns)
+			"Rows that have another place in the new order are not looked for again.", kinds, are)
 	}
 	var ended *state.Backfill
 	if another || kinds != "" {
@@ -61,7 +62,7 @@ func (d *Document) AcceptFingerprint(ctx context.Context, parked string) (*Plan,
 				doc.Parked = state.ObjectRef{}
 			}
 			doc.SourceFingerprint = source.Fingerprint
-			doc.Checkpoint.Columns = source.Columns
+			doc.Checkpoint.Columns, doc.Checkpoint.Collations = source.Columns, source.Collations
 			if another { // it may be another table of another database: the next commit says
 				doc.Checkpoint.Table, doc.Checkpoint.Incarnation, doc.Checkpoint.Gap = "", "", ""
 			}

@@ -43,8 +43,9 @@ type Move struct {
 	// foreign says that the position the document has means nothing in the source as it is defined now. So Skipped are
 	// all rows up to the new one.
 	foreign bool
-	// retyped are the columns of the cursor or key as the document has them, where they have changed their type since.
-	retyped string
+	// retyped are the columns of the cursor or key as the document has them, and are as they are now, where they have
+	// changed their type or collation since.
+	retyped, are string
 	// backfill was begun in the source as it was defined before; nil where none is stopped.
 	backfill *state.Backfill
 }
@@ -79,7 +80,8 @@ func (d *Document) move(ctx context.Context, r *Reset) (*Move, error) {
 	}
 	doc := &d.snap.Doc
 	another := doc.SourceFingerprint != m.source.Fingerprint
-	m.changed, m.retyped = another || !m.source.SameLate(doc), m.source.Retyped(doc)
+	m.changed = another || !m.source.SameLate(doc)
+	m.retyped, m.are = m.source.Retyped(doc)
 	if m.foreign = another || m.retyped != ""; m.foreign {
 		m.backfill, m.window = doc.Backfill, m.source.Late == late.Overlap && !to.IsStart()
 		m.Skipped = d.before(ctx, to, &m.Plan) // which of them were delivered, nobody knows
@@ -200,7 +202,7 @@ func (m *Move) text() string {
 	}
 	if m.retyped != "" {
 		text += fmt.Sprintf("\nThe columns of the cursor or key were %s, and are %s: they are accepted as they are now.",
-			m.retyped, m.source.Columns)
+			m.retyped, m.are)
 	}
 	return text + stopping(m.backfill)
 }
@@ -268,7 +270,7 @@ func (m *Move) write(doc *state.Document, lost int64) {
 		doc.Backfill = nil
 	}
 	// The position is one that a person chose in the table as it is now.
-	doc.Checkpoint.Table, doc.Checkpoint.Columns = "", ""
+	doc.Checkpoint.Table, doc.Checkpoint.Columns, doc.Checkpoint.Collations = "", "", ""
 	if m.Parked > 0 {
 		if !m.To.IsStart() { // from the beginning they come again
 			m.d.forget(doc, m.Parked)

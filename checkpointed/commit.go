@@ -59,7 +59,7 @@ func (s *session) write(ctx context.Context, c *pendingCommit, last bool) (bool,
 	s.mu.Lock()
 	commit := state.Commit{
 		From: carry.From, To: carry.To, BatchID: c.id, Rows: c.rows,
-		Incarnation: s.newIncarnation, Table: s.newTable, Columns: s.source.Columns,
+		Incarnation: s.newIncarnation, Table: s.newTable, Columns: s.source.Columns, Collations: s.source.Collations,
 		Late: carry.Late, Backfill: c.backfill, Ends: c.ends, Apart: c.apart, Accepted: c.accepted, Release: last,
 	}
 	if last {

@@ -17,13 +17,16 @@ func Frontier(doc *state.Document) change.Cursor {
 	return doc.Checkpoint.Cursor
 }
 
-// Retyped are the columns of the cursor or key as a document has them, where their types have changed since it was
-// written; "" where they have not.
-func (d Description) Retyped(doc *state.Document) string {
-	if was := doc.Checkpoint.Columns; d.Columns != "" && was != d.Columns {
-		return was
+// Retyped are the columns of the cursor or key as a document has them, and as they are, where their types, or what they
+// are sorted by, have changed since it was written; "" where they have not.
+func (d Description) Retyped(doc *state.Document) (was, is string) {
+	at := &doc.Checkpoint
+	for _, c := range [...][2]string{{at.Columns, d.Columns}, {at.Collations, d.Collations}} {
+		if was, is = c[0], c[1]; was != "" && is != "" && was != is {
+			return was, is
+		}
 	}
-	return ""
+	return "", ""
 }
 
 // SameLate reports whether late commits are handled as when a document was written. A document before the first commit

@@ -132,12 +132,13 @@ func (s *session) sameTable(ctx context.Context, table string) error {
 // sameColumns compares the kinds of the cursor's and key's columns with those that the position was read in: the same
 // text in a column of another kind is another moment, or has another place in the order.
 func (s *session) sameColumns(doc *state.Document) error {
-	was, name := s.source.Retyped(doc), s.feed.cfg.address()
+	was, is := s.source.Retyped(doc)
+	name := s.feed.cfg.address()
 	if was == "" {
 		return nil
 	}
 	return &poller.Fault{Event: poller.FingerprintMismatch,
-		Err: fmt.Errorf("the columns of the cursor or key have changed their type (stored %s, now %s): the position "+
-			"may mean another row there. Change the type back, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or "+
-			"`%s` to start over", was, s.source.Columns, name, s.source.StartOver(name))}
+		Err: fmt.Errorf("the columns of the cursor or key have changed their type or collation (stored %s, now %s): the "+
+			"position may mean another row there. Change it back, or run `rowrelay state accept-fingerprint %s` to go on at the stored position, or "+
+			"`%s` to start over", was, is, name, s.source.StartOver(name))}
 }

@@ -74,6 +74,9 @@ type Description struct {
 	// Columns names the cursor's and the key's columns with the kinds of their values. A position has another meaning
 	// in columns of another kind.
 	Columns string
+	// Collations names those of the cursor's and the key's columns with the collations that they are sorted by; "" where
+	// nothing tells. A position among rows of one cursor has another place in another order.
+	Collations string
 	// Dates reads positions as times; nil where the cursor's first column is no time.
 	Dates *late.Dates
 	// Warnings are for the operator, each once for each Describe that did not come from memory.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"database/sql"
 	"path/filepath"
 	"testing"
 
@@ -90,6 +91,46 @@ func TestColumnRetyped(t *testing.T) {
 	once(t, dir, s)
 	if came := to.column("version"); came["2"] != 1 {
 		t.Errorf("the rows that came are %v", came)
+	}
+}
+
+// TestKeyResorted: the key gets another collation while rows of one cursor value are being delivered. What sorts before
+// the position now would be passed over.
+func TestKeyResorted(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		open        func(*testing.T) (*sql.DB, string)
+		make, alter string
+	}{
+		"postgres": {openPostgres, `CREATE TABLE orders (code text COLLATE "C" PRIMARY KEY, version int, day date)`,
+			`ALTER TABLE orders ALTER code TYPE text COLLATE "und-x-icu"`},
+		"mariadb": {openMySQL, `CREATE TABLE orders (code varchar(9) COLLATE utf8mb4_bin PRIMARY KEY, version int, day date)`,
+			`ALTER TABLE orders MODIFY code varchar(9) COLLATE utf8mb4_unicode_ci NOT NULL`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			to := newSink(t)
+			db, url := c.open(t)
+			execute(t, db, c.make)
+			execute(t, db, `INSERT INTO orders VALUES ('B', 1, '2026-04-07'), ('a', 2, '2026-04-07')`)
+			s := ordersByCursor(t, url, to.URL, "day").with(settings{"pollers__orders__batch_size": "1",
+				"pollers__orders__max_batches": "1"})
+			dir := t.TempDir()
+			once(t, dir, s)
+			execute(t, db, c.alter)
+			out, errs, err := command(t, dir, s, "run", "--once")
+			if exitCode(t, err) != 1 {
+				t.Errorf("a row is lost in silence: %s%s", out, errs)
+			}
+			wants(t, out+errs, "fingerprint_mismatch", "collation", "rowrelay state accept-fingerprint orders",
+				"rowrelay state reset orders --to beginning")
+			operate(t, dir, s, "state", "reset", "orders", "--to", "cursor=2026-04-07", "--ties", "before")
+			once(t, dir, s)
+			once(t, dir, s)
+			if came := to.column("version"); came["1"] != 2 || came["2"] != 1 {
+				t.Errorf("the rows that came are %v", came)
+			}
+		})
 	}
 }
 

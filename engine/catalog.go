@@ -144,6 +144,8 @@ type Column struct {
 	// Collation names the collation of a text column, or of a unique index on it, where that holds different texts equal;
 	// "" where texts are compared byte by byte, and where nothing tells (a query).
 	Collation string
+	// Sorted names the collation that texts of the column are sorted by; "" where there is none, and where nothing tells.
+	Sorted string
 	// Positional says that the value is part of a row's position (its cursor and key), and is read back from it.
 	Positional bool
 	// Serial says that the database gives the value by itself, ascending and never twice; only SQLite tells. moving says

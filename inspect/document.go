@@ -80,6 +80,7 @@ func (p *Poller) position(ctx context.Context, o *Output) (change.Cursor, error)
 // tick found a gap. It lies at key; name is how commands name it.
 func unlike(doc *state.Document, source checkpointed.Description, key, name string) error {
 	again := source.StartOver(name)
+	was, is := source.Retyped(doc)
 	switch {
 	case source.Fingerprint != doc.SourceFingerprint:
 		return fmt.Errorf("the state document %s was written for another source definition: undo the change, or run "+
@@ -88,10 +89,10 @@ func unlike(doc *state.Document, source checkpointed.Description, key, name stri
 		return fmt.Errorf("late_commits was %s when the state document %s was written, and is now %s: write "+
 			"source__late_commits=%[1]s, or run `rowrelay state accept-fingerprint %[4]s`, or start over with `%[5]s`",
 			doc.Late.Mode, key, source.Late, name, again)
-	case source.Retyped(doc) != "":
-		return fmt.Errorf("the columns of the cursor or key had other types when the state document %s was written (%s, now %s): change "+
-			"the types back, or run `rowrelay state accept-fingerprint %s`, or start over with `%s`",
-			key, doc.Checkpoint.Columns, source.Columns, name, again)
+	case was != "":
+		return fmt.Errorf("the columns of the cursor or key had other types or collations when the state document %s was written (%s, now %s): "+
+			"change them back, or run `rowrelay state accept-fingerprint %s`, or start over with `%s`",
+			key, was, is, name, again)
 	case doc.Checkpoint.Gap != "":
 		return fmt.Errorf("an earlier tick found a gap in %s: run `rowrelay state accept-gap %s` to go on (it says first from where), or start "+
 			"over with `%s`", doc.Checkpoint.Gap, name, again)

@@ -109,7 +109,7 @@ func (c *Cursor) Describe(ctx context.Context) (checkpointed.Description, error)
 	}
 	d := checkpointed.Description{Fingerprint: p.Fingerprint, Engine: p.Syntax.Name, Table: p.Table.Name,
 		Late: p.Late.Mode, Coarse: p.Coarse, Ranges: p.Tracked == nil, Ordered: p.Late.Ordered, Refused: p.Late.Refused,
-		Shape: p.Shape, Columns: p.Kinds(), Dates: p.Dates(&c.cfg)}
+		Shape: p.Shape, Columns: p.Kinds(), Collations: p.Collations(), Dates: p.Dates(&c.cfg)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.told != p {

@@ -19,9 +19,9 @@ type Commit struct {
 	// Incarnation is the life of the database that the rows came from; "" leaves what is recorded. The caller has compared
 	// it with that: another one is recorded where a failover may go on.
 	Incarnation string
-	// Table and Columns are the table that the rows came from, and the kinds of its columns; "" leaves what is
-	// recorded.
-	Table, Columns string
+	// Table is the table that the rows came from, Columns the kinds of its columns, and Collations what they are sorted
+	// by; "" leaves what is recorded.
+	Table, Columns, Collations string
 	// Late, Parked and Backfill replace those members of the document where they are not nil. A Backfill with an empty ID
 	// ends the backfill. A backfill that an operator stopped or changed meanwhile (another ID) stays as the operator left
 	// it.
@@ -101,6 +101,9 @@ func (c *Commit) apply(doc Document, now time.Time) (Document, error) {
 	}
 	if c.Columns != "" {
 		doc.Checkpoint.Columns = c.Columns
+	}
+	if c.Collations != "" {
+		doc.Checkpoint.Collations = c.Collations
 	}
 	if c.Accepted.After(doc.Checkpoint.AcceptedAt) || doc.Checkpoint.AcceptedAt.After(now) && !c.Accepted.IsZero() {
 		doc.Checkpoint.AcceptedAt = c.Accepted.Truncate(time.Microsecond)

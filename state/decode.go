@@ -76,6 +76,7 @@ func (c *Checkpoint) readMembers(r *reader) {
 	r.take("incarnation", text(&c.Incarnation))
 	r.take("table", text(&c.Table))
 	r.take("columns", text(&c.Columns))
+	r.take("collations", text(&c.Collations))
 	r.take("gap", text(&c.Gap))
 	r.take("last_successful_batch_id", text(&c.LastBatchID))
 	r.take("updated_at", instant(&c.UpdatedAt))

@@ -171,9 +171,9 @@ type Checkpoint struct {
 	AcceptedAt time.Time
 	// Incarnation is the life of the database in which Cursor was read; "" where the engine has none.
 	Incarnation string
-	// Table is the identity of the table itself, Columns the kinds of the cursor's and key's columns, as the source
-	// writes them; "" where the engine shows none, and in what an older version wrote.
-	Table, Columns string
+	// Table is the identity of the table itself, Columns the kinds of the cursor's and key's columns, and Collations what
+	// they are sorted by, as the source writes them; "" where the engine shows none, and in what an older version wrote.
+	Table, Columns, Collations string
 	// Gap says why Cursor cannot be gone on from: a gap in the source that an operator has to decide on; "" where none was
 	// found, and for those that the source goes on showing by itself.
 	Gap string
@@ -265,6 +265,9 @@ func (c *Checkpoint) write(w *objectWriter) {
 	}
 	if c.Columns != "" {
 		w.string("columns", c.Columns)
+	}
+	if c.Collations != "" {
+		w.string("collations", c.Collations)
 	}
 	if c.Gap != "" {
 		w.string("gap", c.Gap)

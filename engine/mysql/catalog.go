@@ -100,7 +100,7 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 			&c.Collation, &c.Computed); err != nil {
 			return err
 		}
-		if comparesBytes(c.Collation) {
+		if c.Sorted = c.Collation; comparesBytes(c.Collation) {
 			c.Collation = ""
 		}
 		typ.JSON = isJSON[c.Name]

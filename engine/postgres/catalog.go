@@ -77,7 +77,9 @@ const columnsSQL = `WITH RECURSIVE base AS (
 SELECT r.attname, r.full_type, r.attnotnull OR r.domain_notnull, r.base_typ, t.typname, t.typtype::text, t.typcategory::text, n.nspname,
 	CASE WHEN t.typname = 'citext' THEN 'citext' ELSE coalesce(odd.name, '') END,
 	CASE WHEN r.typ <> r.base_typ THEN pg_catalog.format_type(r.base_typ, r.mod) ELSE '' END,
-	r.generated <> '', r.generated = 'v'
+	r.generated <> '', r.generated = 'v', coalesce((SELECT sn.nspname || '.' || so.collname
+		FROM pg_catalog.pg_collation so JOIN pg_catalog.pg_namespace sn ON sn.oid = so.collnamespace
+		WHERE so.oid = r.attcollation), '')
 FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
 LEFT JOIN odd ON odd.attnum = r.attnum
 WHERE t.typtype <> 'd' ORDER BY r.attnum`
@@ -152,13 +154,13 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 
 func (d Dialect) columns(ctx context.Context, conn *sql.Conn, oid string) (columns []engine.Column, err error) {
 	err = engine.EachRow(ctx, conn, columnsSQL, []any{oid}, func(scan func(...any) error) error {
-		var name, full, collation, base string
+		var name, full, collation, base, sorted string
 		var notNull, computed, virtual bool
 		var t Type
 		err := scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.category, &t.Schema, &collation, &base,
-			&computed, &virtual)
+			&computed, &virtual, &sorted)
 		columns = append(columns, engine.Column{Name: name, Type: full, Base: base, Nullable: !notNull,
-			Collation: collation, Computed: computed, Unwatched: virtual, Value: t.Value()})
+			Collation: collation, Sorted: sorted, Computed: computed, Unwatched: virtual, Value: t.Value()})
 		return err
 	})
 	if err != nil {

@@ -155,7 +155,7 @@ func (Dialect) columns(ctx context.Context, conn *sql.Conn, text, object string,
 			&typ.encrypted, &isMasked, &c.Moving, &c.Computed, &c.Unwatched); err != nil {
 			return err
 		}
-		c.Type, c.Value = typ.Full(), typ.Value()
+		c.Type, c.Value, c.Sorted = typ.Full(), typ.Value(), typ.Collation
 		if !strings.HasSuffix(typ.Collation, "_BIN") && !strings.Contains(typ.Collation, "_BIN2") {
 			c.Collation = typ.Collation
 		}

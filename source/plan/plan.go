@@ -225,6 +225,17 @@ func (p *Plan) Kinds() string {
 	return strings.Join(parts, ", ")
 }
 
+// Collations names the texts among the columns of cursor and key with what they are sorted by.
+func (p *Plan) Collations() string {
+	var parts []string
+	for i := range p.Sel.Order {
+		if col := &p.Sel.Order[i]; col.Sorted != "" {
+			parts = append(parts, strconv.Quote(col.Name)+" "+col.Sorted)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Snapshots are the plan's, where it is read by them.
 func (p *Plan) Snapshots() snapshot.Reader {
 	r := snapshot.Reader{Dialect: p.Dialect, Sel: &p.Sel, Key: keyset.Pick(p.Sel.Columns, p.Key)}
