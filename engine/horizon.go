@@ -25,6 +25,10 @@ const AskLess = "let whoever reads the server's list of transactions (informatio
 // AskPrimary is what shows them where they are open on another server (Horizon.Elsewhere).
 const AskPrimary = "connect to the primary"
 
+// TrackPrimary is what of change tracking is not seen there, on MySQL and MariaDB.
+const TrackPrimary = "rows that come by replication fire no trigger on this server: their changes are seen only where the change " +
+	"table comes with them, because rowrelay track install ran on the server where they are written"
+
 const (
 	// longestPause is how rarely the server is asked that others ask too often.
 	longestPause = 2 * time.Second

@@ -242,6 +242,7 @@ func TestMySQLHorizonOfAReplica(t *testing.T) {
 	if said := strings.Join(d.Warnings, "; "); err != nil || !strings.Contains(said, "connect to the primary") {
 		t.Errorf("%q, %v", said, err)
 	}
+	tracksPrimary(t, server.URL, db)
 	testenv.Exec(t, db, "STOP SLAVE", "RESET SLAVE ALL") // it is promoted
 	horizonUntil(t, src, "and then it does", func(h change.Horizon) bool { return h.Shown })
 }

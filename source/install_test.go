@@ -2,10 +2,12 @@ package source
 
 import (
 	"database/sql"
+	"slices"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
@@ -24,4 +26,19 @@ func install(t *testing.T, url string, db *sql.DB, table string, changed ...stri
 		t.Fatal(err)
 	}
 	return conn
+}
+
+// tracksPrimary: triggers that were installed on a replica see nothing of what comes by replication, and nothing else
+// would tell.
+func tracksPrimary(t *testing.T, url string, db *sql.DB) {
+	t.Helper()
+	conn := install(t, url, db, "o")
+	d, err := newSource(t, url, plan.Config{Poller: "o", Table: "o", Tracked: true}).Describe(t.Context())
+	if err != nil || !slices.Contains(d.Warnings, engine.TrackPrimary) {
+		t.Errorf("the poller says %q, %v", d.Warnings, err)
+	}
+	s, err := tracking.Look(t.Context(), conn, "o", "", "o")
+	if err != nil || !slices.Contains(s.Unseen, engine.TrackPrimary) {
+		t.Errorf("track status says %q, %v", s.Unseen, err)
+	}
 }

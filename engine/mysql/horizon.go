@@ -28,15 +28,16 @@ import (
 //
 // The first row is this session's own transaction, where the list has it, with whether the list was made for this very
 // statement: it then holds the statement's text, and in that the mark that no other has.
-//
-// Where threads of a replication write, rows come from transactions that are open on another server: on a replica,
-// whether or not it is read-only, and on the nodes of a cluster.
 const horizonSQL = `SELECT COALESCE(t.trx_query LIKE '%%%s%%', 0), t.trx_mysql_thread_id = CONNECTION_ID(),
-EXISTS (SELECT 1 FROM information_schema.PROCESSLIST r WHERE r.USER = 'system user' AND r.COMMAND <> 'Daemon'),
+` + elsewhereSQL + `,
 SYSDATE(6), t.trx_started, CAST(t.trx_mysql_thread_id AS CHAR), COALESCE(p.USER, ''), COALESCE(p.HOST, '')
 FROM information_schema.INNODB_TRX t LEFT JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id
 WHERE t.trx_is_read_only = 0 OR t.trx_mysql_thread_id = CONNECTION_ID()
 ORDER BY t.trx_mysql_thread_id <> CONNECTION_ID(), t.trx_mysql_thread_id <> 0, t.trx_started LIMIT 2`
+
+// elsewhereSQL is true where threads of a replication write: on a replica, whether or not it is read-only, and on the
+// nodes of a cluster. Rows come there from transactions that are open on another server. Without PROCESS it is false.
+const elsewhereSQL = `EXISTS (SELECT 1 FROM information_schema.PROCESSLIST r WHERE r.USER = 'system user' AND r.COMMAND <> 'Daemon')`
 
 // shownFor is how long the server shows the same: it makes its list of transactions anew where nobody has read it for
 // 100 ms. Read more often, by whomever, it would be the same for ever.

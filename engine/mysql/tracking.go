@@ -334,6 +334,13 @@ func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 		unseen = append(unseen, "this login lacks the right TRIGGER, and is not shown which table the triggers are on: where another table "+
 			"takes the name of this one (RENAME TABLE, gh-ost), and this one stays, the next tick only warns that it was rebuilt")
 	}
+	var elsewhere bool
+	if err := conn.QueryRowContext(ctx, "SELECT "+elsewhereSQL).Scan(&elsewhere); err != nil {
+		return nil, fmt.Errorf("look for a replication: %w", err)
+	}
+	if elsewhere {
+		unseen = append(unseen, engine.TrackPrimary)
+	}
 	var name, definition string
 	if err := conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+c.Of).Scan(&name, &definition); err != nil {
 		return nil, fmt.Errorf("read the table's definition: %w", err)
