@@ -92,7 +92,8 @@ func TestEveryChange(t *testing.T) {
 			for id, want := range map[string]string{
 				"1": "Inserted: - > 1 Ada \"Lady\" L 9.50\nUpdated: 1 Ada \"Lady\" L 9.50 > 1 Ada \"Lady\" L 10.50\n" +
 					"Deleted: 1 Ada \"Lady\" L 10.50 > -\n",
-				"2": "Inserted: - > 2 Ada \"Lady\" L 10.50\nUpdated: 2 Ada \"Lady\" L 10.50 > 2 Eve 10.50\nDeleted: 2 Eve 10.50 > -\n",
+				"2": "Inserted: - > 2 Ada \"Lady\" L 10.50\nUpdated: 2 Ada \"Lady\" L 10.50 > 2 Eve 10.50\n" +
+					"Deleted: 2 Eve 10.50 > -\n",
 				"3": "Inserted: - > 3 Bob 1.00\nUpdated: 3 Bob 1.00 > 3 Eve 1.00\nDeleted: 3 Eve 1.00 > -\n",
 			} {
 				if e.name == "sqlite" { // its numbers have no scale
