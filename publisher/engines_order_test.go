@@ -64,8 +64,8 @@ func (d *engineSession) refusedOrNothing(owner string) {
 
 // TestManyFollowers: more events wait behind one than a transaction lets go. They come in their order.
 func TestManyFollowers(t *testing.T) {
-	t.Parallel()
 	quick.Skip(t)
+	// Not beside other tests, whose it is too.
 	defer func(n int) { rows.GoAtOnce = n }(rows.GoAtOnce)
 	rows.GoAtOnce = 20
 	everyEngine(t, func(t *testing.T, b *bench) {
@@ -98,8 +98,8 @@ func (unmended) Mend(context.Context) (int, error) { return 0, nil }
 // TestCrashWhileFollowersAreLetGo: what a crash left WAITING comes behind what was let go before, and before what was
 // written since.
 func TestCrashWhileFollowersAreLetGo(t *testing.T) {
-	t.Parallel()
 	quick.Skip(t)
+	// Not beside other tests, whose it is too.
 	defer func(n int) { rows.GoAtOnce = n }(rows.GoAtOnce)
 	rows.GoAtOnce = 30
 	everyEngineAndStrategy(t, func(t *testing.T, b *bench, strategy claims.Strategy) {
