@@ -176,8 +176,9 @@ func TestPostgresHorizonOfASubscriber(t *testing.T) {
 	}
 }
 
+// TestMySQLHorizon and the other tests of the server's list of transactions run by themselves: who reads the list keeps
+// it as it is for everybody.
 func TestMySQLHorizon(t *testing.T) {
-	t.Parallel()
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin),
 		"CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
@@ -250,7 +251,6 @@ func TestMySQLHorizonOfAReplica(t *testing.T) {
 // TestMySQLHorizonAskedOften: the server's list of transactions stays as it is while it is read more often than ten
 // times a second. One that begins meanwhile is shown all the same.
 func TestMySQLHorizonAskedOften(t *testing.T) {
-	t.Parallel()
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))")
 	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
@@ -277,7 +277,6 @@ func TestMySQLHorizonAskedOften(t *testing.T) {
 // TestMySQLHorizonBesideOthers: the list stays as it is while others read it often. One that began meanwhile counts as
 // open; and who has no list of his own yet is shown none.
 func TestMySQLHorizonBesideOthers(t *testing.T) {
-	t.Parallel()
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin), "CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))")
 	src := newSource(t, admin, plan.Config{Table: "o", Cursor: []string{"at"}})
