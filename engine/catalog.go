@@ -159,6 +159,11 @@ type Column struct {
 	Value     Value
 }
 
+// Large reports whether a value may be much larger than the rest of its row, and is no part of its position.
+func (c *Column) Large() bool {
+	return !c.Positional && (c.Value.Kind == KindText || c.Value.Kind == KindBinary || c.Value.Kind == KindJSON)
+}
+
 // Value says how the values of a column travel: driver → JSON → cursor → WHERE.
 type Value struct {
 	Kind Kind

@@ -156,3 +156,32 @@ func TestPostgresPagesAreNotSorted(t *testing.T) {
 		})
 	}
 }
+
+// TestPostgresSnapshotFewOfLargeRows: what is large of rows that source__where does not choose is not sent, so that it
+// fills no page; what is chosen comes whole, by a condition that asks for the large column and for none.
+func TestPostgresSnapshotFewOfLargeRows(t *testing.T) {
+	t.Parallel()
+	for _, tracked := range []bool{false, true} {
+		url, db := snapshotTable(t)
+		testenv.Exec(t, db, "ALTER TABLE o ADD body text, ADD doc jsonb",
+			"UPDATE o SET body = repeat('x', 1000000), doc = to_jsonb(repeat('y', 1000000)) WHERE id < 5",
+			"INSERT INTO o (id, body) SELECT i, repeat('x', 1000000) FROM generate_series(6, 60) i")
+		change := func(c *plan.Config) { c.Where = "id IN (4, 5, 50) AND (body IS NULL OR length(body) > 1)" }
+		if tracked {
+			install(t, url, db, "o")
+			change = func(c *plan.Config) { c.Where, c.Cursor, c.Tracked = "id IN (4, 5, 50)", nil, true }
+			testenv.Exec(t, db, "UPDATE o SET v = 1")
+		}
+		r := (&reader{t: t, src: snapshotSource(t, url, change)}).start()
+		first := len(r.stored)
+		r.want("large rows", 500, 4, 5, 50)
+		if pages := len(r.stored) - first; pages > 6 {
+			t.Errorf("tracked %t: 60 rows, 3 of them chosen, moved the position %d times", tracked, pages)
+		}
+		for i, want := range []int{2_000_000, 0, 1_000_000} {
+			if got := len(r.events[i].Row); got < want || got > want+1000 {
+				t.Errorf("tracked %t: %s has %d bytes, want %d and more", tracked, r.events[i].Key, got, want)
+			}
+		}
+	}
+}

@@ -198,6 +198,9 @@ func afterRow(b *keyset.Builder, s *keyset.Selection, columns []engine.Column, a
 // snapshotRows writes the rows of the branches, each in order and up to the limit, merged, and after them the row that
 // has none: it is last because it has NULL where rows are ordered by. Each part has its order already, so that the
 // server merges them and sorts nothing.
+//
+// What is large of a row that source__where does not choose stays in the server, which keeps it beside the row, and
+// would have to fetch it.
 func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column, branches []keyset.Condition, limit int,
 	also []keyset.Condition) {
 	sorted := make([]string, len(order))
@@ -205,8 +208,13 @@ func snapshotRows(b *keyset.Builder, s *keyset.Selection, order []engine.Column,
 		sorted[i] = "o" + strconv.Itoa(i)
 	}
 	b.Add("SELECT ")
+	mark := len(s.Columns) - 1
 	for i := range s.Columns {
-		fmt.Fprintf(&b.Text, "w.c%d, ", i)
+		column := "w.c" + strconv.Itoa(i)
+		if s.Marked && i != mark && s.Columns[i].Large() {
+			column = fmt.Sprintf("CASE WHEN w.c%d = 'y' THEN %s END", mark, column)
+		}
+		b.Add(column + ", ")
 	}
 	b.Add("w.heard, w.ended\nFROM (\n\t(SELECT * FROM (")
 	for n, branch := range branches {
