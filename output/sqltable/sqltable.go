@@ -236,12 +236,16 @@ func (o *Output) find(ctx context.Context, conn *sql.Conn, parts []string) (*eng
 	return &t, nil
 }
 
-// described reads the catalog, once until something fails or a row is refused (refresh), and makes the guard where that
-// is asked for.
+// describedFor is how long what the catalog said is believed: MySQL's upsert into a table that has lost its key fails
+// nowhere, and adds a row each time.
+const describedFor = time.Minute
+
+// described reads the catalog, now and then and after something failed or a row was refused (refresh), and makes the
+// guard where that is asked for.
 func (o *Output) described(ctx context.Context) (*engine.Table, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.known != nil {
+	if o.known != nil && time.Since(o.knownAt) < describedFor {
 		return o.known, nil
 	}
 	conn, err := o.db.Conn(ctx)
