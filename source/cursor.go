@@ -44,7 +44,7 @@ type Cursor struct {
 	// writers is what pages have shown of the server's transactions.
 	writers shownWriters
 	// What the last looks for rows that paging cannot show found (probe.go).
-	nulls, strays, ahead finding
+	nulls, strays, ahead, leads finding
 	// places are positions that were found sound (gap.go).
 	places places
 	// rows is how many rows the next statement asks for when the last page was full of bytes before it was full of rows:

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/source/collect"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
@@ -18,6 +21,9 @@ const (
 	probeEvery     = time.Minute
 	probeUnindexed = 10 * time.Minute
 )
+
+// clocksDiffer is by how much those of a database and of an application may differ.
+const clocksDiffer = 10 * time.Minute
 
 // probeTimeout bounds a look: it is a courtesy, and must not cost a page.
 const probeTimeout = 5 * time.Second
@@ -35,6 +41,11 @@ func (c *Cursor) probe(ctx context.Context, s *pool.Session, p *plan.Plan, pos k
 	})
 	if err != nil {
 		return err
+	}
+	if p.Late.Mode == late.Settle && p.SettlesByClock() {
+		return c.seek(ctx, s, p, &c.leads, page, func(ctx context.Context) (verdict, err error) {
+			return nil, c.tellLead(ctx, s, p, page)
+		})
 	}
 	if p.StoredTimes && pos != nil {
 		return c.seek(ctx, s, p, &c.strays, page, func(ctx context.Context) (verdict, err error) {
@@ -68,6 +79,34 @@ func (c *Cursor) seek(ctx context.Context, s *pool.Session, p *plan.Plan, last *
 	defer c.mu.Unlock()
 	*last = finding{at: time.Now(), verdict: found}
 	return found
+}
+
+// tellLead warns where the newest row is dated further ahead of the database's clock than clocks differ, and no further
+// than zones do: it settles hours late.
+func (c *Cursor) tellLead(ctx context.Context, s *pool.Session, p *plan.Plan, page *change.Page) error {
+	d := p.Dates(&c.cfg)
+	if d.Slack == 0 {
+		return nil
+	}
+	var newest change.Cursor
+	err := c.dialect.Read(ctx, s.Conn, p.Sel.Latest().Text, nil, p.Sel.Order, func(r engine.Row) (_ bool, err error) {
+		newest, err = collect.CursorOf(p, r)
+		return false, err
+	})
+	if err != nil {
+		return fmt.Errorf("read the latest row: %w", err)
+	}
+	h, err := c.horizon(ctx, s, p)
+	if err != nil {
+		return fmt.Errorf("read the database's clock: %w", err)
+	}
+	at, _, ok := d.Span(newest)
+	if lead := at.Sub(h.Now); ok && lead > clocksDiffer && lead <= d.Slack {
+		page.Warnings = append(page.Warnings, fmt.Sprintf("the newest row is dated %s after the database's clock, and the "+
+			"column has no zone: set source__time_zone to the zone that it is written in; until then source__late_commits=settle "+
+			"holds each row back for as long", lead.Round(time.Second)))
+	}
+	return nil
 }
 
 func (c *Cursor) countNulls(ctx context.Context, s *pool.Session, p *plan.Plan, page *change.Page) (verdict,

@@ -175,6 +175,38 @@ func TestMySQLSettle(t *testing.T) {
 	})
 }
 
+// TestSettleInAnotherZone: rows that are held back for hours, because nobody has said what zone they are written in, are
+// told; those of another day, dated ahead on purpose, are not.
+func TestSettleInAnotherZone(t *testing.T) {
+	t.Parallel()
+	pg, my := testenv.Postgres(t), testenv.MySQL(t)
+	for name, c := range map[string]struct{ driver, url, dsn, hours, days string }{
+		"postgres": {"pgx", pg, pg, "now() at time zone 'UTC' + interval '5 hours'", "now() + interval '5 days'"},
+		"mysql":    {"mysql", my, testenv.MySQLDSN(t, my), "utc_timestamp() + interval 5 hour", "now() + interval 5 day"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			typ := map[string]string{"postgres": "timestamp", "mysql": "datetime"}[name]
+			db := writer(t, c.driver, c.dsn, "CREATE TABLE o (id int NOT NULL PRIMARY KEY, c "+typ+" NOT NULL)",
+				"INSERT INTO o VALUES (1, "+c.hours+")")
+			said := func() string {
+				byTime, _ := settleSources(t, c.url)
+				page, err := byTime.Fetch(t.Context(), change.Range{}, everything)
+				if err != nil || len(page.Events) > 0 {
+					t.Fatalf("%s %v", rowKeys(page.Events), err)
+				}
+				return strings.Join(page.Warnings, "\n")
+			}
+			if text := said(); !strings.Contains(text, "after the database's clock") || !strings.Contains(text, "source__time_zone") {
+				t.Errorf("rows of another zone: %q", text)
+			}
+			testenv.Exec(t, db, "INSERT INTO o VALUES (2, "+c.days+")")
+			if text := said(); strings.Contains(text, "source__time_zone") {
+				t.Errorf("a row of another day: %q", text)
+			}
+		})
+	}
+}
+
 func TestSQLServerSettle(t *testing.T) {
 	t.Parallel()
 	url := testenv.SQLServer(t)
