@@ -140,13 +140,16 @@ func (s *Store) Delete(ctx context.Context, e Entry) error {
 // tries is how often one operation is tried before its error is the caller's.
 const tries = 4
 
-// try repeats do while its error may mend itself, each time within ten seconds and one more for each MiB.
+// patience is how long an operation on a small record may take, and how long any is begun anew.
+const patience = 10 * time.Second
+
+// try repeats do while its error may mend itself, each time within its patience and a second more for each MiB.
 func try[T any](ctx context.Context, size int, do func(context.Context) (T, error)) (T, error) {
-	patience := 10*time.Second + time.Duration(size>>20)*time.Second
+	bound := patience + time.Duration(size>>20)*time.Second
 	wait := &backoff.ExponentialBackOff{InitialInterval: 50 * time.Millisecond, MaxInterval: 2 * time.Second,
 		Multiplier: 3, RandomizationFactor: 0.5}
 	return backoff.Retry(ctx, func() (T, error) {
-		ctx, cancel := context.WithTimeoutCause(ctx, patience, &state.SilentError{After: patience})
+		ctx, cancel := context.WithTimeoutCause(ctx, bound, &state.SilentError{After: bound})
 		defer cancel()
 		v, err := do(ctx)
 		var permanent *state.PermanentError

@@ -81,7 +81,24 @@ func TestPutFails(t *testing.T) {
 	})
 }
 
+// TestListIsNotBegunAnewForMinutes: a store whose own patience ends each look, as one in blobs does after 20 s, is told
+// after the first.
+func TestListIsNotBegunAnewForMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		err := deadletter.NewStore(hanging{memstore.New()}).List(t.Context(), deadletter.Filter{}, nil, nil)
+		if waited := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || waited > 25*time.Second {
+			t.Errorf("after %s: %v", waited, err)
+		}
+	})
+}
+
 type hanging struct{ state.Store }
+
+func (hanging) List(context.Context, string) ([]string, error) {
+	time.Sleep(20 * time.Second)
+	return nil, context.DeadlineExceeded
+}
 
 func (hanging) Create(ctx context.Context, _ string, _ []byte) (state.Stamp, error) {
 	<-ctx.Done()
