@@ -55,7 +55,6 @@ func (q *Queue) send(ctx context.Context, r *Record) error {
 		Events: []change.Event{{ID: r.ID, Key: r.Key, OrderKey: r.OrderKey, Row: body[:len(body)-1], Cursor: r.Cursor,
 			Time: r.Time}},
 	}
-	const patience = 10 * time.Second
 	wait := &backoff.ExponentialBackOff{InitialInterval: 100 * time.Millisecond, MaxInterval: 2 * time.Second,
 		Multiplier: 3, RandomizationFactor: 0.5}
 	_, err = backoff.Retry(ctx, func() (struct{}, error) {
