@@ -326,9 +326,8 @@ func TestMySQLHorizonBesideOthers(t *testing.T) {
 }
 
 // TestMySQLPreparedTransaction: one that XA PREPARE has left without a session holds the edge, although it seems to
-// have begun when the server was restarted.
+// have begun when the server was restarted. It holds that of every database of the server: not beside other tests.
 func TestMySQLPreparedTransaction(t *testing.T) {
-	t.Parallel()
 	admin := testenv.MySQL(t)
 	db := writer(t, "mysql", testenv.MySQLDSN(t, admin),
 		"CREATE TABLE o (id int PRIMARY KEY, at timestamp(6) NOT NULL DEFAULT now(6))", "INSERT INTO o (id) VALUES (0)")
