@@ -100,7 +100,7 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 			&c.Collation, &c.Computed); err != nil {
 			return err
 		}
-		if c.Sorted = c.Collation; comparesBytes(c.Collation) {
+		if c.Sorted = sortedBy(c.Collation); comparesBytes(c.Collation) {
 			c.Collation = ""
 		}
 		typ.JSON = isJSON[c.Name]
@@ -121,6 +121,15 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 // end of a text.
 func comparesBytes(collation string) bool {
 	return strings.HasSuffix(collation, "_nopad_bin") || collation == "utf8mb4_0900_bin" || collation == "binary"
+}
+
+// sortedBy is a collation by the name that it keeps: utf8_bin is called utf8mb3_bin since MySQL 8.0.30 and MariaDB
+// 10.6, and sorts as it did.
+func sortedBy(collation string) string {
+	if rest, renamed := strings.CutPrefix(collation, "utf8mb3_"); renamed {
+		return "utf8_" + rest
+	}
+	return collation
 }
 
 // tableIdentity is the identity of a table by its CREATE_TIME; "" where it has none.

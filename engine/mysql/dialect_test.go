@@ -377,3 +377,13 @@ func BenchmarkMySQLRow(b *testing.B) {
 	}
 	enginetest.Encode(b, &r, len(r.cols))
 }
+
+// TestSortedBy: an upgrade of the server renames a collation, and the order stays.
+func TestSortedBy(t *testing.T) {
+	for shown, want := range map[string]string{"utf8mb3_general_ci": "utf8_general_ci",
+		"utf8_general_ci": "utf8_general_ci", "utf8mb4_bin": "utf8mb4_bin", "": ""} {
+		if got := sortedBy(shown); got != want {
+			t.Errorf("%q counts as %q, want %q", shown, got, want)
+		}
+	}
+}
