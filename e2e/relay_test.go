@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,9 @@ func insertLines(t *testing.T, db *sql.DB, from, to int) {
 		FROM generate_series(%d, %d) i`, from, to-1))
 }
 
+// unanswered is how a tick, and the log, tell of messages that a queue has left without an answer.
+var unanswered = regexp.MustCompile(`\d+ of \d+ events failed: no answer within`)
+
 // TestPostgresToQueueAndHTTP: several pages of rows with ties and composite keys, to each of two outputs; exactly once,
 // but where the emulator left a request without an answer, as it has done: then it is told, and what was open comes
 // again.
@@ -77,9 +81,8 @@ func TestPostgresToQueueAndHTTP(t *testing.T) {
 		}
 	})
 	// The emulator takes milliseconds for a message, and others use it too: the queue's session may need several ticks.
-	unanswered := func() bool { return strings.Contains(transcript(host), `"event":"request_unanswered"`) }
 	tick := func() {
-		if r := host.Invoke(t.Context(), "lines"); !r.Succeeded && !unanswered() {
+		if r := host.Invoke(t.Context(), "lines"); !r.Succeeded && !unanswered.MatchString(fmt.Sprint(r)) {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -90,10 +93,14 @@ func TestPostgresToQueueAndHTTP(t *testing.T) {
 	})
 	tick()
 	messages.stop()
-	versions := to.column("version")
+	// The messages of which nobody knows whether the queue has them: a silence is told once, and eight are on their way.
+	open := 8 * len(unanswered.FindAllString(transcript(host), -1))
+	versions, twice := to.column("version"), 0
 	for i := range rows {
-		if versions[fmt.Sprint(i)] != 1 || messages.seen[i] != 1 && (messages.seen[i] == 0 || !unanswered()) {
-			t.Fatalf("row %d arrived %d times by HTTP and %d times on the queue", i, versions[fmt.Sprint(i)], messages.seen[i])
+		twice += messages.seen[i] - 1
+		if versions[fmt.Sprint(i)] != 1 || messages.seen[i] == 0 || twice > open {
+			t.Fatalf("row %d arrived %d times by HTTP and %d times on the queue, where %d may be there twice", i,
+				versions[fmt.Sprint(i)], messages.seen[i], open)
 		}
 	}
 	if n, repeated := to.count(); n != rows || repeated != 0 {
