@@ -7,7 +7,7 @@ CREATE TRIGGER orders_inserted AFTER INSERT ON orders BEGIN
         hex(randomblob(16)));
 END;
 
-CREATE TRIGGER orders_updated AFTER UPDATE ON orders WHEN OLD.id = NEW.id BEGIN
+CREATE TRIGGER orders_updated AFTER UPDATE ON orders WHEN OLD.id IS NEW.id BEGIN
     INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key)
     VALUES ('Order', NEW.id, 'OrderUpdated',
         json_object('before', json_object('id', OLD.id, 'customer', OLD.customer, 'total', OLD.total),
@@ -16,7 +16,7 @@ CREATE TRIGGER orders_updated AFTER UPDATE ON orders WHEN OLD.id = NEW.id BEGIN
 END;
 
 -- A change of the key ends one order and begins another.
-CREATE TRIGGER orders_moved AFTER UPDATE ON orders WHEN OLD.id <> NEW.id BEGIN
+CREATE TRIGGER orders_moved AFTER UPDATE ON orders WHEN OLD.id IS NOT NEW.id BEGIN
     INSERT INTO outbox (aggregate_type, aggregate_id, event_type, payload, idempotency_key)
     VALUES ('Order', OLD.id, 'OrderDeleted',
         json_object('before', json_object('id', OLD.id, 'customer', OLD.customer, 'total', OLD.total)),
