@@ -143,9 +143,12 @@ func (c *Commit) foundIn(doc, base *Document) bool {
 		return true
 	}
 	if c.Late != nil {
-		memory, page := c.Late.Memory.Object, c.Late.Journal.Page
-		if memory != "" && memory != base.Late.Memory.Object && memory == doc.Late.Memory.Object ||
-			page != "" && page != base.Late.Journal.Page && page == doc.Late.Journal.Page {
+		memory, pages := c.Late.Memory.Object, c.Late.Journal.Pages
+		if memory != "" && memory != base.Late.Memory.Object && memory == doc.Late.Memory.Object {
+			return true
+		}
+		if n := len(pages); n > 0 && !slices.Contains(base.Late.Journal.Pages, pages[n-1]) &&
+			slices.Contains(doc.Late.Journal.Pages, pages[n-1]) {
 			return true
 		}
 	}

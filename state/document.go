@@ -95,11 +95,19 @@ type Known struct {
 
 // Journal holds hashes of settled events. A binary that does not know it delivers these again.
 type Journal struct {
-	Page   string // the name of a side object that holds some as well; empty: none does
-	Hashes string // 8 bytes each, big-endian, as base64
+	Pages  []string // names of side objects that hold some as well
+	Hashes string   // 8 bytes each, big-endian, as base64
 	// Of identifies the positions between which these events lie, as Known.Of does.
 	Of string
 }
+
+// Equal reports whether two journals say the same.
+func (j *Journal) Equal(k *Journal) bool {
+	return j.Hashes == k.Hashes && j.Of == k.Of && slices.Equal(j.Pages, k.Pages)
+}
+
+// IsZero reports whether there is none.
+func (j *Journal) IsZero() bool { return j.Equal(&Journal{}) }
 
 // Paused says who paused a poller, and when.
 type Paused struct {
@@ -203,7 +211,7 @@ type LeaseRecord struct {
 
 // Objects are the names of the side objects that the document needs.
 func (d *Document) Objects() []string {
-	return slices.DeleteFunc([]string{d.Parked.Object, d.Late.Memory.Object, d.Late.Journal.Page},
+	return slices.DeleteFunc(append([]string{d.Parked.Object, d.Late.Memory.Object}, d.Late.Journal.Pages...),
 		func(name string) bool { return name == "" })
 }
 

@@ -66,10 +66,10 @@ func (l *Late) write(w *objectWriter) {
 		w.string("of", l.Known.Of)
 		w.close()
 	}
-	if l.Journal != (Journal{}) {
+	if !l.Journal.IsZero() {
 		w.open("journal")
-		if l.Journal.Page != "" {
-			w.string("page", l.Journal.Page)
+		if len(l.Journal.Pages) > 0 {
+			w.raw("pages", appendNames(nil, l.Journal.Pages))
 		}
 		w.string("hashes", l.Journal.Hashes)
 		w.string("of", l.Journal.Of)
@@ -127,7 +127,12 @@ func (k *Known) read(raw []byte) error {
 
 func (j *Journal) read(raw []byte) error {
 	return readObject(raw, "late.journal.", func(r *reader) {
-		r.take("page", absent(text(&j.Page)))
+		var page string // what an older version wrote
+		r.take("page", absent(text(&page)))
+		r.take("pages", absent(func(raw []byte) error { return json.Unmarshal(raw, &j.Pages) }))
+		if page != "" {
+			j.Pages = append(j.Pages, page)
+		}
 		r.take("hashes", text(&j.Hashes))
 		r.take("of", text(&j.Of))
 	})

@@ -44,6 +44,11 @@ const full = `{
       "numbers": "postgres/1/1/5/shop oid 16384",
       "below": "9007199254740993",
       "of": "0123456789abcdef"
+    },
+    "journal": {
+      "pages": ["objects/shop/orders/memory-y","objects/shop/orders/memory-z"],
+      "hashes": "AAAAAAAAAAc=",
+      "of": "0123456789abcdef"
     }
   },
   "parked": {
@@ -95,6 +100,8 @@ func fullDocument() state.Document {
 			ClockAt: at.Add(time.Minute + time.Second),
 			Memory:  state.ObjectRef{Object: "objects/shop/orders/memory-x", Count: 8},
 			Known:   state.Known{Numbers: "postgres/1/1/5/shop oid 16384", Below: 1<<53 + 1, Of: "0123456789abcdef"},
+			Journal: state.Journal{Pages: []string{"objects/shop/orders/memory-y", "objects/shop/orders/memory-z"},
+				Hashes: "AAAAAAAAAAc=", Of: "0123456789abcdef"},
 		},
 		Parked: state.ObjectRef{Object: "objects/shop/orders/parked-x", Count: 2},
 		Paused: &state.Paused{At: at, Until: at.Add(time.Minute), By: "ann"},
@@ -126,6 +133,21 @@ func TestEveryMember(t *testing.T) {
 	}
 	if diff := cmp.Diff(doc, back, ignoreRest); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestTheOnePageOfAnOlderVersion is named like the others, and the document needs it.
+func TestTheOnePageOfAnOlderVersion(t *testing.T) {
+	t.Parallel()
+	older := strings.Replace(full, `"pages": ["objects/shop/orders/memory-y","objects/shop/orders/memory-z"]`,
+		`"page": "objects/shop/orders/memory-y"`, 1)
+	doc, err := state.Decode([]byte(older))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pages := doc.Late.Journal.Pages; !slices.Equal(pages, []string{"objects/shop/orders/memory-y"}) ||
+		!slices.Contains(doc.Objects(), pages[0]) {
+		t.Errorf("the pages are %q", pages)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -159,7 +160,7 @@ func (d *driver) settle(n int, final bool, lands string) {
 		d.doc.Checkpoint.Cursor = c.To
 		if c.Late != nil {
 			for name := range d.objects {
-				if name != c.Late.Memory.Object && name != c.Late.Journal.Page {
+				if name != c.Late.Memory.Object && !slices.Contains(c.Late.Journal.Pages, name) {
 					delete(d.objects, name)
 				}
 			}

@@ -134,6 +134,7 @@ func (l *Tracker) rewind() {
 	}
 	if far || l.mode != Overlap {
 		l.front, l.reached, l.future.first = at, at, nil
+		l.foreknown = true
 	}
 	if l.remembered.len() >= l.Memory {
 		// What is remembered lies above the position now, where no sweep meets it: a full memory would hold back live rows

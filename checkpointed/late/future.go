@@ -288,11 +288,7 @@ func (l *Tracker) loadedAhead() {
 	if l.dates == nil || l.mode == Exact {
 		return
 	}
-	for i, h := range l.remembered.places {
-		if h != 0 {
-			l.remembered.stamps[i] = loaded
-		}
-	}
+	l.remembered.restamp(loaded)
 	l.future.early, l.future.swept = l.remembered.len() > 0, l.low.Equal(l.front)
 	l.future.read = l.future.early
 }

@@ -16,17 +16,18 @@ import (
 const (
 	// journalMost is how many hashes the document takes: 44 KB.
 	journalMost = 4096
-	// pageMost is how many the page takes at least: half a MB. It takes an eighth of a larger memory. So a hash is
-	// written some 16 times before the memory is stored: what a batch costs hardly grows with what is remembered.
-	pageMost, pagePart = 16 * journalMost, 8
+	// pagesOfASize pages of about one size become one: so a hash is written three times before the memory is stored.
+	pagesOfASize = 16
+	// pagesMost is how many hashes the pages take at least: half a MB. They take half of a larger memory.
+	pagesMost, pagesPart = pagesOfASize * journalMost, 2
 	// journalEvery is how often the document is written for it alone, and journalRows after how many rows at the latest.
 	journalEvery = 50 * time.Millisecond
 	journalRows  = 2000
 )
 
-// fits reports whether document and page take what is not in the stored memory.
+// fits reports whether document and pages take what is not in the stored memory.
 func (l *Tracker) fits() bool {
-	return len(l.journal.hashes) <= max(pageMost, l.remembered.len()/pagePart)
+	return len(l.journal.hashes) <= max(pagesMost, l.remembered.len()/pagesPart)
 }
 
 // due reports whether it is time to write the document for the journal alone.
@@ -34,38 +35,43 @@ func (j *journal) due() bool {
 	return len(j.hashes)-j.noted >= journalRows || time.Since(j.at) >= journalEvery
 }
 
-// next returns what the next page is to hold; nil where none is to be written.
-func (j *journal) next() []uint64 {
-	if len(j.hashes)-j.paged <= journalMost {
-		return nil
+// next returns the pages that there are with the next one, which has no name yet, and what that is to hold; nil where
+// none is to be written.
+func (j *journal) next() ([]page, []uint64) {
+	held := len(j.hashes) - j.paged()
+	if held <= journalMost {
+		return j.pages, nil
 	}
-	// Only what is new has to be sorted: an object is written in ascending order.
-	old, fresh, merged := j.hashes[:j.paged], j.hashes[j.paged:], make([]uint64, 0, len(j.hashes))
-	slices.Sort(fresh)
-	for len(old) > 0 && len(fresh) > 0 {
-		least := &old
-		if fresh[0] < old[0] {
-			least = &fresh
+	stay := len(j.pages)
+	for size := pagesOfASize * journalMost; ; size *= pagesOfASize {
+		same, more := 0, 0
+		for same < stay && j.pages[stay-same-1].holds < size {
+			same++
+			more += j.pages[stay-same].holds
 		}
-		merged = append(merged, (*least)[0])
-		*least = (*least)[1:]
+		if same < pagesOfASize-1 {
+			break
+		}
+		stay, held = stay-same, held+more
 	}
-	merged = append(append(merged, old...), fresh...)
-	copy(j.hashes, merged)
-	return merged
+	return append(slices.Clone(j.pages[:stay]), page{holds: held}), slices.Clone(j.hashes[len(j.hashes)-held:])
 }
 
-// stored is the journal as the document keeps it, for the rows between these positions. The first paged are in the
-// page.
-func (j *journal) stored(paged int, low, front change.Cursor) state.Journal {
+// stored is the journal as the document keeps it, for the rows between these positions, with these pages.
+func (j *journal) stored(pages []page, low, front change.Cursor) state.Journal {
 	if len(j.hashes) == 0 {
 		return state.Journal{}
 	}
-	data := make([]byte, 0, 8*(len(j.hashes)-paged))
-	for _, h := range j.hashes[paged:] {
+	var names []string
+	rest := j.hashes
+	for _, p := range pages {
+		names, rest = append(names, p.name), rest[p.holds:]
+	}
+	data := make([]byte, 0, 8*len(rest))
+	for _, h := range rest {
 		data = binary.BigEndian.AppendUint64(data, h)
 	}
-	return state.Journal{Page: j.page, Hashes: base64.StdEncoding.EncodeToString(data), Of: edges(low, front)}
+	return state.Journal{Pages: names, Hashes: base64.StdEncoding.EncodeToString(data), Of: edges(low, front)}
 }
 
 // replay adds a document's journal to the memory; not one that another binary has left beside positions of its own.
@@ -75,22 +81,21 @@ func (l *Tracker) replay(ctx context.Context, doc *state.Document, load Load) er
 	if !areEdges(j.Of, doc) {
 		return nil
 	}
-	if j.Page != "" {
-		page, err := loadMemory(ctx, j.Page, load)
+	for _, name := range j.Pages {
+		set, err := loadMemory(ctx, name, load)
 		switch {
 		case errors.Is(err, errMemory), errors.Is(err, state.ErrNotFound):
 			l.warn(fmt.Sprintf("a part of the memory of delivered rows (%s) cannot be used: some rows of the last late_window are "+
-				"delivered again, and none is lost: %v", j.Page, err))
-			return nil
+				"delivered again, and none is lost: %v", name, err))
+			continue
 		case err != nil:
 			return err
 		}
-		hashes := page.hashes()
-		slices.Sort(hashes)
-		for _, h := range hashes {
+		before := len(l.journal.hashes)
+		for _, h := range set.hashes() {
 			l.remember(h, 0)
 		}
-		l.journal.page, l.journal.paged = j.Page, len(l.journal.hashes)
+		l.journal.pages = append(l.journal.pages, page{name, len(l.journal.hashes) - before})
 	}
 	data, err := base64.StdEncoding.DecodeString(j.Hashes)
 	if err != nil {
@@ -107,8 +112,6 @@ func (l *Tracker) replay(ctx context.Context, doc *state.Document, load Load) er
 
 // remember adds a hash to the memory.
 func (l *Tracker) remember(h uint64, stamp uint8) {
-	if !l.remembered.has(h) {
-		l.journal.hashes = append(l.journal.hashes, h)
-	}
 	l.remembered.add(h, stamp)
+	l.journal.hashes = append(l.journal.hashes, h)
 }

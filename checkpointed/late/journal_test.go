@@ -3,6 +3,7 @@ package late
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -94,8 +95,8 @@ func TestTheJournalEndsInAPage(t *testing.T) {
 				t.Errorf("the journal has %d bytes", n)
 			}
 		}
-		if d.puts != 1 || d.doc.Late.Journal.Page == "" {
-			t.Errorf("%d objects were written, page %q", d.puts, d.doc.Late.Journal.Page)
+		if d.puts != 1 || len(d.doc.Late.Journal.Pages) != 1 {
+			t.Errorf("%d objects were written, pages %q", d.puts, d.doc.Late.Journal.Pages)
 		}
 		d.crash()
 		d.ticks(1)
@@ -119,8 +120,8 @@ func TestStoringCostsLittleBesideALargeMemory(t *testing.T) {
 				d.settle(1<<20, false, "")
 			}
 		}
-		// Each is written in the document, in some 16 pages on average, and with the memory after half as many again.
-		if most := rows * (40 + 8*2*pagePart); d.written > most {
+		// Each is written in a page, in another when that has become one of many, and with the memory twice as it grows.
+		if most := 8 * rows * 4; d.written > most {
 			t.Errorf("%d bytes were written for %d rows, more than %d", d.written, rows, most)
 		}
 		d.crash()
@@ -131,13 +132,42 @@ func TestStoringCostsLittleBesideALargeMemory(t *testing.T) {
 	})
 }
 
+// TestPagesOfASizeBecomeOne: the pages have all but the newest hashes, in their order, and are never many.
+func TestPagesOfASizeBecomeOne(t *testing.T) {
+	var j journal
+	objects, written, most := map[string][]uint64{}, 0, 0
+	for n := range 400 {
+		for range journalMost + 100 {
+			j.hashes = append(j.hashes, uint64(len(j.hashes)+1))
+		}
+		pages, hashes := j.next()
+		last := &pages[len(pages)-1]
+		last.name = fmt.Sprint("page ", n)
+		objects[last.name] = hashes
+		j.pages, written, most = pages, written+len(hashes), max(most, len(pages))
+	}
+	var held []uint64
+	for _, p := range j.pages {
+		held = append(held, objects[p.name]...)
+	}
+	if !slices.Equal(held, j.hashes) || j.paged() != len(j.hashes) {
+		t.Errorf("the %d pages have %d of %d hashes", len(j.pages), len(held), len(j.hashes))
+	}
+	if most > 2*pagesOfASize || written > 3*len(j.hashes) {
+		t.Errorf("%d pages, and %d hashes were written for %d", most, written, len(j.hashes))
+	}
+	if pages, hashes := j.next(); hashes != nil || len(pages) != len(j.pages) {
+		t.Error("a page is written with nothing new")
+	}
+}
+
 // TestAPageThatIsGone: the rows of the page come again, and nothing is lost.
 func TestAPageThatIsGone(t *testing.T) {
 	inLate(t, Overlap, 0, func(t *testing.T, d *driver) {
 		d.limit.Rows = 500
 		d.insert(journalMost + 1000)
 		d.ticks(1)
-		delete(d.objects, d.doc.Late.Journal.Page)
+		delete(d.objects, d.doc.Late.Journal.Pages[0])
 		d.crash()
 		d.ticks(1)
 		if lost := d.lost(); len(lost) > 0 || d.repeats == 0 || len(d.warned) == 0 {
@@ -146,8 +176,7 @@ func TestAPageThatIsGone(t *testing.T) {
 	})
 }
 
-// TestAVersionInTheJournalTwice: what was forgotten and is remembered again stands in the journal twice, in the page
-// once.
+// TestAVersionInTheJournalTwice: what was forgotten and is remembered again stands in the journal twice.
 func TestAVersionInTheJournalTwice(t *testing.T) {
 	if set, err := decodeMemory(encodeMemory([]uint64{3, 1, 3})); err != nil || set.len() != 2 {
 		t.Errorf("%v", err)

@@ -137,6 +137,7 @@ type Tracker struct {
 
 	remembered *hashSet        // the memory
 	inFlight   *hashSet        // handed out and not settled, of this session; stamped: ahead of the database's clock
+	foreknown  bool            // live rows may be in the memory, or in flight, before they come
 	object     state.ObjectRef // what the memory was last read from or stored as
 	journal    journal         // what was added since
 	added      bool            // the memory has what no stored object has
@@ -260,14 +261,27 @@ const peekAlone = time.Second
 
 // journal holds what was remembered since the object of the memory was stored, in the order in which it was. A commit
 // stores it, so that a batch that is settled need not write the whole memory: the newest in the document, and what that
-// does not take in an object of its own, a page, which is written anew when the document is full.
+// does not take in objects of their own, its pages.
 type journal struct {
-	hashes []uint64 // what the page has comes first, in ascending order
-	paged  int      // how many of them the page has
-	page   string   // its name; empty: there is none
-	noted  int      // how many of them were stored
-	forgot int      // hashSet.forgotten of the stored memory
+	hashes []uint64 // what the pages have comes first
+	pages  []page
+	noted  int // how many of them were stored
+	forgot int // hashSet.forgotten of the stored memory
 	at     time.Time
+}
+
+// page is an object that has the next so many hashes of a journal.
+type page struct {
+	name  string
+	holds int
+}
+
+// paged is how many hashes the pages have.
+func (j *journal) paged() (n int) {
+	for i := range j.pages {
+		n += j.pages[i].holds
+	}
+	return n
 }
 
 // warn keeps a warning for the report.
@@ -287,7 +301,7 @@ func (l *Tracker) handOut(batch *change.Batch, ahead bool) {
 	}
 	stamp := uint8(0)
 	if ahead {
-		stamp = 1
+		stamp, l.foreknown = 1, true
 	}
 	for i := range batch.Events {
 		if ahead || !l.known.covers(&batch.Events[i]) {

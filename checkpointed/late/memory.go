@@ -8,17 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/state"
 )
 
 // The object that holds the memory is "rrlm", a version byte, three zero bytes, the number of hashes (8 bytes), the
-// hashes (8 bytes each, strictly ascending, none zero), and CRC-32C of all that (4 bytes). All integers are big-endian.
+// hashes (8 bytes each, none zero), and CRC-32C of all that (4 bytes). All integers are big-endian. Version 1 has the
+// hashes in ascending order, and version 2 in any, and may have one twice.
 const (
 	memoryMagic   = "rrlm"
-	memoryVersion = 1
+	memoryVersion = 2
 	memoryHeader  = len(memoryMagic) + 1 + 3 + 8
 	memorySum     = 4
 )
@@ -28,10 +28,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // errMemory reports an object that is not a memory as encodeMemory writes it.
 var errMemory = errors.New("the memory of delivered rows is damaged")
 
-// encodeMemory writes hashes, which it sorts, as an object: 8 MB for a million.
+// encodeMemory writes hashes as an object: 8 MB for a million.
 func encodeMemory(hashes []uint64) []byte {
-	slices.Sort(hashes)
-	hashes = slices.Compact(hashes) // the journal has one twice that was forgotten in between
 	b := make([]byte, 0, memoryHeader+8*len(hashes)+memorySum)
 	b = append(b, memoryMagic...)
 	b = append(b, memoryVersion, 0, 0, 0)
@@ -59,7 +57,7 @@ func decodeMemory(data []byte) (*hashSet, error) {
 	if len(data) < memoryHeader+memorySum || string(data[:len(memoryMagic)]) != memoryMagic {
 		return nil, fmt.Errorf("%w: no such header", errMemory)
 	}
-	if data[4] != memoryVersion || data[5] != 0 || data[6] != 0 || data[7] != 0 {
+	if data[4] != 1 && data[4] != memoryVersion || data[5] != 0 || data[6] != 0 || data[7] != 0 {
 		return nil, fmt.Errorf("%w: version %d is not known to this binary", errMemory, data[4])
 	}
 	body, sum := data[:len(data)-memorySum], data[len(data)-memorySum:]
@@ -71,17 +69,15 @@ func decodeMemory(data []byte) (*hashSet, error) {
 	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(sum) {
 		return nil, fmt.Errorf("%w: the checksum does not match", errMemory)
 	}
-	size := placesFor(len(hashes) / 8)
-	s := &hashSet{places: make([]uint64, size), stamps: make([]uint8, size)}
-	last := uint64(0)
+	s := newHashSet()
 	for ; len(hashes) > 0; hashes = hashes[8:] {
 		h := binary.BigEndian.Uint64(hashes)
-		if h <= last { // also: zero
-			return nil, fmt.Errorf("%w: the hashes are not ascending", errMemory)
+		if h == 0 {
+			return nil, fmt.Errorf("%w: a hash is zero", errMemory)
 		}
-		last = h
 		s.add(h, 0)
 	}
+	s.settle()
 	return s, nil
 }
 

@@ -23,11 +23,12 @@ type Commit struct {
 	// Object, where not nil, is put first, under MemoryKind, and its name is given to Named.
 	Object []byte
 
-	changes, done, unkept   int
-	noted, paged, forgotten int       // of the journal
-	partly                  bool      // the object of the memory stays as it is
-	whole                   bool      // all of the memory is stored, the journal included
-	owed                    time.Time // the fall after which the position that is stored went back
+	changes, done, unkept int
+	noted, forgotten      int // of the journal
+	pages                 []page
+	partly                bool      // the object of the memory stays as it is
+	whole                 bool      // all of the memory is stored, the journal included
+	owed                  time.Time // the fall after which the position that is stored went back
 }
 
 // MemoryKind is the kind of the side objects that hold the memory.
@@ -35,11 +36,12 @@ const MemoryKind = "memory"
 
 // Named takes the name of the object that was put.
 func (c *Commit) Named(name string) {
-	if c.partly {
-		c.Late.Journal.Page = name
-	} else {
+	if !c.partly {
 		c.Late.Memory.Object = name
+		return
 	}
+	last := len(c.pages) - 1
+	c.pages[last].name, c.Late.Journal.Pages[last] = name, name
 }
 
 // Adopt begins a session on a document: what was handed out before and not settled is forgotten. storeNow is the
@@ -114,8 +116,9 @@ func (l *Tracker) session() {
 // load reads the memory that the document names.
 func (l *Tracker) load(ctx context.Context, doc *state.Document, load Load) error {
 	ref := doc.Late.Memory
+	l.foreknown = true
 	if ref.Object != "" && ref == l.object && !l.added && len(l.journal.hashes) == 0 &&
-		doc.Late.Journal == (state.Journal{}) {
+		doc.Late.Journal.IsZero() {
 		return nil // what this process holds: it stored or read that object
 	}
 	l.remembered, l.object, l.added, l.journal = newHashSet(), state.ObjectRef{}, false, journal{}
@@ -159,7 +162,7 @@ func saveEvery(ttl time.Duration) time.Duration {
 func (b *basis) is(doc *state.Document) bool {
 	was, is := &b.late, &doc.Late
 	return was.Mode != "" && was.Mode == is.Mode && was.Memory == is.Memory && was.Known == is.Known &&
-		was.Journal == is.Journal && was.Since.Equal(is.Since) &&
+		was.Journal.Equal(&is.Journal) && was.Since.Equal(is.Since) &&
 		was.Frontier.Equal(is.Frontier) && was.Next.Equal(is.Next) && b.cursor.Equal(doc.Checkpoint.Cursor)
 }
 
@@ -194,7 +197,7 @@ func (l *Tracker) draft(final bool) (Commit, []uint64) {
 		return c, nil
 	}
 	c.partly, c.whole = !full, full || l.settles()
-	c.noted, c.paged, c.forgotten = len(l.journal.hashes), l.journal.paged, l.remembered.forgotten
+	c.noted, c.forgotten = len(l.journal.hashes), l.remembered.forgotten
 	kept := l.keep()
 	c.Late = &state.Late{Mode: string(l.mode), Clock: kept.now, ClockAt: kept.at}
 	if l.mode == Overlap {
@@ -204,12 +207,10 @@ func (l *Tracker) draft(final bool) (Commit, []uint64) {
 	c.Late.Memory.Count = l.remembered.len()
 	if c.partly {
 		c.Late.Memory.Object = l.object.Object
-		page := l.journal.next()
-		if page != nil {
-			c.paged = c.noted
-		}
-		c.Late.Journal = l.journal.stored(c.paged, c.To, c.Late.Frontier)
-		return c, page
+		var hashes []uint64
+		c.pages, hashes = l.journal.next()
+		c.Late.Journal = l.journal.stored(c.pages, c.To, c.Late.Frontier)
+		return c, hashes
 	}
 	if c.Late.Memory.Count == 0 {
 		return c, nil
@@ -250,7 +251,7 @@ func (l *Tracker) Stored(c Commit) {
 		j := &l.journal
 		j.at = time.Now()
 		if c.partly {
-			j.page, j.paged, j.noted = c.Late.Journal.Page, c.paged, c.noted
+			j.pages, j.noted = c.pages, c.noted
 		} else {
 			l.saved = j.at
 			*j = journal{hashes: slices.Clone(j.hashes[c.noted:]), forgot: c.forgotten, at: j.at}

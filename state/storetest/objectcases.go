@@ -76,7 +76,7 @@ func (w *world) collectUnder(fault Fault, times int) {
 		names = append(names, name)
 	}
 	w.must(l.Commit(w.Context(), state.Commit{Parked: &state.ObjectRef{Object: names[0]},
-		Late: &state.Late{Memory: state.ObjectRef{Object: names[1]}, Journal: state.Journal{Page: names[2]}}}))
+		Late: &state.Late{Memory: state.ObjectRef{Object: names[1]}, Journal: state.Journal{Pages: names[2:3]}}}))
 	for i, op := range []Op{List, Load, Delete} {
 		if i > 0 { // one that this process did not write, and one that it did
 			old = fmt.Sprintf("objects/shop/orders/memory-%d", i)
