@@ -106,6 +106,21 @@ func drainFrom(t *testing.T, src *Cursor, at change.Cursor, rows int) (keys []st
 	}
 }
 
+// TestTheLookBesideAShorterTime: rows of another form are looked for from the position on that was asked from, also where
+// the page shows a time that is written shorter.
+func TestTheLookBesideAShorterTime(t *testing.T) {
+	t.Parallel()
+	url := testenv.SQLite(t)
+	cfg := plan.Config{Table: "o", Cursor: []string{"v"}, LateCommits: "none"}
+	src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)",
+		"INSERT INTO o VALUES (1, '2026-04-07 10:00:00.000420'), (2, '2026-04-08 00:00:00')")
+	at := change.Cursor(`{"kind":"timestamp+pk","value":"2026-04-07 10:00:00.000420","tiebreaker":{"id":1}}`)
+	page, err := src.Fetch(t.Context(), change.Range{After: at}, everything)
+	if err != nil || len(page.Events) != 1 || len(page.Warnings) > 0 {
+		t.Errorf("%d events, warned %q, %v", len(page.Events), page.Warnings, err)
+	}
+}
+
 // TestStraysAreFound: whatever form the position has, a row of another form that sorts below it is found, and named.
 func TestStraysAreFound(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,8 @@
 package collect
 
 import (
+	"slices"
+
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -37,7 +39,8 @@ func TimesOf(p *plan.Plan, pos keyset.Position) []storedTime {
 	times := make([]storedTime, len(p.Cursor))
 	for n := range times {
 		if len(pos) == len(p.Sel.Order) && p.Sel.Order[n].Value.Kind.IsTime() {
-			times[n] = storedTime{last: pos[n], form: p.Forms.Of(pos[n])}
+			// a copy: the collector writes over it
+			times[n] = storedTime{last: slices.Clone(pos[n]), form: p.Forms.Of(pos[n])}
 		}
 	}
 	return times
