@@ -45,8 +45,9 @@ var Default = sync.OnceValue(func() *Marks {
 	return New(filepath.Join(os.TempDir(), "rowrelay-"+strconv.Itoa(os.Getuid())))
 })
 
-// old is how old a file is that may be removed where its process has died: by then its leases have long expired.
-const old = 24 * time.Hour
+// old is how long a process is known to be dead before its file is removed: by then its leases, of an hour at most, have
+// expired.
+const old = 2 * time.Hour
 
 // Own is this process's mark; "" where it has none. The lock is taken with the first call.
 func (m *Marks) Own() string {
@@ -87,8 +88,12 @@ func (m *Marks) Died(mark string) (ago time.Duration, certain bool) {
 	return max(time.Since(info.ModTime()), 0), true
 }
 
-// deadSuffix makes the name of the file that says when a process was found to be dead.
-const deadSuffix = ".dead"
+const (
+	// aliveSuffix makes a mark the name of the file that its process keeps locked.
+	aliveSuffix = ".alive"
+	// deadSuffix makes that the name of the file that says when a process was found to be dead.
+	deadSuffix = ".dead"
+)
 
 // free reports whether nobody holds a file of this start of the machine. Any number of processes may ask at once.
 func (m *Marks) free(file string) bool {
@@ -102,9 +107,10 @@ func (m *Marks) free(file string) bool {
 	return err == nil && locked
 }
 
-func (m *Marks) file(mark string) string { return filepath.Join(m.dir, mark+".alive") }
+func (m *Marks) file(mark string) string { return filepath.Join(m.dir, mark+aliveSuffix) }
 
-// tidy removes what processes left that died long ago.
+// tidy removes what processes left that are known to be dead for long, and finds out which others are. The file's own age
+// is that of its process, which may have lived for days and have died just now, with leases that somebody waits for.
 func (m *Marks) tidy() {
 	files, err := filepath.Glob(m.file("*"))
 	if err != nil {
@@ -115,7 +121,9 @@ func (m *Marks) tidy() {
 		if err != nil || time.Since(info.ModTime()) < old {
 			continue
 		}
-		if start, err := os.ReadFile(file); err == nil && (string(start) != m.start || m.free(file)) {
+		ago, certain := m.Died(strings.TrimSuffix(filepath.Base(file), aliveSuffix))
+		start, err := os.ReadFile(file)
+		if certain && ago >= old || err == nil && string(start) != m.start {
 			_, _ = os.Remove(file), os.Remove(file+deadSuffix)
 		}
 	}

@@ -108,7 +108,8 @@ func TestNotCertain(t *testing.T) {
 	}
 }
 
-// TestTidy: files of processes that died long ago go, others stay.
+// TestTidy: files of processes that are known to be dead for long go, others stay: one that lived for days and died just
+// now has leases still.
 func TestTidy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "marks")
 	living, _ := other(t, dir)
@@ -118,16 +119,25 @@ func TestTidy(t *testing.T) {
 	}
 	_ = process.Wait()
 	here := New(dir)
-	long := time.Now().Add(-2 * old)
-	for _, mark := range []string{living, dead} {
-		if err := os.Chtimes(here.file(mark), long, long); err != nil {
+	age := func(file string) {
+		t.Helper()
+		long := time.Now().Add(-2 * old)
+		if err := os.Chtimes(file, long, long); err != nil {
 			t.Fatal(err)
 		}
 	}
+	age(here.file(living))
+	age(here.file(dead))
 	own := here.Own()
-	for mark, want := range map[string]bool{living: true, dead: false, own: true} {
-		if _, err := os.Stat(here.file(mark)); (err == nil) != want {
-			t.Errorf("%s: there is a file: %v, want %v", mark, err == nil, want)
+	if !died(here, dead) {
+		t.Error("the process that has died just now is forgotten")
+	}
+	age(here.file(dead) + deadSuffix)
+	New(dir).Own()
+	for file, want := range map[string]bool{here.file(living): true, here.file(own): true, here.file(dead): false,
+		here.file(dead) + deadSuffix: false, here.file(living) + deadSuffix: false} {
+		if _, err := os.Stat(file); (err == nil) != want {
+			t.Errorf("%s is there: %v, want %v", file, err == nil, want)
 		}
 	}
 }
