@@ -154,6 +154,26 @@ func TestStraysAreFound(t *testing.T) {
 	}
 }
 
+// TestStraysBesideLiveRows: a row of another form that sorts below the position is found although the page has rows, of
+// whatever length their times are: they come from another day than the position's, by which the row is looked for.
+func TestStraysBesideLiveRows(t *testing.T) {
+	t.Parallel()
+	for _, live := range []string{"2026-05-01T01:00:00Z", "2026-05-01T01:00:00.123Z"} {
+		cfg := plan.Config{Table: "o", Cursor: []string{"v"}, LateCommits: "overlap"}
+		url := testenv.SQLite(t)
+		src := openSource(t, url, "sqlite", cfg, "CREATE TABLE o (id INTEGER PRIMARY KEY, v DATETIME NOT NULL)",
+			"INSERT INTO o VALUES (1, '2026-04-07T01:00:00Z')")
+		page, err := src.Fetch(t.Context(), change.Range{}, everything)
+		if err != nil || len(page.Events) != 1 {
+			t.Fatalf("%s: %v", live, err)
+		}
+		at := page.Events[0].Cursor
+		openSource(t, url, "sqlite", cfg, "INSERT INTO o VALUES (2, '2026-04-07 23:00:00'), (3, '"+live+"')")
+		_, err = src.Fetch(t.Context(), change.Range{After: at}, everything)
+		isNormalizeFault(t, err, `{"id":2}`, "2026-04-07 23:00:00")
+	}
+}
+
 // TestStraysArePlanned: with an index the look reads the position's days, not the table.
 func TestStraysArePlanned(t *testing.T) {
 	t.Parallel()
