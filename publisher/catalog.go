@@ -155,6 +155,8 @@ func (c *catalog) read(ctx context.Context) (*opened, error) {
 	o.claims = o.events.Claims
 	o.Claims, o.Events = o.claims, o.events
 	if o.Own && !timed {
+		o.Warnings = append(slices.Clip(o.Warnings), fmt.Sprintf("%s lacks available_at or expires_at, so that no event of it is "+
+			"delayed, or expires: run `rowrelay outbox init %s --apply`", qualified, c.cfg.Poller))
 		o.Events = &untimed{Table: o.events, columns: c.columns, db: c.db, stale: &c.stale}
 	}
 	return o, nil

@@ -126,6 +126,32 @@ func TestDelayEndsByItself(t *testing.T) {
 	})
 }
 
+// TestRequeueOfDelayed: an event whose available_at was brought forward goes when it is requeued, also in a table whose
+// rows say nothing of the delay. One whose time is still to come waits as before.
+func TestRequeueOfDelayed(t *testing.T) {
+	t.Parallel()
+	timedLayouts(t, func(t *testing.T, w *world) {
+		w.writeTimed("a", "a1", w.instant(3600), "NULL")
+		w.writeTimed("a", "a2", "NULL", "NULL")
+		w.writeTimed("b", "b1", w.instant(3600), "NULL")
+		p := w.open()
+		w.tick(p)
+		w.exec("UPDATE "+w.cfg.Table+" SET available_at = "+w.instant(-1)+" WHERE payload = ?", "a1")
+		if n, err := p.Requeue(t.Context(), event.Filter{States: []event.State{event.Failed}}, nil); n != 0 || err != nil {
+			t.Errorf("requeued %d FAILED ones, %v", n, err)
+		}
+		if n, err := p.Requeue(t.Context(), event.Filter{States: []event.State{event.Delayed}}, nil); n != 2 || err != nil {
+			t.Errorf("requeued %d, %v", n, err)
+		}
+		w.until(p, "a1 and a2 have gone, in order", func() bool {
+			return slices.Equal(w.broker.payloads("a"), []string{"a1", "a2"})
+		})
+		if got := w.states(p); got[event.Delayed] != 1 || len(w.broker.payloads("b")) != 0 {
+			t.Errorf("states: %v", got)
+		}
+	})
+}
+
 // TestTimesOfAnOlderOutbox: `rowrelay outbox init` adds the columns to a table of an earlier version. Until then it is
 // published as it was.
 func TestTimesOfAnOlderOutbox(t *testing.T) {
@@ -137,6 +163,10 @@ func TestTimesOfAnOlderOutbox(t *testing.T) {
 		}
 		w.write("Order", "a", "Happened", "a1")
 		p := w.open()
+		if about, err := p.About(t.Context()); err != nil || !strings.Contains(strings.Join(about.Warnings, "\n"),
+			"lacks available_at or expires_at") {
+			t.Errorf("%+v, %v", about, err)
+		}
 		w.until(p, "it has gone", func() bool { return len(w.broker.payloads("a")) == 1 })
 		conn, err := engines.Parse(w.url)
 		if err != nil {
@@ -154,6 +184,9 @@ func TestTimesOfAnOlderOutbox(t *testing.T) {
 		}
 		w.writeTimed("a", "a2", w.instant(3600), "NULL")
 		p = w.open()
+		if about, err := p.About(t.Context()); err != nil || len(about.Warnings) > 0 {
+			t.Errorf("%+v, %v", about, err)
+		}
 		w.tick(p)
 		if got := w.states(p); got[event.Delayed] != 1 {
 			t.Errorf("%v", got)
