@@ -175,5 +175,5 @@ func (d *Document) audit(event string, args ...any) {
 // readParked reads the parked events, of the document as it is by then.
 func (d *Document) readParked(ctx context.Context) (entries []parking.Entry, err error) {
 	entries, d.snap, err = parking.ReadNewest(ctx, d.Keeper, d.snap)
-	return entries, err
+	return entries, parking.Unread(err, d.address())
 }

@@ -51,6 +51,9 @@ func (d *Document) Resume(ctx context.Context) (*Plan, error) {
 		return nil, nothing("%s is not paused", d.address())
 	}
 	p := d.plan("%s will go on with its next tick.", d.address())
+	if by := d.snap.Doc.Paused; by.Moved() {
+		p.note("it was paused by %s: where it goes on there, every row would be delivered twice", by.By)
+	}
 	p.apply = func(ctx context.Context, r *Result) error {
 		ctx, cancel := context.WithTimeout(ctx, amendBound)
 		defer cancel()

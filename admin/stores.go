@@ -29,9 +29,6 @@ type StoreMove struct {
 // moveTTL is how long the lease on a document lasts while it is copied, unless it is renewed.
 const moveTTL = time.Minute
 
-// movedMark begins the name of whoever paused a document that was moved.
-const movedMark = "rowrelay state move"
-
 // Plan says what is moved. Each document is paused where it was, for good: an instance that still has the old settings
 // delivers nothing. It is copied under its lease, with the fencing token, which goes on counting. What was moved
 // already, by a move that was cut off, is passed over.
@@ -131,7 +128,7 @@ func (m *StoreMove) halted(ctx context.Context, key string, do func(*state.Lease
 	}
 	// Paused first: after a crash nobody goes on from here beside what was copied.
 	s, err := keeper.Amend(ctx, func(doc *state.Document) error {
-		mark := fmt.Sprintf("%s to %s, ", movedMark, m.Name)
+		mark := fmt.Sprintf("%s to %s, ", state.MovedBy, m.Name)
 		switch {
 		case doc.Paused == nil, isForReplay(doc.Paused): // which ends by itself
 			doc.Paused = &state.Paused{At: time.Now(), By: mark + m.By}
@@ -207,7 +204,7 @@ func (m *StoreMove) over(ctx context.Context, key string, doc *state.Document, t
 
 // moved reports whether a document is one that was moved elsewhere.
 func moved(doc *state.Document) bool {
-	return doc.Paused != nil && strings.HasPrefix(doc.Paused.By, movedMark)
+	return doc.Paused != nil && doc.Paused.Moved()
 }
 
 // copy copies an object under its own name; one that is there already must be the same.

@@ -136,7 +136,7 @@ func (s *session) mayGoOn(ctx context.Context) error {
 	}
 	if lease != nil {
 		// A pause that has ended by itself meanwhile ends this tick too. The next tick takes it out.
-		if err := pausedFault(lease.Known().Paused, s.feed.cfg.Poller); err != nil {
+		if err := pausedFault(lease.Known().Paused, s.feed.cfg.address()); err != nil {
 			return err
 		}
 	}
@@ -154,5 +154,5 @@ func (s *session) mayGoOn(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	return pausedFault(snapshot.Paused(), s.feed.cfg.Poller)
+	return pausedFault(snapshot.Paused(), s.feed.cfg.address())
 }

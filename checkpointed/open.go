@@ -23,7 +23,8 @@ func (f *Feed) Open(ctx context.Context) (poller.Session, error) {
 		return nil, &poller.Fault{Event: poller.StateGone, Err: fmt.Errorf("the state document is gone (%w): this process "+
 			"has read it at %s. Nothing is begun anew", err, last.UTC().Format(time.RFC3339))}
 	case err != nil && !errors.Is(err, state.ErrNotFound):
-		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("reading the state document: %w", err)}
+		return nil, &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("reading the state document: %w",
+			poller.NameDocument(err, f.cfg.address()))}
 	case err == nil:
 		f.cfg.Seen.now(f.cfg.address())
 	}
@@ -212,9 +213,12 @@ func pausedFault(p *state.Paused, address string) error {
 	if p == nil {
 		return nil
 	}
+	remedy := fmt.Sprintf("`rowrelay state resume %s` lets it go on", address)
+	if p.Moved() {
+		remedy = "start this process with the settings of that store; " + remedy + " here, and only where nothing was started there"
+	}
 	return &poller.Fault{Event: poller.Paused,
-		Err: fmt.Errorf("paused by %s since %s: `rowrelay state resume %s` lets it go on", p.By,
-			p.At.UTC().Format(time.RFC3339), address)}
+		Err: fmt.Errorf("paused by %s since %s: %s", p.By, p.At.UTC().Format(time.RFC3339), remedy)}
 }
 
 // endPause takes a pause out of the document that has ended by itself: nobody else will.

@@ -67,8 +67,8 @@ func next(r *poller.Report, outbox bool) string {
 	document := poller.Address(r.Poller, r.Output)
 	switch r.Event {
 	case poller.LeaseAcquireFailed, poller.CheckpointLoadFailed, poller.CommitFailed:
-		return "nothing was lost, and the next tick tries again; if it lasts, check the state store: state__connection, its " +
-			"container, the identity's role, the network"
+		return "nothing was lost, and the next tick tries again; if it lasts, do as the error says, or check the state store: " +
+			"state__connection, its container, the identity's role, the network"
 	case poller.FetchFailed:
 		return "nothing was lost, and the next tick tries again; if it lasts, check the database of " + p +
 			"source__connection: its network, login and permissions"
@@ -83,7 +83,7 @@ func next(r *poller.Report, outbox bool) string {
 			"lease_ttl, or lower its batch_size"
 	case poller.FingerprintMismatch:
 		return "the source's definition changed: undo the change, or go on at the stored position with `rowrelay state " +
-			"accept-fingerprint " + document + "`, or start over with `rowrelay state reset " + document + " --to beginning`"
+			"accept-fingerprint " + document + "`, or start over as the error says"
 	case poller.SourceGap:
 		return "the source is not the one that the checkpoint was taken from, or changes are missing (a restore, failover, truncation, " +
 			"purge): compare, then do as the error says; `rowrelay state accept-gap " + document + "` goes on, and says first from " +

@@ -22,7 +22,8 @@ func (o *Output) Read(ctx context.Context) (*state.Snapshot, error) {
 
 // ParkedEvents reads the parked events of a document, and returns what it has become where it was written since.
 func (o *Output) ParkedEvents(ctx context.Context, s *state.Snapshot) ([]parking.Entry, *state.Snapshot, error) {
-	return parking.ReadNewest(ctx, o.keeper, s)
+	entries, s, err := parking.ReadNewest(ctx, o.keeper, s)
+	return entries, s, parking.Unread(err, o.address)
 }
 
 // take puts what a document says into the output.
@@ -69,6 +70,9 @@ func (p *Poller) position(ctx context.Context, o *Output) (change.Cursor, error)
 	}
 	o.take(d)
 	from := checkpointed.Frontier(&d.Doc)
+	if _, _, err := o.ParkedEvents(ctx, d); err != nil {
+		return from, err
+	}
 	source, err := p.wired.Source.Describe(ctx)
 	if err != nil {
 		return from, nil //nolint:nilerr // the source's own check says it

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -122,6 +123,12 @@ type Paused struct {
 
 // Over reports whether a pause has ended by itself. now is the store's clock: see [Snapshot.Now].
 func (p *Paused) Over(now time.Time) bool { return !p.Until.IsZero() && !now.Before(p.Until) }
+
+// MovedBy begins the name of whoever paused a document that was moved to another store.
+const MovedBy = "rowrelay state move"
+
+// Moved reports whether the document was moved to another store, where it goes on.
+func (p *Paused) Moved() bool { return strings.HasPrefix(p.By, MovedBy) }
 
 // Backfill is a replay of a range, beside the live rows.
 type Backfill struct {

@@ -72,7 +72,7 @@ func (e *DocumentError) Error() string {
 }
 
 // afresh is the last resort, which delivers every row again. The fencing token goes on (Keeper.Reset).
-const afresh = `or start afresh with "rowrelay state reset <poller> --to beginning"`
+const afresh = "or start afresh with `rowrelay state reset <poller> --to beginning`"
 
 // Mend says what the operator can do.
 func (e *DocumentError) Mend() string {

@@ -36,7 +36,7 @@ func (q *Problem) blameStore(m mode.Mode, err error) {
 		q.Event = string(poller.ConfigInvalid)
 	case m.Can(mode.Document):
 		q.Event = string(poller.CheckpointLoadFailed)
-		q.Mend = "check the state store: state__connection, its container, the identity's role, the network"
+		q.Mend = "do as the error says, or check the state store: state__connection, its container, the identity's role, the network"
 	default:
 		q.Event = string(poller.FetchFailed)
 		q.Mend = "check the database of source__connection: its network, login and permissions"

@@ -14,7 +14,6 @@ package parking
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -47,12 +46,7 @@ func (l *Lot) Adopt(ctx context.Context, from Objects, doc *state.Document, orig
 		l.table.Store(newTable(entries, name))
 		return nil
 	}
-	remedy := "nothing is delivered, because rejected rows would be forgotten. The next tick tries again"
-	if errors.Is(err, state.ErrNotFound) {
-		remedy = fmt.Sprintf("nothing is delivered, because rejected rows would be forgotten. Restore it, or run "+
-			"`rowrelay state reset %s --to beginning --parked drop`, which delivers every row again", l.Address)
-	}
-	return &poller.Fault{Event: poller.CheckpointLoadFailed, Err: fmt.Errorf("%w; %s", err, remedy)}
+	return &poller.Fault{Event: poller.CheckpointLoadFailed, Err: Unread(err, l.Address)}
 }
 
 // Parked reports whether events of an order key have to wait. Only under ordering=key do events wait for a parked one:
@@ -80,7 +74,7 @@ func (l *Lot) Full() error {
 	if l.Ordering == poller.OrderSource || !l.table.Load().full(&l.Policy) {
 		return nil
 	}
-	return fullFault(&l.Policy)
+	return fullFault(&l.Policy, l.Address)
 }
 
 // Crowded reports whether more than half of max_parked wait.

@@ -29,6 +29,20 @@ func Read(ctx context.Context, from Objects, doc *state.Document) ([]Entry, erro
 	return entries, nil
 }
 
+// Unread says of an error of Read what it means for the poller, and what to do; address is how commands name the
+// document. It returns nil for nil.
+func Unread(err error, address string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, state.ErrNotFound):
+		return fmt.Errorf("%w; nothing is delivered, because rejected rows would be forgotten. Restore it, or run `rowrelay "+
+			"state reset %s --to beginning --parked drop`, which delivers every row again", err, address)
+	default:
+		return fmt.Errorf("%w; nothing is delivered, because rejected rows would be forgotten. The next tick tries again", err)
+	}
+}
+
 // ReadNewest reads the parked events of a document. Where it was written since it was read, so that what it named then
 // is gone, they are those of its newest state, which is returned as well.
 func ReadNewest(ctx context.Context, k *state.Keeper, s *state.Snapshot) ([]Entry, *state.Snapshot, error) {

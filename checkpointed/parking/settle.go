@@ -159,7 +159,7 @@ func (u *Update) absorbed(orderKey []byte, event *change.Event) bool {
 }
 
 // stopFull stops the settlement at max_parked.
-func (u *Update) stopFull() bool { return u.stop(fullFault(&u.lot.Policy)) }
+func (u *Update) stopFull() bool { return u.stop(fullFault(&u.lot.Policy, u.lot.Address)) }
 
 // stop stops the settlement.
 func (u *Update) stop(fault error) bool {
@@ -203,7 +203,7 @@ func (u *Update) giveUp(ctx context.Context, e *parkedKey, event *change.Event, 
 	letter := poller.DeadLetter{
 		App: l.App, Poller: l.Poller, Output: l.Output, Engine: l.origin.Engine, Table: l.origin.Table,
 		Fingerprint: l.origin.Fingerprint, Event: *event, Cause: why.Cause, Status: why.Status, Reason: why.Reason,
-		Attempts: e.Attempts, First: e.First, Last: e.Last,
+		Attempts: e.Attempts, First: e.First, Last: e.Last, Blocks: l.Policy.Block,
 	}
 	if err := l.writer.Put(ctx, l.DeadLetters, letter); err != nil {
 		return &poller.Fault{Event: poller.HandlerFailed,

@@ -56,11 +56,12 @@ func (t *table) list() []Entry {
 
 func (t *table) full(policy *poller.Policy) bool { return t.count >= policy.MaxParked }
 
-func fullFault(policy *poller.Policy) error {
+func fullFault(policy *poller.Policy, address string) error {
 	return &poller.Fault{Event: poller.HandlerFailed,
 		Err: fmt.Errorf("max_parked: %d rejected rows, and rows after them, "+
 			"wait already, and another one would have to: nothing is dropped, so the position stays here. Repair the destination, "+
-			"raise max_parked, or let `rowrelay deadletter` replay or purge what is blocked", policy.MaxParked)}
+			"raise max_parked, replay dead letters that block their order key (`rowrelay deadletter replay %[2]s`), or give up what is "+
+			"useless (`rowrelay deadletter purge %[2]s --parked`)", policy.MaxParked, address)}
 }
 
 // wrongClock is how far in the future an attempt must have been made to show that the clock of whoever made it was
