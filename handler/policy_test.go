@@ -82,6 +82,29 @@ func TestDeadLetterLine(t *testing.T) {
 	}
 }
 
+// TestDeadLetterNext: what is advised works. A corrected row comes by itself where nothing of its key waits for a person,
+// and only if its cursor shows it.
+func TestDeadLetterNext(t *testing.T) {
+	for blocks, want := range map[bool]string{
+		false: "`rowrelay deadletter replay orders` (of a queue: `rowrelay backfill`); a row that is corrected is delivered by " +
+			"itself where its cursor moves with that",
+		true: "`rowrelay deadletter replay orders`: what comes after it in its order key waits until then " +
+			"(after_dead_letter=block)",
+	} {
+		var c console
+		letter := aDeadLetter(poller.Refused)
+		letter.Output, letter.Blocks = "", blocks
+		server := serve(t, &c, one(runner(func(context.Context) []poller.Report {
+			return []poller.Report{{Poller: "orders", Event: poller.TickComplete, Rows: 1, NullCursors: -1,
+				DeadLettered: []poller.DeadLetter{letter}}}
+		})))
+		do(t, "POST", server.URL+"/orders", timer)
+		if next := fmt.Sprint(c.err()[0]["next"]); !strings.HasSuffix(next, want) {
+			t.Errorf("next: %s", next)
+		}
+	}
+}
+
 // What is not known is not told: an outbox knows how many attempts there were, and not since when.
 func TestDeadLetterLineWithoutAFirstAttempt(t *testing.T) {
 	var c console

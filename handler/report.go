@@ -72,11 +72,15 @@ func refusedAttrs(r *poller.Refusal) []slog.Attr {
 // deadLetterAttrs tell of a dead letter all but its row.
 func deadLetterAttrs(d *poller.DeadLetter, outbox bool) []slog.Attr {
 	next := fmt.Sprintf("look at it with `rowrelay deadletter show %[1]s %[2]s` (or in dead_letter__queue), mend the receiver or the row, then `rowrelay "+
-		"deadletter replay %[1]s`; a row that is corrected is delivered by itself", poller.Address(d.Poller, d.Output),
-		d.Event.ID)
-	if outbox {
+		"deadletter replay %[1]s`", poller.Address(d.Poller, d.Output), d.Event.ID)
+	switch {
+	case outbox:
 		next = fmt.Sprintf("look at it with `rowrelay outbox list %s %s`, mend the receiver, then `rowrelay outbox requeue %[1]s %[2]s` publishes it, "+
 			"and what waits for it, in order; `rowrelay outbox discard` gives it up", d.Poller, outboxRef(&d.Event))
+	case d.Blocks:
+		next += ": what comes after it in its order key waits until then (after_dead_letter=block)"
+	default:
+		next += " (of a queue: `rowrelay backfill`); a row that is corrected is delivered by itself where its cursor moves with that"
 	}
 	list := []slog.Attr{
 		slog.String("event", "dead_lettered"),

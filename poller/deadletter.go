@@ -21,6 +21,7 @@ type DeadLetter struct {
 	Reason              string
 	Attempts            int
 	First, Last         time.Time // of the attempts that failed
+	Blocks              bool      // its order key waits until an operator acts
 }
 
 // Reported is what a tick's report keeps of a dead letter. Thousands may be given up in one tick: the copy holds

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
 )
 
 // Status is what there is of a change table.
@@ -64,7 +65,7 @@ func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	}
 	joined, err := Join(d, &f.table, f.own, f.changes)
 	if err != nil {
-		s.Faults = append(s.Faults, err.Error())
+		s.Faults = append(s.Faults, poller.NameDocument(err, whose).Error())
 		return s, nil
 	}
 	return s, s.count(ctx, conn, &syntax, &joined)

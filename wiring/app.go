@@ -85,7 +85,7 @@ func (a *App) Poller(name string) (*Poller, error) {
 		names = append(names, w.Config.Name)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no poller %q: the settings name no poller: is local.settings.json in this directory?", name)
+		return nil, fmt.Errorf("there is no poller %q: the settings name no poller: is local.settings.json in this directory, or does this command need --config?", name)
 	}
 	return nil, fmt.Errorf("there is no poller %q: the settings name %q", name, names)
 }

@@ -211,7 +211,7 @@ func (t *target) trackStatus(ctx context.Context, name string) error {
 		}
 		p.Line("keys          %d, of which %d are deleted", s.Rows, s.Deleted)
 		p.Line("versions      %s to %s; changes up to %s may be missing", cmp.Or(s.Oldest, "none"),
-			cmp.Or(s.Newest, "none"), s.Floor)
+			cmp.Or(s.Newest, "none"), cmp.Or(s.Floor, "an unknown one"))
 		if s.Retained != "" {
 			p.Line("retained      %s: a poller that stands still for longer stops at a gap", s.Retained)
 		}

@@ -90,7 +90,7 @@ func (o *Output) direct(req *http.Request, d *change.Delivery) *poller.DeliveryE
 	switch {
 	case errors.As(err, &missing):
 		failed := poller.FailAll(1, poller.Misplaced, 0, fmt.Errorf("event %s: %w", e.ID, err))
-		failed.Remedy = "write a column that the event carries into output__url, or add it to source__columns"
+		failed.Remedy = "write a column that the event carries into output__url, or let source__columns and output__columns keep it"
 		return failed
 	case err != nil:
 		return poller.FailAll(1, poller.Impossible, 0, fmt.Errorf("event %s: %w", e.ID, err))

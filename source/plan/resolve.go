@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -124,7 +125,7 @@ func (r *resolver) checkCursor(at []int) {
 	for _, i := range at {
 		c := &r.all()[i]
 		if why := CursorRefusal(c); why != "" {
-			r.fault("source__cursor: column %q of %s has type %s, %s", c.Name, r.plan.Table.Name, c.Type, why)
+			r.fault("source__cursor: column %q of %s has type %s, %s", c.Name, r.plan.Table.Name, cmp.Or(c.Type, "(none)"), why)
 		}
 	}
 }
