@@ -184,8 +184,8 @@ func (w rowPages) position(ctx context.Context, cursor string, key map[string]st
 	case ties == TiesBefore:
 		return c.lastBelow(ctx, p, values)
 	case len(key) == 0 && len(p.Sel.Order) > p.Sel.Cursors:
-		return nil, fmt.Errorf("%w: several rows may share the cursor %s: name the row by every column of its key (%s), or say whether the position is %s or %s all of them",
-			poller.ErrConfig, cursor, strings.Join(keyColumns, ", "), TiesBefore, TiesAfter)
+		return nil, fmt.Errorf("%w: several rows may share the cursor %s: say --ties %s or --ties %s all of them, or name the row by a --key for "+
+			"every column of its key (%s)", poller.ErrConfig, cursor, TiesBefore, TiesAfter, strings.Join(keyColumns, ", "))
 	}
 	object, err := p.KeyOf(key, values, &c.cfg)
 	if err != nil {
