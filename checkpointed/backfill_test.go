@@ -57,6 +57,29 @@ func TestBackfill(t *testing.T) {
 	})
 }
 
+// TestBackfillBesideParkedRows: a row that waits for a parked one of its order key, and comes again by a backfill, keeps
+// its place: none that was fetched after it is accepted before it.
+func TestBackfillBesideParkedRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(t, nil, newRows("t", "t", "t", "t", "t", "t"), nil)
+		p.verdict = poison(1)
+		p.tick()
+		p.backfill(state.Backfill{ID: "b1", To: position(3), Total: 3})
+		p.tick()
+		if d := p.doc(); d.Backfill != nil || d.Parked.Count != 6 {
+			t.Fatalf("%+v, %d are parked", d.Backfill, d.Parked.Count)
+		}
+		p.verdict = poison()
+		for range 10 {
+			time.Sleep(2 * time.Second)
+			p.tick()
+		}
+		if got := p.got(poller.Accepted); !slices.Equal(got, []int{1, 2, 3, 4, 5, 6}) {
+			t.Errorf("accepted %v", got)
+		}
+	})
+}
+
 // TestBackfillIsThrottled: so many rows a second, across ticks, while live rows arrive at once.
 func TestBackfillIsThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -73,14 +73,14 @@ func TestParkedRowsLeaveByTheirOwnOutcomeOnly(t *testing.T) {
 					n := len(attempts) - 1 - rnd.IntN(min(len(attempts), 8))
 					at, left = attempts[n], owners[n]
 				}
-				what := rnd.IntN(5)
+				what, kind := rnd.IntN(5), []change.Kind{change.Live, change.Backfill}[rnd.IntN(2)]
 				where := fmt.Sprintf("seed %d, step %d (%d)", seed, step, what)
 				switch {
 				case what < 2 || at.orderKey == "":
 					left = string(event.Key)
-					parks = u.rejected(t.Context(), event.OrderKey, &event, why)
+					parks = u.rejected(t.Context(), event.OrderKey, &event, kind, why)
 				case what == 2:
-					parks = u.absorbed(event.OrderKey, &event)
+					parks = u.absorbed(event.OrderKey, &event, kind)
 					left = ""
 				case what == 3:
 					event.Key, event.OrderKey = []byte(left), []byte(at.orderKey)
@@ -125,7 +125,7 @@ func TestRetryOfTheWaitedEvent(t *testing.T) {
 	why := poller.Rejection{Cause: poller.Refused, Reason: "bad", At: time.Now()}
 	waited := u.park([]byte(sourceKey), &event)
 	underWay := attempt{sourceKey, waited.attempt}
-	u.rejected(t.Context(), event.OrderKey, &event, why)
+	u.rejected(t.Context(), event.OrderKey, &event, change.Live, why)
 	u.retried(t.Context(), underWay, event.OrderKey, &event, poller.Rejected, why)
 	if e := u.entries[string(event.OrderKey)]; len(u.entries) != 1 || e == nil || e.Attempts != 2 || u.count != 1 {
 		t.Errorf("%d entries, %d rows: %+v", len(u.entries), u.count, e)

@@ -74,9 +74,9 @@ func (u *Update) Settle(ctx context.Context, b *poller.Settled, i int, r *Retrie
 	case ordering == poller.OrderSource:
 		return u.inSourceOrder(ctx, event, outcome, why)
 	case outcome == poller.Rejected:
-		return u.rejected(ctx, orderKey, event, why)
+		return u.rejected(ctx, orderKey, event, b.Batch.Kind, why)
 	case outcome == poller.Absorbed:
-		return u.absorbed(orderKey, event)
+		return u.absorbed(orderKey, event, b.Batch.Kind)
 	default:
 		return true
 	}
@@ -91,9 +91,9 @@ func (u *Update) retried(ctx context.Context, a attempt, orderKey []byte, event 
 	case outcome == poller.Rejected && own:
 		u.failed(ctx, a.orderKey, event, why)
 	case outcome == poller.Rejected && a.orderKey == sourceKey: // the row has its place under its own order key by now
-		return u.rejected(ctx, orderKey, event, why)
+		return u.rejected(ctx, orderKey, event, change.Retry, why)
 	case outcome == poller.Rejected:
-		return u.rejected(ctx, []byte(a.orderKey), event, why)
+		return u.rejected(ctx, []byte(a.orderKey), event, change.Retry, why)
 	case outcome == poller.Accepted && own:
 		u.leave(a.orderKey, time.Now())
 	}
@@ -103,10 +103,11 @@ func (u *Update) retried(ctx context.Context, a attempt, orderKey []byte, event 
 // rejected takes a failure of an event that is not its entry's own attempt. Where another row is at the head by now,
 // the event becomes a follower. An entry counts the attempts of one row only. No row may take another's place at the
 // head, because the entry is all that is left of the other.
-func (u *Update) rejected(ctx context.Context, orderKey []byte, event *change.Event, why poller.Rejection) bool {
+func (u *Update) rejected(ctx context.Context, orderKey []byte, event *change.Event, kind change.Kind,
+	why poller.Rejection) bool {
 	switch e := u.entries[string(orderKey)]; {
 	case e != nil && !bytes.Equal(e.Key, event.Key):
-		return u.follow(string(orderKey), event.Key) || u.stopFull()
+		return u.follow(string(orderKey), event.Key, kind) || u.stopFull()
 	case e == nil && u.full(&u.lot.Policy):
 		return u.stopFull()
 	case e == nil:
@@ -144,12 +145,12 @@ func (u *Update) failed(ctx context.Context, orderKey string, event *change.Even
 }
 
 // absorbed lets an event wait for the one that its order key is parked for.
-func (u *Update) absorbed(orderKey []byte, event *change.Event) bool {
+func (u *Update) absorbed(orderKey []byte, event *change.Event, kind change.Kind) bool {
 	switch e := u.entries[string(orderKey)]; {
 	case e != nil && !u.lot.coarse:
 		return true // the retry reads the row's newest state, and so this one
 	case e != nil:
-		return u.follow(string(orderKey), event.Key) || u.stopFull()
+		return u.follow(string(orderKey), event.Key, kind) || u.stopFull()
 	case u.full(&u.lot.Policy):
 		return u.stopFull()
 	}

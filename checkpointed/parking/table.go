@@ -191,15 +191,19 @@ func (u *Update) fail(e *parkedKey, event *change.Event, why poller.Rejection) (
 }
 
 // follow lets a row wait for the head of an entry, after the rows that wait already. It waits once, at the place of its
-// last event, because its newest state will be read. The head needs no place: its retry reads its newest state too.
-// It reports false when there is no room.
-func (u *Update) follow(orderKey string, rowKey []byte) bool {
+// last event, because its newest state will be read. A backfill repeats an event, which keeps its place: those after it
+// would otherwise be sent before it. The head needs no place: its retry reads its newest state too. It reports false when
+// there is no room.
+func (u *Update) follow(orderKey string, rowKey []byte, kind change.Kind) bool {
 	e := u.entries[orderKey]
 	if bytes.Equal(e.Key, rowKey) && !e.Blocked { // a blocked one is given up: what it became since is not
 		return true
 	}
 	at := e.follower(rowKey)
-	if at < 0 && u.full(&u.lot.Policy) {
+	switch {
+	case at >= 0 && kind == change.Backfill:
+		return true
+	case at < 0 && u.full(&u.lot.Policy):
 		return false
 	}
 	u.append(orderKey, rowKey, at)
