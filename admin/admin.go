@@ -65,6 +65,8 @@ type Letters interface {
 type Positions interface {
 	// Count counts the rows of a range.
 	Count(ctx context.Context, r change.Range) (int64, error)
+	// CountUpTo stops counting at most rows.
+	CountUpTo(ctx context.Context, r change.Range, most int) (int64, error)
 	// Latest is the position of the last row that there is now.
 	Latest(ctx context.Context) (change.Cursor, error)
 	// Position is that of a value of the cursor: at the row with this key, or with ties before or after all rows of the

@@ -146,7 +146,7 @@ func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	from, to, total, err := d.ends(ctx, r)
+	from, to, total, err := d.ends(ctx, r, true)
 	if err != nil {
 		return nil, err
 	}
@@ -185,19 +185,42 @@ func (d *Document) afterPause() string {
 
 var errNoFrom = mistake("say where the range begins: --from beginning or --from cursor=VALUE")
 
-// ends finds both ends of a range and counts its rows, of which there is one at least.
-func (d *Document) ends(ctx context.Context, r *Rows) (from, to change.Cursor, total int64, err error) {
+// ends finds both ends of a range and counts its rows, of which there is one at least. again says that only those are
+// meant which the poller has come to.
+func (d *Document) ends(ctx context.Context, r *Rows, again bool) (from, to change.Cursor, total int64, err error) {
 	if from, err = d.end(ctx, "--from", r.From); err != nil {
 		return nil, nil, 0, err
 	}
 	if to, err = d.end(ctx, "--to", r.To); err != nil {
 		return nil, nil, 0, err
 	}
+	none := "the range holds no rows"
+	if again {
+		if to, err = d.cameTo(ctx, to); err != nil {
+			return nil, nil, 0, err
+		}
+		none += " that the poller has come to"
+	}
 	total, err = d.upTo(ctx, from, to)
 	if err == nil && total == 0 {
-		err = nothing("the range holds no rows: there is nothing to send")
+		err = nothing("%s: there is nothing to send", none)
 	}
 	return from, to, total, err
+}
+
+// cameTo is the end of a range, or where the poller has come to where that is before it. What follows it delivers by
+// itself; what a backfill sent of that would overtake rows of its order key that are still to come. (A position within a
+// window between two snapshots ends a range with the window.)
+func (d *Document) cameTo(ctx context.Context, end change.Cursor) (change.Cursor, error) {
+	reached := d.reached()
+	if reached.IsStart() || end.Equal(reached) {
+		return reached, nil
+	}
+	below, err := d.Positions.CountUpTo(ctx, change.Range{After: end, UpTo: reached}, 1)
+	if err != nil || below > 0 {
+		return end, err
+	}
+	return reached, nil
 }
 
 // end finds one end of a range.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,18 @@ func TestBackfillOfTheLivePoller(t *testing.T) {
 	if r, err := f.Watch(t.Context(), s.ID); err != nil || !strings.Contains(r.Text, "has ended") {
 		t.Errorf("%+v, %v", r, err)
 	}
+}
+
+// TestBackfillOvertakesNothing: what the poller has not come to, it delivers by itself, in order. A range ends before that.
+func TestBackfillOvertakesNothing(t *testing.T) {
+	for to, want := range map[string]int{"latest": 5, "": 5, "cursor=8": 5, "cursor=5": 5, "cursor=3": 3} {
+		s, err := newFixture(t).Backfill(t.Context(), &Rows{From: "cursor=1", To: to})
+		if err != nil || !strings.Contains(s.What, fmt.Sprintf("%d row(s) after %s and up to %s ", want-1, at(1), at(want))) {
+			t.Errorf("--to %q: %+v, %v", to, s, err)
+		}
+	}
+	_, err := newFixture(t).Backfill(t.Context(), &Rows{From: "cursor=6", To: "cursor=8"})
+	nothingToDo(t, err, "that the poller has come to")
 }
 
 // TestBackfillOfAPausedPoller: it is asked for, and nothing is sent. Of a pause that ends by itself nothing is said.

@@ -83,6 +83,11 @@ func (s *table) Count(_ context.Context, r change.Range) (int64, error) {
 	return int64(max(0, end-number(r.After))), s.err
 }
 
+func (s *table) CountUpTo(ctx context.Context, r change.Range, most int) (int64, error) {
+	n, err := s.Count(ctx, r)
+	return min(n, int64(most)), err
+}
+
 func (s *table) Latest(context.Context) (change.Cursor, error) { return at(s.last), nil }
 
 func (s *table) Position(_ context.Context, value string, _ map[string]string, _ string) (change.Cursor, error) {

@@ -174,7 +174,7 @@ func (d *Document) NamedBackfill(ctx context.Context, b *Named) (*Plan, error) {
 		if r.ToText == "" {
 			r.ToText = "latest"
 		}
-		r.From, r.To, total, err = d.ends(ctx, &b.Rows)
+		r.From, r.To, total, err = d.ends(ctx, &b.Rows, false)
 	case err == nil:
 		err = d.resumes(ctx, b, r)
 	}

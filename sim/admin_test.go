@@ -50,6 +50,12 @@ func (o positionsOf) Count(ctx context.Context, r change.Range) (n int64, err er
 	return n, err
 }
 
+// CountUpTo implements admin.Positions.
+func (o positionsOf) CountUpTo(ctx context.Context, r change.Range, most int) (int64, error) {
+	n, err := o.Count(ctx, r)
+	return min(n, int64(most)), err
+}
+
 // Latest implements admin.Positions. No command here goes there but over a gap of changes whose order is exact: rows of
 // open transactions would be passed over.
 func (o positionsOf) Latest(ctx context.Context) (at change.Cursor, err error) {

@@ -32,9 +32,8 @@ func newBackfill(c *console) *cobra.Command {
 		Long: `Backfill sends the rows of a range again: those after --from, up to and including --to. The poller itself does it: its ticks
 send chunks of the range between the live rows, in the same lanes, so that the order of each key holds and no row ` +
 			`is ever
-followed by an older state of itself. The position of the live rows is not touched. Progress is kept in the state ` +
-			`document,
-so that it survives restarts; one backfill at a time.
+followed by an older state of itself. What they have not come to is left to them, and their position is not touched.
+Progress is kept in the state document, so that it survives restarts; one backfill at a time.
 
 The poller has to be running (under the host, or rowrelay run). This command asks for the backfill and shows how ` +
 			`far it is;
@@ -63,7 +62,8 @@ dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.
 		"name of a further output (outputs__<name>); default is the poller's own")
 	cmd.Flags().StringVar(&b.From, "from", "", "where the range begins: beginning or cursor=VALUE (rows after it)")
 	cmd.Flags().StringVar(&b.To, "to", "",
-		"where it ends: latest (the last row that there is now) or cursor=VALUE (rows of that value included); default is latest")
+		"where it ends: latest (the last row that was delivered; with --name: that there is) or cursor=VALUE (rows of that value "+
+			"included); default is latest")
 	cmd.Flags().IntVar(&b.Rate, "rate", 0, "the most rows per second; 0 does not throttle")
 	cmd.Flags().StringVar(&b.name, "name", "",
 		"send it from here, under a name and a position of its own, outside the order promise")
