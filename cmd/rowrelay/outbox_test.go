@@ -172,7 +172,7 @@ func TestRequeueAsksAndCounts(t *testing.T) {
 		"at most one": {f: choiceOfEvents{limit: 1}, yes: true,
 			states: "PENDING,WAITING,PUBLISHED,FAILED,PENDING,DEAD LETTER", says: []string{"1 event(s)", "done: 1"}},
 		"published ones": {f: choiceOfEvents{states: []string{"published"}}, yes: true, states: untouched,
-			err: "only failed, dead"},
+			err: "only delayed, failed, dead"},
 		"no state": {f: choiceOfEvents{states: []string{"lost"}}, yes: true, states: untouched,
 			err: "pending, delayed, published"},
 		"no such time": {f: choiceOfEvents{olderThan: 2 * time.Hour, youngerThan: time.Hour}, yes: true, states: untouched,
