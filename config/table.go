@@ -57,7 +57,7 @@ const (
 // appSettings are those of the whole application.
 var appSettings = []setting{
 	{name: "state__kind", kind: kind.OneOf("blob", "table", "sql", "file", "memory"),
-		defText: "required, unless all pollers are outboxes",
+		defText: "required, unless all pollers are outboxes, without `dead_letter__kind=queue`",
 		doc:     "Where checkpoints and leases live: Azure Blob Storage, Azure Table Storage, a table of a database, files of one machine, or memory (forgotten at the end of the process): see [state.md](state.md#stores)."},
 	{name: "state__connection", kind: connectionName, def: "AzureWebJobsStorage",
 		defText: "`AzureWebJobsStorage`; required for `sql`",
