@@ -71,6 +71,9 @@ func TestBackfillStatusAndStop(t *testing.T) {
 	dir := t.TempDir()
 	relay := startRun(t, dir, s)
 	until(t, "the first rows", func() bool { n, _ := to.count(); return n == 300 })
+	until(t, "their commit", func() bool { // a range ends where the document says that the poller has come to
+		return strings.Contains(stdout(t, dir, s, "state", "show", "orders"), `"value":300`)
+	})
 	backfill := func(code int, args ...string) string {
 		t.Helper()
 		out, errs, err := command(t, dir, s, append([]string{"backfill", "orders"}, args...)...)
