@@ -209,8 +209,8 @@ func (d *Document) ends(ctx context.Context, r *Rows, again bool) (from, to chan
 }
 
 // cameTo is the end of a range, or where the poller has come to where that is before it. What follows it delivers by
-// itself; what a backfill sent of that would overtake rows of its order key that are still to come. (A position within a
-// window between two snapshots ends a range with the window.)
+// itself; what a backfill sent of that would overtake rows of its order key that are still to come. (A position within
+// a window between two snapshots ends a range with the window.)
 func (d *Document) cameTo(ctx context.Context, end change.Cursor) (change.Cursor, error) {
 	reached := d.reached()
 	if reached.IsStart() || end.Equal(reached) {

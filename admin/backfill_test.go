@@ -50,7 +50,8 @@ func TestBackfillOfTheLivePoller(t *testing.T) {
 	}
 }
 
-// TestBackfillOvertakesNothing: what the poller has not come to, it delivers by itself, in order. A range ends before that.
+// TestBackfillOvertakesNothing: what the poller has not come to, it delivers by itself, in order. A range ends before
+// that.
 func TestBackfillOvertakesNothing(t *testing.T) {
 	for to, want := range map[string]int{"latest": 5, "": 5, "cursor=8": 5, "cursor=5": 5, "cursor=3": 3} {
 		s, err := newFixture(t).Backfill(t.Context(), &Rows{From: "cursor=1", To: to})

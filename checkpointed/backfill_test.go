@@ -57,8 +57,8 @@ func TestBackfill(t *testing.T) {
 	})
 }
 
-// TestBackfillBesideParkedRows: a row that waits for a parked one of its order key, and comes again by a backfill, keeps
-// its place: none that was fetched after it is accepted before it.
+// TestBackfillBesideParkedRows: a row that waits for a parked one of its order key, and comes again by a backfill,
+// keeps its place: none that was fetched after it is accepted before it.
 func TestBackfillBesideParkedRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcess(t, nil, newRows("t", "t", "t", "t", "t", "t"), nil)

@@ -215,7 +215,8 @@ func pausedFault(p *state.Paused, address string) error {
 	}
 	remedy := fmt.Sprintf("`rowrelay state resume %s` lets it go on", address)
 	if p.Moved() {
-		remedy = "start this process with the settings of that store; " + remedy + " here, and only where nothing was started there"
+		remedy = "start this process with the settings of that store; " + remedy +
+			" here, and only where nothing was started there"
 	}
 	return &poller.Fault{Event: poller.Paused,
 		Err: fmt.Errorf("paused by %s since %s: %s", p.By, p.At.UTC().Format(time.RFC3339), remedy)}

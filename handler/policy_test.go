@@ -82,8 +82,8 @@ func TestDeadLetterLine(t *testing.T) {
 	}
 }
 
-// TestDeadLetterNext: what is advised works. A corrected row comes by itself where nothing of its key waits for a person,
-// and only if its cursor shows it.
+// TestDeadLetterNext: what is advised works. A corrected row comes by itself where nothing of its key waits for a
+// person, and only if its cursor shows it.
 func TestDeadLetterNext(t *testing.T) {
 	for blocks, want := range map[bool]string{
 		false: "`rowrelay deadletter replay orders` (of a queue: `rowrelay backfill`); a row that is corrected is delivered by " +

@@ -112,7 +112,8 @@ func (p *Publisher) pages(ctx context.Context, f event.Filter, work func(*rows.T
 
 // Requeue makes dead letters and FAILED events due at once. They come out of the outbox as any failed event whose
 // time has come: each before the later ones of its aggregate, which go on waiting until it is settled. Nothing that
-// is being published is touched. A DELAYED one is read anew: where its available_at is still to come, it is DELAYED again.
+// is being published is touched. A DELAYED one is read anew: where its available_at is still to come, it is DELAYED
+// again.
 func (p *Publisher) Requeue(ctx context.Context, f event.Filter, progress func(int64)) (int64, error) {
 	if err := f.Narrow("requeue", []event.State{event.Delayed}, event.Dead, event.Failed); err != nil {
 		return 0, err

@@ -106,8 +106,8 @@ func drainFrom(t *testing.T, src *Cursor, at change.Cursor, rows int) (keys []st
 	}
 }
 
-// TestTheLookBesideAShorterTime: rows of another form are looked for from the position on that was asked from, also where
-// the page shows a time that is written shorter.
+// TestTheLookBesideAShorterTime: rows of another form are looked for from the position on that was asked from, also
+// where the page shows a time that is written shorter.
 func TestTheLookBesideAShorterTime(t *testing.T) {
 	t.Parallel()
 	url := testenv.SQLite(t)

@@ -192,8 +192,8 @@ func (u *Update) fail(e *parkedKey, event *change.Event, why poller.Rejection) (
 
 // follow lets a row wait for the head of an entry, after the rows that wait already. It waits once, at the place of its
 // last event, because its newest state will be read. A backfill repeats an event, which keeps its place: those after it
-// would otherwise be sent before it. The head needs no place: its retry reads its newest state too. It reports false when
-// there is no room.
+// would otherwise be sent before it. The head needs no place: its retry reads its newest state too. It reports false
+// when there is no room.
 func (u *Update) follow(orderKey string, rowKey []byte, kind change.Kind) bool {
 	e := u.entries[orderKey]
 	if bytes.Equal(e.Key, rowKey) && !e.Blocked { // a blocked one is given up: what it became since is not

@@ -25,8 +25,8 @@ func newOutboxRequeue(t *target) *cobra.Command {
 		Long: `Requeue makes dead letters (with --state failed: events that wait for their next attempt) due at once, with their attempts
 forgotten. The instances that publish find them within a few seconds; the later events of each aggregate follow in ` +
 			`order. What
-fails again is tried max_attempts times again; one whose expires_at has passed is discarded. With --state delayed the times of
-delayed events are read again, after their available_at was changed.
+fails again is tried max_attempts times again; one whose expires_at has passed is discarded. With --state delayed the
+times of delayed events are read again, after their available_at was changed.
 
 It works in chunks: Ctrl-C stops between two of them, and the same command goes on.`,
 		Example: `  rowrelay outbox requeue orders
