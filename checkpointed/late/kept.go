@@ -326,6 +326,17 @@ func (l *Tracker) unknown(events []change.Event, stamp uint8) []change.Event {
 	return kept
 }
 
+// mayComeAgain reports whether a row that was delivered may come as a live one: a later write that is not told has given
+// it another position.
+func mayComeAgain(events []change.Event) bool {
+	for i := range events {
+		if events[i].Write != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // remembers reports whether the events of a session's nth batch are remembered once they are settled.
 func (l *Tracker) remembers(batch *change.Batch, n int) bool {
 	return !l.backlog.has(n) && (l.mode == Overlap || batch.Kind == change.Sweep)
