@@ -238,7 +238,7 @@ func TestOutboxAndDocuments(t *testing.T) {
 		"outbox status absent":                  `there is no poller "absent"`,
 		"outbox list events --state lost":       "pending, delayed, published",
 		"outbox list events --limit -1":         "--limit",
-		"outbox requeue events --state waiting": "only failed, dead",
+		"outbox requeue events --state waiting": "only delayed, failed, dead",
 		"outbox init":                           "does not take 0 argument(s): write rowrelay outbox init <poller>",
 	} {
 		wants(t, o.refused(strings.Fields(args)...), want)
