@@ -326,8 +326,8 @@ func (l *Tracker) unknown(events []change.Event, stamp uint8) []change.Event {
 	return kept
 }
 
-// mayComeAgain reports whether a row that was delivered may come as a live one: a later write that is not told has given
-// it another position.
+// mayComeAgain reports whether a row that was delivered may come as a live one: a later write that is not told has
+// given it another position.
 func mayComeAgain(events []change.Event) bool {
 	for i := range events {
 		if events[i].Write != "" {
