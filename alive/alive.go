@@ -45,8 +45,8 @@ var Default = sync.OnceValue(func() *Marks {
 	return New(filepath.Join(os.TempDir(), "rowrelay-"+strconv.Itoa(os.Getuid())))
 })
 
-// old is how long a process is known to be dead before its file is removed: by then its leases, of an hour at most, have
-// expired.
+// old is how long a process is known to be dead before its file is removed: by then its leases, of an hour at most,
+// have expired.
 const old = 2 * time.Hour
 
 // Own is this process's mark; "" where it has none. The lock is taken with the first call.
@@ -109,8 +109,8 @@ func (m *Marks) free(file string) bool {
 
 func (m *Marks) file(mark string) string { return filepath.Join(m.dir, mark+aliveSuffix) }
 
-// tidy removes what processes left that are known to be dead for long, and finds out which others are. The file's own age
-// is that of its process, which may have lived for days and have died just now, with leases that somebody waits for.
+// tidy removes what processes left that are known to be dead for long, and finds out which others are. The file's own
+// age is that of its process, which may have lived for days and have died just now, with leases that somebody waits for.
 func (m *Marks) tidy() {
 	files, err := filepath.Glob(m.file("*"))
 	if err != nil {

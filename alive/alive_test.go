@@ -108,8 +108,8 @@ func TestNotCertain(t *testing.T) {
 	}
 }
 
-// TestTidy: files of processes that are known to be dead for long go, others stay: one that lived for days and died just
-// now has leases still.
+// TestTidy: files of processes that are known to be dead for long go, others stay: one that lived for days and died
+// just now has leases still.
 func TestTidy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "marks")
 	living, _ := other(t, dir)
