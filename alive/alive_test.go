@@ -4,9 +4,11 @@ package alive
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -14,11 +16,14 @@ import (
 	"github.com/rowrelay/rowrelay/internal/testfile"
 )
 
-// TestMain is also the other process: it prints its mark and lives until it is killed.
+// TestMain is also the other process: it prints its mark and lives until it is killed, or nobody holds its input.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("ALIVE_DIR"); dir != "" {
-		_, _ = os.Stdout.WriteString(New(dir).Own() + "\n")
-		select {}
+		m := New(dir)
+		_, _ = os.Stdout.WriteString(m.Own() + "\n")
+		_, _ = io.Copy(io.Discard, os.Stdin) // select{} would be a deadlock, which ends a process
+		runtime.KeepAlive(m)
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -32,10 +37,14 @@ func other(t *testing.T, dir string) (mark string, process *exec.Cmd) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	in, err := process.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
+	t.Cleanup(func() { _ = in.Close(); _ = process.Process.Kill(); _ = process.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || len(line) < 20 {
 		t.Fatalf("%q, %v", line, err)
