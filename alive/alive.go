@@ -109,8 +109,8 @@ func (m *Marks) free(file string) bool {
 
 func (m *Marks) file(mark string) string { return filepath.Join(m.dir, mark+aliveSuffix) }
 
-// tidy removes what processes left that are known to be dead for long, and finds out which others are. The file's own
-// age is that of its process, which may have lived for days and have died just now, with leases that somebody waits for.
+// tidy removes what processes left that are known to be dead for long, and finds out which others are. The age of the
+// file is that of its process, which may have lived for days and died just now, with leases that somebody waits for.
 func (m *Marks) tidy() {
 	files, err := filepath.Glob(m.file("*"))
 	if err != nil {
