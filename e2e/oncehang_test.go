@@ -13,13 +13,13 @@ func TestRunOnceGoesRoundARowThatHangs(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 60)
-	s = s.with(settings{"pollers__orders__output__timeout": "2s", "pollers__orders__tick_budget": "2400ms",
+	s = s.with(settings{"pollers__orders__output__timeout": "3s", "pollers__orders__tick_budget": "3500ms",
 		"pollers__orders__output__retries": "1"})
 	to.decide(func(_ http.ResponseWriter, events []cloudEvent) bool {
 		hangs := slices.ContainsFunc(events, func(e cloudEvent) bool { return e.Data["id"] == 37.0 })
 		if hangs {
 			to.mu.Unlock()
-			wait(t.Context(), 6*time.Second) // longer than the sender waits
+			wait(t.Context(), 9*time.Second) // longer than the sender waits
 			to.mu.Lock()
 		}
 		return !hangs

@@ -127,8 +127,6 @@ func TestJSONResults(t *testing.T) {
 		args string
 		done bool
 	}{
-		{"state reset orders --to beginning --dry-run", false},
-		{"state reset orders --to beginning --yes", true},
 		{"state accept-fingerprint orders --yes", false},
 		{"state accept-gap orders --yes", false},
 		{"state pause orders --yes", true},
@@ -136,6 +134,8 @@ func TestJSONResults(t *testing.T) {
 		{"deadletter purge orders --yes", false},
 		{"backfill orders --from beginning --detach --yes", true},
 		{"backfill orders --stop --yes", true},
+		{"state reset orders --to beginning --dry-run", false},
+		{"state reset orders --to beginning --yes", true},
 		{"backfill orders --from beginning --name history --yes", true},
 	} {
 		out, errs, err := command(t, dir, s, append(strings.Fields(c.args), "--json")...)
