@@ -171,7 +171,7 @@ func (b *basis) is(doc *state.Document) bool {
 func (l *Tracker) Commit(final bool) Commit {
 	c, hashes := l.draft(final)
 	if hashes != nil {
-		c.Object = encodeMemory(hashes) // takes a tenth of a second for a million: Next need not wait for it
+		c.Object = encodeMemory(hashes) // Next need not wait for it
 	}
 	return c
 }
