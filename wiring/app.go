@@ -75,6 +75,10 @@ func (a *App) Close() error {
 	return errors.Join(errs...)
 }
 
+// ErrNoPoller reports settings without a poller: mostly those of another directory.
+var ErrNoPoller = errors.New("the settings name no poller: is local.settings.json in this directory, or does this " +
+	"command need --config?")
+
 // Poller returns a poller by its name.
 func (a *App) Poller(name string) (*Poller, error) {
 	names := make([]string, 0, len(a.Pollers))
@@ -85,7 +89,7 @@ func (a *App) Poller(name string) (*Poller, error) {
 		names = append(names, w.Config.Name)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no poller %q: the settings name no poller: is local.settings.json in this directory, or does this command need --config?", name)
+		return nil, fmt.Errorf("there is no poller %q: %w", name, ErrNoPoller)
 	}
 	return nil, fmt.Errorf("there is no poller %q: the settings name %q", name, names)
 }

@@ -137,7 +137,7 @@ type Tracker struct {
 
 	remembered *hashSet        // the memory
 	inFlight   *hashSet        // handed out and not settled, of this session; stamped: ahead of the database's clock
-	foreknown  bool            // live rows may be in the memory, or in flight, before they come
+	foreknown  bool            // see mayKnow
 	object     state.ObjectRef // what the memory was last read from or stored as
 	journal    journal         // what was added since
 	added      bool            // the memory has what no stored object has
@@ -326,15 +326,21 @@ func (l *Tracker) unknown(events []change.Event, stamp uint8) []change.Event {
 	return kept
 }
 
-// mayComeAgain reports whether a row that was delivered may come as a live one: a later write that is not told has
-// given it another position.
-func mayComeAgain(events []change.Event) bool {
+// mayKnow reports whether some of these live rows may be remembered, or in flight. In overlap mode they lie beyond all
+// that was handed out, but for what was dated ahead, or read from the store, or is beyond a position that went back
+// (foreknown, until nothing is left of it), and for a row that a later write, which is not told, has given another
+// position (Event.Write). Not to ask saves a backlog a miss of the cache for each row.
+func (l *Tracker) mayKnow(events []change.Event) bool {
+	if l.remembered.len()+l.inFlight.len() == 0 {
+		l.foreknown = false
+		return false
+	}
 	for i := range events {
 		if events[i].Write != "" {
 			return true
 		}
 	}
-	return false
+	return l.foreknown || l.mode != Overlap
 }
 
 // remembers reports whether the events of a session's nth batch are remembered once they are settled.

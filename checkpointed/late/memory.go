@@ -17,10 +17,11 @@ import (
 // hashes (8 bytes each, none zero), and CRC-32C of all that (4 bytes). All integers are big-endian. Version 1 has the
 // hashes in ascending order, and version 2 in any, and may have one twice.
 const (
-	memoryMagic   = "rrlm"
-	memoryVersion = 2
-	memoryHeader  = len(memoryMagic) + 1 + 3 + 8
-	memorySum     = 4
+	memoryMagic     = "rrlm"
+	memoryVersion   = 2
+	memoryAscending = 1 // what older builds wrote
+	memoryHeader    = len(memoryMagic) + 1 + 3 + 8
+	memorySum       = 4
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -57,7 +58,7 @@ func decodeMemory(data []byte) (*hashSet, error) {
 	if len(data) < memoryHeader+memorySum || string(data[:len(memoryMagic)]) != memoryMagic {
 		return nil, fmt.Errorf("%w: no such header", errMemory)
 	}
-	if data[4] != 1 && data[4] != memoryVersion || data[5] != 0 || data[6] != 0 || data[7] != 0 {
+	if data[4] != memoryAscending && data[4] != memoryVersion || data[5] != 0 || data[6] != 0 || data[7] != 0 {
 		return nil, fmt.Errorf("%w: version %d is not known to this binary", errMemory, data[4])
 	}
 	body, sum := data[:len(data)-memorySum], data[len(data)-memorySum:]

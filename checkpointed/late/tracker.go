@@ -121,8 +121,7 @@ func (l *Tracker) live(step *Step, batch *change.Batch, page *change.Page) {
 	if len(page.Events) > 0 {
 		l.overtaken(l.liveAt)
 	}
-	l.foreknown = l.foreknown && l.remembered.len()+l.inFlight.len() > 0
-	if l.foreknown || (mayComeAgain(page.Events) || l.mode != Overlap) && l.remembered.len()+l.inFlight.len() > 0 {
+	if l.mayKnow(page.Events) {
 		// A page whose last events are left out still moves the position past them.
 		before := len(page.Events)
 		if batch.Events = l.unknown(page.Events, l.sweep.new); len(batch.Events) < before {

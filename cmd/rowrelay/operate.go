@@ -129,7 +129,7 @@ func (t *target) onAll(ctx context.Context, plan planning) error {
 		}
 		switch {
 		case total == 0:
-			return errors.New("the settings name no poller: is local.settings.json in this directory, or does this command need --config?")
+			return wiring.ErrNoPoller
 		case len(failed) == total:
 			return fmt.Errorf("it failed for all %d:\n%w", total, errors.Join(failed...))
 		case len(failed) > 0:
