@@ -101,7 +101,7 @@ func (d *Document) find(ctx context.Context, c *Choice, blocked []deadletter.Ent
 			found.Unread = append(found.Unread, e.Err)
 		case e.Record.Output == d.Output: // no output in the filter means all of them there
 			if !c.Rows {
-				e.Record.Row, e.Record.Shape = nil, nil
+				e.Record.Row, e.Record.Before, e.Record.Shape = nil, nil, nil
 			}
 			found.Entries = append(found.Entries, e)
 		}

@@ -76,6 +76,9 @@ type Event struct {
 	OrderKey []byte
 	// Row is a JSON object of the projected columns in the table's order.
 	Row []byte
+	// Before is the row as it was before the change, an object with the members of Row, or null where there was none; nil
+	// where the source does not tell it. Of a delete it is Row.
+	Before []byte
 	// Shape says how the format of the SQL trigger writes Row and Key; nil: as they are.
 	Shape *Shape
 	// Cursor is the row's own cursor: with the key it names this version of the row, and the id is made of it.
@@ -130,7 +133,7 @@ func (e *Event) Unsent() bool { return e.Broken != nil || e.Aside }
 
 // Size is the memory that the event's content takes, in bytes: what batch_bytes and max_row_bytes count.
 func (e *Event) Size() int {
-	n := len(e.Key) + len(e.Row) + len(e.Cursor)
+	n := len(e.Key) + len(e.Row) + len(e.Before) + len(e.Cursor)
 	if e.Outbox != nil {
 		n += len(e.Outbox.Payload)
 	}

@@ -113,13 +113,13 @@ func (f Format) Bound(d *Delivery, e *Event) int {
 	const brackets = 3 // "[", "]" and ","
 	switch f {
 	case Row:
-		return brackets + max(len(e.Row), len(jsonNull))
+		return brackets + rowBound(e)
 	case SQLTrigger:
 		return brackets + sqlTriggerBound(e)
 	case RowChange:
 		return brackets + rowChangeFixed + quotedBound(e.ID) + quotedBound(d.Table) + quotedBound(d.Engine) +
 			quotedBound(d.Fingerprint) + quotedBound(e.Cursor) + quotedBound(d.Poller) + quotedBound(d.BatchID) +
-			len(e.Key) + len(e.Row)
+			len(e.Key) + rowBound(e)
 	case Payload:
 		return brackets + payloadBound(e)
 	default:
@@ -132,14 +132,14 @@ func (f Format) Bound(d *Delivery, e *Event) int {
 		if e.Outbox != nil {
 			return n + outboxBound(e.Outbox) + payloadBound(e)
 		}
-		return n + quotedBound(e.Key) + len(e.Row)
+		return n + quotedBound(e.Key) + rowBound(e)
 	}
 }
 
 func (f Format) appendElement(dst []byte, d *Delivery, e *Event, message bool) []byte {
 	switch f {
 	case Row:
-		return appendRaw(dst, e.Row)
+		return appendRow(dst, e)
 	case SQLTrigger:
 		return appendSQLTrigger(dst, e)
 	case RowChange:

@@ -27,7 +27,7 @@ func appendCloudEvent(dst []byte, d *Delivery, e *Event, message bool) []byte {
 		dst = appendOutboxData(dst, e)
 	} else {
 		dst = append(dst, `,"data":`...)
-		dst = appendRaw(dst, e.Row)
+		dst = appendRow(dst, e)
 	}
 	return append(dst, '}')
 }

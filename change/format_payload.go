@@ -46,7 +46,7 @@ func appendData(dst []byte, e *Event) []byte {
 	if e.Outbox != nil {
 		return append(dst, e.Outbox.Payload...)
 	}
-	return appendRaw(dst, e.Row)
+	return appendRow(dst, e)
 }
 
 // appendPayload writes the payload as an element of a JSON array. A row of a table has none, and is written itself: the
@@ -54,7 +54,7 @@ func appendData(dst []byte, e *Event) []byte {
 func appendPayload(dst []byte, e *Event) []byte {
 	o := e.Outbox
 	if o == nil {
-		return appendRaw(dst, e.Row)
+		return appendRow(dst, e)
 	}
 	switch o.content() {
 	case contentJSON:
@@ -84,7 +84,7 @@ func appendEmbedded(dst, json []byte) []byte {
 func payloadBound(e *Event) int {
 	o := e.Outbox
 	if o == nil {
-		return max(len(e.Row), len(jsonNull))
+		return rowBound(e)
 	}
 	switch o.content() {
 	case contentJSON:

@@ -4,8 +4,8 @@ import "strconv"
 
 // appendRowChange writes one RowChange with azure-functions-db's member names. There, cursor is a scalar or a tuple of
 // scalars; here it is the position's JSON as one text, equal in every format, so that its
-// {poller_name}:{pk_hash}:{cursor} can be built without knowing the kinds of cursors. before is null, because polling
-// never sees the row that was; after is null for a delete, because then there is no row after the change.
+// {poller_name}:{pk_hash}:{cursor} can be built without knowing the kinds of cursors. before is null where the source
+// does not tell the row that was; after is null for a delete, because then there is no row after the change.
 func appendRowChange(dst []byte, d *Delivery, e *Event, message bool) []byte {
 	dst = append(dst, `{"event_id":`...)
 	dst = AppendString(dst, e.ID)
@@ -21,12 +21,10 @@ func appendRowChange(dst []byte, d *Delivery, e *Event, message bool) []byte {
 	dst = appendCursor(dst, e.Cursor)
 	dst = append(dst, `,"pk":`...)
 	dst = appendRaw(dst, e.Key)
-	dst = append(dst, `,"before":null,"after":`...)
-	if e.Op == Delete {
-		dst = append(dst, jsonNull...)
-	} else {
-		dst = appendRaw(dst, e.Row)
-	}
+	dst = append(dst, `,"before":`...)
+	dst = appendRaw(dst, e.Before)
+	dst = append(dst, `,"after":`...)
+	dst = appendAfter(dst, e)
 	dst = append(dst, `,"metadata":{"poller":`...)
 	dst = AppendString(dst, d.Poller)
 	if message {

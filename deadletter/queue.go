@@ -36,7 +36,7 @@ func (q *Queue) Put(ctx context.Context, d poller.DeadLetter) error {
 	if small.PayloadRef, err = q.store.put(ctx, r); err != nil {
 		return fmt.Errorf("a dead letter too large for its queue: %w", err)
 	}
-	small.Row = nil
+	small.Row, small.Before = nil, nil
 	if err := q.send(ctx, &small); err != nil {
 		return fmt.Errorf("%w (the record itself is in %s)", err, small.PayloadRef)
 	}

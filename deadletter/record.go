@@ -50,6 +50,7 @@ type Record struct {
 	Cursor                    change.Cursor
 	Op                        change.Op
 	Row                       json.RawMessage // nil for null
+	Before                    json.RawMessage // so is the event's
 	Shape                     *change.Shape
 	Time                      time.Time // the event's
 	Undated                   bool      // so is the event
@@ -78,6 +79,7 @@ type fields struct {
 	Cursor       change.Cursor   `json:"cursor"`
 	Op           string          `json:"op"`
 	Row          json.RawMessage `json:"row"`
+	Before       json.RawMessage `json:"before,omitempty"`
 	Forms        *forms          `json:"forms,omitempty"`
 	PayloadRef   string          `json:"payload_ref,omitempty"`
 	Time         time.Time       `json:"time,omitzero"`
@@ -98,7 +100,7 @@ func New(d poller.DeadLetter, now time.Time) *Record {
 	r := &Record{
 		ID: e.ID, App: d.App, Poller: d.Poller, Output: d.Output, Engine: d.Engine, Table: d.Table,
 		Fingerprint: d.Fingerprint, Key: asJSON(e.Key), OrderKey: asJSON(e.OrderKey), Cursor: e.Cursor,
-		Op: e.Op, Shape: e.Shape, Time: writable(e.Time), Undated: e.Undated,
+		Op: e.Op, Before: e.Before, Shape: e.Shape, Time: writable(e.Time), Undated: e.Undated,
 		Cause: d.Cause, Status: max(d.Status, 0), Reason: d.Reason, Attempts: max(d.Attempts, 0),
 		FirstAttempt: writable(d.First), LastAttempt: writable(d.Last), WrittenAt: writable(now),
 	}
@@ -130,8 +132,9 @@ func writable(t time.Time) time.Time {
 // Event returns the event as it was recorded, under its id.
 func (r *Record) Event() change.Event {
 	return change.Event{
-		ID: r.ID, Op: r.Op, Key: r.Key, OrderKey: r.OrderKey, Row: r.Row, Shape: r.Shape, Cursor: r.Cursor,
-		Time: r.Time, Undated: r.Undated, Attempts: r.Attempts,
+		ID: r.ID, Op: r.Op, Key: r.Key, OrderKey: r.OrderKey, Row: r.Row, Before: r.Before, Shape: r.Shape,
+		Cursor: r.Cursor,
+		Time:   r.Time, Undated: r.Undated, Attempts: r.Attempts,
 	}
 }
 
@@ -142,7 +145,7 @@ func (r *Record) Encode() ([]byte, error) {
 	enc.SetEscapeHTML(false) // values stay as they are
 	err := enc.Encode(fields{
 		version, r.ID, r.App, r.Poller, r.Output, r.Engine, r.Table, r.Fingerprint, r.Key, r.OrderKey, r.Cursor,
-		r.Op.String(), r.Row, formsOf(r.Shape), r.PayloadRef, r.Time, r.Undated, r.Cause.String(), r.Status,
+		r.Op.String(), r.Row, r.Before, formsOf(r.Shape), r.PayloadRef, r.Time, r.Undated, r.Cause.String(), r.Status,
 		r.Reason, r.Attempts, r.FirstAttempt, r.LastAttempt, r.WrittenAt,
 	})
 	if err != nil {
@@ -184,7 +187,8 @@ func decode(data []byte) (*Record, error) {
 	r := &Record{
 		ID: f.ID, App: f.App, Poller: f.Poller, Output: f.Output, Engine: f.Engine, Table: f.Table,
 		Fingerprint: f.Fingerprint, Key: f.Key, OrderKey: f.OrderKey, Cursor: f.Cursor, PayloadRef: f.PayloadRef,
-		Time: f.Time.UTC(), Undated: f.Undated, Status: f.Status, Reason: f.Reason, Attempts: f.Attempts,
+		Before: f.Before,
+		Time:   f.Time.UTC(), Undated: f.Undated, Status: f.Status, Reason: f.Reason, Attempts: f.Attempts,
 		FirstAttempt: f.FirstAttempt.UTC(), LastAttempt: f.LastAttempt.UTC(), WrittenAt: f.WrittenAt.UTC(),
 	}
 	if !bytes.Equal(f.Row, null) {

@@ -43,6 +43,22 @@ const golden = `{"version":2,"id":"e1","app":"shop","poller":"orders","output":"
 	`"cause":"refused","status":422,"reason":"the destination answered 422","attempts":5,` +
 	`"first_attempt":"2026-04-07T11:00:00.123456789Z","last_attempt":"2026-04-07T11:59:00.123456789Z","written_at":"2026-04-07T12:00:00.123456789Z"}` + "\n"
 
+// TestBefore: the row before a change is part of the record, also where there was none.
+func TestBefore(t *testing.T) {
+	for _, before := range []string{`{"id":"<&>","n":1}`, "null"} {
+		d := letter("e1")
+		d.Event.Before = []byte(before)
+		data, err := deadletter.New(d, noon).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := deadletter.Decode(data)
+		if err != nil || string(r.Event().Before) != before {
+			t.Errorf("%s: %v, %s", data, err, r.Event().Before)
+		}
+	}
+}
+
 func TestGolden(t *testing.T) {
 	r := deadletter.New(letter("e1"), noon)
 	data, err := r.Encode()

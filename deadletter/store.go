@@ -52,7 +52,7 @@ func (s *Store) put(ctx context.Context, r *Record) (string, error) {
 		small := *r
 		small.Reason = fmt.Sprintf("%s (the row is left out here: the record would take %d bytes, the most is %d)", r.Reason,
 			len(data), s.most)
-		small.Row = nil
+		small.Row, small.Before = nil, nil
 		data, err = small.Encode()
 	}
 	if err != nil {

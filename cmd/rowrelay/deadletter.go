@@ -259,14 +259,21 @@ func printLetter(w io.Writer, r *deadletter.Record) error {
 		p.Field("order key", string(r.OrderKey))
 	}
 	p.Field("position", r.Cursor.String())
-	var row bytes.Buffer
-	if err := json.Indent(&row, r.Row, "", "  "); err != nil || len(r.Row) == 0 {
-		row.Reset()
-		row.WriteString("(not in the record)")
+	if len(r.Before) > 0 {
+		p.Field("before", indented(r.Before))
 	}
-	p.Field(r.Op.String(), row.String())
+	p.Field(r.Op.String(), indented(r.Row))
 	p.Field("to do", "mend the receiver or the row, then: rowrelay deadletter replay "+name+" "+r.ID)
 	return p.Err
+}
+
+// indented is a row for people.
+func indented(row []byte) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, row, "", "  "); err != nil || len(row) == 0 {
+		return "(not in the record)"
+	}
+	return b.String()
 }
 
 // print writes a record as it is stored: one line of JSON.

@@ -122,6 +122,7 @@ func (s *Shaper) run(e *change.Event) {
 		if e.Shape != nil {
 			e.Shape = &change.Shape{Key: e.Shape.Key}
 		}
+		e.Before = nil // the program was given it
 		s.put(e, data)
 	}
 }
@@ -140,6 +141,9 @@ func (s *Shaper) input(e *change.Event) []byte {
 		in = e.AppendTriggerRow(append(in, `,"row":`...))
 	default:
 		in = append(append(in, `,"row":`...), e.Row...)
+	}
+	if e.Before != nil {
+		in = append(append(in, `,"before":`...), e.Before...)
 	}
 	return append(in, '}')
 }

@@ -112,17 +112,39 @@ func (s *Shaper) shape(e *change.Event) error {
 		e.Broken = errors.New("it is no JSON object, whose members output__columns, output__mask and output__constants are about")
 		return nil
 	}
+	if len(e.Before) > 0 && e.Before[0] == '{' {
+		at, err := s.layout(e.Before, e)
+		if err != nil {
+			return err
+		}
+		e.Before = s.write(e.Before, at)
+	}
+	at, err := s.layout(object, e)
+	if err != nil {
+		return err
+	}
+	e.Shape = at.shape
+	s.put(e, s.write(object, at))
+	return nil
+}
+
+// layout decides about the members of an object, as for the last one where it has the same.
+func (s *Shaper) layout(object []byte, e *change.Event) (*layout, error) {
 	at := s.last.Load()
 	if at == nil || !at.fits(object, e.Shape) {
 		var err error
 		if at, err = s.layoutOf(object, e); err != nil {
-			return err
+			return nil, err
 		}
 		if e.Outbox == nil { // payloads differ
 			s.last.Store(at)
 		}
 	}
-	e.Shape = at.shape
+	return at, nil
+}
+
+// write is an object as it is sent.
+func (s *Shaper) write(object []byte, at *layout) []byte {
 	row := make([]byte, 1, len(object)+len(s.tail)+len(at.members))
 	row[0] = '{'
 	i := 0
@@ -141,8 +163,7 @@ func (s *Shaper) shape(e *change.Event) error {
 	if len(row) == 1 && len(tail) > 0 {
 		tail = tail[1:] // its comma
 	}
-	s.put(e, append(append(row, tail...), '}'))
-	return nil
+	return append(append(row, tail...), '}')
 }
 
 // fits reports whether the object has these members, and no others.

@@ -72,6 +72,29 @@ func TestColumns(t *testing.T) {
 }
 
 // TestHash: equal values have equal hashes, under one secret only, and nothing of the value is in them.
+// TestBefore: rules are about the row before a change, too; a program is given it, and decides about both.
+func TestBefore(t *testing.T) {
+	rules := shaping.Rules{Columns: []string{"id", "email as mail"}, Masks: map[string]string{"email": "redact"}}
+	program := shaping.Rules{JQ: "{was: .before.Total, is: .row.Total}"}
+	for _, c := range []struct {
+		rules     shaping.Rules
+		before    string
+		row, sent string
+	}{
+		{rules, strings.Replace(customer, "19.90", "7", 1), `{"id":7,"mail":"***"}`, `{"id":7,"mail":"***"}`},
+		{rules, "null", `{"id":7,"mail":"***"}`, "null"},
+		{program, strings.Replace(customer, "19.90", "7", 1), `{"is":"19.90","was":"7"}`, ""},
+		{program, "null", `{"is":"19.90","was":null}`, ""},
+	} {
+		e := row(customer)
+		e.Before = []byte(c.before)
+		got, err := shaped(t, c.rules, e)
+		if err != nil || string(got.Row) != c.row || string(got.Before) != c.sent || string(e.Before) != c.before {
+			t.Errorf("%v: %s before %s, %v", c.rules, got.Row, got.Before, err)
+		}
+	}
+}
+
 func TestHash(t *testing.T) {
 	hash := func(value, secret string) string {
 		e, err := shaped(t, shaping.Rules{Columns: []string{"email"}, Masks: map[string]string{"email": "hash"},
