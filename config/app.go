@@ -142,6 +142,9 @@ type Source struct {
 	Location   *time.Location `json:"-"`
 	DeleteWhen string         `json:"delete_when"` // a column; not NULL and not false means deleted
 	Op         string         `json:"op"`          // upsert or delete
+	// EveryChange and BeforeImage go with Mode ChangeTracking only.
+	EveryChange bool `json:"every_change"`
+	BeforeImage bool `json:"before_image"`
 	// Operations (of insert, update and delete; empty: all), TrackTable, TrackRetention and TrackMaxDeletes (0: any
 	// number) have a value with Mode ChangeTracking only.
 	Operations      []string      `json:"operations"`

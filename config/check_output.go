@@ -23,6 +23,9 @@ func checkFormat(p *Poller, s *scope, out *Output) {
 	case out.Format == "payload" && s.mode != "" && !s.mode.Can(mode.Events) && s.ok("format"):
 		s.fault("format", `"payload" is for events of an outbox: rows of a table have no payload`,
 			"Write row for the row's JSON, or source__mode=outbox")
+	case out.Format == "sqltrigger" && p.Source.EveryChange:
+		s.fault("format", "is that of the Azure SQL trigger, which tells the last change of each key, and source__every_change tells "+
+			"every one", "Write cloudevents or rowchange, or remove "+p.Setting("source__every_change"))
 	case out.Format == binaryFormat:
 		checkBinary(s, out)
 	}
@@ -181,6 +184,9 @@ func (l *loader) checkSQLOutput(p *Poller, s *scope, out *Output) {
 	case s.mode != "" && !s.mode.Can(mode.Document):
 		s.fault("kind", "is sql, and events of source__mode="+string(s.mode)+" are no states of rows",
 			"Send them to a URL or a broker, or use source__mode=cursor or changetracking")
+	case p.Source.EveryChange:
+		s.fault("kind", "is sql, and with source__every_change events are changes, and no states of rows",
+			"Send them to a URL or a broker, or remove "+p.Setting("source__every_change"))
 	case p.Ordering == "none":
 		s.fault("kind", "is sql, and with ordering=none an older state could replace a newer one", "Remove "+p.Setting("ordering"))
 	case l.app.State.Kind == "memory":

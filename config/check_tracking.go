@@ -34,11 +34,43 @@ func (l *loader) checkTracking(p *pollerScopes) {
 	if !s.has("source__table") && !s.has(tablesKey) && s.ok("source__table") {
 		s.fault("source__table", "is required", "Set it to the table, such as "+s.prefix+"source__table=orders")
 	}
+	l.checkEvery(s, src, engine)
 	l.checkSnapshot(s, src, "source__start", src.Start == "snapshot")
 	l.checkSnapshot(s, src, "source__on_gap", src.OnGap == "resync")
 	checkText(s, "source__where", src.Where, engine, conditionFlaw)
 	src.LateCommits = "auto" // the engine decides
 	l.checkLate(p)
+}
+
+// checkEvery judges a source that reads every change.
+func (l *loader) checkEvery(s *scope, src *Source, engine string) {
+	const every, before = "source__every_change", "source__before_image"
+	if src.BeforeImage && !src.EveryChange && s.ok(before) {
+		s.fault(before, "goes with every change: the net change of a row has as many rows before it as there are positions",
+			"Set "+s.named(every)+"=true, or remove it")
+	}
+	if !src.EveryChange || !s.ok(every) {
+		return
+	}
+	if engine == "sqlserver" {
+		s.fault(every, "needs triggers that keep the changes, and SQL Server's own change tracking knows the last one of "+
+			"each row only", "Remove it; triggers that write an outbox tell every change there (docs/outbox-writing.md)")
+	}
+	if len(src.Changed) > 0 && !src.BeforeImage && s.ok("source__changed") {
+		s.fault("source__changed", "is known of each change only with the row before it", "Set "+s.named(before)+
+			"=true, or remove it")
+	}
+	for key, wrong := range map[string]bool{"source__start": src.Start == "snapshot",
+		"source__on_gap": src.OnGap == "resync"} {
+		if wrong && s.ok(key) {
+			s.fault(key, "reads the rows of the table, and with "+every+" events are its changes",
+				"Remove it, or "+s.named(every)+"; another poller may read the whole table")
+		}
+	}
+	if s.has("source__track_max_deletes") {
+		s.fault("source__track_max_deletes", "is for deletes that are kept by their key, and here every change is kept",
+			"Remove it: "+s.named("source__track_retention")+" bounds the history")
+	}
 }
 
 // checkSnapshot judges a setting that reads the whole table.

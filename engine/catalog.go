@@ -80,6 +80,8 @@ type Table struct {
 	Writer *Writer
 	// Changes is the change table that the rows are read through; nil where they are read themselves.
 	Changes *ChangeTable
+	// History is the table of changes that this one is, read as it is; nil where it is none.
+	History *ChangeTable
 	// ReadOnly and locking are the server's.
 	ReadOnly, Locking bool
 	// Warnings are for the operator.
@@ -234,6 +236,8 @@ type ChangeTable struct {
 	// Ignored is the context of writes that do not count (source__ignore_context), as hexadecimal digits in lower case
 	// after 0x; "" where all count.
 	Ignored string
+	// History says that every change is recorded, and what of it; nil where the last change of each key is.
+	History *History
 	// Copies are triggers under other names, which go when it is uninstalled (Tracking.Copies).
 	Copies []string
 	// Rows is what stands after FROM: the change table joined with the table. Whole is the table itself, each row with

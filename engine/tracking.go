@@ -39,6 +39,9 @@ func (c *ChangeTable) Title() string {
 	if c.Name == "" {
 		return "the change tracking of " + c.Of
 	}
+	if c.History != nil {
+		return "the history " + c.Name
+	}
 	return "the change table " + c.Name
 }
 
@@ -104,7 +107,7 @@ type Tracking struct {
 	Rights, Grant string
 	// Able says why this server does not take what is written to a change table; nil where nothing can be in the way.
 	Able func(ctx context.Context, conn *sql.Conn) error
-	// Declare reads how the columns of the key are declared, types and collations, in key order.
+	// Declare reads how the columns are declared that are recorded (ChangeTable.Recorded): types and collations.
 	Declare func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Install are the statements that make the change table and the triggers, in order. Each may be repeated; then the
 	// floor is raised, because writes may have been missed.
@@ -116,6 +119,8 @@ type Tracking struct {
 	Together func(statements []string) []string
 	// Uninstall are those that remove all of it.
 	Uninstall func(c *ChangeTable) []string
+	// Histories keep every change; nil where an engine has no way to.
+	Histories *Histories
 	// Aging tells how old changes are.
 	Aging Aging
 	// Unended reports whether a transaction that has not ended may have written a change of a version from since up to the

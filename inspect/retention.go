@@ -25,7 +25,11 @@ func (p *Poller) Retention(ctx context.Context) (Retention, error) {
 // RetentionOf is that of a database's own words (3 days), which only SQL Server has; else source__track_retention's.
 func (p *Poller) RetentionOf(told string) Retention {
 	if p.Engine != "sqlserver" {
-		how := "source__track_retention; of deletes, where rowrelay track purge runs"
+		what := "deletes"
+		if p.Config.Source.EveryChange {
+			what = "changes"
+		}
+		how := "source__track_retention; of " + what + ", where rowrelay track purge runs"
 		if most := p.Config.Source.TrackMaxDeletes; most > 0 {
 			how += fmt.Sprintf(", and of no more than %d (source__track_max_deletes)", most)
 		}

@@ -94,10 +94,14 @@ func (p *Poller) eventSchema(out *config.Output) object {
 		return shape(object{"Operation": object{"type": "integer", "enum": []int{0, 1, 2}}, "Item": anyOf(row, key)},
 			"Operation", "Item")
 	case "rowchange":
+		before := none
+		if p.Config.Source.BeforeImage {
+			before = anyOf(row, none)
+		}
 		return shape(object{
 			"event_id": text, "op": words(ops...), "cursor": object{"type": []string{"string", "null"}}, "pk": key,
 			"source": shape(object{"name": text, "kind": text, "fingerprint": text}, "name", "kind", "fingerprint"),
-			"before": object{"type": "null"}, "after": anyOf(row, object{"type": "null"}),
+			"before": before, "after": anyOf(row, none),
 			"metadata": object{"type": "object"},
 		}, "event_id", "op", "source", "cursor", "pk", "before", "after", "metadata")
 	}
@@ -143,9 +147,12 @@ func (p *Poller) rowSchemas(numbers bool) (row, key object, ops []string) {
 	return p.columns(p.Table.Catalog, numbers), p.columns(p.Table.KeyColumns, numbers), ops
 }
 
-// orKey is what an event carries: with change tracking a delete has its key only.
+// orKey is what an event carries: with change tracking a delete has its key only, unless every change is told.
 func (p *Poller) orKey(row, key object) object {
-	if p.Config.Source.Mode.Can(mode.Triggers) {
+	switch {
+	case p.Config.Source.BeforeImage:
+		return shape(object{"before": anyOf(row, none), "after": anyOf(row, none)}, "before", "after")
+	case p.Config.Source.Mode.Can(mode.Triggers) && !p.Config.Source.EveryChange:
 		return anyOf(row, key)
 	}
 	return row
@@ -194,7 +201,7 @@ func columnSchema(c *engine.Column, loose, numbers bool) object {
 	return s
 }
 
-var text = object{"type": "string"}
+var text, none = object{"type": "string"}, object{"type": "null"}
 
 func shape(properties object, need ...string) object {
 	return object{"type": "object", "properties": properties, "required": need}

@@ -27,11 +27,8 @@ func builtInPlan(t *testing.T, cfg plan.Config) *plan.Plan {
 			sqlServerColumn("note", true, sqlserver.Type{Base: "nvarchar", Length: 100}),
 			sqlServerColumn("version", false, sqlserver.Type{Base: "timestamp"}),
 		}}
-	changes, err := tracking.Of(d, &table, "", "orders")
+	changes, err := tracking.Of(d, &table, "", "orders", tracking.Writes{Changed: cfg.Changed, Ignored: cfg.Ignored})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tracking.Watch(d, changes, &table, tracking.Writes{Changed: cfg.Changed, Ignored: cfg.Ignored}); err != nil {
 		t.Fatal(err)
 	}
 	joined, err := tracking.Join(d, &table, tracking.BuiltIn(d.Syntax().Tracking.BuiltIn, &table), changes)

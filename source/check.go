@@ -118,7 +118,7 @@ func (c *Cursor) Check(ctx context.Context, after change.Cursor, n, batch int) (
 
 // named is what a tick warns of a position that no row gave.
 func (c *Cursor) named(ctx context.Context, p *plan.Plan, at change.Cursor) (warning string, err error) {
-	if at.IsStart() || p.Tracked != nil || p.ByWindows() || p.Counted(at) {
+	if at.IsStart() || p.ChangeTable() != nil || p.ByWindows() || p.Counted(at) {
 		return "", nil
 	}
 	pos, err := p.Decode(at)
@@ -182,19 +182,19 @@ func (c *Cursor) look(ctx context.Context, s *pool.Session, p *plan.Plan, batch 
 		return err
 	}
 	out.NullCursors = n
-	if p.Tracked != nil {
-		unseen, err := p.Syntax.Tracking.Unseen(ctx, s.Conn, p.Table.Changes)
+	if kept := p.ChangeTable(); kept != nil {
+		unseen, err := p.Syntax.Tracking.Unseen(ctx, s.Conn, kept)
 		if err != nil {
 			return err
 		}
 		out.Warnings = append(out.Warnings, unseen...)
-		if renew := p.Syntax.Tracking.Renew; renew != nil {
-			old, err := renew(ctx, s.Conn, p.Table.Changes)
+		if renew := p.Syntax.Tracking.Renew; renew != nil && p.History == nil {
+			old, err := renew(ctx, s.Conn, kept)
 			if err != nil {
 				return err
 			}
 			if len(old) > 0 {
-				out.Warnings = append(out.Warnings, tracking.Outdated(p.Table.Changes))
+				out.Warnings = append(out.Warnings, tracking.Outdated(kept))
 			}
 		}
 	}
@@ -244,7 +244,7 @@ func (c *Cursor) CursorColumns(ctx context.Context) ([]CursorColumn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Tracked != nil {
+	if p.ChangeTable() != nil {
 		col := &p.Sel.Order[0]
 		return []CursorColumn{{Name: col.Name, Type: col.Type, Moved: "is set with every write",
 			Step: plan.StepOf(&p.Syntax, col)}}, nil

@@ -123,6 +123,12 @@ func (c *Cursor) holdAgainst(ctx context.Context, s *pool.Session, p *plan.Plan,
 		gap, err = c.tracked(p).Gap(ctx, s.Conn, at)
 		return gap, "", err
 	}
+	if p.History != nil {
+		gap, err = c.tracked(p).HistoryGap(ctx, s.Conn, at)
+		if gap != nil || err != nil || !p.Counted(at) { // the floor may well be above all rows
+			return gap, "", err
+		}
+	}
 	if !p.Counted(at) {
 		warning, err = counter.Named(ctx, s.Conn, p, at, pos)
 		return nil, warning, err

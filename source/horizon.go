@@ -76,7 +76,7 @@ func (c *Cursor) warnLate(ctx context.Context, s *pool.Session, p *plan.Plan) {
 		case h.Elsewhere:
 			why = "the server at hand does not know the transactions that are open on the server that its rows come from by " +
 				"replication: " + engine.AskPrimary + ", or " + why
-			if p.Tracked != nil {
+			if p.ChangeTable() != nil {
 				p.Warnings = append(p.Warnings, engine.TrackPrimary)
 			}
 		case h.Crowded:

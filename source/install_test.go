@@ -37,7 +37,7 @@ func tracksPrimary(t *testing.T, url string, db *sql.DB) {
 	if err != nil || !slices.Contains(d.Warnings, engine.TrackPrimary) {
 		t.Errorf("the poller says %q, %v", d.Warnings, err)
 	}
-	s, err := tracking.Look(t.Context(), conn, "o", "", "o")
+	s, err := tracking.Look(t.Context(), conn, "o", "", "o", tracking.Writes{})
 	if err != nil || !slices.Contains(s.Unseen, engine.TrackPrimary) {
 		t.Errorf("track status says %q, %v", s.Unseen, err)
 	}

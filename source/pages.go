@@ -226,7 +226,7 @@ func countOf(p *plan.Plan, sel *keyset.Selection, r change.Range, most int,
 func (w rowPages) gap(ctx context.Context, at change.Cursor) (gap, err error) {
 	c, p := w.c, w.p
 	pos, err := p.Decode(at)
-	if err != nil || !p.Counted(at) && p.Tracked == nil || at.IsStart() {
+	if err != nil || !p.Counted(at) && p.ChangeTable() == nil || at.IsStart() {
 		return nil, err
 	}
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) (err error) {

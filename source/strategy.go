@@ -11,8 +11,8 @@ import (
 )
 
 // strategy is how the rows of a plan are read, and what its positions mean. There are two: positions of rows, in the
-// order of cursor and key (rowPages, and for recorded changes changePages and builtInPages: tracked.go), and windows
-// between two snapshots (windows), which PostgreSQL alone has.
+// order of cursor and key (rowPages, and for recorded changes changePages and builtInPages: tracked.go; historyPages),
+// and windows between two snapshots (windows), which PostgreSQL alone has.
 type strategy interface {
 	// page reads one page as source__late_commits says, under further conditions.
 	page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error)
@@ -44,6 +44,8 @@ func (c *Cursor) strategy(p *plan.Plan) strategy {
 		return builtInPages{rowPages{c, p}}
 	case p.Tracked != nil:
 		return changePages{rowPages{c, p}}
+	case p.History != nil:
+		return historyPages{rowPages{c, p}}
 	}
 	return rowPages{c, p}
 }

@@ -234,7 +234,8 @@ func (c *Cursor) ChangeTable(ctx context.Context) (name string, err error) {
 			return fmt.Errorf("%w: there is no change table on %s: what is older than its retention goes by itself",
 				poller.ErrConfig, p.Syntax.Name)
 		}
-		name = p.Table.Changes.In(p.Syntax.Quote, p.Table.Changes.Name)
+		kept := p.ChangeTable()
+		name = kept.In(p.Syntax.Quote, kept.Name)
 		return nil
 	})
 	return name, err

@@ -39,7 +39,8 @@ import (
 func (c *Cursor) Snapshot(ctx context.Context) (snapshot checkpointed.Snapshot, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
 		if p.Tracked == nil {
-			return fmt.Errorf("%w: a snapshot of the table goes with source__mode=changetracking", poller.ErrConfig)
+			return fmt.Errorf("%w: a snapshot of the table goes with source__mode=changetracking, and without source__every_change",
+				poller.ErrConfig)
 		}
 		snapshot, err = c.snapshot(ctx, p)
 		return err

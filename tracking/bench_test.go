@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/tracking"
 )
 
 var everyEngine = []string{"postgres", "sqlite", "mysql"}
@@ -30,13 +31,18 @@ func (r *rig) plain(engine string) {
 }
 
 // BenchmarkWrite is what the triggers cost a writer: a transaction of one row, and a statement of a thousand, on a
-// table without triggers and on one with them.
+// table without triggers, on one with a change table, and on one with a history that has the row before, too.
 func BenchmarkWrite(b *testing.B) {
 	for _, engine := range everyEngine {
 		r := newRig(b, engine)
 		r.plain(engine)
-		for _, table := range []string{"bare", "orders"} {
-			b.Run(engine+"/"+table+"/insert", func(b *testing.B) {
+		for _, table := range []string{"bare", "orders", "history"} {
+			kept := table
+			if table == "history" {
+				r.recordEvery(tracking.Writes{Every: true, Before: true})
+				table = "orders"
+			}
+			b.Run(engine+"/"+kept+"/insert", func(b *testing.B) {
 				r.exec("DELETE FROM " + table)
 				for n := range b.N {
 					r.exec(fmt.Sprintf("INSERT INTO %s (id, v) VALUES (%d, 1)", table, n))
@@ -44,12 +50,12 @@ func BenchmarkWrite(b *testing.B) {
 			})
 			r.exec("DELETE FROM " + table)
 			r.fill(table, 1000)
-			b.Run(engine+"/"+table+"/update", func(b *testing.B) {
+			b.Run(engine+"/"+kept+"/update", func(b *testing.B) {
 				for n := range b.N {
 					r.exec(fmt.Sprintf("UPDATE %s SET v = v + 1 WHERE id = %d", table, n%1000))
 				}
 			})
-			b.Run(engine+"/"+table+"/thousand", func(b *testing.B) {
+			b.Run(engine+"/"+kept+"/thousand", func(b *testing.B) {
 				for range b.N {
 					r.exec(fmt.Sprintf("UPDATE %s SET v = v + 1", table))
 				}

@@ -45,8 +45,9 @@ func TestUnwatchedColumn(t *testing.T) {
 		}
 	}
 	twice := tracking.Writes{Changed: []string{"twice"}}
-	refused(tracking.Watch(sqlserver.Dialect{}, &engine.ChangeTable{}, &engine.Table{Name: "orders",
-		Columns: []engine.Column{{Name: "Twice", Computed: true, Unwatched: true}}}, twice))
+	_, err := tracking.Of(sqlserver.Dialect{}, &engine.Table{Name: "orders", From: "orders", PrimaryKey: []string{"id"},
+		Columns: []engine.Column{{Name: "id"}, {Name: "Twice", Computed: true, Unwatched: true}}}, "", "orders", twice)
+	refused(err)
 
 	r := newRig(t, "postgres")
 	var version int

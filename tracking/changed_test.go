@@ -30,7 +30,7 @@ func watching(t *testing.T, name string, changed ...string) *rig {
 // reinstall makes the change table anew.
 func (r *rig) reinstall(writes tracking.Writes) {
 	r.Helper()
-	w, err := tracking.Uninstall(r.Context(), r.conn, "orders", "", "orders")
+	w, err := tracking.Uninstall(r.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
 	if err == nil {
 		err = w.Apply(r.Context(), r.db)
 	}

@@ -29,14 +29,14 @@ func TestCopiedTriggers(t *testing.T) {
 		r.exec("CREATE TRIGGER " + trigger + "_v2 AFTER " + event + " ON _orders_gho FOR EACH ROW" + body)
 	}
 	r.exec("RENAME TABLE orders TO _orders_del, _orders_gho TO orders")
-	status, err := tracking.Look(t.Context(), r.conn, "orders", "", "orders")
+	status, err := tracking.Look(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
 	if err != nil || len(status.Faults) > 0 {
 		t.Error(status.Faults, err)
 	}
 	// A trigger that only begins with the name is none.
 	r.exec("DROP TRIGGER rowrelay_changes_orders_delete_v2",
 		"CREATE TRIGGER rowrelay_changes_orders_delete_audit AFTER DELETE ON orders FOR EACH ROW SET @deleted = 1")
-	status, err = tracking.Look(t.Context(), r.conn, "orders", "", "orders")
+	status, err = tracking.Look(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
 	if err != nil || len(status.Faults) != 1 || !strings.Contains(status.Faults[0], "delete") {
 		t.Error(status.Faults, err)
 	}
@@ -45,7 +45,7 @@ func TestCopiedTriggers(t *testing.T) {
 	if err != nil || !w.Done {
 		t.Error(w.Statements, err)
 	}
-	if w, err = tracking.Uninstall(t.Context(), r.conn, "orders", "", "orders"); err == nil {
+	if w, err = tracking.Uninstall(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{}); err == nil {
 		err = w.Apply(t.Context(), r.db)
 	}
 	if err != nil {
@@ -65,11 +65,11 @@ func TestTriggersOfAnotherDatabase(t *testing.T) {
 	}
 	other.exec("DROP TRIGGER rowrelay_changes_orders_insert", "CREATE TRIGGER rowrelay_changes_orders_insert AFTER INSERT ON orders "+
 		"FOR EACH ROW INSERT IGNORE INTO `"+first+"`.`rowrelay_changes_orders` (id) VALUES (NEW.id)")
-	status, err := tracking.Look(t.Context(), other.conn, "orders", "", "orders")
+	status, err := tracking.Look(t.Context(), other.conn, "orders", "", "orders", tracking.Writes{})
 	if err != nil || len(status.Faults) != 1 || !strings.Contains(status.Faults[0], "writes elsewhere") {
 		t.Error(status.Faults, err)
 	}
-	w, err := tracking.Uninstall(t.Context(), other.conn, "orders", "", "orders")
+	w, err := tracking.Uninstall(t.Context(), other.conn, "orders", "", "orders", tracking.Writes{})
 	if err == nil {
 		err = w.Apply(t.Context(), other.db)
 	}
@@ -77,7 +77,8 @@ func TestTriggersOfAnotherDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.install("orders")
-	if status, err = tracking.Look(t.Context(), other.conn, "orders", "", "orders"); err != nil || len(status.Faults) > 0 {
+	status, err = tracking.Look(t.Context(), other.conn, "orders", "", "orders", tracking.Writes{})
+	if err != nil || len(status.Faults) > 0 {
 		t.Error(status.Faults, err)
 	}
 }

@@ -35,7 +35,7 @@ func TestStatements(t *testing.T) {
 			Columns: append(key[:2:2], engine.Column{Name: "note", Type: "text", Nullable: true})}
 		changes := engine.Table{PrimaryKey: orders.PrimaryKey, Columns: append(key[:2:2],
 			engine.Column{Name: engine.ChangeVersion}, engine.Column{Name: engine.ChangeCreated})}
-		c, err := tracking.Of(d, &orders, "", "orders")
+		c, err := tracking.Of(d, &orders, "", "orders", tracking.Writes{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestStatements(t *testing.T) {
 		pinned(t, d, &orders, &changes, c, s.Name+".sql")
 		for name, writes := range map[string]tracking.Writes{"changed": {Changed: []string{"note"}},
 			"context": {Ignored: "0x52454c59"}, "changed_context": {Changed: []string{"note"}, Ignored: "0x52454c59"}} {
-			err := tracking.Watch(d, c, &orders, writes)
+			c, err := tracking.Of(d, &orders, "", "orders", writes)
 			if s.Name == "sqlite" && writes.Ignored != "" && errors.Is(err, poller.ErrConfig) {
 				continue // a writer cannot tell a trigger who it is
 			}
@@ -64,7 +64,33 @@ func TestStatements(t *testing.T) {
 			}
 			pinned(t, d, &orders, &with, c, s.Name+"_"+name+".sql")
 		}
+		if s.Tracking.Histories != nil {
+			pinnedHistory(t, d, &orders)
+		}
 	}
+}
+
+// pinnedHistory pins what is run for a history, and for one that records other columns.
+func pinnedHistory(t *testing.T, d engine.Dialect, orders *engine.Table) {
+	t.Helper()
+	s := d.Syntax()
+	script := ""
+	for _, had := range [][]string{nil, {"tenant", "id", "gone", "rowrelay_was_tenant", "rowrelay_was_id",
+		"rowrelay_was_gone"}} {
+		c, err := tracking.Of(d, orders, "", "orders", tracking.Writes{Every: true, Before: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.History.Has, c.History.Above = had, 1_800_000_000_000_000
+		w := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce,
+			Statements: s.Tracking.Histories.Install(c, []string{"varchar(20)", "bigint", "text"}, had == nil)}
+		script += w.Script() + "\n"
+		if had != nil {
+			w.Statements = s.Tracking.Uninstall(c)
+			script += "-- uninstall\n" + w.Script()
+		}
+	}
+	golden.Pin(t, s.Name+"_history.sql", script)
 }
 
 // pinned pins what is run for a change table.
@@ -95,8 +121,8 @@ func TestDefaultName(t *testing.T) {
 	long := "a_table_with_a_name_that_is_rather_long_for_every_engine"
 	for table, want := range map[string]string{"orders": "rowrelay_changes_orders",
 		long: "rowrelay_changes_a_table_with_a_name_that_is_99c0"} {
-		got := tracking.DefaultName(table)
-		if len(got) > 52 || got != want && table != long || table == long && got == tracking.DefaultName(long+"2") {
+		got := tracking.DefaultName(table, false)
+		if len(got) > 52 || got != want && table != long || table == long && got == tracking.DefaultName(long+"2", false) {
 			t.Errorf("%s: %s", table, got)
 		}
 	}

@@ -3,8 +3,10 @@ package tracking
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine"
@@ -25,6 +27,8 @@ type Work struct {
 	Unseen []string
 	// Writer is how a writer says that its writes are not to be told of; "" where all are.
 	Writer string
+	// Dropped are columns that a history has no more.
+	Dropped []string
 	// Read is what the poller's login reads, and Grant what it must be granted on that.
 	Read  []string
 	Grant string
@@ -55,7 +59,7 @@ var errNoTable = errors.New("could not find table")
 
 // find reads the catalog. of is Of, or named.
 func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string, writes Writes,
-	of func(engine.Dialect, *engine.Table, string, string) (*engine.ChangeTable, error)) (f found, err error) {
+	of func(engine.Dialect, *engine.Table, string, string, Writes) (*engine.ChangeTable, error)) (f found, err error) {
 	parts, err := engine.SplitName(table)
 	if err != nil {
 		return f, fmt.Errorf("%w: source__table %q: %w", poller.ErrConfig, table, err)
@@ -68,10 +72,7 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	if err != nil {
 		return f, fmt.Errorf("read the catalog for %s: %w", table, err)
 	}
-	if f.changes, err = of(d, &f.table, name, whose); err != nil {
-		return f, err
-	}
-	if err = Watch(d, f.changes, &f.table, writes); err != nil {
+	if f.changes, err = of(d, &f.table, name, whose, writes); err != nil {
 		return f, err
 	}
 	t := d.Syntax().Tracking
@@ -84,7 +85,12 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 	if f.own, err = made(ctx, d, conn, f.changes); err != nil || f.own == nil {
 		return f, err
 	}
-	if f.faults, err = t.Faults(ctx, conn, f.changes); err == nil && t.Renew != nil {
+	f.faults, err = t.Faults(ctx, conn, f.changes)
+	switch {
+	case err != nil:
+	case f.changes.History != nil:
+		f.renew, err = renewHistory(ctx, d, conn, &f, writes.exact)
+	case t.Renew != nil:
 		f.renew, err = t.Renew(ctx, conn, f.changes)
 	}
 	return f, err
@@ -93,15 +99,20 @@ func find(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 // made is the change table where there is one. What stands in its place, or in that of its state, and is somebody's own
 // is an error: nothing must be done to it.
 func made(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.ChangeTable) (own *engine.Table, err error) {
-	state := []string{engine.StateFloor}
-	if d.Syntax().Tracking.Snapshots {
-		state = append(state, engine.StatePurged)
-	}
-	for _, of := range []struct {
+	type part struct {
 		name    string
 		columns []string
-	}{{c.Marks(), []string{"taken", engine.ChangeVersion}}, {c.State(), state},
-		{c.Name, []string{engine.ChangeVersion, engine.ChangeCreated}}} {
+	}
+	state := part{c.State(), []string{engine.StateFloor}}
+	if d.Syntax().Tracking.Snapshots && c.History == nil {
+		state.columns = append(state.columns, engine.StatePurged)
+	}
+	parts := []part{{c.Marks(), []string{"taken", engine.ChangeVersion}}, state,
+		{c.Name, []string{engine.ChangeVersion, engine.ChangeCreated}}}
+	if c.History != nil {
+		parts = []part{state, {c.Name, []string{engine.HistoryChange, engine.HistoryOperation}}}
+	}
+	for _, of := range parts {
 		t, err := d.Table(ctx, conn, c.Beside(of.name))
 		switch {
 		case errors.Is(err, engine.ErrNoTable):
@@ -122,6 +133,7 @@ func made(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.Chang
 // is ErrConfig: it has to be uninstalled first.
 func Install(ctx context.Context, to engine.Connection, table, name, whose string, writes Writes) (w Work,
 	err error) {
+	writes.exact = len(writes.Columns) > 0
 	return w, ask(ctx, to, func(conn *sql.Conn) error {
 		f, err := find(ctx, to.Dialect, conn, table, name, whose, writes, Of)
 		if err != nil {
@@ -135,11 +147,8 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 			w.Read = append(w.Read, f.changes.In(s.Quote, f.changes.Name), f.changes.In(s.Quote, f.changes.State()))
 		}
 		if f.own != nil {
-			if _, err := Join(to.Dialect, &f.table, f.own, f.changes); err != nil {
+			if err := f.fits(to.Dialect); err != nil {
 				return err
-			}
-			if other := watchesOthers(f.own, f.changes); other != "" {
-				return stale(f.changes, other)
 			}
 			w.Done = len(f.faults)+len(f.renew) == 0
 		}
@@ -164,15 +173,37 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 		if w.Unseen, err = t.Unseen(ctx, conn, f.changes); err != nil {
 			return fmt.Errorf("read what the triggers do not see: %w", err)
 		}
-		if f.changes.Ignored != "" {
+		if h := f.changes.History; h != nil {
+			w.Dropped = slices.DeleteFunc(slices.Clone(h.Has), func(name string) bool {
+				return slices.Contains(h.Columns, strings.TrimPrefix(name, engine.HistoryWas))
+			})
+		} else if f.changes.Ignored != "" {
 			w.Writer = fmt.Sprintf(t.Contexts, f.changes.Ignored)
 		}
-		w.Statements = t.Install(f.changes, declared)
-		if len(f.faults) == 0 && len(f.renew) > 0 {
+		switch {
+		case f.own != nil && len(f.faults) == 0 && len(f.renew) > 0:
 			w.Statements = f.renew
+		case f.changes.History != nil:
+			w.Statements = t.Histories.Install(f.changes, declared, true)
+		default:
+			w.Statements = t.Install(f.changes, declared)
 		}
 		return nil
 	})
+}
+
+// fits refuses a change table that is not that of its table any more, or records something else.
+func (f *found) fits(d engine.Dialect) error {
+	if f.changes.History != nil {
+		return fitsHistory(&f.table, f.own, f.changes)
+	}
+	if _, err := Join(d, &f.table, f.own, f.changes); err != nil {
+		return err
+	}
+	if other := watchesOthers(f.own, f.changes); other != "" {
+		return stale(f.changes, other)
+	}
+	return nil
 }
 
 // watchesOthers says that a change table records the writes of other columns than those that are asked for: whoever
@@ -188,11 +219,12 @@ func watchesOthers(own *engine.Table, c *engine.ChangeTable) string {
 }
 
 // Uninstall says what it takes to remove the triggers and the change table.
-func Uninstall(ctx context.Context, to engine.Connection, table, name, whose string) (w Work, err error) {
+func Uninstall(ctx context.Context, to engine.Connection, table, name, whose string, writes Writes) (w Work,
+	err error) {
 	return w, ask(ctx, to, func(conn *sql.Conn) error {
-		f, err := find(ctx, to.Dialect, conn, table, name, whose, Writes{}, named)
+		f, err := find(ctx, to.Dialect, conn, table, name, whose, writes, named)
 		if errors.Is(err, errNoTable) {
-			f.changes, err = leftBehind(ctx, to.Dialect, conn, table, name, err)
+			f.changes, err = leftBehind(ctx, to.Dialect, conn, table, name, writes, err)
 		}
 		if err != nil {
 			return err
@@ -209,17 +241,21 @@ func Uninstall(ctx context.Context, to engine.Connection, table, name, whose str
 }
 
 // leftBehind finds the change table of a table that was dropped, and with it the triggers.
-func leftBehind(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name string,
+func leftBehind(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name string, writes Writes,
 	noTable error) (*engine.ChangeTable, error) {
 	parts, err := engine.SplitName(table)
 	if err != nil || d.Syntax().Tracking.BuiltIn != nil { // that goes with its table
 		return nil, noTable
 	}
 	if name == "" {
-		name = DefaultName(parts[len(parts)-1])
+		name = DefaultName(parts[len(parts)-1], writes.Every)
 	}
 	parts[len(parts)-1] = name
-	own, err := made(ctx, d, conn, &engine.ChangeTable{OfParts: parts, Name: name})
+	c := &engine.ChangeTable{OfParts: parts, Name: name}
+	if writes.Every {
+		c.History = &engine.History{}
+	}
+	own, err := made(ctx, d, conn, c)
 	if err != nil {
 		return nil, err
 	}
@@ -238,12 +274,15 @@ func (w *Work) Notes() (notes []string) {
 		notes = append(notes, "Rights: "+w.Rights+".")
 	}
 	if len(w.Read) > 0 {
-		notes = append(notes, "Rows that are there already are told of when they are written next, or first of all: "+
-			"source__start=snapshot.")
+		notes = append(notes, w.already())
 		if w.Grant != "" {
 			notes = append(notes, "The login of source__connection needs no more than GRANT "+w.Grant+" ON each of "+
 				strings.Join(w.Read, ", ")+".")
 		}
+	}
+	if len(w.Dropped) > 0 {
+		notes = append(notes, "No longer recorded: "+strings.Join(w.Dropped, ", ")+". Changes that were not delivered yet "+
+			"come without, also to other pollers that read this history.")
 	}
 	if w.Writer != "" {
 		notes = append(notes, "Writes are left out whose transaction says: "+w.Writer+".")
@@ -252,6 +291,14 @@ func (w *Work) Notes() (notes []string) {
 		notes = append(notes, "Not seen: "+text+".")
 	}
 	return notes
+}
+
+// already says what becomes of the rows that are there.
+func (w *Work) already() string {
+	if w.Changes.History != nil {
+		return "Rows that are there already are told of when they are written next."
+	}
+	return "Rows that are there already are told of when they are written next, or first of all: source__start=snapshot."
 }
 
 // Script is the statements as a program of the engine reads them: psql, sqlite3, mysql.
@@ -276,8 +323,17 @@ func (w *Work) Script() string {
 // Apply runs the statements. Where they are no transaction, one that fails leaves those before it, and the same work
 // can be done again.
 func (w *Work) Apply(ctx context.Context, db *sql.DB) error {
-	if !w.AtOnce {
-		return w.run(ctx, db)
+	if !w.AtOnce { // on one connection: what is set, and locked, is the session's
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return fmt.Errorf("connect: %w", err)
+		}
+		defer func() { _ = conn.Close() }()
+		if err := w.run(ctx, conn); err != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // not to be used again
+			return err
+		}
+		return nil
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

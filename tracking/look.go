@@ -23,7 +23,9 @@ type Status struct {
 	Unseen []string `json:"unseen,omitempty"`
 	// Outdated says that an older version installed it, and what to do; "" where it did not.
 	Outdated string `json:"outdated,omitempty"`
-	// Rows counts the keys in the change table, Deleted those of them whose row is gone.
+	// Every says that the change table keeps every change. Rows counts these then, otherwise its keys, and Deleted the
+	// deletes among them: keys whose row is gone.
+	Every   bool  `json:"every,omitempty"`
 	Rows    int64 `json:"rows"`
 	Deleted int64 `json:"deleted"`
 	// Floor is the version up to which changes may be missing; Oldest and Newest are those of the rows, "" for none.
@@ -35,20 +37,22 @@ type Status struct {
 }
 
 // Look reads the status. It counts rows: on a large table that takes its time.
-func Look(ctx context.Context, to engine.Connection, table, name, whose string) (s Status, err error) {
+func Look(ctx context.Context, to engine.Connection, table, name, whose string, writes Writes) (s Status, err error) {
 	return s, ask(ctx, to, func(conn *sql.Conn) error {
-		s, err = look(ctx, to.Dialect, conn, table, name, whose)
+		s, err = look(ctx, to.Dialect, conn, table, name, whose, writes)
 		return err
 	})
 }
 
-func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string) (s Status, err error) {
-	f, err := find(ctx, d, conn, table, name, whose, Writes{}, Of)
+func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, whose string, writes Writes) (s Status,
+	err error) {
+	f, err := find(ctx, d, conn, table, name, whose, writes.kind(), Of)
 	if err != nil {
 		return s, err
 	}
 	syntax := d.Syntax()
-	s = Status{Table: f.table.Name, Changes: f.changes.Name, Installed: f.own != nil, Faults: f.faults}
+	s = Status{Table: f.table.Name, Changes: f.changes.Name, Every: f.changes.History != nil, Installed: f.own != nil,
+		Faults: f.faults}
 	if s.Unseen, err = syntax.Tracking.Unseen(ctx, conn, f.changes); err != nil {
 		return s, fmt.Errorf("read what the triggers do not see: %w", err)
 	}
@@ -62,6 +66,13 @@ func look(ctx context.Context, d engine.Dialect, conn *sql.Conn, table, name, wh
 		if s.Retained, err = b.Retained(ctx, conn); err != nil {
 			return s, err
 		}
+	}
+	if f.changes.History != nil {
+		if err := f.fits(d); err != nil {
+			s.Faults = append(s.Faults, poller.NameDocument(err, whose).Error())
+			return s, nil
+		}
+		return s, s.countHistory(ctx, conn, &syntax, f.changes)
 	}
 	joined, err := Join(d, &f.table, f.own, f.changes)
 	if err != nil {

@@ -18,6 +18,8 @@ type Reader struct {
 	// At says that it has the position's own version, and Own that it may have been delivered although it was not passed,
 	// At among them; both "" where none is.
 	At, Own string
+	// Number is, of a history, that of the last change that was delivered; 0 for none. The others are "" then.
+	Number int64
 }
 
 // Keep says how long deletes wait for a reader that has not delivered them.
@@ -32,15 +34,19 @@ type Keep struct {
 //
 // The floor comes first, so that a poller that nobody spoke of, or nobody waited for, and that lags, finds a gap
 // and no silence.
-func Purge(ctx context.Context, to engine.Connection, table, name, whose string, readers []Reader,
+func Purge(ctx context.Context, to engine.Connection, table, name, whose string, writes Writes, readers []Reader,
 	keep Keep) (w Work, err error) {
 	return w, ask(ctx, to, func(conn *sql.Conn) error {
-		f, err := find(ctx, to.Dialect, conn, table, name, whose, Writes{}, Of)
+		f, err := find(ctx, to.Dialect, conn, table, name, whose, writes.kind(), Of)
 		if err != nil {
 			return err
 		}
 		if f.own == nil {
 			return Missing(f.changes)
+		}
+		if f.changes.History != nil {
+			w, err = purgeHistory(ctx, conn, to.Dialect, f.changes, readers, keep.For)
+			return err
 		}
 		s, last := to.Dialect.Syntax(), ""
 		if keep.Most > 0 {

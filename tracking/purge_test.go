@@ -31,7 +31,7 @@ func (r *rig) purgeTo(keep tracking.Keep, src *source.Cursor, positions ...chang
 	if err != nil {
 		r.Fatal(err)
 	}
-	w, err := tracking.Purge(r.Context(), r.conn, "orders", "", "orders", readers, keep)
+	w, err := tracking.Purge(r.Context(), r.conn, "orders", "", "orders", tracking.Writes{}, readers, keep)
 	if err == nil {
 		one := r.conn.WriteDB(1)
 		defer func() { _ = one.Close() }()

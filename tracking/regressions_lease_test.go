@@ -64,7 +64,7 @@ func TestD4ABatchOfWideKeysIsNoLimit(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			r := newRig(t, engine)
 			r.exec("DROP TABLE orders")
-			old, err := tracking.Uninstall(t.Context(), r.conn, "orders", "", "orders")
+			old, err := tracking.Uninstall(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
 			if err == nil {
 				err = old.Apply(t.Context(), r.db)
 			}

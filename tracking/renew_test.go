@@ -44,7 +44,7 @@ func renewed(t *testing.T, engine string, older func(*rig, []string)) {
 	}
 	noticed := func(want bool) {
 		t.Helper()
-		s, err := tracking.Look(t.Context(), r.conn, "orders", "", "orders")
+		s, err := tracking.Look(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
 		if err != nil || len(s.Faults) > 0 || strings.Contains(s.Outdated, "rowrelay track install orders") != want {
 			t.Errorf("%+v, %v", s, err)
 		}

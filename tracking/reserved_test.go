@@ -15,7 +15,7 @@ func TestColumnsOfOurOwn(t *testing.T) {
 	d := sqlserver.Dialect{}
 	rows := engine.Table{Name: "dbo.souls", From: "[dbo].[souls]", PrimaryKey: []string{"gone"},
 		Columns: []engine.Column{{Name: "gone", Type: "bigint"}}}
-	c, err := tracking.Of(d, &rows, "", "souls")
+	c, err := tracking.Of(d, &rows, "", "souls", tracking.Writes{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestColumnsOfOurOwn(t *testing.T) {
 		}
 	}
 	rows.PrimaryKey[0], rows.Columns[0].Name = engine.ChangeGone, engine.ChangeGone
-	if _, err := tracking.Of(d, &rows, "", "souls"); err == nil || !strings.Contains(err.Error(), "reserved column") {
+	if _, err := tracking.Of(d, &rows, "", "souls", tracking.Writes{}); err == nil || !strings.Contains(err.Error(), "reserved column") {
 		t.Errorf("a table with a column of ours: %v", err)
 	}
 }

@@ -34,7 +34,8 @@ type rig struct {
 	db    *sql.DB
 	store *memstore.Store
 	to    *receiver
-	keys  int // that transactions write; 1000 at least
+	keys  int    // that transactions write; 1000 at least
+	hold  string // what some transactions run for a while before they end; "" for none
 	graves
 }
 
@@ -116,6 +117,8 @@ type settings struct {
 	ignored     string
 	// snapshot is source__start=snapshot, resync source__on_gap=resync.
 	snapshot, resync bool
+	// every is source__every_change with source__before_image.
+	every bool
 }
 
 func (s *settings) start() string {
@@ -128,7 +131,7 @@ func (s *settings) start() string {
 func (r *rig) instance(s settings) instance {
 	r.Helper()
 	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, Operations: s.operations,
-		Start: s.start(), Changed: s.changed, Ignored: s.ignored}, r.conn)
+		Start: s.start(), Changed: s.changed, Ignored: s.ignored, EveryChange: s.every, BeforeImage: s.every}, r.conn)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -260,6 +263,9 @@ func (o *receiver) accept(e *change.Event) {
 	o.seen[e.ID] = true
 	id := keyOf(e)
 	was, is := o.rows[id], event{op: e.Op}
+	if e.Before != nil {
+		o.follows(id, was, e.Before)
+	}
 	if e.Op != change.Delete {
 		var row struct{ V json.RawMessage } // a string beyond 2^53
 		err := json.Unmarshal(e.Row, &row)
@@ -283,8 +289,30 @@ func (o *receiver) accept(e *change.Event) {
 	o.told = append(o.told, text)
 }
 
+// follows holds the row before a change against the last state of its key.
+func (o *receiver) follows(id string, was event, before []byte) {
+	var row *struct {
+		ID int64
+		V  json.RawMessage
+	}
+	if err := json.Unmarshal(before, &row); err != nil {
+		panic(err)
+	}
+	got, want := "null", "null"
+	if row != nil {
+		got = fmt.Sprint(row.ID, "=", strings.Trim(string(row.V), `"`))
+	}
+	if was.v > 0 && was.op != change.Delete {
+		want = fmt.Sprint(id, "=", was.v)
+	}
+	if got != want {
+		o.inverted = append(o.inverted,
+			fmt.Sprintf("%s: before the change it was %s, and the receiver has %s", id, got, want))
+	}
+}
+
 func keyOf(e *change.Event) string {
-	return strings.TrimSuffix(strings.TrimPrefix(string(e.Key), `{"id":`), "}")
+	return strings.TrimSuffix(strings.TrimPrefix(string(e.OrderKey), `{"id":`), "}")
 }
 
 // take returns what was accepted since it was asked last.

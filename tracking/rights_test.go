@@ -69,11 +69,11 @@ func TestSwappedTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	says := func() (owner, reads string) {
-		all, err := tracking.Look(t.Context(), r.conn, "orders", "", "orders")
+		all, err := tracking.Look(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		some, err := tracking.Look(t.Context(), reader, "orders", "", "orders")
+		some, err := tracking.Look(t.Context(), reader, "orders", "", "orders", tracking.Writes{})
 		if err != nil {
 			t.Fatal(err)
 		}

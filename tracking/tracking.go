@@ -29,9 +29,13 @@ var reserved = []string{engine.ChangeVersion, engine.ChangeCreated, engine.Chang
 // longest is the longest name of a change table: what belongs to it has longer ones, and PostgreSQL allows 63 bytes.
 const longest = 52
 
-// DefaultName is a change table's name, unless source__track_table says another: rowrelay_changes_<table>.
-func DefaultName(table string) string {
+// DefaultName is a change table's name, unless source__track_table says another: rowrelay_changes_<table>, and
+// rowrelay_history_<table> of one that keeps every change.
+func DefaultName(table string, every bool) string {
 	name := "rowrelay_changes_" + table
+	if every {
+		name = "rowrelay_history_" + table
+	}
 	if len(name) <= longest {
 		return name
 	}
@@ -39,9 +43,9 @@ func DefaultName(table string) string {
 	return strings.ToValidUTF8(name[:longest-9], "") + "_" + hex.EncodeToString(sum[:4])
 }
 
-// Of returns the change table of a table; name is source__track_table, or "", whose the poller. Errors wrap
-// poller.ErrConfig: the table cannot have one.
-func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTable, error) {
+// Of returns the change table of a table, for some writes; name is source__track_table, or "", whose the poller. Errors
+// wrap poller.ErrConfig: the table cannot have one.
+func Of(d engine.Dialect, t *engine.Table, name, whose string, writes Writes) (*engine.ChangeTable, error) {
 	if t.View {
 		return nil, refused("%s is a view, and no trigger sees what changes in it: name the table", t.Name)
 	}
@@ -76,7 +80,11 @@ func Of(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTa
 	if len(taken) > 0 {
 		return nil, refused("found reserved column name(s) in table %s: %s: rename them", t.Name, strings.Join(taken, ", "))
 	}
-	return named(d, t, name, whose)
+	c, err := named(d, t, name, whose, writes)
+	if err != nil {
+		return nil, err
+	}
+	return c, watch(d, c, t, writes)
 }
 
 // refused says why a table has no change table.
@@ -85,7 +93,7 @@ func refused(format string, args ...any) error {
 }
 
 // named is Of for a table whatever it is like: what was installed on it can be removed.
-func named(d engine.Dialect, t *engine.Table, name, whose string) (*engine.ChangeTable, error) {
+func named(d engine.Dialect, t *engine.Table, name, whose string, writes Writes) (*engine.ChangeTable, error) {
 	s := d.Syntax()
 	builtIn := s.Tracking.BuiltIn != nil
 	parts, err := engine.SplitName(t.From)
@@ -104,12 +112,16 @@ func named(d engine.Dialect, t *engine.Table, name, whose string) (*engine.Chang
 		return nil, refused("%s lies in an attached file: name a table of the file itself", t.Name)
 	}
 	if name == "" {
-		name = DefaultName(parts[len(parts)-1])
+		name = DefaultName(parts[len(parts)-1], writes.Every)
 	}
 	if len(name) > longest {
 		return nil, refused("source__track_table %q is longer than %d bytes", name, longest)
 	}
-	return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Name: name, Poller: whose}, nil
+	c := &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Name: name, Poller: whose}
+	if writes.Every {
+		c.History = &engine.History{}
+	}
+	return c, nil
 }
 
 // Writes says which writes of a row count: those that change one of some columns (source__changed), and are not made
@@ -117,10 +129,16 @@ func named(d engine.Dialect, t *engine.Table, name, whose string) (*engine.Chang
 type Writes struct {
 	Changed []string
 	Ignored string
+	// Every says that each is kept, and not the last of each key; Before that the row before it is, too. Columns, where
+	// there are any, are all that is kept beside the key, the order key and Changed.
+	Every, Before     bool
+	Columns, OrderKey []string
+
+	exact bool // a history records no others
 }
 
-// Watch has a change table record when such a write was the last.
-func Watch(d engine.Dialect, c *engine.ChangeTable, t *engine.Table, writes Writes) error {
+// watch has a change table record when such a write was the last, or a history every write.
+func watch(d engine.Dialect, c *engine.ChangeTable, t *engine.Table, writes Writes) error {
 	c.Changed, c.Ignored = nil, writes.Ignored
 	if s := d.Syntax(); c.Ignored != "" && s.Tracking.Contexts == "" {
 		return fmt.Errorf("%w: source__ignore_context: %s has no way for a writer to tell a trigger who it is: leave it out, "+
@@ -140,6 +158,9 @@ func Watch(d engine.Dialect, c *engine.ChangeTable, t *engine.Table, writes Writ
 		case !slices.Contains(c.Changed, t.Columns[at].Name):
 			c.Changed = append(c.Changed, t.Columns[at].Name)
 		}
+	}
+	if writes.Every {
+		return record(d, c, t, writes)
 	}
 	return nil
 }
@@ -268,7 +289,7 @@ func Floor(s *engine.Syntax, c *engine.ChangeTable) string {
 		return b.Floor(c)
 	}
 	floor := "s." + s.Quote(engine.StateFloor)
-	if s.Tracking.Snapshots {
+	if s.Tracking.Snapshots && c.History == nil {
 		floor += "::text || ' ' || s." + s.Quote(engine.StatePurged) + "::text"
 	}
 	return "(SELECT " + floor + " FROM " + c.In(s.Quote, c.State()) + " AS s)"
@@ -297,14 +318,14 @@ func foreign(c *engine.ChangeTable, name string) error {
 
 // Missing says that there is no change table.
 func Missing(c *engine.ChangeTable) error {
-	return fmt.Errorf("%w: could not find change tracking enabled for table %s: there is no change table %s, or the user may not "+
-		"read it. Install it: rowrelay track install %s", poller.ErrConfig, c.Of, c.Name, c.Poller)
+	return fmt.Errorf("%w: could not find change tracking enabled for table %s: %s is not there, or the user may not "+
+		"read it. Install it: rowrelay track install %s", poller.ErrConfig, c.Of, c.Title(), c.Poller)
 }
 
 // Broken says that triggers do not keep a change table.
 func Broken(c *engine.ChangeTable, faults []string) error {
-	return fmt.Errorf("%w: the change table %s misses changes: %s. Install it again: rowrelay track install %s; "+
-		"the poller then stops at the gap, and says how to go on", poller.ErrConfig, c.Name, strings.Join(faults, "; "),
+	return fmt.Errorf("%w: %s misses changes: %s. Install it again: rowrelay track install %s; "+
+		"the poller then stops at the gap, and says how to go on", poller.ErrConfig, c.Title(), strings.Join(faults, "; "),
 		c.Poller)
 }
 

@@ -37,6 +37,11 @@ func (r *rig) transaction(ctx context.Context) bool {
 			return false
 		}
 	}
+	if r.hold != "" && rand.IntN(20) == 0 {
+		if _, err := tx.ExecContext(ctx, r.hold); err != nil {
+			return false
+		}
+	}
 	if rand.IntN(8) == 0 {
 		return false
 	}

@@ -126,15 +126,23 @@ func TestSchema(t *testing.T) {
 	}
 	connection := newFile(t)
 	runSQL(t, connection, `CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL)`)
-	for _, format := range []string{"cloudevents", "rowchange", "sqltrigger", "row"} {
+	every := []string{"pollers__orders__source__every_change=true", "pollers__orders__source__before_image=true"}
+	for _, c := range []struct {
+		format string
+		more   []string
+	}{
+		{"cloudevents", nil}, {"rowchange", nil}, {"sqltrigger", nil}, {"row", nil}, {"cloudevents", every[:1:1]},
+		{"rowchange", every[:1:1]}, {"row", every[:1:1]}, {"cloudevents", every}, {"rowchange", every}, {"row", every},
+	} {
 		t.Chdir(t.TempDir())
-		environ := ordersOf(connection, "pollers__orders__source__mode=changetracking",
-			"pollers__orders__output__format="+format)
+		format := c.format
+		environ := ordersOf(connection, append(c.more, "pollers__orders__source__mode=changetracking",
+			"pollers__orders__output__format="+format)...)
 		if _, errs, err := sampled(t, environ, "track", "install", "orders", "--apply", "--yes"); err != nil {
 			t.Fatal(err, errs)
 		}
 		runSQL(t, connection, `INSERT INTO orders VALUES (1, 'tea'), (2, 'oil')`, `DELETE FROM orders WHERE id = 2`)
-		schemaFits(t, "changes "+format, environ, 2)
+		schemaFits(t, strings.Join(append(c.more, "changes", format), " "), environ, 2)
 		runSQL(t, connection, `DELETE FROM orders`)
 	}
 }

@@ -48,6 +48,7 @@ poller's database, ready to be read and run by whoever may: with psql, mysql or 
 them itself.
 
 Rows that are in the table already are told of when they are written next, or first of all (source__start=snapshot).
+With source__every_change it is a history: run it again where the table has another column, and no change is missed.
 
 Run it again where a trigger was dropped or disabled. Pollers then stop at the gap, because writes may
 have been missed.`,
@@ -66,7 +67,8 @@ have been missed.`,
 
 // writes are those that the settings name.
 func writes(s *config.Source) tracking.Writes {
-	return tracking.Writes{Changed: s.Changed, Ignored: s.IgnoreContext}
+	return tracking.Writes{Changed: s.Changed, Ignored: s.IgnoreContext, Every: s.EveryChange, Before: s.BeforeImage,
+		Columns: s.Columns, OrderKey: s.OrderKey}
 }
 
 func newTrackUninstall(t *target) *cobra.Command {
@@ -82,7 +84,7 @@ runs them itself. Every poller that reads the change table then fails, and says 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return t.track(cmd.Context(), args[0], func(ctx context.Context, c engine.Connection, s *config.Source,
 				poller string) (tracking.Work, error) {
-				return tracking.Uninstall(ctx, c, s.Table, s.TrackTable, poller)
+				return tracking.Uninstall(ctx, c, s.Table, s.TrackTable, poller, writes(s))
 			}, apply)
 		},
 	}
@@ -191,7 +193,7 @@ func (t *target) trackStatus(ctx context.Context, name string) error {
 		return err
 	}
 	s, err := tracking.Look(ctx, w.Connection, w.Config.Source.Table, w.Config.Source.TrackTable,
-		w.Config.Name)
+		w.Config.Name, writes(&w.Config.Source))
 	if err != nil {
 		return plaintext.Error(poller.NameDocument(err, w.Config.Name))
 	}
@@ -209,7 +211,11 @@ func (t *target) trackStatus(ctx context.Context, name string) error {
 		if s.Changes != "" {
 			p.Line("change table  %s", plaintext.Line(s.Changes))
 		}
-		p.Line("keys          %d, of which %d are deleted", s.Rows, s.Deleted)
+		if s.Every {
+			p.Line("changes       %d, of which %d are deletes", s.Rows, s.Deleted)
+		} else {
+			p.Line("keys          %d, of which %d are deleted", s.Rows, s.Deleted)
+		}
 		p.Line("versions      %s to %s; changes up to %s may be missing", cmp.Or(s.Oldest, "none"),
 			cmp.Or(s.Newest, "none"), cmp.Or(s.Floor, "an unknown one"))
 		if s.Retained != "" {
@@ -248,7 +254,9 @@ A poller that stands still is waited for no longer than source__track_retention,
 source__track_max_deletes: older ones go all the same, and the poller that has not delivered them stops at a gap. On
 PostgreSQL and SQLite their age is counted from the first purge after them.
 
-The change table grows by a row for each key that is deleted. Where many are, run it daily.`,
+The change table grows by a row for each key that is deleted. Where many are, run it daily. A history
+(source__every_change) grows with every change: of that, purge removes what every poller has delivered, a day after it
+was made, and what is older than source__track_retention. Run it daily.`,
 		Example: `  rowrelay track purge orders
   rowrelay track purge orders --apply --yes`,
 		Args: cobra.ExactArgs(1),
@@ -274,7 +282,7 @@ func (t *target) purgeTracked(ctx context.Context, name string, apply bool) erro
 			return plaintext.Error(err)
 		}
 		of := &w.Config.Source
-		work, err := tracking.Purge(ctx, w.Connection, of.Table, of.TrackTable, w.Config.Name, readers,
+		work, err := tracking.Purge(ctx, w.Connection, of.Table, of.TrackTable, w.Config.Name, writes(of), readers,
 			tracking.Keep{For: of.TrackRetention, Most: of.TrackMaxDeletes})
 		return t.carryOutWork(ctx, w, work, err, apply)
 	})
@@ -318,7 +326,7 @@ func (t *target) readers(ctx context.Context, a *wiring.App, of *wiring.Poller) 
 		}
 	}
 	slices.SortFunc(readers, func(a, b tracking.Reader) int {
-		return cmp.Or(cmp.Compare(a.Passed, b.Passed), cmp.Compare(a.Own, b.Own))
+		return cmp.Or(cmp.Compare(a.Passed, b.Passed), cmp.Compare(a.Own, b.Own), cmp.Compare(a.Number, b.Number))
 	})
 	if readers = slices.Compact(readers); len(readers) == 0 {
 		return nil, fmt.Errorf("no poller has read the change table %s yet", table)

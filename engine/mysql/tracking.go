@@ -27,10 +27,11 @@ func tracking() *engine.Tracking {
 			"table, as a dump does, then cannot write it (error 1442): docs/change-tracking.md",
 		Grant:     "SELECT",
 		Able:      loggable,
-		Declare:   declareKey,
+		Declare:   declare,
 		Together:  together,
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
+		Histories: histories(),
 		Aging: engine.Aging{
 			Before: func(_ *engine.ChangeTable, seconds int64) string {
 				return fmt.Sprintf("(UTC_TIMESTAMP(6) - INTERVAL %d SECOND)", seconds)
@@ -68,21 +69,12 @@ func loggable(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-const declareSQL = `SELECT s.SEQ_IN_INDEX, CONCAT(c.COLUMN_TYPE, CASE WHEN c.COLLATION_NAME IS NULL THEN '' ELSE
+const declareSQL = `SELECT c.COLUMN_NAME, CONCAT(c.COLUMN_TYPE, CASE WHEN c.COLLATION_NAME IS NULL THEN '' ELSE
 	CONCAT(' CHARACTER SET ', c.CHARACTER_SET_NAME, ' COLLATE ', c.COLLATION_NAME) END)
-FROM information_schema.STATISTICS s JOIN information_schema.COLUMNS c
-	ON c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME AND c.COLUMN_NAME = s.COLUMN_NAME
-WHERE s.TABLE_SCHEMA = ? AND s.TABLE_NAME = ? AND s.INDEX_NAME = 'PRIMARY' ORDER BY s.SEQ_IN_INDEX`
+FROM information_schema.COLUMNS c WHERE c.TABLE_SCHEMA = ? AND c.TABLE_NAME = ?`
 
-func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (types []string, err error) {
-	err = engine.EachRow(ctx, conn, declareSQL, []any{c.OfParts[0], c.OfParts[1]}, func(scan func(...any) error) error {
-		var n int
-		var typ string
-		err := scan(&n, &typ)
-		types = append(types, typ)
-		return err
-	})
-	return types, err
+func declare(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
+	return engine.Declared(ctx, conn, c, declareSQL, c.OfParts[0], c.OfParts[1])
 }
 
 // trackingEvents are the triggers' events, in their names.
@@ -109,9 +101,9 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	touched := quote(c.Touched())
 	counts, removed, gone_ := now, before, ""
 	if c.Touched() != "" {
-		var written []string // compared byte by byte, whatever the column's collation
+		var written []string
 		for _, name := range c.Changed {
-			written = append(written, "NOT (CAST(OLD."+quote(name)+" AS BINARY) <=> CAST(NEW."+quote(name)+" AS BINARY))")
+			written = append(written, differ("OLD."+quote(name), "NEW."+quote(name)))
 		}
 		into, declares = ", "+touched, "\t"+touched+" DATETIME(6) NOT NULL DEFAULT "+before+",\n"
 		inserted, differs = ", "+touched+" = "+version, strings.Join(written, " OR ")
@@ -146,10 +138,6 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		update = touch("NEW.", before, ", "+touched+" = IF("+differs+", "+version+", "+touched+")",
 			"IF("+differs+", "+now+", "+before+")")
 	}
-	var same []string
-	for _, k := range c.Key {
-		same = append(same, "OLD."+quote(k)+" <=> NEW."+quote(k))
-	}
 	trigger := func(event, does string) string {
 		return "CREATE TRIGGER IF NOT EXISTS " + c.In(quote, c.Trigger(event)) + " AFTER " + strings.ToUpper(event) + " ON " +
 			c.Of + " FOR EACH ROW\nBEGIN\n\tDECLARE " + now + " DATETIME(6) DEFAULT " + writtenAt + ";\n\t" + does + "END"
@@ -161,11 +149,20 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		"CREATE TABLE IF NOT EXISTS " + state + " (\n\tone TINYINT NOT NULL PRIMARY KEY,\n\t" + floor +
 			" DATETIME(6) NOT NULL\n) ENGINE=InnoDB",
 		trigger("insert", insert),
-		trigger("update", "IF "+strings.Join(same, " AND ")+" THEN\n\t\t"+update+"\tELSE\n\t\t"+gone+
+		trigger("update", "IF "+sameKey(c)+" THEN\n\t\t"+update+"\tELSE\n\t\t"+gone+
 			"\t\t"+insert+"\tEND IF;\n"),
 		trigger("delete", gone),
 		"INSERT INTO " + state + " VALUES (1, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE " + floor + " = UTC_TIMESTAMP(6)",
 	}
+}
+
+// sameKey is the condition that an update has not changed the key.
+func sameKey(c *engine.ChangeTable) string {
+	same := make([]string, len(c.Key))
+	for i, k := range c.Key {
+		same[i] = "OLD." + quote(k) + " <=> NEW." + quote(k)
+	}
+	return strings.Join(same, " AND ")
 }
 
 // versionIndex has changes in the order of their versions. It holds all that is read of one: else each would be looked

@@ -22,11 +22,12 @@ func tracking() *engine.Tracking {
 		Contexts:  "SET LOCAL rowrelay.context = '%s'",
 		Rights:    "the owner of the table can do it; another role needs TRIGGER and SELECT on it, and CREATE in its schema, and cannot run ENABLE ALWAYS",
 		Grant:     "SELECT",
-		Declare:   declareKey,
+		Declare:   declare,
 		Together:  func(statements []string) []string { return statements },
 		Install:   installTracking,
 		Renew:     renewTracking,
 		Uninstall: uninstallTracking,
+		Histories: histories(),
 		Aging:     engine.Aging{Mark: mark, Before: aged},
 		Faults:    trackingFaults,
 		Others:    trackingOthers,
@@ -34,25 +35,16 @@ func tracking() *engine.Tracking {
 	}
 }
 
-const declareSQL = `SELECT k.n, format_type(a.atttypid, a.atttypmod) ||
+const declareSQL = `SELECT a.attname, format_type(a.atttypid, a.atttypmod) ||
 	CASE WHEN a.attcollation <> t.typcollation THEN ' COLLATE ' || quote_ident(cn.nspname) || '.' ||
 		quote_ident(co.collname) ELSE '' END
-FROM pg_catalog.pg_index i CROSS JOIN LATERAL generate_series(1, i.indnkeyatts::int) AS k(n)
-JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.n - 1]
-JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_collation co ON co.oid = a.attcollation
 LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = co.collnamespace
-WHERE i.indrelid = to_regclass($1) AND i.indisprimary ORDER BY k.n`
+WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`
 
-func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (types []string, err error) {
-	err = engine.EachRow(ctx, conn, declareSQL, []any{c.Of}, func(scan func(...any) error) error {
-		var n int
-		var typ string
-		err := scan(&n, &typ)
-		types = append(types, typ)
-		return err
-	})
-	return types, err
+func declare(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
+	return engine.Declared(ctx, conn, c, declareSQL, c.Of)
 }
 
 const before = "'0'::xid8"
@@ -86,15 +78,6 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 	if c.Touched() != "" {
 		declares = "\t" + quote(c.Touched()) + " xid8 NOT NULL DEFAULT '0',\n"
 	}
-	trigger := func(event, when, each string) []string {
-		name := quote(c.Trigger(event))
-		return []string{
-			"DROP TRIGGER IF EXISTS " + name + " ON " + c.Of,
-			"CREATE TRIGGER " + name + " " + when + " ON " + c.Of + " FOR EACH " + each + " EXECUTE FUNCTION " +
-				c.In(quote, c.Trigger("keep")) + "()",
-			"ALTER TABLE " + c.Of + " ENABLE ALWAYS TRIGGER " + name,
-		}
-	}
 	statements := []string{
 		"SET LOCAL lock_timeout = '10s'", // the triggers take a lock that waits for writers, and holds up others
 		"CREATE TABLE IF NOT EXISTS " + changes + " (\n" + columns.String() + "\t" + version + " xid8 NOT NULL,\n\t" +
@@ -106,13 +89,30 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		"CREATE TABLE IF NOT EXISTS " + c.In(quote, c.Marks()) + " (\n\ttaken timestamptz NOT NULL,\n\t" + version +
 			" xid8 NOT NULL\n)",
 		trackingFunction(c),
-		// Else anybody could put a trigger with it on a table of his own, and record what never happened.
-		"REVOKE ALL ON FUNCTION " + c.In(quote, c.Trigger("keep")) + "() FROM PUBLIC",
+		keepToOwner(c),
 	}
-	statements = append(statements, trigger(onRow, "AFTER INSERT OR UPDATE OR DELETE", "ROW")...)
-	statements = append(statements, trigger(onTruncate, "BEFORE TRUNCATE", "STATEMENT")...)
-	return append(statements, "INSERT INTO "+state+" ("+floor+") VALUES (pg_current_xact_id())\n\tON CONFLICT (one) DO UPDATE SET "+
+	return append(append(statements, trackingTriggers(c)...), "INSERT INTO "+state+" ("+floor+") VALUES (pg_current_xact_id())\n\tON CONFLICT (one) DO UPDATE SET "+
 		floor+" = excluded."+floor)
+}
+
+// trackingTriggers makes the triggers anew.
+func trackingTriggers(c *engine.ChangeTable) (statements []string) {
+	for _, t := range []struct{ event, when, each string }{
+		{onRow, "AFTER INSERT OR UPDATE OR DELETE", "ROW"}, {onTruncate, "BEFORE TRUNCATE", "STATEMENT"},
+	} {
+		name := quote(c.Trigger(t.event))
+		statements = append(statements, "DROP TRIGGER IF EXISTS "+name+" ON "+c.Of,
+			"CREATE TRIGGER "+name+" "+t.when+" ON "+c.Of+" FOR EACH "+t.each+" EXECUTE FUNCTION "+
+				c.In(quote, c.Trigger("keep"))+"()",
+			"ALTER TABLE "+c.Of+" ENABLE ALWAYS TRIGGER "+name)
+	}
+	return statements
+}
+
+// keepToOwner takes the function away from others: anybody could put a trigger with it on a table of his own, and
+// record what never happened.
+func keepToOwner(c *engine.ChangeTable) string {
+	return "REVOKE ALL ON FUNCTION " + c.In(quote, c.Trigger("keep")) + "() FROM PUBLIC"
 }
 
 // namesColumns begins the function. A key column may be called as one of its variables is (found, old, tg_op), and
@@ -147,8 +147,7 @@ func trackingFunction(c *engine.ChangeTable) string {
 	for _, k := range c.Key {
 		spelled.WriteString(quote(k) + " = excluded." + quote(k) + ", ")
 	}
-	// What is recorded of source__changed: a column more, and when one of these was written. Types without an operator
-	// for equality have a text.
+	// What is recorded of source__changed: a column more, and when one of these was written.
 	into, inserted, touched, touchedOnce, differs := "", "", "", "", ""
 	counts, removed := "rowrelay_now", before // what an insert and a delete record
 	values := func(of, created, touched string) string {
@@ -161,7 +160,7 @@ func trackingFunction(c *engine.ChangeTable) string {
 		name := quote(c.Touched())
 		var written []string
 		for _, column := range c.Changed {
-			written = append(written, "OLD."+quote(column)+"::text IS DISTINCT FROM NEW."+quote(column)+"::text")
+			written = append(written, differ("OLD."+quote(column), "NEW."+quote(column)))
 		}
 		if c.Ignored != "" {
 			counts = "CASE WHEN rowrelay_own THEN " + before + " ELSE rowrelay_now END"

@@ -20,10 +20,11 @@ func tracking() *engine.Tracking {
 	return &engine.Tracking{
 		Exact: true, Counted: true, AtOnce: true, Before: before,
 		Rights:    "whoever may write to the file can do it",
-		Declare:   declareKey,
+		Declare:   declare,
 		Together:  func(statements []string) []string { return statements },
 		Install:   installTracking,
 		Uninstall: uninstallTracking,
+		Histories: histories(),
 		Aging:     engine.Aging{Mark: mark, Before: agedVersion},
 		Faults:    trackingFaults,
 		Others:    trackingOthers,
@@ -31,24 +32,14 @@ func tracking() *engine.Tracking {
 	}
 }
 
-// declareKey reads the declared types, and the collations of the key's index; an INTEGER PRIMARY KEY has none.
-func declareKey(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (types []string, err error) {
-	table := c.OfParts[len(c.OfParts)-1]
-	err = engine.EachRow(ctx, conn, `SELECT t.pk, t.type, coalesce((SELECT x.coll FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x
-			WHERE l.origin = 'pk' AND x."key" = 1 AND x.name = t.name LIMIT 1), 'BINARY')
-		FROM pragma_table_info(?1) t WHERE t.pk > 0 ORDER BY t.pk`, []any{table}, func(scan func(...any) error) error {
-		var n int
-		var typ, collation string
-		if err := scan(&n, &typ, &collation); err != nil {
-			return err
-		}
-		if !strings.EqualFold(collation, "BINARY") {
-			typ += " COLLATE " + quote(collation)
-		}
-		types = append(types, typ)
-		return nil
-	})
-	return types, err
+// declareSQL reads the declared types, and the collations of the key's index; an INTEGER PRIMARY KEY has none.
+const declareSQL = `SELECT name, type || CASE WHEN coll = 'BINARY' THEN '' ELSE ' COLLATE "' || replace(coll, '"', '""') || '"' END
+FROM (SELECT t.name, t.type, coalesce((SELECT x.coll FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x
+		WHERE l.origin = 'pk' AND x."key" = 1 AND x.name = t.name LIMIT 1), 'BINARY') COLLATE NOCASE AS coll
+	FROM pragma_table_xinfo(?1) t)`
+
+func declare(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
+	return engine.Declared(ctx, conn, c, declareSQL, c.OfParts[len(c.OfParts)-1])
 }
 
 const before = "0"
@@ -76,9 +67,9 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 		higher = ", " + name + " = max(" + name + ", excluded." + name + ")"
 		more = func(when string) string { return ", " + when }
 	}
-	var written []string // compared byte by byte, whatever the column's collation
+	var written []string
 	for _, name := range c.Changed {
-		written = append(written, "OLD."+quote(name)+" COLLATE BINARY IS NOT NEW."+quote(name))
+		written = append(written, differ("OLD."+quote(name), "NEW."+quote(name)))
 	}
 	differs := "CASE WHEN " + strings.Join(written, " OR ") + " THEN " + version + " ELSE " + before + " END"
 	// One statement of a trigger: the key of a row, changed now; created says since when the row is there, 0 for as long
@@ -90,11 +81,7 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 			version + ", " +
 			created + " = max(" + created + ", excluded." + created + ")" + higher + ";\n"
 	}
-	var same []string
-	for _, k := range c.Key {
-		same = append(same, "OLD."+quote(k)+" IS NEW."+quote(k))
-	}
-	kept := "(" + strings.Join(same, " AND ") + ")"
+	kept := sameKey(c)
 	trigger := func(event, on, does string) string {
 		return "CREATE TRIGGER IF NOT EXISTS " + quote(c.Trigger(event)) + " AFTER " + strings.Replace(on, " ON",
 			" ON "+c.Of, 1) +
@@ -116,6 +103,15 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 			touch("OLD.", before, before)+touch("NEW.", version, version)),
 		trigger("delete", "DELETE ON FOR EACH ROW", touch("OLD.", before, before)),
 	}
+}
+
+// sameKey is the condition that an update has not changed the key.
+func sameKey(c *engine.ChangeTable) string {
+	same := make([]string, len(c.Key))
+	for i, k := range c.Key {
+		same[i] = "OLD." + quote(k) + " IS NEW." + quote(k)
+	}
+	return "(" + strings.Join(same, " AND ") + ")"
 }
 
 // mark notes the version of now.

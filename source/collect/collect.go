@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
@@ -143,6 +144,11 @@ func (c *Collector) event(e *change.Event) error {
 	c.size = rowEnd + (keyEnd - start) + (len(c.scratch) - orderEnd)
 	op := c.op()
 	gone := p.Tracked != nil && op == change.Delete
+	cursorEnd := len(c.scratch)
+	if p.History != nil {
+		c.scratch = c.before(c.scratch, op)
+		c.size += len(c.scratch) - cursorEnd
+	}
 	var broken error
 	switch {
 	case len(c.nulled) > 0 && gone:
@@ -168,13 +174,16 @@ func (c *Collector) event(e *change.Event) error {
 		Key:     rest[: keyEnd-start : keyEnd-start],
 		Row:     content,
 		Shape:   p.Shape,
-		Cursor:  change.Cursor(rest[orderEnd-start : len(rest) : len(rest)]),
+		Cursor:  change.Cursor(rest[orderEnd-start : cursorEnd-start : cursorEnd-start]),
 		Time:    c.Fetched,
 		Undated: true,
 		Broken:  broken,
 	}
 	if gone {
 		e.Shape = p.KeyShape
+	}
+	if before := rest[cursorEnd-start : len(rest) : len(rest)]; len(before) > 0 {
+		e.Before = before
 	}
 	e.Aside = (op == change.Update || c.Cfg.Ignored != "") && c.Touched != nil && !c.Touched(c.value(p.Tracked.Touched))
 	e.Aside = e.Aside || p.Sel.Marked && string(c.value(len(p.Sel.Columns)-1)) == plan.NotChosen
@@ -184,6 +193,11 @@ func (c *Collector) event(e *change.Event) error {
 	e.OrderKey = e.Key
 	if !same {
 		e.OrderKey = rest[keyEnd-start : orderEnd-start : orderEnd-start]
+	}
+	if h := p.History; h != nil {
+		if at, ok := timeform.Parse(c.value(h.Written), time.UTC); ok {
+			e.Time, e.Undated = at, false
+		}
 	}
 	unwritten := c.unwritten(op)
 	if p.TimeOf >= 0 && !unwritten {
@@ -207,10 +221,38 @@ func (c *Collector) op() change.Op {
 	if c.Plan.Tracked != nil {
 		return c.tracked(c.Plan.Tracked)
 	}
+	if h := c.Plan.History; h != nil {
+		op, _ := change.OpOf(string(bytes.Trim(c.value(h.Operation), `"`)))
+		return op
+	}
 	if c.Plan.DeleteWhen >= 0 && truthy(c.value(c.Plan.DeleteWhen)) {
 		return change.Delete
 	}
 	return c.Plan.Op
+}
+
+// before appends the row before the change in scratch: of a delete it is the row itself, of an insert null. Nothing
+// where nobody asks.
+func (c *Collector) before(dst []byte, op change.Op) []byte {
+	p := c.Plan
+	was := p.History.Was
+	switch {
+	case was == nil:
+		return dst
+	case op == change.Insert:
+		return append(dst, keyset.Null...)
+	case op == change.Delete:
+		return append(dst, c.scratch[:c.ends[len(p.Names)-1]+1]...)
+	}
+	for n, i := range was {
+		dst = append(append(dst, "{,"[min(n, 1)]), p.Names[n]...)
+		if i < 0 {
+			dst = append(dst, keyset.Null...)
+		} else {
+			dst = append(dst, c.value(i)...)
+		}
+	}
+	return append(dst, '}')
 }
 
 // truthy reports whether a soft-delete column's value says that the row is gone: true, or neither null nor zero.

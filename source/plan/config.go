@@ -18,6 +18,8 @@ type Config struct {
 	// Operations are those that are delivered: insert, update, delete; none is all. Changed are columns: an update is
 	// delivered where one of them was written; none is all.
 	Tracked bool
+	// EveryChange reads every change that triggers kept, and not the last of each key; BeforeImage with the row before it.
+	EveryChange, BeforeImage bool
 	// Leased says that instances share the changes by leases on the rows, on SQL Server.
 	Leased     bool
 	TrackTable string

@@ -8,7 +8,7 @@ import (
 // "" where the table has one, for a query or view, and where the engine has none.
 func (p *Plan) DDL() string {
 	exactColumn := p.Syntax.Advice.ExactColumn
-	if p.Late.Mode == late.Exact || p.Table.View || p.Table.From == "" || exactColumn == nil {
+	if p.Late.Mode == late.Exact || p.Table.View || p.History != nil || p.Table.From == "" || exactColumn == nil {
 		return ""
 	}
 	var key []string

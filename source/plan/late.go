@@ -119,6 +119,9 @@ func (r *resolver) exact(cursor []int) (exactWay, string) {
 	case c.Serial && len(t.PrimaryKey) == 1 && t.PrimaryKey[0] == c.Name:
 		return exactOneWriter, fmt.Sprintf("%q is an AUTOINCREMENT key, and SQLite has one writer at a time: ids are of the order of commits", c.Name)
 	}
+	if t.History != nil {
+		return ExactNone, "changes are numbered as they are made, and not as they are committed"
+	}
 	return ExactNone, r.plan.Syntax.Advice.NotExact
 }
 

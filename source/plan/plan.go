@@ -24,8 +24,13 @@ import (
 func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan, error) {
 	p := &Plan{Dialect: d, Syntax: d.Syntax(), Table: t, StoredTimes: d.Syntax().StoredTimes, DeleteWhen: -1, TimeOf: -1,
 		Warnings: slices.Clone(t.Warnings)}
-	r := resolver{cfg: cfg, plan: p}
+	asked := cfg
+	if t.History != nil {
+		cfg = cfg.ofHistory(&p.Syntax, &t)
+	}
+	r := resolver{cfg: asked, plan: p}
 	r.checkText()
+	r.cfg = cfg
 	r.tracked()
 	cursor := r.columns("source__cursor", r.cfg.Cursor)
 	key := r.key()
@@ -56,6 +61,7 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 		p.DeleteWhen = p.indexes([]int{deleteWhen})[0]
 	}
 	p.track()
+	p.keep(asked)
 	for _, i := range slices.Concat(p.Cursor, p.Key) {
 		p.Sel.Columns[i].Positional = true
 	}
@@ -77,11 +83,12 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 	if p.Tracked != nil {
 		p.UniqueCursor = true // of one key every version is a higher one
 	}
+	p.UniqueCursor = p.UniqueCursor || p.History != nil
 	if p.ByWindows() {
 		// A version of a row is its transaction and its key: within one transaction only the last is ever seen.
 		p.CursorKind, p.UniqueCursor = snapshot.TransactionKind, true
 	}
-	p.Fingerprint = fingerprint(cfg, p.Syntax.Name, identity, t, keyset.ColumnNames(keyset.Pick(t.Columns, cursor)),
+	p.Fingerprint = fingerprint(asked, p.Syntax.Name, identity, t, keyset.ColumnNames(keyset.Pick(t.Columns, cursor)),
 		keyset.ColumnNames(keyset.Pick(t.Columns, key)))
 	p.findIndex()
 	if p.Tracked != nil {

@@ -16,7 +16,9 @@ type Plan struct {
 	Dialect engine.Dialect
 	Syntax  engine.Syntax
 	Table   engine.Table
-	Tracked *Tracked // nil in cursor mode
+	Tracked *Tracked // nil in cursor mode, and of a history
+	// History is what rows say that are changes; nil where they are rows.
+	History *History
 	// Whole reads the table itself in the order of its key; nil in cursor mode.
 	Whole *Plan
 	Sel   keyset.Selection
@@ -75,6 +77,15 @@ type Tracked struct {
 	// Floor is the version up to which changes may be missing, Head the highest version that there is; -1 where rows do
 	// not tell.
 	Floor, Head int
+}
+
+// History is what the rows of a history say beside the row that was written, as indexes in Sel.Columns.
+type History struct {
+	// Operation is what was done, Written when.
+	Operation, Written int
+	// Was are the columns with the values before an update, for each of Plan.Names (-1: it was not recorded); nil where
+	// nobody asks.
+	Was []int
 }
 
 // indexes finds catalog columns in the selection, adding those that are not yet selected.

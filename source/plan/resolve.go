@@ -272,8 +272,12 @@ func (r *resolver) warn(cursor, key []int) {
 
 // hidden is how many of the last columns are the change table's own, and no part of a row.
 func (r *resolver) hidden() int {
-	if r.plan.Table.Changes == nil {
+	first := engine.ChangeVersion
+	switch t := &r.plan.Table; {
+	case t.History != nil:
+		first = engine.HistoryChange
+	case t.Changes == nil:
 		return 0
 	}
-	return len(r.all()) - slices.IndexFunc(r.all(), func(c engine.Column) bool { return c.Name == engine.ChangeVersion })
+	return len(r.all()) - slices.IndexFunc(r.all(), func(c engine.Column) bool { return c.Name == first })
 }

@@ -79,15 +79,18 @@ func (p *Plan) track() {
 	if p.Sel.Where != "" { // what a row that is gone held is not known
 		p.Sel.Where = "r." + p.Syntax.Quote(engine.ChangePresent) + " IS NULL OR (\n" + p.Sel.Where + "\n)"
 	}
-	at := func(name string) int {
-		i := slices.IndexFunc(p.Table.Columns, func(c engine.Column) bool { return c.Name == name })
-		if i < 0 {
-			return -1
-		}
-		return p.indexes([]int{i})[0]
+	p.Tracked = &Tracked{Version: p.Cursor[0],
+		Created: p.named(engine.ChangeCreated), Present: p.named(engine.ChangePresent),
+		Touched: p.named(engine.ChangeTouched), Floor: p.named(engine.StateFloor), Head: p.named(engine.ChangeHead)}
+}
+
+// named is a column of the table by its name, as an index in Sel.Columns; -1 where there is none.
+func (p *Plan) named(name string) int {
+	i := slices.IndexFunc(p.Table.Columns, func(c engine.Column) bool { return c.Name == name })
+	if i < 0 {
+		return -1
 	}
-	p.Tracked = &Tracked{Version: p.Cursor[0], Created: at(engine.ChangeCreated), Present: at(engine.ChangePresent),
-		Touched: at(engine.ChangeTouched), Floor: at(engine.StateFloor), Head: at(engine.ChangeHead)}
+	return p.indexes([]int{i})[0]
 }
 
 // Window are the versions that a page of changes is read within. What is new is told from its begin.

@@ -33,9 +33,9 @@ func foreignTables(f fixture) {
 	for _, name := range []string{"precious", "mine", "half"} {
 		_, err := tracking.Install(f.ctx(), conn, "mine", name, "orders", tracking.Writes{})
 		f.isFault(err, poller.ErrConfig, "source__track_table="+name, "was not made by rowrelay track install")
-		_, err = tracking.Uninstall(f.ctx(), conn, "mine", name, "orders")
+		_, err = tracking.Uninstall(f.ctx(), conn, "mine", name, "orders", tracking.Writes{})
 		f.isFault(err, poller.ErrConfig, "source__track_table="+name)
-		_, err = tracking.Uninstall(f.ctx(), conn, "dropped_since", name, "orders")
+		_, err = tracking.Uninstall(f.ctx(), conn, "dropped_since", name, "orders", tracking.Writes{})
 		f.isFault(err, poller.ErrConfig)
 	}
 	f.refused(plan.Config{Table: "mine", Tracked: true, TrackTable: "precious"}, "source__track_table=precious")

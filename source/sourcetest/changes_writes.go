@@ -132,7 +132,7 @@ func (f fixture) untrack(table string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	w, err := tracking.Uninstall(f.ctx(), conn, table, "", "orders")
+	w, err := tracking.Uninstall(f.ctx(), conn, table, "", "orders", tracking.Writes{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -31,14 +31,12 @@ type Table struct {
 // what answers on the connection.
 func Catalog(ctx context.Context, conn *sql.Conn, server *engine.Server, d engine.Dialect, cfg *plan.Config,
 	t engine.Table) (engine.Table, error) {
-	changes, err := tracking.Of(d, &t, cfg.TrackTable, cfg.Poller)
-	if err == nil {
-		changes.Leased = cfg.Leased
-		err = tracking.Watch(d, changes, &t, tracking.Writes{Changed: cfg.Changed, Ignored: cfg.Ignored})
-	}
+	changes, err := tracking.Of(d, &t, cfg.TrackTable, cfg.Poller, tracking.Writes{Changed: cfg.Changed,
+		Ignored: cfg.Ignored, Every: cfg.EveryChange, Before: cfg.BeforeImage, Columns: cfg.Columns, OrderKey: cfg.OrderKey})
 	if err != nil {
 		return t, err
 	}
+	changes.Leased = cfg.Leased
 	if d.Syntax().Tracking.BuiltIn != nil {
 		return builtIn(ctx, conn, server, d, &t, changes)
 	}
@@ -49,7 +47,12 @@ func Catalog(ctx context.Context, conn *sql.Conn, server *engine.Server, d engin
 	if err != nil {
 		return t, fmt.Errorf("read the catalog for %s: %w", changes.Name, err)
 	}
-	joined, err := tracking.Join(d, &t, &own, changes)
+	var joined engine.Table
+	if changes.History != nil {
+		joined, err = tracking.Kept(&t, &own, changes)
+	} else {
+		joined, err = tracking.Join(d, &t, &own, changes)
+	}
 	if err != nil {
 		return t, err
 	}

@@ -2,10 +2,12 @@ package tracked
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/counter"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/tracking"
 )
@@ -13,9 +15,31 @@ import (
 // Readers writes, for each of some positions, which rows of the change table were delivered before it: conditions on
 // the change table, by its own name.
 func Readers(p *plan.Plan, positions []change.Cursor) (readers []tracking.Reader, err error) {
+	if p.History != nil {
+		return historyReaders(p, positions)
+	}
 	version := p.Table.Changes.In(p.Syntax.Quote, p.Table.Changes.Name) + "." + p.Sel.Syntax.Quote(p.Sel.Order[0].Name)
 	for _, at := range positions {
 		r, err := readerAt(p, version, at)
+		if err != nil {
+			return nil, fmt.Errorf("%w: the position %s: %w", poller.ErrConfig, at, err)
+		}
+		readers = append(readers, r)
+	}
+	return readers, nil
+}
+
+// historyReaders are the numbers of the last changes before positions.
+func historyReaders(p *plan.Plan, positions []change.Cursor) (readers []tracking.Reader, err error) {
+	for _, at := range positions {
+		var r tracking.Reader
+		pos, err := p.Decode(at)
+		if err == nil && pos != nil {
+			var n *big.Int
+			if n, err = counter.Number(pos[0]); err == nil {
+				r.Number = n.Int64()
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: the position %s: %w", poller.ErrConfig, at, err)
 		}

@@ -1,0 +1,89 @@
+package sqlite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/engine"
+)
+
+// histories keep every change by triggers. There is one writer at a time, so that the order of the numbers is that of
+// the commits.
+func histories() *engine.Histories {
+	return &engine.Histories{Install: installHistory, Differ: differ, Younger: func(seconds int64) string {
+		return fmt.Sprintf("%s >= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '-%d seconds')", quote(engine.HistoryWritten),
+			seconds)
+	}}
+}
+
+// differ compares byte by byte, whatever the column's collation.
+func differ(a, b string) string { return a + " COLLATE BINARY IS NOT " + b }
+
+func installHistory(c *engine.ChangeTable, declared []string, anew bool) []string {
+	history, state, h := quote(c.Name), quote(c.State()), c.History
+	floor := quote(engine.StateFloor)
+	names, types := c.Wanted(declared)
+	var statements []string
+	if h.Has == nil {
+		var columns strings.Builder
+		for i, name := range names {
+			columns.WriteString(",\n\t" + strings.TrimSpace(quote(name)+" "+types[i]))
+			if slices.Contains(c.Key, name) {
+				columns.WriteString(" NOT NULL")
+			}
+		}
+		statements = append(statements,
+			"CREATE TABLE "+history+" (\n\t"+quote(engine.HistoryChange)+" INTEGER PRIMARY KEY AUTOINCREMENT,\n\t"+
+				quote(engine.HistoryOperation)+" TEXT NOT NULL,\n\t"+quote(engine.HistoryWritten)+
+				" DATETIME NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now'))"+columns.String()+"\n)",
+			"CREATE TABLE IF NOT EXISTS "+state+" (\n\tone INTEGER PRIMARY KEY CHECK (one = 1),\n\t"+floor+
+				" INTEGER NOT NULL\n)")
+	}
+	for _, event := range trackingEvents {
+		statements = append(statements, "DROP TRIGGER IF EXISTS "+quote(c.Trigger(event)))
+	}
+	for i, name := range names {
+		if h.Has != nil && !slices.Contains(h.Has, name) {
+			statements = append(statements, "ALTER TABLE "+history+" ADD COLUMN "+
+				strings.TrimSpace(quote(name)+" "+types[i]))
+		}
+	}
+	for _, name := range h.Has {
+		if !slices.Contains(names, name) {
+			statements = append(statements, "ALTER TABLE "+history+" DROP COLUMN "+quote(name))
+		}
+	}
+	for _, event := range trackingEvents {
+		statements = append(statements, historyTrigger(c, event))
+	}
+	if !anew {
+		return statements
+	}
+	sequence := "sqlite_sequence WHERE name = '" + strings.ReplaceAll(c.Name, "'", "''") + "'"
+	return append(statements,
+		fmt.Sprintf("INSERT INTO %s SELECT 1, max(%d, coalesce((SELECT seq FROM %s), 0) + 1) WHERE true\n\tON CONFLICT (one) DO UPDATE SET %s = excluded.%s",
+			state, h.Above, sequence, floor, floor),
+		"DELETE FROM "+sequence,
+		"INSERT INTO sqlite_sequence (name, seq) SELECT '"+strings.ReplaceAll(c.Name, "'", "''")+"', "+floor+" FROM "+state)
+}
+
+func historyTrigger(c *engine.ChangeTable, event string) string {
+	into := func(operation, row, was string) string {
+		names, values := c.Recording(quote, row, was)
+		return "\tINSERT INTO " + quote(c.Name) + " (" + quote(engine.HistoryOperation) + ", " + names + ")\n\t\tVALUES ('" +
+			operation + "', " + values + ");\n"
+	}
+	kept := sameKey(c)
+	on, when, does := event, "", into("insert", "NEW.", "")
+	switch event {
+	case "update":
+		when, does = " WHEN "+kept, into("update", "NEW.", "OLD.")
+	case "move":
+		on, when, does = "update", " WHEN NOT "+kept, into("delete", "OLD.", "")+does
+	case "delete":
+		does = into("delete", "OLD.", "")
+	}
+	return "CREATE TRIGGER " + quote(c.Trigger(event)) + " AFTER " + strings.ToUpper(on) + " ON " + c.Of +
+		" FOR EACH ROW" + when + " BEGIN\n" + does + "END"
+}

@@ -1,0 +1,390 @@
+package sourcetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
+	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/tracking"
+)
+
+// history makes a table that keeps every change.
+func (f fixture) history(before bool) string {
+	f.Helper()
+	name := f.table("id " + f.e.BigInt + " NOT NULL PRIMARY KEY, v " + f.e.BigInt)
+	f.install(name, tracking.Writes{Every: true, Before: before})
+	return name
+}
+
+// everyTold are events with the row, and the row before where it is told: "update 1=5 (4)".
+func (f fixture) everyTold(events []change.Event) string {
+	f.Helper()
+	type row struct {
+		ID     int64  `json:"id"`
+		V      *int64 `json:"v"`
+		Change int64  `json:"rowrelay_change"`
+	}
+	value := func(r *row) string {
+		if r == nil || r.V == nil {
+			return "-"
+		}
+		return fmt.Sprint(*r.V)
+	}
+	var out []string
+	var last int64
+	seen := map[string]bool{}
+	for _, e := range events {
+		var now, key row
+		var before *row
+		for _, err := range []error{json.Unmarshal(e.Row, &now), json.Unmarshal(e.Key, &key)} {
+			if err != nil {
+				f.Fatalf("%s %s: %v", e.Key, e.Row, err)
+			}
+		}
+		text := fmt.Sprintf("%s %d=%s", e.Op, now.ID, value(&now))
+		if e.Before != nil {
+			if err := json.Unmarshal(e.Before, &before); err != nil {
+				f.Fatalf("%s: %v", e.Before, err)
+			}
+			text += " (" + value(before) + ")"
+		}
+		if want := fmt.Sprintf(`{"id":%d}`, key.ID); string(e.OrderKey) != want || key.ID != now.ID {
+			f.Errorf("the order key is %s, the key %s, the row %s", e.OrderKey, e.Key, e.Row)
+		}
+		if seen[e.ID] || key.Change <= last || e.Undated || time.Since(e.Time).Abs() > time.Hour {
+			f.Errorf("%s after change %d: id %s, of %v", e.Key, last, e.ID, e.Time)
+		}
+		seen[e.ID], last = true, key.Change
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+// everyChange is told in the order in which it was made, with the row before it.
+func everyChange(f fixture) {
+	for _, before := range []bool{true, false} {
+		name := f.history(before)
+		want := "insert 1=1 (-), insert 2=1 (-), insert 3=1 (-), update 1=2 (1), update 1=3 (2), update 1=3 (3), delete 2=1 (1), " +
+			"insert 2=9 (-), delete 3=1 (1), insert 7=1 (-), update 7=- (1)"
+		readers := map[int]*reader{}
+		for rows := 1; rows <= 12; rows += 3 {
+			readers[rows] = f.reader(plan.Config{Table: name, EveryChange: true, BeforeImage: before, Start: "latest"})
+		}
+		f.insert(name, 1, 3, 1)
+		f.exec("UPDATE "+name+" SET v = 2 WHERE id = 1", "UPDATE "+name+" SET v = 3 WHERE id = 1",
+			"UPDATE "+name+" SET v = 3 WHERE id = 1", "DELETE FROM "+name+" WHERE id = 2",
+			"INSERT INTO "+name+" VALUES (2, 9)", "UPDATE "+name+" SET id = 7 WHERE id = 3",
+			"UPDATE "+name+" SET v = NULL WHERE id = 7")
+		if !before {
+			for _, row := range []string{"-", "1", "2", "3"} {
+				want = strings.ReplaceAll(want, " ("+row+")", "")
+			}
+		}
+		for rows, r := range readers {
+			f.same(fmt.Sprintf("pages of %d", rows), f.everyTold(r.read(rows)), want)
+			f.same("no more", f.everyTold(r.read(rows)), "")
+		}
+		r := f.reader(plan.Config{Table: name, EveryChange: true, BeforeImage: before})
+		f.same("from the beginning", f.everyTold(r.read(5)), want)
+		if f.e.Name == "postgres" {
+			f.exec("TRUNCATE " + name)
+		} else {
+			f.exec("DELETE FROM " + name)
+		}
+		gone := "delete 1=3 (3), delete 2=9 (9), delete 7=- (-)"
+		if !before {
+			gone = "delete 1=3, delete 2=9, delete 7=-"
+		}
+		f.same("all of it", sorted(f.everyTold(r.read(2))), gone)
+		again, err := r.src.Reread(f.ctx(), [][]byte{r.read1(name)})
+		if err != nil || len(again) != 1 || again[0].Op != change.Delete {
+			f.Errorf("read again: %v, %v", again, err)
+		}
+		f.dropHistory(name)
+		f.exec("DROP TABLE " + name)
+	}
+}
+
+// read1 is the key of the last change.
+func (r *reader) read1(name string) []byte {
+	r.Helper()
+	var id, n int64
+	err := r.e.DB.QueryRowContext(r.ctx(), "SELECT id, rowrelay_change FROM rowrelay_history_"+name+
+		" ORDER BY rowrelay_change DESC LIMIT 1").Scan(&id, &n)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return fmt.Appendf(nil, `{"id":%d,"rowrelay_change":%d}`, id, n)
+}
+
+func (f fixture) dropHistory(name string) {
+	f.Helper()
+	conn, err := engines.Parse(f.e.URL)
+	if err != nil {
+		f.Fatal(err)
+	}
+	w, err := tracking.Uninstall(f.ctx(), conn, name, "", "orders", tracking.Writes{Every: true})
+	if err == nil {
+		err = w.Apply(f.ctx(), f.e.DB)
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// everyLate: a change that commits late is found, and what overlap promises holds.
+func everyLate(f fixture) {
+	d := f.describe(f.reader(plan.Config{Table: f.history(false), EveryChange: true}).src)
+	want := late.Overlap
+	if f.e.Name == "sqlite" {
+		want = late.Exact
+	}
+	if d.Late != want || d.Refused != nil || !d.Coarse || want == late.Overlap && !d.Ordered {
+		f.Errorf("late commits: %+v", d)
+	}
+	f.same("the table", d.Table[strings.LastIndexByte(d.Table, '.')+1:], "t_every_late")
+}
+
+// everyChosen leaves changes out.
+func everyChosen(f fixture) {
+	name := f.history(true)
+	cfg := func(change func(*plan.Config)) plan.Config {
+		c := plan.Config{Table: name, EveryChange: true, BeforeImage: true, Start: "latest"}
+		change(&c)
+		return c
+	}
+	deletes := f.reader(cfg(func(c *plan.Config) { c.Operations = []string{"delete"} }))
+	large := f.reader(cfg(func(c *plan.Config) { c.Where = "v > 1" }))
+	changed := f.reader(cfg(func(c *plan.Config) { c.Changed = []string{"V"} }))
+	f.insert(name, 1, 2, 1)
+	f.exec("UPDATE "+name+" SET v = 1 WHERE id = 1", "UPDATE "+name+" SET v = 2 WHERE id = 1",
+		"UPDATE "+name+" SET v = NULL WHERE id = 2", "DELETE FROM "+name)
+	f.same("deletes", f.everyTold(deletes.read(2)), "delete 1=2 (2), delete 2=- (-)")
+	f.same("of a condition", f.everyTold(large.read(2)), "update 1=2 (1), delete 1=2 (2)")
+	f.same("of a column", f.everyTold(changed.read(2)),
+		"insert 1=1 (-), insert 2=1 (-), update 1=2 (1), update 2=- (1), delete 1=2 (2), delete 2=- (-)")
+	f.refused(cfg(func(c *plan.Config) { c.Tracked, c.Changed = true, []string{"w"} }), `no column "w"`)
+	if f.e.Name == "sqlite" {
+		return
+	}
+	others := f.reader(cfg(func(c *plan.Config) { c.Ignored = "0x0a" }))
+	tx, err := f.e.DB.BeginTx(f.ctx(), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	own := "SET LOCAL rowrelay.context = '0x0A'"
+	after := "SELECT 1"
+	if f.e.Name == "mysql" {
+		own, after = "SET @rowrelay_context = '0x0A'", "SET @rowrelay_context = NULL"
+	}
+	for _, s := range []string{own, "INSERT INTO " + name + " VALUES (3, 3)", after} {
+		if _, err := tx.ExecContext(f.ctx(), s); err != nil {
+			f.Fatal(err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		f.Fatal(err)
+	}
+	f.insert(name, 4, 4, 4)
+	f.same("of others", f.everyTold(others.read(2)), "insert 4=4 (-)")
+}
+
+// everyColumn: a column that is added is recorded once the history has it, and writes never fail for it; one that the
+// settings leave out may be dropped.
+func everyColumn(f fixture) {
+	name := f.history(true)
+	r := f.reader(plan.Config{Table: name, EveryChange: true, BeforeImage: true})
+	f.exec("ALTER TABLE " + name + " ADD COLUMN w " + f.e.BigInt)
+	f.exec("INSERT INTO " + name + " VALUES (1, 1, 5)")
+	r.restart()
+	f.warned(f.describe(r.src).Warnings, "does not record w: rowrelay track install orders")
+	f.same("without it", r.last(), `{"id":1,"v":1}`)
+	all := tracking.Writes{Every: true, Before: true}
+	f.install(name, all)
+	r.restart()
+	if d := f.describe(r.src); len(d.Warnings) > 0 && strings.Contains(d.Warnings[0], "record") {
+		f.Errorf("after the installation: %q", d.Warnings)
+	}
+	f.exec("UPDATE " + name + " SET w = 6 WHERE id = 1")
+	f.same("with it", r.last(), `{"id":1,"v":1,"w":6} before {"id":1,"v":1,"w":5}`)
+
+	few := all
+	few.Columns = []string{"W"}
+	f.install(name, few)
+	f.exec("ALTER TABLE " + name + " DROP COLUMN v")
+	f.exec("UPDATE " + name + " SET w = 7 WHERE id = 1")
+	r.restart()
+	f.same("without the other", r.last(), `{"id":1,"w":7} before {"id":1,"w":6}`)
+}
+
+// restart has the catalog read again.
+func (r *reader) restart() {
+	r.src = r.open(plan.Config{Table: r.of, Tracked: true, EveryChange: true, BeforeImage: true})
+}
+
+// last is the one change that there is, and the row before it.
+func (r *reader) last() string {
+	r.Helper()
+	events := r.read(10)
+	if len(events) != 1 {
+		r.Fatalf("told are %d changes", len(events))
+	}
+	text := string(events[0].Row)
+	if b := string(events[0].Before); b != "null" {
+		text += " before " + b
+	}
+	return text
+}
+
+// everyGap: changes from before the installation, and those that were purged, are missing to who stands before them.
+func everyGap(f fixture) {
+	name := f.history(false)
+	r := f.reader(plan.Config{Table: name, EveryChange: true})
+	f.insert(name, 1, 3, 1)
+	f.same("before", f.everyTold(r.read(10)), "insert 1=1, insert 2=1, insert 3=1")
+	gap := func(at change.Cursor, words ...string) {
+		f.Helper()
+		src := f.open(plan.Config{Table: name, Tracked: true, EveryChange: true}) // it looks at once, as after a restart
+		_, err := src.Fetch(f.ctx(), change.Range{After: at}, poller.Limit{Rows: 10, Bytes: plenty})
+		f.isFault(err, poller.ErrGap, words...)
+		f.isFault(src.Gap(f.ctx(), at), poller.ErrGap, words...)
+	}
+	old := r.at
+	f.dropHistory(name)
+	f.exec("DELETE FROM " + name + " WHERE id = 2") // without a trace
+	f.install(name, tracking.Writes{Every: true})
+	gap(old, "triggers were missing", "rowrelay state accept-gap")
+	f.insert(name, 4, 4, 1)
+	gap(old, "triggers were missing")
+	r = f.reader(plan.Config{Table: name, EveryChange: true, Start: "latest"})
+	f.same("accepted", f.everyTold(r.read(10)), "")
+	f.insert(name, 5, 6, 1)
+	f.same("and on", f.everyTold(r.read(10)), "insert 5=1, insert 6=1")
+	done := r.at
+
+	conn, err := engines.Parse(f.e.URL)
+	if err != nil {
+		f.Fatal(err)
+	}
+	purge := func(keep time.Duration, positions ...change.Cursor) (left int) {
+		f.Helper()
+		readers, err := r.src.Readers(f.ctx(), positions)
+		if err != nil {
+			f.Fatal(err)
+		}
+		w, err := tracking.Purge(f.ctx(), conn, name, "", "orders", tracking.Writes{Every: true}, readers,
+			tracking.Keep{For: keep})
+		if err == nil {
+			err = w.Apply(f.ctx(), f.e.DB)
+		}
+		if err == nil {
+			err = f.e.DB.QueryRowContext(f.ctx(), "SELECT COUNT(*) FROM rowrelay_history_"+name).Scan(&left)
+		}
+		if err != nil {
+			f.Fatal(err)
+		}
+		return left
+	}
+	age := func(age time.Duration) {
+		f.Helper()
+		at := time.Now().Add(-age).UTC().Format("2006-01-02 15:04:05.000")
+		f.exec("UPDATE rowrelay_history_" + name + " SET rowrelay_written = '" + at + f.zone() + "'")
+	}
+	if left := purge(1000*time.Hour, done); left != 3 {
+		f.Errorf("%d changes are left: those of a day stay", left)
+	}
+	age(48 * time.Hour)
+	if left := purge(1000*time.Hour, done, old); left != 3 {
+		f.Errorf("%d changes are left: a poller has not read them", left)
+	}
+	if left := purge(1000*time.Hour, done); left != 0 {
+		f.Errorf("%d changes are left, which all have read", left)
+	}
+	f.same("who has read them goes on", f.everyTold(r.read(10)), "")
+	f.insert(name, 8, 8, 1)
+	f.same("and reads", f.everyTold(r.read(10)), "insert 8=1")
+	f.insert(name, 9, 9, 1)
+	age(48 * time.Hour)
+	if left := purge(47*time.Hour, done); left != 0 {
+		f.Errorf("%d changes are left, although none is kept as long", left)
+	}
+	gap(done, "it was purged")
+	f.insert(name, 10, 10, 1)
+	gap(done, "it was purged")
+}
+
+// zone is what a literal of a time in UTC ends with.
+func (f fixture) zone() string {
+	if f.e.Name == "postgres" {
+		return "Z"
+	}
+	return ""
+}
+
+// everyType: a value is told as the table's own column tells it, also where it is the one before.
+func everyType(f fixture) {
+	for n, b := range f.e.Boundaries {
+		f.Run(b.Type, func(t *testing.T) {
+			f := fixture{t, f.e}
+			name := fmt.Sprintf("t_every_type_%d", n)
+			f.exec("CREATE TABLE " + name + " (id " + f.e.BigInt + " NOT NULL PRIMARY KEY, c " + b.Type + " NOT NULL " +
+				b.Default + ")")
+			t.Cleanup(func() {
+				f.dropHistory(name)
+				_, _ = f.e.DB.Exec("DROP TABLE " + name)
+			})
+			f.install(name, tracking.Writes{Every: true, Before: true})
+			for i, literal := range b.Literals {
+				f.exec(fmt.Sprintf("INSERT INTO %s (id, c) VALUES (%d, %s)", name, i, literal))
+			}
+			want := f.drain(f.open(plan.Config{Table: name, Cursor: []string{"id"}, LateCommits: "none"}), nil, 100)
+			r := f.reader(plan.Config{Table: name, EveryChange: true, BeforeImage: true})
+			got := r.read(3)
+			f.exec("UPDATE " + name + " SET id = id")
+			later := r.read(3)
+			if len(want) != len(b.Literals) || len(got) != len(want) || len(later) != len(want) {
+				t.Fatalf("%d rows, %d inserts, %d updates", len(want), len(got), len(later))
+			}
+			before := map[string]string{}
+			for i := range later {
+				before[string(later[i].Row)] = string(later[i].Before)
+			}
+			for i := range want {
+				row := string(want[i].Row)
+				f.same("inserted", string(got[i].Row), row)
+				f.same("before", before[row], row)
+			}
+		})
+	}
+}
+
+// everyOdd has names that want quoting, and those that the triggers use themselves.
+func everyOdd(f fixture) {
+	name := f.e.Quote("Every User")
+	var declared, values []string
+	for i, column := range []string{"Order [x] `y` \"q\" 'é' select", "found", "old", "new", "tg_op", "row", "t", "r",
+		"sqlstate"} {
+		declared = append(declared, f.e.Quote(column)+" "+f.e.BigInt+" NOT NULL")
+		values = append(values, fmt.Sprint(i))
+	}
+	f.exec("CREATE TABLE " + name + " (" + strings.Join(declared, ", ") + ", id " + f.e.BigInt + " NOT NULL, v " +
+		f.e.Text + ", PRIMARY KEY (" + f.e.Quote("old") + ", " + f.e.Quote("Order [x] `y` \"q\" 'é' select") + ", id))")
+	f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP TABLE " + name) })
+	f.install(`"Every User"`, tracking.Writes{Every: true, Before: true})
+	r := f.reader(plan.Config{Table: `"Every User"`, EveryChange: true, BeforeImage: true})
+	f.exec("INSERT INTO "+name+" VALUES ("+strings.Join(values, ", ")+", 1, 'it''s')",
+		"UPDATE "+name+" SET v = NULL", "UPDATE "+name+" SET "+f.e.Quote("old")+" = 9", "DELETE FROM "+name)
+	var ops []string
+	for _, e := range r.read(1) {
+		ops = append(ops, e.Op.String())
+	}
+	f.same("told", strings.Join(ops, " "), "insert update delete insert delete")
+	f.dropHistory(`"Every User"`)
+}

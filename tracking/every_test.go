@@ -1,0 +1,162 @@
+package tracking_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/internal/programtest"
+	"github.com/rowrelay/rowrelay/internal/quick"
+	"github.com/rowrelay/rowrelay/tracking"
+)
+
+// TestEveryChange has writers at work, some of which stay open for a while, processes that end in the middle of a tick,
+// and a destination that refuses a key for a while. The row before each change is the one that the receiver has of its
+// key: not one change is missing, none came in another order, and their number is that of the history.
+func TestEveryChange(t *testing.T) {
+	t.Parallel()
+	quick.Skip(t)
+	for _, name := range everyEngine {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, name)
+			r.recordEvery(tracking.Writes{Every: true, Before: true})
+			r.to.set(func(e *change.Event) bool { return keyOf(e) == "7" }, false)
+			r.hold = map[string]string{"postgres": "SELECT pg_sleep(0.3)", "mysql": "DO SLEEP(0.3)"}[name]
+			ctx, end := context.WithTimeout(t.Context(), 5*time.Second)
+			defer end()
+			writers := r.writers(ctx, 8)
+			s := settings{ttl: time.Second, delay: 200 * time.Millisecond, maxAttempts: 1000, batch: 50, every: true}
+			killed := 0
+			for ; ctx.Err() == nil; killed++ {
+				life, die := context.WithTimeout(ctx, time.Duration(50+rand.IntN(400))*time.Millisecond)
+				i := r.instance(s)
+				stop := context.AfterFunc(life, i.kill)
+				for life.Err() == nil {
+					i.Tick(life)
+				}
+				stop()
+				i.kill()
+				die()
+			}
+			writers.Wait()
+			r.to.set(nil, false)
+			t.Logf("%d instances killed", killed)
+			r.allTold(s)
+		})
+	}
+}
+
+// TestEveryChangeAltered has columns come and go while writers are at work: no change is missed.
+func TestEveryChangeAltered(t *testing.T) {
+	t.Parallel()
+	quick.Skip(t)
+	for _, name := range everyEngine {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, name)
+			all := tracking.Writes{Every: true, Before: true}
+			r.recordEvery(all)
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			writers := r.writers(ctx, 4)
+			s := settings{ttl: time.Minute, delay: time.Second, maxAttempts: 5, batch: 50, every: true}
+			i := r.instance(s)
+			tick := func() { // writers leave it no end
+				ctx, end := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer end()
+				i.Tick(ctx)
+			}
+			tick()
+			few := all
+			few.Columns = []string{"v"}
+			for range 3 {
+				r.patiently("ALTER TABLE orders ADD COLUMN w bigint")
+				tick()
+				r.recordEvery(all)
+				tick()
+				r.recordEvery(few)
+				r.patiently("ALTER TABLE orders DROP COLUMN w")
+				tick()
+			}
+			end()
+			writers.Wait()
+			r.allTold(s)
+		})
+	}
+}
+
+// writers do transactions until ctx ends.
+func (r *rig) writers(ctx context.Context, n int) *sync.WaitGroup {
+	var writers sync.WaitGroup
+	for range n {
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				r.transaction(ctx)
+			}
+		})
+	}
+	return &writers
+}
+
+// patiently runs what waits for writers, and may be the victim of a deadlock.
+func (r *rig) patiently(statement string) {
+	r.Helper()
+	var err error
+	for range 20 {
+		if _, err = r.db.ExecContext(r.Context(), statement); err == nil {
+			return
+		}
+	}
+	r.Fatalf("%s: %v", statement, err)
+}
+
+// allTold ticks until the receiver has as many changes as the history, and holds what it has against the table.
+func (r *rig) allTold(s settings) {
+	r.Helper()
+	var changes int
+	if err := r.db.QueryRow("SELECT COUNT(*) FROM rowrelay_history_orders").Scan(&changes); err != nil {
+		r.Fatal(err)
+	}
+	last := r.instance(s)
+	told := func() int {
+		r.to.mu.Lock()
+		defer r.to.mu.Unlock()
+		return len(r.to.seen)
+	}
+	for until := time.Now().Add(programtest.Patience); told() < changes && time.Now().Before(until); {
+		last.Tick(r.Context())
+	}
+	r.Logf("%d changes, %d told, %d repeated", changes, told(), r.to.repeated)
+	if differ := r.differ(); told() != changes || len(differ) > 0 || changes == 0 {
+		r.Errorf("LOST %d of %d: %v", changes-told(), changes, differ[:min(5, len(differ))])
+	}
+	if n := len(r.to.inverted); n > 0 {
+		r.Errorf("INVERTED %d: %v", n, r.to.inverted[:min(5, n)])
+	}
+	if len(r.letters) > 0 {
+		r.Errorf("%d dead letters", len(r.letters))
+	}
+}
+
+// recordEvery has a history in place of the change table, or has the history record other columns.
+func (r *rig) recordEvery(writes tracking.Writes) {
+	r.Helper()
+	old, err := tracking.Uninstall(r.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
+	if err == nil {
+		err = old.Apply(r.Context(), r.db)
+	}
+	var w tracking.Work
+	for range 20 { // it waits for writers, and may be the victim of a deadlock
+		if err == nil {
+			w, err = tracking.Install(r.Context(), r.conn, "orders", "", "orders", writes)
+		}
+		if err == nil && w.Apply(r.Context(), r.db) == nil {
+			return
+		}
+	}
+	r.Fatalf("%v\n%s", err, w.Script())
+}
