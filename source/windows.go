@@ -40,8 +40,8 @@ type windows struct {
 // synchronous_commit=off, and a failover to a standby that is not synchronous, lose rows and give their ids again
 // (docs/late-commits.md).
 //
-// A range with an end ends with the snapshot of that position (a window's own end, where one is open there): it may
-// bring rows that come after the position's row. From the beginning it is a scan of what that snapshot saw.
+// A range with an end ends with the snapshot of that position (a window's own end, where one is open there), and holds
+// no row that comes after the position's. From the beginning it is a scan of what that snapshot saw.
 func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page,
 	error) {
 	c, p := ws.c, ws.p
@@ -55,7 +55,13 @@ func (ws windows) page(ctx context.Context, r change.Range, limit poller.Limit, 
 	if end != "" && w.Begun && !w.Scanning && !w.Open && w.Seen.String() == end {
 		return change.Page{NullCursors: -1}, nil
 	}
-	page, after, err := c.snapshotPage(ctx, p, w, end, end == "", limit, also)
+	within := also
+	if until, err := p.Snapshots().Until(r.UpTo); err != nil {
+		return change.Page{}, err
+	} else if until != nil {
+		within = append(also[:len(also):len(also)], until)
+	}
+	page, after, err := c.snapshotPage(ctx, p, w, end, end == "", limit, within)
 	if err != nil || page.More {
 		return page, err
 	}

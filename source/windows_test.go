@@ -190,9 +190,6 @@ func TestPostgresSnapshots(t *testing.T) {
 	}
 }
 
-// TestPostgresSnapshotCrash fetches again from every position that could have been stored: the same events come, and
-// the rest of a scan or window in the same order. (Later windows end elsewhere, so that transactions that were open
-// beside each other may come in another order there.)
 // TestPostgresSnapshotFew: where few rows are chosen a page reads no further than its limit, in a scan and in a window,
 // and the position passes the others.
 func TestPostgresSnapshotFew(t *testing.T) {
@@ -219,6 +216,9 @@ func TestPostgresSnapshotFew(t *testing.T) {
 	}
 }
 
+// TestPostgresSnapshotCrash fetches again from every position that could have been stored: the same events come, and
+// the rest of a scan or window in the same order. (Later windows end elsewhere, so that transactions that were open
+// beside each other may come in another order there.)
 func TestPostgresSnapshotCrash(t *testing.T) {
 	t.Parallel()
 	url, db := snapshotTable(t)
@@ -257,6 +257,52 @@ func TestPostgresSnapshotCrash(t *testing.T) {
 	}
 }
 
+// rangeOf reads a range of snapshots, in pages of two rows.
+func rangeOf(t *testing.T, src *Cursor, r change.Range) (got string) {
+	t.Helper()
+	for range 20 {
+		page, err := src.Fetch(t.Context(), r, poller.Limit{Rows: 2, Bytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += rowKeys(page.Events)
+		if end := page.End(); end != nil {
+			r.After = end
+		}
+		if !page.More {
+			return got
+		}
+	}
+	t.Fatal("the range does not end")
+	return ""
+}
+
+// TestPostgresRangeEndsAtItsRow: a range that ends within a scan, or a window, brings no row that comes after its end.
+// Else a backfill would send it before live rows that are to come before it, and rows share an order key.
+func TestPostgresRangeEndsAtItsRow(t *testing.T) {
+	t.Parallel()
+	url, db := snapshotTable(t)
+	src := snapshotSource(t, url, nil)
+	whole := func(c change.Range) string { return rangeOf(t, src, c) }
+	r := (&reader{t: t, src: src}).start()
+	r.page(3)
+	if got, want := whole(change.Range{UpTo: r.at}), idKeys(1, 2, 3); got != want {
+		t.Errorf("within a scan: %s, want %s", got, want)
+	}
+	r.want("the scan", 10, 4, 5)
+	first := r.at
+	testenv.Exec(t, db, "INSERT INTO o VALUES (9)", "INSERT INTO o VALUES (8)", "INSERT INTO o VALUES (7)",
+		"INSERT INTO o VALUES (6)")
+	r.page(4)
+	second := r.events[len(r.events)-3].Position() // of the row 8
+	if got, want := whole(change.Range{After: first, UpTo: second}), idKeys(9, 8); got != want {
+		t.Errorf("within a window: %s, want %s", got, want)
+	}
+	if got, want := whole(change.Range{UpTo: second}), idKeys(1, 2, 3, 4, 5, 8, 9); got != want {
+		t.Errorf("from the beginning to within a window: %s, want %s", got, want)
+	}
+}
+
 // TestPostgresSnapshotRange: a range that ends with a position holds what that position has behind it.
 func TestPostgresSnapshotRange(t *testing.T) {
 	t.Parallel()
@@ -271,24 +317,7 @@ func TestPostgresSnapshotRange(t *testing.T) {
 		idKeys(1, 2, 3, 4, 5): {UpTo: first}, idKeys(1, 2, 3, 4, 5, 6, 7): {UpTo: r.at},
 		idKeys(6, 7): {After: first, UpTo: r.at}, "": {After: r.at, UpTo: r.at},
 	} {
-		got := ""
-		for range 20 {
-			page, err := src.Fetch(t.Context(), c, poller.Limit{Rows: 2, Bytes: 1 << 20})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got += rowKeys(page.Events)
-			if len(page.Events) > 0 {
-				c.After = page.Events[len(page.Events)-1].Position()
-			}
-			if page.To != nil {
-				c.After = page.To
-			}
-			if !page.More {
-				break
-			}
-		}
-		if got != want {
+		if got := rangeOf(t, src, c); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -37,6 +37,19 @@ func (p Reader) DecodeRange(r change.Range) (w Window, end string, err error) {
 	}
 }
 
+// Until is the condition that a row comes no later than a position within a scan or a window; nil for any other.
+func (p Reader) Until(at change.Cursor) (keyset.Condition, error) {
+	w, err := p.Decode(at)
+	if err != nil || !w.Scanning && !w.Open {
+		return nil, err
+	}
+	args, err := p.Args(&w)
+	if err != nil {
+		return nil, err
+	}
+	return func(b *keyset.Builder, s *keyset.Selection) { coveredBy(b, s, &w, args, p.Key, "until") }, nil
+}
+
 // Args are the driver's arguments of a position's place; nil for none.
 func (p Reader) Args(w *Window) (place []any, err error) {
 	columns := p.Sel.Order
