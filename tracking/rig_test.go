@@ -230,6 +230,7 @@ type receiver struct {
 	// refuse says which events are refused, down that nothing is answered.
 	refuse   func(*change.Event) bool
 	down     bool
+	some     bool // not every change is told
 	inverted []string
 	repeated int
 }
@@ -263,7 +264,7 @@ func (o *receiver) accept(e *change.Event) {
 	o.seen[e.ID] = true
 	id := keyOf(e)
 	was, is := o.rows[id], event{op: e.Op}
-	if e.Before != nil {
+	if e.Before != nil && !o.some {
 		o.follows(id, was, e.Before)
 	}
 	if e.Op != change.Delete {
