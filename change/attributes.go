@@ -41,6 +41,10 @@ func (d *Delivery) Attributes(dst []Attribute, e *Event) []Attribute {
 	add("rowrelay_backfill", d.Backfill)
 	add("rowrelay_key_hash", e.KeyHash())
 	add("rowrelay_cursor", string(e.Cursor))
+	if w := e.Written; w != nil {
+		add("rowrelay_changed", w.Columns)
+		add("rowrelay_context", w.Context)
+	}
 	return dst
 }
 

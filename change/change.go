@@ -107,6 +107,8 @@ type Event struct {
 	// Waits says that an earlier event of its order key failed, in the source's own records: the event is absorbed without
 	// being sent, whatever has become of the earlier one since the fetch. Only outboxes say so.
 	Waits bool
+	// Written is what the database says of the write itself; nil where it says nothing.
+	Written *Written
 	// Outbox is what an event of an outbox is; nil for a row of any other table.
 	Outbox *Outbox
 }

@@ -119,7 +119,7 @@ func (f Format) Bound(d *Delivery, e *Event) int {
 	case RowChange:
 		return brackets + rowChangeFixed + quotedBound(e.ID) + quotedBound(d.Table) + quotedBound(d.Engine) +
 			quotedBound(d.Fingerprint) + quotedBound(e.Cursor) + quotedBound(d.Poller) + quotedBound(d.BatchID) +
-			len(e.Key) + rowBound(e)
+			len(e.Key) + rowBound(e) + e.Written.bound()
 	case Payload:
 		return brackets + payloadBound(e)
 	default:
@@ -132,7 +132,7 @@ func (f Format) Bound(d *Delivery, e *Event) int {
 		if e.Outbox != nil {
 			return n + outboxBound(e.Outbox) + payloadBound(e)
 		}
-		return n + quotedBound(e.Key) + rowBound(e)
+		return n + quotedBound(e.Key) + rowBound(e) + e.Written.bound()
 	}
 }
 

@@ -65,7 +65,11 @@ func appendAttributes(dst []byte, d *Delivery, e *Event, message bool) []byte {
 	dst = append(dst, `,"rowrelaykeyhash":"`...)
 	dst = appendKeyHash(dst, e)
 	dst = append(dst, `","rowrelaycursor":`...)
-	return appendCursor(dst, e.Cursor)
+	dst = appendCursor(dst, e.Cursor)
+	if e.Written != nil {
+		dst = e.Written.appendAttributes(dst)
+	}
+	return dst
 }
 
 // BinaryAttributes are the CloudEvents attributes of e as the structured mode writes them: what the binary mode says in

@@ -39,6 +39,9 @@ func appendRowChange(dst []byte, d *Delivery, e *Event, message bool) []byte {
 		dst = strconv.AppendInt(dst, int64(d.Attempt), 10)
 	}
 	dst = append(dst, `,"key_hash":"`...)
-	dst = appendKeyHash(dst, e)
-	return append(dst, `"}}`...)
+	dst = append(appendKeyHash(dst, e), '"')
+	if e.Written != nil {
+		dst = e.Written.appendMembers(dst)
+	}
+	return append(dst, `}}`...)
 }

@@ -172,6 +172,8 @@ type Value struct {
 	// Expr is the projection, with %s for the qualified column: "+%s", "CONVERT(char(33), %s, 126)". "" is the column. It
 	// is a pattern of Fill, as Param and Cast are: names in it stand as Literal.
 	Expr string
+	// Costly says that a page computes Expr of the rows that it has, and not of those that it goes through.
+	Costly bool
 	// Param is how a parameter is written so that it has exactly the column's type, with %s for the placeholder:
 	// "%s::numeric(10,2)", "CAST(%s AS datetime2(7))". "" is the placeholder.
 	Param string

@@ -24,6 +24,9 @@ const (
 	// ChangeTable.Changed or inserted the row, and was not made under the context ChangeTable.Ignored. Where contexts are
 	// ignored, deletes are recorded as well.
 	ChangeTouched = "rowrelay_changed"
+	// ChangeMask and ChangeContext are BuiltIn's columns of what was written, and by whom: see BuiltIn.Written.
+	ChangeMask    = "rowrelay_mask"
+	ChangeContext = "rowrelay_context"
 	// ChangeNow and ChangeOwn are variables of triggers.
 	ChangeNow = "rowrelay_now"
 	ChangeOwn = "rowrelay_own"
@@ -160,6 +163,10 @@ type BuiltIn struct {
 	// lately. When a row was inserted is not known there: ChangeCreated is 0.
 	Changes func(c *ChangeTable, since string) string
 	OfKeys  func(c *ChangeTable, keys string) string
+	// Written are the columns ChangeMask and ChangeContext, which every change has. The first is read as JSON,
+	// [{"n":"status"},{"n":"total"}], of the columns that were written since the version that changes are read after; NULL
+	// is any, as it is in OfKeys and OfRow. The second is what the last writer said of itself, 0x and digits.
+	Written func(c *ChangeTable) []Column
 	// Before and After stand around the statement of a page, in the same round trip. All of it is one transaction, which
 	// sees one snapshot. The statement itself runs only where the engine has come further than the version Read.
 	Before, After func(c *ChangeTable) string

@@ -108,11 +108,11 @@ func (m *server) takeAsBinding(text string, p map[string]any, into *string) (dri
 	return &changetest.Answer{Rows: rows, End: func() { *into = asJSON(told) }}, nil
 }
 
-// asRows are id, v, version, created, present, place, attempts, key.
+// asRows are id, v, version, created, present, mask, context, place, attempts, key.
 func (m *server) asRows(batch []taken) (rows [][]driver.Value) {
 	for i, t := range batch {
-		row := []driver.Value{t.id, nil, t.version, int64(0), nil, int64(i + 1), int64(t.attempts),
-			fmt.Sprintf(`{"k0":%d,"v":%d}`, t.id, t.version)}
+		row := []driver.Value{t.id, nil, t.version, int64(0), nil, nil, m.Context(t.id, t.version), int64(i + 1),
+			int64(t.attempts), fmt.Sprintf(`{"k0":%d,"v":%d}`, t.id, t.version)}
 		if t.insert {
 			row[3] = t.version
 		}

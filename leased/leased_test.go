@@ -243,3 +243,37 @@ func TestTheWholeTableBetween(t *testing.T) {
 		}
 	})
 }
+
+// TestContexts: a change has the context of the write that it is of, also in a retry, and as the binding reads it.
+func TestContexts(t *testing.T) {
+	for _, compat := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newServer()
+			m.compat = compat
+			var contexts []string
+			refused := false
+			in := m.start(t, func(e change.Event) error {
+				text := told(&e)
+				if e.Written != nil {
+					text += " " + e.Written.Columns + e.Written.Context
+				}
+				contexts = append(contexts, text)
+				if refused = !refused; refused && e.Written != nil {
+					return errBad
+				}
+				return nil
+			})
+			m.commit("i 1 1")
+			in.tick()
+			contexts, refused = nil, false
+			m.commit("bare u 1 2")
+			for range 3 {
+				in.tick()
+				time.Sleep(2 * time.Minute)
+			}
+			if got := strings.Join(contexts, ", "); got != "update 1=2 0x52454C59, update 1=2 0x52454C59" {
+				t.Error(got)
+			}
+		})
+	}
+}

@@ -129,19 +129,20 @@ func (c conn) QueryContext(ctx context.Context, text string, args []driver.Named
 	return &changetest.Answer{Rows: rows, End: func() { *into = asJSON(told) }}, nil
 }
 
-// batch are the rows of a batch: id, v, version, created, present, place, attempts.
+// batch are the rows of a batch: id, v, version, created, present, mask, context, place, attempts.
 func (m *server) batch(token int64, batch int) (rows [][]driver.Value) {
 	for id, o := range m.own {
 		if token == 0 || o.token != token || o.batch != batch {
 			continue
 		}
-		row := []driver.Value{id, nil, o.version, o.created, nil, int64(o.place), int64(o.attempts)}
+		row := []driver.Value{id, nil, o.version, o.created, nil, nil, m.Context(id, o.version), int64(o.place),
+			int64(o.attempts)}
 		if v, there := m.Rows[id]; there {
 			row[1], row[4] = v, id
 		}
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b []driver.Value) int { return int(a[5].(int64) - b[5].(int64)) })
+	slices.SortFunc(rows, func(a, b []driver.Value) int { return int(a[7].(int64) - b[7].(int64)) })
 	return rows
 }
 

@@ -1,6 +1,9 @@
 package source_test
 
 import (
+	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,6 +24,7 @@ type follower struct {
 	table string
 	got   map[string]string // key → the row's value; "" where it is gone
 	told  []string
+	known map[string]int64 // key → its newest version that was told
 }
 
 func (m *tracked) follow(t *testing.T, cfg plan.Config) *follower {
@@ -33,7 +37,7 @@ func (m *tracked) follow(t *testing.T, cfg plan.Config) *follower {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = src.Close() })
-	f := &follower{T: t, m: m, src: src, got: map[string]string{}}
+	f := &follower{T: t, m: m, src: src, got: map[string]string{}, known: map[string]int64{}}
 	if f.at, _, err = src.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +78,26 @@ func (f *follower) take(e *change.Event) {
 		text += "=" + f.got[key]
 	}
 	f.told = append(f.told, text)
+	f.named(e, key)
+}
+
+// named checks that an update which names columns leaves out none that was written since the key was told.
+func (f *follower) named(e *change.Event, key string) {
+	f.Helper()
+	var at struct{ Value int64 }
+	if err := json.Unmarshal(e.Cursor, &at); err != nil {
+		f.Fatal(err)
+	}
+	for _, w := range slices.Concat(f.m.Past, f.m.Log) {
+		if strconv.FormatInt(w.ID, 10) != key || w.Version <= f.known[key] || w.Version > at.Value ||
+			!f.m.Columns || e.Written == nil || e.Written.Columns == "" {
+			continue
+		}
+		if name := map[byte]string{'u': `"v"`, 'n': `"n\u00e4me"`}[w.Op]; name == "" || !strings.Contains(e.Written.Columns, name) {
+			f.Errorf("key %s at %d: %s, and %c was written at %d", key, at.Value, e.Written.Columns, w.Op, w.Version)
+		}
+	}
+	f.known[key] = max(f.known[key], at.Value)
 }
 
 // read takes everything that there is, and returns what was told.

@@ -46,8 +46,8 @@ func (m *tracked) again() {
 	m.made++
 }
 
-// changes is CHANGETABLE(CHANGES …) joined with the table: id, v, version, created, present, and where it is asked for
-// the version where v is in the mask of columns that were written.
+// changes is CHANGETABLE(CHANGES …) joined with the table: id, v, version, created, present, where it is asked for the
+// version where v is in the mask of columns that were written, and then the mask and the context.
 func (m *tracked) changes(since int64) [][]driver.Value {
 	touched, counts := map[int64]bool{}, map[int64]int64{}
 	for _, w := range m.Log {
@@ -68,6 +68,7 @@ func (m *tracked) changes(since int64) [][]driver.Value {
 		if m.context {
 			row[5] = counts[c.ID]
 		}
+		row[len(row)-2] = m.Mask(c.ID, since)
 		rows = append(rows, row)
 	}
 	return rows
@@ -81,7 +82,7 @@ func (m *tracked) row(id, version, created int64) []driver.Value {
 	if m.columns {
 		row = append(row, int64(0))
 	}
-	return row
+	return append(row, nil, m.Context(id, version))
 }
 
 func (m *tracked) told(head int64) string {

@@ -100,6 +100,7 @@ func (rd *reading) on(ctx context.Context, s *pool.Session) error {
 	rd.col = collect.Collector{
 		Plan: p, Cfg: &c.cfg, Limit: poller.Limit{Rows: rd.ask, Bytes: rd.limit.Bytes}, Fetched: time.Now(),
 		Times: collect.TimesOf(p, rd.pos), Since: rd.within.Newer(), Untold: rd.untold, Touched: rd.touched,
+		Masked: rd.within.Masked(),
 	}
 	rd.read = change.Page{NullCursors: -1}
 	rd.within.Reset()

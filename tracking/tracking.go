@@ -24,7 +24,8 @@ import (
 
 // reserved are the columns of the rows that are read, which the table must not have itself.
 var reserved = []string{engine.ChangeVersion, engine.ChangeCreated, engine.ChangePresent, engine.StateFloor,
-	engine.ChangeHead, engine.ChangeGone, engine.ChangeTouched, engine.ChangeNow, engine.ChangeOwn}
+	engine.ChangeHead, engine.ChangeGone, engine.ChangeTouched, engine.ChangeNow, engine.ChangeOwn,
+	engine.ChangeMask, engine.ChangeContext}
 
 // longest is the longest name of a change table: what belongs to it has longer ones, and PostgreSQL allows 63 bytes.
 const longest = 52
@@ -228,6 +229,10 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 		}
 		columns = append(columns, "c."+s.Quote(name)+" AS "+s.Quote(engine.ChangeTouched))
 	}
+	told := writtenOf(&s, c)
+	for i := range told {
+		columns = append(columns, "c."+s.Quote(told[i].Name))
+	}
 	joined.Changes = c
 	c.Whole = whole(&s, t, changes.Columns[version].Type, c)
 	shown := ""
@@ -252,6 +257,7 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	if c.Touched() != "" {
 		joined.Columns = append(joined.Columns, touched)
 	}
+	joined.Columns = append(joined.Columns, told...)
 	if b := s.Tracking.BuiltIn; b != nil {
 		c.Rows, c.Newer = rows(b.Changes(c, "0")), rows(b.Changes(c, "@"+b.Since))
 		c.Joined = rows
@@ -271,6 +277,14 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 	floor.Value.Expr, head.Value.Expr = engine.Literal(Floor(&s, c)), engine.Literal(last)
 	joined.Columns = append(joined.Columns, floor, head)
 	return joined, nil
+}
+
+// writtenOf are the columns of what was written, and by whom: the engine tracks that itself, or nobody does.
+func writtenOf(s *engine.Syntax, c *engine.ChangeTable) []engine.Column {
+	if s.Tracking.BuiltIn == nil {
+		return nil
+	}
+	return s.Tracking.BuiltIn.Written(c)
 }
 
 // ParseFloor reads what Floor says where positions are snapshots: a snapshot may be a position if it sees the version

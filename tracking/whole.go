@@ -24,6 +24,9 @@ func whole(s *engine.Syntax, t *engine.Table, versionType string, c *engine.Chan
 	if c.Touched() != "" { // nothing is left out here
 		columns = append(columns, before+" AS "+s.Quote(engine.ChangeTouched))
 	}
+	for _, told := range writtenOf(s, c) {
+		columns = append(columns, "c."+s.Quote(told.Name))
+	}
 	return "(\n\tSELECT " + strings.Join(columns, ", ") + "\n\tFROM " + t.From + " AS t" + lastChange(s, t, c) + "\n)"
 }
 

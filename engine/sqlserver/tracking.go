@@ -32,7 +32,7 @@ func tracking() *engine.Tracking {
 		Unseen:    trackingUnseen,
 		BuiltIn: &engine.BuiltIn{
 			Version: engine.Column{Name: engine.ChangeVersion, Type: "bigint", Value: Type{Base: "bigint"}.Value()},
-			Changes: changesSince, OfKeys: changesOfKeys,
+			Changes: changesSince, OfKeys: changesOfKeys, Written: writtenColumns,
 			Since: "since", Read: "read", Told: "told",
 			Before: beforeChanges, After: afterChanges, Floor: tsql.ValidFrom, Tell: tellTracking,
 			Retained: retained, Leasing: leases.New(hasNumber, Type{Base: "nvarchar", Length: -1}.Value()),
@@ -58,7 +58,29 @@ func changesSince(c *engine.ChangeTable, since string) string {
 		", n.SYS_CHANGE_VERSION AS " + tsql.Quote(engine.ChangeVersion) +
 		", COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS " + tsql.Quote(engine.ChangeCreated) +
 		", CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS " + tsql.Quote(engine.ChangeGone) + touched(c) +
+		written("n.SYS_CHANGE_COLUMNS") +
 		"\n\t\tFROM CHANGETABLE(CHANGES " + c.Of + ", " + since + ") AS n)"
+}
+
+// written are the columns of what was written, and by whom.
+func written(mask string) string {
+	return ", " + mask + " AS " + tsql.Quote(engine.ChangeMask) + ", n.SYS_CHANGE_CONTEXT AS " +
+		tsql.Quote(engine.ChangeContext)
+}
+
+const noMask = "CAST(NULL AS varbinary(4100))"
+
+// writtenColumns has the server take the mask apart, as Microsoft asks. Of the NULL that a mask is where columns are
+// not tracked, where one statement wrote all of them, and of an insert, the function may say that it holds any column.
+func writtenColumns(c *engine.ChangeTable) []engine.Column {
+	mask := engine.Column{Name: engine.ChangeMask, Type: "varbinary(4100)", Value: Type{Base: "json"}.Value()}
+	mask.Value.Expr = "CASE WHEN %s IS NOT NULL THEN (SELECT m.name AS n FROM sys.columns AS m\n\tWHERE m.object_id = " +
+		engine.Literal(tsql.ObjectID(c)) + " AND CHANGE_TRACKING_IS_COLUMN_IN_MASK(m.column_id, %s) = 1 FOR JSON PATH) END"
+	mask.Value.Costly = true
+	context := engine.Column{Name: engine.ChangeContext, Type: "varbinary(128)",
+		Value: Type{Base: "varchar", Length: 258}.Value()}
+	context.Value.Expr = "CONVERT(varchar(258), %s, 1)"
+	return []engine.Column{mask, context}
 }
 
 // touched is the version where one of source__changed was written since the version that changes are read after; the
@@ -104,7 +126,7 @@ func changesOfKeys(c *engine.ChangeTable, keys string) string {
 	names := engine.Names(tsql.Quote, "", c.Key)
 	return "(SELECT " + engine.Names(tsql.Quote, "k.", c.Key) + ", COALESCE(n.SYS_CHANGE_VERSION, 0) AS " +
 		tsql.Quote(engine.ChangeVersion) + ", CAST(0 AS bigint) AS " + tsql.Quote(engine.ChangeCreated) + ", 1 AS " +
-		tsql.Quote(engine.ChangeGone) + touchedBefore(c) +
+		tsql.Quote(engine.ChangeGone) + touchedBefore(c) + written(noMask) +
 		"\n\t\tFROM (VALUES " + keys + ") AS k (" + names + ")" +
 		"\n\t\tOUTER APPLY CHANGETABLE(VERSION " + c.Of + ", (" + names + "), (" + engine.Names(tsql.Quote, "k.", c.Key) +
 		")) AS n)"
@@ -113,7 +135,7 @@ func changesOfKeys(c *engine.ChangeTable, keys string) string {
 // changeOfRow reads the last version of a row.
 func changeOfRow(c *engine.ChangeTable) string {
 	return " OUTER APPLY (\n\t\tSELECT n.SYS_CHANGE_VERSION AS " + tsql.Quote(engine.ChangeVersion) +
-		" FROM CHANGETABLE(VERSION " + c.Of + ", (" + engine.Names(tsql.Quote, "", c.Key) + "), (" +
+		written(noMask) + " FROM CHANGETABLE(VERSION " + c.Of + ", (" + engine.Names(tsql.Quote, "", c.Key) + "), (" +
 		engine.Names(tsql.Quote, "t.", c.Key) + ")) AS n\n\t) AS c"
 }
 

@@ -36,6 +36,9 @@ func TestBinaryMode(t *testing.T) {
 	own := outputtest.Delivery(0, 1)
 	own.Type, own.Source = "com.example.order.{op}", "https://example.com/shop/ä"
 	deliveries["type and source of the settings"] = own
+	written := outputtest.Delivery(0, 1)
+	written.Events[0].Written = change.NewWritten([]string{"status", "größe"}, "0x2A")
+	deliveries["what was written"] = written
 	for name, d := range deliveries {
 		t.Run(name, func(t *testing.T) {
 			for _, o := range []*webhook.Output{structured, binary} {

@@ -31,6 +31,8 @@ const (
 	headerOp               = "Rowrelay-Op"
 	headerKeyHash          = "Rowrelay-Key-Hash"
 	headerCursor           = "Rowrelay-Cursor"
+	headerChanged          = "Rowrelay-Changed"
+	headerContext          = "Rowrelay-Context"
 	headerWebhookID        = "Webhook-Id"
 	headerWebhookTimestamp = "Webhook-Timestamp"
 	headerWebhookSignature = "Webhook-Signature"
@@ -48,7 +50,7 @@ const (
 // request builds the POST of d with body.
 func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload) *http.Request {
 	// One map of the right size and one array for all values: a request of one event has more header than body.
-	const most = 21
+	const most = 23
 	h := make(http.Header, len(o.static)+most)
 	maps.Copy(h, o.static)
 	values := make([]string, 0, most)
@@ -81,6 +83,9 @@ func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload)
 		if e.Outbox != nil {
 			setOutbox(h, set, e)
 		}
+		if e.Written != nil {
+			setWritten(set, e.Written)
+		}
 		if o.single {
 			set("Content-Type", o.format.ContentTypeOf(e))
 		}
@@ -97,6 +102,15 @@ func (o *Output) request(ctx context.Context, d *change.Delivery, body *payload)
 	req := o.blank.WithContext(body.trace(ctx))
 	req.Header, req.Body, req.GetBody, req.ContentLength = h, body.body(), body.bodyAgain, int64(len(body.wire))
 	return req
+}
+
+func setWritten(set func(name, value string), w *change.Written) {
+	if w.Columns != "" {
+		set(headerChanged, w.Columns)
+	}
+	if w.Context != "" {
+		set(headerContext, w.Context)
+	}
 }
 
 // idempotencyKey names the events of a request: the id of one, or 64 hex digits of SHA-256 over the ids of several. It

@@ -9,6 +9,7 @@
 //	Rowrelay-Poller, Rowrelay-Batch-Id, Rowrelay-Fencing-Token, Rowrelay-Delivery, Rowrelay-Attempt
 //	Rowrelay-Backfill                                                       when a backfill with a position of its own sends it
 //	Rowrelay-Event-Id, Rowrelay-Op, Rowrelay-Key-Hash, Rowrelay-Cursor      when the request holds one event
+//	Rowrelay-Changed, Rowrelay-Context                                      and its database says so (change.Written)
 //	Rowrelay-Event-Type, Rowrelay-Aggregate-Type, Rowrelay-Aggregate-Id, Rowrelay-Created-At, Rowrelay-Idempotency-Key (where it
 //	is not the event's id), Traceparent, Tracestate                         when that is an event of an outbox
 //	Ce-Specversion, Ce-Id, Ce-Type and every other attribute of the event   with output__format=cloudevents_binary

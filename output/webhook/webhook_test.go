@@ -161,6 +161,7 @@ func TestRequestHeaders(t *testing.T) {
 	d := outputtest.Delivery(7, 1)
 	d.Events[0].Op = change.Delete
 	d.Events[0].Cursor = change.Cursor(`{"kind":"integer+pk","value":1,"tiebreaker":{"code":"ä"}}`)
+	d.Events[0].Written = change.NewWritten([]string{"größe"}, "0x2A")
 	if err := o.Deliver(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +170,8 @@ func TestRequestHeaders(t *testing.T) {
 	for name, want := range map[string]string{
 		"Content-Type": "application/cloudevents+json", "User-Agent": "rowrelay/1.2.3", "X-Api-Key": "k",
 		"Idempotency-Key": e.ID, "Rowrelay-Event-Id": e.ID, "Rowrelay-Op": "delete", "Rowrelay-Key-Hash": e.KeyHash(),
-		"Rowrelay-Cursor": `{"kind":"integer+pk","value":1,"tiebreaker":{"code":"\u00e4"}}`,
+		"Rowrelay-Cursor":  `{"kind":"integer+pk","value":1,"tiebreaker":{"code":"\u00e4"}}`,
+		"Rowrelay-Changed": `["gr\u00f6\u00dfe"]`, "Rowrelay-Context": "0x2A",
 		"Rowrelay-Poller": "orders", "Rowrelay-Batch-Id": "batch_7", "Rowrelay-Fencing-Token": "9007199254740993",
 		"Rowrelay-Delivery": "8", "Rowrelay-Attempt": "1", "Content-Encoding": "", "Webhook-Signature": "",
 	} {
@@ -227,7 +229,8 @@ func TestSeveralEventsHaveNoHeadersOfOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := r.seen()[0].header
-	for _, name := range []string{"Rowrelay-Event-Id", "Rowrelay-Op", "Rowrelay-Key-Hash", "Rowrelay-Cursor"} {
+	for _, name := range []string{"Rowrelay-Event-Id", "Rowrelay-Op", "Rowrelay-Key-Hash", "Rowrelay-Cursor",
+		"Rowrelay-Changed", "Rowrelay-Context"} {
 		if h.Get(name) != "" {
 			t.Errorf("%s: %s", name, h.Get(name))
 		}

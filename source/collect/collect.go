@@ -212,7 +212,7 @@ func (c *Collector) event(e *change.Event) error {
 		content = nil
 	}
 	e.ID = change.EventID(c.Cfg.Poller, identifying(e.Op), e.Key, c.identity(e), content)
-	e.Write = c.write(e)
+	e.Write, e.Written = c.write(e), c.written(op)
 	return nil
 }
 

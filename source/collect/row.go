@@ -32,6 +32,8 @@ type Collector struct {
 	// Touched reports whether a write of such a version is one that may not have been delivered yet: an update without one
 	// to a column of source__changed is left out. Nil where all are wanted.
 	Touched func(version []byte) bool
+	// Masked says that a row's mask holds every column that was written since what was delivered for certain.
+	Masked bool
 	// Floor and Head are those of the change table, as the last row told them.
 	Floor, Head []byte
 

@@ -2,7 +2,9 @@ package collect
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -73,6 +75,28 @@ func (c *Collector) write(e *change.Event) string {
 		return ""
 	}
 	return change.EventID(c.Cfg.Poller, identifying(e.Op), e.Key, c.Plan.AppendCursor(nil, [][]byte{touched}, e.Key), nil)
+}
+
+// written is Event.Written: an update's columns, where the mask holds all of them, and the last write's context.
+func (c *Collector) written(op change.Op) *change.Written {
+	t := c.Plan.Tracked
+	if t == nil || t.Context < 0 {
+		return nil
+	}
+	var columns []struct {
+		Name string `json:"n"`
+	}
+	var context string
+	if op == change.Update && c.Masked && json.Unmarshal(c.value(t.Mask), &columns) != nil {
+		columns = nil // any
+	}
+	_ = json.Unmarshal(c.value(t.Context), &context) // a text, or null
+	names := make([]string, len(columns))
+	for i := range columns {
+		names[i] = columns[i].Name
+	}
+	slices.Sort(names) // else the server's plan would decide
+	return change.NewWritten(names, context)
 }
 
 // Deleted is the delete of a key of which nothing is recorded but that its row is gone; version stands for that.

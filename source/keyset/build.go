@@ -104,7 +104,7 @@ func (s *Selection) Page(limit int, in Span) Statement {
 	in.All = s.Marked
 	if parts := s.Seeks(in); b.Syntax.Unites && len(parts) > 0 {
 		b.united(s, limit, parts, in.Also)
-	} else {
+	} else if !b.staged(s, limit, in) {
 		b.SelectFrom(s, s.Columns, limit)
 		b.Conditions(s, in)
 	}

@@ -122,7 +122,7 @@ func (p *Plan) marked() *Plan {
 		return nil
 	}
 	m := *p
-	mark := engine.Column{Name: "chosen", Value: p.Syntax.Words}
+	mark := engine.Column{Name: "rowrelay chosen", Value: p.Syntax.Words}
 	mark.Value.Expr = "CASE WHEN (\n" + engine.Literal(p.Sel.Where) + "\n) THEN 'y' ELSE 'n' END"
 	m.Sel.Columns = append(slices.Clip(p.Sel.Columns), mark)
 	m.Sel.Marked = true

@@ -74,6 +74,8 @@ type Tracked struct {
 	// Touched is the version of the last write that counts, by source__changed and source__ignore_context; -1 where all
 	// do.
 	Touched int
+	// Mask and Context are which columns were written, and by whom (engine.BuiltIn.Written); -1 where rows do not tell.
+	Mask, Context int
 	// Floor is the version up to which changes may be missing, Head the highest version that there is; -1 where rows do
 	// not tell.
 	Floor, Head int

@@ -81,7 +81,8 @@ func (p *Plan) track() {
 	}
 	p.Tracked = &Tracked{Version: p.Cursor[0],
 		Created: p.named(engine.ChangeCreated), Present: p.named(engine.ChangePresent),
-		Touched: p.named(engine.ChangeTouched), Floor: p.named(engine.StateFloor), Head: p.named(engine.ChangeHead)}
+		Touched: p.named(engine.ChangeTouched), Mask: p.named(engine.ChangeMask), Context: p.named(engine.ChangeContext),
+		Floor: p.named(engine.StateFloor), Head: p.named(engine.ChangeHead)}
 }
 
 // named is a column of the table by its name, as an index in Sel.Columns; -1 where there is none.

@@ -73,6 +73,18 @@ func (w *Window) Newer() func([]byte) bool {
 	return func(created []byte) bool { return plan.Later(created, w.Since) }
 }
 
+// Masked reports whether the masks of a page may hold every column that was written since all was told. After a window
+// of several pages they do not: a row may have left it, without being told.
+func (w *Window) Masked() bool { return w.IsBuiltIn() && !plan.Later(w.since(), w.Told) }
+
+// since is the version that the engine's own changes are read after.
+func (w *Window) since() []byte {
+	if w.fromTold {
+		return w.Told // what was inserted, or which columns were written, since then may still have to be told
+	}
+	return w.Since
+}
+
 // Selection is what a page reads, and under which conditions.
 func (w *Window) Selection(p *plan.Plan, also []keyset.Condition) (*keyset.Selection, []keyset.Condition) {
 	if !w.IsBuiltIn() {
@@ -92,11 +104,7 @@ func (w *Window) bound(b *keyset.Builder, s *keyset.Selection) {
 	if w.Head == nil && w.Whole {
 		read = numberOf(w.At)
 	}
-	since := w.Since
-	if w.fromTold {
-		since = w.Told // what was inserted, or which columns were written, since then may still have to be told
-	}
-	transact(b, p, numberOf(since), read, &w.told)
+	transact(b, p, numberOf(w.since()), read, &w.told)
 	if w.Head == nil {
 		b.Add("1 = 1")
 		return
@@ -168,14 +176,18 @@ func (w *Window) placeBuiltIn(page *change.Page, tell func() (Told, error)) erro
 		return err
 	}
 	for i := range page.Events {
-		page.Events[i].At = window.Place(page.Events[i].Cursor, window.Head)
+		e := &page.Events[i]
+		e.At = window.Place(e.Cursor, window.Head)
+		if plan.Later(t.Floor, w.since()) { // what was written before the floor is in no mask
+			e.Written = e.Written.AnyColumn()
+		}
 	}
 	if page.More && !left {
 		return nil
 	}
 	end := change.Cursor(w.table.Plan.AppendCursor(nil, [][]byte{window.Head}, nil))
 	page.More = left || plan.Later(t.Head, window.Head)
-	if left || w.Head != nil && (page.More || w.fromTold) { // a row may have left the window before its page was read
+	if left || w.Head != nil { // a row may have left the window before its page was read
 		end = window.End(end)
 	}
 	if !end.Equal(w.after) {

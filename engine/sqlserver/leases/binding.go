@@ -62,7 +62,7 @@ BEGIN TRANSACTION;
 DECLARE @got int = 0, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint, @from bigint, @missed bigint = 0,
 	@looked bit = 0, @taken int = 0, @dropped int = 0, @now datetime2(7);
 DECLARE @page TABLE (` + t.declared() + `rr_version bigint NOT NULL, rr_created bigint NOT NULL, rr_attempts int NOT NULL,
-	rr_place int NOT NULL, PRIMARY KEY (` + t.names("") + `));
+	rr_place int NOT NULL, rr_context varbinary(128) NULL, PRIMARY KEY (` + t.names("") + `));
 IF @head > @read OR EXISTS (SELECT 1 FROM ` + t.leases() + ` AS l WHERE l.` + leaseExpires + ` < SYSDATETIME()
 	AND (l.` + leaseCount + left + ` OR ` + t.spent("l."+leaseVersion) + `))
 BEGIN
@@ -74,17 +74,17 @@ SET @from = @valid;
 ` + t.move("@from") + `END
 IF @from IS NOT NULL
 BEGIN
-INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_attempts, rr_place)
+INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_attempts, rr_place, rr_context)
 SELECT TOP (@rows) ` + t.names("c.") + `, c.SYS_CHANGE_VERSION, ` + created + `, COALESCE(l.` + leaseCount + `, 0) + 1,
-	ROW_NUMBER() OVER (` + order + `)
+	ROW_NUMBER() OVER (` + order + `), c.SYS_CHANGE_CONTEXT
 ` + from + `LEFT JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "c") + `
 WHERE ((l.` + leaseExpires + ` IS NULL AND (l.` + leaseVersion + ` IS NULL OR l.` + leaseVersion + ` < c.SYS_CHANGE_VERSION))
 	OR l.` + leaseExpires + ` < @now) AND (l.` + leaseCount + ` IS NULL OR l.` + leaseCount + left + `)
 ` + order + `;
 SET @taken = @@ROWCOUNT;
-INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_attempts, rr_place)
+INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_attempts, rr_place, rr_context)
 SELECT TOP (@rows) ` + t.names("c.") + `, c.SYS_CHANGE_VERSION, ` + created + `, -l.` + leaseCount + `,
-	@taken + ROW_NUMBER() OVER (` + order + `)
+	@taken + ROW_NUMBER() OVER (` + order + `), c.SYS_CHANGE_CONTEXT
 ` + from + `JOIN ` + t.leases() + ` AS l ON ` + t.on("l", "c") + `
 WHERE l.` + leaseExpires + ` < @now AND ` + t.spent("c.SYS_CHANGE_VERSION") + `
 ` + order + `;
@@ -103,7 +103,7 @@ END
 func rowsAsBinding(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
 	return `(SELECT ` + t.names("p.") + `, p.rr_version AS ` + ownVersion + `, p.rr_created AS ` + ownCreated + `, 1 AS ` +
-		tsql.Quote(engine.ChangeGone) + `, p.rr_place AS ` + ownPlace + `, p.rr_attempts AS ` + ownAttempts + `,
+		tsql.Quote(engine.ChangeGone) + `, p.rr_place AS ` + ownPlace + `, p.rr_attempts AS ` + ownAttempts + written + `,
 		(SELECT ` + t.numbered("p.") + `, p.rr_version AS v FOR JSON PATH, WITHOUT_ARRAY_WRAPPER) AS ` + tsql.Quote(engine.LeaseKey) + `
 		FROM @page AS p)`
 }

@@ -40,6 +40,11 @@ const (
 	ownDead     = "[rowrelay_dead]"
 )
 
+// written tells the context of the write that a row of a page is of, and not its columns (engine.BuiltIn.Written): a
+// mask is of the writes since the shared position, which passes a row's earlier write once the row was written again.
+const written = ", CAST(NULL AS varbinary(4100)) AS [" + engine.ChangeMask + "], p.rr_context AS [" +
+	engine.ChangeContext + "]"
+
 // leaseTexts writes the texts about one set of tables.
 type leaseTexts struct{ *engine.LeaseTables }
 

@@ -48,7 +48,7 @@ func takeLeases(lt *engine.LeaseTables) string {
 	return readCommitted + `DECLARE @got int = 0, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint, @from bigint, @to bigint,
 	@looked bit = 0, @taken int = 0, @foreign int = 0, @until datetime2(7), @now datetime2(7), @local datetime2(7), @end datetime2(7);
 DECLARE @page TABLE (` + t.declared() + `rr_version bigint NOT NULL, rr_created bigint NOT NULL, rr_since bigint NOT NULL,
-	rr_place int NOT NULL, PRIMARY KEY (` + t.names("") + `));
+	rr_place int NOT NULL, rr_context varbinary(128) NULL, PRIMARY KEY (` + t.names("") + `));
 IF @head > @read OR EXISTS (SELECT 1 FROM ` + t.leases() + ` AS l WHERE l.` + leaseExpires + ` <= SYSUTCDATETIME()
 	AND NOT EXISTS (SELECT 1 FROM ` + t.own() + ` AS o WHERE ` + t.on("l", "o") + ` AND o.` + ownAgain + ` > SYSUTCDATETIME()))
 BEGIN
@@ -59,10 +59,10 @@ WHERE l.` + leaseExpires + ` > @local AND NOT EXISTS (SELECT 1 FROM ` + t.own() 
 	AND o.` + ownExpires + ` = l.` + leaseExpires + `);
 IF @foreign = 0 AND @from >= @valid AND @from <= @head
 BEGIN
-INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_since, rr_place)
+INSERT INTO @page (` + t.names("") + `, rr_version, rr_created, rr_since, rr_place, rr_context)
 SELECT TOP (@rows) ` + t.names("c.") + `, c.SYS_CHANGE_VERSION,
 	CASE WHEN c.SYS_CHANGE_CREATION_VERSION > s.since THEN c.SYS_CHANGE_VERSION ELSE 0 END, s.since,
-	ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, ` + t.names("c.") + `)
+	ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, ` + t.names("c.") + `), c.SYS_CHANGE_CONTEXT
 ` + t.changes() + `LEFT JOIN ` + t.own() + ` AS o ON ` + t.on("o", "c") + `
 CROSS APPLY (SELECT CASE WHEN l.` + leaseVersion + ` IS NOT NULL AND l.` + leaseExpires + ` IS NULL THEN l.` + leaseVersion + `
 	ELSE COALESCE(o.` + ownSince + `, @from) END AS since) AS s
@@ -116,8 +116,8 @@ END
 func leasedRows(lt *engine.LeaseTables) string {
 	t := leaseTexts{lt}
 	return `(SELECT ` + t.names("o.") + `, o.` + ownVersion + `, o.` + ownCreated + `, 1 AS ` + tsql.Quote(engine.ChangeGone) + `, o.` +
-		ownPlace + `, o.` + ownAttempts + `
-		FROM ` + t.own() + ` AS o WHERE o.` + ownToken + ` = @token AND o.` + ownBatch + ` = @batch)`
+		ownPlace + `, o.` + ownAttempts + written + `
+		FROM ` + t.own() + ` AS o LEFT JOIN @page AS p ON ` + t.on("o", "p") + ` WHERE o.` + ownToken + ` = @token AND o.` + ownBatch + ` = @batch)`
 }
 
 func tellTaken(*engine.LeaseTables) string {

@@ -6,18 +6,22 @@ DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
 IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
 	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN (
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN r.[rowrelay_mask] IS NOT NULL THEN (SELECT m.name AS n FROM sys.columns AS m
+	WHERE m.object_id = OBJECT_ID(N'[dbo].[or''ders]') AND CHANGE_TRACKING_IS_COLUMN_IN_MASK(m.column_id, r.[rowrelay_mask]) = 1 FOR JSON PATH) END, r.[rowrelay_context], r.[rowrelay chosen]
+FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], CONVERT(varchar(258), r.[rowrelay_context], 1) AS [rowrelay_context], CASE WHEN (
 r.[rowrelay_present] IS NULL OR (
 note <> 'x'
 )
-) THEN 'y' ELSE 'n' END
+) THEN 'y' ELSE 'n' END AS [rowrelay chosen]
 FROM (
-	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
+	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone], n.SYS_CHANGE_COLUMNS AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
 WHERE 1 = 1
+ORDER BY r.[rowrelay_version], r.[tenant], r.[id]
+) AS r
 ORDER BY r.[rowrelay_version], r.[tenant], r.[id];
 SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
 	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
@@ -34,18 +38,22 @@ DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
 IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
 	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN (
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN r.[rowrelay_mask] IS NOT NULL THEN (SELECT m.name AS n FROM sys.columns AS m
+	WHERE m.object_id = OBJECT_ID(N'[dbo].[or''ders]') AND CHANGE_TRACKING_IS_COLUMN_IN_MASK(m.column_id, r.[rowrelay_mask]) = 1 FOR JSON PATH) END, r.[rowrelay_context], r.[rowrelay chosen]
+FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], CONVERT(varchar(258), r.[rowrelay_context], 1) AS [rowrelay_context], CASE WHEN (
 r.[rowrelay_present] IS NULL OR (
 note <> 'x'
 )
-) THEN 'y' ELSE 'n' END
+) THEN 'y' ELSE 'n' END AS [rowrelay chosen]
 FROM (
-	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
+	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone], n.SYS_CHANGE_COLUMNS AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
 WHERE r.[rowrelay_version] > CAST(@p1 AS bigint) AND 1 = 1
+ORDER BY r.[rowrelay_version], r.[tenant], r.[id]
+) AS r
 ORDER BY r.[rowrelay_version], r.[tenant], r.[id];
 SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
 	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
@@ -62,18 +70,22 @@ DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
 IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
 	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN (
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN r.[rowrelay_mask] IS NOT NULL THEN (SELECT m.name AS n FROM sys.columns AS m
+	WHERE m.object_id = OBJECT_ID(N'[dbo].[or''ders]') AND CHANGE_TRACKING_IS_COLUMN_IN_MASK(m.column_id, r.[rowrelay_mask]) = 1 FOR JSON PATH) END, r.[rowrelay_context], r.[rowrelay chosen]
+FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], CONVERT(varchar(258), r.[rowrelay_context], 1) AS [rowrelay_context], CASE WHEN (
 r.[rowrelay_present] IS NULL OR (
 note <> 'x'
 )
-) THEN 'y' ELSE 'n' END
+) THEN 'y' ELSE 'n' END AS [rowrelay chosen]
 FROM (
-	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
+	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone], n.SYS_CHANGE_COLUMNS AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
 WHERE r.[rowrelay_version] >= CAST(@p1 AS bigint) AND (r.[rowrelay_version] > CAST(@p1 AS bigint) OR (r.[rowrelay_version] = CAST(@p1 AS bigint) AND (r.[tenant] > CAST(@p2 COLLATE Latin1_General_CI_AS AS varchar(20)) OR (r.[tenant] = CAST(@p2 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] > CAST(@p3 AS bigint))))) AND r.[rowrelay_version] <= CAST(@p7 AS bigint)
+ORDER BY r.[rowrelay_version], r.[tenant], r.[id]
+) AS r
 ORDER BY r.[rowrelay_version], r.[tenant], r.[id];
 SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
 	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
@@ -83,10 +95,12 @@ SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[d
 COMMIT TRANSACTION
 
 -- range of a backfill, parameters [0 1 2 3 4 5]
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN r.[rowrelay_mask] IS NOT NULL THEN (SELECT m.name AS n FROM sys.columns AS m
+	WHERE m.object_id = OBJECT_ID(N'[dbo].[or''ders]') AND CHANGE_TRACKING_IS_COLUMN_IN_MASK(m.column_id, r.[rowrelay_mask]) = 1 FOR JSON PATH) END, r.[rowrelay_context]
+FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], CONVERT(varchar(258), r.[rowrelay_context], 1) AS [rowrelay_context]
 FROM (
-	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
+	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone], n.SYS_CHANGE_COLUMNS AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], 0) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
@@ -96,12 +110,14 @@ note <> 'x'
 )
 ) AND r.[rowrelay_version] >= CAST(@p1 AS bigint) AND (r.[rowrelay_version] > CAST(@p1 AS bigint) OR (r.[rowrelay_version] = CAST(@p1 AS bigint) AND (r.[tenant] > CAST(@p2 COLLATE Latin1_General_CI_AS AS varchar(20)) OR (r.[tenant] = CAST(@p2 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] > CAST(@p3 AS bigint))))) AND r.[rowrelay_version] <= CAST(@p4 AS bigint) AND (r.[rowrelay_version] < CAST(@p4 AS bigint) OR (r.[rowrelay_version] = CAST(@p4 AS bigint) AND (r.[tenant] < CAST(@p5 COLLATE Latin1_General_CI_AS AS varchar(20)) OR (r.[tenant] = CAST(@p5 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] <= CAST(@p6 AS bigint)))))
 ORDER BY r.[rowrelay_version], r.[tenant], r.[id]
+) AS r
+ORDER BY r.[rowrelay_version], r.[tenant], r.[id]
 
 -- count, parameters [0 1 2 3 4 5]
 SELECT COUNT_BIG(*)
 FROM (
-	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
+	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone], n.SYS_CHANGE_COLUMNS AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], 0) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
@@ -122,8 +138,8 @@ IF @head > @read
 SELECT COUNT_BIG(*)
 FROM (SELECT TOP (1000) 1 AS n
 FROM (
-	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
+	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone], n.SYS_CHANGE_COLUMNS AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
@@ -141,10 +157,11 @@ SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[d
 COMMIT TRANSACTION
 
 -- keys, parameters [65536 65537 65538 65539]
-SELECT r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN r.[rowrelay_mask] IS NOT NULL THEN (SELECT m.name AS n FROM sys.columns AS m
+	WHERE m.object_id = OBJECT_ID(N'[dbo].[or''ders]') AND CHANGE_TRACKING_IS_COLUMN_IN_MASK(m.column_id, r.[rowrelay_mask]) = 1 FOR JSON PATH) END, CONVERT(varchar(258), r.[rowrelay_context], 1)
 FROM (
-	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT k.[tenant], k.[id], COALESCE(n.SYS_CHANGE_VERSION, 0) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], 1 AS [rowrelay_gone]
+	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
+	FROM (SELECT k.[tenant], k.[id], COALESCE(n.SYS_CHANGE_VERSION, 0) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], 1 AS [rowrelay_gone], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context]
 		FROM (VALUES (CAST(@p1 COLLATE Latin1_General_CI_AS AS varchar(20)), CAST(@p2 AS bigint)), (CAST(@p3 COLLATE Latin1_General_CI_AS AS varchar(20)), CAST(@p4 AS bigint))) AS k ([tenant], [id])
 		OUTER APPLY CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (k.[tenant], k.[id])) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
@@ -158,8 +175,8 @@ note <> 'x'
 -- before a version, parameters [0]
 SELECT TOP (1) r.[rowrelay_version], r.[tenant], r.[id]
 FROM (
-	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone]
+	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
+	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone], n.SYS_CHANGE_COLUMNS AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context]
 		FROM CHANGETABLE(CHANGES [dbo].[or'ders], 0) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r

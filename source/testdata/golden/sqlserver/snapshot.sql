@@ -6,13 +6,14 @@ DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
 IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
 	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN r.[rowrelay_mask] IS NOT NULL THEN (SELECT m.name AS n FROM sys.columns AS m
+	WHERE m.object_id = OBJECT_ID(N'[dbo].[or''ders]') AND CHANGE_TRACKING_IS_COLUMN_IN_MASK(m.column_id, r.[rowrelay_mask]) = 1 FOR JSON PATH) END, CONVERT(varchar(258), r.[rowrelay_context], 1)
 FROM (
-SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], r.[rowrelay_context]
 FROM (
-	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present]
+	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
 	FROM [dbo].[or'ders] AS t OUTER APPLY (
-		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
+		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
 	) AS c
 ) AS r
 WHERE (
@@ -22,11 +23,11 @@ note <> 'x'
 ) AND r.[tenant] < CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND 1 = 1
 ORDER BY r.[tenant], r.[id]) AS s
 UNION ALL
-SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], r.[rowrelay_context]
 FROM (
-	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present]
+	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
 	FROM [dbo].[or'ders] AS t OUTER APPLY (
-		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
+		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
 	) AS c
 ) AS r
 WHERE (
@@ -52,13 +53,14 @@ DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
 IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
 	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
 IF @head > @read
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN r.[rowrelay_mask] IS NOT NULL THEN (SELECT m.name AS n FROM sys.columns AS m
+	WHERE m.object_id = OBJECT_ID(N'[dbo].[or''ders]') AND CHANGE_TRACKING_IS_COLUMN_IN_MASK(m.column_id, r.[rowrelay_mask]) = 1 FOR JSON PATH) END, CONVERT(varchar(258), r.[rowrelay_context], 1)
 FROM (
-SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], r.[rowrelay_context]
 FROM (
-	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present]
+	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
 	FROM [dbo].[or'ders] AS t OUTER APPLY (
-		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
+		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
 	) AS c
 ) AS r
 WHERE (
@@ -68,11 +70,11 @@ note <> 'x'
 ) AND r.[tenant] = CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] > CAST(@p5 AS bigint) AND r.[tenant] < CAST(@p6 COLLATE Latin1_General_CI_AS AS varchar(20)) AND 1 = 1
 ORDER BY r.[tenant], r.[id]) AS s
 UNION ALL
-SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], r.[rowrelay_context]
 FROM (
-	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present]
+	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
 	FROM [dbo].[or'ders] AS t OUTER APPLY (
-		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
+		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
 	) AS c
 ) AS r
 WHERE (
@@ -82,11 +84,11 @@ note <> 'x'
 ) AND r.[tenant] > CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[tenant] < CAST(@p6 COLLATE Latin1_General_CI_AS AS varchar(20)) AND 1 = 1
 ORDER BY r.[tenant], r.[id]) AS s
 UNION ALL
-SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present]
+SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], r.[rowrelay_context]
 FROM (
-	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present]
+	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
 	FROM [dbo].[or'ders] AS t OUTER APPLY (
-		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
+		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context] FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n
 	) AS c
 ) AS r
 WHERE (

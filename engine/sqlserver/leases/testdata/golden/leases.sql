@@ -141,7 +141,7 @@ BEGIN TRANSACTION;
 DECLARE @got int = 0, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint, @from bigint, @to bigint,
 	@looked bit = 0, @taken int = 0, @foreign int = 0, @until datetime2(7), @now datetime2(7), @local datetime2(7), @end datetime2(7);
 DECLARE @page TABLE ([tenant] nvarchar(20) COLLATE Latin1_General_CI_AS NOT NULL, [id] bigint NOT NULL, rr_version bigint NOT NULL, rr_created bigint NOT NULL, rr_since bigint NOT NULL,
-	rr_place int NOT NULL, PRIMARY KEY ([tenant], [id]));
+	rr_place int NOT NULL, rr_context varbinary(128) NULL, PRIMARY KEY ([tenant], [id]));
 IF @head > @read OR EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250] AS l WHERE l.[_az_func_LeaseExpirationTime] <= SYSUTCDATETIME()
 	AND NOT EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] AS o WHERE l.[tenant] COLLATE Latin1_General_CI_AS = o.[tenant] AND l.[id] = o.[id] AND o.[rowrelay_again] > SYSUTCDATETIME()))
 BEGIN
@@ -158,10 +158,10 @@ WHERE l.[_az_func_LeaseExpirationTime] > @local AND NOT EXISTS (SELECT 1 FROM [a
 	AND o.[rowrelay_expires] = l.[_az_func_LeaseExpirationTime]);
 IF @foreign = 0 AND @from >= @valid AND @from <= @head
 BEGIN
-INSERT INTO @page ([tenant], [id], rr_version, rr_created, rr_since, rr_place)
+INSERT INTO @page ([tenant], [id], rr_version, rr_created, rr_since, rr_place, rr_context)
 SELECT TOP (@rows) c.[tenant], c.[id], c.SYS_CHANGE_VERSION,
 	CASE WHEN c.SYS_CHANGE_CREATION_VERSION > s.since THEN c.SYS_CHANGE_VERSION ELSE 0 END, s.since,
-	ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, c.[tenant], c.[id])
+	ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, c.[tenant], c.[id]), c.SYS_CHANGE_CONTEXT
 FROM CHANGETABLE(CHANGES [dbo].[or'ders], @from) AS c
 LEFT JOIN [az_func].[Leases_b5e6db7c2a5cc573_901578250] AS l ON l.[tenant] COLLATE Latin1_General_CI_AS = c.[tenant] AND l.[id] = c.[id]
 LEFT JOIN [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] AS o ON o.[tenant] COLLATE Latin1_General_CI_AS = c.[tenant] AND o.[id] = c.[id]
@@ -206,8 +206,8 @@ END
 END
 END
 END
-SELECT TOP (100) r.[id] FROM (SELECT o.[tenant], o.[id], o.[rowrelay_version], o.[rowrelay_created], 1 AS [rowrelay_gone], o.[rowrelay_place], o.[rowrelay_attempts]
-		FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] AS o WHERE o.[rowrelay_token] = @token AND o.[rowrelay_batch] = @batch) AS r;
+SELECT TOP (100) r.[id] FROM (SELECT o.[tenant], o.[id], o.[rowrelay_version], o.[rowrelay_created], 1 AS [rowrelay_gone], o.[rowrelay_place], o.[rowrelay_attempts], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], p.rr_context AS [rowrelay_context]
+		FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] AS o LEFT JOIN @page AS p ON o.[tenant] COLLATE Latin1_General_CI_AS = p.[tenant] AND o.[id] = p.[id] WHERE o.[rowrelay_token] = @token AND o.[rowrelay_batch] = @batch) AS r;
 SET @told = (SELECT @head AS Head, COALESCE(@from, 0) AS [From], COALESCE(@valid, 0) AS Valid, @token AS Token, @looked AS Looked,
 	CAST(CASE WHEN @looked = 0 OR @from IS NOT NULL THEN 1 ELSE 0 END AS bit) AS Known,
 	@foreign AS [Foreign], CONVERT(nvarchar(33), @until, 126) AS Until, @taken AS Held FOR JSON PATH, WITHOUT_ARRAY_WRAPPER);

@@ -6,7 +6,7 @@ BEGIN TRANSACTION;
 DECLARE @got int = 0, @head bigint = CHANGE_TRACKING_CURRENT_VERSION(), @valid bigint, @from bigint, @missed bigint = 0,
 	@looked bit = 0, @taken int = 0, @dropped int = 0, @now datetime2(7);
 DECLARE @page TABLE ([tenant] nvarchar(20) COLLATE Latin1_General_CI_AS NOT NULL, [id] bigint NOT NULL, rr_version bigint NOT NULL, rr_created bigint NOT NULL, rr_attempts int NOT NULL,
-	rr_place int NOT NULL, PRIMARY KEY ([tenant], [id]));
+	rr_place int NOT NULL, rr_context varbinary(128) NULL, PRIMARY KEY ([tenant], [id]));
 IF @head > @read OR EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250] AS l WHERE l.[_az_func_LeaseExpirationTime] < SYSDATETIME()
 	AND (l.[_az_func_AttemptCount] < 5 OR l.[_az_func_AttemptCount] >= 5 AND NOT EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] AS o
 	WHERE o.[tenant] COLLATE Latin1_General_CI_AS = l.[tenant] AND o.[id] = l.[id] AND o.[rowrelay_dead] = 1 AND o.[rowrelay_version] >= l.[_az_func_ChangeVersion])))
@@ -26,18 +26,18 @@ UPDATE [az_func].[GlobalState] SET LastSyncVersion = @from, LastAccessTime = GET
 END
 IF @from IS NOT NULL
 BEGIN
-INSERT INTO @page ([tenant], [id], rr_version, rr_created, rr_attempts, rr_place)
+INSERT INTO @page ([tenant], [id], rr_version, rr_created, rr_attempts, rr_place, rr_context)
 SELECT TOP (@rows) c.[tenant], c.[id], c.SYS_CHANGE_VERSION, CASE c.SYS_CHANGE_OPERATION WHEN N'I' THEN c.SYS_CHANGE_VERSION ELSE 0 END, COALESCE(l.[_az_func_AttemptCount], 0) + 1,
-	ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, c.[tenant], c.[id])
+	ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, c.[tenant], c.[id]), c.SYS_CHANGE_CONTEXT
 FROM CHANGETABLE(CHANGES [dbo].[or'ders], @from) AS c
 LEFT JOIN [az_func].[Leases_b5e6db7c2a5cc573_901578250] AS l ON l.[tenant] COLLATE Latin1_General_CI_AS = c.[tenant] AND l.[id] = c.[id]
 WHERE ((l.[_az_func_LeaseExpirationTime] IS NULL AND (l.[_az_func_ChangeVersion] IS NULL OR l.[_az_func_ChangeVersion] < c.SYS_CHANGE_VERSION))
 	OR l.[_az_func_LeaseExpirationTime] < @now) AND (l.[_az_func_AttemptCount] IS NULL OR l.[_az_func_AttemptCount] < 5)
 ORDER BY c.SYS_CHANGE_VERSION, c.[tenant], c.[id];
 SET @taken = @@ROWCOUNT;
-INSERT INTO @page ([tenant], [id], rr_version, rr_created, rr_attempts, rr_place)
+INSERT INTO @page ([tenant], [id], rr_version, rr_created, rr_attempts, rr_place, rr_context)
 SELECT TOP (@rows) c.[tenant], c.[id], c.SYS_CHANGE_VERSION, CASE c.SYS_CHANGE_OPERATION WHEN N'I' THEN c.SYS_CHANGE_VERSION ELSE 0 END, -l.[_az_func_AttemptCount],
-	@taken + ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, c.[tenant], c.[id])
+	@taken + ROW_NUMBER() OVER (ORDER BY c.SYS_CHANGE_VERSION, c.[tenant], c.[id]), c.SYS_CHANGE_CONTEXT
 FROM CHANGETABLE(CHANGES [dbo].[or'ders], @from) AS c
 JOIN [az_func].[Leases_b5e6db7c2a5cc573_901578250] AS l ON l.[tenant] COLLATE Latin1_General_CI_AS = c.[tenant] AND l.[id] = c.[id]
 WHERE l.[_az_func_LeaseExpirationTime] < @now AND l.[_az_func_AttemptCount] >= 5 AND NOT EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250_rowrelay] AS o
@@ -51,7 +51,7 @@ SELECT p.[tenant], p.[id], p.rr_version, p.rr_attempts, DATEADD(millisecond, @tt
 WHERE p.rr_attempts > 0 AND NOT EXISTS (SELECT 1 FROM [az_func].[Leases_b5e6db7c2a5cc573_901578250] AS l WHERE l.[tenant] COLLATE Latin1_General_CI_AS = p.[tenant] AND l.[id] = p.[id]);
 END
 END
-SELECT TOP (200) r.[id] FROM (SELECT p.[tenant], p.[id], p.rr_version AS [rowrelay_version], p.rr_created AS [rowrelay_created], 1 AS [rowrelay_gone], p.rr_place AS [rowrelay_place], p.rr_attempts AS [rowrelay_attempts],
+SELECT TOP (200) r.[id] FROM (SELECT p.[tenant], p.[id], p.rr_version AS [rowrelay_version], p.rr_created AS [rowrelay_created], 1 AS [rowrelay_gone], p.rr_place AS [rowrelay_place], p.rr_attempts AS [rowrelay_attempts], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], p.rr_context AS [rowrelay_context],
 		(SELECT p.[tenant] AS k0, p.[id] AS k1, p.rr_version AS v FOR JSON PATH, WITHOUT_ARRAY_WRAPPER) AS [rowrelay_key]
 		FROM @page AS p) AS r;
 SET @told = (SELECT @head AS Head, COALESCE(@from, 0) AS [From], COALESCE(@valid, 0) AS Valid, @looked AS Looked,
