@@ -194,8 +194,8 @@ func (c *Collector) event(e *change.Event) error {
 	if !same {
 		e.OrderKey = rest[keyEnd-start : orderEnd-start : orderEnd-start]
 	}
-	if h := p.History; h != nil {
-		if at, ok := timeform.Parse(c.value(h.Written), time.UTC); ok {
+	if p.History != nil {
+		if at, ok := timeform.Parse(c.value(p.History.Written), time.UTC); ok {
 			e.Time, e.Undated = at, false
 		}
 	}
@@ -221,38 +221,13 @@ func (c *Collector) op() change.Op {
 	if c.Plan.Tracked != nil {
 		return c.tracked(c.Plan.Tracked)
 	}
-	if h := c.Plan.History; h != nil {
-		op, _ := change.OpOf(string(bytes.Trim(c.value(h.Operation), `"`)))
-		return op
+	if c.Plan.History != nil {
+		return c.done()
 	}
 	if c.Plan.DeleteWhen >= 0 && truthy(c.value(c.Plan.DeleteWhen)) {
 		return change.Delete
 	}
 	return c.Plan.Op
-}
-
-// before appends the row before the change in scratch: of a delete it is the row itself, of an insert null. Nothing
-// where nobody asks.
-func (c *Collector) before(dst []byte, op change.Op) []byte {
-	p := c.Plan
-	was := p.History.Was
-	switch {
-	case was == nil:
-		return dst
-	case op == change.Insert:
-		return append(dst, keyset.Null...)
-	case op == change.Delete:
-		return append(dst, c.scratch[:c.ends[len(p.Names)-1]+1]...)
-	}
-	for n, i := range was {
-		dst = append(append(dst, "{,"[min(n, 1)]), p.Names[n]...)
-		if i < 0 {
-			dst = append(dst, keyset.Null...)
-		} else {
-			dst = append(dst, c.value(i)...)
-		}
-	}
-	return append(dst, '}')
 }
 
 // truthy reports whether a soft-delete column's value says that the row is gone: true, or neither null nor zero.

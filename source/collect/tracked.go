@@ -79,6 +79,9 @@ func (c *Collector) write(e *change.Event) string {
 
 // written is Event.Written: an update's columns, where the mask holds all of them, and the last write's context.
 func (c *Collector) written(op change.Op) *change.Written {
+	if c.Plan.History != nil {
+		return c.recorded(op)
+	}
 	t := c.Plan.Tracked
 	if t == nil || t.Context < 0 {
 		return nil

@@ -54,7 +54,8 @@ func (p *Plan) keep(cfg *Config) {
 	if p.Table.History == nil {
 		return
 	}
-	p.History = &History{Operation: p.named(engine.HistoryOperation), Written: p.named(engine.HistoryWritten)}
+	p.History = &History{Operation: p.named(engine.HistoryOperation), Written: p.named(engine.HistoryWritten),
+		Context: p.named(engine.HistoryContext)}
 	for i := range p.Names {
 		if cfg.BeforeImage {
 			p.History.Was = append(p.History.Was, p.named(engine.HistoryWas+p.Sel.Columns[i].Name))

@@ -83,8 +83,8 @@ type Tracked struct {
 
 // History is what the rows of a history say beside the row that was written, as indexes in Sel.Columns.
 type History struct {
-	// Operation is what was done, Written when.
-	Operation, Written int
+	// Operation is what was done, Written when, Context by whom (-1 where the engine does not know).
+	Operation, Written, Context int
 	// Was are the columns with the values before an update, for each of Plan.Names (-1: it was not recorded); nil where
 	// nobody asks.
 	Was []int

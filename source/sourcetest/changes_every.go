@@ -55,6 +55,9 @@ func (f fixture) everyTold(events []change.Event) string {
 			}
 			text += " (" + value(before) + ")"
 		}
+		if e.Written != nil {
+			text += " " + e.Written.Columns + e.Written.Context
+		}
 		if want := fmt.Sprintf(`{"id":%d}`, key.ID); string(e.OrderKey) != want || key.ID != now.ID {
 			f.Errorf("the order key is %s, the key %s, the row %s", e.OrderKey, e.Key, e.Row)
 		}
@@ -71,8 +74,8 @@ func (f fixture) everyTold(events []change.Event) string {
 func everyChange(f fixture) {
 	for _, before := range []bool{true, false} {
 		name := f.history(before)
-		want := "insert 1=1 (-), insert 2=1 (-), insert 3=1 (-), update 1=2 (1), update 1=3 (2), update 1=3 (3), delete 2=1 (1), " +
-			"insert 2=9 (-), delete 3=1 (1), insert 7=1 (-), update 7=- (1)"
+		want := "insert 1=1 (-), insert 2=1 (-), insert 3=1 (-), update 1=2 (1) [\"v\"], update 1=3 (2) [\"v\"], update 1=3 (3), " +
+			"delete 2=1 (1), insert 2=9 (-), delete 3=1 (1), insert 7=1 (-), update 7=- (1) [\"v\"]"
 		readers := map[int]*reader{}
 		for rows := 1; rows <= 12; rows += 3 {
 			readers[rows] = f.reader(plan.Config{Table: name, EveryChange: true, BeforeImage: before, Start: "latest"})
@@ -83,8 +86,8 @@ func everyChange(f fixture) {
 			"INSERT INTO "+name+" VALUES (2, 9)", "UPDATE "+name+" SET id = 7 WHERE id = 3",
 			"UPDATE "+name+" SET v = NULL WHERE id = 7")
 		if !before {
-			for _, row := range []string{"-", "1", "2", "3"} {
-				want = strings.ReplaceAll(want, " ("+row+")", "")
+			for _, told := range []string{" (-)", " (1)", " (2)", " (3)", ` ["v"]`} {
+				want = strings.ReplaceAll(want, told, "")
 			}
 		}
 		for rows, r := range readers {
@@ -167,14 +170,15 @@ func everyChosen(f fixture) {
 	f.exec("UPDATE "+name+" SET v = 1 WHERE id = 1", "UPDATE "+name+" SET v = 2 WHERE id = 1",
 		"UPDATE "+name+" SET v = NULL WHERE id = 2", "DELETE FROM "+name)
 	f.same("deletes", f.everyTold(deletes.read(2)), "delete 1=2 (2), delete 2=- (-)")
-	f.same("of a condition", f.everyTold(large.read(2)), "update 1=2 (1), delete 1=2 (2)")
+	f.same("of a condition", f.everyTold(large.read(2)), `update 1=2 (1) ["v"], delete 1=2 (2)`)
 	f.same("of a column", f.everyTold(changed.read(2)),
-		"insert 1=1 (-), insert 2=1 (-), update 1=2 (1), update 2=- (1), delete 1=2 (2), delete 2=- (-)")
+		`insert 1=1 (-), insert 2=1 (-), update 1=2 (1) ["v"], update 2=- (1) ["v"], delete 1=2 (2), delete 2=- (-)`)
 	f.refused(cfg(func(c *plan.Config) { c.Tracked, c.Changed = true, []string{"w"} }), `no column "w"`)
 	if f.e.Name == "sqlite" {
 		return
 	}
 	others := f.reader(cfg(func(c *plan.Config) { c.Ignored = "0x0a" }))
+	all := f.reader(cfg(func(*plan.Config) {}))
 	tx, err := f.e.DB.BeginTx(f.ctx(), nil)
 	if err != nil {
 		f.Fatal(err)
@@ -194,6 +198,7 @@ func everyChosen(f fixture) {
 	}
 	f.insert(name, 4, 4, 4)
 	f.same("of others", f.everyTold(others.read(2)), "insert 4=4 (-)")
+	f.same("of all", f.everyTold(all.read(2)), "insert 3=3 (-) 0x0a, insert 4=4 (-)")
 }
 
 // everyColumn: a column that is added is recorded once the history has it, and writes never fail for it; one that the

@@ -1,0 +1,64 @@
+package collect
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/source/keyset"
+)
+
+// What a history says of the change in scratch.
+
+// done is what was done.
+func (c *Collector) done() change.Op {
+	op, _ := change.OpOf(string(bytes.Trim(c.value(c.Plan.History.Operation), `"`)))
+	return op
+}
+
+// before appends the row before the change in scratch: of a delete it is the row itself, of an insert null. Nothing
+// where nobody asks.
+func (c *Collector) before(dst []byte, op change.Op) []byte {
+	p := c.Plan
+	was := p.History.Was
+	switch {
+	case was == nil:
+		return dst
+	case op == change.Insert:
+		return append(dst, keyset.Null...)
+	case op == change.Delete:
+		return append(dst, c.scratch[:c.ends[len(p.Names)-1]+1]...)
+	}
+	for n, i := range was {
+		dst = append(append(dst, "{,"[min(n, 1)]), p.Names[n]...)
+		if i < 0 {
+			dst = append(dst, keyset.Null...)
+		} else {
+			dst = append(dst, c.value(i)...)
+		}
+	}
+	return append(dst, '}')
+}
+
+// recorded is Event.Written: an update's columns, where the row before it is known, and the writer's context, where it
+// is one.
+func (c *Collector) recorded(op change.Op) *change.Written {
+	h := c.Plan.History
+	var columns []string
+	var context string
+	if op == change.Update {
+		for n, i := range h.Was {
+			if i < 0 || !bytes.Equal(c.value(n), c.value(i)) {
+				columns = append(columns, c.Plan.Sel.Columns[n].Name)
+			}
+		}
+	}
+	if h.Context >= 0 && !bytes.Equal(c.value(h.Context), keyset.Null) {
+		_ = json.Unmarshal(c.value(h.Context), &context) // a text
+	}
+	if digits, is := strings.CutPrefix(context, "0x"); !is || strings.Trim(digits, "0123456789abcdef") != "" {
+		context = ""
+	}
+	return change.NewWritten(columns, context)
+}
