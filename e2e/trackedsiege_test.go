@@ -20,7 +20,13 @@ import (
 // killed by SIGKILL and another takes its place, while writers insert, update, delete, move keys and roll back, and the
 // receiver refuses one key. In the end the receiver has what the table has. ROWRELAY_SIEGE_FOR (make siege) lets it go
 // on with 16 writers and a kill each second; otherwise there are three kills.
-func TestTrackedSiege(t *testing.T) {
+func TestTrackedSiege(t *testing.T) { besiegeTracked(t, false) }
+
+// TestEveryChangeSiege is the same where every change is told: the receiver also has as many as there were.
+func TestEveryChangeSiege(t *testing.T) { besiegeTracked(t, true) }
+
+func besiegeTracked(t *testing.T, every bool) {
+	t.Helper()
 	lasts, _ := time.ParseDuration(os.Getenv("ROWRELAY_SIEGE_FOR")) // 0 where it is not set
 	writers, keys, kills := 3, 100, 3
 	if lasts > 0 {
@@ -34,10 +40,18 @@ func TestTrackedSiege(t *testing.T) {
 		s["status__listen"] = "127.0.0.1:0" // each its own
 		s = s.with(settings{"pollers__orders__lease_ttl": "3s", "pollers__orders__poll_interval": "100ms",
 			"pollers__orders__output__batch": "20", "pollers__orders__output__retries": "1",
-			"pollers__orders__max_attempts": "100", "pollers__orders__retry_delays": "2s"})
+			"pollers__orders__max_attempts": "100", "pollers__orders__retry_delays": "2s",
+			"pollers__orders__source__every_change": fmt.Sprint(every)})
 		dir := t.TempDir()
 		stdout(t, dir, s, "track", "install", "orders", "--apply", "--yes")
 
+		changes := func() (n int) {
+			err := o.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM rowrelay_history_orders").Scan(&n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
 		execute(t, o.db, "CREATE TABLE counters (id int PRIMARY KEY, n int NOT NULL)")
 		for key := range keys {
 			execute(t, o.db, fmt.Sprintf("INSERT INTO counters VALUES (%d, 1000)", key+1))
@@ -72,6 +86,9 @@ func TestTrackedSiege(t *testing.T) {
 			to.mu.Lock()
 			defer to.mu.Unlock()
 			differ = got.differ(t, o.db)
+			if n := len(got.seen); every && n != changes() {
+				differ = append(differ, fmt.Sprintf("%d changes of %d", n, changes()))
+			}
 			return len(differ) == 0
 		})
 		for _, p := range living {
@@ -127,7 +144,7 @@ type besieged struct {
 // answer takes events, or refuses all of a request in which one is of the key that is refused.
 func (b *besieged) answer(w http.ResponseWriter, events []cloudEvent) bool {
 	for _, e := range events {
-		if b.refused != "" && e.Subject == b.refused {
+		if b.refused != "" && fmt.Sprint(e.Data["id"]) == b.refused {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			return false
 		}
@@ -137,15 +154,16 @@ func (b *besieged) answer(w http.ResponseWriter, events []cloudEvent) bool {
 			continue
 		}
 		b.seen[e.ID] = true
+		key := fmt.Sprint(e.Data["id"])
 		if strings.HasSuffix(e.Type, ".delete") {
-			b.states[e.Subject] = ""
+			b.states[key] = ""
 			continue
 		}
 		version, _ := e.Data["version"].(float64)
-		if version <= b.versions[e.Subject] {
-			b.inverted = append(b.inverted, fmt.Sprintf("%s: %.0f after %.0f", e.Subject, version, b.versions[e.Subject]))
+		if version <= b.versions[key] {
+			b.inverted = append(b.inverted, fmt.Sprintf("%s: %.0f after %.0f", key, version, b.versions[key]))
 		}
-		b.versions[e.Subject], b.states[e.Subject] = version, fmt.Sprintf("%.0f", version)
+		b.versions[key], b.states[key] = version, fmt.Sprintf("%.0f", version)
 	}
 	return true
 }
