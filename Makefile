@@ -30,8 +30,8 @@ late: ## late commits on each engine and in each mode: LOST, DUPLICATED, INVERTE
 chaos: ## kills, freezes, outages, restarts, a full disk: LOST, DUPLICATED, INVERTED (make test has a short form)
 	@ROWRELAY_CHAOS_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^TestChaos$$' -v -timeout 60m | grep --line-buffered -E 'CHAOS|^(---|ok|FAIL|panic)|NOT RUN'
 
-siege: ## change tracking, and a cursor, while instances are killed, on each engine: LOST, INVERTED, deletes (make test has a short form)
-	@ROWRELAY_SIEGE_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^Test(Tracked|Cursor)Siege$$' -v -count=1 -timeout 60m | grep --line-buffered -E 'SIEGE|^(---|ok|FAIL|panic)|NOT RUN'
+siege: ## change tracking, every change, and a cursor, while instances are killed, on each engine: LOST, INVERTED, deletes (make test has a short form)
+	@ROWRELAY_SIEGE_FOR=$(or $(FOR),1m) scripts/services.sh run -- go test ./e2e -run '^Test(Tracked|EveryChange|Cursor)Siege$$' -v -count=1 -timeout 60m | grep --line-buffered -E 'SIEGE|^(---|ok|FAIL|panic)|NOT RUN'
 
 snapshot: ## a table read whole beside writers and three kills, on each engine: LOST, INVERTED; ROWS=1000000
 	@ROWRELAY_SNAPSHOT_ROWS=$(or $(ROWS),1000000) scripts/services.sh run -- go test ./tracking -run '^TestSnapshotOfATable$$' -v -count=1 -timeout 120m | grep --line-buffered -E 'SNAPSHOT|^(---|ok|FAIL|panic)|NOT RUN'

@@ -41,7 +41,7 @@ func besiegeTracked(t *testing.T, every bool) {
 		s = s.with(settings{"pollers__orders__lease_ttl": "3s", "pollers__orders__poll_interval": "100ms",
 			"pollers__orders__output__batch": "20", "pollers__orders__output__retries": "1",
 			"pollers__orders__max_attempts": "100", "pollers__orders__retry_delays": "2s",
-			"pollers__orders__source__every_change": fmt.Sprint(every)})
+			"pollers__orders__source__every_change": fmt.Sprint(every), "pollers__orders__max_parked": "10000"})
 		dir := t.TempDir()
 		stdout(t, dir, s, "track", "install", "orders", "--apply", "--yes")
 
