@@ -5,7 +5,6 @@ import (
 	"time"
 
 	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
 
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -15,14 +14,14 @@ func (p *page) card(i int) g.Node {
 	o := &p.Rows[i]
 	c := &card{p, o, i, "o-" + o.Poller + "-" + o.Output, p.Report.At}
 	title := fmt.Sprintf("o%d", i)
-	return h.Article(h.Class("card "+healthClass(o.Health)), h.Aria("labelledby", title),
-		h.Details(h.Class("row"), h.ID(c.id), g.If(p.Open[i], g.Attr("open")),
+	return el("article", attr("class", "card "+healthClass(o.Health)), attr("aria-labelledby", title),
+		el("details", attr("class", "row"), attr("id", c.id), g.If(p.Open[i], attr("open")),
 			c.line(title),
-			h.Div(h.Class("detail"),
+			el("div", attr("class", "detail"),
 				c.said(), c.drawn(), c.figures(), c.counting(), c.entries(), c.letters(),
-				g.If(p.Short[i], h.P(h.Class("small"),
-					g.Text("So many events are listed above that not all of this one's are: "),
-					h.A(h.Href(p.to("poller", o.Poller)), g.Text(o.Poller+" alone")))),
+				g.If(p.Short[i], el("p", attr("class", "small"),
+					plain("So many events are listed above that not all of this one's are: "),
+					el("a", attr("href", p.to("poller", o.Poller)), plain(o.Poller+" alone")))),
 				c.more(), c.buttons(),
 			),
 		),
@@ -37,89 +36,89 @@ func (c *card) line(title string) g.Node {
 			class = "cell bad"
 		}
 		if value == nil {
-			value = h.I(g.Text("–"))
+			value = el("i", plain("–"))
 		}
-		return h.Span(h.Class(class), h.Data("label", label), value)
+		return el("span", attr("class", class), attr("data-label", label), value)
 	}
 	number := func(n int64) g.Node {
 		if c.Unread {
-			return g.Text("?")
+			return plain("?")
 		}
-		return g.If(n != 0, g.Text(count(n)))
+		return g.If(n != 0, plain(count(n)))
 	}
 	var speed, success g.Node
 	if c.Rate != nil {
-		speed = g.Text(rate(*c.Rate))
+		speed = plain(rate(*c.Rate))
 	}
 	if at := c.LastSuccess; at != nil {
 		success = moment(*at, ago(*at, c.now))
 	}
 	waits := oldest(c.Output, c.now)
-	name := g.Group{h.ID(title), g.Text(c.Poller)}
+	name := g.Group{attr("id", title), plain(c.Poller)}
 	if c.Output.Output != "" {
-		name = append(name, g.Text(" "), h.Span(h.Class("output"), g.Text(c.Output.Output)))
+		name = append(name, plain(" "), el("span", attr("class", "output"), plain(c.Output.Output)))
 	}
 	fault := wrong(c.Output)
-	return h.Summary(
-		h.Span(h.Class("badge"), dot(), g.Text(string(c.Health))), g.Text(" "),
-		h.Span(h.Class("who"), h.H2(name), g.Text(" "),
-			h.Span(h.Class("route"), h.Span(g.Text(c.Source)), arrow(), h.Span(g.Text(c.Kind)),
-				g.If(c.marks(), g.Group{g.Text(" "), h.Span(h.Class("mode"), g.Text(string(c.Mode)))}))), g.Text(" "),
-		cell("Waiting", false, number(waiting(c.Output))), g.Text(" "),
-		cell("Oldest", false, g.If(waits != 0, g.Text(span(waits)))), g.Text(" "),
-		cell("Dead", c.DeadLetters != 0, number(c.DeadLetters)), g.Text(" "),
-		cell("Rate", false, speed), g.Text(" "),
+	return el("summary",
+		el("span", attr("class", "badge"), dot(), plain(string(c.Health))), plain(" "),
+		el("span", attr("class", "who"), el("h2", name), plain(" "),
+			el("span", attr("class", "route"), el("span", plain(c.Source)), arrow(), el("span", plain(c.Kind)),
+				g.If(c.marks(), g.Group{plain(" "), el("span", attr("class", "mode"), plain(string(c.Mode)))}))), plain(" "),
+		cell("Waiting", false, number(waiting(c.Output))), plain(" "),
+		cell("Oldest", false, g.If(waits != 0, plain(span(waits)))), plain(" "),
+		cell("Dead", c.DeadLetters != 0, number(c.DeadLetters)), plain(" "),
+		cell("Rate", false, speed), plain(" "),
 		cell("Success", false, success),
-		g.If(fault != "", h.Span(h.Class("wrong"), g.Text(fault))),
+		g.If(fault != "", el("span", attr("class", "wrong"), plain(fault))),
 	)
 }
 
 // said is what there is to say of it in sentences, the worst last.
 func (c *card) said() g.Node {
 	var all g.Group
-	add := func(class string, text ...g.Node) { all = append(all, h.P(h.Class(class), g.Group(text))) }
+	add := func(class string, text ...g.Node) { all = append(all, el("p", attr("class", class), g.Group(text))) }
 	if text := says(c.Output); text != "" {
-		add("says", g.Text(text))
+		add("says", plain(text))
 	}
 	if c.From != "" {
-		add("small", g.Text(c.From), arrow(), g.Text(c.To))
+		add("small", plain(c.From), arrow(), plain(c.To))
 	}
 	if to := c.Runbook(); to != "" {
-		add("small", h.A(h.Href(to), h.Rel("noreferrer"), g.Text("Runbook")))
+		add("small", el("a", attr("href", to), attr("rel", "noreferrer"), plain("Runbook")))
 	}
 	if p := c.Pause; p != nil {
 		since, until := g.Group{}, g.Group{}
 		if p.At != nil {
-			since = g.Group{g.Text(" "), moment(*p.At, ago(*p.At, c.now))}
+			since = g.Group{plain(" "), moment(*p.At, ago(*p.At, c.now))}
 		}
 		if p.Until != nil {
-			until = g.Group{g.Text("; it ends by itself "), moment(*p.Until, c.until(*p.Until))}
+			until = g.Group{plain("; it ends by itself "), moment(*p.Until, c.until(*p.Until))}
 		}
-		add("note paused", g.Text("Paused"), since, g.Text(" by "), h.B(g.Text(p.By)), until)
+		add("note paused", plain("Paused"), since, plain(" by "), el("b", plain(p.By)), until)
 	}
 	if at := c.WaitingSince; at != nil && c.Health != status.Lagging {
-		add("note lagging", g.Text("Rows waiting since "), h.Time(h.DateTime(machine(*at)), g.Text(stamp(*at))))
+		add("note lagging", plain("Rows waiting since "), el("time", attr("datetime", machine(*at)), plain(stamp(*at))))
 	}
 	if held := c.HeldBack; held != nil {
-		add("note blocked", g.Text("Rows held back for "+span(held.Seconds)),
-			g.If(held.By != "", g.Group{g.Text(" by "), h.B(g.Text(held.By))}))
+		add("note blocked", plain("Rows held back for "+span(held.Seconds)),
+			g.If(held.By != "", g.Group{plain(" by "), el("b", plain(held.By))}))
 	}
 	if c.Backfill != "" {
 		done := g.Group{}
 		if p := c.Progress; p != nil && p.Estimated != 0 {
-			done = g.Group{g.Text(" "), h.Progress(h.Max("1"), h.Value(fmt.Sprint(p.Share)))}
+			done = g.Group{plain(" "), el("progress", attr("max", "1"), attr("value", fmt.Sprint(p.Share)))}
 		}
-		add("note new", h.B(g.Text("Backfill")), g.Text(" "+c.Backfill), done)
+		add("note new", el("b", plain("Backfill")), plain(" "+c.Backfill), done)
 	}
 	if e := c.LastError; e != nil {
-		when := g.Group{h.Class("when"), g.Text("Last error")}
+		when := g.Group{attr("class", "when"), plain("Last error")}
 		if kind := e.Kind(); kind != "" {
-			when = append(when, g.Text(" · "), literal(kind))
+			when = append(when, plain(" · "), literal(kind))
 		}
 		if e.At != nil {
-			when = append(when, g.Text(" · "), moment(*e.At, ago(*e.At, c.now)))
+			when = append(when, plain(" · "), moment(*e.At, ago(*e.At, c.now)))
 		}
-		all = append(all, trouble(e.Text, e.Mend, h.P(when)))
+		all = append(all, trouble(e.Text, e.Mend, el("p", when)))
 	}
 	for i := range c.Problems {
 		all = append(all, trouble(c.Problems[i].Text, c.Problems[i].Mend))
@@ -134,17 +133,18 @@ func (c *card) drawn() g.Node {
 		return nil
 	}
 	strip := func(class, path string, down int) g.Node {
-		return g.El("path", h.Class(class), g.If(down > 0, g.Attr("transform", fmt.Sprintf("translate(0 %d)", down))),
-			g.Attr("d", path))
+		return el("path", attr("class", class), g.If(down > 0, attr("transform", fmt.Sprintf("translate(0 %d)", down))),
+			attr("d", path))
 	}
-	return h.Figure(h.Class("hour"),
-		h.SVG(h.Role("img"), h.Aria("label", "The last hour in steps of two minutes: delivered, failed, waited"),
-			g.Attr("viewBox", "0 0 240 78"), g.Attr("preserveAspectRatio", "none"),
+	return el("figure", attr("class", "hour"),
+		el("svg", attr("role", "img"), attr("aria-label", "The last hour in steps of two minutes: delivered, failed, waited"),
+			attr("viewBox", "0 0 240 78"), attr("preserveAspectRatio", "none"),
 			strip("delivered", hour.Delivered, 0), strip("failed", hour.Failed, 27), strip("waited", hour.Waiting, 54)),
-		h.FigCaption(h.Span(g.Text("1 h ago")),
-			h.Span(h.B(h.Class("delivered"), g.Text(hour.Rows)), g.Text(" · "), h.B(h.Class("failed"), g.Text(hour.Failures)),
-				g.If(hour.Longest != "", g.Group{g.Text(" · "), h.B(h.Class("waited"), g.Text(hour.Longest))})),
-			h.Span(g.Text("now"))),
+		el("figcaption", el("span", plain("1 h ago")),
+			el("span", el("b", attr("class", "delivered"), plain(hour.Rows)), plain(" · "),
+				el("b", attr("class", "failed"), plain(hour.Failures)),
+				g.If(hour.Longest != "", g.Group{plain(" · "), el("b", attr("class", "waited"), plain(hour.Longest))})),
+			el("span", plain("now"))),
 	)
 }
 
@@ -152,8 +152,8 @@ func (c *card) drawn() g.Node {
 func (c *card) figures() g.Node {
 	var all g.Group
 	add := func(name, class, title, text string) {
-		all = append(all, h.Div(g.If(class != "", h.Class(class)), h.Dt(g.Text(name)),
-			h.Dd(g.If(title != "", h.Title(title)), g.Text(text))))
+		all = append(all, el("div", g.If(class != "", attr("class", class)), el("dt", plain(name)),
+			el("dd", g.If(title != "", attr("title", title)), plain(text))))
 	}
 	at := func(name string, at *time.Time, words func(at time.Time) string) {
 		if at != nil {
@@ -197,15 +197,15 @@ func (c *card) figures() g.Node {
 	if c.Skipped != 0 {
 		add("Skipped rows", "some", "", count(c.Skipped))
 	}
-	return h.Dl(h.Class("figures"), all)
+	return el("dl", attr("class", "figures"), all)
 }
 
 // counting says what the figures leave out.
 func (c *card) counting() g.Node {
 	return g.Group{
-		g.If(c.DeadLetterQueue != "", h.P(h.Class("small"), g.Text("Dead letters go to the queue "),
-			literal(c.DeadLetterQueue), g.Text(": others are there, and are not counted."))),
-		g.If(c.CountedTo != 0, h.P(h.Class("small"),
+		g.If(c.DeadLetterQueue != "", el("p", attr("class", "small"), plain("Dead letters go to the queue "),
+			literal(c.DeadLetterQueue), plain(": others are there, and are not counted."))),
+		g.If(c.CountedTo != 0, el("p", attr("class", "small"),
 			g.Textf("Counted to %s only: there are at least so many.", count(c.CountedTo)))),
 	}
 }
@@ -214,19 +214,19 @@ func (c *card) counting() g.Node {
 func (c *card) more() g.Node {
 	var all g.Group
 	wide := func(name string, value ...g.Node) {
-		all = append(all, h.Div(h.Class("wide"), h.Dt(g.Text(name)), h.Dd(value...)))
+		all = append(all, el("div", attr("class", "wide"), el("dt", plain(name)), el("dd", value...)))
 	}
 	if c.Position != "" {
 		wide("Position", literal(c.Position))
 	}
 	if l := c.Late; l != nil {
-		wide("Late commits", g.Text(l.Mode),
-			g.If(l.Frontier != "", g.Group{g.Text("; delivered as far as "), literal(l.Frontier)}),
+		wide("Late commits", plain(l.Mode),
+			g.If(l.Frontier != "", g.Group{plain("; delivered as far as "), literal(l.Frontier)}),
 			g.If(l.Remembered != 0, g.Textf("; %d rows remembered", l.Remembered)))
 	}
 	for _, a := range c.Apart {
-		wide("Read apart", g.Text("order key "), literal(string(a.OrderKey)),
-			g.Text(", which has a backlog; delivered as far as "), literal(a.At))
+		wide("Read apart", plain("order key "), literal(string(a.OrderKey)),
+			plain(", which has a backlog; delivered as far as "), literal(a.At))
 	}
 	if at := c.CommittedAt; at != nil {
 		all = append(all, fact("Committed", moment(*at, ago(*at, c.now))))
@@ -238,20 +238,21 @@ func (c *card) more() g.Node {
 		all = append(all, fact("Owner", held(&c.Owners[i])))
 	}
 	all = append(all, fact("Fencing token", g.Textf("%d", c.Token)))
-	return h.Details(h.ID(c.id+"-more"), h.Summary(g.Text("Position and lease")), h.Dl(h.Class("more"), all))
+	return el("details", attr("id", c.id+"-more"), el("summary", plain("Position and lease")),
+		el("dl", attr("class", "more"), all))
 }
 
 // held says who has a lease, or had it last.
 func held(l *status.Lease) g.Node {
-	holder := h.B(g.Text(l.Holder))
+	holder := el("b", plain(l.Holder))
 	switch {
 	case l.Held:
-		return g.Group{g.Text("held by "), holder, g.Textf(", last heard of %s ago", span(l.HeartbeatSeconds)),
+		return g.Group{plain("held by "), holder, g.Textf(", last heard of %s ago", span(l.HeartbeatSeconds)),
 			g.If(l.Units != 0, g.Textf(", %d units", l.Units))}
 	case l.Holder != "":
-		return g.Group{g.Text("free, last held by "), holder}
+		return g.Group{plain("free, last held by "), holder}
 	}
-	return g.Text("free")
+	return plain("free")
 }
 
 func (c *card) buttons() g.Node {
@@ -262,6 +263,7 @@ func (c *card) buttons() g.Node {
 	if c.Pause != nil {
 		do, word = doResume, "Resume"
 	}
-	return h.Footer(h.A(h.Class("button small"), h.Href(c.to("do", do, "poller", c.Poller, "output", c.Output.Output)),
-		g.Text(word), unseen(" "+fullName(c.Output))))
+	return el("footer", el("a", attr("class", "button small"),
+		attr("href", c.to("do", do, "poller", c.Poller, "output", c.Output.Output)),
+		plain(word), unseen(" "+fullName(c.Output))))
 }

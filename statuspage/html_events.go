@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
 
 	"github.com/rowrelay/rowrelay/status"
 )
@@ -16,19 +15,19 @@ func (c *card) entries() g.Node {
 	}
 	columns := c.columns("Key", "Reason", "Attempts", "Next")
 	rows := g.Map(c.Entries, func(e status.Letter) g.Node { //nolint:gocritic // as g.Map hands it over
-		next := g.Text("–")
+		next := plain("–")
 		switch {
 		case e.Next != nil:
 			next = moment(*e.Next, c.until(*e.Next))
 		case e.Blocked:
-			next = g.Text("waits for an operator")
+			next = plain("waits for an operator")
 		}
-		return row(c.told(&e, g.Text(e.ID)),
+		return row(c.told(&e, plain(e.ID)),
 			cell("Next", next, g.If(e.Waiting != 0, small(g.Textf("%d behind it", e.Waiting)))),
 			g.If(c.CanAct, act(g.If(e.Blocked && e.ID != "", c.replay(&e)))),
 		)
 	})
-	return h.Details(h.ID(c.id+"-parked"), c.listed(c.refused()+" events", len(c.Entries), c.Parked),
+	return el("details", attr("id", c.id+"-parked"), c.listed(c.refused()+" events", len(c.Entries), c.Parked),
 		table(columns, rows), c.all(len(c.Entries), c.Parked, true))
 }
 
@@ -39,13 +38,13 @@ func (c *card) letters() g.Node {
 	}
 	var body g.Node
 	if len(c.Letters) > 0 {
-		body = h.Form(h.Class("letters"), h.Method("get"), h.Action(c.Root), c.carried(),
+		body = el("form", attr("class", "letters"), attr("method", "get"), attr("action", c.Root), c.carried(),
 			hidden("poller", c.Poller), hidden("output", c.Output.Output), g.If(c.Like != "", hidden("like", c.Like)),
 			c.letterTable(), c.chosen())
 	} else {
-		body = h.P(h.Class("empty"), g.Text("None of those that are read has "), literal(c.Like), g.Text("."))
+		body = el("p", attr("class", "empty"), plain("None of those that are read has "), literal(c.Like), plain("."))
 	}
-	return h.Details(h.ID(c.id+"-dead"), g.If(c.Like != "", g.Attr("open")),
+	return el("details", attr("id", c.id+"-dead"), g.If(c.Like != "", attr("open")),
 		c.listed("Dead letters", len(c.Letters), c.DeadLetters),
 		c.find(fmt.Sprintf("like%d", c.i), "like", c.Like, "Key, id or reason", "Filter", hidden("poller", c.Poller)),
 		body, c.all(len(c.Letters), c.DeadLetters, false))
@@ -57,17 +56,17 @@ func (c *card) letterTable() g.Node {
 		columns = append(g.Group{column(unseen("Chosen"))}, columns...)
 	}
 	return table(columns, g.Map(c.Letters, func(l status.Letter) g.Node { //nolint:gocritic // as g.Map hands it over
-		id := g.Text(l.ID)
+		id := plain(l.ID)
 		if c.LoggedIn && !c.marks() {
-			id = h.A(h.Href(c.about(doShow, &l)), id)
+			id = el("a", attr("href", c.about(doShow, &l)), id)
 		}
-		at := g.Text("–")
+		at := plain("–")
 		if l.At != nil {
 			at = moment(*l.At, ago(*l.At, c.now))
 		}
 		return row(
-			g.If(c.CanAct, h.Td(h.Role("cell"), h.Class("pick"),
-				h.Input(h.Type("checkbox"), h.Name("letter"), h.Value(l.ID), h.Aria("label", l.Key)))),
+			g.If(c.CanAct, el("td", attr("role", "cell"), attr("class", "pick"),
+				el("input", attr("type", "checkbox"), attr("name", "letter"), attr("value", l.ID), attr("aria-label", l.Key)))),
 			c.told(&l, id), cell("Given up", at), g.If(c.CanAct, act(c.replay(&l))),
 		)
 	}))
@@ -83,12 +82,13 @@ func (c *card) chosen() g.Node {
 		purge = "Discard those chosen"
 	}
 	button := func(do, text string) g.Node {
-		return h.Button(h.Class("small"), h.Name("do"), h.Value(do), g.Text(text))
+		return el("button", attr("class", "small"), attr("name", "do"), attr("value", do), plain(text))
 	}
-	return h.P(h.Class("buttons"),
-		g.If(!c.Short[c.i], h.Label(h.Input(h.Type("checkbox"), h.Name("letter"), h.Value(allLetters)),
-			g.Textf(" All %d listed", len(c.Letters)))), g.Text(" "),
-		button(doReplay, "Replay those chosen"), g.Text(" "), button(doPurge, purge))
+	return el("p", attr("class", "buttons"),
+		g.If(!c.Short[c.i], el("label",
+			el("input", attr("type", "checkbox"), attr("name", "letter"), attr("value", allLetters)),
+			g.Textf(" All %d listed", len(c.Letters)))), plain(" "),
+		button(doReplay, "Replay those chosen"), plain(" "), button(doPurge, purge))
 }
 
 // about is the address of a page about one event.
@@ -97,22 +97,23 @@ func (c *card) about(do string, l *status.Letter) string {
 }
 
 func (c *card) replay(l *status.Letter) g.Node {
-	return h.A(h.Class("button small"), h.Href(c.about(doReplay, l)), g.Text("Replay"), unseen(" "+l.Key))
+	return el("a", attr("class", "button small"), attr("href", c.about(doReplay, l)), plain("Replay"), unseen(" "+l.Key))
 }
 
 // listed is the heading of a list: how many of how many.
 func (c *card) listed(what string, listed int, all int64) g.Node {
-	return h.Summary(g.Text(what+" "), h.Span(h.Class("n"), g.Text(some(listed, all, c.Mode))))
+	return el("summary", plain(what+" "), el("span", attr("class", "n"), plain(some(listed, all, c.Mode))))
 }
 
 // all names the command that lists what the page leaves out.
 func (c *card) all(listed int, all int64, parked bool) g.Node {
-	return g.If(int64(listed) < all, h.P(h.Class("small"), g.Text("All of them: "), literal(listing(c.Output, parked))))
+	return g.If(int64(listed) < all, el("p", attr("class", "small"), plain("All of them: "),
+		literal(listing(c.Output, parked))))
 }
 
 // columns are the headings of a table of events.
 func (c *card) columns(names ...string) g.Group {
-	columns := g.Map(names, func(name string) g.Node { return column(g.Text(name)) })
+	columns := g.Map(names, func(name string) g.Node { return column(plain(name)) })
 	if c.CanAct {
 		columns = append(columns, column(unseen("Action")))
 	}
@@ -123,7 +124,7 @@ func (c *card) columns(names ...string) g.Group {
 func (c *card) told(l *status.Letter, id g.Node) g.Node {
 	return g.Group{
 		cell("Key", literal(l.Key), small(id)),
-		h.Td(h.Role("cell"), h.Data("label", "Reason"), h.Class("reason"), g.Text(c.reason(l))),
+		el("td", attr("role", "cell"), attr("data-label", "Reason"), attr("class", "reason"), plain(c.reason(l))),
 		cell("Attempts", g.Textf("%d", l.Attempts)),
 	}
 }
@@ -131,17 +132,20 @@ func (c *card) told(l *status.Letter, id g.Node) g.Node {
 // The roles are for readers of the screen where the style makes blocks of the rows.
 
 func table(columns, rows g.Group) g.Node {
-	return h.Table(h.Role("table"), h.THead(h.Role("rowgroup"), row(columns)), h.TBody(h.Role("rowgroup"), rows))
+	return el("table", attr("role", "table"), el("thead", attr("role", "rowgroup"), row(columns)),
+		el("tbody", attr("role", "rowgroup"), rows))
 }
 
-func column(title g.Node) g.Node { return h.Th(h.Role("columnheader"), h.Scope("col"), title) }
+func column(title g.Node) g.Node {
+	return el("th", attr("role", "columnheader"), attr("scope", "col"), title)
+}
 
-func row(cells ...g.Node) g.Node { return h.Tr(h.Role("row"), g.Group(cells)) }
+func row(cells ...g.Node) g.Node { return el("tr", attr("role", "row"), g.Group(cells)) }
 
 func cell(label string, value ...g.Node) g.Node {
-	return h.Td(h.Role("cell"), h.Data("label", label), g.Group(value))
+	return el("td", attr("role", "cell"), attr("data-label", label), g.Group(value))
 }
 
-func act(button g.Node) g.Node { return h.Td(h.Role("cell"), h.Class("act"), button) }
+func act(button g.Node) g.Node { return el("td", attr("role", "cell"), attr("class", "act"), button) }
 
-func small(text g.Node) g.Node { return h.Small(h.Class("id"), text) }
+func small(text g.Node) g.Node { return el("small", attr("class", "id"), text) }
