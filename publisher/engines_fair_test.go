@@ -124,7 +124,7 @@ func TestNoRanges(t *testing.T) {
 	everyEngine(t, func(t *testing.T, b *bench) {
 		b.write("O/1", "O/2")
 		for _, bySeq := range []bool{false, true} {
-			rows, more, err := b.rows.Fetch(t.Context(), []claims.Range{}, event.Position{BySeq: bySeq}, poller.Limit{Rows: 10})
+			rows, more, err := b.rows.Fetch(t.Context(), []claims.Range{}, bySeq, poller.Limit{Rows: 10})
 			if err != nil || len(rows) > 0 || more {
 				t.Errorf("by seq %t: %d rows, %v", bySeq, len(rows), err)
 			}

@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -39,12 +38,12 @@ func BenchmarkPolling(bm *testing.B) {
 			for name, poll := range map[string]func(*bench) error{
 				"fetch by seq": func(b *bench) error {
 					_, _, err := b.rows.Fetch(bm.Context(), []claims.Range{{From: 0, To: claims.Buckets}},
-						event.Position{Seq: math.MinInt64, BySeq: true}, poller.Limit{Rows: 500, Bytes: 8 << 20})
+						true, poller.Limit{Rows: 500, Bytes: 8 << 20})
 					return err
 				},
 				"fetch one partition": func(b *bench) error {
 					_, _, err := b.rows.Fetch(bm.Context(), []claims.Range{{From: 16, To: 32}},
-						event.Position{Bucket: 16, Seq: math.MinInt64}, poller.Limit{Rows: 500, Bytes: 8 << 20})
+						false, poller.Limit{Rows: 500, Bytes: 8 << 20})
 					return err
 				},
 				"look": func(b *bench) error { _, err := b.rows.Look(bm.Context()); return err },

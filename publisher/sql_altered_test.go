@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 // TestAlteredOutbox: an ALTER of the table that leaves it publishable costs no tick, although the driver's statements
@@ -48,7 +47,7 @@ func TestAlteredOutbox(t *testing.T) {
 			return
 		}
 		b.exec("ALTER TABLE outbox ALTER COLUMN payload TYPE jsonb USING payload::jsonb")
-		_, _, err := b.rows.Fetch(t.Context(), nil, event.Position{}, poller.Limit{Rows: 10})
+		_, _, err := b.rows.Fetch(t.Context(), nil, false, poller.Limit{Rows: 10})
 		if !errors.Is(err, poller.ErrConfig) || !strings.Contains(err.Error(), "another type") {
 			t.Errorf("a column of another type: %v", err)
 		}

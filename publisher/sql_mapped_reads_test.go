@@ -56,11 +56,11 @@ const largePage = "fetch a large page"
 var plannedBeside = map[string]func(context.Context, *rows.Table, []event.Ref) error{
 	"look": func(ctx context.Context, t *rows.Table, _ []event.Ref) error { _, err := t.Look(ctx); return err },
 	"fetch": func(ctx context.Context, t *rows.Table, _ []event.Ref) error {
-		_, _, err := t.Fetch(ctx, nil, event.Position{}, poller.Limit{Rows: 50})
+		_, _, err := t.Fetch(ctx, nil, false, poller.Limit{Rows: 50})
 		return err
 	},
 	largePage: func(ctx context.Context, t *rows.Table, _ []event.Ref) error { // to read all seems cheaper
-		_, _, err := t.Fetch(ctx, nil, event.Position{}, poller.Limit{Rows: 1500})
+		_, _, err := t.Fetch(ctx, nil, false, poller.Limit{Rows: 1500})
 		return err
 	},
 	"due": func(ctx context.Context, t *rows.Table, _ []event.Ref) error {
@@ -207,7 +207,7 @@ func (b *bench) fillForeign(f *foreignTable, n, aggregates int) {
 // failFirst makes the first event FAILED.
 func (b *bench) failFirst() {
 	b.tb.Helper()
-	first, _, err := b.rows.Fetch(b.tb.Context(), nil, event.Position{}, poller.Limit{Rows: 1})
+	first, _, err := b.rows.Fetch(b.tb.Context(), nil, false, poller.Limit{Rows: 1})
 	b.must(err)
 	b.must(b.rows.Settle(b.tb.Context(), "me", 1, event.Marks{Failed: []event.Failure{{Marked: markedRow(&first[0]),
 		Attempts: 1, Delay: time.Hour, Reason: "refused"}}}))

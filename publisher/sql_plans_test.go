@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,19 +20,18 @@ import (
 // planned are the statements that are sent again and again, also when there is nothing to do.
 var planned = map[string]func(context.Context, *instance) error{
 	"look":  func(ctx context.Context, t *instance) error { _, err := t.rows.Look(ctx); return err },
-	"fetch": func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, event.Position{}) },
+	"fetch": func(ctx context.Context, t *instance) error { return fetched(ctx, t, nil, false) },
 	"fetch ranges": func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []claims.Range{{From: 0, To: 16}, {From: 64, To: 80}}, event.Position{Bucket: 7, Seq: 1})
+		return fetched(ctx, t, []claims.Range{{From: 7, To: 16}, {From: 64, To: 80}}, false)
 	},
 	"fetch one bucket": func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []claims.Range{{From: 7, To: 8}}, event.Position{Bucket: 7, Seq: math.MinInt64})
+		return fetched(ctx, t, []claims.Range{{From: 7, To: 8}}, false)
 	},
 	"fetch beside it": func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []claims.Range{{From: 0, To: 7}, {From: 8, To: claims.Buckets}},
-			event.Position{Seq: math.MinInt64})
+		return fetched(ctx, t, []claims.Range{{From: 0, To: 7}, {From: 8, To: claims.Buckets}}, false)
 	},
 	"fetch by seq": func(ctx context.Context, t *instance) error {
-		return fetched(ctx, t, []claims.Range{{From: 0, To: 512}, {From: 640, To: 768}}, event.Position{BySeq: true})
+		return fetched(ctx, t, []claims.Range{{From: 0, To: 512}, {From: 640, To: 768}}, true)
 	},
 	"due": func(ctx context.Context, t *instance) error {
 		_, _, err := t.rows.Due(ctx, []claims.Range{{From: 0, To: 16}}, poller.Limit{Rows: 10})
@@ -75,7 +73,7 @@ func TestPlans(t *testing.T) {
 		b.take("me", time.Minute, 0)
 		statements := maps.Clone(planned)
 		statements["fetch a large page"] = func(ctx context.Context, t *instance) error { // to read all seems cheaper
-			_, _, err := t.rows.Fetch(ctx, nil, event.Position{BySeq: true}, poller.Limit{Rows: 5000})
+			_, _, err := t.rows.Fetch(ctx, nil, true, poller.Limit{Rows: 5000})
 			return err
 		}
 		for name, do := range statements {
@@ -93,9 +91,8 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// TestPagesSeek: a page after a position does not read what lies before it in the same bucket, which is where the
-// many events of one aggregate are; a page of that bucket reads no more than it brings, and a page of the others
-// nothing of it. MariaDB counts what it reads.
+// TestPagesSeek: a page of the bucket where the many events of one aggregate are reads no more than it brings, and a
+// page of the others nothing of it. MariaDB counts what it reads.
 func TestPagesSeek(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, testenv.MySQL)
@@ -128,16 +125,13 @@ func TestPagesSeek(t *testing.T) {
 	}
 	for _, c := range []struct {
 		ranges []claims.Range
-		after  event.Position
 		want   int
 	}{
-		{nil, event.Position{Bucket: bucket, Seq: events / 2}, limit + 1},
-		{[]claims.Range{{From: bucket, To: bucket + 1}}, event.Position{Bucket: bucket, Seq: math.MinInt64}, limit + 1},
-		{[]claims.Range{{From: 0, To: bucket}, {From: bucket + 1, To: claims.Buckets}},
-			event.Position{Seq: math.MinInt64}, 0},
+		{[]claims.Range{{From: bucket, To: bucket + 1}}, limit + 1},
+		{[]claims.Range{{From: 0, To: bucket}, {From: bucket + 1, To: claims.Buckets}}, 0},
 	} {
 		table, r := recordedAs(t, b.conn.Engine, b.outbox, b.catalog.claims, b.claims.Place.Outbox)
-		_, _, err = table.rows.Fetch(t.Context(), c.ranges, c.after, poller.Limit{Rows: limit})
+		_, _, err = table.rows.Fetch(t.Context(), c.ranges, false, poller.Limit{Rows: limit})
 		b.must(err)
 		before, found := reads(), 0
 		each(r.Plain[0], r.Args[0], func(*sql.Rows) { found++ })

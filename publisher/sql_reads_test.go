@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"maps"
-	"math"
 	"strconv"
 	"testing"
 	"time"
@@ -136,8 +135,7 @@ func TestRowsReadBesideABacklog(t *testing.T) {
 			"SELECT COUNT(*) FROM outbox WHERE bucket <> "+strconv.Itoa(busy)).Scan(&want))
 		for _, bySeq := range []bool{false, true} {
 			table, r := recordedAs(t, b.conn.Engine, b.outbox, b.catalog.claims, b.claims.Place.Outbox)
-			at := event.Position{Seq: math.MinInt64, BySeq: bySeq}
-			b.must(fetched(t.Context(), table, mine, at))
+			b.must(fetched(t.Context(), table, mine, bySeq))
 			if b.conn.Engine != "sqlite" { // it does not count
 				for i, text := range r.Plain {
 					if n := b.reads(t, text, r.Args[i]); n > fewRows {
@@ -145,7 +143,7 @@ func TestRowsReadBesideABacklog(t *testing.T) {
 					}
 				}
 			}
-			if rows, _, err := b.rows.Fetch(t.Context(), mine, at, poller.Limit{Rows: 500}); err != nil ||
+			if rows, _, err := b.rows.Fetch(t.Context(), mine, bySeq, poller.Limit{Rows: 500}); err != nil ||
 				!bySeq && len(rows) != want {
 				t.Errorf("by seq %t: %d of %d rows, %v", bySeq, len(rows), want, err)
 			}

@@ -209,7 +209,7 @@ func (b *bench) wantStates(want ...event.State) {
 // all fetches everything that is pending, by seq.
 func (b *bench) all() []event.Row {
 	b.tb.Helper()
-	rows, _, err := b.rows.Fetch(context.Background(), nil, event.Position{}, poller.Limit{Rows: 1000})
+	rows, _, err := b.rows.Fetch(context.Background(), nil, false, poller.Limit{Rows: 1000})
 	if err != nil {
 		b.tb.Fatal(err)
 	}

@@ -27,9 +27,9 @@ var errTimed = errors.New("the outbox has got available_at and expires_at since 
 	"goes by them")
 
 // Fetch is that of the table.
-func (u *untimed) Fetch(ctx context.Context, ranges []claims.Range, after event.Position,
+func (u *untimed) Fetch(ctx context.Context, ranges []claims.Range, bySeq bool,
 	limit poller.Limit) ([]event.Row, bool, error) {
-	list, more, err := u.Table.Fetch(ctx, ranges, after, limit)
+	list, more, err := u.Table.Fetch(ctx, ranges, bySeq, limit)
 	return list, more, u.still(ctx, list, err)
 }
 

@@ -46,9 +46,6 @@ func (Outbox) Force(index string) string {
 // ByState is true: without partial indexes, the index of pending events leads with the state.
 func (Outbox) ByState() bool { return true }
 
-// Orderly is empty: MariaDB does not search an index by row values.
-func (Outbox) Orderly(_, _, _ string) string { return "" }
-
 // Ago subtracts the seconds as milliseconds, by Earlier.
 func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))

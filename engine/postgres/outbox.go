@@ -5,11 +5,6 @@ import "github.com/rowrelay/rowrelay/engine/statement"
 // Outbox is how PostgreSQL writes what depends on the columns of an outbox.
 type Outbox struct{ statement.Outbox }
 
-// Orderly compares row values, by which PostgreSQL searches the index. The casts give the parameters their types.
-func (Outbox) Orderly(alias, bucket, seq string) string {
-	return "(" + alias + ".bucket, " + alias + ".seq) > (CAST(" + bucket + " AS integer), CAST(" + seq + " AS bigint))"
-}
-
 // Ddl for PostgreSQL. The partial indexes hold only what is still to be done, so that polling does not get slower
 // with what was published. An event that is published costs no further entry in them; one that never fails is in one
 // of them only.

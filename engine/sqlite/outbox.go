@@ -11,11 +11,6 @@ func (Outbox) Limit(expr string) string {
 	return "COALESCE(strftime(" + instantFormat + ", julianday(" + expr + ")), CAST(" + expr + " AS TEXT))"
 }
 
-// Orderly compares row values, by which SQLite searches the index.
-func (Outbox) Orderly(alias, bucket, seq string) string {
-	return "(" + alias + ".bucket, " + alias + ".seq) > (" + bucket + ", " + seq + ")"
-}
-
 // Ddl for SQLite. It has no hash function: the bucket is arithmetic over the code points of the id's last four
 // characters, which are what differs between numbers, names with numbers and UUIDs. The table gives its own times:
 // text in UTC, to a millisecond. The index of pending events ends with the aggregate, so that a look past the backlog

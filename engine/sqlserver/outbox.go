@@ -50,9 +50,6 @@ func (Outbox) Force(string) string { return "" }
 // ByState is false: the index of pending events is filtered and serves that state only.
 func (Outbox) ByState() bool { return false }
 
-// Orderly is empty: SQL Server has no row values.
-func (Outbox) Orderly(_, _, _ string) string { return "" }
-
 // Ago counts in seconds: DATEADD's milliseconds end at 24 days.
 func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return "DATEADD(second, -CAST(" + s.Arg(statement.Seconds(d)) + " AS int), SYSUTCDATETIME())"

@@ -20,20 +20,13 @@ type Glance struct {
 	Partitions   int    // in force; 0: none yet
 }
 
-// Position is where a page begins: after (bucket, seq), or by seq alone. For ordering=source it is always by seq.
-type Position struct {
-	Bucket int
-	Seq    int64
-	BySeq  bool
-}
-
 // Aggregate names what an event is about: events of one aggregate are published in their order.
 type Aggregate struct{ Type, ID string }
 
 // Row is one event as it was fetched.
 type Row struct {
 	Ref      Ref
-	At       Position
+	Bucket   int // 0 for ordering=source, and of a table without buckets
 	Outbox   change.Outbox
 	Attempts int // failed ones that count
 	Waits    bool

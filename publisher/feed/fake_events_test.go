@@ -19,7 +19,7 @@ func (t *fakeTable) row(r *fakeRow) event.Row {
 		bucket = 0
 	}
 	return event.Row{
-		Ref: event.Ref{Seq: r.seq}, At: event.Position{Bucket: bucket, Seq: r.seq}, Attempts: r.attempts,
+		Ref: event.Ref{Seq: r.seq}, Bucket: bucket, Attempts: r.attempts,
 		Waits: t.db.blocked(r, false), Timed: !r.available.IsZero(), Early: max(0, r.available.Sub(t.db.now())),
 		Expired: !r.expires.IsZero() && !r.expires.After(t.db.now()),
 		Outbox: change.Outbox{
@@ -52,21 +52,17 @@ func (t *fakeTable) sorted(ranges []claims.Range) []*fakeRow {
 	return rows
 }
 
-func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, after event.Position,
+func (t *fakeTable) Fetch(ctx context.Context, ranges []claims.Range, bySeq bool,
 	limit poller.Limit) (rows []event.Row, more bool, err error) {
 	err = t.do(ctx, "fetch", func() error {
 		rows, more = nil, false
 		list := t.sorted(ranges)
-		if after.BySeq {
+		if bySeq && ranges != nil {
 			list = t.bySeq(ranges, limit.Rows)
 		}
 		for _, r := range list {
-			behind := r.bucket > after.Bucket || r.bucket == after.Bucket && r.seq > after.Seq
-			if ranges == nil || after.BySeq || t.db.mapped {
-				behind = r.seq > after.Seq
-			}
 			switch {
-			case r.state != event.Pending || !behind:
+			case r.state != event.Pending:
 			case len(rows) == limit.Rows:
 				more = true
 				return nil

@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -58,7 +57,7 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool,
 	err error) {
 	if ranges == nil {
-		if page, more, err = s.read(ctx, nil, 0, limit); err != nil {
+		if page, more, err = s.readFirst(ctx, nil, true, limit); err != nil {
 			return nil, false, err
 		}
 		page, more = s.fresh(page, limit.Rows, more)
@@ -99,7 +98,7 @@ func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit p
 	}
 	last := s.round.bucket
 	if len(page) > 0 {
-		last = page[len(page)-1].At.Bucket
+		last = page[len(page)-1].Bucket
 	}
 	page, more = s.fresh(page, limit.Rows, more)
 	s.full = more
@@ -110,7 +109,7 @@ func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit p
 // page is read by bucket then.
 func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
 	more bool, err error) {
-	page, more, err = s.readAt(ctx, ranges, event.Position{Seq: math.MinInt64, BySeq: true}, limit)
+	page, more, err = s.readFirst(ctx, ranges, true, limit)
 	if err != nil {
 		return nil, false, err
 	}
@@ -169,7 +168,7 @@ func (s *session) handOut(rows []event.Row, kind change.Kind, begun time.Time) (
 		}
 		r := &rows[i]
 		f := sent{
-			bucket: r.At.Bucket, bytes: len(r.Outbox.Payload), aggregate: r.Aggregate(), orderKey: string(e.OrderKey),
+			bucket: r.Bucket, bytes: len(r.Outbox.Payload), aggregate: r.Aggregate(), orderKey: string(e.OrderKey),
 			waits: e.Waits, retry: kind == change.Retry,
 		}
 		s.inFlight.add(r.Ref, f)

@@ -53,11 +53,11 @@ type Events interface {
 
 // reader reads rows.
 type reader interface {
-	// Fetch returns PENDING rows of the ranges (nil: the whole table; none: nothing), after a position, in their order.
-	// more says that others follow. Rows whose aggregate has an earlier FAILED, DEAD LETTER (if it blocks) or WAITING
-	// event have Waits set.
-	Fetch(ctx context.Context, ranges []claims.Range, after event.Position, limit poller.Limit) (rows []event.Row,
-		more bool, err error)
+	// Fetch returns the first PENDING rows of the ranges (nil: the whole table; none: nothing), by bucket and seq, or by
+	// seq alone, as always for ordering=source. more says that others follow. Rows whose aggregate has an earlier FAILED,
+	// DEAD LETTER (if it blocks) or WAITING event have Waits set.
+	Fetch(ctx context.Context, ranges []claims.Range, bySeq bool, limit poller.Limit) (rows []event.Row, more bool,
+		err error)
 	// Due returns FAILED rows whose next attempt is due, at most limit, and how long it is until the next attempt; -1 if
 	// there is none.
 	Due(ctx context.Context, ranges []claims.Range, limit poller.Limit) (rows []event.Row, next time.Duration, err error)

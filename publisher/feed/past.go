@@ -35,7 +35,7 @@ func (s *session) readPast(ctx context.Context, crowded []int, limit poller.Limi
 	if err != nil {
 		return nil, err
 	}
-	rows = slices.DeleteFunc(rows, func(r event.Row) bool { return !slices.Contains(crowded, r.At.Bucket) })
+	rows = slices.DeleteFunc(rows, func(r event.Row) bool { return !slices.Contains(crowded, r.Bucket) })
 	rows, _ = s.fresh(rows, limit.Rows, false)
 	rows, _ = s.bounded(rows, limit)
 	return rows, nil

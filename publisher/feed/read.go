@@ -2,7 +2,6 @@ package feed
 
 import (
 	"context"
-	"math"
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
@@ -12,25 +11,21 @@ import (
 // read fetches from the beginning of a bucket.
 func (s *session) read(ctx context.Context, ranges []claims.Range, bucket int, limit poller.Limit) ([]event.Row, bool,
 	error) {
-	var after event.Position
-	if ranges != nil {
-		after, ranges = event.Position{Bucket: bucket, Seq: math.MinInt64}, from(ranges, bucket)
-		if len(ranges) == 0 {
-			return nil, false, nil
-		}
+	if ranges = from(ranges, bucket); len(ranges) == 0 {
+		return nil, false, nil
 	}
-	return s.readAt(ctx, ranges, after, limit)
+	return s.readFirst(ctx, ranges, false, limit)
 }
 
-// readAt asks for as many rows more as are in flight there, or left alone.
-func (s *session) readAt(ctx context.Context, ranges []claims.Range, after event.Position,
+// readFirst asks for as many rows more as are in flight there, or left alone.
+func (s *session) readFirst(ctx context.Context, ranges []claims.Range, bySeq bool,
 	limit poller.Limit) ([]event.Row, bool, error) {
 	s.mu.Lock()
 	rows, bytes := s.inFlight.within(ranges)
 	s.mu.Unlock()
 	asideRows, asideBytes := s.shared.unmarked.load()
 	rows, bytes = rows+asideRows, bytes+asideBytes
-	return s.outbox.Events.Fetch(ctx, ranges, after, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
+	return s.outbox.Events.Fetch(ctx, ranges, bySeq, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
 
 // fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It returns at most so

@@ -40,7 +40,7 @@ func (s *session) bounded(rows []event.Row, limit poller.Limit) (kept []event.Ro
 			l = s.inFlight.of[a]
 		}
 		if l.full = l.full || !rows[i].Waits && !l.room(most); l.full {
-			s.crowd(rows[i].At.Bucket)
+			s.crowd(rows[i].Bucket)
 		} else {
 			l = l.with(1, len(rows[i].Outbox.Payload))
 			kept = append(kept, rows[i])

@@ -141,7 +141,7 @@ var goldenCalls = []struct {
 }{
 	{"look", func(ctx context.Context, t *Table, _ []event.Ref) error { _, err := t.Look(ctx); return err }},
 	{"fetch", func(ctx context.Context, t *Table, _ []event.Ref) error {
-		_, _, err := t.Fetch(ctx, nil, event.Position{}, poller.Limit{Rows: 500})
+		_, _, err := t.Fetch(ctx, nil, false, poller.Limit{Rows: 500})
 		return err
 	}},
 	{"others", func(ctx context.Context, t *Table, _ []event.Ref) error {

@@ -45,7 +45,7 @@ func (t *Table) scan(scan func(...any) error) (event.Row, error) {
 		id = &r.Ref.ID
 	}
 	o := &r.Outbox
-	into := []any{id, &r.At.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts, &parent,
+	into := []any{id, &r.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts, &parent,
 		&state, &size, &payload}
 	var available, expires, now any
 	if t.timed() {
@@ -55,9 +55,8 @@ func (t *Table) scan(scan func(...any) error) (event.Row, error) {
 		return event.Row{}, err
 	}
 	r.SetTimes(available, expires, event.AsTime(now))
-	r.At.Seq = r.Ref.Seq
 	if t.bySource() {
-		r.At.Bucket = 0
+		r.Bucket = 0
 	}
 	o.EventType, o.IdempotencyKey = eventType.String, key.String
 	if o.IdempotencyKey == "" {
@@ -103,13 +102,13 @@ func (t *Table) bySeq() string {
 	return "k." + t.seq()
 }
 
-// Fetch reads live events of these buckets after a position, in their order. more says that the limit cut them off. By
-// seq, and not of all buckets, fewer than the limit need not be all (keysBySeq). Of another framework's table it shows
-// what is pending and waits for nothing, always from the top: the session leaves out what it has in flight.
-func (t *Table) Fetch(ctx context.Context, ranges []claims.Range, after event.Position,
+// Fetch reads the first live events of these buckets. more says that the limit cut them off. By seq, and not of all
+// buckets, fewer than the limit need not be all (keysBySeq). Of another framework's table it shows what is pending and
+// waits for nothing.
+func (t *Table) Fetch(ctx context.Context, ranges []claims.Range, bySeq bool,
 	limit poller.Limit) (rows []event.Row, more bool, err error) {
 	order, also, waits := t.byBucket(), nothing, func(s *statement.Statement) { t.blocks(s, false) }
-	if t.bySource() || after.BySeq {
+	if t.bySource() || bySeq {
 		order = t.bySeq()
 	}
 	if t.side != "" {
@@ -117,7 +116,7 @@ func (t *Table) Fetch(ctx context.Context, ranges []claims.Range, after event.Po
 	}
 	err = t.db.Do(ctx, "fetch events", func(ctx context.Context, q statement.Querier) error {
 		rows, more, err = t.read(ctx, q, limit, order, waits, func(s *statement.Statement) {
-			t.keys(s, ranges, after, max(limit.Rows, 1)+1, also)
+			t.keys(s, ranges, bySeq, max(limit.Rows, 1)+1, also)
 		})
 		return err
 	})
@@ -128,7 +127,7 @@ func (t *Table) Fetch(ctx context.Context, ranges []claims.Range, after event.Po
 func (t *Table) Others(ctx context.Context, ranges []claims.Range, avoid []event.Aggregate,
 	limit poller.Limit) ([]event.Row, error) {
 	return t.publishable(ctx, "look for events of other aggregates", limit, func(s *statement.Statement) {
-		t.keys(s, ranges, event.Position{Bucket: -1}, limit.Rows, func(s *statement.Statement) {
+		t.keys(s, ranges, false, limit.Rows, func(s *statement.Statement) {
 			for _, a := range avoid { // first: what may be in the way costs more
 				if a.ID == "" {
 					continue

@@ -27,9 +27,6 @@ type Syntax interface {
 	Force(index string) string
 	// ByState says that the index of pending events leads with the state, so that it serves every state.
 	ByState() bool
-	// Orderly is the condition that (bucket, seq) of an alias comes after two expressions,
-	// where the bucket is known not to be smaller; "" where the engine does not seek by it.
-	Orderly(alias, bucket, seq string) string
 	// Ago is the database's clock less a duration, in whole seconds, rounded up.
 	Ago(s *statement.Statement, d time.Duration) string
 	// Limit writes available_at or expires_at as it is read.

@@ -84,13 +84,10 @@ SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempot
 --   1024
 --   501
 
--- fetch two ranges, after a position in the first
-SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN UTC_TIMESTAMP(6) END, CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, id FROM (SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket = ? AND o.id > ? ORDER BY o.bucket, o.id LIMIT ?) r0 UNION ALL SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? ORDER BY o.bucket, o.id LIMIT ?) r1 UNION ALL SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? ORDER BY o.bucket, o.id LIMIT ?) r2) u ORDER BY bucket, id LIMIT ?) k STRAIGHT_JOIN `shop`.`outbox` o ON o.id = k.id ORDER BY k.bucket, k.id
+-- fetch two ranges
+SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN UTC_TIMESTAMP(6) END, CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, id FROM (SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? ORDER BY o.bucket, o.id LIMIT ?) r0 UNION ALL SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_pending) WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? ORDER BY o.bucket, o.id LIMIT ?) r1) u ORDER BY bucket, id LIMIT ?) k STRAIGHT_JOIN `shop`.`outbox` o ON o.id = k.id ORDER BY k.bucket, k.id
 --   1048576
---   7
---   4711
---   501
---   8
+--   0
 --   16
 --   501
 --   64
@@ -101,7 +98,7 @@ SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempot
 -- fetch two ranges by seq
 SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN UTC_TIMESTAMP(6) END, CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, id FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_order) WHERE o.state = 'PENDING' AND o.id > ? ORDER BY o.id LIMIT ?) f WHERE (1 = 0 OR f.bucket >= ? AND f.bucket < ? OR f.bucket >= ? AND f.bucket < ?) ORDER BY f.id LIMIT ?) k STRAIGHT_JOIN `shop`.`outbox` o ON o.id = k.id ORDER BY k.id
 --   1048576
---   0
+--   -9223372036854775808
 --   1603
 --   0
 --   512
@@ -112,13 +109,13 @@ SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempot
 -- fetch the whole table by seq
 SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN UTC_TIMESTAMP(6) END, CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_blocked) WHERE b.blocked = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_type = o.aggregate_type /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND b.aggregate_id = o.aggregate_id /*!80017 COLLATE utf8mb4_0900_bin */ /*M!100202 COLLATE utf8mb4_nopad_bin */ AND OCTET_LENGTH(o.aggregate_id) > 0 AND b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_order) WHERE o.state = 'PENDING' AND o.id > ? ORDER BY o.id LIMIT ?) k STRAIGHT_JOIN `shop`.`outbox` o ON o.id = k.id ORDER BY k.id
 --   1048576
---   0
+--   -9223372036854775808
 --   501
 
 -- fetch in the order of the source
 SELECT o.id, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, OCTET_LENGTH(o.payload), CASE WHEN OCTET_LENGTH(o.payload) <= ? THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN UTC_TIMESTAMP(6) END, CASE WHEN EXISTS (SELECT 1 FROM `shop`.`outbox` b FORCE INDEX (rowrelay_pending) WHERE b.id < o.id AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.id FROM `shop`.`outbox` o FORCE INDEX (rowrelay_order) WHERE o.state = 'PENDING' AND o.id > ? ORDER BY o.id LIMIT ?) k STRAIGHT_JOIN `shop`.`outbox` o ON o.id = k.id ORDER BY k.id
 --   1048576
---   4711
+--   -9223372036854775808
 --   501
 
 -- fetch without an order, dead letters not blocking

@@ -73,12 +73,10 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   1024
 --   501
 
--- fetch two ranges, after a position in the first
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN statement_timestamp() END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $2 AND (o.bucket, o.seq) > (CAST($3 AS integer), CAST($4 AS bigint)) AND o.bucket < $5 ORDER BY o.bucket, o.seq LIMIT $6) r0 UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $7 AND o.bucket < $8 ORDER BY o.bucket, o.seq LIMIT $9) r1) u ORDER BY bucket, seq LIMIT $10) k JOIN LATERAL (SELECT * FROM "shop"."outbox" o WHERE o.seq = k.seq LIMIT 1) o ON true ORDER BY k.bucket, k.seq
+-- fetch two ranges
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN statement_timestamp() END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $2 AND o.bucket < $3 ORDER BY o.bucket, o.seq LIMIT $4) r0 UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= $5 AND o.bucket < $6 ORDER BY o.bucket, o.seq LIMIT $7) r1) u ORDER BY bucket, seq LIMIT $8) k JOIN LATERAL (SELECT * FROM "shop"."outbox" o WHERE o.seq = k.seq LIMIT 1) o ON true ORDER BY k.bucket, k.seq
 --   1048576
---   7
---   7
---   4711
+--   0
 --   16
 --   501
 --   64
@@ -89,7 +87,7 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 -- fetch two ranges by seq
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN statement_timestamp() END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > $2 ORDER BY o.seq LIMIT $3) f WHERE (1 = 0 OR f.bucket >= $4 AND f.bucket < $5 OR f.bucket >= $6 AND f.bucket < $7) ORDER BY f.seq LIMIT $8) k JOIN LATERAL (SELECT * FROM "shop"."outbox" o WHERE o.seq = k.seq LIMIT 1) o ON true ORDER BY k.seq
 --   1048576
---   0
+--   -9223372036854775808
 --   1603
 --   0
 --   512
@@ -100,13 +98,13 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 -- fetch the whole table by seq
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN statement_timestamp() END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND octet_length(o.aggregate_id) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > $2 ORDER BY o.seq LIMIT $3) k JOIN LATERAL (SELECT * FROM "shop"."outbox" o WHERE o.seq = k.seq LIMIT 1) o ON true ORDER BY k.seq
 --   1048576
---   0
+--   -9223372036854775808
 --   501
 
 -- fetch in the order of the source
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, octet_length(o.payload), CASE WHEN octet_length(o.payload) <= $1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN statement_timestamp() END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > $2 ORDER BY o.seq LIMIT $3) k JOIN LATERAL (SELECT * FROM "shop"."outbox" o WHERE o.seq = k.seq LIMIT 1) o ON true ORDER BY k.seq
 --   1048576
---   4711
+--   -9223372036854775808
 --   501
 
 -- fetch without an order, dead letters not blocking

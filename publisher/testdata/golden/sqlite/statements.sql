@@ -73,12 +73,10 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   1024
 --   501
 
--- fetch two ranges, after a position in the first
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ? THEN o.payload END, COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.available_at)), CAST(o.available_at AS TEXT)), COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.expires_at)), CAST(o.expires_at AS TEXT)), CASE WHEN COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.available_at)), CAST(o.available_at AS TEXT)) IS NOT NULL OR COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.expires_at)), CAST(o.expires_at AS TEXT)) IS NOT NULL THEN strftime('%Y-%m-%d %H:%M:%f', 'now') END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND length(CAST(o.aggregate_id AS BLOB)) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ? AND (o.bucket, o.seq) > (?, ?) AND o.bucket < ? ORDER BY o.bucket, o.seq LIMIT ?) r0 UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? ORDER BY o.bucket, o.seq LIMIT ?) r1) u ORDER BY bucket, seq LIMIT ?) k CROSS JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+-- fetch two ranges
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ? THEN o.payload END, COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.available_at)), CAST(o.available_at AS TEXT)), COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.expires_at)), CAST(o.expires_at AS TEXT)), CASE WHEN COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.available_at)), CAST(o.available_at AS TEXT)) IS NOT NULL OR COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.expires_at)), CAST(o.expires_at AS TEXT)) IS NOT NULL THEN strftime('%Y-%m-%d %H:%M:%f', 'now') END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND length(CAST(o.aggregate_id AS BLOB)) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? ORDER BY o.bucket, o.seq LIMIT ?) r0 UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.bucket >= ? AND o.bucket < ? ORDER BY o.bucket, o.seq LIMIT ?) r1) u ORDER BY bucket, seq LIMIT ?) k CROSS JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
---   7
---   7
---   4711
+--   0
 --   16
 --   501
 --   64
@@ -89,7 +87,7 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 -- fetch two ranges by seq
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ? THEN o.payload END, COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.available_at)), CAST(o.available_at AS TEXT)), COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.expires_at)), CAST(o.expires_at AS TEXT)), CASE WHEN COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.available_at)), CAST(o.available_at AS TEXT)) IS NOT NULL OR COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.expires_at)), CAST(o.expires_at AS TEXT)) IS NOT NULL THEN strftime('%Y-%m-%d %H:%M:%f', 'now') END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND length(CAST(o.aggregate_id AS BLOB)) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > ? ORDER BY o.seq LIMIT ?) f WHERE (1 = 0 OR f.bucket >= ? AND f.bucket < ? OR f.bucket >= ? AND f.bucket < ?) ORDER BY f.seq LIMIT ?) k CROSS JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.seq
 --   1048576
---   0
+--   -9223372036854775808
 --   1603
 --   0
 --   512
@@ -100,13 +98,13 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 -- fetch the whole table by seq
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ? THEN o.payload END, COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.available_at)), CAST(o.available_at AS TEXT)), COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.expires_at)), CAST(o.expires_at AS TEXT)), CASE WHEN COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.available_at)), CAST(o.available_at AS TEXT)) IS NOT NULL OR COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.expires_at)), CAST(o.expires_at AS TEXT)) IS NOT NULL THEN strftime('%Y-%m-%d %H:%M:%f', 'now') END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.aggregate_type = o.aggregate_type AND b.aggregate_id = o.aggregate_id AND length(CAST(o.aggregate_id AS BLOB)) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > ? ORDER BY o.seq LIMIT ?) k CROSS JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.seq
 --   1048576
---   0
+--   -9223372036854775808
 --   501
 
 -- fetch in the order of the source
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, length(CAST(o.payload AS BLOB)), CASE WHEN length(CAST(o.payload AS BLOB)) <= ? THEN o.payload END, COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.available_at)), CAST(o.available_at AS TEXT)), COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.expires_at)), CAST(o.expires_at AS TEXT)), CASE WHEN COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.available_at)), CAST(o.available_at AS TEXT)) IS NOT NULL OR COALESCE(strftime('%Y-%m-%d %H:%M:%f', julianday(o.expires_at)), CAST(o.expires_at AS TEXT)) IS NOT NULL THEN strftime('%Y-%m-%d %H:%M:%f', 'now') END, CASE WHEN EXISTS (SELECT 1 FROM "shop"."outbox" b WHERE b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM "shop"."outbox" o WHERE o.state = 'PENDING' AND o.seq > ? ORDER BY o.seq LIMIT ?) k CROSS JOIN "shop"."outbox" o ON o.seq = k.seq ORDER BY k.seq
 --   1048576
---   4711
+--   -9223372036854775808
 --   501
 
 -- fetch without an order, dead letters not blocking

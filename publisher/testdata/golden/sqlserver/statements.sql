@@ -87,13 +87,10 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 --   1024
 --   501
 
--- fetch two ranges, after a position in the first
-SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2 + DATALENGTH(o.payload) % 2), CASE WHEN (DATALENGTH(o.payload) / 2 + DATALENGTH(o.payload) % 2) <= @p1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN SYSUTCDATETIME() END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND LEN(b.aggregate_type + N'.') = LEN(o.aggregate_type + N'.') AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND LEN(b.aggregate_id + N'.') = LEN(o.aggregate_id + N'.') AND (DATALENGTH(o.aggregate_id) / 2 + DATALENGTH(o.aggregate_id) % 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket = @p2 AND o.seq > @p3 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY) r0 UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p5 AND o.bucket < @p6 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p7 ROWS ONLY) r1 UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p8 AND o.bucket < @p9 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p10 ROWS ONLY) r2) u ORDER BY bucket, seq OFFSET 0 ROWS FETCH NEXT @p11 ROWS ONLY) k INNER LOOP JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
+-- fetch two ranges
+SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2 + DATALENGTH(o.payload) % 2), CASE WHEN (DATALENGTH(o.payload) / 2 + DATALENGTH(o.payload) % 2) <= @p1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN SYSUTCDATETIME() END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND LEN(b.aggregate_type + N'.') = LEN(o.aggregate_type + N'.') AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND LEN(b.aggregate_id + N'.') = LEN(o.aggregate_id + N'.') AND (DATALENGTH(o.aggregate_id) / 2 + DATALENGTH(o.aggregate_id) % 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p2 AND o.bucket < @p3 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p4 ROWS ONLY) r0 UNION ALL SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.bucket >= @p5 AND o.bucket < @p6 ORDER BY o.bucket, o.seq OFFSET 0 ROWS FETCH NEXT @p7 ROWS ONLY) r1) u ORDER BY bucket, seq OFFSET 0 ROWS FETCH NEXT @p8 ROWS ONLY) k INNER LOOP JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.bucket, k.seq
 --   1048576
---   7
---   4711
---   501
---   8
+--   0
 --   16
 --   501
 --   64
@@ -104,7 +101,7 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 -- fetch two ranges by seq
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2 + DATALENGTH(o.payload) % 2), CASE WHEN (DATALENGTH(o.payload) / 2 + DATALENGTH(o.payload) % 2) <= @p1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN SYSUTCDATETIME() END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND LEN(b.aggregate_type + N'.') = LEN(o.aggregate_type + N'.') AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND LEN(b.aggregate_id + N'.') = LEN(o.aggregate_id + N'.') AND (DATALENGTH(o.aggregate_id) / 2 + DATALENGTH(o.aggregate_id) % 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT bucket, seq FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.seq > @p2 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY) f WHERE (1 = 0 OR f.bucket >= @p4 AND f.bucket < @p5 OR f.bucket >= @p6 AND f.bucket < @p7) ORDER BY f.seq OFFSET 0 ROWS FETCH NEXT @p8 ROWS ONLY) k INNER LOOP JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.seq
 --   1048576
---   0
+--   -9223372036854775808
 --   1603
 --   0
 --   512
@@ -115,13 +112,13 @@ SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempo
 -- fetch the whole table by seq
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2 + DATALENGTH(o.payload) % 2), CASE WHEN (DATALENGTH(o.payload) / 2 + DATALENGTH(o.payload) % 2) <= @p1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN SYSUTCDATETIME() END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.aggregate_type = o.aggregate_type COLLATE Latin1_General_100_BIN2 AND LEN(b.aggregate_type + N'.') = LEN(o.aggregate_type + N'.') AND b.aggregate_id = o.aggregate_id COLLATE Latin1_General_100_BIN2 AND LEN(b.aggregate_id + N'.') = LEN(o.aggregate_id + N'.') AND (DATALENGTH(o.aggregate_id) / 2 + DATALENGTH(o.aggregate_id) % 2) > 0 AND b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.seq > @p2 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY) k INNER LOOP JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.seq
 --   1048576
---   0
+--   -9223372036854775808
 --   501
 
 -- fetch in the order of the source
 SELECT o.seq, o.bucket, o.aggregate_type, o.aggregate_id, o.event_type, o.idempotency_key, o.created_at, o.retry_count, o.traceparent, o.tracestate, (DATALENGTH(o.payload) / 2 + DATALENGTH(o.payload) % 2), CASE WHEN (DATALENGTH(o.payload) / 2 + DATALENGTH(o.payload) % 2) <= @p1 THEN o.payload END, o.available_at, o.expires_at, CASE WHEN o.available_at IS NOT NULL OR o.expires_at IS NOT NULL THEN SYSUTCDATETIME() END, CASE WHEN EXISTS (SELECT 1 FROM [shop].[outbox] b WHERE b.seq < o.seq AND b.state IN ('FAILED', 'DEAD LETTER', 'WAITING')) THEN 1 ELSE 0 END FROM (SELECT o.bucket, o.seq FROM [shop].[outbox] o WHERE o.state = 'PENDING' AND o.seq > @p2 ORDER BY o.seq OFFSET 0 ROWS FETCH NEXT @p3 ROWS ONLY) k INNER LOOP JOIN [shop].[outbox] o ON o.seq = k.seq ORDER BY k.seq
 --   1048576
---   4711
+--   -9223372036854775808
 --   501
 
 -- fetch without an order, dead letters not blocking
