@@ -16,7 +16,7 @@ const (
 	memberPrefix = "i:"
 	counterUnit  = "*"
 	pauseUnit    = "pause"
-	CleanupUnit  = "cleanup" // the clean-up, of which one runs at a time
+	cleanupUnit  = "cleanup" // the clean-up, of which one runs at a time
 )
 
 // unitOf names partition i: "p0", "p1", …

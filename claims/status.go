@@ -59,7 +59,7 @@ func (t *Table) Owners(ctx context.Context) ([]Owner, error) {
 		owners = nil
 		s := t.db.Statement("SELECT owner, MAX(token), SUM(CASE WHEN unit LIKE 'i:%' THEN 0 ELSE 1 END), MAX(-(",
 			t.db.Age("expires_at"), ")) FROM ", t.Place.Table)
-		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND owner <> '' AND unit <> '", CleanupUnit,
+		s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND owner <> '' AND unit <> '", cleanupUnit,
 			"' AND expires_at > ", t.db.Now(), " GROUP BY owner ORDER BY owner")
 		return s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var o Owner

@@ -73,7 +73,7 @@ func (t *Table) read(ctx context.Context, q statement.Querier) (content, error) 
 	fell := map[string]bool{}
 	s := t.db.Statement("SELECT unit, owner, info, CASE WHEN expires_at > ", t.db.Now(), " THEN 1 ELSE 0 END FROM ",
 		t.Place.Table)
-	s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit NOT IN ('", pauseUnit, "', '", CleanupUnit, "')")
+	s.Add(" WHERE outbox = ", s.Arg(t.Place.Outbox), " AND unit NOT IN ('", pauseUnit, "', '", cleanupUnit, "')")
 	err := s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var unit, owner string
 		var info sql.NullString

@@ -42,7 +42,7 @@ func (c *taking) QueryContext(_ context.Context, text string, _ []sqldriver.Name
 	case strings.Contains(text, "inserted.token"):
 		return &statementtest.Answers{Rows: [][]sqldriver.Value{{int64(8)}}}, nil
 	default:
-		return &statementtest.Answers{Rows: [][]sqldriver.Value{{"p1"}}}, nil
+		return &statementtest.Answers{Rows: [][]sqldriver.Value{{"cleanup"}}}, nil
 	}
 }
 
@@ -94,7 +94,7 @@ func TestSQLServerClaimsMeet(t *testing.T) {
 			return table.Pause(t.Context(), "ann")
 		}},
 		"take": {want: "UPDATE INSERT INSERT UPDATE", do: func(table *claims.Table) error {
-			job, err := table.ClaimJob(t.Context(), "p1", "me", time.Minute)
+			job, err := table.ClaimCleanup(t.Context(), "me", time.Minute)
 			if err == nil && job == nil {
 				err = errors.New("took nothing")
 			}

@@ -6,23 +6,7 @@ import (
 )
 
 // Claims is how PostgreSQL writes claims.
-type Claims struct{}
-
-// Draw counts the token up and returns it in one statement, by INSERT … ON CONFLICT … RETURNING.
-func (Claims) Draw(p claims.Place) []claims.Step { return claims.OnConflictDraw(p) }
-
-// Take is one INSERT … ON CONFLICT … DO UPDATE … RETURNING.
-func (Claims) Take(p claims.Place, c claims.Claim, units []string) []claims.Step {
-	return claims.OnConflictTake(p, c, units, "")
-}
-
-// Conflict is always false: ON CONFLICT takes the place of an error for a row that is there already.
-func (Claims) Conflict(error) bool { return false }
-
-// ByName takes the names as one list: PostgreSQL locks only the rows that a statement finds.
-func (Claims) ByName(s *statement.Statement, p claims.Place, verb string, set func() string, units []string) {
-	claims.ByNameList(s, p, verb, set, units)
-}
+type Claims struct{ claims.OnConflict }
 
 // Ddl creates the claims table with half of each page free, so that an updated claim finds room on its page.
 func (Claims) Ddl(claims statement.Name) string {

@@ -28,7 +28,7 @@ SELECT unit, owner, info, CASE WHEN expires_at > statement_timestamp() THEN 1 EL
 UPDATE "shop"."rowrelay_claims" SET info = $1 WHERE outbox = $2 AND unit = '*'
 --   {"partitions":32}
 --   shop.outbox
-INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond' FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text) ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner RETURNING unit
+INSERT INTO "shop"."rowrelay_claims" AS c (outbox, unit, owner, token, expires_at) SELECT CAST($1 AS text), r.unit, CAST($2 AS text), CAST($3 AS bigint), statement_timestamp() + CAST($4 AS bigint) * interval '1 millisecond' FROM jsonb_to_recordset(CAST($5 AS jsonb)) AS r(unit text) WHERE true ORDER BY r.unit ON CONFLICT (outbox, unit) DO UPDATE SET owner = excluded.owner, token = excluded.token, expires_at = excluded.expires_at WHERE c.expires_at <= statement_timestamp() OR c.owner = excluded.owner RETURNING unit
 --   shop.outbox
 --   me
 --   1
