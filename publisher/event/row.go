@@ -20,8 +20,12 @@ type Glance struct {
 	Partitions   int    // in force; 0: none yet
 }
 
-// Aggregate names what an event is about: events of one aggregate are published in their order.
-type Aggregate struct{ Type, ID string }
+// Aggregate names what an event is about: events of one aggregate are published in their order. The JSON names are
+// those that statements take lists of them by.
+type Aggregate struct {
+	Type string `json:"typ"`
+	ID   string `json:"id"`
+}
 
 // Row is one event as it was fetched.
 type Row struct {

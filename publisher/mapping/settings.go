@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -82,7 +83,7 @@ type mapping struct {
 // parseMapping reads source__map__<role>, and finds what is wrong with it without looking at the table.
 func parseMapping(settings map[string]string) (mapping, error) {
 	m := mapping{columns: make(map[role]string)}
-	for _, name := range sortedKeys(settings) {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		value := strings.TrimSpace(settings[name])
 		if value == "" {
 			return mapping{}, fmt.Errorf("%w: %s is empty: name a column, or leave the setting out", poller.ErrConfig,
@@ -174,13 +175,4 @@ func Roles() []string {
 		names[i] = string(r)
 	}
 	return names
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

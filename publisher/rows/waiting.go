@@ -136,9 +136,8 @@ func (t *Table) LetGo(ctx context.Context, q statement.Querier, of []event.Aggre
 var headColumns = []statement.Field{statement.Text("typ"), statement.Text("id"), statement.Int("head")}
 
 type head struct {
-	Typ  string `json:"typ"`
-	ID   string `json:"id"`
-	Head int64  `json:"head"`
+	event.Aggregate
+	Head int64 `json:"head"`
 }
 
 // heads returns for each aggregate the first event that is not let go now: one that holds up others, or the first
@@ -161,17 +160,17 @@ func (t *Table) heads(ctx context.Context, q statement.Querier, of []event.Aggre
 	first(t.inTheWay("b", true), 0)
 	s.Add(", ")
 	first(" AND b.state IN ("+blockedStates+") AND b.state = 'WAITING'", max(1, GoAtOnce/len(of)))
-	s.Add(" FROM ", s.Rows("a", aggregateColumns, jsonAggregates(of)))
+	s.Add(" FROM ", s.Rows("a", headColumns[:2], of))
 	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var h head
 		var blocking, beyond sql.NullInt64
-		err := scan(&h.Typ, &h.ID, &blocking, &beyond)
+		err := scan(&h.Type, &h.ID, &blocking, &beyond)
 		if h.Head = blocking.Int64; !blocking.Valid {
 			h.Head = math.MaxInt64
 		}
 		if beyond.Valid && beyond.Int64 < h.Head {
 			h.Head = beyond.Int64
-			rest = append(rest, event.Aggregate{Type: h.Typ, ID: h.ID})
+			rest = append(rest, h.Aggregate)
 		}
 		list = append(list, h)
 		return true, err
@@ -218,18 +217,4 @@ func (t *Table) Mend(ctx context.Context) (int, error) {
 		}
 	}
 	return int(count), nil
-}
-
-var aggregateColumns = []statement.Field{statement.Text("typ"), statement.Text("id")}
-
-func jsonAggregates(list []event.Aggregate) any {
-	type object struct {
-		Typ string `json:"typ"`
-		ID  string `json:"id"`
-	}
-	objects := make([]object, len(list))
-	for i, a := range list {
-		objects[i] = object{a.Type, a.ID}
-	}
-	return objects
 }
