@@ -55,26 +55,28 @@ func (Statement) Bytes(column string) string { return "OCTET_LENGTH(" + column +
 
 // AnyInt writes the numbers out: what the driver would do with parameters, too.
 func (Statement) AnyInt(_ *statement.Statement, expr string, list []int64) string {
-	if len(list) == 0 {
-		return "1 = 0"
-	}
 	texts := make([]string, len(list))
 	for i, n := range list {
 		texts[i] = strconv.FormatInt(n, 10)
 	}
-	return expr + " IN (" + strings.Join(texts, ",") + ")"
+	return oneOf(expr, texts)
 }
 
-// AnyText writes a parameter for each text. An empty list is a condition that is never true.
+// AnyText writes a parameter for each text.
 func (Statement) AnyText(s *statement.Statement, expr string, list []string) string {
-	if len(list) == 0 {
-		return "1 = 0"
-	}
 	params := make([]string, len(list))
 	for i, text := range list {
 		params[i] = s.Arg(text)
 	}
-	return expr + " IN (" + strings.Join(params, ", ") + ")"
+	return oneOf(expr, params)
+}
+
+// oneOf is never true where the list is empty.
+func oneOf(expr string, list []string) string {
+	if len(list) == 0 {
+		return "1 = 0"
+	}
+	return expr + " IN (" + strings.Join(list, ",") + ")"
 }
 
 // Table reads the JSON array by JSON_TABLE, each field by its path.

@@ -2,9 +2,6 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine/column"
@@ -26,12 +23,9 @@ func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name
 		text = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
 		args = []any{n.Schema(), n.Base()}
 	}
-	err := q.QueryRowContext(ctx, text, args...).Scan(&schema, &table)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("find %s: %w", n, err)
+	found, err := n.Found(q.QueryRowContext(ctx, text, args...), &schema, &table)
+	if !found {
+		return "", err
 	}
 	return schema + "." + table, nil
 }

@@ -2,9 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine/column"
@@ -20,13 +17,10 @@ func (Tables) Ready(context.Context, statement.Querier) error { return nil }
 // Resolve returns schema.table, or "" where there is none. A name without a schema is looked for along the search path.
 func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table string
-	err := q.QueryRowContext(ctx, `SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = to_regclass($1)`, n.String()).Scan(&schema, &table)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("find %s: %w", n, err)
+	found, err := n.Found(q.QueryRowContext(ctx, `SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = to_regclass($1)`, n.String()), &schema, &table)
+	if !found {
+		return "", err
 	}
 	return schema + "." + table, nil
 }

@@ -2,9 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/engine/column"
@@ -24,15 +21,9 @@ func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name
 		master = Statement{}.Quote(n.Schema()) + "." + master
 	}
 	var table string
-	err := q.QueryRowContext(ctx, "SELECT name FROM "+master+
-		" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.Base()).Scan(&table)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("find %s: %w", n, err)
-	}
-	return table, nil
+	_, err := n.Found(q.QueryRowContext(ctx, "SELECT name FROM "+master+
+		" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.Base()), &table)
+	return table, err
 }
 
 // Columns counts no column of the primary key as nullable. SQLite says that one may be NULL where NOT NULL is not

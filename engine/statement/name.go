@@ -1,6 +1,9 @@
 package statement
 
 import (
+	"database/sql"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/plaintext"
@@ -57,3 +60,15 @@ func (n Name) Index(what string) string {
 
 // IndexName is index, quoted.
 func (n Name) IndexName(what string) string { return n.syntax.Quote(n.Index(what)) }
+
+// Found scans what a catalog says of the table. It returns false where that knows none of the name.
+func (n Name) Found(row *sql.Row, into ...any) (bool, error) {
+	err := row.Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find %s: %w", n, err)
+	}
+	return true, nil
+}

@@ -36,7 +36,7 @@ INSERT INTO `shop`.`rowrelay_claims` (outbox, unit, owner, token, expires_at) SE
 --   1
 --   60000
 --   [{"unit":"i:me"},{"unit":"p0"},{"unit":"p1"}]
-SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND token = ? AND unit IN (?, ?, ?)
+SELECT unit FROM `shop`.`rowrelay_claims` WHERE outbox = ? AND owner = ? AND token = ? AND unit IN (?,?,?)
 --   shop.outbox
 --   me
 --   1

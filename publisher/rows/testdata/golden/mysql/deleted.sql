@@ -84,7 +84,7 @@ SELECT c.unit FROM JSON_TABLE(?, '$[*]' COLUMNS (unit VARCHAR(1000) CHARACTER SE
 --   me
 DELETE FROM `shop`.`outbox` WHERE `shop`.`outbox`.`Id` IN (UNHEX(?)) AND 1 = 1
 --   0b5ab1a0-0000-4000-8000-000000000001
-DELETE FROM `shop`.`rowrelay_claims_events` WHERE outbox = ? AND event IN (?, ?)
+DELETE FROM `shop`.`rowrelay_claims_events` WHERE outbox = ? AND event IN (?,?)
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 --   0b5ab1a0-0000-4000-8000-000000000001
