@@ -58,8 +58,7 @@ dead letters of its own: rowrelay deadletter list orders --output backfill-NAME.
 		},
 	})
 	cmd.PreRun = t.remember
-	cmd.Flags().StringVar(&t.output, "output", "",
-		"name of a further output (outputs__<name>); default is the poller's own")
+	outputFlag(cmd.Flags(), &t.output)
 	cmd.Flags().StringVar(&b.From, "from", "", "where the range begins: beginning or cursor=VALUE (rows after it)")
 	cmd.Flags().StringVar(&b.To, "to", "",
 		"where it ends: latest (the last row that was delivered; with --name: that there is) or cursor=VALUE (rows of that value "+

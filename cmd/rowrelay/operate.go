@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/cmd/rowrelay/commandline"
@@ -68,6 +69,23 @@ func (t *target) onDocument(ctx context.Context, name string, work func(*wiring.
 		}
 		return work(d)
 	})
+}
+
+// planned makes cmd change the document of the poller that its first argument names.
+func (t *target) planned(cmd *cobra.Command,
+	plan func(context.Context, *wiring.Document, []string) (*admin.Plan, error)) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return t.onDocument(cmd.Context(), args[0], func(d *wiring.Document) error {
+			plan, err := plan(cmd.Context(), d, args)
+			return t.carryOut(cmd.Context(), d.Poller, plan, err)
+		})
+	}
+	return t.flags(cmd)
+}
+
+// outputFlag adds --output, which names one of a poller's outputs.
+func outputFlag(flags *pflag.FlagSet, output *string) {
+	flags.StringVar(output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
 }
 
 // planning makes the plan of what is done with a poller at once.

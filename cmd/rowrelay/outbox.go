@@ -88,18 +88,9 @@ func (d *managedOutbox) end() {
 }
 
 // carryOutOn plans something about the outbox, asks, and does it.
-func (d *managedOutbox) carryOutOn(ctx context.Context,
-	plan func(admin.Controls, context.Context) (*admin.Plan, error)) error {
+func (d *managedOutbox) carryOutOn(ctx context.Context, plan planning) error {
 	p, err := plan(d.Outbox, ctx)
 	return d.carryOut(ctx, d.poller.Name, p, err)
-}
-
-func (d *managedOutbox) pause(ctx context.Context) error {
-	return d.carryOutOn(ctx, admin.Controls.Pause)
-}
-
-func (d *managedOutbox) resume(ctx context.Context) error {
-	return d.carryOutOn(ctx, admin.Controls.Resume)
 }
 
 func newOutboxPause(t *target) *cobra.Command {
@@ -109,7 +100,7 @@ func newOutboxPause(t *target) *cobra.Command {
 		Long: `Pause works at any time. Every instance stops with its next fetch; what is under way is finished. Ticks of a paused outbox do
 nothing and succeed (event=paused). Writers are not hindered: events pile up as PENDING.`,
 		Example: `  rowrelay outbox pause orders --yes`,
-	}, (*managedOutbox).pause))
+	}, func(d *managedOutbox, ctx context.Context) error { return d.carryOutOn(ctx, admin.Controls.Pause) }))
 }
 
 func newOutboxResume(t *target) *cobra.Command {
@@ -118,7 +109,7 @@ func newOutboxResume(t *target) *cobra.Command {
 		Short:   "Let a paused outbox go on",
 		Long:    `Resume lets every instance publish again, with its next fetch.`,
 		Example: `  rowrelay outbox resume orders --yes`,
-	}, (*managedOutbox).resume))
+	}, func(d *managedOutbox, ctx context.Context) error { return d.carryOutOn(ctx, admin.Controls.Resume) }))
 }
 
 func newOutboxCleanup(t *target) *cobra.Command {

@@ -330,10 +330,10 @@ func TestPauseAndResume(t *testing.T) {
 		do   func(*managedOutbox) error
 		says string
 	}{
-		{func(d *managedOutbox) error { return d.resume(t.Context()) }, "is not paused"},
-		{func(d *managedOutbox) error { return d.pause(t.Context()) }, "paused"},
-		{func(d *managedOutbox) error { return d.pause(t.Context()) }, "is paused already: by "},
-		{func(d *managedOutbox) error { return d.resume(t.Context()) }, "resumed"},
+		{func(d *managedOutbox) error { return d.carryOutOn(t.Context(), admin.Controls.Resume) }, "is not paused"},
+		{func(d *managedOutbox) error { return d.carryOutOn(t.Context(), admin.Controls.Pause) }, "paused"},
+		{func(d *managedOutbox) error { return d.carryOutOn(t.Context(), admin.Controls.Pause) }, "is paused already: by "},
+		{func(d *managedOutbox) error { return d.carryOutOn(t.Context(), admin.Controls.Resume) }, "resumed"},
 	} {
 		d, out, _ := outboxOf(o, "orders\n")
 		if err := step.do(d); err != nil || !strings.Contains(out.String(), step.says) {

@@ -48,7 +48,7 @@ It is for tables. What an outbox would publish next, rowrelay check and rowrelay
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return tail(cmd.Context(), c, args[0], output, from) },
 	}
-	cmd.Flags().StringVar(&output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
+	outputFlag(cmd.Flags(), &output)
 	cmd.Flags().StringVar(&from, "from", "latest", "where to begin, as source__start says it: earliest, latest, or a cursor value")
 	return cmd
 }
@@ -117,7 +117,7 @@ changes nothing.`,
 			return schema(cmd.Context(), c, args[0], output, async)
 		},
 	}
-	cmd.Flags().StringVar(&output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
+	outputFlag(cmd.Flags(), &output)
 	cmd.Flags().BoolVar(&async, "asyncapi", false, "print an AsyncAPI document")
 	return cmd
 }
@@ -178,7 +178,7 @@ Nothing else changes: no position, no lease, no row.`,
 			return t.testEvent(cmd.Context(), args[0], &s)
 		},
 	})
-	cmd.Flags().StringVar(&t.output, "output", "", "name of a further output (outputs__<name>); default is the poller's own")
+	outputFlag(cmd.Flags(), &t.output)
 	cmd.Flags().StringVar(&s.aggregate, "aggregate-type", "test", "of an outbox: the event's aggregate_type")
 	cmd.Flags().StringVar(&s.kind, "event-type", "test", "of an outbox: its event_type")
 	cmd.Flags().StringVar(&s.payload, "payload", `{"test":true}`, "of an outbox: its payload, JSON")

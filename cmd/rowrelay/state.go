@@ -33,8 +33,7 @@ compare-and-swap, and is written to the log.`,
 	}
 	t := &target{console: c}
 	cmd.PersistentPreRun = t.remember
-	cmd.PersistentFlags().StringVar(&t.output, "output", "",
-		"name of a further output (outputs__<name>); default is the poller's own")
+	outputFlag(cmd.PersistentFlags(), &t.output)
 	cmd.AddCommand(newStateShow(t), newStateReset(t), newStatePause(t), newStateResume(t), newStateAcceptFingerprint(t),
 		newStateAcceptGap(t), newStateExport(t), newStateClone(t), newStateImport(t), newStateInit(t), newStateMove(t))
 	return cmd
@@ -160,19 +159,15 @@ Pause the poller first. Alone, without --to, it does only that.`,
 
 func newStateAcceptFingerprint(t *target) *cobra.Command {
 	var parked string
-	cmd := t.flags(&cobra.Command{
+	cmd := t.planned(&cobra.Command{
 		Use:   "accept-fingerprint <poller>",
 		Short: "Go on at the stored position although the source definition has changed",
 		Long: `Accept-fingerprint goes on at the stored position after the source definition has changed (its server, table or query, key,
 cursor), or the way in which late commits are found. Rows that the new definition has at or below that position are ` +
 			`not delivered.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onDocument(cmd.Context(), args[0], func(d *wiring.Document) error {
-				plan, err := d.AcceptFingerprint(cmd.Context(), parked)
-				return t.carryOut(cmd.Context(), d.Poller, plan, err)
-			})
-		},
+	}, func(ctx context.Context, d *wiring.Document, _ []string) (*admin.Plan, error) {
+		return d.AcceptFingerprint(ctx, parked)
 	})
 	cmd.Flags().StringVar(&parked, "parked", "",
 		"keep or drop the parked events (asked for where there are some); drop where source__key has changed")
@@ -180,7 +175,7 @@ cursor), or the way in which late commits are found. Rows that the new definitio
 }
 
 func newStateAcceptGap(t *target) *cobra.Command {
-	return t.flags(&cobra.Command{
+	return t.planned(&cobra.Command{
 		Use:   "accept-gap <poller>",
 		Short: "Go on although the database was restored, failed over or replaced",
 		Long: `Accept-gap goes on at the stored position in the database as it is now; the next commit records its incarnation. Where the
@@ -188,12 +183,8 @@ position is ahead of the source's own counter it goes on at the last row that th
 			`taken
 for old ones.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onDocument(cmd.Context(), args[0], func(d *wiring.Document) error {
-				plan, err := d.AcceptGap(cmd.Context())
-				return t.carryOut(cmd.Context(), d.Poller, plan, err)
-			})
-		},
+	}, func(ctx context.Context, d *wiring.Document, _ []string) (*admin.Plan, error) {
+		return d.AcceptGap(ctx)
 	})
 }
 
@@ -225,7 +216,7 @@ says. Dead letters are not in it.`,
 }
 
 func newStateClone(t *target) *cobra.Command {
-	return t.flags(&cobra.Command{
+	return t.planned(&cobra.Command{
 		Use:   "clone <poller> <new poller>",
 		Short: "Give a new poller of the same source the position of another",
 		Long: `Clone creates the state document of a poller that has none yet, at the position of another. Both have to be in the settings,
@@ -233,24 +224,18 @@ with the same source definition. Parked events, a pause, a backfill and the memo
 			`old one: what
 committed late within the last window is delivered to the new one from the window's low edge on.`,
 		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error { return t.clone(cmd.Context(), args[0], args[1]) },
-	})
-}
-
-func (t *target) clone(ctx context.Context, from, to string) error {
-	return t.onDocument(ctx, from, func(d *wiring.Document) error {
-		other, err := t.find(ctx, d.App, to)
+	}, func(ctx context.Context, d *wiring.Document, args []string) (*admin.Plan, error) {
+		other, err := t.find(ctx, d.App, args[1])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		plan, err := d.Clone(ctx, from, other.Document, to)
-		return t.carryOut(ctx, d.Poller, plan, err)
+		return d.Clone(ctx, args[0], other.Document, args[1])
 	})
 }
 
 func newStateImport(t *target) *cobra.Command {
 	var keys []string
-	cmd := t.flags(&cobra.Command{
+	cmd := t.planned(&cobra.Command{
 		Use:   "import <poller> <file>",
 		Short: "Take over the position from a state document of azure-functions-db",
 		Long: `Import reads a state document of azure-functions-db-python (the blob state/{poller}.json in its container), and creates the
@@ -264,12 +249,8 @@ same columns, in the same order. Where the key has several columns, --key says h
 be the same in Rowrelay is refused, with what to do instead.`,
 		Example: "  rowrelay state import orders blob.json\n  rowrelay state import orders blob.json --key tenant,id",
 		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.onDocument(cmd.Context(), args[0], func(d *wiring.Document) error {
-				plan, err := d.Import(cmd.Context(), d.Of.Source, args[1], keys)
-				return t.carryOut(cmd.Context(), d.Poller, plan, err)
-			})
-		},
+	}, func(ctx context.Context, d *wiring.Document, args []string) (*admin.Plan, error) {
+		return d.Import(ctx, d.Of.Source, args[1], keys)
 	})
 	cmd.Flags().StringSliceVar(&keys, "key", nil,
 		"pk_columns of the old function, in its order; needed where there are several")

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowrelay/rowrelay/config"
-	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/mode"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
@@ -56,9 +55,9 @@ have been missed.`,
   rowrelay track install orders --apply`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.track(cmd.Context(), args[0], func(ctx context.Context, c engine.Connection, s *config.Source,
-				poller string) (tracking.Work, error) {
-				return tracking.Install(ctx, c, s.Table, s.TrackTable, poller, writes(s))
+			return t.track(cmd.Context(), args[0], func(ctx context.Context, w *wiring.Poller) (tracking.Work, error) {
+				s := &w.Config.Source
+				return tracking.Install(ctx, w.Connection, s.Table, s.TrackTable, w.Config.Name, writes(s))
 			}, apply)
 		},
 	}
@@ -82,9 +81,9 @@ runs them itself. Every poller that reads the change table then fails, and says 
   rowrelay track uninstall orders --apply`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.track(cmd.Context(), args[0], func(ctx context.Context, c engine.Connection, s *config.Source,
-				poller string) (tracking.Work, error) {
-				return tracking.Uninstall(ctx, c, s.Table, s.TrackTable, poller, writes(s))
+			return t.track(cmd.Context(), args[0], func(ctx context.Context, w *wiring.Poller) (tracking.Work, error) {
+				s := &w.Config.Source
+				return tracking.Uninstall(ctx, w.Connection, s.Table, s.TrackTable, w.Config.Name, writes(s))
 			}, apply)
 		},
 	}
@@ -113,12 +112,12 @@ the table no trigger sees. It fails where changes are missed. It counts rows: on
 
 // track prints what a command would do to the database, or does it.
 func (t *target) track(ctx context.Context, name string,
-	planned func(context.Context, engine.Connection, *config.Source, string) (tracking.Work, error), apply bool) error {
+	planned func(context.Context, *wiring.Poller) (tracking.Work, error), apply bool) error {
 	w, err := t.tracked(name)
 	if err != nil {
 		return err
 	}
-	work, err := planned(ctx, w.Connection, &w.Config.Source, w.Config.Name)
+	work, err := planned(ctx, w)
 	return t.carryOutWork(ctx, w, work, err, apply)
 }
 
@@ -173,10 +172,9 @@ func (t *target) tracked(name string) (*wiring.Poller, error) {
 func (t *target) printWork(w *wiring.Poller, work *tracking.Work) error {
 	if t.json {
 		return printing.JSON(t.out, struct {
-			Engine     string   `json:"engine"`
-			Statements []string `json:"statements"`
-			Notes      []string `json:"notes"`
-		}{w.Connection.Engine, work.Statements, work.Notes()})
+			statements
+			Notes []string `json:"notes"`
+		}{statements{w.Connection.Engine, work.Statements}, work.Notes()})
 	}
 	p := &printing.Printer{W: t.out}
 	p.Line("-- For the poller %s on %s: %s.", w.Config.Name, w.Connection.Engine, plaintext.Line(work.Changes.Title()))
