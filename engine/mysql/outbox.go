@@ -1,13 +1,9 @@
 package mysql
 
-import (
-	"time"
-
-	"github.com/rowrelay/rowrelay/engine/statement"
-)
+import "github.com/rowrelay/rowrelay/engine/statement"
 
 // Outbox is how MySQL and MariaDB write what depends on the columns of an outbox.
-type Outbox struct{}
+type Outbox struct{ statement.Outbox }
 
 // Seq is id, the AUTO_INCREMENT column.
 func (Outbox) Seq() string { return "id" }
@@ -45,14 +41,6 @@ func (Outbox) Force(index string) string {
 
 // ByState is true: without partial indexes, the index of pending events leads with the state.
 func (Outbox) ByState() bool { return true }
-
-// Ago subtracts the seconds as milliseconds, by Earlier.
-func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
-	return s.Syntax.Earlier(s.Arg(statement.Seconds(d) * 1000))
-}
-
-// Limit is the column: the driver reads it as a time.
-func (Outbox) Limit(expr string) string { return expr }
 
 // Ddl for MySQL and MariaDB. There are no partial indexes: `pending` leads with the state, so that it serves every
 // state, and the columns `blocked` and next_attempt_at are NULL in an event that never fails, so that their indexes

@@ -7,10 +7,7 @@ import (
 )
 
 // Outbox is how SQL Server writes what depends on the columns of an outbox.
-type Outbox struct{}
-
-// Seq is seq, the identity column.
-func (Outbox) Seq() string { return "seq" }
+type Outbox struct{ statement.Outbox }
 
 // Same compares the lengths, too: to SQL Server, text with more blanks at its end is equal. They are those of
 // characters: a table that somebody made with varchar has half the bytes of a parameter.
@@ -41,22 +38,10 @@ func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() s
 		"o.seq = r.seq"), " WHERE 1 = 1")
 }
 
-// Seek is empty: the index of blocked rows holds type and id themselves.
-func (Outbox) Seek(_, _ string) (condition, order string) { return "", "" }
-
-// Force is empty: SQL Server's own choice of index is relied on.
-func (Outbox) Force(string) string { return "" }
-
-// ByState is false: the index of pending events is filtered and serves that state only.
-func (Outbox) ByState() bool { return false }
-
 // Ago counts in seconds: DATEADD's milliseconds end at 24 days.
 func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
 	return "DATEADD(second, -CAST(" + s.Arg(statement.Seconds(d)) + " AS int), SYSUTCDATETIME())"
 }
-
-// Limit is the column: the driver reads it as a time.
-func (Outbox) Limit(expr string) string { return expr }
 
 // Ddl for SQL Server: filtered indexes, as PostgreSQL's. A session that inserts needs QUOTED_IDENTIFIER, ANSI_NULLS
 // and ARITHABORT on, as every current driver has them (sqlcmd needs -I). The columns compare byte by byte. The bucket

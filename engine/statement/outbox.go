@@ -2,8 +2,8 @@ package statement
 
 import "time"
 
-// Outbox is what the outboxes of PostgreSQL and SQLite share: partial indexes, UPDATE … FROM, and text that is compared
-// byte by byte.
+// Outbox is what the outboxes of engines share: PostgreSQL's and SQLite's all of it, SQL Server's partial indexes, and
+// that of MySQL, which has none, the little that is left.
 type Outbox struct{}
 
 // Seq is seq: the identity column, the rowid by another name.
@@ -27,7 +27,7 @@ func (d Outbox) BySeq(s *Statement, table Name, set func() string, seqs []int64)
 // Seek is empty: the index of blocked rows holds type and id themselves.
 func (Outbox) Seek(_, _ string) (condition, order string) { return "", "" }
 
-// Force is empty: PostgreSQL has no hints, and SQLite's own choice of index is relied on.
+// Force is empty: PostgreSQL has no hints, and the others' own choice of index is relied on.
 func (Outbox) Force(string) string { return "" }
 
 // ByState is false: the index of pending events is partial and serves that state only.
