@@ -9,7 +9,6 @@ import (
 
 	"github.com/rowrelay/rowrelay/admin"
 	"github.com/rowrelay/rowrelay/host"
-	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // TestPurgeWhileATickIsAtWork: a record that nothing waits behind is deleted without the lease, which a busy poller
@@ -24,7 +23,7 @@ func TestPurgeWhileATickIsAtWork(t *testing.T) {
 	s.execute(`INSERT INTO orders VALUES (4, 4, '')`)
 	s.tick()
 	side, _ := s.page()
-	_, lease := atWork(t, side.Operator.(*wiring.Operator))
+	_, lease := atWork(t, side.Operator)
 	if n := lease.Known().Parked.Count; n > 0 {
 		t.Fatalf("%d events are parked", n)
 	}
@@ -43,7 +42,7 @@ func TestHeldNamedBackfillSaysWhatWorks(t *testing.T) {
 	s.receiver(`"id":2`, false)
 	s.must("backfill", "orders", "--name", "history", "--from", "beginning", "--yes")
 	side, _ := s.page()
-	o := side.Operator.(*wiring.Operator)
+	o := side.Operator
 	backfill := &target{console: &console{err: io.Discard}, output: admin.BackfillPrefix + "history", history: true}
 	d, err := backfill.find(t.Context(), o.App, "orders")
 	if err != nil {

@@ -3,8 +3,6 @@ package main
 import (
 	"slices"
 	"testing"
-
-	"github.com/rowrelay/rowrelay/wiring"
 )
 
 // TestPurgeKeepsAParkedRowThatChanged: a row waits for its next attempt, and another behind it. The first was changed
@@ -21,7 +19,7 @@ func TestPurgeKeepsAParkedRowThatChanged(t *testing.T) {
 	s.tick()
 	parked := func() (rows []string) {
 		side, _ := s.page()
-		d := ordersDocument(t, side.Operator.(*wiring.Operator))
+		d := ordersDocument(t, side.Operator)
 		shown, err := d.State(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -29,10 +29,9 @@ import (
 type statusSide struct {
 	// Reader gives the report; Operator carries out what the page asks for.
 	Reader   status.Reader
-	Operator status.Operator
+	Operator *wiring.Operator
 
-	seen    *status.Recorder // nil in a command that does not tick
-	actions *wiring.Operator
+	seen *status.Recorder // nil in a command that does not tick
 }
 
 // newStatusSide makes it of a wired app. hosted says that functions start its ticks; else the pollers of ticking
@@ -50,13 +49,13 @@ func newStatusSide(c *console, a *wiring.App, hosted bool, ticking []*wiring.Pol
 		IdleAfter:   func(poller string) time.Duration { return idle[poller] }, Alone: !hosted, Log: log})
 	board := newStatusBoard(c, a, hosted, a.Pollers, ticking, seen)
 	actions := &wiring.Operator{App: a, Board: board, Stop: c.stop, Ended: errStopped, Log: log}
-	return &statusSide{Reader: board, Operator: actions, seen: seen, actions: actions}
+	return &statusSide{board, actions, seen}
 }
 
 // tracking are the metrics that are read off the same board.
 func (s *statusSide) tracking() prometheus.Collector {
 	return handler.NewTrackingMetrics(func(ctx context.Context) (list []handler.Tracked) {
-		for _, o := range s.actions.Board.Measured(ctx) {
+		for _, o := range s.Operator.Board.Measured(ctx) {
 			t := handler.Tracked{Poller: o.Poller, Output: o.Output}
 			if s := o.Scale; s != nil {
 				t.Counted, t.Unprocessed, t.Workers = true, s.Unprocessed, s.TargetWorkers
@@ -73,7 +72,7 @@ func (s *statusSide) tracking() prometheus.Collector {
 // letters are the dead letters, counted off the same board.
 func (s *statusSide) letters() prometheus.Collector {
 	return handler.NewLetterMetrics(func(ctx context.Context) (list []handler.DeadLetters) {
-		for _, c := range s.actions.Board.DeadLetters(ctx) {
+		for _, c := range s.Operator.Board.DeadLetters(ctx) {
 			list = append(list, handler.DeadLetters{Poller: c.Poller, Output: c.Output, N: c.DeadLetters})
 		}
 		return list
@@ -85,7 +84,7 @@ func (s *statusSide) observe(r *poller.Report, next string) { s.seen.Observe(r, 
 
 // close waits for actions under way, and writes what is left to note.
 func (s *statusSide) close() {
-	s.actions.End()
+	s.Operator.End()
 	s.seen.Close()
 }
 

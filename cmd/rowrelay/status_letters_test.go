@@ -34,7 +34,7 @@ func TestManyDeadLettersAtOnce(t *testing.T) {
 	side, log := s.page()
 	counted := func(want int64) {
 		t.Helper()
-		all := side.actions.Board.DeadLetters(t.Context())
+		all := side.Operator.Board.DeadLetters(t.Context())
 		if len(all) != 1 || all[0].Poller != "orders" || all[0].DeadLetters != want {
 			t.Errorf("%+v dead letters for metrics, want %d", all, want)
 		}

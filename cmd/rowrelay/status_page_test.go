@@ -37,7 +37,7 @@ func TestWithoutKeysTheHostedPageIsForThisMachine(t *testing.T) {
 		"CONTAINER_NAME=7": http.StatusOK,
 	} {
 		side, _ := s.page()
-		pages := hostedPage(&console{environ: []string{setting}}, side, side.actions.Log)
+		pages := hostedPage(&console{environ: []string{setting}}, side, side.Operator.Log)
 		w := httptest.NewRecorder()
 		pages[host.StatusFunction].ServeHTTP(w,
 			httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://evil.example:7071/api/status.json", nil))

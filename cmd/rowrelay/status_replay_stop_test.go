@@ -40,7 +40,7 @@ func pausedBy(t *testing.T, d *wiring.Document, by string) {
 func TestAStopEndsAReplay(t *testing.T) {
 	s, o := deadLettered(t)
 	side, log := s.page()
-	operator := side.Operator.(*wiring.Operator)
+	operator := side.Operator
 	stop := make(chan struct{})
 	operator.Stop = stop
 	op, _ := atWork(t, operator)
@@ -90,7 +90,7 @@ func TestWhyAnActionIsNotDone(t *testing.T) {
 		}
 		return refused
 	}
-	atWork(t, operator.(*wiring.Operator))
+	atWork(t, operator)
 	held := func() (string, error) {
 		short, cancel := context.WithTimeout(ctx, untilRefused)
 		defer cancel()
