@@ -73,9 +73,9 @@ func (Mapping) AtInstant(_ *column.Column, parameter string) string {
 // Now is the UTC clock in microseconds, less so many milliseconds.
 func (Mapping) Now(_ *column.Column, less string) string {
 	if less != "" {
-		return "(UTC_TIMESTAMP(6) - INTERVAL " + less + " * 1000 MICROSECOND)"
+		return "(" + Statement{}.Earlier(less) + ")"
 	}
-	return "UTC_TIMESTAMP(6)"
+	return Statement{}.Now()
 }
 
 // ByIndex keeps MariaDB from reading the table where its statistics know nothing of what has just been written.

@@ -57,7 +57,7 @@ func (Mapping) AtInstant(_ *column.Column, parameter string) string { return par
 // Now is the UTC clock as text, less so many milliseconds.
 func (Mapping) Now(_ *column.Column, less string) string {
 	if less != "" {
-		return "strftime(" + instantFormat + ", 'now', printf('-%.3f seconds', " + less + " / 1000.0))"
+		return Statement{}.Earlier(less)
 	}
 	return Statement{}.Now()
 }

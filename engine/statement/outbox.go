@@ -16,7 +16,7 @@ func (Outbox) Same(typ1, id1, typ2, id2 string) string {
 
 // Update writes UPDATE … SET … FROM … WHERE.
 func (Outbox) Update(table, alias, set, from, where string) string {
-	return updateFrom(table, alias, set, from, where)
+	return "UPDATE " + table + " AS " + alias + " SET " + set + " FROM " + from + " WHERE " + where
 }
 
 // BySeq takes the numbers as one array.

@@ -27,10 +27,5 @@ func Text(name string) Field { return Field{name, true} }
 // Int is a field of integers.
 func Int(name string) Field { return Field{name, false} }
 
-// updateFrom is an UPDATE with a join for engines that have UPDATE … FROM.
-func updateFrom(table, alias, set, from, where string) string {
-	return "UPDATE " + table + " AS " + alias + " SET " + set + " FROM " + from + " WHERE " + where
-}
-
 // Seconds are those of a duration, rounded up.
 func Seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
