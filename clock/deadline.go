@@ -2,6 +2,7 @@ package clock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -66,6 +67,26 @@ func (d *Deadline) End(cause error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.finish(cause)
+}
+
+// Keep extends a right that lasts ttl by calling renew every third of that, until it has ended or ctx does. renew
+// returns from when the ttl counts. An error that wraps lost ends the right; after any other it is tried again soon.
+func (d *Deadline) Keep(ctx context.Context, begun time.Time, ttl time.Duration, lost error,
+	renew func(context.Context) (since time.Time, err error)) {
+	again := begun.Add(ttl / 3)
+	for Sleep(ctx, time.Until(again)) == nil && d.Check() == nil {
+		again = time.Now().Add(ttl / 3)
+		since, err := renew(ctx)
+		switch {
+		case err == nil:
+			d.Extend(since.Add(ttl - Margin(ttl)))
+		case errors.Is(err, lost):
+			d.End(err)
+			return
+		default:
+			again = time.Now().Add(max(ttl/30, 50*time.Millisecond))
+		}
+	}
 }
 
 // Left is the time to the end by the monotonic clock.

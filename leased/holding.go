@@ -35,7 +35,10 @@ func newHolding(c Changes, token int64, n int, ttl time.Duration, begun time.Tim
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &holding{changes: c, token: token, ttl: ttl, cancel: cancel, ended: make(chan struct{}), open: n,
 		deadline: clock.NewDeadline(context.Background(), begun.Add(ttl-clock.Margin(ttl)), errExpired)}
-	go h.keepAlive(ctx, begun)
+	go func() {
+		defer close(h.ended)
+		h.deadline.Keep(ctx, begun, ttl, source.ErrLeaseLost, h.renew)
+	}()
 	return h
 }
 
@@ -77,38 +80,16 @@ func (h *holding) end(ctx context.Context) error {
 	return err
 }
 
-// keepAlive renews the leases every third of their ttl, until the deadline has passed.
-func (h *holding) keepAlive(ctx context.Context, begun time.Time) {
-	defer close(h.ended)
-	again := begun.Add(h.ttl / 3)
-	for {
-		if clock.Sleep(ctx, time.Until(again)) != nil || h.deadline.Check() != nil {
-			return
-		}
-		again = time.Now().Add(h.ttl / 3)
-		if err := h.renew(ctx); errors.Is(err, source.ErrLeaseLost) {
-			h.deadline.End(err)
-			return
-		} else if err != nil {
-			again = time.Now().Add(max(h.ttl/30, 50*time.Millisecond))
-		}
-	}
-}
-
 // renew makes one attempt. It may take a third of the ttl: a connection that hangs must leave time for another attempt.
-func (h *holding) renew(ctx context.Context) error {
+func (h *holding) renew(ctx context.Context) (begun time.Time, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, min(h.ttl/3, h.deadline.Left()))
 	defer cancel()
-	begun := time.Now()
+	begun = time.Now()
 	n, err := h.changes.Renew(ctx, h.token, h.ttl)
-	switch {
-	case err != nil:
-		return err
-	case n < h.open:
-		return source.ErrLeaseLost
+	if err == nil && n < h.open {
+		err = source.ErrLeaseLost
 	}
-	h.deadline.Extend(begun.Add(h.ttl - clock.Margin(h.ttl)))
-	return nil
+	return begun, err
 }

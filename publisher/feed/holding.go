@@ -52,7 +52,10 @@ func newHolding(c Claims, owner string, ttl time.Duration) *holding {
 	h := &holding{claims: c, owner: owner, ttl: ttl, cancel: cancel, ended: make(chan struct{}),
 		deadline:  clock.NewDeadline(context.Background(), begun.Add(ttl-clock.Margin(ttl)), errExpired),
 		exclusive: make(chan struct{}, 1)}
-	go h.keepAlive(ctx, begun)
+	go func() {
+		defer close(h.ended)
+		h.deadline.Keep(ctx, begun, ttl, claims.ErrLost, h.renew)
+	}()
 	return h
 }
 
@@ -121,27 +124,6 @@ func (h *holding) end(ctx context.Context) error {
 	h.cancel()
 	<-h.ended // a renewal under way ends with its context
 	return h.claims.Release(ctx, h.owner, nil)
-}
-
-// keepAlive renews the claims every third of their ttl, until the deadline has passed.
-func (h *holding) keepAlive(ctx context.Context, begun time.Time) {
-	defer close(h.ended)
-	again := begun.Add(h.ttl / 3)
-	for {
-		if clock.Sleep(ctx, time.Until(again)) != nil || h.deadline.Check() != nil {
-			return
-		}
-		again = time.Now().Add(h.ttl / 3)
-		since, err := h.renew(ctx)
-		if errors.Is(err, claims.ErrLost) {
-			h.deadline.End(err)
-			return
-		} else if err != nil {
-			again = time.Now().Add(max(h.ttl/30, 50*time.Millisecond))
-			continue
-		}
-		h.deadline.Extend(since.Add(h.ttl - clock.Margin(h.ttl)))
-	}
 }
 
 // renew makes one attempt. It may take a third of the ttl: a connection that hangs must leave time for another attempt.
