@@ -117,16 +117,7 @@ func New(cfg Config) (*Feed, error) {
 
 // sourceFault is what a tick ends as when its source fails.
 func (c *Config) sourceFault(err error) error {
-	event := poller.FetchFailed
-	switch {
-	case errors.Is(err, poller.ErrConfig):
-		event = poller.ConfigInvalid
-	case errors.Is(err, poller.ErrNormalize):
-		event = poller.NormalizeFailed
-	case errors.Is(err, poller.ErrGap):
-		event = poller.SourceGap
-	}
-	return &poller.Fault{Event: event, Err: poller.NameDocument(err, c.address())}
+	return &poller.Fault{Event: poller.EventOf(err, poller.FetchFailed), Err: poller.NameDocument(err, c.address())}
 }
 
 // probeSearch is how far the search for probes went. It outlives its session, as long as the document's frontier stays.

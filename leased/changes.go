@@ -54,17 +54,10 @@ type Feed struct {
 
 // faultOf returns an error as a Fault. What it wraps decides how the tick ends; otherwise that is event.
 func faultOf(event poller.Event, err error) error {
-	switch {
-	case errors.Is(err, poller.ErrConfig):
-		event = poller.ConfigInvalid
-	case errors.Is(err, source.ErrLeaseLost), errors.Is(err, errExpired):
+	if errors.Is(err, source.ErrLeaseLost) || errors.Is(err, errExpired) {
 		event = poller.LostLease
-	case errors.Is(err, poller.ErrNormalize):
-		event = poller.NormalizeFailed
-	case errors.Is(err, poller.ErrGap):
-		event = poller.SourceGap
 	}
-	return poller.FaultOf(err, event)
+	return poller.FaultOf(err, poller.EventOf(err, event))
 }
 
 var errExpired = errors.New("the leases could not be renewed in time, so that they may have lapsed")

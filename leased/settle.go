@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -120,11 +119,5 @@ func (s *session) bury(ctx context.Context, e *change.Event, attempts int,
 		Fingerprint: s.origin.Fingerprint, Event: *e, Cause: why.Cause, Status: why.Status, Reason: why.Reason,
 		Attempts: attempts, Last: why.At,
 	}
-	if s.cfg.DeadLetters != nil {
-		if err := s.letters.Put(ctx, s.cfg.DeadLetters, letter); err != nil {
-			return letter, &poller.Fault{Event: poller.HandlerFailed,
-				Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
-		}
-	}
-	return letter, nil
+	return letter, s.letters.Bury(ctx, s.cfg.DeadLetters, letter)
 }

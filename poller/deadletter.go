@@ -92,3 +92,16 @@ func (w *DeadLetterWriter) Put(ctx context.Context, to DeadLetters, d DeadLetter
 	}
 	return err
 }
+
+// Bury is Put for an event whose row, or lease, waits for it; to is nil where nothing else takes dead letters. Its
+// error is a *Fault.
+func (w *DeadLetterWriter) Bury(ctx context.Context, to DeadLetters, d DeadLetter) error {
+	if to == nil {
+		return nil
+	}
+	if err := w.Put(ctx, to, d); err != nil {
+		return &Fault{HandlerFailed,
+			fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", d.Event.ID, err)}
+	}
+	return nil
+}

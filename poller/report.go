@@ -52,6 +52,19 @@ func FaultOf(err error, event Event) error {
 	return &Fault{event, err}
 }
 
+// EventOf is what a source's error makes of a tick by what it wraps; otherwise that is event.
+func EventOf(err error, event Event) Event {
+	switch {
+	case errors.Is(err, ErrConfig):
+		return ConfigInvalid
+	case errors.Is(err, ErrNormalize):
+		return NormalizeFailed
+	case errors.Is(err, ErrGap):
+		return SourceGap
+	}
+	return event
+}
+
 // Fails reports whether an invocation that ended as e must fail.
 func (e Event) Fails() bool {
 	switch e {

@@ -94,7 +94,7 @@ func (s *session) look(ctx context.Context) (bool, error) {
 		return false, faultOf(poller.FetchFailed, "looking at the outbox", err)
 	case g.Paused:
 		return false, &poller.Fault{Event: poller.Paused,
-			Err: fmt.Errorf("%w %s: `rowrelay outbox resume %s` lets it go on", errPaused, g.By, s.cfg.Poller)}
+			Err: fmt.Errorf("the outbox is paused %s: `rowrelay outbox resume %s` lets it go on", g.By, s.cfg.Poller)}
 	}
 	s.looked = time.Now()
 	// After a crash, or an operator's work beside a running session, events may be WAITING for nothing: nothing else would

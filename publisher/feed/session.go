@@ -103,16 +103,10 @@ func faultOf(event poller.Event, doing string, err error) error {
 	switch {
 	case errors.As(err, &fault):
 		return fault
-	case errors.Is(err, errPaused):
-		event = poller.Paused
-	case errors.Is(err, poller.ErrConfig):
-		event = poller.ConfigInvalid
 	case errors.Is(err, claims.ErrLost):
 		event = poller.LostLease
-	case errors.Is(err, poller.ErrNormalize):
-		event = poller.NormalizeFailed
 	}
-	return &poller.Fault{Event: event, Err: fmt.Errorf("%s: %w", doing, err)}
+	return &poller.Fault{Event: poller.EventOf(err, event), Err: fmt.Errorf("%s: %w", doing, err)}
 }
 
 // bringForward makes FAILED events be asked for after d at the latest.
@@ -212,6 +206,3 @@ func (s *session) unpark(orderKey string) {
 	delete(s.parked, orderKey)
 	s.parkedKeys.Store(int64(len(s.parked)))
 }
-
-// errPaused says that an operator has paused the outbox.
-var errPaused = errors.New("the outbox is paused")

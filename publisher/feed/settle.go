@@ -152,14 +152,11 @@ func (t *settlement) giveUp(ctx context.Context, e *change.Event, attempts int, 
 	if attempts == 1 {
 		letter.First = why.At
 	}
-	if s.cfg.DeadLetters != nil {
-		if err := s.deadLetters.Put(ctx, s.cfg.DeadLetters, letter); err != nil {
-			return &poller.Fault{Event: poller.HandlerFailed,
-				Err: fmt.Errorf("the dead letter of event %s could not be written, it is tried again: %w", e.ID, err)}
-		}
+	err := s.deadLetters.Bury(ctx, s.cfg.DeadLetters, letter)
+	if err == nil {
+		t.deadLettered = append(t.deadLettered, letter.Reported())
 	}
-	t.deadLettered = append(t.deadLettered, letter.Reported())
-	return nil
+	return err
 }
 
 // begin shows a fetch under way which order keys the settlement changes.
