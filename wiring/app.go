@@ -106,6 +106,14 @@ type Poller struct {
 	partition func(n int) (handler.Runner, error)
 }
 
+// failed makes an error a fault of a setting, and reports whether there was one.
+func (w *Poller) failed(setting string, err error) bool {
+	if err != nil {
+		w.Faults.Add(setting, err.Error(), "")
+	}
+	return err != nil
+}
+
 // database is the connections that the pollers of one connection string share: a hundred pollers are not to take a
 // hundred connections of a server that has a hundred for all.
 type database struct {
@@ -140,8 +148,7 @@ func (a *App) database(w *Poller) *database {
 func (a *App) connect(w *Poller) {
 	d := w.Config.Source.Connection
 	var err error
-	if w.Connection, err = inspect.ConnectionOf(&d); err != nil {
-		w.Faults.Add(d.Setting, err.Error(), "")
+	if w.Connection, err = inspect.ConnectionOf(&d); w.failed(d.Setting, err) {
 		return
 	}
 	for _, text := range w.Connection.Warnings {

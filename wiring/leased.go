@@ -12,13 +12,11 @@ import (
 // wireLeased makes the relay of a poller whose changes instances share by leases.
 func (a *App) wireLeased(w *Poller) {
 	src, err := source.Sharing(a.database(w).reading, sourceConfig(w.Config))
-	if err != nil {
-		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
+	if w.failed("pollers__"+w.Config.Name+"__source", err) {
 		return
 	}
 	letters, err := a.outboxDeadLetters(w)
-	if err != nil {
-		w.Faults.Add(w.Config.Setting("dead_letter__connection"), err.Error(), "")
+	if w.failed(w.Config.Setting("dead_letter__connection"), err) {
 		return
 	}
 	s := &w.Config.Source
@@ -32,15 +30,13 @@ func (a *App) wireLeased(w *Poller) {
 		App: a.Config.State.AppName, Poller: w.Config.Name, Policy: policyOf(w.Config), TTL: w.Config.LeaseTTL,
 		DeadLetters: letters, Changes: leases, Binding: s.Compat == "binding",
 	})
-	if err != nil {
-		w.Faults.Add("pollers__"+w.Config.Name, err.Error(), "")
+	if w.failed("pollers__"+w.Config.Name, err) {
 		return
 	}
 	out := &w.Config.Outputs[0]
 	prefix := outputPrefix(w.Config.Name, out.Name)
 	to, err := a.OpenOutput(w.Config, out)
-	if err != nil {
-		w.Faults.Add(prefix, err.Error(), "")
+	if w.failed(prefix, err) {
 		return
 	}
 	relayed := func() poller.Config {
@@ -58,8 +54,7 @@ func (a *App) wireLeased(w *Poller) {
 		cfg.PollInterval = 0 // a tick that went on polling would keep the timer from handing out what has come meanwhile
 	}
 	relay, err := poller.NewRelay(cfg)
-	if err != nil {
-		w.Faults.Add(prefix, err.Error(), "")
+	if w.failed(prefix, err) {
 		return
 	}
 	w.Source, w.Leases, w.Runner = src, leases, poller.New(relay)

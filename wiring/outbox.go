@@ -38,26 +38,22 @@ func (a *App) wireOutbox(w *Poller) {
 		}
 	}
 	letters, err := a.outboxDeadLetters(w)
-	if err != nil {
-		w.Faults.Add(w.Config.Setting("dead_letter__connection"), err.Error(), "")
+	if w.failed(w.Config.Setting("dead_letter__connection"), err) {
 		return
 	}
 	pub, err := publisher.Sharing(publisherConfig(a, w.Config, letters), w.Connection, a.database(w).writing)
-	if err != nil {
-		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
+	if w.failed("pollers__"+w.Config.Name+"__source", err) {
 		return
 	}
 	a.closers = append(a.closers, pub.Close)
 	out := &w.Config.Outputs[0]
 	prefix := outputPrefix(w.Config.Name, out.Name)
 	to, err := a.OpenOutput(w.Config, out)
-	if err != nil {
-		w.Faults.Add(prefix, err.Error(), "")
+	if w.failed(prefix, err) {
 		return
 	}
 	relay, err := poller.NewRelay(relayConfig(a, w.Config, out, pub.Feed(), to))
-	if err != nil {
-		w.Faults.Add(prefix, err.Error(), "")
+	if w.failed(prefix, err) {
 		return
 	}
 	w.Runner = poller.New(relay)
@@ -181,9 +177,7 @@ func (a *App) Handlers(file *host.File) []handler.Poller {
 		}
 		if file != nil { // standalone every instance takes its share by itself
 			fanout, err := a.handlerFanout(w)
-			if err != nil {
-				w.Faults.Add(w.Config.Setting("source__fanout_connection"), err.Error(), "")
-			}
+			w.failed(w.Config.Setting("source__fanout_connection"), err)
 			p.Fanout = fanout
 		}
 		p.Faults = w.Faults.Errors()

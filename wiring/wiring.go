@@ -103,8 +103,7 @@ func Refuse(cfg *config.App, chosen []*Poller) error {
 
 func (a *App) wireOutputs(w *Poller) {
 	src, err := source.Sharing(a.database(w).reading, sourceConfig(w.Config))
-	if err != nil {
-		w.Faults.Add("pollers__"+w.Config.Name+"__source", err.Error(), "")
+	if w.failed("pollers__"+w.Config.Name+"__source", err) {
 		return
 	}
 	w.Source = src
@@ -113,13 +112,11 @@ func (a *App) wireOutputs(w *Poller) {
 		out := document.Config
 		prefix := outputPrefix(w.Config.Name, out.Name)
 		to, err := a.OpenOutput(w.Config, out)
-		if err != nil {
-			w.Faults.Add(prefix, err.Error(), "")
+		if w.failed(prefix, err) {
 			continue
 		}
 		letters, err := a.openDeadLetters(w)
-		if err != nil {
-			w.Faults.Add(w.Config.Setting("dead_letter__connection"), err.Error(), "")
+		if w.failed(w.Config.Setting("dead_letter__connection"), err) {
 			return
 		}
 		rows := feedConfig(a, w.Config, out.Name, src, document.Keeper, letters)
@@ -129,13 +126,11 @@ func (a *App) wireOutputs(w *Poller) {
 		rows.Seen = a.process.Seen
 		rows.Wait, rows.Continue = w.Config.Source.OnLongTransaction == "wait", w.Config.Source.OnFailover == "continue"
 		feed, err := checkpointed.New(rows)
-		if err != nil {
-			w.Faults.Add(prefix, err.Error(), "")
+		if w.failed(prefix, err) {
 			return
 		}
 		relay, err := poller.NewRelay(relayConfig(a, w.Config, out, feed, to))
-		if err != nil {
-			w.Faults.Add(prefix, err.Error(), "")
+		if w.failed(prefix, err) {
 			return
 		}
 		relays = append(relays, relay)
