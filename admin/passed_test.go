@@ -1,33 +1,37 @@
 package admin
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
 )
 
-// TestNeeded: a document needs changes from its position, and from its parked events; of a row that waits for a parked
-// one nobody knows from where.
+// TestNeeded: a document needs changes from its position, from its parked events, and of rows that wait for these, or
+// are parked without a position.
 func TestNeeded(t *testing.T) {
 	f := newFixture(t)
-	if positions, err := f.document(f.Store, "stock").Needed(t.Context()); err != nil || len(positions) > 0 {
-		t.Errorf("without a document: %s, %v", positions, err)
+	if needs, err := f.document(f.Store, "stock").Needed(t.Context()); err != nil || needs != nil {
+		t.Errorf("without a document: %+v, %v", needs, err)
 	}
 	parked := parking.Entry{ID: "e1", Cursor: change.Cursor(`{"kind":"test","value":3}`), Key: keyOf(1),
 		OrderKey: keyOf(1)}
 	f.parks(parked)
-	positions, err := f.Needed(t.Context())
-	if err != nil || len(positions) != 2 || !positions[0].Equal(f.doc().Checkpoint.Cursor) ||
-		!positions[1].Equal(parked.Cursor) {
-		t.Errorf("%s, %v", positions, err)
+	needs, err := f.Needed(t.Context())
+	if err != nil || !needs.At.Equal(f.doc().Checkpoint.Cursor) || len(needs.Parked) != 1 ||
+		!needs.Parked[0].Equal(parked.Cursor) || len(needs.Waiting) > 0 {
+		t.Errorf("%+v, %v", needs, err)
 	}
 	parked.Followers = rawKeys(2)
-	for _, unknown := range []parking.Entry{parked, {Key: keyOf(2), OrderKey: keyOf(2)}} {
-		f.parks(unknown)
-		if _, err = f.Needed(t.Context()); err == nil || !strings.Contains(err.Error(), "rows wait for the parked row") {
-			t.Errorf("%s: %v", unknown.Key, err)
+	for _, c := range []struct {
+		entry  parking.Entry
+		parked int
+	}{{parked, 1}, {parking.Entry{Key: keyOf(2), OrderKey: keyOf(2)}, 0}} {
+		f.parks(c.entry)
+		needs, err = f.Needed(t.Context())
+		if err != nil || len(needs.Parked) != c.parked || len(needs.Waiting) != 1 ||
+			string(needs.Waiting[0]) != string(keyOf(2)) {
+			t.Errorf("%s: %+v, %v", c.entry.Key, needs, err)
 		}
 	}
 }

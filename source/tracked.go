@@ -217,11 +217,11 @@ func (w builtInPages) count(r change.Range, most int) (st keyset.Statement, args
 // explain has nothing to tell: the changes have no index that one could make.
 func (w builtInPages) explain(context.Context, *pool.Session, int) (string, error) { return "", nil }
 
-// Readers writes, for each of some positions, which rows of the change table were delivered before it: conditions on
-// the change table, by its own name.
-func (c *Cursor) Readers(ctx context.Context, positions []change.Cursor) (readers []tracking.Reader, err error) {
+// Readers writes, for what a poller's output needs, which rows of the change table were delivered before it: conditions
+// on the change table, by its own name.
+func (c *Cursor) Readers(ctx context.Context, needs *tracking.Needs) (readers []tracking.Reader, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		readers, err = tracked.Readers(p, positions)
+		readers, err = tracked.Readers(p, needs)
 		return err
 	})
 	return readers, err

@@ -202,15 +202,17 @@ func purgeHistory(ctx context.Context, conn *sql.Conn, d engine.Dialect, c *engi
 		return last, err
 	}
 	told, err := before(purgedAfter)
+	aged := told
+	if err == nil {
+		aged, err = before(int64(longest / time.Second))
+	}
 	if err != nil {
 		return w, fmt.Errorf("read how old the changes in %s are: %w", c.Name, err)
 	}
 	for _, r := range readers {
-		told = min(told, r.Number)
-	}
-	aged, err := before(int64(longest / time.Second))
-	if err != nil {
-		return w, fmt.Errorf("read how old the changes in %s are: %w", c.Name, err)
+		if told = min(told, r.Number); r.Parked {
+			aged = min(aged, r.Number)
+		}
 	}
 	last := max(told, aged)
 	floor := s.Quote(engine.StateFloor)

@@ -3,11 +3,13 @@ package tracking
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -18,8 +20,19 @@ type Reader struct {
 	// At says that it has the position's own version, and Own that it may have been delivered although it was not passed,
 	// At among them; both "" where none is.
 	At, Own string
-	// Number is, of a history, that of the last change that was delivered; 0 for none. The others are "" then.
+	// Number is, of a history, that of the last change that is not needed any more; 0 for none. The others are "" then.
+	// Parked says that the next one is parked, and is needed however old it is: that it is gone would show as no gap.
 	Number int64
+	Parked bool
+}
+
+// Needs is what a poller's output still needs changes for.
+type Needs struct {
+	// At is its position, Parked are those of its parked events, which are read again.
+	At     change.Cursor
+	Parked []change.Cursor
+	// Waiting are the keys of events that wait for parked ones.
+	Waiting []json.RawMessage
 }
 
 // Keep says how long deletes wait for a reader that has not delivered them.

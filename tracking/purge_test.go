@@ -27,7 +27,7 @@ func (r *rig) purgeOlder(age time.Duration, src *source.Cursor, positions ...cha
 
 func (r *rig) purgeTo(keep tracking.Keep, src *source.Cursor, positions ...change.Cursor) (left int) {
 	r.Helper()
-	readers, err := src.Readers(r.Context(), positions)
+	readers, err := src.Readers(r.Context(), &tracking.Needs{At: positions[0], Parked: positions[1:]})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -316,9 +316,12 @@ func (t *target) readers(ctx context.Context, a *wiring.App, of *wiring.Poller) 
 			if err != nil {
 				return nil, err
 			}
+			if needed == nil {
+				continue
+			}
 			more, err := w.Source.Readers(ctx, needed)
 			if err != nil {
-				return nil, fmt.Errorf("poller %s: %w", w.Config.Name, err)
+				return nil, fmt.Errorf("poller %s: %w", poller.Address(w.Config.Name, out.Config.Name), err)
 			}
 			readers = append(readers, more...)
 		}

@@ -81,12 +81,15 @@ func installHistory(c *engine.ChangeTable, declared []string, anew bool) []strin
 	return statements
 }
 
+// ownContext is what the writer says of itself, as far as the column takes it: no write fails for it.
+const ownContext = "LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258)"
+
 func historyTrigger(c *engine.ChangeTable, event string) string {
 	into := func(operation, row, was string) string {
 		names, values := c.Recording(quote, row, was)
 		return "INSERT INTO " + c.In(quote, c.Name) + " (" + quote(engine.HistoryOperation) + ", " +
 			quote(engine.HistoryWritten) + ", " + quote(engine.HistoryContext) + ", " + names + ")\n\t\tVALUES ('" + operation +
-			"', " + writtenAt + ", LOWER(@rowrelay_context), " + values + ");\n"
+			"', " + writtenAt + ", " + ownContext + ", " + values + ");\n"
 	}
 	does := into("insert", "NEW.", "")
 	switch event {

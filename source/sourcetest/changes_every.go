@@ -278,11 +278,15 @@ func everyGap(f fixture) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	purge := func(keep time.Duration, positions ...change.Cursor) (left int) {
+	purge := func(keep time.Duration, at change.Cursor, more ...*tracking.Needs) (left int) {
 		f.Helper()
-		readers, err := r.src.Readers(f.ctx(), positions)
-		if err != nil {
-			f.Fatal(err)
+		var readers []tracking.Reader
+		for _, needs := range append(more, &tracking.Needs{At: at}) {
+			read, err := r.src.Readers(f.ctx(), needs)
+			if err != nil {
+				f.Fatal(err)
+			}
+			readers = append(readers, read...)
 		}
 		w, err := tracking.Purge(f.ctx(), conn, name, "", "orders", tracking.Writes{Every: true}, readers,
 			tracking.Keep{For: keep})
@@ -306,8 +310,15 @@ func everyGap(f fixture) {
 		f.Errorf("%d changes are left: those of a day stay", left)
 	}
 	age(48 * time.Hour)
-	if left := purge(1000*time.Hour, done, old); left != 3 {
+	if left := purge(1000*time.Hour, done, &tracking.Needs{At: old}); left != 3 {
 		f.Errorf("%d changes are left: a poller has not read them", left)
+	}
+	last := r.read1(name) // of the row 6
+	for _, needs := range []*tracking.Needs{{At: done, Parked: []change.Cursor{done}},
+		{At: done, Waiting: []json.RawMessage{last}}} {
+		if left := purge(time.Hour, done, needs); left != 1 || string(r.read1(name)) != string(last) {
+			f.Errorf("%d changes are left: that of row 6 is parked, however old it is", left)
+		}
 	}
 	if left := purge(1000*time.Hour, done); left != 0 {
 		f.Errorf("%d changes are left, which all have read", left)

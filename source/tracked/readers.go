@@ -1,8 +1,8 @@
 package tracked
 
 import (
+	"encoding/json"
 	"fmt"
-	"math/big"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -12,38 +12,67 @@ import (
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
-// Readers writes, for each of some positions, which rows of the change table were delivered before it: conditions on
-// the change table, by its own name.
-func Readers(p *plan.Plan, positions []change.Cursor) (readers []tracking.Reader, err error) {
+// Readers writes, for what a poller's output needs, which rows of the change table were delivered before it: conditions
+// on the change table, by its own name. Of an event that waits for a parked one the key is known, and not its change.
+func Readers(p *plan.Plan, needs *tracking.Needs) (readers []tracking.Reader, err error) {
 	if p.History != nil {
-		return historyReaders(p, positions)
+		return historyReaders(p, needs)
+	}
+	if len(needs.Waiting) > 0 {
+		return nil, fmt.Errorf("rows wait for a parked one (%s), and how old their changes are is not known: try again when "+
+			"they are delivered", needs.Waiting[0])
 	}
 	version := p.Table.Changes.In(p.Syntax.Quote, p.Table.Changes.Name) + "." + p.Sel.Syntax.Quote(p.Sel.Order[0].Name)
-	for _, at := range positions {
+	for _, at := range append([]change.Cursor{needs.At}, needs.Parked...) {
 		r, err := readerAt(p, version, at)
 		if err != nil {
-			return nil, fmt.Errorf("%w: the position %s: %w", poller.ErrConfig, at, err)
+			return nil, errReader(at, err)
 		}
 		readers = append(readers, r)
 	}
 	return readers, nil
 }
 
-// historyReaders are the numbers of the last changes before positions.
-func historyReaders(p *plan.Plan, positions []change.Cursor) (readers []tracking.Reader, err error) {
-	for _, at := range positions {
-		var r tracking.Reader
+func errReader(at []byte, err error) error {
+	return fmt.Errorf("%w: the position %s: %w", poller.ErrConfig, at, err)
+}
+
+// historyReaders are numbers of changes. That of one that waits is part of its key.
+func historyReaders(p *plan.Plan, needs *tracking.Needs) (readers []tracking.Reader, err error) {
+	numberAt := func(at change.Cursor) (int64, error) {
 		pos, err := p.Decode(at)
-		if err == nil && pos != nil {
-			var n *big.Int
-			if n, err = counter.Number(pos[0]); err == nil {
-				r.Number = n.Int64()
-			}
+		if err != nil || pos == nil {
+			return 0, err
+		}
+		n, err := counter.Number(pos[0])
+		if err != nil {
+			return 0, err
+		}
+		return n.Int64(), nil
+	}
+	n, err := numberAt(needs.At)
+	if err != nil {
+		return nil, errReader(needs.At, err)
+	}
+	readers = append(readers, tracking.Reader{Number: n})
+	for _, at := range needs.Parked {
+		if n, err = numberAt(at); err != nil {
+			return nil, errReader(at, err)
+		}
+		readers = append(readers, tracking.Reader{Number: n - 1, Parked: true})
+	}
+	for _, key := range needs.Waiting {
+		var numbered struct {
+			Change json.Number `json:"rowrelay_change"`
+		}
+		err := json.Unmarshal(key, &numbered)
+		if err == nil {
+			n, err = numbered.Change.Int64()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: the position %s: %w", poller.ErrConfig, at, err)
+			return nil, errReader(key, err)
 		}
-		readers = append(readers, r)
+		readers = append(readers, tracking.Reader{Number: n - 1, Parked: true})
 	}
 	return readers, nil
 }

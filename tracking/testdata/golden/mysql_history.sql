@@ -22,7 +22,7 @@ DELIMITER //
 CREATE TRIGGER `shop`.`rowrelay_history_orders_insert` AFTER INSERT ON `shop`.`orders` FOR EACH ROW
 BEGIN
 	INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('insert', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LOWER(@rowrelay_context), NEW.`tenant`, NEW.`id`, NEW.`note`);
+		VALUES ('insert', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), NEW.`tenant`, NEW.`id`, NEW.`note`);
 END//
 DELIMITER ;
 DROP TRIGGER IF EXISTS `shop`.`rowrelay_history_orders_update`;
@@ -31,12 +31,12 @@ CREATE TRIGGER `shop`.`rowrelay_history_orders_update` AFTER UPDATE ON `shop`.`o
 BEGIN
 	IF OLD.`tenant` <=> NEW.`tenant` AND OLD.`id` <=> NEW.`id` THEN
 		INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`, `rowrelay_was_tenant`, `rowrelay_was_id`, `rowrelay_was_note`)
-		VALUES ('update', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LOWER(@rowrelay_context), NEW.`tenant`, NEW.`id`, NEW.`note`, OLD.`tenant`, OLD.`id`, OLD.`note`);
+		VALUES ('update', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), NEW.`tenant`, NEW.`id`, NEW.`note`, OLD.`tenant`, OLD.`id`, OLD.`note`);
 	ELSE
 		INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('delete', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LOWER(@rowrelay_context), OLD.`tenant`, OLD.`id`, OLD.`note`);
+		VALUES ('delete', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), OLD.`tenant`, OLD.`id`, OLD.`note`);
 		INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('insert', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LOWER(@rowrelay_context), NEW.`tenant`, NEW.`id`, NEW.`note`);
+		VALUES ('insert', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), NEW.`tenant`, NEW.`id`, NEW.`note`);
 	END IF;
 END//
 DELIMITER ;
@@ -45,7 +45,7 @@ DELIMITER //
 CREATE TRIGGER `shop`.`rowrelay_history_orders_delete` AFTER DELETE ON `shop`.`orders` FOR EACH ROW
 BEGIN
 	INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('delete', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LOWER(@rowrelay_context), OLD.`tenant`, OLD.`id`, OLD.`note`);
+		VALUES ('delete', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), OLD.`tenant`, OLD.`id`, OLD.`note`);
 END//
 DELIMITER ;
 SET SESSION sql_mode = DEFAULT;
@@ -61,7 +61,7 @@ DELIMITER //
 CREATE TRIGGER `shop`.`rowrelay_history_orders_insert` AFTER INSERT ON `shop`.`orders` FOR EACH ROW
 BEGIN
 	INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('insert', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LOWER(@rowrelay_context), NEW.`tenant`, NEW.`id`, NEW.`note`);
+		VALUES ('insert', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), NEW.`tenant`, NEW.`id`, NEW.`note`);
 END//
 DELIMITER ;
 DROP TRIGGER IF EXISTS `shop`.`rowrelay_history_orders_update`;
@@ -70,12 +70,12 @@ CREATE TRIGGER `shop`.`rowrelay_history_orders_update` AFTER UPDATE ON `shop`.`o
 BEGIN
 	IF OLD.`tenant` <=> NEW.`tenant` AND OLD.`id` <=> NEW.`id` THEN
 		INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`, `rowrelay_was_tenant`, `rowrelay_was_id`, `rowrelay_was_note`)
-		VALUES ('update', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LOWER(@rowrelay_context), NEW.`tenant`, NEW.`id`, NEW.`note`, OLD.`tenant`, OLD.`id`, OLD.`note`);
+		VALUES ('update', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), NEW.`tenant`, NEW.`id`, NEW.`note`, OLD.`tenant`, OLD.`id`, OLD.`note`);
 	ELSE
 		INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('delete', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LOWER(@rowrelay_context), OLD.`tenant`, OLD.`id`, OLD.`note`);
+		VALUES ('delete', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), OLD.`tenant`, OLD.`id`, OLD.`note`);
 		INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('insert', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LOWER(@rowrelay_context), NEW.`tenant`, NEW.`id`, NEW.`note`);
+		VALUES ('insert', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), NEW.`tenant`, NEW.`id`, NEW.`note`);
 	END IF;
 END//
 DELIMITER ;
@@ -84,7 +84,7 @@ DELIMITER //
 CREATE TRIGGER `shop`.`rowrelay_history_orders_delete` AFTER DELETE ON `shop`.`orders` FOR EACH ROW
 BEGIN
 	INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('delete', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LOWER(@rowrelay_context), OLD.`tenant`, OLD.`id`, OLD.`note`);
+		VALUES ('delete', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), OLD.`tenant`, OLD.`id`, OLD.`note`);
 END//
 DELIMITER ;
 SET SESSION sql_mode = DEFAULT;
