@@ -211,6 +211,10 @@ func everyColumn(f fixture) {
 	r.restart()
 	f.warned(f.describe(r.src).Warnings, "does not record w: rowrelay track install orders")
 	f.same("without it", r.last(), `{"id":1,"v":1}`)
+	identity := func() string {
+		return r.page(r.src, stored(f.T, r.at), poller.Limit{Rows: 1, Bytes: plenty}).Table
+	}
+	was := identity()
 	all := tracking.Writes{Every: true, Before: true}
 	f.install(name, all)
 	r.restart()
@@ -219,6 +223,9 @@ func everyColumn(f fixture) {
 	}
 	f.exec("UPDATE " + name + " SET w = 6 WHERE id = 1")
 	f.same("with it", r.last(), `{"id":1,"v":1,"w":6} before {"id":1,"v":1,"w":5}`)
+	if warning, err := r.src.Replaced(f.ctx(), r.at, was, identity()); err != nil || warning != "" {
+		f.Errorf("a history with another column: %q, %v", warning, err)
+	}
 
 	few := all
 	few.Columns = []string{"W"}
