@@ -343,8 +343,12 @@ func Broken(c *engine.ChangeTable, faults []string) error {
 		c.Poller)
 }
 
-// Outdated says that an older version made a change table, or what keeps it.
+// Outdated says that an older version made a change table, or what keeps it; of a history that columns came or went.
 func Outdated(c *engine.ChangeTable) string {
+	if c.History != nil {
+		return fmt.Sprintf("the history %s records other columns than the table has: rowrelay track install %s brings it up to "+
+			"date, and no change is missed", c.Name, c.Poller)
+	}
 	return fmt.Sprintf("the change table %s, or the triggers that keep it, are of an older version of Rowrelay: "+
 		"rowrelay track install %s brings them up to date, and no change is missed", c.Name, c.Poller)
 }
