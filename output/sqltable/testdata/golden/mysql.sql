@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS `sales`.`rowrelay_applied` (
 
 INSERT INTO `sales`.`rowrelay_applied` (`id`, `scope`, `token`, `number`, `event_id`) VALUES (?, ?, 0, 0, ''), (?, ?, 0, 0, '') ON DUPLICATE KEY UPDATE `id` = VALUES(`id`)
 
-SELECT id, token, number, event_id FROM `sales`.`rowrelay_applied` g WHERE id IN (?, ?) ORDER BY id FOR UPDATE /*!80001 OF g */
+SELECT id, token, number, event_id FROM `sales`.`rowrelay_applied` g WHERE id IN (?,?) ORDER BY id FOR UPDATE /*!80001 OF g */
 
 INSERT INTO `sales`.`rowrelay_applied` (`id`, `scope`, `token`, `number`, `event_id`) VALUES (?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE `scope` = VALUES(`scope`), `token` = VALUES(`token`), `number` = VALUES(`number`), `event_id` = VALUES(`event_id`)
 
