@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/checkpointed/parking"
+	"github.com/rowrelay/rowrelay/source/tracked"
 	"github.com/rowrelay/rowrelay/state"
-	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // Needed is what the document still needs changes for; nil where there is no document yet.
-func (d *Document) Needed(ctx context.Context) (*tracking.Needs, error) {
+func (d *Document) Needed(ctx context.Context) (*tracked.Needs, error) {
 	snapshot, err := d.Keeper.Load(ctx)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil, nil //nolint:nilnil // nothing
@@ -23,7 +23,7 @@ func (d *Document) Needed(ctx context.Context) (*tracking.Needs, error) {
 	if err != nil {
 		return nil, err
 	}
-	needs := &tracking.Needs{At: snapshot.Doc.Checkpoint.Cursor}
+	needs := &tracked.Needs{At: snapshot.Doc.Checkpoint.Cursor}
 	for i := range entries {
 		needs.Waiting = append(needs.Waiting, entries[i].Followers...)
 		if entries[i].Cursor.IsStart() {

@@ -219,7 +219,7 @@ func (w builtInPages) explain(context.Context, *pool.Session, int) (string, erro
 
 // Readers writes, for what a poller's output needs, which rows of the change table were delivered before it: conditions
 // on the change table, by its own name.
-func (c *Cursor) Readers(ctx context.Context, needs *tracking.Needs) (readers []tracking.Reader, err error) {
+func (c *Cursor) Readers(ctx context.Context, needs *tracked.Needs) (readers []tracking.Reader, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
 		readers, err = tracked.Readers(p, needs)
 		return err

@@ -3,13 +3,11 @@ package tracking
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -24,15 +22,6 @@ type Reader struct {
 	// Parked says that the next one is parked, and is needed however old it is: that it is gone would show as no gap.
 	Number int64
 	Parked bool
-}
-
-// Needs is what a poller's output still needs changes for.
-type Needs struct {
-	// At is its position, Parked are those of its parked events, which are read again.
-	At     change.Cursor
-	Parked []change.Cursor
-	// Waiting are the keys of events that wait for parked ones.
-	Waiting []json.RawMessage
 }
 
 // Keep says how long deletes wait for a reader that has not delivered them.

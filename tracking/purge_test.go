@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/tracked"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
@@ -27,7 +28,7 @@ func (r *rig) purgeOlder(age time.Duration, src *source.Cursor, positions ...cha
 
 func (r *rig) purgeTo(keep tracking.Keep, src *source.Cursor, positions ...change.Cursor) (left int) {
 	r.Helper()
-	readers, err := src.Readers(r.Context(), &tracking.Needs{At: positions[0], Parked: positions[1:]})
+	readers, err := src.Readers(r.Context(), &tracked.Needs{At: positions[0], Parked: positions[1:]})
 	if err != nil {
 		r.Fatal(err)
 	}

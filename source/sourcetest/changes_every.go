@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
@@ -12,6 +11,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/plan"
+	"github.com/rowrelay/rowrelay/source/tracked"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
@@ -285,10 +285,10 @@ func everyGap(f fixture) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	purge := func(keep time.Duration, at change.Cursor, more ...*tracking.Needs) (left int) {
+	purge := func(keep time.Duration, at change.Cursor, more ...*tracked.Needs) (left int) {
 		f.Helper()
 		var readers []tracking.Reader
-		for _, needs := range append(more, &tracking.Needs{At: at}) {
+		for _, needs := range append(more, &tracked.Needs{At: at}) {
 			read, err := r.src.Readers(f.ctx(), needs)
 			if err != nil {
 				f.Fatal(err)
@@ -317,11 +317,11 @@ func everyGap(f fixture) {
 		f.Errorf("%d changes are left: those of a day stay", left)
 	}
 	age(48 * time.Hour)
-	if left := purge(1000*time.Hour, done, &tracking.Needs{At: old}); left != 3 {
+	if left := purge(1000*time.Hour, done, &tracked.Needs{At: old}); left != 3 {
 		f.Errorf("%d changes are left: a poller has not read them", left)
 	}
 	last := r.read1(name) // of the row 6
-	for _, needs := range []*tracking.Needs{{At: done, Parked: []change.Cursor{done}},
+	for _, needs := range []*tracked.Needs{{At: done, Parked: []change.Cursor{done}},
 		{At: done, Waiting: []json.RawMessage{last}}} {
 		if left := purge(time.Hour, done, needs); left != 1 || string(r.read1(name)) != string(last) {
 			f.Errorf("%d changes are left: that of row 6 is parked, however old it is", left)
@@ -349,65 +349,4 @@ func (f fixture) zone() string {
 		return "Z"
 	}
 	return ""
-}
-
-// everyType: a value is told as the table's own column tells it, also where it is the one before.
-func everyType(f fixture) {
-	for n, b := range f.e.Boundaries {
-		f.Run(b.Type, func(t *testing.T) {
-			f := fixture{t, f.e}
-			name := fmt.Sprintf("t_every_type_%d", n)
-			f.exec("CREATE TABLE " + name + " (id " + f.e.BigInt + " NOT NULL PRIMARY KEY, c " + b.Type + " NOT NULL " +
-				b.Default + ")")
-			t.Cleanup(func() {
-				f.dropHistory(name)
-				_, _ = f.e.DB.Exec("DROP TABLE " + name)
-			})
-			f.install(name, tracking.Writes{Every: true, Before: true})
-			for i, literal := range b.Literals {
-				f.exec(fmt.Sprintf("INSERT INTO %s (id, c) VALUES (%d, %s)", name, i, literal))
-			}
-			want := f.drain(f.open(plan.Config{Table: name, Cursor: []string{"id"}, LateCommits: "none"}), nil, 100)
-			r := f.reader(plan.Config{Table: name, EveryChange: true, BeforeImage: true})
-			got := r.read(3)
-			f.exec("UPDATE " + name + " SET id = id")
-			later := r.read(3)
-			if len(want) != len(b.Literals) || len(got) != len(want) || len(later) != len(want) {
-				t.Fatalf("%d rows, %d inserts, %d updates", len(want), len(got), len(later))
-			}
-			before := map[string]string{}
-			for i := range later {
-				before[string(later[i].Row)] = string(later[i].Before)
-			}
-			for i := range want {
-				row := string(want[i].Row)
-				f.same("inserted", string(got[i].Row), row)
-				f.same("before", before[row], row)
-			}
-		})
-	}
-}
-
-// everyOdd has names that want quoting, and those that the triggers use themselves.
-func everyOdd(f fixture) {
-	name := f.e.Quote("Every User")
-	var declared, values []string
-	for i, column := range []string{"Order [x] `y` \"q\" 'é' select", "found", "old", "new", "tg_op", "row", "t", "r",
-		"sqlstate"} {
-		declared = append(declared, f.e.Quote(column)+" "+f.e.BigInt+" NOT NULL")
-		values = append(values, fmt.Sprint(i))
-	}
-	f.exec("CREATE TABLE " + name + " (" + strings.Join(declared, ", ") + ", id " + f.e.BigInt + " NOT NULL, v " +
-		f.e.Text + ", PRIMARY KEY (" + f.e.Quote("old") + ", " + f.e.Quote("Order [x] `y` \"q\" 'é' select") + ", id))")
-	f.Cleanup(func() { _, _ = f.e.DB.Exec("DROP TABLE " + name) })
-	f.install(`"Every User"`, tracking.Writes{Every: true, Before: true})
-	r := f.reader(plan.Config{Table: `"Every User"`, EveryChange: true, BeforeImage: true})
-	f.exec("INSERT INTO "+name+" VALUES ("+strings.Join(values, ", ")+", 1, 'it''s')",
-		"UPDATE "+name+" SET v = NULL", "UPDATE "+name+" SET "+f.e.Quote("old")+" = 9", "DELETE FROM "+name)
-	var ops []string
-	for _, e := range r.read(1) {
-		ops = append(ops, e.Op.String())
-	}
-	f.same("told", strings.Join(ops, " "), "insert update delete insert delete")
-	f.dropHistory(`"Every User"`)
 }

@@ -12,9 +12,18 @@ import (
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
+// Needs is what a poller's output still needs changes for.
+type Needs struct {
+	// At is its position, Parked are those of its parked events, which are read again.
+	At     change.Cursor
+	Parked []change.Cursor
+	// Waiting are the keys of events that wait for parked ones.
+	Waiting []json.RawMessage
+}
+
 // Readers writes, for what a poller's output needs, which rows of the change table were delivered before it: conditions
 // on the change table, by its own name. Of an event that waits for a parked one the key is known, and not its change.
-func Readers(p *plan.Plan, needs *tracking.Needs) (readers []tracking.Reader, err error) {
+func Readers(p *plan.Plan, needs *Needs) (readers []tracking.Reader, err error) {
 	if p.History != nil {
 		return historyReaders(p, needs)
 	}
@@ -38,7 +47,7 @@ func errReader(at []byte, err error) error {
 }
 
 // historyReaders are numbers of changes. That of one that waits is part of its key.
-func historyReaders(p *plan.Plan, needs *tracking.Needs) (readers []tracking.Reader, err error) {
+func historyReaders(p *plan.Plan, needs *Needs) (readers []tracking.Reader, err error) {
 	numberAt := func(at change.Cursor) (int64, error) {
 		pos, err := p.Decode(at)
 		if err != nil || pos == nil {
