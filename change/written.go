@@ -17,8 +17,10 @@ func NewWritten(columns []string, context string) *Written {
 	for i, name := range columns {
 		list = AppendString(append(list, "[,"[min(i, 1)]), name)
 	}
-	list = appendASCII(nil, append(list, ']'))
-	if len(columns) == 0 || len(list) > maxColumns {
+	if len(columns) > 0 {
+		list = appendASCII(nil, append(list, ']'))
+	}
+	if len(list) > maxColumns {
 		list = nil
 	}
 	if list == nil && context == "" {

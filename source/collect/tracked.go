@@ -53,8 +53,12 @@ func (c *Collector) unwritten(op change.Op) bool {
 }
 
 // identity is what the id is made of: the row's cursor. Where updates are not wanted, an insert is the same however
-// often the row was written since, so that it can be told once more where it may not have been told.
+// often the row was written since, so that it can be told once more where it may not have been told. A change of a
+// history has its number in the key.
 func (c *Collector) identity(e *change.Event) change.Cursor {
+	if c.Plan.History != nil {
+		return nil
+	}
 	if c.Plan.Tracked == nil || e.Op != change.Insert || !c.Cfg.OnlyInserts() {
 		return e.Cursor
 	}
