@@ -83,6 +83,8 @@ func TestEveryChangeAltered(t *testing.T) {
 			few := all
 			few.Columns = []string{"v"}
 			for range 3 {
+				before := r.changes("")
+				programtest.Until(t, "a change to be made", func() bool { return r.changes("") > before })
 				r.patiently("ALTER TABLE orders ADD COLUMN w bigint")
 				tick()
 				r.recordEvery(all)
@@ -126,14 +128,11 @@ func (r *rig) patiently(statement string) {
 // allTold ticks until the receiver has as many changes as the history, and holds what it has against the table.
 func (r *rig) allTold(s settings) {
 	r.Helper()
-	var changes int
-	count := "SELECT COUNT(*) FROM rowrelay_history_orders"
+	chosen := ""
 	if len(s.operations) > 0 {
-		count += " WHERE rowrelay_operation = '" + s.operations[0] + "'"
+		chosen = " WHERE rowrelay_operation = '" + s.operations[0] + "'"
 	}
-	if err := r.db.QueryRow(count).Scan(&changes); err != nil {
-		r.Fatal(err)
-	}
+	changes := r.changes(chosen)
 	last := r.instance(s)
 	told := func() int {
 		r.to.mu.Lock()
@@ -157,6 +156,16 @@ func (r *rig) allTold(s settings) {
 	if len(r.letters) > 0 {
 		r.Errorf("%d dead letters", len(r.letters))
 	}
+}
+
+// changes counts what the history has.
+func (r *rig) changes(chosen string) (n int) {
+	r.Helper()
+	err := r.db.QueryRowContext(r.Context(), "SELECT COUNT(*) FROM rowrelay_history_orders"+chosen).Scan(&n)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return n
 }
 
 // recordEvery has a history in place of the change table, or has the history record other columns.
