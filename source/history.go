@@ -14,12 +14,12 @@ import (
 // missing where the triggers were.
 type historyPages struct{ rowPages }
 
-// page holds a page of what is new against the floor, which only grows: what was there before the page was read is
-// known after it. It costs a round trip where something is new.
+// page holds a page that moves the position, or has a late change, against the floor, which only grows: what was there
+// before the page was read is known after it. It costs a round trip where something is new.
 func (w historyPages) page(ctx context.Context, r change.Range, limit poller.Limit,
 	also ...keyset.Condition) (change.Page, error) {
 	page, err := w.rowPages.page(ctx, r, limit, also...)
-	if err != nil || !r.UpTo.IsStart() || len(page.Events)+len(page.Again) == 0 {
+	if err != nil || !r.UpTo.IsStart() || page.End() == nil && len(page.Again) == 0 {
 		return page, err
 	}
 	gap, err := w.belowFloor(ctx, r.After)

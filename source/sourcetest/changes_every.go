@@ -275,6 +275,9 @@ func everyGap(f fixture) {
 	gap(old, "triggers were missing", "rowrelay state accept-gap")
 	f.insert(name, 4, 4, 1)
 	gap(old, "triggers were missing")
+	few := f.open(plan.Config{Table: name, Tracked: true, EveryChange: true, Operations: []string{"delete"}})
+	_, err := few.Fetch(f.ctx(), change.Range{After: old}, poller.Limit{Rows: 10, Bytes: plenty})
+	f.isFault(err, poller.ErrGap, "triggers were missing") // also where a page moves the position only
 	r = f.reader(plan.Config{Table: name, EveryChange: true, Start: "latest"})
 	f.same("accepted", f.everyTold(r.read(10)), "")
 	f.insert(name, 5, 6, 1)
