@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 )
 
 // The columns of a history beside those of the table, which has the row that was written, or deleted.
@@ -28,9 +29,6 @@ type History struct {
 	Chosen bool
 	// Has are the columns of a history that is there already; nil for none.
 	Has []string
-	// Above is the number that every change to come is above: that of the microseconds now. A history that is made anew
-	// so begins above what was there before.
-	Above int64
 }
 
 // Recorded are the columns of the table that its change table has.
@@ -44,8 +42,9 @@ func (c *ChangeTable) Recorded() []string {
 // Histories are how an engine keeps every change by triggers.
 type Histories struct {
 	// Install are the statements that make a history and its triggers, or make one that is there record other columns:
-	// Tracking.Declare has told how all are declared. anew raises the floor to History.Above, where changes may have been
-	// missed. Without it none is missed.
+	// Tracking.Declare has told how all are declared. anew, where changes may have been missed, raises the floor above
+	// every number that there was, and to the microseconds of the database's clock: numbers of a history that was removed
+	// do not come again. Without it none is missed.
 	Install func(c *ChangeTable, declared []string, anew bool) []string
 	// Differ is the condition that two values are not the same, byte by byte, and NULL like any other value.
 	Differ func(a, b string) string
@@ -65,6 +64,24 @@ func (c *ChangeTable) Wanted(declared []string) (names, types []string) {
 		}
 	}
 	return names, types
+}
+
+// Altered are the columns that a history that is there lacks, as indexes in names, and those that it has to lose.
+func (h *History) Altered(names []string) (lacks []int, loses []string) {
+	if h.Has == nil {
+		return nil, nil
+	}
+	for i, name := range names {
+		if !slices.Contains(h.Has, name) {
+			lacks = append(lacks, i)
+		}
+	}
+	for _, name := range h.Has {
+		if !slices.Contains(names, name) {
+			loses = append(loses, name)
+		}
+	}
+	return lacks, loses
 }
 
 // Recording names the columns that a change is recorded in, and their values: row qualifies those of the row, was those

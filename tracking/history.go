@@ -38,7 +38,7 @@ func record(d engine.Dialect, c *engine.ChangeTable, t *engine.Table, writes Wri
 		return configFault("source__every_change: the change tracking of %s knows the last change of each row only: remove it; "+
 			"an outbox that triggers write tells every change (docs/outbox-writing.md)", d.Syntax().Name)
 	}
-	h := &engine.History{Before: writes.Before, Above: time.Now().UnixMicro(), Chosen: len(writes.Columns) > 0}
+	h := &engine.History{Before: writes.Before, Chosen: len(writes.Columns) > 0}
 	asked := slices.Concat(writes.Columns, writes.OrderKey)
 	for _, name := range asked {
 		if !slices.ContainsFunc(t.Columns, func(col engine.Column) bool { return strings.EqualFold(col.Name, name) }) {

@@ -25,11 +25,13 @@ func differ(a, b string) string {
 // the application's write fails, and never another value.
 const historyMode = "STRICT_ALL_TABLES,ALLOW_INVALID_DATES"
 
-// installHistory makes the triggers. Where they are there, writers wait while others take their place.
+// installHistory makes the triggers while writers wait, and pollers where the floor is raised: nobody reads a change
+// that is above it, and not what it says.
 func installHistory(c *engine.ChangeTable, declared []string, anew bool) []string {
-	history, state, h := c.In(quote, c.Name), c.In(quote, c.State()), c.History
-	floor := quote(engine.StateFloor)
+	history, state := c.In(quote, c.Name), c.In(quote, c.State())
+	number, floor := quote(engine.HistoryChange), quote(engine.StateFloor)
 	names, types := c.Wanted(declared)
+	lacks, loses := c.History.Altered(names)
 	column := func(i int) string {
 		if slices.Contains(c.Key, names[i]) {
 			return quote(names[i]) + " " + types[i] + " NOT NULL"
@@ -37,46 +39,44 @@ func installHistory(c *engine.ChangeTable, declared []string, anew bool) []strin
 		return quote(names[i]) + " " + types[i] + " NULL" // a TIMESTAMP would take the time of the write for it
 	}
 	var statements []string
-	if h.Has == nil {
+	if c.History.Has == nil {
 		var columns strings.Builder
 		for i := range names {
 			columns.WriteString(",\n\t" + column(i))
 		}
-		statements = append(statements,
-			// The key's columns are in the order of the pages: the server does not know that there is nothing to sort.
-			"CREATE TABLE "+history+" (\n\t"+quote(engine.HistoryChange)+" BIGINT NOT NULL AUTO_INCREMENT,\n\t"+
-				quote(engine.HistoryOperation)+" VARCHAR(6) CHARACTER SET ascii NOT NULL,\n\t"+quote(engine.HistoryWritten)+
-				" DATETIME(6) NOT NULL,\n\t"+quote(engine.HistoryContext)+" VARCHAR(258) CHARACTER SET ascii NULL"+
-				columns.String()+",\n\tPRIMARY KEY ("+quote(engine.HistoryChange)+", "+engine.Names(quote, "", c.Key)+
-				")\n) ENGINE=InnoDB",
-			"CREATE TABLE IF NOT EXISTS "+state+" (\n\tone TINYINT NOT NULL PRIMARY KEY,\n\t"+floor+
-				" BIGINT NOT NULL\n) ENGINE=InnoDB")
+		// The key's columns are in the order of the pages: the server does not know that there is nothing to sort.
+		statements = append(statements, "CREATE TABLE "+history+" (\n\t"+number+" BIGINT NOT NULL AUTO_INCREMENT,\n\t"+
+			quote(engine.HistoryOperation)+" VARCHAR(6) CHARACTER SET ascii NOT NULL,\n\t"+quote(engine.HistoryWritten)+
+			" DATETIME(6) NOT NULL,\n\t"+quote(engine.HistoryContext)+" VARCHAR(258) CHARACTER SET ascii NULL"+
+			columns.String()+",\n\tPRIMARY KEY ("+number+", "+engine.Names(quote, "", c.Key)+")\n) ENGINE=InnoDB")
 	}
-	for i, name := range names {
-		if h.Has != nil && !slices.Contains(h.Has, name) {
-			statements = append(statements, "ALTER TABLE "+history+" ADD COLUMN "+column(i))
-		}
+	for _, i := range lacks {
+		statements = append(statements, "ALTER TABLE "+history+" ADD COLUMN "+column(i))
 	}
+	locked := c.Of + " WRITE, " + history + " WRITE"
 	if anew {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", history, h.Above+1))
-	} else {
-		statements = append(statements, "LOCK TABLES "+c.Of+" WRITE, "+history+" WRITE")
+		statements = append(statements, "CREATE TABLE IF NOT EXISTS "+state+" (\n\tone TINYINT NOT NULL PRIMARY KEY,\n\t"+
+			floor+" BIGINT NOT NULL\n) ENGINE=InnoDB")
+		locked += ", " + state + " WRITE"
 	}
-	statements = append(statements, "SET SESSION sql_mode = '"+historyMode+"'")
+	statements = append(statements, "LOCK TABLES "+locked, "SET SESSION sql_mode = '"+historyMode+"'")
 	for _, event := range trackingEvents {
 		statements = append(statements, "DROP TRIGGER IF EXISTS "+c.In(quote, c.Trigger(event)), historyTrigger(c, event))
 	}
 	statements = append(statements, "SET SESSION sql_mode = DEFAULT")
 	if anew {
-		statements = append(statements, fmt.Sprintf("INSERT INTO %s VALUES (1, %d)\n\tON DUPLICATE KEY UPDATE %s = GREATEST(%s, %d)",
-			state, h.Above, floor, floor, h.Above))
-	} else {
-		statements = append(statements, "UNLOCK TABLES")
+		statements = append(statements,
+			"SET @rowrelay_floor = 1 + GREATEST(CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED),\n\t"+
+				"COALESCE((SELECT MAX("+number+") FROM "+history+"), 0), COALESCE((SELECT MAX("+floor+") FROM "+state+"), 0))",
+			"INSERT INTO "+state+" VALUES (1, @rowrelay_floor) ON DUPLICATE KEY UPDATE "+floor+" = @rowrelay_floor",
+			"SET @rowrelay_numbers = CONCAT('ALTER TABLE "+strings.ReplaceAll(history, "'", "''")+
+				" AUTO_INCREMENT = ', @rowrelay_floor + 1)",
+			"PREPARE rowrelay_numbers FROM @rowrelay_numbers", "EXECUTE rowrelay_numbers",
+			"DEALLOCATE PREPARE rowrelay_numbers")
 	}
-	for _, name := range h.Has {
-		if !slices.Contains(names, name) {
-			statements = append(statements, "ALTER TABLE "+history+" DROP COLUMN "+quote(name))
-		}
+	statements = append(statements, "UNLOCK TABLES")
+	for _, name := range loses {
+		statements = append(statements, "ALTER TABLE "+history+" DROP COLUMN "+quote(name))
 	}
 	return statements
 }

@@ -22,7 +22,8 @@ import (
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
 		Before: before, Contexts: "SET @rowrelay_context = '%s'",
-		Rights: "it takes TRIGGER, SELECT and INSERT on the table and CREATE in its database; with the binary log on also " +
+		Rights: "it takes TRIGGER, SELECT and INSERT on the table and CREATE in its database (with source__every_change also LOCK " +
+			"TABLES, ALTER, DROP and UPDATE there); with the binary log on also " +
 			"SUPER, or a server with log_bin_trust_function_creators=ON. On MariaDB a session that holds LOCK TABLES of this " +
 			"table, as a dump does, then cannot write it (error 1442): docs/change-tracking.md",
 		Grant:     "SELECT",

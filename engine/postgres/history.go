@@ -20,11 +20,12 @@ func histories() *engine.Histories {
 func differ(a, b string) string { return a + "::text IS DISTINCT FROM " + b + "::text" }
 
 func installHistory(c *engine.ChangeTable, declared []string, anew bool) []string {
-	history, state, h := c.In(quote, c.Name), c.In(quote, c.State()), c.History
+	history, state := c.In(quote, c.Name), c.In(quote, c.State())
 	number, floor := quote(engine.HistoryChange), quote(engine.StateFloor)
 	names, types := c.Wanted(declared)
+	lacks, loses := c.History.Altered(names)
 	statements := []string{"SET LOCAL lock_timeout = '10s'"} // as for a change table
-	if h.Has == nil {
+	if c.History.Has == nil {
 		var columns strings.Builder
 		for i, name := range names {
 			columns.WriteString(",\n\t" + quote(name) + " " + types[i])
@@ -32,32 +33,26 @@ func installHistory(c *engine.ChangeTable, declared []string, anew bool) []strin
 				columns.WriteString(" NOT NULL")
 			}
 		}
-		statements = append(statements,
-			"CREATE TABLE "+history+" (\n\t"+number+" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,\n\t"+
-				quote(engine.HistoryOperation)+" text NOT NULL,\n\t"+quote(engine.HistoryWritten)+
-				" timestamptz NOT NULL DEFAULT clock_timestamp(),\n\t"+quote(engine.HistoryContext)+" text"+
-				columns.String()+"\n)",
-			"CREATE TABLE IF NOT EXISTS "+state+" (\n\tone boolean PRIMARY KEY DEFAULT true CHECK (one),\n\t"+floor+
-				" bigint NOT NULL\n)")
-	} else {
-		for i, name := range names {
-			if !slices.Contains(h.Has, name) {
-				statements = append(statements, "ALTER TABLE "+history+" ADD COLUMN "+quote(name)+" "+types[i])
-			}
-		}
+		statements = append(statements, "CREATE TABLE "+history+" (\n\t"+number+
+			" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,\n\t"+quote(engine.HistoryOperation)+" text NOT NULL,\n\t"+
+			quote(engine.HistoryWritten)+" timestamptz NOT NULL DEFAULT clock_timestamp(),\n\t"+
+			quote(engine.HistoryContext)+" text"+columns.String()+"\n)")
+	}
+	for _, i := range lacks {
+		statements = append(statements, "ALTER TABLE "+history+" ADD COLUMN "+quote(names[i])+" "+types[i])
 	}
 	statements = append(statements, historyFunction(c), keepToOwner(c))
 	if anew {
 		sequence := "pg_get_serial_sequence('" + strings.ReplaceAll(history, "'", "''") + "', '" + engine.HistoryChange +
 			"')::regclass"
-		statements = append(append(statements, trackingTriggers(c)...), fmt.Sprintf(
-			"INSERT INTO %s (%s) SELECT setval(%s, GREATEST(nextval(%s), %d))\n\tON CONFLICT (one) DO UPDATE SET %s = excluded.%s",
-			state, floor, sequence, sequence, h.Above, floor, floor))
+		statements = append(statements, "CREATE TABLE IF NOT EXISTS "+state+
+			" (\n\tone boolean PRIMARY KEY DEFAULT true CHECK (one),\n\t"+floor+" bigint NOT NULL\n)")
+		statements = append(append(statements, trackingTriggers(c)...), "INSERT INTO "+state+" ("+floor+") SELECT setval("+
+			sequence+", GREATEST(nextval("+sequence+"),\n\t(extract(epoch FROM clock_timestamp()) * 1000000)::bigint))\n\t"+
+			"ON CONFLICT (one) DO UPDATE SET "+floor+" = excluded."+floor)
 	}
-	for _, name := range h.Has {
-		if !slices.Contains(names, name) {
-			statements = append(statements, "ALTER TABLE "+history+" DROP COLUMN "+quote(name))
-		}
+	for _, name := range loses {
+		statements = append(statements, "ALTER TABLE "+history+" DROP COLUMN "+quote(name))
 	}
 	return statements
 }

@@ -21,38 +21,33 @@ func histories() *engine.Histories {
 func differ(a, b string) string { return a + " COLLATE BINARY IS NOT " + b }
 
 func installHistory(c *engine.ChangeTable, declared []string, anew bool) []string {
-	history, state, h := quote(c.Name), quote(c.State()), c.History
+	history, state := quote(c.Name), quote(c.State())
 	floor := quote(engine.StateFloor)
 	names, types := c.Wanted(declared)
+	lacks, loses := c.History.Altered(names)
+	column := func(i int) string { return strings.TrimSpace(quote(names[i]) + " " + types[i]) }
 	var statements []string
-	if h.Has == nil {
+	if c.History.Has == nil {
 		var columns strings.Builder
 		for i, name := range names {
-			columns.WriteString(",\n\t" + strings.TrimSpace(quote(name)+" "+types[i]))
+			columns.WriteString(",\n\t" + column(i))
 			if slices.Contains(c.Key, name) {
 				columns.WriteString(" NOT NULL")
 			}
 		}
-		statements = append(statements,
-			"CREATE TABLE "+history+" (\n\t"+quote(engine.HistoryChange)+" INTEGER PRIMARY KEY AUTOINCREMENT,\n\t"+
-				quote(engine.HistoryOperation)+" TEXT NOT NULL,\n\t"+quote(engine.HistoryWritten)+
-				" DATETIME NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now'))"+columns.String()+"\n)",
-			"CREATE TABLE IF NOT EXISTS "+state+" (\n\tone INTEGER PRIMARY KEY CHECK (one = 1),\n\t"+floor+
-				" INTEGER NOT NULL\n)")
+		statements = append(statements, "CREATE TABLE "+history+" (\n\t"+quote(engine.HistoryChange)+
+			" INTEGER PRIMARY KEY AUTOINCREMENT,\n\t"+quote(engine.HistoryOperation)+" TEXT NOT NULL,\n\t"+
+			quote(engine.HistoryWritten)+" DATETIME NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now'))"+
+			columns.String()+"\n)")
 	}
 	for _, event := range trackingEvents {
 		statements = append(statements, "DROP TRIGGER IF EXISTS "+quote(c.Trigger(event)))
 	}
-	for i, name := range names {
-		if h.Has != nil && !slices.Contains(h.Has, name) {
-			statements = append(statements, "ALTER TABLE "+history+" ADD COLUMN "+
-				strings.TrimSpace(quote(name)+" "+types[i]))
-		}
+	for _, i := range lacks {
+		statements = append(statements, "ALTER TABLE "+history+" ADD COLUMN "+column(i))
 	}
-	for _, name := range h.Has {
-		if !slices.Contains(names, name) {
-			statements = append(statements, "ALTER TABLE "+history+" DROP COLUMN "+quote(name))
-		}
+	for _, name := range loses {
+		statements = append(statements, "ALTER TABLE "+history+" DROP COLUMN "+quote(name))
 	}
 	for _, event := range trackingEvents {
 		statements = append(statements, historyTrigger(c, event))
@@ -60,12 +55,14 @@ func installHistory(c *engine.ChangeTable, declared []string, anew bool) []strin
 	if !anew {
 		return statements
 	}
-	sequence := "sqlite_sequence WHERE name = '" + strings.ReplaceAll(c.Name, "'", "''") + "'"
+	name := "'" + strings.ReplaceAll(c.Name, "'", "''") + "'"
 	return append(statements,
-		fmt.Sprintf("INSERT INTO %s SELECT 1, max(%d, coalesce((SELECT seq FROM %s), 0) + 1) WHERE true\n\tON CONFLICT (one) DO UPDATE SET %s = excluded.%s",
-			state, h.Above, sequence, floor, floor),
-		"DELETE FROM "+sequence,
-		"INSERT INTO sqlite_sequence (name, seq) SELECT '"+strings.ReplaceAll(c.Name, "'", "''")+"', "+floor+" FROM "+state)
+		"CREATE TABLE IF NOT EXISTS "+state+" (\n\tone INTEGER PRIMARY KEY CHECK (one = 1),\n\t"+floor+
+			" INTEGER NOT NULL\n)",
+		"INSERT INTO "+state+" SELECT 1, max("+microseconds+",\n\t\tcoalesce((SELECT seq FROM sqlite_sequence WHERE name = "+
+			name+"), 0) + 1) WHERE true\n\tON CONFLICT (one) DO UPDATE SET "+floor+" = excluded."+floor,
+		"DELETE FROM sqlite_sequence WHERE name = "+name,
+		"INSERT INTO sqlite_sequence (name, seq) SELECT "+name+", "+floor+" FROM "+state)
 }
 
 func historyTrigger(c *engine.ChangeTable, event string) string {

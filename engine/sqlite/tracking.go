@@ -95,7 +95,7 @@ func installTracking(c *engine.ChangeTable, declared []string) []string {
 			" INTEGER NOT NULL,\n\t" + floor + " INTEGER NOT NULL\n)",
 		"CREATE TABLE IF NOT EXISTS " + quote(c.Marks()) + " (\n\ttaken INTEGER NOT NULL,\n\t" + version +
 			" INTEGER NOT NULL\n)",
-		"INSERT INTO " + state + " SELECT 1, n, n FROM (SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000 AS n) WHERE true" +
+		"INSERT INTO " + state + " SELECT 1, n, n FROM (SELECT " + microseconds + " AS n) WHERE true" +
 			"\n\tON CONFLICT (one) DO UPDATE SET " + version + " = " + version + " + 1, " + floor + " = " + version + " + 1",
 		trigger("insert", "INSERT ON FOR EACH ROW", touch("NEW.", version, version)),
 		trigger("update", "UPDATE ON FOR EACH ROW WHEN "+kept, touch("NEW.", before, differs)),
@@ -128,6 +128,9 @@ func agedVersion(c *engine.ChangeTable, seconds int64) string {
 	return fmt.Sprintf("(SELECT max(m.%s) FROM %s AS m WHERE m.taken <= %s - %d)", quote(engine.ChangeVersion),
 		quote(c.Marks()), now, seconds)
 }
+
+// microseconds is the time since 1970, to the millisecond.
+const microseconds = "CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000"
 
 const now = "CAST(strftime('%s', 'now') AS INTEGER)"
 

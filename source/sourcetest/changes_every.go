@@ -344,6 +344,21 @@ func everyGap(f fixture) {
 	gap(done, "it was purged")
 	f.insert(name, 10, 10, 1)
 	gap(done, "it was purged")
+
+	// The clock has fallen since the numbers were given, and triggers were made anew.
+	r = f.reader(plan.Config{Table: name, EveryChange: true, Start: "latest"})
+	f.exec(fmt.Sprintf(map[string]string{
+		"postgres": "SELECT setval(pg_get_serial_sequence('%s', 'rowrelay_change'), 8000000000000000)",
+		"mysql":    "ALTER TABLE %s AUTO_INCREMENT = 8000000000000001",
+		"sqlite":   "UPDATE sqlite_sequence SET seq = 8000000000000000 WHERE name = '%s'",
+	}[f.e.Name], "rowrelay_history_"+name))
+	f.insert(name, 11, 11, 1)
+	f.same("ahead of the clock", f.everyTold(r.read(10)), "insert 11=1")
+	f.install(name, tracking.Writes{Every: true})
+	gap(r.at, "triggers were missing")
+	r = f.reader(plan.Config{Table: name, EveryChange: true, Start: "latest"})
+	f.insert(name, 12, 12, 1)
+	f.same("and on after it", f.everyTold(r.read(10)), "insert 12=1")
 }
 
 // zone is what a literal of a time in UTC ends with.

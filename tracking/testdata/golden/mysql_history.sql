@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS `shop`.`rowrelay_history_orders_state` (
 	one TINYINT NOT NULL PRIMARY KEY,
 	`rowrelay_floor` BIGINT NOT NULL
 ) ENGINE=InnoDB;
-ALTER TABLE `shop`.`rowrelay_history_orders` AUTO_INCREMENT = 1800000000000001;
+LOCK TABLES `shop`.`orders` WRITE, `shop`.`rowrelay_history_orders` WRITE, `shop`.`rowrelay_history_orders_state` WRITE;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES';
 DROP TRIGGER IF EXISTS `shop`.`rowrelay_history_orders_insert`;
 DELIMITER //
@@ -49,8 +49,14 @@ BEGIN
 END//
 DELIMITER ;
 SET SESSION sql_mode = DEFAULT;
-INSERT INTO `shop`.`rowrelay_history_orders_state` VALUES (1, 1800000000000000)
-	ON DUPLICATE KEY UPDATE `rowrelay_floor` = GREATEST(`rowrelay_floor`, 1800000000000000);
+SET @rowrelay_floor = 1 + GREATEST(CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED),
+	COALESCE((SELECT MAX(`rowrelay_change`) FROM `shop`.`rowrelay_history_orders`), 0), COALESCE((SELECT MAX(`rowrelay_floor`) FROM `shop`.`rowrelay_history_orders_state`), 0));
+INSERT INTO `shop`.`rowrelay_history_orders_state` VALUES (1, @rowrelay_floor) ON DUPLICATE KEY UPDATE `rowrelay_floor` = @rowrelay_floor;
+SET @rowrelay_numbers = CONCAT('ALTER TABLE `shop`.`rowrelay_history_orders` AUTO_INCREMENT = ', @rowrelay_floor + 1);
+PREPARE rowrelay_numbers FROM @rowrelay_numbers;
+EXECUTE rowrelay_numbers;
+DEALLOCATE PREPARE rowrelay_numbers;
+UNLOCK TABLES;
 
 ALTER TABLE `shop`.`rowrelay_history_orders` ADD COLUMN `note` text NULL;
 ALTER TABLE `shop`.`rowrelay_history_orders` ADD COLUMN `rowrelay_was_note` text NULL;

@@ -10,10 +10,6 @@ CREATE TABLE "rowrelay_history_orders" (
 	"rowrelay_was_id" bigint,
 	"rowrelay_was_note" text
 );
-CREATE TABLE IF NOT EXISTS "rowrelay_history_orders_state" (
-	one INTEGER PRIMARY KEY CHECK (one = 1),
-	"rowrelay_floor" INTEGER NOT NULL
-);
 DROP TRIGGER IF EXISTS "rowrelay_history_orders_insert";
 DROP TRIGGER IF EXISTS "rowrelay_history_orders_update";
 DROP TRIGGER IF EXISTS "rowrelay_history_orders_move";
@@ -36,7 +32,12 @@ CREATE TRIGGER "rowrelay_history_orders_delete" AFTER DELETE ON "orders" FOR EAC
 	INSERT INTO "rowrelay_history_orders" ("rowrelay_operation", "tenant", "id", "note")
 		VALUES ('delete', OLD."tenant", OLD."id", OLD."note");
 END;
-INSERT INTO "rowrelay_history_orders_state" SELECT 1, max(1800000000000000, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'rowrelay_history_orders'), 0) + 1) WHERE true
+CREATE TABLE IF NOT EXISTS "rowrelay_history_orders_state" (
+	one INTEGER PRIMARY KEY CHECK (one = 1),
+	"rowrelay_floor" INTEGER NOT NULL
+);
+INSERT INTO "rowrelay_history_orders_state" SELECT 1, max(CAST(strftime('%s', 'now') AS INTEGER) * 1000000 + CAST(substr(strftime('%f', 'now'), 4) AS INTEGER) * 1000,
+		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'rowrelay_history_orders'), 0) + 1) WHERE true
 	ON CONFLICT (one) DO UPDATE SET "rowrelay_floor" = excluded."rowrelay_floor";
 DELETE FROM sqlite_sequence WHERE name = 'rowrelay_history_orders';
 INSERT INTO sqlite_sequence (name, seq) SELECT 'rowrelay_history_orders', "rowrelay_floor" FROM "rowrelay_history_orders_state";
