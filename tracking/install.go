@@ -177,7 +177,8 @@ func Install(ctx context.Context, to engine.Connection, table, name, whose strin
 			w.Dropped = slices.DeleteFunc(slices.Clone(h.Has), func(name string) bool {
 				return slices.Contains(h.Columns, strings.TrimPrefix(name, engine.HistoryWas))
 			})
-		} else if f.changes.Ignored != "" {
+		}
+		if f.changes.Ignored != "" {
 			w.Writer = fmt.Sprintf(t.Contexts, f.changes.Ignored)
 		}
 		switch {

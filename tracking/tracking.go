@@ -326,7 +326,7 @@ func holds(t *engine.Table, columns ...string) bool {
 // foreign says that a table that stands where the change table or its state is looked for is neither. Nothing is done
 // to it: it is somebody's.
 func foreign(c *engine.ChangeTable, name string) error {
-	return fmt.Errorf("%w: source__track_table=%s: the table %s is there, and was not made by rowrelay track install: name another",
+	return fmt.Errorf("%w: source__track_table=%s: the table %s is there, and was not made by rowrelay track install (or with another source__every_change): name another",
 		poller.ErrConfig, c.Name, name)
 }
 

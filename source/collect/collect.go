@@ -222,7 +222,7 @@ func (c *Collector) op() change.Op {
 		return c.tracked(c.Plan.Tracked)
 	}
 	if c.Plan.History != nil {
-		return c.done()
+		return c.operation()
 	}
 	if c.Plan.DeleteWhen >= 0 && truthy(c.value(c.Plan.DeleteWhen)) {
 		return change.Delete

@@ -11,8 +11,8 @@ import (
 
 // What a history says of the change in scratch.
 
-// done is what was done.
-func (c *Collector) done() change.Op {
+// operation is what was done.
+func (c *Collector) operation() change.Op {
 	op, _ := change.OpOf(string(bytes.Trim(c.value(c.Plan.History.Operation), `"`)))
 	return op
 }
