@@ -60,13 +60,6 @@ func (l *loader) checkEvery(s *scope, src *Source, engine string) {
 		s.fault("source__changed", "is known of each change only with the row before it", "Set "+s.named(before)+
 			"=true, or remove it")
 	}
-	for key, wrong := range map[string]bool{"source__start": src.Start == "snapshot",
-		"source__on_gap": src.OnGap == "resync"} {
-		if wrong && s.ok(key) {
-			s.fault(key, "reads the rows of the table, and with "+every+" events are its changes",
-				"Remove it, or "+s.named(every)+"; another poller may read the whole table")
-		}
-	}
 	if s.has("source__track_max_deletes") {
 		s.fault("source__track_max_deletes", "is for deletes that are kept by their key, and here every change is kept",
 			"Remove it: "+s.named("source__track_retention")+" bounds the history")

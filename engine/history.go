@@ -15,6 +15,8 @@ const (
 	// HistoryWritten is when the change was made, in UTC; HistoryContext under which context, NULL for none.
 	HistoryWritten = "rowrelay_written"
 	HistoryContext = "rowrelay_context"
+	// HistoryRead is, in the key of a row of the table itself, the number that changes are read after beside it.
+	HistoryRead = "rowrelay_read"
 	// HistoryWas begins the names of columns that have the values before an update.
 	HistoryWas = "rowrelay_was_"
 )
@@ -29,6 +31,8 @@ type History struct {
 	Chosen bool
 	// Has are the columns of a history that is there already; nil for none.
 	Has []string
+	// Table is the table itself, where the history is read.
+	Table *Table
 }
 
 // Recorded are the columns of the table that its change table has.

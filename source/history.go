@@ -3,11 +3,14 @@ package source
 import (
 	"context"
 	"errors"
+	"strconv"
+	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/tracking"
 )
 
 // historyPages reads a history: its rows are those of any table, but that a purge removes them, and that some are
@@ -41,13 +44,6 @@ func (w historyPages) belowFloor(ctx context.Context, at change.Cursor) (gap, er
 	return gap, err
 }
 
-func (w historyPages) start(ctx context.Context, s *pool.Session) (change.Cursor, error) {
-	if w.c.cfg.Start == "latest" {
-		return w.latest(ctx, s)
-	}
-	return w.rowPages.start(ctx, s)
-}
-
 // latest is the floor where nothing is kept after it.
 func (w historyPages) latest(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	at, err := w.rowPages.latest(ctx, s)
@@ -55,4 +51,27 @@ func (w historyPages) latest(ctx context.Context, s *pool.Session) (change.Curso
 		return nil, err
 	}
 	return w.c.tracked(w.p).AtFloor(ctx, s.Conn, at)
+}
+
+// keptAtLeast is for how long changes are kept at least: source__track_retention is no shorter.
+var keptAtLeast = time.Hour
+
+// beforeOpen is the position of the last change that was made before a moment of the database's clock, as it was shown
+// at a moment of ours. Numbers and times are of one order, as far as a second: what a transaction writes that begins
+// later comes after it.
+func (w historyPages) beforeOpen(ctx context.Context, h *change.Horizon, since, shown time.Time) (at change.Cursor, err error) {
+	err = w.c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+		age := h.Now.Sub(since) + time.Since(shown) + w.c.cfg.Timeout // what it takes until the server has the statement
+		n, err := tracking.LastOlder(ctx, s.Conn, &w.p.Syntax, w.p.Table.History, age)
+		if err != nil {
+			return err
+		}
+		last := w.p.AppendCursor(nil, [][]byte{strconv.AppendInt(nil, n, 10)}, nil)
+		at, err = w.c.tracked(w.p).AtFloor(ctx, s.Conn, last)
+		if err == nil && !at.Equal(last) && !h.Oldest.IsZero() && h.Now.Sub(h.Oldest) > keptAtLeast {
+			err = errOpen(h, "what it wrote may be among the changes that were purged, and would be missed")
+		}
+		return err
+	})
+	return at, err
 }

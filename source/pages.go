@@ -66,14 +66,11 @@ func aboveLocks(p *plan.Plan) (*plan.Plan, []keyset.Condition) {
 	return &above, nil
 }
 
-// start is the beginning (earliest), the last row there is (latest), or after every row of a value.
+// start is the beginning (earliest), or after every row of a value.
 func (w rowPages) start(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	c, p := w.c, w.p
-	switch c.cfg.Start {
-	case "", "earliest":
+	if c.cfg.Start == "" || c.cfg.Start == "earliest" {
 		return nil, nil
-	case "latest":
-		return c.latest(ctx, s, p)
 	}
 	at, err := p.StartAt(&c.cfg)
 	if err != nil {

@@ -67,7 +67,7 @@ func (c *Cursor) Position(ctx context.Context, cursor string, key map[string]str
 // snapshot that was not written since changes are recorded: no position brings that.
 func (c *Cursor) Before(ctx context.Context, row change.Cursor) (at change.Cursor, known bool, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		if known = p.Tracked == nil || !plan.Unwritten(row); known {
+		if known = p.Whole == nil || !plan.Unwritten(row); known {
 			at, err = c.strategy(p).before(ctx, row)
 		}
 		return err
@@ -257,7 +257,7 @@ func (c *Cursor) Start(ctx context.Context) (start change.Cursor, incarnation st
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		how := c.strategy(p)
 		find := how.start
-		if p.Tracked != nil && c.cfg.Start == "snapshot" {
+		if c.cfg.Start == "latest" || c.cfg.Start == "snapshot" && p.Whole != nil {
 			find = how.latest // a snapshot's rows are read beside the changes from now on: see Snapshot
 		}
 		if start, err = find(ctx, s); err != nil {

@@ -36,10 +36,21 @@ const (
 // ignores case, blanks at the end), the row is that key's: it was renamed in place, or written again.
 func (c *Cursor) Reread(ctx context.Context, keys [][]byte) ([]change.Event, error) {
 	var events []change.Event
-	err := c.byPlan(ctx, func(p *plan.Plan) (err error) {
-		events, err = c.reread(ctx, p, keys)
+	err := c.byPlan(ctx, func(p *plan.Plan) error {
+		events = nil
+		for left := keys; len(left) > 0; {
+			of, n, err := p.Of(left)
+			if err != nil {
+				return err
+			}
+			more, err := c.reread(ctx, of, left[:n])
+			if err != nil {
+				return err
+			}
+			events, left = append(events, more...), left[n:]
+		}
 		events = c.wantedAgain(events)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read rows again: %w", err)

@@ -16,7 +16,7 @@ import (
 type strategy interface {
 	// page reads one page as source__late_commits says, under further conditions.
 	page(ctx context.Context, r change.Range, limit poller.Limit, also ...keyset.Condition) (change.Page, error)
-	// start returns the position that source__start means.
+	// start returns the position that source__start means, where that is not the latest.
 	start(ctx context.Context, s *pool.Session) (change.Cursor, error)
 	// prove reads one row after a position by the poller's own statement, and throws it away.
 	prove(ctx context.Context, s *pool.Session, after change.Cursor) error

@@ -27,7 +27,7 @@ func (c *Cursor) tracked(p *plan.Plan) tracked.Table {
 // later is told from there.
 func (c *Cursor) wantedPage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit,
 	also ...keyset.Condition) (change.Page, error) {
-	if p.Tracked != nil && plan.InTable(r.After) {
+	if p.Whole != nil && plan.InTable(r.After) {
 		return c.wholePage(ctx, p, r, limit)
 	}
 	if r.UpTo.IsStart() {
@@ -132,14 +132,6 @@ func (w changePages) page(ctx context.Context, r change.Range, limit poller.Limi
 	return page, err
 }
 
-// start is that of rows, but for the latest.
-func (w changePages) start(ctx context.Context, s *pool.Session) (change.Cursor, error) {
-	if w.c.cfg.Start == "latest" {
-		return w.latest(ctx, s)
-	}
-	return w.rowPages.start(ctx, s)
-}
-
 // latest is where the recording began, if nothing was recorded since. What is older is below the floor.
 func (w changePages) latest(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	at, err := w.rowPages.latest(ctx, s)
@@ -165,13 +157,6 @@ func (w changePages) latest(ctx context.Context, s *pool.Session) (change.Cursor
 // The position also moves with polls that find nothing, up to where the engine had come. A table that nobody writes to
 // would else have its position below what is retained, and a gap could not be told from that.
 type builtInPages struct{ rowPages }
-
-func (w builtInPages) start(ctx context.Context, s *pool.Session) (change.Cursor, error) {
-	if w.c.cfg.Start == "latest" {
-		return w.latest(ctx, s)
-	}
-	return w.rowPages.start(ctx, s)
-}
 
 func (w builtInPages) latest(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	t, err := w.c.tracked(w.p).Tell(ctx, s.Conn)

@@ -25,7 +25,8 @@ import (
 // chunk is read. So a row that is written after its chunk comes again as a change, and one that is written before it is
 // in the chunk. Each event carries its row as it is when it is read, chunk or change, and a tick delivers the events of
 // a key in the order in which they were read: no key ends on an older state, and no watermark has to tell which came
-// first.
+// first. A change of a history carries its row as it was written, which may be older than the row's chunk: all that
+// follow come after it, up to the last.
 //
 // The live position moves meanwhile, so that a purge, or the engine's own retention, waits for no chunk. The range ends
 // with the highest key that there was at the begin: rows with higher keys are changes. A row that is deleted before its
@@ -38,9 +39,8 @@ import (
 // which Fetch reads. Changes that are committed from now on come after the position, those that commit late included.
 func (c *Cursor) Snapshot(ctx context.Context) (snapshot checkpointed.Snapshot, err error) {
 	err = c.byPlan(ctx, func(p *plan.Plan) error {
-		if p.Tracked == nil {
-			return fmt.Errorf("%w: a snapshot of the table goes with source__mode=changetracking, and without source__every_change",
-				poller.ErrConfig)
+		if p.Whole == nil {
+			return fmt.Errorf("%w: a snapshot of the table goes with source__mode=changetracking", poller.ErrConfig)
 		}
 		snapshot, err = c.snapshot(ctx, p)
 		return err
@@ -70,17 +70,28 @@ func (c *Cursor) snapshot(ctx context.Context, p *plan.Plan) (snapshot checkpoin
 	if err != nil {
 		return snapshot, err
 	}
-	snapshot.Rows.After = p.InTable(nil)
-	if snapshot.Rows.UpTo, err = c.lastRow(ctx, p); err != nil || snapshot.Rows.UpTo.IsStart() {
+	var read []byte
+	if p.History != nil {
+		pos, err := p.Decode(snapshot.After)
+		if err != nil {
+			return snapshot, err
+		}
+		read = pos[0]
+	}
+	snapshot.Rows.After = plan.AfterRow(nil, read)
+	last, err := c.lastRow(ctx, p)
+	if err != nil || last == nil {
 		return snapshot, err
 	}
+	snapshot.Rows.UpTo = plan.AfterRow(last, read)
 	snapshot.Count = c.countRows(ctx, p)
 	return snapshot, nil
 }
 
 // beforeOpen is the position before all that transactions which are open now may have written, of versions that are
-// times: as long ago as source__late_window, or as the oldest transaction that is shown.
+// times, and of numbers whose times are known: as long ago as source__late_window, or as the oldest transaction that is shown.
 func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at change.Cursor, err error) {
+	asked := time.Now()
 	h, err := c.Horizon(ctx)
 	if err != nil {
 		return nil, err
@@ -95,6 +106,9 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 		since = h.Oldest
 	}
 	since = since.Add(-time.Second) // as late commits are looked for
+	if w, is := how.(historyPages); is {
+		return w.beforeOpen(ctx, &h, since, asked)
+	}
 	if at, err = how.position(ctx, since.UTC().Format(time.DateTime), nil, TiesAfter); err != nil {
 		return nil, err
 	}
@@ -110,9 +124,7 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 		case old:
 			// What it wrote before the floor would be behind the position, and its rows behind the chunks.
 			if unended, err := p.Syntax.Tracking.Unended(ctx, s.Conn, p.Table.Changes, since); unended || err != nil {
-				return cmp.Or(err, fmt.Errorf("a write transaction is open since %s, from before the last purge by age, or before the "+
-					"triggers (%s): what it wrote would be missed. The whole table is read when it has ended: end it",
-					h.Oldest.Format(time.RFC3339), h.By))
+				return cmp.Or(err, errOpen(&h, "from before the last purge by age, or before the triggers: what it wrote would be missed"))
 			}
 		}
 		at = p.AppendCursor(nil, [][]byte{floor}, nil) // nothing that is read was written before the triggers
@@ -121,14 +133,19 @@ func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at
 	return at, err
 }
 
-// lastRow is the position of the row with the highest key; the beginning where there is no row.
-func (c *Cursor) lastRow(ctx context.Context, p *plan.Plan) (last change.Cursor, err error) {
+// errOpen says why the whole table cannot be read yet.
+func errOpen(h *change.Horizon, why string) error {
+	return fmt.Errorf("a write transaction is open since %s (%s), %s. The whole table is read when it has ended: end it",
+		h.Oldest.Format(time.RFC3339), h.By, why)
+}
+
+// lastRow is the highest key; nil where there is no row.
+func (c *Cursor) lastRow(ctx context.Context, p *plan.Plan) (last []byte, err error) {
 	sel := c.plainRows(p)
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		last = nil
 		return c.dialect.Read(ctx, s.Conn, sel.Latest().Text, nil, sel.Order, func(r engine.Row) (bool, error) {
-			key, err := collect.KeyOf(p, r)
-			last = p.InTable(key)
+			last, err = collect.KeyOf(p.Whole, r)
 			return false, err
 		})
 	})
@@ -154,7 +171,7 @@ func (c *Cursor) countRows(ctx context.Context, p *plan.Plan) (n int64) {
 // plainRows selects the table's rows without what is known of their changes.
 func (c *Cursor) plainRows(p *plan.Plan) keyset.Selection {
 	sel := p.Whole.Sel
-	sel.From, sel.Where = p.Table.From, c.cfg.Where
+	sel.From, sel.Where = p.Whole.Table.From, c.cfg.Where
 	return sel
 }
 
@@ -162,18 +179,17 @@ func (c *Cursor) plainRows(p *plan.Plan) keyset.Selection {
 func (c *Cursor) wholePage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit) (change.Page, error) {
 	ask := c.ask(limit.Rows)
 	var told string // by the engine's own tracking
-	whole := p.Whole
-	st, args, err := chunkOf(p, r, ask+1, &told)
+	part, err := partOf(p, r, ask+1, &told)
 	if err != nil {
 		return change.Page{}, err
 	}
 	var col collect.Collector
 	page := change.Page{NullCursors: -1}
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
-		col = collect.Collector{Plan: whole, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes},
+		col = collect.Collector{Plan: part.plan, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes},
 			Fetched: time.Now(), Whole: true}
 		told = ""
-		if err := c.read(ctx, s, st.Text, args, &col); err != nil {
+		if err := c.read(ctx, s, part.text, part.args, &col); err != nil {
 			return fmt.Errorf("read a chunk of the table: %w", err)
 		}
 		return c.witness(ctx, s, p, &page, len(col.Events) > 0)
@@ -196,24 +212,38 @@ func (c *Cursor) wholePage(ctx context.Context, p *plan.Plan, r change.Range, li
 	}
 	page.Events, page.More = col.Events, col.More || col.Bad != nil
 	for i := range page.Events {
-		page.Events[i].At = p.InTable(page.Events[i].Key)
+		page.Events[i].At = plan.AfterRow(page.Events[i].Key, part.beside)
 	}
 	return page, nil
 }
 
-// chunkOf is the statement of a chunk, and its arguments.
-func chunkOf(p *plan.Plan, r change.Range, limit int, told *string) (st keyset.Statement, args []any,
-	err error) {
-	pos, err := p.DecodeInTable(r.After)
+// part is how a part of the table is read.
+type part struct {
+	plan *plan.Plan
+	text string
+	args []any
+	// beside is the number of a history that changes are read after.
+	beside []byte
+}
+
+func partOf(p *plan.Plan, r change.Range, limit int, told *string) (c part, err error) {
+	pos, read, err := p.DecodeInTable(r.After)
 	if err != nil {
-		return st, nil, err
+		return c, err
 	}
-	end, err := p.DecodeInTable(r.UpTo)
+	end, _, err := p.DecodeInTable(r.UpTo)
 	if err != nil {
-		return st, nil, err
+		return c, err
 	}
-	st = p.Whole.Sel.Page(limit, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end),
-		Also: tracked.InTransaction(p.Whole, told)})
-	args, err = p.Whole.Args(st, pos, end)
-	return st, args, err
+	c.plan, c.beside = p.Whole, read
+	if read != nil {
+		if c.plan, err = p.Reading(read); err != nil {
+			return c, err
+		}
+	}
+	st := c.plan.Sel.Page(limit, keyset.Span{After: len(pos), UpTo: len(end), Common: keyset.Common(pos, end),
+		Also: tracked.InTransaction(c.plan, told)})
+	c.text = st.Text
+	c.args, err = c.plan.Args(st, pos, end)
+	return c, err
 }

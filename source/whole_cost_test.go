@@ -36,18 +36,18 @@ func TestPostgresChunkCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := change.Range{After: p.InTable([]byte(`{"id":29000}`)), UpTo: s.Rows.UpTo}
+	at := change.Range{After: plan.AfterRow([]byte(`{"id":29000}`), nil), UpTo: s.Rows.UpTo}
 	if page, err := src.Fetch(t.Context(), at, poller.Limit{Rows: 100, Bytes: 1 << 20}); err != nil ||
 		len(page.Events) != 100 || !page.More {
 		t.Fatalf("%d events, %v", len(page.Events), err)
 	}
-	st, args, err := chunkOf(p, at, 501, new(string))
+	part, err := partOf(p, at, 501, new(string))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text string
 	err = src.sessions.Run(t.Context(), func(ctx context.Context, s *pool.Session) (err error) {
-		text, err = analyzed(ctx, s, src.dialect.Read, st.Text, args)
+		text, err = analyzed(ctx, s, src.dialect.Read, part.text, part.args)
 		return err
 	})
 	if err != nil || strings.Contains(text, "Merge") || strings.Contains(text, "Hash") {

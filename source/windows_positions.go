@@ -88,19 +88,15 @@ func (ws windows) latest(ctx context.Context, s *pool.Session) (change.Cursor, e
 	return snapshot.After(lasting), nil
 }
 
-// start: earliest is a scan of what is there now, latest everything
-// from now on, and a value the transactions above it, with those that are open now.
+// start: earliest is a scan of what is there now, and a value the transactions above it, with those that are open now.
 func (ws windows) start(ctx context.Context, s *pool.Session) (change.Cursor, error) {
 	c, p := ws.c, ws.p
 	now, lasting, err := c.present(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
-	switch c.cfg.Start {
-	case "", "earliest":
+	if c.cfg.Start == "" || c.cfg.Start == "earliest" {
 		return snapshot.ScanFrom(lasting), nil
-	case "latest":
-		return snapshot.After(lasting), nil
 	}
 	at, err := p.StartAt(&c.cfg)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/quick"
+	"github.com/rowrelay/rowrelay/internal/testenv"
+	"github.com/rowrelay/rowrelay/source/tracked"
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
@@ -185,4 +187,56 @@ func (r *rig) recordEvery(writes tracking.Writes) {
 		}
 	}
 	r.Fatalf("%v\n%s", err, w.Script())
+}
+
+// TestEveryChangePurgedBesideAnOpenTransaction: what a transaction wrote that was open for longer than changes are kept
+// is not purged before it was told: the position waits for it, and a purge for the position.
+func TestEveryChangePurgedBesideAnOpenTransaction(t *testing.T) {
+	t.Parallel()
+	quick.Skip(t)
+	for _, name := range []string{"postgres", "mysql"} { // SQLite has one writer at a time
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, name)
+			writes := tracking.Writes{Every: true, Before: true}
+			r.recordEvery(writes)
+			s := settings{ttl: time.Minute, maxAttempts: 5, batch: 50, every: true, window: time.Second}
+			i := r.instance(s)
+			r.exec("INSERT INTO orders VALUES (1, 1)")
+			work := func() { // for some windows
+				for until := time.Now().Add(3 * s.window); time.Now().Before(until); {
+					r.exec("UPDATE orders SET v = v + 1 WHERE id = 1")
+					i.Tick(t.Context())
+				}
+			}
+			work()
+			tx := testenv.Begin(t, r.db)
+			testenv.ExecOn(t, tx, "INSERT INTO orders VALUES (2, 1)")
+			work()
+			testenv.Commit(t, tx) // and nobody looks before the purge
+			before := r.changes("")
+			testenv.Exec(t, r.db, "UPDATE rowrelay_history_orders SET rowrelay_written = '2026-01-01 00:00:00'")
+			readers, err := i.src.Readers(t.Context(), &tracked.Needs{At: r.document().Checkpoint.Cursor})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := tracking.Purge(t.Context(), r.conn, "orders", "", "orders", writes, readers, tracking.Keep{For: 9000 * time.Hour})
+			if err == nil {
+				err = w.Apply(t.Context(), r.db)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := r.changes("")
+			r.to.take()
+			for until := time.Now().Add(programtest.Patience); len(r.differ()) > 0 && time.Now().Before(until); {
+				if rep := i.Tick(t.Context()); rep.Err != nil {
+					t.Fatal(rep.Err)
+				}
+			}
+			if got := r.to.take(); got != "insert 2=1" || left == before {
+				t.Errorf("told %q; of %d changes %d were left", got, before, left)
+			}
+		})
+	}
 }

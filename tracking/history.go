@@ -128,6 +128,7 @@ func Kept(t, own *engine.Table, c *engine.ChangeTable) (engine.Table, error) {
 	}
 	kept := *own
 	kept.Name, kept.History, kept.Columns = t.Name, c, nil
+	c.History.Table = t
 	kept.Warnings = slices.Concat(t.Warnings, own.Warnings)
 	var was, missing []string
 	add := func(names ...string) {
@@ -185,6 +186,19 @@ func (s *Status) countHistory(ctx context.Context, conn *sql.Conn, syntax *engin
 		s.Faults = append(s.Faults, "its state has no row")
 	}
 	return nil
+}
+
+// LastOlder is the number of the last change that is older than an age; 0 where there is none. It reads the younger
+// ones.
+func LastOlder(ctx context.Context, conn *sql.Conn, s *engine.Syntax, c *engine.ChangeTable, than time.Duration) (last int64,
+	err error) {
+	number := s.Quote(engine.HistoryChange)
+	err = conn.QueryRowContext(ctx, "SELECT COALESCE((SELECT "+number+" FROM "+c.In(s.Quote, c.Name)+" WHERE NOT ("+
+		s.Tracking.Histories.Younger(int64(than/time.Second))+")\n\tORDER BY "+number+" DESC LIMIT 1), 0)").Scan(&last)
+	if err != nil {
+		return 0, fmt.Errorf("read how old the changes in %s are: %w", c.Name, err)
+	}
+	return last, nil
 }
 
 // purgeHistory says what it takes to remove the changes that everybody was told of, a day after they were made, and

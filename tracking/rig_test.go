@@ -1,6 +1,7 @@
 package tracking_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -117,6 +118,8 @@ type settings struct {
 	ignored     string
 	// snapshot is source__start=snapshot, resync source__on_gap=resync.
 	snapshot, resync bool
+	// window is source__late_window; 0: 20s.
+	window time.Duration
 	// every is source__every_change with source__before_image.
 	every bool
 }
@@ -145,7 +148,7 @@ func (r *rig) instance(s settings) instance {
 		Ordering: poller.OrderKey, DeadLetters: &r.graves,
 		Policy:   poller.Policy{MaxAttempts: s.maxAttempts, Delays: []time.Duration{s.delay}, MaxParked: 1000},
 		Snapshot: s.snapshot, Resync: s.resync,
-		LateWindow: 20 * time.Second, LateLimit: time.Minute, LateMemory: 1_000_000})
+		LateWindow: cmp.Or(s.window, 20*time.Second), LateLimit: time.Minute, LateMemory: 1_000_000})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -228,11 +231,15 @@ type receiver struct {
 	seen map[string]bool  // ids
 	told []string         // what was accepted first: "insert 1=5"
 	// refuse says which events are refused, down that nothing is answered.
-	refuse   func(*change.Event) bool
-	down     bool
-	some     bool // not every change is told
+	refuse func(*change.Event) bool
+	down   bool
+	some   bool // not every change is told
+	// numbers are, of each key, that of the last change; kept where rows of the table come beside a history, which have
+	// none, and may be newer than the changes that come after them.
+	numbers  map[string]int64
 	inverted []string
 	repeated int
+	changes  int // that were numbered
 }
 
 func (o *receiver) deliver(d change.Delivery) error {
@@ -276,11 +283,14 @@ func (o *receiver) accept(e *change.Event) {
 		if err != nil {
 			panic(err)
 		}
-		if is.v <= was.v {
+		if is.v <= was.v && o.numbers == nil {
 			o.inverted = append(o.inverted, fmt.Sprintf("%s: %d after %d", id, is.v, was.v))
 		}
 	} else {
 		is.v = was.v
+	}
+	if o.numbers != nil {
+		o.numbered(id, e)
 	}
 	o.rows[id] = is
 	text := e.Op.String() + " " + id
@@ -288,6 +298,24 @@ func (o *receiver) accept(e *change.Event) {
 		text += fmt.Sprintf("=%d", is.v)
 	}
 	o.told = append(o.told, text)
+}
+
+// numbered holds the number of a change against the last one of its key.
+func (o *receiver) numbered(id string, e *change.Event) {
+	var key struct {
+		Change int64 `json:"rowrelay_change"`
+	}
+	if err := json.Unmarshal(e.Key, &key); err != nil {
+		panic(err)
+	}
+	if key.Change == 0 {
+		return
+	}
+	if last := o.numbers[id]; key.Change < last {
+		o.inverted = append(o.inverted, fmt.Sprintf("%s: change %d after %d", id, key.Change, last))
+	}
+	o.numbers[id] = key.Change
+	o.changes++
 }
 
 // follows holds the row before a change against the last state of its key.

@@ -194,7 +194,7 @@ func (c *Collector) event(e *change.Event) error {
 	if !same {
 		e.OrderKey = rest[keyEnd-start : orderEnd-start : orderEnd-start]
 	}
-	if p.History != nil {
+	if p.History != nil && p.History.Written >= 0 {
 		if at, ok := timeform.Parse(c.value(p.History.Written), time.UTC); ok {
 			e.Time, e.Undated = at, false
 		}

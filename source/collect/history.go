@@ -11,8 +11,11 @@ import (
 
 // What a history says of the change in scratch.
 
-// operation is what was done.
+// operation is what was done. A row of the table itself is told as inserted.
 func (c *Collector) operation() change.Op {
+	if c.Plan.History.Operation < 0 {
+		return change.Insert
+	}
 	op, _ := change.OpOf(string(bytes.Trim(c.value(c.Plan.History.Operation), `"`)))
 	return op
 }

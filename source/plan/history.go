@@ -1,11 +1,17 @@
 package plan
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/poller"
+	"github.com/rowrelay/rowrelay/source/keyset"
 )
 
 // ofHistory are the settings by which a history is read in cursor mode: by the number of the change, which is part of
@@ -61,4 +67,76 @@ func (p *Plan) keep(cfg *Config) {
 			p.History.Was = append(p.History.Was, p.named(engine.HistoryWas+p.Sel.Columns[i].Name))
 		}
 	}
+}
+
+// besideHistory is the plan by which the table of a history is read, in the order of its key. Its rows become events by
+// Reading.
+func (p *Plan) besideHistory(where string) *Plan {
+	whole := *p
+	whole.Table, whole.UniqueCursor, whole.Numbered, whole.Marked = *p.Table.History.History.Table, false, nil, nil
+	whole.History = &History{Operation: -1, Written: -1, Context: -1}
+	if p.History.Was != nil {
+		whole.History.Was = []int{}
+	}
+	whole.Sel = keyset.Selection{Syntax: &whole.Syntax, From: whole.Table.From, Where: where}
+	same := func(columns []engine.Column) (at []int) {
+		for i := range columns {
+			at = append(at, slices.IndexFunc(whole.Table.Columns, func(c engine.Column) bool { return c.Name == columns[i].Name }))
+		}
+		return whole.indexes(at)
+	}
+	same(p.Sel.Columns[:len(p.Names)])
+	whole.Key = same(keyset.Pick(p.Sel.Columns, p.Key[:len(p.Key)-1])) // without the number of the change
+	whole.OrderKey = same(keyset.Pick(p.Sel.Columns, p.OrderKey))
+	for _, i := range whole.Key {
+		whole.Sel.Columns[i].Positional = true
+	}
+	whole.KeyNames = slices.Clip(p.KeyNames[:len(whole.Key)])
+	whole.Order, whole.Sel.Order = whole.Key, keyset.Pick(whole.Sel.Columns, whole.Key)
+	return &whole
+}
+
+// Reading is the plan of the table's rows beside the changes of a history after a number. The number is part of their
+// keys: after a gap the same row is another event. Their cursor is 0, because no position among the changes brings them
+// (Unwritten).
+func (p *Plan) Reading(number []byte) (*Plan, error) {
+	if _, err := strconv.ParseUint(string(number), 10, 64); err != nil {
+		return nil, fmt.Errorf("%w: %s is no number of a change", poller.ErrConfig, number)
+	}
+	whole := *p.Whole
+	of, read := p.Sel.Columns[p.Cursor[0]], p.Sel.Columns[p.Cursor[0]]
+	read.Name = engine.HistoryRead
+	whole.Sel.From = "(\n\tSELECT " + engine.Names(p.Syntax.Quote, "t.", keyset.ColumnNames(whole.Sel.Columns)) + ", " +
+		engine.Fill(of.Value.Param, "0") + " AS " + p.Syntax.Quote(of.Name) + ", " + engine.Fill(of.Value.Param, string(number)) + " AS " + p.Syntax.Quote(read.Name) + "\n\tFROM " + whole.Sel.From +
+		" AS t\n)"
+	n := len(whole.Sel.Columns)
+	whole.Sel.Columns = append(slices.Clip(whole.Sel.Columns), of, read)
+	whole.Cursor, whole.Key = []int{n}, append(slices.Clip(whole.Key), n+1)
+	whole.KeyNames = append(whole.KeyNames, JSONName(read.Name))
+	return &whole, nil
+}
+
+// Of is the plan that a stored key is one of, and of how many of those after it as well: rows of the table are read
+// beside their history.
+func (p *Plan) Of(keys [][]byte) (of *Plan, n int, err error) {
+	if p.History == nil {
+		return p, len(keys), nil
+	}
+	number := readOf(keys[0])
+	for n = 1; n < len(keys) && bytes.Equal(readOf(keys[n]), number); n++ {
+	}
+	if number == nil {
+		return p, n, nil
+	}
+	of, err = p.Reading(number)
+	return of, n, err
+}
+
+// readOf is the number in the key of a row of the table; nil in that of a change.
+func readOf(key []byte) []byte {
+	var s struct {
+		Read json.RawMessage `json:"rowrelay_read"`
+	}
+	_ = json.Unmarshal(key, &s) // who reads the key says what is wrong with it
+	return s.Read
 }

@@ -91,8 +91,11 @@ func New(d engine.Dialect, cfg *Config, identity string, t engine.Table) (*Plan,
 	p.Fingerprint = fingerprint(asked, p.Syntax.Name, identity, t, keyset.ColumnNames(keyset.Pick(t.Columns, cursor)),
 		keyset.ColumnNames(keyset.Pick(t.Columns, key)))
 	p.findIndex()
-	if p.Tracked != nil {
+	switch {
+	case p.Tracked != nil:
 		p.Whole = p.ofTable()
+	case p.History != nil:
+		p.Whole = p.besideHistory(asked.Where)
 	}
 	r.warn(cursor, key)
 	p.Numbered = p.numbered(cfg)

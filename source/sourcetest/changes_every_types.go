@@ -37,7 +37,12 @@ func everyType(f fixture) {
 			for i := range later {
 				before[string(later[i].Row)] = string(later[i].Before)
 			}
+			whole := f.reader(plan.Config{Table: name, EveryChange: true, BeforeImage: true, Start: "snapshot"}).whole(2, nothing)
+			if len(whole) != len(want) {
+				t.Fatalf("%d rows in the table", len(whole))
+			}
 			for i := range want {
+				f.same("in the table", string(whole[i].Row), string(want[i].Row))
 				row := string(want[i].Row)
 				f.same("inserted", string(got[i].Row), row)
 				f.same("before", before[row], row)
@@ -67,5 +72,10 @@ func everyOdd(f fixture) {
 		ops = append(ops, e.Op.String())
 	}
 	f.same("told", strings.Join(ops, " "), "insert update delete insert delete")
+	f.exec("INSERT INTO " + name + " VALUES (" + strings.Join(values, ", ") + ", 1, 'it''s')")
+	whole := f.reader(plan.Config{Table: `"Every User"`, EveryChange: true, Start: "snapshot"}).whole(1, nothing)
+	if len(whole) != 1 || !strings.Contains(string(whole[0].Row), `"v":"it's"`) {
+		f.Errorf("in the table: %v", whole)
+	}
 	f.dropHistory(`"Every User"`)
 }

@@ -65,6 +65,9 @@ func historyReaders(p *plan.Plan, needs *Needs) (readers []tracking.Reader, err 
 	}
 	readers = append(readers, tracking.Reader{Number: n})
 	for _, at := range needs.Parked {
+		if plan.Unwritten(at) { // a row of the table itself
+			continue
+		}
 		if n, err = numberAt(at); err != nil {
 			return nil, errReader(at, err)
 		}
@@ -73,8 +76,12 @@ func historyReaders(p *plan.Plan, needs *Needs) (readers []tracking.Reader, err 
 	for _, key := range needs.Waiting {
 		var numbered struct {
 			Change json.Number `json:"rowrelay_change"`
+			Read   json.Number `json:"rowrelay_read"`
 		}
 		err := json.Unmarshal(key, &numbered)
+		if numbered.Read != "" {
+			continue
+		}
 		if err == nil {
 			n, err = numbered.Change.Int64()
 		}
