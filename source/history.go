@@ -59,7 +59,8 @@ var keptAtLeast = time.Hour
 // beforeOpen is the position of the last change that was made before a moment of the database's clock, as it was shown
 // at a moment of ours. Numbers and times are of one order, as far as a second: what a transaction writes that begins
 // later comes after it.
-func (w historyPages) beforeOpen(ctx context.Context, h *change.Horizon, since, shown time.Time) (at change.Cursor, err error) {
+func (w historyPages) beforeOpen(ctx context.Context, h *change.Horizon, since, shown time.Time) (at change.Cursor,
+	err error) {
 	err = w.c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
 		age := h.Now.Sub(since) + time.Since(shown) + w.c.cfg.Timeout // what it takes until the server has the statement
 		n, err := tracking.LastOlder(ctx, s.Conn, &w.p.Syntax, w.p.Table.History, age)

@@ -51,7 +51,8 @@ func historySource(t *testing.T, driver, url string) (*Cursor, *sql.DB) {
 	}
 	testenv.Exec(t, db, fmt.Sprintf("INSERT INTO o WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) "+
 		"SELECT i, 1 FROM n", rows),
-		map[string]string{"mysql": "ANALYZE TABLE o, rowrelay_history_o", "sqlite": "ANALYZE", "pgx": "VACUUM ANALYZE"}[driver])
+		map[string]string{"mysql": "ANALYZE TABLE o, rowrelay_history_o", "sqlite": "ANALYZE",
+			"pgx": "VACUUM ANALYZE"}[driver])
 	src, err := New(plan.Config{Poller: "orders", Table: "o", Tracked: true, EveryChange: true}, conn)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +78,8 @@ func TestHistoryIsReadInItsOrder(t *testing.T) {
 // index of its key. What they have as constants is in no condition that the engine would look for rows by.
 func TestHistoryTableIsReadByItsKey(t *testing.T) {
 	t.Parallel()
-	for driver, url := range map[string]string{"pgx": testenv.Postgres(t), "mysql": testenv.MySQL(t), "sqlite": testenv.SQLite(t)} {
+	for driver, url := range map[string]string{"pgx": testenv.Postgres(t), "mysql": testenv.MySQL(t),
+		"sqlite": testenv.SQLite(t)} {
 		src, _ := historySource(t, driver, url)
 		p, err := src.current(t.Context())
 		if err != nil {
@@ -87,7 +89,8 @@ func TestHistoryTableIsReadByItsKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		part, err := partOf(p, change.Range{After: plan.AfterRow([]byte(`{"id":800}`), []byte("7")), UpTo: s.Rows.UpTo}, 20, nil)
+		after := plan.AfterRow([]byte(`{"id":800}`), []byte("7"))
+		part, err := partOf(p, change.Range{After: after, UpTo: s.Rows.UpTo}, 20, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,8 @@ func (c *Cursor) snapshot(ctx context.Context, p *plan.Plan) (snapshot checkpoin
 }
 
 // beforeOpen is the position before all that transactions which are open now may have written, of versions that are
-// times, and of numbers whose times are known: as long ago as source__late_window, or as the oldest transaction that is shown.
+// times, and of numbers whose times are known: as long ago as source__late_window, or as the oldest transaction that is
+// shown.
 func (c *Cursor) beforeOpen(ctx context.Context, p *plan.Plan, how strategy) (at change.Cursor, err error) {
 	asked := time.Now()
 	h, err := c.Horizon(ctx)

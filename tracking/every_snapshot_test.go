@@ -204,7 +204,8 @@ func TestEverySnapshotParks(t *testing.T) {
 			if differ := r.differ(); len(differ) != 1 || !strings.HasPrefix(differ[0], "8 is") {
 				t.Errorf("%v", differ)
 			}
-			if got := r.to.take(); strings.Index(got, "insert 6=5") > strings.Index(got, "update 6=5") || !strings.Contains(got, "delete 4") {
+			if got := r.to.take(); strings.Index(got, "insert 6=5") > strings.Index(got, "update 6=5") ||
+				!strings.Contains(got, "delete 4") {
 				t.Errorf("told %s", got)
 			}
 			if len(r.letters) != 1 || !strings.HasPrefix(string(r.letters[0].Event.Key), `{"id":8,"rowrelay_read":`) {

@@ -220,7 +220,8 @@ func TestEveryChangePurgedBesideAnOpenTransaction(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := tracking.Purge(t.Context(), r.conn, "orders", "", "orders", writes, readers, tracking.Keep{For: 9000 * time.Hour})
+			w, err := tracking.Purge(t.Context(), r.conn, "orders", "", "orders", writes, readers,
+				tracking.Keep{For: 9000 * time.Hour})
 			if err == nil {
 				err = w.Apply(t.Context(), r.db)
 			}
@@ -238,5 +239,31 @@ func TestEveryChangePurgedBesideAnOpenTransaction(t *testing.T) {
 				t.Errorf("told %q; of %d changes %d were left", got, before, left)
 			}
 		})
+	}
+}
+
+// TestEveryChangePurgedInParts: many changes are removed by several statements, each in a transaction of its own.
+func TestEveryChangePurgedInParts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "sqlite")
+	writes := tracking.Writes{Every: true}
+	r.recordEvery(writes)
+	r.exec("INSERT INTO orders WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120000) SELECT i, 1 FROM n",
+		"UPDATE rowrelay_history_orders SET rowrelay_written = '2020-01-01 00:00:00'", "UPDATE orders SET v = 2 WHERE id = 1")
+	w, err := tracking.Purge(t.Context(), r.conn, "orders", "", "orders", writes, nil, tracking.Keep{For: time.Hour})
+	if err != nil || w.AtOnce || len(w.Statements) != 4 {
+		t.Fatalf("%v\n%s", err, w.Script())
+	}
+	for _, s := range w.Statements {
+		gone, err := r.db.ExecContext(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := gone.RowsAffected(); err != nil || n > 50_000 {
+			t.Errorf("%s: %d rows, %v", s, n, err)
+		}
+	}
+	if left := r.changes(""); left != 1 {
+		t.Errorf("%d changes are left", left)
 	}
 }

@@ -190,8 +190,8 @@ func (s *Status) countHistory(ctx context.Context, conn *sql.Conn, syntax *engin
 
 // LastOlder is the number of the last change that is older than an age; 0 where there is none. It reads the younger
 // ones.
-func LastOlder(ctx context.Context, conn *sql.Conn, s *engine.Syntax, c *engine.ChangeTable, than time.Duration) (last int64,
-	err error) {
+func LastOlder(ctx context.Context, conn *sql.Conn, s *engine.Syntax, c *engine.ChangeTable,
+	than time.Duration) (last int64, err error) {
 	number := s.Quote(engine.HistoryChange)
 	err = conn.QueryRowContext(ctx, "SELECT COALESCE((SELECT "+number+" FROM "+c.In(s.Quote, c.Name)+" WHERE NOT ("+
 		s.Tracking.Histories.Younger(int64(than/time.Second))+")\n\tORDER BY "+number+" DESC LIMIT 1), 0)").Scan(&last)
@@ -201,13 +201,17 @@ func LastOlder(ctx context.Context, conn *sql.Conn, s *engine.Syntax, c *engine.
 	return last, nil
 }
 
+// purgedAtOnce is how many changes one statement removes: a table of many millions is not locked until all are gone.
+const purgedAtOnce = 50_000
+
 // purgeHistory says what it takes to remove the changes that everybody was told of, a day after they were made, and
-// those that are not kept any longer.
+// those that are not kept any longer. The floor is committed first: a purge that ends in between is gone on with by
+// the next one.
 func purgeHistory(ctx context.Context, conn *sql.Conn, d engine.Dialect, c *engine.ChangeTable, readers []Reader,
 	longest time.Duration) (w Work, err error) {
 	s := d.Syntax()
 	history, number := c.In(s.Quote, c.Name), s.Quote(engine.HistoryChange)
-	w = Work{Engine: s.Name, Changes: c, AtOnce: s.Tracking.AtOnce}
+	w = Work{Engine: s.Name, Changes: c}
 	// The last change before the first that is younger.
 	before := func(seconds int64) (last int64, err error) {
 		err = conn.QueryRowContext(ctx, "SELECT COALESCE((SELECT "+number+" - 1 FROM "+history+" WHERE "+
@@ -230,9 +234,15 @@ func purgeHistory(ctx context.Context, conn *sql.Conn, d engine.Dialect, c *engi
 	}
 	last := max(told, aged)
 	floor := s.Quote(engine.StateFloor)
-	w.Statements = s.Tracking.Together([]string{
-		fmt.Sprintf("UPDATE %s SET %s = %d WHERE %s < %d", c.In(s.Quote, c.State()), floor, last, floor, last),
-		fmt.Sprintf("DELETE FROM %s WHERE %s <= %d", history, number, last),
-	})
+	w.Statements = []string{
+		fmt.Sprintf("UPDATE %s SET %s = %d WHERE %s < %d", c.In(s.Quote, c.State()), floor, last, floor, last)}
+	for at := int64(-1); at < last; {
+		err := conn.QueryRowContext(ctx, fmt.Sprintf("SELECT COALESCE((SELECT %[1]s FROM %[2]s WHERE %[1]s > %[3]d AND "+
+			"%[1]s <= %[4]d\n\tORDER BY %[1]s LIMIT 1 OFFSET %[5]d), %[4]d)", number, history, at, last, purgedAtOnce-1)).Scan(&at)
+		if err != nil {
+			return w, fmt.Errorf("count the changes in %s that are to be removed: %w", c.Name, err)
+		}
+		w.Statements = append(w.Statements, fmt.Sprintf("DELETE FROM %s WHERE %s <= %d", history, number, at))
+	}
 	return w, nil
 }

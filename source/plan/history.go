@@ -80,8 +80,8 @@ func (p *Plan) besideHistory(where string) *Plan {
 	}
 	whole.Sel = keyset.Selection{Syntax: &whole.Syntax, From: whole.Table.From, Where: where}
 	same := func(columns []engine.Column) (at []int) {
-		for i := range columns {
-			at = append(at, slices.IndexFunc(whole.Table.Columns, func(c engine.Column) bool { return c.Name == columns[i].Name }))
+		for _, name := range keyset.ColumnNames(columns) {
+			at = append(at, slices.IndexFunc(whole.Table.Columns, func(c engine.Column) bool { return c.Name == name }))
 		}
 		return whole.indexes(at)
 	}
@@ -106,9 +106,11 @@ func (p *Plan) Reading(number []byte) (*Plan, error) {
 	whole := *p.Whole
 	of, read := p.Sel.Columns[p.Cursor[0]], p.Sel.Columns[p.Cursor[0]]
 	read.Name = engine.HistoryRead
-	whole.Sel.From = "(\n\tSELECT " + engine.Names(p.Syntax.Quote, "t.", keyset.ColumnNames(whole.Sel.Columns)) + ", " +
-		engine.Fill(of.Value.Param, "0") + " AS " + p.Syntax.Quote(of.Name) + ", " + engine.Fill(of.Value.Param, string(number)) + " AS " + p.Syntax.Quote(read.Name) + "\n\tFROM " + whole.Sel.From +
-		" AS t\n)"
+	columns := engine.Names(p.Syntax.Quote, "t.", keyset.ColumnNames(whole.Sel.Columns))
+	for _, as := range [][2]string{{"0", of.Name}, {string(number), read.Name}} {
+		columns += ", " + engine.Fill(of.Value.Param, as[0]) + " AS " + p.Syntax.Quote(as[1])
+	}
+	whole.Sel.From = "(\n\tSELECT " + columns + "\n\tFROM " + whole.Sel.From + " AS t\n)"
 	n := len(whole.Sel.Columns)
 	whole.Sel.Columns = append(slices.Clip(whole.Sel.Columns), of, read)
 	whole.Cursor, whole.Key = []int{n}, append(slices.Clip(whole.Key), n+1)

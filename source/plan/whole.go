@@ -46,8 +46,8 @@ func InTable(at change.Cursor) bool {
 	return !at.IsStart() && json.Unmarshal(at, &s) == nil && s.Kind == wholeKind
 }
 
-// AfterRow is the position after the row with a key, which is Event.Key; before the first row where that is nil. read is
-// nil but beside a history.
+// AfterRow is the position after the row with a key, which is Event.Key; before the first row where that is nil. read
+// is nil but beside a history.
 func AfterRow(key, read []byte) change.Cursor {
 	at := `{"kind":"` + wholeKind + `"`
 	if read != nil {

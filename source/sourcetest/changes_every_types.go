@@ -37,7 +37,7 @@ func everyType(f fixture) {
 			for i := range later {
 				before[string(later[i].Row)] = string(later[i].Before)
 			}
-			whole := f.reader(plan.Config{Table: name, EveryChange: true, BeforeImage: true, Start: "snapshot"}).whole(2, nothing)
+			whole := f.reader(plan.Config{Table: name, EveryChange: true, Start: "snapshot"}).whole(2, nothing)
 			if len(whole) != len(want) {
 				t.Fatalf("%d rows in the table", len(whole))
 			}

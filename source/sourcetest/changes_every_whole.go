@@ -12,8 +12,8 @@ import (
 
 // everyWhole reads the rows of a table beside its history, by a key of two columns, and again by their keys.
 func everyWhole(f fixture) {
-	name := f.table("id " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt + ", tenant " + f.e.Text + " NOT NULL, w " + f.e.BigInt +
-		", PRIMARY KEY (tenant, id)")
+	name := f.table("id " + f.e.BigInt + " NOT NULL, v " + f.e.BigInt + ", tenant " + f.e.Text + " NOT NULL, w " +
+		f.e.BigInt + ", PRIMARY KEY (tenant, id)")
 	f.exec("INSERT INTO " + name + " (tenant, id, v) VALUES ('b', 1, 1), ('a', 2, 1), ('a', 1, 1), ('b', 3, 2), ('b', 2, 1), " +
 		"('it''s', 1, 1)")
 	f.install(name, tracking.Writes{Every: true, Before: true})
@@ -59,8 +59,8 @@ func everyWhole(f fixture) {
 		key("a", 1)+" "+string(deleted)+" "+key("c", 1))
 	f.same("the same event", again[0].ID, first[0].ID)
 	f.same("the change", again[1].Op.String(), "delete")
-	for _, key := range []string{`{"tenant":"a","id":1,"rowrelay_read":"1; DROP"}`, `{"tenant":"a","id":1,"rowrelay_read":-1}`,
-		`{"tenant":"a","rowrelay_read":1}`} {
+	for _, key := range []string{`{"tenant":"a","id":1,"rowrelay_read":"1; DROP"}`,
+		`{"tenant":"a","id":1,"rowrelay_read":-1}`, `{"tenant":"a","rowrelay_read":1}`} {
 		_, err = r.src.Reread(f.ctx(), [][]byte{[]byte(key)})
 		f.isFault(err, poller.ErrConfig)
 	}
