@@ -52,6 +52,9 @@ type Histories struct {
 	Install func(c *ChangeTable, declared []string, anew bool) []string
 	// Differ is the condition that two values are not the same, byte by byte, and NULL like any other value.
 	Differ func(a, b string) string
+	// Ahead names triggers of the user's that fire before those of the history: what they write to the table would be
+	// recorded before the write that they follow. Nil where the history's come first whatever the user makes.
+	Ahead func(ctx context.Context, conn *sql.Conn, c *ChangeTable) ([]string, error)
 	// Younger is the condition that a change was made in the last so many seconds.
 	Younger func(seconds int64) string
 }

@@ -51,8 +51,11 @@ func record(d engine.Dialect, c *engine.ChangeTable, t *engine.Table, writes Wri
 		switch is := func(name string) bool { return strings.EqualFold(name, col.Name) }; {
 		case strings.HasPrefix(strings.ToLower(col.Name), "rowrelay_"):
 			return refused("found reserved column name(s) in table %s: %s: rename them", t.Name, col.Name)
+		case col.Unwatched && slices.ContainsFunc(asked, is):
+			return configFault("source__columns, source__order_key: %q is computed when it is read, and no trigger sees its value: "+
+				"leave it out, or have the table store it", col.Name)
 		case col.Unwatched, h.Chosen && !slices.ContainsFunc(asked, is):
-			continue // of the former no trigger sees the value
+			continue
 		case writes.Before && len(col.Name) > longestRecorded:
 			return configFault("source__before_image: the name of column %q is longer than %d bytes, and %s stands before it in "+
 				"the history: leave it out by source__columns", col.Name, longestRecorded, engine.HistoryWas)
@@ -87,11 +90,30 @@ func renewHistory(ctx context.Context, d engine.Dialect, conn *sql.Conn, f *foun
 	if err != nil {
 		return nil, fmt.Errorf("read the table's columns: %w", err)
 	}
+	behind, err := Behind(ctx, d, conn, c)
+	if err != nil {
+		return nil, err
+	}
 	names, _ := c.Wanted(declared)
-	if slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(h.Has))) {
+	if behind == "" && slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(h.Has))) {
 		return nil, nil
 	}
 	return t.Histories.Install(c, declared, false), nil
+}
+
+// Behind warns of triggers that fire before those of a history; "" for none.
+func Behind(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.ChangeTable) (warning string, err error) {
+	ahead := d.Syntax().Tracking.Histories.Ahead
+	if ahead == nil {
+		return "", nil
+	}
+	names, err := ahead(ctx, conn, c)
+	if err != nil || len(names) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("triggers that were made after those of the history fire before them (%s): what they write to %s comes "+
+		"before the write that they follow, until rowrelay track install %s, which misses no change",
+		strings.Join(names, ", "), c.Of, c.Poller), nil
 }
 
 // columnOf finds a column of a table; nil for none.
@@ -113,7 +135,7 @@ func fitsHistory(t, own *engine.Table, c *engine.ChangeTable) error {
 		switch mine := columnOf(own, col.Name); {
 		case mine == nil && slices.Contains(t.PrimaryKey, col.Name):
 			return unfit(c, fmt.Sprintf("it has no column %q of the key", col.Name))
-		case mine != nil && mine.Type != col.Type:
+		case mine != nil && !fit(mine, col):
 			return unfit(c, fmt.Sprintf("its %q is %s, and the table's is %s", col.Name, mine.Type, col.Type))
 		}
 	}
@@ -142,6 +164,10 @@ func Kept(t, own *engine.Table, c *engine.ChangeTable) (engine.Table, error) {
 		name := t.Columns[i].Name
 		if columnOf(own, name) == nil && slices.Contains(c.History.Columns, name) {
 			missing = append(missing, name)
+		}
+		if t.Columns[i].Unwatched && !c.History.Chosen {
+			kept.Warnings = append(kept.Warnings, fmt.Sprintf("%q is computed when it is read, and no trigger sees its value: no "+
+				"event has it", name))
 		}
 		add(name)
 		was = append(was, engine.HistoryWas+name)

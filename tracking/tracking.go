@@ -201,7 +201,7 @@ func Join(d engine.Dialect, t, changes *engine.Table, c *engine.ChangeTable) (en
 			from = "c"
 			at := slices.IndexFunc(changes.Columns, func(k engine.Column) bool { return k.Name == col.Name })
 			own := &changes.Columns[at]
-			if own.Type != col.Type {
+			if !fit(own, col) {
 				return engine.Table{}, stale(c, fmt.Sprintf("its %q is %s, and the table's is %s", col.Name, own.Type, col.Type))
 			}
 			// One that compares bytes keeps the changes of all rows apart, whatever the table's is.
@@ -316,6 +316,10 @@ func stale(c *engine.ChangeTable, why string) error {
 		c.Poller, c.Poller, poller.AnyDocument)
 }
 
+// fit reports whether a column of ours takes what the table's holds: it is declared as that, or as what a domain is made
+// of; on SQLite one without a type takes anything.
+func fit(mine, col *engine.Column) bool { return mine.Type == col.Type || mine.Type == col.Base }
+
 // holds reports whether a table has these columns.
 func holds(t *engine.Table, columns ...string) bool {
 	return !slices.ContainsFunc(columns, func(name string) bool {
@@ -346,8 +350,8 @@ func Broken(c *engine.ChangeTable, faults []string) error {
 // Outdated says that an older version made a change table, or what keeps it; of a history that columns came or went.
 func Outdated(c *engine.ChangeTable) string {
 	if c.History != nil {
-		return fmt.Sprintf("the history %s records other columns than the table has: rowrelay track install %s brings it up to "+
-			"date, and no change is missed", c.Name, c.Poller)
+		return fmt.Sprintf("the history %s records other columns than the table has, or its triggers fire after others: "+
+			"rowrelay track install %s brings it up to date, and no change is missed", c.Name, c.Poller)
 	}
 	return fmt.Sprintf("the change table %s, or the triggers that keep it, are of an older version of Rowrelay: "+
 		"rowrelay track install %s brings them up to date, and no change is missed", c.Name, c.Poller)

@@ -41,6 +41,9 @@ func installHistory(c *engine.ChangeTable, declared []string, anew bool) []strin
 	for _, i := range lacks {
 		statements = append(statements, "ALTER TABLE "+history+" ADD COLUMN "+quote(names[i])+" "+types[i])
 	}
+	if anew { // triggers of an older version have other names
+		statements = append(statements, "DROP FUNCTION IF EXISTS "+c.In(quote, c.Trigger("keep"))+"() CASCADE")
+	}
 	statements = append(statements, historyFunction(c), keepToOwner(c))
 	if anew {
 		sequence := "pg_get_serial_sequence('" + strings.ReplaceAll(history, "'", "''") + "', '" + engine.HistoryChange +

@@ -35,13 +35,22 @@ func tracking() *engine.Tracking {
 	}
 }
 
-const declareSQL = `SELECT a.attname, format_type(a.atttypid, a.atttypmod) ||
-	CASE WHEN a.attcollation <> t.typcollation THEN ' COLLATE ' || quote_ident(cn.nspname) || '.' ||
+// declareSQL has a domain declared as what it is made of: its constraints are the table's, and a NULL stands where there
+// is no row before.
+const declareSQL = `WITH RECURSIVE made AS (
+	SELECT a.attname, a.attcollation, a.atttypid AS typ, a.atttypmod AS mod FROM pg_catalog.pg_attribute a
+	WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
+	UNION ALL
+	SELECT m.attname, m.attcollation, t.typbasetype, CASE WHEN m.mod = -1 THEN t.typtypmod ELSE m.mod END
+	FROM made m JOIN pg_catalog.pg_type t ON t.oid = m.typ WHERE t.typtype = 'd'
+)
+SELECT m.attname, format_type(m.typ, m.mod) ||
+	CASE WHEN m.attcollation <> t.typcollation THEN ' COLLATE ' || quote_ident(cn.nspname) || '.' ||
 		quote_ident(co.collname) ELSE '' END
-FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-LEFT JOIN pg_catalog.pg_collation co ON co.oid = a.attcollation
+FROM made m JOIN pg_catalog.pg_type t ON t.oid = m.typ
+LEFT JOIN pg_catalog.pg_collation co ON co.oid = m.attcollation
 LEFT JOIN pg_catalog.pg_namespace cn ON cn.oid = co.collnamespace
-WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`
+WHERE t.typtype <> 'd'`
 
 func declare(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
 	return engine.Declared(ctx, conn, c, declareSQL, c.Of)
@@ -100,13 +109,22 @@ func trackingTriggers(c *engine.ChangeTable) (statements []string) {
 	for _, t := range []struct{ event, when, each string }{
 		{onRow, "AFTER INSERT OR UPDATE OR DELETE", "ROW"}, {onTruncate, "BEFORE TRUNCATE", "STATEMENT"},
 	} {
-		name := quote(c.Trigger(t.event))
+		name := quote(triggerName(c, t.event))
 		statements = append(statements, "DROP TRIGGER IF EXISTS "+name+" ON "+c.Of,
 			"CREATE TRIGGER "+name+" "+t.when+" ON "+c.Of+" FOR EACH "+t.each+" EXECUTE FUNCTION "+
 				c.In(quote, c.Trigger("keep"))+"()",
 			"ALTER TABLE "+c.Of+" ENABLE ALWAYS TRIGGER "+name)
 	}
 	return statements
+}
+
+// triggerName is a trigger's name. Triggers fire in the order of their names: what one of the user's writes to the table
+// is recorded after the write that it follows, if ours comes first. A change table tells the last state in any order.
+func triggerName(c *engine.ChangeTable, event string) string {
+	if c.History != nil {
+		return "0_" + c.Trigger(event)
+	}
+	return c.Trigger(event)
 }
 
 // keepToOwner takes the function away from others: anybody could put a trigger with it on a table of his own, and
@@ -239,7 +257,7 @@ FROM pg_catalog.pg_trigger t WHERE t.tgname IN ($2, $3) AND (t.tgrelid = to_regc
 	AND t.tgrelid IN (SELECT relid FROM pg_catalog.pg_partition_tree(to_regclass($1)))) ORDER BY 1, 4`
 
 func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (faults []string, err error) {
-	names := []string{c.Trigger(onRow), c.Trigger(onTruncate)}
+	names := []string{triggerName(c, onRow), triggerName(c, onTruncate)}
 	missing := slices.Clone(names)
 	err = engine.EachRow(ctx, conn, trackingTriggersSQL, []any{c.Of, names[0], names[1]},
 		func(scan func(...any) error) error {
@@ -277,14 +295,15 @@ func trackingOthers(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 }
 
 const trackingUnseenSQL = `SELECT c.relkind = 'p' OR EXISTS (SELECT FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid),
-	c.relpersistence = 'u'
+	c.relpersistence = 'u',
+	EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p' AND k.condeferrable)
 FROM pg_catalog.pg_class c WHERE c.oid = to_regclass($1)`
 
 // trackingUnseen tells what triggers on a parent do not see of its partitions. A table that others inherit from is not
 // tracked, unless they are the chunks of a hypertable (childSQL).
 func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) (unseen []string, err error) {
-	var partitioned, unlogged bool
-	if err := conn.QueryRowContext(ctx, trackingUnseenSQL, c.Of).Scan(&partitioned, &unlogged); err != nil {
+	var partitioned, unlogged, deferrable bool
+	if err := conn.QueryRowContext(ctx, trackingUnseenSQL, c.Of).Scan(&partitioned, &unlogged, &deferrable); err != nil {
 		return nil, err
 	}
 	if partitioned {
@@ -292,6 +311,10 @@ func trackingUnseen(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 	}
 	if unlogged {
 		unseen = append(unseen, "the table is UNLOGGED: a crash of the server empties it, and that is not seen")
+	}
+	if deferrable && c.History != nil {
+		unseen = append(unseen, "the primary key is DEFERRABLE: where two rows have a key for a while, the insert of the one may be "+
+			"told before the delete of the other")
 	}
 	return unseen, nil
 }

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +13,7 @@ import (
 // histories keep every change by triggers. There is one writer at a time, so that the order of the numbers is that of
 // the commits.
 func histories() *engine.Histories {
-	return &engine.Histories{Install: installHistory, Differ: differ, Younger: func(seconds int64) string {
+	return &engine.Histories{Install: installHistory, Differ: differ, Ahead: ahead, Younger: func(seconds int64) string {
 		return fmt.Sprintf("%s >= strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '-%d seconds')", quote(engine.HistoryWritten),
 			seconds)
 	}}
@@ -63,6 +65,25 @@ func installHistory(c *engine.ChangeTable, declared []string, anew bool) []strin
 			name+"), 0) + 1) WHERE true\n\tON CONFLICT (one) DO UPDATE SET "+floor+" = excluded."+floor,
 		"DELETE FROM sqlite_sequence WHERE name = "+name,
 		"INSERT INTO sqlite_sequence (name, seq) SELECT "+name+", "+floor+" FROM "+state)
+}
+
+// ahead finds triggers that were made after the history's: what was made last fires first. One that does not write to
+// the table does no harm, and most do not name it.
+func ahead(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) ([]string, error) {
+	ours := make([]string, len(trackingEvents))
+	for i, event := range trackingEvents {
+		ours[i] = "'" + strings.ReplaceAll(c.Trigger(event), "'", "''") + "'"
+	}
+	names, err := engine.Texts(ctx, conn, `SELECT t.name FROM sqlite_master t
+		WHERE t.type = 'trigger' AND t.tbl_name = ?1 COLLATE NOCASE AND t.name NOT IN (`+strings.Join(ours, ", ")+`)
+			AND t.rowid > (SELECT min(o.rowid) FROM sqlite_master o WHERE o.type = 'trigger' AND o.name IN (`+
+		strings.Join(ours, ", ")+`))
+			AND t.sql LIKE '%AFTER%' AND instr(substr(lower(t.sql), instr(lower(t.sql), 'begin')), lower(?1)) > 0`,
+		c.OfParts[len(c.OfParts)-1])
+	if err != nil {
+		return nil, fmt.Errorf("read the triggers: %w", err)
+	}
+	return names, nil
 }
 
 func historyTrigger(c *engine.ChangeTable, event string) string {

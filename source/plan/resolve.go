@@ -110,7 +110,7 @@ func (r *resolver) checkMapped(i int) {
 		return
 	}
 	remedy := "leave it out by source__columns"
-	if c.Value.Cast != "" && !r.cfg.Tracked {
+	if c.Value.Cast != "" && !r.cfg.Tracked && r.plan.Table.History == nil {
 		name := r.plan.Syntax.Quote(c.Name)
 		remedy = fmt.Sprintf("select %s AS %s in a source__query, or %s", engine.Fill(c.Value.Cast, name), name, remedy)
 	}

@@ -48,8 +48,11 @@ func Catalog(ctx context.Context, conn *sql.Conn, server *engine.Server, d engin
 		return t, fmt.Errorf("read the catalog for %s: %w", changes.Name, err)
 	}
 	var joined engine.Table
+	var behind string
 	if changes.History != nil {
-		joined, err = tracking.Kept(&t, &own, changes)
+		if joined, err = tracking.Kept(&t, &own, changes); err == nil {
+			behind, err = tracking.Behind(ctx, d, conn, changes)
+		}
 	} else {
 		joined, err = tracking.Join(d, &t, &own, changes)
 	}
@@ -60,6 +63,9 @@ func Catalog(ctx context.Context, conn *sql.Conn, server *engine.Server, d engin
 	faults, err := syntax.Tracking.Faults(ctx, conn, changes)
 	if err == nil && len(faults) > 0 {
 		err = tracking.Broken(changes, faults)
+	}
+	if behind != "" {
+		joined.Warnings = append(joined.Warnings, behind)
 	}
 	return joined, err
 }

@@ -12,6 +12,7 @@ CREATE TABLE "shop"."rowrelay_history_orders" (
 	"rowrelay_was_id" bigint,
 	"rowrelay_was_note" text
 );
+DROP FUNCTION IF EXISTS "shop"."rowrelay_history_orders_keep"() CASCADE;
 CREATE OR REPLACE FUNCTION "shop"."rowrelay_history_orders_keep"() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$
 #variable_conflict use_column
@@ -41,12 +42,12 @@ CREATE TABLE IF NOT EXISTS "shop"."rowrelay_history_orders_state" (
 	one boolean PRIMARY KEY DEFAULT true CHECK (one),
 	"rowrelay_floor" bigint NOT NULL
 );
-DROP TRIGGER IF EXISTS "rowrelay_history_orders_row" ON "shop"."orders";
-CREATE TRIGGER "rowrelay_history_orders_row" AFTER INSERT OR UPDATE OR DELETE ON "shop"."orders" FOR EACH ROW EXECUTE FUNCTION "shop"."rowrelay_history_orders_keep"();
-ALTER TABLE "shop"."orders" ENABLE ALWAYS TRIGGER "rowrelay_history_orders_row";
-DROP TRIGGER IF EXISTS "rowrelay_history_orders_truncate" ON "shop"."orders";
-CREATE TRIGGER "rowrelay_history_orders_truncate" BEFORE TRUNCATE ON "shop"."orders" FOR EACH STATEMENT EXECUTE FUNCTION "shop"."rowrelay_history_orders_keep"();
-ALTER TABLE "shop"."orders" ENABLE ALWAYS TRIGGER "rowrelay_history_orders_truncate";
+DROP TRIGGER IF EXISTS "0_rowrelay_history_orders_row" ON "shop"."orders";
+CREATE TRIGGER "0_rowrelay_history_orders_row" AFTER INSERT OR UPDATE OR DELETE ON "shop"."orders" FOR EACH ROW EXECUTE FUNCTION "shop"."rowrelay_history_orders_keep"();
+ALTER TABLE "shop"."orders" ENABLE ALWAYS TRIGGER "0_rowrelay_history_orders_row";
+DROP TRIGGER IF EXISTS "0_rowrelay_history_orders_truncate" ON "shop"."orders";
+CREATE TRIGGER "0_rowrelay_history_orders_truncate" BEFORE TRUNCATE ON "shop"."orders" FOR EACH STATEMENT EXECUTE FUNCTION "shop"."rowrelay_history_orders_keep"();
+ALTER TABLE "shop"."orders" ENABLE ALWAYS TRIGGER "0_rowrelay_history_orders_truncate";
 INSERT INTO "shop"."rowrelay_history_orders_state" ("rowrelay_floor") SELECT setval(pg_get_serial_sequence('"shop"."rowrelay_history_orders"', 'rowrelay_change')::regclass, GREATEST(nextval(pg_get_serial_sequence('"shop"."rowrelay_history_orders"', 'rowrelay_change')::regclass),
 	(extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
 	ON CONFLICT (one) DO UPDATE SET "rowrelay_floor" = excluded."rowrelay_floor";
