@@ -175,10 +175,10 @@ func (c *Cursor) Replaced(ctx context.Context, at change.Cursor, was, is string)
 func (c *Cursor) replaced(ctx context.Context, p *plan.Plan, at change.Cursor, was, is string) (warning string,
 	err error) {
 	switch {
-	case p.Tracked != nil:
-		return c.tracked(p).Rebuilt(was, is)
-	case p.History != nil: // rowrelay track install alters it; one that was made anew has another floor
+	case p.History != nil && p.Syntax.OnlyRebuilt != nil: // the whole schema's, which rowrelay track install changes
 		return "", nil
+	case p.Tracked != nil || p.History != nil:
+		return c.tracked(p).Rebuilt(was, is)
 	}
 	fresh := !p.ByWindows() && p.Sel.Order[0].Value.Kind == engine.KindRowVersion
 	if at.IsStart() || fresh || p.Syntax.OnlyRebuilt != nil && p.Syntax.OnlyRebuilt(was, is) {

@@ -14,11 +14,17 @@ import (
 // install puts triggers on a table; with changed, those that tell of updates of these columns.
 func install(t *testing.T, url string, db *sql.DB, table string, changed ...string) engine.Connection {
 	t.Helper()
+	return record(t, url, db, table, tracking.Writes{Changed: changed})
+}
+
+// record is install for some writes.
+func record(t *testing.T, url string, db *sql.DB, table string, writes tracking.Writes) engine.Connection {
+	t.Helper()
 	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := tracking.Install(t.Context(), conn, table, "", table, tracking.Writes{Changed: changed})
+	w, err := tracking.Install(t.Context(), conn, table, "", table, writes)
 	if err == nil {
 		err = w.Apply(t.Context(), db)
 	}

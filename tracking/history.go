@@ -151,6 +151,7 @@ func Kept(t, own *engine.Table, c *engine.ChangeTable) (engine.Table, error) {
 	kept := *own
 	kept.Name, kept.History, kept.Columns = t.Name, c, nil
 	c.History.Table = t
+	kept.Identity, kept.Identify = t.Identity, t.Identify // of a table that a dump brings back no change is recorded
 	kept.Warnings = slices.Concat(t.Warnings, own.Warnings)
 	var was, missing []string
 	add := func(names ...string) {

@@ -223,8 +223,10 @@ func everyColumn(f fixture) {
 	}
 	f.exec("UPDATE " + name + " SET w = 6 WHERE id = 1")
 	f.same("with it", r.last(), `{"id":1,"v":1,"w":6} before {"id":1,"v":1,"w":5}`)
-	if warning, err := r.src.Replaced(f.ctx(), r.at, was, identity()); err != nil || warning != "" {
-		f.Errorf("a history with another column: %q, %v", warning, err)
+	if is := identity(); is != was { // SQLite's is that of the schema
+		if warning, err := r.src.Replaced(f.ctx(), r.at, was, is); err != nil || warning != "" {
+			f.Errorf("a history with another column: %q, %v", warning, err)
+		}
 	}
 
 	few := all
