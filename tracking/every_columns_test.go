@@ -45,8 +45,8 @@ func (r *rig) warnings() string {
 // history is a source that tells every change.
 func (r *rig) history() *source.Cursor {
 	r.Helper()
-	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, EveryChange: true, BeforeImage: true},
-		r.conn)
+	src, err := source.New(plan.Config{Poller: "orders", Table: "orders", Tracked: true, EveryChange: true,
+		BeforeImage: true}, r.conn)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -107,8 +107,8 @@ func TestEveryChangeOfVirtual(t *testing.T) {
 	t.Parallel()
 	orders := engine.Table{Name: "shop.orders", From: `"shop"."orders"`, PrimaryKey: []string{"id"},
 		Columns: []engine.Column{{Name: "id"}, {Name: "twice", Computed: true, Unwatched: true}}}
-	own := engine.Table{Columns: []engine.Column{{Name: "id"}, {Name: engine.HistoryWas + "id"}, {Name: engine.HistoryChange},
-		{Name: engine.HistoryOperation}, {Name: engine.HistoryWritten}}}
+	own := engine.Table{Columns: []engine.Column{{Name: "id"}, {Name: engine.HistoryWas + "id"},
+		{Name: engine.HistoryChange}, {Name: engine.HistoryOperation}, {Name: engine.HistoryWritten}}}
 	c, err := tracking.Of(postgres.Dialect{}, &orders, "", "orders", everyWithRows)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,8 @@ func TestEveryChangeAmongTriggers(t *testing.T) {
 // TestEveryChangeDeferrable: the order of a history is not that of keys which two rows have for a while.
 func TestEveryChangeDeferrable(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "postgres", "ALTER TABLE orders DROP CONSTRAINT orders_pkey", "ALTER TABLE orders ADD PRIMARY KEY (id) DEFERRABLE")
+	r := newRig(t, "postgres", "ALTER TABLE orders DROP CONSTRAINT orders_pkey",
+		"ALTER TABLE orders ADD PRIMARY KEY (id) DEFERRABLE")
 	for _, writes := range []tracking.Writes{{}, everyWithRows} {
 		s, err := tracking.Look(t.Context(), r.conn, "orders", "", "orders", writes)
 		if said := strings.Join(s.Unseen, " "); err != nil || strings.Contains(said, "DEFERRABLE") != writes.Every {

@@ -316,8 +316,8 @@ func stale(c *engine.ChangeTable, why string) error {
 		c.Poller, c.Poller, poller.AnyDocument)
 }
 
-// fit reports whether a column of ours takes what the table's holds: it is declared as that, or as what a domain is made
-// of; on SQLite one without a type takes anything.
+// fit reports whether a column of ours takes what the table's holds: it is declared as that, or as what a domain is
+// made of; on SQLite one without a type takes anything.
 func fit(mine, col *engine.Column) bool { return mine.Type == col.Type || mine.Type == col.Base }
 
 // holds reports whether a table has these columns.

@@ -35,8 +35,8 @@ func tracking() *engine.Tracking {
 	}
 }
 
-// declareSQL has a domain declared as what it is made of: its constraints are the table's, and a NULL stands where there
-// is no row before.
+// declareSQL has a domain declared as what it is made of: its constraints are the table's, and a NULL stands where
+// there is no row before.
 const declareSQL = `WITH RECURSIVE made AS (
 	SELECT a.attname, a.attcollation, a.atttypid AS typ, a.atttypmod AS mod FROM pg_catalog.pg_attribute a
 	WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
@@ -118,8 +118,9 @@ func trackingTriggers(c *engine.ChangeTable) (statements []string) {
 	return statements
 }
 
-// triggerName is a trigger's name. Triggers fire in the order of their names: what one of the user's writes to the table
-// is recorded after the write that it follows, if ours comes first. A change table tells the last state in any order.
+// triggerName is a trigger's name. Triggers fire in the order of their names: what one of the user's writes to the
+// table is recorded after the write that it follows, if ours comes first. A change table tells the last state in any
+// order.
 func triggerName(c *engine.ChangeTable, event string) string {
 	if c.History != nil {
 		return "0_" + c.Trigger(event)

@@ -32,11 +32,12 @@ func tracking() *engine.Tracking {
 	}
 }
 
-// declareSQL reads the declared types, and the collations of the key's index; an INTEGER PRIMARY KEY has none. ANY keeps
-// a value as it is in a STRICT table, where others make a number of '007': there it is a column without a type that does.
+// declareSQL reads the declared types, and the collations of the key's index; an INTEGER PRIMARY KEY has none. ANY
+// keeps a value as it is in a STRICT table; others make a number of '007', and there a column without a type keeps it.
 const declareSQL = `SELECT name, type || CASE WHEN coll = 'BINARY' THEN '' ELSE ' COLLATE "' || replace(coll, '"', '""') || '"' END
 FROM (SELECT t.name, CASE WHEN t.type = 'ANY' COLLATE NOCASE AND (SELECT max(l.strict) FROM pragma_table_list(?1) l
-		WHERE l.schema = 'main') THEN '' ELSE t.type END AS type, coalesce((SELECT x.coll FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x
+		WHERE l.schema = 'main') THEN '' ELSE t.type END AS type, coalesce((
+		SELECT x.coll FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x
 		WHERE l.origin = 'pk' AND x."key" = 1 AND x.name = t.name LIMIT 1), 'BINARY') COLLATE NOCASE AS coll
 	FROM pragma_table_xinfo(?1) t)`
 

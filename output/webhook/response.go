@@ -74,7 +74,9 @@ func (o *Output) refused(n, code int, err error) *poller.DeliveryError {
 // business.
 func remedy(code, n int) string {
 	switch code {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+	case http.StatusProxyAuthRequired:
+		return "a proxy asks who it is: write its user and password into HTTP_PROXY (http://user:password@proxy:3128)"
+	case http.StatusUnauthorized, http.StatusForbidden:
 		return "check the key in output__url, output__headers__… and output__secret, or whom output__auth sends, and whom the receiver lets in"
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
 		return "check output__url: its path must be the receiver's, and take the method"
