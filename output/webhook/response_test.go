@@ -77,8 +77,8 @@ func TestSwitchedProtocols(t *testing.T) {
 }
 
 func TestMends(t *testing.T) {
-	for status, mend := range map[int]string{401: "output__headers__", 404: "output__url", 407: "HTTP_PROXY", 413: "output__batch_bytes",
-		415: "output__gzip", 429: "output__rate"} {
+	for status, mend := range map[int]string{401: "output__headers__", 404: "output__url", 407: "HTTP_PROXY",
+		413: "output__batch_bytes", 415: "output__gzip", 429: "output__rate"} {
 		if _, failure := deliver(t, answer(status, "", "")); !strings.Contains(failure.Remedy, mend) {
 			t.Errorf("%d: %q does not name %s", status, failure.Remedy, mend)
 		}
