@@ -49,7 +49,7 @@ func (c *Cursor) witness(ctx context.Context, s *pool.Session, p *plan.Plan, pag
 	page.Incarnation = s.Server.Incarnation
 	switch {
 	case p.Sel.Query != "" || p.Table.View: // it is made anew without its rows being others
-	case s.Server.Table != "" && !s.Broken: // else another source's, which used the connection before
+	case s.Server.Table != "" && !s.Broken && p.History == nil: // else another source's, or the history's
 		page.Table = s.Server.Table
 		c.mu.Lock()
 		c.tableSeen = page.Table

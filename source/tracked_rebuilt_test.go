@@ -81,7 +81,11 @@ func restoredBesideItsChanges(t *testing.T, every bool) {
 			}
 			testenv.Exec(t, db, "DROP TABLE o", table, "INSERT INTO o VALUES (1, 2)")
 			record(t, url, db, "o", tracking.Writes{Every: every})
-			warning, err := src.Replaced(t.Context(), page.Events[0].Position(), was, identity(t, src))
+			is := identity(t, src)
+			if is == was {
+				t.Errorf("it is %s, and was", is)
+			}
+			warning, err := src.Replaced(t.Context(), page.Events[0].Position(), was, is)
 			told := warning
 			if err != nil {
 				told = err.Error()
