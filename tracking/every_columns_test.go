@@ -58,7 +58,8 @@ func (r *rig) history() *source.Cursor {
 func TestEveryChangeOfDomains(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "postgres", "CREATE DOMAIN amount AS numeric(5,2) NOT NULL",
-		"CREATE DOMAIN small AS amount CHECK (VALUE < 100)", `CREATE DOMAIN code AS text COLLATE "C" CHECK (VALUE IS NOT NULL)`,
+		"CREATE DOMAIN small AS amount CHECK (VALUE < 100)",
+		`CREATE DOMAIN code AS text COLLATE "C" CHECK (VALUE IS NOT NULL)`,
 		"ALTER TABLE orders ADD COLUMN s small, ADD COLUMN c code")
 	r.recordEvery(everyWithRows)
 	r.exec("INSERT INTO orders VALUES (1, 2, 3.5, 'x')", "UPDATE orders SET s = 4",
