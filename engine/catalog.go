@@ -143,6 +143,8 @@ type Column struct {
 	Nullable bool
 	// Base is the full type that a domain is made of (PostgreSQL); "" where Type is no domain.
 	Base string
+	// Enum says that Type is an enum that somebody made (PostgreSQL).
+	Enum bool
 	// Collation names the collation of a text column, or of a unique index on it, where that holds different texts equal;
 	// "" where texts are compared byte by byte, and where nothing tells (a query).
 	Collation string

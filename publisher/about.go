@@ -51,7 +51,7 @@ func (p *Publisher) About(ctx context.Context) (About, error) {
 	if a.Strategy != claims.Leader {
 		a.Partitions = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
 	}
-	if a.Owners, err = o.claims.Owners(ctx); err != nil {
+	if a.Owners, err = o.events.Claims.Owners(ctx); err != nil {
 		return About{}, err
 	}
 	a.Figures, err = o.events.Figures(ctx)

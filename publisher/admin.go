@@ -153,7 +153,7 @@ func (p *Publisher) Pause(ctx context.Context, by string) error {
 	if err != nil {
 		return err
 	}
-	return o.claims.Pause(ctx, fmt.Sprintf("%s at %s", cmp.Or(by, "an operator"),
+	return o.events.Claims.Pause(ctx, fmt.Sprintf("%s at %s", cmp.Or(by, "an operator"),
 		time.Now().UTC().Format(time.RFC3339)))
 }
 
@@ -163,7 +163,7 @@ func (p *Publisher) Resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.claims.Resume(ctx)
+	return o.events.Claims.Resume(ctx)
 }
 
 // Work returns the partitions with something to publish.

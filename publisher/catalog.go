@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
@@ -55,24 +57,26 @@ func (c *catalog) session(ctx context.Context) (*feed.Outbox, error) {
 
 // explain wraps an error with what was tried, and with the remedy where settings or schema are at fault.
 func (c *catalog) explain(what string, err error) error {
+	fault := engine.Classify(c.conn.Dialect, err)
 	switch {
 	case errors.Is(err, claims.ErrLost), errors.Is(err, poller.ErrConfig):
-		return fmt.Errorf("%s: %w", what, err)
-	case engine.Classify(c.conn.Dialect, err) == engine.FaultConnect:
+	case errors.Is(err, rows.ErrTimed):
+		c.stale.Store(true)
+	case fault == engine.FaultConnect:
 		return fmt.Errorf("%s: cannot connect in time: %s: %w", what, c.conn.Dialect.Syntax().Advice.Reach, err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: it took longer than source__timeout (%v): %w", what, c.cfg.Timeout, err)
-	case engine.Classify(c.conn.Dialect, err) == engine.FaultLogin:
+	case fault == engine.FaultLogin:
 		return fmt.Errorf("%w: %s: the database refused the login: correct user, password or database in the setting that "+
 			"source__connection names: %w", poller.ErrLogin, what, err)
-	case engine.Classify(c.conn.Dialect, err) == engine.FaultPooler:
+	case fault == engine.FaultPooler:
 		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, what, engine.AskPooler, err)
-	case engine.Classify(c.conn.Dialect, err) == engine.FaultReadOnly: // it may heal: a failover is under way
+	case fault == engine.FaultReadOnly: // it may heal: a failover is under way
 		engine.Leave(c.db.Pool)
 		return fmt.Errorf("%s: %s source__connection names: %w", what, engine.AskWritable, err)
-	case engine.Classify(c.conn.Dialect, err) == engine.FaultMissing:
+	case fault == engine.FaultMissing:
 		return fmt.Errorf("%w: %s: %s: %w", poller.ErrConfig, what, engine.AskFile, err)
-	case engine.Classify(c.conn.Dialect, err) == engine.FaultSchema:
+	case fault == engine.FaultSchema:
 		c.stale.Store(true)
 		return fmt.Errorf("%w: %s: a column or table is missing, or has another type, in %s or %s: `rowrelay outbox init %s "+
 			"--apply` creates what is missing, and shows the types without --apply: %w", poller.ErrConfig, what, c.outbox,
@@ -101,82 +105,64 @@ func (c *catalog) open(ctx context.Context) (*opened, error) {
 }
 
 func (c *catalog) read(ctx context.Context) (*opened, error) {
-	var qualified string
-	own, timed := false, false
-	err := c.db.Do(ctx, "read the catalog", func(ctx context.Context, q statement.Querier) (err error) {
-		if qualified, err = c.resolve(ctx, q, c.outbox, ""); err != nil {
-			return err
-		}
-		if err := c.texts.tables.Ready(ctx, q); err != nil {
-			return err
-		}
-		columns, err := c.columns(ctx, q)
-		if err != nil {
-			return err
-		}
-		how := ""
-		if own, timed = rows.IsOwn(c.texts.rows, columns), rows.IsTimed(columns); !own {
-			how = " --beside"
-		}
-		_, err = c.resolve(ctx, q, c.claims, how)
-		return err
-	})
+	qualified, err := c.resolve(ctx, c.outbox, "")
+	if err == nil && c.texts.ready != nil {
+		err = c.db.Do(ctx, "read the database's options", c.texts.ready)
+	}
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{Outbox: feed.Outbox{
-		Origin:   poller.Origin{Engine: c.conn.Engine, Table: qualified, Fingerprint: c.fingerprint(qualified)},
-		Warnings: c.conn.Warnings,
-		Own:      own && len(c.cfg.Map) == 0,
-	}}
 	t, err := c.table(ctx)
 	if err != nil {
 		return nil, err
 	}
+	own, timed, how := rows.IsOwn(c.texts.rows, names(&t)), rows.IsTimed(names(&t)), ""
+	if !own {
+		how = " --beside"
+	}
+	if _, err = c.resolve(ctx, c.claims, how); err != nil {
+		return nil, err
+	}
+	o := &opened{Outbox: feed.Outbox{
+		Origin:   poller.Origin{Engine: c.conn.Engine, Table: qualified, Fingerprint: c.fingerprint(qualified)},
+		Warnings: slices.Clone(c.conn.Warnings),
+		Own:      own && len(c.cfg.Map) == 0,
+	}}
 	if t.Unproved != "" {
 		return nil, fmt.Errorf("%w: several events of %s may have one id, and would be marked as published together: %s",
 			poller.ErrConfig, qualified, t.Unproved)
 	}
 	if o.Own {
-		if err := c.charset(&t, qualified); err != nil {
-			return nil, err
-		}
-		if err := c.leftPublishing(ctx, &t, qualified); err != nil {
-			return nil, err
-		}
-		if err := c.indexes(&t, o); err != nil {
-			return nil, err
-		}
-		o.Warnings = append(slices.Clip(o.Warnings), c.locks(ctx)...)
-		o.events = c.own(qualified, timed)
-	} else if err := c.mapped(ctx, &t, o); err != nil {
+		err = c.own(ctx, &t, o, timed)
+	} else {
+		err = c.mapped(ctx, &t, o)
+	}
+	if err != nil {
 		return nil, err
 	}
-	o.claims = o.events.Claims
-	o.Claims, o.Events = o.claims, o.events
-	if o.Own && !timed {
-		o.Warnings = append(slices.Clip(o.Warnings), fmt.Sprintf("%s lacks available_at or expires_at, so that no event of it is "+
-			"delayed, or expires: run `rowrelay outbox init %s --apply`", qualified, c.cfg.Poller))
-		o.Events = &untimed{Table: o.events, columns: c.columns, db: c.db, stale: &c.stale}
-	}
+	o.Claims, o.Events = o.events.Claims, o.events
 	return o, nil
+}
+
+// warn adds a warning.
+func (o *opened) warn(format string, args ...any) {
+	o.Warnings = append(o.Warnings, fmt.Sprintf(format, args...))
 }
 
 // locks warns where writers on MySQL or MariaDB lack rows to lock (package outbox): earlier versions filled them by a
 // recursion, which the server ends after 1,000. Who publishes need not be allowed to see them: then nothing is said.
-func (c *catalog) locks(ctx context.Context) []string {
+func (c *catalog) locks(ctx context.Context, o *opened) {
 	if c.conn.Engine != "mysql" {
-		return nil
+		return
 	}
 	var n int
 	err := c.db.Do(ctx, "count the rows for writers to lock", func(ctx context.Context, q statement.Querier) error {
 		return q.QueryRowContext(ctx, "SELECT COUNT(*) FROM rowrelay_locks").Scan(&n)
 	})
-	if err != nil || n >= 1024 {
-		return nil
+	if err == nil && n < 1024 {
+		o.warn("rowrelay_locks has %d of its 1024 rows: writers of the aggregates that lack one lock "+
+			"nothing, and their events may come out of order, or are refused: rowrelay outbox init %s --apply adds them", n, c.cfg.Poller)
 	}
-	return []string{fmt.Sprintf("rowrelay_locks has %d of its 1024 rows: writers of the aggregates that lack one lock "+
-		"nothing, and their events may come out of order, or are refused: rowrelay outbox init %s --apply adds them", n, c.cfg.Poller)}
 }
 
 // charset refuses a table that was created without the character set of `rowrelay outbox init`: on MySQL and MariaDB
@@ -209,8 +195,27 @@ func (c *catalog) rowsConfig() rows.Config {
 		}, Locked: func(err error) bool { return engine.Classify(c.conn.Dialect, err) == engine.FaultLocked }}
 }
 
-// own are the events of a table of `rowrelay outbox init`.
-func (c *catalog) own(qualified string, timed bool) *rows.Table {
+// own completes what is known of a table of `rowrelay outbox init`.
+func (c *catalog) own(ctx context.Context, t *engine.Table, o *opened, timed bool) error {
+	if err := c.charset(t, o.Table); err != nil {
+		return err
+	}
+	if err := c.leftPublishing(ctx, t, o.Table); err != nil {
+		return err
+	}
+	if err := c.indexes(t, o); err != nil {
+		return err
+	}
+	c.locks(ctx, o)
+	if !timed {
+		o.warn("%s lacks available_at or expires_at, so that no event of it is delayed, or expires: run `rowrelay outbox "+
+			"init %s --apply`", o.Table, c.cfg.Poller)
+	}
+	o.events = c.ownEvents(o.Table, timed)
+	return nil
+}
+
+func (c *catalog) ownEvents(qualified string, timed bool) *rows.Table {
 	cfg := c.rowsConfig()
 	cfg.Timed = timed
 	return rows.Own(c.db, c.texts.rows, c.outbox, cfg, c.texts.claims, c.place(qualified))
@@ -223,14 +228,14 @@ func (c *catalog) mapped(ctx context.Context, t *engine.Table, o *opened) error 
 		return fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
 			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
 	}
-	l, err := mapping.Read(ctx, c.db.Pool, c.texts.tables.Columns, c.outbox, o.Table, cfg.Map, c.texts.textTimes)
+	l, err := mapping.Read(cfg.Map, o.Table, c.columns(t), c.texts.textTimes)
 	if err != nil {
 		return err
 	}
 	side := rows.SideOf(c.claims)
-	found, err := c.texts.tables.Resolve(ctx, c.db.Pool, side)
+	found, err := c.lookFor(ctx, side)
 	if err != nil {
-		return fmt.Errorf("look for %s: %w", side, err)
+		return err
 	}
 	if found == "" {
 		return fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --beside --apply`",
@@ -246,7 +251,7 @@ func (c *catalog) mapped(ctx context.Context, t *engine.Table, o *opened) error 
 	events := func(index string) *rows.Table {
 		return rows.Mapped(c.db, c.texts.values, l, c.outbox, side, index, c.rowsConfig(), c.texts.claims, c.place(o.Table))
 	}
-	o.Warnings = append(slices.Clip(o.Warnings), l.Warnings...)
+	o.Warnings = append(o.Warnings, l.Warnings...)
 	for _, index := range l.Serving(t.Indexes) {
 		o.events = events(index)
 		if serves, err := c.serves(ctx, o.events); serves || err != nil {
@@ -255,9 +260,9 @@ func (c *catalog) mapped(ctx context.Context, t *engine.Table, o *opened) error 
 	}
 	o.events = events("")
 	if pending, order := l.Search(); !t.View && order != nil {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("no index of %s holds what is to be published in its order, so that each poll reads and "+
+		o.warn("no index of %s holds what is to be published in its order, so that each poll reads and "+
 			"sorts all of it: create one on (%s), or on (%s) for those rows alone", o.Table,
-			strings.Join(append(pending, order...), ", "), strings.Join(order, ", ")))
+			strings.Join(append(pending, order...), ", "), strings.Join(order, ", "))
 	}
 	return nil
 }
@@ -310,14 +315,14 @@ func (c *catalog) indexes(t *engine.Table, o *opened) error {
 		return fmt.Errorf("%w: %s lacks %d index(es), without which nothing can be published: run `rowrelay outbox init "+
 			"%s --apply`, or: %s", poller.ErrConfig, o.Table, len(lacks), c.cfg.Poller, strings.Join(statements(lacks), "; "))
 	}
-	warn := func(format string, of []rows.Index) {
-		for _, ix := range of {
-			o.Warnings = append(slices.Clip(o.Warnings), fmt.Sprintf(format, o.Table, ix.Name, c.cfg.Poller))
-		}
+	for _, ix := range lacks {
+		o.warn("%s lacks the index %s, without which a poll reads more than it brings: run `rowrelay outbox init %s --apply`",
+			o.Table, ix.Name, c.cfg.Poller)
 	}
-	warn("%s lacks the index %s, without which a poll reads more than it brings: run `rowrelay outbox init %s --apply`", lacks)
-	warn("%s has the index %s of an earlier version: to have the new one, drop it while nothing is published, and run "+
-		"`rowrelay outbox init %s --apply`", older)
+	for _, ix := range older {
+		o.warn("%s has the index %s of an earlier version: to have the new one, drop it while nothing is published, and run "+
+			"`rowrelay outbox init %s --apply`", o.Table, ix.Name, c.cfg.Poller)
+	}
 	return nil
 }
 
@@ -347,30 +352,44 @@ func (c *catalog) table(ctx context.Context) (t engine.Table, err error) {
 }
 
 // resolve finds a table. how are the flags of `outbox init` that creates it.
-func (c *catalog) resolve(ctx context.Context, q statement.Querier, n statement.Name, how string) (string, error) {
-	qualified, err := c.texts.tables.Resolve(ctx, q, n)
-	if err != nil {
-		return "", err
-	}
-	if qualified == "" {
-		return "", fmt.Errorf("%w: there is no table %s (or the user of source__connection may not see it): run `rowrelay outbox init %s%s --apply`",
+func (c *catalog) resolve(ctx context.Context, n statement.Name, how string) (string, error) {
+	qualified, err := c.lookFor(ctx, n)
+	if err == nil && qualified == "" {
+		err = fmt.Errorf("%w: there is no table %s (or the user of source__connection may not see it): run `rowrelay outbox init %s%s --apply`",
 			poller.ErrConfig, n, c.cfg.Poller, how)
 	}
-	return qualified, nil
+	return qualified, err
 }
 
-// columns are the outbox' columns, as a result of no rows names them.
-func (c *catalog) columns(ctx context.Context, q statement.Querier) ([]string, error) {
-	rows, err := q.QueryContext(ctx, "SELECT * FROM "+c.outbox.String()+" WHERE 1 = 0")
-	if err != nil {
-		return nil, err
+func (c *catalog) lookFor(ctx context.Context, n statement.Name) (qualified string, err error) {
+	err = c.db.Do(ctx, "read the catalog", func(ctx context.Context, q statement.Querier) error {
+		qualified, err = c.texts.resolve(ctx, q, n)
+		return err
+	})
+	return qualified, err
+}
+
+// names are those of a table's columns.
+func names(t *engine.Table) []string {
+	list := make([]string, len(t.Columns))
+	for i := range t.Columns {
+		list[i] = t.Columns[i].Name
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err is what tells
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
+	return list
+}
+
+// columns are what a mapping is made of. SQLite calls a column of the primary key nullable that nobody means to be.
+func (c *catalog) columns(t *engine.Table) []column.Column {
+	list := make([]column.Column, len(t.Columns))
+	for i := range t.Columns {
+		is := &t.Columns[i]
+		list[i] = column.Column{Name: is.Name, Type: cmp.Or(is.Base, is.Type),
+			Nullable: is.Nullable && !slices.Contains(t.PrimaryKey, is.Name)}
+		if list[i].Kind = c.texts.kind(list[i].Type); is.Enum {
+			list[i].Kind = column.Text
+		}
 	}
-	return columns, rows.Err()
+	return list
 }
 
 // fingerprint identifies what is published, whoever does it: server, database and table.

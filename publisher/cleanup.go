@@ -38,7 +38,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 	}
 	// One chunk may take as long as a statement may, and its repetitions; then comes the rest.
 	ttl := max(cfg.ClaimTTL, 2*cfg.Timeout) + longestRest
-	claim, err := o.claims.ClaimCleanup(ctx, claims.OwnerName(cfg.App, cfg.Instance, alive.ID(cfg.Alive)), ttl)
+	claim, err := o.events.Claims.ClaimCleanup(ctx, claims.OwnerName(cfg.App, cfg.Instance, alive.ID(cfg.Alive)), ttl)
 	if err != nil || claim == nil {
 		return c, stopped(ctx, &c, begun, err)
 	}

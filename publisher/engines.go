@@ -14,10 +14,14 @@ import (
 type texts struct {
 	syntax statement.Syntax
 	low    statement.Low
-	tables tables
 	claims claims.Syntax
 	rows   rows.Syntax
 	values rows.Values
+	// resolve finds a table in the catalog; qualified is "" where there is none. kind is what a type is for statements.
+	resolve func(ctx context.Context, q statement.Querier, n statement.Name) (qualified string, err error)
+	kind    func(typ string) column.Kind
+	// ready refuses a database that the order of events could not be kept in; nil: every one does.
+	ready func(ctx context.Context, q statement.Querier) error
 	// textTimes says that a time may stand in a column of text.
 	textTimes bool
 	// longestID is how long an id may be in the table of failed events, in characters; 0: no bound.
@@ -26,15 +30,5 @@ type texts struct {
 	mostRows int
 }
 
-// tables is what is asked of an engine's catalog.
-type tables interface {
-	// Ready refuses a database that the order of events could not be kept in.
-	Ready(ctx context.Context, q statement.Querier) error
-	// Resolve finds a table; qualified is "" where there is none.
-	Resolve(ctx context.Context, q statement.Querier, n statement.Name) (qualified string, err error)
-	// Columns reads the columns of a table in their order.
-	Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error)
-}
-
-var sqliteTexts = texts{syntax: sqlite.Statement{}, tables: sqlite.Tables{}, claims: sqlite.Claims{},
-	rows: sqlite.Outbox{}, values: sqlite.Mapping{}, textTimes: true}
+var sqliteTexts = texts{syntax: sqlite.Statement{}, claims: sqlite.Claims{}, rows: sqlite.Outbox{},
+	values: sqlite.Mapping{}, resolve: sqlite.Resolve, kind: sqlite.KindOf, textTimes: true}

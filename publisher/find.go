@@ -27,21 +27,17 @@ func Find(ctx context.Context, conn engine.Connection, table string) (found Foun
 	if err != nil {
 		return found, err
 	}
-	qualified, err := c.texts.tables.Resolve(ctx, c.db.Pool, c.outbox)
+	qualified, err := c.texts.resolve(ctx, c.db.Pool, c.outbox)
 	if err != nil || qualified == "" {
 		return found, err
 	}
-	columns, err := c.columns(ctx, c.db.Pool)
+	t, err := c.table(ctx)
 	if err != nil {
 		return found, err
 	}
-	found.Exists, found.Own = true, rows.IsOwn(c.texts.rows, columns)
+	found.Exists, found.Own = true, rows.IsOwn(c.texts.rows, names(&t))
 	if found.Own {
-		found.Lacks = rows.AddTimes(c.texts.rows, c.outbox, columns)
-		t, err := c.table(ctx)
-		if err != nil {
-			return found, err
-		}
+		found.Lacks = rows.AddTimes(c.texts.rows, c.outbox, names(&t))
 		lacks, _ := c.lacks(&t)
 		if rows.Needs(c.texts.rows) { // elsewhere the statements of DDL add them
 			found.Lacks = append(found.Lacks, statements(lacks)...)

@@ -39,7 +39,7 @@ func recordedAs(t *testing.T, engine string, outbox, beside statement.Name, qual
 	r := &statementtest.Recorder{}
 	c := &catalog{cfg: cfg, texts: e, outbox: outbox, claims: beside}
 	c.db = statement.NewDB(e.syntax, e.low, sql.OpenDB(r), 0, func(error) bool { return false }, c.explain)
-	rows := c.own(qualified, true)
+	rows := c.ownEvents(qualified, true)
 	t.Cleanup(func() {
 		if err := c.db.Pool.Close(); err != nil {
 			t.Error(err)

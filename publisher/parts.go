@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/publisher/feed"
@@ -57,7 +56,6 @@ type catalog struct {
 // opened is an outbox, proved against the catalog.
 type opened struct {
 	feed.Outbox
-	claims *claims.Table
 	events *rows.Table
 	// tried says that the database takes what publishing writes.
 	tried atomic.Bool

@@ -26,7 +26,7 @@ func TestIndexThatCannotBeTried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if serves, err := c.serves(t.Context(), c.own("outbox", true)); serves || err == nil {
+	if serves, err := c.serves(t.Context(), c.ownEvents("outbox", true)); serves || err == nil {
 		t.Errorf("%v, %v", serves, err)
 	}
 }

@@ -247,7 +247,7 @@ func TestNames(t *testing.T) {
 	b := newBench(t, testenv.Postgres, func(c *Config) { c.Table, c.ClaimsTable = `public."Out.Box"`, "claims" })
 	for _, text := range []string{`"Out.Box"`, `public."Out.Box"`, "public.[Out.Box]"} {
 		c, err := b.view(func(c *Config) { c.Table = text }).open(t.Context())
-		if err != nil || c.claims.Place.Outbox != "public.Out.Box" {
+		if err != nil || c.events.Claims.Place.Outbox != "public.Out.Box" {
 			t.Errorf("%s: %v, %v", text, c, err)
 		}
 	}

@@ -129,7 +129,7 @@ func (b *bench) open(change ...func(*Config)) *instance {
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	return &instance{c, o.claims, o.events}
+	return &instance{c, o.events.Claims, o.events}
 }
 
 // view returns the outbox as another instance has it before it was opened.

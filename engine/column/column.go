@@ -2,11 +2,8 @@
 package column
 
 import (
-	"context"
 	"strconv"
 	"strings"
-
-	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
 // Column is a column of a user's table, as the catalog shows it.
@@ -82,17 +79,4 @@ func KindOf(typ string) Kind {
 		}
 	}
 	return Other
-}
-
-// Read reads a result of names, types and whether NULL is allowed.
-func Read(ctx context.Context, q statement.Querier, kind func(typ string) Kind, text string,
-	argument string) (list []Column, err error) {
-	err = statement.Rows(ctx, q, text, []any{argument}, func(scan func(...any) error) (bool, error) {
-		var c Column
-		err := scan(&c.Name, &c.Type, &c.Nullable)
-		c.Kind = kind(c.Type)
-		list = append(list, c)
-		return true, err
-	})
-	return list, err
 }

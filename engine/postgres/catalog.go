@@ -60,7 +60,7 @@ const columnsSQL = `WITH RECURSIVE base AS (
 	FROM base b JOIN pg_catalog.pg_type t ON t.oid = b.typ
 	UNION ALL
 	SELECT r.attnum, r.attname, r.attnotnull, r.attcollation, CASE WHEN r.mod = -1 THEN t.typtypmod ELSE r.mod END, r.typ,
-		r.full_type, r.generated, t.typbasetype, r.domain_notnull
+		r.full_type, r.generated, t.typbasetype, r.domain_notnull OR t.typnotnull
 	FROM resolved r JOIN pg_catalog.pg_type t ON t.oid = r.base_typ WHERE t.typtype = 'd'
 ), odd AS (
 	SELECT DISTINCT ON (c.attnum) c.attnum, m.nspname || '.' || l.collname AS name
@@ -160,7 +160,7 @@ func (d Dialect) columns(ctx context.Context, conn *sql.Conn, oid string) (colum
 		err := scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.category, &t.Schema, &collation, &base,
 			&computed, &virtual, &sorted)
 		columns = append(columns, engine.Column{Name: name, Type: full, Base: base, Nullable: !notNull,
-			Collation: collation, Sorted: sorted, Computed: computed, Unwatched: virtual, Value: t.Value()})
+			Collation: collation, Sorted: sorted, Enum: t.Class == "e" && base == "", Computed: computed, Unwatched: virtual, Value: t.Value()})
 		return err
 	})
 	if err != nil {

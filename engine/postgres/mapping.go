@@ -40,7 +40,7 @@ func (Mapping) Typed(c *column.Column, parameter string) string {
 	if c.Kind == column.Bytes {
 		return "decode(" + parameter + ", 'hex')"
 	}
-	return "CAST(CAST(" + parameter + " AS text) AS " + strings.TrimPrefix(c.Type, enum) + ")"
+	return "CAST(CAST(" + parameter + " AS text) AS " + c.Type + ")"
 }
 
 // Position writes the sign as 0 or 1 and then the number without it.

@@ -8,14 +8,8 @@ import (
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
 
-// Tables is what SQLite's catalog says of tables.
-type Tables struct{}
-
-// Ready accepts every database: no option of SQLite stands in an outbox's way.
-func (Tables) Ready(context.Context, statement.Querier) error { return nil }
-
 // Resolve returns the name as it was declared, without a schema, or "" where there is none.
-func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
+func Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	master := "sqlite_master"
 	if n.Schema() != "" {
 		master = Statement{}.Quote(n.Schema()) + "." + master
@@ -26,16 +20,9 @@ func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name
 	return table, err
 }
 
-// Columns counts no column of the primary key as nullable. SQLite says that one may be NULL where NOT NULL is not
-// declared: of an INTEGER PRIMARY KEY it is not true, and of others nobody means it.
-func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
-	return column.Read(ctx, q, d.Kind,
-		`SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_info(?1) ORDER BY cid`, n.Base())
-}
-
-// Kind follows the rules of affinity where they decide how a value compares, and the name where it says more. A
+// KindOf follows the rules of affinity where they decide how a value compares, and the name where it says more. A
 // declared type is a hint there: a uuid is text, a boolean is a number.
-func (Tables) Kind(typ string) column.Kind {
+func KindOf(typ string) column.Kind {
 	base := column.TypeName(typ)
 	switch {
 	case strings.Contains(base, "bool"):

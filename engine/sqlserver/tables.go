@@ -8,12 +8,8 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
-
-// Tables is what SQL Server's catalog says of tables.
-type Tables struct{}
 
 // optionsSQL names the database: on Azure SQL Database its number in sys.databases is not DB_ID()'s.
 const optionsSQL = "SELECT is_read_committed_snapshot_on, CAST(compatibility_level AS int) FROM sys.databases WHERE name = DB_NAME()"
@@ -29,7 +25,7 @@ const (
 // wait for each writer's open transaction, and a scan can miss a row that becomes PENDING after it has
 // passed, and return a later one of the same aggregate. So can one that finds an earlier event's failure beside a
 // table, and for the later event none any more. A database that does not say so is refused too.
-func (Tables) Ready(ctx context.Context, q statement.Querier) error {
+func Ready(ctx context.Context, q statement.Querier) error {
 	var on sql.NullBool
 	var level sql.NullInt64
 	err := q.QueryRowContext(ctx, optionsSQL).Scan(&on, &level)
@@ -56,7 +52,7 @@ func (Tables) Ready(ctx context.Context, q statement.Querier) error {
 }
 
 // Resolve returns schema.table, or "" where OBJECT_ID finds none or the login may not see it.
-func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
+func Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
 	var schema, table sql.NullString
 	_, err := n.Found(q.QueryRowContext(ctx, "SELECT OBJECT_SCHEMA_NAME(OBJECT_ID(@p1)), OBJECT_NAME(OBJECT_ID(@p1))",
 		n.String()), &schema, &table)
@@ -64,27 +60,4 @@ func (Tables) Resolve(ctx context.Context, q statement.Querier, n statement.Name
 		return "", err
 	}
 	return schema.String + "." + table.String, nil
-}
-
-// Columns reads sys.columns. A type of the user's own is shown as the system type below it.
-func (d Tables) Columns(ctx context.Context, q statement.Querier, n statement.Name) ([]column.Column, error) {
-	return column.Read(ctx, q, d.Kind, columnsText, n.String())
-}
-
-const columnsText = `SELECT c.name, t.name + CASE
-	WHEN t.name IN ('varchar', 'char', 'varbinary', 'binary') THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ` +
-	`ELSE CONVERT(varchar(10), c.max_length) END + ')'
-	WHEN t.name IN ('nvarchar', 'nchar') THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ` +
-	`ELSE CONVERT(varchar(10), c.max_length / 2) END + ')'
-	WHEN t.name IN ('datetime2', 'datetimeoffset') THEN '(' + CONVERT(varchar(10), c.scale) + ')'
-	ELSE '' END, c.is_nullable
-FROM sys.columns c JOIN sys.types t ON t.user_type_id = c.system_type_id
-WHERE c.object_id = OBJECT_ID(@p1) ORDER BY c.column_id`
-
-// Kind knows that timestamp is a row version.
-func (Tables) Kind(typ string) column.Kind {
-	if column.TypeName(typ) == "timestamp" {
-		return column.Other
-	}
-	return column.KindOf(typ)
 }

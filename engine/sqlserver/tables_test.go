@@ -61,7 +61,7 @@ func TestVersioned(t *testing.T) {
 		"broken":    {err: broken, is: broken, says: "read the database's options"},
 	} {
 		db := sql.OpenDB(&options{rows: c.rows, err: c.err, lists: c.lists})
-		err := Tables{}.Ready(t.Context(), db)
+		err := Ready(t.Context(), db)
 		if !errors.Is(err, c.is) || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}

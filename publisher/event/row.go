@@ -1,15 +1,12 @@
 package event
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine/statement"
-	"github.com/rowrelay/rowrelay/poller"
 )
 
 // Glance is what there is to do in an outbox.
@@ -93,28 +90,4 @@ func (r *Row) limit(name string, v any) time.Time {
 		r.Broken = fmt.Errorf("its %s is %q, which is no time: write one in UTC, as 2026-01-31 23:59:59", name, fmt.Sprint(v))
 	}
 	return at
-}
-
-// Read runs a statement of events' columns and stops at the limit; more says that there was another row.
-func Read(ctx context.Context, s *statement.Statement, q statement.Querier, limit poller.Limit,
-	scanned func(func(...any) error) (Row, error)) (rows []Row, more bool, err error) {
-	size := 0
-	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
-		if len(rows) > 0 && (len(rows) >= limit.Rows || limit.Bytes > 0 && size >= limit.Bytes) {
-			more = true
-			return false, nil
-		}
-		r, err := scanned(scan)
-		if err != nil {
-			return false, err
-		}
-		size += len(r.Outbox.Payload)
-		if len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
-			more = true // this one comes with the next fetch
-			return false, nil
-		}
-		rows = append(rows, r)
-		return true, nil
-	})
-	return rows, more, err
 }

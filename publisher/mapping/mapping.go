@@ -3,31 +3,21 @@
 package mapping
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/rowrelay/rowrelay/engine/column"
-	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
-// Columns reads the columns of a table in their order, as an engine's catalog shows them.
-type Columns func(ctx context.Context, q statement.Querier, table statement.Name) ([]column.Column, error)
-
-// Read proves settings (role → column, or an option's value) against the catalog. qualified is the table's name for
+// Read proves settings (role → column, or an option's value) against the columns of a table. qualified is its name for
 // people, textTimes says that a time may stand in a column of text.
-func Read(ctx context.Context, q statement.Querier, columns Columns, table statement.Name, qualified string,
-	settings map[string]string, textTimes bool) (Layout, error) {
+func Read(settings map[string]string, qualified string, columns []column.Column, textTimes bool) (Layout, error) {
 	m, err := parseMapping(settings)
 	if err != nil {
 		return Layout{}, err
 	}
 	m.textTimes = textTimes
-	list, err := columns(ctx, q, table)
-	if err != nil {
-		return Layout{}, fmt.Errorf("read the columns of %s: %w", table, err)
-	}
-	return m.resolve(qualified, list)
+	return m.resolve(qualified, columns)
 }
 
 // Cleanable returns an error where a clean-up by age cannot know what is old.

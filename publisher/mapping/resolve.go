@@ -11,7 +11,7 @@ import (
 
 // Layout is a mapping that was proved against the catalog: what statements are made of.
 type Layout struct {
-	ID, Payload column.Column
+	ID, Payload *column.Column // both are there
 	// Seq orders events where it is given; otherwise CreatedAt and ID do.
 	Seq *column.Column
 	// AggregateID is nil with source__map__aggregate_id=none: every event is then an aggregate of its own, named by
@@ -27,51 +27,34 @@ type Layout struct {
 	Warnings []string
 }
 
+// Columns are those that have a role.
+func (l *Layout) Columns() (list []*column.Column) {
+	for i := range roles {
+		if roles[i].at == nil {
+			continue
+		}
+		if c := *roles[i].at(l); c != nil && !slices.Contains(list, c) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 // resolve proves a mapping against the columns of table, which is its name for people.
 func (m *mapping) resolve(table string, catalog []column.Column) (Layout, error) {
 	l := Layout{Pending: m.pending, Done: m.done, Deletes: m.deletes}
-	find := func(r role, required string) (*column.Column, error) {
-		return m.find(table, catalog, r, required)
-	}
-	var err error
-	required := func(r role, why string) column.Column {
-		var c *column.Column
-		if err == nil {
-			c, err = find(r, why)
+	for i := range roles {
+		r := &roles[i]
+		c, err := m.find(table, catalog, r.role, r.byDefault, r.required)
+		switch {
+		case err != nil:
+			return Layout{}, err
+		case r.at != nil:
+			*r.at(&l) = c
+		case c != nil && m.columns[r.role] != "":
+			l.Warnings = append(l.Warnings, fmt.Sprintf("%s=%s has no effect: of a mapped table only the mark of publishing is "+
+				"written, failures are kept in the table beside the claims", r.setting(), c.Name))
 		}
-		if c == nil {
-			return column.Column{}
-		}
-		return *c
-	}
-	optional := func(r role) *column.Column {
-		var c *column.Column
-		if err == nil {
-			c, err = find(r, "")
-		}
-		return c
-	}
-	l.ID = required(roleID, "the column that identifies an event")
-	l.Payload = required(rolePayload, "the column that holds what is published")
-	l.Seq, l.CreatedAt = optional(roleSeq), optional(roleCreatedAt)
-	l.AggregateType, l.EventType, l.Key = optional(roleAggregateType), optional(roleEventType), optional(roleKey)
-	l.Published, l.PublishedAt, l.State = optional(rolePublished), optional(rolePublishedAt), optional(roleState)
-	l.Attempts, l.TraceParent, l.TraceState = optional(roleAttempts), optional(roleTraceParent), optional(roleTraceState)
-	l.AvailableAt, l.ExpiresAt = optional(roleAvailableAt), optional(roleExpiresAt)
-	if m.columns[roleAggregateID] != noColumn {
-		c := required(roleAggregateID,
-			"the column whose events keep their order; or write "+noColumn+", for no order among events")
-		l.AggregateID = &c
-	}
-	for _, r := range unusedRoles {
-		if c := optional(r); c != nil && m.columns[r] != "" {
-			l.Warnings = append(l.Warnings,
-				fmt.Sprintf("%s=%s has no effect: of a mapped table only the mark of publishing is written, "+
-					"failures are kept in the table beside the claims", r.setting(), c.Name))
-		}
-	}
-	if err != nil {
-		return Layout{}, err
 	}
 	if err := l.checkState(m, table, catalog); err != nil {
 		return Layout{}, err
@@ -83,15 +66,14 @@ func (m *mapping) resolve(table string, catalog []column.Column) (Layout, error)
 }
 
 // find returns the column of a role; nil where there is none and none is required. required says what it is for.
-func (m *mapping) find(table string, catalog []column.Column, r role, required string) (*column.Column, error) {
+func (m *mapping) find(table string, catalog []column.Column, r role, byDefault,
+	required string) (*column.Column, error) {
 	name, said := m.columns[r]
-	if name == noColumn {
-		return nil, nil
-	}
 	if !said {
-		if name = r.byDefault(); name == "" {
-			return nil, nil
-		}
+		name = byDefault
+	}
+	if name == "" || name == noColumn {
+		return nil, nil
 	}
 	found := slices.IndexFunc(catalog, func(c column.Column) bool { return c.Name == name })
 	if found < 0 {
@@ -109,8 +91,7 @@ func (m *mapping) find(table string, catalog []column.Column, r role, required s
 	}
 	switch {
 	case found >= 0:
-		c := catalog[found]
-		return &c, nil
+		return &catalog[found], nil
 	case said:
 		return nil, fmt.Errorf("%w: %s=%s: %s has no such column; it has: %s: name one of them", poller.ErrConfig,
 			r.setting(), name, table, names(catalog))
@@ -160,39 +141,17 @@ func (l *Layout) checkState(m *mapping, table string, catalog []column.Column) e
 
 // checkKinds refuses columns of types that their role cannot have.
 func (l *Layout) checkKinds(textTimes bool) error {
-	times := []column.Kind{column.Time}
-	if textTimes {
-		times = append(times, column.Text)
-	}
-	for _, c := range []struct {
-		role    role
-		column  *column.Column
-		allowed []column.Kind
-		want    string
-	}{
-		{roleID, &l.ID, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
-			"an integer, text, a uuid or bytes"},
-		{roleSeq, l.Seq, []column.Kind{column.Integer}, "an integer"},
-		{roleAggregateID, l.AggregateID, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
-			"an integer, text, a uuid or bytes"},
-		{roleAggregateType, l.AggregateType, []column.Kind{column.Integer, column.Text}, "text"},
-		{roleEventType, l.EventType, []column.Kind{column.Integer, column.Text}, "text"},
-		{roleKey, l.Key, []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes},
-			"text, a uuid, an integer or bytes"},
-		{rolePayload, &l.Payload, []column.Kind{column.Text, column.JSON, column.Bytes}, "text, JSON or bytes"},
-		{roleCreatedAt, l.CreatedAt, times, "a date and time"},
-		{rolePublishedAt, l.PublishedAt, times, "a date and time"},
-		{roleAvailableAt, l.AvailableAt, times, "a date and time"},
-		{roleExpiresAt, l.ExpiresAt, times, "a date and time"},
-		{rolePublished, l.Published, []column.Kind{column.Bool, column.Integer}, "a boolean or a number"},
-		{roleAttempts, l.Attempts, []column.Kind{column.Integer}, "an integer"},
-		{roleState, l.State, []column.Kind{column.Integer, column.Text}, "text or a number"},
-	} {
-		if c.column == nil || slices.Contains(c.allowed, c.column.Kind) {
+	for i := range roles {
+		r := &roles[i]
+		if r.kinds == nil {
+			continue
+		}
+		c := *r.at(l)
+		if c == nil || slices.Contains(r.kinds, c.Kind) || textTimes && r.want == aTime && c.Kind == column.Text {
 			continue
 		}
 		return fmt.Errorf("%w: %s: column %s is %s, and has to be %s: name another column, or %s where the role can do without", poller.ErrConfig,
-			c.role.setting(), c.column.Name, c.column.Type, c.want, noColumn)
+			r.setting(), c.Name, c.Type, r.want, noColumn)
 	}
 	for option, value := range map[string]string{optionPending: l.Pending, optionDone: l.Done} {
 		if l.State != nil && l.State.Kind == column.Integer && value != "" && !IsInteger(value) {
@@ -212,8 +171,7 @@ func (l *Layout) checkOrder(m *mapping, table string, catalog []column.Column) e
 			roleID.setting(), l.ID.Name)
 	}
 	if l.Seq == nil && m.columns[roleSeq] != noColumn && l.ID.Kind == column.Integer {
-		id := l.ID
-		l.Seq = &id
+		l.Seq = l.ID
 	}
 	order, r := l.Seq, roleSeq
 	if order == nil {

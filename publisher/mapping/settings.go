@@ -6,44 +6,74 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/poller"
 )
 
 // role is what a column of a mapped table is for: source__map__<role>=<column>.
 type role string
 
+// Those that are named beside their list.
 const (
-	roleID            role = "id"
-	roleSeq           role = "seq"
-	roleAggregateType role = "aggregate_type"
-	roleAggregateID   role = "aggregate_id"
-	roleEventType     role = "event_type"
-	rolePayload       role = "payload"
-	roleCreatedAt     role = "created_at"
-	rolePublished     role = "published"
-	rolePublishedAt   role = "published_at"
-	roleState         role = "state"
-	roleAttempts      role = "attempts"
-	roleKey           role = "idempotency_key"
-	roleTraceParent   role = "traceparent"
-	roleTraceState    role = "tracestate"
-	roleAvailableAt   role = "available_at"
-	roleExpiresAt     role = "expires_at"
-	// What follows lives in the side table, or is not needed by the strategy leader.
-	roleNextAttempt role = "next_attempt_at"
-	roleLastError   role = "last_error"
-	roleBucket      role = "bucket"
+	roleID          role = "id"
+	roleSeq         role = "seq"
+	roleAggregateID role = "aggregate_id"
+	rolePayload     role = "payload"
+	roleCreatedAt   role = "created_at"
+	rolePublished   role = "published"
+	rolePublishedAt role = "published_at"
+	roleState       role = "state"
+	roleAttempts    role = "attempts"
 )
 
-// roles are all of them, in the order of messages.
-var roles = []role{
-	roleID, roleSeq, roleAggregateType, roleAggregateID, roleEventType, rolePayload, roleCreatedAt, rolePublished,
-	rolePublishedAt, roleState, roleAttempts, roleKey, roleTraceParent, roleTraceState, roleAvailableAt, roleExpiresAt,
-	roleNextAttempt, roleLastError, roleBucket,
+// roles are all of them, in the order of statements and messages.
+var roles = []struct {
+	role
+	// byDefault is the column of a role that the settings do not name: those of the table that frameworks have in common.
+	// It is "" where nothing but the settings can say what a column of that name means.
+	byDefault string
+	at        func(*Layout) **column.Column // nil: it may be named, and is not needed
+	kinds     []column.Kind                 // nil: any
+	want      string                        // the kinds, in words
+	required  string                        // what it is; "" where an event can do without
+}{
+	{roleID, "id", func(l *Layout) **column.Column { return &l.ID }, named, "an integer, text, a uuid or bytes",
+		"the column that identifies an event"},
+	{roleSeq, "seq", func(l *Layout) **column.Column { return &l.Seq }, whole, "an integer", ""},
+	{"aggregate_type", "aggregate_type", func(l *Layout) **column.Column { return &l.AggregateType }, words, "text", ""},
+	{roleAggregateID, "aggregate_id", func(l *Layout) **column.Column { return &l.AggregateID }, named,
+		"an integer, text, a uuid or bytes",
+		"the column whose events keep their order; or write " + noColumn + ", for no order among events"},
+	{"event_type", "event_type", func(l *Layout) **column.Column { return &l.EventType }, words, "text", ""},
+	{"idempotency_key", "idempotency_key", func(l *Layout) **column.Column { return &l.Key }, named,
+		"text, a uuid, an integer or bytes", ""},
+	{roleCreatedAt, "created_at", func(l *Layout) **column.Column { return &l.CreatedAt }, times, aTime, ""},
+	{rolePublished, "published", func(l *Layout) **column.Column { return &l.Published },
+		[]column.Kind{column.Bool, column.Integer}, "a boolean or a number", ""},
+	{rolePublishedAt, "published_at", func(l *Layout) **column.Column { return &l.PublishedAt }, times, aTime, ""},
+	{roleState, "state", func(l *Layout) **column.Column { return &l.State }, words, "text or a number", ""},
+	{roleAttempts, "retry_count", func(l *Layout) **column.Column { return &l.Attempts }, whole, "an integer", ""},
+	{"traceparent", "traceparent", func(l *Layout) **column.Column { return &l.TraceParent }, nil, "", ""},
+	{"tracestate", "tracestate", func(l *Layout) **column.Column { return &l.TraceState }, nil, "", ""},
+	{"available_at", "", func(l *Layout) **column.Column { return &l.AvailableAt }, times, aTime, ""},
+	{"expires_at", "", func(l *Layout) **column.Column { return &l.ExpiresAt }, times, aTime, ""},
+	{rolePayload, "payload", func(l *Layout) **column.Column { return &l.Payload },
+		[]column.Kind{column.Text, column.JSON, column.Bytes}, "text, JSON or bytes",
+		"the column that holds what is published"},
+	{"next_attempt_at", "next_attempt_at", nil, nil, "", ""}, // this and what follows lives in the side table
+	{"last_error", "last_error", nil, nil, "", ""},
+	{"bucket", "bucket", nil, nil, "", ""}, // the strategy leader needs none
 }
 
-// unusedRoles can be named, but a mapped table is not written there.
-var unusedRoles = []role{roleNextAttempt, roleLastError, roleBucket}
+// What columns of several roles may be.
+var (
+	named = []column.Kind{column.Integer, column.Text, column.UUID, column.Bytes}
+	words = []column.Kind{column.Integer, column.Text}
+	whole = []column.Kind{column.Integer}
+	times = []column.Kind{column.Time}
+)
+
+const aTime = "a date and time"
 
 // The options beside the roles.
 const (
@@ -52,18 +82,6 @@ const (
 	optionOnPublished = "on_published" // mark or delete
 	noColumn          = "none"         // instead of a column: there is none
 )
-
-// byDefault is the column of a role that the settings do not name: those of the table that frameworks have in common.
-// It is "" where nothing but the settings can say what a column of that name means.
-func (r role) byDefault() string {
-	switch r {
-	case roleAttempts:
-		return "retry_count"
-	case roleAvailableAt, roleExpiresAt:
-		return ""
-	}
-	return string(r)
-}
 
 // setting is the name of the setting that says the role's column, or of an option.
 func setting(name string) string { return "source__map__" + name }
@@ -101,7 +119,7 @@ func parseMapping(settings map[string]string) (mapping, error) {
 			}
 			m.deletes = value == "delete"
 		default:
-			if !slices.Contains(roles, role(name)) {
+			if !slices.Contains(Roles(), name) {
 				return mapping{}, fmt.Errorf("%w: %s is not known: the roles are %s, and the options %s, %s and %s",
 					poller.ErrConfig, setting(name),
 					strings.Join(Roles(), ", "), optionPending, optionDone, optionOnPublished)
@@ -147,7 +165,8 @@ func (m *mapping) check() error {
 			setting(optionOnPublished), setting(optionDone))
 	}
 	seen := make(map[string]role)
-	for _, r := range roles {
+	for i := range roles {
+		r := roles[i].role
 		column := strings.ToLower(m.columns[r])
 		if column == "" || column == noColumn {
 			continue
@@ -171,8 +190,8 @@ func shareable(a, b role) bool {
 // Roles are what a column can be for: source__map__<role>.
 func Roles() []string {
 	names := make([]string, len(roles))
-	for i, r := range roles {
-		names[i] = string(r)
+	for i := range roles {
+		names[i] = string(roles[i].role)
 	}
 	return names
 }

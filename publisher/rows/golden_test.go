@@ -38,11 +38,11 @@ var goldenEngines = map[string]struct {
 	values    Values
 	kind      func(string) column.Kind
 }{
-	"postgres": {postgres.Statement{}, postgres.Claims{}, postgres.Outbox{}, postgres.Mapping{}, postgres.Tables{}.Kind},
-	"mysql":    {mysql.Statement{}, mysql.Claims{}, mysql.Outbox{}, mysql.Mapping{}, mysql.Tables{}.Kind},
-	"sqlite":   {sqlite.Statement{}, sqlite.Claims{}, sqlite.Outbox{}, sqlite.Mapping{}, sqlite.Tables{}.Kind},
+	"postgres": {postgres.Statement{}, postgres.Claims{}, postgres.Outbox{}, postgres.Mapping{}, postgres.KindOf},
+	"mysql":    {mysql.Statement{}, mysql.Claims{}, mysql.Outbox{}, mysql.Mapping{}, column.KindOf},
+	"sqlite":   {sqlite.Statement{}, sqlite.Claims{}, sqlite.Outbox{}, sqlite.Mapping{}, sqlite.KindOf},
 	"sqlserver": {sqlserver.Statement{}, sqlserver.Claims{}, sqlserver.Outbox{}, sqlserver.Mapping{},
-		sqlserver.Tables{}.Kind},
+		column.KindOf},
 }
 
 // goldenLayouts are a table with a number and a flag (the seed's), one with a text state and no aggregate, one whose
@@ -78,13 +78,10 @@ func goldenLayouts(t *testing.T, engine string) map[string]mapping.Layout {
 		"deleted": {foreign, map[string]string{"id": "Id", "aggregate_id": "Key", "payload": "Body", "created_at": "Added",
 			"on_published": "delete", "available_at": "Sent", "expires_at": "Sent"}},
 	} {
-		columns := func(context.Context, statement.Querier, statement.Name) ([]column.Column, error) {
-			for i := range c.columns {
-				c.columns[i].Kind = goldenEngines[engine].kind(c.columns[i].Type)
-			}
-			return c.columns, nil
+		for i := range c.columns {
+			c.columns[i].Kind = goldenEngines[engine].kind(c.columns[i].Type)
 		}
-		l, err := mapping.Read(t.Context(), nil, columns, statement.Name{}, "outbox", c.settings, engine == "sqlite")
+		l, err := mapping.Read(c.settings, "outbox", c.columns, engine == "sqlite")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,12 +126,12 @@ func (t *Table) equals(s *statement.Statement, ids, keys []string) {
 	}
 	key := t.Key
 	if key == nil {
-		key = &t.ID // the id is the idempotency key then
+		key = t.ID // the id is the idempotency key then
 	}
 	for _, e := range []struct {
 		column *column.Column
 		values []string
-	}{{&t.ID, ids}, {key, keys}} {
+	}{{t.ID, ids}, {key, keys}} {
 		for _, v := range e.values {
 			if couldBe(e.column, v) {
 				s.Add(" OR ", t.column(e.column, "o"), " = ", t.values.Typed(e.column, s.Arg(v)))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -84,7 +85,52 @@ func (t *Table) read(ctx context.Context, q statement.Querier, limit poller.Limi
 		columns = t.mapped()
 	}
 	s.Add(t.db.LookUp(t.outbox.String(), "o", columns, t.o.key+" = k."+t.seq()), " ORDER BY ", order)
-	return event.Read(ctx, s, q, limit, t.scan)
+	return t.upTo(ctx, q, s, limit)
+}
+
+// upTo reads the rows of a statement of columns up to the limit; more says that there was another one.
+func (t *Table) upTo(ctx context.Context, q statement.Querier, s *statement.Statement,
+	limit poller.Limit) (rows []event.Row, more bool, err error) {
+	size := 0
+	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
+		if len(rows) > 0 && (len(rows) >= limit.Rows || limit.Bytes > 0 && size >= limit.Bytes) {
+			more = true
+			return false, nil
+		}
+		r, err := t.scan(scan)
+		if err != nil {
+			return false, err
+		}
+		size += len(r.Outbox.Payload)
+		if len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
+			more = true // this one comes with the next fetch
+			return false, nil
+		}
+		rows = append(rows, r)
+		return true, nil
+	})
+	if err == nil && len(rows) > 0 && t.side == "" && !t.cfg.Timed {
+		err = t.stillUntimed(ctx, q)
+	}
+	return rows, more, err
+}
+
+// ErrTimed is the error of reading from a table that has got available_at and expires_at since it was looked at.
+var ErrTimed = errors.New("the outbox has got available_at and expires_at since it was looked at: the next tick goes by them")
+
+// stillUntimed asks whether an own table lacks these columns still: `rowrelay outbox init --apply` adds them while we
+// run. From then on an event may be one that must not go yet; what was read before has no such times.
+func (t *Table) stillUntimed(ctx context.Context, q statement.Querier) error {
+	none, err := q.QueryContext(ctx, "SELECT * FROM "+t.outbox.String()+" WHERE 1 = 0")
+	if err != nil {
+		return fmt.Errorf("look for available_at: %w", err)
+	}
+	defer none.Close() //nolint:errcheck // rows.Err is what tells
+	columns, err := none.Columns()
+	if err == nil && IsTimed(columns) {
+		err = ErrTimed
+	}
+	return cmp.Or(err, none.Err())
 }
 
 // byBucket is the order of pages by bucket, bySeq that of pages by seq.
@@ -212,7 +258,7 @@ func (t *Table) Due(ctx context.Context, ranges []claims.Range, limit poller.Lim
 		t.first(s)
 		s.Add(" ORDER BY o.next_attempt_at, ", t.byPosition("o"), t.db.Limit(s.Arg(min(limit.Rows, t.most(limit.Rows))), 0))
 		if t.side == "" {
-			rows, _, err = event.Read(ctx, s, q, limit, t.scan)
+			rows, _, err = t.upTo(ctx, q, s, limit)
 		} else {
 			rows, err = t.ofEntries(ctx, q, s, limit)
 		}

@@ -78,7 +78,7 @@ func (t *Table) failBeside(ctx context.Context, q statement.Querier, f *event.Fa
 func (t *Table) countAttempt(id string) *statement.Statement {
 	name := t.db.Quote(t.Attempts.Name)
 	s := t.db.Statement("UPDATE ", t.outbox.String(), " SET ", name, " = COALESCE(", name, ", 0) + 1 WHERE ")
-	return s.Add(t.db.Quote(t.ID.Name), " = ", t.values.Typed(&t.ID, s.Arg(id)))
+	return s.Add(t.db.Quote(t.ID.Name), " = ", t.values.Typed(t.ID, s.Arg(id)))
 }
 
 // failAgain changes the entry of an event that failed before, unless an operator did in the meantime. A misplaced

@@ -230,7 +230,7 @@ func (t *Table) oneOf(s *statement.Statement, w *words, refs []event.Ref) *state
 		if i > 0 {
 			s.Add(", ")
 		}
-		s.Add(t.values.Typed(&t.ID, s.Arg(r.ID)))
+		s.Add(t.values.Typed(t.ID, s.Arg(r.ID)))
 	}
 	return s.Add(")")
 }

@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,12 +74,12 @@ func (f *foreign) words(alias string) words {
 		return as(c, at(c))
 	}
 	w := words{
-		id: f.values.ID(&f.ID, at(&f.ID)), key: at(&f.ID), bucket: "0",
+		id: f.values.ID(f.ID, at(f.ID)), key: at(f.ID), bucket: "0",
 		typ: orEmpty(f.AggregateType, f.values.Text), aggregate: orEmpty(f.AggregateID, f.values.Text),
 		entryType: orEmpty(f.AggregateType, f.values.Short), entryAggregate: orEmpty(f.AggregateID, f.values.Short),
 		eventType: shown(f.EventType), idempotency: shown(f.Key), created: "NULL", attempts: "0",
 		traceParent: shown(f.TraceParent), traceState: shown(f.TraceState),
-		payload: f.values.Payload(&f.Payload, at(&f.Payload)), pending: f.isPending(alias), done: f.isDone(alias),
+		payload: f.values.Payload(f.Payload, at(f.Payload)), pending: f.isPending(alias), done: f.isDone(alias),
 	}
 	w.size = "COALESCE(" + f.db.Bytes(w.payload) + ", 0)"
 	if f.CreatedAt != nil {
@@ -116,13 +115,8 @@ func (f *foreign) column(c *column.Column, alias string) string {
 // mapped lists the columns that source__map__… names, or that were found for it: all that a statement reads of a row.
 func (f *foreign) mapped() string {
 	var names []string
-	for _, c := range []*column.Column{
-		&f.ID, f.Seq, f.AggregateType, f.AggregateID, f.EventType, f.Key, f.CreatedAt, f.Published, f.PublishedAt, f.State,
-		f.Attempts, f.TraceParent, f.TraceState, f.AvailableAt, f.ExpiresAt, &f.Payload,
-	} {
-		if c != nil && !slices.Contains(names, f.db.Quote(c.Name)) {
-			names = append(names, f.db.Quote(c.Name))
-		}
+	for _, c := range f.Columns() {
+		names = append(names, f.db.Quote(c.Name))
 	}
 	return strings.Join(names, ", ")
 }
@@ -197,7 +191,7 @@ func (t *Table) beyond(s *statement.Statement, end string) {
 	}
 	at := func() string { return t.values.AtInstant(t.CreatedAt, s.Arg(place)) }
 	s.Add(t.o.createdAt, " >= ", at(), " AND (", t.o.createdAt, " > ")
-	s.Add(at(), " OR ", t.o.key, " > ", t.values.Typed(&t.ID, s.Arg(id)), ")")
+	s.Add(at(), " OR ", t.o.key, " > ", t.values.Typed(t.ID, s.Arg(id)), ")")
 }
 
 // stepAt is a value of the column that the clean-up goes by.
@@ -209,5 +203,5 @@ func (t *Table) stepAt(s *statement.Statement, place string) string {
 	case t.Seq != nil:
 		return t.values.Typed(t.Seq, s.Arg(place))
 	}
-	return t.values.Typed(&t.ID, s.Arg(place))
+	return t.values.Typed(t.ID, s.Arg(place))
 }
