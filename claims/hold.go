@@ -64,12 +64,16 @@ func enough(have, least int) error {
 // Renew extends the owner's claims of partitions and its membership by ttl. It returns how many it has extended, the
 // membership included: what has expired is not extended, as it may be another's by now.
 func (t *Table) Renew(ctx context.Context, owner string, partitions []int, ttl time.Duration) (int, error) {
+	return t.renew(ctx, owner, append(unitsOf(partitions), memberPrefix+owner), ttl)
+}
+
+func (t *Table) renew(ctx context.Context, owner string, units []string, ttl time.Duration) (int, error) {
 	var held int64
 	err := t.db.Do(ctx, "renew the claims", func(ctx context.Context, q statement.Querier) (err error) {
 		s := t.db.Statement()
 		t.syntax.ByName(s, t.Place, "UPDATE", func() string {
 			return "expires_at = " + t.db.Later(s.Arg(ttl.Milliseconds()))
-		}, append(unitsOf(partitions), memberPrefix+owner))
+		}, units)
 		s.Add(" AND c.owner = ", s.Arg(owner), " AND c.expires_at > ", t.db.Now())
 		held, err = s.Exec(ctx, q)
 		return err

@@ -40,6 +40,15 @@ func unitsOf(partitions []int) []string {
 	return units
 }
 
+// All are the partitions of n.
+func All(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
 // Range is from ≤ bucket < to.
 type Range struct{ From, To int }
 

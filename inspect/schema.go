@@ -102,12 +102,17 @@ func (p *Poller) eventSchema(out *config.Output) object {
 			"event_id": text, "op": words(ops...), "cursor": object{"type": []string{"string", "null"}}, "pk": key,
 			"source": shape(object{"name": text, "kind": text, "fingerprint": text}, "name", "kind", "fingerprint"),
 			"before": before, "after": anyOf(row, none),
-			"metadata": object{"type": "object"},
+			"metadata": object{"type": "object", "properties": object{
+				"poller": text, "key_hash": text, "batch_id": text, "fencing_token": text, "delivery": text,
+				"attempt": object{"type": "integer"}, "changed": object{"type": "array", "items": text}, "context": text,
+			}},
 		}, "event_id", "op", "source", "cursor", "pk", "before", "after", "metadata")
 	}
 	members := object{
 		"specversion": words("1.0"), "type": text, "source": text, "id": text, "subject": text, "time": text,
 		"datacontenttype": text, "rowrelaypoller": text, "rowrelaykeyhash": text, "rowrelaycursor": text,
+		"rowrelaychanged": text, "rowrelaycontext": text, "rowrelaybatch": text, "rowrelaytoken": text,
+		"rowrelaydelivery": text, "rowrelayattempt": object{"type": "integer"}, "rowrelaybackfill": text,
 	}
 	need := []string{"specversion", "type", "source", "id", "rowrelaypoller", "rowrelaykeyhash"}
 	if p.Publishes() { // the payload is its writer's, and may be missing

@@ -183,10 +183,6 @@ func (p *Publisher) Work(ctx context.Context) (partitions []int, of int, err err
 	if g.Paused || !g.Work {
 		return nil, of, nil
 	}
-	all := make([]int, of)
-	for i := range all {
-		all[i] = i
-	}
-	partitions, err = o.events.Work(ctx, all, of)
+	partitions, err = o.events.Work(ctx, claims.All(of), of)
 	return partitions, of, err
 }

@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -10,17 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine"
-	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/plaintext"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/feed"
-	"github.com/rowrelay/rowrelay/publisher/mapping"
 	"github.com/rowrelay/rowrelay/publisher/rows"
 )
 
@@ -149,36 +145,6 @@ func (o *opened) warn(format string, args ...any) {
 	o.Warnings = append(o.Warnings, fmt.Sprintf(format, args...))
 }
 
-// locks warns where writers on MySQL or MariaDB lack rows to lock (package outbox): earlier versions filled them by a
-// recursion, which the server ends after 1,000. Who publishes need not be allowed to see them: then nothing is said.
-func (c *catalog) locks(ctx context.Context, o *opened) {
-	if c.conn.Engine != "mysql" {
-		return
-	}
-	var n int
-	err := c.db.Do(ctx, "count the rows for writers to lock", func(ctx context.Context, q statement.Querier) error {
-		return q.QueryRowContext(ctx, "SELECT COUNT(*) FROM rowrelay_locks").Scan(&n)
-	})
-	if err == nil && n < 1024 {
-		o.warn("rowrelay_locks has %d of its 1024 rows: writers of the aggregates that lack one lock "+
-			"nothing, and their events may come out of order, or are refused: rowrelay outbox init %s --apply adds them", n, c.cfg.Poller)
-	}
-}
-
-// charset refuses a table that was created without the character set of `rowrelay outbox init`: on MySQL and MariaDB
-// no statement that compares aggregates works in another one than utf8mb4.
-func (c *catalog) charset(t *engine.Table, qualified string) error {
-	for i := range t.Columns {
-		col := &t.Columns[i]
-		if c.conn.Engine == "mysql" && strings.HasPrefix(col.Name, "aggregate_") && col.Collation != "" &&
-			!strings.HasPrefix(col.Collation, "utf8mb4_") {
-			return fmt.Errorf("%w: %s.%s has the collation %s, and aggregates are compared as utf8mb4: ALTER TABLE %[2]s "+
-				"CONVERT TO CHARACTER SET utf8mb4", poller.ErrConfig, qualified, col.Name, col.Collation)
-		}
-	}
-	return nil
-}
-
 // place is where the outbox' claims stand. All who publish from one table exclude each other, however they write its
 // name.
 func (c *catalog) place(qualified string) claims.Place {
@@ -195,142 +161,10 @@ func (c *catalog) rowsConfig() rows.Config {
 		}, Locked: func(err error) bool { return engine.Classify(c.conn.Dialect, err) == engine.FaultLocked }}
 }
 
-// own completes what is known of a table of `rowrelay outbox init`.
-func (c *catalog) own(ctx context.Context, t *engine.Table, o *opened, timed bool) error {
-	if err := c.charset(t, o.Table); err != nil {
-		return err
-	}
-	if err := c.leftPublishing(ctx, t, o.Table); err != nil {
-		return err
-	}
-	if err := c.indexes(t, o); err != nil {
-		return err
-	}
-	c.locks(ctx, o)
-	if !timed {
-		o.warn("%s lacks available_at or expires_at, so that no event of it is delayed, or expires: run `rowrelay outbox "+
-			"init %s --apply`", o.Table, c.cfg.Poller)
-	}
-	o.events = c.ownEvents(o.Table, timed)
-	return nil
-}
-
 func (c *catalog) ownEvents(qualified string, timed bool) *rows.Table {
 	cfg := c.rowsConfig()
 	cfg.Timed = timed
 	return rows.Own(c.db, c.texts.rows, c.outbox, cfg, c.texts.claims, c.place(qualified))
-}
-
-// mapped completes what is known of another framework's table.
-func (c *catalog) mapped(ctx context.Context, t *engine.Table, o *opened) error {
-	cfg := &c.cfg
-	if cfg.Strategy != "" && cfg.Strategy != claims.Leader {
-		return fmt.Errorf("%w: source__strategy=%s needs the columns of `rowrelay outbox init`, and %s is mapped: leave source__strategy out, or "+
-			"write leader", poller.ErrConfig, cfg.Strategy, o.Table)
-	}
-	l, err := mapping.Read(cfg.Map, o.Table, c.columns(t), c.texts.textTimes)
-	if err != nil {
-		return err
-	}
-	side := rows.SideOf(c.claims)
-	found, err := c.lookFor(ctx, side)
-	if err != nil {
-		return err
-	}
-	if found == "" {
-		return fmt.Errorf("%w: there is no table %s, where the failed events of the mapped table %s are kept: run `rowrelay outbox init %s --beside --apply`",
-			poller.ErrConfig, side, o.Table, cfg.Poller)
-	}
-	if err := proveID(t, o.Table, l.ID.Name); err != nil {
-		return err
-	}
-	if most := c.texts.longestID; most > 0 && !l.ID.Fits(most) {
-		return fmt.Errorf("%w: source__map__id: column %s of %s is %s, and the table of failed events holds ids of up to %d characters: "+
-			"name another unique column, or make it shorter", poller.ErrConfig, l.ID.Name, o.Table, l.ID.Type, most)
-	}
-	events := func(index string) *rows.Table {
-		return rows.Mapped(c.db, c.texts.values, l, c.outbox, side, index, c.rowsConfig(), c.texts.claims, c.place(o.Table))
-	}
-	o.Warnings = append(o.Warnings, l.Warnings...)
-	for _, index := range l.Serving(t.Indexes) {
-		o.events = events(index)
-		if serves, err := c.serves(ctx, o.events); serves || err != nil {
-			return err
-		}
-	}
-	o.events = events("")
-	if pending, order := l.Search(); !t.View && order != nil {
-		o.warn("no index of %s holds what is to be published in its order, so that each poll reads and "+
-			"sorts all of it: create one on (%s), or on (%s) for those rows alone", o.Table,
-			strings.Join(append(pending, order...), ", "), strings.Join(order, ", "))
-	}
-	return nil
-}
-
-// serves tries whether the index that a table's statements name can be used for them. An error that says nothing about
-// the index is none of its own.
-func (c *catalog) serves(ctx context.Context, events *rows.Table) (bool, error) {
-	if c.cfg.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.cfg.Timeout)
-		defer cancel()
-	}
-	err := events.Served(ctx, c.db.Pool)
-	if err != nil && (ctx.Err() != nil || engine.Transient(c.conn.Dialect, err)) {
-		return false, c.explain("try the index of pending events", err)
-	}
-	return err == nil, nil
-}
-
-// proveID refuses a mapped table whose id may stand in two rows: they would be marked together, and one never sent.
-func proveID(t *engine.Table, table, id string) error {
-	if t.Unique([]string{id}) != "" {
-		return nil
-	}
-	return fmt.Errorf("%w: source__map__id: no primary key and no unique index of %s proves that %s stands in one row only; two with the same "+
-		"would be marked as published together, and one of them never sent: create a unique index on %[3]s, or name another column",
-		poller.ErrConfig, table, id)
-}
-
-// lacks are the indexes of `rowrelay outbox init` that the table lacks, older those that it has with other columns.
-func (c *catalog) lacks(t *engine.Table) (lacks, older []rows.Index) {
-	for _, ix := range rows.Indexes(c.texts.rows, c.outbox) {
-		i := slices.IndexFunc(t.Indexes, func(have engine.Index) bool { return have.Name == ix.Name })
-		if i < 0 {
-			lacks = append(lacks, ix)
-			continue
-		}
-		have := &t.Indexes[i]
-		if strings.Join(have.Columns[:min(have.Declared, len(have.Columns))], ", ") != ix.Columns {
-			older = append(older, ix)
-		}
-	}
-	return lacks, older
-}
-
-// indexes compares the table's with those of `rowrelay outbox init`.
-func (c *catalog) indexes(t *engine.Table, o *opened) error {
-	lacks, older := c.lacks(t)
-	if len(lacks) > 0 && rows.Needs(c.texts.rows) {
-		return fmt.Errorf("%w: %s lacks %d index(es), without which nothing can be published: run `rowrelay outbox init "+
-			"%s --apply`, or: %s", poller.ErrConfig, o.Table, len(lacks), c.cfg.Poller, strings.Join(statements(lacks), "; "))
-	}
-	for _, ix := range lacks {
-		o.warn("%s lacks the index %s, without which a poll reads more than it brings: run `rowrelay outbox init %s --apply`",
-			o.Table, ix.Name, c.cfg.Poller)
-	}
-	for _, ix := range older {
-		o.warn("%s has the index %s of an earlier version: to have the new one, drop it while nothing is published, and run "+
-			"`rowrelay outbox init %s --apply`", o.Table, ix.Name, c.cfg.Poller)
-	}
-	return nil
-}
-
-func statements(list []rows.Index) (texts []string) {
-	for i := range list {
-		texts = append(texts, list[i].Statement)
-	}
-	return texts
 }
 
 // table reads what the catalog says of the table and its indexes.
@@ -374,20 +208,6 @@ func names(t *engine.Table) []string {
 	list := make([]string, len(t.Columns))
 	for i := range t.Columns {
 		list[i] = t.Columns[i].Name
-	}
-	return list
-}
-
-// columns are what a mapping is made of. SQLite calls a column of the primary key nullable that nobody means to be.
-func (c *catalog) columns(t *engine.Table) []column.Column {
-	list := make([]column.Column, len(t.Columns))
-	for i := range t.Columns {
-		is := &t.Columns[i]
-		list[i] = column.Column{Name: is.Name, Type: cmp.Or(is.Base, is.Type),
-			Nullable: is.Nullable && !slices.Contains(t.PrimaryKey, is.Name)}
-		if list[i].Kind = c.texts.kind(list[i].Type); is.Enum {
-			list[i].Kind = column.Text
-		}
 	}
 	return list
 }

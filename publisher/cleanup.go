@@ -38,14 +38,14 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 	}
 	// One chunk may take as long as a statement may, and its repetitions; then comes the rest.
 	ttl := max(cfg.ClaimTTL, 2*cfg.Timeout) + longestRest
-	claim, err := o.events.Claims.ClaimCleanup(ctx, claims.OwnerName(cfg.App, cfg.Instance, alive.ID(cfg.Alive)), ttl)
-	if err != nil || claim == nil {
+	claim, owner := o.events.Claims, claims.OwnerName(cfg.App, cfg.Instance, alive.ID(cfg.Alive))
+	if got, err := claim.ClaimCleanup(ctx, owner, ttl); err != nil || !got {
 		return c, stopped(ctx, &c, begun, err)
 	}
 	defer func() { // also after a stop; where it fails, the claim expires
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRest)
 		defer cancel()
-		_ = claim.Release(ctx)
+		_ = claim.Release(ctx, owner, nil)
 	}()
 	for after := ""; ; {
 		begin := time.Now()
@@ -63,7 +63,7 @@ func (p *Publisher) Cleanup(ctx context.Context, progress func(int64)) (Cleaned,
 			err = clock.Sleep(ctx, min(time.Since(begin), longestRest))
 		}
 		if err == nil {
-			err = claim.Renew(ctx)
+			err = claim.RenewCleanup(ctx, owner, ttl)
 		}
 		if err != nil {
 			return c, stopped(ctx, &c, begun, err)

@@ -94,8 +94,8 @@ func TestSQLServerClaimsMeet(t *testing.T) {
 			return table.Pause(t.Context(), "ann")
 		}},
 		"take": {want: "UPDATE INSERT INSERT UPDATE", do: func(table *claims.Table) error {
-			job, err := table.ClaimCleanup(t.Context(), "me", time.Minute)
-			if err == nil && job == nil {
+			got, err := table.ClaimCleanup(t.Context(), "me", time.Minute)
+			if err == nil && !got {
 				err = errors.New("took nothing")
 			}
 			return err

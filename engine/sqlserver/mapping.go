@@ -79,13 +79,11 @@ func (Mapping) AtInstant(c *column.Column, parameter string) string {
 	return at
 }
 
-// Now is the UTC clock, less so many milliseconds. DATEADD counts in an int: seconds and milliseconds are subtracted
-// separately.
+// Now is the UTC clock, less so many milliseconds.
 func (Mapping) Now(c *column.Column, less string) string {
-	now := "SYSUTCDATETIME()"
+	now := Statement{}.Now()
 	if less != "" {
-		now = "DATEADD(millisecond, -CAST(" + less + " % 1000 AS int), DATEADD(second, -CAST(" + less +
-			" / 1000 AS int), SYSUTCDATETIME()))"
+		now = Statement{}.Earlier(less)
 	}
 	if zoned(c) {
 		return "TODATETIMEOFFSET(" + now + ", '+00:00')"

@@ -1,10 +1,6 @@
 package sqlserver
 
-import (
-	"time"
-
-	"github.com/rowrelay/rowrelay/engine/statement"
-)
+import "github.com/rowrelay/rowrelay/engine/statement"
 
 // Outbox is how SQL Server writes what depends on the columns of an outbox.
 type Outbox struct{ statement.Outbox }
@@ -36,11 +32,6 @@ func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() s
 	value := set()
 	s.Add(d.Update(table.String(), "o", value, s.Rows("r", []statement.Field{statement.Int("seq")}, list),
 		"o.seq = r.seq"), " WHERE 1 = 1")
-}
-
-// Ago counts in seconds: DATEADD's milliseconds end at 24 days.
-func (Outbox) Ago(s *statement.Statement, d time.Duration) string {
-	return "DATEADD(second, -CAST(" + s.Arg(statement.Seconds(d)) + " AS int), SYSUTCDATETIME())"
 }
 
 // Ddl for SQL Server: filtered indexes, as PostgreSQL's. A session that inserts needs QUOTED_IDENTIFIER, ANSI_NULLS

@@ -57,9 +57,10 @@ func (Statement) Later(ms string) string {
 	return "DATEADD(millisecond, CAST(" + ms + " AS int), SYSUTCDATETIME())"
 }
 
-// Earlier takes less than 24 days, as Later does.
-func (Statement) Earlier(ms string) string {
-	return "DATEADD(millisecond, -CAST(" + ms + " AS int), SYSUTCDATETIME())"
+// Earlier subtracts seconds and milliseconds apart: DATEADD counts in an int, and ages have more than 24 days.
+func (d Statement) Earlier(ms string) string {
+	return "DATEADD(millisecond, -CAST(" + ms + " % 1000 AS int), DATEADD(second, -CAST(" + ms + " / 1000 AS int), " +
+		d.Now() + "))"
 }
 
 // Age counts by DATEDIFF_BIG, which does not overflow after 24 days.

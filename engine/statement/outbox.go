@@ -1,7 +1,5 @@
 package statement
 
-import "time"
-
 // Outbox is what the outboxes of engines share: PostgreSQL's and SQLite's all of it, SQL Server's partial indexes, and
 // that of MySQL, which has none, the little that is left.
 type Outbox struct{}
@@ -35,11 +33,6 @@ func (Outbox) ByState() bool { return false }
 
 // Limit is the column: the driver reads it as a time.
 func (Outbox) Limit(expr string) string { return expr }
-
-// Ago subtracts the seconds as milliseconds, by Earlier.
-func (Outbox) Ago(s *Statement, d time.Duration) string {
-	return s.Syntax.Earlier(s.Arg(Seconds(d) * 1000))
-}
 
 // UpdateWhere begins an UPDATE of the rows whose column is one of list, for engines that do not lock what a statement
 // only looks at.

@@ -1,9 +1,6 @@
 package statement
 
-import (
-	"strconv"
-	"time"
-)
+import "strconv"
 
 // LimitOffset is limit for engines that have LIMIT.
 func LimitOffset(n string, skip int) string {
@@ -26,6 +23,3 @@ func Text(name string) Field { return Field{name, true} }
 
 // Int is a field of integers.
 func Int(name string) Field { return Field{name, false} }
-
-// Seconds are those of a duration, rounded up.
-func Seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
@@ -22,10 +23,14 @@ func (s *session) acquire(ctx context.Context) error {
 	found, err := s.begin(ctx)
 	if err == nil {
 		switch {
+		case s.strategy == claims.Leader && len(s.hold.partitions()) > 0: // it goes on
 		case s.strategy == claims.Leader:
-			err = s.lead(ctx, &found)
+			err = s.takeThese(ctx, &found, claims.All(found.Partitions))
+		case s.only >= found.Partitions:
+			s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed",
+				s.only, found.Partitions))
 		case s.only >= 0:
-			err = s.takeOnly(ctx, &found)
+			err = s.takeThese(ctx, &found, []int{s.only})
 		default:
 			err = s.rebalance(ctx)
 		}
@@ -90,44 +95,27 @@ func (c *Config) strategy(own bool, only int) (claims.Strategy, error) {
 	return strategy, nil
 }
 
-// lead takes all partitions, or none.
-func (s *session) lead(ctx context.Context, found *claims.Survey) error {
-	if len(s.hold.partitions()) > 0 {
-		return nil // it goes on
-	}
-	all := func(v *claims.Survey) []int {
-		if free := v.Free(s.owner, nil); len(free) == v.Partitions {
-			return free
-		}
-		return nil
-	}
-	if all(found) == nil {
-		return skipped(found.Owners)
-	}
-	got, err := s.take(ctx, false, all)
-	if err == nil && len(got) < s.hold.count {
-		err = skipped(nil)
-	}
-	return err
-}
-
-// takeOnly takes the one partition that this session is for.
-func (s *session) takeOnly(ctx context.Context, found *claims.Survey) error {
-	switch {
-	case s.only >= found.Partitions:
-		s.warn(fmt.Sprintf("partition %d was asked for, and there are %d: a message from before their number was changed",
-			s.only, found.Partitions))
-		return nil
-	case found.Held[s.only] != "":
-		return skipped([]string{found.Held[s.only]})
-	}
-	got, err := s.take(ctx, false, func(v *claims.Survey) []int {
-		if v.Partitions != found.Partitions {
+// takeThese takes partitions, all of them or none.
+func (s *session) takeThese(ctx context.Context, found *claims.Survey, which []int) error {
+	choose := func(v *claims.Survey) []int {
+		free := v.Free(s.owner, nil)
+		if v.Partitions != found.Partitions ||
+			slices.ContainsFunc(which, func(i int) bool { return !slices.Contains(free, i) }) {
 			return nil
 		}
-		return []int{s.only}
-	})
-	if err == nil && len(got) == 0 {
+		return which
+	}
+	var by []string
+	for _, i := range which {
+		if holder := found.Held[i]; holder != "" && holder != s.owner && !slices.Contains(by, holder) {
+			by = append(by, holder)
+		}
+	}
+	if len(by) > 0 {
+		return skipped(by)
+	}
+	got, err := s.take(ctx, false, choose)
+	if err == nil && len(got) < len(which) {
 		err = skipped(nil)
 	}
 	return err

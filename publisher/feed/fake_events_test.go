@@ -148,7 +148,9 @@ func (t *fakeTable) Due(ctx context.Context, ranges []claims.Range, limit poller
 			if len(rows) >= limit.Rows || len(rows) > 0 && limit.Bytes > 0 && size > limit.Bytes {
 				continue
 			}
-			rows = append(rows, t.row(r))
+			due := t.row(r)
+			due.Waits = false // that is not asked
+			rows = append(rows, due)
 		}
 		return nil
 	})

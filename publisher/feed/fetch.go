@@ -52,8 +52,8 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 	return grant, nil
 }
 
-// page reads the next rows of the round, without those in flight, and moves on. more says that the round is incomplete,
-// or that more rows follow in buckets that are not crowded.
+// page reads the next rows of the round, without those in flight, and moves on. more says that more rows follow in
+// buckets that are not crowded.
 func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool,
 	err error) {
 	if ranges == nil {
@@ -79,30 +79,37 @@ func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.
 	return append(page, apart...), more || left, err
 }
 
-// readOthers reads what is in no crowded bucket.
+// readOthers reads what is in no crowded bucket. By bucket it goes from where the round is to the end, and then from the
+// low end up to there: so that none starves, and nothing is read of what others have claimed, however much that is.
 func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
 	more bool, err error) {
 	switch {
 	case len(ranges) == 0:
 		return nil, false, nil
-	case s.strategy == claims.SkipLocked:
-		return s.readTurned(ctx, ranges, limit)
-	case len(s.crowded) == 0 && (claims.Width(ranges) == claims.Buckets || claims.Width(ranges) >= wide && s.full):
+	case s.strategy != claims.SkipLocked && len(s.crowded) == 0 &&
+		(claims.Width(ranges) == claims.Buckets || claims.Width(ranges) >= wide && s.full):
 		return s.readBySeq(ctx, ranges, limit)
 	}
-	if len(from(ranges, s.round.bucket)) == 0 {
-		s.round = round{}
+	at := s.round.bucket
+	page, more, err = s.read(ctx, ranges, at, limit)
+	if low := below(ranges, at); err == nil && !more && len(low) > 0 {
+		if more = len(page) >= limit.Rows; !more {
+			var rest []event.Row
+			rest, more, err = s.read(ctx, low, 0, poller.Limit{Rows: limit.Rows - len(page), Bytes: limit.Bytes})
+			page = append(page, rest...)
+		}
 	}
-	if page, more, err = s.read(ctx, ranges, s.round.bucket, limit); err != nil {
+	if err != nil {
 		return nil, false, err
 	}
-	last := s.round.bucket
+	last := at
 	if len(page) > 0 {
 		last = page[len(page)-1].Bucket
 	}
 	page, more = s.fresh(page, limit.Rows, more)
 	s.full = more
-	return page, s.round.next(last, more), nil
+	s.round.next(last, more)
+	return page, more, nil
 }
 
 // readBySeq reads the first rows by seq. Of a part of the buckets there may be more behind those of others: the next
@@ -116,23 +123,6 @@ func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit po
 	page, more = s.fresh(page, limit.Rows, more)
 	s.full = more
 	return page, more || claims.Width(ranges) < claims.Buckets, nil
-}
-
-// readTurned reads by bucket from the partition that chance has put first, and then from the low end up to it: so that
-// none starves, and nothing is read of what others have claimed, however much that is.
-func (s *session) readTurned(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
-	more bool, err error) {
-	page, more, err = s.read(ctx, ranges, s.turn, limit)
-	if low := below(ranges, s.turn); err == nil && !more && len(page) < limit.Rows && len(low) > 0 {
-		var rest []event.Row
-		rest, more, err = s.read(ctx, low, 0, poller.Limit{Rows: limit.Rows - len(page), Bytes: limit.Bytes})
-		page = append(page, rest...)
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	page, more = s.fresh(page, limit.Rows, more)
-	return page, more, nil
 }
 
 func (s *session) anyInFlight() bool {

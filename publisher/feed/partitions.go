@@ -104,7 +104,6 @@ func (s *session) pick(ctx context.Context) error {
 		s.width = n
 	}
 	some := free[:min(len(free), s.width)]
-	s.turn = claims.BucketsOf(some[0], n).From
 	_, err = s.take(ctx, false, func(v *claims.Survey) []int {
 		if v.Partitions != n {
 			return nil
@@ -112,6 +111,7 @@ func (s *session) pick(ctx context.Context) error {
 		return slices.DeleteFunc(v.Free(s.owner, held), func(i int) bool { return !slices.Contains(some, i) })
 	})
 	s.others = len(free) > len(some)
+	s.round = round{bucket: claims.BucketsOf(some[0], n).From} // a partition that chance has put first
 	return err
 }
 

@@ -94,14 +94,7 @@ func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most polle
 		return nil, 0, err
 	}
 	rows, _ = s.fresh(rows, len(rows), false)
-	kept := rows[:0]
-	for _, r := range rows {
-		// one that waits for another FAILED one of its aggregate is not next
-		if !r.Waits || s.cfg.Ordering != poller.OrderKey {
-			kept = append(kept, r)
-		}
-	}
-	return fitting(kept, most), next, nil
+	return fitting(rows, most), next, nil
 }
 
 // fitting cuts rows where a fetch would have stopped. The first comes however large it is.

@@ -45,7 +45,6 @@ type session struct {
 	blocked bool      // ordering=source: a FAILED event waits for its next attempt
 	others  bool      // skip_locked: more partitions have work than were taken
 	width   int       // skip_locked: how many are taken at most; 0: not decided yet
-	turn    int       // skip_locked: the bucket to begin at
 	unread  bool      // there were retries, and nothing was fetched after them
 	failed  bool      // a fetch failed
 	batches int
@@ -181,20 +180,18 @@ func (p *past) take(patience time.Duration) []event.Ref {
 	return found.refs
 }
 
-// next moves on after a page whose last row is in bucket last. more says that rows follow the page. It returns whether
-// the round is incomplete.
-func (c *round) next(last int, more bool) bool {
-	if !more {
-		complete := c.bucket == 0
+// next moves on after a page whose last row is in bucket last. more says that rows follow the page.
+func (c *round) next(last int, more bool) {
+	switch {
+	case !more:
 		*c = round{}
-		return !complete
-	}
-	if last > c.bucket {
+	case last != c.bucket:
 		*c = round{bucket: last}
-	} else if c.repeats++; c.repeats >= maxRepeats {
-		*c = round{bucket: c.bucket + 1}
+	default:
+		if c.repeats++; c.repeats >= maxRepeats {
+			*c = round{bucket: c.bucket + 1}
+		}
 	}
-	return true
 }
 
 func (s *session) park(orderKey string) {

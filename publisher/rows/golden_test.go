@@ -119,7 +119,7 @@ func TestGoldenAdmin(t *testing.T) {
 		g.Add("requeue", table.requeue(refs))
 		g.Add("discard", table.discard(refs, "by ann"))
 		g.Add("settle looks for what is not locked", table.free(refs))
-		g.Add("marks no row", table.markNone())
+		g.Add("marks no row", table.mark(nil))
 		g.Add("clean-up looks", table.cleanLook("7", 4000))
 		prefix := ""
 		if engine == "sqlserver" {
@@ -207,7 +207,7 @@ func TestGoldenMapped(t *testing.T) {
 			g.Add("list dead letters", table.pageStatement(&event.Filter{States: []event.State{event.Dead}}, refs, "", 1000))
 			g.Add("requeue", table.requeue(refs))
 			g.Add("discard", table.discard(refs, "by ann"))
-			g.Add("marks no row", table.markNone())
+			g.Add("marks no row", table.mark(nil))
 			g.Add("discard waiting", table.discardWaiting(refs, "by ann"))
 			if l.PublishedAt != nil {
 				g.Add("clean-up looks", table.cleanLook(end, 1000))

@@ -160,36 +160,62 @@ func (t *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) 
 	if t.side != "" { // which has no state for it
 		published = append(published, refsIn(m.Expired)...)
 	}
-	for part := range slices.Chunk(published, t.most(len(published))) {
-		n, err := t.mark(part).Exec(ctx, q)
-		if err != nil {
-			return nil, nil, fmt.Errorf("published: %w", err)
-		}
-		left, err := t.unchanged(ctx, q, n, part, t.markable())
-		if err != nil {
-			return nil, nil, fmt.Errorf("published: %w", err)
-		}
-		unmarked = append(unmarked, left...)
+	if unmarked, err = t.inParts(ctx, q, published, t.markable(), t.mark); err != nil {
+		return nil, nil, fmt.Errorf("published: %w", err)
 	}
 	if t.side != "" {
 		return nil, unmarked, t.applyBeside(ctx, q, m, unmarked)
 	}
-	left, err := t.fail(ctx, q, slices.Concat(m.Failed, m.Held))
-	if err != nil {
-		return nil, nil, fmt.Errorf("failed: %w", err)
-	}
-	unmarked = append(unmarked, left...)
-	if left, err = t.awake(ctx, q, m); err != nil {
-		return nil, nil, fmt.Errorf("delayed: %w", err)
-	}
-	unmarked = append(unmarked, left...)
-	if err := t.wait(ctx, q, m.Waiting); err != nil {
-		return nil, nil, fmt.Errorf("waiting: %w", err)
-	}
-	if _, rest, err = t.LetGo(ctx, q, m.Unblocked(t.cfg.Block)); err != nil {
-		return nil, nil, fmt.Errorf("pending again: %w", err)
+	for _, step := range []struct {
+		what string
+		run  func() (unmarked []event.Ref, err error)
+	}{
+		{"failed", func() ([]event.Ref, error) { return t.fail(ctx, q, slices.Concat(m.Failed, m.Held)) }},
+		{"delayed", func() ([]event.Ref, error) {
+			return t.become(ctx, q, m.Woken, "state = 'PENDING', next_attempt_at = NULL, last_error = NULL", "'FAILED'")
+		}},
+		{"expired", func() ([]event.Ref, error) {
+			return t.become(ctx, q, m.Expired, "state = 'DISCARDED', published_at = "+t.db.Now()+
+				", next_attempt_at = NULL, last_error = 'expired'", "'PENDING', 'FAILED'")
+		}},
+		{"waiting", func() ([]event.Ref, error) { return nil, t.wait(ctx, q, m.Waiting) }},
+		{"pending again", func() (_ []event.Ref, err error) {
+			_, rest, err = t.LetGo(ctx, q, m.Unblocked(t.cfg.Block))
+			return nil, err
+		}},
+	} {
+		left, err := step.run()
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", step.what, err)
+		}
+		unmarked = append(unmarked, left...)
 	}
 	return rest, unmarked, nil
+}
+
+// become changes events of an own table that are in one of the states. It returns those that did not take it.
+func (t *Table) become(ctx context.Context, q statement.Querier, of []event.Marked, set,
+	states string) ([]event.Ref, error) {
+	return t.inParts(ctx, q, refsIn(of), "o.state IN ("+states+")", func(part []event.Ref) *statement.Statement {
+		return t.change(t.db.Statement(), func() string { return set }, part, states)
+	})
+}
+
+// inParts runs a statement for each part of refs. It returns those that are as they were, which cond says of o.
+func (t *Table) inParts(ctx context.Context, q statement.Querier, refs []event.Ref, cond string,
+	write func(part []event.Ref) *statement.Statement) (unmarked []event.Ref, err error) {
+	for part := range slices.Chunk(refs, t.most(len(refs))) {
+		n, err := write(part).Exec(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		left, err := t.unchanged(ctx, q, n, part, cond)
+		if err != nil {
+			return nil, err
+		}
+		unmarked = append(unmarked, left...)
+	}
+	return unmarked, nil
 }
 
 // unchanged returns those of refs that are as they were (which cond says of o) after a statement that should have
@@ -212,31 +238,6 @@ func (t *Table) markable() string {
 	return t.o.pending
 }
 
-// awake makes DELAYED events pending, and gives expired ones up. It returns those that did not take it.
-func (t *Table) awake(ctx context.Context, q statement.Querier, m *event.Marks) (unmarked []event.Ref, err error) {
-	for _, c := range []struct {
-		of          []event.Marked
-		set, states string
-	}{
-		{m.Woken, "state = 'PENDING', next_attempt_at = NULL, last_error = NULL", "'FAILED'"},
-		{m.Expired, "state = 'DISCARDED', published_at = " + t.db.Now() + ", next_attempt_at = NULL, last_error = 'expired'",
-			"'PENDING', 'FAILED'"},
-	} {
-		for part := range slices.Chunk(refsIn(c.of), t.most(len(c.of))) {
-			n, err := t.change(t.db.Statement(), func() string { return c.set }, part, c.states).Exec(ctx, q)
-			if err != nil {
-				return nil, err
-			}
-			left, err := t.unchanged(ctx, q, n, part, "o.state IN ("+c.states+")")
-			if err != nil {
-				return nil, err
-			}
-			unmarked = append(unmarked, left...)
-		}
-	}
-	return unmarked, nil
-}
-
 func refsIn(of []event.Marked) []event.Ref {
 	refs := make([]event.Ref, len(of))
 	for i := range of {
@@ -249,10 +250,9 @@ func refsIn(of []event.Marked) []event.Ref {
 func (t *Table) mark(refs []event.Ref) *statement.Statement {
 	s := t.db.Statement()
 	if t.side == "" {
-		t.syntax.BySeq(s, t.outbox, func() string {
+		return t.change(s, func() string {
 			return "state = 'PUBLISHED', published_at = " + t.db.Now() + ", next_attempt_at = NULL"
-		}, seqs(refs))
-		return s.Add(" AND state IN ('PENDING', 'FAILED')")
+		}, refs, "'PENDING', 'FAILED'")
 	}
 	table := t.outbox.String()
 	if t.Deletes {
@@ -266,21 +266,8 @@ func (t *Table) mark(refs []event.Ref) *statement.Statement {
 
 // TryMark runs a mark of no row: the server refuses it as it would any.
 func (t *Table) TryMark(ctx context.Context, q statement.Querier) error {
-	_, err := t.markNone().Exec(ctx, q)
+	_, err := t.mark(nil).Exec(ctx, q)
 	return err
-}
-
-func (t *Table) markNone() *statement.Statement {
-	s, table := t.db.Statement(), t.outbox.String()
-	switch {
-	case t.side == "":
-		s.Add("UPDATE ", table, " SET state = 'PUBLISHED', published_at = ", t.db.Now(), ", next_attempt_at = NULL")
-	case t.Deletes:
-		s.Add("DELETE FROM ", table)
-	default:
-		s.Add("UPDATE ", table, " SET ", t.marks())
-	}
-	return s.Add(" WHERE 1 = 0")
 }
 
 // most is how many of n rows one statement changes; not 0.

@@ -1,8 +1,6 @@
 package rows
 
 import (
-	"time"
-
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
@@ -27,8 +25,6 @@ type Syntax interface {
 	Force(index string) string
 	// ByState says that the index of pending events leads with the state, so that it serves every state.
 	ByState() bool
-	// Ago is the database's clock less a duration, in whole seconds, rounded up.
-	Ago(s *statement.Statement, d time.Duration) string
 	// Limit writes available_at or expires_at as it is read.
 	Limit(expr string) string
 	// Ddl returns the statements that create the outbox, with the one that creates the claims table in its place.

@@ -225,6 +225,9 @@ func (t *Table) oneOf(s *statement.Statement, w *words, refs []event.Ref) *state
 	if t.side == "" {
 		return s.Add(t.db.AnyInt(s, w.key, seqs(refs)))
 	}
+	if len(refs) == 0 {
+		return s.Add("1 = 0")
+	}
 	s.Add(w.key, " IN (")
 	for i, r := range refs {
 		if i > 0 {

@@ -174,7 +174,7 @@ func (f *foreign) marks() string {
 // ago is the database's clock less a duration, as a value of a column: c is that of another framework's table.
 func (t *Table) ago(s *statement.Statement, c *column.Column, d time.Duration) string {
 	if t.side == "" {
-		return t.syntax.Ago(s, d)
+		return t.db.Earlier(s.Arg(d.Milliseconds()))
 	}
 	return t.values.Now(c, s.Arg(d.Milliseconds()))
 }

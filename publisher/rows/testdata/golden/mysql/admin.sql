@@ -21,7 +21,7 @@ UPDATE `shop`.`outbox` SET state = 'DISCARDED', published_at = UTC_TIMESTAMP(6),
 -- settle looks for what is not locked
 SELECT o.id FROM `shop`.`outbox` o WHERE o.id IN (1,2) AND o.state IN ('PENDING', 'FAILED') FOR UPDATE /*!80001 OF o */ SKIP LOCKED
 -- marks no row
-UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE 1 = 0
+UPDATE `shop`.`outbox` SET state = 'PUBLISHED', published_at = UTC_TIMESTAMP(6), next_attempt_at = NULL WHERE 1 = 0 AND state IN ('PENDING', 'FAILED')
 -- clean-up looks
 SELECT o.id, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND THEN 2 WHEN o.created_at >= UTC_TIMESTAMP(6) - INTERVAL (?) * 1000 MICROSECOND THEN 0 ELSE 1 END FROM `shop`.`outbox` o WHERE o.id > ? ORDER BY o.id LIMIT ?
 --   2592000000

@@ -187,7 +187,7 @@ UPDATE `shop`.`rowrelay_claims_events` SET state = 'DISCARDED', next_attempt_at 
 --   shop.outbox
 --   0b5ab1a0-0000-4000-8000-000000000001
 -- marks no row
-DELETE FROM `shop`.`outbox` WHERE 1 = 0
+DELETE FROM `shop`.`outbox` WHERE 1 = 0 AND 1 = 1
 -- discard waiting
 INSERT INTO `shop`.`rowrelay_claims_events` (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ?, CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, '', COALESCE(IF(CHAR_LENGTH(CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin) <= 255, CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, CONCAT(LEFT(CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, 191), SHA2(CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, 256))), ''), CAST(DATE_FORMAT(o.`Added`, '%Y-%m-%d %H:%i:%s.%f') AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, 'DISCARDED', 0, NULL, ? FROM `shop`.`outbox` o WHERE o.`Id` IN (UNHEX(?)) AND 1 = 1 AND NOT EXISTS (SELECT 1 FROM `shop`.`rowrelay_claims_events` s WHERE s.outbox = ? AND s.event = CAST(HEX(o.`Id`) AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin AND CASE WHEN s.aggregate_type = '' AND s.aggregate_id = COALESCE(IF(CHAR_LENGTH(CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin) <= 255, CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, CONCAT(LEFT(CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, 191), SHA2(CAST(o.`Key` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin, 256))), '') AND s.position <> '' THEN 1 ELSE 0 END = 1)
 --   shop.outbox

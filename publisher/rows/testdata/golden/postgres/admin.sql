@@ -23,7 +23,8 @@ UPDATE "shop"."outbox" SET state = 'DISCARDED', published_at = statement_timesta
 SELECT o.seq FROM "shop"."outbox" o WHERE o.seq = ANY(CAST($1 AS bigint[])) AND o.state IN ('PENDING', 'FAILED') FOR UPDATE OF o SKIP LOCKED
 --   [1 2]
 -- marks no row
-UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE 1 = 0
+UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = statement_timestamp(), next_attempt_at = NULL WHERE seq = ANY(CAST($1 AS bigint[])) AND state IN ('PENDING', 'FAILED')
+--   []
 -- clean-up looks
 SELECT o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < statement_timestamp() - CAST($1 AS bigint) * interval '1 millisecond' THEN 2 WHEN o.created_at >= statement_timestamp() - CAST($2 AS bigint) * interval '1 millisecond' THEN 0 ELSE 1 END FROM "shop"."outbox" o WHERE o.seq > $3 ORDER BY o.seq LIMIT $4
 --   2592000000

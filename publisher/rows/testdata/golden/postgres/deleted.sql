@@ -186,7 +186,7 @@ UPDATE "shop"."rowrelay_claims_events" SET state = 'DISCARDED', next_attempt_at 
 --   shop.outbox
 --   [0b5ab1a0-0000-4000-8000-000000000001]
 -- marks no row
-DELETE FROM "shop"."outbox" WHERE 1 = 0
+DELETE FROM "shop"."outbox" WHERE 1 = 0 AND 1 = 1
 -- discard waiting
 INSERT INTO "shop"."rowrelay_claims_events" (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT $1, CAST(o."Id" AS text) COLLATE "C", '', COALESCE(CASE WHEN length(CAST(o."Key" AS text) COLLATE "C") <= 255 THEN CAST(o."Key" AS text) COLLATE "C" ELSE left(CAST(o."Key" AS text) COLLATE "C", 191) || encode(sha256(convert_to(CAST(o."Key" AS text) COLLATE "C", 'UTF8')), 'hex') END, ''), COALESCE(to_char((o."Added" AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI:SS.US'), CAST((o."Added" AT TIME ZONE 'UTC') AS text)) COLLATE "C", 'DISCARDED', 0, NULL, $2 FROM "shop"."outbox" o WHERE o."Id" IN (CAST(CAST($3 AS text) AS uuid)) AND 1 = 1 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = $4 AND s.event = CAST(o."Id" AS text) COLLATE "C" AND CASE WHEN s.aggregate_type = '' AND s.aggregate_id = COALESCE(CASE WHEN length(CAST(o."Key" AS text) COLLATE "C") <= 255 THEN CAST(o."Key" AS text) COLLATE "C" ELSE left(CAST(o."Key" AS text) COLLATE "C", 191) || encode(sha256(convert_to(CAST(o."Key" AS text) COLLATE "C", 'UTF8')), 'hex') END, '') AND s.position <> '' THEN 1 ELSE 0 END = 1)
 --   shop.outbox

@@ -23,7 +23,8 @@ UPDATE "shop"."outbox" SET state = 'DISCARDED', published_at = strftime('%Y-%m-%
 SELECT o.seq FROM "shop"."outbox" o WHERE o.seq IN (SELECT value FROM json_each(?)) AND o.state IN ('PENDING', 'FAILED')
 --   [1,2]
 -- marks no row
-UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = strftime('%Y-%m-%d %H:%M:%f', 'now'), next_attempt_at = NULL WHERE 1 = 0
+UPDATE "shop"."outbox" SET state = 'PUBLISHED', published_at = strftime('%Y-%m-%d %H:%M:%f', 'now'), next_attempt_at = NULL WHERE seq IN (SELECT value FROM json_each(?)) AND state IN ('PENDING', 'FAILED')
+--   []
 -- clean-up looks
 SELECT o.seq, CASE WHEN o.state IN ('PUBLISHED', 'DISCARDED') AND o.published_at < strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?) / -1000.0)) THEN 2 WHEN o.created_at >= strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', (?) / -1000.0)) THEN 0 ELSE 1 END FROM "shop"."outbox" o WHERE o.seq > ? ORDER BY o.seq LIMIT ?
 --   2592000000

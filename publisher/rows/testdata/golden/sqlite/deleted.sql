@@ -190,7 +190,7 @@ UPDATE "shop"."rowrelay_claims_events" SET state = 'DISCARDED', next_attempt_at 
 --   shop.outbox
 --   ["0b5ab1a0-0000-4000-8000-000000000001"]
 -- marks no row
-DELETE FROM "shop"."outbox" WHERE 1 = 0
+DELETE FROM "shop"."outbox" WHERE 1 = 0 AND 1 = 1
 -- discard waiting
 INSERT INTO "shop"."rowrelay_claims_events" (outbox, event, aggregate_type, aggregate_id, position, state, attempts, next_attempt_at, last_error) SELECT ?, CAST(o."Id" AS TEXT), '', COALESCE(CAST(o."Key" AS TEXT), ''), CAST(o."Added" AS TEXT), 'DISCARDED', 0, NULL, ? FROM "shop"."outbox" o WHERE o."Id" IN (?) AND 1 = 1 AND NOT EXISTS (SELECT 1 FROM "shop"."rowrelay_claims_events" s WHERE s.outbox = ? AND s.event = CAST(o."Id" AS TEXT) AND CASE WHEN s.aggregate_type = '' AND s.aggregate_id = COALESCE(CAST(o."Key" AS TEXT), '') AND s.position <> '' THEN 1 ELSE 0 END = 1)
 --   shop.outbox
