@@ -209,17 +209,6 @@ func (v *Value) NotKey() string {
 	return v.NoKey
 }
 
-// TypeRule is one line of docs/values.md.
-type TypeRule struct {
-	// Name is the type as the engine's catalog names it; sample a full type that the dialect maps by the same code as
-	// a column's: numeric(10,2).
-	Name, Sample string
-	// Value is the mapping of the sample.
-	Value Value
-	// Note is for people: the form of the value, in a few words.
-	Note string
-}
-
 // ChangeTable names a change table: one row for each key of another table that was written since triggers were put on
 // that one. It holds the key, the version of the last write, and the version that the row was last inserted by. Whether
 // the row is there, and what it holds, the table itself says.

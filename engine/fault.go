@@ -14,7 +14,7 @@ const (
 	FaultTransient        // worth repeating at once: connection lost, deadlock, throttled, shutting down, busy
 	FaultTimeout          // the statement's timeout: not repeated inside the fetch
 	FaultLocked           // a lock was not granted within the timeout: as faultTimeout
-	FaultVersions         // this session may not read row versions here (server.versions): another reads with locks
+	FaultVersions         // this session may not read row versions here: another reads with locks
 	FaultSchema           // no such table, column or type: the catalog changed, or the settings are wrong
 	FaultSyntax           // the statement does not parse: where or query is wrong
 	FaultLogin            // user, password or database refused

@@ -15,9 +15,6 @@ type Server struct {
 	// Locking says that reads wait for the rows that an open transaction has written, instead of reading the versions
 	// before.
 	Locking bool
-	// Versions says that reads see row versions by the session's own isolation level, which does not do for every table
-	// (FaultVersions).
-	Versions bool
 	// Writers are the server's transactions, as the last statement met them; the zero value where it does not tell.
 	Writers Writers
 	// Warnings are for the operator.

@@ -42,8 +42,6 @@ type Syntax struct {
 	// Words is how a statement's own text is read, where it is no column's.
 	Words Value
 
-	// Types lists every type of the engine's catalog with its rule: docs/values.md and the tests are checked against it.
-	Types func() []TypeRule
 	// Step is the resolution of a type's times, as the type says it: two writes within it may have one value. It is not
 	// called for dates; 0 where a time is stored as it comes.
 	Step func(typ string) time.Duration

@@ -8,6 +8,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/enginetest/typerules"
 	"github.com/rowrelay/rowrelay/engine/postgres"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/source/keyset"
@@ -21,7 +22,7 @@ var everyDialect = []string{dsn.SQLServer, dsn.Postgres, dsn.MySQL, dsn.SQLite}
 // goldenColumn makes a column of the first type in a dialect's list that has the kind.
 func goldenColumn(t *testing.T, d engine.Dialect, name string, k engine.Kind, nullable bool) engine.Column {
 	t.Helper()
-	for _, rule := range d.Syntax().Types() {
+	for _, rule := range typerules.Of(d) {
 		if rule.Value.Kind == k && rule.Value.Refused == "" && rule.Value.NoKey == "" {
 			return engine.Column{Name: name, Type: rule.Sample, Nullable: nullable, Value: rule.Value}
 		}

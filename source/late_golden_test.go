@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/enginetest/typerules"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/tsqltest"
@@ -33,7 +34,7 @@ func pinPage(t *testing.T, p *plan.Plan, name string, also ...keyset.Condition) 
 }
 
 // latePlan is a plan over a table with the columns id, note, and a cursor of a type.
-func latePlan(t *testing.T, d engine.Dialect, cfg plan.Config, typ engine.TypeRule) *plan.Plan {
+func latePlan(t *testing.T, d engine.Dialect, cfg plan.Config, typ typerules.Rule) *plan.Plan {
 	t.Helper()
 	cfg.Table, cfg.Cursor = "orders", []string{"c"}
 	if err := cfg.Complete(); err != nil {
@@ -50,15 +51,15 @@ func latePlan(t *testing.T, d engine.Dialect, cfg plan.Config, typ engine.TypeRu
 	return p
 }
 
-func ruleOf(t *testing.T, d engine.Dialect, name string) engine.TypeRule {
+func ruleOf(t *testing.T, d engine.Dialect, name string) typerules.Rule {
 	t.Helper()
-	for _, rule := range d.Syntax().Types() {
+	for _, rule := range typerules.Of(d) {
 		if rule.Name == name {
 			return rule
 		}
 	}
 	t.Fatalf("%s has no type %s", d.Syntax().Name, name)
-	return engine.TypeRule{}
+	return typerules.Rule{}
 }
 
 // TestGoldenSettle pins the edge of settle, in the column's own type, with and without a zone.

@@ -47,8 +47,8 @@ type lockedOut struct {
 
 func (d lockedOut) Prepare(ctx context.Context, conn *sql.Conn, with engine.Settings) (engine.Server, error) {
 	l, err := d.Dialect.Prepare(ctx, conn, with)
-	l.Versions, l.Locking = !with.WithLocks, with.WithLocks
-	*d.sessions = append(*d.sessions, l.Versions)
+	l.Locking = with.WithLocks
+	*d.sessions = append(*d.sessions, !l.Locking)
 	return l, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/dsn"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/enginetest/typerules"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
@@ -99,7 +100,7 @@ func FuzzKey(f *testing.F) {
 		}
 		var columns []engine.Column
 		for _, k := range []engine.Kind{engine.KindInteger, engine.KindText} {
-			for _, rule := range d.Syntax().Types() {
+			for _, rule := range typerules.Of(d) {
 				if rule.Value.Kind == k && rule.Value.Refused == "" && rule.Value.NoKey == "" {
 					columns = append(columns, engine.Column{Name: []string{"n", "name"}[len(columns)], Type: rule.Sample,
 						Value: rule.Value})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
+	"github.com/rowrelay/rowrelay/engine/enginetest/typerules"
 	"github.com/rowrelay/rowrelay/internal/golden"
 	"github.com/rowrelay/rowrelay/internal/testfile"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -46,7 +47,7 @@ func typesTable(t *testing.T, d engine.Dialect) string {
 	}
 	var lines []line
 	seen := map[string]bool{}
-	for _, rule := range d.Syntax().Types() {
+	for _, rule := range typerules.Of(d) {
 		if seen[rule.Name] {
 			t.Errorf("%s lists %q twice", d.Syntax().Name, rule.Name)
 		}

@@ -8,6 +8,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/engine/enginetest/typerules"
 	"github.com/rowrelay/rowrelay/engine/mysql"
 	"github.com/rowrelay/rowrelay/engine/sqlserver"
 )
@@ -28,7 +29,7 @@ func FuzzArgs(f *testing.F) {
 				t.Errorf("%s became %q", scalar, s)
 			}
 		}
-		for _, rule := range (sqlserver.Dialect{}).Syntax().Types() {
+		for _, rule := range typerules.Of(sqlserver.Dialect{}) {
 			col := engine.Column{Type: rule.Sample, Value: rule.Value}
 			v, err := sqlserver.Dialect{}.Arg(&col, []byte(scalar))
 			if err != nil || rule.Value.Refused != "" {
@@ -47,7 +48,7 @@ func FuzzArgs(f *testing.F) {
 				plain(v, "abcdef-")
 			}
 		}
-		for _, rule := range (mysql.Dialect{}).Syntax().Types() {
+		for _, rule := range typerules.Of(mysql.Dialect{}) {
 			col := engine.Column{Type: rule.Sample, Value: rule.Value}
 			v, err := mysql.Dialect{}.Arg(&col, []byte(scalar))
 			if err != nil || rule.Value.Refused != "" {

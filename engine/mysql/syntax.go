@@ -27,7 +27,6 @@ func (Dialect) Syntax() engine.Syntax {
 		Positional:  true,
 		Text:        sqltext.MySQL,
 		Words:       engine.Value{Kind: engine.KindText, Code: myText},
-		Types:       types,
 		Step:        func(typ string) time.Duration { return engine.TypeStep(typ, 0) },
 		Rebuilds:    true,
 		Tracking:    tracking(),

@@ -2,8 +2,6 @@ package mysql
 
 import (
 	"fmt"
-	"strings"
-
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -103,41 +101,4 @@ func (t Type) valueOfText() engine.Value {
 		return engine.Value{Refused: "whose text form may round", Cast: "HEX(%s)"}
 	}
 	return engine.Value{Refused: "which has no lossless form that is known", Cast: "CAST(%s AS CHAR)"}
-}
-
-// types lists every type of both families' manuals.
-func types() []engine.TypeRule {
-	var rules []engine.TypeRule
-	add := func(note string, types ...Type) {
-		for _, t := range types {
-			if t.Full == "" {
-				t.Full = t.Data
-			}
-			rules = append(rules, engine.TypeRule{Name: t.Data, Sample: t.Full, Value: t.Value(), Note: note})
-		}
-	}
-	add("a number (BOOLEAN is `tinyint(1)`)", Type{Data: "tinyint"}, Type{Data: "smallint"}, Type{Data: "mediumint"},
-		Type{Data: "int"}, Type{Data: "year"})
-	add("a number, beyond ±(2^53−1) a string", Type{Data: "bigint", Full: "bigint unsigned"})
-	add("its bits as a number, beyond 2^53−1 a string", Type{Data: "bit", Full: "bit(64)"})
-	add("a string of digits", Type{Data: "decimal", Full: "decimal(20,5)", Precision: 20, Scale: 5})
-	add("the shortest number that reads back the same", Type{Data: "float"}, Type{Data: "double"})
-	add("`\"2026-04-07\"`; a zero date is `\"0000-00-00\"`", Type{Data: "date"})
-	add("`\"01:23:45.123456\"`, from `\"-838:59:59\"` to `\"838:59:59\"`", Type{Data: "time", Full: "time(6)", Scale: 6})
-	add("`\"2026-04-07T01:23:45.123456\"`; a zero date is `\"0000-00-00T00:00:00\"`",
-		Type{Data: "datetime", Full: "datetime(6)", Scale: 6})
-	add("`\"2026-04-07T01:23:45.123456Z\"`, in UTC", Type{Data: "timestamp", Full: "timestamp(6)", Scale: 6})
-	add("a string", Type{Data: "char", Full: "char(5)"}, Type{Data: "varchar", Full: "varchar(10)"},
-		Type{Data: "tinytext"},
-		Type{Data: "text"}, Type{Data: "mediumtext"}, Type{Data: "longtext"})
-	add("its text, as a string", Type{Data: "enum", Full: "enum('b','a')"}, Type{Data: "set", Full: "set('x','y')"})
-	add("base64", Type{Data: "binary", Full: "binary(3)"}, Type{Data: "varbinary", Full: "varbinary(9)"},
-		Type{Data: "tinyblob"},
-		Type{Data: "blob"}, Type{Data: "mediumblob"}, Type{Data: "longblob"})
-	add("JSON as it is (MariaDB: `longtext` with a `json_valid` check of the column)", Type{Data: "json"})
-	add("a string (MariaDB)", Type{Data: "uuid"}, Type{Data: "inet4"}, Type{Data: "inet6"})
-	for name := range strings.FieldsSeq("geometry point linestring polygon multipoint multilinestring multipolygon geometrycollection vector") {
-		add("refused", Type{Data: name})
-	}
-	return rules
 }

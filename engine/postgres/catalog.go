@@ -157,7 +157,7 @@ func (d Dialect) columns(ctx context.Context, conn *sql.Conn, oid string) (colum
 		var name, full, collation, base, sorted string
 		var notNull, computed, virtual bool
 		var t Type
-		err := scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.category, &t.Schema, &collation, &base,
+		err := scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.Category, &t.Schema, &collation, &base,
 			&computed, &virtual, &sorted)
 		columns = append(columns, engine.Column{Name: name, Type: full, Base: base, Nullable: !notNull,
 			Collation: collation, Sorted: sorted, Enum: t.Class == "e" && base == "", Computed: computed, Unwatched: virtual, Value: t.Value()})
@@ -238,7 +238,7 @@ func (d Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (engin
 	err = engine.EachRow(ctx, conn, typesByOID, []any{strings.Join(oids, ",")}, func(scan func(...any) error) error {
 		var pt Type
 		var full string
-		err := scan(&pt.OID, &pt.Name, &pt.Class, &pt.category, &pt.Schema, &full)
+		err := scan(&pt.OID, &pt.Name, &pt.Class, &pt.Category, &pt.Schema, &full)
 		types[fmt.Sprint(pt.OID)] = engine.Column{Type: full, Nullable: true, Value: pt.Value()}
 		return err
 	})

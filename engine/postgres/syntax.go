@@ -29,7 +29,6 @@ func (Dialect) Syntax() engine.Syntax {
 		RowValues: true,
 		Text:      sqltext.Postgres,
 		Words:     engine.Value{Kind: engine.KindText, Code: pgText, Expr: "%s"},
-		Types:     types,
 		Step:      func(typ string) time.Duration { return engine.TypeStep(typ, 6) },
 		Tracking:  tracking(),
 		Advice: engine.Advice{

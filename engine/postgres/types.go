@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"strings"
-
 	"github.com/rowrelay/rowrelay/engine"
 )
 
@@ -11,7 +9,7 @@ type Type struct {
 	OID      uint32
 	Name     string // typname
 	Class    string // typtype: b base, e enum, r range, m multirange, c composite, p pseudo
-	category string // typcategory: A array
+	Category string // typcategory: A array
 	Schema   string
 }
 
@@ -69,7 +67,7 @@ func (t Type) mapped() engine.Value {
 		return engine.Value{Refused: "which is no type of a column", Cast: asText}
 	case t.Class == "c":
 		return engine.Value{Refused: "which is a row of its own and has no lossless form", Cast: "to_jsonb(%s)"}
-	case t.category == "A" && t.Name != "int2vector" && t.Name != "oidvector":
+	case t.Category == "A" && t.Name != "int2vector" && t.Name != "oidvector":
 		return engine.Value{Refused: "which is an array and has no lossless form", Cast: "to_jsonb(%s)"}
 	}
 	if t.Schema != "pg_catalog" && t.Name != "citext" {
@@ -139,49 +137,4 @@ func named(name string) engine.Value {
 	default:
 		return engine.Value{Refused: "which has no lossless form that is known", Cast: asText}
 	}
-}
-
-// types lists the types of PostgreSQL's catalog by group; the tests hold it against pg_type of the real engine.
-func types() []engine.TypeRule {
-	var rules []engine.TypeRule
-	add := func(note string, names ...string) {
-		for _, name := range names {
-			rules = append(rules, engine.TypeRule{Name: name, Sample: name,
-				Value: Type{Name: name, Class: "b", Schema: "pg_catalog"}.Value(), Note: note})
-		}
-	}
-	add("`true`, `false`", "bool")
-	add("a number, beyond ±(2^53−1) a string", "int2", "int4", "int8", "oid", "xid", "xid8", "cid")
-	add("a string of digits; `\"NaN\"`, `\"Infinity\"`", "numeric")
-	add("a string of digits, through `numeric`", "money")
-	add("the shortest number; `\"NaN\"`, `\"Infinity\"`, `\"-Infinity\"`", "float4", "float8")
-	add("a string; `char(n)` with its blanks", "text", "varchar", "bpchar", "name", "char", "citext")
-	add("a string", "uuid")
-	add("base64", "bytea")
-	add("`\"2026-04-07\"`; `\"infinity\"`, `\"0044-03-15 BC\"`", "date")
-	add("`\"01:23:45.123456\"`", "time")
-	add("`\"01:23:45.123456+02:00\"`", "timetz")
-	add("`\"2026-04-07T01:23:45.123456\"`; `\"infinity\"`; before Christ as PostgreSQL prints it", "timestamp")
-	add("`\"2026-04-07T01:23:45.123456Z\"`; `\"infinity\"`; before Christ as PostgreSQL prints it", "timestamptz")
-	add("ISO 8601 duration, `\"P1Y2M3DT4H5M6.7S\"`", "interval")
-	add("as it is, white space removed", "json", "jsonb")
-	add("PostgreSQL's text form, as a string", strings.Fields(`inet cidr macaddr macaddr8 bit varbit pg_lsn tsvector tsquery
-		oidvector int2vector jsonpath xml point line lseg box path polygon circle tid refcursor aclitem txid_snapshot
-		pg_snapshot gtsvector regclass regcollation regconfig regdictionary regnamespace regoper regoperator regproc
-		regprocedure regrole regtype`)...)
-	add("", "pg_node_tree", "pg_ndistinct", "pg_dependencies", "pg_mcv_list", "pg_brin_bloom_summary",
-		"pg_brin_minmax_multi_summary")
-	group := func(name, note, class, category string) {
-		t := Type{Name: name, Class: class, category: category, Schema: "pg_catalog"}
-		rules = append(rules, engine.TypeRule{Name: name, Sample: name, Value: t.mapped(), Note: note})
-	}
-	group("(enum)", "a string", "e", "E")
-	group("(range, multirange)", "PostgreSQL's text form, as a string", "r", "R")
-	group("(array)", "", "b", "A")
-	group("(composite)", "", "c", "C")
-	group("(pseudo-type)", "", "p", "P")
-	rules = append(rules, engine.TypeRule{Name: "(type of an extension, but citext)", Sample: "hstore",
-		Value: Type{Name: "hstore", Class: "b", category: "U", Schema: "public"}.mapped()})
-	return append(rules, engine.TypeRule{Name: "(domain)", Sample: "domain", Value: engine.Value{Kind: engine.KindText},
-		Note: "as the type that it is a domain of"})
 }

@@ -62,7 +62,7 @@ func (d Dialect) columns(ctx context.Context, conn *sql.Conn, schema, rel string
 		var notNull bool
 		var pk int
 		err := scan(&c.Name, &c.Type, &notNull, &pk, &c.Computed)
-		c.Nullable, c.Value = !notNull && (pk == 0 || t.LooseKey), valueOf(c.Type)
+		c.Nullable, c.Value = !notNull && (pk == 0 || t.LooseKey), ValueOf(c.Type)
 		t.Columns = append(t.Columns, c)
 		if pk > 0 {
 			keys[pk] = c.Name
@@ -225,7 +225,7 @@ func (d Dialect) Query(ctx context.Context, conn *sql.Conn, query string) (engin
 	for _, ct := range types {
 		declared := ct.DatabaseTypeName()
 		t.Columns = append(t.Columns, engine.Column{Name: ct.Name(), Type: declared, Nullable: true,
-			Value: valueOf(declared)})
+			Value: ValueOf(declared)})
 	}
 	if err := rows.Err(); err != nil {
 		return t, fmt.Errorf("read the query's columns: %w", err)

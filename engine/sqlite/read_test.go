@@ -14,7 +14,7 @@ import (
 func TestUntypedKey(t *testing.T) {
 	for _, text := range []string{"+9007199254740993", "09007199254740993", "9007199254740991", "92233720368547758070",
 		"-0"} {
-		untyped := engine.Column{Value: valueOf(""), Positional: true}
+		untyped := engine.Column{Value: ValueOf(""), Positional: true}
 		scalar, err := (&sqlRow{cols: []engine.Column{untyped}, values: []driver.Value{text}}).AppendJSON(nil, 0)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -32,7 +32,7 @@ func TestPlaces(t *testing.T) {
 		"TEXT": "\xff", "INTEGER": []byte("12"), "": "9007199254740993", "BLOB": "text", "blob": int64(7), "Blob": 1.5,
 		"NUMERIC": math.Inf(-1),
 	} {
-		col := engine.Column{Value: valueOf(typ), Positional: true}
+		col := engine.Column{Value: ValueOf(typ), Positional: true}
 		row := &sqlRow{cols: []engine.Column{col}, values: []driver.Value{value}}
 		if form, err := row.AppendJSON(nil, 0); err == nil {
 			t.Errorf("%s %v has the form %s", typ, value, form)
@@ -45,7 +45,7 @@ func TestPlaces(t *testing.T) {
 	}
 	for _, none := range []string{`{}`, `{"integer":7}`, `{"integer":"x"}`, `{"text_base64":"*"}`, `{"json":"1"}`, `[]`,
 		`{"integer":"1","real":"1"}`} {
-		if v, err := (Dialect{}).Arg(&engine.Column{Value: valueOf("")}, []byte(none)); err == nil {
+		if v, err := (Dialect{}).Arg(&engine.Column{Value: ValueOf("")}, []byte(none)); err == nil {
 			t.Errorf("%s is %v", none, v)
 		}
 	}

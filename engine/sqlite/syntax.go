@@ -28,7 +28,6 @@ func (Dialect) Syntax() engine.Syntax {
 		StoredTimes: true,
 		Text:        sqltext.SQLite,
 		Words:       engine.Value{Kind: engine.KindText, Code: asString},
-		Types:       types,
 		Step:        func(string) time.Duration { return 0 },
 		Rebuilds:    true,
 		OnlyRebuilt: onlyRebuilt,

@@ -18,9 +18,9 @@ const (
 	asAny            // no declared type: integer, real, text
 )
 
-// valueOf maps a declared type: first by name, then by the affinity that SQLite derives from it
+// ValueOf maps a declared type: first by name, then by the affinity that SQLite derives from it
 // (https://www.sqlite.org/datatype3.html, §3.1).
-func valueOf(declared string) engine.Value {
+func ValueOf(declared string) engine.Value {
 	name := strings.ToUpper(strings.TrimSpace(declared))
 	name, _, _ = strings.Cut(name, "(")
 	name = strings.TrimSpace(name)
@@ -91,29 +91,3 @@ const noTextCursor = "and text is not a cursor: its order is the collation's, an
 	"holds times in one form (2026-04-07 01:23:45), give the table a column that says so, ALTER TABLE … ADD COLUMN changed_at " +
 	"DATETIME AS (this column), with an index on it and the key, and name that; otherwise name a column that grows with every " +
 	"change: an integer version"
-
-// types lists what SQLite derives an affinity from, and the names that have a meaning of their own here.
-func types() []engine.TypeRule {
-	var rules []engine.TypeRule
-	add := func(note string, names ...string) {
-		for _, name := range names {
-			rules = append(rules, engine.TypeRule{Name: name, Sample: name, Value: valueOf(name), Note: note})
-		}
-	}
-	add("a number, beyond ±(2^53−1) a string", "INT", "INTEGER", "TINYINT", "SMALLINT", "MEDIUMINT", "BIGINT",
-		"UNSIGNED BIG INT", "INT2", "INT8")
-	add("`true`, `false` for 1 and 0", "BOOLEAN", "BOOL")
-	add("as stored: an integer, or the shortest number of the float that SQLite keeps", "NUMERIC", "DECIMAL(10,5)",
-		"MONEY", "YEAR")
-	add("the shortest number", "REAL", "DOUBLE", "DOUBLE PRECISION", "FLOAT")
-	add("a string", "TEXT", "CHARACTER(20)", "VARCHAR(255)", "VARYING CHARACTER(255)", "NCHAR(55)", "NATIVE CHARACTER(70)",
-		"NVARCHAR(100)", "CLOB")
-	add("a string", "UUID", "GUID", "UNIQUEIDENTIFIER")
-	add("base64", "BLOB")
-	add("as stored: the text itself, or the number", "DATE", "DATETIME", "DATETIME(6)", "TIMESTAMP", "SMALLDATETIME",
-		"TIME")
-	add("as it is, white space removed", "JSON")
-	add("", "JSONB")
-	add("as stored: a number or a string; a BLOB is refused", "ANY", "")
-	return rules
-}

@@ -82,7 +82,6 @@ func (Dialect) isolate(ctx context.Context, conn *sql.Conn, with engine.Settings
 		if _, err := conn.ExecContext(ctx, snapshotSQL); err != nil {
 			return fmt.Errorf("set the session's isolation level: %w", err)
 		}
-		l.Versions = true
 		return nil
 	case l.ReadOnly: // nobody writes
 		return nil

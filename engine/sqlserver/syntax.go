@@ -31,7 +31,6 @@ func (Dialect) Syntax() engine.Syntax {
 		Safe:        &engine.SafePoint{Before: watermarkSQL, Parameter: "watermark", Limit: "@safe"},
 		Text:        sqltext.SQLServer,
 		Words:       engine.Value{Kind: engine.KindText, Code: msText},
-		Types:       types,
 		Step:        step,
 		Tracking:    tracking(),
 		Advice: engine.Advice{

@@ -151,39 +151,6 @@ func (t Type) valueOfText(cast string) engine.Value {
 	return engine.Value{Refused: "which has no lossless form that is known", Cast: "CAST(%s AS nvarchar(max))"}
 }
 
-// types lists every type of sys.types.
-func types() []engine.TypeRule {
-	var rules []engine.TypeRule
-	add := func(note string, types ...Type) {
-		for _, t := range types {
-			rules = append(rules, engine.TypeRule{Name: t.Base, Sample: t.Full(), Value: t.Value(), Note: note})
-		}
-	}
-	add("`true`, `false`", Type{Base: "bit"})
-	add("a number", Type{Base: "tinyint"}, Type{Base: "smallint"}, Type{Base: "int"})
-	add("a number, beyond ±(2^53−1) a string", Type{Base: "bigint"})
-	add("a string of digits", Type{Base: "decimal", Precision: 19, Scale: 4}, Type{Base: "numeric", Precision: 38},
-		Type{Base: "money"}, Type{Base: "smallmoney"})
-	add("the shortest number that reads back the same", Type{Base: "float"}, Type{Base: "real"})
-	add("a string; `char(n)` with its blanks", Type{Base: "char", Length: 10, Collation: "Latin1_General_CI_AS"},
-		Type{Base: "varchar", Length: 50, Collation: "Latin1_General_CI_AS"}, Type{Base: "nchar", Length: 20},
-		Type{Base: "nvarchar", Length: 100}, Type{Base: "text"}, Type{Base: "ntext"})
-	add("its text, as a string", Type{Base: "xml"})
-	add("a string in lower case, `\"6f9619ff-8b86-d011-b42d-00c04fc964ff\"`", Type{Base: "uniqueidentifier"})
-	add("base64", Type{Base: "binary", Length: 8}, Type{Base: "varbinary", Length: 50}, Type{Base: "image"})
-	add("base64 of its 8 bytes, which sort as it does", Type{Base: "timestamp"})
-	add("`\"2026-04-07\"`", Type{Base: "date"})
-	add("`\"01:23:45.1234567\"`", Type{Base: "time", Scale: 7})
-	add("`\"2026-04-07T01:23:45.1234567\"`", Type{Base: "datetime2", Scale: 7})
-	add("`\"2026-04-07T01:23:45.187\"`, in the milliseconds that SQL Server prints", Type{Base: "datetime"})
-	add("`\"2026-04-07T01:23:00\"`", Type{Base: "smalldatetime"})
-	add("`\"2026-04-07T01:23:45.1234567+02:00\"`", Type{Base: "datetimeoffset", Scale: 7})
-	add("JSON as it is", Type{Base: "json"})
-	add("refused", Type{Base: "sql_variant"}, Type{Base: "vector"}, Type{Base: "geography", CLR: true},
-		Type{Base: "geometry", CLR: true}, Type{Base: "hierarchyid", CLR: true})
-	return rules
-}
-
 // baseOf reads the base from a full type as dm_exec_describe_first_result_set writes it: decimal(10,2).
 func baseOf(full string) string {
 	base, _, _ := strings.Cut(full, "(")
