@@ -3,13 +3,11 @@ package source
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
-	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -31,34 +29,14 @@ func historySource(t *testing.T, driver, url string) (*Cursor, *sql.DB) {
 		dsn = strings.TrimPrefix(url, "sqlite:")
 	}
 	db := testenv.Open(t, driver, dsn)
-	testenv.Exec(t, db, "CREATE TABLE o (id bigint NOT NULL PRIMARY KEY, v int NOT NULL)")
-	conn, err := engines.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := tracking.Install(t.Context(), conn, "o", "", "orders", tracking.Writes{Every: true})
-	if err == nil {
-		one := conn.WriteDB(1)
-		defer func() { _ = one.Close() }() // nothing is under way
-		err = w.Apply(t.Context(), one)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	rows := map[string]int{"mysql": 900}[driver] // whose recursion ends at a thousand
 	if rows == 0 {
 		rows = 30000
 	}
-	testenv.Exec(t, db, fmt.Sprintf("INSERT INTO o WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) "+
-		"SELECT i, 1 FROM n", rows),
-		map[string]string{"mysql": "ANALYZE TABLE o, rowrelay_history_o", "sqlite": "ANALYZE",
-			"pgx": "VACUUM ANALYZE"}[driver])
-	src, err := New(plan.Config{Poller: "orders", Table: "o", Tracked: true, EveryChange: true}, conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = src.Close() })
-	return src, db
+	conn := trackedTable(t, url, func(texts ...string) { testenv.Exec(t, db, texts...) }, rows, tracking.Writes{Every: true})
+	testenv.Exec(t, db,
+		map[string]string{"mysql": "ANALYZE TABLE o, rowrelay_history_o", "sqlite": "ANALYZE", "pgx": "VACUUM ANALYZE"}[driver])
+	return trackedSource(t, plan.Config{EveryChange: true}, conn), db
 }
 
 // TestHistoryIsReadInItsOrder: a page of a history reads no more than it shows, however many changes follow.

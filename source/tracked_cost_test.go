@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/engines"
 	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/internal/testenv"
@@ -13,15 +14,15 @@ import (
 	"github.com/rowrelay/rowrelay/tracking"
 )
 
-// trackedTable is a table with 50,000 changes that were delivered, and a source at its latest.
-func trackedTable(t *testing.T, url string, exec func(...string), changed ...string) (src *Cursor, n *int) {
+// trackedTable makes a table whose changes are recorded, and writes as many rows.
+func trackedTable(t *testing.T, url string, exec func(...string), rows int, writes tracking.Writes) engine.Connection {
 	t.Helper()
 	exec("CREATE TABLE o (id bigint NOT NULL PRIMARY KEY, v int NOT NULL, note int)")
 	conn, err := engines.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := tracking.Install(t.Context(), conn, "o", "", "orders", tracking.Writes{Changed: changed})
+	w, err := tracking.Install(t.Context(), conn, "o", "", "orders", writes)
 	if err == nil {
 		one := conn.WriteDB(1)
 		defer func() { _ = one.Close() }() // nothing is under way
@@ -30,17 +31,31 @@ func trackedTable(t *testing.T, url string, exec func(...string), changed ...str
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec("INSERT INTO o WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) SELECT i, 1, 1 FROM n")
-	n = new(int)
-	if conn.Engine == "sqlite" {
-		conn.Connectors.Reading = countingConnector{conn.Connectors.Reading, n}
-	}
-	src, err = New(plan.Config{Poller: "orders", Table: "o", Tracked: true, Start: "latest", Changed: changed}, conn)
+	exec(fmt.Sprintf("INSERT INTO o WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, 1, 1 FROM n", rows))
+	return conn
+}
+
+// trackedSource is a source of such a table, which ends with the test.
+func trackedSource(t *testing.T, cfg plan.Config, conn engine.Connection) *Cursor {
+	t.Helper()
+	cfg.Poller, cfg.Table, cfg.Tracked = "orders", "o", true
+	src, err := New(cfg, conn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = src.Close() })
-	return src, n
+	return src
+}
+
+// atLatest is a source at the latest of 50,000 changes. n counts the statements of SQLite.
+func atLatest(t *testing.T, url string, exec func(...string), changed ...string) (src *Cursor, n *int) {
+	t.Helper()
+	conn := trackedTable(t, url, exec, 50_000, tracking.Writes{Changed: changed})
+	n = new(int)
+	if conn.Engine == "sqlite" {
+		conn.Connectors.Reading = countingConnector{conn.Connectors.Reading, n}
+	}
+	return trackedSource(t, plan.Config{Start: "latest", Changed: changed}, conn), n
 }
 
 // drained reads to the end, and returns the position and how many events there were.
@@ -76,7 +91,7 @@ func TestPostgresIdleCostOfChanges(t *testing.T) {
 		"min_parallel_index_scan_size"} {
 		exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET " + cheap + " = 0', current_database()); END $$")
 	}
-	src, _ := trackedTable(t, url, exec, "v")
+	src, _ := atLatest(t, url, exec, "v")
 	at, _, err := src.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +119,7 @@ func TestPostgresPageOfABacklog(t *testing.T) {
 	url := testenv.Postgres(t)
 	db := testenv.Open(t, "pgx", url)
 	exec := func(texts ...string) { t.Helper(); testenv.Exec(t, db, texts...) }
-	src, _ := trackedTable(t, url, exec)
+	src, _ := atLatest(t, url, exec)
 	at, _, err := src.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +153,7 @@ func TestSQLiteIdleCostOfChanges(t *testing.T) {
 	url := testenv.SQLite(t)
 	db := testenv.Open(t, "sqlite", strings.TrimPrefix(url, "sqlite:"))
 	exec := func(texts ...string) { t.Helper(); testenv.Exec(t, db, texts...) }
-	src, n := trackedTable(t, url, exec, "v")
+	src, n := atLatest(t, url, exec, "v")
 	at, _, err := src.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
