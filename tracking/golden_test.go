@@ -3,6 +3,7 @@ package tracking_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,6 +76,7 @@ func pinnedHistory(t *testing.T, d engine.Dialect, orders *engine.Table) {
 	t.Helper()
 	s := d.Syntax()
 	script := ""
+	shown := map[string]string{} // a statement is shown once
 	for _, had := range [][]string{nil, {"tenant", "id", "gone", "rowrelay_was_tenant", "rowrelay_was_id",
 		"rowrelay_was_gone"}} {
 		c, err := tracking.Of(d, orders, "", "orders", tracking.Writes{Every: true, Before: true})
@@ -84,6 +86,13 @@ func pinnedHistory(t *testing.T, d engine.Dialect, orders *engine.Table) {
 		c.History.Has = had
 		w := tracking.Work{Engine: s.Name, AtOnce: s.Tracking.AtOnce,
 			Statements: s.Tracking.Histories.Install(c, []string{"varchar(20)", "bigint", "text"}, had == nil)}
+		for i, text := range w.Statements {
+			if shown[text] == "" {
+				shown[text], _, _ = strings.Cut(text, "\n")
+				continue
+			}
+			w.Statements[i] = "-- as above: " + shown[text]
+		}
 		script += w.Script() + "\n"
 		if had != nil {
 			w.Statements = s.Tracking.Uninstall(c)

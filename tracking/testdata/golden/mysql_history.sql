@@ -61,40 +61,15 @@ UNLOCK TABLES;
 ALTER TABLE `shop`.`rowrelay_history_orders` ADD COLUMN `note` text NULL;
 ALTER TABLE `shop`.`rowrelay_history_orders` ADD COLUMN `rowrelay_was_note` text NULL;
 LOCK TABLES `shop`.`orders` WRITE, `shop`.`rowrelay_history_orders` WRITE;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES';
-DROP TRIGGER IF EXISTS `shop`.`rowrelay_history_orders_insert`;
-DELIMITER //
-CREATE TRIGGER `shop`.`rowrelay_history_orders_insert` AFTER INSERT ON `shop`.`orders` FOR EACH ROW
-BEGIN
-	INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('insert', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), NEW.`tenant`, NEW.`id`, NEW.`note`);
-END//
-DELIMITER ;
-DROP TRIGGER IF EXISTS `shop`.`rowrelay_history_orders_update`;
-DELIMITER //
-CREATE TRIGGER `shop`.`rowrelay_history_orders_update` AFTER UPDATE ON `shop`.`orders` FOR EACH ROW
-BEGIN
-	IF OLD.`tenant` <=> NEW.`tenant` AND OLD.`id` <=> NEW.`id` THEN
-		INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`, `rowrelay_was_tenant`, `rowrelay_was_id`, `rowrelay_was_note`)
-		VALUES ('update', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), NEW.`tenant`, NEW.`id`, NEW.`note`, OLD.`tenant`, OLD.`id`, OLD.`note`);
-	ELSE
-		INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('delete', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), OLD.`tenant`, OLD.`id`, OLD.`note`);
-		INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('insert', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), NEW.`tenant`, NEW.`id`, NEW.`note`);
-	END IF;
-END//
-DELIMITER ;
-DROP TRIGGER IF EXISTS `shop`.`rowrelay_history_orders_delete`;
-DELIMITER //
-CREATE TRIGGER `shop`.`rowrelay_history_orders_delete` AFTER DELETE ON `shop`.`orders` FOR EACH ROW
-BEGIN
-	INSERT INTO `shop`.`rowrelay_history_orders` (`rowrelay_operation`, `rowrelay_written`, `rowrelay_context`, `tenant`, `id`, `note`)
-		VALUES ('delete', GREATEST(UTC_TIMESTAMP(6), SYSDATE(6) + INTERVAL TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()) SECOND), LEFT(LOWER(CONVERT(@rowrelay_context USING ascii)), 258), OLD.`tenant`, OLD.`id`, OLD.`note`);
-END//
-DELIMITER ;
-SET SESSION sql_mode = DEFAULT;
-UNLOCK TABLES;
+-- as above: SET SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES';
+-- as above: DROP TRIGGER IF EXISTS `shop`.`rowrelay_history_orders_insert`;
+-- as above: CREATE TRIGGER `shop`.`rowrelay_history_orders_insert` AFTER INSERT ON `shop`.`orders` FOR EACH ROW;
+-- as above: DROP TRIGGER IF EXISTS `shop`.`rowrelay_history_orders_update`;
+-- as above: CREATE TRIGGER `shop`.`rowrelay_history_orders_update` AFTER UPDATE ON `shop`.`orders` FOR EACH ROW;
+-- as above: DROP TRIGGER IF EXISTS `shop`.`rowrelay_history_orders_delete`;
+-- as above: CREATE TRIGGER `shop`.`rowrelay_history_orders_delete` AFTER DELETE ON `shop`.`orders` FOR EACH ROW;
+-- as above: SET SESSION sql_mode = DEFAULT;
+-- as above: UNLOCK TABLES;
 ALTER TABLE `shop`.`rowrelay_history_orders` DROP COLUMN `gone`;
 ALTER TABLE `shop`.`rowrelay_history_orders` DROP COLUMN `rowrelay_was_gone`;
 

@@ -54,34 +54,11 @@ INSERT INTO "shop"."rowrelay_history_orders_state" ("rowrelay_floor") SELECT set
 COMMIT;
 
 BEGIN;
-SET LOCAL lock_timeout = '10s';
+-- as above: SET LOCAL lock_timeout = '10s';
 ALTER TABLE "shop"."rowrelay_history_orders" ADD COLUMN "note" text;
 ALTER TABLE "shop"."rowrelay_history_orders" ADD COLUMN "rowrelay_was_note" text;
-CREATE OR REPLACE FUNCTION "shop"."rowrelay_history_orders_keep"() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $rowrelay$
-#variable_conflict use_column
-DECLARE
-	rowrelay_own CONSTANT text := nullif(lower(current_setting('rowrelay.context', true)), '');
-BEGIN
-	IF TG_OP = 'TRUNCATE' THEN
-		INSERT INTO "shop"."rowrelay_history_orders" ("rowrelay_operation", "rowrelay_context", "tenant", "id", "note")
-		SELECT 'delete', rowrelay_own, t."tenant", t."id", t."note" FROM "shop"."orders" AS t ORDER BY t."tenant", t."id";
-		RETURN NULL;
-	END IF;
-	IF TG_OP = 'DELETE' OR TG_OP = 'UPDATE' AND (OLD."tenant", OLD."id") IS DISTINCT FROM (NEW."tenant", NEW."id") THEN
-		INSERT INTO "shop"."rowrelay_history_orders" ("rowrelay_operation", "rowrelay_context", "tenant", "id", "note")
-		SELECT 'delete', rowrelay_own, OLD."tenant", OLD."id", OLD."note";
-	END IF;
-	IF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND (OLD."tenant", OLD."id") IS DISTINCT FROM (NEW."tenant", NEW."id") THEN
-		INSERT INTO "shop"."rowrelay_history_orders" ("rowrelay_operation", "rowrelay_context", "tenant", "id", "note")
-		SELECT 'insert', rowrelay_own, NEW."tenant", NEW."id", NEW."note";
-	ELSIF TG_OP = 'UPDATE' THEN
-		INSERT INTO "shop"."rowrelay_history_orders" ("rowrelay_operation", "rowrelay_context", "tenant", "id", "note", "rowrelay_was_tenant", "rowrelay_was_id", "rowrelay_was_note")
-		SELECT 'update', rowrelay_own, NEW."tenant", NEW."id", NEW."note", OLD."tenant", OLD."id", OLD."note";
-	END IF;
-	RETURN NULL;
-END $rowrelay$;
-REVOKE ALL ON FUNCTION "shop"."rowrelay_history_orders_keep"() FROM PUBLIC;
+-- as above: CREATE OR REPLACE FUNCTION "shop"."rowrelay_history_orders_keep"() RETURNS trigger;
+-- as above: REVOKE ALL ON FUNCTION "shop"."rowrelay_history_orders_keep"() FROM PUBLIC;
 ALTER TABLE "shop"."rowrelay_history_orders" DROP COLUMN "gone";
 ALTER TABLE "shop"."rowrelay_history_orders" DROP COLUMN "rowrelay_was_gone";
 COMMIT;

@@ -44,32 +44,18 @@ INSERT INTO sqlite_sequence (name, seq) SELECT 'rowrelay_history_orders', "rowre
 COMMIT;
 
 BEGIN;
-DROP TRIGGER IF EXISTS "rowrelay_history_orders_insert";
-DROP TRIGGER IF EXISTS "rowrelay_history_orders_update";
-DROP TRIGGER IF EXISTS "rowrelay_history_orders_move";
-DROP TRIGGER IF EXISTS "rowrelay_history_orders_delete";
+-- as above: DROP TRIGGER IF EXISTS "rowrelay_history_orders_insert";
+-- as above: DROP TRIGGER IF EXISTS "rowrelay_history_orders_update";
+-- as above: DROP TRIGGER IF EXISTS "rowrelay_history_orders_move";
+-- as above: DROP TRIGGER IF EXISTS "rowrelay_history_orders_delete";
 ALTER TABLE "rowrelay_history_orders" ADD COLUMN "note" text;
 ALTER TABLE "rowrelay_history_orders" ADD COLUMN "rowrelay_was_note" text;
 ALTER TABLE "rowrelay_history_orders" DROP COLUMN "gone";
 ALTER TABLE "rowrelay_history_orders" DROP COLUMN "rowrelay_was_gone";
-CREATE TRIGGER "rowrelay_history_orders_insert" AFTER INSERT ON "orders" FOR EACH ROW BEGIN
-	INSERT INTO "rowrelay_history_orders" ("rowrelay_operation", "tenant", "id", "note")
-		VALUES ('insert', NEW."tenant", NEW."id", NEW."note");
-END;
-CREATE TRIGGER "rowrelay_history_orders_update" AFTER UPDATE ON "orders" FOR EACH ROW WHEN (OLD."tenant" IS NEW."tenant" AND OLD."id" IS NEW."id") BEGIN
-	INSERT INTO "rowrelay_history_orders" ("rowrelay_operation", "tenant", "id", "note", "rowrelay_was_tenant", "rowrelay_was_id", "rowrelay_was_note")
-		VALUES ('update', NEW."tenant", NEW."id", NEW."note", OLD."tenant", OLD."id", OLD."note");
-END;
-CREATE TRIGGER "rowrelay_history_orders_move" AFTER UPDATE ON "orders" FOR EACH ROW WHEN NOT (OLD."tenant" IS NEW."tenant" AND OLD."id" IS NEW."id") BEGIN
-	INSERT INTO "rowrelay_history_orders" ("rowrelay_operation", "tenant", "id", "note")
-		VALUES ('delete', OLD."tenant", OLD."id", OLD."note");
-	INSERT INTO "rowrelay_history_orders" ("rowrelay_operation", "tenant", "id", "note")
-		VALUES ('insert', NEW."tenant", NEW."id", NEW."note");
-END;
-CREATE TRIGGER "rowrelay_history_orders_delete" AFTER DELETE ON "orders" FOR EACH ROW BEGIN
-	INSERT INTO "rowrelay_history_orders" ("rowrelay_operation", "tenant", "id", "note")
-		VALUES ('delete', OLD."tenant", OLD."id", OLD."note");
-END;
+-- as above: CREATE TRIGGER "rowrelay_history_orders_insert" AFTER INSERT ON "orders" FOR EACH ROW BEGIN;
+-- as above: CREATE TRIGGER "rowrelay_history_orders_update" AFTER UPDATE ON "orders" FOR EACH ROW WHEN (OLD."tenant" IS NEW."tenant" AND OLD."id" IS NEW."id") BEGIN;
+-- as above: CREATE TRIGGER "rowrelay_history_orders_move" AFTER UPDATE ON "orders" FOR EACH ROW WHEN NOT (OLD."tenant" IS NEW."tenant" AND OLD."id" IS NEW."id") BEGIN;
+-- as above: CREATE TRIGGER "rowrelay_history_orders_delete" AFTER DELETE ON "orders" FOR EACH ROW BEGIN;
 COMMIT;
 
 -- uninstall
