@@ -19,9 +19,8 @@
 //	ddl.go          the column that makes a table readable exactly (PostgreSQL; SQL Server's is in syntax.go)
 //	tracking.go     the triggers that keep a change table; what SQL Server tracks itself, and sqlserver/leases, which shares it
 //
-// Outboxes use statement.go (how statements are written), claims.go, outbox.go (a table of our own), mapping.go (a
-// table of others) and tables.go (what the catalog says of them). A file that is not there is not needed on that
-// engine.
+// Outboxes use statement.go (how statements are written), claims.go, outbox.go (a table of our own) and mapping.go (a
+// table of others). A file that is not there is not needed on that engine.
 //
 // What an engine provides is a [Dialect]: about a dozen methods. Texts are no methods: [Syntax] holds them, so that
 // whoever builds a statement needs nothing else.

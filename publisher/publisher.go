@@ -4,8 +4,8 @@
 // ([Operator]): about.go describes an outbox, admin.go lists and changes its events, cleanup.go deletes what was
 // published long ago; ddl.go and find.go are for `rowrelay outbox init`.
 //
-// catalog.go finds out what a table is: one of `rowrelay outbox init`, or one of another framework (package mapping).
-// Package rows reads and changes both. Package event holds the words that all of these share. engines.go joins them
-// with what each engine writes differently: statement.go, claims.go, outbox.go, mapping.go and tables.go in its folder
-// under engine/.
+// catalog.go finds out what a table is: one of `rowrelay outbox init` (own.go), or one of another framework (mapped.go,
+// package mapping). Package rows reads and changes both. Package event holds the words that all of these share.
+// engines.go joins them with what each engine writes differently: statement.go, claims.go, outbox.go and mapping.go in
+// its folder under engine/.
 package publisher

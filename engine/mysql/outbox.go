@@ -1,6 +1,10 @@
 package mysql
 
-import "github.com/rowrelay/rowrelay/engine/statement"
+import (
+	"context"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
 
 // Outbox is how MySQL and MariaDB write what depends on the columns of an outbox.
 type Outbox struct{ statement.Outbox }
@@ -87,4 +91,20 @@ func (Outbox) Ddl(table statement.Name, claims, states, blocked string) []string
 		`INSERT IGNORE INTO rowrelay_locks WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 31) ` +
 			`SELECT 32 * a.i + b.i FROM n AS a CROSS JOIN n AS b`,
 	}
+}
+
+// Resolve returns schema.table from information_schema, or "" where there is none. A name without a schema is looked
+// for in the current database.
+func Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
+	var schema, table string
+	text, args := "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?", []any{n.Base()}
+	if n.Schema() != "" {
+		text = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
+		args = []any{n.Schema(), n.Base()}
+	}
+	found, err := n.Found(q.QueryRowContext(ctx, text, args...), &schema, &table)
+	if !found {
+		return "", err
+	}
+	return schema + "." + table, nil
 }

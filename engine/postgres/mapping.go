@@ -127,3 +127,14 @@ func (Mapping) Ddl(side statement.Name, states string) []string {
 			` (outbox, aggregate_type, aggregate_id)`,
 	}
 }
+
+// KindOf knows that bit is a string of bits, and that citext may lie in any schema.
+func KindOf(typ string) column.Kind {
+	switch {
+	case column.TypeName(typ) == "bit":
+		return column.Other
+	case strings.HasSuffix(typ, ".citext"):
+		return column.Text
+	}
+	return column.KindOf(typ)
+}

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"strings"
+
 	"github.com/rowrelay/rowrelay/engine/column"
 	"github.com/rowrelay/rowrelay/engine/statement"
 )
@@ -83,4 +85,23 @@ func (Mapping) Ddl(side statement.Name, states string) []string {
 		`CREATE INDEX IF NOT EXISTS ` + side.IndexName("aggregate") + ` ON ` + side.String() +
 			` (outbox, aggregate_type, aggregate_id)`,
 	}
+}
+
+// KindOf follows the rules of affinity where they decide how a value compares, and the name where it says more. A
+// declared type is a hint there: a uuid is text, a boolean is a number.
+func KindOf(typ string) column.Kind {
+	base := column.TypeName(typ)
+	switch {
+	case strings.Contains(base, "bool"):
+		return column.Bool
+	case strings.Contains(base, "int"):
+		return column.Integer
+	case strings.Contains(base, "time"), strings.Contains(base, "date"):
+		return column.Time
+	case strings.Contains(base, "json"):
+		return column.JSON
+	case strings.Contains(base, "blob"), base == "":
+		return column.Bytes
+	}
+	return column.Text
 }

@@ -1,6 +1,10 @@
 package sqlite
 
-import "github.com/rowrelay/rowrelay/engine/statement"
+import (
+	"context"
+
+	"github.com/rowrelay/rowrelay/engine/statement"
+)
 
 // Outbox is how SQLite writes what depends on the columns of an outbox.
 type Outbox struct{ statement.Outbox }
@@ -62,4 +66,16 @@ func (d Outbox) Ddl(table statement.Name, claims, states, blocked string) []stri
 // no text. That it is valid UTF-8 no condition can say.
 func (Outbox) plain(column string) string {
 	return "typeof(" + column + ") = 'text' AND instr(" + column + ", char(0)) = 0 AND length(" + column + ") <= 255"
+}
+
+// Resolve returns the name as it was declared, without a schema, or "" where there is none.
+func Resolve(ctx context.Context, q statement.Querier, n statement.Name) (string, error) {
+	master := "sqlite_master"
+	if n.Schema() != "" {
+		master = Statement{}.Quote(n.Schema()) + "." + master
+	}
+	var table string
+	_, err := n.Found(q.QueryRowContext(ctx, "SELECT name FROM "+master+
+		" WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE", n.Base()), &table)
+	return table, err
 }
