@@ -17,14 +17,15 @@ func TestPostgresIDs(t *testing.T) {
 		for _, text := range []string{
 			`CREATE SCHEMA "Other one"`, `CREATE TYPE "Other one"."State's" AS ENUM ('a', 'b')`,
 			`CREATE DOMAIN "Other one".short AS varchar(10)`, `CREATE DOMAIN "Other one".shorter AS "Other one".short`,
-			`CREATE TYPE plain AS ENUM ('a', 'b')`,
+			`CREATE TYPE plain AS ENUM ('a', 'b')`, `CREATE DOMAIN sure AS text NOT NULL`, `CREATE DOMAIN surer AS sure`,
 		} {
 			w.exec(text)
 		}
-		for _, typ := range []string{`"Other one"."State's"`, `"Other one".short`, `"Other one".shorter`, "plain"} {
+		for _, typ := range []string{`"Other one"."State's" PRIMARY KEY`, `"Other one".short PRIMARY KEY`,
+			`"Other one".shorter PRIMARY KEY`, "plain PRIMARY KEY", "surer UNIQUE"} {
 			w.broker = &broker{refuse: map[string]bool{"b": true}}
 			w.exec("DROP TABLE IF EXISTS outbox")
-			w.exec("CREATE TABLE outbox (id " + typ + " PRIMARY KEY, seq bigint NOT NULL, aggregate_id text, payload text, " +
+			w.exec("CREATE TABLE outbox (id " + typ + ", seq bigint NOT NULL, aggregate_id text, payload text, " +
 				"published boolean NOT NULL DEFAULT FALSE)")
 			w.mapped()
 			w.exec("INSERT INTO outbox VALUES ('a', 1, 'a', 'a'), ('b', 2, 'b', 'b')")
