@@ -109,8 +109,8 @@ func TestMySQLValues(t *testing.T) {
 				continue
 			}
 			// A question mark in a literal makes the driver prepare the statement: the binary protocol brings the same.
-			binary := enginetest.Values(t, mysql.Dialect{}, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+tab.From+
-				" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+
+			binary := enginetest.Values(t, mysql.Dialect{}, conn, "SELECT "+engine.Fill(col.Value.Expr, "r.`c`")+" FROM "+
+				tab.From+" AS r WHERE r.`c` = "+engine.Fill(col.Value.Param, "?")+
 				" AND '?' = '?' AND r.n = "+strconv.Itoa(i), []any{arg}, col)
 			if !slices.Equal(binary, []string{e.json}) {
 				t.Errorf("%s: %s is read as %v by a prepared statement", rule.Name, e.json, binary)

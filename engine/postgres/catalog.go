@@ -160,7 +160,8 @@ func (d Dialect) columns(ctx context.Context, conn *sql.Conn, oid string) (colum
 		err := scan(&name, &full, &notNull, &t.OID, &t.Name, &t.Class, &t.Category, &t.Schema, &collation, &base,
 			&computed, &virtual, &sorted)
 		columns = append(columns, engine.Column{Name: name, Type: full, Base: base, Nullable: !notNull,
-			Collation: collation, Sorted: sorted, Enum: t.Class == "e" && base == "", Computed: computed, Unwatched: virtual, Value: t.Value()})
+			Collation: collation, Sorted: sorted, Enum: t.Class == "e" && base == "", Computed: computed, Unwatched: virtual,
+			Value: t.Value()})
 		return err
 	})
 	if err != nil {
