@@ -180,6 +180,20 @@ func TestRoundGoesRound(t *testing.T) {
 	}
 }
 
+// TestAPageGoesRoundTheEnd: it begins at a partition that chance has put first, and holds what lies below that, too.
+func TestAPageGoesRoundTheEnd(t *testing.T) {
+	in(t, func(t *testing.T, db *fakeDB) {
+		db.add("a", "b", "c", "d", "e")
+		for range 10 {
+			s := open(t, testConfig(claims.SkipLocked), db.connect())
+			if n := len(s.Fetch().Batch.Events); n != 5 {
+				t.Errorf("the first page holds %d of 5 events", n)
+			}
+			s.End()
+		}
+	})
+}
+
 func TestCrowdedBucketsAreLeftOut(t *testing.T) {
 	all := []claims.Range{{From: 0, To: 16}, {From: 32, To: 48}, {From: 1000, To: 1001}}
 	s := &session{crowded: []int{1000, 33, 0, 47, 34, 20}}
