@@ -20,15 +20,15 @@ func (c *Collector) operation() change.Op {
 	return op
 }
 
-// before appends the row before the change in scratch: of a delete it is the row itself, of an insert null. Nothing
-// where nobody asks.
+// before appends the row before the change in scratch: of a delete it is the row itself, null of an insert, and of an
+// update that was recorded without it. Nothing where nobody asks.
 func (c *Collector) before(dst []byte, op change.Op) []byte {
 	p := c.Plan
 	was := p.History.Was
 	switch {
 	case was == nil:
 		return dst
-	case op == change.Insert:
+	case op == change.Insert, op == change.Update && !c.wasRecorded():
 		return append(dst, keyset.Null...)
 	case op == change.Delete:
 		return append(dst, c.scratch[:c.ends[len(p.Names)-1]+1]...)
@@ -44,13 +44,19 @@ func (c *Collector) before(dst []byte, op change.Op) []byte {
 	return append(dst, '}')
 }
 
+// wasRecorded reports whether the change in scratch was recorded with the row before it: its key is not NULL.
+func (c *Collector) wasRecorded() bool {
+	key := c.Plan.History.WasKey
+	return key >= 0 && !bytes.Equal(c.value(key), keyset.Null)
+}
+
 // recorded is Event.Written: an update's columns, where the row before it is known, and the writer's context, where it
 // is one.
 func (c *Collector) recorded(op change.Op) *change.Written {
 	h := c.Plan.History
 	var columns []string
 	var context string
-	if op == change.Update {
+	if op == change.Update && c.wasRecorded() {
 		for n, i := range h.Was {
 			if i < 0 || !bytes.Equal(c.value(n), c.value(i)) {
 				columns = append(columns, c.Plan.Sel.Columns[n].Name)

@@ -61,11 +61,13 @@ func (p *Plan) keep(cfg *Config) {
 		return
 	}
 	p.History = &History{Operation: p.named(engine.HistoryOperation), Written: p.named(engine.HistoryWritten),
-		Context: p.named(engine.HistoryContext)}
+		Context: p.named(engine.HistoryContext), WasKey: -1}
+	if !cfg.BeforeImage {
+		return
+	}
+	p.History.WasKey = p.named(engine.HistoryWas + p.Table.History.Key[0])
 	for i := range p.Names {
-		if cfg.BeforeImage {
-			p.History.Was = append(p.History.Was, p.named(engine.HistoryWas+p.Sel.Columns[i].Name))
-		}
+		p.History.Was = append(p.History.Was, p.named(engine.HistoryWas+p.Sel.Columns[i].Name))
 	}
 }
 
@@ -74,7 +76,7 @@ func (p *Plan) keep(cfg *Config) {
 func (p *Plan) besideHistory(where string) *Plan {
 	whole := *p
 	whole.Table, whole.UniqueCursor, whole.Numbered, whole.Marked = *p.Table.History.History.Table, false, nil, nil
-	whole.History = &History{Operation: -1, Written: -1, Context: -1}
+	whole.History = &History{Operation: -1, Written: -1, Context: -1, WasKey: -1}
 	if p.History.Was != nil {
 		whole.History.Was = []int{}
 	}

@@ -88,6 +88,8 @@ type History struct {
 	// Was are the columns with the values before an update, for each of Plan.Names (-1: it was not recorded); nil where
 	// nobody asks.
 	Was []int
+	// WasKey is the one of the key's first column; -1 where nobody asks.
+	WasKey int
 }
 
 // indexes finds catalog columns in the selection, adding those that are not yet selected.

@@ -257,6 +257,26 @@ func (r *reader) last() string {
 	return text
 }
 
+// everyBefore: a change that was recorded when nobody asked for the row before it comes without.
+func everyBefore(f fixture) {
+	name := f.history(false)
+	f.insert(name, 1, 1, 1)
+	f.exec("UPDATE " + name + " SET v = 2 WHERE id = 1")
+	f.install(name, tracking.Writes{Every: true, Before: true})
+	f.exec("UPDATE " + name + " SET v = 3 WHERE id = 1")
+	for columns, want := range map[string]string{"": `{"id":1,"v":2}`, "v": `{"v":2}`} {
+		cfg := plan.Config{Table: name, Tracked: true, EveryChange: true, BeforeImage: true}
+		if columns != "" {
+			cfg.Columns = []string{columns}
+		}
+		events := f.drain(f.open(cfg), nil, 10)
+		if len(events) != 3 || string(events[1].Before) != "null" || events[1].Written != nil {
+			f.Fatalf("%d events, before %s, written %v", len(events), events[1].Before, events[1].Written)
+		}
+		f.same("with it", string(events[2].Before)+events[2].Written.Columns, want+`["v"]`)
+	}
+}
+
 // everyGap: changes from before the installation, and those that were purged, are missing to who stands before them.
 func everyGap(f fixture) {
 	name := f.history(false)

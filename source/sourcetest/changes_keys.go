@@ -28,7 +28,7 @@ func RunChanges(t *testing.T, e Engine) {
 		{"whole_of_inserts", wholeOfInserts}, {"whole_broken", wholeBroken}, {"whole_of_nothing", wholeOfNothing},
 		{"every_change", everyChange}, {"every_late", everyLate}, {"every_chosen", everyChosen},
 		{"every_column", everyColumn}, {"every_gap", everyGap}, {"every_type", everyType},
-		{"every_odd", everyOdd}, {"every_whole", everyWhole},
+		{"every_odd", everyOdd}, {"every_whole", everyWhole}, {"every_before", everyBefore},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if e.Name == "sqlserver" && strings.HasPrefix(c.name, "every_") {
