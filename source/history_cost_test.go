@@ -33,9 +33,10 @@ func historySource(t *testing.T, driver, url string) (*Cursor, *sql.DB) {
 	if rows == 0 {
 		rows = 30000
 	}
-	conn := trackedTable(t, url, func(texts ...string) { testenv.Exec(t, db, texts...) }, rows, tracking.Writes{Every: true})
-	testenv.Exec(t, db,
-		map[string]string{"mysql": "ANALYZE TABLE o, rowrelay_history_o", "sqlite": "ANALYZE", "pgx": "VACUUM ANALYZE"}[driver])
+	exec := func(texts ...string) { testenv.Exec(t, db, texts...) }
+	conn := trackedTable(t, url, exec, rows, tracking.Writes{Every: true})
+	exec(map[string]string{"mysql": "ANALYZE TABLE o, rowrelay_history_o", "sqlite": "ANALYZE",
+		"pgx": "VACUUM ANALYZE"}[driver])
 	return trackedSource(t, plan.Config{EveryChange: true}, conn), db
 }
 

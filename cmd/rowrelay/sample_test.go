@@ -140,8 +140,8 @@ func TestSchema(t *testing.T) {
 		if _, errs, err := sampled(t, environ, "track", "install", "orders", "--apply", "--yes"); err != nil {
 			t.Fatal(err, errs)
 		}
-		runSQL(t, connection, `INSERT INTO orders VALUES (1, 'tea'), (2, 'oil')`, `UPDATE orders SET item = 'ink' WHERE id = 1`,
-			`DELETE FROM orders WHERE id = 2`)
+		runSQL(t, connection, `INSERT INTO orders VALUES (1, 'tea'), (2, 'oil')`,
+			`UPDATE orders SET item = 'ink' WHERE id = 1`, `DELETE FROM orders WHERE id = 2`)
 		schemaFits(t, strings.Join(append(c.more, "changes", format), " "), environ, 2)
 	}
 }

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"fmt"
+
 	"github.com/rowrelay/rowrelay/engine"
 )
 

@@ -79,8 +79,8 @@ func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.
 	return append(page, apart...), more || left, err
 }
 
-// readOthers reads what is in no crowded bucket. By bucket it goes from where the round is to the end, and then from the
-// low end up to there: so that none starves, and nothing is read of what others have claimed, however much that is.
+// readOthers reads what is in no crowded bucket. By bucket it goes from where the round is to the end, and then from
+// the low end up to there: so that none starves, and nothing is read of what others have claimed, however much that is.
 func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
 	more bool, err error) {
 	switch {
