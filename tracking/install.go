@@ -275,7 +275,8 @@ func (w *Work) Notes() (notes []string) {
 		notes = append(notes, "Rights: "+w.Rights+".")
 	}
 	if len(w.Read) > 0 {
-		notes = append(notes, w.already())
+		notes = append(notes, "Rows that are there already are told of when they are written next, or first of all: "+
+			"source__start=snapshot.")
 		if w.Grant != "" {
 			notes = append(notes, "The login of source__connection needs no more than GRANT "+w.Grant+" ON each of "+
 				strings.Join(w.Read, ", ")+".")
@@ -292,14 +293,6 @@ func (w *Work) Notes() (notes []string) {
 		notes = append(notes, "Not seen: "+text+".")
 	}
 	return notes
-}
-
-// already says what becomes of the rows that are there.
-func (w *Work) already() string {
-	if w.Changes.History != nil {
-		return "Rows that are there already are told of when they are written next."
-	}
-	return "Rows that are there already are told of when they are written next, or first of all: source__start=snapshot."
 }
 
 // Script is the statements as a program of the engine reads them: psql, sqlite3, mysql.
