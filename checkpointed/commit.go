@@ -52,8 +52,9 @@ func (s *session) commit(ctx context.Context, c *pendingCommit, last bool) (bool
 }
 
 func (s *session) write(ctx context.Context, c *pendingCommit, last bool) (bool, error) {
-	carry := s.feed.late.Commit(last)
-	if !c.parked.Changed() && c.backfill == nil && c.apart == nil && !carry.Due {
+	beside := c.parked.Changed() || c.backfill != nil || c.apart != nil
+	carry := s.feed.late.Commit(last, beside)
+	if !beside && !carry.Due {
 		return false, nil
 	}
 	s.mu.Lock()

@@ -28,6 +28,7 @@ type driver struct {
 	puts     int
 	written  int           // bytes of objects
 	storeOff time.Duration // of the store's clock
+	beside   bool          // commits say more of their batches
 
 	late   *Tracker
 	dates  *Dates // of the table's positions, where its cursor is a time
@@ -140,7 +141,7 @@ func (d *driver) settle(n int, final bool, lands string) {
 			final = true
 		}
 	}
-	c := d.late.Commit(final)
+	c := d.late.Commit(final, d.beside)
 	if c.Due {
 		if c.Object != nil {
 			d.puts++

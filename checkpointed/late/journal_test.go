@@ -44,6 +44,32 @@ func TestACrashCostsTheBatchesInFlight(t *testing.T) {
 	}
 }
 
+// TestWhatIsStoredBesideIsRemembered: what a commit says of its batches elsewhere, that their rows wait for a parked one,
+// it says here as well, however soon after another: no row of theirs is found again.
+func TestWhatIsStoredBesideIsRemembered(t *testing.T) {
+	inLate(t, Overlap, 200, func(t *testing.T, d *driver) {
+		d.next()
+		d.settle(1<<20, false, "") // the first choice is stored
+		d.beside = true
+		for d.next() {
+			for len(d.line) > 0 {
+				d.settle(1<<20, false, "")
+			}
+			if len(d.delivered) >= 150 {
+				break
+			}
+		}
+		if d.puts > 0 {
+			t.Errorf("%d objects were written", d.puts)
+		}
+		d.crash()
+		d.ticks(5)
+		if lost := d.lost(); len(lost) > 0 || d.repeats > 0 {
+			t.Errorf("lost %v, %d duplicates", lost, d.repeats)
+		}
+	})
+}
+
 // TestAJournalOfOtherPositions: a binary that does not know the journal moves the position and leaves it as it was.
 func TestAJournalOfOtherPositions(t *testing.T) {
 	inLate(t, Overlap, 20, func(t *testing.T, d *driver) {

@@ -167,9 +167,11 @@ func (b *basis) is(doc *state.Document) bool {
 }
 
 // Commit returns what to store, with From and To of the state.Commit, after the batches that were settled last. final
-// says that the lease is released with it.
-func (l *Tracker) Commit(final bool) Commit {
-	c, hashes := l.draft(final)
+// says that the lease is released with it, beside that more is stored of these batches: which rows wait for a parked
+// one. After a crash a row must not be both among them and unknown: it would be found again, wait as the last one, and
+// until the rows after it are found again, too, they would be before it.
+func (l *Tracker) Commit(final, beside bool) Commit {
+	c, hashes := l.draft(final, beside)
 	if hashes != nil {
 		c.Object = encodeMemory(hashes) // Next need not wait for it
 	}
@@ -177,7 +179,7 @@ func (l *Tracker) Commit(final bool) Commit {
 }
 
 // draft returns a commit, and the hashes that are to be stored with it.
-func (l *Tracker) draft(final bool) (Commit, []uint64) {
+func (l *Tracker) draft(final, beside bool) (Commit, []uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := Commit{From: l.edge, To: l.front, changes: l.changes, done: l.done, unkept: l.unkept, owed: l.future.owed}
@@ -191,6 +193,7 @@ func (l *Tracker) draft(final bool) (Commit, []uint64) {
 		worth = worth || l.mode == Settle && l.dates != nil && l.changes == 0 && !c.To.Equal(c.From)
 	}
 	full, note := l.worth(final, worth)
+	note = note || beside && !full && l.changes > 0 && l.notes()
 	worth = worth || full || note || l.unkept > 0 // what is not remembered is stored by how far live rows are settled
 	c.Due = worth || !c.To.Equal(c.From)
 	if !worth {
