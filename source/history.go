@@ -18,10 +18,20 @@ import (
 type historyPages struct{ rowPages }
 
 // page holds a page that moves the position, or has a late change, against the floor, which only grows: what was there
-// before the page was read is known after it. It costs a round trip where something is new.
+// before the page was read is known after it. It costs a round trip where something is new. The beginning is the floor:
+// a purge may have raised it, and not yet removed what is below.
 func (w historyPages) page(ctx context.Context, r change.Range, limit poller.Limit,
-	also ...keyset.Condition) (change.Page, error) {
-	page, err := w.rowPages.page(ctx, r, limit, also...)
+	also ...keyset.Condition) (page change.Page, err error) {
+	if r.After.IsStart() && r.UpTo.IsStart() {
+		err = w.c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
+			r.After, err = w.c.tracked(w.p).AtFloor(ctx, s.Conn, nil)
+			return err
+		})
+		if err != nil {
+			return change.Page{}, err
+		}
+	}
+	page, err = w.rowPages.page(ctx, r, limit, also...)
 	if err != nil || !r.UpTo.IsStart() || page.End() == nil && len(page.Again) == 0 {
 		return page, err
 	}
@@ -53,9 +63,6 @@ func (w historyPages) latest(ctx context.Context, s *pool.Session) (change.Curso
 	return w.c.tracked(w.p).AtFloor(ctx, s.Conn, at)
 }
 
-// keptAtLeast is for how long changes are kept at least: source__track_retention is no shorter.
-var keptAtLeast = time.Hour
-
 // beforeOpen is the position of the last change that was made before a moment of the database's clock, as it was shown
 // at a moment of ours. Numbers and times are of one order, as far as a second: what a transaction writes that begins
 // later comes after it.
@@ -69,7 +76,11 @@ func (w historyPages) beforeOpen(ctx context.Context, h *change.Horizon, since, 
 		}
 		last := w.p.AppendCursor(nil, [][]byte{strconv.AppendInt(nil, n, 10)}, nil)
 		at, err = w.c.tracked(w.p).AtFloor(ctx, s.Conn, last)
-		if err == nil && !at.Equal(last) && !h.Oldest.IsZero() && h.Now.Sub(h.Oldest) > keptAtLeast {
+		kept := tracking.PurgedAfter
+		if own := w.c.cfg.TrackRetention; own > 0 {
+			kept = min(kept, own)
+		}
+		if err == nil && !at.Equal(last) && !h.Oldest.IsZero() && h.Now.Sub(h.Oldest) > kept {
 			err = errOpen(h, "what it wrote may be among the changes that were purged, and would be missed")
 		}
 		return err

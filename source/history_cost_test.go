@@ -69,24 +69,24 @@ func TestHistoryTableIsReadByItsKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		after := plan.AfterRow([]byte(`{"id":800}`), []byte("7"))
-		part, err := partOf(p, change.Range{After: after, UpTo: s.Rows.UpTo}, 20, nil)
+		chunk, err := chunkOf(p, change.Range{After: after, UpTo: s.Rows.UpTo}, 20, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		keys := []keyset.Key{}
 		for _, text := range []string{`{"id":800,"rowrelay_read":7}`, `{"id":7,"rowrelay_read":7}`} {
-			key, err := part.plan.DecodeKey([]byte(text))
+			key, err := chunk.plan.DecodeKey([]byte(text))
 			if err != nil {
 				t.Fatal(err)
 			}
 			keys = append(keys, key)
 		}
-		st := part.plan.Sel.ByKeys(part.plan.KeyColumns(), keys, false)
-		args, err := part.plan.Args(st, nil, nil)
+		st := chunk.plan.Sel.ByKeys(chunk.plan.KeyColumns(), keys, false)
+		args, err := chunk.plan.Args(st, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for text, args := range map[string][]any{part.text: part.args, st.Text: args} {
+		for text, args := range map[string][]any{chunk.text: chunk.args, st.Text: args} {
 			var account string
 			err = src.sessions.Run(t.Context(), func(ctx context.Context, s *pool.Session) (err error) {
 				account, err = src.dialect.Explain(ctx, s.Conn, text, args)

@@ -72,8 +72,8 @@ func (c *Cursor) reread(ctx context.Context, p *plan.Plan, stored [][]byte) ([]c
 		}
 	}
 	found := make([]*change.Event, len(keys))
-	for begin := 0; begin < len(keys); begin += chunk(p) {
-		end := min(begin+chunk(p), len(keys))
+	for begin := 0; begin < len(keys); begin += atOnce(p) {
+		end := min(begin+atOnce(p), len(keys))
 		rows, err := c.readNewest(ctx, p, keys[begin:end])
 		if err != nil {
 			return nil, err
@@ -138,8 +138,8 @@ func (c *Cursor) readNewest(ctx context.Context, p *plan.Plan, keys []keyset.Key
 	return append(append(rows, more...), gone...), err
 }
 
-// chunk is how many keys one statement reads: a power of two.
-func chunk(p *plan.Plan) int {
+// atOnce is how many keys one statement reads: a power of two.
+func atOnce(p *plan.Plan) int {
 	return 1 << (bits.Len(uint(min(rereadKeys, max(1, rereadParams/len(p.Key))))) - 1)
 }
 

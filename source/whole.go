@@ -180,17 +180,17 @@ func (c *Cursor) plainRows(p *plan.Plan) keyset.Selection {
 func (c *Cursor) wholePage(ctx context.Context, p *plan.Plan, r change.Range, limit poller.Limit) (change.Page, error) {
 	ask := c.ask(limit.Rows)
 	var told string // by the engine's own tracking
-	part, err := partOf(p, r, ask+1, &told)
+	chunk, err := chunkOf(p, r, ask+1, &told)
 	if err != nil {
 		return change.Page{}, err
 	}
 	var col collect.Collector
 	page := change.Page{NullCursors: -1}
 	err = c.sessions.Run(ctx, func(ctx context.Context, s *pool.Session) error {
-		col = collect.Collector{Plan: part.plan, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes},
+		col = collect.Collector{Plan: chunk.plan, Cfg: &c.cfg, Limit: poller.Limit{Rows: ask, Bytes: limit.Bytes},
 			Fetched: time.Now(), Whole: true}
 		told = ""
-		if err := c.read(ctx, s, part.text, part.args, &col); err != nil {
+		if err := c.read(ctx, s, chunk.text, chunk.args, &col); err != nil {
 			return fmt.Errorf("read a chunk of the table: %w", err)
 		}
 		return c.witness(ctx, s, p, &page, len(col.Events) > 0)
@@ -213,13 +213,13 @@ func (c *Cursor) wholePage(ctx context.Context, p *plan.Plan, r change.Range, li
 	}
 	page.Events, page.More = col.Events, col.More || col.Bad != nil
 	for i := range page.Events {
-		page.Events[i].At = plan.AfterRow(page.Events[i].Key, part.beside)
+		page.Events[i].At = plan.AfterRow(page.Events[i].Key, chunk.beside)
 	}
 	return page, nil
 }
 
-// part is how a part of the table is read.
-type part struct {
+// chunk is how a part of the table is read.
+type chunk struct {
 	plan *plan.Plan
 	text string
 	args []any
@@ -227,7 +227,7 @@ type part struct {
 	beside []byte
 }
 
-func partOf(p *plan.Plan, r change.Range, limit int, told *string) (c part, err error) {
+func chunkOf(p *plan.Plan, r change.Range, limit int, told *string) (c chunk, err error) {
 	pos, read, err := p.DecodeInTable(r.After)
 	if err != nil {
 		return c, err

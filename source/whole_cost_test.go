@@ -41,13 +41,13 @@ func TestPostgresChunkCost(t *testing.T) {
 		len(page.Events) != 100 || !page.More {
 		t.Fatalf("%d events, %v", len(page.Events), err)
 	}
-	part, err := partOf(p, at, 501, new(string))
+	chunk, err := chunkOf(p, at, 501, new(string))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text string
 	err = src.sessions.Run(t.Context(), func(ctx context.Context, s *pool.Session) (err error) {
-		text, err = analyzed(ctx, s, src.dialect.Read, part.text, part.args)
+		text, err = analyzed(ctx, s, src.dialect.Read, chunk.text, chunk.args)
 		return err
 	})
 	if err != nil || strings.Contains(text, "Merge") || strings.Contains(text, "Hash") {

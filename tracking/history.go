@@ -18,9 +18,9 @@ import (
 // longestRecorded is the longest name of a column that is recorded with the row before: PostgreSQL allows 63 bytes.
 const longestRecorded = 63 - len(engine.HistoryWas)
 
-// purgedAfter is for how many seconds a change stays that everybody was told of. A transaction that is open as long,
-// and then commits, may find its changes purged before a poller reads them.
-const purgedAfter = 24 * 60 * 60
+// PurgedAfter is for how long a change stays that everybody was told of. A transaction that is open as long, and then
+// commits, may find its changes purged before a poller reads them.
+const PurgedAfter = 24 * time.Hour
 
 // kind leaves out which writes count: what was installed is looked for.
 func (w Writes) kind() Writes {
@@ -90,19 +90,19 @@ func renewHistory(ctx context.Context, d engine.Dialect, conn *sql.Conn, f *foun
 	if err != nil {
 		return nil, fmt.Errorf("read the table's columns: %w", err)
 	}
-	behind, err := Behind(ctx, d, conn, c)
+	others, err := NotFirst(ctx, d, conn, c)
 	if err != nil {
 		return nil, err
 	}
 	names, _ := c.Wanted(declared)
-	if behind == "" && slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(h.Has))) {
+	if others == "" && slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(h.Has))) {
 		return nil, nil
 	}
 	return t.Histories.Install(c, declared, false), nil
 }
 
-// Behind warns of triggers that fire before those of a history; "" for none.
-func Behind(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.ChangeTable) (warning string, err error) {
+// NotFirst warns of triggers that fire before those of a history; "" for none.
+func NotFirst(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.ChangeTable) (warning string, err error) {
 	ahead := d.Syntax().Tracking.Histories.Ahead
 	if ahead == nil {
 		return "", nil
@@ -240,16 +240,16 @@ func purgeHistory(ctx context.Context, conn *sql.Conn, d engine.Dialect, c *engi
 	history, number := c.In(s.Quote, c.Name), s.Quote(engine.HistoryChange)
 	w = Work{Engine: s.Name, Changes: c}
 	// The last change before the first that is younger.
-	before := func(seconds int64) (last int64, err error) {
+	before := func(age time.Duration) (last int64, err error) {
 		err = conn.QueryRowContext(ctx, "SELECT COALESCE((SELECT "+number+" - 1 FROM "+history+" WHERE "+
-			s.Tracking.Histories.Younger(seconds)+"\n\tORDER BY "+number+" LIMIT 1), (SELECT MAX("+number+") FROM "+history+
+			s.Tracking.Histories.Younger(int64(age/time.Second))+"\n\tORDER BY "+number+" LIMIT 1), (SELECT MAX("+number+") FROM "+history+
 			"), 0)").Scan(&last)
 		return last, err
 	}
-	told, err := before(purgedAfter)
+	told, err := before(PurgedAfter)
 	aged := told
 	if err == nil {
-		aged, err = before(int64(longest / time.Second))
+		aged, err = before(longest)
 	}
 	if err != nil {
 		return w, fmt.Errorf("read how old the changes in %s are: %w", c.Name, err)

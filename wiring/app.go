@@ -187,7 +187,7 @@ func sourceConfig(p *config.Poller) plan.Config {
 		NullCursor: s.NullCursor, Identity: s.Identity, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, LateCommits: s.LateCommits, LateWindow: s.LateWindow,
 		Tracked: s.Mode.Can(mode.Triggers), Leased: s.Mode.Can(mode.Leases), TrackTable: s.TrackTable,
-		EveryChange: s.EveryChange, BeforeImage: s.BeforeImage,
+		TrackRetention: s.TrackRetention, EveryChange: s.EveryChange, BeforeImage: s.BeforeImage,
 		Operations: s.Operations, Changed: s.Changed, Ignored: s.IgnoreContext,
 	}
 }

@@ -192,8 +192,7 @@ func (l *Tracker) draft(final, beside bool) (Commit, []uint64) {
 		// The reading of the clock goes with the position.
 		worth = worth || l.mode == Settle && l.dates != nil && l.changes == 0 && !c.To.Equal(c.From)
 	}
-	full, note := l.worth(final, worth)
-	note = note || beside && !full && l.changes > 0 && l.notes()
+	full, note := l.worth(final, worth, beside)
 	worth = worth || full || note || l.unkept > 0 // what is not remembered is stored by how far live rows are settled
 	c.Due = worth || !c.To.Equal(c.From)
 	if !worth {
@@ -228,13 +227,15 @@ func (l *Tracker) notes() bool { return l.mode == Overlap && l.fits() }
 func (l *Tracker) settles() bool { return l.notes() && l.remembered.forgotten == l.journal.forgot }
 
 // worth reports whether the memory is to be stored, or what is new in it: with the release, and now and then while the
-// lease is held. anyway says that the document is written in any case.
-func (l *Tracker) worth(final, anyway bool) (full, note bool) {
+// lease is held. anyway says that the document is written in any case, beside is that of Commit. What is new goes into
+// the journal where there is one, and the whole memory of the other modes is small.
+func (l *Tracker) worth(final, anyway, beside bool) (full, note bool) {
 	if l.changes == 0 {
 		return false, false
 	}
-	full = !l.settles() && (final || anyway || time.Since(l.saved) >= l.saveEvery || l.mode == Overlap && !l.fits())
-	return full, !full && l.notes() && (final || anyway || l.journal.due())
+	full = !l.settles() && (final || anyway || beside && l.mode != Overlap || time.Since(l.saved) >= l.saveEvery ||
+		l.mode == Overlap && !l.fits())
+	return full, !full && l.notes() && (final || anyway || beside || l.journal.due())
 }
 
 // Stored says that the commit landed, with the object under its name in c.Late.Memory. A commit that did not land is

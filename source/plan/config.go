@@ -23,6 +23,8 @@ type Config struct {
 	// Leased says that instances share the changes by leases on the rows, on SQL Server.
 	Leased     bool
 	TrackTable string
+	// TrackRetention is for how long a purge keeps what was not delivered; 0 where that is not known.
+	TrackRetention time.Duration
 	// Ignored is the context of writes that are left out, as hexadecimal digits in lower case after 0x; "" for none.
 	Operations []string
 	Changed    []string

@@ -102,14 +102,15 @@ func (p *Plan) besideHistory(where string) *Plan {
 // keys: after a gap the same row is another event. Their cursor is 0, because no position among the changes brings them
 // (Unwritten).
 func (p *Plan) Reading(number []byte) (*Plan, error) {
-	if _, err := strconv.ParseUint(string(number), 10, 64); err != nil {
+	digits := strings.Trim(string(number), `"`) // beyond 2^53 it is a string
+	if _, err := strconv.ParseUint(digits, 10, 64); err != nil {
 		return nil, fmt.Errorf("%w: %s is no number of a change", poller.ErrConfig, number)
 	}
 	whole := *p.Whole
 	of, read := p.Sel.Columns[p.Cursor[0]], p.Sel.Columns[p.Cursor[0]]
 	read.Name = engine.HistoryRead
 	columns := engine.Names(p.Syntax.Quote, "t.", keyset.ColumnNames(whole.Sel.Columns))
-	for _, as := range [][2]string{{"0", of.Name}, {string(number), read.Name}} {
+	for _, as := range [][2]string{{"0", of.Name}, {digits, read.Name}} {
 		columns += ", " + engine.Fill(of.Value.Param, as[0]) + " AS " + p.Syntax.Quote(as[1])
 	}
 	whole.Sel.From = "(\n\tSELECT " + columns + "\n\tFROM " + whole.Sel.From + " AS t\n)"
@@ -126,8 +127,8 @@ func (p *Plan) Of(keys [][]byte) (of *Plan, n int, err error) {
 	if p.History == nil {
 		return p, len(keys), nil
 	}
-	number := readOf(keys[0])
-	for n = 1; n < len(keys) && bytes.Equal(readOf(keys[n]), number); n++ {
+	number := NumberRead(keys[0])
+	for n = 1; n < len(keys) && bytes.Equal(NumberRead(keys[n]), number); n++ {
 	}
 	if number == nil {
 		return p, n, nil
@@ -136,8 +137,8 @@ func (p *Plan) Of(keys [][]byte) (of *Plan, n int, err error) {
 	return of, n, err
 }
 
-// readOf is the number in the key of a row of the table; nil in that of a change.
-func readOf(key []byte) []byte {
+// NumberRead is the number in the key of a row of the table; nil in that of a change.
+func NumberRead(key []byte) []byte {
 	var s struct {
 		Read json.RawMessage `json:"rowrelay_read"`
 	}

@@ -383,6 +383,19 @@ func everyGap(f fixture) {
 	f.same("and on after it", f.everyTold(r.read(10)), "insert 12=1")
 }
 
+// everyPurging: a purge raises the floor before it removes the changes below it, and may end in between. Who begins
+// with what there is begins after the floor.
+func everyPurging(f fixture) {
+	name := f.history(false)
+	f.insert(name, 1, 5, 1)
+	f.exec("UPDATE rowrelay_history_" + name + "_state SET rowrelay_floor = (SELECT rowrelay_change FROM rowrelay_history_" +
+		name + " WHERE id = 3)")
+	for rows := 1; rows <= 5; rows++ {
+		r := f.reader(plan.Config{Table: name, EveryChange: true})
+		f.same(fmt.Sprintf("pages of %d", rows), f.everyTold(r.read(rows)), "insert 4=1, insert 5=1")
+	}
+}
+
 // zone is what a literal of a time in UTC ends with.
 func (f fixture) zone() string {
 	if f.e.Name == "postgres" {

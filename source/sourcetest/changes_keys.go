@@ -27,7 +27,7 @@ func RunChanges(t *testing.T, e Engine) {
 		{"whole_table", wholeTable}, {"whole_ids", wholeIDs}, {"whole_composite", wholeComposite},
 		{"whole_of_inserts", wholeOfInserts}, {"whole_broken", wholeBroken}, {"whole_of_nothing", wholeOfNothing},
 		{"every_change", everyChange}, {"every_late", everyLate}, {"every_chosen", everyChosen},
-		{"every_column", everyColumn}, {"every_gap", everyGap}, {"every_type", everyType},
+		{"every_column", everyColumn}, {"every_gap", everyGap}, {"every_purging", everyPurging}, {"every_type", everyType},
 		{"every_odd", everyOdd}, {"every_whole", everyWhole}, {"every_before", everyBefore},
 	} {
 		t.Run(c.name, func(t *testing.T) {

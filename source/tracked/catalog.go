@@ -48,10 +48,10 @@ func Catalog(ctx context.Context, conn *sql.Conn, server *engine.Server, d engin
 		return t, fmt.Errorf("read the catalog for %s: %w", changes.Name, err)
 	}
 	var joined engine.Table
-	var behind string
+	var notFirst string
 	if changes.History != nil {
 		if joined, err = tracking.Kept(&t, &own, changes); err == nil {
-			behind, err = tracking.Behind(ctx, d, conn, changes)
+			notFirst, err = tracking.NotFirst(ctx, d, conn, changes)
 		}
 	} else {
 		joined, err = tracking.Join(d, &t, &own, changes)
@@ -64,8 +64,8 @@ func Catalog(ctx context.Context, conn *sql.Conn, server *engine.Server, d engin
 	if err == nil && len(faults) > 0 {
 		err = tracking.Broken(changes, faults)
 	}
-	if behind != "" {
-		joined.Warnings = append(joined.Warnings, behind)
+	if notFirst != "" {
+		joined.Warnings = append(joined.Warnings, notFirst)
 	}
 	return joined, err
 }

@@ -74,14 +74,13 @@ func historyReaders(p *plan.Plan, needs *Needs) (readers []tracking.Reader, err 
 		readers = append(readers, tracking.Reader{Number: n - 1, Parked: true})
 	}
 	for _, key := range needs.Waiting {
-		var numbered struct {
-			Change json.Number `json:"rowrelay_change"`
-			Read   json.Number `json:"rowrelay_read"`
-		}
-		err := json.Unmarshal(key, &numbered)
-		if numbered.Read != "" {
+		if plan.NumberRead(key) != nil {
 			continue
 		}
+		var numbered struct {
+			Change json.Number `json:"rowrelay_change"`
+		}
+		err := json.Unmarshal(key, &numbered)
 		if err == nil {
 			n, err = numbered.Change.Int64()
 		}
