@@ -14,18 +14,24 @@ import (
 )
 
 // TestACrashCostsTheBatchesInFlight: what is settled is stored with its batch, in the document, and the object of the
-// memory is written now and then; also when a sweep has forgotten something.
+// memory is written now and then; also when a sweep has forgotten something. What a commit says of its batches elsewhere,
+// that their rows wait for a parked one, it says here as well, however soon after another: none of them is found again.
 func TestACrashCostsTheBatchesInFlight(t *testing.T) {
-	for _, forgets := range []bool{false, true} {
+	for _, test := range []struct {
+		forgets, beside bool
+		flying          int // batches
+		between         time.Duration
+	}{{flying: 1, between: journalEvery}, {forgets: true, flying: 1, between: journalEvery}, {beside: true}} {
 		inLate(t, Overlap, 200, func(t *testing.T, d *driver) {
 			d.next()
 			d.settle(1<<20, false, "") // the first choice is stored
-			if forgets {
+			if test.forgets {
 				d.late.remembered.forgotten++
 			}
+			d.beside = test.beside
 			for d.next() {
-				for len(d.line) > 1 {
-					time.Sleep(journalEvery)
+				for len(d.line) > test.flying {
+					time.Sleep(test.between)
 					d.settle(1<<20, false, "")
 				}
 				if len(d.delivered) >= 150 {
@@ -33,41 +39,15 @@ func TestACrashCostsTheBatchesInFlight(t *testing.T) {
 				}
 			}
 			if d.puts > 0 {
-				t.Errorf("%d objects were written", d.puts)
+				t.Errorf("%+v: %d objects were written", test, d.puts)
 			}
 			d.crash()
 			d.ticks(5)
-			if lost := d.lost(); len(lost) > 0 || d.repeats > d.limit.Rows {
-				t.Errorf("lost %v, %d duplicates", lost, d.repeats)
+			if lost := d.lost(); len(lost) > 0 || d.repeats > test.flying*d.limit.Rows {
+				t.Errorf("%+v: lost %v, %d duplicates", test, lost, d.repeats)
 			}
 		})
 	}
-}
-
-// TestWhatIsStoredBesideIsRemembered: what a commit says of its batches elsewhere, that their rows wait for a parked one,
-// it says here as well, however soon after another: no row of theirs is found again.
-func TestWhatIsStoredBesideIsRemembered(t *testing.T) {
-	inLate(t, Overlap, 200, func(t *testing.T, d *driver) {
-		d.next()
-		d.settle(1<<20, false, "") // the first choice is stored
-		d.beside = true
-		for d.next() {
-			for len(d.line) > 0 {
-				d.settle(1<<20, false, "")
-			}
-			if len(d.delivered) >= 150 {
-				break
-			}
-		}
-		if d.puts > 0 {
-			t.Errorf("%d objects were written", d.puts)
-		}
-		d.crash()
-		d.ticks(5)
-		if lost := d.lost(); len(lost) > 0 || d.repeats > 0 {
-			t.Errorf("lost %v, %d duplicates", lost, d.repeats)
-		}
-	})
 }
 
 // TestAJournalOfOtherPositions: a binary that does not know the journal moves the position and leaves it as it was.

@@ -77,6 +77,36 @@ func TestExactDeliversAboveTheSafePointEarly(t *testing.T) {
 }
 
 // TestExactHotRow: a row that overlapping writers keep above the safe point for ever is delivered once in each limit or
+// TestEarlyRowsAreStoredBeside: what was delivered above the safe point is remembered with what a commit says of it
+// elsewhere.
+func TestEarlyRowsAreStoredBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		table := latetest.New(rng)
+		table.Safe, table.Shown = true, true
+		d := newDriver(t, table, rng, Exact)
+		long := table.Begin(time.Hour)
+		table.Insert(long)
+		d.beside = true
+		for len(d.delivered) < 3 { // one after the other: sooner than the memory is stored for its own sake
+			tx := table.Begin(time.Hour)
+			table.Insert(tx)
+			table.End(tx, true)
+			time.Sleep(time.Second)
+			for d.next() && len(d.delivered) < 3 {
+				d.settle(1<<20, false, "")
+			}
+		}
+		d.crash()
+		table.End(long, true)
+		d.ticks(40)
+		d.drain()
+		if lost := d.lost(); len(lost) > 0 || d.repeats > 0 {
+			t.Errorf("lost %v, %d duplicates", lost, d.repeats)
+		}
+	})
+}
+
 // so.
 func TestExactHotRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
