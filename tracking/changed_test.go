@@ -30,13 +30,8 @@ func watching(t *testing.T, name string, changed ...string) *rig {
 // reinstall makes the change table anew.
 func (r *rig) reinstall(writes tracking.Writes) {
 	r.Helper()
-	w, err := tracking.Uninstall(r.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
-	if err == nil {
-		err = w.Apply(r.Context(), r.db)
-	}
-	if err == nil {
-		w, err = tracking.Install(r.Context(), r.conn, "orders", "", "orders", writes)
-	}
+	r.uninstall(tracking.Writes{})
+	w, err := tracking.Install(r.Context(), r.conn, "orders", "", "orders", writes)
 	if err == nil {
 		err = w.Apply(r.Context(), r.db)
 	}

@@ -3,6 +3,7 @@ package tracking_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,8 +18,8 @@ import (
 
 var everyWithRows = tracking.Writes{Every: true, Before: true}
 
-// told is what a history says from its beginning, as text.
-func (r *rig) told() string {
+// tells holds what a history says from its beginning against events as text.
+func (r *rig) tells(want ...string) {
 	r.Helper()
 	page, err := r.history().Fetch(r.Context(), change.Range{}, poller.Limit{Rows: 100, Bytes: 1 << 20})
 	if err != nil {
@@ -28,7 +29,9 @@ func (r *rig) told() string {
 	for i := range page.Events {
 		said = append(said, fmt.Sprintf("%s %s", page.Events[i].Op, page.Events[i].Row))
 	}
-	return strings.Join(said, "\n")
+	if !slices.Equal(said, want) {
+		r.Errorf("got\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}
 }
 
 // warnings are those of a poller of the history.
@@ -64,10 +67,7 @@ func TestEveryChangeOfDomains(t *testing.T) {
 	r.recordEvery(everyWithRows)
 	r.exec("INSERT INTO orders VALUES (1, 2, 3.5, 'x')", "UPDATE orders SET s = 4",
 		"ALTER DOMAIN small ADD CHECK (VALUE > 3.7)") // which the row that is gone does not hold
-	want := `insert {"id":1,"v":2,"s":"3.50","c":"x"}` + "\n" + `update {"id":1,"v":2,"s":"4.00","c":"x"}`
-	if got := r.told(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	r.tells(`insert {"id":1,"v":2,"s":"3.50","c":"x"}`, `update {"id":1,"v":2,"s":"4.00","c":"x"}`)
 }
 
 // TestEveryChangeOfAny: a column of type ANY keeps a text that looks like a number in a STRICT table only.
@@ -77,10 +77,7 @@ func TestEveryChangeOfAny(t *testing.T) {
 	r.exec("DROP TABLE orders", "CREATE TABLE orders (id ANY NOT NULL PRIMARY KEY, a any) STRICT")
 	r.recordEvery(everyWithRows)
 	r.exec("INSERT INTO orders VALUES ('007', '1e3'), (7, 1000)", "DELETE FROM orders WHERE id = 7")
-	want := `insert {"id":"007","a":"1e3"}` + "\n" + `insert {"id":7,"a":1000}` + "\n" + `delete {"id":7,"a":1000}`
-	if got := r.told(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	r.tells(`insert {"id":"007","a":"1e3"}`, `insert {"id":7,"a":1000}`, `delete {"id":7,"a":1000}`)
 }
 
 // TestKeysOfAny: so does a change table.
@@ -88,14 +85,7 @@ func TestKeysOfAny(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "sqlite")
 	r.exec("DROP TABLE orders", "CREATE TABLE orders (id ANY NOT NULL PRIMARY KEY) STRICT")
-	w, err := tracking.Uninstall(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
-	if err == nil {
-		err = w.Apply(t.Context(), r.db)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.install("orders")
+	r.reinstall(tracking.Writes{})
 	r.exec("INSERT INTO orders VALUES ('007'), (7)", "DELETE FROM orders WHERE id = '007'")
 	s, err := tracking.Look(t.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
 	if err != nil || s.Rows != 2 || s.Deleted != 1 {
@@ -164,10 +154,7 @@ func TestEveryChangeAmongTriggers(t *testing.T) {
 				}
 			}
 			r.exec("INSERT INTO orders VALUES (1, 1)", "UPDATE orders SET v = 2")
-			want := `insert {"id":1,"v":1}` + "\n" + `update {"id":1,"v":2}` + "\n" + `update {"id":1,"v":12}`
-			if got := r.told(); got != want {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
+			r.tells(`insert {"id":1,"v":1}`, `update {"id":1,"v":2}`, `update {"id":1,"v":12}`)
 		})
 	}
 }

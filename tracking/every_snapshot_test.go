@@ -1,17 +1,13 @@
 package tracking_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/programtest"
-	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/tracking"
@@ -37,65 +33,6 @@ func (r *rig) since() int64 {
 		r.Fatal(err)
 	}
 	return from.Read
-}
-
-// TestEverySnapshotSiege has writers at work while the rows of the table come beside its history, and the process ended
-// again and again: every change since the begin comes, in its order, and no key ends on another state than the table's.
-func TestEverySnapshotSiege(t *testing.T) {
-	t.Parallel()
-	quick.Skip(t)
-	for _, name := range everyEngine {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, s := everySnapshot(t, name, 1000)
-			r.hold = map[string]string{"postgres": "SELECT pg_sleep(0.3)", "mysql": "DO SLEEP(0.3)"}[name]
-			r.to.refuseKey("7")
-			ctx, end := context.WithTimeout(t.Context(), 5*time.Second)
-			defer end()
-			writers := r.writers(ctx, 4)
-			killed, middle, since := 0, 0, int64(0)
-			for ctx.Err() == nil {
-				life, die := context.WithTimeout(ctx, time.Duration(20+rand.IntN(60+30*killed))*time.Millisecond)
-				i := r.instance(s)
-				stop := context.AfterFunc(life, i.kill)
-				for life.Err() == nil {
-					i.Tick(life)
-				}
-				stop()
-				i.kill()
-				die()
-				killed++
-				if b := r.document().Backfill; b != nil {
-					since = r.since()
-					middle += min(1, int(b.Done))
-				}
-			}
-			writers.Wait()
-			r.to.set(nil, false)
-			last := r.instance(s)
-			want := r.changes(fmt.Sprint(" WHERE rowrelay_change > ", since))
-			var differ []string
-			for until := time.Now().Add(programtest.Patience); time.Now().Before(until); {
-				last.Tick(t.Context())
-				doc := r.document()
-				if differ = r.differ(); len(differ) == 0 && doc.Backfill == nil && doc.Parked.Count == 0 && r.to.changes >= want {
-					break
-				}
-			}
-			t.Logf("%d instances killed, %d in the middle of the snapshot; %d changes, %d repeated", killed, middle, r.to.changes,
-				r.to.repeated)
-			if len(differ) > 0 || r.document().Backfill != nil || r.to.changes < want || want == 0 {
-				t.Errorf("LOST %d changes of %d, %d rows: %v; %+v", want-r.to.changes, want, len(differ),
-					differ[:min(5, len(differ))], r.document().Backfill)
-			}
-			if n := len(r.to.inverted); n > 0 {
-				t.Errorf("INVERTED %d: %v", n, r.to.inverted[:min(5, n)])
-			}
-			if len(r.letters) > 0 {
-				t.Errorf("%d dead letters: %+v", len(r.letters), r.letters[0])
-			}
-		})
-	}
 }
 
 // TestEverySnapshotFindsLateCommits: the changes of a transaction that was open when the snapshot began, and commits
@@ -144,13 +81,7 @@ func TestEveryResync(t *testing.T) {
 				t.Fatalf("told %s", got)
 			}
 			none := tracking.Writes{Every: true, Before: true}
-			w, err := tracking.Uninstall(t.Context(), r.conn, "orders", "", "orders", none)
-			if err == nil {
-				err = w.Apply(t.Context(), r.db)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			r.uninstall(none)
 			r.exec("UPDATE orders SET v = 1 WHERE id = 2", "DELETE FROM orders WHERE id = 4") // nobody sees it
 			r.recordEvery(none)
 			if rep := r.instance(s).Tick(t.Context()); rep.Event != poller.SourceGap {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/quick"
 	"github.com/rowrelay/rowrelay/internal/testenv"
@@ -35,29 +33,10 @@ func TestEveryChange(t *testing.T) {
 func everyChange(t *testing.T, name string, operations []string) {
 	r := newRig(t, name)
 	r.recordEvery(tracking.Writes{Every: true, Before: true})
-	r.to.set(func(e *change.Event) bool { return keyOf(e) == "7" }, false)
-	r.hold = map[string]string{"postgres": "SELECT pg_sleep(0.3)", "mysql": "DO SLEEP(0.3)"}[name]
-	ctx, end := context.WithTimeout(t.Context(), 5*time.Second)
-	defer end()
-	writers := r.writers(ctx, 8)
-	r.to.some = len(operations) > 0
+	r.hold, r.to.some = holds[name], len(operations) > 0
 	s := settings{ttl: time.Second, delay: 200 * time.Millisecond, maxAttempts: 1000, batch: 50, every: true,
 		operations: operations}
-	killed := 0
-	for ; ctx.Err() == nil; killed++ {
-		life, die := context.WithTimeout(ctx, time.Duration(50+rand.IntN(400))*time.Millisecond)
-		i := r.instance(s)
-		stop := context.AfterFunc(life, i.kill)
-		for life.Err() == nil {
-			i.Tick(life)
-		}
-		stop()
-		i.kill()
-		die()
-	}
-	writers.Wait()
-	r.to.set(nil, false)
-	t.Logf("%d instances killed", killed)
+	r.siege(s, 8, func(int) time.Duration { return time.Duration(50+rand.IntN(400)) * time.Millisecond }, func() {})
 	r.allTold(s)
 }
 
@@ -102,19 +81,6 @@ func TestEveryChangeAltered(t *testing.T) {
 	}
 }
 
-// writers do transactions until ctx ends.
-func (r *rig) writers(ctx context.Context, n int) *sync.WaitGroup {
-	var writers sync.WaitGroup
-	for range n {
-		writers.Go(func() {
-			for ctx.Err() == nil {
-				r.transaction(ctx)
-			}
-		})
-	}
-	return &writers
-}
-
 // patiently runs what waits for writers, and may be the victim of a deadlock.
 func (r *rig) patiently(statement string) {
 	r.Helper()
@@ -152,12 +118,7 @@ func (r *rig) allTold(s settings) {
 	if told() != changes || len(differ) > 0 || changes == 0 {
 		r.Errorf("LOST %d of %d: %v", changes-told(), changes, differ[:min(5, len(differ))])
 	}
-	if n := len(r.to.inverted); n > 0 {
-		r.Errorf("INVERTED %d: %v", n, r.to.inverted[:min(5, n)])
-	}
-	if len(r.letters) > 0 {
-		r.Errorf("%d dead letters", len(r.letters))
-	}
+	r.verdict()
 }
 
 // changes counts what the history has.
@@ -173,15 +134,11 @@ func (r *rig) changes(chosen string) (n int) {
 // recordEvery has a history in place of the change table, or has the history record other columns.
 func (r *rig) recordEvery(writes tracking.Writes) {
 	r.Helper()
-	old, err := tracking.Uninstall(r.Context(), r.conn, "orders", "", "orders", tracking.Writes{})
-	if err == nil {
-		err = old.Apply(r.Context(), r.db)
-	}
+	r.uninstall(tracking.Writes{})
 	var w tracking.Work
+	var err error
 	for range 20 { // it waits for writers, and may be the victim of a deadlock
-		if err == nil {
-			w, err = tracking.Install(r.Context(), r.conn, "orders", "", "orders", writes)
-		}
+		w, err = tracking.Install(r.Context(), r.conn, "orders", "", "orders", writes)
 		if err == nil && w.Apply(r.Context(), r.db) == nil {
 			return
 		}

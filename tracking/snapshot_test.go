@@ -1,12 +1,10 @@
 package tracking_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -102,65 +100,62 @@ func TestSnapshotOfNothing(t *testing.T) {
 	}
 }
 
-// TestSnapshotSiege has writers at work while the snapshot runs, and the process ended again and again in the middle.
+// TestSnapshotSiege has writers at work while the rows of the table come beside the net changes, or beside every change,
+// and the process ended again and again in the middle: no key ends on another state than the table's. Of a history every
+// change since the begin comes, in its order.
 func TestSnapshotSiege(t *testing.T) {
 	t.Parallel()
 	quick.Skip(t)
 	for _, name := range everyEngine {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, name, filled(1000, 1))
-			r.to.set(func(e *change.Event) bool { return keyOf(e) == "7" }, false)
-			ctx, end := context.WithTimeout(t.Context(), 5*time.Second)
-			defer end()
-			var writers sync.WaitGroup
-			for range 4 {
-				writers.Go(func() {
-					for ctx.Err() == nil {
-						r.transaction(ctx)
-					}
-				})
+		for _, every := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " every ", every), func(t *testing.T) {
+				t.Parallel()
+				snapshotSiege(t, name, every)
+			})
+		}
+	}
+}
+
+func snapshotSiege(t *testing.T, name string, every bool) {
+	var r *rig
+	s := settings{ttl: time.Second, delay: 200 * time.Millisecond, maxAttempts: 1000, batch: 20, snapshot: true}
+	if every {
+		r, s = everySnapshot(t, name, 1000)
+		r.hold = holds[name]
+	} else {
+		r = newRig(t, name, filled(1000, 1))
+	}
+	middle, want, since := 0, 0, int64(0)
+	r.siege(s, 4, func(killed int) time.Duration { return time.Duration(20+rand.IntN(60+30*killed)) * time.Millisecond },
+		func() {
+			b := r.document().Backfill
+			if b == nil {
+				return
 			}
-			s := settings{ttl: time.Second, delay: 200 * time.Millisecond, maxAttempts: 1000, batch: 20, snapshot: true}
-			killed, middle := 0, 0
-			for ctx.Err() == nil {
-				life, die := context.WithTimeout(ctx, time.Duration(20+rand.IntN(60+30*killed))*time.Millisecond)
-				i := r.instance(s)
-				stop := context.AfterFunc(life, i.kill)
-				for life.Err() == nil {
-					i.Tick(life)
-				}
-				stop()
-				i.kill()
-				die()
-				killed++
-				if b := r.document().Backfill; b != nil && b.Done > 0 {
-					middle++
-				}
-			}
-			writers.Wait()
-			r.to.set(nil, false)
-			last := r.instance(s)
-			var differ []string
-			for until := time.Now().Add(programtest.Patience); time.Now().Before(until); {
-				last.Tick(t.Context())
-				if differ = r.differ(); len(differ) == 0 && r.document().Backfill == nil {
-					break
-				}
-			}
-			t.Logf("%d instances killed, %d in the middle of the snapshot; %d events, %d repeated", killed, middle,
-				len(r.to.seen), r.to.repeated)
-			if len(differ) > 0 || r.document().Backfill != nil {
-				t.Errorf("LOST %d: %v; %+v", len(differ), differ[:min(5, len(differ))], r.document().Backfill)
-			}
-			if n := len(r.to.inverted); n > 0 {
-				t.Errorf("INVERTED %d: %v", n, r.to.inverted[:min(5, n)])
-			}
-			if len(r.letters) > 0 {
-				t.Errorf("%d dead letters", len(r.letters))
+			if middle += min(1, int(b.Done)); every {
+				since = r.since()
 			}
 		})
+	if every {
+		if want = r.changes(fmt.Sprint(" WHERE rowrelay_change > ", since)); want == 0 {
+			t.Error("nothing was written")
+		}
 	}
+	last := r.instance(s)
+	var differ []string
+	for until := time.Now().Add(programtest.Patience); time.Now().Before(until); {
+		last.Tick(t.Context())
+		doc := r.document()
+		if differ = r.differ(); len(differ) == 0 && doc.Backfill == nil && doc.Parked.Count == 0 && r.to.changes >= want {
+			break
+		}
+	}
+	t.Logf("%d ended in the middle of the snapshot; %d events, %d repeated", middle, len(r.to.seen), r.to.repeated)
+	if len(differ) > 0 || r.document().Backfill != nil || r.to.changes < want {
+		t.Errorf("LOST %d rows: %v; %d changes of %d; %+v", len(differ), differ[:min(5, len(differ))], r.to.changes, want,
+			r.document().Backfill)
+	}
+	r.verdict()
 }
 
 // TestResync: after a gap the poller stops, or reads the whole table again where it is told to, once.
