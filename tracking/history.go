@@ -102,7 +102,8 @@ func renewHistory(ctx context.Context, d engine.Dialect, conn *sql.Conn, f *foun
 }
 
 // NotFirst warns of triggers that fire before those of a history; "" for none.
-func NotFirst(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.ChangeTable) (warning string, err error) {
+func NotFirst(ctx context.Context, d engine.Dialect, conn *sql.Conn, c *engine.ChangeTable) (warning string,
+	err error) {
 	ahead := d.Syntax().Tracking.Histories.Ahead
 	if ahead == nil {
 		return "", nil
@@ -242,8 +243,8 @@ func purgeHistory(ctx context.Context, conn *sql.Conn, d engine.Dialect, c *engi
 	// The last change before the first that is younger.
 	before := func(age time.Duration) (last int64, err error) {
 		err = conn.QueryRowContext(ctx, "SELECT COALESCE((SELECT "+number+" - 1 FROM "+history+" WHERE "+
-			s.Tracking.Histories.Younger(int64(age/time.Second))+"\n\tORDER BY "+number+" LIMIT 1), (SELECT MAX("+number+") FROM "+history+
-			"), 0)").Scan(&last)
+			s.Tracking.Histories.Younger(int64(age/time.Second))+"\n\tORDER BY "+number+" LIMIT 1), (SELECT MAX("+number+
+			") FROM "+history+"), 0)").Scan(&last)
 		return last, err
 	}
 	told, err := before(PurgedAfter)

@@ -100,9 +100,9 @@ func TestSnapshotOfNothing(t *testing.T) {
 	}
 }
 
-// TestSnapshotSiege has writers at work while the rows of the table come beside the net changes, or beside every change,
-// and the process ended again and again in the middle: no key ends on another state than the table's. Of a history every
-// change since the begin comes, in its order.
+// TestSnapshotSiege has writers at work while the rows of the table come beside the net changes, or beside every
+// change, and the process ended again and again in the middle: no key ends on another state than the table's. Of a
+// history every change since the begin comes, in its order.
 func TestSnapshotSiege(t *testing.T) {
 	t.Parallel()
 	quick.Skip(t)

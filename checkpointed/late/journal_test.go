@@ -14,8 +14,9 @@ import (
 )
 
 // TestACrashCostsTheBatchesInFlight: what is settled is stored with its batch, in the document, and the object of the
-// memory is written now and then; also when a sweep has forgotten something. What a commit says of its batches elsewhere,
-// that their rows wait for a parked one, it says here as well, however soon after another: none of them is found again.
+// memory is written now and then; also when a sweep has forgotten something. What a commit says of its batches
+// elsewhere, that their rows wait for a parked one, it says here as well, however soon after another: none of them is
+// found again.
 func TestACrashCostsTheBatchesInFlight(t *testing.T) {
 	for _, test := range []struct {
 		forgets, beside bool
