@@ -153,7 +153,8 @@ type Source struct {
 	TrackTable      string        `json:"track_table"`
 	TrackRetention  time.Duration `json:"track_retention"`
 	TrackMaxDeletes int           `json:"track_max_deletes"`
-	// OnGap is stop or resync, SnapshotChunk rows: with Mode ChangeTracking only.
+	// Isolation is snapshot or read_committed, OnGap stop or resync, SnapshotChunk rows: with Mode ChangeTracking only.
+	Isolation     string `json:"isolation"`
 	OnGap         string `json:"on_gap"`
 	SnapshotChunk int    `json:"snapshot_chunk"`
 
@@ -197,6 +198,11 @@ type Source struct {
 	FanoutSetting string  `json:"fanout_connection"`
 	Fanout        Storage `json:"fanout_resolved"`
 	FanoutQueue   string  `json:"fanout_queue"`
+}
+
+// ReadsCommitted reports whether changes are read in no snapshot with their rows, on SQL Server.
+func (s *Source) ReadsCommitted() bool {
+	return s.Mode.Can(mode.Leases) || s.Isolation == "read_committed"
 }
 
 // DeadLetter says where events go that are given up.

@@ -34,6 +34,10 @@ func (l *loader) checkTracking(p *pollerScopes) {
 	if !s.has("source__table") && !s.has(tablesKey) && s.ok("source__table") {
 		s.fault("source__table", "is required", "Set it to the table, such as "+s.prefix+"source__table=orders")
 	}
+	if engine != "" && engine != "sqlserver" && s.has("source__isolation") {
+		s.fault("source__isolation", "is for SQL Server's own change tracking, and the connection is of "+engine+
+			", where changes and their rows are always read in one snapshot", "Remove it")
+	}
 	l.checkEvery(s, src, engine)
 	l.checkSnapshot(s, src, "source__start", src.Start == "snapshot")
 	l.checkSnapshot(s, src, "source__on_gap", src.OnGap == "resync")

@@ -167,6 +167,8 @@ var pollerSettings = []setting{
 		doc: "What a failover to a replica causes (a changed timeline of PostgreSQL, a changed server_uuid of MySQL, another replica of SQL Server): `stop` until `rowrelay state accept-gap`, or `continue`, which is safe only where the replica has every committed row (synchronous replication)."},
 	{name: "source__on_gap", modes: inTracking, kind: kind.OneOf("stop", "resync"), def: "stop",
 		doc: "What a [gap](change-tracking.md#a-gap) causes: `stop` until a person decides, or `resync`, which reads the whole table again, beside the changes from then on. Another database always stops."},
+	{name: "source__isolation", modes: inTracking, kind: kind.OneOf("snapshot", "read_committed"), def: "snapshot",
+		doc: "On SQL Server: `snapshot` reads changes and their rows in one snapshot, for which the database has to allow snapshot isolation. `read_committed` is for a database that may not ([what differs](change-tracking.md#without-snapshot-isolation))."},
 	{name: "source__operations", modes: inChanges, kind: kind.Operations, defText: "all",
 		doc: "Which changes are delivered: a list of `insert`, `update` and `delete`. What a row was since the position counts: one that was inserted and updated since is an insert."},
 	{name: "source__changed", modes: inTracking, kind: kind.Columns, defText: "any column",

@@ -22,6 +22,7 @@ func TestEveryChangeFaults(t *testing.T) {
 		"pollers__orders__source__track_max_deletes=7": "source__track_retention bounds the history",
 		"pollers__orders__source__mode=cursor":         "Write pollers__orders__source__mode=changetracking",
 		"pollers__orders__source__leases=azfunc":       "source__every_change",
+		"pollers__orders__source__isolation=snapshot":  "source__isolation: is for SQL Server's own change tracking",
 		"pollers__orders__output__format=sqltrigger":   "output__format: is that of the Azure SQL trigger",
 		"pollers__orders__output__kind=sql":            "output__kind: is sql, and with source__every_change",
 		"changed without before":                       "source__changed: is known of each change only with the row before it",
@@ -40,6 +41,27 @@ func TestEveryChangeFaults(t *testing.T) {
 		switch {
 		case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%s: %v, want %q", given, err, want)
+		}
+	}
+}
+
+// TestIsolation: changes are read in no snapshot where that is asked for, and where leases share them.
+func TestIsolation(t *testing.T) {
+	for given, want := range map[string]bool{"": false, "isolation=snapshot": false, "isolation=read_committed": true,
+		"leases=azfunc": true} {
+		list := []string{"ORDERS_DB=sqlserver://u:p@host?database=shop", "pollers__orders__source__connection=ORDERS_DB",
+			"pollers__orders__source__table=orders", "pollers__orders__source__mode=changetracking",
+			"pollers__orders__output__kind=stdout", "WEBSITE_SITE_NAME=shop", "state__kind=memory"}
+		if given != "" {
+			list = append(list, "pollers__orders__source__"+given)
+		}
+		cfg, err := Load(list)
+		if err != nil {
+			t.Errorf("%s: %v", given, err)
+			continue
+		}
+		if got := cfg.Pollers[0].Source.ReadsCommitted(); got != want {
+			t.Errorf("%s: %v", given, got)
 		}
 	}
 }

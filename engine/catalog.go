@@ -247,9 +247,9 @@ type ChangeTable struct {
 	// Floor and Head are expressions, where positions are snapshots: what rows tell elsewhere as StateFloor and ChangeHead
 	// is said once with a page.
 	Floor, Head string
-	// Leased says that instances share the changes by leases (LeaseTables): rows are read after their versions, and in no
-	// snapshot with them.
-	Leased bool
+	// ReadCommitted says that rows are read in no snapshot with what is told of them: a row is at least as new as the
+	// version that it has. Instances that share the changes by leases (LeaseTables) read so.
+	ReadCommitted bool
 }
 
 // Writer reads the lowest 32 bits of the number of the transaction that wrote a row.

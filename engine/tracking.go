@@ -168,7 +168,8 @@ type BuiltIn struct {
 	// is any, as it is in OfKeys and OfRow. The second is what the last writer said of itself, 0x and digits.
 	Written func(c *ChangeTable) []Column
 	// Before and After stand around the statement of a page, in the same round trip. All of it is one transaction, which
-	// sees one snapshot. The statement itself runs only where the engine has come further than the version Read.
+	// sees one snapshot but where ChangeTable.ReadCommitted is set. The statement itself runs only where the engine has
+	// come further than the version Read.
 	Before, After func(c *ChangeTable) string
 	// Since and Read are the names of parameters that go in: the version that changes are read after, and the one up to
 	// which all was read already. Told comes out: see Tell.

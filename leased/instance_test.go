@@ -38,7 +38,7 @@ type instance struct {
 func (m *server) start(t *testing.T, to func(change.Event) error, adjust ...func(*plan.Config)) *instance {
 	t.Helper()
 	in := &instance{T: t, to: to, compat: m.compat}
-	cfg := plan.Config{Poller: "orders", Table: "dbo.orders", Tracked: true, Leased: true}
+	cfg := plan.Config{Poller: "orders", Table: "dbo.orders", Tracked: true, Leased: true, ReadCommitted: true}
 	for _, f := range adjust {
 		f(&cfg)
 	}

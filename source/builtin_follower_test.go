@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/engine"
+	"github.com/rowrelay/rowrelay/internal/changetest"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source"
 	"github.com/rowrelay/rowrelay/source/plan"
@@ -25,6 +26,8 @@ type follower struct {
 	got   map[string]string // key → the row's value; "" where it is gone
 	told  []string
 	known map[string]int64 // key → its newest version that was told
+	had   map[string]bool  // ids
+	drops bool             // what it had
 }
 
 func (m *tracked) follow(t *testing.T, cfg plan.Config) *follower {
@@ -37,7 +40,8 @@ func (m *tracked) follow(t *testing.T, cfg plan.Config) *follower {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = src.Close() })
-	f := &follower{T: t, m: m, src: src, got: map[string]string{}, known: map[string]int64{}}
+	f := &follower{T: t, m: m, src: src, got: map[string]string{}, known: map[string]int64{},
+		had: map[string]bool{}}
 	if f.at, _, err = src.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +73,10 @@ func (f *follower) page(rows int) (change.Page, error) {
 
 // take is what the receiver does with an event.
 func (f *follower) take(e *change.Event) {
+	if f.drops && f.had[e.ID] {
+		return
+	}
+	f.had[e.ID] = true
 	key := strings.TrimSuffix(strings.TrimPrefix(string(e.Key), `{"id":`), "}")
 	text := e.Op.String() + " " + key
 	f.got[key] = ""
@@ -78,7 +86,23 @@ func (f *follower) take(e *change.Event) {
 		text += "=" + f.got[key]
 	}
 	f.told = append(f.told, text)
+	f.notOlder(e, key)
 	f.named(e, key)
+}
+
+// notOlder checks that an event has the state of its version, or of a later one: its id may be that of the later event.
+func (f *follower) notOlder(e *change.Event, key string) {
+	f.Helper()
+	var at struct{ Value int64 }
+	if err := json.Unmarshal(e.Cursor, &at); err != nil {
+		f.Fatal(err)
+	}
+	was := func(w changetest.Written) bool {
+		return strconv.FormatInt(w.ID, 10) == key && w.Version >= at.Value && w.State == f.got[key]
+	}
+	if at.Value > 0 && !slices.ContainsFunc(f.m.Log, was) && !slices.ContainsFunc(f.m.Past, was) {
+		f.Errorf("key %s is %q at version %d, and that was before it", key, f.got[key], at.Value)
+	}
 }
 
 // named checks that an update which names columns leaves out none that was written since the key was told.

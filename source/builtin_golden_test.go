@@ -27,7 +27,8 @@ func builtInPlan(t *testing.T, cfg plan.Config) *plan.Plan {
 			sqlServerColumn("note", true, sqlserver.Type{Base: "nvarchar", Length: 100}),
 			sqlServerColumn("version", false, sqlserver.Type{Base: "timestamp"}),
 		}}
-	changes, err := tracking.Of(d, &table, "", "orders", tracking.Writes{Changed: cfg.Changed, Ignored: cfg.Ignored})
+	changes, err := tracking.Of(d, &table, "", "orders", tracking.Writes{Changed: cfg.Changed, Ignored: cfg.Ignored,
+		ReadCommitted: cfg.ReadCommitted})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +94,14 @@ func TestBuiltInStatements(t *testing.T) {
 	add("chunk", p.Whole.Sel.Page(500, keyset.Span{After: 2, UpTo: 2, Also: tracked.InTransaction(p.Whole, new(string))}),
 		transaction...)
 	golden.Pin(t, "sqlserver/changed.sql", b.String())
+	b.Reset()
+	p = builtInPlan(t, plan.Config{ReadCommitted: true})
+	add("page after a version", page(`{"kind":"integer+pk","value":7}`, 1), transaction...)
+	add("chunk", p.Whole.Sel.Page(500, keyset.Span{After: 2, UpTo: 2, Also: tracked.InTransaction(p.Whole, new(string))}),
+		transaction...)
+	add("keys", p.Sel.ByKeys(p.KeyColumns(), []keyset.Key{{Args: make([]any, 2)}, {Args: make([]any, 2)}}, false,
+		tracked.BesideKeys(p)...), transaction...)
+	golden.Pin(t, "sqlserver/changes_read_committed.sql", b.String())
 	b.Reset()
 	p = whole
 	chunk := func(after, upTo int) keyset.Statement {

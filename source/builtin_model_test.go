@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,8 +34,11 @@ type tracked struct {
 
 	// meanwhile is run once, between what a page's transaction asks for: after the version, and after the changes.
 	meanwhile [2]func()
-	asked     []string // what was asked: "idle", "changes", "keys", "how far"
-	invalid   int      // how often changes were asked for after a version of which the server says that it is too old
+	// during is run while a statement under READ COMMITTED reads; torn then says which of what there was is seen.
+	during  func()
+	torn    *rand.Rand
+	asked   []string // what was asked: "idle", "changes", "keys", "how far"
+	invalid int      // how often changes were asked for after a version of which the server says that it is too old
 }
 
 func newTracked() *tracked {
@@ -92,11 +96,17 @@ func (m *tracked) told(head int64) string {
 	return fmt.Sprintf("%d|%d|object %d/%d/%d", head, m.Valid, m.object, m.begin, m.made)
 }
 
+const begin = "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL "
+
 var topOf = regexp.MustCompile(`TOP \((\d+)\)`)
 
 func (m *tracked) QueryContext(_ context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	switch {
-	case strings.HasPrefix(text, "SET XACT_ABORT ON;") && strings.Contains(text, "CHANGETABLE(VERSION"):
+	case strings.HasPrefix(text, begin+"READ COMMITTED;") && m.torn == nil:
+		return nil, errors.New("not to be asked under READ COMMITTED: " + text)
+	case strings.Contains(text, "@head") && !strings.HasPrefix(text, begin):
+		return nil, errors.New("@head is not declared: " + text)
+	case strings.Contains(text, "CHANGETABLE(VERSION") && strings.Contains(text, "TOP ("):
 		return m.chunk(text, args)
 	case strings.HasPrefix(text, "SELECT COUNT_BIG(*)"):
 		return &changetest.Answer{Rows: [][]driver.Value{{int64(len(m.Rows))}}}, nil
@@ -107,23 +117,19 @@ func (m *tracked) QueryContext(_ context.Context, text string, args []driver.Nam
 		return &changetest.Answer{Rows: [][]driver.Value{{slices.Max(slices.Collect(maps.Keys(m.Rows)))}}}, nil
 	case strings.Contains(text, "CHANGETABLE(VERSION"):
 		m.asked = append(m.asked, "keys")
-		var rows [][]driver.Value
+		var ids []int64
 		for _, a := range args {
-			version := int64(0)
-			for _, w := range m.Log {
-				if w.ID == a.Value.(int64) {
-					version = w.Version
-				}
+			if a.Name == "" {
+				ids = append(ids, a.Value.(int64))
 			}
-			rows = append(rows, m.row(a.Value.(int64), version, 0))
 		}
-		return &changetest.Answer{Rows: rows}, nil
+		return &changetest.Answer{Rows: m.newest(text, ids)}, nil
 	case strings.HasPrefix(text, "SELECT CONCAT"):
 		m.asked = append(m.asked, "how far")
 		return &changetest.Answer{Rows: [][]driver.Value{{m.told(m.Current)}}}, nil
 	case strings.HasPrefix(text, "SELECT TOP (1) "): // proves that changes can be read
 		return &changetest.Answer{}, nil
-	case !strings.HasPrefix(text, "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL SNAPSHOT;\nBEGIN TRANSACTION;"):
+	case !strings.HasPrefix(text, begin):
 		return nil, errors.New("not to be asked: " + text)
 	}
 	page, err := m.page(text, args)
@@ -167,7 +173,7 @@ func (m *tracked) page(text string, args []driver.NamedValue) (*changetest.Answe
 		if since < m.Valid {
 			m.invalid++
 		}
-		for _, r := range m.changes(since) {
+		for _, r := range m.seen(text, since) {
 			version, id := r[2].(int64), r[0].(int64)
 			after := len(at) == 0 || version > at[0] || len(at) == 2 && version == at[0] && id > at[1]
 			if after && version <= until && int64(len(rows)) < limit {
@@ -198,19 +204,14 @@ func (m *tracked) chunk(text string, args []driver.NamedValue) (driver.Rows, err
 			bounds = append(bounds, a.Value.(int64))
 		}
 	}
-	var rows [][]driver.Value
-	for _, id := range slices.Sorted(maps.Keys(m.Rows)) {
-		if id > bounds[len(bounds)-1] || len(bounds) > 1 && id <= bounds[0] || len(rows) == limit {
-			continue
+	var ids []int64
+	for id := range bounds[len(bounds)-1] + 1 {
+		if len(bounds) == 1 || id > bounds[0] {
+			ids = append(ids, id)
 		}
-		version := int64(0)
-		for _, w := range m.Log {
-			if w.ID == id {
-				version = w.Version
-			}
-		}
-		rows = append(rows, m.row(id, version, 0))
 	}
+	rows := slices.DeleteFunc(m.newest(text, ids), func(r []driver.Value) bool { return r[4] == nil })
+	rows = rows[:min(len(rows), limit)]
 	told := m.told(m.Current)
 	return &changetest.Answer{Rows: rows, End: func() { *into = told }}, nil
 }

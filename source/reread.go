@@ -16,6 +16,7 @@ import (
 	"github.com/rowrelay/rowrelay/source/keyset"
 	"github.com/rowrelay/rowrelay/source/plan"
 	"github.com/rowrelay/rowrelay/source/pool"
+	"github.com/rowrelay/rowrelay/source/tracked"
 )
 
 // A statement reads at most so many keys, and has at most so many parameters: SQL Server takes 2100, an old SQLite 999.
@@ -150,7 +151,7 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) 
 	for len(asked)&(len(asked)-1) != 0 {
 		asked = append(asked, keys[len(keys)-1])
 	}
-	st := p.Sel.ByKeys(p.KeyColumns(), asked, !p.KeyProved)
+	st := p.Sel.ByKeys(p.KeyColumns(), asked, !p.KeyProved, tracked.BesideKeys(p)...)
 	args, err := p.Args(st, nil, nil)
 	if err != nil {
 		return nil, err

@@ -108,7 +108,8 @@ func named(d engine.Dialect, t *engine.Table, name, whose string, writes Writes)
 	case builtIn && name != "":
 		return nil, refused("source__track_table is the table that triggers keep, and %s needs none: leave it out", s.Name)
 	case builtIn:
-		return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Poller: whose}, nil
+		return &engine.ChangeTable{Of: t.From, OfParts: parts, Key: t.PrimaryKey, Poller: whose,
+			ReadCommitted: writes.ReadCommitted}, nil
 	case s.Tracking.Counted && len(parts) > 1:
 		return nil, refused("%s lies in an attached file: name a table of the file itself", t.Name)
 	}
@@ -134,6 +135,8 @@ type Writes struct {
 	// there are any, are all that is kept beside the key, the order key and Changed.
 	Every, Before     bool
 	Columns, OrderKey []string
+	// ReadCommitted says that they are read in no snapshot, where the engine tracks changes by itself.
+	ReadCommitted bool
 
 	exact bool // a history records no others
 }

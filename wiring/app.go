@@ -186,7 +186,8 @@ func sourceConfig(p *config.Poller) plan.Config {
 		Columns: s.Columns, Where: s.Where, Start: s.Start, TimeZone: s.Location, DeleteWhen: s.DeleteWhen, Op: s.Op,
 		NullCursor: s.NullCursor, Identity: s.Identity, Timeout: s.Timeout, Connections: s.Connections,
 		MaxRowBytes: p.MaxRowBytes, LateCommits: s.LateCommits, LateWindow: s.LateWindow,
-		Tracked: s.Mode.Can(mode.Triggers), Leased: s.Mode.Can(mode.Leases), TrackTable: s.TrackTable,
+		Tracked: s.Mode.Can(mode.Triggers), Leased: s.Mode.Can(mode.Leases), ReadCommitted: s.ReadsCommitted(),
+		TrackTable:     s.TrackTable,
 		TrackRetention: s.TrackRetention, EveryChange: s.EveryChange, BeforeImage: s.BeforeImage,
 		Operations: s.Operations, Changed: s.Changed, Ignored: s.IgnoreContext,
 	}

@@ -67,7 +67,7 @@ have been missed.`,
 // writes are those that the settings name.
 func writes(s *config.Source) tracking.Writes {
 	return tracking.Writes{Changed: s.Changed, Ignored: s.IgnoreContext, Every: s.EveryChange, Before: s.BeforeImage,
-		Columns: s.Columns, OrderKey: s.OrderKey}
+		Columns: s.Columns, OrderKey: s.OrderKey, ReadCommitted: s.ReadsCommitted()}
 }
 
 func newTrackUninstall(t *target) *cobra.Command {

@@ -19,6 +19,12 @@ import (
 // the lowest version that is still valid. In this order nothing is passed over, whatever of the three the snapshot
 // covers: what commits after the first is read again, and a clean-up that took changes from the second is seen by the
 // third.
+//
+// Under READ COMMITTED (ChangeTable.ReadCommitted) the same transaction sees no snapshot, and what commits while a
+// statement runs is seen in part. A change up to the version that was asked first is seen whole: it was committed
+// before. Its row may be of a later change, which then comes with its own version, or be gone already, and nothing is
+// told of it before that. A version after the one that was asked first is never taken: its row may be of before it
+// (docs/decisions/a-row-may-be-newer-than-its-version.md).
 func tracking() *engine.Tracking {
 	return &engine.Tracking{
 		Exact: true, Counted: true, Before: "0", OfRow: changeOfRow, Contexts: "WITH CHANGE_TRACKING_CONTEXT (%s…)",
@@ -128,22 +134,34 @@ func changesOfKeys(c *engine.ChangeTable, keys string) string {
 		tsql.Quote(engine.ChangeVersion) + ", CAST(0 AS bigint) AS " + tsql.Quote(engine.ChangeCreated) + ", 1 AS " +
 		tsql.Quote(engine.ChangeGone) + touchedBefore(c) + written(noMask) +
 		"\n\t\tFROM (VALUES " + keys + ") AS k (" + names + ")" +
-		"\n\t\tOUTER APPLY CHANGETABLE(VERSION " + c.Of + ", (" + names + "), (" + engine.Names(tsql.Quote, "k.", c.Key) +
-		")) AS n)"
+		"\n\t\tOUTER APPLY " + lastVersion(c, engine.Names(tsql.Quote, "k.", c.Key)) + ")"
+}
+
+// lastVersion is the last change of the row with a key, as n.
+func lastVersion(c *engine.ChangeTable, key string) string {
+	text := "CHANGETABLE(VERSION " + c.Of + ", (" + engine.Names(tsql.Quote, "", c.Key) + "), (" + key + ")) AS n"
+	if c.ReadCommitted {
+		text = "(SELECT n.SYS_CHANGE_VERSION, n.SYS_CHANGE_CONTEXT FROM " + text +
+			" WHERE n.SYS_CHANGE_VERSION <= @head) AS n"
+	}
+	return text
 }
 
 // changeOfRow reads the last version of a row.
 func changeOfRow(c *engine.ChangeTable) string {
 	return " OUTER APPLY (\n\t\tSELECT n.SYS_CHANGE_VERSION AS " + tsql.Quote(engine.ChangeVersion) +
-		written(noMask) + " FROM CHANGETABLE(VERSION " + c.Of + ", (" + engine.Names(tsql.Quote, "", c.Key) + "), (" +
-		engine.Names(tsql.Quote, "t.", c.Key) + ")) AS n\n\t) AS c"
+		written(noMask) + " FROM " + lastVersion(c, engine.Names(tsql.Quote, "t.", c.Key)) + "\n\t) AS c"
 }
 
 // beforeChanges begins the transaction of a page. Within a parametrised statement the settings end with it. Of changes
 // since a version below the lowest that is valid the server does not promise anything: they are read from that one on.
 // What is missing then, the page finds by what is told after it.
 func beforeChanges(c *engine.ChangeTable) string {
-	return "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL SNAPSHOT;\nBEGIN TRANSACTION;\n" +
+	level := "SNAPSHOT"
+	if c.ReadCommitted {
+		level = "READ COMMITTED"
+	}
+	return "SET XACT_ABORT ON;\nSET TRANSACTION ISOLATION LEVEL " + level + ";\nBEGIN TRANSACTION;\n" +
 		"DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();\n" +
 		"IF @since < " + tsql.ValidFrom(c) + "\n\tSET @since = " + tsql.ValidFrom(c) + ";\nIF @head > @read\n"
 }
@@ -189,8 +207,10 @@ func untrackTable(c *engine.ChangeTable) string {
 func installTracking(c *engine.ChangeTable, _ []string) []string {
 	statements := []string{
 		"IF CHANGE_TRACKING_CURRENT_VERSION() IS NULL\n\t" + trackDatabase,
-		"IF NOT EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.name = DB_NAME() AND d.snapshot_isolation_state = 1)\n\t" +
-			snapshotsOn,
+	}
+	if !c.ReadCommitted {
+		statements = append(statements, "IF NOT EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.name = DB_NAME() AND "+
+			"d.snapshot_isolation_state = 1)\n\t"+snapshotsOn)
 	}
 	if len(c.Changed) > 0 {
 		statements = append(statements, "IF EXISTS ("+isTracked(c)+" AND t.is_track_columns_updated_on = 0)\n\t"+
@@ -234,9 +254,10 @@ func trackingFaults(ctx context.Context, conn *sql.Conn, c *engine.ChangeTable) 
 	if !right {
 		faults = append(faults, "the user may not read it: run GRANT VIEW CHANGE TRACKING ON "+c.Of+" TO "+tsql.Quote(user))
 	}
-	if !snapshots && !c.Leased {
+	if !snapshots && !c.ReadCommitted {
 		faults = append(faults, "snapshot isolation is off in the database, and changes must be read in one snapshot with "+
-			"their rows: run "+snapshotsOn)
+			"their rows: run "+snapshotsOn+" (it may run while the application works; who may not sets "+
+			"source__isolation=read_committed, and reads wait for writers)")
 	}
 	if table && len(c.Changed) > 0 {
 		var columns bool

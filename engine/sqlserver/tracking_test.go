@@ -36,9 +36,19 @@ func TestTrackingFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := trackingFaults(t.Context(), conn, &engine.ChangeTable{Of: "[dbo].[orders]"})
+		changes := &engine.ChangeTable{Of: "[dbo].[orders]"}
+		got, err := trackingFaults(t.Context(), conn, changes)
 		if err != nil || !slices.EqualFunc(got, c.want, strings.Contains) {
 			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		changes.ReadCommitted = true
+		needed := slices.DeleteFunc(c.want, func(s string) bool { return s == snapshots })
+		got, err = trackingFaults(t.Context(), conn, changes)
+		if err != nil || !slices.EqualFunc(got, needed, strings.Contains) {
+			t.Errorf("%s, without a snapshot: %q, %v", name, got, err)
+		}
+		if made := strings.Join(installTracking(changes, nil), "\n"); strings.Contains(made, snapshots) {
+			t.Errorf("installed without a snapshot: %s", made)
 		}
 		if err := errors.Join(conn.Close(), db.Close()); err != nil {
 			t.Error(err)

@@ -28,8 +28,9 @@ type Written struct {
 	Version, ID int64
 	Op          byte
 	Own         bool
-	Others      int64 // what one's own says of others
-	Context     any   // 0x and digits, or nil
+	Others      int64  // what one's own says of others
+	Context     any    // 0x and digits, or nil
+	State       string // what the row was then; "" where it was gone
 }
 
 // NewTable returns an empty table.
@@ -68,7 +69,7 @@ func (m *Table) Commit(work ...string) {
 			state = strconv.FormatInt(v, 10)
 		}
 		m.States[id] = append(m.States[id], state)
-		m.Log = append(m.Log, Written{m.Current, id, op, own, m.Others[id], context})
+		m.Log = append(m.Log, Written{m.Current, id, op, own, m.Others[id], context, state})
 	}
 }
 

@@ -10,15 +10,21 @@ type Key struct {
 
 // ByKeys reads the rows with these keys, at most a chunk. Where the catalog does not prove the key, a key may show
 // several rows: they come in the order of the cursor.
-func (s *Selection) ByKeys(columns []*engine.Column, keys []Key, ordered bool) Statement {
+func (s *Selection) ByKeys(columns []*engine.Column, keys []Key, ordered bool, also ...Condition) Statement {
 	b := NewBuilder(s.Syntax)
 	if s.OfKeys != nil {
 		b.selectColumns(s.Columns, 0, s.projected)
 		b.Add("\nFROM " + s.OfKeys(b.aside(func() { b.list(columns, keys) })) + " AS r")
-		b.userConditions(s, "\nWHERE ")
+		glue := b.userConditions(s, "\nWHERE ")
+		for _, write := range also {
+			b.Add(glue)
+			write(b, s)
+			glue = " AND "
+		}
 	} else {
 		b.SelectFrom(s, s.Columns, 0)
-		b.Conditions(s, Span{Also: []Condition{func(b *Builder, s *Selection) { b.oneOf(s, columns, keys) }}})
+		keyed := func(b *Builder, s *Selection) { b.oneOf(s, columns, keys) }
+		b.Conditions(s, Span{Also: append([]Condition{keyed}, also...)})
 	}
 	if ordered {
 		b.orderBy(s, "")

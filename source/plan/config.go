@@ -20,8 +20,10 @@ type Config struct {
 	Tracked bool
 	// EveryChange reads every change that triggers kept, and not the last of each key; BeforeImage with the row before it.
 	EveryChange, BeforeImage bool
-	// Leased says that instances share the changes by leases on the rows, on SQL Server.
-	Leased     bool
+	// Leased says that instances share the changes by leases on the rows, on SQL Server; ReadCommitted that changes are
+	// read there in no snapshot with their rows, as they are with leases.
+	Leased, ReadCommitted bool
+
 	TrackTable string
 	// TrackRetention is for how long a purge keeps what was not delivered; 0 where that is not known.
 	TrackRetention time.Duration

@@ -32,11 +32,11 @@ type Table struct {
 func Catalog(ctx context.Context, conn *sql.Conn, server *engine.Server, d engine.Dialect, cfg *plan.Config,
 	t engine.Table) (engine.Table, error) {
 	changes, err := tracking.Of(d, &t, cfg.TrackTable, cfg.Poller, tracking.Writes{Changed: cfg.Changed,
-		Ignored: cfg.Ignored, Every: cfg.EveryChange, Before: cfg.BeforeImage, Columns: cfg.Columns, OrderKey: cfg.OrderKey})
+		Ignored: cfg.Ignored, Every: cfg.EveryChange, Before: cfg.BeforeImage, Columns: cfg.Columns, OrderKey: cfg.OrderKey,
+		ReadCommitted: cfg.ReadCommitted})
 	if err != nil {
 		return t, err
 	}
-	changes.Leased = cfg.Leased
 	if d.Syntax().Tracking.BuiltIn != nil {
 		return builtIn(ctx, conn, server, d, &t, changes)
 	}

@@ -63,6 +63,15 @@ func InTransaction(p *plan.Plan, told *string) []keyset.Condition {
 	}}
 }
 
+// BesideKeys is what rows that are read by their keys are read with, where no snapshot holds them and their versions
+// together: how far the engine had come before.
+func BesideKeys(p *plan.Plan) []keyset.Condition {
+	if p.BuiltIn() == nil || !p.Table.Changes.ReadCommitted {
+		return nil
+	}
+	return InTransaction(p, new(string))
+}
+
 // transact puts the transaction of a page around a statement. What the engine tells comes into told.
 func transact(b *keyset.Builder, p *plan.Plan, since, read int64, told *string) {
 	own := p.BuiltIn()
