@@ -156,7 +156,8 @@ func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (batch chan
 	if err := s.recordedGap(); err != nil {
 		return batch, about, err
 	}
-	if limit.Rows = min(limit.Rows, s.feed.parking.Room(s.unsettled())); limit.Rows <= 0 {
+	room := s.feed.parking.Room(s.unsettled())
+	if limit.Rows = min(limit.Rows, room); limit.Rows <= 0 {
 		s.awaitStored(ctx, maxWait)
 		batch.More = true
 		return batch, about, nil
@@ -168,6 +169,7 @@ func (s *session) fetchLive(ctx context.Context, limit poller.Limit) (batch chan
 	begun := time.Now()
 	page := step.Page
 	if page == nil {
+		limit.Rows = min(max(limit.Rows, step.Rows), room)
 		read, err := s.read(ctx, step.Range, limit)
 		if err != nil {
 			s.foundGap(err)

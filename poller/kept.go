@@ -36,11 +36,13 @@ type tick struct {
 	parted   time.Time // when events were last settled before others of their batch
 	extras   int       // requests in flight that send an event again, or ahead, as evidence only
 	began    time.Time // the last fetch
+	round    time.Time // the first fetch since the source was drained
+	found    bool      // it, or one after it, brought events
 	drained  bool      // the last fetch brought less than its limit
 	ended    bool      // the session has no more
 	more     time.Time // when the last fetch began after which more live rows followed
 	dropped  bool      // live rows were fetched, and will not be settled
-	idle     int       // fetches in a row that brought nothing
+	idle     int       // rounds in a row that brought nothing
 	batches  int       // live ones: retries that are always due must not use up max_batches
 	worked   bool      // a batch with events was fetched
 	heard    bool      // the source has answered a fetch

@@ -67,13 +67,13 @@ func (t *tick) adapt(p *inFlight) {
 	}
 }
 
-// interval is the wait before a drained source is asked again. While there is work, fetches begin PollInterval apart,
-// so that delivering and settling do not delay a change. After an empty answer the wait is a whole PollInterval, so
-// that a source that answers slowly is not asked without a pause. It doubles with every further empty answer, up to
-// PollIntervalMax.
+// interval is the wait before a drained source is asked again. While there is work, rounds of fetches begin
+// PollInterval apart, so that neither delivering and settling nor what a feed reads beside live rows delays a change.
+// After an empty round the wait is a whole PollInterval, so that a source that answers slowly is not asked without a
+// pause. It doubles with every further empty one, up to PollIntervalMax.
 func (t *tick) interval() time.Duration {
 	if t.idle == 0 {
-		return t.cfg.PollInterval - time.Since(t.began)
+		return t.cfg.PollInterval - time.Since(t.round)
 	}
 	wait := t.cfg.PollInterval
 	for range t.idle {

@@ -145,6 +145,7 @@ func (t *tick) fetch() {
 		}
 		wait = t.interval()
 	}
+	round := t.drained || t.fetches == 0 // it begins one
 	t.fetching = true
 	t.fetches++
 	limit, asking, ctx := t.limit, t.asking, t.fetchCtx
@@ -160,7 +161,12 @@ func (t *tick) fetch() {
 		if !stopped {
 			grant, sent, err = t.batch(func() (Grant, error) { return t.session.Next(ctx, limit) })
 		}
-		t.post(func() { t.began = began; t.fetched(ctx, grant, sent, err) })
+		t.post(func() {
+			if t.began = began; round {
+				t.round, t.found = began, false
+			}
+			t.fetched(ctx, grant, sent, err)
+		})
 	}()
 }
 
@@ -179,7 +185,7 @@ func (t *tick) fetched(ctx context.Context, grant Grant, sent []change.Event, er
 	}
 	batch := &grant.Batch
 	t.drained, t.ended = !batch.More, grant.Ended
-	if len(batch.Events) > 0 {
+	if t.found = t.found || len(batch.Events) > 0; t.found {
 		t.idle = 0
 	} else if t.drained {
 		t.idle++

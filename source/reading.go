@@ -222,13 +222,18 @@ func (c *Cursor) state(ctx context.Context, s *pool.Session, p *plan.Plan) (chan
 	return change.State{Counter: s.ID, Commits: n}, err
 }
 
+// againRows is how many rows are read again at a time, at least: a second's of a busy table in one round trip.
+const againRows = 2000
+
 // readAgain reads the rows since Range.Again that are not known. It reads page by page: there may be many that are.
 func (c *Cursor) readAgain(ctx context.Context, s *pool.Session, p *plan.Plan, r change.Range, limit poller.Limit) (
 	page change.Page, fault, err error) {
 	part := change.Range{After: r.Again, UpTo: r.After, Late: r.Late, Told: r.Told, Since: r.Since}
+	at := limit
+	at.Rows = max(at.Rows, againRows)
 	var rows []change.Event
 	for size := 0; ; {
-		page, fault, err = c.readOn(ctx, s, p, part, limit)
+		page, fault, err = c.readOn(ctx, s, p, part, at)
 		if err != nil && !errors.Is(err, errGivenUp) || fault != nil {
 			return page, fault, err
 		}
@@ -240,6 +245,9 @@ func (c *Cursor) readAgain(ctx context.Context, s *pool.Session, p *plan.Plan, r
 				rows = append(rows, *e)
 				size += len(e.Row) + len(e.Key)
 			}
+		}
+		if len(rows) > limit.Rows {
+			rows, page.More = rows[:limit.Rows], true
 		}
 		page.AgainMore = page.More && (err != nil || len(rows) >= limit.Rows || size >= limit.Bytes)
 		if page.AgainMore || !page.More {

@@ -13,6 +13,8 @@ type Step struct {
 	Kind change.Kind
 	// Range is what to fetch.
 	Range change.Range
+	// Rows is how many rows are to be read at a time at least: most of them were delivered, and are left out.
+	Rows int
 	// Idle says that there is nothing to fetch for now: Range is void, and Next answers with a batch without events.
 	Idle bool
 	// Page, where not nil, is what a fetch of the range has brought already.
