@@ -132,8 +132,8 @@ type Started struct {
 	ID string
 }
 
-// Backfill asks the poller to send a range again, beside the live rows. Its ticks do so. A row comes as it is now, so that
-// nothing newer of it came before, unless several rows share an order key: then the plan says that older ones come last.
+// Backfill asks the poller to send a range again, beside the live rows. Its ticks do so. A row comes as it is now, so
+// that nothing newer of it came before. Where several rows share an order key, the plan says that older ones come last.
 func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err

@@ -75,8 +75,8 @@ func TestBackfillOfAPausedPoller(t *testing.T) {
 	}
 }
 
-// TestBackfillSendsOldRowsLast: of an order key with several rows, as every change of a history is one, old ones come after
-// those that the poller has delivered meanwhile. The plan says so, and what keeps the order.
+// TestBackfillSendsOldRowsLast: of an order key with several rows, as every change of a history is one, old ones come
+// after those that the poller has delivered meanwhile. The plan says so, and what keeps the order.
 func TestBackfillSendsOldRowsLast(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		f := newFixture(t)
