@@ -132,7 +132,8 @@ type Started struct {
 	ID string
 }
 
-// Backfill asks the poller to send a range again, beside the live rows and in the order of each key. Its ticks do so.
+// Backfill asks the poller to send a range again, beside the live rows. Its ticks do so. A row comes as it is now, so
+// that nothing newer of it came before. Where several rows share an order key, the plan says that older ones come last.
 func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 	if err := d.load(ctx); err != nil {
 		return nil, err
@@ -150,9 +151,13 @@ func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 	if err != nil {
 		return nil, err
 	}
+	older, err := d.afterNewer(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s := &Started{ID: strings.ToLower(rand.Text()[:8])}
-	s.Plan = d.plan("%d row(s) after %s and up to %s will be sent again, beside the live ones.%s", total, from, to,
-		d.afterPause())
+	s.Plan = d.plan("%d row(s) after %s and up to %s will be sent again, beside the live ones.%s%s", total, from, to,
+		older, d.afterPause())
 	s.apply = func(ctx context.Context, out *Result) error {
 		_, err := d.Keeper.Amend(ctx, func(doc *state.Document) error {
 			if doc.Backfill != nil && doc.Backfill.ID != s.ID {
@@ -171,6 +176,18 @@ func (d *Document) Backfill(ctx context.Context, r *Rows) (*Started, error) {
 		return nil
 	}
 	return s, nil
+}
+
+// afterNewer says that what is sent again comes after newer rows of its order key, as changes of a history do; "" where
+// each order key has one row, which is sent as it is now.
+func (d *Document) afterNewer(ctx context.Context) (string, error) {
+	now, err := d.Source.Describe(ctx)
+	if err != nil || !now.Coarse {
+		return "", err
+	}
+	return fmt.Sprintf("\nSeveral rows share an order key: those that are sent again come after newer ones, which do not "+
+		"come again. Where the receiver keeps the last that comes, send all from there in order instead: rowrelay state "+
+		"reset %s --to beginning, or --to cursor=VALUE.", d.address()), nil
 }
 
 // afterPause says that nothing is sent before the poller is resumed; "" where it is not paused by a person.

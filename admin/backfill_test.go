@@ -75,6 +75,20 @@ func TestBackfillOfAPausedPoller(t *testing.T) {
 	}
 }
 
+// TestBackfillSendsOldRowsLast: of an order key with several rows, as every change of a history is one, old ones come
+// after those that the poller has delivered meanwhile. The plan says so, and what keeps the order.
+func TestBackfillSendsOldRowsLast(t *testing.T) {
+	for _, coarse := range []bool{false, true} {
+		f := newFixture(t)
+		f.table.now.Coarse = coarse
+		s, err := f.Backfill(t.Context(), &Rows{From: "beginning"})
+		if err != nil || strings.Contains(s.What, "come after newer ones") != coarse ||
+			strings.Contains(s.What, "rowrelay state reset orders --to beginning") != coarse {
+			t.Errorf("coarse %t: %+v, %v", coarse, s, err)
+		}
+	}
+}
+
 func TestBackfillOfNoRows(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.Backfill(t.Context(), &Rows{From: "cursor=10"})

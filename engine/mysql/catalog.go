@@ -25,7 +25,7 @@ WHERE t.TABLE_SCHEMA = ? AND t.TABLE_NAME = ?`
 
 	columnsSQL = `SELECT c.COLUMN_NAME, LOWER(c.DATA_TYPE), c.COLUMN_TYPE, COALESCE(c.DATETIME_PRECISION, c.NUMERIC_SCALE, 0),
 	COALESCE(c.NUMERIC_PRECISION, 0), c.IS_NULLABLE = 'YES', LOWER(c.EXTRA) LIKE '%on update%',
-	COALESCE(c.COLLATION_NAME, ''), c.EXTRA LIKE '% GENERATED%'
+	COALESCE(c.COLLATION_NAME, ''), c.EXTRA LIKE '% GENERATED%', COALESCE(c.GENERATION_EXPRESSION, '') = 'ROW END'
 FROM information_schema.COLUMNS c
 WHERE c.TABLE_SCHEMA = ? AND c.TABLE_NAME = ?
 ORDER BY c.ORDINAL_POSITION`
@@ -93,12 +93,17 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 			return t, fmt.Errorf("read the table's checks: %w", err)
 		}
 	}
+	until := "" // the column that says until when a row of a system-versioned table was the newest
 	err = engine.EachRow(ctx, conn, columnsSQL, []any{schema, rel}, func(scan func(...any) error) error {
 		var c engine.Column
 		var typ Type
+		var ends bool
 		if err := scan(&c.Name, &typ.Data, &typ.Full, &typ.Scale, &typ.Precision, &c.Nullable, &c.Moving,
-			&c.Collation, &c.Computed); err != nil {
+			&c.Collation, &c.Computed, &ends); err != nil {
 			return err
+		}
+		if ends {
+			until = c.Name
 		}
 		if c.Sorted = sortedBy(c.Collation); comparesBytes(c.Collation) {
 			c.Collation = ""
@@ -111,7 +116,7 @@ func (d Dialect) Table(ctx context.Context, conn *sql.Conn, name []string) (engi
 	if err != nil {
 		return t, fmt.Errorf("read the table's columns: %w", err)
 	}
-	if err := d.indexes(ctx, conn, engine.Fill(indexesSQL, hidden), schema, rel, storage, &t); err != nil {
+	if err := d.indexes(ctx, conn, engine.Fill(indexesSQL, hidden), schema, rel, storage, until, &t); err != nil {
 		return t, fmt.Errorf("read the table's indexes: %w", err)
 	}
 	return t, nil
@@ -158,7 +163,10 @@ func mariadbJSONColumns(ctx context.Context, conn *sql.Conn, schema, rel string)
 	return found, err
 }
 
-func (Dialect) indexes(ctx context.Context, conn *sql.Conn, text, schema, rel, storage string, t *engine.Table) error {
+// indexes reads the table's. MariaDB adds until to those that are unique, for the rows of the past. The newest are
+// unique without it, and a trigger on their DELETE finds another value in it.
+func (Dialect) indexes(ctx context.Context, conn *sql.Conn, text, schema, rel, storage, until string,
+	t *engine.Table) error {
 	type state struct {
 		engine.Index
 		ended, cut bool
@@ -172,6 +180,9 @@ func (Dialect) indexes(ctx context.Context, conn *sql.Conn, text, schema, rel, s
 		}
 		if n := len(all); n == 0 || all[n-1].Name != name {
 			all = append(all, &state{Index: engine.Index{Name: name, Unique: unique, Partial: hidden || kind != "BTREE"}})
+		}
+		if until != "" && unique && col == until {
+			return nil
 		}
 		ix := all[len(all)-1]
 		ix.Declared++

@@ -28,9 +28,7 @@ func failedItems(body []byte, events []change.Event) (map[int]bool, error) {
 	}
 	// encoding/json matches member names in any case: .NET's default serialiser writes BatchItemFailures.
 	var answer struct {
-		BatchItemFailures []struct {
-			ItemIdentifier json.RawMessage `json:"itemIdentifier"`
-		} `json:"batchItemFailures"`
+		BatchItemFailures namedItems `json:"batchItemFailures"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return nil, errors.New(`its batchItemFailures is not a list of {"itemIdentifier": "…"}`)
@@ -73,6 +71,22 @@ func failedItems(body []byte, events []change.Event) (map[int]bool, error) {
 		}
 	}
 	return failed, nil
+}
+
+// namedItems gathers those of every member of its name: a serialiser may write one in each spelling, and encoding/json
+// would keep the last.
+type namedItems []struct {
+	ItemIdentifier json.RawMessage `json:"itemIdentifier"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *namedItems) UnmarshalJSON(text []byte) error {
+	var more []struct {
+		ItemIdentifier json.RawMessage `json:"itemIdentifier"`
+	}
+	err := json.Unmarshal(text, &more)
+	*n = append(*n, more...)
+	return err //nolint:wrapcheck // the caller has words for it
 }
 
 func firstByte(body []byte) int {

@@ -53,6 +53,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -121,6 +122,7 @@ func newTransport(concurrency int, identity *tls.Config) *http.Transport {
 		MaxIdleConnsPerHost:    conns,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
+		OnProxyConnectResponse: tunnel,
 		WriteBufferSize:        128 << 10, // a typical batch in one write: a larger one costs io.Copy a buffer of its own
 	}
 }
@@ -180,7 +182,13 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 	failed := poller.FailAll(len(d.Events), poller.Unavailable, 0, o.failure(err, "sending to %s: %v", o.origin, err))
 	var untrusted *tls.CertificateVerificationError
 	var way *net.OpError
+	var proxy *proxyError
 	switch {
+	case errors.As(err, &proxy) && proxy.status == http.StatusProxyAuthRequired:
+		failed.Remedy = remedy(proxy.status, len(d.Events))
+	case proxy != nil:
+		failed.Remedy = "the proxy has to let requests through to the receiver, or leave it out: HTTPS_PROXY and NO_PROXY in the " +
+			"environment"
 	case errors.As(err, &way) && way.Op == "proxyconnect":
 		failed.Remedy = "the proxy cannot be reached: look at HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment"
 	case errors.As(err, &way) && way.Op == "remote error" && wantsCertificate(way.Err.Error()),
@@ -192,6 +200,25 @@ func (o *Output) unanswered(ctx context.Context, d *change.Delivery, err error) 
 			"an authority of your own, set SSL_CERT_FILE; where this machine's clock is wrong, set it"
 	}
 	return failed
+}
+
+// proxyError is the answer of a proxy that makes no way to a receiver with TLS. net/http would have its words alone, as
+// if they were the receiver's.
+type proxyError struct {
+	host   string
+	status int
+}
+
+// Error says whose answer it is.
+func (e *proxyError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("the proxy %s answered %d %s", e.host, e.status, http.StatusText(e.status)))
+}
+
+func tunnel(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	return &proxyError{proxy.Host, resp.StatusCode}
 }
 
 // wantsCertificate reports whether a TLS alert may say that the client showed no certificate, or a wrong one:
