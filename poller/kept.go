@@ -109,7 +109,7 @@ var errInOrder = errors.New("an event was rejected, and ordering=source sends no
 // final reports whether no further batch will be fetched. The budget does not keep a tick from its first fetch while
 // its rows could be sent: where the source is slow, no tick would ever send any.
 func (t *tick) final() bool {
-	over := t.asking.Err() != nil && (t.fetches > 0 || t.stopped())
+	over := t.asking.Err() != nil && t.fetches > 0 || t.stopped()
 	return over || t.fetchErr != nil || t.ended || t.drained && t.cfg.PollInterval == 0 ||
 		t.cfg.MaxBatches > 0 && t.batches >= t.cfg.MaxBatches
 }
@@ -125,7 +125,8 @@ func (t *tick) fail(err error) {
 	t.stopWith(err)
 }
 
-func (t *tick) stopped() bool { return t.stop.Err() != nil }
+// stopped also asks the invocation, which stop follows in a goroutine of its own.
+func (t *tick) stopped() bool { return t.stop.Err() != nil || t.ctx.Err() != nil }
 
 // liveInLine reports whether live rows were fetched and are not settled.
 func (t *tick) liveInLine() bool {
