@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/change"
+	"github.com/rowrelay/rowrelay/checkpointed/late"
 	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/source/collect"
@@ -222,15 +223,12 @@ func (c *Cursor) state(ctx context.Context, s *pool.Session, p *plan.Plan) (chan
 	return change.State{Counter: s.ID, Commits: n}, err
 }
 
-// againRows is how many rows are read again at a time, at least: a second's of a busy table in one round trip.
-const againRows = 2000
-
 // readAgain reads the rows since Range.Again that are not known. It reads page by page: there may be many that are.
 func (c *Cursor) readAgain(ctx context.Context, s *pool.Session, p *plan.Plan, r change.Range, limit poller.Limit) (
 	page change.Page, fault, err error) {
 	part := change.Range{After: r.Again, UpTo: r.After, Late: r.Late, Told: r.Told, Since: r.Since}
 	at := limit
-	at.Rows = max(at.Rows, againRows)
+	at.Rows = max(at.Rows, late.AtOnce)
 	var rows []change.Event
 	for size := 0; ; {
 		page, fault, err = c.readOn(ctx, s, p, part, at)

@@ -7,13 +7,15 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
+// AtOnce is how many rows that were read before are read again at a time, at least: a second's of a busy table in one
+// round trip.
+const AtOnce = 2000
+
 const (
 	// nearQuick is what such a read takes where no transaction stays open for long.
 	nearQuick = 100 * time.Millisecond
 	// nearHidden is how long transactions are taken to be open where the server does not show them.
 	nearHidden = time.Second
-	// nearRows is how many rows are read at a time, at least: a second's of a busy table in one round trip.
-	nearRows = 2000
 )
 
 // nearDue reports whether it is time to look for late rows: once after a page of live rows. It takes two thirds of the
@@ -51,7 +53,7 @@ func (l *Tracker) nextNear(ctx context.Context, seen *change.Horizon) (Step, boo
 			n.at = old.at
 		}
 	}
-	return Step{Kind: change.Sweep, near: true, Rows: nearRows,
+	return Step{Kind: change.Sweep, near: true, Rows: AtOnce,
 		Range: change.Range{After: n.at, UpTo: n.to, Late: true, Told: l.told, Since: l.sinceEdge()}}, true
 }
 
