@@ -85,7 +85,7 @@ func (c *conn) exchange(req *http.Request) (*http.Response, error) {
 		return nil, why(ctx, err)
 	}
 	b := &body{ReadCloser: resp.Body, ctx: ctx, conn: c, stop: stop,
-		last: resp.Close || resp.StatusCode == http.StatusSwitchingProtocols}
+		last: resp.Close || resp.StatusCode < http.StatusOK} // as net/http
 	if resp.Body == http.NoBody {
 		b.end(true)
 	} else {
