@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,13 +27,17 @@ import (
 	"github.com/rowrelay/rowrelay/internal/heap"
 )
 
+// oneSignal is how long after the first another signal counts as the same: timeout(1) and make send one to the process,
+// and one to its group.
+const oneSignal = 500 * time.Millisecond
+
 func main() {
 	heap.Keep()
 	// net/http writes there, past our log, what a receiver sends without being asked, which may be values of rows.
 	log.SetOutput(io.Discard)
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for a clean end; from then on the default holds, so that a second one ends it at once.
-	context.AfterFunc(ctx, restore)
+	// The first signal asks for a clean end; soon the default holds again, so that a second one ends it at once.
+	context.AfterFunc(ctx, func() { time.AfterFunc(oneSignal, restore) })
 	err := execute(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	restore()
 	if err == nil {
