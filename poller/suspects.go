@@ -32,7 +32,7 @@ type evidence struct {
 	avoided   [][]byte // order keys of events that were probes without being settled, or could not be
 	rand      *rand.Rand
 
-	// Of the tick before (resume.go).
+	// Of the tick before (bisect.go).
 	groups []group
 	tried  map[string]trial
 	known  map[string]suspect

@@ -228,7 +228,7 @@ func (c *Cursor) readAgain(ctx context.Context, s *pool.Session, p *plan.Plan, r
 	page change.Page, fault, err error) {
 	part := change.Range{After: r.Again, UpTo: r.After, Late: r.Late, Told: r.Told, Since: r.Since}
 	at := limit
-	at.Rows = max(at.Rows, late.AtOnce)
+	at.Rows = max(at.Rows, late.RowsAgain)
 	var rows []change.Event
 	for size := 0; ; {
 		page, fault, err = c.readOn(ctx, s, p, part, at)

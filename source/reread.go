@@ -151,7 +151,7 @@ func (c *Cursor) readKeys(ctx context.Context, p *plan.Plan, keys []keyset.Key) 
 	for len(asked)&(len(asked)-1) != 0 {
 		asked = append(asked, keys[len(keys)-1])
 	}
-	st := p.Sel.ByKeys(p.KeyColumns(), asked, !p.KeyProved, tracked.BesideKeys(p)...)
+	st := p.Sel.ByKeys(p.KeyColumns(), asked, !p.KeyProved, tracked.KeysInTransaction(p)...)
 	args, err := p.Args(st, nil, nil)
 	if err != nil {
 		return nil, err

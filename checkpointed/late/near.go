@@ -7,9 +7,9 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 )
 
-// AtOnce is how many rows that were read before are read again at a time, at least: a second's of a busy table in one
-// round trip.
-const AtOnce = 2000
+// RowsAgain is how many rows that were read before are read again at a time, at least: a second's of a busy table in
+// one round trip.
+const RowsAgain = 2000
 
 const (
 	// nearQuick is what such a read takes where no transaction stays open for long.
@@ -53,7 +53,7 @@ func (l *Tracker) nextNear(ctx context.Context, seen *change.Horizon) (Step, boo
 			n.at = old.at
 		}
 	}
-	return Step{Kind: change.Sweep, near: true, Rows: AtOnce,
+	return Step{Kind: change.Sweep, near: true, Rows: RowsAgain,
 		Range: change.Range{After: n.at, UpTo: n.to, Late: true, Told: l.told, Since: l.sinceEdge()}}, true
 }
 

@@ -180,14 +180,17 @@ func TestRoundGoesRound(t *testing.T) {
 	}
 }
 
-// TestAPageGoesRoundTheEnd: it begins at a partition that chance has put first, and holds what lies below that, too.
+// TestAPageGoesRoundTheEnd: it begins at a partition that chance has put first, and holds what lies below that, too; or
+// it is full, and says that there is more.
 func TestAPageGoesRoundTheEnd(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.add("a", "b", "c", "d", "e")
-		for range 10 {
+		for i := range 50 {
+			limit := 1 + i%5
 			s := open(t, testConfig(claims.SkipLocked), db.connect())
-			if n := len(s.Fetch().Batch.Events); n != 5 {
-				t.Errorf("the first page holds %d of 5 events", n)
+			grant, err := s.Next(t.Context(), poller.Limit{Rows: limit, Bytes: 1 << 20})
+			if n := len(grant.Batch.Events); err != nil || n != limit || grant.Batch.More != (n < 5) {
+				t.Errorf("the first page holds %d of 5 events, at most %d, more: %v, %v", n, limit, grant.Batch.More, err)
 			}
 			s.End()
 		}

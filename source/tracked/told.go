@@ -63,9 +63,9 @@ func InTransaction(p *plan.Plan, told *string) []keyset.Condition {
 	}}
 }
 
-// BesideKeys is what rows that are read by their keys are read with, where no snapshot holds them and their versions
-// together: how far the engine had come before.
-func BesideKeys(p *plan.Plan) []keyset.Condition {
+// KeysInTransaction is InTransaction for rows that are read by their keys. One statement sees them and their versions
+// together, but where it sees no snapshot: then it has to know how far the engine had come before.
+func KeysInTransaction(p *plan.Plan) []keyset.Condition {
 	if p.BuiltIn() == nil || !p.Table.Changes.ReadCommitted {
 		return nil
 	}

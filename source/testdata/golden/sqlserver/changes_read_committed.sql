@@ -1,79 +1,10 @@
--- page after a version, parameters [0 65536 65537 65538]
-SET XACT_ABORT ON;
-SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-BEGIN TRANSACTION;
-DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
-IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
-	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
-IF @head > @read
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN r.[rowrelay_mask] IS NOT NULL THEN (SELECT m.name AS n FROM sys.columns AS m
-	WHERE m.object_id = OBJECT_ID(N'[dbo].[or''ders]') AND CHANGE_TRACKING_IS_COLUMN_IN_MASK(m.column_id, r.[rowrelay_mask]) = 1 FOR JSON PATH) END, r.[rowrelay_context]
-FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], CONVERT(varchar(258), r.[rowrelay_context], 1) AS [rowrelay_context]
-FROM (
-	SELECT COALESCE(t.[id], c.[id]) AS [id], COALESCE(t.[tenant], c.[tenant]) AS [tenant], t.[note], t.[version], c.[rowrelay_version], c.[rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
-	FROM (SELECT n.[tenant], n.[id], n.SYS_CHANGE_VERSION AS [rowrelay_version], COALESCE(n.SYS_CHANGE_CREATION_VERSION, 0) AS [rowrelay_created], CASE n.SYS_CHANGE_OPERATION WHEN 'D' THEN 1 ELSE 0 END AS [rowrelay_gone], n.SYS_CHANGE_COLUMNS AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context]
-		FROM CHANGETABLE(CHANGES [dbo].[or'ders], @since) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
-	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
-) AS r
-WHERE r.[rowrelay_version] > CAST(@p1 AS bigint) AND 1 = 1
-ORDER BY r.[rowrelay_version], r.[tenant], r.[id]
-) AS r
-ORDER BY r.[rowrelay_version], r.[tenant], r.[id];
-SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
-	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
-	FROM sys.change_tracking_tables AS t
-	LEFT JOIN sys.internal_tables AS i ON i.parent_object_id = t.object_id AND i.internal_type = 209
-	WHERE t.object_id = OBJECT_ID(N'[dbo].[or''ders]')));
-COMMIT TRANSACTION
-
--- chunk, parameters [65536 65537 65538 0 1 2 3]
-SET XACT_ABORT ON;
-SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-BEGIN TRANSACTION;
-DECLARE @head bigint = CHANGE_TRACKING_CURRENT_VERSION();
-IF @since < CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'))
-	SET @since = CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]'));
-IF @head > @read
-SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], CASE WHEN r.[rowrelay_mask] IS NOT NULL THEN (SELECT m.name AS n FROM sys.columns AS m
-	WHERE m.object_id = OBJECT_ID(N'[dbo].[or''ders]') AND CHANGE_TRACKING_IS_COLUMN_IN_MASK(m.column_id, r.[rowrelay_mask]) = 1 FOR JSON PATH) END, CONVERT(varchar(258), r.[rowrelay_context], 1)
-FROM (
-SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], r.[rowrelay_context]
-FROM (
+-- rows of a chunk, parameters []
+SELECT * FROM (
 	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
 	FROM [dbo].[or'ders] AS t OUTER APPLY (
 		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context] FROM (SELECT n.SYS_CHANGE_VERSION, n.SYS_CHANGE_CONTEXT FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n WHERE n.SYS_CHANGE_VERSION <= @head) AS n
 	) AS c
 ) AS r
-WHERE r.[tenant] = CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] > CAST(@p5 AS bigint) AND r.[tenant] < CAST(@p6 COLLATE Latin1_General_CI_AS AS varchar(20)) AND 1 = 1
-ORDER BY r.[tenant], r.[id]) AS s
-UNION ALL
-SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], r.[rowrelay_context]
-FROM (
-	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
-	FROM [dbo].[or'ders] AS t OUTER APPLY (
-		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context] FROM (SELECT n.SYS_CHANGE_VERSION, n.SYS_CHANGE_CONTEXT FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n WHERE n.SYS_CHANGE_VERSION <= @head) AS n
-	) AS c
-) AS r
-WHERE r.[tenant] > CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[tenant] < CAST(@p6 COLLATE Latin1_General_CI_AS AS varchar(20)) AND 1 = 1
-ORDER BY r.[tenant], r.[id]) AS s
-UNION ALL
-SELECT * FROM (SELECT TOP (500) r.[id], r.[tenant], r.[note], r.[version], r.[rowrelay_version], r.[rowrelay_created], r.[rowrelay_present], r.[rowrelay_mask], r.[rowrelay_context]
-FROM (
-	SELECT t.[id], t.[tenant], t.[note], t.[version], COALESCE(c.[rowrelay_version], CAST(0 AS bigint)) AS [rowrelay_version], CAST(0 AS bigint) AS [rowrelay_created], t.[tenant] AS [rowrelay_present], c.[rowrelay_mask], c.[rowrelay_context]
-	FROM [dbo].[or'ders] AS t OUTER APPLY (
-		SELECT n.SYS_CHANGE_VERSION AS [rowrelay_version], CAST(NULL AS varbinary(4100)) AS [rowrelay_mask], n.SYS_CHANGE_CONTEXT AS [rowrelay_context] FROM (SELECT n.SYS_CHANGE_VERSION, n.SYS_CHANGE_CONTEXT FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (t.[tenant], t.[id])) AS n WHERE n.SYS_CHANGE_VERSION <= @head) AS n
-	) AS c
-) AS r
-WHERE r.[tenant] = CAST(@p6 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] <= CAST(@p7 AS bigint) AND r.[tenant] >= CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND (r.[tenant] > CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) OR (r.[tenant] = CAST(@p4 COLLATE Latin1_General_CI_AS AS varchar(20)) AND r.[id] > CAST(@p5 AS bigint))) AND 1 = 1
-ORDER BY r.[tenant], r.[id]) AS s
-) AS r
-ORDER BY r.[tenant], r.[id];
-SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
-	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
-	FROM sys.change_tracking_tables AS t
-	LEFT JOIN sys.internal_tables AS i ON i.parent_object_id = t.object_id AND i.internal_type = 209
-	WHERE t.object_id = OBJECT_ID(N'[dbo].[or''ders]')));
-COMMIT TRANSACTION
 
 -- keys, parameters [65536 65537 65538 65539 65540 65541 65542]
 SET XACT_ABORT ON;
@@ -92,7 +23,11 @@ FROM (
 		OUTER APPLY (SELECT n.SYS_CHANGE_VERSION, n.SYS_CHANGE_CONTEXT FROM CHANGETABLE(VERSION [dbo].[or'ders], ([tenant], [id]), (k.[tenant], k.[id])) AS n WHERE n.SYS_CHANGE_VERSION <= @head) AS n) AS c LEFT JOIN [dbo].[or'ders] AS t ON t.[tenant] = c.[tenant] AND t.[id] = c.[id]
 	WHERE c.[rowrelay_gone] = 1 OR t.[tenant] IS NOT NULL
 ) AS r
-WHERE 1 = 1;
+WHERE (
+r.[rowrelay_present] IS NULL OR (
+note <> 'x'
+)
+) AND 1 = 1;
 SET @told = CONCAT(@head, N'|', CHANGE_TRACKING_MIN_VALID_VERSION(OBJECT_ID(N'[dbo].[or''ders]')), N'|', (
 	SELECT CONCAT(N'object ', t.object_id, N'/', t.begin_version, N'/', CONVERT(nvarchar(33), i.create_date, 126))
 	FROM sys.change_tracking_tables AS t
