@@ -47,18 +47,15 @@ check: ## everything that CI runs
 
 # With the flags of what is shipped, so that the build cache holds one set of packages and not two.
 static: export CGO_ENABLED = 0
-static: export GOFLAGS = -trimpath -tags=grpcnotrace
+static: export GOFLAGS = $(shell . scripts/shipped.sh && echo "$$GOFLAGS")
 static: compile format vet lint settings licences-check vuln ## all checks but the tests
 
 build: ## the binary for this machine: ./rowrelay
 	@echo "Compiling ./rowrelay: minutes the first time (about 750 packages), seconds later"
-	@$(call program,-tags grpcnotrace -o rowrelay)
+	@$(call program,-o rowrelay)
 
-# grpcnotrace leaves out pages that gRPC could serve, whose templates would have the linker keep every exported method of the
-# program: a seventh of its size.
-#
 # -v names each package that is compiled, the first time hundreds. They are counted, all else is shown.
-program = CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w" $(1) ./cmd/rowrelay 2>&1 | \
+program = . scripts/shipped.sh && go build -v -ldflags "-s -w" $(1) ./cmd/rowrelay 2>&1 | \
 	awk '/^[^ :]+$$/ { if (++n % 50 == 0) { print "  " n " packages"; fflush() } next } { print; fflush() }'
 
 compile: ## does everything build? (vet looks at the tests; those of bench/ need no services)

@@ -75,6 +75,8 @@ func (s *scope) named(key string) string {
 }
 
 // fault adds a fault of one key.
+//
+//go:noinline
 func (s *scope) fault(key, problem, mend string) {
 	s.bad[key] = true
 	s.faults.Add(s.named(key), problem, mend)

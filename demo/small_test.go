@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rowrelay/rowrelay/internal/programtest"
 )
 
 // TestSmallProgramIsSmall bounds what a newcomer waits for: each of these packages is compiled before the first row.
@@ -41,12 +43,8 @@ func TestSmallProgram(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "rowrelay-demo")
-	// The flags of make demo.
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "small", "-trimpath", "-ldflags", "-s -w", "-o",
-		path, "github.com/rowrelay/rowrelay/cmd/rowrelay")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := programtest.Build(path, "-tags", "small"); err != nil { // as make demo does
+		t.Fatal(err)
 	}
 	run := func(environ []string, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), path, args...)

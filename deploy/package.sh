@@ -19,7 +19,9 @@ out=$(cd "$1" && pwd)
 compgen -G '*/function.json' >/dev/null || { echo "package: no <poller>/function.json in $PWD: rowrelay functions writes them" >&2; exit 1; }
 
 rm -rf "${out:?}"/*
-CGO_ENABLED=0 GOOS=linux GOARCH=${GOARCH:-amd64} go build -C "$clone" -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=${VERSION:-dev}" -o "$out/rowrelay" ./cmd/rowrelay
+# shellcheck disable=SC1091 # it stands in the clone
+. "$clone/scripts/shipped.sh"
+GOOS=linux GOARCH=${GOARCH:-amd64} go build -C "$clone" -ldflags "-s -w -X main.version=${VERSION:-dev}" -o "$out/rowrelay" ./cmd/rowrelay
 install -m 644 host.json "$out/host.json"
 for f in */function.json; do
     install -D -m 644 "$f" "$out/$f"

@@ -22,8 +22,10 @@ die() { say "$*"; exit 1; }
 # GOTOOLCHAIN fetches the pinned Go where another is installed.
 GOPROXY=$(go env GOPROXY) GOPRIVATE=$(go env GOPRIVATE)
 export GOPROXY GOPRIVATE
-export GOTOOLCHAIN=$GO_VERSION GOFLAGS='-mod=readonly -trimpath -tags=grpcnotrace -buildvcs=false' GOWORK=off GOEXPERIMENT='' GOENV=off
-export CGO_ENABLED=0 GOAMD64=v1 GOARM64=v8.0 GOFIPS140=off LC_ALL=C TZ=UTC
+# shellcheck disable=SC1091 # it stands beside this script
+. scripts/shipped.sh
+export GOTOOLCHAIN=$GO_VERSION GOFLAGS="$GOFLAGS -mod=readonly -buildvcs=false" GOWORK=off GOEXPERIMENT='' GOENV=off
+export GOAMD64=v1 GOARM64=v8.0 GOFIPS140=off LC_ALL=C TZ=UTC
 unset GOOS GOARCH GODEBUG
 umask 022
 

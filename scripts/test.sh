@@ -5,8 +5,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-engines=$(mktemp)
-trap 'rm -f "$engines"' EXIT
+engines=$(mktemp) program=$(mktemp)
+trap 'rm -f "$engines" "$program"' EXIT
 export ROWRELAY_TEST_ENGINES_FILE=$engines
 
 # A cached result reaches no engine. Tests that use one read ROWRELAY_TEST_ENGINES_FILE, whose new
@@ -15,12 +15,16 @@ packages=("$@")
 ((${#packages[@]} > 0)) || packages=(./...)
 # The program as it is shipped, which the tests of several packages build: once here, not by all of them at the same time.
 # What calls methods by their names (a template does) would have the linker keep all of them, a seventh of the program.
-kept=$(CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags '-s -w -dumpdep' -o /dev/null ./cmd/rowrelay 2>&1) || {
+kept=$(. scripts/shipped.sh && go build -ldflags '-s -w -dumpdep' -o "$program" ./cmd/rowrelay 2>&1) || {
     grep -v -e ' -> ' <<<"$kept"
     exit 1
 }
 if grep -o '^[^ ]* <ReflectMethod>' <<<"$kept" | sort -u | grep .; then
     echo "The functions above call methods by their names: the program has every exported method, and is a seventh larger."
+    exit 1
+fi
+if [[ $(go env GOOS GOARCH | paste -sd/) == linux/amd64 ]] && (($(stat -c %s "$program") > 40000000)); then
+    echo "The program has $(stat -c %s "$program") bytes. It is to stay below 40 MB: see what makes it grow (scripts/shipped.sh)."
     exit 1
 fi
 

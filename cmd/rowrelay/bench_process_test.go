@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/clock"
+	"github.com/rowrelay/rowrelay/internal/programtest"
 	"github.com/rowrelay/rowrelay/internal/testenv"
 )
 
@@ -24,11 +25,8 @@ import (
 func benchBinary(b *testing.B) string {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "rowrelay")
-	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-tags", "grpcnotrace",
-		"-ldflags", "-s -w", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		b.Fatalf("building the program: %v\n%s", err, out)
+	if err := programtest.Build(program); err != nil {
+		b.Fatal(err)
 	}
 	return program
 }

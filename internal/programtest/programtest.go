@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -27,8 +28,6 @@ import (
 // built is the directory of the program; "" while no test has wanted it.
 var built string
 
-// build makes the program as `make build` does. The flags are the same on purpose: the quick starts and the containers'
-// stages are built with them too, so that all find each other's packages in the build cache.
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "rowrelay-program-")
 	if err != nil {
@@ -36,13 +35,19 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	built = dir
 	path := filepath.Join(dir, "rowrelay")
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", path, "github.com/rowrelay/rowrelay/cmd/rowrelay") //nolint:gosec,noctx // fixed words and a directory of its own; go test's own limit ends it
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the program: %w\n%s", err, out)
-	}
-	return path, nil
+	return path, Build(path)
 })
+
+// Build makes the program as `make build` does, with more flags of go build. They are read where make reads them: the
+// quick starts and the containers' stages are built so too, and all find each other's packages in the build cache.
+func Build(path string, flags ...string) error {
+	const build = `cd "$(dirname "$(go env GOMOD)")" && . scripts/shipped.sh && exec go build -ldflags "-s -w" "$@" ./cmd/rowrelay`
+	cmd := exec.Command("sh", slices.Concat([]string{"-c", build, "sh", "-o", path}, flags)...) //nolint:gosec,noctx // fixed words and a directory of its own; go test's own limit ends it
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the program: %w\n%s", err, out)
+	}
+	return nil
+}
 
 // Path is where the program is. The first call builds it.
 func Path(tb testing.TB) string {
