@@ -18,8 +18,10 @@ import (
 const numberHeader = "rowrelay_publish"
 
 // send publishes the events that have no result yet, and waits for their confirms. It returns why some have none, and
-// whether that is general: an alarm. The lane is given back, or closed.
-func (n *lane) send(ctx context.Context, d *change.Delivery, routes []route, results []result) (why error, general bool) {
+// whether that is general, as an alarm is. The lane is given back, or closed.
+func (n *lane) send(
+	ctx context.Context, d *change.Delivery, routes []route, results []result,
+) (general bool, why error) {
 	why = n.publish(ctx, d, routes, results)
 	unconfirmed := n.collect(ctx, routes, results)
 	clear(n.confirms)
@@ -39,7 +41,7 @@ func (n *lane) send(ctx context.Context, d *change.Delivery, routes []route, res
 	default:
 		n.link.give(n)
 	}
-	return why, general
+	return general, why
 }
 
 // publish hands the messages to the connection, which sends them together. It stops at the first that the library does

@@ -27,7 +27,9 @@
 //	blocked              the broker has a memory or disk alarm, and reads from no publisher until it ends
 //
 // What keeps every message back alike (blocked, no connection) is general: however often it happens while an event is
-// tried, it counts against none. A message that is returned is known by the header rowrelay_publish, its number on the channel: ids need not be
+// tried, it counts against none.
+//
+// A message that is returned is known by the header rowrelay_publish, its number on the channel: ids need not be
 // unique.
 //
 // # Order and repetition
@@ -110,7 +112,7 @@ func (o *Output) Close() error {
 func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	results := make([]result, len(d.Events))
 	// What ends a delivery as a whole is why the events that have no reason of their own failed.
-	why, general := o.deliver(ctx, &d, results)
+	general, why := o.deliver(ctx, &d, results)
 	failed := 0
 	var first error
 	for i := range results {
@@ -147,26 +149,28 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 
 // deliver fills in the results and returns why the events without one failed; general says that no event would have
 // fared better.
-func (o *Output) deliver(ctx context.Context, d *change.Delivery, results []result) (why error, general bool) {
+func (o *Output) deliver(
+	ctx context.Context, d *change.Delivery, results []result,
+) (general bool, why error) {
 	select {
 	case o.places <- struct{}{}:
 		defer func() { <-o.places }()
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx), true
+		return true, context.Cause(ctx)
 	}
 	routes := o.routes(d, results)
 	l, err := o.ready(ctx)
 	if err != nil {
-		return err, true
+		return true, err
 	}
 	if err := l.prove(ctx, routes, results); err != nil {
-		return err, false
+		return false, err
 	}
 	n, err := l.take(ctx)
 	if err != nil {
-		return err, false
+		return false, err
 	}
 	return n.send(ctx, d, routes, results)
 }
