@@ -45,7 +45,8 @@ func (t *tick) judge(it *item, f *failure) bool {
 			acceptedBefore: t.otherAccepted(it),
 		}
 		if !s.answered {
-			s.acceptedBefore = it.event().Attempts > 0 || t.hint.silent[it.event().ID]
+			s.general = f.General
+			s.acceptedBefore = !f.General && (it.event().Refused || t.hint.silent[it.event().ID])
 		}
 		if hinted {
 			s.since = it.refused
@@ -80,7 +81,7 @@ func (t *tick) weigh() {
 		case !s.acceptedAfter && !t.taken.after(s.since, s.key):
 			return false
 		case (s.earlier || !s.answered) && !s.acceptedBefore:
-			if !s.answered {
+			if !s.answered && !s.general {
 				t.hint.setSilent(s.item.event().ID)
 			}
 			t.askAgain(&s)

@@ -94,6 +94,9 @@ type FailedEvent struct {
 	// Named says that the destination named this very event (batchItemFailures), rather than refusing the request as a
 	// whole.
 	Named bool
+	// General says, where Cause is Unavailable, that nothing could be sent, whichever event it was: a broker blocks all
+	// publishers, or there is no connection. It is never held against the event.
+	General bool
 	// Err is what happened to this event in particular, where the output can tell; nil: what DeliveryError.Err says.
 	Err error
 }

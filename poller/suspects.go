@@ -80,6 +80,7 @@ type suspect struct {
 	since     uint64 // see failure.since
 	rejection Rejection
 	answered  bool // the destination said something
+	general   bool // see FailedEvent.General
 	busy      bool // see failure.busy; but not for too long (busyLimit)
 	// clear says that the answer is about this very event: it was named, or the status is in RejectStatus.
 	clear    bool

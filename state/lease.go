@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,11 +67,12 @@ func (l *Lease) Check() error { return l.right.Check() }
 // first), or the store's fault; after any but ErrNotFrom the commit may still land, so that the position is known again
 // only after the next Load.
 func (l *Lease) Commit(ctx context.Context, c Commit) error {
-	if err := c.spell(l.Known().Backfill); err != nil {
-		return fmt.Errorf("committing %s: %w", c.BatchID, err)
+	err := c.spell(l.Known().Backfill)
+	if err == nil {
+		err = l.ask(ctx, &request{commit: &c, release: c.Release})
 	}
-	if err := l.ask(ctx, &request{commit: &c, release: c.Release}); err != nil {
-		return fmt.Errorf("committing %s: %w", c.BatchID, err)
+	if err != nil {
+		return fmt.Errorf("committing %s: %w", cmp.Or(c.BatchID, "the position"), err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -202,6 +203,11 @@ func TestReleaseEndsTheRightWhenItIsSent(t *testing.T) {
 		f.must(other.Check())
 		f.wantErr(l.Check(), state.ErrReleased)
 		f.wantErr(context.Cause(l.Context()), state.ErrReleased)
+		// A commit of no batch, as of a window that closed, is named all the same.
+		err := l.Commit(f.Context(), state.Commit{})
+		if err == nil || !strings.HasPrefix(err.Error(), "committing the position: ") {
+			t.Errorf("a commit without a batch: %v", err)
+		}
 		away.Store(false)
 		f.must(<-result)
 		f.must(l.Release(f.Context()))

@@ -32,14 +32,17 @@ func TestABlockedConnection(t *testing.T) {
 	go func() { ended <- o.Deliver(ctx, rows(10, 2)) }()
 	<-arrived
 	p.inject(t, blockedFrame("low on memory"))
+	var refused error
 	programtest.Until(t, "the next delivery is refused at once", func() bool {
 		short, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer stop()
-		err := o.Deliver(short, rows(20, 2))
-		return err != nil && strings.Contains(err.Error(), "low on memory")
+		refused = o.Deliver(short, rows(20, 2))
+		return refused != nil && strings.Contains(refused.Error(), "low on memory")
 	})
+	general(t, refused, true)
 	cancel(why)
 	err := <-ended
+	general(t, err, true)
 	failed(t, err, poller.Unavailable, []int{0, 1}, "low on memory", "blocks publishers")
 	if !errors.Is(err, why) {
 		t.Errorf("%v does not wrap the cause", err)

@@ -42,6 +42,7 @@ func TestAnUnconfirmedDeliveryIsNotOvertaken(t *testing.T) {
 	first, second := rows(0, 50), rows(100, 50)
 	err := o.Deliver(ctx, first)
 	failed(t, err, poller.Unavailable, indices(0, 50), why.Error())
+	general(t, err, false)
 	if !errors.Is(err, why) {
 		t.Errorf("%v does not wrap the cause", err)
 	}

@@ -17,28 +17,31 @@ import (
 // by that alone: its id need not be unique, nor its route.
 const numberHeader = "rowrelay_publish"
 
-// send publishes the events that have no result yet, and waits for their confirms. The lane is given back, or closed.
-func (n *lane) send(ctx context.Context, d *change.Delivery, routes []route, results []result) error {
-	err := n.publish(ctx, d, routes, results)
+// send publishes the events that have no result yet, and waits for their confirms. It returns why some have none, and
+// whether that is general, as an alarm is. The lane is given back, or closed.
+func (n *lane) send(
+	ctx context.Context, d *change.Delivery, routes []route, results []result,
+) (general bool, why error) {
+	why = n.publish(ctx, d, routes, results)
 	unconfirmed := n.collect(ctx, routes, results)
 	clear(n.confirms)
 	switch {
 	case n.ch.IsClosed():
-		err = n.why(d, routes, results)
+		why = n.why(d, routes, results)
 		if cause := context.Cause(ctx); cause != nil {
-			err = cause
+			why = cause
 		}
 	case unconfirmed:
 		n.link.pipe.stop(n.end) // the right has ended: what has not left must not leave any more
 		n.link.doubt(n)
 		cause := context.Cause(ctx)
-		if err = n.link.alarm(cause); err == nil {
-			err = cause
+		if why, general = n.link.alarm(cause), true; why == nil {
+			why, general = cause, false
 		}
 	default:
 		n.link.give(n)
 	}
-	return err
+	return general, why
 }
 
 // publish hands the messages to the connection, which sends them together. It stops at the first that the library does

@@ -26,6 +26,9 @@
 //	not confirmed        the connection or the channel was lost, or the context ended: the broker may have the message
 //	blocked              the broker has a memory or disk alarm, and reads from no publisher until it ends
 //
+// What keeps every message back alike (blocked, no connection) is general: however often it happens while an event is
+// tried, it counts against none.
+//
 // A message that is returned is known by the header rowrelay_publish, its number on the channel: ids need not be
 // unique.
 //
@@ -109,7 +112,7 @@ func (o *Output) Close() error {
 func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	results := make([]result, len(d.Events))
 	// What ends a delivery as a whole is why the events that have no reason of their own failed.
-	why := o.deliver(ctx, &d, results)
+	general, why := o.deliver(ctx, &d, results)
 	failed := 0
 	var first error
 	for i := range results {
@@ -132,6 +135,7 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 		if r := &results[i]; !r.accepted {
 			// Each event is a message of its own: what makes it impossible is about this very one.
 			failed := poller.FailedEvent{Index: i, Cause: r.cause, Named: r.cause != poller.Unavailable}
+			failed.General = general && !failed.Named
 			if failed.Named {
 				failed.Err = output.Errorf(r.err, "publishing to RabbitMQ at %s: %v", o.broker, r.err)
 			}
@@ -143,27 +147,30 @@ func (o *Output) Deliver(ctx context.Context, d change.Delivery) error {
 	return failure
 }
 
-// deliver fills in the results and returns why the events without one failed.
-func (o *Output) deliver(ctx context.Context, d *change.Delivery, results []result) error {
+// deliver fills in the results and returns why the events without one failed; general says that no event would have
+// fared better.
+func (o *Output) deliver(
+	ctx context.Context, d *change.Delivery, results []result,
+) (general bool, why error) {
 	select {
 	case o.places <- struct{}{}:
 		defer func() { <-o.places }()
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return true, context.Cause(ctx)
 	}
 	routes := o.routes(d, results)
 	l, err := o.ready(ctx)
 	if err != nil {
-		return err
+		return true, err
 	}
 	if err := l.prove(ctx, routes, results); err != nil {
-		return err
+		return false, err
 	}
 	n, err := l.take(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	return n.send(ctx, d, routes, results)
 }

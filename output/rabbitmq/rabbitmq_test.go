@@ -250,6 +250,7 @@ func TestNoSecretInErrors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			err := open(t, rabbitmq.Config{URL: c.url}, "q", nil).Deliver(t.Context(), rows(0, 2))
 			failed(t, err, poller.Unavailable, []int{0, 1}, c.want)
+			general(t, err, true)
 			for e := err; e != nil; e = errors.Unwrap(e) {
 				if strings.Contains(e.Error(), secret) || strings.Contains(e.Error(), real) {
 					t.Errorf("the password is in the error: %v", e)

@@ -165,6 +165,20 @@ func failed(t testing.TB, err error, cause poller.Cause, indices []int, want ...
 	}
 }
 
+// general fails where an error does not say of each event that it failed as any would have, or says so and should not.
+func general(t testing.TB, err error, want bool) {
+	t.Helper()
+	var failure *poller.DeliveryError
+	if !errors.As(err, &failure) {
+		t.Fatalf("Deliver returned %v, want a *poller.DeliveryError", err)
+	}
+	for _, f := range failure.Failed {
+		if f.General != want {
+			t.Errorf("event %d, general: %t, want %t (%v)", f.Index, f.General, want, err)
+		}
+	}
+}
+
 func indices(from, to int) []int {
 	var all []int
 	for i := from; i < to; i++ {

@@ -63,10 +63,11 @@ func (s *tableSession) settleEvent(b poller.Settled, i int) error {
 		s.Reasons[event.ID] = r
 	}
 	attempts := event.Attempts + 1
-	if b.Rejections[i].Cause == poller.Unavailable {
+	cause := b.Rejections[i].Cause
+	if cause == poller.Unavailable || cause == poller.Misplaced {
 		attempts = max(1, event.Attempts)
 	}
-	next := Parked{ID: event.ID, Attempts: attempts, due: time.Now().Add(s.Delay)}
+	next := Parked{ID: event.ID, Attempts: attempts, refused: cause == poller.Refused, due: time.Now().Add(s.Delay)}
 	if s.Ordering == poller.OrderSource && outcome == poller.Rejected {
 		s.Outcomes[event.ID] = append(s.Outcomes[event.ID], outcome)
 		if s.inOrder = next; attempts < s.MaxAttempts {

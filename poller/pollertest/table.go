@@ -59,6 +59,7 @@ type Table struct {
 type Parked struct {
 	ID       string
 	Attempts int
+	refused  bool // the last attempt counted
 	due      time.Time
 	out      bool // its retry is handed out
 }
@@ -112,7 +113,7 @@ func (t *Table) event(i int) change.Event {
 		e.Row, e.Broken = nil, errors.New("larger than max_row_bytes")
 	}
 	if t.Ordering == poller.OrderSource && t.inOrder.ID == e.ID {
-		e.Attempts = t.inOrder.Attempts
+		e.Attempts, e.Refused = t.inOrder.Attempts, t.inOrder.refused
 	}
 	return e
 }
@@ -189,7 +190,7 @@ func (s *tableSession) retries() (events []change.Event) {
 		s.Newest[s.Rows[i]] = max(s.Newest[s.Rows[i]], i)
 		event := s.event(s.Newest[s.Rows[i]])
 		if e.ID == event.ID {
-			event.Attempts = e.Attempts
+			event.Attempts, event.Refused = e.Attempts, e.refused
 		}
 		events = append(events, event)
 	}
