@@ -15,7 +15,6 @@ package rows
 import (
 	"time"
 
-	"github.com/rowrelay/rowrelay/alive"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
@@ -51,8 +50,6 @@ type Table struct {
 // Config is how events are published, and what is kept of them.
 type Config struct {
 	Ordering poller.Ordering
-	// Partitions are the settings'.
-	Partitions int
 	// Block says that a dead letter holds up the later events of its aggregate.
 	Block bool
 	// MaxRowBytes bounds a payload; 0: no bound.
@@ -69,18 +66,15 @@ type Config struct {
 	Timed bool
 	// Retention is how long published and discarded events are kept.
 	Retention time.Duration
-	// Alive is for claims.New.
-	Alive alive.Marker
 }
 
-// Own returns the events of a table of `rowrelay outbox init`, and its claims.
-func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, how claims.Syntax, where claims.Place) *Table {
-	t := &Table{db: db, syntax: d, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"), entries: outbox.String(),
+// Own returns the events of a table of `rowrelay outbox init`.
+func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, of *claims.Table) *Table {
+	t := &Table{db: db, syntax: d, Claims: of, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"), entries: outbox.String(),
 		eventColumn: d.Seq(), attemptsColumn: "retry_count", unordered: cfg.Ordering == poller.OrderNone}
 	if cfg.Timed {
 		t.o.availableAt, t.o.expiresAt = d.Limit("o.available_at"), d.Limit("o.expires_at")
 	}
-	t.Claims = claims.New(db, how, where, cfg.Partitions, cfg.Alive)
 	return t
 }
 
@@ -92,15 +86,14 @@ const idsAtOnce = 1000
 //
 // index is that of the table which holds the pending events in their order; "" where there is none.
 func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement.Name, index string, //nolint:gocritic // a copy is wanted
-	cfg Config, how claims.Syntax, where claims.Place) *Table {
+	cfg Config, of *claims.Table) *Table {
 	cfg.MostRows = idsAtOnce
-	t := &Table{foreign: foreign{l, v, db}, db: db, outbox: outbox, cfg: cfg, side: side.String(), entries: side.String(),
+	t := &Table{foreign: foreign{l, v, db}, db: db, Claims: of, outbox: outbox, cfg: cfg, side: side.String(), entries: side.String(),
 		eventColumn: "event", attemptsColumn: "attempts",
 		unordered: cfg.Ordering == poller.OrderNone || cfg.Ordering == poller.OrderKey && l.AggregateID == nil}
 	if t.o = t.words("o"); index != "" {
 		t.served = v.ByIndex(db.Quote(index))
 	}
-	t.Claims = claims.New(db, how, where, 1, cfg.Alive)
 	return t
 }
 
