@@ -116,14 +116,14 @@ func (t *Table) publishThese(ctx context.Context, q statement.Querier, owner str
 			return nil, err
 		}
 	}
-	return t.unchanged(ctx, q, n, refs, t.markable())
+	return t.unchanged(ctx, q, n, refs, t.markable)
 }
 
 // free locks those of refs that nobody else has locked, and selects their ids.
 func (t *Table) free(refs []event.Ref) *statement.Statement {
 	hint, suffix := t.db.Lock("o", true)
 	s := t.db.Statement("SELECT ", t.o.id, " FROM ", t.outbox.String(), " o", hint, " WHERE ")
-	return t.oneOf(s, &t.o, refs).Add(" AND ", t.markable(), suffix)
+	return t.oneOf(s, &t.o, refs).Add(" AND ", t.markable, suffix)
 }
 
 // refs are those of the rows whose ids a statement selects.
@@ -160,7 +160,7 @@ func (t *Table) apply(ctx context.Context, q statement.Querier, m *event.Marks) 
 	if t.side != "" { // which has no state for it
 		published = append(published, refsIn(m.Expired)...)
 	}
-	if unmarked, err = t.inParts(ctx, q, published, t.markable(), t.mark); err != nil {
+	if unmarked, err = t.inParts(ctx, q, published, t.markable, t.mark); err != nil {
 		return nil, nil, fmt.Errorf("published: %w", err)
 	}
 	if t.side != "" {
@@ -228,14 +228,6 @@ func (t *Table) unchanged(ctx context.Context, q statement.Querier, n int64, ref
 	}
 	s := t.db.Statement("SELECT ", t.o.id, " FROM ", t.outbox.String(), " o WHERE ")
 	return t.refs(ctx, q, t.oneOf(s, &t.o, refs).Add(" AND ", cond))
-}
-
-// markable is the condition that mark changes o.
-func (t *Table) markable() string {
-	if t.side == "" {
-		return "o.state IN ('PENDING', 'FAILED')"
-	}
-	return t.o.pending
 }
 
 func refsIn(of []event.Marked) []event.Ref {

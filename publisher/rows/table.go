@@ -37,14 +37,20 @@ type Table struct {
 	cfg     Config
 	o       words  // those of o
 	side    string // the side table; "": there is none, the table is an own one
-	entries string // the table of the entries, eventColumn and attemptsColumn two of its columns
-	// eventColumn names the event, attemptsColumn counts.
+	entries string // the table of the entries
+	// eventColumn and attemptsColumn are columns of the entries: the first names the event.
 	eventColumn, attemptsColumn string
 	// unordered says that no event ever waits for another.
 	unordered bool
-	// served stands after the alias of another framework's table: it names the index that serves the search for pending
-	// events.
-	served string
+	key       string // the column by which rows are found
+	readable  string // the columns that a row is looked up by, as LookUp takes them
+	markable  string // the condition that mark changes o
+	// byBucket and bySeq are the orders of pages, byPosition is that of entries o, byBlocked that of the entries b of one
+	// aggregate, as the index has it that finds what is in the way.
+	byBucket, bySeq, byPosition, byBlocked string
+	// hints stand after a table's alias and name the index to be used, where a search is not to be left to statistics:
+	// "pending" and "order" serve searches for pending events, "blocked" those for what is in the way, "key" for rows.
+	hints map[string]string
 }
 
 // Config is how events are published, and what is kept of them.
@@ -70,8 +76,17 @@ type Config struct {
 
 // Own returns the events of a table of `rowrelay outbox init`.
 func Own(db *statement.DB, d Syntax, outbox statement.Name, cfg Config, of *claims.Table) *Table {
+	seq := d.Seq()
+	_, blocked := d.Seek("b", "")
 	t := &Table{db: db, syntax: d, Claims: of, outbox: outbox, cfg: cfg, o: ownWords(db, d, "o"), entries: outbox.String(),
-		eventColumn: d.Seq(), attemptsColumn: "retry_count", unordered: cfg.Ordering == poller.OrderNone}
+		eventColumn: seq, attemptsColumn: "retry_count", unordered: cfg.Ordering == poller.OrderNone,
+		key: seq, readable: "*", markable: "o.state IN ('PENDING', 'FAILED')",
+		byBucket: "k.bucket, k." + seq, bySeq: "k." + seq, byPosition: "o." + seq, byBlocked: blocked + "b." + seq,
+		hints: map[string]string{"key": d.Force(""), "pending": d.Force("pending"), "order": d.Force("order"),
+			"blocked": d.Force("blocked")}}
+	if t.bySource() { // every earlier event may be in the way
+		t.byBlocked, t.hints["blocked"] = "b."+seq, t.hints["pending"]
+	}
 	if cfg.Timed {
 		t.o.availableAt, t.o.expiresAt = d.Limit("o.available_at"), d.Limit("o.expires_at")
 	}
@@ -88,11 +103,15 @@ const idsAtOnce = 1000
 func Mapped(db *statement.DB, v Values, l mapping.Layout, outbox, side statement.Name, index string, //nolint:gocritic // a copy is wanted
 	cfg Config, of *claims.Table) *Table {
 	cfg.MostRows = idsAtOnce
-	t := &Table{foreign: foreign{l, v, db}, db: db, Claims: of, outbox: outbox, cfg: cfg, side: side.String(), entries: side.String(),
+	f := foreign{l, v, db}
+	o := f.words("o")
+	t := &Table{foreign: f, db: db, Claims: of, outbox: outbox, cfg: cfg, o: o, side: side.String(), entries: side.String(),
 		eventColumn: "event", attemptsColumn: "attempts",
-		unordered: cfg.Ordering == poller.OrderNone || cfg.Ordering == poller.OrderKey && l.AggregateID == nil}
-	if t.o = t.words("o"); index != "" {
-		t.served = v.ByIndex(db.Quote(index))
+		unordered: cfg.Ordering == poller.OrderNone || cfg.Ordering == poller.OrderKey && l.AggregateID == nil,
+		key:       db.Quote(l.ID.Name), readable: f.mapped(), markable: o.pending,
+		byBucket: o.order, bySeq: o.order, byPosition: "o.position, o.event", byBlocked: "b.position, b.event"}
+	if index != "" {
+		t.hints = map[string]string{"pending": v.ByIndex(db.Quote(index)), "order": v.ByIndex(db.Quote(index))}
 	}
 	return t
 }
@@ -110,46 +129,12 @@ func (t *Table) Cleanable() error {
 
 func (t *Table) bySource() bool { return t.cfg.Ordering == poller.OrderSource }
 
-// force is the hint for an index, where a search is not to be left to statistics. Of another framework's table one
-// serves the search for pending events; what is blocked is looked for in the side table.
-func (t *Table) force(index string) string {
-	if t.side != "" {
-		return t.served
-	}
-	return t.syntax.Force(index)
-}
-
-// seq is the column of a table expression of keys, by which rows are found.
-func (t *Table) seq() string {
-	if t.side != "" {
-		return t.db.Quote(t.ID.Name)
-	}
-	return t.syntax.Seq()
-}
-
 // scope adds the condition that an entry is one of this outbox.
 func (t *Table) scope(s *statement.Statement, alias string) *statement.Statement {
 	if t.side == "" {
 		return s
 	}
 	return s.Add(alias, ".outbox = ", s.Arg(t.Claims.Place.Outbox), " AND ")
-}
-
-// byPosition is the order of entries.
-func (t *Table) byPosition(alias string) string {
-	if t.side == "" {
-		return alias + "." + t.eventColumn
-	}
-	return alias + ".position, " + alias + ".event"
-}
-
-// byBlocked is the order of entries of one aggregate, as the index has it that finds what is in the way.
-func (t *Table) byBlocked(alias string) string {
-	if t.side != "" || t.bySource() {
-		return t.byPosition(alias)
-	}
-	_, order := t.syntax.Seek(alias, "")
-	return order + t.byPosition(alias)
 }
 
 // blockedStates are the words of events that others wait for, or which wait: a search with the same words as the
@@ -163,7 +148,7 @@ func (t *Table) blocks(s *statement.Statement, heads bool) {
 		s.Add("1 = 0")
 		return
 	}
-	hint, whose, before := t.forceBlocked(), "o", "b."+t.eventColumn+" < "+t.o.order
+	hint, whose, before := t.hints["blocked"], "o", "b."+t.eventColumn+" < "+t.o.order
 	if t.side != "" {
 		whose = "b"
 		before = "(b.position < " + t.o.position + " OR b.position = " + t.o.position + " AND b.event < " + t.o.id + ")"
@@ -187,17 +172,6 @@ func (t *Table) sameAggregate(b, typ, id string) string {
 // ordered is the condition that an entry has an aggregate: events without one wait for none. (To SQL Server a blank
 // equals "".)
 func (t *Table) ordered(alias string) string { return t.db.Bytes(alias+".aggregate_id") + " > 0" }
-
-// forceBlocked is the hint for the index that finds what is in the way: of the side table it needs none.
-func (t *Table) forceBlocked() string {
-	switch {
-	case t.side != "":
-		return ""
-	case t.bySource():
-		return t.syntax.Force("pending")
-	}
-	return t.syntax.Force("blocked")
-}
 
 // inTheWay is the condition that an entry holds up others. It repeats the index' own words, which engines need to see
 // that the index serves it.

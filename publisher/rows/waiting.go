@@ -38,7 +38,7 @@ func (t *Table) fail(ctx context.Context, q statement.Querier, failed []event.Fa
 		}
 	}
 	s := t.db.Statement()
-	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.syntax.Force(""), // what else it looked at, it would lock
+	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.hints["key"], // what else it looked at, it would lock
 		"state = CASE WHEN f.dead = 1 THEN 'DEAD LETTER' ELSE 'FAILED' END, retry_count = f.attempts, last_error = f.reason, "+
 			"next_attempt_at = CASE WHEN f.dead = 1 THEN NULL ELSE "+t.db.Later("f.pause")+" END",
 		s.Rows("f", failureColumns, list),
@@ -127,7 +127,7 @@ func (t *Table) LetGo(ctx context.Context, q statement.Querier, of []event.Aggre
 		where += " AND " + t.sameAggregate("o", "h.typ", "h.id")
 	}
 	s := t.db.Statement()
-	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.forceBlocked(), "state = 'PENDING'", s.Rows("h",
+	s.Add(t.syntax.Update(t.outbox.String(), "o"+t.hints["blocked"], "state = 'PENDING'", s.Rows("h",
 		headColumns, heads), where))
 	n, err = s.Exec(ctx, q)
 	return n, rest, err
@@ -147,14 +147,14 @@ func (t *Table) heads(ctx context.Context, q statement.Querier, of []event.Aggre
 	rest []event.Aggregate, err error) {
 	s := t.db.Statement()
 	first := func(cond string, skip int) {
-		s.Add("(SELECT b.", t.seq(), " FROM ", t.outbox.String(), " b", t.forceBlocked(),
+		s.Add("(SELECT b.", t.key, " FROM ", t.outbox.String(), " b", t.hints["blocked"],
 			" WHERE ")
 		if t.bySource() {
 			s.Add("1 = 1")
 		} else {
 			s.Add(t.sameAggregate("b", "a.typ", "a.id"))
 		}
-		s.Add(cond, " ORDER BY ", t.byBlocked("b"), t.db.Limit("1", skip), ")")
+		s.Add(cond, " ORDER BY ", t.byBlocked, t.db.Limit("1", skip), ")")
 	}
 	s.Add("SELECT a.typ, a.id, ")
 	first(t.inTheWay("b", true), 0)
@@ -189,7 +189,7 @@ func (t *Table) Mend(ctx context.Context) (int, error) {
 		waiting = nil
 		s := t.db.Statement()
 		s.Add("SELECT DISTINCT o.aggregate_type, o.aggregate_id FROM ", t.outbox.String(), " o",
-			t.force("pending"), " WHERE o.state IN (", blockedStates,
+			t.hints["pending"], " WHERE o.state IN (", blockedStates,
 			") AND o.state = 'WAITING'")
 		return s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 			var a event.Aggregate
