@@ -180,8 +180,11 @@ func (p *Publisher) Work(ctx context.Context) (partitions []int, of int, err err
 	if p.catalog.cfg.StrategyFor(o.Own) == claims.Partitioned {
 		of = cmp.Or(g.Partitions, p.catalog.cfg.Partitions)
 	}
-	if g.Paused || !g.Work {
+	switch {
+	case g.Paused || !g.Work:
 		return nil, of, nil
+	case of == 1: // it has all the work
+		return []int{0}, of, nil
 	}
 	partitions, err = o.events.Work(ctx, claims.All(of), of)
 	return partitions, of, err

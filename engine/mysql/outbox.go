@@ -23,11 +23,6 @@ func (Outbox) Update(table, alias, set, from, where string) string {
 	return "UPDATE " + from + " STRAIGHT_JOIN " + table + " AS " + alias + " ON " + where + " SET " + set
 }
 
-// BySeq writes the ids out in an IN list.
-func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
-	statement.UpdateWhere(s, table, set, d.Seq(), seqs)
-}
-
 // Seek goes by the column that holds the aggregate's id while an event is in the way or waits, and is NULL otherwise:
 // MySQL has no partial indexes. It sorts what an index has in order already unless the order names all its columns.
 func (Outbox) Seek(b, id string) (condition, order string) {

@@ -30,7 +30,7 @@ func (Outbox) Update(table, alias, set, from, where string) string {
 }
 
 // BySeq joins the numbers as a JSON array by Update, which seeks each row.
-func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() string, seqs []int64) {
+func (d Outbox) BySeq(s *statement.Statement, table statement.Name, column string, set func() string, seqs []int64) {
 	type object struct {
 		Seq int64 `json:"seq"`
 	}
@@ -40,7 +40,7 @@ func (d Outbox) BySeq(s *statement.Statement, table statement.Name, set func() s
 	}
 	value := set()
 	s.Add(d.Update(table.String(), "o", value, s.Rows("r", []statement.Field{statement.Int("seq")}, list),
-		"o.seq = r.seq"), " WHERE 1 = 1")
+		"o."+column+" = r.seq"), " WHERE 1 = 1")
 }
 
 // Ddl for SQL Server: filtered indexes, as PostgreSQL's. A session that inserts needs QUOTED_IDENTIFIER, ANSI_NULLS

@@ -327,7 +327,7 @@ func (t *Table) DiscardThese(ctx context.Context, entries []event.Entry, reason 
 		return err
 	})
 	if err == nil {
-		t.letRestGo(ctx, rest)
+		_, _ = t.letRestGo(ctx, rest, t.cfg.Timeout)
 	}
 	return n, err
 }

@@ -121,16 +121,8 @@ func (t *Table) reasons(s *statement.Statement) {
 const seeksAtOnce = 256
 
 // Work returns which of these partitions, of n, have events to publish now. It is one seek for each, by constants: a
-// join with a list of ranges reads all that lies in them, where statistics mislead. A table without buckets is
-// partition 0 of 1.
+// join with a list of ranges reads all that lies in them, where statistics mislead.
 func (t *Table) Work(ctx context.Context, partitions []int, n int) (parts []int, err error) {
-	if t.side != "" {
-		g, err := t.Look(ctx)
-		if err != nil || !g.Work {
-			return nil, err
-		}
-		return []int{0}, nil
-	}
 	err = t.db.Do(ctx, "look for partitions with work", func(ctx context.Context, q statement.Querier) error {
 		has := map[int]bool{}
 		for some := range slices.Chunk(partitions, seeksAtOnce) {

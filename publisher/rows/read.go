@@ -41,12 +41,8 @@ func (t *Table) scan(scan func(...any) error) (event.Row, error) {
 	var eventType, key, parent, state sql.NullString
 	var size int
 	var payload []byte
-	var id any = &r.Ref.Seq
-	if t.side != "" {
-		id = &r.Ref.ID
-	}
 	o := &r.Outbox
-	into := []any{id, &r.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts, &parent,
+	into := []any{t.idIn(&r.Ref), &r.Bucket, &o.AggregateType, &o.AggregateID, &eventType, &key, &created, &r.Attempts, &parent,
 		&state, &size, &payload}
 	var available, expires, now any
 	if t.timed() {

@@ -43,7 +43,8 @@ func (t *Table) Settle(ctx context.Context, owner string, held int, m event.Mark
 	if err != nil {
 		return err
 	}
-	t.letRestGo(ctx, rest)
+	// For as long as one statement may take: the session settles nothing else meanwhile.
+	_, _ = t.letRestGo(ctx, rest, t.cfg.Timeout)
 	return left.OrNil(nil)
 }
 
@@ -130,16 +131,19 @@ func (t *Table) free(refs []event.Ref) *statement.Statement {
 func (t *Table) refs(ctx context.Context, q statement.Querier, s *statement.Statement) (refs []event.Ref, err error) {
 	err = s.Each(ctx, q, func(scan func(...any) error) (bool, error) {
 		var r event.Ref
-		var err error
-		if t.side == "" {
-			err = scan(&r.Seq)
-		} else {
-			err = scan(&r.ID)
-		}
+		err := scan(t.idIn(&r))
 		refs = append(refs, r)
 		return true, err
 	})
 	return refs, err
+}
+
+// idIn is what an id is read into.
+func (t *Table) idIn(r *event.Ref) any {
+	if t.side == "" {
+		return &r.Seq
+	}
+	return &r.ID
 }
 
 // refused reports whether an error is about a row that was to be changed: others may be changed without it.
@@ -274,7 +278,7 @@ func (t *Table) most(n int) int {
 func (t *Table) change(s *statement.Statement, set func() string, refs []event.Ref,
 	states string) *statement.Statement {
 	if t.side == "" {
-		t.syntax.BySeq(s, t.outbox, set, seqs(refs))
+		t.syntax.BySeq(s, t.outbox, t.key, set, seqs(refs))
 	} else {
 		s.Add("UPDATE ", t.side, " SET ", set(), " WHERE outbox = ")
 		s.Add(s.Arg(t.Claims.Place.Outbox), " AND ", t.db.AnyText(s, "event", ids(refs)))
