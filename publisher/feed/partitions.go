@@ -225,20 +225,20 @@ func (s *session) agree(found *claims.Survey) error {
 	return nil
 }
 
-// take claims what choose returns, and returns what it got.
-func (s *session) take(ctx context.Context, join bool, choose func(*claims.Survey) []int) ([]int, error) {
+// take claims what choose returns.
+func (s *session) take(ctx context.Context, join bool, choose func(*claims.Survey) []int) (claims.Taken, error) {
 	got, err := s.hold.take(ctx, join, choose)
 	if err != nil {
-		return nil, err
+		return got, err
 	}
 	s.raise(got.Token)
 	if len(got.Partitions) > 0 {
 		s.hold.count = got.Survey.Partitions
 		s.round = round{}
 		s.bringForward(0) // the owner before may have left FAILED events
-		return got.Partitions, nil
+		return got, nil
 	}
-	return nil, s.agree(&got.Survey)
+	return got, s.agree(&got.Survey)
 }
 
 // skipped says who publishes instead of this session.
