@@ -12,16 +12,15 @@ import (
 // acquire takes what the strategy gives this session, or goes on with what the session before it held. Close gives it
 // back. After a crash the claims expire.
 func (s *session) acquire(ctx context.Context) error {
-	strategy, err := s.cfg.strategy(s.outbox.Own, s.only)
-	if err != nil {
-		return &poller.Fault{Event: poller.ConfigInvalid, Err: err}
+	if s.strategy = s.cfg.StrategyFor(s.outbox.Own); s.strategy != claims.Partitioned && s.only >= 0 {
+		return &poller.Fault{Event: poller.ConfigInvalid,
+			Err: fmt.Errorf("fan-out by partitions needs source__strategy=partitioned, not %s", s.strategy)}
 	}
-	s.strategy = strategy
 	s.warnings = append(s.warnings, s.shared.news(s.outbox.Warnings)...)
 	// A statement given up half-way could take a claim after Close has given all back. Each is bounded by source__timeout.
 	ctx = context.WithoutCancel(ctx)
 	s.begin()
-	err = s.takeFirst(ctx)
+	err := s.takeFirst(ctx)
 	if err == nil {
 		err = s.rebalance(ctx)
 	}
@@ -56,7 +55,8 @@ func (s *session) check() error {
 	return context.Cause(s.ctx)
 }
 
-// StrategyFor is the strategy for a table: that of the settings, or the one that suits the table.
+// StrategyFor is the strategy for a table: that of the settings, or the one that suits the table. A mapped table, which
+// has no buckets, is not opened with another one than leader.
 func (c *Config) StrategyFor(own bool) claims.Strategy {
 	switch {
 	case c.Strategy != "":
@@ -65,18 +65,6 @@ func (c *Config) StrategyFor(own bool) claims.Strategy {
 		return claims.Partitioned
 	}
 	return claims.Leader
-}
-
-// strategy is StrategyFor a table, if that can be.
-func (c *Config) strategy(own bool, only int) (claims.Strategy, error) {
-	strategy := c.StrategyFor(own)
-	switch {
-	case strategy != claims.Leader && !own:
-		return "", fmt.Errorf("source__strategy=%s needs a bucket column, and the outbox has none: use leader, or a table of `rowrelay outbox init`", strategy)
-	case strategy != claims.Partitioned && only >= 0:
-		return "", fmt.Errorf("fan-out by partitions needs source__strategy=partitioned, not %s", strategy)
-	}
-	return strategy, nil
 }
 
 // takeFirst draws a token for the session, and takes what it cannot be without: all partitions (leader), or the one that

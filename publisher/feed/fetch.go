@@ -56,13 +56,6 @@ func (s *session) fetch(ctx context.Context, ranges []claims.Range, limit poller
 // buckets that are not crowded.
 func (s *session) page(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row, more bool,
 	err error) {
-	if ranges == nil {
-		if page, more, err = s.readFirst(ctx, nil, true, limit); err != nil {
-			return nil, false, err
-		}
-		page, more = s.fresh(page, limit.Rows, more)
-		return page, more, nil
-	}
 	s.crowded = slices.DeleteFunc(s.crowded, func(b int) bool { return !contain(ranges, b) })
 	crowded, others := slices.Clone(s.crowded), limit
 	if len(crowded) > 0 {
@@ -106,7 +99,7 @@ func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit p
 	if len(page) > 0 {
 		last = page[len(page)-1].Bucket
 	}
-	page, more = s.fresh(page, limit.Rows, more)
+	page, more = s.fresh(page, limit, more)
 	s.full = more
 	s.round.next(last, more)
 	return page, more, nil
@@ -120,7 +113,7 @@ func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit po
 	if err != nil {
 		return nil, false, err
 	}
-	page, more = s.fresh(page, limit.Rows, more)
+	page, more = s.fresh(page, limit, more)
 	s.full = more
 	return page, more || claims.Width(ranges) < claims.Buckets, nil
 }

@@ -56,10 +56,10 @@ func (f *inFlight) endFetch() {
 	clear(f.changed)
 }
 
-// within counts the events in flight that a fetch of ranges of buckets (nil: all) may show again.
+// within counts the events in flight that a fetch of ranges of buckets may show again.
 func (f *inFlight) within(ranges []claims.Range) (rows, bytes int) {
 	for _, e := range f.events {
-		if ranges == nil || contain(ranges, e.bucket) {
+		if contain(ranges, e.bucket) {
 			rows++
 			bytes += e.bytes
 		}

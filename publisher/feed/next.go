@@ -161,11 +161,13 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	if !some {
 		return poller.Grant{}, nil
 	}
-	rows, err := s.outbox.Events.Others(ctx, ranges, aggregates, poller.Limit{Rows: 1})
+	one := poller.Limit{Rows: 1}
+	rows, err := s.outbox.Events.Others(ctx, ranges, aggregates, one)
 	if err != nil {
 		s.failed = true
 		return poller.Grant{}, faultOf(poller.FetchFailed, "looking for an event of another aggregate", err)
 	}
+	rows, _ = s.fresh(rows, one, false)
 	if len(rows) == 0 || rows[0].Broken != nil || rows[0].Early > 0 || rows[0].Expired {
 		return poller.Grant{}, nil
 	}
@@ -173,9 +175,7 @@ func (s *session) Other(ctx context.Context, avoid [][]byte) (poller.Grant, erro
 	list := eventsOf(rows, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, known := s.inFlight.events[rows[0].Ref]
-	if known || s.shared.unmarked.alone(rows[0].Ref) || slices.ContainsFunc(avoid,
-		func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
+	if slices.ContainsFunc(avoid, func(k []byte) bool { return string(k) == string(list[0].OrderKey) }) {
 		return poller.Grant{}, nil
 	}
 	s.inFlight.probing = true

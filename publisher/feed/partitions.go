@@ -178,18 +178,13 @@ func (s *session) handOver(ctx context.Context) error {
 	return nil
 }
 
-// ranges are the buckets of partitions that the session holds: nil means the whole table, in one order. All events of a
-// table without buckets are in bucket 0. It reports false if there are none.
+// ranges are the buckets of partitions that the session holds. All events of a table without buckets are in bucket 0, and
+// so are those that have one order. It reports false if there are none.
 func (s *session) ranges(partitions []int) ([]claims.Range, bool) {
-	switch {
-	case s.strategy != claims.Leader:
-		return claims.RangesOf(partitions, s.hold.count), len(partitions) > 0
-	case s.cfg.Ordering == poller.OrderSource:
-		return nil, true
-	case s.outbox.Own:
-		return []claims.Range{{From: 0, To: claims.Buckets}}, true // the index of pending events leads with the bucket
+	if !s.outbox.Own {
+		return []claims.Range{{From: 0, To: 1}}, true
 	}
-	return []claims.Range{{From: 0, To: 1}}, true
+	return claims.RangesOf(partitions, s.hold.count), len(partitions) > 0
 }
 
 // raise makes a fencing token the session's.

@@ -36,7 +36,7 @@ func (s *session) readPast(ctx context.Context, crowded []int, limit poller.Limi
 		return nil, err
 	}
 	rows = slices.DeleteFunc(rows, func(r event.Row) bool { return !slices.Contains(crowded, r.Bucket) })
-	rows, _ = s.fresh(rows, limit.Rows, false)
+	rows, _ = s.fresh(rows, limit, false)
 	rows, _ = s.bounded(rows, limit)
 	return rows, nil
 }

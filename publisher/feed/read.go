@@ -28,17 +28,18 @@ func (s *session) readFirst(ctx context.Context, ranges []claims.Range, bySeq bo
 	return s.outbox.Events.Fetch(ctx, ranges, bySeq, poller.Limit{Rows: limit.Rows + rows, Bytes: limit.Bytes + bytes})
 }
 
-// fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It returns at most so
-// many rows: the others come with a later page.
-func (s *session) fresh(rows []event.Row, most int, more bool) ([]event.Row, bool) {
+// fresh leaves out the rows that are left alone, in flight, or were that when the fetch began. It stops at the limit, as a
+// fetch does: the others come with a later page. The first row comes however large it is.
+func (s *session) fresh(rows []event.Row, limit poller.Limit, more bool) ([]event.Row, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fresh := rows[:0]
+	fresh, size := rows[:0], 0
 	for _, r := range rows {
 		if s.inFlight.known(r.Ref) || s.shared.unmarked.alone(r.Ref) {
 			continue
 		}
-		if len(fresh) == most {
+		size += len(r.Outbox.Payload)
+		if len(fresh) == limit.Rows || len(fresh) > 0 && limit.Bytes > 0 && size > limit.Bytes {
 			return fresh, true
 		}
 		fresh = append(fresh, r)

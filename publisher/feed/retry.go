@@ -84,7 +84,7 @@ func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most polle
 	next time.Duration, err error) {
 	asideRows, asideBytes := s.shared.unmarked.load()
 	s.mu.Lock()
-	_, bytes := s.inFlight.within(nil)
+	_, bytes := s.inFlight.within(ranges)
 	asked := poller.Limit{Rows: most.Rows + s.inFlight.retries + asideRows, Bytes: most.Bytes}
 	if most.Bytes > 0 {
 		asked.Bytes += bytes + asideBytes
@@ -93,20 +93,8 @@ func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most polle
 	if rows, next, err = s.outbox.Events.Due(ctx, ranges, asked); err != nil {
 		return nil, 0, err
 	}
-	rows, _ = s.fresh(rows, len(rows), false)
-	return fitting(rows, most), next, nil
-}
-
-// fitting cuts rows where a fetch would have stopped. The first comes however large it is.
-func fitting(rows []event.Row, most poller.Limit) []event.Row {
-	size := 0
-	for i := range rows {
-		size += len(rows[i].Outbox.Payload)
-		if i >= most.Rows || i > 0 && most.Bytes > 0 && size > most.Bytes {
-			return rows[:i]
-		}
-	}
-	return rows
+	rows, _ = s.fresh(rows, most, false)
+	return rows, next, nil
 }
 
 // waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on asking.

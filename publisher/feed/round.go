@@ -70,11 +70,12 @@ func (s *session) readCrowded(ctx context.Context, crowded []int, limit poller.L
 			continue
 		}
 		own := []claims.Range{{From: b, To: b + 1}}
-		found, more, err := s.read(ctx, own, b, poller.Limit{Rows: room, Bytes: max(most.Bytes-l.bytes, 1)})
+		part := poller.Limit{Rows: room, Bytes: max(most.Bytes-l.bytes, 1)}
+		found, more, err := s.read(ctx, own, b, part)
 		if err != nil {
 			return nil, err
 		}
-		found, more = s.fresh(found, room, more)
+		found, more = s.fresh(found, part, more)
 		s.crowded = slices.DeleteFunc(s.crowded, func(c int) bool { return c == b })
 		if more && slices.ContainsFunc(found, func(r event.Row) bool { return !r.Waits }) {
 			s.crowd(b) // after the others

@@ -263,11 +263,6 @@ func TestFaultsSayWhatTheyAre(t *testing.T) {
 	in(t, func(t *testing.T, db *fakeDB) {
 		db.mapped = true
 		db.add("a")
-		for _, strategy := range []claims.Strategy{claims.Partitioned, claims.SkipLocked} {
-			s := open(t, testConfig(strategy), db.connect())
-			s.ExpectFault(poller.ConfigInvalid, string(strategy), "leader")
-			s.End()
-		}
 		s := open(t, testConfig(""), db.connect())
 		s.Expect("1")
 		if s.strategy != claims.Leader {

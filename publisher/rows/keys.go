@@ -78,7 +78,7 @@ func (t *Table) arm(s *statement.Statement, r claims.Range, n int, also func(*st
 func nothing(*statement.Statement) {}
 
 func (t *Table) inRanges(s *statement.Statement, ranges []claims.Range) {
-	if ranges == nil || t.side != "" {
+	if ranges == nil || claims.Width(ranges) == claims.Buckets || t.side != "" {
 		return
 	}
 	s.Add(" AND ")
