@@ -84,11 +84,11 @@ func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit p
 		return s.readBySeq(ctx, ranges, limit)
 	}
 	at := s.round.bucket
-	page, more, err = s.read(ctx, ranges, at, limit)
+	page, more, err = s.read(ctx, from(ranges, at), false, limit)
 	if low := below(ranges, at); err == nil && !more && len(low) > 0 {
 		if more = len(page) >= limit.Rows; !more {
 			var rest []event.Row
-			rest, more, err = s.read(ctx, low, 0, poller.Limit{Rows: limit.Rows - len(page), Bytes: limit.Bytes})
+			rest, more, err = s.read(ctx, low, false, poller.Limit{Rows: limit.Rows - len(page), Bytes: limit.Bytes})
 			page = append(page, rest...)
 		}
 	}
@@ -109,7 +109,7 @@ func (s *session) readOthers(ctx context.Context, ranges []claims.Range, limit p
 // page is read by bucket then.
 func (s *session) readBySeq(ctx context.Context, ranges []claims.Range, limit poller.Limit) (page []event.Row,
 	more bool, err error) {
-	page, more, err = s.readFirst(ctx, ranges, true, limit)
+	page, more, err = s.read(ctx, ranges, true, limit)
 	if err != nil {
 		return nil, false, err
 	}

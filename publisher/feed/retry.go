@@ -8,7 +8,6 @@ import (
 	"github.com/rowrelay/rowrelay/change"
 	"github.com/rowrelay/rowrelay/claims"
 	"github.com/rowrelay/rowrelay/poller"
-	"github.com/rowrelay/rowrelay/publisher/event"
 )
 
 const (
@@ -39,10 +38,12 @@ func (s *session) retries(ctx context.Context, ranges []claims.Range, limit poll
 	s.mu.Unlock()
 	defer s.endFetch()
 	begun := time.Now()
-	rows, next, err := s.dueRows(ctx, ranges, poller.Limit{Rows: min(limit.Rows, maxRetries), Bytes: limit.Bytes})
+	limit.Rows = min(limit.Rows, maxRetries)
+	rows, next, err := s.outbox.Events.Due(ctx, ranges, s.wider(limit, ranges, true))
 	if err != nil {
 		return poller.Grant{}, faultOf(poller.FetchFailed, "fetching events to be tried again", err)
 	}
+	rows, _ = s.fresh(rows, limit, false)
 	if s.cfg.Ordering == poller.OrderSource {
 		if s.blocked = next >= 0 && len(rows) == 0; s.blocked {
 			return poller.Grant{}, s.waitInOrder(next)
@@ -77,24 +78,6 @@ func (s *session) again(ctx context.Context) (grant poller.Grant) {
 		s.await(ctx)
 	}
 	return grant
-}
-
-// dueRows asks for as many rows more as are in flight, or left alone: those are still FAILED, and due.
-func (s *session) dueRows(ctx context.Context, ranges []claims.Range, most poller.Limit) (rows []event.Row,
-	next time.Duration, err error) {
-	asideRows, asideBytes := s.shared.unmarked.load()
-	s.mu.Lock()
-	_, bytes := s.inFlight.within(ranges)
-	asked := poller.Limit{Rows: most.Rows + s.inFlight.retries + asideRows, Bytes: most.Bytes}
-	if most.Bytes > 0 {
-		asked.Bytes += bytes + asideBytes
-	}
-	s.mu.Unlock()
-	if rows, next, err = s.outbox.Events.Due(ctx, ranges, asked); err != nil {
-		return nil, 0, err
-	}
-	rows, _ = s.fresh(rows, most, false)
-	return rows, next, nil
 }
 
 // waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on asking.

@@ -71,7 +71,7 @@ func (s *session) readCrowded(ctx context.Context, crowded []int, limit poller.L
 		}
 		own := []claims.Range{{From: b, To: b + 1}}
 		part := poller.Limit{Rows: room, Bytes: max(most.Bytes-l.bytes, 1)}
-		found, more, err := s.read(ctx, own, b, part)
+		found, more, err := s.read(ctx, own, false, part)
 		if err != nil {
 			return nil, err
 		}
