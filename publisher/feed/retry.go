@@ -46,7 +46,8 @@ func (s *session) retries(ctx context.Context, ranges []claims.Range, limit poll
 	rows, _ = s.fresh(rows, limit, false)
 	if s.cfg.Ordering == poller.OrderSource {
 		if s.blocked = next >= 0 && len(rows) == 0; s.blocked {
-			return poller.Grant{}, s.waitInOrder(next)
+			s.waitInOrder(next)
+			return poller.Grant{}, nil
 		}
 	}
 	switch {
@@ -81,15 +82,11 @@ func (s *session) again(ctx context.Context) (grant poller.Grant) {
 }
 
 // waitInOrder is for ordering=source: nothing is sent before the failed event's next attempt. The tick goes on asking.
-func (s *session) waitInOrder(next time.Duration) error {
+func (s *session) waitInOrder(next time.Duration) {
 	s.bringForward(max(next, 10*time.Millisecond))
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if !s.warned {
 		s.warned = true
-		s.warnings = append(s.warnings,
-			fmt.Sprintf("ordering=source: nothing is sent before the next attempt of a failed event, in %s",
-				next.Round(time.Millisecond)))
+		s.warn(fmt.Sprintf("ordering=source: nothing is sent before the next attempt of a failed event, in %s",
+			next.Round(time.Millisecond)))
 	}
-	return nil
 }

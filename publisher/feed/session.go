@@ -43,6 +43,7 @@ type session struct {
 	looked  time.Time // when look was last asked
 	idle    bool      // the last fetch brought nothing
 	blocked bool      // ordering=source: a FAILED event waits for its next attempt
+	warned  bool      // that it does
 	others  bool      // skip_locked: more partitions have work than were taken
 	width   int       // skip_locked: how many are taken at most; 0: not decided yet
 	unread  bool      // there were retries, and nothing was fetched after them
@@ -71,7 +72,6 @@ type session struct {
 	inFlight  inFlight
 	refs      map[*change.Outbox]event.Ref // of the events in flight
 	dueAt     time.Time                    // when FAILED events are asked for next
-	warned    bool                         // that ordering=source waits
 	// parked: order key → number of the fetch that was the last one begun when it was parked.
 	parked       map[string]int
 	warnings     []string
