@@ -154,12 +154,9 @@ func (c *catalog) claimsOf(qualified string, partitions int) *claims.Table {
 
 func (c *catalog) rowsConfig() rows.Config {
 	cfg := &c.cfg
-	return rows.Config{Ordering: cfg.Ordering, Block: cfg.Policy.Block,
-		MaxRowBytes: cfg.MaxRowBytes, MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention,
-		Refused: func(err error) bool {
-			kind := engine.Classify(c.conn.Dialect, err)
-			return kind == engine.FaultConstraint || kind == engine.FaultData
-		}, Locked: func(err error) bool { return engine.Classify(c.conn.Dialect, err) == engine.FaultLocked }}
+	return rows.Config{Ordering: cfg.Ordering, Block: cfg.Policy.Block, MaxRowBytes: cfg.MaxRowBytes,
+		MostRows: c.texts.mostRows, Timeout: cfg.Timeout, Retention: cfg.Retention,
+		Classify: func(err error) engine.Fault { return engine.Classify(c.conn.Dialect, err) }}
 }
 
 func (c *catalog) ownEvents(qualified string, timed bool) *rows.Table {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/publisher/event"
 )
@@ -148,13 +149,13 @@ func (t *Table) idIn(r *event.Ref) any {
 
 // refused reports whether an error is about a row that was to be changed: others may be changed without it.
 func (t *Table) refused(err error) bool {
-	return err != nil && t.cfg.Refused != nil && t.cfg.Refused(err)
+	return t.failed(err, engine.FaultConstraint) || t.failed(err, engine.FaultData)
 }
 
 // locked reports whether an error says that somebody else's transaction locks a row that was to be changed.
-func (t *Table) locked(err error) bool {
-	return err != nil && t.cfg.Locked != nil && t.cfg.Locked(err)
-}
+func (t *Table) locked(err error) bool { return t.failed(err, engine.FaultLocked) }
+
+func (t *Table) failed(err error, as engine.Fault) bool { return err != nil && t.cfg.Classify(err) == as }
 
 // apply writes marks that are more than published rows. It returns the aggregates of which more events wait for nothing
 // than one transaction lets go, and the rows that did not take their marks.

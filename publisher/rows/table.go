@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rowrelay/rowrelay/claims"
+	"github.com/rowrelay/rowrelay/engine"
 	"github.com/rowrelay/rowrelay/engine/statement"
 	"github.com/rowrelay/rowrelay/poller"
 	"github.com/rowrelay/rowrelay/publisher/event"
@@ -64,10 +65,8 @@ type Config struct {
 	MostRows int
 	// Timeout bounds one statement; 0: no bound.
 	Timeout time.Duration
-	// Refused says of an error that it is about a row that was to be changed; nil: none is.
-	Refused func(error) bool
-	// Locked says of an error that somebody else's transaction locks a row that was to be changed; nil: none does.
-	Locked func(error) bool
+	// Classify says what an error of the database means.
+	Classify func(error) engine.Fault
 	// Timed says that an own table has available_at and expires_at.
 	Timed bool
 	// Retention is how long published and discarded events are kept.
